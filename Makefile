@@ -1,0 +1,40 @@
+# make demo   the main job, from nothing but Python 3.11+ and make
+# make test   formatter, linter, type checker and the whole suite, likewise
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+
+.PHONY: demo test bench docs clean
+.DEFAULT_GOAL := demo
+
+$(BIN)/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+		{ echo "Linkwise needs Python 3.11 or newer: make PYTHON=python3.12 ..."; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/demo: pyproject.toml | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[demo]'
+	@touch $@
+
+$(VENV)/test: pyproject.toml | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[test]'
+	@touch $@
+
+demo: $(VENV)/demo
+	$(BIN)/python examples/seed_figures.py
+
+test: $(VENV)/test
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/python -m pytest -n auto
+
+bench: $(VENV)/test
+	$(BIN)/python benchmarks/plain_text.py
+
+docs: $(VENV)/test
+	$(BIN)/python -m pytest README.md docs examples
+	@echo "The documentation is in README.md, NOTATION.md and docs/; its code has just run."
+
+clean:
+	rm -rf $(VENV) pictures .pytest_cache .mypy_cache .ruff_cache

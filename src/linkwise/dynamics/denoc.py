@@ -1,0 +1,96 @@
+"""UDUᵀ of the inertia matrix and forward dynamics in O(n): [Saha 2000] section 5.2 and appendix B, for trees.
+
+Articulated bodies, inward (k runs over the children of i; rotor inertia joins m̂):
+
+    M̂_i = M_i + Σ B_kiᵀ (M̂_k - ψ̂_k ψ_kᵀ) B_ki                            (50)
+    ψ̂_i = M̂_i p_i     m̂_i = p_iᵀ ψ̂_i     ψ_i = ψ̂_i / m̂_i                  (47), (48)
+
+The factors of I = U D Uᵀ, with D = diag(m̂) and U unit upper triangular:
+
+    u_ik = p_iᵀ B_kiᵀ ψ_k                                           (46), (55)   i on the way from k to the base
+
+Forward dynamics U D Uᵀ θ̈ = φ, with φ = τ - bias:
+
+    η̄_i = Σ B_kiᵀ η_k     τ̂_i = φ_i - p_iᵀ η̄_i     η_i = ψ_i τ̂_i + η̄_i     (34), (35)   inward
+    τ̃_i = τ̂_i / m̂_i
+    μ̄_i = B_iβ μ_β     θ̈_i = τ̃_i - ψ_iᵀ μ̄_i     μ_i = p_i θ̈_i + μ̄_i         (36), (37)   outward
+
+Printed (35) has τ̂_{i-1} for τ̂_{i+1} and (49) M̂ for M̃. Everything of link i is in its own frame about O_i, not about
+the mass centre as printed: the small inertias of a wrist are then not differences of large numbers.
+"""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from ..robot import Link, Robot, inward, outward, toward_base
+from ..spatial import ArticulatedInertia, Placement, Scalar, Twist, Wrench, add, mul, power, reciprocal, sub
+from .newton_euler import inverse_dynamics
+
+
+class Articulated(NamedTuple):
+    pose: Placement  # in the parent
+    psi: Wrench  # ψ
+    pivot: Scalar  # m̂
+    inverse_pivot: Scalar  # 1 / m̂
+
+
+def articulate(link: Link, beyond: ArticulatedInertia, q: Scalar) -> tuple[Articulated, ArticulatedInertia]:
+    pose = link.pose(q)
+    inertia = ArticulatedInertia.of_rigid(link.body) + beyond
+    psi_hat = inertia @ link.joint.axis
+    pivot = add(power(link.joint.axis, psi_hat), link.joint.rotor_inertia)
+    inverse_pivot = reciprocal(pivot)
+    psi = psi_hat * inverse_pivot  # (47) (48)
+    return Articulated(pose, psi, pivot, inverse_pivot), inertia.less(psi_hat, psi).to_parent(pose)  # (50)
+
+
+def articulated_bodies(robot: Robot, q: Sequence[Scalar]) -> list[Articulated]:
+    return inward(robot, articulate, ArticulatedInertia.zero(), q)
+
+
+def udu(robot: Robot, q: Sequence[Scalar]) -> tuple[list[list[Scalar]], list[Scalar]]:
+    """U and the diagonal of D."""
+    bodies = articulated_bodies(robot, q)
+    poses = [body.pose for body in bodies]
+    upper: list[list[Scalar]] = [[float(i == k) for k in range(robot.n)] for i in range(robot.n)]
+    for link, body in zip(robot.links, bodies, strict=True):
+        for ancestor, felt in toward_base(robot, link, body.psi, poses):
+            upper[ancestor.index][link.index] = power(ancestor.joint.axis, felt)  # (46)
+    return upper, [body.pivot for body in bodies]
+
+
+def inertia_matrix(robot: Robot, q: Sequence[Scalar]) -> list[list[Scalar]]:
+    """U D Uᵀ multiplied out."""
+    upper, diagonal = udu(robot, q)
+    matrix: list[list[Scalar]] = [[0.0] * robot.n for _ in robot.links]
+    for i in range(robot.n):
+        for j in range(i + 1):
+            for k in range(i, robot.n):
+                matrix[i][j] = add(matrix[i][j], mul(mul(upper[i][k], diagonal[k]), upper[j][k]))
+            matrix[j][i] = matrix[i][j]
+    return matrix
+
+
+def eliminate(link: Link, eta: Wrench, body: Articulated, phi: Scalar) -> tuple[Scalar, Wrench]:
+    tau_hat = sub(phi, power(link.joint.axis, eta))  # (34)
+    return tau_hat, (body.psi * tau_hat + eta).to_parent(body.pose)  # (35)
+
+
+def accelerate(link: Link, parent: tuple[Twist, Scalar], body: Articulated, tau_hat: Scalar) -> tuple[Twist, Scalar]:
+    mu = parent[0].to_child(body.pose)
+    qdd = sub(mul(tau_hat, body.inverse_pivot), power(mu, body.psi))  # (36)
+    return link.joint.axis * qdd + mu, qdd  # (37)
+
+
+def solve(robot: Robot, bodies: Sequence[Articulated], phi: Sequence[Scalar]) -> list[Scalar]:
+    """θ̈ of I θ̈ = φ."""
+    tau_hat = inward(robot, eliminate, Wrench.zero(), bodies, phi)
+    return [qdd for _, qdd in outward(robot, accelerate, (Twist.zero(), 0.0), bodies, tau_hat)]
+
+
+def forward_dynamics(
+    robot: Robot, q: Sequence[Scalar], qd: Sequence[Scalar], tau: Sequence[Scalar], external: Sequence[Wrench]
+) -> list[Scalar]:
+    bias = inverse_dynamics(robot, q, qd, [0.0] * robot.n, external)
+    phi = [sub(tau_i, bias_i) for tau_i, bias_i in zip(tau, bias, strict=True)]
+    return solve(robot, articulated_bodies(robot, q), phi)

@@ -1,0 +1,193 @@
+"""Between arrays and scalars: which library, which shapes, which states are bad; split before, joined after."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping, Sequence
+from functools import reduce
+from typing import Any
+
+import numpy as np
+
+from ..robot import Robot
+
+Array = Any
+REAL = ("float32", "float64", "float128", "bfloat16", "float16", "longdouble")
+
+
+def library_of(values: Sequence[Any]) -> Any:
+    """The array library of the values: torch, jax.numpy or cupy if one of them comes from there, otherwise NumPy."""
+    for value in values:
+        package = type(value).__module__.partition(".")[0]
+        if package in ("torch", "cupy"):
+            return sys.modules[package]
+        if package in ("jax", "jaxlib"):
+            return sys.modules["jax.numpy"]
+    return np
+
+
+def as_array(xp: Any, value: Any, name: str, like: Array | None) -> Array:
+    """The value as a floating array of the library `xp`; text, truth values and complex numbers are refused."""
+    expected = "expected real numbers: floats or integers"
+    if xp is not np:
+        keywords = {} if like is None else {"dtype": like.dtype}
+        if xp.__name__ == "torch" and like is not None:
+            keywords["device"] = like.device
+        array = value if hasattr(value, "dtype") and library_of([value]) is xp else xp.asarray(value, **keywords)
+        kind = str(array.dtype).removeprefix("torch.")
+        if kind in REAL:
+            return array
+        if "int" in kind:
+            return array * 1.0
+        raise TypeError(f"{name} has dtype {array.dtype} ({expected})")
+    try:
+        array = np.asarray(value)
+    except ValueError:
+        raise TypeError(f"{name} has rows of different lengths ({expected}, in a rectangular array)") from None
+    if array.dtype.kind == "f" and array.dtype.itemsize >= 4:
+        return array
+    if array.dtype.kind in "iu":
+        return array.astype(np.float64)
+    if array.dtype.kind == "O" and all(is_scalar_object(x) for x in array.flat):
+        return array
+    hint = "; for complex-step derivatives call the functions of linkwise.dynamics" if array.dtype.kind == "c" else ""
+    raise TypeError(f"{name} has dtype {array.dtype} ({expected}{hint})")
+
+
+def is_scalar_object(x: object) -> bool:
+    """Whether an element of an object array can be calculated with: a node, a symbol, a number of many digits."""
+    return all(hasattr(x, op) for op in ("__add__", "__sub__", "__mul__")) and not isinstance(x, (bool, complex))
+
+
+class States:
+    """The arrays of one call: checked, brought to one batch shape, and ready to be split into scalars."""
+
+    def __init__(self, robot: Robot, arrays: Mapping[str, Any], wrench: Any = None, check: bool = False) -> None:
+        if not isinstance(robot, Robot):
+            hint = f"; did you mean linkwise.load({robot!r})?" if isinstance(robot, str) else ""
+            raise TypeError(f"the first argument is {robot!r} (expected a Robot{hint})")
+        self.robot = robot
+        self.tip: int | None = None  # the link on which a single external wrench acts
+        self.xp = library_of([*arrays.values(), wrench])
+        first = next((v for v in arrays.values() if self.xp is not np and library_of([v]) is self.xp), None)
+        self.arrays: dict[str, Array] = {name: as_array(self.xp, v, name, first) for name, v in arrays.items()}
+        for name, array in self.arrays.items():
+            if len(array.shape) < 1 or array.shape[-1] != robot.n:
+                raise ValueError(
+                    f"{name} has shape {tuple(array.shape)} (expected (..., {robot.n}): one number for each joint of robot"
+                    f" {robot.name!r}: {shortened(robot.names)})"
+                )
+        self.batch = self._broadcast({name: tuple(a.shape[:-1]) for name, a in self.arrays.items()})
+        if wrench is not None:
+            self.arrays["wrench"] = self._per_link(as_array(self.xp, wrench, "wrench", first))
+            batches = {name: tuple(a.shape[:-1]) for name, a in self.arrays.items() if name != "wrench"}
+            batches["wrench"] = tuple(self.arrays["wrench"].shape[:-2])
+            self.batch = self._broadcast(batches)
+        if check:
+            self._refuse_non_finite()
+
+    def _broadcast(self, shapes: dict[str, tuple[int, ...]]) -> tuple[int, ...]:
+        try:
+            return np.broadcast_shapes(*shapes.values())
+        except ValueError:
+            said = ", ".join(f"{name} {shape}" for name, shape in shapes.items())
+            raise ValueError(
+                f"the batch shapes do not fit together: {said} (expected equal ones, or ones to broadcast)"
+            ) from None
+
+    def _per_link(self, wrench: Array) -> Array:
+        """An external wrench with an axis for links: (..., 6) acts on the tip, (..., n, 6) on every link."""
+        n, dims = self.robot.n, len(self.batch)
+        shape = tuple(wrench.shape)
+        if shape[-1:] == (6,) and len(shape) <= dims + 1:
+            if len(self.robot.leaves) > 1:
+                tips = ", ".join(repr(self.robot.names[i]) for i in self.robot.leaves)
+                raise ValueError(
+                    f"wrench has shape {shape}, which means the tip, but robot {self.robot.name!r} has several: {tips}"
+                    f" (expected a wrench on every link: (..., {n}, 6))"
+                )
+            self.tip = self.robot.leaves[0]
+            return wrench[..., None, :]
+        if shape[-2:] == (n, 6) and len(shape) == dims + 2:
+            return wrench
+        batch = "".join(f"{b}, " for b in self.batch)
+        raise ValueError(
+            f"wrench has shape {shape} (expected ({batch}6) for the tip or ({batch}{n}, 6) for every link: moment, then force, in"
+            " the base frame, at the centre of mass)"
+        )
+
+    def _refuse_non_finite(self) -> None:
+        for name, array in self.arrays.items():
+            if array.dtype == object:
+                continue
+            bad = np.argwhere(~np.isfinite(np.asarray(array)))
+            if len(bad):
+                index = tuple(int(i) for i in bad[0])
+                joint = self.robot.names[index[-1]] if name != "wrench" else None
+                where = f", joint {joint!r}" if joint else ""
+                more = f" (and {len(bad) - 1} more)" if len(bad) > 1 else ""
+                raise ValueError(f"{name}{list(index)}{where} is {array[index]}: expected finite numbers{more}")
+
+    def scalars(self, name: str) -> list[Any]:
+        """The n components of an argument, each a scalar or an array of the batch."""
+        array = self.arrays[name]
+        return [component(array, i) for i in range(self.robot.n)]
+
+    def wrenches(self) -> list[list[Any]] | None:
+        """Six components for each link, or None without an external wrench; zeros, for free, where nothing acts."""
+        if "wrench" not in self.arrays:
+            return None
+        array, links = self.arrays["wrench"], range(self.robot.n)
+        if self.tip is None:
+            return [[component(array, i, k) for k in range(6)] for i in links]
+        return [[component(array, 0, k) if i == self.tip else 0.0 for k in range(6)] for i in links]
+
+    def join(self, values: Any, shape: tuple[int, ...]) -> Array:
+        """Nested lists of scalars as an array (*batch, *shape); all NaN where a state has a number that is not finite."""
+        flat = flattened(values, len(shape))
+        xp, dtypes = self.xp, [a.dtype for a in self.arrays.values()]
+        if xp is np and any(dtype.kind == "O" for dtype in dtypes):
+            out = np.empty((*self.batch, len(flat)), dtype=object)
+            for k, value in enumerate(flat):
+                out[..., k] = value
+            out = out.reshape((*self.batch, *shape))
+            return out[()]
+        keywords: dict[str, Any] = {"dtype": reduce(xp.promote_types, dtypes)}
+        if xp.__name__ == "torch":
+            keywords["device"] = next(iter(self.arrays.values())).device
+        full = [
+            xp.broadcast_to(v, self.batch) if hasattr(v, "shape") else xp.full(self.batch, v, **keywords) for v in flat
+        ]
+        out = xp.stack(full, -1).reshape((*self.batch, *shape))
+        return self._bad_states_blank(out, len(shape))
+
+    def _bad_states_blank(self, out: Array, dims: int) -> Array:
+        xp = self.xp
+        bad = None
+        for name, array in self.arrays.items():
+            axes = (-1, -2) if name == "wrench" else (-1,)
+            finite = xp.isfinite(array)
+            for _ in axes:
+                finite = finite.all(-1)
+            bad = ~finite if bad is None else bad | ~finite
+        if xp is np and not np.any(bad):
+            return out
+        bad = xp.broadcast_to(bad, self.batch).reshape((*self.batch, *(1,) * dims))
+        return xp.where(bad, xp.asarray(float("nan"), dtype=out.dtype), out)
+
+
+def component(array: Array, *index: int) -> Any:
+    """One number of every state: an array of the batch shape, or the number itself where there is no batch."""
+    part = array[(..., *index)]
+    return part[()] if isinstance(part, np.ndarray) else part
+
+
+def flattened(values: Any, depth: int) -> list[Any]:
+    if depth == 0:
+        return [values]
+    return [x for value in values for x in flattened(value, depth - 1)]
+
+
+def shortened(names: Sequence[str]) -> str:
+    shown = [*names[:4], "...", names[-1]] if len(names) > 6 else names
+    return ", ".join(shown)

@@ -1,0 +1,279 @@
+"""The public functions. Each takes the robot first, then arrays (..., n) of any batch shape, and returns arrays.
+
+NumPy arrays, lists, torch tensors and JAX arrays come back as their own kind, differentiable where the library is;
+object arrays of symbols, of graph nodes or of many-digit numbers run the same text. Every function takes `check=True`
+to refuse numbers that are not finite; without it, a state that contains one gives NaN throughout its result, and the
+other states are as they were.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import numpy as np
+
+from .. import dynamics
+from ..dynamics import energy, kinematics, newton_euler
+from ..errors import SingularError, one_of
+from ..robot import Robot
+from ..spatial import Vector, Wrench
+from .arrays import Array, States
+
+Function = Callable[..., Any]
+
+
+def inverse_dynamics(
+    arm: Robot,
+    q: Array,
+    qd: Array,
+    qdd: Array,
+    wrench: Array | None = None,
+    *,
+    method: str = "newton-euler",
+    check: bool = False,
+) -> Array:
+    """Joint torques (revolute, N·m) and forces (prismatic, N) that give the accelerations qdd: (..., n).
+
+    Gravity and the drives' inertia are in; friction is not. `wrench` is an external wrench, moment then force, in the
+    base frame at the centre of mass: (..., 6) on the tip link or (..., n, 6) on every link.
+
+    >>> import linkwise as lw
+    >>> arm = lw.load("planar3")
+    >>> lw.inverse_dynamics(arm, q=[0, 0, 0], qd=[0, 0, 0], qdd=[0, 0, 0])
+    array([4.34583, 1.54998, 0.32373])
+    """
+    algorithm = chosen(inverse_dynamics, method)
+    states = States(arm, {"q": q, "qd": qd, "qdd": qdd}, wrench, check)
+    external = external_wrenches(states)
+    with np.errstate(all="ignore"):
+        tau = algorithm(arm, states.scalars("q"), states.scalars("qd"), states.scalars("qdd"), external)
+    return states.join(tau, (arm.n,))
+
+
+def forward_dynamics(
+    arm: Robot,
+    q: Array,
+    qd: Array,
+    tau: Array,
+    wrench: Array | None = None,
+    *,
+    method: str = "denoc",
+    check: bool = False,
+) -> Array:
+    """Joint accelerations under the torques tau: (..., n). `wrench` as for `inverse_dynamics`.
+
+    >>> import linkwise as lw
+    >>> arm = lw.load("planar3")
+    >>> lw.forward_dynamics(arm, q=[0, 0, 0], qd=[0, 0, 0], tau=[4.34583, 1.54998, 0.32373]).round(9) + 0.0
+    array([0., 0., 0.])
+    """
+    algorithm = chosen(forward_dynamics, method)
+    states = States(arm, {"q": q, "qd": qd, "tau": tau}, wrench, check)
+    external = external_wrenches(states)
+    try:
+        with np.errstate(all="ignore"):
+            qdd = algorithm(arm, states.scalars("q"), states.scalars("qd"), states.scalars("tau"), external)
+    except ZeroDivisionError:
+        raise singular(arm, states) from None
+    return refuse_singular(arm, states, states.join(qdd, (arm.n,)))
+
+
+def inertia_matrix(arm: Robot, q: Array, *, method: str = "composite", check: bool = False) -> Array:
+    """The generalized inertia matrix I(q): (..., n, n), symmetric, positive definite.
+
+    >>> import linkwise as lw
+    >>> lw.inertia_matrix(lw.load("gantry"), [0, 0, 0]).diagonal()
+    array([12.,  7.,  3.])
+    """
+    algorithm = chosen(inertia_matrix, method)
+    states = States(arm, {"q": q}, check=check)
+    with np.errstate(all="ignore"):
+        return states.join(algorithm(arm, states.scalars("q")), (arm.n, arm.n))
+
+
+def udu(arm: Robot, q: Array, *, check: bool = False) -> tuple[Array, Array]:
+    """The factors of I = U D Uᵀ: U (..., n, n), unit upper triangular, and the diagonal of D (..., n), all positive.
+
+    >>> import linkwise as lw
+    >>> U, D = lw.udu(lw.load("planar3"), [0.1, 0.2, 0.3])
+    >>> U.shape, D.shape
+    ((3, 3), (3,))
+    """
+    states = States(arm, {"q": q}, check=check)
+    try:
+        with np.errstate(all="ignore"):
+            upper, diagonal = dynamics.denoc.udu(arm, states.scalars("q"))
+    except ZeroDivisionError:
+        raise singular(arm, states) from None
+    joined = states.join(upper, (arm.n, arm.n)), states.join(diagonal, (arm.n,))
+    refuse_singular(arm, states, joined[0])
+    return joined
+
+
+def bias_torque(arm: Robot, q: Array, qd: Array, wrench: Array | None = None, *, check: bool = False) -> Array:
+    """The torques at zero acceleration, C(q, qd) qd + g(q), less those of the external wrench: (..., n)."""
+    states = States(arm, {"q": q, "qd": qd}, wrench, check)
+    external = external_wrenches(states)
+    with np.errstate(all="ignore"):
+        tau = newton_euler.inverse_dynamics(arm, states.scalars("q"), states.scalars("qd"), [0.0] * arm.n, external)
+    return states.join(tau, (arm.n,))
+
+
+def gravity_torque(arm: Robot, q: Array, *, check: bool = False) -> Array:
+    """The torques that hold the robot still against gravity, g(q): (..., n)."""
+    states = States(arm, {"q": q}, check=check)
+    still = [0.0] * arm.n
+    with np.errstate(all="ignore"):
+        tau = newton_euler.inverse_dynamics(arm, states.scalars("q"), still, still, external_wrenches(states))
+    return states.join(tau, (arm.n,))
+
+
+def kinetic_energy(arm: Robot, q: Array, qd: Array, *, check: bool = False) -> Array:
+    """Kinetic energy, that of the drives' inertia included, in J: (...)."""
+    states = States(arm, {"q": q, "qd": qd}, check=check)
+    with np.errstate(all="ignore"):
+        return states.join(energy.kinetic_energy(arm, states.scalars("q"), states.scalars("qd")), ())
+
+
+def potential_energy(arm: Robot, q: Array, *, check: bool = False) -> Array:
+    """Potential energy of gravity in J, zero for masses at the origin of the base frame: (...)."""
+    states = States(arm, {"q": q}, check=check)
+    with np.errstate(all="ignore"):
+        return states.join(energy.potential_energy(arm, states.scalars("q")), ())
+
+
+def joint_wrenches(
+    arm: Robot,
+    q: Array,
+    qd: Array,
+    qdd: Array,
+    wrench: Array | None = None,
+    *,
+    frame: str = "base",
+    check: bool = False,
+) -> Array:
+    """All six components at each joint, what a link gets from its parent: (..., n, 6), moment then force.
+
+    Moments are about the origin of the joint frame, which stands still in the parent link. Components are in the base
+    frame (`frame="base"`) or in the joint frame (`frame="joint"`), whose z is the joint's axis: there the third number
+    of a revolute joint and the sixth of a prismatic one is the torque or force of the drive, less what its rotor's
+    inertia takes.
+    """
+    one_of(frame, ("base", "joint"), "frame")
+    states = States(arm, {"q": q, "qd": qd, "qdd": qdd}, wrench, check)
+    angles = states.scalars("q")
+    with np.errstate(all="ignore"):
+        loads = newton_euler.joint_wrenches(
+            arm, angles, states.scalars("qd"), states.scalars("qdd"), external_wrenches(states)
+        )
+        loads = kinematics.in_joint_frames(arm, angles, loads)
+        if frame == "base":
+            loads = kinematics.in_base_frame(arm, angles, loads)
+    return states.join([list(load) for load in loads], (arm.n, 6))
+
+
+def poses(arm: Robot, q: Array, *, frames: Iterable[str] | None = None, check: bool = False) -> Array:
+    """Homogeneous matrices in the base frame: (..., n, 4, 4), one for each link's own frame (for a DH table, its DH frame).
+
+    `frames` asks for others by name, those of merged fixed joints among them: (..., len(frames), 4, 4).
+    """
+    states = States(arm, {"q": q}, check=check)
+    wanted = [arm.frame(name) for name in (arm.names if frames is None else frames)]
+    with np.errstate(all="ignore"):
+        links = kinematics.poses(arm, states.scalars("q"))
+        found = [links[f.link].then(f.placement) if f.link >= 0 else f.placement for f in wanted]
+    return states.join([pose.matrix() for pose in found], (len(wanted), 4, 4))
+
+
+def jacobian(
+    arm: Robot, q: Array, *, link: str | int | None = None, point: str | Iterable[float] = "frame", check: bool = False
+) -> Array:
+    """From joint rates to the twist of a link, angular part first, in the base frame: (..., 6, n).
+
+    `link` is a name or an index, otherwise the last link; `point` is where the linear part is taken: "frame" for the
+    origin of the link's own frame, "com" for its centre of mass, or three numbers in its own frame.
+    """
+    states = States(arm, {"q": q}, check=check)
+    if link is None:
+        link = arm.n - 1
+    if isinstance(link, str):
+        one_of(link, arm.names, f"robot {arm.name!r}: link")
+        link = arm.names.index(link)
+    if not -arm.n <= link < arm.n:
+        raise ValueError(f"link is {link} (expected a name, or an index below {arm.n})")
+    body = arm.links[link]
+    if isinstance(point, str):
+        one_of(point, ("frame", "com"), "point")
+        place = body.com if point == "com" else body.frame.translation
+    else:
+        place = body.frame.point(Vector(*(float(x) for x in point)))
+    with np.errstate(all="ignore"):
+        return states.join(kinematics.jacobian(arm, states.scalars("q"), body.index, place), (6, arm.n))
+
+
+METHODS: dict[Function, dynamics.Methods] = {
+    inverse_dynamics: dynamics.ALL_INVERSE_DYNAMICS,
+    forward_dynamics: dynamics.ALL_FORWARD_DYNAMICS,
+    inertia_matrix: dynamics.ALL_INERTIA_MATRICES,
+}
+
+
+def methods(function: Function) -> list[str]:
+    """The names of every formulation that a function offers as `method=`.
+
+    >>> import linkwise as lw
+    >>> lw.methods(lw.inertia_matrix)
+    ['composite', 'udu']
+    """
+    if function not in METHODS:
+        offered = ", ".join(f.__name__ for f in METHODS)
+        raise ValueError(
+            f"{getattr(function, '__name__', function)!r} has no choice of methods (these have: {offered})"
+        )
+    return list(METHODS[function])
+
+
+def chosen(function: Function, method: str) -> Function:
+    one_of(method, METHODS[function], f"{function.__name__}: method")
+    return METHODS[function][method]
+
+
+def external_wrenches(states: States) -> list[Wrench]:
+    """What acts on each link at its mass centre, in its own frame."""
+    given = states.wrenches()
+    if given is None:
+        return [Wrench.zero()] * states.robot.n
+    at_base = [Wrench(Vector(*six[:3]), Vector(*six[3:])) for six in given]
+    return kinematics.in_link_frames(states.robot, states.scalars("q"), at_base)
+
+
+def refuse_singular(arm: Robot, states: States, result: Array) -> Array:
+    """A finite state whose result is not finite has met a joint that nothing resists: say which."""
+    if states.xp is np and result.dtype != object and not np.isfinite(result).all():
+        finite = np.ones(states.batch, dtype=bool)
+        for name, array in states.arrays.items():
+            axes = (-2, -1) if name == "wrench" else (-1,)
+            finite &= np.isfinite(array).all(axis=axes)
+        good = np.isfinite(result.reshape(*states.batch, -1)).all(axis=-1)
+        if (finite & ~good).any():
+            raise singular(arm, states)
+    return result
+
+
+def singular(arm: Robot, states: States) -> SingularError:
+    """The error that names the first joint, from the tips, whose articulated inertia is zero."""
+    q = np.broadcast_to(np.asarray(states.arrays["q"], dtype=float), (*states.batch, arm.n)).reshape(-1, arm.n)
+    for index, state in enumerate(q):
+        matrix = inertia_matrix(arm, state)
+        for k in reversed(range(arm.n)):
+            pivot = matrix[k, k]
+            if not pivot > 1e-15 * np.abs(inertia_matrix(arm, state)).max():
+                where = f" in state {list(np.unravel_index(index, states.batch))}" if states.batch else ""
+                return SingularError(
+                    f"robot {arm.name!r}, joint of link {arm.names[k]!r}: nothing resists its motion{where} (articulated inertia"
+                    f" {pivot:.3g}); give the link, or one beyond it, mass or inertia, or the joint a rotor inertia"
+                )
+            if k:
+                matrix = matrix - np.outer(matrix[:, k], matrix[k]) / pivot
+    return SingularError(f"robot {arm.name!r}: the inertia matrix is singular to rounding")

@@ -1,0 +1,30 @@
+"""What goes wrong, by kind. Each message says where, what was found and what was expected."""
+
+import difflib
+from collections.abc import Iterable
+
+
+class RobotError(ValueError):
+    """A robot's description is wrong: the message names the robot, the link and the entry."""
+
+
+class FileError(RobotError):
+    """A robot's file is wrong: the message begins with file:line."""
+
+
+class SingularError(ValueError):
+    """The inertia matrix cannot be inverted: the message names the joint that moves without resistance."""
+
+
+def near_miss(word: object, known: Iterable[str]) -> str:
+    """', did you mean ...?' where one of the known words is close, otherwise nothing."""
+    close = difflib.get_close_matches(str(word), list(known), n=1)
+    return f", did you mean {close[0]!r}?" if close else ""
+
+
+def one_of(word: object, known: Iterable[str], what: str) -> None:
+    """Complain, with the list and the nearest word, about a word that is not among the known ones."""
+    known = list(known)
+    if word not in known:
+        choices = ", ".join(map(repr, known))
+        raise RobotError(f"{what} is {word!r}{near_miss(word, known)} (expected one of {choices})")

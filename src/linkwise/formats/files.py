@@ -1,0 +1,51 @@
+"""`load` and `save`: which reader for which file, and the library of robots that comes with the package."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from ..errors import FileError, near_miss
+from ..robot import Robot
+from . import toml
+
+FOLDER = Path(__file__).parent / "library"
+LIBRARY = tuple(sorted(path.stem for path in FOLDER.glob("*.toml")))
+READERS = {".toml": toml.read}
+WRITERS = {".toml": toml.write}
+
+
+def load(name_or_path: str | os.PathLike[str]) -> Robot:
+    """A robot of the library by its name, or from a file by its path.
+
+    >>> import linkwise as lw
+    >>> lw.load("stanford").joints
+    'RRPRRR'
+    >>> lw.LIBRARY
+    ('gantry', 'planar3', 'puma560', 'stanford')
+    """
+    text = os.fspath(name_or_path)
+    if text in LIBRARY:
+        return toml.read(FOLDER / f"{text}.toml")
+    path = Path(text)
+    known = ", ".join(LIBRARY)
+    if not path.suffix and not path.exists():
+        close = near_miss(text, LIBRARY)
+        raise FileError(f"{text!r} is no robot of the library{close} ({known}), and no file of that name exists")
+    if path.suffix.lower() not in READERS:
+        raise FileError(
+            f"{path}: cannot read {path.suffix or 'files without an ending'} (expected {', '.join(READERS)})"
+        )
+    if not path.is_file():
+        raise FileError(f"{path}: no such file (robots of the library: {known})")
+    return READERS[path.suffix.lower()](path)
+
+
+def save(robot: Robot, path: str | os.PathLike[str]) -> None:
+    """Write a robot's table to a file that `load` reads back exactly."""
+    target = Path(path)
+    if target.suffix.lower() not in WRITERS:
+        raise FileError(
+            f"{target}: cannot write {target.suffix or 'files without an ending'} (expected {', '.join(WRITERS)})"
+        )
+    WRITERS[target.suffix.lower()](robot, target)

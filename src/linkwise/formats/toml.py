@@ -1,0 +1,141 @@
+"""A robot's table as a TOML file: the words of `Robot.from_dh` and `Robot.from_frames`, one [[link]] per row.
+
+    name = "pendulum"
+    convention = "standard"            # or "modified", or "frames"
+    gravity = [0.0, -9.81, 0.0]
+
+    [[link]]
+    joint = "revolute"
+    a = 1.0
+    b = 0.0
+    alpha = "90 deg"                   # or a number, in radians
+    mass = 3.0
+    com = [-0.5, 0.0, 0.0]
+    inertia = [[0.0, 0.0, 0.0], [0.0, 0.25, 0.0], [0.0, 0.0, 0.25]]
+
+`about` (text: where the numbers come from) may stand beside the name. Errors begin with file:line.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+import tomllib
+from pathlib import Path
+from typing import Any, NoReturn
+
+from ..errors import FileError, RobotError, near_miss
+from ..robot import Robot
+from ..robot.build import RowError
+from ..robot.tables import CONVENTIONS
+
+WORDS = ("name", "about", "convention", "gravity", "link")
+HEADER = re.compile(r"\s*\[\[\s*link\s*\]\]")
+LINE = re.compile(r"\(at line (\d+), column \d+\)")
+
+
+def read(path: Path) -> Robot:
+    try:
+        text = path.read_text(encoding="utf-8")
+    except UnicodeDecodeError:
+        raise FileError(f"{path}: is not UTF-8 text") from None
+    try:
+        data = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as problem:
+        found = LINE.search(str(problem))
+        line = int(found[1]) if found else text.count("\n") + 1
+        raise FileError(f"{path}:{line}: is not TOML: {problem}") from None
+    return Reader(path, text.splitlines()).robot(data)
+
+
+class Reader:
+    """One file: its lines are kept, to say on which of them a wrong entry stands."""
+
+    def __init__(self, path: Path, lines: list[str]) -> None:
+        self.path, self.lines = path, lines
+        self.headers = [i for i, line in enumerate(lines) if HEADER.match(line)]
+
+    def robot(self, data: dict[str, Any]) -> Robot:
+        for word in data:
+            if word not in WORDS:
+                self.fail(f"{word} is not a word of a robot file{near_miss(word, WORDS)} ({', '.join(WORDS)})", word)
+        convention = data.get("convention")
+        if convention not in CONVENTIONS:
+            known = ", ".join(map(repr, CONVENTIONS))
+            self.fail(
+                f"convention is {convention!r}{near_miss(convention, CONVENTIONS)} (expected one of {known})",
+                "convention",
+            )
+        rows = data.get("link")
+        if not isinstance(rows, list) or not rows or not all(isinstance(row, dict) for row in rows):
+            self.fail("has no links (expected one [[link]] table for each row)", "link")
+        name = data.get("name", self.path.stem)
+        if not isinstance(name, str):
+            self.fail(f"name is {name!r} (expected text)", "name")
+        if "gravity" not in data:
+            self.fail("gravity is missing (expected three numbers, in m/s2, in the base frame)", "gravity")
+        try:
+            if convention == "frames":
+                return Robot.from_frames(rows, gravity=data["gravity"], name=name)
+            return Robot.from_dh(rows, convention=convention, gravity=data["gravity"], name=name)
+        except RowError as problem:
+            raise FileError(f"{self.path}:{self.line(problem.key, problem.row)}: {problem}") from None
+        except RobotError as problem:
+            self.fail(str(problem), "gravity")
+
+    def fail(self, message: str, word: str) -> NoReturn:
+        raise FileError(f"{self.path}:{self.line(word, None)}: {message}")
+
+    def line(self, key: str | None, row: int | None) -> int:
+        """The line, counted from 1, on which the entry of that row stands; otherwise that of the row's header."""
+        if row is None:
+            start, end = 0, self.headers[0] if self.headers else len(self.lines)
+        elif row < len(self.headers):
+            start = self.headers[row]
+            end = self.headers[row + 1] if row + 1 < len(self.headers) else len(self.lines)
+        else:
+            return 1
+        if key is not None:
+            word = re.escape(key.partition("[")[0])
+            entry = re.compile(rf"\s*[\"']?{word}[\"']?\s*=" + (r"|\s*d\s*=" if word == "b" else ""))
+            for number in range(start, end):
+                if entry.match(self.lines[number]):
+                    return number + 1
+        return start + 1
+
+
+def write(robot: Robot, path: Path) -> None:
+    parts = [
+        f"name = {quoted(robot.name)}",
+        f"convention = {quoted(robot.convention)}",
+        f"gravity = {value(robot.gravity)}",
+    ]
+    for row in robot.table:
+        parts += ["", "[[link]]"]
+        for key, entry in row.items():
+            parts.append(f"{key} = {angle(entry) if key in ('alpha', 'theta') else value(entry)}")
+    path.write_text("\n".join(parts) + "\n", encoding="utf-8")
+
+
+def angle(x: Any) -> str:
+    """Whole degrees as such where that is exactly the number, otherwise radians."""
+    if type(x) is float and x != 0.0:
+        whole = round(math.degrees(x))
+        if abs(whole) <= 360 and math.radians(whole) == x:
+            return f'"{whole} deg"'
+    return value(x)
+
+
+def value(x: Any) -> str:
+    if isinstance(x, (tuple, list)):
+        return "[" + ", ".join(map(value, x)) + "]"
+    if isinstance(x, str):
+        return quoted(x)
+    if type(x) is float:
+        return repr(x)
+    raise FileError(f"cannot write {x!r}: a file holds plain numbers only, no symbols and no numbers of many digits")
+
+
+def quoted(text: str) -> str:
+    escaped = text.replace("\\", "\\\\").replace('"', '\\"')
+    return '"' + "".join(c if c.isprintable() else f"\\u{ord(c):04x}" for c in escaped) + '"'

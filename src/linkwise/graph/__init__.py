@@ -1,0 +1,21 @@
+"""Expressions as a graph of shared nodes: the rules that make them, their grammar, their meaning, their count."""
+
+from .count import Count, count
+from .evaluate import MEANING, evaluate
+from .grammar import LEGAL, GrammarError, check
+from .node import Graph, Node
+from .program import Port, Program
+
+__all__ = [
+    "LEGAL",
+    "MEANING",
+    "Count",
+    "GrammarError",
+    "Graph",
+    "Node",
+    "Port",
+    "Program",
+    "check",
+    "count",
+    "evaluate",
+]

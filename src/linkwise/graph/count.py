@@ -1,0 +1,45 @@
+"""Counting the operations of a program, as the tables of the literature do."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+
+from .program import Program
+
+FUNCTIONS = ("sin", "cos", "sqrt")
+
+
+@dataclass(frozen=True)
+class Count:
+    """How many operations a program takes. Changes of sign are not counted in the total, as in the seeds' tables."""
+
+    multiplications: int
+    additions: int  # and subtractions
+    divisions: int
+    functions: int  # sines, cosines, square roots
+    negations: int
+
+    @property
+    def total(self) -> int:
+        return self.multiplications + self.additions + self.divisions + self.functions
+
+    def __str__(self) -> str:
+        parts = (
+            f"{self.multiplications} multiplications",
+            f"{self.additions} additions",
+            f"{self.divisions} divisions",
+            f"{self.functions} functions",
+        )
+        return ", ".join(parts)
+
+
+def count(program: Program) -> Count:
+    ops = Counter(node.op for node in program.nodes)
+    return Count(
+        multiplications=ops["mul"],
+        additions=ops["add"] + ops["sub"],
+        divisions=ops["div"],
+        functions=sum(ops[name] for name in FUNCTIONS),
+        negations=ops["neg"],
+    )

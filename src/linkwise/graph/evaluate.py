@@ -1,0 +1,48 @@
+"""The meaning of the operations, and the interpreter that is the meaning of a program."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from .program import Program
+
+MEANING: dict[str, Callable[..., Any]] = {
+    "neg": lambda a: -a,
+    "add": lambda a, b: a + b,
+    "sub": lambda a, b: a - b,
+    "mul": lambda a, b: a * b,
+    "div": lambda a, b: a / b,
+    "sin": np.sin,
+    "cos": np.cos,
+    "sqrt": np.sqrt,
+}
+
+
+def evaluate(program: Program, *arrays: Any) -> tuple[np.ndarray, ...]:
+    """The outputs for arrays of shape (..., *port.shape), one per input, in order."""
+    if len(arrays) != len(program.inputs):
+        names = ", ".join(port.name for port in program.inputs)
+        raise TypeError(f"the program takes {len(program.inputs)} arrays ({names}), not {len(arrays)}")
+    given = {
+        port.name: np.reshape(a, (*np.shape(a)[: np.ndim(a) - len(port.shape)], port.size))
+        for port, a in zip(program.inputs, arrays, strict=True)
+    }
+    batch = np.broadcast_shapes(*(a.shape[:-1] for a in given.values()))
+    value: dict[int, Any] = {}
+    for node in program.nodes:
+        if node.op == "const":
+            value[node.index] = node.payload
+        elif node.op == "input":
+            name, position = node.payload
+            value[node.index] = given[name][..., position]
+        else:
+            value[node.index] = MEANING[node.op](*(value[a.index] for a in node.args))
+    outputs = []
+    for port, result in zip(program.outputs, program.results, strict=True):
+        flat = [np.broadcast_to(value[node.index], batch) for node in result]
+        stacked = np.stack(flat, axis=-1) if flat else np.zeros((*batch, 0))
+        outputs.append(stacked.reshape((*batch, *port.shape)))
+    return tuple(outputs)

@@ -1,0 +1,52 @@
+"""Which programs are legal. `check` runs wherever a program has been made or changed."""
+
+from __future__ import annotations
+
+import math
+
+from .program import Program
+
+LEGAL = {  # how many operands each operation takes
+    "const": 0,
+    "input": 0,
+    "neg": 1,
+    "sin": 1,
+    "cos": 1,
+    "sqrt": 1,
+    "add": 2,
+    "sub": 2,
+    "mul": 2,
+    "div": 2,
+}
+
+
+class GrammarError(ValueError):
+    """A program breaks the grammar: a fault of whoever made the program, not of its user."""
+
+
+def check(program: Program) -> Program:
+    """The program itself if it is legal: known operations, operands made earlier, inputs declared, constants finite and folded."""
+    sizes = {port.name: port.size for port in program.inputs}
+    seen: set[int] = set()
+    for node in program.nodes:
+        if node.op not in LEGAL:
+            raise GrammarError(f"unknown operation {node.op!r}")
+        if len(node.args) != LEGAL[node.op]:
+            raise GrammarError(f"{node.op} takes {LEGAL[node.op]} operands, not {len(node.args)}")
+        if any(a.index not in seen for a in node.args):
+            raise GrammarError(f"{node!r} uses a node that comes later or is missing")
+        if node.op == "input":
+            name, position = node.payload
+            if not 0 <= position < sizes.get(name, 0):
+                raise GrammarError(f"{node!r} is not among the inputs {program.inputs}")
+        if node.op == "const" and not math.isfinite(node.payload):
+            raise GrammarError(f"the constant {node.payload} is not finite")
+        if LEGAL[node.op] and all(a.op == "const" for a in node.args):
+            raise GrammarError(f"{node!r} has constant operands only and should have been folded")
+        seen.add(node.index)
+    for port, result in zip(program.outputs, program.results, strict=True):
+        if len(result) != port.size:
+            raise GrammarError(f"output {port.name!r} of shape {port.shape} has {len(result)} results")
+        if any(node.index not in seen for node in result):
+            raise GrammarError(f"output {port.name!r} needs a node that the program does not compute")
+    return program

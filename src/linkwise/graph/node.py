@@ -1,0 +1,140 @@
+"""Nodes: scalars that remember how they were made. Equal expressions are the same node (hash-consing).
+
+A node behaves as a number in + - * / and ** with a whole exponent, and has sin(), cos() and sqrt() (which is what
+`np.sin` and its sisters call). It has no value, so it cannot be compared or branched on. Which node an operation gives
+is said in `rules`.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NoReturn
+
+import numpy as np
+
+from . import rules
+
+
+class Node:
+    """One operation on earlier nodes; or an input, or a constant."""
+
+    __slots__ = ("args", "graph", "index", "op", "payload")
+    __array_priority__ = 1000.0
+
+    def __init__(self, graph: Graph, index: int, op: str, args: tuple[Node, ...], payload: Any) -> None:
+        self.graph, self.index, self.op, self.args, self.payload = graph, index, op, args, payload
+
+    def __add__(self, other: Any) -> Any:
+        return rules.add(self, other) if is_scalar(other) else NotImplemented
+
+    def __radd__(self, other: Any) -> Any:
+        return rules.add(other, self) if is_scalar(other) else NotImplemented
+
+    def __sub__(self, other: Any) -> Any:
+        return rules.sub(self, other) if is_scalar(other) else NotImplemented
+
+    def __rsub__(self, other: Any) -> Any:
+        return rules.sub(other, self) if is_scalar(other) else NotImplemented
+
+    def __mul__(self, other: Any) -> Any:
+        return rules.mul(self, other) if is_scalar(other) else NotImplemented
+
+    def __rmul__(self, other: Any) -> Any:
+        return rules.mul(other, self) if is_scalar(other) else NotImplemented
+
+    def __truediv__(self, other: Any) -> Any:
+        return rules.div(self, other) if is_scalar(other) else NotImplemented
+
+    def __rtruediv__(self, other: Any) -> Any:
+        return rules.div(other, self) if is_scalar(other) else NotImplemented
+
+    def __neg__(self) -> Any:
+        return rules.neg(self)
+
+    def __pos__(self) -> Node:
+        return self
+
+    def __pow__(self, exponent: Any) -> Any:
+        return rules.power(self, exponent)
+
+    def sin(self) -> Any:
+        return rules.sin(self)
+
+    def cos(self) -> Any:
+        return rules.cos(self)
+
+    def sqrt(self) -> Any:
+        return rules.function("sqrt", self)
+
+    def __hash__(self) -> int:
+        return id(self)
+
+    def __bool__(self) -> NoReturn:
+        raise no_value(self, "be true or false")
+
+    def __float__(self) -> NoReturn:
+        raise no_value(self, "become a float")
+
+    def _compare(self, other: object) -> bool:
+        raise no_value(self, "be compared")
+
+    __lt__ = __le__ = __gt__ = __ge__ = _compare
+
+    def __eq__(self, other: object) -> bool:
+        return True if other is self else self._compare(other)
+
+    def __ne__(self, other: object) -> bool:
+        return not self == other
+
+    def __repr__(self) -> str:
+        return f"<{describe(self)}>"
+
+
+class Graph:
+    """Nodes in the order in which they were made, each expression once."""
+
+    def __init__(self) -> None:
+        self.nodes: list[Node] = []
+        self._known: dict[tuple[Any, ...], Node] = {}
+
+    def make(self, op: str, *args: Node, payload: Any = None) -> Node:
+        key = (op, payload, *(a.index for a in args))
+        node = self._known.get(key)
+        if node is None:
+            if any(a.graph is not self for a in args):
+                raise ValueError(
+                    "two nodes of different graphs meet in one operation: trace the whole function at once"
+                )
+            node = self._known[key] = Node(self, len(self.nodes), op, args, payload)
+            self.nodes.append(node)
+        return node
+
+    def constant(self, value: float) -> Node:
+        return self.make("const", payload=float(value) + 0.0)  # -0.0 and 0.0 are one constant
+
+    def input(self, name: str, position: int = 0) -> Node:
+        return self.make("input", payload=(name, position))
+
+    def node(self, value: Any) -> Node:
+        """The value itself, or the constant that it is."""
+        return value if isinstance(value, Node) else self.constant(value)
+
+
+def is_scalar(x: object) -> bool:
+    return isinstance(x, (Node, float, int, np.floating, np.integer)) and not isinstance(x, bool)
+
+
+def describe(node: Node) -> str:
+    if node.op == "input":
+        name, position = node.payload
+        return f"{name}[{position}]"
+    if node.op == "const":
+        return f"{node.payload:g}"
+    return f"{node.op} #{node.index}"
+
+
+def no_value(node: Node, deed: str) -> TypeError:
+    return TypeError(
+        f"the node {describe(node)} stands for a number that is not known yet, so it cannot {deed}. Write the function without"
+        " if, max, comparisons or float() on its inputs (branch on the robot or on plain Python values instead), or evaluate"
+        " it on arrays."
+    )

@@ -1,0 +1,24 @@
+"""Robots as frozen data: a tree of links, the tables they are made from, and the sweeps that visit them."""
+
+from .describe import describe
+from .joint import ALL_JOINTS, Joint, Prismatic, Revolute
+from .link import Frame, Link
+from .model import Robot
+from .study import chain, random_tree
+from .sweep import inward, outward, toward_base
+
+__all__ = [
+    "ALL_JOINTS",
+    "Frame",
+    "Joint",
+    "Link",
+    "Prismatic",
+    "Revolute",
+    "Robot",
+    "chain",
+    "describe",
+    "inward",
+    "outward",
+    "random_tree",
+    "toward_base",
+]

@@ -1,0 +1,202 @@
+"""From the rows of a table to a robot: names and parents resolved, fixed joints merged, every number checked."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from ..errors import RobotError, near_miss
+from ..spatial import Placement, RigidInertia, Scalar, Symmetric, Vector
+from .joint import ALL_JOINTS, Joint
+from .link import Frame, Link
+from .numbers import EntryError, limits, not_negative, number, sequence, tensor, vector3
+from .tables import COMMON, DRIVE, JOINTS, Convention, Geometry
+
+BASE = "base"
+NO_TENSOR = ((0.0,) * 3,) * 3
+
+
+class RowError(RobotError):
+    """A row is wrong: `row` counts from 0, `key` is the entry, both for whoever can say on which line that is."""
+
+    def __init__(self, message: str, row: int, key: str | None) -> None:
+        super().__init__(message)
+        self.row, self.key = row, key
+
+
+@dataclass
+class Draft:
+    """A link in the making: bodies on fixed joints are added to it until the last row is read."""
+
+    name: str
+    parent: int
+    joint: Joint
+    placement: Placement
+    frame: Placement
+    body: RigidInertia
+    alone: tuple[Scalar, Vector, Symmetric]
+    merged: bool = False
+
+    def finished(self, index: int) -> Link:
+        mass, com, inertia = self.alone if not self.merged else about_centre(self.body)
+        return Link(self.name, index, self.parent, self.joint, self.placement, mass, com, inertia, frame=self.frame)
+
+
+@dataclass
+class Seat:
+    """Where a row's own frame sits: on which link (-1: the base), and where in its joint-aligned frame."""
+
+    link: int
+    placement: Placement
+
+
+class Parts(NamedTuple):
+    """What a robot is made of."""
+
+    links: tuple[Link, ...]
+    frames: tuple[Frame, ...]
+    gravity: tuple[Scalar, Scalar, Scalar]
+    table: tuple[Mapping[str, Any], ...]
+
+
+def assemble(rows: Iterable[Mapping[str, Any]], convention: Convention, gravity: Iterable[Scalar], name: str) -> Parts:
+    table = [dict(row) for row in rows]
+    names = row_names(table, name)
+    seats: dict[str, Seat] = {BASE: Seat(-1, Placement.identity())}
+    drafts: list[Draft] = []
+    frames: list[Frame] = []
+    clean: list[dict[str, Any]] = []
+    for index, (row, label) in enumerate(zip(table, names, strict=True)):
+        try:
+            parent = parent_of(index, row, names, table)
+            joint, geometry, mass, com, inertia, drive = entries(row, convention)
+        except EntryError as problem:
+            raise RowError(f"robot {name!r}, link {label!r}: {problem}", index, problem.key) from None
+        seat = seats[parent]
+        before = seat.placement.then(geometry.before)
+        if joint == "fixed":
+            seats[label] = Seat(seat.link, before.then(geometry.after))
+            frames.append(Frame(label, seat.link, seats[label].placement))
+            if seat.link >= 0:
+                host = drafts[seat.link]
+                host.body = host.body + RigidInertia.of_body(mass, com, inertia).to_parent(seats[label].placement)
+                host.merged = host.merged or mass != 0.0 or inertia != Symmetric.zero()
+        else:
+            centre = geometry.after.point(com)
+            turned = geometry.after.axes.turned(inertia)
+            body = RigidInertia.of_body(mass, centre, turned)
+            moving = ALL_JOINTS[joint](**drive)
+            drafts.append(Draft(label, seat.link, moving, before, geometry.after, body, (mass, centre, turned)))
+            seats[label] = Seat(len(drafts) - 1, geometry.after)
+        clean.append(written(label, parent, joint, geometry, row, drive))
+    if not drafts:
+        raise RobotError(f"robot {name!r} has no joint that moves (expected at least one revolute or prismatic joint)")
+    links = tuple(draft.finished(i) for i, draft in enumerate(drafts))
+    return Parts(links, tuple(frames), checked_gravity(gravity, name), tuple(clean))
+
+
+def row_names(table: list[dict[str, Any]], robot: str) -> list[str]:
+    names: list[str] = []
+    for index, row in enumerate(table):
+        label = row.get("name", f"link{index + 1}")
+        if not isinstance(label, str) or not label.strip() or not label.isprintable():
+            raise RowError(f"robot {robot!r}, row {index + 1}: name is {label!r} (expected text)", index, "name")
+        if label == BASE or label in names:
+            taken = "the base" if label == BASE else f"row {names.index(label) + 1}"
+            raise RowError(
+                f"robot {robot!r}, row {index + 1}: the name {label!r} belongs to {taken} already", index, "name"
+            )
+        names.append(label)
+    return names
+
+
+def parent_of(index: int, row: Mapping[str, Any], names: list[str], table: list[dict[str, Any]]) -> str:
+    """The parent's name: as said, otherwise the row before."""
+    if "parent" not in row:
+        return names[index - 1] if index else BASE
+    parent = row["parent"]
+    if parent != BASE and parent not in names:
+        raise EntryError("parent", f"is {parent!r}, which no link has as its name{near_miss(parent, names)}")
+    if parent == BASE or names.index(parent) < index:
+        return str(parent)
+    path = [names[index]]
+    while parent not in path and parent in names:
+        path.append(parent)
+        at = names.index(parent)
+        parent = table[at].get("parent", names[at - 1] if at else BASE)
+    if parent in path:
+        cycle = " -> ".join([*path[path.index(parent) :], parent])
+        raise EntryError("parent", f"closes a loop: {cycle} (expected a tree that grows from the base)")
+    raise EntryError("parent", f"is {row['parent']!r}, which comes later (expected each parent before its children)")
+
+
+def entries(
+    row: Mapping[str, Any], convention: Convention
+) -> tuple[str, Geometry, Scalar, Vector, Symmetric, dict[str, Any]]:
+    """Every entry of a row, checked."""
+    words = (*COMMON, *convention.words, *DRIVE)
+    row = dict(row)
+    if "d" in row and "b" in convention.words:
+        if "b" in row:
+            raise EntryError("d", "and b are both given, and mean the same")
+        row["b"] = row.pop("d")
+    for key in row:
+        if key not in words:
+            known = ", ".join(words)
+            raise EntryError(str(key), f"is not a word of a {convention.name!r} row{near_miss(key, words)} ({known})")
+    joint = row.get("joint")
+    if joint not in JOINTS:
+        close = near_miss(joint, JOINTS)
+        raise EntryError("joint", f"is {joint!r}{close} (expected 'revolute', 'prismatic' or 'fixed')")
+    geometry = convention.read(row, joint)
+    still = joint == "fixed"
+    if still:
+        row = {"mass": 0.0, "com": (0.0, 0.0, 0.0), "inertia": NO_TENSOR, **row}
+    mass = not_negative(row, "mass")
+    com = Vector(*vector3(row, "com"))
+    inertia = tensor(row, "inertia")
+    drive: dict[str, Any] = {key: not_negative(row, key, 0.0) for key in DRIVE[:3]}
+    drive["limits"] = limits(row)
+    if still and any(drive.values()):
+        raise EntryError(next(key for key in DRIVE if drive[key]), "is given for a fixed joint, which does not move")
+    symmetric = Symmetric.from_upper(lambda i, j: inertia[i][j])
+    return joint, geometry, mass, com, symmetric, drive
+
+
+def written(
+    label: str, parent: str, joint: str, geometry: Geometry, row: Mapping[str, Any], drive: Mapping[str, Any]
+) -> dict[str, Any]:
+    """The row as a file would have it, in one fixed order of words."""
+    clean = {"name": label, "parent": parent, "joint": joint, **geometry.words}
+    if joint != "fixed" or "mass" in row:
+        clean["mass"] = not_negative(row, "mass", 0.0)
+        clean["com"] = vector3({"com": (0.0, 0.0, 0.0), **row}, "com")
+        clean["inertia"] = tensor(row, "inertia", NO_TENSOR)
+    clean.update({key: value for key, value in drive.items() if value is not None and not is_zero(value)})
+    return clean
+
+
+def is_zero(value: Any) -> bool:
+    return type(value) is float and value == 0.0
+
+
+def about_centre(body: RigidInertia) -> tuple[Scalar, Vector, Symmetric]:
+    """Mass, mass centre and tensor about the mass centre of several bodies together."""
+    if is_zero(body.mass):
+        return body.mass, Vector.zero(), body.tensor
+    com = body.moment * (1.0 / body.mass)
+    return body.mass, com, body.tensor - RigidInertia.of_body(body.mass, com, Symmetric.zero()).tensor
+
+
+def checked_gravity(gravity: Iterable[Scalar], robot: str) -> tuple[Scalar, Scalar, Scalar]:
+    items = sequence(gravity, 3)
+    if items is None:
+        raise RobotError(
+            f"robot {robot!r}: gravity is {gravity!r} (expected three numbers, in m/s2, in the base frame)"
+        )
+    try:
+        x, y, z = (number(item, f"gravity[{i}]") for i, item in enumerate(items))
+    except EntryError as problem:
+        raise RobotError(f"robot {robot!r}: {problem}") from None
+    return x, y, z

@@ -1,0 +1,114 @@
+"""A robot as a table that a person can read."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from ..spatial import Rotation
+from .model import Robot
+from .numbers import is_symbol
+from .tables import CONVENTIONS
+
+
+class Description(str):
+    """Text that shows itself as it is at the prompt."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return str(self)
+
+
+def describe(robot: Robot) -> Description:
+    """The robot's table with its convention, units and gravity, as text.
+
+    >>> from linkwise import load
+    >>> describe(load("gantry")).splitlines()[0]
+    'gantry: 3 joints (PPP), a chain'
+    """
+    shape = "a chain" if all(link.parent == link.index - 1 for link in robot.links) else "a tree"
+    count = f"{robot.n} joint" + ("s" if robot.n != 1 else "")
+    g = ", ".join(plain(x) for x in robot.gravity)
+    lines = [
+        f"{robot.name}: {count} ({robot.joints}), {shape}",
+        f"convention: {CONVENTIONS[robot.convention].meaning}",
+        f"gravity: ({g}) m/s2 in the base frame; SI units, angles in degrees here, * is the joint's variable at q = 0",
+        "",
+        *grid(*geometry(robot, shape == "a tree")),
+        "",
+        "bodies: centre of mass (m) and inertia about it (kg m2), in the link's own frame",
+        *grid(*bodies(robot)),
+    ]
+    drives = [row for row in robot.table if any(k in row for k in DRIVE_UNITS)]
+    if drives:
+        head = ["link", *DRIVE_UNITS.values()]
+        body = [[row["name"], *(shown(row.get(key)) for key in DRIVE_UNITS)] for row in drives]
+        lines += ["", "drives and friction, as felt at the joint", *grid(head, body)]
+    return Description("\n".join(lines))
+
+
+DRIVE_UNITS = {
+    "rotor_inertia": "rotor inertia",
+    "viscous_friction": "viscous",
+    "coulomb_friction": "Coulomb",
+    "limits": "limits",
+}
+
+
+def geometry(robot: Robot, tree: bool) -> tuple[list[str], list[list[str]]]:
+    dh = robot.convention in ("standard", "modified")
+    columns = ["a (m)", "b (m)", "alpha (deg)", "theta (deg)"] if dh else ["translation (m)", "axis", "rotation (rows)"]
+    head = ["link", "joint", *(["parent"] if tree else []), *columns]
+    body = []
+    for row in robot.table:
+        cells = [row["name"], row["joint"], *([row["parent"]] if tree else [])]
+        if dh:
+            varies = {"revolute": "theta", "prismatic": "b"}.get(row["joint"])
+            for key in ("a", "b", "alpha", "theta"):
+                text = degrees(row[key]) if key in ("alpha", "theta") else plain(row[key])
+                cells.append(text + ("*" if key == varies else ""))
+        else:
+            cells += [triple(row["translation"]), triple(row["axis"]), rotation(row["rotation"])]
+        body.append(cells)
+    return head, body
+
+
+def bodies(robot: Robot) -> tuple[list[str], list[list[str]]]:
+    head = ["link", "mass (kg)", "centre of mass", "Ixx", "Iyy", "Izz", "Ixy", "Ixz", "Iyz"]
+    body = []
+    for row in robot.table:
+        if "mass" not in row:
+            continue
+        i = row["inertia"]
+        entries = (i[0][0], i[1][1], i[2][2], i[0][1], i[0][2], i[1][2])
+        body.append([row["name"], plain(row["mass"]), triple(row["com"]), *map(plain, entries)])
+    return head, body
+
+
+def grid(head: list[str], body: list[list[str]]) -> list[str]:
+    widths = [max(len(row[k]) for row in [head, *body]) for k in range(len(head))]
+    rows = ["  ".join(cell.ljust(w) for cell, w in zip(row, widths, strict=True)).rstrip() for row in [head, *body]]
+    return [rows[0], "-" * max(map(len, rows)), *rows[1:]]
+
+
+def plain(x: Any) -> str:
+    return str(x) if is_symbol(x) else f"{float(x) + 0.0:.6g}"
+
+
+def degrees(x: Any) -> str:
+    return str(x) if is_symbol(x) else f"{math.degrees(float(x)) + 0.0:.6g}"
+
+
+def triple(v: Any) -> str:
+    return "(" + ", ".join(map(plain, v)) + ")"
+
+
+def rotation(rows: Any) -> str:
+    return "none" if rows == Rotation.identity().rows else " ".join(map(triple, rows))
+
+
+def shown(value: Any) -> str:
+    if value is None:
+        return "-"
+    return triple(value) if isinstance(value, tuple) else plain(value)

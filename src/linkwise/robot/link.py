@@ -1,0 +1,47 @@
+"""One link with the joint that carries it, and named frames fixed to links."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+from ..spatial import Placement, RigidInertia, Scalar, Symmetric, Vector
+from .joint import Joint
+
+
+@dataclass(frozen=True)
+class Link:
+    """A rigid body and the joint between it and its parent.
+
+    Everything here is in the link's *joint-aligned* frame: it moves with the link, its z is the joint's axis, and at q
+    = 0 it is the joint frame. `frame` says where the frame of the user's table sits in it: there lie the numbers of
+    `Robot.rows`.
+    """
+
+    name: str
+    index: int
+    parent: int  # index of the parent link; -1: the base
+    joint: Joint
+    placement: Placement  # of the joint frame in the parent's joint-aligned frame
+    mass: Scalar
+    com: Vector
+    inertia: Symmetric  # about the mass centre
+    frame: Placement
+
+    def pose(self, q: Scalar) -> Placement:
+        """Where the link is, in its parent, when its joint is at q."""
+        return self.placement.moved(self.joint.motion(q))
+
+    @cached_property
+    def body(self) -> RigidInertia:
+        """The link's inertia about the origin of its joint-aligned frame."""
+        return RigidInertia.of_body(self.mass, self.com, self.inertia)
+
+
+@dataclass(frozen=True)
+class Frame:
+    """A named frame fixed to a link (or to the base, link -1): the frames of merged fixed joints live on here."""
+
+    name: str
+    link: int
+    placement: Placement

@@ -1,0 +1,150 @@
+"""The robot: frozen data, a tree of links."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any
+
+from ..errors import one_of
+from ..spatial import Placement, Rotation, Scalar, Symmetric, Vector
+from .build import assemble, checked_gravity
+from .link import Frame, Link
+from .tables import CONVENTIONS, DH_CONVENTIONS
+
+Row = Mapping[str, Any]
+EARTH = (0.0, 0.0, -9.81)
+
+
+@dataclass(frozen=True)
+class Robot:
+    """A tree of links on a fixed base. Links stand in an order in which each parent comes before its children.
+
+    Make one with `Robot.from_dh`, `Robot.from_frames`, `lw.load`, `lw.chain` or `lw.random_tree`. Two robots are equal
+    when their links, frames and gravity are.
+    """
+
+    name: str = field(compare=False)
+    links: tuple[Link, ...]
+    frames: tuple[Frame, ...]
+    gravity: tuple[Scalar, Scalar, Scalar]
+    table: tuple[Row, ...] = field(compare=False, repr=False)
+    convention: str = field(compare=False)
+
+    @staticmethod
+    def from_dh(
+        rows: Iterable[Row], *, convention: str, gravity: Iterable[Scalar] = EARTH, name: str = "robot"
+    ) -> Robot:
+        """A robot from a Denavit-Hartenberg table.
+
+        `convention` is always said:
+
+        - "standard" (Saha, Angeles, Paul, Corke): frame i+1 sits on link i, reached from frame i by
+          RotZ(theta) TransZ(b) TransX(a) RotX(alpha);
+        - "modified" (Craig, Khalil, Kozlowski): frame i sits on link i, reached from frame i-1 by
+          RotX(alpha) TransX(a) RotZ(theta) TransZ(b), with row i holding the a and alpha that come before joint i.
+
+        A row is a mapping with `joint` ("revolute", "prismatic" or "fixed"), `a`, `b` (or `d`), `alpha`, `theta` (for
+        the one that varies, the entry is its value at q = 0), `mass`, `com` (centre of mass in the link's own DH frame)
+        and `inertia` (3 × 3, about the centre of mass, in that frame); and, if wanted, `name`, `parent` (the name of an
+        earlier row, or "base"; otherwise the row before), `rotor_inertia` (as felt at the joint), `viscous_friction`,
+        `coulomb_friction`, `limits`. Lengths in m, masses in kg, angles in radians or as "90 deg". Gravity is the
+        vector of its acceleration in the base frame.
+
+        >>> rod = {"joint": "revolute", "a": 1.0, "b": 0.0, "alpha": 0.0, "mass": 3.0, "com": (-0.5, 0, 0),
+        ...        "inertia": [[0, 0, 0], [0, 0.25, 0], [0, 0, 0.25]]}
+        >>> pendulum = Robot.from_dh([rod], convention="standard", gravity=(0, -9.81, 0), name="pendulum")
+        >>> pendulum.n, pendulum.names
+        (1, ('link1',))
+        """
+        one_of(convention, DH_CONVENTIONS, "convention")
+        parts = assemble(rows, CONVENTIONS[convention], gravity, name)
+        return Robot(name, *parts, convention=convention)
+
+    @staticmethod
+    def from_frames(rows: Iterable[Row], *, gravity: Iterable[Scalar] = EARTH, name: str = "robot") -> Robot:
+        """A robot from frames: each row places its joint frame in the link of its parent and gives the joint's axis there.
+
+        Instead of DH parameters a row has `translation` (3 numbers) and, if wanted, `rotation` (3 × 3, columns are the
+        axes of the joint frame in the parent link's frame) and `axis` (a unit vector in the joint frame; otherwise z).
+        The link's own frame is the joint frame, moved by the joint; `com` and `inertia` are given in it. The other
+        words are those of `from_dh`.
+        """
+        parts = assemble(rows, CONVENTIONS["frames"], gravity, name)
+        return Robot(name, *parts, convention="frames")
+
+    @property
+    def n(self) -> int:
+        """How many joints move."""
+        return len(self.links)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return tuple(link.name for link in self.links)
+
+    @property
+    def joints(self) -> str:
+        """The kinds of the joints, a letter each: "RRPRRR"."""
+        return "".join(link.joint.kind[0].upper() for link in self.links)
+
+    @property
+    def rows(self) -> list[dict[str, Any]]:
+        """A copy of the table the robot was made from, in the words of its convention."""
+        return [copy.deepcopy(dict(row)) for row in self.table]
+
+    @cached_property
+    def leaves(self) -> tuple[int, ...]:
+        """The links that carry no other: the tips."""
+        parents = {link.parent for link in self.links}
+        return tuple(i for i in range(self.n) if i not in parents)
+
+    def ancestors(self, index: int) -> tuple[int, ...]:
+        """The link itself, its parent, and so on to the link on the base."""
+        path = []
+        while index >= 0:
+            path.append(index)
+            index = self.links[index].parent
+        return tuple(path)
+
+    def frame(self, name: str) -> Frame:
+        """A frame by name: a link's own frame or that of a merged fixed joint."""
+        named = {link.name: Frame(link.name, link.index, link.frame) for link in self.links}
+        named.update({frame.name: frame for frame in self.frames})
+        one_of(name, named, f"robot {self.name!r}: frame")
+        return named[name]
+
+    def with_gravity(self, gravity: Iterable[Scalar]) -> Robot:
+        return replace(self, gravity=checked_gravity(gravity, self.name))
+
+    def cast(self, number: Callable[[float], Scalar]) -> Robot:
+        """The same robot in other numbers, say `mpmath.mpf`: rotations orthogonal to all their digits, zeros and ones kept."""
+
+        def convert(x: Scalar) -> Scalar:
+            return x if type(x) is not float or x in (0.0, 1.0, -1.0) else number(x)
+
+        def vector(v: Vector) -> Vector:
+            return Vector(*map(convert, v))
+
+        def placement(p: Placement) -> Placement:
+            axes = Rotation([map(convert, row) for row in p.axes.rows]).orthonormal()
+            return Placement(axes, vector(p.translation))
+
+        def link(old: Link) -> Link:
+            drive = {
+                f: convert(getattr(old.joint, f)) for f in ("rotor_inertia", "viscous_friction", "coulomb_friction")
+            }
+            return replace(
+                old,
+                joint=replace(old.joint, **drive),
+                placement=placement(old.placement),
+                mass=convert(old.mass),
+                com=vector(old.com),
+                inertia=Symmetric(*map(convert, old.inertia.upper)),
+                frame=placement(old.frame),
+            )
+
+        x, y, z = map(convert, self.gravity)
+        frames = tuple(replace(f, placement=placement(f.placement)) for f in self.frames)
+        return replace(self, links=tuple(map(link, self.links)), frames=frames, gravity=(x, y, z))

@@ -1,0 +1,157 @@
+"""Reading the entries of a row: each function returns checked numbers or says what is wrong with which entry."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import numpy as np
+
+from ..errors import RobotError
+from ..spatial import Scalar
+
+ANGLE = re.compile(r"\s*([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)\s*(deg|rad)\s*")
+UNIT = 1e-6  # how far from 1 the length of an axis, or from 0 the defect of a rotation, may be
+TENSOR = 1e-9  # relative slack for symmetry, definiteness and the triangle inequality
+
+
+class EntryError(RobotError):
+    """An entry of a row is wrong; whoever knows the robot, the file or the line adds them."""
+
+    def __init__(self, key: str, problem: str) -> None:
+        super().__init__(f"{key} {problem}")
+        self.key = key
+
+
+def number(value: Any, key: str, expected: str = "a number") -> Scalar:
+    """A Python float, or a symbol or a number of another library left as it is."""
+    if isinstance(value, (bool, np.bool_, str, bytes)) or not hasattr(value, "__mul__"):
+        raise EntryError(key, f"is {value!r} (expected {expected})")
+    if isinstance(value, (int, float, np.integer, np.floating)):
+        value = float(value)
+    elif isinstance(value, (complex, np.ndarray, list, tuple)):
+        raise EntryError(key, f"is {value!r} (expected {expected})")
+    if not finite(value):
+        raise EntryError(key, f"is {value} (expected a finite number)")
+    return value
+
+
+def is_symbol(value: Scalar) -> bool:
+    """Whether the value has no number to check: a graph node or the like."""
+    try:
+        float(value)
+    except TypeError:
+        return True
+    return False
+
+
+def finite(value: Scalar) -> bool:
+    return is_symbol(value) or math.isfinite(float(value))
+
+
+def present(row: Mapping[str, Any], key: str, expected: str) -> Any:
+    if key not in row:
+        raise EntryError(key, f"is missing (expected {expected})")
+    return row[key]
+
+
+def length(row: Mapping[str, Any], key: str) -> Scalar:
+    return number(present(row, key, "a length in m"), key, "a length in m")
+
+
+def angle(row: Mapping[str, Any], key: str) -> Scalar:
+    expected = 'an angle in radians, or text such as "90 deg"'
+    value = present(row, key, expected)
+    if isinstance(value, str):
+        match = ANGLE.fullmatch(value)
+        if match is None:
+            raise EntryError(key, f"is {value!r} (expected {expected})")
+        amount = float(match[1])
+        return number(math.radians(amount) if match[2] == "deg" else amount, key, expected)
+    return number(value, key, expected)
+
+
+def not_negative(row: Mapping[str, Any], key: str, default: Scalar | None = None) -> Scalar:
+    value = present(row, key, "a number") if default is None else row.get(key, default)
+    value = number(value, key)
+    if not is_symbol(value) and value < 0:
+        raise EntryError(key, f"is {value} (expected a number that is not negative)")
+    return value
+
+
+def sequence(value: Any, count: int) -> list[Any] | None:
+    if isinstance(value, (str, bytes, Mapping)) or not isinstance(value, Iterable):
+        return None
+    items = list(value)
+    return items if len(items) == count else None
+
+
+def vector3(row: Mapping[str, Any], key: str) -> tuple[Scalar, Scalar, Scalar]:
+    value = present(row, key, "three numbers")
+    items = sequence(value, 3)
+    if items is None:
+        raise EntryError(key, f"is {value!r} (expected three numbers)")
+    x, y, z = (number(item, f"{key}[{i}]") for i, item in enumerate(items))
+    return x, y, z
+
+
+def axis(row: Mapping[str, Any], key: str, default: tuple[float, ...]) -> tuple[Scalar, ...]:
+    direction = vector3({key: default, **row}, key)
+    size = math.sqrt(sum(float(x) ** 2 for x in direction))
+    if abs(size - 1.0) > UNIT:
+        raise EntryError(key, f"is {list(direction)}, of length {size:.6g} (expected a unit vector)")
+    return tuple(x / size for x in direction) if size != 1.0 else direction
+
+
+def square(row: Mapping[str, Any], key: str, default: Any = None) -> tuple[tuple[Scalar, ...], ...]:
+    value = present(row, key, "a 3 x 3 matrix") if default is None else row.get(key, default)
+    rows = sequence(value, 3)
+    if rows is None or any(sequence(r, 3) is None for r in rows):
+        raise EntryError(key, f"is {value!r} (expected a 3 x 3 matrix, as three rows of three numbers)")
+    return tuple(tuple(number(x, f"{key}[{i}][{j}]") for j, x in enumerate(r)) for i, r in enumerate(rows))
+
+
+def matrix3(row: Mapping[str, Any], key: str, default: Any) -> tuple[tuple[Scalar, ...], ...]:
+    """A rotation matrix."""
+    rows = square(row, key, default)
+    m = np.array([[float(x) for x in r] for r in rows])
+    if np.abs(m @ m.T - np.eye(3)).max() > UNIT or np.linalg.det(m) < 0:
+        raise EntryError(key, f"is {m.tolist()} (expected a rotation: orthogonal, with determinant 1)")
+    return rows
+
+
+def tensor(row: Mapping[str, Any], key: str, default: Any = None) -> tuple[tuple[Scalar, ...], ...]:
+    """An inertia tensor about the centre of mass: symmetric, positive semidefinite, and of a body that can exist."""
+    rows = square(row, key, default)
+    if any(is_symbol(x) for r in rows for x in r):
+        return rows
+    m = np.array([[float(x) for x in r] for r in rows])
+    slack = TENSOR * np.abs(m).max()
+    if np.abs(m - m.T).max() > slack:
+        raise EntryError(key, f"is not symmetric: {m.tolist()}")
+    small, middle, large = np.linalg.eigvalsh(m)
+    hint = "it must be about the centre of mass; was it given about the joint, or with the products' signs reversed?"
+    if small < -slack:
+        raise EntryError(key, f"is not positive semidefinite: it has the principal moment {small:.6g} kg m2; {hint}")
+    if small + middle < large - slack:
+        raise EntryError(
+            key,
+            f"breaks the triangle inequality: no body has the principal moments {small:.6g}, {middle:.6g} and {large:.6g}"
+            f" kg m2, since {small:.6g} + {middle:.6g} < {large:.6g}; {hint}",
+        )
+    return rows
+
+
+def limits(row: Mapping[str, Any]) -> tuple[float, float] | None:
+    if row.get("limits") is None:
+        return None
+    pair = sequence(row["limits"], 2)
+    expected = "[lower, upper] in radians or m"
+    if pair is None:
+        raise EntryError("limits", f"is {row['limits']!r} (expected {expected})")
+    lower, upper = (float(angle({"limits": x}, "limits")) for x in pair)
+    if lower > upper:
+        raise EntryError("limits", f"is [{lower}, {upper}] (expected {expected}, lower first)")
+    return lower, upper

@@ -1,0 +1,85 @@
+"""Robots for studies: random, general, physically possible, and the same for the same seed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..errors import RobotError
+from .model import Robot
+
+LETTERS = {"R": "revolute", "P": "prismatic"}
+
+
+def chain(n: int, *, seed: int = 0, joints: str = "R") -> Robot:
+    """A serial arm of n links with nothing special about it: every a, b, alpha, mass centre and inertia is non-zero.
+
+    `joints` is a word of R and P, repeated until it is long enough: "R" is all revolute, "RRP" every third joint
+    prismatic.
+
+    >>> chain(7, seed=1, joints="RRP").joints
+    'RRPRRPR'
+    """
+    kinds = joint_kinds(n, joints)
+    rng = np.random.default_rng(seed)
+    rows = []
+    for kind in kinds:
+        a, b = (float(rng.choice((-1, 1)) * rng.uniform(0.1, 0.4)) for _ in range(2))
+        alpha, theta = (float(rng.choice((-1, 1)) * rng.uniform(0.3, 1.3)) for _ in range(2))
+        row = {"joint": kind, "a": a, "alpha": alpha}
+        row.update({"b": b, "theta": 0.0} if kind == "revolute" else {"b": 0.0, "theta": theta})
+        rows.append({**row, **random_body(rng)})
+    return Robot.from_dh(rows, convention="standard", name=f"chain-{n}-{seed}-{joints}")
+
+
+def random_tree(n: int, *, seed: int = 0, joints: str | None = None) -> Robot:
+    """A tree of n links, each on an earlier link or on the base, with joints placed at random.
+
+    `joints` as for `chain`; without it the kinds are drawn as well.
+
+    >>> random_tree(5, seed=3).n
+    5
+    """
+    rng = np.random.default_rng(seed)
+    if joints is None:
+        joints = "".join(rng.choice(list("RP"), size=max(n, 1)))
+    rows: list[dict[str, Any]] = []
+    for index, kind in enumerate(joint_kinds(n, joints)):
+        parent = int(rng.integers(-1, index)) if index else -1
+        direction = rng.normal(size=3)
+        rows.append(
+            {
+                "joint": kind,
+                "parent": f"link{parent + 1}" if parent >= 0 else "base",
+                "translation": rng.uniform(-0.4, 0.4, 3).tolist(),
+                "rotation": random_rotation(rng).tolist(),
+                "axis": (direction / np.linalg.norm(direction)).tolist(),
+                **random_body(rng),
+            }
+        )
+    return Robot.from_frames(rows, name=f"tree-{n}-{seed}")
+
+
+def joint_kinds(n: int, joints: str) -> list[str]:
+    if isinstance(n, bool) or not isinstance(n, (int, np.integer)) or n < 1:
+        raise RobotError(f"n is {n!r} (expected a whole number of links, at least 1)")
+    if not isinstance(joints, str) or not joints or set(joints) - set(LETTERS):
+        raise RobotError(f"joints is {joints!r} (expected a word of R and P, such as 'RRP')")
+    return [LETTERS[joints[i % len(joints)]] for i in range(n)]
+
+
+def random_body(rng: np.random.Generator) -> dict[str, Any]:
+    """A mass, its centre, and the tensor of an ellipsoid turned at random."""
+    mass = float(rng.uniform(0.5, 3.0))
+    semi_axes = rng.uniform(0.05, 0.2, 3) ** 2
+    turn = random_rotation(rng)
+    tensor = turn @ np.diag(mass / 5.0 * (semi_axes.sum() - semi_axes)) @ turn.T
+    com = rng.choice((-1, 1), 3) * rng.uniform(0.02, 0.15, 3)
+    return {"mass": mass, "com": com.tolist(), "inertia": ((tensor + tensor.T) / 2.0).tolist()}
+
+
+def random_rotation(rng: np.random.Generator) -> np.ndarray:
+    q, r = np.linalg.qr(rng.normal(size=(3, 3)))
+    q = q * np.sign(np.diag(r))
+    return np.asarray(q * np.linalg.det(q))

@@ -1,0 +1,48 @@
+"""The two sweeps that every recursion of the seeds is made of, and the walk to the base.
+
+    outward   base to tip:  what the parent has, and the link's own values  ->  what the link has
+    inward    tip to base:  what the children pass down, added up, and own  ->  what the link keeps, what it passes on
+
+A step is a pure function of the link and of values handed to it, never of an index: that is what lets the same step be
+unrolled for a six-axis arm or become the body of a loop over ten thousand links.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, TypeVar
+
+from ..spatial import Placement, Wrench
+from .link import Link
+from .model import Robot
+
+Value = TypeVar("Value")
+Passed = TypeVar("Passed")
+
+
+def outward(robot: Robot, step: Callable[..., Value], base: Value, *per_link: Sequence[Any]) -> list[Value]:
+    """`step(link, parent's result, *values)` from base to tip; `base` stands for the result of the base."""
+    results: list[Value] = []
+    for link, *values in zip(robot.links, *per_link, strict=True):
+        before = results[link.parent] if link.parent >= 0 else base
+        results.append(step(link, before, *values))
+    return results
+
+
+def inward(
+    robot: Robot, step: Callable[..., tuple[Value, Passed]], nothing: Passed, *per_link: Sequence[Any]
+) -> list[Value]:
+    """`step(link, received, *values) -> kept, passed` from tip to base; a leaf receives `nothing`, others the sum."""
+    received: list[Any] = [nothing] * robot.n
+    kept: list[Any] = [None] * robot.n
+    for link, *values in reversed(list(zip(robot.links, *per_link, strict=True))):
+        kept[link.index], passed = step(link, received[link.index], *values)
+        if link.parent >= 0:
+            received[link.parent] = received[link.parent] + passed
+    return kept
+
+
+def toward_base(robot: Robot, link: Link, wrench: Wrench, poses: Sequence[Placement]) -> Iterator[tuple[Link, Wrench]]:
+    """A wrench on `link` as felt by its parent, by the parent's parent, and so on to the link on the base."""
+    while link.parent >= 0:
+        wrench = wrench.to_parent(poses[link.index])
+        link = robot.links[link.parent]
+        yield link, wrench

@@ -1,0 +1,119 @@
+"""The words of a robot's table, and what each convention makes of a row's geometry."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from ..spatial import Placement, Rotation, Scalar, Vector, turn_x, turn_z
+from .numbers import angle, axis, length, matrix3, vector3
+
+COMMON = ("name", "parent", "joint", "mass", "com", "inertia")
+DRIVE = ("rotor_inertia", "viscous_friction", "coulomb_friction", "limits")
+DH = ("a", "b", "alpha", "theta")
+FRAMES = ("translation", "rotation", "axis")
+JOINTS = ("revolute", "prismatic", "fixed")
+
+
+@dataclass(frozen=True)
+class Geometry:
+    """Where a row puts its joint frame in the parent's frame, and its own frame in the moving joint frame."""
+
+    before: Placement
+    after: Placement
+    words: dict[str, Any]  # the row's geometry, normalised: what is written back to a file
+
+
+@dataclass(frozen=True)
+class Convention:
+    name: str
+    words: tuple[str, ...]
+    meaning: str
+    read: Callable[[Mapping[str, Any], str], Geometry]
+
+
+def along_z(x: Scalar) -> Placement:
+    return Placement(Rotation.identity(), Vector(0.0, 0.0, x))
+
+
+def about_z(x: Scalar) -> Placement:
+    return Placement(turn_z(x), Vector.zero())
+
+
+def screw_x(a: Scalar, alpha: Scalar) -> Placement:
+    """TransX(a) RotX(alpha), which commute."""
+    return Placement(turn_x(alpha), Vector(a, 0.0, 0.0))
+
+
+def dh_words(row: Mapping[str, Any], joint: str) -> dict[str, Scalar]:
+    """a, b, alpha, theta; the one that varies may be left out and is then 0."""
+    varies = {"revolute": "theta", "prismatic": "b", "fixed": None}[joint]
+    words: dict[str, Scalar] = {}
+    for key in DH:
+        read = angle if key in ("alpha", "theta") else length
+        words[key] = 0.0 if key not in row and key == varies else read(row, key)
+    return words
+
+
+def standard(row: Mapping[str, Any], joint: str) -> Geometry:
+    """RotZ(theta) TransZ(b) TransX(a) RotX(alpha), cut where the joint moves."""
+    w = dh_words(row, joint)
+    turn, rise, reach = about_z(w["theta"]), along_z(w["b"]), screw_x(w["a"], w["alpha"])
+    if joint == "prismatic":
+        return Geometry(rise, turn.then(reach), w)
+    return Geometry(turn, rise.then(reach), w)
+
+
+def modified(row: Mapping[str, Any], joint: str) -> Geometry:
+    """RotX(alpha) TransX(a) RotZ(theta) TransZ(b): the joint moves last, so the row's frame is the joint frame."""
+    w = dh_words(row, joint)
+    return Geometry(
+        screw_x(w["a"], w["alpha"]).then(about_z(w["theta"])).then(along_z(w["b"])), Placement.identity(), w
+    )
+
+
+def frames(row: Mapping[str, Any], joint: str) -> Geometry:
+    """The joint frame as given; turned so that its z lies along the axis, and back."""
+    translation = vector3(row, "translation")
+    rotation = matrix3(row, "rotation", default=Rotation.identity().rows)
+    direction = axis(row, "axis", default=(0.0, 0.0, 1.0))
+    given = Placement(Rotation(rotation).snapped(), Vector(*translation))
+    align = Placement(z_to(Vector(*direction)), Vector.zero())
+    words = {"translation": translation, "rotation": rotation, "axis": direction}
+    return Geometry(given.then(align), align.inverse(), words)
+
+
+def z_to(direction: Vector) -> Rotation:
+    """The shortest rotation that takes z to a unit vector."""
+    x, y, z = direction
+    if z == -1.0:
+        return Rotation(((1.0, 0.0, 0.0), (0.0, -1.0, 0.0), (0.0, 0.0, -1.0)))
+    k = 1.0 / (1.0 + z)
+    return Rotation(((1.0 - k * x * x, -k * x * y, x), (-k * x * y, 1.0 - k * y * y, y), (-x, -y, z))).snapped()
+
+
+CONVENTIONS = {
+    c.name: c
+    for c in (
+        Convention(
+            "standard",
+            DH,
+            "standard DH (Saha, Angeles): frame i+1 on link i, RotZ(theta) TransZ(b) TransX(a) RotX(alpha)",
+            standard,
+        ),
+        Convention(
+            "modified",
+            DH,
+            "modified DH (Craig, Kozlowski): frame i on link i, RotX(alpha) TransX(a) RotZ(theta) TransZ(b)",
+            modified,
+        ),
+        Convention(
+            "frames",
+            FRAMES,
+            "frames: each joint frame placed in its parent link, joint along or about `axis`",
+            frames,
+        ),
+    )
+}
+DH_CONVENTIONS = ("standard", "modified")

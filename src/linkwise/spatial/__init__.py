@@ -1,0 +1,35 @@
+"""Vectors, rotations, placements, twists, wrenches and inertias over generic scalars. Knows no robots."""
+
+from .inertia import ArticulatedInertia, RigidInertia
+from .matrix import Matrix, Rotation, Symmetric, outer, turn_x, turn_z
+from .placement import Placement
+from .scalar import Scalar, add, cos, dot_product, mul, reciprocal, sin, sqrt, sub
+from .six import Twist, Wrench, power
+from .vector import Vector, cross, dot
+
+__all__ = [
+    "ArticulatedInertia",
+    "Matrix",
+    "Placement",
+    "RigidInertia",
+    "Rotation",
+    "Scalar",
+    "Symmetric",
+    "Twist",
+    "Vector",
+    "Wrench",
+    "add",
+    "cos",
+    "cross",
+    "dot",
+    "dot_product",
+    "mul",
+    "outer",
+    "power",
+    "reciprocal",
+    "sin",
+    "sqrt",
+    "sub",
+    "turn_x",
+    "turn_z",
+]

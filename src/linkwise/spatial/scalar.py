@@ -1,0 +1,97 @@
+"""Generic scalars: one arithmetic for floats, NumPy, torch and JAX arrays, mpmath numbers and graph nodes.
+
+A scalar is anything that knows + - * / among its own kind and with Python floats. A *constant* is a Python float,
+nothing else: the numbers of a robot are constants, the components of a state never are. Constants fold:
+
+    0 + x = x      0 - x = -x      0 · x = 0      1 · x = x      -1 · x = -x
+
+so a zero or a one in a robot's table costs nothing, whatever x is: no array is touched, no node is made. 0 · x = 0 also
+where x is infinite or not a number; the public functions look for such states themselves.
+"""
+
+import math
+import sys
+from collections.abc import Iterable
+from typing import Any, TypeAlias
+
+Scalar: TypeAlias = Any
+
+
+def add(a: Scalar, b: Scalar) -> Scalar:
+    if type(a) is float and a == 0.0:
+        return b
+    if type(b) is float and b == 0.0:
+        return a
+    return a + b
+
+
+def sub(a: Scalar, b: Scalar) -> Scalar:
+    if type(b) is float and b == 0.0:
+        return a
+    if type(a) is float and a == 0.0:
+        return -b
+    return a - b
+
+
+def mul(a: Scalar, b: Scalar) -> Scalar:
+    if type(a) is float:
+        if a == 0.0:
+            return 0.0
+        if a == 1.0:
+            return b
+        if a == -1.0:
+            return -b
+    if type(b) is float:
+        if b == 0.0:
+            return 0.0
+        if b == 1.0:
+            return a
+        if b == -1.0:
+            return -a
+    return a * b
+
+
+def dot_product(left: Iterable[Scalar], right: Iterable[Scalar]) -> Scalar:
+    """The sum of the products, in order, with constants folded."""
+    total: Scalar = 0.0
+    for a, b in zip(left, right, strict=True):
+        total = add(total, mul(a, b))
+    return total
+
+
+def reciprocal(x: Scalar) -> Scalar:
+    return 1.0 / x
+
+
+def sin(x: Scalar) -> Scalar:
+    return _function("sin", x)
+
+
+def cos(x: Scalar) -> Scalar:
+    return _function("cos", x)
+
+
+def sqrt(x: Scalar) -> Scalar:
+    return _function("sqrt", x)
+
+
+def _function(name: str, x: Scalar) -> Scalar:
+    """A function of x from the library that x comes from."""
+    if type(x) in (float, int):
+        return getattr(math, name)(x)
+    if hasattr(type(x), name):  # graph nodes and torch tensors carry their functions with them
+        return getattr(x, name)()
+    return getattr(_library_of(x), name)(x)
+
+
+def _library_of(x: Scalar) -> Any:
+    package = type(x).__module__.partition(".")[0]
+    if package == "mpmath":
+        return x.context
+    if package in ("jax", "jaxlib"):
+        return sys.modules["jax.numpy"]
+    if package in ("cupy", "sympy"):
+        return sys.modules[package]
+    import numpy
+
+    return numpy

@@ -1,0 +1,75 @@
+"""Six-vectors, angular part first: twists (velocities) and wrenches (forces), at the origin of their frame.
+
+`to_child` and `to_parent` move one to the frame whose pose is given: the child sits at `pose` in its parent.
+Six-velocities travel outward and forces inward, so each has one of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from .placement import Placement
+from .scalar import Scalar, add
+from .vector import Vector, cross, dot
+
+
+class Twist:
+    """Angular velocity and the velocity of the frame's origin; also their rates, or a joint's axis."""
+
+    __slots__ = ("angular", "linear")
+    __array_ufunc__ = None
+
+    def __init__(self, angular: Vector, linear: Vector) -> None:
+        self.angular, self.linear = angular, linear
+
+    @staticmethod
+    def zero() -> Twist:
+        return Twist(Vector.zero(), Vector.zero())
+
+    def __iter__(self) -> Iterator[Scalar]:
+        return iter((*self.angular, *self.linear))
+
+    def __add__(self, other: Twist) -> Twist:
+        return Twist(self.angular + other.angular, self.linear + other.linear)
+
+    def __mul__(self, s: Scalar) -> Twist:
+        return Twist(self.angular * s, self.linear * s)
+
+    def to_child(self, pose: Placement) -> Twist:
+        inward = pose.rotation.T
+        return Twist(inward @ self.angular, inward @ (self.linear + cross(self.angular, pose.translation)))
+
+
+class Wrench:
+    """Moment about the frame's origin, and force."""
+
+    __slots__ = ("force", "moment")
+    __array_ufunc__ = None
+
+    def __init__(self, moment: Vector, force: Vector) -> None:
+        self.moment, self.force = moment, force
+
+    @staticmethod
+    def zero() -> Wrench:
+        return Wrench(Vector.zero(), Vector.zero())
+
+    def __iter__(self) -> Iterator[Scalar]:
+        return iter((*self.moment, *self.force))
+
+    def __add__(self, other: Wrench) -> Wrench:
+        return Wrench(self.moment + other.moment, self.force + other.force)
+
+    def __sub__(self, other: Wrench) -> Wrench:
+        return Wrench(self.moment - other.moment, self.force - other.force)
+
+    def __mul__(self, s: Scalar) -> Wrench:
+        return Wrench(self.moment * s, self.force * s)
+
+    def to_parent(self, pose: Placement) -> Wrench:
+        force = pose.rotation @ self.force
+        return Wrench(pose.rotation @ self.moment + cross(pose.translation, force), force)
+
+
+def power(twist: Twist, wrench: Wrench) -> Scalar:
+    """tᵀw: what the wrench does along the twist."""
+    return add(dot(twist.angular, wrench.moment), dot(twist.linear, wrench.force))

@@ -1,0 +1,5 @@
+"""From a Python function and a robot to a program: the function is called once, on nodes."""
+
+from .trace import Input, count, trace
+
+__all__ = ["Input", "count", "trace"]

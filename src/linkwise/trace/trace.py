@@ -1,0 +1,86 @@
+"""Calling a function on nodes, and keeping what it did as a program."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from .. import graph
+from ..graph import Count, Graph, Node, Port, Program, check
+from ..robot import Robot
+
+
+@dataclass(frozen=True)
+class Input:
+    """An argument to be traced, with the shape it has for one state: `lw.count(fn, arm, wrench=lw.Input(6))`."""
+
+    shape: tuple[int, ...]
+
+    def __init__(self, *shape: int) -> None:
+        object.__setattr__(self, "shape", shape)
+
+
+def trace(function: Callable[..., Any], robot: Robot, **keywords: Any) -> Program:
+    """The program of `function(robot, ...)`: straight-line code, customised to the robot.
+
+    Every parameter after the robot that has no default becomes an input of one number per joint. A keyword given here
+    is handed on as it is, or becomes an input of another shape when it is an `Input`. The function may be one of
+    Linkwise's or your own over them: anything that does arithmetic on arrays without branching on their numbers.
+    """
+    if not isinstance(robot, Robot):
+        raise TypeError(f"the second argument is {robot!r} (expected a Robot, for which the function is traced)")
+    wanted: dict[str, Any] = {}
+    for parameter in list(inspect.signature(function).parameters.values())[1:]:
+        if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
+            continue
+        if parameter.default is parameter.empty:
+            wanted[parameter.name] = Input(robot.n)
+    wanted.update(keywords)
+    tape = Graph()
+    ports = [Port(name, value.shape) for name, value in wanted.items() if isinstance(value, Input)]
+    arguments = {**wanted, **{port.name: placeholders(tape, port) for port in ports}}
+    result = function(robot, **arguments)
+    arrays = [as_array(r) for r in (result if isinstance(result, tuple) else (result,))]
+    names = (
+        [function_name(function)]
+        if len(arrays) == 1
+        else [f"{function_name(function)}_{k}" for k in range(len(arrays))]
+    )
+    outputs = [Port(name, array.shape) for name, array in zip(names, arrays, strict=True)]
+    return check(Program.of(tape, ports, outputs, [list(array.flat) for array in arrays]))
+
+
+def count(function: Callable[..., Any], robot: Robot, **keywords: Any) -> Count:
+    """How many operations `function` takes on this robot, each expression counted once, zeros and ones of the robot for free.
+
+    >>> import linkwise as lw
+    >>> print(lw.count(lw.gravity_torque, lw.load("planar3")))
+    8 multiplications, 6 additions, 0 divisions, 6 functions
+    """
+    return graph.count(trace(function, robot, **keywords))
+
+
+def placeholders(tape: Graph, port: Port) -> Any:
+    array = np.empty(port.shape, dtype=object)
+    for position, index in enumerate(np.ndindex(*port.shape)):
+        array[index] = tape.input(port.name, position)
+    return array
+
+
+def as_array(result: Any) -> np.ndarray:
+    if isinstance(result, Node):
+        box = np.empty((), dtype=object)
+        box[()] = result
+        return box
+    array = np.asarray(result)
+    if array.dtype == object and not all(isinstance(x, (Node, float, int)) for x in array.flat):
+        raise TypeError(f"the traced function returned {result!r} (expected an array of numbers, or a tuple of arrays)")
+    return array
+
+
+def function_name(function: Callable[..., Any]) -> str:
+    return str(getattr(function, "__name__", "result"))
