@@ -91,9 +91,7 @@ class States:
             return np.broadcast_shapes(*shapes.values())
         except ValueError:
             said = ", ".join(f"{name} {shape}" for name, shape in shapes.items())
-            raise ValueError(
-                f"the batch shapes do not fit together: {said} (expected equal ones, or ones to broadcast)"
-            ) from None
+            raise ValueError(f"the batch shapes do not fit together: {said} (expected shapes that broadcast)") from None
 
     def _per_link(self, wrench: Array) -> Array:
         """An external wrench with an axis for links: (..., 6) acts on the tip, (..., n, 6) on every link."""
@@ -112,8 +110,8 @@ class States:
             return wrench
         batch = "".join(f"{b}, " for b in self.batch)
         raise ValueError(
-            f"wrench has shape {shape} (expected ({batch}6) for the tip or ({batch}{n}, 6) for every link: moment, then force, in"
-            " the base frame, at the centre of mass)"
+            f"wrench has shape {shape} (expected ({batch}6) for the tip or ({batch}{n}, 6) for every link: moment, then"
+            " force, in the base frame, at the centre of mass)"
         )
 
     def _refuse_non_finite(self) -> None:
@@ -143,7 +141,7 @@ class States:
         return [[component(array, 0, k) if i == self.tip else 0.0 for k in range(6)] for i in links]
 
     def join(self, values: Any, shape: tuple[int, ...]) -> Array:
-        """Nested lists of scalars as an array (*batch, *shape); all NaN where a state has a number that is not finite."""
+        """Nested lists of scalars as an array (*batch, *shape), NaN for every state with a number that is not finite."""
         flat = flattened(values, len(shape))
         xp, dtypes = self.xp, [a.dtype for a in self.arrays.values()]
         if xp is np and any(dtype.kind == "O" for dtype in dtypes):

@@ -174,7 +174,7 @@ def joint_wrenches(
 
 
 def poses(arm: Robot, q: Array, *, frames: Iterable[str] | None = None, check: bool = False) -> Array:
-    """Homogeneous matrices in the base frame: (..., n, 4, 4), one for each link's own frame (for a DH table, its DH frame).
+    """Homogeneous matrices in the base frame: (..., n, 4, 4), one for each link's own frame (of a DH table: its DH frame).
 
     `frames` asks for others by name, those of merged fixed joints among them: (..., len(frames), 4, 4).
     """
@@ -271,8 +271,8 @@ def singular(arm: Robot, states: States) -> SingularError:
             if not pivot > 1e-15 * np.abs(inertia_matrix(arm, state)).max():
                 where = f" in state {list(np.unravel_index(index, states.batch))}" if states.batch else ""
                 return SingularError(
-                    f"robot {arm.name!r}, joint of link {arm.names[k]!r}: nothing resists its motion{where} (articulated inertia"
-                    f" {pivot:.3g}); give the link, or one beyond it, mass or inertia, or the joint a rotor inertia"
+                    f"robot {arm.name!r}, joint of link {arm.names[k]!r}: nothing resists its motion{where}"
+                    f" (articulated inertia {pivot:.3g}); give the link, or one beyond it, mass or inertia, or the joint a rotor inertia"
                 )
             if k:
                 matrix = matrix - np.outer(matrix[:, k], matrix[k]) / pivot

@@ -25,7 +25,10 @@ class GrammarError(ValueError):
 
 
 def check(program: Program) -> Program:
-    """The program itself if it is legal: known operations, operands made earlier, inputs declared, constants finite and folded."""
+    """The program itself, if it is legal.
+
+    Known operations, operands made earlier, inputs declared, constants finite and folded.
+    """
     sizes = {port.name: port.size for port in program.inputs}
     seen: set[int] = set()
     for node in program.nodes:

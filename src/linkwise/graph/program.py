@@ -24,7 +24,10 @@ class Port:
 
 @dataclass(frozen=True)
 class Program:
-    """Straight-line code: `nodes` in order, each using earlier ones only; `results[k]` are the nodes of `outputs[k]`, row by row."""
+    """Straight-line code: `nodes` in order, each using earlier ones only.
+
+    `results[k]` are the nodes of `outputs[k]`, row by row.
+    """
 
     inputs: tuple[Port, ...]
     nodes: tuple[Node, ...]
@@ -33,7 +36,7 @@ class Program:
 
     @staticmethod
     def of(graph: Graph, inputs: Iterable[Port], outputs: Iterable[Port], values: Iterable[Sequence[Any]]) -> Program:
-        """From the values of each output; numbers among them become constants, nodes that no output needs are left out."""
+        """From the values of each output; numbers become constants, nodes that no output needs are left out."""
         results = tuple(tuple(graph.node(v) for v in flat) for flat in values)
         needed: set[int] = set()
         waiting = [node for flat in results for node in flat]

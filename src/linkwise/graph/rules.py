@@ -1,7 +1,7 @@
 """The folding rules: which node (or which plain number) an operation gives. There are no others, and no reassociation.
 
     constants   c1 ∘ c2 = the number                                                    (always a Python float)
-    zero        x + 0 = x    x - 0 = x    0 - x = -x    0 · x = 0    0 / x = 0          (also where x is infinite or NaN)
+    zero        x + 0 = x    x - 0 = x    0 - x = -x    0 · x = 0    0 / x = 0          (also where x is inf or NaN)
     one         1 · x = x    -1 · x = -x    x / 1 = x    x / -1 = -x
     negation    -(-x) = x    x + (-y) = x - y    (-x) + y = y - x    x - (-y) = x + y    (-x) - y = -(x + y)
                 (-x) · y = -(x · y)    (-x) / y = -(x / y)    x / (-y) = -(x / y)    sin(-x) = -sin x    cos(-x) = cos x

@@ -65,7 +65,7 @@ class Robot:
 
     @staticmethod
     def from_frames(rows: Iterable[Row], *, gravity: Iterable[Scalar] = EARTH, name: str = "robot") -> Robot:
-        """A robot from frames: each row places its joint frame in the link of its parent and gives the joint's axis there.
+        """A robot from frames: each row places its joint frame in the link of its parent and gives the axis there.
 
         Instead of DH parameters a row has `translation` (3 numbers) and, if wanted, `rotation` (3 × 3, columns are the
         axes of the joint frame in the parent link's frame) and `axis` (a unit vector in the joint frame; otherwise z).
@@ -119,7 +119,7 @@ class Robot:
         return replace(self, gravity=checked_gravity(gravity, self.name))
 
     def cast(self, number: Callable[[float], Scalar]) -> Robot:
-        """The same robot in other numbers, say `mpmath.mpf`: rotations orthogonal to all their digits, zeros and ones kept."""
+        """The same robot in other numbers, say `mpmath.mpf`; its rotations are then orthogonal to all their digits."""
 
         def convert(x: Scalar) -> Scalar:
             return x if type(x) is not float or x in (0.0, 1.0, -1.0) else number(x)

@@ -138,8 +138,8 @@ def tensor(row: Mapping[str, Any], key: str, default: Any = None) -> tuple[tuple
     if small + middle < large - slack:
         raise EntryError(
             key,
-            f"breaks the triangle inequality: no body has the principal moments {small:.6g}, {middle:.6g} and {large:.6g}"
-            f" kg m2, since {small:.6g} + {middle:.6g} < {large:.6g}; {hint}",
+            f"breaks the triangle inequality: no body has the principal moments {small:.6g}, {middle:.6g} and"
+            f" {large:.6g} kg m2, since {small:.6g} + {middle:.6g} < {large:.6g}; {hint}",
         )
     return rows
 

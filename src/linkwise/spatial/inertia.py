@@ -111,7 +111,10 @@ def steiner(p: Vector, h: Vector) -> Symmetric:
 
 
 def two_point_steiner(p: Vector, h: Vector, shifted: Vector) -> Symmetric:
-    """What the tensor gains when the origin moves back by p: 2 (p·h) 1 - p hᵀ - h pᵀ + m ((p·p) 1 - p pᵀ), shifted = h + m p."""
+    """What a tensor gains when its origin moves back by p: 2 (p·h) 1 - p hᵀ - h pᵀ + m ((p·p) 1 - p pᵀ).
+
+    `shifted` is h + m p.
+    """
     both = h + shifted
     x, y, z = (mul(a, b) for a, b in zip(p, both, strict=True))
 

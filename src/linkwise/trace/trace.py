@@ -55,7 +55,7 @@ def trace(function: Callable[..., Any], robot: Robot, **keywords: Any) -> Progra
 
 
 def count(function: Callable[..., Any], robot: Robot, **keywords: Any) -> Count:
-    """How many operations `function` takes on this robot, each expression counted once, zeros and ones of the robot for free.
+    """How many operations `function` takes on this robot: each expression once, the robot's zeros and ones for free.
 
     >>> import linkwise as lw
     >>> print(lw.count(lw.gravity_torque, lw.load("planar3")))
