@@ -74,8 +74,8 @@ class States:
         for name, array in self.arrays.items():
             if len(array.shape) < 1 or array.shape[-1] != robot.n:
                 raise ValueError(
-                    f"{name} has shape {tuple(array.shape)} (expected (..., {robot.n}): one number for each joint of robot"
-                    f" {robot.name!r}: {shortened(robot.names)})"
+                    f"{name} has shape {tuple(array.shape)} (expected (..., {robot.n}): one number for each joint"
+                    f" of robot {robot.name!r}: {shortened(robot.names)})"
                 )
         self.batch = self._broadcast({name: tuple(a.shape[:-1]) for name, a in self.arrays.items()})
         if wrench is not None:
@@ -141,7 +141,7 @@ class States:
         return [[component(array, 0, k) if i == self.tip else 0.0 for k in range(6)] for i in links]
 
     def join(self, values: Any, shape: tuple[int, ...]) -> Array:
-        """Nested lists of scalars as an array (*batch, *shape), NaN for every state with a number that is not finite."""
+        """Nested lists of scalars as an array (*batch, *shape), NaN for each state with a number that is not finite."""
         flat = flattened(values, len(shape))
         xp, dtypes = self.xp, [a.dtype for a in self.arrays.values()]
         if xp is np and any(dtype.kind == "O" for dtype in dtypes):

@@ -174,7 +174,7 @@ def joint_wrenches(
 
 
 def poses(arm: Robot, q: Array, *, frames: Iterable[str] | None = None, check: bool = False) -> Array:
-    """Homogeneous matrices in the base frame: (..., n, 4, 4), one for each link's own frame (of a DH table: its DH frame).
+    """Homogeneous matrices in the base frame: (..., n, 4, 4), one for each link's own frame (DH: its DH frame).
 
     `frames` asks for others by name, those of merged fixed joints among them: (..., len(frames), 4, 4).
     """
@@ -272,7 +272,8 @@ def singular(arm: Robot, states: States) -> SingularError:
                 where = f" in state {list(np.unravel_index(index, states.batch))}" if states.batch else ""
                 return SingularError(
                     f"robot {arm.name!r}, joint of link {arm.names[k]!r}: nothing resists its motion{where}"
-                    f" (articulated inertia {pivot:.3g}); give the link, or one beyond it, mass or inertia, or the joint a rotor inertia"
+                    f" (articulated inertia {pivot:.3g}); give the link, or one beyond it, mass or inertia, or the"
+                    " joint a rotor inertia"
                 )
             if k:
                 matrix = matrix - np.outer(matrix[:, k], matrix[k]) / pivot

@@ -135,6 +135,6 @@ def describe(node: Node) -> str:
 def no_value(node: Node, deed: str) -> TypeError:
     return TypeError(
         f"the node {describe(node)} stands for a number that is not known yet, so it cannot {deed}. Write the function"
-        " without if, max, comparisons or float() on its inputs (branch on the robot or on plain Python values instead),"
+        " without if, max, comparisons or float() on its inputs (branch on the robot or on plain Python values),"
         " or evaluate it on arrays."
     )
