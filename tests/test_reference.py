@@ -1,0 +1,71 @@
+"""The reference vectors: 40-digit values for the seeds' robots and a random one."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.integrate import solve_ivp
+
+import linkwise as lw
+from reference import DATA, ROBOTS, STATES
+
+Q, QD, QDD, TAU = np.ndarray, np.ndarray, np.ndarray, np.ndarray
+QUANTITIES: dict[str, Callable[..., Any]] = {
+    "tau_id": lambda arm, q, qd, qdd, tau: lw.inverse_dynamics(arm, q, qd, qdd),
+    "inertia_matrix": lambda arm, q, qd, qdd, tau: lw.inertia_matrix(arm, q),
+    "C_qd": lambda arm, q, qd, qdd, tau: lw.bias_torque(arm.with_gravity((0, 0, 0)), q, qd),
+    "gravity": lambda arm, q, qd, qdd, tau: lw.gravity_torque(arm, q),
+    "bias": lambda arm, q, qd, qdd, tau: lw.bias_torque(arm, q, qd),
+    "qdd_fd": lambda arm, q, qd, qdd, tau: lw.forward_dynamics(arm, q, qd, tau),
+    "U": lambda arm, q, qd, qdd, tau: lw.udu(arm, q)[0],
+    "D": lambda arm, q, qd, qdd, tau: lw.udu(arm, q)[1],
+    "kinetic_energy": lambda arm, q, qd, qdd, tau: lw.kinetic_energy(arm, q, qd),
+    "potential_energy": lambda arm, q, qd, qdd, tau: lw.potential_energy(arm, q),
+    "joint_force_base": lambda arm, q, qd, qdd, tau: lw.joint_wrenches(arm, q, qd, qdd)[:, 3:],
+    "joint_moment_about_O_base": lambda arm, q, qd, qdd, tau: lw.joint_wrenches(arm, q, qd, qdd)[:, :3],
+    "com_positions_base": lambda arm, q, qd, qdd, tau: mass_centres(arm, q),
+    "twists_base_omega_v": lambda arm, q, qd, qdd, tau: np.stack(
+        [lw.jacobian(arm, q, link=i, point="com") @ qd for i in range(arm.n)]
+    ),
+}
+
+
+def mass_centres(arm: lw.Robot, q: np.ndarray) -> np.ndarray:
+    coms = [[*row["com"], 1.0] for row in arm.rows]
+    return np.stack([(pose @ com)[:3] for pose, com in zip(lw.poses(arm, q), coms, strict=True)])
+
+
+@pytest.mark.parametrize("quantity", QUANTITIES)
+@pytest.mark.parametrize(("name", "index", "state"), STATES, ids=[f"{name}-{k}" for name, k, _ in STATES])
+def test_reference_vectors(name: str, index: int, state: dict[str, Any], quantity: str) -> None:
+    arguments = [np.array(state[key]) for key in ("q", "qd", "qdd", "tau_in")]
+    value = np.asarray(QUANTITIES[quantity](ROBOTS[name], *arguments))
+    expected = np.array(state["values"][quantity])
+    assert np.abs(value - expected).max() <= 1e-12 * np.abs(expected).max() + 1e-15
+
+
+@pytest.mark.parametrize("record", DATA["inverse_dynamics_trajectories"], ids=lambda r: r["robot"])
+def test_torques_along_the_seeds_trajectories(record: dict[str, Any]) -> None:
+    q, qd, qdd, tau = (np.array([s[key] for s in record["samples"]]) for key in ("q", "qd", "qdd", "tau"))
+    assert np.abs(lw.inverse_dynamics(ROBOTS[record["robot"]], q, qd, qdd) - tau).max() < 1e-12 * np.abs(tau).max()
+
+
+@pytest.mark.parametrize("record", DATA["free_fall_simulations"], ids=lambda r: r["robot"])
+def test_free_fall_of_the_seeds_robots(record: dict[str, Any]) -> None:
+    arm = ROBOTS[record["robot"]]
+    t, q, qd = (np.array(record[key])[:3] for key in ("t", "q", "qd"))
+
+    def rhs(_: float, y: np.ndarray) -> np.ndarray:
+        position, rate = np.split(y, 2)
+        return np.concatenate([rate, lw.forward_dynamics(arm, position, rate, np.zeros(arm.n))])
+
+    fall = solve_ivp(rhs, (t[0], t[-1]), np.concatenate([q[0], qd[0]]), "DOP853", t, rtol=1e-10, atol=1e-10)
+    assert np.abs(fall.y.T - np.concatenate([q, qd], axis=1)).max() < 1e-6
+    energy = lw.kinetic_energy(arm, *np.split(fall.y.T, 2, axis=-1)) + lw.potential_energy(arm, fall.y.T[:, : arm.n])
+    assert np.abs(energy - np.array(record["total_energy"])[:3]).max() < 1e-7
+
+
+def test_library_robots_are_the_seeds_robots() -> None:
+    assert lw.load("stanford") == ROBOTS["stanford"]
+    assert lw.load("planar3") == ROBOTS["planar3R"]

@@ -1,0 +1,72 @@
+"""The plan of the house: what each room may import, and how large its files may grow."""
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+HOUSE = Path(__file__).parent.parent / "src" / "linkwise"
+MAY_IMPORT = {  # the house's own rooms
+    "spatial": set(),
+    "robot": {"errors", "spatial"},
+    "dynamics": {"robot", "spatial"},
+    "graph": set(),
+    "trace": {"graph", "robot"},
+    "formats": {"errors", "robot"},
+    "edge": {"dynamics", "errors", "robot", "spatial"},
+}
+MAY_IMPORT_OUTSIDE = {"dynamics": set(), "spatial": {"numpy"}}  # beyond the standard library; others: NumPy
+
+
+def imports(path: Path) -> set[str]:
+    """Dotted names of all that a file imports, its own package as `linkwise`."""
+    found: set[str] = set()
+    package = ["linkwise", *path.relative_to(HOUSE).parent.parts]
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            found.update(alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            root = package[: len(package) - node.level + 1] if node.level else []
+            start = ".".join([*root, *([node.module] if node.module else [])])
+            found.update(f"{start}.{alias.name}" for alias in node.names)
+    return found
+
+
+@pytest.mark.parametrize("room", MAY_IMPORT)
+def test_rooms_import_only_what_they_may(room: str) -> None:
+    outside = MAY_IMPORT_OUTSIDE.get(room, {"numpy"})
+    for path in (HOUSE / room).rglob("*.py"):
+        for name in imports(path):
+            top, _, rest = name.partition(".")
+            if top == "linkwise":
+                assert rest.split(".")[0] in MAY_IMPORT[room] | {room}, f"{path.name} imports {name}"
+            else:
+                assert top in outside or top in sys.stdlib_module_names, f"{path.name} imports {name}"
+
+
+def test_every_room_is_in_the_table() -> None:
+    rooms = {path.name for path in HOUSE.iterdir() if path.is_dir() and path.name != "__pycache__"}
+    assert rooms == set(MAY_IMPORT)
+
+
+@pytest.mark.parametrize("path", sorted(HOUSE.rglob("*.py")), ids=lambda p: str(p.relative_to(HOUSE)))
+def test_files_stay_short(path: Path) -> None:
+    limit = 150 if path.parent.name == "dynamics" else 500
+    assert len(path.read_text().splitlines()) <= limit
+
+
+def test_batching_and_joint_kinds_stay_out_of_dynamics() -> None:
+    for path in (HOUSE / "dynamics").glob("*.py"):
+        names = {node.id for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.Name)}
+        attributes = {node.attr for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.Attribute)}
+        assert not (names | attributes) & {"Revolute", "Prismatic", "isinstance", "kind", "shape", "dtype", "device"}
+
+
+def test_import_is_light() -> None:
+    code = (
+        "import sys, linkwise; print([m for m in ('scipy', 'matplotlib', 'torch', 'jax', 'sympy') if m in sys.modules])"
+    )
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert result.stdout.strip() == "[]"
