@@ -8,6 +8,14 @@ class RobotError(ValueError):
     """A robot's description is wrong: the message names the robot, the link and the entry."""
 
 
+class RowError(RobotError):
+    """A row is wrong: `row` counts from 0, `key` is the entry, both for whoever can say on which line that is."""
+
+    def __init__(self, message: str, row: int = 0, key: str | None = None) -> None:
+        super().__init__(message)
+        self.row, self.key = row, key
+
+
 class FileError(RobotError):
     """A robot's file is wrong: the message begins with file:line."""
 

@@ -45,10 +45,13 @@ def as_array(xp: Any, value: Any, name: str, like: Array | None) -> Array:
     except ValueError:
         raise TypeError(f"{name} has rows of different lengths ({expected}, in a rectangular array)") from None
     if array.dtype.kind == "f" and array.dtype.itemsize >= 4:
-        return array
+        return array.astype(array.dtype.newbyteorder("="), copy=False)
     if array.dtype.kind in "iu":
         return array.astype(np.float64)
-    if array.dtype.kind == "O" and all(is_scalar_object(x) for x in array.flat):
+    if array.dtype.kind == "O":
+        for x in array.flat:
+            if not is_scalar_object(x):
+                raise TypeError(f"{name} holds {x!r} ({expected})")
         return array
     hint = "; for complex-step derivatives call the functions of linkwise.dynamics" if array.dtype.kind == "c" else ""
     raise TypeError(f"{name} has dtype {array.dtype} ({expected}{hint})")
@@ -62,31 +65,46 @@ def is_scalar_object(x: object) -> bool:
 class States:
     """The arrays of one call: checked, brought to one batch shape, and ready to be split into scalars."""
 
-    def __init__(self, robot: Robot, arrays: Mapping[str, Any], wrench: Any = None, check: bool = False) -> None:
+    def __init__(
+        self,
+        robot: Robot,
+        arrays: Mapping[str, Any],
+        wrench: Any = None,
+        check: bool = False,
+        others: Mapping[str, tuple[Any, tuple[int, ...]]] | None = None,
+    ) -> None:
         if not isinstance(robot, Robot):
             hint = f"; did you mean linkwise.load({robot!r})?" if isinstance(robot, str) else ""
             raise TypeError(f"the first argument is {robot!r} (expected a Robot{hint})")
         self.robot = robot
         self.tip: int | None = None  # the link on which a single external wrench acts
-        self.xp = library_of([*arrays.values(), wrench])
-        first = next((v for v in arrays.values() if self.xp is not np and library_of([v]) is self.xp), None)
-        self.arrays: dict[str, Array] = {name: as_array(self.xp, v, name, first) for name, v in arrays.items()}
-        for name, array in self.arrays.items():
-            if len(array.shape) < 1 or array.shape[-1] != robot.n:
-                raise ValueError(
-                    f"{name} has shape {tuple(array.shape)} (expected (..., {robot.n}): one number for each joint"
-                    f" of robot {robot.name!r}: {shortened(robot.names)})"
-                )
-        self.batch = self._broadcast({name: tuple(a.shape[:-1]) for name, a in self.arrays.items()})
+        self.trailing: dict[str, int] = {}  # how many axes of each array belong to one state
+        given = {**{name: (value, (robot.n,)) for name, value in arrays.items()}, **(others or {})}
+        values = [value for value, _ in given.values()]
+        self.xp = library_of([*values, wrench])
+        first = next((v for v in values if self.xp is not np and library_of([v]) is self.xp), None)
+        self.arrays: dict[str, Array] = {}
+        for name, (value, shape) in given.items():
+            array = self.arrays[name] = as_array(self.xp, value, name, first)
+            self.trailing[name] = len(shape)
+            if tuple(array.shape[len(array.shape) - len(shape) :]) != shape or len(array.shape) < len(shape):
+                raise ValueError(f"{name} has shape {tuple(array.shape)} (expected {self._wanted(name, shape)})")
+        self.batch = self._broadcast()
         if wrench is not None:
             self.arrays["wrench"] = self._per_link(as_array(self.xp, wrench, "wrench", first))
-            batches = {name: tuple(a.shape[:-1]) for name, a in self.arrays.items() if name != "wrench"}
-            batches["wrench"] = tuple(self.arrays["wrench"].shape[:-2])
-            self.batch = self._broadcast(batches)
+            self.trailing["wrench"] = 2
+            self.batch = self._broadcast()
         if check:
             self._refuse_non_finite()
 
-    def _broadcast(self, shapes: dict[str, tuple[int, ...]]) -> tuple[int, ...]:
+    def _wanted(self, name: str, shape: tuple[int, ...]) -> str:
+        if shape != (self.robot.n,) or "." in name:
+            return "(..., " + ", ".join(map(str, shape)) + ")"
+        joints = f"one number for each joint of robot {self.robot.name!r}: {shortened(self.robot.names)}"
+        return f"(..., {self.robot.n}): {joints}"
+
+    def _broadcast(self) -> tuple[int, ...]:
+        shapes = {name: tuple(a.shape[: len(a.shape) - self.trailing[name]]) for name, a in self.arrays.items()}
         try:
             return np.broadcast_shapes(*shapes.values())
         except ValueError:
@@ -118,18 +136,19 @@ class States:
         for name, array in self.arrays.items():
             if array.dtype == object:
                 continue
-            bad = np.argwhere(~np.isfinite(np.asarray(array)))
+            if name == "wrench" and self.tip is not None:
+                array = array[..., 0, :]
+            bad = self.xp.argwhere(~self.xp.isfinite(array))
             if len(bad):
                 index = tuple(int(i) for i in bad[0])
-                joint = self.robot.names[index[-1]] if name != "wrench" else None
-                where = f", joint {joint!r}" if joint else ""
+                where = f", joint {self.robot.names[index[-1]]!r}" if name != "wrench" and "." not in name else ""
                 more = f" (and {len(bad) - 1} more)" if len(bad) > 1 else ""
-                raise ValueError(f"{name}{list(index)}{where} is {array[index]}: expected finite numbers{more}")
+                raise ValueError(f"{name}{list(index)}{where} is {array[index].item()}: expected finite numbers{more}")
 
     def scalars(self, name: str) -> list[Any]:
-        """The n components of an argument, each a scalar or an array of the batch."""
+        """The components of an argument, each a scalar or an array of the batch."""
         array = self.arrays[name]
-        return [component(array, i) for i in range(self.robot.n)]
+        return [component(array, i) for i in range(array.shape[-1])]
 
     def wrenches(self) -> list[list[Any]] | None:
         """Six components for each link, or None without an external wrench; zeros, for free, where nothing acts."""
@@ -153,25 +172,32 @@ class States:
         keywords: dict[str, Any] = {"dtype": reduce(xp.promote_types, dtypes)}
         if xp.__name__ == "torch":
             keywords["device"] = next(iter(self.arrays.values())).device
+        if not flat:
+            return xp.zeros((*self.batch, *shape), **keywords)
         full = [
             xp.broadcast_to(v, self.batch) if hasattr(v, "shape") else xp.full(self.batch, v, **keywords) for v in flat
         ]
         out = xp.stack(full, -1).reshape((*self.batch, *shape))
+        if xp is np:
+            out = out.astype(keywords["dtype"], copy=False)
         return self._bad_states_blank(out, len(shape))
 
-    def _bad_states_blank(self, out: Array, dims: int) -> Array:
-        xp = self.xp
-        bad = None
+    def finite(self) -> Array:
+        """Which states have finite numbers only: truth values of the batch shape."""
+        good = True
         for name, array in self.arrays.items():
-            axes = (-1, -2) if name == "wrench" else (-1,)
-            finite = xp.isfinite(array)
-            for _ in axes:
-                finite = finite.all(-1)
-            bad = ~finite if bad is None else bad | ~finite
-        if xp is np and not np.any(bad):
+            each = self.xp.isfinite(array)
+            for _ in range(self.trailing[name]):
+                each = each.all(-1)
+            good = each & good
+        return self.xp.broadcast_to(good, self.batch)
+
+    def _bad_states_blank(self, out: Array, dims: int) -> Array:
+        good = self.finite()
+        if self.xp is np and good.all():
             return out
-        bad = xp.broadcast_to(bad, self.batch).reshape((*self.batch, *(1,) * dims))
-        return xp.where(bad, xp.asarray(float("nan"), dtype=out.dtype), out)
+        good = good.reshape((*self.batch, *(1,) * dims))
+        return self.xp.where(good, out, self.xp.asarray(float("nan"), dtype=out.dtype))
 
 
 def component(array: Array, *index: int) -> Any:

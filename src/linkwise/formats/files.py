@@ -32,6 +32,8 @@ def load(name_or_path: str | os.PathLike[str]) -> Robot:
     if not path.suffix and not path.exists():
         close = near_miss(text, LIBRARY)
         raise FileError(f"{text!r} is no robot of the library{close} ({known}), and no file of that name exists")
+    if path.is_dir():
+        raise FileError(f"{path}: is a directory (expected a file: {', '.join(READERS)})")
     if path.suffix.lower() not in READERS:
         raise FileError(
             f"{path}: cannot read {path.suffix or 'files without an ending'} (expected {', '.join(READERS)})"

@@ -24,28 +24,38 @@ import tomllib
 from pathlib import Path
 from typing import Any, NoReturn
 
-from ..errors import FileError, RobotError, near_miss
+from ..errors import FileError, RobotError, RowError, near_miss
 from ..robot import Robot
-from ..robot.build import RowError
 from ..robot.tables import CONVENTIONS
 
 WORDS = ("name", "about", "convention", "gravity", "link")
-HEADER = re.compile(r"\s*\[\[\s*link\s*\]\]")
+HEADER = re.compile(r"\s*\[\[\s*[\"']?link[\"']?\s*\]\]")
+INDICES = re.compile(r"(\[\d\])+$")
 LINE = re.compile(r"\(at line (\d+), column \d+\)")
+TEXTS = re.compile(r"""(\"{3}(?:\\.|[^\\])*?\"{3,5}|'{3}.*?'{3,5})|"(?:\\.|[^"\\\n])*"|'[^'\n]*'|#[^\n]*""", re.DOTALL)
 
 
 def read(path: Path) -> Robot:
+    content = path.read_bytes()
     try:
-        text = path.read_text(encoding="utf-8")
-    except UnicodeDecodeError:
-        raise FileError(f"{path}: is not UTF-8 text") from None
+        text = content.decode("utf-8-sig")
+    except UnicodeDecodeError as problem:
+        line = content.count(b"\n", 0, problem.start) + 1
+        raise FileError(f"{path}:{line}: is not UTF-8 text") from None
     try:
         data = tomllib.loads(text)
     except tomllib.TOMLDecodeError as problem:
         found = LINE.search(str(problem))
-        line = int(found[1]) if found else text.count("\n") + 1
+        line = int(found[1]) if found else text.rstrip().count("\n") + 1
         raise FileError(f"{path}:{line}: is not TOML: {problem}") from None
-    return Reader(path, text.splitlines()).robot(data)
+    except (RecursionError, ValueError) as problem:
+        raise FileError(f"{path}:1: cannot be read as TOML: {problem}") from None
+    return Reader(path, without_long_texts(text).split("\n")).robot(data)
+
+
+def without_long_texts(text: str) -> str:
+    """The same lines, with texts of several lines blank, so that no word in them is taken for an entry."""
+    return TEXTS.sub(lambda found: "\n" * found[0].count("\n") if found[1] else found[0], text)
 
 
 class Reader:
@@ -60,18 +70,17 @@ class Reader:
             if word not in WORDS:
                 self.fail(f"{word} is not a word of a robot file{near_miss(word, WORDS)} ({', '.join(WORDS)})", word)
         convention = data.get("convention")
-        if convention not in CONVENTIONS:
+        if convention not in tuple(CONVENTIONS):
             known = ", ".join(map(repr, CONVENTIONS))
-            self.fail(
-                f"convention is {convention!r}{near_miss(convention, CONVENTIONS)} (expected one of {known})",
-                "convention",
-            )
+            found = f"{convention!r}{near_miss(convention, CONVENTIONS)}" if "convention" in data else "missing"
+            self.fail(f"convention is {found} (expected one of {known})", "convention")
         rows = data.get("link")
         if not isinstance(rows, list) or not rows or not all(isinstance(row, dict) for row in rows):
             self.fail("has no links (expected one [[link]] table for each row)", "link")
         name = data.get("name", self.path.stem)
-        if not isinstance(name, str):
-            self.fail(f"name is {name!r} (expected text)", "name")
+        for word in ("name", "about"):
+            if not isinstance(data.get(word, ""), str):
+                self.fail(f"{word} is {data[word]!r} (expected text)", word)
         if "gravity" not in data:
             self.fail("gravity is missing (expected three numbers, in m/s2, in the base frame)", "gravity")
         try:
@@ -88,20 +97,20 @@ class Reader:
 
     def line(self, key: str | None, row: int | None) -> int:
         """The line, counted from 1, on which the entry of that row stands; otherwise that of the row's header."""
+        ends = [*self.headers, len(self.lines)]
         if row is None:
-            start, end = 0, self.headers[0] if self.headers else len(self.lines)
+            start, end = 0, ends[0]
         elif row < len(self.headers):
-            start = self.headers[row]
-            end = self.headers[row + 1] if row + 1 < len(self.headers) else len(self.lines)
-        else:
-            return 1
-        if key is not None:
-            word = re.escape(key.partition("[")[0])
-            entry = re.compile(rf"\s*[\"']?{word}[\"']?\s*=" + (r"|\s*d\s*=" if word == "b" else ""))
-            for number in range(start, end):
-                if entry.match(self.lines[number]):
-                    return number + 1
-        return start + 1
+            start, end = ends[row], ends[row + 1]
+        else:  # no headers: all rows stand in one list
+            return self.line("link", None)
+        word = "[bd]" if key == "b" else re.escape(INDICES.sub("", key or ""))
+        entry = re.compile(rf"\s*[\"']?{word}[\"']?\s*[=.]")
+        found = [i for i in range(start, end) if entry.match(self.lines[i])]
+        if row is None and not found:
+            table = re.compile(rf"\s*\[\[?\s*[\"']?{word}[\"']?\s*[].]")
+            found = [i for i, line in enumerate(self.lines) if table.match(line)]
+        return (found or [start])[0] + 1
 
 
 def write(robot: Robot, path: Path) -> None:
@@ -137,5 +146,7 @@ def value(x: Any) -> str:
 
 
 def quoted(text: str) -> str:
+    if any("\ud800" <= c <= "\udfff" for c in text):
+        raise FileError(f"cannot write {text!r}: half of a surrogate pair is no text")
     escaped = text.replace("\\", "\\\\").replace('"', '\\"')
-    return '"' + "".join(c if c.isprintable() else f"\\u{ord(c):04x}" for c in escaped) + '"'
+    return '"' + "".join(c if c.isprintable() else f"\\U{ord(c):08x}" for c in escaped) + '"'

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from .program import Program
 
-FUNCTIONS = ("sin", "cos", "sqrt")
+FUNCTIONS = ("sin", "cos", "sign", "sqrt")
 
 
 @dataclass(frozen=True)

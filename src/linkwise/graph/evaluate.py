@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .program import Program
+from .program import Port, Program
 
 MEANING: dict[str, Callable[..., Any]] = {
     "neg": lambda a: -a,
@@ -17,6 +17,7 @@ MEANING: dict[str, Callable[..., Any]] = {
     "div": lambda a, b: a / b,
     "sin": np.sin,
     "cos": np.cos,
+    "sign": np.sign,
     "sqrt": np.sqrt,
 }
 
@@ -26,10 +27,7 @@ def evaluate(program: Program, *arrays: Any) -> tuple[np.ndarray, ...]:
     if len(arrays) != len(program.inputs):
         names = ", ".join(port.name for port in program.inputs)
         raise TypeError(f"the program takes {len(program.inputs)} arrays ({names}), not {len(arrays)}")
-    given = {
-        port.name: np.reshape(a, (*np.shape(a)[: np.ndim(a) - len(port.shape)], port.size))
-        for port, a in zip(program.inputs, arrays, strict=True)
-    }
+    given = {port.name: rows(port, a) for port, a in zip(program.inputs, arrays, strict=True)}
     batch = np.broadcast_shapes(*(a.shape[:-1] for a in given.values()))
     value: dict[int, Any] = {}
     for node in program.nodes:
@@ -46,3 +44,15 @@ def evaluate(program: Program, *arrays: Any) -> tuple[np.ndarray, ...]:
         stacked = np.stack(flat, axis=-1) if flat else np.zeros((*batch, 0))
         outputs.append(stacked.reshape((*batch, *port.shape)))
     return tuple(outputs)
+
+
+def rows(port: Port, value: Any) -> np.ndarray:
+    """The numbers of an input, floating, with the port's shape laid out along the last axis."""
+    array = np.asarray(value)
+    dims = array.ndim - len(port.shape)
+    if dims < 0 or array.shape[dims:] != port.shape:
+        expected = ", ".join(("...", *map(str, port.shape)))
+        raise ValueError(f"{port.name} has shape {array.shape} (expected ({expected}))")
+    if array.dtype.kind in "iu":
+        array = array.astype(np.float64)
+    return array.reshape((*array.shape[:dims], port.size))

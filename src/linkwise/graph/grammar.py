@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+from .node import Node
 from .program import Program
 
 LEGAL = {  # how many operands each operation takes
@@ -12,6 +13,7 @@ LEGAL = {  # how many operands each operation takes
     "neg": 1,
     "sin": 1,
     "cos": 1,
+    "sign": 1,
     "sqrt": 1,
     "add": 2,
     "sub": 2,
@@ -30,13 +32,13 @@ def check(program: Program) -> Program:
     Known operations, operands made earlier, inputs declared, constants finite and folded.
     """
     sizes = {port.name: port.size for port in program.inputs}
-    seen: set[int] = set()
+    seen: dict[int, Node] = {}
     for node in program.nodes:
         if node.op not in LEGAL:
             raise GrammarError(f"unknown operation {node.op!r}")
         if len(node.args) != LEGAL[node.op]:
             raise GrammarError(f"{node.op} takes {LEGAL[node.op]} operands, not {len(node.args)}")
-        if any(a.index not in seen for a in node.args):
+        if any(seen.get(a.index) is not a for a in node.args):
             raise GrammarError(f"{node!r} uses a node that comes later or is missing")
         if node.op == "input":
             name, position = node.payload
@@ -46,10 +48,12 @@ def check(program: Program) -> Program:
             raise GrammarError(f"the constant {node.payload} is not finite")
         if LEGAL[node.op] and all(a.op == "const" for a in node.args):
             raise GrammarError(f"{node!r} has constant operands only and should have been folded")
-        seen.add(node.index)
+        seen[node.index] = node
+    if len(program.outputs) != len(program.results):
+        raise GrammarError(f"{len(program.outputs)} outputs are declared and {len(program.results)} are computed")
     for port, result in zip(program.outputs, program.results, strict=True):
         if len(result) != port.size:
             raise GrammarError(f"output {port.name!r} of shape {port.shape} has {len(result)} results")
-        if any(node.index not in seen for node in result):
+        if any(seen.get(node.index) is not node for node in result):
             raise GrammarError(f"output {port.name!r} needs a node that the program does not compute")
     return program

@@ -1,8 +1,8 @@
 """Nodes: scalars that remember how they were made. Equal expressions are the same node (hash-consing).
 
-A node behaves as a number in + - * / and ** with a whole exponent, and has sin(), cos() and sqrt() (which is what
-`np.sin` and its sisters call). It has no value, so it cannot be compared or branched on. Which node an operation gives
-is said in `rules`.
+A node behaves as a number in + - * / and ** with a whole exponent, and has sin(), cos(), sign() and sqrt() (which is
+what `np.sin` and its sisters call). It has no value, so it cannot be compared or branched on. Which node an operation
+gives is said in `rules`.
 """
 
 from __future__ import annotations
@@ -18,7 +18,6 @@ class Node:
     """One operation on earlier nodes; or an input, or a constant."""
 
     __slots__ = ("args", "graph", "index", "op", "payload")
-    __array_priority__ = 1000.0
 
     def __init__(self, graph: Graph, index: int, op: str, args: tuple[Node, ...], payload: Any) -> None:
         self.graph, self.index, self.op, self.args, self.payload = graph, index, op, args, payload
@@ -62,6 +61,9 @@ class Node:
     def cos(self) -> Any:
         return rules.cos(self)
 
+    def sign(self) -> Any:
+        return rules.sign(self)
+
     def sqrt(self) -> Any:
         return rules.function("sqrt", self)
 
@@ -97,13 +99,9 @@ class Graph:
         self._known: dict[tuple[Any, ...], Node] = {}
 
     def make(self, op: str, *args: Node, payload: Any = None) -> Node:
-        key = (op, payload, *(a.index for a in args))
+        key = (op, payload, *(self.own(a).index for a in args))
         node = self._known.get(key)
         if node is None:
-            if any(a.graph is not self for a in args):
-                raise ValueError(
-                    "two nodes of different graphs meet in one operation: trace the whole function at once"
-                )
             node = self._known[key] = Node(self, len(self.nodes), op, args, payload)
             self.nodes.append(node)
         return node
@@ -116,7 +114,12 @@ class Graph:
 
     def node(self, value: Any) -> Node:
         """The value itself, or the constant that it is."""
-        return value if isinstance(value, Node) else self.constant(value)
+        return self.own(value) if isinstance(value, Node) else self.constant(value)
+
+    def own(self, node: Node) -> Node:
+        if node.graph is not self:
+            raise ValueError(f"{node!r} is a node of another graph: trace the whole function at once")
+        return node
 
 
 def is_scalar(x: object) -> bool:

@@ -4,7 +4,8 @@
     zero        x + 0 = x    x - 0 = x    0 - x = -x    0 · x = 0    0 / x = 0          (also where x is inf or NaN)
     one         1 · x = x    -1 · x = -x    x / 1 = x    x / -1 = -x
     negation    -(-x) = x    x + (-y) = x - y    (-x) + y = y - x    x - (-y) = x + y    (-x) - y = -(x + y)
-                (-x) · y = -(x · y)    (-x) / y = -(x / y)    x / (-y) = -(x / y)    sin(-x) = -sin x    cos(-x) = cos x
+                (-x) · y = -(x · y)    (-x) / y = -(x / y)    x / (-y) = -(x / y)
+                sin(-x) = -sin x    cos(-x) = cos x    sign(-x) = -sign x
     signs       constants are stored positive: x + (-c) = x - c, x · (-c) = -(x · c), and so on
     same        x - x = 0
     order       the operands of + and · stand in the order in which they were made
@@ -134,6 +135,12 @@ def sin(a: Any) -> Any:
 
 def cos(a: Any) -> Any:
     return cos(a.args[0]) if not is_number(a) and a.op == "neg" else function("cos", a)
+
+
+def sign(a: Any) -> Any:
+    if is_number(a):
+        return float((a > 0) - (a < 0))
+    return neg(sign(a.args[0])) if a.op == "neg" else function("sign", a)
 
 
 def function(name: str, a: Any) -> Any:

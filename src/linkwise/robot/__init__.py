@@ -1,6 +1,6 @@
 """Robots as frozen data: a tree of links, the tables they are made from, and the sweeps that visit them."""
 
-from .describe import describe
+from .describe import Description, describe
 from .joint import ALL_JOINTS, Joint, Prismatic, Revolute
 from .link import Frame, Link
 from .model import Robot
@@ -9,6 +9,7 @@ from .sweep import inward, outward, toward_base
 
 __all__ = [
     "ALL_JOINTS",
+    "Description",
     "Frame",
     "Joint",
     "Link",

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from ..errors import RobotError, near_miss
+from ..errors import RobotError, RowError, near_miss
 from ..spatial import Placement, RigidInertia, Scalar, Symmetric, Vector
 from .joint import ALL_JOINTS, Joint
 from .link import Frame, Link
@@ -15,14 +15,6 @@ from .tables import COMMON, DRIVE, JOINTS, Convention, Geometry
 
 BASE = "base"
 NO_TENSOR = ((0.0,) * 3,) * 3
-
-
-class RowError(RobotError):
-    """A row is wrong: `row` counts from 0, `key` is the entry, both for whoever can say on which line that is."""
-
-    def __init__(self, message: str, row: int, key: str | None) -> None:
-        super().__init__(message)
-        self.row, self.key = row, key
 
 
 @dataclass
@@ -61,7 +53,9 @@ class Parts(NamedTuple):
 
 
 def assemble(rows: Iterable[Mapping[str, Any]], convention: Convention, gravity: Iterable[Scalar], name: str) -> Parts:
-    table = [dict(row) for row in rows]
+    if not isinstance(name, str):
+        raise RobotError(f"the robot's name is {name!r} (expected text)")
+    table = row_mappings(rows, name)
     names = row_names(table, name)
     seats: dict[str, Seat] = {BASE: Seat(-1, Placement.identity())}
     drafts: list[Draft] = []
@@ -81,7 +75,7 @@ def assemble(rows: Iterable[Mapping[str, Any]], convention: Convention, gravity:
             if seat.link >= 0:
                 host = drafts[seat.link]
                 host.body = host.body + RigidInertia.of_body(mass, com, inertia).to_parent(seats[label].placement)
-                host.merged = host.merged or mass != 0.0 or inertia != Symmetric.zero()
+                host.merged = host.merged or not all(map(is_zero, (mass, *inertia.upper)))
         else:
             centre = geometry.after.point(com)
             turned = geometry.after.axes.turned(inertia)
@@ -91,9 +85,21 @@ def assemble(rows: Iterable[Mapping[str, Any]], convention: Convention, gravity:
             seats[label] = Seat(len(drafts) - 1, geometry.after)
         clean.append(written(label, parent, joint, geometry, row, drive))
     if not drafts:
-        raise RobotError(f"robot {name!r} has no joint that moves (expected at least one revolute or prismatic joint)")
+        expected = "at least one revolute or prismatic joint"
+        raise RowError(f"robot {name!r} has no joint that moves (expected {expected})", 0, "joint")
     links = tuple(draft.finished(i) for i, draft in enumerate(drafts))
     return Parts(links, tuple(frames), checked_gravity(gravity, name), tuple(clean))
+
+
+def row_mappings(rows: Iterable[Mapping[str, Any]], robot: str) -> list[dict[str, Any]]:
+    expected = "a list of rows, each a mapping from words such as 'joint' and 'mass' to their values"
+    if isinstance(rows, (str, Mapping)) or not isinstance(rows, Iterable):
+        raise RobotError(f"robot {robot!r}: the table is a {type(rows).__name__} (expected {expected})")
+    table = list(rows)
+    for index, row in enumerate(table):
+        if not isinstance(row, Mapping):
+            raise RowError(f"robot {robot!r}, row {index + 1}: is {row!r} (expected {expected})", index)
+    return [dict(row) for row in table]
 
 
 def row_names(table: list[dict[str, Any]], robot: str) -> list[str]:
@@ -101,7 +107,7 @@ def row_names(table: list[dict[str, Any]], robot: str) -> list[str]:
     for index, row in enumerate(table):
         label = row.get("name", f"link{index + 1}")
         if not isinstance(label, str) or not label.strip() or not label.isprintable():
-            raise RowError(f"robot {robot!r}, row {index + 1}: name is {label!r} (expected text)", index, "name")
+            raise RowError(f"robot {robot!r}, row {index + 1}: name is {label!r} (expected one line)", index, "name")
         if label == BASE or label in names:
             taken = "the base" if label == BASE else f"row {names.index(label) + 1}"
             raise RowError(
@@ -169,7 +175,7 @@ def written(
 ) -> dict[str, Any]:
     """The row as a file would have it, in one fixed order of words."""
     clean = {"name": label, "parent": parent, "joint": joint, **geometry.words}
-    if joint != "fixed" or "mass" in row:
+    if joint != "fixed" or not row.keys().isdisjoint(("mass", "com", "inertia")):
         clean["mass"] = not_negative(row, "mass", 0.0)
         clean["com"] = vector3({"com": (0.0, 0.0, 0.0), **row}, "com")
         clean["inertia"] = tensor(row, "inertia", NO_TENSOR)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from typing import Any
 
 from ..spatial import Rotation
@@ -43,7 +44,7 @@ def describe(robot: Robot) -> Description:
     drives = [row for row in robot.table if any(k in row for k in DRIVE_UNITS)]
     if drives:
         head = ["link", *DRIVE_UNITS.values()]
-        body = [[row["name"], *(shown(row.get(key)) for key in DRIVE_UNITS)] for row in drives]
+        body = [[row["name"], *(shown(row, key) for key in DRIVE_UNITS)] for row in drives]
         lines += ["", "drives and friction, as felt at the joint", *grid(head, body)]
     return Description("\n".join(lines))
 
@@ -52,7 +53,7 @@ DRIVE_UNITS = {
     "rotor_inertia": "rotor inertia",
     "viscous_friction": "viscous",
     "coulomb_friction": "Coulomb",
-    "limits": "limits",
+    "limits": "limits (deg or m)",
 }
 
 
@@ -108,7 +109,9 @@ def rotation(rows: Any) -> str:
     return "none" if rows == Rotation.identity().rows else " ".join(map(triple, rows))
 
 
-def shown(value: Any) -> str:
-    if value is None:
+def shown(row: Mapping[str, Any], key: str) -> str:
+    if key not in row:
         return "-"
-    return triple(value) if isinstance(value, tuple) else plain(value)
+    if key == "limits":
+        return "({}, {})".format(*map(degrees if row["joint"] == "revolute" else plain, row[key]))
+    return plain(row[key])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from ..spatial import Placement, Rotation, Scalar, Twist, Vector, turn_z
+from ..spatial import Matrix, Placement, Rotation, Scalar, Twist, Vector, cross_matrix, turn_z
 
 
 @dataclass(frozen=True)
@@ -29,12 +29,17 @@ class Joint:
         part: Vector = self.axis.angular * rate
         return part
 
+    def constraint(self, axis: Vector) -> tuple[Matrix, Matrix]:
+        """What the joint forbids: A and L, such that A times the relative rotation and L times the sliding vanish."""
+        raise TypeError(f"{type(self).__name__} is not a kind of joint: use Revolute or Prismatic")
+
     def slide(self, rate: Scalar) -> Vector:
         """The part of the joint's motion that slides the link."""
         part: Vector = self.axis.linear * rate
         return part
 
 
+@dataclass(frozen=True)
 class Revolute(Joint):
     kind = "revolute"
     axis = Twist(Vector(0.0, 0.0, 1.0), Vector.zero())
@@ -42,13 +47,20 @@ class Revolute(Joint):
     def motion(self, q: Scalar) -> Placement:
         return Placement(turn_z(q), Vector.zero())
 
+    def constraint(self, axis: Vector) -> tuple[Matrix, Matrix]:
+        return cross_matrix(axis), Rotation.identity()
 
+
+@dataclass(frozen=True)
 class Prismatic(Joint):
     kind = "prismatic"
     axis = Twist(Vector.zero(), Vector(0.0, 0.0, 1.0))
 
     def motion(self, q: Scalar) -> Placement:
         return Placement(Rotation.identity(), Vector(0.0, 0.0, q))
+
+    def constraint(self, axis: Vector) -> tuple[Matrix, Matrix]:
+        return Rotation.identity(), cross_matrix(axis)
 
 
 ALL_JOINTS = {joint.kind: joint for joint in (Revolute, Prismatic)}

@@ -108,6 +108,14 @@ class Robot:
             index = self.links[index].parent
         return tuple(path)
 
+    def beyond(self, index: int) -> tuple[int, ...]:
+        """The link itself and all that it carries, in order."""
+        found = {index}
+        for link in self.links[index + 1 :]:
+            if link.parent in found:
+                found.add(link.index)
+        return tuple(sorted(found))
+
     def frame(self, name: str) -> Frame:
         """A frame by name: a link's own frame or that of a merged fixed joint."""
         named = {link.name: Frame(link.name, link.index, link.frame) for link in self.links}
@@ -117,6 +125,10 @@ class Robot:
 
     def with_gravity(self, gravity: Iterable[Scalar]) -> Robot:
         return replace(self, gravity=checked_gravity(gravity, self.name))
+
+    def without_rotors(self) -> Robot:
+        """The same robot with drives that have no inertia of their own."""
+        return replace(self, links=tuple(replace(k, joint=replace(k.joint, rotor_inertia=0.0)) for k in self.links))
 
     def cast(self, number: Callable[[float], Scalar]) -> Robot:
         """The same robot in other numbers, say `mpmath.mpf`; its rotations are then orthogonal to all their digits."""

@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable, Mapping
+from decimal import Decimal
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -12,8 +14,9 @@ import numpy as np
 from ..errors import RobotError
 from ..spatial import Scalar
 
-ANGLE = re.compile(r"\s*([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)\s*(deg|rad)\s*")
+ANGLE = re.compile(r"\s*([+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?)\s*(deg|rad)\s*")
 UNIT = 1e-6  # how far from 1 the length of an axis, or from 0 the defect of a rotation, may be
+ROUNDING = 1e-15  # an axis this close to unit length is one already
 TENSOR = 1e-9  # relative slack for symmetry, definiteness and the triangle inequality
 
 
@@ -27,12 +30,14 @@ class EntryError(RobotError):
 
 def number(value: Any, key: str, expected: str = "a number") -> Scalar:
     """A Python float, or a symbol or a number of another library left as it is."""
-    if isinstance(value, (bool, np.bool_, str, bytes)) or not hasattr(value, "__mul__"):
+    calculates = all(hasattr(value, op) for op in ("__add__", "__sub__", "__mul__"))
+    if not calculates or isinstance(value, (bool, np.bool_, complex, np.ndarray)):
         raise EntryError(key, f"is {value!r} (expected {expected})")
-    if isinstance(value, (int, float, np.integer, np.floating)):
-        value = float(value)
-    elif isinstance(value, (complex, np.ndarray, list, tuple)):
-        raise EntryError(key, f"is {value!r} (expected {expected})")
+    if isinstance(value, (int, float, Fraction, Decimal, np.integer, np.floating)):
+        try:
+            value = float(value)
+        except OverflowError:
+            raise EntryError(key, f"is too large (expected {expected}, below 1.8e308)") from None
     if not finite(value):
         raise EntryError(key, f"is {value} (expected a finite number)")
     return value
@@ -99,10 +104,10 @@ def vector3(row: Mapping[str, Any], key: str) -> tuple[Scalar, Scalar, Scalar]:
 
 def axis(row: Mapping[str, Any], key: str, default: tuple[float, ...]) -> tuple[Scalar, ...]:
     direction = vector3({key: default, **row}, key)
-    size = math.sqrt(sum(float(x) ** 2 for x in direction))
+    size = math.hypot(*map(float, direction))
     if abs(size - 1.0) > UNIT:
         raise EntryError(key, f"is {list(direction)}, of length {size:.6g} (expected a unit vector)")
-    return tuple(x / size for x in direction) if size != 1.0 else direction
+    return tuple(x / size for x in direction) if abs(size - 1.0) > ROUNDING else direction
 
 
 def square(row: Mapping[str, Any], key: str, default: Any = None) -> tuple[tuple[Scalar, ...], ...]:
@@ -117,7 +122,8 @@ def matrix3(row: Mapping[str, Any], key: str, default: Any) -> tuple[tuple[Scala
     """A rotation matrix."""
     rows = square(row, key, default)
     m = np.array([[float(x) for x in r] for r in rows])
-    if np.abs(m @ m.T - np.eye(3)).max() > UNIT or np.linalg.det(m) < 0:
+    orthogonal = np.abs(m).max() < 2.0 and np.abs(m @ m.T - np.eye(3)).max() <= UNIT
+    if not orthogonal or np.linalg.det(m) < 0:
         raise EntryError(key, f"is {m.tolist()} (expected a rotation: orthogonal, with determinant 1)")
     return rows
 

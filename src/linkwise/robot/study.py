@@ -43,7 +43,7 @@ def random_tree(n: int, *, seed: int = 0, joints: str | None = None) -> Robot:
     """
     rng = np.random.default_rng(seed)
     if joints is None:
-        joints = "".join(rng.choice(list("RP"), size=max(n, 1)))
+        joints = "".join(rng.choice(list("RP"), size=checked_count(n)))
     rows: list[dict[str, Any]] = []
     for index, kind in enumerate(joint_kinds(n, joints)):
         parent = int(rng.integers(-1, index)) if index else -1
@@ -61,12 +61,16 @@ def random_tree(n: int, *, seed: int = 0, joints: str | None = None) -> Robot:
     return Robot.from_frames(rows, name=f"tree-{n}-{seed}")
 
 
-def joint_kinds(n: int, joints: str) -> list[str]:
+def checked_count(n: int) -> int:
     if isinstance(n, bool) or not isinstance(n, (int, np.integer)) or n < 1:
         raise RobotError(f"n is {n!r} (expected a whole number of links, at least 1)")
+    return n
+
+
+def joint_kinds(n: int, joints: str) -> list[str]:
     if not isinstance(joints, str) or not joints or set(joints) - set(LETTERS):
         raise RobotError(f"joints is {joints!r} (expected a word of R and P, such as 'RRP')")
-    return [LETTERS[joints[i % len(joints)]] for i in range(n)]
+    return [LETTERS[joints[i % len(joints)]] for i in range(checked_count(n))]
 
 
 def random_body(rng: np.random.Generator) -> dict[str, Any]:

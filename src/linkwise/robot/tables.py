@@ -87,9 +87,10 @@ def frames(row: Mapping[str, Any], joint: str) -> Geometry:
 def z_to(direction: Vector) -> Rotation:
     """The shortest rotation that takes z to a unit vector."""
     x, y, z = direction
-    if z == -1.0:
+    off_axis = x * x + y * y
+    if z < 0.0 and off_axis < 1e-24:  # less than is snapped
         return Rotation(((1.0, 0.0, 0.0), (0.0, -1.0, 0.0), (0.0, 0.0, -1.0)))
-    k = 1.0 / (1.0 + z)
+    k = 1.0 / (1.0 + z) if z >= 0.0 else (1.0 - z) / off_axis  # equal; each where it does not cancel
     return Rotation(((1.0 - k * x * x, -k * x * y, x), (-k * x * y, 1.0 - k * y * y, y), (-x, -y, z))).snapped()
 
 

@@ -11,6 +11,7 @@ import numpy as np
 
 from .. import graph
 from ..graph import Count, Graph, Node, Port, Program, check
+from ..graph.node import is_scalar
 from ..robot import Robot
 
 
@@ -21,6 +22,8 @@ class Input:
     shape: tuple[int, ...]
 
     def __init__(self, *shape: int) -> None:
+        if not all(type(size) is int and size >= 0 for size in shape):
+            raise TypeError(f"Input{shape} is no shape (expected whole numbers: Input(6), Input(4, 4))")
         object.__setattr__(self, "shape", shape)
 
 
@@ -32,7 +35,8 @@ def trace(function: Callable[..., Any], robot: Robot, **keywords: Any) -> Progra
     Linkwise's or your own over them: anything that does arithmetic on arrays without branching on their numbers.
     """
     if not isinstance(robot, Robot):
-        raise TypeError(f"the second argument is {robot!r} (expected a Robot, for which the function is traced)")
+        hint = f"; did you mean linkwise.load({robot!r})?" if isinstance(robot, str) else ""
+        raise TypeError(f"the second argument is {robot!r} (expected a Robot, for which the function is traced{hint})")
     wanted: dict[str, Any] = {}
     for parameter in list(inspect.signature(function).parameters.values())[1:]:
         if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
@@ -59,7 +63,7 @@ def count(function: Callable[..., Any], robot: Robot, **keywords: Any) -> Count:
 
     >>> import linkwise as lw
     >>> print(lw.count(lw.gravity_torque, lw.load("planar3")))
-    8 multiplications, 6 additions, 0 divisions, 6 functions
+    26 multiplications, 13 additions, 0 divisions, 6 functions
     """
     return graph.count(trace(function, robot, **keywords))
 
@@ -76,8 +80,11 @@ def as_array(result: Any) -> np.ndarray:
         box = np.empty((), dtype=object)
         box[()] = result
         return box
-    array = np.asarray(result)
-    if array.dtype == object and not all(isinstance(x, (Node, float, int)) for x in array.flat):
+    try:
+        array = np.asarray(result)
+    except ValueError:  # rows of different lengths
+        array = np.empty(1, dtype=object)
+    if array.dtype.kind not in "fiu" and not (array.dtype == object and all(map(is_scalar, array.flat))):
         raise TypeError(f"the traced function returned {result!r} (expected an array of numbers, or a tuple of arrays)")
     return array
 

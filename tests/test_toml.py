@@ -1,0 +1,533 @@
+"""Robot files: what is written is read back exactly, and what is wrong is refused with the file and the line."""
+
+import math
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import assume, example, given, settings
+from hypothesis import strategies as st
+
+import linkwise as lw
+from linkwise.graph import Graph
+from robots import CHAINS, DRIVEN, TEXTBOOK, TREES, ids
+
+ARM = """\
+name = "arm"
+about = "two links and a tool"
+convention = "standard"
+gravity = [0.0, 0.0, -9.81]
+
+[[link]]
+name = "upper"
+joint = "revolute"
+a = 0.3
+b = 0.0
+alpha = "90 deg"
+mass = 2.0
+com = [-0.15, 0.0, 0.0]
+inertia = [[0.01, 0.0, 0.0], [0.0, 0.02, 0.0], [0.0, 0.0, 0.02]]
+
+[[link]]
+name = "lower"
+joint = "prismatic"
+a = 0.25
+alpha = 0.5
+theta = 0.75
+mass = 1.5
+com = [-0.1, 0.0, 0.0]
+inertia = [
+    [0.03, 0.0, 0.0],
+    [0.0, 0.04, 0.0],
+    [0.0, 0.0, 0.05],
+]
+limits = [0.0, 1.0]
+
+[[link]]
+name = "tool"
+joint = "fixed"
+a = 0.0
+b = 0.1
+alpha = 0.0
+theta = 0.0
+"""
+GANTRY = """\
+convention = "frames"
+gravity = [0.0, 0.0, -9.81]
+
+[[link]]
+joint = "prismatic"
+translation = [0.0, 0.0, 2.0]
+axis = [1.0, 0.0, 0.0]
+mass = 5.0
+com = [0.0, 0.5, 0.0]
+inertia = [[0.42, 0.0, 0.0], [0.0, 0.02, 0.0], [0.0, 0.0, 0.42]]
+rotation = [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]]
+"""
+HERE = "# here"  # marks the line that an error must name
+
+
+def refused(folder: Path, text: str | bytes) -> tuple[int, str]:
+    """Line and message of the error that a file with this text gives."""
+    path = folder / "bad.toml"
+    path.write_bytes(text.encode() if isinstance(text, str) else text)
+    with pytest.raises(lw.FileError) as caught:
+        lw.load(path)
+    said = str(caught.value)
+    assert said.startswith(f"{path}:")
+    line, _, message = said.removeprefix(f"{path}:").partition(": ")
+    return int(line), message
+
+
+def marked_line(text: str) -> int:
+    assert text.count(HERE) == 1
+    return next(k for k, line in enumerate(text.split("\n"), start=1) if HERE in line)
+
+
+def changed(text: str, old: str, new: str) -> str:
+    assert text.count(old) == 1
+    return text.replace(old, new)
+
+
+def read(folder: Path, text: str | bytes) -> lw.Robot:
+    path = folder / "good.toml"
+    path.write_bytes(text.encode() if isinstance(text, str) else text)
+    return lw.load(path)
+
+
+def round_trip(robot: lw.Robot, folder: Path) -> lw.Robot:
+    path = folder / "again.toml"
+    lw.save(robot, path)
+    return lw.load(path)
+
+
+# each mistake on the line it stands on
+
+IN_LOWER = [
+    ("mass = 1.5", "mass = -1.5 # here", r"mass is -1\.5 .*not negative"),
+    ("mass = 1.5", "mass = nan # here", "mass is nan .*finite"),
+    ("mass = 1.5", "mass = -inf # here", "mass is -inf .*finite"),
+    ("mass = 1.5", 'mass = "1.5" # here', r"mass is '1\.5' .*number"),
+    ("mass = 1.5", "mass = \"__import__('os').getpid()\" # here", "mass is .*expected a number"),
+    ("mass = 1.5", "mass = true # here", "mass is True .*number"),
+    ("mass = 1.5", "mass = 2026-11-15 # here", "mass is .*expected a number"),
+    ("mass = 1.5", "mass = [1.5] # here", "mass is .*expected a number"),
+    ("mass = 1.5", "mass = { kg = 1.5 } # here", "mass is .*expected a number"),
+    ("mass = 1.5", "mass.kg = 1.5 # here", "mass is .*expected a number"),
+    ("mass = 1.5", f"mass = 1{'0' * 400} # here", "mass is too large"),
+    ("mass = 1.5", "mass = 1e999 # here", "mass is inf"),
+    ("mass = 1.5", "   'mass'=-1.5 # here", "mass is -1"),
+    ("mass = 1.5", '\t"mass"\t=\t-1.5 # here', "mass is -1"),
+    ("mass = 1.5", "mass = 1.5\nmas = 1.5 # here", "mas is not a word .*did you mean 'mass'"),
+    ("mass = 1.5", 'mass = 1.5\n"odd [word]" = 1 # here', "not a word"),
+    ("mass = 1.5", "mass = 1.5\nviscous_friction = -1 # here", "viscous_friction is -1.0 .*not negative"),
+    ("alpha = 0.5", 'alpha = "90" # here', "alpha is '90' .*90 deg"),
+    ("alpha = 0.5", 'alpha = "1+1 deg" # here', r"alpha is '1\+1 deg'"),
+    ("alpha = 0.5", "alpha = \"__import__('os').getpid() deg\" # here", "alpha is .*expected an angle"),
+    ("theta = 0.75", 'theta = "ninety deg" # here', "theta is 'ninety deg'"),
+    ("a = 0.25", 'a = "25 cm" # here', "a is '25 cm' .*length in m"),
+    ("a = 0.25", "a = 0.25\nd = 0.0 # here\nb = nan", "d and b are both given"),
+    ("a = 0.25", "a = 0.25\nd = nan # here", "b is nan"),
+    ("a = 0.25", "a = 0.25\nb = nan # here", "b is nan"),
+    ("com = [-0.1, 0.0, 0.0]", "com = [-0.1, 0.0] # here", "com is .*three numbers"),
+    ("com = [-0.1, 0.0, 0.0]", "com = [ # here\n-0.1,\n0.0,\nnan,\n]", r"com\[2\] is nan"),
+    ("inertia = [\n    [0.03", "inertia = [ # here\n    [nan", r"inertia\[0\]\[0\] is nan"),
+    ("inertia = [\n    [0.03, 0.0", "inertia = [ # here\n    [0.03, 0.1", "inertia is not symmetric"),
+    ("inertia = [\n    [0.03", "inertia = [ # here\n    [-0.03", "inertia is not positive semidefinite"),
+    ("inertia = [\n    [0.03", "inertia = [ # here\n    [3.0", "inertia breaks the triangle inequality"),
+    ("limits = [0.0, 1.0]", "limits = [1.0, 0.0] # here", "limits is .*lower first"),
+    ('joint = "prismatic"', 'joint = "prismatc" # here', "joint is 'prismatc', did you mean 'prismatic'"),
+    ('name = "lower"', 'name = "upper" # here', "row 2: the name 'upper' belongs to row 1"),
+    ('name = "lower"', "name = 3 # here", "row 2: name is 3"),
+    ('name = "lower"', 'name = "two\\nlines" # here', "row 2: name is"),
+    ('name = "lower"', 'name = "lower"\nparent = "uper" # here', "parent is 'uper', .*did you mean 'upper'"),
+    ('name = "lower"', 'name = "lower"\nparent = "lower" # here', "parent closes a loop: lower -> lower"),
+    ('name = "lower"', 'name = "lower"\nparent = "tool" # here', "parent closes a loop: lower -> tool -> lower"),
+    ('name = "lower"', 'name = "lower"\nparent = [1] # here', r"parent is \[1\]"),
+    ("b = 0.1\n", "b = 0.1\nrotor_inertia = 1 # here\n", "link 'tool': rotor_inertia .*fixed joint"),
+]
+AT_THE_TOP = [
+    ("gravity = [0.0, 0.0, -9.81]", "gravity = [0.0, -9.81] # here", "gravity is .*three numbers"),
+    ("gravity = [0.0, 0.0, -9.81]", "gravity = [0.0, 0.0, nan] # here", r"gravity\[2\] is nan"),
+    ("gravity = [0.0, 0.0, -9.81]", "gravity = 9.81 # here", "gravity is 9.81"),
+    ('convention = "standard"', 'convention = "standrd" # here', "convention is 'standrd', did you mean 'standard'"),
+    ('convention = "standard"', 'convention = ["standard"] # here', "convention is .*expected one of"),
+    ('convention = "standard"', "convention = {} # here", "convention is .*expected one of"),
+    ('name = "arm"', "name = 7 # here", "name is 7 .*text"),
+    ('about = "two links and a tool"', "about = [] # here", "about is .*text"),
+    ('name = "arm"', 'nmae = "arm" # here', "nmae is not a word .*did you mean 'name'"),
+    ('about = "two links and a tool"', "colour.hue = 3 # here", "colour is not a word"),
+    ("theta = 0.0", "theta = 0.0\n[mass] # here", "mass is not a word of a robot file"),
+    ("theta = 0.0", "theta = 0.0\n[[links]] # here", "links is not a word .*did you mean 'link'"),
+]
+
+
+@pytest.mark.parametrize(("old", "new", "said"), IN_LOWER + AT_THE_TOP)
+def test_a_mistake_is_reported_on_its_own_line(tmp_path, old, new, said):
+    text = changed(ARM, old, new)
+    line, message = refused(tmp_path, text)
+    assert re.search(said, message)
+    assert line == marked_line(text)
+    if (old, new, said) in IN_LOWER:
+        assert re.match("robot 'arm', (link '(lower|tool)'|row 2): ", message)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("axis = [1.0, 0.0, 0.0]", "axis = [0, 0, 0] # here", "axis is .*length 0"),
+        ("axis = [1.0, 0.0, 0.0]", "axis = [1e200, 0, 0] # here", r"axis is .*length 1e\+200"),
+        ("rotation = [[1.0", "rotation = [ # here\n[1.1", "rotation is .*determinant 1"),
+        ("translation = [0.0, 0.0, 2.0]", "translation = 2.0 # here", "translation is 2.0 .*three numbers"),
+        ("axis = [1.0, 0.0, 0.0]", "a = 1.0 # here", "a is not a word of a 'frames' row"),
+    ],
+)
+def test_a_mistake_among_frames_is_reported_on_its_own_line(tmp_path, old, new, said):
+    text = changed(GANTRY, old, new)
+    line, message = refused(tmp_path, text)
+    assert re.match(f"robot 'bad', link 'link1': {said}", message)
+    assert line == marked_line(text)
+
+
+@pytest.mark.parametrize(
+    "entry", ["mass = 1.5", "a = 0.25", "theta = 0.75", "com = [-0.1, 0.0, 0.0]", 'joint = "prismatic"']
+)
+def test_a_missing_entry_is_reported_on_the_line_where_its_link_begins(tmp_path, entry):
+    text = changed(changed(ARM, entry + "\n", ""), '[[link]]\nname = "lower"', '[[link]] # here\nname = "lower"')
+    line, message = refused(tmp_path, text)
+    assert re.match(f"robot 'arm', link 'lower': {entry.split()[0]} is (missing|None)", message)
+    assert line == marked_line(text)
+
+
+@pytest.mark.parametrize(
+    ("missing", "said"),
+    [
+        ('convention = "standard"\n', "convention is missing .*'standard', 'modified', 'frames'"),
+        ("gravity = [0.0, 0.0, -9.81]\n", "gravity is missing .*three numbers"),
+    ],
+)
+def test_what_the_whole_file_lacks_is_reported_on_its_first_line(tmp_path, missing, said):
+    line, message = refused(tmp_path, changed(ARM, missing, ""))
+    assert re.match(said, message)
+    assert line == 1
+
+
+@pytest.mark.parametrize("links", ["", "[link] # here", "link = [] # here", "link = 3 # here", "link = [1, 2] # here"])
+def test_a_file_without_rows_says_so_where_they_should_be(tmp_path, links):
+    text = f'convention = "standard"\ngravity = [0, 0, 0]\n{links}'
+    line, message = refused(tmp_path, text)
+    assert "has no links (expected one [[link]]" in message
+    assert line == (marked_line(text) if links else 1)
+
+
+def test_a_robot_without_a_moving_joint_is_reported_at_its_first_joint(tmp_path):
+    row = '[[link]]\njoint = "fixed"\na = 0\nb = 0\nalpha = 0\ntheta = 0\n'
+    line, message = refused(tmp_path, f'convention = "modified"\ngravity = [0, 0, 0]\n\n{row}\n{row}')
+    assert "no joint that moves" in message
+    assert line == 5
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("mass = 1.5", "mass = # here"),
+        ("mass = 1.5", "mass = 1.5\nmass = 1.6 # here"),
+        ("mass = 1.5", 'mass = "1.5 # here'),
+        ("mass = 1.5", "mass = 1,5 # here"),
+        ("mass = 1.5", "mass = 1.5 kg # here"),
+        ("mass = 1.5", "mass: 1.5 # here"),
+        ("mass = 1.5", "mass = 0.1 + 1.4 # here"),
+        ('[[link]]\nname = "lower"', '[[link] # here\nname = "lower"'),
+    ],
+)
+def test_broken_toml_is_reported_on_its_line(tmp_path, old, new):
+    text = changed(ARM, old, new)
+    line, message = refused(tmp_path, text)
+    assert message.startswith("is not TOML: ")
+    assert line == marked_line(text)
+
+
+@pytest.mark.parametrize("text", ["a = [1,", "a = [1,\n", "a = [1,\n\n\n"])
+def test_a_file_that_breaks_off_is_reported_on_its_last_line(tmp_path, text):
+    line, message = refused(tmp_path, "name = 'x'\n" + text)
+    assert line == 2
+    assert "end of document" in message
+
+
+def test_text_that_is_not_utf8_is_reported_on_its_line(tmp_path):
+    line, message = refused(tmp_path, ARM.encode().replace(b'"tool"', b'"\xe9tool"'))
+    assert message == "is not UTF-8 text"
+    assert line == ARM[: ARM.index('"tool"')].count("\n") + 1
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (changed(ARM, "mass = 1.5", f"mass = 1{'0' * 5000}"), "digits"),
+        ("gravity = " + "[" * 50_000, ""),
+        (changed(ARM, "alpha = 0.5", f'alpha = "{"1" * 50_000}"'), "alpha"),
+    ],
+    ids=["long number", "deep list", "long text"],
+)
+def test_absurd_files_are_refused_like_others(tmp_path, text, said):
+    assert said in refused(tmp_path, text)[1]
+
+
+# what must not mislead the search for the line
+
+BAD_LOWER = changed(ARM, "mass = 1.5", "mass = -1.5 # here")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        changed(
+            BAD_LOWER, '\n[[link]]\nname = "lower"', '\n# [[link]]\n# mass = 0\n[[link]]\n#mass = 0\nname = "lower"'
+        ),
+        changed(BAD_LOWER, '"two links and a tool"', '"""\n[[link]]\nmass = 3\n"quoted"\n\\""""'),
+        changed(BAD_LOWER, '"two links and a tool"', "'''\n[[link]]\nmass = 3 \\'''\n#'''"),
+        changed(BAD_LOWER, '"two links and a tool"', '"it\'s \\"\\"\\" # \'\'\' not a comment"'),
+        changed(BAD_LOWER, '"two links and a tool"', '"tool" # """ opens nothing'),
+        changed(BAD_LOWER, '"two links and a tool"', '"a\u2028b\x85c\u2029d" # e\u2028f\x85'),
+        changed(BAD_LOWER, '[[link]]\nname = "lower"', "[[ link ]]\t# third\nname = 'lower'"),
+        changed(BAD_LOWER, '[[link]]\nname = "lower"', '  [[ "link" ]]\nname = "mass = 7"'),
+        BAD_LOWER.replace("\n", "\r\n"),
+        "\ufeff" + BAD_LOWER,
+    ],
+    ids=[
+        "comments",
+        "long text",
+        "long literal",
+        "quotes",
+        "quotes in a comment",
+        "odd line ends",
+        "spaces",
+        "quoted header",
+        "CRLF",
+        "byte order mark",
+    ],
+)
+def test_lines_are_counted_as_an_editor_counts_them(tmp_path, text):
+    line, message = refused(tmp_path, text)
+    assert "mass is -1.5" in message
+    assert line == marked_line(text)
+
+
+def test_rows_in_one_list_are_read_and_refused_on_the_line_of_the_list(tmp_path):
+    row = "{ joint = 'revolute', a = 1, b = 0, alpha = 0, mass = %s, com = [0, 0, 0], inertia = [%s] }"
+    tensor = "[1, 0, 0], [0, 1, 0], [0, 0, 1]"
+    text = "convention = 'modified'\ngravity = [0, 0, 0]\nlink = [\n  %s,\n  %s,\n]\n"
+    assert read(tmp_path, text % (row % (1, tensor), row % (2, tensor))).n == 2
+    line, message = refused(tmp_path, text % (row % (1, tensor), row % (-2, tensor)))
+    assert "link 'link2': mass is -2.0" in message
+    assert line == 3
+
+
+@pytest.mark.parametrize("dress", [lambda t: t.replace("\n", "\r\n"), lambda t: "\ufeff" + t, lambda t: t.strip()])
+def test_line_ends_and_byte_order_marks_change_nothing(tmp_path, dress):
+    assert read(tmp_path, dress(ARM)) == read(tmp_path, ARM)
+
+
+# which file
+
+
+def test_a_library_name_has_its_nearest_suggested():
+    with pytest.raises(lw.FileError, match=r"'stanfrod' is no robot .*did you mean 'stanford'.*gantry, planar3"):
+        lw.load("stanfrod")
+    with pytest.raises(lw.FileError, match=r"'Puma560' is no robot .*did you mean 'puma560'"):
+        lw.load("Puma560")
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("missing.toml", "no such file .*stanford"),
+        ("folder", "is a directory .*toml"),
+        ("folder.toml", "is a directory .*toml"),
+        ("arm.json", r"cannot read \.json \(expected .*\.toml"),
+        ("arm", r"cannot read files without an ending \(expected .*\.toml"),
+    ],
+)
+def test_what_is_no_robot_file_is_refused_by_its_path(tmp_path, name, said):
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "folder.toml").mkdir()
+    (tmp_path / "arm").write_text(ARM)
+    (tmp_path / "arm.json").write_text(ARM)
+    with pytest.raises(lw.FileError, match=re.escape(str(tmp_path / name)) + ": " + said):
+        lw.load(tmp_path / name)
+
+
+@pytest.mark.parametrize("name", ["arm.txt", "arm"])
+def test_a_robot_is_saved_to_a_known_ending_only(tmp_path, name):
+    with pytest.raises(lw.FileError, match=r"cannot write .*expected \.toml"):
+        lw.save(lw.chain(2), tmp_path / name)
+    assert not list(tmp_path.iterdir())
+
+
+def test_paths_are_text_or_paths_with_any_case_of_ending(tmp_path):
+    path = tmp_path / "Arm.TOML"
+    path.write_text(changed(ARM, 'name = "arm"\n', ""))
+    assert lw.load(path) == lw.load(str(path))
+    assert lw.load(path).name == "Arm"
+
+
+def test_every_library_robot_loads_under_its_own_name():
+    assert set(lw.LIBRARY) >= {"gantry", "planar3", "puma560", "stanford"}
+    for name in lw.LIBRARY:
+        assert lw.load(name).name == name
+
+
+# round trips
+
+
+def assert_same(one: lw.Robot, other: lw.Robot) -> None:
+    assert one == other
+    assert (one.name, one.convention, one.rows) == (other.name, other.convention, other.rows)
+
+
+ROUND = [*TEXTBOOK, *CHAINS[:8], *TREES[:7], *DRIVEN, *(lw.random_tree(8, seed=seed) for seed in range(100, 120))]
+
+
+@pytest.mark.parametrize("robot", ROUND, ids=ids(ROUND))
+def test_a_saved_robot_is_read_back_exactly(robot, tmp_path):
+    back = round_trip(robot, tmp_path)
+    assert_same(back, robot)
+    first = (tmp_path / "again.toml").read_bytes()
+    lw.save(back, tmp_path / "again.toml")
+    assert (tmp_path / "again.toml").read_bytes() == first
+
+
+def test_a_file_means_the_table_it_spells(tmp_path):
+    arm = read(tmp_path, ARM)
+    body = {"mass": 2, "com": (-0.15, 0, 0), "inertia": np.diag([0.01, 0.02, 0.02])}
+    rows: list[dict[str, Any]] = [
+        {"name": "upper", "joint": "revolute", "a": 0.3, "b": 0, "alpha": math.pi / 2, **body},
+        {"name": "lower", "joint": "prismatic", "a": 0.25, "alpha": 0.5, "theta": 0.75, "limits": (0, 1), **body},
+        {"name": "tool", "joint": "fixed", "a": 0, "b": 0.1, "alpha": 0, "theta": 0},
+    ]
+    rows[1].update(mass=1.5, com=(-0.1, 0, 0), inertia=np.diag([0.03, 0.04, 0.05]))
+    assert_same(arm, lw.Robot.from_dh(rows, convention="standard", name="arm"))
+    assert_same(round_trip(arm, tmp_path), arm)
+
+
+lengths = st.floats(-1e6, 1e6) | st.sampled_from([0.0, -0.0, 5e-324, 0.1, 1.0])
+angles = st.floats(-10, 10) | st.integers(-720, 720).map(lambda k: f"{k} deg") | st.integers(-9, 9).map(math.radians)
+sizes = st.floats(0, 1e9) | st.sampled_from([0.0, 1e-300])
+names = st.text(min_size=1, max_size=8).filter(lambda s: s.isprintable() and s.strip() and s != "base")
+triples = st.tuples(lengths, lengths, lengths)
+
+
+@st.composite
+def tables(draw: Any, geometry: dict[str, Any], varies: dict[str, str]) -> list[dict[str, Any]]:
+    """Rows of a table with every entry that a row can have."""
+    labels = draw(st.lists(names, min_size=1, max_size=4, unique=True))
+    rows: list[dict[str, Any]] = []
+    for k, label in enumerate(labels):
+        joint = draw(st.sampled_from(["revolute", "prismatic", "fixed"] if k else ["revolute", "prismatic"]))
+        row = {"name": label, "joint": joint, "parent": draw(st.sampled_from(["base", *labels[:k]]))}
+        row.update({key: draw(values) for key, values in geometry.items()})
+        if draw(st.booleans()):
+            row.pop(varies.get(joint, "nothing"), None)
+        p, q, r = draw(st.tuples(sizes, sizes, sizes))
+        row.update(mass=draw(sizes), com=draw(triples), inertia=np.diag([q + r, p + r, p + q]).tolist())
+        if joint != "fixed":
+            row.update({key: draw(sizes) for key in ("rotor_inertia", "viscous_friction", "coulomb_friction")})
+            row["limits"] = draw(st.none() | st.tuples(lengths, lengths).map(sorted))
+        elif draw(st.booleans()):
+            row = {key: value for key, value in row.items() if key not in ("mass", "com", "inertia")}
+        rows.append(row)
+    return rows
+
+
+unit_axes = triples.filter(lambda v: math.hypot(*v) > 1e-3).map(lambda v: [x / math.hypot(*v) for x in v])
+turns = st.integers(0, 999).map(lambda seed: lw.random_tree(1, seed=seed).rows[0]["rotation"])
+dh_tables = tables(
+    {"a": lengths, "b": lengths, "alpha": angles, "theta": angles}, {"revolute": "theta", "prismatic": "b"}
+)
+frame_tables = tables({"translation": triples, "axis": unit_axes, "rotation": turns}, {"revolute": "axis"})
+
+
+@settings(max_examples=120, deadline=None)
+@given(rows=dh_tables, convention=st.sampled_from(["standard", "modified"]), gravity=triples, name=st.text(max_size=9))
+@example(
+    rows=TEXTBOOK[3].rows, convention="standard", gravity=(0, 0, 0), name='"quoted" \\ \n\t\0 \x7f \U000e0001 é☃ #=[]'
+)
+def test_any_dh_table_is_read_back_exactly(tmp_path_factory, rows, convention, gravity, name):
+    robot = lw.Robot.from_dh(rows, convention=convention, gravity=gravity, name=name)
+    assert_same(round_trip(robot, tmp_path_factory.getbasetemp()), robot)
+
+
+@settings(max_examples=80, deadline=None)
+@given(rows=frame_tables, gravity=triples)
+def test_any_table_of_frames_is_read_back_exactly(tmp_path_factory, rows, gravity):
+    robot = lw.Robot.from_frames(rows, gravity=gravity)
+    assert_same(round_trip(robot, tmp_path_factory.getbasetemp()), robot)
+
+
+@pytest.mark.parametrize("name", ["\ud800", "x\udfffy"])
+def test_a_name_that_is_no_text_is_refused_and_the_old_file_stays(tmp_path, name):
+    arm = lw.load("planar3")
+    lw.save(arm, tmp_path / "arm.toml")
+    with pytest.raises(lw.FileError, match=r"cannot write .*surrogate"):
+        lw.save(lw.Robot.from_dh(arm.rows, convention="standard", name=name), tmp_path / "arm.toml")
+    assert lw.load(tmp_path / "arm.toml").name == "planar3"
+
+
+def test_symbols_are_not_written(tmp_path):
+    rows = lw.load("planar3").rows
+    rows[1]["mass"] = Graph().input("m")
+    arm = lw.Robot.from_dh(rows, convention="standard")
+    with pytest.raises(lw.FileError, match=r"cannot write <m\[0\]>: .*plain numbers only"):
+        lw.save(arm, tmp_path / "arm.toml")
+    assert not list(tmp_path.iterdir())
+
+
+def test_gravity_is_saved_as_it_was_last_set(tmp_path):
+    arm = lw.load("stanford").with_gravity((1.0, 2.0, 3.0))
+    assert round_trip(arm, tmp_path).gravity == (1.0, 2.0, 3.0)
+
+
+# anything else
+
+SNIPPETS = [
+    "",
+    '"',
+    "'",
+    "[",
+    "]",
+    "=",
+    "\n",
+    "#",
+    "nan",
+    "-",
+    "1e400",
+    "true",
+    "9" * 330,
+    "{}",
+    "[[link]]\n",
+    "é",
+    "\\",
+    '"""',
+]
+
+
+@settings(max_examples=250, deadline=None)
+@given(
+    text=st.sampled_from([ARM, GANTRY]),
+    start=st.integers(0, len(ARM)),
+    length=st.integers(0, 12),
+    new=st.sampled_from(SNIPPETS) | st.text(max_size=3),
+)
+def test_a_damaged_file_loads_or_is_refused_with_a_line_it_has(tmp_path_factory, text, start, length, new):
+    assume(start <= len(text))
+    path = tmp_path_factory.getbasetemp() / "damaged.toml"
+    damaged = text[:start] + new + text[start + length :]
+    path.write_bytes(damaged.encode())
+    try:
+        lw.load(path)
+    except lw.FileError as problem:
+        line = re.match(re.escape(str(path)) + r":(\d+): ", str(problem))
+        assert line
+        assert 1 <= int(line[1]) <= damaged.count("\n") + 1
