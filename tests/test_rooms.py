@@ -16,8 +16,9 @@ MAY_IMPORT = {  # the house's own rooms
     "trace": {"graph", "robot"},
     "formats": {"errors", "robot"},
     "edge": {"dynamics", "errors", "robot", "spatial"},
+    "explain": {"dynamics", "edge", "errors", "robot", "spatial"},
 }
-MAY_IMPORT_OUTSIDE = {"dynamics": set(), "spatial": {"numpy"}}  # beyond the standard library; others: NumPy
+MAY_IMPORT_OUTSIDE = {"dynamics": set(), "explain": {"numpy", "sympy"}}  # beyond the standard library; others: NumPy
 
 
 def imports(path: Path) -> set[str]:

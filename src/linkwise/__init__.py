@@ -9,20 +9,31 @@ JAX arrays and on many-digit numbers, and counts its own operations.
 """
 
 from .edge import (
+    BaseMotion,
     bias_torque,
+    complement_matrices,
+    constraint_wrenches,
+    coriolis_matrix,
+    denoc_matrices,
     forward_dynamics,
     gravity_torque,
     inertia_matrix,
     inverse_dynamics,
+    inverse_inertia_matrix,
     jacobian,
     joint_wrenches,
     kinetic_energy,
+    mass_centres,
     methods,
+    normalized,
+    operators,
     poses,
     potential_energy,
     udu,
+    unnormalized,
 )
 from .errors import FileError, RobotError, SingularError
+from .explain import Explanation, cite, explain
 from .formats import LIBRARY, load, save
 from .graph import Count, Program, evaluate
 from .robot import Frame, Joint, Link, Robot, chain, describe, random_tree
@@ -32,7 +43,9 @@ __version__ = "0.1.0"
 
 __all__ = [
     "LIBRARY",
+    "BaseMotion",
     "Count",
+    "Explanation",
     "FileError",
     "Frame",
     "Input",
@@ -44,22 +57,33 @@ __all__ = [
     "SingularError",
     "bias_torque",
     "chain",
+    "cite",
+    "complement_matrices",
+    "constraint_wrenches",
+    "coriolis_matrix",
     "count",
+    "denoc_matrices",
     "describe",
     "evaluate",
+    "explain",
     "forward_dynamics",
     "gravity_torque",
     "inertia_matrix",
     "inverse_dynamics",
+    "inverse_inertia_matrix",
     "jacobian",
     "joint_wrenches",
     "kinetic_energy",
     "load",
+    "mass_centres",
     "methods",
+    "normalized",
+    "operators",
     "poses",
     "potential_energy",
     "random_tree",
     "save",
     "trace",
     "udu",
+    "unnormalized",
 ]

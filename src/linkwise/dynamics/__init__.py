@@ -3,17 +3,45 @@
 from collections.abc import Callable
 from typing import Any
 
-from . import composite, denoc, newton_euler
+from . import (
+    articulated,
+    complement,
+    composite,
+    denoc,
+    inverse_inertia,
+    kalman,
+    newton_euler,
+    operators,
+    quasi,
+    udu,
+    walker_orin,
+)
 
 Methods = dict[str, Callable[..., Any]]
 
 ALL_INVERSE_DYNAMICS: Methods = {
     "newton-euler": newton_euler.inverse_dynamics,
+    "denoc": denoc.inverse_dynamics,
+    "complement": complement.inverse_dynamics,
+    "operators": operators.inverse_dynamics,
 }
 ALL_FORWARD_DYNAMICS: Methods = {
-    "denoc": denoc.forward_dynamics,
+    "denoc": udu.forward_dynamics,
+    "articulated": articulated.forward_dynamics,
+    "kalman": kalman.forward_dynamics,
+    "walker-orin-1": walker_orin.method_1,
+    "walker-orin-2": walker_orin.method_2,
+    "walker-orin-3": walker_orin.method_3,
+    "walker-orin-4": walker_orin.method_4,
+    "complement": complement.forward_dynamics,
+    "inverse-inertia": inverse_inertia.forward_dynamics,
+    "normalized": quasi.normalized.forward_dynamics,
+    "unnormalized": quasi.unnormalized.forward_dynamics,
 }
 ALL_INERTIA_MATRICES: Methods = {
     "composite": composite.inertia_matrix,
-    "udu": denoc.inertia_matrix,
+    "denoc": denoc.inertia_matrix,
+    "complement": complement.inertia_matrix,
+    "operators": operators.inertia_matrix,
+    "udu": udu.inertia_matrix,
 }

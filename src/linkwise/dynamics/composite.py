@@ -1,4 +1,4 @@
-"""The inertia matrix by composite bodies: [Saha 2000] (23b), (24), for trees.
+"""The inertia matrix by composite bodies: [Saha JAM] (23b), (24), for trees.
 
     M̃_i  = M_i + Σ_k B_kiᵀ M̃_k B_ki                  (23b)   k runs over the children of i
     i_ij = p_jᵀ B_ijᵀ M̃_i p_i,  j = i or on the way from i to the base            (24)

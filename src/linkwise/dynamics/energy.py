@@ -1,13 +1,14 @@
-"""Kinetic and potential energy.
+"""Kinetic and potential energy, and what friction takes.
 
 T = ½ Σ t_iᵀ M_i t_i + ½ Σ rotor inertia · q̇_i²        (1)   twists and inertias about O_i, in the frame of link i
 V = -Σ m_i g · c_i                                      (2)   zero at the origin of the base frame
+    d = viscous · q̇_i + Coulomb · sign q̇_i                 (3)   torques; Coulomb's is 0 at rest
 """
 
 from collections.abc import Sequence
 
 from ..robot import Robot
-from ..spatial import Scalar, Vector, add, dot, mul, power, sub
+from ..spatial import Scalar, Vector, add, dot, mul, power, sign, sub
 from .kinematics import poses, twists
 
 
@@ -25,3 +26,11 @@ def potential_energy(robot: Robot, q: Sequence[Scalar]) -> Scalar:
     for link, pose in zip(robot.links, poses(robot, q), strict=True):
         energy = sub(energy, mul(link.mass, dot(gravity, pose.point(link.com))))  # (2)
     return energy
+
+
+def dissipation(robot: Robot, qd: Sequence[Scalar]) -> list[Scalar]:
+    """The torques that friction takes from the drives."""
+    return [
+        add(mul(joint.viscous_friction, qd_i), mul(joint.coulomb_friction, sign(qd_i)))  # (3)
+        for joint, qd_i in zip((link.joint for link in robot.links), qd, strict=True)
+    ]

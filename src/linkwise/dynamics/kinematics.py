@@ -1,9 +1,9 @@
 """Forward kinematics: poses, twists and Jacobians. β is the parent of link i, q_i its joint.
 
     A_i = A_β A_i(q_i)                               (1)   pose of link i in the base: placement in β, then the joint
-    t_i = B_iβ t_β + p_i q̇_i                         (2)   twist of link i, in its own frame [Saha 2000, (12)]
+    t_i = B_iβ t_β + p_i q̇_i                         (2)   twist of link i, in its own frame [Saha JAM, (12)]
     J   = [..., [e_j ; e_j × (P - O_j)], ...]         (3)   revolute joint j on the way from the base to the link
-          [..., [0 ; e_j], ...]                            prismatic [Saha 2000, (13), (15)]
+          [..., [0 ; e_j], ...]                            prismatic [Saha JAM, (13), (15)]
 
 Poses and the Jacobian are in the base frame. Six-vectors: angular first. SI units (rad, m, s).
 """
@@ -19,14 +19,14 @@ def poses(robot: Robot, q: Sequence[Scalar]) -> list[Placement]:
     return outward(robot, lambda link, base, q: base.then(link.pose(q)), Placement.identity(), q)  # (1)
 
 
-def twists(robot: Robot, q: Sequence[Scalar], qd: Sequence[Scalar]) -> list[Twist]:
+def twists(robot: Robot, q: Sequence[Scalar], qd: Sequence[Scalar], base: Twist | None = None) -> list[Twist]:
     """Each link's twist, in its own frame, at its origin."""
 
     def step(link: Link, parent: Twist, q: Scalar, qd: Scalar) -> Twist:
         twist: Twist = parent.to_child(link.pose(q)) + link.joint.axis * qd  # (2)
         return twist
 
-    return outward(robot, step, Twist.zero(), q, qd)
+    return outward(robot, step, base or Twist.zero(), q, qd)
 
 
 def jacobian(robot: Robot, q: Sequence[Scalar], index: int, point: Vector) -> list[list[Scalar]]:

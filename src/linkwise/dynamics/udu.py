@@ -1,22 +1,23 @@
-"""UDUᵀ of the inertia matrix and forward dynamics in O(n): [Saha 2000] section 5.2 and appendix B, for trees.
+"""UDUᵀ of the inertia matrix and forward dynamics in O(n): [Saha JAM] section 5.2 and appendix B, for trees.
 
 Articulated bodies, inward (k runs over the children of i; rotor inertia joins m̂):
 
-    M̂_i = M_i + Σ B_kiᵀ (M̂_k - ψ̂_k ψ_kᵀ) B_ki                            (50)
-    ψ̂_i = M̂_i p_i     m̂_i = p_iᵀ ψ̂_i     ψ_i = ψ̂_i / m̂_i                  (47), (48)
+    M̂_i = M_i + Σ B_kiᵀ (M̂_k - ψ̂_k ψ_kᵀ) B_ki                              (50)
+    ψ̂_i = M̂_i p_i      m̂_i = p_iᵀ ψ̂_i      ψ_i = ψ̂_i / m̂_i                 (47), (48)
 
-The factors of I = U D Uᵀ, with D = diag(m̂) and U unit upper triangular:
+The factors of I = U D Uᵀ, with D = diag(m̂) and U unit upper triangular, from the elimination by E_k:
 
-    u_ik = p_iᵀ B_kiᵀ ψ_k                                           (46), (55)   i on the way from k to the base
+    u_ik = p_iᵀ B_kiᵀ ψ_k                                                  (46)   i on the way from k to the base
+    E_k  = 1 - Σ_i u_ik e_i e_kᵀ      U = (E_2 ... E_n)⁻¹                   (44), (51)-(53)
 
-Forward dynamics U D Uᵀ θ̈ = φ, with φ = τ - bias:
+Forward dynamics U D Uᵀ θ̈ = φ, with φ = τ - bias (RFDSIM):
 
-    η̄_i = Σ B_kiᵀ η_k     τ̂_i = φ_i - p_iᵀ η̄_i     η_i = ψ_i τ̂_i + η̄_i     (34), (35)   inward
+    η̄_i = Σ B_kiᵀ η_k      τ̂_i = φ_i - p_iᵀ η̄_i      η_i = ψ_i τ̂_i + η̄_i   (34), (35)   inward
     τ̃_i = τ̂_i / m̂_i
-    μ̄_i = B_iβ μ_β     θ̈_i = τ̃_i - ψ_iᵀ μ̄_i     μ_i = p_i θ̈_i + μ̄_i         (36), (37)   outward
+    μ̄_i = B_iβ μ_β      θ̈_i = τ̃_i - ψ_iᵀ μ̄_i      μ_i = p_i θ̈_i + μ̄_i      (36), (37)   outward
 
-Printed (35) has τ̂_{i-1} for τ̂_{i+1} and (49) M̂ for M̃. Everything of link i is in its own frame about O_i, not about
-the mass centre as printed: the small inertias of a wrist are then not differences of large numbers.
+Printed (35) has τ̂_{i-1} for τ̂_{i+1}, and (49) M̂ for M̃. Everything of link i is in its own frame about O_i, not
+about the mass centre as printed: the small inertias of a wrist are then not differences of large numbers.
 """
 
 from collections.abc import Sequence
@@ -24,11 +25,13 @@ from typing import NamedTuple
 
 from ..robot import Link, Robot, inward, outward, toward_base
 from ..spatial import ArticulatedInertia, Placement, Scalar, Twist, Wrench, add, mul, power, reciprocal, sub
+from ..spatial.dense import Dense, identity
 from .newton_euler import inverse_dynamics
 
 
 class Articulated(NamedTuple):
     pose: Placement  # in the parent
+    inertia: ArticulatedInertia  # M̂
     psi: Wrench  # ψ
     pivot: Scalar  # m̂
     inverse_pivot: Scalar  # 1 / m̂
@@ -41,7 +44,7 @@ def articulate(link: Link, beyond: ArticulatedInertia, q: Scalar) -> tuple[Artic
     pivot = add(power(link.joint.axis, psi_hat), link.joint.rotor_inertia)
     inverse_pivot = reciprocal(pivot)
     psi = psi_hat * inverse_pivot  # (47) (48)
-    return Articulated(pose, psi, pivot, inverse_pivot), inertia.less(psi_hat, psi).to_parent(pose)  # (50)
+    return Articulated(pose, inertia, psi, pivot, inverse_pivot), inertia.less(psi_hat, psi).to_parent(pose)  # (50)
 
 
 def articulated_bodies(robot: Robot, q: Sequence[Scalar]) -> list[Articulated]:
@@ -57,6 +60,18 @@ def udu(robot: Robot, q: Sequence[Scalar]) -> tuple[list[list[Scalar]], list[Sca
         for ancestor, felt in toward_base(robot, link, body.psi, poses):
             upper[ancestor.index][link.index] = power(ancestor.joint.axis, felt)  # (46)
     return upper, [body.pivot for body in bodies]
+
+
+def elimination_matrices(robot: Robot, q: Sequence[Scalar]) -> list[Dense]:
+    """E_n, ..., E_2 of the reverse Gaussian elimination: E_2 ... E_n I is lower triangular."""
+    upper, _ = udu(robot, q)
+    found = []
+    for k in reversed(range(1, robot.n)):
+        matrix = identity(robot.n)
+        for i in range(k):
+            matrix[i][k] = sub(0.0, upper[i][k])  # (44)
+        found.append(matrix)
+    return found
 
 
 def inertia_matrix(robot: Robot, q: Sequence[Scalar]) -> list[list[Scalar]]:

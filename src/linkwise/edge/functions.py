@@ -8,17 +8,19 @@ other states are as they were.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 
 from .. import dynamics
-from ..dynamics import energy, kinematics, newton_euler
+from ..dynamics import centres, energy, kinematics, newton_euler
 from ..errors import SingularError, one_of
 from ..robot import Robot
-from ..spatial import Vector, Wrench
+from ..spatial import Vector, Wrench, add, sub
 from .arrays import Array, States
+from .base import BaseMotion, base_motion, base_parts, base_velocity
 
 Function = Callable[..., Any]
 
@@ -31,12 +33,15 @@ def inverse_dynamics(
     wrench: Array | None = None,
     *,
     method: str = "newton-euler",
+    base: BaseMotion | None = None,
+    friction: bool = False,
     check: bool = False,
 ) -> Array:
     """Joint torques (revolute, N·m) and forces (prismatic, N) that give the accelerations qdd: (..., n).
 
-    Gravity and the drives' inertia are in; friction is not. `wrench` is an external wrench, moment then force, in the
-    base frame at the centre of mass: (..., 6) on the tip link or (..., n, 6) on every link.
+    Gravity and the drives' inertia are in; friction is with `friction=True`. `wrench` is an external wrench, moment
+    then force, in the base frame at the centre of mass: (..., 6) on the tip link or (..., n, 6) on every link. `base`
+    prescribes the motion of the base (Newton-Euler only).
 
     >>> import linkwise as lw
     >>> arm = lw.load("planar3")
@@ -44,11 +49,19 @@ def inverse_dynamics(
     array([4.34583, 1.54998, 0.32373])
     """
     algorithm = chosen(inverse_dynamics, method)
-    states = States(arm, {"q": q, "qd": qd, "qdd": qdd}, wrench, check)
-    external = external_wrenches(states)
-    with np.errstate(all="ignore"):
-        tau = algorithm(arm, states.scalars("q"), states.scalars("qd"), states.scalars("qdd"), external)
-    return states.join(tau, (arm.n,))
+    if base is not None and method != "newton-euler":
+        raise ValueError(f"method {method!r} has no moving base (expected method='newton-euler' with base=...)")
+    states = States(arm, {"q": q, "qd": qd, "qdd": qdd}, wrench, check, base_parts(base))
+
+    def torques() -> list[Any]:
+        rates = states.scalars("qd")
+        moving = {} if base is None else {"base": base_motion(states, base)}
+        tau: list[Any] = algorithm(
+            arm, states.scalars("q"), rates, states.scalars("qdd"), external_wrenches(states), **moving
+        )
+        return [add(*each) for each in zip(tau, energy.dissipation(arm, rates), strict=True)] if friction else tau
+
+    return computed(states, torques, (arm.n,))
 
 
 def forward_dynamics(
@@ -59,9 +72,10 @@ def forward_dynamics(
     wrench: Array | None = None,
     *,
     method: str = "denoc",
+    friction: bool = False,
     check: bool = False,
 ) -> Array:
-    """Joint accelerations under the torques tau: (..., n). `wrench` as for `inverse_dynamics`.
+    """Joint accelerations under the torques tau: (..., n). `wrench` and `friction` as for `inverse_dynamics`.
 
     >>> import linkwise as lw
     >>> arm = lw.load("planar3")
@@ -70,13 +84,15 @@ def forward_dynamics(
     """
     algorithm = chosen(forward_dynamics, method)
     states = States(arm, {"q": q, "qd": qd, "tau": tau}, wrench, check)
-    external = external_wrenches(states)
-    try:
-        with np.errstate(all="ignore"):
-            qdd = algorithm(arm, states.scalars("q"), states.scalars("qd"), states.scalars("tau"), external)
-    except ZeroDivisionError:
-        raise singular(arm, states) from None
-    return refuse_singular(arm, states, states.join(qdd, (arm.n,)))
+
+    def accelerations() -> list[Any]:
+        rates, given = states.scalars("qd"), states.scalars("tau")
+        if friction:
+            given = [sub(*each) for each in zip(given, energy.dissipation(arm, rates), strict=True)]
+        found: list[Any] = algorithm(arm, states.scalars("q"), rates, given, external_wrenches(states))
+        return found
+
+    return guarded(states, accelerations, (arm.n,))
 
 
 def inertia_matrix(arm: Robot, q: Array, *, method: str = "composite", check: bool = False) -> Array:
@@ -88,8 +104,7 @@ def inertia_matrix(arm: Robot, q: Array, *, method: str = "composite", check: bo
     """
     algorithm = chosen(inertia_matrix, method)
     states = States(arm, {"q": q}, check=check)
-    with np.errstate(all="ignore"):
-        return states.join(algorithm(arm, states.scalars("q")), (arm.n, arm.n))
+    return computed(states, lambda: algorithm(arm, states.scalars("q")), (arm.n, arm.n))
 
 
 def udu(arm: Robot, q: Array, *, check: bool = False) -> tuple[Array, Array]:
@@ -101,46 +116,55 @@ def udu(arm: Robot, q: Array, *, check: bool = False) -> tuple[Array, Array]:
     ((3, 3), (3,))
     """
     states = States(arm, {"q": q}, check=check)
-    try:
-        with np.errstate(all="ignore"):
-            upper, diagonal = dynamics.denoc.udu(arm, states.scalars("q"))
-    except ZeroDivisionError:
-        raise singular(arm, states) from None
-    joined = states.join(upper, (arm.n, arm.n)), states.join(diagonal, (arm.n,))
-    refuse_singular(arm, states, joined[0])
-    return joined
+    with np.errstate(all="ignore"), explained(states):
+        upper, diagonal = dynamics.udu.udu(arm, states.scalars("q"))
+    return refuse_singular(states, states.join(upper, (arm.n, arm.n))), states.join(diagonal, (arm.n,))
 
 
 def bias_torque(arm: Robot, q: Array, qd: Array, wrench: Array | None = None, *, check: bool = False) -> Array:
     """The torques at zero acceleration, C(q, qd) qd + g(q), less those of the external wrench: (..., n)."""
     states = States(arm, {"q": q, "qd": qd}, wrench, check)
-    external = external_wrenches(states)
-    with np.errstate(all="ignore"):
-        tau = newton_euler.inverse_dynamics(arm, states.scalars("q"), states.scalars("qd"), [0.0] * arm.n, external)
-    return states.join(tau, (arm.n,))
+    still = [0.0] * arm.n
+
+    def torques() -> list[Any]:
+        external = external_wrenches(states)
+        return newton_euler.inverse_dynamics(arm, states.scalars("q"), states.scalars("qd"), still, external)
+
+    return computed(states, torques, (arm.n,))
 
 
 def gravity_torque(arm: Robot, q: Array, *, check: bool = False) -> Array:
     """The torques that hold the robot still against gravity, g(q): (..., n)."""
     states = States(arm, {"q": q}, check=check)
-    still = [0.0] * arm.n
-    with np.errstate(all="ignore"):
-        tau = newton_euler.inverse_dynamics(arm, states.scalars("q"), still, still, external_wrenches(states))
-    return states.join(tau, (arm.n,))
+    still, nothing = [0.0] * arm.n, [Wrench.zero()] * arm.n
+    return computed(
+        states, lambda: newton_euler.inverse_dynamics(arm, states.scalars("q"), still, still, nothing), (arm.n,)
+    )
 
 
 def kinetic_energy(arm: Robot, q: Array, qd: Array, *, check: bool = False) -> Array:
     """Kinetic energy, that of the drives' inertia included, in J: (...)."""
     states = States(arm, {"q": q, "qd": qd}, check=check)
-    with np.errstate(all="ignore"):
-        return states.join(energy.kinetic_energy(arm, states.scalars("q"), states.scalars("qd")), ())
+    return computed(states, lambda: energy.kinetic_energy(arm, states.scalars("q"), states.scalars("qd")), ())
 
 
 def potential_energy(arm: Robot, q: Array, *, check: bool = False) -> Array:
     """Potential energy of gravity in J, zero for masses at the origin of the base frame: (...)."""
     states = States(arm, {"q": q}, check=check)
+    return computed(states, lambda: energy.potential_energy(arm, states.scalars("q")), ())
+
+
+def mass_centres(
+    arm: Robot, q: Array, qd: Array, qdd: Array, *, base: BaseMotion | None = None, check: bool = False
+) -> tuple[Array, Array, Array]:
+    """Positions, velocities and accelerations of the mass centres, in the base frame: three arrays (..., n, 3)."""
+    states = States(arm, {"q": q, "qd": qd, "qdd": qdd}, None, check, base_parts(base))
     with np.errstate(all="ignore"):
-        return states.join(energy.potential_energy(arm, states.scalars("q")), ())
+        moving, velocity = base_motion(states, base), base_velocity(states, base)
+        motion = (states.scalars("q"), states.scalars("qd"), states.scalars("qdd"))
+        found = centres.mass_centres(arm, *motion, moving, velocity)
+    positions, velocities, accelerations = (states.join([list(v) for v in part], (arm.n, 3)) for part in found)
+    return positions, velocities, accelerations
 
 
 def joint_wrenches(
@@ -151,6 +175,7 @@ def joint_wrenches(
     wrench: Array | None = None,
     *,
     frame: str = "base",
+    base: BaseMotion | None = None,
     check: bool = False,
 ) -> Array:
     """All six components at each joint, what a link gets from its parent: (..., n, 6), moment then force.
@@ -161,16 +186,18 @@ def joint_wrenches(
     inertia takes.
     """
     one_of(frame, ("base", "joint"), "frame")
-    states = States(arm, {"q": q, "qd": qd, "qdd": qdd}, wrench, check)
-    angles = states.scalars("q")
-    with np.errstate(all="ignore"):
-        loads = newton_euler.joint_wrenches(
-            arm, angles, states.scalars("qd"), states.scalars("qdd"), external_wrenches(states)
-        )
-        loads = kinematics.in_joint_frames(arm, angles, loads)
+    states = States(arm, {"q": q, "qd": qd, "qdd": qdd}, wrench, check, base_parts(base))
+
+    def loads() -> list[list[Any]]:
+        angles, rates, accelerations = (states.scalars(name) for name in ("q", "qd", "qdd"))
+        moving, external = base_motion(states, base), external_wrenches(states)
+        found = newton_euler.joint_wrenches(arm, angles, rates, accelerations, external, moving)
+        found = kinematics.in_joint_frames(arm, angles, found)
         if frame == "base":
-            loads = kinematics.in_base_frame(arm, angles, loads)
-    return states.join([list(load) for load in loads], (arm.n, 6))
+            found = kinematics.in_base_frame(arm, angles, found)
+        return [list(load) for load in found]
+
+    return computed(states, loads, (arm.n, 6))
 
 
 def poses(arm: Robot, q: Array, *, frames: Iterable[str] | None = None, check: bool = False) -> Array:
@@ -180,10 +207,13 @@ def poses(arm: Robot, q: Array, *, frames: Iterable[str] | None = None, check: b
     """
     states = States(arm, {"q": q}, check=check)
     wanted = [arm.frame(name) for name in (arm.names if frames is None else frames)]
-    with np.errstate(all="ignore"):
+
+    def matrices() -> list[list[list[Any]]]:
         links = kinematics.poses(arm, states.scalars("q"))
         found = [links[f.link].then(f.placement) if f.link >= 0 else f.placement for f in wanted]
-    return states.join([pose.matrix() for pose in found], (len(wanted), 4, 4))
+        return [pose.matrix() for pose in found]
+
+    return computed(states, matrices, (len(wanted), 4, 4))
 
 
 def jacobian(
@@ -208,11 +238,10 @@ def jacobian(
         place = body.com if point == "com" else body.frame.translation
     else:
         place = body.frame.point(Vector(*(float(x) for x in point)))
-    with np.errstate(all="ignore"):
-        return states.join(kinematics.jacobian(arm, states.scalars("q"), body.index, place), (6, arm.n))
+    return computed(states, lambda: kinematics.jacobian(arm, states.scalars("q"), body.index, place), (6, arm.n))
 
 
-METHODS: dict[Function, dynamics.Methods] = {
+METHODS: dict[Function, Mapping[str, Any]] = {
     inverse_dynamics: dynamics.ALL_INVERSE_DYNAMICS,
     forward_dynamics: dynamics.ALL_FORWARD_DYNAMICS,
     inertia_matrix: dynamics.ALL_INERTIA_MATRICES,
@@ -224,7 +253,7 @@ def methods(function: Function) -> list[str]:
 
     >>> import linkwise as lw
     >>> lw.methods(lw.inertia_matrix)
-    ['composite', 'udu']
+    ['composite', 'denoc', 'complement', 'operators', 'udu']
     """
     if function not in METHODS:
         offered = ", ".join(f.__name__ for f in METHODS)
@@ -234,7 +263,7 @@ def methods(function: Function) -> list[str]:
     return list(METHODS[function])
 
 
-def chosen(function: Function, method: str) -> Function:
+def chosen(function: Function, method: str) -> Any:
     one_of(method, METHODS[function], f"{function.__name__}: method")
     return METHODS[function][method]
 
@@ -248,33 +277,52 @@ def external_wrenches(states: States) -> list[Wrench]:
     return kinematics.in_link_frames(states.robot, states.scalars("q"), at_base)
 
 
-def refuse_singular(arm: Robot, states: States, result: Array) -> Array:
-    """A finite state whose result is not finite has met a joint that nothing resists: say which."""
+def computed(states: States, compute: Callable[[], Any], shape: tuple[int, ...]) -> Array:
+    """The result as an array; infinities and NaN on the way are no reason for warnings."""
+    with np.errstate(all="ignore"):
+        return states.join(compute(), shape)
+
+
+def guarded(states: States, compute: Callable[[], Any], shape: tuple[int, ...]) -> Array:
+    """As `computed`, for what divides by inertias: a joint that nothing resists is an error that names it."""
+    with explained(states):
+        return refuse_singular(states, computed(states, compute, shape))
+
+
+@contextmanager
+def explained(states: States) -> Iterator[None]:
+    try:
+        yield
+    except ZeroDivisionError:
+        raise singular(states) from None
+
+
+def refuse_singular(states: States, result: Array) -> Array:
+    """A finite state whose result is not finite has met a joint that nothing resists."""
     if states.xp is np and result.dtype != object and not np.isfinite(result).all():
-        finite = np.ones(states.batch, dtype=bool)
-        for name, array in states.arrays.items():
-            axes = (-2, -1) if name == "wrench" else (-1,)
-            finite &= np.isfinite(array).all(axis=axes)
-        good = np.isfinite(result.reshape(*states.batch, -1)).all(axis=-1)
-        if (finite & ~good).any():
-            raise singular(arm, states)
+        good = np.isfinite(result.reshape((*states.batch, -1))).all(axis=-1)
+        if (states.finite() & ~good).any():
+            raise singular(states)
     return result
 
 
-def singular(arm: Robot, states: States) -> SingularError:
+def singular(states: States) -> SingularError:
     """The error that names the first joint, from the tips, whose articulated inertia is zero."""
+    arm = states.robot
+    if states.arrays["q"].dtype == object:
+        return SingularError(f"robot {arm.name!r}: a joint has no inertia to resist its motion")
     q = np.broadcast_to(np.asarray(states.arrays["q"], dtype=float), (*states.batch, arm.n)).reshape(-1, arm.n)
     for index, state in enumerate(q):
         matrix = inertia_matrix(arm, state)
+        smallest = 1e-15 * np.abs(matrix).max()
         for k in reversed(range(arm.n)):
             pivot = matrix[k, k]
-            if not pivot > 1e-15 * np.abs(inertia_matrix(arm, state)).max():
-                where = f" in state {list(np.unravel_index(index, states.batch))}" if states.batch else ""
+            if not pivot > smallest:
+                where = f" in state {[int(i) for i in np.unravel_index(index, states.batch)]}" if states.batch else ""
                 return SingularError(
                     f"robot {arm.name!r}, joint of link {arm.names[k]!r}: nothing resists its motion{where}"
                     f" (articulated inertia {pivot:.3g}); give the link, or one beyond it, mass or inertia, or the"
                     " joint a rotor inertia"
                 )
-            if k:
-                matrix = matrix - np.outer(matrix[:, k], matrix[k]) / pivot
+            matrix = matrix - np.outer(matrix[:, k], matrix[k]) / pivot
     return SingularError(f"robot {arm.name!r}: the inertia matrix is singular to rounding")

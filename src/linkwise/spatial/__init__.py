@@ -1,10 +1,10 @@
 """Vectors, rotations, placements, twists, wrenches and inertias over generic scalars. Knows no robots."""
 
 from .inertia import ArticulatedInertia, RigidInertia
-from .matrix import Matrix, Rotation, Symmetric, outer, turn_x, turn_z
+from .matrix import Matrix, Rotation, Symmetric, cross_matrix, outer, turn_x, turn_z
 from .placement import Placement
-from .scalar import Scalar, add, cos, dot_product, mul, reciprocal, sin, sqrt, sub
-from .six import Twist, Wrench, power
+from .scalar import Scalar, add, cos, dot_product, mul, reciprocal, sign, sin, sqrt, sub
+from .six import Twist, Wrench, cross_twist, cross_wrench, power
 from .vector import Vector, cross, dot
 
 __all__ = [
@@ -21,12 +21,16 @@ __all__ = [
     "add",
     "cos",
     "cross",
+    "cross_matrix",
+    "cross_twist",
+    "cross_wrench",
     "dot",
     "dot_product",
     "mul",
     "outer",
     "power",
     "reciprocal",
+    "sign",
     "sin",
     "sqrt",
     "sub",

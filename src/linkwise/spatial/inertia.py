@@ -84,6 +84,24 @@ class ArticulatedInertia:
             self.linear - symmetric_outer(a.force, b.force),
         )
 
+    def less_both(self, a: Wrench, b: Wrench) -> ArticulatedInertia:
+        """This inertia minus a bᵀ + b aᵀ."""
+        return ArticulatedInertia(
+            self.angular - twice_symmetric(outer(a.moment, b.moment)),
+            self.coupling - outer(a.moment, b.force) - outer(b.moment, a.force),
+            self.linear - twice_symmetric(outer(a.force, b.force)),
+        )
+
+    def carried(self, v: Twist) -> ArticulatedInertia:
+        """v × I + (v × I)ᵀ: the rate of an inertia that is carried along by the motion v."""
+        w, u = cross_matrix(v.angular), cross_matrix(v.linear)
+        h = self.coupling
+        return ArticulatedInertia(
+            twice_symmetric(w @ self.angular + u @ h.T),
+            w @ h + u @ self.linear + (w @ h.T).T,
+            twice_symmetric(w @ self.linear),
+        )
+
     def to_parent(self, pose: Placement) -> ArticulatedInertia:
         turned, lever = pose.rotation.turned, cross_matrix(pose.translation)
         angular, coupling, linear = turned(self.angular), turned(self.coupling), turned(self.linear)
@@ -100,6 +118,11 @@ def symmetric_outer(a: Vector, b: Vector) -> Symmetric:
     """a bᵀ where that is symmetric: b a multiple of a."""
     rows, columns = tuple(a), tuple(b)
     return Symmetric.from_upper(lambda i, j: mul(rows[i], columns[j]))
+
+
+def twice_symmetric(m: Matrix) -> Symmetric:
+    """M + Mᵀ"""
+    return Symmetric.from_upper(lambda i, j: add(m.rows[i][j], m.rows[j][i]))
 
 
 def steiner(p: Vector, h: Vector) -> Symmetric:

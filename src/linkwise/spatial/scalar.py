@@ -75,6 +75,13 @@ def sqrt(x: Scalar) -> Scalar:
     return _function("sqrt", x)
 
 
+def sign(x: Scalar) -> Scalar:
+    """-1, 0 or 1."""
+    if type(x) in (float, int):
+        return float((x > 0.0) - (x < 0.0))
+    return _function("sign", x)
+
+
 def _function(name: str, x: Scalar) -> Scalar:
     """A function of x from the library that x comes from."""
     if type(x) in (float, int):

@@ -35,6 +35,9 @@ class Twist:
     def __mul__(self, s: Scalar) -> Twist:
         return Twist(self.angular * s, self.linear * s)
 
+    def __sub__(self, other: Twist) -> Twist:
+        return Twist(self.angular - other.angular, self.linear - other.linear)
+
     def to_child(self, pose: Placement) -> Twist:
         inward = pose.rotation.T
         return Twist(inward @ self.angular, inward @ (self.linear + cross(self.angular, pose.translation)))
@@ -68,6 +71,16 @@ class Wrench:
     def to_parent(self, pose: Placement) -> Wrench:
         force = pose.rotation @ self.force
         return Wrench(pose.rotation @ self.moment + cross(pose.translation, force), force)
+
+
+def cross_twist(v: Twist, m: Twist) -> Twist:
+    """v × m: the rate of a twist m that is carried along by the motion v."""
+    return Twist(cross(v.angular, m.angular), cross(v.angular, m.linear) + cross(v.linear, m.angular))
+
+
+def cross_wrench(v: Twist, f: Wrench) -> Wrench:
+    """v × f: the rate of a wrench or momentum f that is carried along by the motion v."""
+    return Wrench(cross(v.angular, f.moment) + cross(v.linear, f.force), cross(v.angular, f.force))
 
 
 def power(twist: Twist, wrench: Wrench) -> Scalar:

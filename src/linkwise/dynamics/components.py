@@ -1,0 +1,67 @@
+"""The Coriolis terms of the diagonalized equations by components: [Kozłowski] (48), for trees.
+
+    s_ki = Σ_m  H_k Ψ_km P_m Ω_δ*_m Ψ*_im H*_i      m at or beyond both; k at i or between i and the base
+    normalized     c_ki = D_k^-½ s_ki D_i^-½ = -c_ik,  c_kk = 0          C(θ, ν) = c ν + D^-½ H Ψ b      (48)
+    unnormalized   c_ki = s_ki = -c_ik,  c_kk = s_kk = ½ H λ̇ H*          C(θ, ξ) = c ξ + H Ψ b
+
+Print has Ω_δ for Ω_δ*, which is the wrong sign where joints turn. O(n³); the recursions are in `diagonal`.
+"""
+
+from collections.abc import Sequence
+
+from ..robot import Robot
+from ..spatial import Scalar, Twist, Wrench, add, cross_twist, mul, power, sub
+from ..spatial.dense import Dense, apply, zeros
+from .diagonal import Moving, through
+from .udu import Articulated
+
+
+def sums(robot: Robot, bodies: Sequence[Articulated], motions: Sequence[Moving]) -> Dense:
+    """s_ki, for k = i or on the way from i to the base, and zeros elsewhere."""
+    found = zeros(robot.n, robot.n)
+    reached: list[dict[int, Twist]] = []  # Ψ*_im H*_i at each link m, for every i between it and the base
+    for link, body, motion in zip(robot.links, bodies, motions, strict=True):
+        here: dict[int, Twist] = {}
+        for i, twist in (reached[link.parent] if link.parent >= 0 else {}).items():
+            above = twist.to_child(body.pose)
+            here[i] = above - link.joint.axis * power(above, body.psi)  # ψ*
+        here[link.index] = link.joint.axis
+        reached.append(here)
+        joint = link.joint.axis * motion.qd
+        for i, twist in here.items():
+            wrench = body.inertia @ cross_twist(twist, joint)  # P Ω_δ*
+            for k, other in here.items():
+                if k <= i:
+                    found[k][i] = add(found[k][i], power(other, wrench))
+    return found
+
+
+def psi_b(robot: Robot, bodies: Sequence[Articulated], b: Sequence[Wrench]) -> list[Scalar]:
+    """H Ψ b"""
+    left, found = list(b), [0.0] * robot.n
+    for link, body in reversed(list(zip(robot.links, bodies, strict=True))):
+        found[link.index] = power(link.joint.axis, left[link.index])
+        if link.parent >= 0:
+            left[link.parent] = left[link.parent] + through(link, body, left[link.index])
+    return found
+
+
+def coriolis_xi(
+    robot: Robot, bodies: Sequence[Articulated], motions: Sequence[Moving], b: Sequence[Wrench]
+) -> list[Scalar]:
+    """C(θ, ξ)"""
+    upper, n = sums(robot, bodies, motions), robot.n
+    matrix = [[upper[k][i] if k <= i else sub(0.0, upper[i][k]) for i in range(n)] for k in range(n)]
+    return [add(x, y) for x, y in zip(apply(matrix, [m.xi for m in motions]), psi_b(robot, bodies, b), strict=True)]
+
+
+def twice_coriolis_nu(
+    robot: Robot, bodies: Sequence[Articulated], motions: Sequence[Moving], b: Sequence[Wrench]
+) -> list[Scalar]:
+    """2 D^½ C(θ, ν)"""
+    diagonal = sums(robot, bodies, motions)
+    unnormalized = coriolis_xi(robot, bodies, motions, b)
+    return [
+        mul(2.0, sub(x, mul(diagonal[k][k], motion.xi)))
+        for k, (x, motion) in enumerate(zip(unnormalized, motions, strict=True))
+    ]

@@ -1,0 +1,118 @@
+"""What the joints forbid, and the wrenches by which they do: [Angeles] (7.50)-(7.55), for trees.
+
+    K t = 0      K T = 0      rank K = 5n                      (7.50), (7.55b)
+    w^C = Kᵀ λ                                                 (7.53)
+
+Block row i of K, β being the parent of link i, with A = e× and L = 1 where joint i turns, A = 1 and L = e×
+where it slides; O_i stands still in link β:
+
+    K_ii = [A, 0; L (C_i - O_i)×, L]          K_iβ = [-A, 0; L (O_i - C_β)×, -L]
+
+λ from the tips inward, the least that does: with [n; f] = w_i^C - Σ_k K_kiᵀ λ_k, which is left at link i,
+
+    λ_i = [A (n + (C_i - O_i) × f); L f]      and joint i transmits  [Aᵀ λ_n; Lᵀ λ_f],  moment about O_i
+
+Base frame; twists and wrenches of the links at their mass centres.
+"""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from ..robot import Robot
+from ..spatial import Matrix, Placement, Scalar, Vector, Wrench, cross, cross_matrix
+from ..spatial.dense import Dense, put, times, zeros
+from .kinematics import jacobian, poses
+from .newton_euler import inverse_dynamics, link_motions, own_wrench
+
+
+class JointConstraint(NamedTuple):
+    lever: Vector  # C_i - O_i
+    parent_lever: Vector  # O_i - C_β
+    A: Matrix
+    L: Matrix
+
+
+def joint_constraints(robot: Robot, q: Sequence[Scalar]) -> list[JointConstraint]:
+    frames = poses(robot, q)
+    found = []
+    for link, pose in zip(robot.links, frames, strict=True):
+        on_base = link.parent < 0
+        parent = Placement.identity() if on_base else frames[link.parent]
+        parent_centre = Vector.zero() if on_base else parent.point(robot.links[link.parent].com)
+        origin = parent.point(link.placement.translation)
+        axis = pose.rotation @ Vector(0.0, 0.0, 1.0)
+        A, L = link.joint.constraint(axis)
+        found.append(JointConstraint(pose.point(link.com) - origin, origin - parent_centre, A, L))
+    return found
+
+
+def matrices(robot: Robot, q: Sequence[Scalar]) -> tuple[Dense, Dense]:
+    """K (6n × 6n) and T (6n × n)."""
+    n = robot.n
+    K, T = zeros(6 * n, 6 * n), zeros(6 * n, n)
+    for link, joint in zip(robot.links, joint_constraints(robot, q), strict=True):
+        row, column = 6 * link.index, 6 * link.parent
+        put(K, dense(joint.A), row, row)
+        put(K, dense(joint.L @ cross_matrix(joint.lever)), row + 3, row)
+        put(K, dense(joint.L), row + 3, row + 3)
+        if link.parent >= 0:
+            put(K, times(dense(joint.A), -1.0), row, column)
+            put(K, dense(joint.L @ cross_matrix(joint.parent_lever)), row + 3, column)
+            put(K, times(dense(joint.L), -1.0), row + 3, column + 3)
+        put(T, jacobian(robot, q, link.index, link.com), row, 0)
+    return K, T
+
+
+def dense(m: Matrix) -> Dense:
+    return [list(row) for row in m.rows]
+
+
+def multipliers(robot: Robot, q: Sequence[Scalar], constraint: Sequence[Wrench]) -> list[Wrench]:
+    """λ, by blocks, of w^C = Kᵀ λ."""
+    joints = joint_constraints(robot, q)
+    left = list(constraint)
+    found: list[Wrench] = [Wrench.zero()] * robot.n
+    for link, joint in reversed(list(zip(robot.links, joints, strict=True))):
+        moment, force = left[link.index].moment, left[link.index].force
+        found[link.index] = Wrench(joint.A @ (moment + cross(joint.lever, force)), joint.L @ force)
+        if link.parent >= 0:
+            at_joint = joint_wrench(joint, found[link.index])
+            reaction = Wrench(at_joint.moment + cross(joint.parent_lever, at_joint.force), at_joint.force)
+            left[link.parent] = left[link.parent] + reaction  # - K_iβᵀ λ_i
+    return found
+
+
+def joint_wrench(joint: JointConstraint, multiplier: Wrench) -> Wrench:
+    """[Aᵀ λ_n; Lᵀ λ_f]: what the joint transmits and its drive does not."""
+    return Wrench(joint.A.T @ multiplier.moment, joint.L.T @ multiplier.force)
+
+
+def constraint_wrenches(
+    robot: Robot, q: Sequence[Scalar], qd: Sequence[Scalar], qdd: Sequence[Scalar], external: Sequence[Wrench]
+) -> list[Wrench]:
+    """What each joint transmits and its drive does not, from λ; moment about the joint, in the base frame."""
+    joints = joint_constraints(robot, q)
+    needed = link_wrenches(robot, q, qd, qdd, external)  # M ṫ + W M t - w^G - w^D, at the mass centres
+    tau = inverse_dynamics(robot.without_rotors(), q, qd, qdd, external)
+    for link, joint, tau_i, pose in zip(robot.links, joints, tau, poses(robot, q), strict=True):
+        axis = link.joint.axis * tau_i
+        moment, force = pose.rotation @ axis.angular, pose.rotation @ axis.linear  # w^A, at O_i
+        i = link.index
+        needed[i] = needed[i] - Wrench(moment - cross(joint.lever, force), force)
+        if link.parent >= 0:
+            reaction = Wrench(moment + cross(joint.parent_lever, force), force)
+            needed[link.parent] = needed[link.parent] + reaction
+    found = multipliers(robot, q, needed)
+    return [joint_wrench(joint, multiplier) for joint, multiplier in zip(joints, found, strict=True)]
+
+
+def link_wrenches(
+    robot: Robot, q: Sequence[Scalar], qd: Sequence[Scalar], qdd: Sequence[Scalar], external: Sequence[Wrench]
+) -> list[Wrench]:
+    """What each link needs for itself alone, at its mass centre, in the base frame."""
+    frames = poses(robot, q)
+    found = []
+    for link, motion, w, pose in zip(robot.links, link_motions(robot, q, qd, qdd), external, frames, strict=True):
+        alone = own_wrench(link, motion, w)
+        found.append(Wrench(pose.rotation @ alone.moment, pose.rotation @ alone.force))
+    return found

@@ -1,0 +1,141 @@
+"""The two sets of quasi-coordinates as a user meets them, and forward dynamics by them. Equations as in `diagonal`.
+
+    normalized     ν, ε, C(θ, ν)      ν̇ = ε - C(θ, ν)
+    unnormalized   ξ, κ, C(θ, ξ)      ξ̇ = D⁻¹ (κ - C(θ, ξ))
+
+Joint accelerations from them, outward; A is the acceleration of a link seen from its frame, a_i = V_i × H* θ̇_i:
+
+    ξ̇_i = D⁻¹ H Ṗ ψ_i* V_β + G_i* (φ_i* A_β + a_i) + θ̈_i      A_i = φ_i* A_β + a_i + H* θ̈_i           (36)
+    ν̇_i = D^½ ξ̇_i + ½ D^-½ Ḋ ξ_i      Ḋ = H λ̇ H*
+
+Print of (36) mixes Ṗ with the sum that goes with λ̇.
+"""
+
+from collections.abc import Sequence
+
+from ..robot import Link, Robot, outward
+from ..spatial import Scalar, Twist, Wrench, cross_twist, mul, power, sqrt, sub
+from . import components, diagonal
+from .diagonal import Moving, Rates, from_joint_rates, from_quasi_velocities, rates
+from .operators import bias_wrenches
+from .udu import Articulated, articulated_bodies
+
+Scalars = Sequence[Scalar]
+Wrenches = Sequence[Wrench]
+Bodies = Sequence[Articulated]
+Motions = Sequence[Moving]
+CORIOLIS = {"recursive": diagonal, "component": components}
+
+
+class Unnormalized:
+    """ξ and κ."""
+
+    name = "unnormalized"
+
+    def scale(self, body: Articulated) -> Scalar:
+        """What ξ is multiplied by to give the quasi-velocity."""
+        return 1.0
+
+    def inverse_scale(self, body: Articulated) -> Scalar:
+        return 1.0
+
+    def coriolis_of(self, robot: Robot, bodies: Bodies, motions: Motions, b: Wrenches, method: str) -> list[Scalar]:
+        found: list[Scalar] = CORIOLIS[method].coriolis_xi(robot, bodies, motions, b)
+        return found
+
+    def rate(self, body: Articulated, force: Scalar, coriolis: Scalar) -> Scalar:
+        """What D ξ̇ + C = κ says of the rate."""
+        return mul(sub(force, coriolis), body.inverse_pivot)  # (44)
+
+    def xi_rate(self, link: Link, body: Articulated, rate: Rates, xi: Scalar, given: Scalar) -> Scalar:
+        return given
+
+    def velocity(self, robot: Robot, q: Scalars, qd: Scalars) -> list[Scalar]:
+        bodies = articulated_bodies(robot, q)
+        return self._scaled(bodies, [m.xi for m in from_joint_rates(robot, bodies, qd)])
+
+    def joint_rates(self, robot: Robot, q: Scalars, velocity: Scalars) -> list[Scalar]:
+        bodies = articulated_bodies(robot, q)
+        return [m.qd for m in from_quasi_velocities(robot, bodies, self._unscaled(bodies, velocity))]
+
+    def force(self, robot: Robot, q: Scalars, tau: Scalars) -> list[Scalar]:
+        bodies = articulated_bodies(robot, q)
+        return self._unscaled(bodies, diagonal.quasi_force(robot, bodies, tau))
+
+    def joint_torque(self, robot: Robot, q: Scalars, force: Scalars) -> list[Scalar]:
+        bodies = articulated_bodies(robot, q)
+        return diagonal.joint_torque(robot, bodies, self._scaled(bodies, force))
+
+    def coriolis(
+        self, robot: Robot, q: Scalars, velocity: Scalars, external: Wrenches, method: str = "recursive"
+    ) -> list[Scalar]:
+        bodies = articulated_bodies(robot, q)
+        motions = from_quasi_velocities(robot, bodies, self._unscaled(bodies, velocity))
+        b = bias_wrenches(robot, q, [m.twist for m in motions], external)
+        return self.coriolis_of(robot, bodies, motions, b, method)
+
+    def acceleration(
+        self, robot: Robot, q: Scalars, velocity: Scalars, tau: Scalars, external: Wrenches
+    ) -> list[Scalar]:
+        bodies = articulated_bodies(robot, q)
+        motions = from_quasi_velocities(robot, bodies, self._unscaled(bodies, velocity))
+        return self._rates(robot, q, bodies, motions, tau, external)
+
+    def forward_dynamics(self, robot: Robot, q: Scalars, qd: Scalars, tau: Scalars, external: Wrenches) -> list[Scalar]:
+        bodies = articulated_bodies(robot, q)
+        motions = from_joint_rates(robot, bodies, qd)
+        given = self._rates(robot, q, bodies, motions, tau, external)
+
+        def step(
+            link: Link, parent: tuple[Twist, Scalar], body: Articulated, motion: Moving, rate: Rates, given: Scalar
+        ) -> tuple[Twist, Scalar]:
+            xi_dot = self.xi_rate(link, body, rate, motion.xi, given)
+            let_through = motion.twist - link.joint.axis * motion.xi  # ψ* V_β
+            turning = mul(power(link.joint.axis, rate.P_dot @ let_through), body.inverse_pivot)
+            drift = parent[0].to_child(body.pose) + cross_twist(motion.twist, link.joint.axis * motion.qd)
+            qdd = sub(sub(xi_dot, turning), power(drift, body.psi))  # (36)
+            return drift + link.joint.axis * qdd, qdd
+
+        found = outward(robot, step, (Twist.zero(), 0.0), bodies, motions, rates(robot, bodies, motions), given)
+        return [qdd for _, qdd in found]
+
+    def _rates(
+        self, robot: Robot, q: Scalars, bodies: Bodies, motions: Motions, tau: Scalars, external: Wrenches
+    ) -> list[Scalar]:
+        b = bias_wrenches(robot, q, [m.twist for m in motions], external)
+        coriolis = self.coriolis_of(robot, bodies, motions, b, "recursive")
+        force = self._unscaled(bodies, diagonal.quasi_force(robot, bodies, tau))
+        return [self.rate(*each) for each in zip(bodies, force, coriolis, strict=True)]
+
+    def _scaled(self, bodies: Bodies, x: Scalars) -> list[Scalar]:
+        return [mul(self.scale(body), x_i) for body, x_i in zip(bodies, x, strict=True)]
+
+    def _unscaled(self, bodies: Bodies, x: Scalars) -> list[Scalar]:
+        return [mul(self.inverse_scale(body), x_i) for body, x_i in zip(bodies, x, strict=True)]
+
+
+class Normalized(Unnormalized):
+    """ν and ε."""
+
+    name = "normalized"
+
+    def scale(self, body: Articulated) -> Scalar:
+        return sqrt(body.pivot)
+
+    def inverse_scale(self, body: Articulated) -> Scalar:
+        return sqrt(body.inverse_pivot)
+
+    def coriolis_of(self, robot: Robot, bodies: Bodies, motions: Motions, b: Wrenches, method: str) -> list[Scalar]:
+        twice = CORIOLIS[method].twice_coriolis_nu(robot, bodies, motions, b)
+        return [mul(0.5, mul(self.inverse_scale(body), x)) for body, x in zip(bodies, twice, strict=True)]
+
+    def rate(self, body: Articulated, force: Scalar, coriolis: Scalar) -> Scalar:
+        return sub(force, coriolis)  # (40)
+
+    def xi_rate(self, link: Link, body: Articulated, rate: Rates, xi: Scalar, given: Scalar) -> Scalar:
+        D_dot = power(link.joint.axis, rate.lambda_dot @ link.joint.axis)
+        return sub(mul(self.inverse_scale(body), given), mul(mul(0.5, xi), mul(D_dot, body.inverse_pivot)))
+
+
+normalized = Normalized()
+unnormalized = Unnormalized()

@@ -1,0 +1,137 @@
+"""`explain`: the intermediates of one state, to read, to print and to compute with."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+import numpy as np
+
+from ..edge.arrays import Array, States
+from ..errors import one_of
+from ..robot import Robot
+from .quantities import Quantity, quantities
+
+
+class Explanation(Mapping[str, Any]):
+    """The intermediates by name.
+
+    `e["U"]` is an array; `e["psi"]["link3"]` and `e["B"]["link2", "link1"]` are those of links. Prints as text;
+    `text(...)` and `latex(...)` show chosen ones.
+    """
+
+    def __init__(self, robot: Robot, found: Iterable[Quantity]) -> None:
+        self.robot = robot
+        self.quantities = {quantity.name: quantity for quantity in found}
+
+    def __getitem__(self, name: str) -> Any:
+        values = self.quantities[name].values
+        if () in values:
+            return as_array(values[()])
+        names = self.robot.names
+        return {
+            (names[key[0]] if len(key) == 1 else tuple(names[i] for i in key)): as_array(v) for key, v in values.items()
+        }
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.quantities)
+
+    def __len__(self) -> int:
+        return len(self.quantities)
+
+    def __str__(self) -> str:
+        return self.text()
+
+    def __repr__(self) -> str:
+        return self.text()
+
+    def _chosen(self, names: tuple[str, ...]) -> list[Quantity]:
+        for name in names:
+            one_of(name, self.quantities, "explain")
+        return [self.quantities[name] for name in names or self.quantities]
+
+    def text(self, *names: str, digits: int = 5) -> str:
+        """As readable text; without names, everything."""
+        parts = []
+        for quantity in self._chosen(names):
+            lines = [f"{quantity.symbol}   {quantity.meaning}   [{quantity.source}, {quantity.equation}]"]
+            for key, value in quantity.values.items():
+                label = ", ".join(self.robot.names[i] for i in key)
+                rows = table(value, digits)
+                lead = f"  {label}: " if label else "  "
+                lines += [lead + rows[0], *(" " * len(lead) + row for row in rows[1:])]
+            parts.append("\n".join(lines))
+        return "\n\n".join(parts)
+
+    def latex(self, *names: str, digits: int = 5) -> str:
+        """As LaTeX, one display equation for each, with its source; needs amsmath."""
+        parts = []
+        for quantity in self._chosen(names):
+            for key, value in quantity.values.items():
+                index = "".join(
+                    str(i + 1) if len(key) == 1 else f"{i + 1}{',' if k == 0 else ''}" for k, i in enumerate(key)
+                )
+                left = f"{quantity.latex}_{{{index}}}" if index else quantity.latex
+                source = rf"\quad\text{{{quantity.equation} of {quantity.source}}}"
+                parts.append(rf"\[ {left} = {latex_value(value, digits)} {source} \]")
+        return "\n".join(parts)
+
+
+def explain(arm: Robot, q: Array, qd: Array | None = None, qdd: Array | None = None) -> Explanation:
+    """Every intermediate of the formulations for one state, by name and by link, with its equation and source.
+
+    With q: Saha's B, p, M, M̃, M̂, ψ̂, m̂, ψ, N_l, N_d, I, E_k, U, D, U⁻¹, I⁻¹, Angeles' K and T, Kozłowski's P, D, G;
+    with qd also C, V, λ̇, ν, ξ, C(θ,ν), C(θ,ξ); with qdd also τ. q, qd, qdd are numbers, or symbols of SymPy.
+
+    >>> import linkwise as lw
+    >>> e = lw.explain(lw.load("planar3"), q=[0, 0, 0])
+    >>> print(e.text("m_hat"))
+    m̂_i   articulated inertia along joint i, p_i · ψ̂_i, the rotor's with it   [saha1999jam, (47)]
+      link1: 0.02508
+      link2: 0.013021
+      link3: 0.00484
+    """
+    given = {name: value for name, value in (("q", q), ("qd", qd), ("qdd", qdd)) if value is not None}
+    if qdd is not None and qd is None:
+        raise ValueError("qdd is given without qd (expected both, or neither)")
+    states = States(arm, given)
+    if states.batch:
+        raise ValueError(f"explain takes one state (expected arrays of shape ({arm.n},), not a batch {states.batch})")
+    scalars = {name: states.scalars(name) for name in given}
+    return Explanation(arm, quantities(arm, scalars["q"], scalars.get("qd"), scalars.get("qdd")))
+
+
+def as_array(value: Any) -> Any:
+    array = np.array(value)
+    return array[()] if array.dtype == object else array.astype(float)[()]
+
+
+def shown(x: Any, digits: int) -> str:
+    return f"{float(x) + 0.0:.{digits}g}" if isinstance(x, (float, int, np.floating)) else str(x)
+
+
+def table(value: Any, digits: int) -> list[str]:
+    """A scalar, a vector or a matrix as aligned rows of text."""
+    if not isinstance(value, list):
+        return [shown(value, digits)]
+    rows = value if isinstance(value[0], list) else [value]
+    cells = [[shown(x, digits) for x in row] for row in rows]
+    widths = [max(len(row[k]) for row in cells) for k in range(len(cells[0]))]
+    return ["  ".join(cell.rjust(w) for cell, w in zip(row, widths, strict=True)) for row in cells]
+
+
+def latex_value(value: Any, digits: int) -> str:
+    if not isinstance(value, list):
+        return latex_scalar(value, digits)
+    rows = value if isinstance(value[0], list) else [[x] for x in value]
+    body = r" \\ ".join(" & ".join(latex_scalar(x, digits) for x in row) for row in rows)
+    return rf"\left[\begin{{array}}{{{'c' * len(rows[0])}}} {body} \end{{array}}\right]"
+
+
+def latex_scalar(x: Any, digits: int) -> str:
+    if not isinstance(x, (float, int, np.floating)):
+        import sympy
+
+        return str(sympy.latex(x))
+    mantissa, _, exponent = shown(x, digits).partition("e")
+    return rf"{mantissa} \cdot 10^{{{int(exponent)}}}" if exponent else mantissa

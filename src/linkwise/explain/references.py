@@ -1,0 +1,111 @@
+"""Where each method was published, and by which equations it is written here."""
+
+from __future__ import annotations
+
+from ..edge import QuasiCoordinates
+from ..errors import one_of
+from ..robot import Description
+
+BIBTEX = {
+    "angeles": """@book{angeles,
+  author    = {Angeles, Jorge},
+  title     = {Fundamentals of Robotic Mechanical Systems: Theory, Methods, and Algorithms},
+  publisher = {Springer},
+  note      = {Chapter 7: Dynamics of serial robotic manipulators}
+}""",
+    "angeles1988": """@article{angeles1988,
+  author  = {Angeles, Jorge and Ma, Ou},
+  title   = {Dynamic Simulation of n-Axis Serial Robotic Manipulators Using a Natural Orthogonal Complement},
+  journal = {The International Journal of Robotics Research},
+  volume  = {7}, number = {5}, pages = {32--47}, year = {1988}
+}""",
+    "featherstone1983": """@article{featherstone1983,
+  author  = {Featherstone, Roy},
+  title   = {The Calculation of Robot Dynamics Using Articulated-Body Inertias},
+  journal = {The International Journal of Robotics Research},
+  volume  = {2}, number = {1}, pages = {13--30}, year = {1983}
+}""",
+    "jain1995": """@article{jain1995,
+  author  = {Jain, Abhinandan and Rodriguez, Guillermo},
+  title   = {Diagonalized {L}agrangian Robot Dynamics},
+  journal = {IEEE Transactions on Robotics and Automation},
+  volume  = {11}, number = {4}, pages = {571--584}, year = {1995}
+}""",
+    "kozlowski1993": r"""@article{kozlowski1993,
+  author  = {Koz{\l}owski, Krzysztof},
+  title   = {Computational Requirements for a Discrete {K}alman Filter in Robot Dynamics Algorithms},
+  journal = {Robotica},
+  volume  = {11}, pages = {27--36}, year = {1993}
+}""",
+    "kozlowski1995": r"""@article{kozlowski1995,
+  author  = {Koz{\l}owski, Krzysztof},
+  title   = {Robot Dynamics Models in Terms of Generalized and Quasi-Coordinates: A Comparison},
+  journal = {Applied Mathematics and Computer Science},
+  volume  = {5}, number = {2}, pages = {305--328}, year = {1995}
+}""",
+    "rodriguez1987": """@article{rodriguez1987,
+  author  = {Rodriguez, Guillermo},
+  title   = {Kalman Filtering, Smoothing, and Recursive Robot Arm Forward and Inverse Dynamics},
+  journal = {IEEE Journal of Robotics and Automation},
+  volume  = {RA-3}, number = {6}, pages = {624--639}, year = {1987}
+}""",
+    "saha1999ijrr": """@article{saha1999ijrr,
+  author  = {Saha, Subir Kumar},
+  title   = {Analytical Expression for the Inverted Inertia Matrix of Serial Robots},
+  journal = {The International Journal of Robotics Research},
+  volume  = {18}, number = {1}, pages = {116--124}, year = {1999}
+}""",
+    "saha1999jam": """@article{saha1999jam,
+  author  = {Saha, Subir Kumar},
+  title   = {Dynamics of Serial Multibody Systems Using the Decoupled Natural Orthogonal Complement Matrices},
+  journal = {Journal of Applied Mechanics},
+  volume  = {66}, number = {4}, pages = {986--996}, year = {1999}
+}""",
+    "walker1982": """@article{walker1982,
+  author  = {Walker, Michael W. and Orin, David E.},
+  title   = {Efficient Dynamic Computer Simulation of Robotic Mechanisms},
+  journal = {Journal of Dynamic Systems, Measurement, and Control},
+  volume  = {104}, number = {3}, pages = {205--211}, year = {1982}
+}""",
+}
+
+WHERE: dict[str, list[tuple[str, str]]] = {
+    "newton-euler": [("angeles", "algorithms 7.4.1 and 7.4.2, eqs. (7.25)-(7.40), (7.44)")],
+    "denoc": [
+        (
+            "saha1999jam",
+            "section 5.1 (RIDIM), eqs. (12)-(17), (24), (28)-(32); section 5.2 (RFDSIM), eqs. (33)-(37), (46)-(55)",
+        )
+    ],
+    "complement": [("angeles", "section 7.5, eqs. (7.47)-(7.58)"), ("angeles1988", "forward dynamics with Cholesky")],
+    "operators": [("kozlowski1995", "eqs. (12), (22)-(25), (38), Table 1"), ("rodriguez1987", "the operators")],
+    "composite": [("saha1999jam", "eqs. (23b), (24)"), ("walker1982", "method 3")],
+    "udu": [("saha1999jam", "appendix B, eqs. (40)-(55)")],
+    "articulated": [("featherstone1983", "the articulated-body method")],
+    "kalman": [("rodriguez1987", "filter and smoother"), ("kozlowski1993", "their cost")],
+    "inverse-inertia": [("saha1999ijrr", "section 5.2, eqs. (32)-(41)")],
+    "normalized": [("kozlowski1995", "eqs. (28), (40)-(42), (47), (48), section 6"), ("jain1995", "the equations")],
+    "unnormalized": [("kozlowski1995", "eqs. (34), (36), (44)-(46), section 6"), ("jain1995", "the equations")],
+    **{f"walker-orin-{k}": [("walker1982", f"method {k}")] for k in (1, 2, 3, 4)},
+}
+
+
+def cite(method: str | QuasiCoordinates) -> Description:
+    """BibTeX and equation numbers of a method, to show or to print.
+
+    >>> import linkwise as lw
+    >>> print(lw.cite("inverse-inertia"))
+    inverse-inertia: section 5.2, eqs. (32)-(41) of saha1999ijrr
+    <BLANKLINE>
+    @article{saha1999ijrr,
+      author  = {Saha, Subir Kumar},
+      title   = {Analytical Expression for the Inverted Inertia Matrix of Serial Robots},
+      journal = {The International Journal of Robotics Research},
+      volume  = {18}, number = {1}, pages = {116--124}, year = {1999}
+    }
+    """
+    name = repr(method).removeprefix("linkwise.") if isinstance(method, QuasiCoordinates) else method
+    one_of(name, WHERE, "method")
+    places = WHERE[str(name)]
+    lines = [f"{name}: {equations} of {key}" for key, equations in places]
+    return Description("\n\n".join(["\n".join(lines), *(BIBTEX[key] for key, _ in places)]))
