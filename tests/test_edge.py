@@ -455,10 +455,10 @@ def test_an_unknown_method_is_refused_with_all_that_are_known(function):
     assert all(repr(name) in str(caught.value) for name in known)
 
 
-@pytest.mark.parametrize("function", [lw.poses, lw.udu, len, "poses"])
+@pytest.mark.parametrize("function", [lw.poses, lw.udu, len, "poses", "inverse_dynamics", []])
 def test_a_function_without_methods_says_which_have_them(function):
-    name = getattr(function, "__name__", function)
-    with pytest.raises(ValueError, match=rf"^'{name}' has no choice of methods .*inverse_dynamics.*inertia_matrix"):
+    said = rf"{re.escape(str(getattr(function, '__name__', function)))}.* is no function with a choice of methods"
+    with pytest.raises(ValueError, match=rf"{said} .*inverse_dynamics.*inertia_matrix"):
         lw.methods(function)
 
 
@@ -508,8 +508,8 @@ def test_a_link_is_named_or_counted_from_either_end_and_is_otherwise_the_last(ro
     ("keywords", "said"),
     [
         ({"link": "link9"}, "robot 'stanford': link is 'link9', did you mean 'link.'.*'link1', 'link2'"),
-        ({"link": 6}, "link is 6 .*an index below 6"),
-        ({"link": -7}, "link is -7 .*an index below 6"),
+        ({"link": 6}, "link is 6 .*a whole number below 6"),
+        ({"link": -7}, "link is -7 .*a whole number below 6"),
         ({"point": "con"}, "point is 'con', did you mean 'com'.*'frame', 'com'"),
     ],
 )
@@ -535,3 +535,82 @@ def test_poses_are_of_the_frames_asked_for_in_their_order(batch):
 def test_an_unknown_frame_is_refused_with_those_that_are_known():
     with pytest.raises(ValueError, match=r"robot 'equipped': frame is 'tol', did you mean 'tool'.*'link1'.*'tool'"):
         lw.poses(EQUIPPED, np.zeros(6), frames=["link1", "tol"])
+
+
+# what must not pass in silence
+
+
+def massless_tip() -> lw.Robot:
+    rows = lw.load("planar3").rows
+    rows[-1] |= {"mass": 0.0, "inertia": np.zeros((3, 3))}
+    return lw.Robot.from_dh(rows, convention="standard", name="light")
+
+
+@pytest.mark.parametrize(
+    "call", [lambda arm: lw.inertia_matrix(arm, np.zeros(3), method="udu"), lambda arm: lw.operators(arm, np.zeros(3))]
+)
+def test_what_divides_by_pivots_names_the_massless_link(call: Any) -> None:
+    with pytest.raises(lw.SingularError, match="'light', joint of link 'link3'"):
+        call(massless_tip())
+
+
+def test_a_singular_robot_is_named_when_it_is_traced() -> None:
+    with pytest.raises(lw.SingularError, match="'light', joint of link 'link3'"):
+        lw.trace(lw.forward_dynamics, massless_tip())
+
+
+def test_the_singular_state_is_named_and_not_the_bad_one() -> None:
+    q = np.zeros((3, 3))
+    q[0, 0] = NAN
+    with pytest.raises(lw.SingularError, match=r"in state \[1\]"):
+        lw.forward_dynamics(massless_tip(), q, np.zeros(3), np.ones(3))
+
+
+def test_udu_refuses_a_first_joint_that_nothing_resists() -> None:
+    row = {
+        "joint": "revolute",
+        "a": 0.0,
+        "b": 0.0,
+        "alpha": 0.0,
+        "mass": 1.0,
+        "com": (0, 0, 0),
+        "inertia": np.zeros((3, 3)),
+    }
+    with pytest.raises(lw.SingularError, match="link1"):
+        lw.udu(lw.Robot.from_dh([row], convention="standard"), [0.0])
+
+
+def test_an_overflow_is_no_singularity() -> None:
+    arm = lw.load("planar3")
+    assert not np.isfinite(lw.forward_dynamics(arm, np.ones(3), np.full(3, 1e200), np.ones(3))).all()
+    assert lw.forward_dynamics(arm, np.ones((0, 3)), np.ones(3), np.ones(3)).shape == (0, 3)
+
+
+@pytest.mark.parametrize(
+    ("keywords", "error", "message"),
+    [
+        ({"point": [1, 2]}, ValueError, "point.*three numbers"),
+        ({"point": [1, 2, NAN]}, ValueError, "point.*finite"),
+        ({"link": 1.5}, TypeError, "link is 1.5"),
+        ({"link": True}, TypeError, "link is True"),
+    ],
+)
+def test_jacobian_says_what_it_wants(keywords: dict[str, Any], error: type[Exception], message: str) -> None:
+    with pytest.raises(error, match=message):
+        lw.jacobian(ARM, np.zeros(6), **keywords)
+
+
+def test_frames_are_a_list_of_names() -> None:
+    with pytest.raises(TypeError, match=r"frames is 'link1' .*\['link1'\]"):
+        lw.poses(ARM, np.zeros(6), frames="link1")
+
+
+def test_a_method_typo_is_a_value_error_and_lists_the_methods() -> None:
+    with pytest.raises(ValueError, match=r"did you mean 'newton-euler'.*'complement'") as caught:
+        lw.inverse_dynamics(ARM, *np.zeros((3, 6)), method="newton-oiler")
+    assert not isinstance(caught.value, lw.RobotError)
+
+
+def test_describe_wants_a_robot() -> None:
+    with pytest.raises(TypeError, match=r"linkwise\.load"):
+        lw.describe("stanford")  # type: ignore[arg-type]

@@ -516,10 +516,13 @@ CHOICES = [
 ]
 
 
+ROTORLESS = (lw.operators, lw.operator_rates, lw.mass_factor_rate, lw.kinetic_gradient)
+
+
 @pytest.mark.parametrize(("function", "method"), CHOICES)
 @pytest.mark.parametrize("robot", [ARM, TREE, lw.load("puma560")], ids=lambda robot: robot.name)
 def test_the_program_of_a_public_function_is_the_function_to_the_last_bit(function, method, robot):
-    robot = robot.without_rotors() if function is lw.operators else robot
+    robot = robot.without_rotors() if function in ROTORLESS else robot
     needed = [p for p in inspect.signature(function).parameters.values() if p.default is p.empty][1:]
     arrays = np.random.default_rng(3).normal(size=(len(needed), 4, robot.n))
     assert agree(function, robot, *arrays, **({"method": method} if method else {}))

@@ -128,3 +128,27 @@ def test_kinetic_gradient(robot: lw.Robot) -> None:
     exact = [2.0 * np.imag(energy.kinetic_energy(robot, list(row), qd)) / STEP for row in turned]
     ours = mass_factor.kinetic_gradient(robot, q, qd)
     assert np.abs(np.array(ours) - exact).max() < 1e-12 * max(1.0, np.abs(exact).max())  # (32)
+
+
+@over_robots
+def test_public_rates_are_those_of_the_plain_functions(robot: lw.Robot) -> None:
+    q, qd, *_ = (np.array(x) for x in state(robot))
+    plain = operator_rates.operator_rates(robot, scalars(q), scalars(qd))
+    for seen_from, named in (("links", plain.local), ("ground", plain.inertial)):
+        public = lw.operator_rates(robot, q, qd, seen_from=seen_from)
+        for name, value in named.items():
+            assert relative(getattr(public, name), value) == 0.0
+        assert relative(public.lambda_, plain.lambda_dot) == 0.0
+    factor = lw.mass_factor(robot, q)
+    nu = lw.normalized.velocity(robot, q, qd)
+    assert relative(factor.T @ qd, nu) < 1e-13
+    rate = lw.mass_factor_rate(robot, q, qd)
+    coriolis = np.linalg.solve(factor, rate @ nu - 0.5 * lw.kinetic_gradient(robot, q, qd))  # (41)
+    ours = lw.normalized.coriolis(robot, q, nu, gravity=False)
+    assert np.abs(coriolis - ours).max() < 1e-11 * max(1.0, np.abs(ours).max())
+
+
+@pytest.mark.parametrize("function", [lw.operator_rates, lw.mass_factor_rate, lw.kinetic_gradient])
+def test_rates_refuse_rotors_by_name(function: Any) -> None:
+    with pytest.raises(lw.RobotError, match=r"'puma560', link 'link1'.*without_rotors"):
+        function(lw.load("puma560"), np.zeros(6), np.zeros(6))

@@ -1,4 +1,4 @@
-"""The reference vectors: 40-digit values for the seeds' robots and a random one."""
+"""The reference vectors: 40-digit values for the robots of the papers and a random one."""
 
 from collections.abc import Callable
 from typing import Any
@@ -67,13 +67,13 @@ def test_reference_vectors(name: str, index: int, state: dict[str, Any], quantit
 
 
 @pytest.mark.parametrize("record", DATA["inverse_dynamics_trajectories"], ids=lambda r: r["robot"])
-def test_torques_along_the_seeds_trajectories(record: dict[str, Any]) -> None:
+def test_torques_along_the_papers_trajectories(record: dict[str, Any]) -> None:
     q, qd, qdd, tau = (np.array([s[key] for s in record["samples"]]) for key in ("q", "qd", "qdd", "tau"))
     assert np.abs(lw.inverse_dynamics(ROBOTS[record["robot"]], q, qd, qdd) - tau).max() < 1e-12 * np.abs(tau).max()
 
 
 @pytest.mark.parametrize("record", DATA["free_fall_simulations"], ids=lambda r: r["robot"])
-def test_free_fall_of_the_seeds_robots(record: dict[str, Any]) -> None:
+def test_free_fall_of_the_papers_robots(record: dict[str, Any]) -> None:
     arm = ROBOTS[record["robot"]]
     t, q, qd = (np.array(record[key])[:3] for key in ("t", "q", "qd"))
 
@@ -87,7 +87,7 @@ def test_free_fall_of_the_seeds_robots(record: dict[str, Any]) -> None:
     assert np.abs(energy - np.array(record["total_energy"])[:3]).max() < 1e-7
 
 
-def test_library_robots_are_the_seeds_robots() -> None:
+def test_library_robots_are_the_papers_robots() -> None:
     assert lw.load("stanford") == ROBOTS["stanford"]
     assert lw.load("planar3") == ROBOTS["planar3R"]
 

@@ -30,9 +30,9 @@ def near_miss(word: object, known: Iterable[str]) -> str:
     return f", did you mean {close[0]!r}?" if close else ""
 
 
-def one_of(word: object, known: Iterable[str], what: str) -> None:
+def one_of(word: object, known: Iterable[str], what: str, error: type[ValueError] = ValueError) -> None:
     """Complain, with the list and the nearest word, about a word that is not among the known ones."""
     known = list(known)
     if word not in known:
         choices = ", ".join(map(repr, known))
-        raise RobotError(f"{what} is {word!r}{near_miss(word, known)} (expected one of {choices})")
+        raise error(f"{what} is {word!r}{near_miss(word, known)} (expected one of {choices})")

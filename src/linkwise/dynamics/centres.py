@@ -26,7 +26,7 @@ def mass_centres(
 ) -> tuple[list[Vector], list[Vector], list[Vector]]:
     """Position, velocity and acceleration of every mass centre."""
     base = base or resting_base()
-    start = Twist(base.velocity, base_velocity or Vector.zero())
+    start = Twist(base.angular_velocity, base_velocity or Vector.zero())
     floating = robot.with_gravity((0.0, 0.0, 0.0))
     frames = poses(robot, q)
     positions, velocities, accelerations = [], [], []

@@ -1,8 +1,8 @@
 """Kinetic and potential energy, and what friction takes.
 
-T = ½ Σ t_iᵀ M_i t_i + ½ Σ rotor inertia · q̇_i²        (1)   twists and inertias about O_i, in the frame of link i
-V = -Σ m_i g · c_i                                      (2)   zero at the origin of the base frame
-    d = viscous · q̇_i + Coulomb · sign q̇_i                 (3)   torques; Coulomb's is 0 at rest
+T = ½ Σ t_iᵀ M_i t_i + ½ Σ rotor inertia · q̇_i²        (1)   link i in its own frame, about O_i
+V = -Σ m_i g · c_i                                     (2)   zero at the origin of the base frame
+d = viscous · q̇_i + Coulomb · sign q̇_i                 (3)   torques; Coulomb's is 0 at rest
 """
 
 from collections.abc import Sequence

@@ -27,6 +27,7 @@ def mass_factor(robot: Robot, q: Sequence[Scalar]) -> Dense:
 
 def mass_factor_rate(robot: Robot, q: Sequence[Scalar], qd: Sequence[Scalar], *, by: str = "P") -> Dense:
     """ṁ by (29), with Ṗ, or by (30), with λ̇ (`by="lambda"`)."""
+    robot.refuse_rotors("the rates of the mass factor")
     op, rate = operators(robot, q), operator_rates(robot, q, qd)
     one = identity(6 * robot.n)
     phi, derivative = (op.phi, rate.P_dot) if by == "P" else (minus(op.phi, one), rate.lambda_dot)
@@ -38,6 +39,7 @@ def mass_factor_rate(robot: Robot, q: Sequence[Scalar], qd: Sequence[Scalar], *,
 
 def mass_factor_rate_times_nu(robot: Robot, q: Sequence[Scalar], qd: Sequence[Scalar]) -> Column:
     """ṁ ν by (31)."""
+    robot.refuse_rotors("the rates of the mass factor")
     op, rate = operators(robot, q), operator_rates(robot, q, qd)
     X = product(rate.omega_delta, op.P)
     swap = minus(product(op.E_psi, rate.lambda_dot), product(rate.lambda_dot, transposed(op.E_psi)))
@@ -49,6 +51,7 @@ def mass_factor_rate_times_nu(robot: Robot, q: Sequence[Scalar], qd: Sequence[Sc
 
 def kinetic_gradient(robot: Robot, q: Sequence[Scalar], qd: Sequence[Scalar]) -> Column:
     """θ̇* 𝓜_θ θ̇ by (32)."""
+    robot.refuse_rotors("the rates of the mass factor")
     op, rate = operators(robot, q), operator_rates(robot, q, qd)
     spins = crosses(twists(robot, q, qd))  # V×
     articulated = product(plus(identity(6 * robot.n), product(op.phi, op.K, op.H)), op.P)

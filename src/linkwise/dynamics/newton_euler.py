@@ -29,8 +29,8 @@ from ..spatial import Placement, Scalar, Vector, Wrench, add, cross, mul, power
 
 class Motion(NamedTuple):
     pose: Placement  # in the parent
-    velocity: Vector  # ω
-    turning: Vector  # ω̇
+    angular_velocity: Vector  # ω
+    angular_acceleration: Vector  # ω̇
     acceleration: Vector  # of the origin
 
 
@@ -38,23 +38,23 @@ def move(link: Link, parent: Motion, q: Scalar, qd: Scalar, qdd: Scalar) -> Moti
     pose = link.pose(q)
     Q, s = pose.rotation, pose.translation
     turn, slide = link.joint.turn, link.joint.slide
-    w, wd, a = parent.velocity, parent.turning, parent.acceleration
+    w, wd, a = parent.angular_velocity, parent.angular_acceleration, parent.acceleration
 
-    velocity = Q.T @ w + turn(qd)  # (1)
-    turning = Q.T @ wd + cross(velocity, turn(qd)) + turn(qdd)  # (2)
+    omega = Q.T @ w + turn(qd)  # (1)
+    omega_dot = Q.T @ wd + cross(omega, turn(qd)) + turn(qdd)  # (2)
     at_joint = Q.T @ (a + cross(wd, s) + cross(w, cross(w, s)))  # (3)
-    acceleration = at_joint + cross(velocity, slide(qd)) * 2.0 + slide(qdd)
-    return Motion(pose, velocity, turning, acceleration)
+    acceleration = at_joint + cross(omega, slide(qd)) * 2.0 + slide(qdd)
+    return Motion(pose, omega, omega_dot, acceleration)
 
 
 def centre_acceleration(link: Link, motion: Motion) -> Vector:
-    c, w, wd = link.com, motion.velocity, motion.turning
+    c, w, wd = link.com, motion.angular_velocity, motion.angular_acceleration
     return motion.acceleration + cross(wd, c) + cross(w, cross(w, c))  # (4)
 
 
 def own_wrench(link: Link, motion: Motion, external: Wrench) -> Wrench:
     """What the link needs for itself alone, at its mass centre."""
-    I, w, wd = link.inertia, motion.velocity, motion.turning
+    I, w, wd = link.inertia, motion.angular_velocity, motion.angular_acceleration
     force = centre_acceleration(link, motion) * link.mass
     return Wrench(I @ wd + cross(w, I @ w), force) - external
 

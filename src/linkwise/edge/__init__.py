@@ -17,18 +17,24 @@ from .functions import (
     udu,
 )
 from .matrices import (
+    OperatorRates,
     Operators,
     complement_matrices,
     constraint_wrenches,
     coriolis_matrix,
     denoc_matrices,
     inverse_inertia_matrix,
+    kinetic_gradient,
+    mass_factor,
+    mass_factor_rate,
+    operator_rates,
     operators,
 )
 from .quasi import QuasiCoordinates, normalized, unnormalized
 
 __all__ = [
     "BaseMotion",
+    "OperatorRates",
     "Operators",
     "QuasiCoordinates",
     "bias_torque",
@@ -44,9 +50,13 @@ __all__ = [
     "jacobian",
     "joint_wrenches",
     "kinetic_energy",
+    "kinetic_gradient",
     "mass_centres",
+    "mass_factor",
+    "mass_factor_rate",
     "methods",
     "normalized",
+    "operator_rates",
     "operators",
     "poses",
     "potential_energy",

@@ -97,6 +97,11 @@ class States:
         if check:
             self._refuse_non_finite()
 
+    @property
+    def numeric(self) -> bool:
+        """Whether these are NumPy arrays of plain numbers, which can be looked at."""
+        return self.xp is np and all(array.dtype.kind == "f" for array in self.arrays.values())
+
     def _wanted(self, name: str, shape: tuple[int, ...]) -> str:
         if shape != (self.robot.n,) or "." in name:
             return "(..., " + ", ".join(map(str, shape)) + ")"

@@ -18,6 +18,7 @@ from .. import dynamics
 from ..dynamics import centres, energy, kinematics, newton_euler
 from ..errors import SingularError, one_of
 from ..robot import Robot
+from ..robot.numbers import vector3
 from ..spatial import Vector, Wrench, add, sub
 from .arrays import Array, States
 from .base import BaseMotion, base_motion, base_parts, base_velocity
@@ -104,7 +105,7 @@ def inertia_matrix(arm: Robot, q: Array, *, method: str = "composite", check: bo
     """
     algorithm = chosen(inertia_matrix, method)
     states = States(arm, {"q": q}, check=check)
-    return computed(states, lambda: algorithm(arm, states.scalars("q")), (arm.n, arm.n))
+    return guarded(states, lambda: algorithm(arm, states.scalars("q")), (arm.n, arm.n))
 
 
 def udu(arm: Robot, q: Array, *, check: bool = False) -> tuple[Array, Array]:
@@ -118,7 +119,9 @@ def udu(arm: Robot, q: Array, *, check: bool = False) -> tuple[Array, Array]:
     states = States(arm, {"q": q}, check=check)
     with np.errstate(all="ignore"), explained(states):
         upper, diagonal = dynamics.udu.udu(arm, states.scalars("q"))
-    return refuse_singular(states, states.join(upper, (arm.n, arm.n))), states.join(diagonal, (arm.n,))
+        factors = states.join(upper, (arm.n, arm.n)), states.join(diagonal, (arm.n,))
+    refuse_singular(states, np.where(factors[1] == 0.0, np.nan, factors[1]) if states.numeric else factors[1])
+    return factors
 
 
 def bias_torque(arm: Robot, q: Array, qd: Array, wrench: Array | None = None, *, check: bool = False) -> Array:
@@ -201,11 +204,13 @@ def joint_wrenches(
 
 
 def poses(arm: Robot, q: Array, *, frames: Iterable[str] | None = None, check: bool = False) -> Array:
-    """Homogeneous matrices in the base frame: (..., n, 4, 4), one for each link's own frame (DH: its DH frame).
+    """Homogeneous matrices in the base frame: (..., n, 4, 4), one for each link's table frame (DH: its DH frame).
 
     `frames` asks for others by name, those of merged fixed joints among them: (..., len(frames), 4, 4).
     """
     states = States(arm, {"q": q}, check=check)
+    if isinstance(frames, str):
+        raise TypeError(f"frames is {frames!r} (expected a list of names: [{frames!r}])")
     wanted = [arm.frame(name) for name in (arm.names if frames is None else frames)]
 
     def matrices() -> list[list[list[Any]]]:
@@ -222,7 +227,7 @@ def jacobian(
     """From joint rates to the twist of a link, angular part first, in the base frame: (..., 6, n).
 
     `link` is a name or an index, otherwise the last link; `point` is where the linear part is taken: "frame" for the
-    origin of the link's own frame, "com" for its centre of mass, or three numbers in its own frame.
+    origin of the link's table frame, "com" for its centre of mass, or three numbers in that frame.
     """
     states = States(arm, {"q": q}, check=check)
     if link is None:
@@ -230,14 +235,16 @@ def jacobian(
     if isinstance(link, str):
         one_of(link, arm.names, f"robot {arm.name!r}: link")
         link = arm.names.index(link)
+    if isinstance(link, bool) or not isinstance(link, (int, np.integer)):
+        raise TypeError(f"link is {link!r} (expected a name, or a whole number below {arm.n})")
     if not -arm.n <= link < arm.n:
-        raise ValueError(f"link is {link} (expected a name, or an index below {arm.n})")
+        raise ValueError(f"link is {link} (expected a name, or a whole number below {arm.n})")
     body = arm.links[link]
     if isinstance(point, str):
         one_of(point, ("frame", "com"), "point")
         place = body.com if point == "com" else body.frame.translation
     else:
-        place = body.frame.point(Vector(*(float(x) for x in point)))
+        place = body.frame.point(Vector(*vector3({"point": point}, "point")))
     return computed(states, lambda: kinematics.jacobian(arm, states.scalars("q"), body.index, place), (6, arm.n))
 
 
@@ -255,11 +262,9 @@ def methods(function: Function) -> list[str]:
     >>> lw.methods(lw.inertia_matrix)
     ['composite', 'denoc', 'complement', 'operators', 'udu']
     """
-    if function not in METHODS:
+    if not callable(function) or function not in METHODS:
         offered = ", ".join(f.__name__ for f in METHODS)
-        raise ValueError(
-            f"{getattr(function, '__name__', function)!r} has no choice of methods (these have: {offered})"
-        )
+        raise ValueError(f"{function!r} is no function with a choice of methods (these are: {offered})")
     return list(METHODS[function])
 
 
@@ -294,35 +299,45 @@ def explained(states: States) -> Iterator[None]:
     try:
         yield
     except ZeroDivisionError:
-        raise singular(states) from None
+        fallback = SingularError(f"robot {states.robot.name!r}: a joint has no inertia to resist its motion")
+        raise singular(states) or fallback from None
 
 
 def refuse_singular(states: States, result: Array) -> Array:
-    """A finite state whose result is not finite has met a joint that nothing resists."""
-    if states.xp is np and result.dtype != object and not np.isfinite(result).all():
+    """A finite state whose result is not finite may have met a joint that nothing resists: then say which."""
+    if states.numeric and not np.isfinite(result).all():
         good = np.isfinite(result.reshape((*states.batch, -1))).all(axis=-1)
         if (states.finite() & ~good).any():
-            raise singular(states)
+            error = singular(states)
+            if error is not None:
+                raise error
     return result
 
 
-def singular(states: States) -> SingularError:
-    """The error that names the first joint, from the tips, whose articulated inertia is zero."""
+def singular(states: States) -> SingularError | None:
+    """The error that names the first joint, from the tips, whose articulated inertia is zero; None if there is none."""
     arm = states.robot
-    if states.arrays["q"].dtype == object:
-        return SingularError(f"robot {arm.name!r}: a joint has no inertia to resist its motion")
-    q = np.broadcast_to(np.asarray(states.arrays["q"], dtype=float), (*states.batch, arm.n)).reshape(-1, arm.n)
-    for index, state in enumerate(q):
-        matrix = inertia_matrix(arm, state)
+    if states.numeric:
+        q = np.broadcast_to(np.asarray(states.arrays["q"], dtype=float), (*states.batch, arm.n)).reshape(-1, arm.n)
+        good = states.finite().reshape(-1)
+    else:  # symbols have no values, but a link without mass is without it everywhere
+        q, good = np.zeros((1, arm.n)), np.ones(1, dtype=bool)
+    for index in np.flatnonzero(good):
+        matrix = composite_matrix(arm, q[index])
         smallest = 1e-15 * np.abs(matrix).max()
         for k in reversed(range(arm.n)):
             pivot = matrix[k, k]
             if not pivot > smallest:
-                where = f" in state {[int(i) for i in np.unravel_index(index, states.batch)]}" if states.batch else ""
+                place = [int(i) for i in np.unravel_index(index, states.batch)] if states.numeric else []
+                where = f" in state {place}" if place else ""
                 return SingularError(
                     f"robot {arm.name!r}, joint of link {arm.names[k]!r}: nothing resists its motion{where}"
                     f" (articulated inertia {pivot:.3g}); give the link, or one beyond it, mass or inertia, or the"
                     " joint a rotor inertia"
                 )
             matrix = matrix - np.outer(matrix[:, k], matrix[k]) / pivot
-    return SingularError(f"robot {arm.name!r}: the inertia matrix is singular to rounding")
+    return None
+
+
+def composite_matrix(arm: Robot, q: np.ndarray) -> np.ndarray:
+    return np.array(dynamics.composite.inertia_matrix(arm, list(q)), dtype=float)

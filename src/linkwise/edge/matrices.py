@@ -6,12 +6,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..dynamics import constraints, denoc, inverse_inertia, operator_matrices
-from ..dynamics.coriolis import coriolis_matrix as convective
-from ..errors import RobotError
+from ..dynamics import constraints, coriolis, denoc, inverse_inertia, operator_matrices
+from ..dynamics import mass_factor as factor
+from ..dynamics import operator_rates as table
+from ..errors import one_of
 from ..robot import Robot
 from .arrays import Array, States
-from .functions import computed, external_wrenches, guarded
+from .functions import computed, explained, external_wrenches, guarded, refuse_singular
 
 
 def coriolis_matrix(arm: Robot, q: Array, qd: Array, *, check: bool = False) -> Array:
@@ -20,7 +21,9 @@ def coriolis_matrix(arm: Robot, q: Array, qd: Array, *, check: bool = False) -> 
     The rate of the inertia matrix is C + Cᵀ, that is, İ - 2C is skew. C is not the matrix of Christoffel symbols.
     """
     states = States(arm, {"q": q, "qd": qd}, check=check)
-    return computed(states, lambda: convective(arm, states.scalars("q"), states.scalars("qd")), (arm.n, arm.n))
+    return computed(
+        states, lambda: coriolis.coriolis_matrix(arm, states.scalars("q"), states.scalars("qd")), (arm.n, arm.n)
+    )
 
 
 def inverse_inertia_matrix(arm: Robot, q: Array, *, check: bool = False) -> Array:
@@ -90,12 +93,64 @@ def operators(arm: Robot, q: Array, *, check: bool = False) -> Operators:
     links' joint-aligned frames. For robots whose drives have no inertia of their own (see `Robot.without_rotors`).
     """
     states = States(arm, {"q": q}, check=check)
-    for link in arm.links:
-        if not (type(link.joint.rotor_inertia) is float and link.joint.rotor_inertia == 0.0):
-            raise RobotError(
-                f"robot {arm.name!r}, link {link.name!r}: the spatial operators know no rotor inertia; ask for them of"
-                " arm.without_rotors()"
-            )
-    with np.errstate(all="ignore"):
+    arm.refuse_rotors("the spatial operators")
+    with np.errstate(all="ignore"), explained(states):
         found: Any = operator_matrices.operators(arm, states.scalars("q"))
-    return Operators(*(states.join(matrix, (len(matrix), len(matrix[0]))) for matrix in found))
+        arrays = [states.join(matrix, (len(matrix), len(matrix[0]))) for matrix in found]
+    return Operators(*(refuse_singular(states, array) for array in arrays))
+
+
+class OperatorRates(NamedTuple):
+    """How the spatial operators change: see `operator_rates`."""
+
+    E_phi: Array
+    phi: Array
+    H: Array
+    M: Array
+    D: Array
+    G: Array
+    tau_bar: Array
+    E_psi: Array
+    P: Array  # always seen from the links
+    lambda_: Array  # λ̇: the rate of P seen from the parents
+    omega: Array  # Ω: how the links turn
+    omega_delta: Array  # Ω_δ: how the joints move
+
+
+def operator_rates(arm: Robot, q: Array, qd: Array, *, seen_from: str = "links", check: bool = False) -> OperatorRates:
+    """Kozłowski's Table 1: the rates of the spatial operators, seen from the links or from the ground.
+
+    `seen_from="links"` gives the local rates, `"ground"` the inertial ones, both with components in the links'
+    joint-aligned frames. Shapes and robots as for `operators`.
+    """
+    one_of(seen_from, ("links", "ground"), "seen_from")
+    states = States(arm, {"q": q, "qd": qd}, check=check)
+    arm.refuse_rotors("the rates of the spatial operators")
+    with np.errstate(all="ignore"), explained(states):
+        found = table.operator_rates(arm, states.scalars("q"), states.scalars("qd"))
+        named = found.local if seen_from == "links" else found.inertial
+        matrices = [*named.values(), found.P_dot, found.lambda_dot, found.omega, found.omega_delta]
+        arrays = [states.join(matrix, (len(matrix), len(matrix[0]))) for matrix in matrices]
+    return OperatorRates(*(refuse_singular(states, array) for array in arrays))
+
+
+def mass_factor(arm: Robot, q: Array, *, check: bool = False) -> Array:
+    """Kozłowski's m = (1 + H Φ K) D^½ of the inertia matrix m mᵀ: (..., n, n). The normalized velocities are mᵀ qd."""
+    states = States(arm, {"q": q}, check=check)
+    return guarded(states, lambda: factor.mass_factor(arm, states.scalars("q")), (arm.n, arm.n))
+
+
+def mass_factor_rate(arm: Robot, q: Array, qd: Array, *, check: bool = False) -> Array:
+    """The rate of `mass_factor`, by Kozłowski's equation (29): (..., n, n). For robots without rotor inertias."""
+    states = States(arm, {"q": q, "qd": qd}, check=check)
+    arm.refuse_rotors("the rates of the mass factor")
+    return guarded(
+        states, lambda: factor.mass_factor_rate(arm, states.scalars("q"), states.scalars("qd")), (arm.n, arm.n)
+    )
+
+
+def kinetic_gradient(arm: Robot, q: Array, qd: Array, *, check: bool = False) -> Array:
+    """The vector of qdᵀ (∂I/∂q_k) qd, by Kozłowski's equation (32): (..., n). For robots without rotor inertias."""
+    states = States(arm, {"q": q, "qd": qd}, check=check)
+    arm.refuse_rotors("the gradients of the kinetic energy")
+    return guarded(states, lambda: factor.kinetic_gradient(arm, states.scalars("q"), states.scalars("qd")), (arm.n,))

@@ -210,7 +210,7 @@ def with_rates(robot: Robot, q: Sequence[Scalar], qd: Sequence[Scalar]) -> Itera
     yield whole(
         "C", "C", r"\mathbf{C}", "Coriolis matrix, İ - 2C skew", SAHA, "(29)", coriolis.coriolis_matrix(robot, q, qd)
     )
-    yield each("V", "V(k)", "V", f"twist; {ORIGINS}", KOZLOWSKI, "(38)", [list(m.twist) for m in motions])
+    yield each("V", "V(k)", "V", f"twist; {ORIGINS}", KOZLOWSKI, "nomenclature", [list(m.twist) for m in motions])
     yield each(
         "lambda_dot",
         "λ̇(k)",

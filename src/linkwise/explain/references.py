@@ -86,6 +86,9 @@ WHERE: dict[str, list[tuple[str, str]]] = {
     "inverse-inertia": [("saha1999ijrr", "section 5.2, eqs. (32)-(41)")],
     "normalized": [("kozlowski1995", "eqs. (28), (40)-(42), (47), (48), section 6"), ("jain1995", "the equations")],
     "unnormalized": [("kozlowski1995", "eqs. (34), (36), (44)-(46), section 6"), ("jain1995", "the equations")],
+    "coriolis": [("saha1999jam", "eqs. (25)-(29)")],
+    "constraints": [("angeles", "eqs. (7.50)-(7.55)")],
+    "mass-factor": [("kozlowski1995", "eqs. (26)-(32)")],
     **{f"walker-orin-{k}": [("walker1982", f"method {k}")] for k in (1, 2, 3, 4)},
 }
 

@@ -21,6 +21,7 @@ from __future__ import annotations
 import math
 import re
 import tomllib
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -85,12 +86,14 @@ class Reader:
             self.fail("gravity is missing (expected three numbers, in m/s2, in the base frame)", "gravity")
         try:
             if convention == "frames":
-                return Robot.from_frames(rows, gravity=data["gravity"], name=name)
-            return Robot.from_dh(rows, convention=convention, gravity=data["gravity"], name=name)
+                robot = Robot.from_frames(rows, gravity=data["gravity"], name=name)
+            else:
+                robot = Robot.from_dh(rows, convention=convention, gravity=data["gravity"], name=name)
         except RowError as problem:
             raise FileError(f"{self.path}:{self.line(problem.key, problem.row)}: {problem}") from None
         except RobotError as problem:
             self.fail(str(problem), "gravity")
+        return replace(robot, about=data.get("about", ""))
 
     def fail(self, message: str, word: str) -> NoReturn:
         raise FileError(f"{self.path}:{self.line(word, None)}: {message}")
@@ -116,6 +119,7 @@ class Reader:
 def write(robot: Robot, path: Path) -> None:
     parts = [
         f"name = {quoted(robot.name)}",
+        *([f"about = {quoted(robot.about)}"] if robot.about else []),
         f"convention = {quoted(robot.convention)}",
         f"gravity = {value(robot.gravity)}",
     ]

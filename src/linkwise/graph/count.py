@@ -12,7 +12,7 @@ FUNCTIONS = ("sin", "cos", "sign", "sqrt")
 
 @dataclass(frozen=True)
 class Count:
-    """How many operations a program takes. Changes of sign are not counted in the total, as in the seeds' tables."""
+    """How many operations a program takes. As in the literature, changes of sign are not counted in the total."""
 
     multiplications: int
     additions: int  # and subtractions

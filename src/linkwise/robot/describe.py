@@ -28,17 +28,21 @@ def describe(robot: Robot) -> Description:
     >>> describe(load("gantry")).splitlines()[0]
     'gantry: 3 joints (PPP), a chain'
     """
+    if not isinstance(robot, Robot):
+        hint = f"; did you mean linkwise.load({robot!r})?" if isinstance(robot, str) else ""
+        raise TypeError(f"the robot to describe is {robot!r} (expected a Robot{hint})")
     shape = "a chain" if all(link.parent == link.index - 1 for link in robot.links) else "a tree"
     count = f"{robot.n} joint" + ("s" if robot.n != 1 else "")
     g = ", ".join(plain(x) for x in robot.gravity)
     lines = [
         f"{robot.name}: {count} ({robot.joints}), {shape}",
+        *([robot.about] if robot.about else []),
         f"convention: {CONVENTIONS[robot.convention].meaning}",
         f"gravity: ({g}) m/s2 in the base frame; SI units, angles in degrees here, * is the joint's variable at q = 0",
         "",
         *grid(*geometry(robot, shape == "a tree")),
         "",
-        "bodies: centre of mass (m) and inertia about it (kg m2), in the link's own frame",
+        "bodies: centre of mass (m) and inertia about it (kg m2), in the link's table frame",
         *grid(*bodies(robot)),
     ]
     drives = [row for row in robot.table if any(k in row for k in DRIVE_UNITS)]

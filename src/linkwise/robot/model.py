@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
-from ..errors import one_of
+from ..errors import RobotError, one_of
 from ..spatial import Placement, Rotation, Scalar, Symmetric, Vector
 from .build import assemble, checked_gravity
 from .link import Frame, Link
@@ -32,6 +32,7 @@ class Robot:
     gravity: tuple[Scalar, Scalar, Scalar]
     table: tuple[Row, ...] = field(compare=False, repr=False)
     convention: str = field(compare=False)
+    about: str = field(default="", compare=False)  # where the numbers come from
 
     @staticmethod
     def from_dh(
@@ -59,7 +60,7 @@ class Robot:
         >>> pendulum.n, pendulum.names
         (1, ('link1',))
         """
-        one_of(convention, DH_CONVENTIONS, "convention")
+        one_of(convention, DH_CONVENTIONS, "convention", RobotError)
         parts = assemble(rows, CONVENTIONS[convention], gravity, name)
         return Robot(name, *parts, convention=convention)
 
@@ -69,7 +70,7 @@ class Robot:
 
         Instead of DH parameters a row has `translation` (3 numbers) and, if wanted, `rotation` (3 × 3, columns are the
         axes of the joint frame in the parent link's frame) and `axis` (a unit vector in the joint frame; otherwise z).
-        The link's own frame is the joint frame, moved by the joint; `com` and `inertia` are given in it. The other
+        The link's table frame is the joint frame, moved by the joint; `com` and `inertia` are given in it. The other
         words are those of `from_dh`.
         """
         parts = assemble(rows, CONVENTIONS["frames"], gravity, name)
@@ -120,11 +121,21 @@ class Robot:
         """A frame by name: a link's own frame or that of a merged fixed joint."""
         named = {link.name: Frame(link.name, link.index, link.frame) for link in self.links}
         named.update({frame.name: frame for frame in self.frames})
-        one_of(name, named, f"robot {self.name!r}: frame")
+        one_of(name, named, f"robot {self.name!r}: frame", RobotError)
         return named[name]
 
     def with_gravity(self, gravity: Iterable[Scalar]) -> Robot:
         return replace(self, gravity=checked_gravity(gravity, self.name))
+
+    def refuse_rotors(self, what: str) -> None:
+        """Complain, naming the link, about a rotor inertia where a formulation knows none."""
+        for link in self.links:
+            rotor = link.joint.rotor_inertia
+            if not (type(rotor) is float and rotor == 0.0):
+                raise RobotError(
+                    f"robot {self.name!r}, link {link.name!r}: {what} know no rotor inertia; ask for them of"
+                    " arm.without_rotors()"
+                )
 
     def without_rotors(self) -> Robot:
         """The same robot with drives that have no inertia of their own."""
