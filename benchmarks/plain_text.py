@@ -2,8 +2,8 @@
 
     python benchmarks/plain_text.py [--states 4096]
 
-Both run in this process, one thread, the same states; the figure is the ratio of the medians of several repeats. The plain text is the
-definition, not the fast road: it is here so that a change that slows it down is seen.
+Both run in this process, one thread, the same states; the figure is the ratio of the medians of several repeats. The
+plain text is the definition, not the fast road: it is here so that a change that slows it down is seen.
 """
 
 from __future__ import annotations

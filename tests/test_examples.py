@@ -1,6 +1,7 @@
 """The examples run, and show what they say."""
 
 import importlib.util
+import sys
 from pathlib import Path
 from types import ModuleType
 
@@ -14,7 +15,7 @@ def load(path: Path) -> ModuleType:
     spec = importlib.util.spec_from_file_location(path.stem, path)
     assert spec is not None
     assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
+    module = sys.modules[path.stem] = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
 
