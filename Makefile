@@ -21,7 +21,7 @@ $(VENV)/test: pyproject.toml | $(BIN)/python
 	@touch $@
 
 demo: $(VENV)/demo
-	$(BIN)/python examples/seed_figures.py
+	$(BIN)/python examples/saha_figures.py
 
 test: $(VENV)/test
 	$(BIN)/ruff format --check .

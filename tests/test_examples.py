@@ -32,9 +32,10 @@ def test_example_runs_and_leaves_its_pictures(path: Path, tmp_path: Path, capsys
 
 
 def test_the_cycloid_rests_at_both_ends_and_its_rates_are_its_derivatives() -> None:
-    cycloid = load(Path(__file__).parent.parent / "examples" / "seed_figures.py").cycloid
+    cycloid = load(Path(__file__).parent.parent / "examples" / "saha_figures.py").cycloid
     t = np.linspace(0.0, 10.0, 2001)
-    value, rate, acceleration = cycloid(0.5, 2.0, 10.0, t)
+    ends = np.array([0.5]), np.array([2.0])
+    value, rate, acceleration = (x[:, 0] for x in cycloid(*ends, 10.0, t))
     assert value[[0, -1]] == pytest.approx([0.5, 2.0], abs=1e-12)
     assert rate[[0, -1]] == pytest.approx([0.0, 0.0], abs=1e-12)
     assert acceleration[[0, -1]] == pytest.approx([0.0, 0.0], abs=1e-12)

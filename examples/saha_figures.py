@@ -214,7 +214,7 @@ def print_published(title: str, function: Callable[..., object], published: Publ
 
 def main(argv: Sequence[str] | None = None) -> None:
     """Compute and draw, then print the tables."""
-    parser = argparse.ArgumentParser(description=__doc__, epilog="example: python examples/seed_figures.py --out here")
+    parser = argparse.ArgumentParser(description=__doc__, epilog="example: python examples/saha_figures.py --out here")
     parser.add_argument("--out", type=Path, default=PICTURES, metavar="DIR", help="folder to draw in [%(default)s]")
     out: Path = parser.parse_args(argv).out
     try:
