@@ -15,7 +15,7 @@ MAY_IMPORT = {  # the house's own rooms
     "graph": set(),
     "trace": {"graph", "robot"},
     "formats": {"errors", "robot"},
-    "edge": {"dynamics", "errors", "robot", "spatial"},
+    "edge": {"dynamics", "errors", "robot", "spatial", "trace"},
     "explain": {"dynamics", "edge", "errors", "robot", "spatial"},
 }
 MAY_IMPORT_OUTSIDE = {"dynamics": set(), "explain": {"numpy", "sympy"}}  # beyond the standard library; others: NumPy

@@ -8,6 +8,7 @@ from . import (
     complement,
     composite,
     denoc,
+    fewest,
     inverse_inertia,
     kalman,
     newton_euler,
@@ -24,6 +25,7 @@ ALL_INVERSE_DYNAMICS: Methods = {
     "denoc": denoc.inverse_dynamics,
     "complement": complement.inverse_dynamics,
     "operators": operators.inverse_dynamics,
+    "fewest": fewest.inverse_dynamics,
 }
 ALL_FORWARD_DYNAMICS: Methods = {
     "denoc": udu.forward_dynamics,
@@ -37,6 +39,8 @@ ALL_FORWARD_DYNAMICS: Methods = {
     "inverse-inertia": inverse_inertia.forward_dynamics,
     "normalized": quasi.normalized.forward_dynamics,
     "unnormalized": quasi.unnormalized.forward_dynamics,
+    "composite-udu": fewest.composite_udu,
+    "articulated-regrouped": fewest.articulated_regrouped,
 }
 ALL_INERTIA_MATRICES: Methods = {
     "composite": composite.inertia_matrix,
@@ -44,4 +48,5 @@ ALL_INERTIA_MATRICES: Methods = {
     "complement": complement.inertia_matrix,
     "operators": operators.inertia_matrix,
     "udu": udu.inertia_matrix,
+    "composite-regrouped": fewest.composite_matrix,
 }

@@ -45,7 +45,7 @@ class Composite:
 
 def compose(link: Link, beyond: Composite, motion: Rate, parent: Vector, qd: Scalar) -> tuple[Composite, Composite]:
     omega, pose = motion.twist.angular, motion.pose
-    own = Composite(link.body, [gyroscopic(link, omega, unit) for unit in UNITS])
+    own = Composite(link.rigid, [gyroscopic(link, omega, unit) for unit in UNITS])
     whole = own + beyond
     passed = []
     for unit in UNITS:  # of the parent's frame

@@ -61,7 +61,9 @@ def move(link: Link, parent: Rate, q: Scalar, qd: Scalar, qdd: Scalar) -> Rate:
 def load(link: Link, beyond: Wrench, motion: Rate, external: Wrench) -> tuple[Wrench, Wrench]:
     omega = motion.twist.angular
     at_origin = Wrench(external.moment + cross(link.com, external.force), external.force)
-    gamma = link.body @ motion.rate + gyroscopic(link, omega, omega) - at_origin + beyond
+    momentum = link.body @ Twist(omega, Vector.zero())  # of the turning about O_i: [J ω; ω × h]
+    gyroscopic_wrench = Wrench(cross(omega, momentum.moment), cross(omega, momentum.force))  # Ṁ ν
+    gamma = link.body @ motion.rate + gyroscopic_wrench - at_origin + beyond
     return gamma, gamma.to_parent(motion.pose)
 
 

@@ -44,7 +44,9 @@ def articulate(link: Link, beyond: ArticulatedInertia, q: Scalar) -> tuple[Artic
     pivot = add(power(link.joint.axis, psi_hat), link.joint.rotor_inertia)
     inverse_pivot = reciprocal(pivot)
     psi = psi_hat * inverse_pivot  # (47) (48)
-    return Articulated(pose, inertia, psi, pivot, inverse_pivot), inertia.less(psi_hat, psi).to_parent(pose)  # (50)
+    return Articulated(pose, inertia, psi, pivot, inverse_pivot), link.joint.release(inertia, psi_hat, psi).to_parent(
+        pose
+    )  # (50)
 
 
 def articulated_bodies(robot: Robot, q: Sequence[Scalar]) -> list[Articulated]:

@@ -20,6 +20,7 @@ from ..errors import SingularError, one_of
 from ..robot import Robot
 from ..robot.numbers import vector3
 from ..spatial import Vector, Wrench, add, sub
+from ..trace import fewest
 from .arrays import Array, States
 from .base import BaseMotion, base_motion, base_parts, base_velocity
 
@@ -78,12 +79,14 @@ def forward_dynamics(
 ) -> Array:
     """Joint accelerations under the torques tau: (..., n). `wrench` and `friction` as for `inverse_dynamics`.
 
+    `method="fewest"` takes the road that needs the fewest operations on this robot, by counting.
+
     >>> import linkwise as lw
     >>> arm = lw.load("planar3")
     >>> lw.forward_dynamics(arm, q=[0, 0, 0], qd=[0, 0, 0], tau=[4.34583, 1.54998, 0.32373]).round(9) + 0.0
     array([0., 0., 0.])
     """
-    algorithm = chosen(forward_dynamics, method)
+    algorithm = chosen(forward_dynamics, method, arm)
     states = States(arm, {"q": q, "qd": qd, "tau": tau}, wrench, check)
 
     def accelerations() -> list[Any]:
@@ -103,7 +106,7 @@ def inertia_matrix(arm: Robot, q: Array, *, method: str = "composite", check: bo
     >>> lw.inertia_matrix(lw.load("gantry"), [0, 0, 0]).diagonal()
     array([12.,  7.,  3.])
     """
-    algorithm = chosen(inertia_matrix, method)
+    algorithm = chosen(inertia_matrix, method, arm)
     states = States(arm, {"q": q}, check=check)
     return guarded(states, lambda: algorithm(arm, states.scalars("q")), (arm.n, arm.n))
 
@@ -260,7 +263,7 @@ def methods(function: Function) -> list[str]:
 
     >>> import linkwise as lw
     >>> lw.methods(lw.inertia_matrix)
-    ['composite', 'denoc', 'complement', 'operators', 'udu']
+    ['composite', 'denoc', 'complement', 'operators', 'udu', 'composite-regrouped']
     """
     if not callable(function) or function not in METHODS:
         offered = ", ".join(f.__name__ for f in METHODS)
@@ -268,9 +271,18 @@ def methods(function: Function) -> list[str]:
     return list(METHODS[function])
 
 
-def chosen(function: Function, method: str) -> Any:
-    one_of(method, METHODS[function], f"{function.__name__}: method")
-    return METHODS[function][method]
+FEWEST: dict[Function, tuple[str, ...]] = {  # what method="fewest" chooses from, by counting on the robot at hand
+    forward_dynamics: ("composite-udu", "articulated-regrouped"),
+    inertia_matrix: ("composite", "composite-regrouped"),
+}
+
+
+def chosen(function: Function, method: str, arm: Robot | None = None) -> Any:
+    offered = METHODS[function]
+    if method == "fewest" and function in FEWEST and isinstance(arm, Robot):
+        method = fewest(function, arm, *FEWEST[function])
+    one_of(method, offered, f"{function.__name__}: method")
+    return offered[method]
 
 
 def external_wrenches(states: States) -> list[Wrench]:

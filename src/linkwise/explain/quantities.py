@@ -110,7 +110,7 @@ def by_saha(robot: Robot, q: Sequence[Scalar]) -> dict[str, Values]:
     return {
         "B": B,
         "p": each(axes),
-        "M": inertia([link.body for link in robot.links]),
+        "M": inertia([link.rigid for link in robot.links]),
         "M_tilde": inertia(composites),
         "M_hat": inertia([body.inertia for body in bodies]),
         "psi_hat": each([[mul(x, body.pivot) for x in w] for w, body in zip(psi, bodies, strict=True)]),

@@ -19,11 +19,22 @@ BIBTEX = {
   journal = {The International Journal of Robotics Research},
   volume  = {7}, number = {5}, pages = {32--47}, year = {1988}
 }""",
+    "balafoutis1991": """@book{balafoutis1991,
+  author    = {Balafoutis, Constantinos A. and Patel, Rajnikant V.},
+  title     = {Dynamic Analysis of Robot Manipulators: A {C}artesian Tensor Approach},
+  publisher = {Kluwer}, year = {1991}
+}""",
     "featherstone1983": """@article{featherstone1983,
   author  = {Featherstone, Roy},
   title   = {The Calculation of Robot Dynamics Using Articulated-Body Inertias},
   journal = {The International Journal of Robotics Research},
   volume  = {2}, number = {1}, pages = {13--30}, year = {1983}
+}""",
+    "gautier1990": """@article{gautier1990,
+  author  = {Gautier, Maxime and Khalil, Wisama},
+  title   = {Direct Calculation of Minimum Set of Inertial Parameters of Serial Robots},
+  journal = {IEEE Transactions on Robotics and Automation},
+  volume  = {6}, number = {3}, pages = {368--373}, year = {1990}
 }""",
     "jain1995": """@article{jain1995,
   author  = {Jain, Abhinandan and Rodriguez, Guillermo},
@@ -86,6 +97,10 @@ WHERE: dict[str, list[tuple[str, str]]] = {
     "inverse-inertia": [("saha1999ijrr", "section 5.2, eqs. (32)-(41)")],
     "normalized": [("kozlowski1995", "eqs. (28), (40)-(42), (47), (48), section 6"), ("jain1995", "the equations")],
     "unnormalized": [("kozlowski1995", "eqs. (34), (36), (44)-(46), section 6"), ("jain1995", "the equations")],
+    "fewest": [("balafoutis1991", "the angular acceleration matrix"), ("gautier1990", "base parameters")],
+    "composite-udu": [("saha1999jam", "eqs. (23b), (24), (55)"), ("gautier1990", "base parameters")],
+    "composite-regrouped": [("saha1999jam", "eqs. (23b), (24)"), ("gautier1990", "base parameters")],
+    "articulated-regrouped": [("featherstone1983", "articulated bodies"), ("gautier1990", "base parameters")],
     "coriolis": [("saha1999jam", "eqs. (25)-(29)")],
     "constraints": [("angeles", "eqs. (7.50)-(7.55)")],
     "mass-factor": [("kozlowski1995", "eqs. (26)-(32)")],

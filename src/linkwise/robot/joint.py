@@ -5,7 +5,23 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from ..spatial import Matrix, Placement, Rotation, Scalar, Twist, Vector, cross_matrix, turn_z
+from ..spatial import (
+    ArticulatedInertia,
+    Matrix,
+    Placement,
+    RigidInertia,
+    Rotation,
+    Scalar,
+    Symmetric,
+    Twist,
+    Vector,
+    Wrench,
+    add,
+    cross_matrix,
+    mul,
+    sub,
+    turn_z,
+)
 
 
 @dataclass(frozen=True)
@@ -22,6 +38,23 @@ class Joint:
 
     def motion(self, q: Scalar) -> Placement:
         """Pose of the link frame in the joint frame."""
+        raise TypeError(f"{type(self).__name__} is not a kind of joint: use Revolute or Prismatic")
+
+    def release(self, inertia: ArticulatedInertia, column: Wrench, share: Wrench) -> ArticulatedInertia:
+        """The inertia less the dyad column shareᵀ: what is left of it where the joint gives way."""
+        left = inertia.less(column, share)
+        return left if self.has_rotor else self.without_axis(left)
+
+    def without_axis(self, left: ArticulatedInertia) -> ArticulatedInertia:
+        """Zeros, known to be exact, for what the released inertia has along the joint's axis."""
+        raise TypeError(f"{type(self).__name__} is not a kind of joint: use Revolute or Prismatic")
+
+    @property
+    def has_rotor(self) -> bool:
+        return not (type(self.rotor_inertia) is float and self.rotor_inertia == 0.0)
+
+    def split(self, body: RigidInertia) -> tuple[RigidInertia, RigidInertia]:
+        """A body as two: what the joint moves, and what may as well belong to the parent, since no torque tells."""
         raise TypeError(f"{type(self).__name__} is not a kind of joint: use Revolute or Prismatic")
 
     def turn(self, rate: Scalar) -> Vector:
@@ -50,6 +83,22 @@ class Revolute(Joint):
     def constraint(self, axis: Vector) -> tuple[Matrix, Matrix]:
         return cross_matrix(axis), Rotation.identity()
 
+    def without_axis(self, left: ArticulatedInertia) -> ArticulatedInertia:
+        J, (x, y, _) = left.angular, left.coupling.rows
+        return ArticulatedInertia(Symmetric(J.xx, J.xy, 0.0, J.yy, 0.0, 0.0), Matrix((x, y, (0.0,) * 3)), left.linear)
+
+    def split(self, body: RigidInertia) -> tuple[RigidInertia, RigidInertia]:
+        """A body of revolution without inertia about the axis looks the same from the parent however the joint turns.
+
+        It takes the mass, the first moment along z, and as much of diag(1, 1, 0) as makes J_zz = J_xx + J_yy in the
+        rest.
+        """
+        h, J = body.moment, body.tensor
+        k = mul(0.5, sub(add(J.xx, J.yy), J.zz))
+        xx, yy = sub(J.xx, k), sub(J.yy, k)
+        kept = RigidInertia(0.0, Vector(h.x, h.y, 0.0), Symmetric(xx, J.xy, J.xz, yy, J.yz, add(xx, yy)))
+        return kept, RigidInertia(body.mass, Vector(0.0, 0.0, h.z), Symmetric(k, 0.0, 0.0, k, 0.0, 0.0))
+
 
 @dataclass(frozen=True)
 class Prismatic(Joint):
@@ -61,6 +110,15 @@ class Prismatic(Joint):
 
     def constraint(self, axis: Vector) -> tuple[Matrix, Matrix]:
         return Rotation.identity(), cross_matrix(axis)
+
+    def without_axis(self, left: ArticulatedInertia) -> ArticulatedInertia:
+        M, coupling = left.linear, Matrix([(x, y, 0.0) for x, y, _ in left.coupling.rows])
+        return ArticulatedInertia(left.angular, coupling, Symmetric(M.xx, M.xy, 0.0, M.yy, 0.0, 0.0))
+
+    def split(self, body: RigidInertia) -> tuple[RigidInertia, RigidInertia]:
+        """The link turns as its parent does, so its whole tensor may belong to the parent."""
+        kept = RigidInertia(body.mass, body.moment, Symmetric.zero())
+        return kept, RigidInertia(0.0, Vector.zero(), body.tensor)
 
 
 ALL_JOINTS = {joint.kind: joint for joint in (Revolute, Prismatic)}

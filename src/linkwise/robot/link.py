@@ -27,15 +27,21 @@ class Link:
     com: Vector
     inertia: Symmetric  # about the mass centre
     frame: Placement
+    grouped: RigidInertia | None = None  # base parameters, see `regroup`
 
     def pose(self, q: Scalar) -> Placement:
         """Where the link is, in its parent, when its joint is at q."""
         return self.placement.moved(self.joint.motion(q))
 
     @cached_property
-    def body(self) -> RigidInertia:
+    def rigid(self) -> RigidInertia:
         """The link's inertia about the origin of its joint-aligned frame."""
         return RigidInertia.of_body(self.mass, self.com, self.inertia)
+
+    @property
+    def body(self) -> RigidInertia:
+        """The inertia to calculate torques and accelerations with: the link's own, or what regrouping made of it."""
+        return self.rigid if self.grouped is None else self.grouped
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,7 @@ from ..errors import RobotError, one_of
 from ..spatial import Placement, Rotation, Scalar, Symmetric, Vector
 from .build import assemble, checked_gravity
 from .link import Frame, Link
+from .regroup import regrouped_bodies
 from .tables import CONVENTIONS, DH_CONVENTIONS
 
 Row = Mapping[str, Any]
@@ -127,11 +128,23 @@ class Robot:
     def with_gravity(self, gravity: Iterable[Scalar]) -> Robot:
         return replace(self, gravity=checked_gravity(gravity, self.name))
 
+    def regrouped(self) -> Robot:
+        """The equivalent robot with base inertial parameters: the same torques and inertia matrix from fewer numbers.
+
+        Only `link.body` changes, which torques and accelerations are calculated from. Masses, mass centres and tensors
+        stay what they are, for loads, energies of gravity and all that asks for them.
+        """
+        return self._regrouped
+
+    @cached_property
+    def _regrouped(self) -> Robot:
+        bodies = regrouped_bodies(self.links)
+        return replace(self, links=tuple(replace(k, grouped=b) for k, b in zip(self.links, bodies, strict=True)))
+
     def refuse_rotors(self, what: str) -> None:
         """Complain, naming the link, about a rotor inertia where a formulation knows none."""
         for link in self.links:
-            rotor = link.joint.rotor_inertia
-            if not (type(rotor) is float and rotor == 0.0):
+            if link.joint.has_rotor:
                 raise RobotError(
                     f"robot {self.name!r}, link {link.name!r}: {what} know no rotor inertia; ask for them of"
                     " arm.without_rotors()"

@@ -32,6 +32,21 @@ class RigidInertia:
         """From the mass, the mass centre, and the inertia tensor about the mass centre."""
         return RigidInertia(mass, centre * mass, inertia + steiner(centre, centre * mass))
 
+    def pseudo(self) -> Symmetric:
+        """½ tr(J) 1 - J: the second moments of the mass."""
+        J = self.tensor
+        half = mul(0.5, add(add(J.xx, J.yy), J.zz))
+        return Symmetric.diagonal(half) - J
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, RigidInertia) and self._key() == other._key()
+
+    def __hash__(self) -> int:
+        return hash(self._key())
+
+    def _key(self) -> tuple[Scalar, ...]:
+        return (self.mass, *self.moment, *self.tensor.upper)
+
     def __add__(self, other: RigidInertia) -> RigidInertia:
         return RigidInertia(add(self.mass, other.mass), self.moment + other.moment, self.tensor + other.tensor)
 

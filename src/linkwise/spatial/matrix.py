@@ -76,10 +76,48 @@ class Rotation(Matrix):
     def turned(self, m: Matrix) -> Matrix: ...
     def turned(self, m: Symmetric | Matrix) -> Symmetric | Matrix:
         """R M Rᵀ: the matrix M of the child frame, in the frame of the parent."""
+        axis = self.plane_axis()
+        if axis is not None:
+            return self.turned_in_plane(m, axis)
         half = self @ m
         if isinstance(m, Matrix):
             return half @ self.T
         return Symmetric.from_upper(lambda i, j: dot_product(half.rows[i], self.rows[j]))
+
+    def plane_axis(self) -> int | None:
+        """0, 1 or 2 where this turns about x, y or z, by other than quarter turns; otherwise None."""
+        for k in range(3):
+            row, column = self.rows[k], self.columns[k]
+            if all(type(x) is float and x == float(i == k) for line in (row, column) for i, x in enumerate(line)):
+                i, j = (k + 1) % 3, (k + 2) % 3
+                quarter = all(type(x) is float and abs(x) in (0.0, 1.0) for x in (self.rows[i][i], self.rows[j][i]))
+                return None if quarter else k
+        return None
+
+    @overload
+    def turned_in_plane(self, m: Symmetric, axis: int) -> Symmetric: ...
+    @overload
+    def turned_in_plane(self, m: Matrix, axis: int) -> Matrix: ...
+    def turned_in_plane(self, m: Symmetric | Matrix, axis: int) -> Symmetric | Matrix:
+        """R M Rᵀ for a turn about one axis, with four products for the block in the plane instead of sixteen.
+
+        With c, s of the angle, t = m_ii - m_jj and b = m_ij + m_ji, the diagonal changes by -u and u, the rest by w:
+        u = s² t + c s b,  w = c s t - s² b.
+        """
+        i, j, k = (axis + 1) % 3, (axis + 2) % 3, axis
+        c, s, old = self.rows[i][i], self.rows[j][i], m.rows
+        cs, ss = mul(c, s), mul(s, s)
+        t, b = sub(old[i][i], old[j][j]), add(old[i][j], old[j][i])
+        u, w = add(mul(ss, t), mul(cs, b)), sub(mul(cs, t), mul(ss, b))
+        new = [list(row) for row in old]
+        new[i][i], new[j][j] = sub(old[i][i], u), add(old[j][j], u)
+        new[i][j], new[j][i] = add(old[i][j], w), add(old[j][i], w)
+        new[i][k], new[j][k] = plane_turn(c, s, old[i][k], old[j][k])
+        if isinstance(m, Symmetric):
+            new[k][i], new[k][j] = new[i][k], new[j][k]
+            return Symmetric.from_upper(lambda row, column: new[row][column])
+        new[k][i], new[k][j] = plane_turn(c, s, old[k][i], old[k][j])
+        return Matrix(new)
 
     def snapped(self) -> Rotation:
         return Rotation([[snap(x) for x in row] for row in self.rows])
@@ -178,6 +216,10 @@ def outer(a: Vector, b: Vector) -> Matrix:
 def cross_matrix(v: Vector) -> Matrix:
     """The matrix of a ↦ v × a."""
     return Matrix(((0.0, -v.z, v.y), (v.z, 0.0, -v.x), (-v.y, v.x, 0.0)))
+
+
+def plane_turn(c: Scalar, s: Scalar, x: Scalar, y: Scalar) -> tuple[Scalar, Scalar]:
+    return sub(mul(c, x), mul(s, y)), add(mul(s, x), mul(c, y))
 
 
 def turn_z(angle: Scalar) -> Rotation:

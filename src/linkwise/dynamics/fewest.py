@@ -1,0 +1,129 @@
+"""Inverse and forward dynamics in few operations, for trees, on the regrouped robot. β is the parent of link i.
+
+All that a link's turning does is in one matrix, formed once (Balafoutis and Patel 1991), U = [ω̇×] + [ω×][ω×]:
+
+    a_i = Qᵀ (a_β + U_β s) + 2 ω_i × e q̇_i + e q̈_i          (1)   of the origin; the last two only where joint i slides
+    f_i = U_i h_i + m_i a_i                                  (2)   h = m c, the first moment
+    n_i = axial(U_i Π_i) + h_i × a_i                         (3)   Π = ½ tr(J) 1 - J, the second moments of the mass
+
+with ω, ω̇, s and the inward pass as in `newton_euler`. axial(A) has the components A_zy - A_yz, A_xz - A_zx, A_yx -
+A_xy. Regrouping (`Robot.regrouped`) leaves revolute links without mass, without h_z and without Π_zz. Forward dynamics
+solves I q̈ = τ - bias with I by composite bodies (`composite`) and its factors I = U D Uᵀ from the tip, where the zeros
+between branches stay zeros.
+"""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from ..robot import Link, Robot, inward, outward
+from ..spatial import Matrix, Placement, Scalar, Symmetric, Vector, Wrench, add, cross, mul, power, reciprocal, sub
+from ..spatial.dense import Column, Dense
+from . import articulated
+from .composite import inertia_matrix
+
+
+class Motion(NamedTuple):
+    pose: Placement  # in the parent
+    omega: Vector
+    omega_dot: Vector
+    turning: Matrix  # U
+    acceleration: Vector  # of the origin
+
+
+def turning_matrix(w: Vector, wd: Vector) -> Matrix:
+    xx, yy, zz = mul(w.x, w.x), mul(w.y, w.y), mul(w.z, w.z)
+    xy, xz, yz = mul(w.x, w.y), mul(w.x, w.z), mul(w.y, w.z)
+    return Matrix(
+        (
+            (sub(0.0, add(yy, zz)), sub(xy, wd.z), add(xz, wd.y)),
+            (add(xy, wd.z), sub(0.0, add(xx, zz)), sub(yz, wd.x)),
+            (sub(xz, wd.y), add(yz, wd.x), sub(0.0, add(xx, yy))),
+        )
+    )
+
+
+def axial(U: Matrix, second: Symmetric, w: Vector) -> Vector:
+    """axial(U Π), with the differences on the diagonal of U taken from the squares of ω."""
+    (_, xy, xz), (yx, _, yz), (zx, zy, _) = U.rows
+    xx, yy, zz = mul(w.x, w.x), mul(w.y, w.y), mul(w.z, w.z)
+    P = second
+    return Vector(
+        total(mul(sub(zz, yy), P.yz), mul(zx, P.xy), -mul(yx, P.xz), mul(zy, P.yy), -mul(yz, P.zz)),
+        total(mul(sub(xx, zz), P.xz), mul(xy, P.yz), -mul(zy, P.xy), mul(xz, P.zz), -mul(zx, P.xx)),
+        total(mul(sub(yy, xx), P.xy), mul(yz, P.xz), -mul(xz, P.yz), mul(yx, P.xx), -mul(xy, P.yy)),
+    )
+
+
+def total(*terms: Scalar) -> Scalar:
+    sum_: Scalar = 0.0
+    for term in terms:
+        sum_ = add(sum_, term)
+    return sum_
+
+
+def move(link: Link, parent: Motion, q: Scalar, qd: Scalar, qdd: Scalar) -> Motion:
+    pose, joint = link.pose(q), link.joint
+    inward_turn = pose.rotation.T
+    omega = inward_turn @ parent.omega + joint.turn(qd)
+    omega_dot = inward_turn @ parent.omega_dot + cross(omega, joint.turn(qd)) + joint.turn(qdd)
+    at_joint = inward_turn @ (parent.acceleration + parent.turning @ pose.translation)  # (1)
+    acceleration = at_joint + cross(omega, joint.slide(qd)) * 2.0 + joint.slide(qdd)
+    return Motion(pose, omega, omega_dot, turning_matrix(omega, omega_dot), acceleration)
+
+
+def support(link: Link, carried: Wrench, motion: Motion, external: Wrench) -> tuple[Wrench, Wrench]:
+    m, h, a = link.body.mass, link.body.moment, motion.acceleration
+    force = motion.turning @ h + a * m  # (2)
+    moment = axial(motion.turning, link.body.pseudo(), motion.omega) + cross(h, a)  # (3)
+    outside = Wrench(external.moment + cross(link.com, external.force), external.force)
+    wrench = Wrench(moment, force) - outside + carried
+    return wrench, wrench.to_parent(motion.pose)
+
+
+def inverse_dynamics(
+    robot: Robot, q: Sequence[Scalar], qd: Sequence[Scalar], qdd: Sequence[Scalar], external: Sequence[Wrench]
+) -> list[Scalar]:
+    robot, still = robot.regrouped(), Vector.zero()
+    base = Motion(Placement.identity(), still, still, Matrix.zero(), -Vector.of(robot.gravity))
+    wrenches = inward(robot, support, Wrench.zero(), outward(robot, move, base, q, qd, qdd), external)
+    return [
+        add(power(link.joint.axis, wrench), mul(link.joint.rotor_inertia, qdd_i))
+        for link, wrench, qdd_i in zip(robot.links, wrenches, qdd, strict=True)
+    ]
+
+
+def composite_matrix(robot: Robot, q: Sequence[Scalar]) -> Dense:
+    return inertia_matrix(robot.regrouped(), q)
+
+
+def composite_udu(
+    robot: Robot, q: Sequence[Scalar], qd: Sequence[Scalar], tau: Sequence[Scalar], external: Sequence[Wrench]
+) -> Column:
+    bias = inverse_dynamics(robot, q, qd, [0.0] * robot.n, external)
+    phi = [sub(tau_i, bias_i) for tau_i, bias_i in zip(tau, bias, strict=True)]
+    return udu_solve(composite_matrix(robot, q), phi)
+
+
+def articulated_regrouped(
+    robot: Robot, q: Sequence[Scalar], qd: Sequence[Scalar], tau: Sequence[Scalar], external: Sequence[Wrench]
+) -> Column:
+    return articulated.forward_dynamics(robot.regrouped(), q, qd, tau, external)
+
+
+def udu_solve(a: Dense, b: Column) -> Column:
+    """x of A x = b by elimination from the last row up: A = U D Uᵀ."""
+    a, x, n = [list(row) for row in a], list(b), len(b)
+    inverse: Column = [0.0] * n
+    for k in reversed(range(n)):
+        inverse[k] = reciprocal(a[k][k])
+        for i in range(k):
+            u = mul(a[i][k], inverse[k])
+            for j in range(i + 1):  # the upper triangle alone
+                a[j][i] = sub(a[j][i], mul(u, a[j][k]))
+            a[k][i] = u  # kept, below the diagonal, for the way back
+            x[i] = sub(x[i], mul(u, x[k]))
+    for k in range(n):
+        x[k] = mul(x[k], inverse[k])
+        for i in range(k):
+            x[k] = sub(x[k], mul(a[k][i], x[i]))
+    return x
