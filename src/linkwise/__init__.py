@@ -10,6 +10,7 @@ JAX arrays and on many-digit numbers, and counts its own operations.
 
 from .edge import (
     BaseMotion,
+    base_parameters,
     bias_torque,
     complement_matrices,
     constraint_wrenches,
@@ -59,6 +60,7 @@ __all__ = [
     "Robot",
     "RobotError",
     "SingularError",
+    "base_parameters",
     "bias_torque",
     "chain",
     "cite",

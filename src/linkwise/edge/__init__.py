@@ -30,13 +30,17 @@ from .matrices import (
     operator_rates,
     operators,
 )
+from .parameters import BaseParameter, BaseParameters, base_parameters
 from .quasi import QuasiCoordinates, normalized, unnormalized
 
 __all__ = [
     "BaseMotion",
+    "BaseParameter",
+    "BaseParameters",
     "OperatorRates",
     "Operators",
     "QuasiCoordinates",
+    "base_parameters",
     "bias_torque",
     "complement_matrices",
     "constraint_wrenches",

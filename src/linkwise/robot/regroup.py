@@ -18,9 +18,9 @@ from ..spatial import RigidInertia
 from .link import Link
 
 
-def regrouped_bodies(links: Sequence[Link]) -> list[RigidInertia]:
-    """The inertia of each link after regrouping."""
-    bodies = [link.rigid for link in links]
+def regrouped_bodies(links: Sequence[Link], *, grouped: bool = False) -> list[RigidInertia]:
+    """The inertia of each link after regrouping; `grouped` starts from `link.body`."""
+    bodies = [link.body if grouped else link.rigid for link in links]
     for link in reversed(links):
         bodies[link.index], passed = link.joint.split(bodies[link.index])
         if link.parent >= 0:
