@@ -13,7 +13,7 @@ MAY_IMPORT = {  # the house's own rooms
     "robot": {"errors", "spatial"},
     "dynamics": {"robot", "spatial"},
     "graph": set(),
-    "trace": {"graph", "robot"},
+    "trace": {"errors", "graph", "robot"},
     "formats": {"errors", "robot"},
     "edge": {"dynamics", "errors", "robot", "spatial", "trace"},
     "explain": {"dynamics", "edge", "errors", "robot", "spatial"},

@@ -42,7 +42,7 @@ from .explain import Explanation, cite, explain
 from .formats import LIBRARY, load, save
 from .graph import Count, Program, evaluate
 from .robot import Frame, Joint, Link, Robot, chain, describe, random_tree
-from .trace import Input, count, trace
+from .trace import Derivative, Input, count, derivative, trace
 
 __version__ = "0.1.0"
 
@@ -50,6 +50,7 @@ __all__ = [
     "LIBRARY",
     "BaseMotion",
     "Count",
+    "Derivative",
     "Explanation",
     "FileError",
     "Frame",
@@ -69,6 +70,7 @@ __all__ = [
     "coriolis_matrix",
     "count",
     "denoc_matrices",
+    "derivative",
     "describe",
     "evaluate",
     "explain",
