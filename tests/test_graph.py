@@ -508,7 +508,7 @@ def agree(function: Callable[..., Any], robot: lw.Robot, *arrays: np.ndarray, **
 
 
 PUBLIC = [getattr(edge, name) for name in edge.__all__ if name != "methods"]
-FUNCTIONS = [member for member in PUBLIC if inspect.isfunction(member)]
+FUNCTIONS = [f for f in PUBLIC if inspect.isfunction(f) and "q" in inspect.signature(f).parameters]
 CHOICES = [
     pytest.param(function, method, id="-".join(filter(None, [function.__name__, method])))
     for function in FUNCTIONS

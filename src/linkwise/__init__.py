@@ -40,9 +40,9 @@ from .edge import (
 from .errors import FileError, RobotError, SingularError
 from .explain import Explanation, cite, explain
 from .formats import LIBRARY, load, save
-from .graph import Count, Program, evaluate
+from .graph import Count, Program, evaluate, symbols
 from .robot import Frame, Joint, Link, Robot, chain, describe, random_tree
-from .trace import Derivative, Input, count, derivative, trace
+from .trace import Derivative, Input, bind, count, derivative, symbols_of, trace
 
 __version__ = "0.1.0"
 
@@ -63,6 +63,7 @@ __all__ = [
     "SingularError",
     "base_parameters",
     "bias_torque",
+    "bind",
     "chain",
     "cite",
     "complement_matrices",
@@ -95,6 +96,8 @@ __all__ = [
     "potential_energy",
     "random_tree",
     "save",
+    "symbols",
+    "symbols_of",
     "trace",
     "udu",
     "unnormalized",

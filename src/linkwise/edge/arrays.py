@@ -85,7 +85,10 @@ class States:
         first = next((v for v in values if self.xp is not np and library_of([v]) is self.xp), None)
         self.arrays: dict[str, Array] = {}
         for name, (value, shape) in given.items():
-            array = self.arrays[name] = as_array(self.xp, value, name, first)
+            array = as_array(self.xp, value, name, first)
+            if robot.symbolic and self.xp is np:
+                array = array.astype(object)  # numbers meet symbols one by one
+            self.arrays[name] = array
             self.trailing[name] = len(shape)
             if tuple(array.shape[len(array.shape) - len(shape) :]) != shape or len(array.shape) < len(shape):
                 raise ValueError(f"{name} has shape {tuple(array.shape)} (expected {self._wanted(name, shape)})")

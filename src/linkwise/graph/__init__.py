@@ -5,6 +5,7 @@ from .evaluate import MEANING, evaluate
 from .grammar import LEGAL, GrammarError, check
 from .node import Graph, Node
 from .program import Port, Program
+from .symbols import Transplant, symbols
 
 __all__ = [
     "LEGAL",
@@ -15,7 +16,9 @@ __all__ = [
     "Node",
     "Port",
     "Program",
+    "Transplant",
     "check",
     "count",
     "evaluate",
+    "symbols",
 ]

@@ -12,6 +12,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from . import rules
+from .text import infix
 
 
 class Node:
@@ -87,14 +88,18 @@ class Node:
     def __ne__(self, other: object) -> bool:
         return not self == other
 
+    def __str__(self) -> str:
+        return infix(self)
+
     def __repr__(self) -> str:
-        return f"<{describe(self)}>"
+        return f"<{self.op} #{self.index}>" if self.args else f"<{infix(self)}>"
 
 
 class Graph:
     """Nodes in the order in which they were made, each expression once."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, scalar_inputs: bool = False) -> None:
+        self.scalar_inputs = scalar_inputs  # whether inputs are single numbers, known by their names alone
         self.nodes: list[Node] = []
         self._known: dict[tuple[Any, ...], Node] = {}
 
@@ -126,18 +131,9 @@ def is_scalar(x: object) -> bool:
     return isinstance(x, (Node, float, int, np.floating, np.integer)) and not isinstance(x, bool)
 
 
-def describe(node: Node) -> str:
-    if node.op == "input":
-        name, position = node.payload
-        return f"{name}[{position}]"
-    if node.op == "const":
-        return f"{node.payload:g}"
-    return f"{node.op} #{node.index}"
-
-
 def no_value(node: Node, deed: str) -> TypeError:
     return TypeError(
-        f"the node {describe(node)} stands for a number that is not known yet, so it cannot {deed}. Write the function"
+        f"the node {infix(node)} stands for a number that is not known yet, so it cannot {deed}. Write the function"
         " without if, max, comparisons or float() on its inputs (branch on the robot or on plain Python values),"
         " or evaluate it on arrays."
     )

@@ -9,9 +9,12 @@ from functools import cached_property
 from typing import Any
 
 from ..errors import RobotError, one_of
-from ..spatial import Placement, Rotation, Scalar, Symmetric, Vector
+from ..spatial import Scalar
 from .build import assemble, checked_gravity
 from .link import Frame, Link
+from .mapping import Mapping as Mapped
+from .mapping import numbers_of
+from .numbers import is_symbol
 from .regroup import regrouped_bodies
 from .tables import CONVENTIONS, DH_CONVENTIONS
 
@@ -154,33 +157,23 @@ class Robot:
         """The same robot with drives that have no inertia of their own."""
         return replace(self, links=tuple(replace(k, joint=replace(k.joint, rotor_inertia=0.0)) for k in self.links))
 
+    @cached_property
+    def symbolic(self) -> bool:
+        """Whether some of its numbers are symbols."""
+        numbers = (x for link in self.links for x in numbers_of(link))
+        return any(type(x) is not float and is_symbol(x) for x in (*self.gravity, *numbers))
+
+    def mapped(self, convert: Callable[[Scalar], Scalar], *, orthonormal: bool = False) -> Robot:
+        """The robot with every number replaced by what `convert` makes of it."""
+        mapping = Mapped(convert, orthonormal)
+        x, y, z = map(convert, self.gravity)
+        frames = tuple(replace(f, placement=mapping.placement(f.placement)) for f in self.frames)
+        return replace(self, links=tuple(map(mapping.link, self.links)), frames=frames, gravity=(x, y, z))
+
     def cast(self, number: Callable[[float], Scalar]) -> Robot:
         """The same robot in other numbers, say `mpmath.mpf`; its rotations are then orthogonal to all their digits."""
 
         def convert(x: Scalar) -> Scalar:
             return x if type(x) is not float or x in (0.0, 1.0, -1.0) else number(x)
 
-        def vector(v: Vector) -> Vector:
-            return Vector(*map(convert, v))
-
-        def placement(p: Placement) -> Placement:
-            axes = Rotation([map(convert, row) for row in p.axes.rows]).orthonormal()
-            return Placement(axes, vector(p.translation))
-
-        def link(old: Link) -> Link:
-            drive = {
-                f: convert(getattr(old.joint, f)) for f in ("rotor_inertia", "viscous_friction", "coulomb_friction")
-            }
-            return replace(
-                old,
-                joint=replace(old.joint, **drive),
-                placement=placement(old.placement),
-                mass=convert(old.mass),
-                com=vector(old.com),
-                inertia=Symmetric(*map(convert, old.inertia.upper)),
-                frame=placement(old.frame),
-            )
-
-        x, y, z = map(convert, self.gravity)
-        frames = tuple(replace(f, placement=placement(f.placement)) for f in self.frames)
-        return replace(self, links=tuple(map(link, self.links)), frames=frames, gravity=(x, y, z))
+        return self.mapped(convert, orthonormal=True)

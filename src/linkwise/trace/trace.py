@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from .. import graph
-from ..graph import Count, Graph, Node, Port, Program, check
+from ..graph import Count, Graph, Node, Port, Program, Transplant, check
 from ..graph.node import is_scalar
 from ..robot import Robot
 
@@ -48,6 +48,13 @@ def trace(function: Callable[..., Any], robot: Robot, **keywords: Any) -> Progra
     tape = Graph()
     ports = [Port(name, value.shape) for name, value in wanted.items() if isinstance(value, Input)]
     arguments = {**wanted, **{port.name: placeholders(tape, port) for port in ports}}
+    if robot.symbolic:
+        plant = Transplant(tape)
+        robot = robot.mapped(plant)
+        taken = sorted({port.name for port in ports} & set(plant.names))
+        if taken:
+            raise ValueError(f"the symbol {taken[0]!r} of the robot has the name of an argument (expected another)")
+        ports += [Port(name, ()) for name in sorted(plant.names)]
     result = function(robot, **arguments)
     arrays = [as_array(r) for r in (result if isinstance(result, tuple) else (result,))]
     names = (

@@ -1,0 +1,45 @@
+"""Giving values to the symbols of a robot."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..errors import near_miss
+from ..graph import Transplant
+from ..graph.symbols import shared_graph
+from ..robot import Robot
+
+
+def symbols_of(robot: Robot) -> tuple[str, ...]:
+    """The names of the symbols that a robot is made of."""
+    plant = Transplant(shared_graph(), {"": 0.0})  # a value for no symbol: everything is visited
+    robot.mapped(plant)
+    return tuple(sorted(plant.names))
+
+
+def bind(robot: Robot, **values: float) -> Robot:
+    """The robot with these values for its symbols; it is checked as any robot is. Symbols not named stay symbols.
+
+    >>> import linkwise as lw
+    >>> (m,) = lw.symbols("m")
+    >>> slider = {"joint": "prismatic", "a": 0, "alpha": 0, "theta": 0, "mass": m, "com": (0, 0, 0),
+    ...           "inertia": [[0, 0, 0], [0, 0, 0], [0, 0, 0]]}
+    >>> arm = lw.Robot.from_dh([slider], convention="standard", name="slider")
+    >>> lw.inertia_matrix(lw.bind(arm, m=2.5), [0.0])
+    array([[2.5]])
+    """
+    known = symbols_of(robot)
+    for name in values:
+        if name not in known:
+            offered = ", ".join(known) or "none"
+            raise ValueError(f"robot {robot.name!r} has no symbol {name!r}{near_miss(name, known)} (it has: {offered})")
+    plant = Transplant(shared_graph(), {name: float(value) for name, value in values.items()})
+    rows = [{key: nested(plant, value) for key, value in row.items()} for row in robot.rows]
+    gravity = [plant(x) for x in robot.gravity]
+    if robot.convention == "frames":
+        return Robot.from_frames(rows, gravity=gravity, name=robot.name)
+    return Robot.from_dh(rows, convention=robot.convention, gravity=gravity, name=robot.name)
+
+
+def nested(plant: Transplant, value: Any) -> Any:
+    return tuple(nested(plant, x) for x in value) if isinstance(value, (tuple, list)) else plant(value)

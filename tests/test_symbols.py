@@ -1,0 +1,111 @@
+"""Robots made of symbols: the same functions carry them, and values put in afterwards give the numbers."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import linkwise as lw
+from robots import relative, states
+
+LENGTHS, MASSES = (0.3, 0.25, 0.22), (0.5, 0.4, 0.3)
+VALUES = {"g": 9.81} | {f"l{i + 1}": x for i, x in enumerate(LENGTHS)} | {f"m{i + 1}": x for i, x in enumerate(MASSES)}
+
+
+def symbolic_planar() -> lw.Robot:
+    rows = []
+    for i in range(3):
+        length, mass = lw.symbols(f"l{i + 1} m{i + 1}")
+        inertia = mass * length**2 / 12
+        row = {"joint": "revolute", "a": length, "b": 0.0, "alpha": 0.0, "mass": mass, "com": (-0.5 * length, 0, 0)}
+        rows.append({**row, "inertia": [[0, 0, 0], [0, inertia, 0], [0, 0, inertia]]})
+    (g,) = lw.symbols("g")
+    return lw.Robot.from_dh(rows, convention="standard", gravity=(0, -g, 0), name="planar")
+
+
+FUNCTIONS = {
+    lw.inverse_dynamics: (0, 1, 2),
+    lw.forward_dynamics: (0, 1, 3),
+    lw.inertia_matrix: (0,),
+    lw.coriolis_matrix: (0, 1),
+    lw.udu: (0,),
+    lw.inverse_inertia_matrix: (0,),
+    lw.potential_energy: (0,),
+}
+METHODS = [(f, m) for f in FUNCTIONS for m in (lw.methods(f) if "method" in f.__kwdefaults__ else [None])]
+METHODS = [(f, m) for f, m in METHODS if m != "walker-orin-4"]  # which unrolls to far too much
+names = [f"{f.__name__}-{m}" for f, m in METHODS]
+
+
+@pytest.mark.parametrize(("function", "method"), METHODS, ids=names)
+def test_programs_of_symbolic_robots_are_those_of_numeric_ones(function: Any, method: str | None) -> None:
+    arm, numeric = symbolic_planar(), lw.load("planar3")
+    keywords = {"method": method} if method else {}
+    program = lw.trace(function, arm, **keywords)
+    arrays = [states(numeric)[k] for k in FUNCTIONS[function]]
+    symbols = [port.name for port in program.inputs[len(arrays) :]]
+    found = lw.evaluate(program, *arrays, *(VALUES[name] for name in symbols))
+    expected = function(numeric, *arrays, **keywords)
+    for ours, theirs in zip(found, expected if isinstance(expected, tuple) else (expected,), strict=True):
+        assert relative(ours, theirs) < 1e-11
+
+
+def test_values_bind_symbols_and_the_robot_is_checked() -> None:
+    arm = symbolic_planar()
+    assert arm.symbolic
+    assert set(lw.symbols_of(arm)) == set(VALUES)
+    bound = lw.bind(arm, **VALUES)
+    assert not bound.symbolic
+    q, qd, qdd, _ = states(bound)
+    assert relative(lw.inverse_dynamics(bound, q, qd, qdd), lw.inverse_dynamics(lw.load("planar3"), q, qd, qdd)) < 1e-13
+    half = lw.bind(arm, l1=0.3, m1=0.5)
+    assert set(lw.symbols_of(half)) == set(VALUES) - {"l1", "m1"}
+    with pytest.raises(lw.RobotError, match="link 'link2': mass is -1"):
+        lw.bind(arm, **{**VALUES, "m2": -1.0})
+    with pytest.raises(ValueError, match="no symbol 'l_1', did you mean 'l1'"):
+        lw.bind(arm, l_1=1.0)
+
+
+def test_numbers_meet_symbols_in_plain_calls_too() -> None:
+    arm = symbolic_planar()
+    matrix = lw.inertia_matrix(arm, [0.1, 0.2, 0.3])
+    assert matrix.dtype == object
+    assert matrix.shape == (3, 3)
+
+
+def test_describe_shows_symbols_by_name() -> None:
+    text = lw.describe(symbolic_planar())
+    assert "(-0.5*l1, 0, 0)" in text.replace("l1*0.5", "0.5*l1")
+    assert "gravity: (0, -g, 0)" in text
+    assert "#" not in text
+
+
+def test_symbols_say_what_they_want(tmp_path: Any) -> None:
+    with pytest.raises(ValueError, match="no name"):
+        lw.symbols("l1 2m")
+    with pytest.raises(ValueError, match="no symbols"):
+        lw.symbols(" ")
+    with pytest.raises(lw.FileError, match="no symbols"):
+        lw.save(symbolic_planar(), tmp_path / "arm.toml")
+    (q,) = lw.symbols("q")
+    row = {
+        "joint": "prismatic",
+        "a": 0.0,
+        "alpha": 0.0,
+        "theta": 0.0,
+        "mass": q,
+        "com": (0, 0, 0),
+        "inertia": np.eye(3),
+    }
+    with pytest.raises(ValueError, match="symbol 'q' of the robot has the name of an argument"):
+        lw.trace(lw.inertia_matrix, lw.Robot.from_dh([row], convention="standard"))
+
+
+def test_sympy_symbols_work_as_well() -> None:
+    sympy = pytest.importorskip("sympy", reason="runs where SymPy is installed")
+    m, length = sympy.symbols("m l", positive=True)
+    row = {"joint": "revolute", "a": length, "b": 0.0, "alpha": 0.0, "mass": m, "com": (-length / 2, 0, 0)}
+    row |= {"inertia": [[0, 0, 0], [0, m * length**2 / 12, 0], [0, 0, m * length**2 / 12]]}
+    arm = lw.Robot.from_dh([row], convention="standard", gravity=(0, -9.81, 0))
+    matrix = lw.inertia_matrix(arm, np.array(sympy.symbols("q1:2"), dtype=object))
+    assert sympy.simplify(matrix[0, 0] - m * length**2 / 3) == 0
