@@ -4,7 +4,7 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 
-.PHONY: demo test bench docs clean
+.PHONY: demo test bench counts docs clean
 .DEFAULT_GOAL := demo
 
 $(BIN)/python:
@@ -31,6 +31,9 @@ test: $(VENV)/test
 
 bench: $(VENV)/test
 	$(BIN)/python benchmarks/plain_text.py
+
+counts: $(VENV)/test
+	$(BIN)/python benchmarks/operation_counts.py
 
 docs: $(VENV)/test
 	$(BIN)/python -m pytest README.md docs examples

@@ -3,14 +3,18 @@
 import inspect
 import re
 from collections.abc import Callable
+from decimal import Decimal
+from fractions import Fraction
 from itertools import product
 from typing import Any, NamedTuple
 
+import mpmath
 import numpy as np
 import pytest
 
 import linkwise as lw
 from linkwise import edge
+from linkwise.edge import functions
 from robots import relative
 
 NAN, INF = float("nan"), float("inf")
@@ -159,7 +163,7 @@ def test_what_is_no_array_of_real_numbers_is_refused_by_argument(call):
         given[k] = value
         with pytest.raises(TypeError, match=rf"^{name} {said}") as caught:
             call(ARM, *given)
-        assert "expected real numbers: floats or integers" in str(caught.value)
+        assert "expected real numbers: float32, float64 or integers" in str(caught.value)
 
 
 @every_function
@@ -331,8 +335,8 @@ def test_as_many_tip_wrenches_as_links_are_taken_state_by_state(call):
 
 
 WRONG_WRENCHES = [
-    ((), (5,), r"\(6\) for the tip or \(6, 6\) for every link"),
-    ((), (), r"\(6\) for the tip"),
+    ((), (5,), r"\(6,\) for the tip or \(6, 6\) for every link"),
+    ((), (), r"\(6,\) for the tip"),
     ((), (5, 6), r"\(6, 6\) for every link"),
     ((), (6, 5), r"\(6, 6\) for every link"),
     ((), (4, 6, 6), r"\(6, 6\) for every link"),
@@ -507,7 +511,7 @@ def test_a_link_is_named_or_counted_from_either_end_and_is_otherwise_the_last(ro
 @pytest.mark.parametrize(
     ("keywords", "said"),
     [
-        ({"link": "link9"}, "robot 'stanford': link is 'link9', did you mean 'link.'.*'link1', 'link2'"),
+        ({"link": "link9"}, "robot 'stanford': frame is 'link9', did you mean 'link.'.*'link1', 'link2'"),
         ({"link": 6}, "link is 6 .*a whole number below 6"),
         ({"link": -7}, "link is -7 .*a whole number below 6"),
         ({"point": "con"}, "point is 'con', did you mean 'com'.*'frame', 'com'"),
@@ -614,3 +618,70 @@ def test_a_method_typo_is_a_value_error_and_lists_the_methods() -> None:
 def test_describe_wants_a_robot() -> None:
     with pytest.raises(TypeError, match=r"linkwise\.load"):
         lw.describe("stanford")  # type: ignore[arg-type]
+
+
+# robots and numbers as they come
+
+
+def test_walker_orin_4_is_finite_in_single_precision_and_at_rest():
+    rng = np.random.default_rng(0)
+    for arm in (lw.chain(1), lw.load("planar3"), lw.load("gantry").with_gravity((0, 0, 0))):
+        q, qd, tau = rng.normal(size=(3, 100, arm.n)).astype(np.float32)
+        assert np.isfinite(lw.forward_dynamics(arm, q, qd, tau, method="walker-orin-4")).all()
+        still = np.zeros((3, arm.n), dtype=np.float32)
+        assert np.isfinite(lw.forward_dynamics(arm, *still, method="walker-orin-4")).all()
+
+
+def test_an_overflow_in_a_large_batch_is_found_without_looking_at_every_state(monkeypatch):
+    looked = []
+    plain = functions.composite_matrix
+    monkeypatch.setattr(functions, "composite_matrix", lambda arm, q: looked.append(1) or plain(arm, q))
+    q, qd, tau = np.random.default_rng(0).normal(size=(3, 500, 6))
+    qd[5] = 1e200
+    assert not np.isfinite(lw.forward_dynamics(ARM, q, qd, tau)[5]).all()
+    assert len(looked) <= 8
+
+
+def test_object_arrays_of_plain_numbers_are_floats():
+    plain = lw.gravity_torque(ARM, np.full((2, 6), 0.25))
+    for number in (0.25, Fraction(1, 4), Decimal("0.25"), np.float32(0.25)):
+        assert same_bits(lw.gravity_torque(ARM, np.full((2, 6), number, dtype=object)), plain)
+
+
+def test_batches_of_many_digit_numbers_work():
+    q = np.array([[mpmath.mpf(x) / 7 for x in row] for row in [[1, 2, 3], [4, 5, 6]]], dtype=object)
+    arm = lw.load("planar3")
+    found = lw.gravity_torque(arm, q)
+    assert found.shape == (2, 3)
+    assert relative(found.astype(float), lw.gravity_torque(arm, q.astype(float))) < 1e-14
+
+
+def test_energies_of_one_state_are_plain_numbers():
+    energy = lw.kinetic_energy(ARM, np.ones(6), np.ones(6))
+    assert isinstance(energy, float)
+    assert round(energy, 3) == pytest.approx(float(energy), abs=1e-3)
+
+
+def test_jacobian_takes_merged_frames():
+    rows = [
+        *lw.load("planar3").rows,
+        {"name": "tool", "joint": "fixed", "a": 0.1, "b": 0.2, "alpha": 0.3, "theta": 0.4},
+    ]
+    arm = lw.Robot.from_dh(rows, convention="standard")
+    q, step = np.array([0.1, 0.2, 0.3]), 1e-6
+    found = lw.jacobian(arm, q, link="tool")[3:]
+    moved = [lw.poses(arm, q + s * np.eye(3), frames=["tool"])[:, 0, :3, 3] for s in (step, -step)]
+    assert np.abs(found - (moved[0] - moved[1]).T / (2 * step)).max() < 1e-9
+    on_base = lw.Robot.from_dh([{**rows[3], "parent": "base"}, {**rows[0], "parent": "base"}], convention="standard")
+    with pytest.raises(ValueError, match=r"'tool'.*fixed to the base"):
+        lw.jacobian(on_base, [0.0], link="tool")
+
+
+def test_explain_names_the_massless_link():
+    with pytest.raises(lw.SingularError, match="'light', joint of link 'link3'"):
+        lw.explain(massless_tip(), np.zeros(3))
+
+
+def test_half_precision_is_refused_in_words_that_are_true():
+    with pytest.raises(TypeError, match=r"q has dtype float16 .*float32, float64 or integers"):
+        lw.gravity_torque(ARM, np.zeros(6, dtype=np.float16))

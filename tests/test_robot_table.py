@@ -747,3 +747,44 @@ def test_study_robots_refuse_a_wrong_number_of_links(make, n):
 def test_study_robots_refuse_a_wrong_word_of_joints(make, joints):
     with pytest.raises(lw.RobotError, match=rf"joints is {re.escape(repr(joints))} .*R and P"):
         make(2, joints=joints)
+
+
+def test_nobody_can_change_a_robot_by_its_table():
+    arm = lw.load("puma560")
+    arm.rows[0]["mass"] = 99.0
+    assert arm.rows[0]["mass"] == 0.0
+    with pytest.raises((TypeError, AttributeError)):
+        arm.table[0][3] = ("mass", 99.0)
+
+
+def test_a_robot_without_rotors_is_so_in_its_table_too(tmp_path):
+    bare = lw.load("puma560").without_rotors()
+    lw.save(bare, tmp_path / "bare.toml")
+    assert lw.load(tmp_path / "bare.toml") == bare
+    assert "rotor" not in lw.describe(bare).split("bodies")[1]
+
+
+def test_a_robot_of_many_digits_is_not_saved_as_if_it_had_few(tmp_path):
+    mpmath = pytest.importorskip("mpmath")
+    with pytest.raises(lw.FileError, match="many digits"):
+        lw.save(lw.load("stanford").cast(mpmath.mpf), tmp_path / "exact.toml")
+
+
+@pytest.mark.parametrize("key", ["alpha", "theta"])
+def test_degrees_given_as_radians_are_noticed(key):
+    row = {**lw.load("planar3").rows[0], key: 90}
+    with pytest.raises(lw.RobotError, match=rf'link1.*{key} is 90 radians.*did you mean "90 deg"'):
+        lw.Robot.from_dh([row], convention="standard")
+
+
+def test_a_robot_shows_itself_in_a_line():
+    assert repr(lw.load("stanford")) == "<Robot 'stanford': 6 joints RRPRRR, standard>"
+
+
+def test_save_says_what_it_wants(tmp_path):
+    with pytest.raises(TypeError, match="expected a Robot"):
+        lw.save(str(tmp_path / "x.toml"), lw.load("gantry"))
+    with pytest.raises(lw.FileError, match="does not exist"):
+        lw.save(lw.load("gantry"), tmp_path / "nowhere" / "x.toml")
+    with pytest.raises(lw.FileError, match="no robot is named"):
+        lw.load("")

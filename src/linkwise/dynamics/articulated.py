@@ -22,11 +22,11 @@ from ..spatial import (
     ArticulatedInertia,
     Placement,
     Scalar,
+    Scalars,
     Twist,
     Vector,
     Wrench,
     add,
-    cross,
     cross_twist,
     cross_wrench,
     mul,
@@ -65,7 +65,7 @@ def move(link: Link, parent: Moving, q: Scalar, qd: Scalar) -> Moving:
 
 
 def free(link: Link, beyond: Freed, motion: Moving, tau: Scalar, external: Wrench) -> tuple[Solved, Freed]:
-    at_origin = Wrench(external.moment + cross(link.com, external.force), external.force)
+    at_origin = external.acting_at(link.com)
     own = cross_wrench(motion.twist, link.body @ motion.twist) - at_origin  # (1)
     body = Freed(ArticulatedInertia.of_rigid(link.body), own) + beyond
     U = body.inertia @ link.joint.axis
@@ -82,9 +82,7 @@ def accelerate(link: Link, parent: tuple[Twist, Scalar], motion: Moving, solved:
     return drift + link.joint.axis * qdd, qdd
 
 
-def forward_dynamics(
-    robot: Robot, q: Sequence[Scalar], qd: Sequence[Scalar], tau: Sequence[Scalar], external: Sequence[Wrench]
-) -> list[Scalar]:
+def forward_dynamics(robot: Robot, q: Scalars, qd: Scalars, tau: Scalars, external: Sequence[Wrench]) -> list[Scalar]:
     still = Moving(Placement.identity(), Twist.zero(), Twist.zero())
     motions = outward(robot, move, still, q, qd)
     solved = inward(robot, free, Freed(ArticulatedInertia.zero(), Wrench.zero()), motions, tau, external)

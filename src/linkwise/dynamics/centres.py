@@ -2,25 +2,23 @@
 
     c_i = O_i + Q_i ρ_i                                   position
     ċ_i = v_i + ω_i × ρ_i                                 velocity; v_i of the origin O_i, by (2) of `kinematics`
-    c̈_i = a_i + ω̇_i × ρ_i + ω_i × (ω_i × ρ_i)             acceleration, by (1)-(4) of `newton_euler`
+    c̈_i = a_i + ω̇_i × ρ_i + ω_i × (ω_i × ρ_i)             acceleration, by `newton_euler`
 
 Results are in the base frame. With a moving base, velocities and accelerations are those seen by who does not move
 with it, in the axes that the base has at that moment. Gravity has no part in this.
 """
 
-from collections.abc import Sequence
-
 from ..robot import Robot
-from ..spatial import Scalar, Twist, Vector, cross
+from ..spatial import Scalars, Twist, Vector, cross
 from .kinematics import poses, twists
 from .newton_euler import Motion, centre_acceleration, link_motions, resting_base
 
 
 def mass_centres(
     robot: Robot,
-    q: Sequence[Scalar],
-    qd: Sequence[Scalar],
-    qdd: Sequence[Scalar],
+    q: Scalars,
+    qd: Scalars,
+    qdd: Scalars,
     base: Motion | None = None,
     base_velocity: Vector | None = None,
 ) -> tuple[list[Vector], list[Vector], list[Vector]]:

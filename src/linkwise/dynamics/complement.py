@@ -10,45 +10,43 @@ Link i: in its own frame about O_i, Ṫ seen from there. What the joints forbid,
 
 from collections.abc import Sequence
 
-from ..robot import Robot
-from ..spatial import Scalar, Twist, Vector, Wrench, add, cross, cross_twist, cross_wrench, mul, power, sub
+from ..robot import Link, Robot, outward
+from ..spatial import Scalar, Scalars, Twist, Vector, Wrench, add, cross_twist, cross_wrench, mul, power, sub
 from ..spatial.dense import Dense, cholesky_solve, zeros
 from .kinematics import poses
 
 Columns = list[dict[int, Twist]]
 
 
-def complement(robot: Robot, q: Sequence[Scalar]) -> Columns:
+def complement(robot: Robot, q: Scalars) -> Columns:
     """T_ij for each link i and each joint j between it and the base."""
-    columns: Columns = []
-    for link, q_i in zip(robot.links, q, strict=True):
-        above = columns[link.parent] if link.parent >= 0 else {}
-        columns.append({j: t.to_child(link.pose(q_i)) for j, t in above.items()})
-        columns[-1][link.index] = link.joint.axis
-    return columns
+
+    def step(link: Link, above: dict[int, Twist], q: Scalar) -> dict[int, Twist]:
+        pose = link.pose(q)
+        return {**{j: t.to_child(pose) for j, t in above.items()}, link.index: link.joint.axis}
+
+    return outward(robot, step, {}, q)
 
 
-def complement_rate(robot: Robot, q: Sequence[Scalar], qd: Sequence[Scalar], columns: Columns) -> Columns:
+def complement_rate(robot: Robot, q: Scalars, qd: Scalars, columns: Columns) -> Columns:
     """Ṫ_ij, seen from link i, whose joint moves it against what comes from the base."""
-    rates: Columns = []
-    for link, q_i, qd_i, own in zip(robot.links, q, qd, columns, strict=True):
-        above = rates[link.parent] if link.parent >= 0 else {}
-        moved = link.joint.axis * qd_i
-        rates.append({j: t.to_child(link.pose(q_i)) - cross_twist(moved, own[j]) for j, t in above.items()})
-        rates[-1][link.index] = Twist.zero()
-    return rates
+
+    def step(link: Link, above: dict[int, Twist], q: Scalar, qd: Scalar, own: dict[int, Twist]) -> dict[int, Twist]:
+        pose, moved = link.pose(q), link.joint.axis * qd
+        rates = {j: t.to_child(pose) - cross_twist(moved, own[j]) for j, t in above.items()}
+        return {**rates, link.index: Twist.zero()}
+
+    return outward(robot, step, {}, q, qd, columns)
 
 
-def combine(columns: dict[int, Twist], values: Sequence[Scalar]) -> Twist:
+def combine(columns: dict[int, Twist], values: Scalars) -> Twist:
     total = Twist.zero()
     for j, column in columns.items():
         total = total + column * values[j]
     return total
 
 
-def inverse_dynamics(
-    robot: Robot, q: Sequence[Scalar], qd: Sequence[Scalar], qdd: Sequence[Scalar], external: Sequence[Wrench]
-) -> list[Scalar]:
+def inverse_dynamics(robot: Robot, q: Scalars, qd: Scalars, qdd: Scalars, external: Sequence[Wrench]) -> list[Scalar]:
     T = complement(robot, q)
     T_dot = complement_rate(robot, q, qd, T)
     lift = [Twist(Vector.zero(), turn.T @ -Vector.of(robot.gravity)) for turn in (p.rotation for p in poses(robot, q))]
@@ -57,14 +55,14 @@ def inverse_dynamics(
         i, body = link.index, link.body
         t = combine(T[i], qd)
         t_dot = combine(T[i], qdd) + combine(T_dot[i], qd)  # (7.56)
-        outside = Wrench(w.moment + cross(link.com, w.force), w.force)
+        outside = w.acting_at(link.com)
         wrench = body @ (t_dot + lift[i]) + cross_wrench(t, body @ t) - outside  # (7.48), gravity as a lift
         for j, column in T[i].items():
             tau[j] = add(tau[j], power(column, wrench))  # (7.57)
     return tau
 
 
-def inertia_matrix(robot: Robot, q: Sequence[Scalar]) -> Dense:
+def inertia_matrix(robot: Robot, q: Scalars) -> Dense:
     matrix = zeros(robot.n, robot.n)
     for link, columns in zip(robot.links, complement(robot, q), strict=True):
         matrix[link.index][link.index] = add(matrix[link.index][link.index], link.joint.rotor_inertia)
@@ -76,9 +74,7 @@ def inertia_matrix(robot: Robot, q: Sequence[Scalar]) -> Dense:
     return matrix
 
 
-def forward_dynamics(
-    robot: Robot, q: Sequence[Scalar], qd: Sequence[Scalar], tau: Sequence[Scalar], external: Sequence[Wrench]
-) -> list[Scalar]:
+def forward_dynamics(robot: Robot, q: Scalars, qd: Scalars, tau: Scalars, external: Sequence[Wrench]) -> list[Scalar]:
     """Inertia matrix and bias from the complement, then Cholesky, as Angeles and Ma (1988)."""
     bias = inverse_dynamics(robot, q, qd, [0.0] * robot.n, external)
     phi = [sub(tau_i, bias_i) for tau_i, bias_i in zip(tau, bias, strict=True)]

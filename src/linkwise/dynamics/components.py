@@ -9,7 +9,7 @@ Print has Ω_δ for Ω_δ*, which is the wrong sign where joints turn. O(n³); t
 
 from collections.abc import Sequence
 
-from ..robot import Robot
+from ..robot import Link, Robot, inward
 from ..spatial import Scalar, Twist, Wrench, add, cross_twist, mul, power, sub
 from ..spatial.dense import Dense, apply, zeros
 from .diagonal import Moving, through
@@ -38,12 +38,11 @@ def sums(robot: Robot, bodies: Sequence[Articulated], motions: Sequence[Moving])
 
 def psi_b(robot: Robot, bodies: Sequence[Articulated], b: Sequence[Wrench]) -> list[Scalar]:
     """H Ψ b"""
-    left, found = list(b), [0.0] * robot.n
-    for link, body in reversed(list(zip(robot.links, bodies, strict=True))):
-        found[link.index] = power(link.joint.axis, left[link.index])
-        if link.parent >= 0:
-            left[link.parent] = left[link.parent] + through(link, body, left[link.index])
-    return found
+
+    def step(link: Link, beyond: Wrench, body: Articulated, b: Wrench) -> tuple[Scalar, Wrench]:
+        return power(link.joint.axis, b + beyond), through(link, body, b + beyond)
+
+    return inward(robot, step, Wrench.zero(), bodies, b)
 
 
 def coriolis_xi(

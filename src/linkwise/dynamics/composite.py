@@ -8,10 +8,8 @@ plus the rotor inertia on the diagonal. M̃_i: inertia of link i and all beyond 
 link i.
 """
 
-from collections.abc import Sequence
-
 from ..robot import Link, Robot, inward, toward_base
-from ..spatial import Placement, RigidInertia, Scalar, add, power
+from ..spatial import Placement, RigidInertia, Scalar, Scalars, add, power
 
 
 def freeze(link: Link, beyond: RigidInertia, pose: Placement) -> tuple[RigidInertia, RigidInertia]:
@@ -19,7 +17,7 @@ def freeze(link: Link, beyond: RigidInertia, pose: Placement) -> tuple[RigidIner
     return composite, composite.to_parent(pose)
 
 
-def inertia_matrix(robot: Robot, q: Sequence[Scalar]) -> list[list[Scalar]]:
+def inertia_matrix(robot: Robot, q: Scalars) -> list[list[Scalar]]:
     poses = [link.pose(q_i) for link, q_i in zip(robot.links, q, strict=True)]
     composites = inward(robot, freeze, RigidInertia.zero(), poses)
     matrix: list[list[Scalar]] = [[0.0] * robot.n for _ in robot.links]

@@ -18,8 +18,8 @@ Base frame; twists and wrenches of the links at their mass centres.
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from ..robot import Robot
-from ..spatial import Matrix, Placement, Scalar, Vector, Wrench, cross, cross_matrix
+from ..robot import Link, Robot, inward
+from ..spatial import Matrix, Placement, Scalars, Vector, Wrench, cross, cross_matrix
 from ..spatial.dense import Dense, put, times, zeros
 from .kinematics import jacobian, poses
 from .newton_euler import inverse_dynamics, link_motions, own_wrench
@@ -32,7 +32,7 @@ class JointConstraint(NamedTuple):
     L: Matrix
 
 
-def joint_constraints(robot: Robot, q: Sequence[Scalar]) -> list[JointConstraint]:
+def joint_constraints(robot: Robot, q: Scalars) -> list[JointConstraint]:
     frames = poses(robot, q)
     found = []
     for link, pose in zip(robot.links, frames, strict=True):
@@ -46,7 +46,7 @@ def joint_constraints(robot: Robot, q: Sequence[Scalar]) -> list[JointConstraint
     return found
 
 
-def matrices(robot: Robot, q: Sequence[Scalar]) -> tuple[Dense, Dense]:
+def matrices(robot: Robot, q: Scalars) -> tuple[Dense, Dense]:
     """K (6n × 6n) and T (6n × n)."""
     n = robot.n
     K, T = zeros(6 * n, 6 * n), zeros(6 * n, n)
@@ -67,19 +67,15 @@ def dense(m: Matrix) -> Dense:
     return [list(row) for row in m.rows]
 
 
-def multipliers(robot: Robot, q: Sequence[Scalar], constraint: Sequence[Wrench]) -> list[Wrench]:
+def multipliers(robot: Robot, q: Scalars, constraint: Sequence[Wrench]) -> list[Wrench]:
     """λ, by blocks, of w^C = Kᵀ λ."""
-    joints = joint_constraints(robot, q)
-    left = list(constraint)
-    found: list[Wrench] = [Wrench.zero()] * robot.n
-    for link, joint in reversed(list(zip(robot.links, joints, strict=True))):
-        moment, force = left[link.index].moment, left[link.index].force
-        found[link.index] = Wrench(joint.A @ (moment + cross(joint.lever, force)), joint.L @ force)
-        if link.parent >= 0:
-            at_joint = joint_wrench(joint, found[link.index])
-            reaction = Wrench(at_joint.moment + cross(joint.parent_lever, at_joint.force), at_joint.force)
-            left[link.parent] = left[link.parent] + reaction  # - K_iβᵀ λ_i
-    return found
+
+    def step(link: Link, reactions: Wrench, joint: JointConstraint, w: Wrench) -> tuple[Wrench, Wrench]:
+        left = w + reactions
+        found = Wrench(joint.A @ (left.moment + cross(joint.lever, left.force)), joint.L @ left.force)
+        return found, joint_wrench(joint, found).acting_at(joint.parent_lever)  # passed: - K_iβᵀ λ_i
+
+    return inward(robot, step, Wrench.zero(), joint_constraints(robot, q), constraint)
 
 
 def joint_wrench(joint: JointConstraint, multiplier: Wrench) -> Wrench:
@@ -88,7 +84,7 @@ def joint_wrench(joint: JointConstraint, multiplier: Wrench) -> Wrench:
 
 
 def constraint_wrenches(
-    robot: Robot, q: Sequence[Scalar], qd: Sequence[Scalar], qdd: Sequence[Scalar], external: Sequence[Wrench]
+    robot: Robot, q: Scalars, qd: Scalars, qdd: Scalars, external: Sequence[Wrench]
 ) -> list[Wrench]:
     """What each joint transmits and its drive does not, from λ; moment about the joint, in the base frame."""
     joints = joint_constraints(robot, q)
@@ -106,9 +102,7 @@ def constraint_wrenches(
     return [joint_wrench(joint, multiplier) for joint, multiplier in zip(joints, found, strict=True)]
 
 
-def link_wrenches(
-    robot: Robot, q: Sequence[Scalar], qd: Sequence[Scalar], qdd: Sequence[Scalar], external: Sequence[Wrench]
-) -> list[Wrench]:
+def link_wrenches(robot: Robot, q: Scalars, qd: Scalars, qdd: Scalars, external: Sequence[Wrench]) -> list[Wrench]:
     """What each link needs for itself alone, at its mass centre, in the base frame."""
     frames = poses(robot, q)
     found = []

@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ..robot import Link, Robot, inward, outward, toward_base
-from ..spatial import RigidInertia, Rotation, Scalar, Twist, Vector, Wrench, power
+from ..spatial import RigidInertia, Rotation, Scalar, Scalars, Twist, Vector, Wrench, power
 from .denoc import Rate, base_motion, carry, gyroscopic, move, spin
 
 UNITS = tuple(Vector.of(row) for row in Rotation.identity().rows)
@@ -54,7 +54,7 @@ def compose(link: Link, beyond: Composite, motion: Rate, parent: Vector, qd: Sca
     return whole, Composite(whole.inertia.to_parent(pose), passed)
 
 
-def coriolis_matrix(robot: Robot, q: Sequence[Scalar], qd: Sequence[Scalar]) -> list[list[Scalar]]:
+def coriolis_matrix(robot: Robot, q: Scalars, qd: Scalars) -> list[list[Scalar]]:
     motions = outward(robot, move, base_motion(robot), q, qd, [0.0] * robot.n)
     still = Vector.zero()
     parents = [motions[link.parent].twist.angular if link.parent >= 0 else still for link in robot.links]

@@ -18,7 +18,20 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from ..robot import Link, Robot, inward, outward
-from ..spatial import Placement, RigidInertia, Scalar, Twist, Vector, Wrench, add, cross, cross_matrix, mul, power
+from ..spatial import (
+    Placement,
+    RigidInertia,
+    Scalar,
+    Scalars,
+    Twist,
+    Vector,
+    Wrench,
+    add,
+    cross,
+    cross_matrix,
+    mul,
+    power,
+)
 from ..spatial.dense import Dense, identity, put, zeros
 from .composite import freeze
 from .kinematics import poses as base_poses
@@ -60,7 +73,7 @@ def move(link: Link, parent: Rate, q: Scalar, qd: Scalar, qdd: Scalar) -> Rate:
 
 def load(link: Link, beyond: Wrench, motion: Rate, external: Wrench) -> tuple[Wrench, Wrench]:
     omega = motion.twist.angular
-    at_origin = Wrench(external.moment + cross(link.com, external.force), external.force)
+    at_origin = external.acting_at(link.com)
     momentum = link.body @ Twist(omega, Vector.zero())  # of the turning about O_i: [J ω; ω × h]
     gyroscopic_wrench = Wrench(cross(omega, momentum.moment), cross(omega, momentum.force))  # Ṁ ν
     gamma = link.body @ motion.rate + gyroscopic_wrench - at_origin + beyond
@@ -71,9 +84,7 @@ def base_motion(robot: Robot) -> Rate:
     return Rate(Placement.identity(), Twist.zero(), Twist(Vector.zero(), -Vector.of(robot.gravity)))
 
 
-def inverse_dynamics(
-    robot: Robot, q: Sequence[Scalar], qd: Sequence[Scalar], qdd: Sequence[Scalar], external: Sequence[Wrench]
-) -> list[Scalar]:
+def inverse_dynamics(robot: Robot, q: Scalars, qd: Scalars, qdd: Scalars, external: Sequence[Wrench]) -> list[Scalar]:
     motions = outward(robot, move, base_motion(robot), q, qd, qdd)
     gammas = inward(robot, load, Wrench.zero(), motions, external)
     return [
@@ -82,7 +93,7 @@ def inverse_dynamics(
     ]
 
 
-def inertia_matrix(robot: Robot, q: Sequence[Scalar]) -> list[list[Scalar]]:
+def inertia_matrix(robot: Robot, q: Scalars) -> list[list[Scalar]]:
     poses = [link.pose(q_i) for link, q_i in zip(robot.links, q, strict=True)]
     composites = inward(robot, freeze, RigidInertia.zero(), poses)
     matrix: list[list[Scalar]] = [[0.0] * robot.n for _ in robot.links]
@@ -97,7 +108,7 @@ def inertia_matrix(robot: Robot, q: Sequence[Scalar]) -> list[list[Scalar]]:
     return matrix
 
 
-def matrices(robot: Robot, q: Sequence[Scalar]) -> tuple[Dense, Dense]:
+def matrices(robot: Robot, q: Scalars) -> tuple[Dense, Dense]:
     """N_l (6n × 6n) and N_d (6n × n) as the paper has them: base frame, twists at the mass centres."""
     frames = base_poses(robot, q)
     centres = [pose.point(link.com) for pose, link in zip(frames, robot.links, strict=True)]

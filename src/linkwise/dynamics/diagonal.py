@@ -21,7 +21,19 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from ..robot import Link, Robot, inward, outward
-from ..spatial import ArticulatedInertia, Scalar, Twist, Wrench, add, cross_twist, cross_wrench, mul, power, sub
+from ..spatial import (
+    ArticulatedInertia,
+    Scalar,
+    Scalars,
+    Twist,
+    Wrench,
+    add,
+    cross_twist,
+    cross_wrench,
+    mul,
+    power,
+    sub,
+)
 from .udu import Articulated
 
 
@@ -40,7 +52,7 @@ class Rates(NamedTuple):
 STILL = Moving(Twist.zero(), Twist.zero(), 0.0, 0.0)
 
 
-def from_joint_rates(robot: Robot, bodies: Sequence[Articulated], qd: Sequence[Scalar]) -> list[Moving]:
+def from_joint_rates(robot: Robot, bodies: Sequence[Articulated], qd: Scalars) -> list[Moving]:
     def step(link: Link, parent: Moving, body: Articulated, qd: Scalar) -> Moving:
         above = parent.twist.to_child(body.pose)
         return Moving(above, above + link.joint.axis * qd, qd, add(qd, power(above, body.psi)))
@@ -48,7 +60,7 @@ def from_joint_rates(robot: Robot, bodies: Sequence[Articulated], qd: Sequence[S
     return outward(robot, step, STILL, bodies, qd)
 
 
-def from_quasi_velocities(robot: Robot, bodies: Sequence[Articulated], xi: Sequence[Scalar]) -> list[Moving]:
+def from_quasi_velocities(robot: Robot, bodies: Sequence[Articulated], xi: Scalars) -> list[Moving]:
     def step(link: Link, parent: Moving, body: Articulated, xi: Scalar) -> Moving:
         above = parent.twist.to_child(body.pose)
         qd = sub(xi, power(above, body.psi))
@@ -57,7 +69,7 @@ def from_quasi_velocities(robot: Robot, bodies: Sequence[Articulated], xi: Seque
     return outward(robot, step, STILL, bodies, xi)
 
 
-def quasi_force(robot: Robot, bodies: Sequence[Articulated], tau: Sequence[Scalar]) -> list[Scalar]:
+def quasi_force(robot: Robot, bodies: Sequence[Articulated], tau: Scalars) -> list[Scalar]:
     """κ of τ"""
 
     def step(link: Link, z: Wrench, body: Articulated, tau: Scalar) -> tuple[Scalar, Wrench]:
@@ -67,7 +79,7 @@ def quasi_force(robot: Robot, bodies: Sequence[Articulated], tau: Sequence[Scala
     return inward(robot, step, Wrench.zero(), bodies, tau)
 
 
-def joint_torque(robot: Robot, bodies: Sequence[Articulated], kappa: Sequence[Scalar]) -> list[Scalar]:
+def joint_torque(robot: Robot, bodies: Sequence[Articulated], kappa: Scalars) -> list[Scalar]:
     """τ of κ"""
 
     def step(link: Link, z: Wrench, body: Articulated, kappa: Scalar) -> tuple[Scalar, Wrench]:

@@ -5,14 +5,12 @@ V = -Σ m_i g · c_i                                     (2)   zero at the origi
 d = viscous · q̇_i + Coulomb · sign q̇_i                 (3)   torques; Coulomb's is 0 at rest
 """
 
-from collections.abc import Sequence
-
 from ..robot import Robot
-from ..spatial import Scalar, Vector, add, dot, mul, power, sign, sub
+from ..spatial import Scalar, Scalars, Vector, add, dot, mul, power, sign, sub
 from .kinematics import poses, twists
 
 
-def kinetic_energy(robot: Robot, q: Sequence[Scalar], qd: Sequence[Scalar]) -> Scalar:
+def kinetic_energy(robot: Robot, q: Scalars, qd: Scalars) -> Scalar:
     twice: Scalar = 0.0
     for link, twist, rate in zip(robot.links, twists(robot, q, qd), qd, strict=True):
         twice = add(twice, power(twist, link.body @ twist))
@@ -20,7 +18,7 @@ def kinetic_energy(robot: Robot, q: Sequence[Scalar], qd: Sequence[Scalar]) -> S
     return 0.5 * twice  # (1)
 
 
-def potential_energy(robot: Robot, q: Sequence[Scalar]) -> Scalar:
+def potential_energy(robot: Robot, q: Scalars) -> Scalar:
     gravity = Vector.of(robot.gravity)
     energy: Scalar = 0.0
     for link, pose in zip(robot.links, poses(robot, q), strict=True):
@@ -28,7 +26,7 @@ def potential_energy(robot: Robot, q: Sequence[Scalar]) -> Scalar:
     return energy
 
 
-def dissipation(robot: Robot, qd: Sequence[Scalar]) -> list[Scalar]:
+def dissipation(robot: Robot, qd: Scalars) -> list[Scalar]:
     """The torques that friction takes from the drives."""
     return [
         add(mul(joint.viscous_friction, qd_i), mul(joint.coulomb_friction, sign(qd_i)))  # (3)

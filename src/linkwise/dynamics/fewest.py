@@ -16,7 +16,21 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from ..robot import Link, Robot, inward, outward
-from ..spatial import Matrix, Placement, Scalar, Symmetric, Vector, Wrench, add, cross, mul, power, reciprocal, sub
+from ..spatial import (
+    Matrix,
+    Placement,
+    Scalar,
+    Scalars,
+    Symmetric,
+    Vector,
+    Wrench,
+    add,
+    cross,
+    mul,
+    power,
+    reciprocal,
+    sub,
+)
 from ..spatial.dense import Column, Dense
 from . import articulated
 from .composite import inertia_matrix
@@ -75,14 +89,12 @@ def support(link: Link, carried: Wrench, motion: Motion, external: Wrench) -> tu
     m, h, a = link.body.mass, link.body.moment, motion.acceleration
     force = motion.turning @ h + a * m  # (2)
     moment = axial(motion.turning, link.body.pseudo(), motion.omega) + cross(h, a)  # (3)
-    outside = Wrench(external.moment + cross(link.com, external.force), external.force)
+    outside = external.acting_at(link.com)
     wrench = Wrench(moment, force) - outside + carried
     return wrench, wrench.to_parent(motion.pose)
 
 
-def inverse_dynamics(
-    robot: Robot, q: Sequence[Scalar], qd: Sequence[Scalar], qdd: Sequence[Scalar], external: Sequence[Wrench]
-) -> list[Scalar]:
+def inverse_dynamics(robot: Robot, q: Scalars, qd: Scalars, qdd: Scalars, external: Sequence[Wrench]) -> list[Scalar]:
     robot, still = robot.regrouped(), Vector.zero()
     base = Motion(Placement.identity(), still, still, Matrix.zero(), -Vector.of(robot.gravity))
     wrenches = inward(robot, support, Wrench.zero(), outward(robot, move, base, q, qd, qdd), external)
@@ -92,21 +104,17 @@ def inverse_dynamics(
     ]
 
 
-def composite_matrix(robot: Robot, q: Sequence[Scalar]) -> Dense:
+def composite_matrix(robot: Robot, q: Scalars) -> Dense:
     return inertia_matrix(robot.regrouped(), q)
 
 
-def composite_udu(
-    robot: Robot, q: Sequence[Scalar], qd: Sequence[Scalar], tau: Sequence[Scalar], external: Sequence[Wrench]
-) -> Column:
+def composite_udu(robot: Robot, q: Scalars, qd: Scalars, tau: Scalars, external: Sequence[Wrench]) -> Column:
     bias = inverse_dynamics(robot, q, qd, [0.0] * robot.n, external)
     phi = [sub(tau_i, bias_i) for tau_i, bias_i in zip(tau, bias, strict=True)]
     return udu_solve(composite_matrix(robot, q), phi)
 
 
-def articulated_regrouped(
-    robot: Robot, q: Sequence[Scalar], qd: Sequence[Scalar], tau: Sequence[Scalar], external: Sequence[Wrench]
-) -> Column:
+def articulated_regrouped(robot: Robot, q: Scalars, qd: Scalars, tau: Scalars, external: Sequence[Wrench]) -> Column:
     return articulated.forward_dynamics(robot.regrouped(), q, qd, tau, external)
 
 

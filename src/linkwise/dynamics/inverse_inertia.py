@@ -14,9 +14,9 @@ recursion (36), (37) of [Saha JAM]; O(n) for a column, O(n²) for all. Link i: i
 from collections.abc import Sequence
 
 from ..robot import Robot, outward
-from ..spatial import Scalar, Twist, Wrench, mul, power, sub
+from ..spatial import Scalar, Scalars, Twist, Wrench, mul, power
 from ..spatial.dense import Dense, apply, identity, zeros
-from .newton_euler import inverse_dynamics
+from .newton_euler import driving_torques
 from .udu import Articulated, accelerate, articulated_bodies
 
 
@@ -34,7 +34,7 @@ def inverse_upper(robot: Robot, bodies: Sequence[Articulated]) -> Dense:
     return inverse
 
 
-def inverse_inertia_matrix(robot: Robot, q: Sequence[Scalar]) -> Dense:
+def inverse_inertia_matrix(robot: Robot, q: Scalars) -> Dense:
     bodies = articulated_bodies(robot, q)
     upper = inverse_upper(robot, bodies)
     inverse = zeros(robot.n, robot.n)
@@ -46,9 +46,6 @@ def inverse_inertia_matrix(robot: Robot, q: Sequence[Scalar]) -> Dense:
     return inverse
 
 
-def forward_dynamics(
-    robot: Robot, q: Sequence[Scalar], qd: Sequence[Scalar], tau: Sequence[Scalar], external: Sequence[Wrench]
-) -> list[Scalar]:
-    bias = inverse_dynamics(robot, q, qd, [0.0] * robot.n, external)
-    phi = [sub(tau_i, bias_i) for tau_i, bias_i in zip(tau, bias, strict=True)]
+def forward_dynamics(robot: Robot, q: Scalars, qd: Scalars, tau: Scalars, external: Sequence[Wrench]) -> list[Scalar]:
+    phi = driving_torques(robot, q, qd, tau, external)
     return apply(inverse_inertia_matrix(robot, q), phi)

@@ -13,7 +13,7 @@ P, D and G is that of M̂, m̂ and ψ in `udu`. Link i: in its own frame about O
 from collections.abc import Sequence
 
 from ..robot import Link, Robot, inward, outward
-from ..spatial import Scalar, Twist, Wrench, mul, power, sub
+from ..spatial import Scalar, Scalars, Twist, Wrench, mul, power, sub
 from .kinematics import twists
 from .operators import bias_acceleration, bias_wrenches
 from .udu import Articulated, articulated_bodies
@@ -31,9 +31,7 @@ def smoothed(link: Link, parent: tuple[Twist, Scalar], body: Articulated, nu: Sc
     return predicted + link.joint.axis * qdd + a, qdd
 
 
-def forward_dynamics(
-    robot: Robot, q: Sequence[Scalar], qd: Sequence[Scalar], tau: Sequence[Scalar], external: Sequence[Wrench]
-) -> list[Scalar]:
+def forward_dynamics(robot: Robot, q: Scalars, qd: Scalars, tau: Scalars, external: Sequence[Wrench]) -> list[Scalar]:
     V = twists(robot, q, qd)
     a, b = bias_acceleration(robot, V, qd), bias_wrenches(robot, q, V, external)
     bodies = articulated_bodies(robot, q)

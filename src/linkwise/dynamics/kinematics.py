@@ -11,15 +11,15 @@ Poses and the Jacobian are in the base frame. Six-vectors: angular first. SI uni
 from collections.abc import Sequence
 
 from ..robot import Link, Robot, outward
-from ..spatial import Placement, Rotation, Scalar, Twist, Vector, Wrench, cross
+from ..spatial import Placement, Rotation, Scalar, Scalars, Twist, Vector, Wrench, cross
 
 
-def poses(robot: Robot, q: Sequence[Scalar]) -> list[Placement]:
+def poses(robot: Robot, q: Scalars) -> list[Placement]:
     """Where the joint-aligned frame of each link is, in the base."""
     return outward(robot, lambda link, base, q: base.then(link.pose(q)), Placement.identity(), q)  # (1)
 
 
-def twists(robot: Robot, q: Sequence[Scalar], qd: Sequence[Scalar], base: Twist | None = None) -> list[Twist]:
+def twists(robot: Robot, q: Scalars, qd: Scalars, base: Twist | None = None) -> list[Twist]:
     """Each link's twist, in its own frame, at its origin."""
 
     def step(link: Link, parent: Twist, q: Scalar, qd: Scalar) -> Twist:
@@ -29,7 +29,7 @@ def twists(robot: Robot, q: Sequence[Scalar], qd: Sequence[Scalar], base: Twist 
     return outward(robot, step, base or Twist.zero(), q, qd)
 
 
-def jacobian(robot: Robot, q: Sequence[Scalar], index: int, point: Vector) -> list[list[Scalar]]:
+def jacobian(robot: Robot, q: Scalars, index: int, point: Vector) -> list[list[Scalar]]:
     """6 × n: from joint rates to the twist of link `index` at `point` of it, in the base frame."""
     frames = poses(robot, q)
     target = frames[index].point(point)
@@ -42,19 +42,19 @@ def jacobian(robot: Robot, q: Sequence[Scalar], index: int, point: Vector) -> li
     return [list(row) for row in zip(*columns, strict=True)]
 
 
-def in_link_frames(robot: Robot, q: Sequence[Scalar], wrenches: Sequence[Wrench]) -> list[Wrench]:
+def in_link_frames(robot: Robot, q: Scalars, wrenches: Sequence[Wrench]) -> list[Wrench]:
     """Wrenches with components in the base frame, turned into the frames of their links."""
     turns = outward(robot, lambda link, base, q: base.then(link.pose(q).axes), Rotation.identity(), q)
     return [Wrench(turn.T @ w.moment, turn.T @ w.force) for turn, w in zip(turns, wrenches, strict=True)]
 
 
-def in_joint_frames(robot: Robot, q: Sequence[Scalar], wrenches: Sequence[Wrench]) -> list[Wrench]:
+def in_joint_frames(robot: Robot, q: Scalars, wrenches: Sequence[Wrench]) -> list[Wrench]:
     """Wrenches at the origins of the links, moved to the joint frames, which stand still in the parent links."""
     moves = zip(robot.links, q, wrenches, strict=True)
     return [wrench.to_parent(link.joint.motion(q_i)) for link, q_i, wrench in moves]
 
 
-def in_base_frame(robot: Robot, q: Sequence[Scalar], wrenches: Sequence[Wrench]) -> list[Wrench]:
+def in_base_frame(robot: Robot, q: Scalars, wrenches: Sequence[Wrench]) -> list[Wrench]:
     """Wrenches at the joint frames, turned into the base frame; moments stay about the joints."""
     links = poses(robot, q)
     turned = []

@@ -9,23 +9,21 @@
 θ̇* 𝓜_θ θ̇ is the vector whose k-th component is θ̇* (∂𝓜/∂θ_k) θ̇. In (31) print has a commutator of E_Ψ and λ̇.
 """
 
-from collections.abc import Sequence
-
 from ..robot import Robot
-from ..spatial import Scalar, sqrt
+from ..spatial import Scalars, sqrt
 from ..spatial.dense import Column, Dense, apply, diagonal, identity, minus, plus, product, times, transposed
 from .kinematics import twists
 from .operator_matrices import crosses, operators
 from .operator_rates import operator_rates
 
 
-def mass_factor(robot: Robot, q: Sequence[Scalar]) -> Dense:
+def mass_factor(robot: Robot, q: Scalars) -> Dense:
     op = operators(robot, q)
     root = diagonal([sqrt(op.D[i][i]) for i in range(robot.n)])
     return product(plus(identity(robot.n), product(op.H, op.phi, op.K)), root)  # (26)
 
 
-def mass_factor_rate(robot: Robot, q: Sequence[Scalar], qd: Sequence[Scalar], *, by: str = "P") -> Dense:
+def mass_factor_rate(robot: Robot, q: Scalars, qd: Scalars, *, by: str = "P") -> Dense:
     """ṁ by (29), with Ṗ, or by (30), with λ̇ (`by="lambda"`)."""
     robot.refuse_rotors("the rates of the mass factor")
     op, rate = operators(robot, q), operator_rates(robot, q, qd)
@@ -37,7 +35,7 @@ def mass_factor_rate(robot: Robot, q: Sequence[Scalar], qd: Sequence[Scalar], *,
     return product(op.H, op.phi, inner, transposed(op.H), inverse_root)
 
 
-def mass_factor_rate_times_nu(robot: Robot, q: Sequence[Scalar], qd: Sequence[Scalar]) -> Column:
+def mass_factor_rate_times_nu(robot: Robot, q: Scalars, qd: Scalars) -> Column:
     """ṁ ν by (31)."""
     robot.refuse_rotors("the rates of the mass factor")
     op, rate = operators(robot, q), operator_rates(robot, q, qd)
@@ -49,7 +47,7 @@ def mass_factor_rate_times_nu(robot: Robot, q: Sequence[Scalar], qd: Sequence[Sc
     return apply(product(op.H, op.phi, inner), stacked(robot, q, qd))
 
 
-def kinetic_gradient(robot: Robot, q: Sequence[Scalar], qd: Sequence[Scalar]) -> Column:
+def kinetic_gradient(robot: Robot, q: Scalars, qd: Scalars) -> Column:
     """θ̇* 𝓜_θ θ̇ by (32)."""
     robot.refuse_rotors("the rates of the mass factor")
     op, rate = operators(robot, q), operator_rates(robot, q, qd)
@@ -59,6 +57,6 @@ def kinetic_gradient(robot: Robot, q: Sequence[Scalar], qd: Sequence[Scalar]) ->
     return [2.0 * x for x in apply(product(op.H, op.phi, inner), stacked(robot, q, qd))]
 
 
-def stacked(robot: Robot, q: Sequence[Scalar], qd: Sequence[Scalar]) -> Column:
+def stacked(robot: Robot, q: Scalars, qd: Scalars) -> Column:
     """V as one column."""
     return [x for twist in twists(robot, q, qd) for x in twist]

@@ -2,18 +2,18 @@
 
 Outward, from the base to the tips; β is the parent of link i, Q turns link i's frame into β's, s is O_β to O_i:
 
-    ω_i = Qᵀ ω_β + e q̇_i                                     (1)   e q̇ only where joint i turns
-    ω̇_i = Qᵀ ω̇_β + ω_i × e q̇_i + e q̈_i                       (2)   likewise
-    a_i = Qᵀ (a_β + ω̇_β × s + ω_β × (ω_β × s))                (3)   of the origin O_i
-          + 2 ω_i × e q̇_i + e q̈_i                                  only where joint i slides
-    c̈_i = a_i + ω̇_i × c_i + ω_i × (ω_i × c_i)                 (4)   of the mass centre C_i
+    ω_i = Qᵀ ω_β + e q̇_i                                  (7.26a)   e q̇ only where joint i turns
+    ω̇_i = Qᵀ ω̇_β + ω_i × e q̇_i + e q̈_i                    (7.26b)   likewise
+    a_i = Qᵀ (a_β + ω̇_β × s + ω_β × (ω_β × s))             (7.33b)   of the origin O_i
+          + 2 ω_i × e q̇_i + e q̈_i                      (7.34f)   only where joint i slides
+    c̈_i = a_i + ω̇_i × c_i + ω_i × (ω_i × c_i)              (7.33b)   of the mass centre C_i
 
 Inward, from the tips to the base; k runs over the children of i:
 
-    f_i = m_i c̈_i - f_ext + Σ f_k                             (5)   what β exerts on link i
+    f_i = m_i c̈_i - f_ext + Σ f_k                          (7.38c)   what β exerts on link i
     n_i = I_i ω̇_i + ω_i × I_i ω_i - n_ext
-          + c_i × (m_i c̈_i - f_ext) + Σ (n_k + s_k × f_k)     (6)   about O_i
-    τ_i = e · n_i  or  e · f_i,  + rotor inertia · q̈_i        (7)
+          + c_i × (m_i c̈_i - f_ext) + Σ (n_k + s_k × f_k)  (7.38d)   about O_i
+    τ_i = e · n_i  or  e · f_i,  + rotor inertia · q̈_i     (7.39), (7.40)
 
 The base moves as prescribed, and accelerates at -g on top of that, which is gravity (7.44). Link i: in its own
 frame, about its origin O_i on the joint's axis, e = z. External wrenches act on the mass centres. Print adds e q̇ and
@@ -24,7 +24,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from ..robot import Link, Robot, inward, outward
-from ..spatial import Placement, Scalar, Vector, Wrench, add, cross, mul, power
+from ..spatial import Placement, Scalar, Scalars, Vector, Wrench, add, cross, mul, power, sub
 
 
 class Motion(NamedTuple):
@@ -40,16 +40,16 @@ def move(link: Link, parent: Motion, q: Scalar, qd: Scalar, qdd: Scalar) -> Moti
     turn, slide = link.joint.turn, link.joint.slide
     w, wd, a = parent.angular_velocity, parent.angular_acceleration, parent.acceleration
 
-    omega = Q.T @ w + turn(qd)  # (1)
-    omega_dot = Q.T @ wd + cross(omega, turn(qd)) + turn(qdd)  # (2)
-    at_joint = Q.T @ (a + cross(wd, s) + cross(w, cross(w, s)))  # (3)
-    acceleration = at_joint + cross(omega, slide(qd)) * 2.0 + slide(qdd)
+    omega = Q.T @ w + turn(qd)  # (7.26a)
+    omega_dot = Q.T @ wd + cross(omega, turn(qd)) + turn(qdd)  # (7.26b)
+    at_joint = Q.T @ (a + cross(wd, s) + cross(w, cross(w, s)))  # (7.33b)
+    acceleration = at_joint + cross(omega, slide(qd)) * 2.0 + slide(qdd)  # (7.34f)
     return Motion(pose, omega, omega_dot, acceleration)
 
 
 def centre_acceleration(link: Link, motion: Motion) -> Vector:
     c, w, wd = link.com, motion.angular_velocity, motion.angular_acceleration
-    return motion.acceleration + cross(wd, c) + cross(w, cross(w, c))  # (4)
+    return motion.acceleration + cross(wd, c) + cross(w, cross(w, c))  # (7.33b)
 
 
 def own_wrench(link: Link, motion: Motion, external: Wrench) -> Wrench:
@@ -61,7 +61,7 @@ def own_wrench(link: Link, motion: Motion, external: Wrench) -> Wrench:
 
 def support(link: Link, carried: Wrench, motion: Motion, external: Wrench) -> tuple[Wrench, Wrench]:
     own = own_wrench(link, motion, external)
-    wrench = Wrench(own.moment + cross(link.com, own.force), own.force) + carried  # (5) (6)
+    wrench = own.acting_at(link.com) + carried  # (7.38c, d)
     return wrench, wrench.to_parent(motion.pose)
 
 
@@ -70,9 +70,7 @@ def resting_base() -> Motion:
     return Motion(Placement.identity(), still, still, still)
 
 
-def link_motions(
-    robot: Robot, q: Sequence[Scalar], qd: Sequence[Scalar], qdd: Sequence[Scalar], base: Motion | None = None
-) -> list[Motion]:
+def link_motions(robot: Robot, q: Scalars, qd: Scalars, qdd: Scalars, base: Motion | None = None) -> list[Motion]:
     """How each link moves, seen from a base that accelerates at -g on top of its own motion (7.44)."""
     base = base or resting_base()
     lifted = base._replace(acceleration=base.acceleration - Vector.of(robot.gravity))
@@ -81,9 +79,9 @@ def link_motions(
 
 def joint_wrenches(
     robot: Robot,
-    q: Sequence[Scalar],
-    qd: Sequence[Scalar],
-    qdd: Sequence[Scalar],
+    q: Scalars,
+    qd: Scalars,
+    qdd: Scalars,
     external: Sequence[Wrench],
     base: Motion | None = None,
 ) -> list[Wrench]:
@@ -94,14 +92,20 @@ def joint_wrenches(
 
 def inverse_dynamics(
     robot: Robot,
-    q: Sequence[Scalar],
-    qd: Sequence[Scalar],
-    qdd: Sequence[Scalar],
+    q: Scalars,
+    qd: Scalars,
+    qdd: Scalars,
     external: Sequence[Wrench],
     base: Motion | None = None,
 ) -> list[Scalar]:
     wrenches = joint_wrenches(robot, q, qd, qdd, external, base)
     return [
-        add(power(link.joint.axis, wrench), mul(link.joint.rotor_inertia, qdd_i))  # (7)
+        add(power(link.joint.axis, wrench), mul(link.joint.rotor_inertia, qdd_i))  # (7.39), (7.40)
         for link, wrench, qdd_i in zip(robot.links, wrenches, qdd, strict=True)
     ]
+
+
+def driving_torques(robot: Robot, q: Scalars, qd: Scalars, tau: Scalars, external: Sequence[Wrench]) -> list[Scalar]:
+    """φ = τ - bias: what is left of the torques to accelerate with."""
+    bias = inverse_dynamics(robot, q, qd, [0.0] * robot.n, external)
+    return [sub(tau_i, bias_i) for tau_i, bias_i in zip(tau, bias, strict=True)]

@@ -11,7 +11,7 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from ..robot import Robot
-from ..spatial import Scalar, Twist, Vector, Wrench, cross_wrench
+from ..spatial import Scalars, Twist, Vector, Wrench, cross_wrench
 from ..spatial.dense import Dense, diagonal, identity, minus, product, put, transposed, zeros
 from .udu import articulated_bodies
 
@@ -78,7 +78,7 @@ def resolvent(robot: Robot, blocks: Sequence[Dense]) -> Dense:
     return whole
 
 
-def operators(robot: Robot, q: Sequence[Scalar]) -> Operators:
+def operators(robot: Robot, q: Scalars) -> Operators:
     bodies = articulated_bodies(robot, q)
     H = block_diagonal([[list(link.joint.axis)] for link in robot.links])
     M = block_diagonal([of_twists(link.body.__matmul__) for link in robot.links])

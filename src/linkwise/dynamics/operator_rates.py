@@ -15,11 +15,10 @@ Rates seen from the links' own frames, and inertial ones, with [A, B] = A B - B 
 Ω_δ = (H* θ̇)×, also where joints slide. The mass factor and its rate, (26)-(32), are in `mass_factor`.
 """
 
-from collections.abc import Sequence
 from typing import NamedTuple
 
 from ..robot import Robot
-from ..spatial import Scalar, Twist, Vector
+from ..spatial import Scalars, Twist, Vector
 from ..spatial.dense import Dense, diagonal, minus, plus, product, times, transposed, zeros
 from .diagonal import from_joint_rates, rates
 from .operator_matrices import block_diagonal, crosses, of_twists, operators
@@ -35,7 +34,7 @@ class Rates(NamedTuple):
     omega_delta: Dense  # Ω_δ
 
 
-def operator_rates(robot: Robot, q: Sequence[Scalar], qd: Sequence[Scalar]) -> Rates:
+def operator_rates(robot: Robot, q: Scalars, qd: Scalars) -> Rates:
     bodies, op = articulated_bodies(robot, q), operators(robot, q)
     motions = from_joint_rates(robot, bodies, qd)
     found = rates(robot, bodies, motions)

@@ -14,11 +14,23 @@ D. Link i: in its own frame about O_i.
 from collections.abc import Sequence
 
 from ..robot import Link, Robot, inward, outward
-from ..spatial import Placement, Scalar, Twist, Vector, Wrench, add, cross, cross_twist, cross_wrench, mul, power
+from ..spatial import (
+    Placement,
+    Scalar,
+    Scalars,
+    Twist,
+    Vector,
+    Wrench,
+    add,
+    cross_twist,
+    cross_wrench,
+    mul,
+    power,
+)
 from .kinematics import in_link_frames, twists
 
 
-def link_poses(robot: Robot, q: Sequence[Scalar]) -> list[Placement]:
+def link_poses(robot: Robot, q: Scalars) -> list[Placement]:
     return [link.pose(q_i) for link, q_i in zip(robot.links, q, strict=True)]
 
 
@@ -40,7 +52,7 @@ def phi(robot: Robot, poses: Sequence[Placement], x: Sequence[Wrench]) -> list[W
     return inward(robot, step, Wrench.zero(), poses, x)
 
 
-def h_star(robot: Robot, x: Sequence[Scalar]) -> list[Twist]:
+def h_star(robot: Robot, x: Scalars) -> list[Twist]:
     return [link.joint.axis * x_i for link, x_i in zip(robot.links, x, strict=True)]
 
 
@@ -48,27 +60,24 @@ def h(robot: Robot, x: Sequence[Wrench]) -> list[Scalar]:
     return [power(link.joint.axis, x_i) for link, x_i in zip(robot.links, x, strict=True)]
 
 
-def bias_acceleration(robot: Robot, V: Sequence[Twist], qd: Sequence[Scalar]) -> list[Twist]:
+def bias_acceleration(robot: Robot, V: Sequence[Twist], qd: Scalars) -> list[Twist]:
     """a = V × H* θ̇"""
     return [cross_twist(v, joint) for v, joint in zip(V, h_star(robot, qd), strict=True)]
 
 
 def bias_wrench(link: Link, V: Twist, gravity: Vector, external: Wrench) -> Wrench:
     """b = V × M V - [p × (m g + f); m g + f] - [n; 0], gravity in the frame of the link."""
-    force = gravity * link.mass + external.force
-    moment = external.moment + cross(link.com, force)
-    return cross_wrench(V, link.body @ V) - Wrench(moment, force)
+    outside = Wrench(external.moment, gravity * link.mass + external.force)
+    return cross_wrench(V, link.body @ V) - outside.acting_at(link.com)
 
 
-def bias_wrenches(robot: Robot, q: Sequence[Scalar], V: Sequence[Twist], external: Sequence[Wrench]) -> list[Wrench]:
+def bias_wrenches(robot: Robot, q: Scalars, V: Sequence[Twist], external: Sequence[Wrench]) -> list[Wrench]:
     down = Wrench(Vector.zero(), Vector.of(robot.gravity))
     local = in_link_frames(robot, q, [down] * robot.n)
     return [bias_wrench(*each) for each in zip(robot.links, V, (w.force for w in local), external, strict=True)]
 
 
-def inverse_dynamics(
-    robot: Robot, q: Sequence[Scalar], qd: Sequence[Scalar], qdd: Sequence[Scalar], external: Sequence[Wrench]
-) -> list[Scalar]:
+def inverse_dynamics(robot: Robot, q: Scalars, qd: Scalars, qdd: Scalars, external: Sequence[Wrench]) -> list[Scalar]:
     poses, V = link_poses(robot, q), twists(robot, q, qd)
     a, b = bias_acceleration(robot, V, qd), bias_wrenches(robot, q, V, external)
     alpha = phi_star(robot, poses, [x + y for x, y in zip(h_star(robot, qdd), a, strict=True)])
@@ -77,7 +86,7 @@ def inverse_dynamics(
     return [add(t, mul(k.joint.rotor_inertia, x)) for t, k, x in zip(tau, robot.links, qdd, strict=True)]
 
 
-def inertia_matrix(robot: Robot, q: Sequence[Scalar]) -> list[list[Scalar]]:
+def inertia_matrix(robot: Robot, q: Scalars) -> list[list[Scalar]]:
     """𝓜 = H Φ M Φ* H*, column by column."""
     poses, columns = link_poses(robot, q), []
     for link in robot.links:

@@ -14,13 +14,12 @@ Print of (36) mixes Ṗ with the sum that goes with λ̇.
 from collections.abc import Sequence
 
 from ..robot import Link, Robot, outward
-from ..spatial import Scalar, Twist, Wrench, cross_twist, mul, power, sqrt, sub
+from ..spatial import Scalar, Scalars, Twist, Wrench, cross_twist, mul, power, sqrt, sub
 from . import components, diagonal
 from .diagonal import Moving, Rates, from_joint_rates, from_quasi_velocities, rates
 from .operators import bias_wrenches
 from .udu import Articulated, articulated_bodies
 
-Scalars = Sequence[Scalar]
 Wrenches = Sequence[Wrench]
 Bodies = Sequence[Articulated]
 Motions = Sequence[Moving]

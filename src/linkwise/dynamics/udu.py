@@ -24,9 +24,9 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from ..robot import Link, Robot, inward, outward, toward_base
-from ..spatial import ArticulatedInertia, Placement, Scalar, Twist, Wrench, add, mul, power, reciprocal, sub
+from ..spatial import ArticulatedInertia, Placement, Scalar, Scalars, Twist, Wrench, add, mul, power, reciprocal, sub
 from ..spatial.dense import Dense, identity
-from .newton_euler import inverse_dynamics
+from .newton_euler import driving_torques
 
 
 class Articulated(NamedTuple):
@@ -49,11 +49,11 @@ def articulate(link: Link, beyond: ArticulatedInertia, q: Scalar) -> tuple[Artic
     )  # (50)
 
 
-def articulated_bodies(robot: Robot, q: Sequence[Scalar]) -> list[Articulated]:
+def articulated_bodies(robot: Robot, q: Scalars) -> list[Articulated]:
     return inward(robot, articulate, ArticulatedInertia.zero(), q)
 
 
-def udu(robot: Robot, q: Sequence[Scalar]) -> tuple[list[list[Scalar]], list[Scalar]]:
+def udu(robot: Robot, q: Scalars) -> tuple[list[list[Scalar]], list[Scalar]]:
     """U and the diagonal of D."""
     bodies = articulated_bodies(robot, q)
     poses = [body.pose for body in bodies]
@@ -64,7 +64,7 @@ def udu(robot: Robot, q: Sequence[Scalar]) -> tuple[list[list[Scalar]], list[Sca
     return upper, [body.pivot for body in bodies]
 
 
-def elimination_matrices(robot: Robot, q: Sequence[Scalar]) -> list[Dense]:
+def elimination_matrices(robot: Robot, q: Scalars) -> list[Dense]:
     """E_n, ..., E_2 of the reverse Gaussian elimination: E_2 ... E_n I is lower triangular."""
     upper, _ = udu(robot, q)
     found = []
@@ -76,7 +76,7 @@ def elimination_matrices(robot: Robot, q: Sequence[Scalar]) -> list[Dense]:
     return found
 
 
-def inertia_matrix(robot: Robot, q: Sequence[Scalar]) -> list[list[Scalar]]:
+def inertia_matrix(robot: Robot, q: Scalars) -> list[list[Scalar]]:
     """U D Uᵀ multiplied out."""
     upper, diagonal = udu(robot, q)
     matrix: list[list[Scalar]] = [[0.0] * robot.n for _ in robot.links]
@@ -99,15 +99,12 @@ def accelerate(link: Link, parent: tuple[Twist, Scalar], body: Articulated, tau_
     return link.joint.axis * qdd + mu, qdd  # (37)
 
 
-def solve(robot: Robot, bodies: Sequence[Articulated], phi: Sequence[Scalar]) -> list[Scalar]:
+def solve(robot: Robot, bodies: Sequence[Articulated], phi: Scalars) -> list[Scalar]:
     """θ̈ of I θ̈ = φ."""
     tau_hat = inward(robot, eliminate, Wrench.zero(), bodies, phi)
     return [qdd for _, qdd in outward(robot, accelerate, (Twist.zero(), 0.0), bodies, tau_hat)]
 
 
-def forward_dynamics(
-    robot: Robot, q: Sequence[Scalar], qd: Sequence[Scalar], tau: Sequence[Scalar], external: Sequence[Wrench]
-) -> list[Scalar]:
-    bias = inverse_dynamics(robot, q, qd, [0.0] * robot.n, external)
-    phi = [sub(tau_i, bias_i) for tau_i, bias_i in zip(tau, bias, strict=True)]
+def forward_dynamics(robot: Robot, q: Scalars, qd: Scalars, tau: Scalars, external: Sequence[Wrench]) -> list[Scalar]:
+    phi = driving_torques(robot, q, qd, tau, external)
     return solve(robot, articulated_bodies(robot, q), phi)

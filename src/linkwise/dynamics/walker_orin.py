@@ -7,74 +7,61 @@ inverse dynamics with q̈ = 0.
     4   conjugate gradients on I q̈ = φ, each product I p by one inverse dynamics with q̇ = 0, g = 0
 
 Method 4 needs n steps in exact arithmetic. Rounding wants more where I is ill conditioned, so 3 n are made, whatever
-comes: the text may not branch on a residual. A residual of exactly zero stays zero, since TINY keeps 0 / 0 away.
+comes: the text may not branch on a residual. A residual of exactly zero stays zero, as 0 / 1.
 """
 
 from collections.abc import Sequence
 
 from ..robot import Robot
-from ..spatial import Scalar, Wrench, add, dot_product, mul, sub
+from ..spatial import Scalar, Scalars, Wrench, add, dot_product, mul, sign, sub
 from ..spatial.dense import Column, Dense, cholesky_solve, gauss_solve, transposed, zeros
 from .composite import inertia_matrix
-from .newton_euler import inverse_dynamics
-
-TINY = 5e-324  # the least there is: where nothing resists a direction, the step is still infinite, and that is noticed
+from .newton_euler import driving_torques, inverse_dynamics
 
 
-def right_side(
-    robot: Robot, q: Sequence[Scalar], qd: Sequence[Scalar], tau: Sequence[Scalar], external: Sequence[Wrench]
-) -> Column:
-    """φ = τ - bias"""
-    bias = inverse_dynamics(robot, q, qd, [0.0] * robot.n, external)
-    return [sub(tau_i, bias_i) for tau_i, bias_i in zip(tau, bias, strict=True)]
-
-
-def inertia_times(robot: Robot, q: Sequence[Scalar], qdd: Sequence[Scalar]) -> Column:
+def inertia_times(robot: Robot, q: Scalars, qdd: Scalars) -> Column:
     """I q̈"""
     floating = robot.with_gravity((0.0, 0.0, 0.0))
     return inverse_dynamics(floating, q, [0.0] * robot.n, qdd, [Wrench.zero()] * robot.n)
+
+
+def one_if_zero(x: Scalar) -> Scalar:
+    """1 for 0, and 0 for what is above."""
+    return sub(1.0, sign(x))
 
 
 def unit(n: int, j: int) -> Column:
     return [float(i == j) for i in range(n)]
 
 
-def method_1(
-    robot: Robot, q: Sequence[Scalar], qd: Sequence[Scalar], tau: Sequence[Scalar], external: Sequence[Wrench]
-) -> Column:
+def method_1(robot: Robot, q: Scalars, qd: Scalars, tau: Scalars, external: Sequence[Wrench]) -> Column:
     columns = [inertia_times(robot, q, unit(robot.n, j)) for j in range(robot.n)]
-    return gauss_solve(transposed(columns), right_side(robot, q, qd, tau, external))
+    return gauss_solve(transposed(columns), driving_torques(robot, q, qd, tau, external))
 
 
-def method_2(
-    robot: Robot, q: Sequence[Scalar], qd: Sequence[Scalar], tau: Sequence[Scalar], external: Sequence[Wrench]
-) -> Column:
+def method_2(robot: Robot, q: Scalars, qd: Scalars, tau: Scalars, external: Sequence[Wrench]) -> Column:
     matrix: Dense = zeros(robot.n, robot.n)
     for j in range(robot.n):
         column = inertia_times(robot, q, unit(robot.n, j))  # links that do not move cost nothing: their zeros fold
         for i in range(j, robot.n):
             matrix[i][j] = matrix[j][i] = column[i]
-    return cholesky_solve(matrix, right_side(robot, q, qd, tau, external))
+    return cholesky_solve(matrix, driving_torques(robot, q, qd, tau, external))
 
 
-def method_3(
-    robot: Robot, q: Sequence[Scalar], qd: Sequence[Scalar], tau: Sequence[Scalar], external: Sequence[Wrench]
-) -> Column:
-    return cholesky_solve(inertia_matrix(robot, q), right_side(robot, q, qd, tau, external))
+def method_3(robot: Robot, q: Scalars, qd: Scalars, tau: Scalars, external: Sequence[Wrench]) -> Column:
+    return cholesky_solve(inertia_matrix(robot, q), driving_torques(robot, q, qd, tau, external))
 
 
-def method_4(
-    robot: Robot, q: Sequence[Scalar], qd: Sequence[Scalar], tau: Sequence[Scalar], external: Sequence[Wrench]
-) -> Column:
-    residual = right_side(robot, q, qd, tau, external)
+def method_4(robot: Robot, q: Scalars, qd: Scalars, tau: Scalars, external: Sequence[Wrench]) -> Column:
+    residual = driving_torques(robot, q, qd, tau, external)
     direction, solution = residual, [0.0] * robot.n
     size = dot_product(residual, residual)
     for _ in range(3 * robot.n):
         image = inertia_times(robot, q, direction)
-        step = size / (dot_product(direction, image) + TINY)
+        step = size / add(dot_product(direction, image), one_if_zero(size))
         solution = [add(x, mul(step, p)) for x, p in zip(solution, direction, strict=True)]
         residual = [sub(r, mul(step, y)) for r, y in zip(residual, image, strict=True)]
         size, before = dot_product(residual, residual), size
-        ratio = size / (before + TINY)
+        ratio = size / add(before, one_if_zero(before))
         direction = [add(r, mul(ratio, p)) for r, p in zip(residual, direction, strict=True)]
     return solution

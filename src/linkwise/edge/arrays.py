@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping, Sequence
+from decimal import Decimal
+from fractions import Fraction
 from functools import reduce
 from typing import Any
 
@@ -12,7 +14,8 @@ import numpy as np
 from ..robot import Robot
 
 Array = Any
-REAL = ("float32", "float64", "float128", "bfloat16", "float16", "longdouble")
+PLAIN = (int, float, np.integer, np.floating, Fraction, Decimal)  # what an object array may hold and be floats
+REAL = ("float32", "float64")
 
 
 def library_of(values: Sequence[Any]) -> Any:
@@ -28,7 +31,7 @@ def library_of(values: Sequence[Any]) -> Any:
 
 def as_array(xp: Any, value: Any, name: str, like: Array | None) -> Array:
     """The value as a floating array of the library `xp`; text, truth values and complex numbers are refused."""
-    expected = "expected real numbers: floats or integers"
+    expected = "expected real numbers: float32, float64 or integers"
     if xp is not np:
         keywords = {} if like is None else {"dtype": like.dtype}
         if xp.__name__ == "torch" and like is not None:
@@ -47,6 +50,8 @@ def as_array(xp: Any, value: Any, name: str, like: Array | None) -> Array:
     if array.dtype.kind == "f" and array.dtype.itemsize >= 4:
         return array.astype(array.dtype.newbyteorder("="), copy=False)
     if array.dtype.kind in "iu":
+        return array.astype(np.float64)
+    if array.dtype.kind == "O" and all(isinstance(x, PLAIN) and not isinstance(x, bool) for x in array.flat):
         return array.astype(np.float64)
     if array.dtype.kind == "O":
         for x in array.flat:
@@ -135,8 +140,9 @@ class States:
         if shape[-2:] == (n, 6) and len(shape) == dims + 2:
             return wrench
         batch = "".join(f"{b}, " for b in self.batch)
+        tip = f"({batch}6)" if self.batch else "(6,)"
         raise ValueError(
-            f"wrench has shape {shape} (expected ({batch}6) for the tip or ({batch}{n}, 6) for every link: moment, then"
+            f"wrench has shape {shape} (expected {tip} for the tip or ({batch}{n}, 6) for every link: moment, then"
             " force, in the base frame, at the centre of mass)"
         )
 
@@ -188,7 +194,8 @@ class States:
         out = xp.stack(full, -1).reshape((*self.batch, *shape))
         if xp is np:
             out = out.astype(keywords["dtype"], copy=False)
-        return self._bad_states_blank(out, len(shape))
+        out = self._bad_states_blank(out, len(shape))
+        return out[()] if xp is np else out
 
     def finite(self) -> Array:
         """Which states have finite numbers only: truth values of the batch shape."""

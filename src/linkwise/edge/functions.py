@@ -25,6 +25,7 @@ from .arrays import Array, States
 from .base import BaseMotion, base_motion, base_parts, base_velocity
 
 Function = Callable[..., Any]
+SUSPECTS = 8  # of the states that gave no finite result, how many are looked at for the reason
 
 
 def inverse_dynamics(
@@ -229,32 +230,41 @@ def jacobian(
 ) -> Array:
     """From joint rates to the twist of a link, angular part first, in the base frame: (..., 6, n).
 
-    `link` is a name or an index, otherwise the last link; `point` is where the linear part is taken: "frame" for the
-    origin of the link's table frame, "com" for its centre of mass, or three numbers in that frame.
+    `link` is a name (also of a frame on a merged fixed joint) or an index, otherwise the last link; `point` is where
+    the linear part is taken: "frame" for the origin of the link's table frame, "com" for its centre of mass, or three
+    numbers in that frame.
     """
     states = States(arm, {"q": q}, check=check)
     if link is None:
         link = arm.n - 1
+    frame = None
     if isinstance(link, str):
-        one_of(link, arm.names, f"robot {arm.name!r}: link")
-        link = arm.names.index(link)
+        frame = arm.frame(link)
+        if frame.link < 0:
+            raise ValueError(f"the frame {link!r} of robot {arm.name!r} is fixed to the base, which does not move")
+        link = frame.link
     if isinstance(link, bool) or not isinstance(link, (int, np.integer)):
         raise TypeError(f"link is {link!r} (expected a name, or a whole number below {arm.n})")
     if not -arm.n <= link < arm.n:
         raise ValueError(f"link is {link} (expected a name, or a whole number below {arm.n})")
     body = arm.links[link]
+    seat = body.frame if frame is None else frame.placement
     if isinstance(point, str):
         one_of(point, ("frame", "com"), "point")
-        place = body.com if point == "com" else body.frame.translation
+        place = body.com if point == "com" else seat.translation
     else:
-        place = body.frame.point(Vector(*vector3({"point": point}, "point")))
+        place = seat.point(Vector(*vector3({"point": point}, "point")))
     return computed(states, lambda: kinematics.jacobian(arm, states.scalars("q"), body.index, place), (6, arm.n))
 
 
+FEWEST: dict[Function, tuple[str, ...]] = {  # what method="fewest" chooses from, by counting on the robot at hand
+    forward_dynamics: ("composite-udu", "articulated-regrouped"),
+    inertia_matrix: ("composite", "composite-regrouped"),
+}
 METHODS: dict[Function, Mapping[str, Any]] = {
     inverse_dynamics: dynamics.ALL_INVERSE_DYNAMICS,
-    forward_dynamics: dynamics.ALL_FORWARD_DYNAMICS,
-    inertia_matrix: dynamics.ALL_INERTIA_MATRICES,
+    forward_dynamics: {**dynamics.ALL_FORWARD_DYNAMICS, "fewest": FEWEST[forward_dynamics]},
+    inertia_matrix: {**dynamics.ALL_INERTIA_MATRICES, "fewest": FEWEST[inertia_matrix]},
 }
 
 
@@ -263,25 +273,20 @@ def methods(function: Function) -> list[str]:
 
     >>> import linkwise as lw
     >>> lw.methods(lw.inertia_matrix)
-    ['composite', 'denoc', 'complement', 'operators', 'udu', 'composite-regrouped']
+    ['composite', 'denoc', 'complement', 'operators', 'udu', 'composite-regrouped', 'fewest']
     """
     if not callable(function) or function not in METHODS:
-        offered = ", ".join(f.__name__ for f in METHODS)
+        offered = ", ".join(f.__qualname__ for f in METHODS)
         raise ValueError(f"{function!r} is no function with a choice of methods (these are: {offered})")
     return list(METHODS[function])
 
 
-FEWEST: dict[Function, tuple[str, ...]] = {  # what method="fewest" chooses from, by counting on the robot at hand
-    forward_dynamics: ("composite-udu", "articulated-regrouped"),
-    inertia_matrix: ("composite", "composite-regrouped"),
-}
-
-
 def chosen(function: Function, method: str, arm: Robot | None = None) -> Any:
+    """The plain function that a method's name stands for, on this robot."""
     offered = METHODS[function]
-    if method == "fewest" and function in FEWEST and isinstance(arm, Robot):
-        method = fewest(function, arm, *FEWEST[function])
     one_of(method, offered, f"{function.__name__}: method")
+    if function in FEWEST and method == "fewest":
+        method = fewest(function, arm, *FEWEST[function]) if isinstance(arm, Robot) else FEWEST[function][0]
     return offered[method]
 
 
@@ -319,22 +324,22 @@ def refuse_singular(states: States, result: Array) -> Array:
     """A finite state whose result is not finite may have met a joint that nothing resists: then say which."""
     if states.numeric and not np.isfinite(result).all():
         good = np.isfinite(result.reshape((*states.batch, -1))).all(axis=-1)
-        if (states.finite() & ~good).any():
-            error = singular(states)
-            if error is not None:
-                raise error
+        suspects = np.flatnonzero(states.finite() & ~good)[:SUSPECTS]
+        error = singular(states, suspects)
+        if error is not None:
+            raise error
     return result
 
 
-def singular(states: States) -> SingularError | None:
+def singular(states: States, suspects: Iterable[int] | None = None) -> SingularError | None:
     """The error that names the first joint, from the tips, whose articulated inertia is zero; None if there is none."""
     arm = states.robot
     if states.numeric:
         q = np.broadcast_to(np.asarray(states.arrays["q"], dtype=float), (*states.batch, arm.n)).reshape(-1, arm.n)
-        good = states.finite().reshape(-1)
+        suspects = np.flatnonzero(states.finite())[:SUSPECTS] if suspects is None else suspects
     else:  # symbols have no values, but a link without mass is without it everywhere
-        q, good = np.zeros((1, arm.n)), np.ones(1, dtype=bool)
-    for index in np.flatnonzero(good):
+        q, suspects = np.zeros((1, arm.n)), [0]
+    for index in suspects:
         matrix = composite_matrix(arm, q[index])
         smallest = 1e-15 * np.abs(matrix).max()
         for k in reversed(range(arm.n)):

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..edge.arrays import Array, States
+from ..edge.functions import explained
 from ..errors import one_of
 from ..robot import Robot
 from .quantities import Quantity, quantities
@@ -47,7 +48,7 @@ class Explanation(Mapping[str, Any]):
 
     def _chosen(self, names: tuple[str, ...]) -> list[Quantity]:
         for name in names:
-            one_of(name, self.quantities, "explain")
+            one_of(name, self.quantities, "the quantity")
         return [self.quantities[name] for name in names or self.quantities]
 
     def text(self, *names: str, digits: int = 5) -> str:
@@ -68,9 +69,7 @@ class Explanation(Mapping[str, Any]):
         parts = []
         for quantity in self._chosen(names):
             for key, value in quantity.values.items():
-                index = "".join(
-                    str(i + 1) if len(key) == 1 else f"{i + 1}{',' if k == 0 else ''}" for k, i in enumerate(key)
-                )
+                index = ",".join(str(i + 1) for i in key)
                 left = f"{quantity.latex}_{{{index}}}" if index else quantity.latex
                 source = rf"\quad\text{{{quantity.equation} of {quantity.source}}}"
                 parts.append(rf"\[ {left} = {latex_value(value, digits)} {source} \]")
@@ -98,7 +97,8 @@ def explain(arm: Robot, q: Array, qd: Array | None = None, qdd: Array | None = N
     if states.batch:
         raise ValueError(f"explain takes one state (expected arrays of shape ({arm.n},), not a batch {states.batch})")
     scalars = {name: states.scalars(name) for name in given}
-    return Explanation(arm, quantities(arm, scalars["q"], scalars.get("qd"), scalars.get("qdd")))
+    with np.errstate(all="ignore"), explained(states):
+        return Explanation(arm, quantities(arm, scalars["q"], scalars.get("qd"), scalars.get("qdd")))
 
 
 def as_array(value: Any) -> Any:

@@ -29,6 +29,8 @@ def load(name_or_path: str | os.PathLike[str]) -> Robot:
         return toml.read(FOLDER / f"{text}.toml")
     path = Path(text)
     known = ", ".join(LIBRARY)
+    if not text:
+        raise FileError(f"no robot is named (expected a name of the library, {known}, or a file)")
     if not path.suffix and not path.exists():
         close = near_miss(text, LIBRARY)
         raise FileError(f"{text!r} is no robot of the library{close} ({known}), and no file of that name exists")
@@ -45,7 +47,11 @@ def load(name_or_path: str | os.PathLike[str]) -> Robot:
 
 def save(robot: Robot, path: str | os.PathLike[str]) -> None:
     """Write a robot's table to a file that `load` reads back exactly."""
+    if not isinstance(robot, Robot):
+        raise TypeError(f"the first argument is {robot!r} (expected a Robot; then the file to write it to)")
     target = Path(path)
+    if not target.parent.is_dir():
+        raise FileError(f"{target}: the folder {str(target.parent)!r} does not exist")
     if target.suffix.lower() not in WRITERS:
         raise FileError(
             f"{target}: cannot write {target.suffix or 'files without an ending'} (expected {', '.join(WRITERS)})"

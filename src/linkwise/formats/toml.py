@@ -123,7 +123,7 @@ def write(robot: Robot, path: Path) -> None:
         f"convention = {quoted(robot.convention)}",
         f"gravity = {value(robot.gravity)}",
     ]
-    for row in robot.table:
+    for row in robot.rows:
         parts += ["", "[[link]]"]
         for key, entry in row.items():
             parts.append(f"{key} = {angle(entry) if key in ('alpha', 'theta') else value(entry)}")

@@ -49,7 +49,7 @@ class Transplant:
 
     def __call__(self, x: object) -> object:
         if not isinstance(x, Node):
-            return x
+            return number(x)
         if x.graph is self.graph and not self.values:
             return x
         if x.index not in self._copies:
@@ -68,6 +68,16 @@ class Transplant:
             return self.graph.input(name)
         operands = [self(a) for a in x.args]
         return OPERATIONS[x.op](*operands)
+
+
+def number(x: object) -> float:
+    """A number of another library as a float; its symbols cannot become nodes."""
+    try:
+        return float(x)  # type: ignore[arg-type]
+    except TypeError:
+        raise TypeError(
+            f"{x!r} of the robot is no number and no symbol of linkwise.symbols, so it cannot be traced"
+        ) from None
 
 
 OPERATIONS: dict[str, Callable[..., Any]] = {

@@ -49,7 +49,7 @@ class Parts(NamedTuple):
     links: tuple[Link, ...]
     frames: tuple[Frame, ...]
     gravity: tuple[Scalar, Scalar, Scalar]
-    table: tuple[Mapping[str, Any], ...]
+    table: tuple[tuple[tuple[str, Any], ...], ...]
 
 
 def assemble(rows: Iterable[Mapping[str, Any]], convention: Convention, gravity: Iterable[Scalar], name: str) -> Parts:
@@ -88,7 +88,7 @@ def assemble(rows: Iterable[Mapping[str, Any]], convention: Convention, gravity:
         expected = "at least one revolute or prismatic joint"
         raise RowError(f"robot {name!r} has no joint that moves (expected {expected})", 0, "joint")
     links = tuple(draft.finished(i) for i, draft in enumerate(drafts))
-    return Parts(links, tuple(frames), checked_gravity(gravity, name), tuple(clean))
+    return Parts(links, tuple(frames), checked_gravity(gravity, name), tuple(tuple(row.items()) for row in clean))
 
 
 def row_mappings(rows: Iterable[Mapping[str, Any]], robot: str) -> list[dict[str, Any]]:

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ..spatial import Rotation
+from .joint import ALL_JOINTS
 from .model import Robot
 from .numbers import is_symbol
 from .tables import CONVENTIONS
@@ -39,17 +40,16 @@ def describe(robot: Robot) -> Description:
         *([robot.about] if robot.about else []),
         f"convention: {CONVENTIONS[robot.convention].meaning}",
         f"gravity: ({g}) m/s2 in the base frame; SI units, angles in degrees here, * is the joint's variable at q = 0",
-        "",
+        "joints: where each link sits in its parent",
         *grid(*geometry(robot, shape == "a tree")),
-        "",
         "bodies: centre of mass (m) and inertia about it (kg m2), in the link's table frame",
         *grid(*bodies(robot)),
     ]
-    drives = [row for row in robot.table if any(k in row for k in DRIVE_UNITS)]
+    drives = [row for row in robot.rows if any(k in row for k in DRIVE_UNITS)]
     if drives:
         head = ["link", *DRIVE_UNITS.values()]
         body = [[row["name"], *(shown(row, key) for key in DRIVE_UNITS)] for row in drives]
-        lines += ["", "drives and friction, as felt at the joint", *grid(head, body)]
+        lines += ["drives and friction, as felt at the joint", *grid(head, body)]
     return Description("\n".join(lines))
 
 
@@ -66,10 +66,10 @@ def geometry(robot: Robot, tree: bool) -> tuple[list[str], list[list[str]]]:
     columns = ["a (m)", "b (m)", "alpha (deg)", "theta (deg)"] if dh else ["translation (m)", "axis", "rotation (rows)"]
     head = ["link", "joint", *(["parent"] if tree else []), *columns]
     body = []
-    for row in robot.table:
+    for row in robot.rows:
         cells = [row["name"], row["joint"], *([row["parent"]] if tree else [])]
         if dh:
-            varies = {"revolute": "theta", "prismatic": "b"}.get(row["joint"])
+            varies = ALL_JOINTS[row["joint"]].dh_variable if row["joint"] in ALL_JOINTS else None
             for key in ("a", "b", "alpha", "theta"):
                 text = degrees(row[key]) if key in ("alpha", "theta") else plain(row[key])
                 cells.append(text + ("*" if key == varies else ""))
@@ -82,7 +82,7 @@ def geometry(robot: Robot, tree: bool) -> tuple[list[str], list[list[str]]]:
 def bodies(robot: Robot) -> tuple[list[str], list[list[str]]]:
     head = ["link", "mass (kg)", "centre of mass", "Ixx", "Iyy", "Izz", "Ixy", "Ixz", "Iyz"]
     body = []
-    for row in robot.table:
+    for row in robot.rows:
         if "mass" not in row:
             continue
         i = row["inertia"]

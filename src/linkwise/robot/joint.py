@@ -34,6 +34,7 @@ class Joint:
     limits: tuple[float, float] | None = None
 
     kind: ClassVar[str]
+    dh_variable: ClassVar[str]  # which of a DH row's entries the joint moves
     axis: ClassVar[Twist]
 
     def motion(self, q: Scalar) -> Placement:
@@ -75,6 +76,7 @@ class Joint:
 @dataclass(frozen=True)
 class Revolute(Joint):
     kind = "revolute"
+    dh_variable = "theta"
     axis = Twist(Vector(0.0, 0.0, 1.0), Vector.zero())
 
     def motion(self, q: Scalar) -> Placement:
@@ -103,6 +105,7 @@ class Revolute(Joint):
 @dataclass(frozen=True)
 class Prismatic(Joint):
     kind = "prismatic"
+    dh_variable = "b"
     axis = Twist(Vector.zero(), Vector(0.0, 0.0, 1.0))
 
     def motion(self, q: Scalar) -> Placement:

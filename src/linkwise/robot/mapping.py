@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from typing import Any
 
 from ..spatial import Placement, RigidInertia, Rotation, Scalar, Symmetric, Vector
 from .link import Link
@@ -29,6 +30,12 @@ class Mapping:
 
     def body(self, b: RigidInertia) -> RigidInertia:
         return RigidInertia(self.convert(b.mass), self.vector(b.moment), self.symmetric(b.tensor))
+
+    def entry(self, x: Any) -> Any:
+        """An entry of a table: text stays, numbers and nests of them are converted."""
+        if isinstance(x, (tuple, list)):
+            return tuple(map(self.entry, x))
+        return x if isinstance(x, str) else self.convert(x)
 
     def link(self, old: Link) -> Link:
         return replace(

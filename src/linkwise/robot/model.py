@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -22,7 +21,7 @@ Row = Mapping[str, Any]
 EARTH = (0.0, 0.0, -9.81)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Robot:
     """A tree of links on a fixed base. Links stand in an order in which each parent comes before its children.
 
@@ -34,7 +33,7 @@ class Robot:
     links: tuple[Link, ...]
     frames: tuple[Frame, ...]
     gravity: tuple[Scalar, Scalar, Scalar]
-    table: tuple[Row, ...] = field(compare=False, repr=False)
+    table: tuple[tuple[tuple[str, Any], ...], ...] = field(compare=False)  # rows as pairs, which nobody can change
     convention: str = field(compare=False)
     about: str = field(default="", compare=False)  # where the numbers come from
 
@@ -80,6 +79,10 @@ class Robot:
         parts = assemble(rows, CONVENTIONS["frames"], gravity, name)
         return Robot(name, *parts, convention="frames")
 
+    def __repr__(self) -> str:
+        count = f"{self.n} joint" + ("s" if self.n != 1 else "")
+        return f"<Robot {self.name!r}: {count} {self.joints}, {self.convention}>"
+
     @property
     def n(self) -> int:
         """How many joints move."""
@@ -97,7 +100,7 @@ class Robot:
     @property
     def rows(self) -> list[dict[str, Any]]:
         """A copy of the table the robot was made from, in the words of its convention."""
-        return [copy.deepcopy(dict(row)) for row in self.table]
+        return [dict(row) for row in self.table]
 
     @cached_property
     def leaves(self) -> tuple[int, ...]:
@@ -155,20 +158,29 @@ class Robot:
 
     def without_rotors(self) -> Robot:
         """The same robot with drives that have no inertia of their own."""
-        return replace(self, links=tuple(replace(k, joint=replace(k.joint, rotor_inertia=0.0)) for k in self.links))
+        links = tuple(replace(k, joint=replace(k.joint, rotor_inertia=0.0)) for k in self.links)
+        table = tuple(tuple((key, x) for key, x in row if key != "rotor_inertia") for row in self.table)
+        return replace(self, links=links, table=table)
+
+    @cached_property
+    def unusual(self) -> tuple[Scalar, ...]:
+        """Those of its numbers that are not floats: symbols, numbers of many digits."""
+        numbers = (x for link in self.links for x in numbers_of(link))
+        return tuple(x for x in (*self.gravity, *numbers) if type(x) is not float)
 
     @cached_property
     def symbolic(self) -> bool:
         """Whether some of its numbers are symbols."""
-        numbers = (x for link in self.links for x in numbers_of(link))
-        return any(type(x) is not float and is_symbol(x) for x in (*self.gravity, *numbers))
+        return any(map(is_symbol, self.unusual))
 
     def mapped(self, convert: Callable[[Scalar], Scalar], *, orthonormal: bool = False) -> Robot:
         """The robot with every number replaced by what `convert` makes of it."""
         mapping = Mapped(convert, orthonormal)
         x, y, z = map(convert, self.gravity)
         frames = tuple(replace(f, placement=mapping.placement(f.placement)) for f in self.frames)
-        return replace(self, links=tuple(map(mapping.link, self.links)), frames=frames, gravity=(x, y, z))
+        links = tuple(map(mapping.link, self.links))
+        table = tuple(tuple((key, mapping.entry(entry)) for key, entry in row) for row in self.table)
+        return replace(self, links=links, frames=frames, gravity=(x, y, z), table=table)
 
     def cast(self, number: Callable[[float], Scalar]) -> Robot:
         """The same robot in other numbers, say `mpmath.mpf`; its rotations are then orthogonal to all their digits."""

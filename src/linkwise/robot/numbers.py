@@ -15,6 +15,7 @@ from ..errors import RobotError
 from ..spatial import Scalar
 
 ANGLE = re.compile(r"\s*([+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?)\s*(deg|rad)\s*")
+TURNS = 4.0 * math.pi  # an angle of a DH row beyond this is surely in degrees
 UNIT = 1e-6  # how far from 1 the length of an axis, or from 0 the defect of a rotation, may be
 ROUNDING = 1e-15  # an axis this close to unit length is one already
 TENSOR = 1e-9  # relative slack for symmetry, definiteness and the triangle inequality
@@ -75,7 +76,11 @@ def angle(row: Mapping[str, Any], key: str) -> Scalar:
             raise EntryError(key, f"is {value!r} (expected {expected})")
         amount = float(match[1])
         return number(math.radians(amount) if match[2] == "deg" else amount, key, expected)
-    return number(value, key, expected)
+    found = number(value, key, expected)
+    if key in ("alpha", "theta") and not is_symbol(found) and abs(found) > TURNS:
+        degrees = f'"{found:g} deg"'
+        raise EntryError(key, f"is {found:g} radians, over two turns; did you mean {degrees}? (expected {expected})")
+    return found
 
 
 def not_negative(row: Mapping[str, Any], key: str, default: Scalar | None = None) -> Scalar:

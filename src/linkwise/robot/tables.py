@@ -7,13 +7,14 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..spatial import Placement, Rotation, Scalar, Vector, turn_x, turn_z
+from .joint import ALL_JOINTS
 from .numbers import angle, axis, length, matrix3, vector3
 
 COMMON = ("name", "parent", "joint", "mass", "com", "inertia")
 DRIVE = ("rotor_inertia", "viscous_friction", "coulomb_friction", "limits")
 DH = ("a", "b", "alpha", "theta")
 FRAMES = ("translation", "rotation", "axis")
-JOINTS = ("revolute", "prismatic", "fixed")
+JOINTS = (*ALL_JOINTS, "fixed")
 
 
 @dataclass(frozen=True)
@@ -48,7 +49,7 @@ def screw_x(a: Scalar, alpha: Scalar) -> Placement:
 
 def dh_words(row: Mapping[str, Any], joint: str) -> dict[str, Scalar]:
     """a, b, alpha, theta; the one that varies may be left out and is then 0."""
-    varies = {"revolute": "theta", "prismatic": "b", "fixed": None}[joint]
+    varies = ALL_JOINTS[joint].dh_variable if joint in ALL_JOINTS else None
     words: dict[str, Scalar] = {}
     for key in DH:
         read = angle if key in ("alpha", "theta") else length
@@ -60,7 +61,7 @@ def standard(row: Mapping[str, Any], joint: str) -> Geometry:
     """RotZ(theta) TransZ(b) TransX(a) RotX(alpha), cut where the joint moves."""
     w = dh_words(row, joint)
     turn, rise, reach = about_z(w["theta"]), along_z(w["b"]), screw_x(w["a"], w["alpha"])
-    if joint == "prismatic":
+    if joint in ALL_JOINTS and ALL_JOINTS[joint].dh_variable == "b":
         return Geometry(rise, turn.then(reach), w)
     return Geometry(turn, rise.then(reach), w)
 

@@ -53,9 +53,21 @@ def product(*factors: Dense) -> Dense:
     """The matrix product; zeros that are constants cost nothing."""
     result, *others = factors
     for other in others:
-        columns = transposed(other)
-        result = [[dot_product(row, column) for column in columns] for row in result]
+        columns = [nonzero(column) for column in transposed(other)]
+        result = [[sparse_product(row, column) for column in columns] for row in map(nonzero, result)]
     return result
+
+
+def nonzero(line: Sequence[Scalar]) -> dict[int, Scalar]:
+    return {k: x for k, x in enumerate(line) if not (type(x) is float and x == 0.0)}
+
+
+def sparse_product(row: dict[int, Scalar], column: dict[int, Scalar]) -> Scalar:
+    total: Scalar = 0.0
+    for k, x in row.items():
+        if k in column:
+            total = add(total, mul(x, column[k]))
+    return total
 
 
 def apply(a: Dense, x: Column) -> Column:

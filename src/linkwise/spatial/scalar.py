@@ -11,10 +11,11 @@ where x is infinite or not a number; the public functions look for such states t
 
 import math
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any, TypeAlias
 
 Scalar: TypeAlias = Any
+Scalars: TypeAlias = Sequence[Any]
 
 
 def add(a: Scalar, b: Scalar) -> Scalar:
@@ -86,9 +87,18 @@ def _function(name: str, x: Scalar) -> Scalar:
     """A function of x from the library that x comes from."""
     if type(x) in (float, int):
         return getattr(math, name)(x)
+    if hasattr(x, "dtype") and str(x.dtype) == "object":
+        return _each(name, x)
     if hasattr(type(x), name):  # graph nodes and torch tensors carry their functions with them
         return getattr(x, name)()
     return getattr(_library_of(x), name)(x)
+
+
+def _each(name: str, array: Any) -> Any:
+    """A function of every element of an array of symbols or of many-digit numbers."""
+    import numpy
+
+    return numpy.frompyfunc(lambda x: _function(name, x), 1, 1)(array)
 
 
 def _library_of(x: Scalar) -> Any:

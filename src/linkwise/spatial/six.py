@@ -68,6 +68,10 @@ class Wrench:
     def __mul__(self, s: Scalar) -> Wrench:
         return Wrench(self.moment * s, self.force * s)
 
+    def acting_at(self, point: Vector) -> Wrench:
+        """The same wrench given at a point, seen at the origin."""
+        return Wrench(self.moment + cross(point, self.force), self.force)
+
     def to_parent(self, pose: Placement) -> Wrench:
         force = pose.rotation @ self.force
         return Wrench(pose.rotation @ self.moment + cross(pose.translation, force), force)

@@ -42,4 +42,6 @@ def bind(robot: Robot, **values: float) -> Robot:
 
 
 def nested(plant: Transplant, value: Any) -> Any:
-    return tuple(nested(plant, x) for x in value) if isinstance(value, (tuple, list)) else plant(value)
+    if isinstance(value, (tuple, list)):
+        return tuple(nested(plant, x) for x in value)
+    return value if isinstance(value, str) else plant(value)

@@ -35,6 +35,8 @@ def trace(function: Callable[..., Any], robot: Robot, **keywords: Any) -> Progra
     is handed on as it is, or becomes an input of another shape when it is an `Input`. The function may be one of
     Linkwise's or your own over them: anything that does arithmetic on arrays without branching on their numbers.
     """
+    if not callable(function):
+        raise TypeError(f"the first argument is {function!r} (expected a function, such as linkwise.inverse_dynamics)")
     if not isinstance(robot, Robot):
         hint = f"; did you mean linkwise.load({robot!r})?" if isinstance(robot, str) else ""
         raise TypeError(f"the second argument is {robot!r} (expected a Robot, for which the function is traced{hint})")
@@ -48,7 +50,7 @@ def trace(function: Callable[..., Any], robot: Robot, **keywords: Any) -> Progra
     tape = Graph()
     ports = [Port(name, value.shape) for name, value in wanted.items() if isinstance(value, Input)]
     arguments = {**wanted, **{port.name: placeholders(tape, port) for port in ports}}
-    if robot.symbolic:
+    if robot.unusual:
         plant = Transplant(tape)
         robot = robot.mapped(plant)
         taken = sorted({port.name for port in ports} & set(plant.names))

@@ -1,0 +1,129 @@
+"""Operation counts: the record, what is written about them, and what they may not depend on."""
+
+import importlib.util
+import json
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+import linkwise as lw
+
+SCRIPT = Path(__file__).parent.parent / "benchmarks" / "operation_counts.py"
+UPDATE = "the operation counts changed; if that is meant, run `make counts` and commit the two files it writes"
+TWO = ("multiplications", "additions")
+
+
+@pytest.fixture(scope="session")
+def counts() -> ModuleType:
+    """The script; what it has counted once it remembers."""
+    spec = importlib.util.spec_from_file_location("operation_counts", SCRIPT)
+    assert spec is not None
+    assert spec.loader is not None
+    module = sys.modules["operation_counts"] = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_the_golden_file_and_the_page_are_what_the_script_would_write(counts: ModuleType) -> None:
+    kept = json.loads(counts.GOLDEN.read_text(encoding="utf-8"))
+    fresh = counts.entries()
+    changed = {key: (kept.get(key), fresh.get(key)) for key in kept | fresh if kept.get(key) != fresh.get(key)}
+    assert not changed, UPDATE
+    assert counts.GOLDEN.read_text(encoding="utf-8") == counts.golden(), UPDATE
+    assert not counts.hint(counts.PAGE, counts.page()), UPDATE
+
+
+def test_closed_forms_hold_on_an_n_that_they_were_not_fitted_to(counts: ModuleType) -> None:
+    n = counts.SIZES[-1] + 2
+    exact = 0
+    for label in counts.CASES:
+        for kind in TWO:
+            if label not in counts.FORMLESS and (form := counts.case_form(label, "chain", kind)).exact:
+                assert counts.at(form.polynomial, n) == getattr(counts.counted(label, "chain", n), kind), label
+                exact += 1
+    assert exact >= 40  # that is, most
+
+
+def test_counts_do_not_depend_on_the_numbers_of_a_general_arm(counts: ModuleType) -> None:
+    """Where one arm gives a closed form, another takes as many operations; where it does not, about as many."""
+    for label in counts.CASES:
+        one, other = (counts.counted(label, "chain", 6, seed) for seed in (0, 1))
+        if label not in counts.FORMLESS:
+            for kind in TWO:
+                form = counts.case_form(label, "chain", kind)
+                apart = abs(getattr(one, kind) - getattr(other, kind))
+                assert apart <= form.spread, f"{label}: {one} and {other}"
+        assert (one.divisions, one.functions) == (other.divisions, other.functions)
+
+
+@pytest.mark.parametrize("method", lw.methods(lw.inverse_dynamics))
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_inverse_dynamics_takes_exactly_as_much_on_every_general_arm(method: str, seed: int) -> None:
+    here, there = (lw.count(lw.inverse_dynamics, lw.chain(6, seed=s), method=method) for s in (0, seed))
+    assert (here.multiplications, here.additions) == (there.multiplications, there.additions)
+
+
+def test_inverse_dynamics_of_the_general_arm_is_within_its_goals() -> None:
+    six, seven = (lw.count(lw.inverse_dynamics, lw.chain(n), method="fewest") for n in (6, 7))
+    assert six.multiplications <= 400
+    assert six.additions <= 350
+    assert seven.multiplications - six.multiplications <= 87
+    assert seven.additions - six.additions <= 78
+
+
+@pytest.mark.parametrize(("n", "goal"), [(6, 1_550), (12, 4_800)])
+def test_forward_dynamics_of_the_general_arm_is_within_its_goals(n: int, goal: int) -> None:
+    assert lw.count(lw.forward_dynamics, lw.chain(n), method="fewest").total <= goal
+
+
+def test_the_stanford_arm_is_within_its_goals() -> None:
+    arm = lw.load("stanford")
+    assert lw.count(lw.inverse_dynamics, arm, method="fewest").total < 300
+    assert lw.count(lw.inertia_matrix, arm, method="fewest").total < 140
+
+
+@pytest.mark.parametrize(
+    "arm", [lw.chain(6), lw.chain(6, joints="RRP"), *map(lw.load, lw.LIBRARY)], ids=lambda a: a.name
+)
+def test_regrouping_never_costs_operations(arm: lw.Robot) -> None:
+    arm = arm.without_rotors()
+    for function, plain, regrouped in (
+        (lw.forward_dynamics, "articulated", "articulated-regrouped"),
+        (lw.inertia_matrix, "composite", "composite-regrouped"),
+    ):
+        assert lw.count(function, arm, method=regrouped).total <= lw.count(function, arm, method=plain).total
+    for method in ("denoc", "operators", "fewest"):
+        there, here = (lw.count(lw.inverse_dynamics, robot, method=method) for robot in (arm, arm.regrouped()))
+        assert here.total <= there.total, method
+
+
+def test_published_columns_add_up_once_corrected(counts: ModuleType) -> None:
+    for kind, own in counts.OWN_ROWS.items():
+        assert tuple(counts.column_sums([*counts.SHARED_ROWS, *own])) == counts.PRINTED_TOTALS[kind]
+
+
+def test_a_fit_is_exact_or_there_is_none(counts: ModuleType) -> None:
+    cubic = counts.polynomial("1/6", "23/2", "-115/3", 7)
+    assert counts.fitted({n: int(counts.at(cubic, n) * 6) for n in counts.SIZES}) == tuple(6 * c for c in cubic)
+    assert counts.fitted(dict.fromkeys(counts.SIZES, 5)) == (5,)
+    assert counts.fitted({n: 2**n for n in counts.SIZES}) is None
+    assert counts.written(cubic) == "(1/6)n³ + (23/2)n² − (115/3)n + 7"
+    assert counts.written(counts.polynomial(1, 0)) == "n"
+    assert counts.written(counts.polynomial(0)) == "0"
+
+
+def test_check_says_what_would_change_and_writes_nothing(
+    counts: ModuleType, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name in ("ROOT", "GOLDEN", "PAGE"):
+        monkeypatch.setattr(counts, name, tmp_path / name.lower() if name != "ROOT" else tmp_path)
+    for name in ("golden", "page"):
+        monkeypatch.setattr(counts, name, lambda name=name: f"{name}\n")
+    assert counts.main(["--check"]) == 1
+    assert "+page" in capsys.readouterr().out
+    assert not list(tmp_path.iterdir())
+    assert counts.main([]) == 0
+    assert counts.main(["--check"]) == 0
+    assert (tmp_path / "page").read_text(encoding="utf-8") == "page\n"
