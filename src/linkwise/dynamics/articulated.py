@@ -71,7 +71,7 @@ def free(link: Link, beyond: Freed, motion: Moving, tau: Scalar, external: Wrenc
     U = body.inertia @ link.joint.axis
     inverse = reciprocal(add(power(link.joint.axis, U), link.joint.rotor_inertia))
     u = sub(tau, power(link.joint.axis, body.bias))  # (2)
-    inertia = link.joint.release(body.inertia, U, U * inverse)
+    inertia = link.joint.release(body.inertia, U, link.joint.share(U, inverse))
     bias = body.bias + inertia @ motion.bias + U * mul(inverse, u)  # (3)
     return Solved(U, inverse, u), Freed(inertia.to_parent(motion.pose), bias.to_parent(motion.pose))  # (4)
 

@@ -43,7 +43,7 @@ def articulate(link: Link, beyond: ArticulatedInertia, q: Scalar) -> tuple[Artic
     psi_hat = inertia @ link.joint.axis
     pivot = add(power(link.joint.axis, psi_hat), link.joint.rotor_inertia)
     inverse_pivot = reciprocal(pivot)
-    psi = psi_hat * inverse_pivot  # (47) (48)
+    psi = link.joint.share(psi_hat, inverse_pivot)  # (47) (48)
     return Articulated(pose, inertia, psi, pivot, inverse_pivot), link.joint.release(inertia, psi_hat, psi).to_parent(
         pose
     )  # (50)

@@ -259,7 +259,7 @@ def jacobian(
 
 FEWEST: dict[Function, tuple[str, ...]] = {  # what method="fewest" chooses from, by counting on the robot at hand
     forward_dynamics: ("composite-udu", "articulated-regrouped"),
-    inertia_matrix: ("composite", "composite-regrouped"),
+    inertia_matrix: ("composite", "denoc", "composite-regrouped"),
 }
 METHODS: dict[Function, Mapping[str, Any]] = {
     inverse_dynamics: dynamics.ALL_INVERSE_DYNAMICS,

@@ -111,6 +111,10 @@ class Graph:
             self.nodes.append(node)
         return node
 
+    def find(self, op: str, *args: Node) -> Node | None:
+        """The node of this operation, if it has been made."""
+        return self._known.get((op, None, *(a.index for a in args)))
+
     def constant(self, value: float) -> Node:
         return self.make("const", payload=float(value) + 0.0)  # -0.0 and 0.0 are one constant
 

@@ -7,7 +7,7 @@
                 (-x) · y = -(x · y)    (-x) / y = -(x / y)    x / (-y) = -(x / y)
                 sin(-x) = -sin x    cos(-x) = cos x    sign(-x) = -sign x
     signs       constants are stored positive: x + (-c) = x - c, x · (-c) = -(x · c), and so on
-    same        x - x = 0
+    same        x - x = 0    y - x = -(x - y) where x - y is there already
     order       the operands of + and · stand in the order in which they were made
     powers      xᵏ, k = 0, 1, 2, ...: products by repeated squaring; k negative: 1 / x⁻ᵏ
 
@@ -73,7 +73,8 @@ def sub(a: Any, b: Any) -> Any:
         a = b.graph.constant(a)
     elif a.op == "neg":
         return neg(add(a.args[0], b.payload if b.op == "const" else b))
-    return a.graph.make("sub", a, b)
+    opposite = a.graph.find("sub", b, a)
+    return a.graph.make("sub", a, b) if opposite is None else neg(opposite)
 
 
 def mul(a: Any, b: Any) -> Any:

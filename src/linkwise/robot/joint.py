@@ -41,6 +41,15 @@ class Joint:
         """Pose of the link frame in the joint frame."""
         raise TypeError(f"{type(self).__name__} is not a kind of joint: use Revolute or Prismatic")
 
+    def share(self, column: Wrench, inverse_pivot: Scalar) -> Wrench:
+        """A column of an articulated inertia over its pivot: exactly 1 along the axis, if no rotor joins the pivot."""
+        share = column * inverse_pivot
+        return share if self.has_rotor else self.with_unit(share)
+
+    def with_unit(self, share: Wrench) -> Wrench:
+        """The wrench with 1 along the joint's axis."""
+        raise TypeError(f"{type(self).__name__} is not a kind of joint: use Revolute or Prismatic")
+
     def release(self, inertia: ArticulatedInertia, column: Wrench, share: Wrench) -> ArticulatedInertia:
         """The inertia less the dyad column shareᵀ: what is left of it where the joint gives way."""
         left = inertia.less(column, share)
@@ -85,6 +94,10 @@ class Revolute(Joint):
     def constraint(self, axis: Vector) -> tuple[Matrix, Matrix]:
         return cross_matrix(axis), Rotation.identity()
 
+    def with_unit(self, share: Wrench) -> Wrench:
+        n = share.moment
+        return Wrench(Vector(n.x, n.y, 1.0), share.force)
+
     def without_axis(self, left: ArticulatedInertia) -> ArticulatedInertia:
         J, (x, y, _) = left.angular, left.coupling.rows
         return ArticulatedInertia(Symmetric(J.xx, J.xy, 0.0, J.yy, 0.0, 0.0), Matrix((x, y, (0.0,) * 3)), left.linear)
@@ -113,6 +126,10 @@ class Prismatic(Joint):
 
     def constraint(self, axis: Vector) -> tuple[Matrix, Matrix]:
         return Rotation.identity(), cross_matrix(axis)
+
+    def with_unit(self, share: Wrench) -> Wrench:
+        f = share.force
+        return Wrench(share.moment, Vector(f.x, f.y, 1.0))
 
     def without_axis(self, left: ArticulatedInertia) -> ArticulatedInertia:
         M, coupling = left.linear, Matrix([(x, y, 0.0) for x, y, _ in left.coupling.rows])
