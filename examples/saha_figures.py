@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from scipy.integrate import solve_ivp
 
 import linkwise as lw
+from linkwise.dynamics import udu
 
 Array = NDArray[np.float64]
 PICTURES = Path(__file__).resolve().parent.parent / "pictures"
@@ -175,10 +176,15 @@ def fig9_stanford_fall(arm: lw.Robot, t: Array, q: Array) -> Figure:
     return six_panels(title, by_joint(arm, "angle (deg)", "displacement (m)"), t, in_degrees(arm, q))
 
 
-def operations(function: Callable[..., object], arm: lw.Robot) -> tuple[int, int]:
+def operations(function: Callable[..., object], arm: lw.Robot, **keywords: str) -> tuple[int, int]:
     """Multiplications with divisions, and additions with subtractions, as the published tables count them."""
-    found = lw.count(function, arm)
+    found = lw.count(function, arm, **keywords)
     return found.multiplications + found.divisions, found.additions
+
+
+def accelerations(arm: lw.Robot, q: Array, phi: Array) -> list[object]:
+    """Forward dynamics with the bias already taken from the torques: what the published counts are of."""
+    return udu.solve(arm, udu.articulated_bodies(arm, q), phi)
 
 
 def print_torques(example: Example) -> None:
@@ -197,17 +203,28 @@ def print_counts() -> None:
     for name, arm in arms.items():
         pairs = [operations(f, arm) for f in (lw.inverse_dynamics, lw.forward_dynamics, lw.inertia_matrix)]
         print(f"  {name:19}" + "".join(f"{m:>11}M {a:>5}A" for m, a in pairs))
-    print_published("Inverse dynamics", lw.inverse_dynamics, PUBLISHED_INVERSE)
-    print_published("Forward dynamics", lw.forward_dynamics, PUBLISHED_FORWARD)
-    print("  The published forward counts leave out the bias vector (velocity and gravity terms); ours include it.\n")
+    general = [lw.chain(n) for n in (6, 12)]
+    inverse = {
+        "Linkwise, Newton-Euler": [operations(lw.inverse_dynamics, arm) for arm in general],
+        "Linkwise, as Saha": [operations(lw.inverse_dynamics, arm, method="denoc") for arm in general],
+        "Linkwise, fewest": [operations(lw.inverse_dynamics, arm, method="fewest") for arm in general],
+    }
+    forward = {"Linkwise, as Saha": [operations(accelerations, arm) for arm in general]}
+    complete = {
+        "Linkwise, as Saha": [operations(lw.forward_dynamics, arm) for arm in general],
+        "Linkwise, fewest": [operations(lw.forward_dynamics, arm, method="fewest") for arm in general],
+    }
+    print_published("Inverse dynamics", inverse, PUBLISHED_INVERSE)
+    print_published("Forward dynamics, bias given", forward, PUBLISHED_FORWARD)
+    print_published("Forward dynamics, complete", complete, {})
+    print()
 
 
-def print_published(title: str, function: Callable[..., object], published: Published) -> None:
+def print_published(title: str, rows: dict[str, list[tuple[int, int]]], published: Published) -> None:
     """The general revolute arm of 6 and of 12 joints: what Linkwise takes, and what the literature reports."""
-    rows = {"Linkwise, counted": [operations(function, lw.chain(n)) for n in (6, 12)]}
     for source, ((m, m0), (a, a0)) in published.items():
         rows[f"{source:28}{f'{m}n{m0}M':10}{a}n{a0}A"] = [(m * n + m0, a * n + a0) for n in (6, 12)]
-    print(f"\n  {title + ', general revolute arm':48}{'n = 6':>14}{'n = 12':>14}")
+    print(f"\n  {title + ', general arm':48}{'n = 6':>14}{'n = 12':>14}")
     for name, pairs in rows.items():
         print(f"  {name:48}" + "".join(f"{m:>6}M {a:>5}A" for m, a in pairs))
 
