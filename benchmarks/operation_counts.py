@@ -662,8 +662,9 @@ The same counts are in `tests/golden/operation_counts.json`, so that a change sh
 DAGGER = """\
 - *A form with †* is that of the lowest counts of two or three arms; others take up to {spread} operations more.
   "none †" means that the lowest do not lie on a polynomial either, "none" that all agree and do not. Counts of one arm
-  are of the first. There are two causes. The last link's inertias are numbers, so that m̂ · (1/m̂) is a number too, which
-  rounds to 1 on some arms and to 1 − 2⁻⁵³ on others; only 1 is free. And a − b is not recognised where b − a is known:
+  are of the first. There are two causes. The last link's inertias are numbers, so that m̂ · (1/m̂) is a number too,
+  which rounds to 1 on some arms and to 1 − 2⁻⁵³ on others; only 1 is free. And a − b is not recognised where b − a is
+  known:
   whether both arise depends on signs."""
 
 

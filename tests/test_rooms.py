@@ -14,11 +14,16 @@ MAY_IMPORT = {  # the house's own rooms
     "dynamics": {"robot", "spatial"},
     "graph": set(),
     "trace": {"errors", "graph", "robot"},
+    "render": {"graph", "robot", "trace"},
     "formats": {"errors", "robot"},
     "edge": {"dynamics", "errors", "robot", "spatial", "trace"},
     "explain": {"dynamics", "edge", "errors", "robot", "spatial"},
 }
-MAY_IMPORT_OUTSIDE = {"dynamics": set(), "explain": {"numpy", "sympy"}}  # beyond the standard library; others: NumPy
+MAY_IMPORT_OUTSIDE = {
+    "dynamics": set(),
+    "explain": {"numpy", "sympy"},
+    "render": {"sympy"},
+}  # beyond the standard library; others: NumPy
 
 
 def imports(path: Path) -> set[str]:

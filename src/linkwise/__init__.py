@@ -41,6 +41,7 @@ from .errors import FileError, RobotError, SingularError
 from .explain import Explanation, cite, explain
 from .formats import LIBRARY, load, save
 from .graph import Count, Program, evaluate, symbols
+from .render import python_source, sympy
 from .robot import Frame, Joint, Link, Robot, chain, describe, random_tree
 from .trace import Derivative, Input, bind, count, derivative, symbols_of, trace
 
@@ -94,10 +95,12 @@ __all__ = [
     "operators",
     "poses",
     "potential_energy",
+    "python_source",
     "random_tree",
     "save",
     "symbols",
     "symbols_of",
+    "sympy",
     "trace",
     "udu",
     "unnormalized",

@@ -1,7 +1,8 @@
-"""Expressions as people write them, for messages and tables."""
+"""Expressions as people write them."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -9,33 +10,51 @@ if TYPE_CHECKING:
 
 SIGN = {"add": " + ", "sub": " - ", "mul": "*", "div": "/"}
 RANK = {"add": 1, "sub": 1, "neg": 2, "mul": 3, "div": 3}
-LONGEST = 60  # characters; beyond them an expression is only named
+LONGEST = 60  # characters of an expression in a message; beyond them it is only named
+
+
+class TooLongError(Exception):
+    """The expression has more nodes than wanted."""
 
 
 def infix(node: Node) -> str:
     """`m1*l1*l1/12`, or the name of the operation where that would be long."""
-    text = written(node, budget=[LONGEST])
-    return text if text is not None and len(text) <= LONGEST else f"{node.op} #{node.index}"
+    left = LONGEST
+
+    def leaf(n: Node) -> str | None:
+        nonlocal left
+        left -= 1
+        if left < 0:
+            raise TooLongError
+        if n.op == "const":
+            return f"{n.payload:g}"
+        if n.op == "input":
+            name, position = n.payload
+            return str(name) if n.graph.scalar_inputs else f"{name}[{position}]"
+        return None
+
+    try:
+        text = expression(node, leaf)
+    except TooLongError:
+        text = ""
+    return text if 0 < len(text) <= LONGEST else f"{node.op} #{node.index}"
 
 
-def written(node: Node, budget: list[int]) -> str | None:
-    """The expression in full, or None when it uses up the budget of nodes."""
-    budget[0] -= 1
-    if budget[0] < 0:
-        return None
-    if node.op == "const":
-        return f"{node.payload:g}"
-    if node.op == "input":
-        name, position = node.payload
-        return str(name) if node.graph.scalar_inputs else f"{name}[{position}]"
-    parts = [written(a, budget) for a in node.args]
-    if any(part is None for part in parts):
-        return None
+def expression(node: Node, named: Callable[[Node], str | None]) -> str:
+    """The node written out, down to those for which `named` has a text."""
+    name = named(node)
+    return written_out(node, named) if name is None else name
+
+
+def written_out(node: Node, named: Callable[[Node], str | None]) -> str:
+    """One operation, on operands that are written out or named."""
+    parts = [(named(a), a) for a in node.args]
+    texts = [written_out(a, named) if name is None else name for name, a in parts]
     if node.op not in RANK:
-        return f"{node.op}({parts[0]})"
+        return f"{node.op}({texts[0]})"
     rank = RANK[node.op]
-    guarded = [
-        f"({part})" if RANK.get(a.op, 9) < rank + (k if node.op in ("sub", "div") else 0) else part
-        for k, (a, part) in enumerate(zip(node.args, parts, strict=True))
-    ]
+    guarded = []
+    for k, ((name, a), text) in enumerate(zip(parts, texts, strict=True)):
+        own = RANK.get(a.op, 9) if name is None else (2 if text.startswith("-") else 9)
+        guarded.append(f"({text})" if own < rank + (k if node.op in ("sub", "div") else 0) else text)
     return f"-{guarded[0]}" if node.op == "neg" else f"{guarded[0]}{SIGN[node.op]}{guarded[1]}"

@@ -2,6 +2,6 @@
 
 from .binding import bind, symbols_of
 from .differentiate import Derivative, derivative
-from .trace import Input, count, fewest, trace
+from .tracing import Input, count, fewest, trace
 
 __all__ = ["Derivative", "Input", "bind", "count", "derivative", "fewest", "symbols_of", "trace"]

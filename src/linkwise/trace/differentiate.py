@@ -9,7 +9,7 @@ from ..errors import one_of
 from ..graph import Count, Program, count, evaluate
 from ..graph.derivative import derivative as differentiate
 from ..robot import Robot
-from .trace import trace
+from .tracing import trace
 
 
 class Derivative:

@@ -1,0 +1,48 @@
+"""The public calls: a function and a robot in, text or formulas out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ..robot import Robot
+from ..trace import trace
+from .formulas import sympy_expressions
+from .python import python_text
+
+
+def python_source(function: Callable[..., Any], arm: Robot, **keywords: Any) -> str:
+    """Python source of the function, customised to the robot: plain assignments on numbers or arrays, and nothing else.
+
+    >>> import linkwise as lw
+    >>> print(lw.python_source(lw.gravity_torque, lw.load("gantry")))
+    def gravity_torque(q):
+        \"\"\"gravity_torque of the robot gantry.
+    <BLANKLINE>
+        q: 3 numbers
+        0 multiplications, 0 additions, 0 divisions, 0 functions
+        \"\"\"
+        return [0.0, 0.0, -29.43]
+    <BLANKLINE>
+    """
+    name = getattr(function, "__name__", "function")
+    about = f"{name} of the robot {''.join(c for c in arm.name if c.isprintable() and c not in chr(34) + chr(92))}."
+    return python_text(trace(function, arm, **keywords), name, about)
+
+
+def sympy(function: Callable[..., Any], arm: Robot, *, named: bool = False, **keywords: Any) -> Any:
+    """The function as SymPy: a matrix for each output, in q1, q2, ...; needs SymPy.
+
+    With `named=True` the result is a list of intermediates (symbol, expression), each used more than once, and the
+    outputs in terms of them: short, and in an order in which they can be read.
+
+    >>> import linkwise as lw
+    >>> lw.sympy(lw.inertia_matrix, lw.load("gantry"))
+    Matrix([
+    [12, 0, 0],
+    [ 0, 7, 0],
+    [ 0, 0, 3]])
+    """
+    intermediates, outputs = sympy_expressions(trace(function, arm, **keywords), named)
+    result = outputs[0] if len(outputs) == 1 else tuple(outputs)
+    return (intermediates, result) if named else result

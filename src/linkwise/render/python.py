@@ -1,0 +1,87 @@
+"""A program as Python source: plain assignments, in an order in which they can be read and run."""
+
+from __future__ import annotations
+
+import keyword
+from collections import Counter
+
+from ..graph import Node, Port, Program, count
+from ..graph.text import expression, written_out
+
+INLINE = 3  # an expression used once is written where it is used, if it has at most so many operations
+
+
+def python_text(program: Program, name: str, about: str) -> str:
+    """A function of the program's inputs that needs nothing but sin, cos, sqrt and sign, from NumPy."""
+    uses = Counter(a.index for node in program.nodes for a in node.args)
+    uses.update(node.index for result in program.results for node in result)
+    taken = {port.name for port in program.inputs}
+    letter = next(x for x in ("t", "x", "node") if x not in taken and f"{x}1" not in taken)
+    names: dict[int, str] = {}
+    sizes: dict[int, int] = {}
+
+    def named(node: Node) -> str | None:
+        if node.op == "const":
+            return repr(node.payload)
+        if node.op == "input":
+            port, position = node.payload
+            shape = next(p.shape for p in program.inputs if p.name == port)
+            return place(port, shape, position)
+        return names.get(node.index)
+
+    lines = []
+    for node in program.nodes:
+        if not node.args:
+            continue
+        sizes[node.index] = 1 + sum(sizes.get(a.index, 0) for a in node.args if a.index not in names)
+        if uses[node.index] > 1 or sizes[node.index] > INLINE:
+            text = written_out(node, named)
+            names[node.index] = f"{letter}{len(names) + 1}"
+            lines.append(f"    {names[node.index]} = {text}")
+    functions = sorted({n.op for n in program.nodes} & {"sin", "cos", "sqrt", "sign"})
+    head = [f"from numpy import {', '.join(functions)}", "", ""] if functions else []
+    arguments = ", ".join(port.name for port in program.inputs)
+    results = [
+        nested([expression(n, named) for n in flat], port.shape)
+        for port, flat in zip(program.outputs, program.results, strict=True)
+    ]
+    return "\n".join(
+        [
+            *head,
+            f"def {safe(name)}({arguments}):",
+            f'    """{about}',
+            "",
+            *(f"    {port.name}: {described(port)}" for port in program.inputs),
+            f"    {count(program)}",
+            '    """',
+            *lines,
+            f"    return {', '.join(results)}",
+            "",
+        ]
+    )
+
+
+def place(name: str, shape: tuple[int, ...], position: int) -> str:
+    """How the number at that position is written: q[2], wrench[1][0], or the name alone."""
+    index: list[int] = []
+    for size in reversed(shape):
+        position, k = divmod(position, size)
+        index.append(k)
+    return name + "".join(f"[{k}]" for k in reversed(index))
+
+
+def nested(texts: list[str], shape: tuple[int, ...]) -> str:
+    if not shape:
+        return texts[0]
+    step = len(texts) // shape[0] if shape[0] else 0
+    return "[" + ", ".join(nested(texts[i * step : (i + 1) * step], shape[1:]) for i in range(shape[0])) + "]"
+
+
+def described(port: Port) -> str:
+    return "a number" if not port.shape else " x ".join(map(str, port.shape)) + " numbers"
+
+
+def safe(name: str) -> str:
+    """A name that Python takes."""
+    clean = "".join(c if c.isalnum() or c == "_" else "_" for c in name)
+    return f"f_{clean}" if not clean.isidentifier() or keyword.iskeyword(clean) else clean

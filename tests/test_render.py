@@ -1,0 +1,88 @@
+"""Programs as text and formulas give the numbers that the functions give."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import linkwise as lw
+from robots import CHAINS, TREES, ids, relative, states
+
+ROBOTS = [lw.load("stanford"), lw.load("planar3"), lw.load("gantry"), CHAINS[4], TREES[3]]
+over_robots = pytest.mark.parametrize("robot", ROBOTS, ids=ids(ROBOTS))
+FUNCTIONS = {
+    lw.inverse_dynamics: (0, 1, 2),
+    lw.forward_dynamics: (0, 1, 3),
+    lw.inertia_matrix: (0,),
+    lw.udu: (0,),
+    lw.potential_energy: (0,),
+    lw.poses: (0,),
+}
+
+
+def run(source: str, name: str) -> Any:
+    """The function that the source defines."""
+    space: dict[str, Any] = {}
+    exec(compile(source, "source", "exec"), space)
+    return space[name]
+
+
+@over_robots
+@pytest.mark.parametrize("function", FUNCTIONS, ids=lambda f: f.__name__)
+def test_python_source_gives_the_numbers(robot: lw.Robot, function: Any) -> None:
+    arrays = [states(robot)[k] for k in FUNCTIONS[function]]
+    written = run(lw.python_source(function, robot), function.__name__)
+    for state in zip(*arrays, strict=True):
+        expected = function(robot, *state)
+        found = written(*state)
+        if not isinstance(expected, tuple):
+            expected, found = (expected,), (found,)
+        for ours, theirs in zip(found, expected, strict=True):
+            assert relative(np.array(ours), theirs) < 1e-11
+    lanes = written(*(a.T for a in arrays))  # arrays in place of numbers: a batch
+    first = lanes[0] if isinstance(lanes, tuple) else lanes
+    if function is lw.inverse_dynamics:
+        assert relative(np.stack([np.broadcast_to(x, 3) for x in first], -1), function(robot, *arrays)) < 1e-11
+
+
+def test_python_source_of_wrenches_symbols_and_odd_names() -> None:
+    arm = lw.Robot.from_dh(lw.load("planar3").rows, convention="standard", name='a "quoted" \\ name')
+    source = lw.python_source(lw.inverse_dynamics, arm, wrench=lw.Input(3, 6))
+    q, qd, qdd, _ = (x[0] for x in states(arm))
+    wrench = np.random.default_rng(0).normal(size=(3, 6))
+    found = run(source, "inverse_dynamics")(q, qd, qdd, wrench)
+    assert relative(found, lw.inverse_dynamics(arm, q, qd, qdd, wrench)) < 1e-12
+    (t1,) = lw.symbols("t1")
+    row = {**lw.load("planar3").rows[0], "mass": t1}
+    symbolic = lw.Robot.from_dh([row], convention="standard")
+    written = run(lw.python_source(lw.inertia_matrix, symbolic), "inertia_matrix")
+    assert relative(written([0.3], 2.0), lw.inertia_matrix(lw.bind(symbolic, t1=2.0), [0.3])) < 1e-14
+
+
+@over_robots
+@pytest.mark.parametrize(
+    "function", [lw.inertia_matrix, lw.gravity_torque, lw.inverse_dynamics], ids=lambda f: f.__name__
+)
+def test_sympy_gives_the_numbers(robot: lw.Robot, function: Any) -> None:
+    sympy = pytest.importorskip("sympy", reason="runs where SymPy is installed")
+    names = {lw.inertia_matrix: ["q"], lw.gravity_torque: ["q"], lw.inverse_dynamics: ["q", "qd", "qdd"]}[function]
+    arrays = [states(robot)[k][0] for k in range(len(names))]
+    numbers = {
+        sympy.Symbol(f"{n}{i + 1}", real=True): x for n, a in zip(names, arrays, strict=True) for i, x in enumerate(a)
+    }
+    steps, matrix = lw.sympy(function, robot, named=True)
+    for symbol, expression in steps:
+        numbers[symbol] = expression.evalf(subs=numbers)
+    found = np.array(matrix.evalf(subs=numbers)).astype(float)
+    assert relative(found.reshape(function(robot, *arrays).shape), function(robot, *arrays)) < 1e-12
+
+
+def test_closed_form_is_what_the_named_form_says() -> None:
+    sympy = pytest.importorskip("sympy", reason="runs where SymPy is installed")
+    arm = lw.load("planar3")
+    q1, q2, q3 = sympy.symbols("q1:4", real=True)
+    matrix = lw.sympy(lw.inertia_matrix, arm)
+    assert matrix.shape == (3, 3)
+    assert matrix.free_symbols == {q2, q3}
+    values = {q1: 0.1, q2: -0.7, q3: 1.3}
+    assert relative(np.array(matrix.subs(values)).astype(float), lw.inertia_matrix(arm, list(values.values()))) < 1e-13
