@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -13,6 +13,7 @@ import numpy as np
 from .. import graph
 from ..graph import Count, Graph, Node, Port, Program, Transplant, check
 from ..graph.node import is_scalar
+from ..graph.passes import apply_passes
 from ..robot import Robot
 
 
@@ -28,12 +29,13 @@ class Input:
         object.__setattr__(self, "shape", shape)
 
 
-def trace(function: Callable[..., Any], robot: Robot, **keywords: Any) -> Program:
+def trace(function: Callable[..., Any], robot: Robot, *, passes: Iterable[str] = (), **keywords: Any) -> Program:
     """The program of `function(robot, ...)`: straight-line code, customised to the robot.
 
     Every parameter after the robot that has no default becomes an input of one number per joint. A keyword given here
     is handed on as it is, or becomes an input of another shape when it is an `Input`. The function may be one of
     Linkwise's or your own over them: anything that does arithmetic on arrays without branching on their numbers.
+    `passes` names changes of the program that are made only when asked for (see `linkwise.graph.passes`).
     """
     if not callable(function):
         raise TypeError(f"the first argument is {function!r} (expected a function, such as linkwise.inverse_dynamics)")
@@ -65,17 +67,18 @@ def trace(function: Callable[..., Any], robot: Robot, **keywords: Any) -> Progra
         else [f"{function_name(function)}_{k}" for k in range(len(arrays))]
     )
     outputs = [Port(name, array.shape) for name, array in zip(names, arrays, strict=True)]
-    return check(Program.of(tape, ports, outputs, [list(array.flat) for array in arrays]))
+    program = check(Program.of(tape, ports, outputs, [list(array.flat) for array in arrays]))
+    return apply_passes(program, passes)
 
 
-def count(function: Callable[..., Any], robot: Robot, **keywords: Any) -> Count:
+def count(function: Callable[..., Any], robot: Robot, *, passes: Iterable[str] = (), **keywords: Any) -> Count:
     """How many operations `function` takes on this robot: each expression once, the robot's zeros and ones for free.
 
     >>> import linkwise as lw
     >>> print(lw.count(lw.gravity_torque, lw.load("planar3")))
     26 multiplications, 13 additions, 0 divisions, 6 functions
     """
-    return graph.count(trace(function, robot, **keywords))
+    return graph.count(trace(function, robot, passes=passes, **keywords))
 
 
 @lru_cache(maxsize=256)
