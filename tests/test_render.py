@@ -1,5 +1,6 @@
 """Programs as text and formulas give the numbers that the functions give."""
 
+import re
 from typing import Any
 
 import numpy as np
@@ -86,3 +87,52 @@ def test_closed_form_is_what_the_named_form_says() -> None:
     assert matrix.free_symbols == {q2, q3}
     values = {q1: 0.1, q2: -0.7, q3: 1.3}
     assert relative(np.array(matrix.subs(values)).astype(float), lw.inertia_matrix(arm, list(values.values()))) < 1e-13
+
+
+def evaluated(latex: str, values: dict[str, float]) -> list[list[float]]:
+    """The last equation of LaTeX text, calculated: for text without fractions and roots."""
+    space = dict(values)
+
+    def number(text: str) -> float:
+        text = re.sub(r"\\cdot 10\^\{(-?\d+)\}", r"* 10.0 ** (\1)", text)
+        text = text.replace(r"\left(", "(").replace(r"\right)", ")").replace(r"\,", "*")
+        text = re.sub(r"(\\ddot\{q\}|\\dot\{q\}|[a-z])_\{(\d+)\}", lambda m: NAMES.get(m[1], m[1]) + m[2], text)
+        return float(eval(compile(text.strip(), "latex", "eval"), {}, space))
+
+    *steps, last = re.findall(r"\\\[ (.*) \\\]", latex)
+    for step in steps:
+        left, right = step.split(" = ", 1)
+        space[re.sub(r"_\{(\d+)\}", r"\1", left)] = number(right)
+    body = re.search(r"\\begin\{array\}\{c+\} (.*) \\end\{array\}", last)
+    assert body is not None
+    return [[number(cell) for cell in row.split("&")] for row in body[1].split(r" \\ ")]
+
+
+NAMES = {r"\dot{q}": "qd", r"\ddot{q}": "qdd"}
+
+
+@over_robots
+@pytest.mark.parametrize("function", [lw.inverse_dynamics, lw.inertia_matrix, lw.coriolis_matrix])
+def test_latex_says_what_the_function_computes(robot: lw.Robot, function: Any) -> None:
+    names = {lw.inverse_dynamics: ("q", "qd", "qdd"), lw.inertia_matrix: ("q",), lw.coriolis_matrix: ("q", "qd")}[
+        function
+    ]
+    arrays = dict(zip(("q", "qd", "qdd"), (x[0] for x in states(robot)[:3]), strict=True))
+    values = {f"{name}{i + 1}": float(x) for name in names for i, x in enumerate(arrays[name])}
+    values |= {f"{f.__name__[0]}{i + 1}": float(f(x)) for f in (np.sin, np.cos) for i, x in enumerate(arrays["q"])}
+    latex = lw.latex(function, robot, digits=17)
+    expected = function(robot, *(arrays[name] for name in names))
+    assert relative(np.array(evaluated(latex, values)).reshape(expected.shape), expected) < 1e-12
+    assert latex.count("{") == latex.count("}")
+    assert latex.count(r"\left") == latex.count(r"\right")
+
+
+def test_latex_has_fractions_roots_and_symbols() -> None:
+    length, mass = lw.symbols("l1 mass")
+    row = {**lw.load("planar3").rows[0], "a": length, "mass": mass}
+    arm = lw.Robot.from_dh([row], convention="standard", gravity=(0, -9.81, 0))
+    assert "l_{1}" in lw.latex(lw.gravity_torque, arm)
+    assert r"\mathrm{mass}" in lw.latex(lw.gravity_torque, arm)
+    assert r"\frac{" in lw.latex(lw.forward_dynamics, lw.load("planar3"))
+    assert r"\sqrt{" in lw.latex(lw.mass_factor, lw.load("planar3"))
+    assert r"\tau_{2}" in lw.latex(lw.forward_dynamics, lw.load("planar3"))

@@ -41,7 +41,7 @@ from .errors import FileError, RobotError, SingularError
 from .explain import Explanation, cite, explain
 from .formats import LIBRARY, load, save
 from .graph import Count, Program, evaluate, symbols
-from .render import python_source, sympy
+from .render import latex, python_source, sympy
 from .robot import Frame, Joint, Link, Robot, chain, describe, random_tree
 from .trace import Derivative, Input, bind, count, derivative, symbols_of, trace
 
@@ -85,6 +85,7 @@ __all__ = [
     "joint_wrenches",
     "kinetic_energy",
     "kinetic_gradient",
+    "latex",
     "load",
     "mass_centres",
     "mass_factor",

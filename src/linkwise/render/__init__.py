@@ -1,5 +1,5 @@
 """Programs as text and as formulas. Imports no compiler."""
 
-from .export import python_source, sympy
+from .export import latex, python_source, sympy
 
-__all__ = ["python_source", "sympy"]
+__all__ = ["latex", "python_source", "sympy"]

@@ -8,6 +8,7 @@ from typing import Any
 from ..robot import Robot
 from ..trace import trace
 from .formulas import sympy_expressions
+from .latex import latex_text
 from .python import python_text
 
 
@@ -28,6 +29,21 @@ def python_source(function: Callable[..., Any], arm: Robot, **keywords: Any) -> 
     name = getattr(function, "__name__", "function")
     about = f"{name} of the robot {''.join(c for c in arm.name if c.isprintable() and c not in chr(34) + chr(92))}."
     return python_text(trace(function, arm, **keywords), name, about)
+
+
+def latex(function: Callable[..., Any], arm: Robot, *, digits: int = 6, **keywords: Any) -> str:
+    """The function as LaTeX display equations: named intermediates in reading order, then the results; needs amsmath.
+
+    >>> import linkwise as lw
+    >>> print(lw.latex(lw.gravity_torque, lw.load("gantry")))
+    % gravity_torque of the robot gantry
+    % s_i = sin q_i, c_i = cos q_i; needs amsmath
+    \\[ \\mathrm{gravity\\_torque} = \\left[\\begin{array}{c} 0 \\\\ 0 \\\\ -29.43 \\end{array}\\right] \\]
+    <BLANKLINE>
+    """
+    name = getattr(function, "__name__", "function")
+    title = f"{name} of the robot {''.join(c for c in arm.name if c.isprintable())}"
+    return latex_text(trace(function, arm, **keywords), title, digits)
 
 
 def sympy(function: Callable[..., Any], arm: Robot, *, named: bool = False, **keywords: Any) -> Any:
