@@ -1,6 +1,7 @@
 """Programs as text and formulas give the numbers that the functions give."""
 
 import re
+import sys
 from typing import Any
 
 import numpy as np
@@ -136,3 +137,9 @@ def test_latex_has_fractions_roots_and_symbols() -> None:
     assert r"\frac{" in lw.latex(lw.forward_dynamics, lw.load("planar3"))
     assert r"\sqrt{" in lw.latex(lw.mass_factor, lw.load("planar3"))
     assert r"\tau_{2}" in lw.latex(lw.forward_dynamics, lw.load("planar3"))
+
+
+def test_without_sympy_the_error_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "sympy", None)
+    with pytest.raises(ImportError, match=r"pip install sympy"):
+        lw.sympy(lw.inertia_matrix, lw.load("gantry"))

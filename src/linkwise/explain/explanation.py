@@ -129,9 +129,11 @@ def latex_value(value: Any, digits: int) -> str:
 
 
 def latex_scalar(x: Any, digits: int) -> str:
-    if not isinstance(x, (float, int, np.floating)):
+    if type(x).__module__.startswith("sympy"):
         import sympy
 
         return str(sympy.latex(x))
+    if not isinstance(x, (float, int, np.floating)):
+        return rf"\mathtt{{{x}}}"
     mantissa, _, exponent = shown(x, digits).partition("e")
     return rf"{mantissa} \cdot 10^{{{int(exponent)}}}" if exponent else mantissa

@@ -9,7 +9,10 @@ from ..graph import Node, Program
 
 def sympy_expressions(program: Program, named: bool) -> tuple[list[tuple[Any, Any]], list[Any]]:
     """Named intermediates (none if not asked for) and, for each output, a SymPy matrix, array or expression."""
-    import sympy
+    try:
+        import sympy
+    except ImportError:
+        raise ImportError("SymPy is not installed: pip install sympy, or linkwise[symbolic]") from None
 
     functions = {"sin": sympy.sin, "cos": sympy.cos, "sqrt": sympy.sqrt, "sign": sympy.sign}
     uses: dict[int, int] = {}
