@@ -121,3 +121,12 @@ def test_method_fewest_takes_the_shorter_road() -> None:
 @pytest.mark.parametrize("robot", [CHAINS[9], TREES[5]], ids=ids([CHAINS[9], TREES[5]]))
 def test_regrouping_saves_operations(robot: lw.Robot) -> None:
     assert lw.count(lw.inverse_dynamics, robot, method="fewest").total < lw.count(lw.inverse_dynamics, robot).total
+
+
+def test_base_parameters_want_a_robot_of_numbers() -> None:
+    (m,) = lw.symbols("m")
+    row = {**lw.load("planar3").rows[0], "mass": m}
+    with pytest.raises(ValueError, match="made of symbols"):
+        lw.base_parameters(lw.Robot.from_dh([row], convention="standard"))
+    with pytest.raises(TypeError, match="expected a Robot"):
+        lw.base_parameters("planar3")

@@ -58,6 +58,10 @@ def base_parameters(arm: Robot) -> BaseParameters:
     >>> print(lw.base_parameters(lw.load("planar3"))[3])
     link2.hx = 0.125 = link2.hx + 0.25 link3.m
     """
+    if not isinstance(arm, Robot):
+        raise TypeError(f"the first argument is {arm!r} (expected a Robot)")
+    if arm.symbolic:
+        raise ValueError(f"robot {arm.name!r} is made of symbols: give them values first, with linkwise.bind")
     arm = arm.without_rotors()
     kept = list(kept_numbers(arm))
     own = [(f"{link.name}.{name}", link, body) for link in arm.links for name, body in unit_bodies()]
