@@ -143,3 +143,35 @@ def test_without_sympy_the_error_says_what_to_install(monkeypatch: pytest.Monkey
     monkeypatch.setitem(sys.modules, "sympy", None)
     with pytest.raises(ImportError, match=r"pip install sympy"):
         lw.sympy(lw.inertia_matrix, lw.load("gantry"))
+
+
+def test_the_planar_arms_inertia_matrix_is_that_of_the_paper() -> None:
+    """Equations (43a) to (43f) of Saha (IJRR 1999), for uniform rods."""
+    sympy = pytest.importorskip("sympy", reason="runs where SymPy is installed")
+    rows = []
+    for i in (1, 2, 3):
+        length, mass = lw.symbols(f"l{i} m{i}")
+        inertia = mass * length**2 / 12
+        row = {"joint": "revolute", "a": length, "b": 0.0, "alpha": 0.0, "mass": mass, "com": (-0.5 * length, 0, 0)}
+        rows.append({**row, "inertia": [[0, 0, 0], [0, inertia, 0], [0, 0, inertia]]})
+    matrix = lw.sympy(lw.inertia_matrix, lw.Robot.from_dh(rows, convention="standard"), simplify=True)
+    q2, q3, l1, l2, l3, m1, m2, m3 = sympy.symbols("q2 q3 l1 l2 l3 m1 m2 m3", real=True)
+    c2, c3, c23 = sympy.cos(q2), sympy.cos(q3), sympy.cos(q2 + q3)
+    i33 = m3 * l3**2 / 3
+    i32 = i33 + m3 * l2 * l3 * c3 / 2
+    i31 = i32 + m3 * l1 * l3 * c23 / 2
+    i22 = m2 * l2**2 / 3 + m3 * l2**2 + m3 * l2 * l3 * c3 + i33
+    i21 = i22 + m2 * l1 * l2 * c2 / 2 + m3 * l1 * l2 * c2 + m3 * l1 * l3 * c23 / 2
+    i11 = m1 * l1**2 / 3 + (m2 + m3) * l1**2 + i22 + l1 * l2 * c2 * (m2 + 2 * m3) + m3 * l1 * l3 * c23
+    expected = sympy.Matrix([[i11, i21, i31], [i21, i22, i32], [i31, i32, i33]]).applyfunc(sympy.expand)
+    assert matrix == expected  # the same text, not merely the same value
+
+
+def test_simplified_forms_keep_their_values() -> None:
+    sympy = pytest.importorskip("sympy", reason="runs where SymPy is installed")
+    arm = lw.load("planar3")
+    values = dict(zip(sympy.symbols("q1:4", real=True), (0.1, -0.7, 1.3), strict=True))
+    upper, diagonal = lw.sympy(lw.udu, arm, simplify=True)
+    expected = lw.udu(arm, list(values.values()))
+    assert relative(np.array(upper.subs(values)).astype(float), expected[0]) < 1e-12
+    assert relative(np.array(diagonal.subs(values)).astype(float).ravel(), expected[1]) < 1e-12

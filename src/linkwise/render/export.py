@@ -7,7 +7,7 @@ from typing import Any
 
 from ..robot import Robot
 from ..trace import trace
-from .formulas import sympy_expressions
+from .formulas import normal_form, sympy_expressions
 from .latex import latex_text
 from .python import python_text
 
@@ -46,8 +46,13 @@ def latex(function: Callable[..., Any], arm: Robot, *, digits: int = 6, **keywor
     return latex_text(trace(function, arm, **keywords), title, digits)
 
 
-def sympy(function: Callable[..., Any], arm: Robot, *, named: bool = False, **keywords: Any) -> Any:
+def sympy(
+    function: Callable[..., Any], arm: Robot, *, named: bool = False, simplify: bool = False, **keywords: Any
+) -> Any:
     """The function as SymPy: a matrix for each output, in q1, q2, ...; needs SymPy.
+
+    `simplify=True` brings every entry to a normal form, with cos(q2 + q3) for what is one; that is for small robots and
+    takes SymPy's time.
 
     With `named=True` the result is a list of intermediates (symbol, expression), each used more than once, and the
     outputs in terms of them: short, and in an order in which they can be read.
@@ -60,5 +65,7 @@ def sympy(function: Callable[..., Any], arm: Robot, *, named: bool = False, **ke
     [ 0, 0, 3]])
     """
     intermediates, outputs = sympy_expressions(trace(function, arm, **keywords), named)
+    if simplify and not named:
+        outputs = [x.applyfunc(normal_form) if hasattr(x, "applyfunc") else normal_form(x) for x in outputs]
     result = outputs[0] if len(outputs) == 1 else tuple(outputs)
     return (intermediates, result) if named else result

@@ -2,9 +2,31 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+from sys import float_info
 from typing import Any
 
 from ..graph import Node, Program
+
+SMALL = 1_000_000  # a constant is written as a fraction if its denominator is no larger
+EPSILON = float_info.epsilon
+
+
+def rational(x: float) -> Fraction | None:
+    """The fraction with a small denominator that the number is, to rounding: 33/1000 for 0.033."""
+    near = Fraction(x).limit_denominator(SMALL)
+    return near if abs(float(near) - x) <= 8 * EPSILON * abs(x) else None
+
+
+def normal_form(expression: Any) -> Any:
+    """Numerator and denominator as sums of products of sines and cosines, of sums of angles where that is shorter."""
+    import sympy
+
+    def flat(x: Any) -> Any:
+        return sympy.expand(sympy.trigsimp(sympy.expand(x)))
+
+    above, below = sympy.fraction(sympy.together(expression))
+    return flat(above) / flat(below)
 
 
 def sympy_expressions(program: Program, named: bool) -> tuple[list[tuple[Any, Any]], list[Any]]:
@@ -24,7 +46,8 @@ def sympy_expressions(program: Program, named: bool) -> tuple[list[tuple[Any, An
 
     def made(node: Node) -> Any:
         if node.op == "const":
-            return sympy.Integer(int(node.payload)) if node.payload.is_integer() else sympy.Float(node.payload, 17)
+            near = rational(node.payload)
+            return sympy.Float(node.payload, 17) if near is None else sympy.Rational(near.numerator, near.denominator)
         if node.op == "input":
             name, position = node.payload
             port = next(p for p in program.inputs if p.name == name)
