@@ -617,7 +617,7 @@ def test_a_method_typo_is_a_value_error_and_lists_the_methods() -> None:
 
 def test_describe_wants_a_robot() -> None:
     with pytest.raises(TypeError, match=r"linkwise\.load"):
-        lw.describe("stanford")  # type: ignore[arg-type]
+        lw.describe("stanford")
 
 
 # robots and numbers as they come

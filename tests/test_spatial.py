@@ -36,7 +36,7 @@ tensors = st.lists(numbers, min_size=6, max_size=6)
 
 
 def skew(v: object) -> np.ndarray:
-    x, y, z = np.array(list(v), dtype=float)  # type: ignore[call-overload]
+    x, y, z = np.array(list(v), dtype=float)
     return np.array([[0, -z, y], [z, 0, -x], [-y, x, 0]])
 
 
@@ -70,7 +70,7 @@ def test_placements_compose_and_invert(a: Placement, b: Placement) -> None:
 
 @given(placements, sixes, sixes)
 def test_twists_and_wrenches_move_as_six_by_six_matrices_say(pose: Placement, t: object, w: object) -> None:
-    (a, b), (c, d) = t, w  # type: ignore[misc]
+    (a, b), (c, d) = t, w
     twist, wrench = Twist(Vector(*a), Vector(*b)), Wrench(Vector(*c), Vector(*d))
     assert close(list(twist.to_child(pose)), outward(pose) @ [*a, *b])
     assert close(list(wrench.to_parent(pose)), outward(pose).T @ [*c, *d])
@@ -88,15 +88,15 @@ def test_rigid_inertia_moves_as_a_congruence(pose: Placement, m: float, c: tuple
 
 @given(placements, tensors, st.lists(vectors, min_size=3, max_size=3), tensors)
 def test_articulated_inertia_moves_as_a_congruence(pose: Placement, a: list[float], h: object, m: list[float]) -> None:
-    inertia = ArticulatedInertia(Symmetric(*a), Matrix(h), Symmetric(*m))  # type: ignore[arg-type]
+    inertia = ArticulatedInertia(Symmetric(*a), Matrix(h), Symmetric(*m))
     assert close(dense(inertia.to_parent(pose)), outward(pose).T @ dense(inertia) @ outward(pose))
     assert close(dense(inertia), dense(inertia).T)
 
 
 @given(tensors, st.lists(vectors, min_size=3, max_size=3), tensors, sixes, numbers)
 def test_articulated_inertia_less_a_dyad(a: list[float], h: object, m: list[float], w: object, s: float) -> None:
-    inertia = ArticulatedInertia(Symmetric(*a), Matrix(h), Symmetric(*m))  # type: ignore[arg-type]
-    (c, d) = w  # type: ignore[misc]
+    inertia = ArticulatedInertia(Symmetric(*a), Matrix(h), Symmetric(*m))
+    (c, d) = w
     wrench = Wrench(Vector(*c), Vector(*d))
     assert close(dense(inertia.less(wrench, wrench * s)), dense(inertia) - s * np.outer([*c, *d], [*c, *d]))
 

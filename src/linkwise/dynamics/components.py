@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from ..robot import Link, Robot, inward
 from ..spatial import Scalar, Twist, Wrench, add, cross_twist, mul, power, sub
-from ..spatial.dense import Dense, apply, zeros
+from ..spatial.dense import Column, Dense, apply, zeros
 from .diagonal import Moving, through
 from .udu import Articulated
 
@@ -45,22 +45,27 @@ def psi_b(robot: Robot, bodies: Sequence[Articulated], b: Sequence[Wrench]) -> l
     return inward(robot, step, Wrench.zero(), bodies, b)
 
 
-def coriolis_xi(
-    robot: Robot, bodies: Sequence[Articulated], motions: Sequence[Moving], b: Sequence[Wrench]
-) -> list[Scalar]:
+def coriolis_xi(robot: Robot, bodies: Sequence[Articulated], motions: Sequence[Moving], b: Sequence[Wrench]) -> Column:
     """C(θ, ξ)"""
     upper, n = sums(robot, bodies, motions), robot.n
     matrix = [[upper[k][i] if k <= i else sub(0.0, upper[i][k]) for i in range(n)] for k in range(n)]
-    return [add(x, y) for x, y in zip(apply(matrix, [m.xi for m in motions]), psi_b(robot, bodies, b), strict=True)]
+    return total(matrix, robot, bodies, motions, b)
 
 
 def twice_coriolis_nu(
     robot: Robot, bodies: Sequence[Articulated], motions: Sequence[Moving], b: Sequence[Wrench]
-) -> list[Scalar]:
+) -> Column:
     """2 D^½ C(θ, ν)"""
-    diagonal = sums(robot, bodies, motions)
-    unnormalized = coriolis_xi(robot, bodies, motions, b)
-    return [
-        mul(2.0, sub(x, mul(diagonal[k][k], motion.xi)))
-        for k, (x, motion) in enumerate(zip(unnormalized, motions, strict=True))
-    ]
+    upper, n = sums(robot, bodies, motions), robot.n
+    matrix = [[upper[k][i] if k < i else sub(0.0, upper[i][k]) for i in range(n)] for k in range(n)]
+    for k in range(n):
+        matrix[k][k] = 0.0
+    return [mul(2.0, x) for x in total(matrix, robot, bodies, motions, b)]
+
+
+def total(
+    matrix: Dense, robot: Robot, bodies: Sequence[Articulated], motions: Sequence[Moving], b: Sequence[Wrench]
+) -> Column:
+    """c ξ + H Ψ b"""
+    moved = apply(matrix, [motion.xi for motion in motions])
+    return [add(x, y) for x, y in zip(moved, psi_b(robot, bodies, b), strict=True)]

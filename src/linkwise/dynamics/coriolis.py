@@ -15,8 +15,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ..robot import Link, Robot, inward, outward, toward_base
-from ..spatial import RigidInertia, Rotation, Scalar, Scalars, Twist, Vector, Wrench, power
-from .denoc import Rate, base_motion, carry, gyroscopic, move, spin
+from ..spatial import RigidInertia, Rotation, Scalar, Scalars, Twist, Vector, Wrench, cross, power
+from .denoc import Rate, base_motion, carry, move, spin
 
 UNITS = tuple(Vector.of(row) for row in Rotation.identity().rows)
 
@@ -41,6 +41,12 @@ class Composite:
         for column, component in zip(self.columns, t.angular, strict=True):
             total = total + column * component
         return total
+
+
+def gyroscopic(link: Link, omega: Vector, angular: Vector) -> Wrench:
+    """Ṁ t, which depends on the angular part of t alone: (8), moved from C_i to O_i."""
+    force = cross(angular, cross(omega, link.com)) * link.mass
+    return Wrench(cross(omega, link.inertia @ angular) + cross(link.com, force), force)
 
 
 def compose(link: Link, beyond: Composite, motion: Rate, parent: Vector, qd: Scalar) -> tuple[Composite, Composite]:

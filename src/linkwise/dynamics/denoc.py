@@ -57,12 +57,6 @@ def carry(link: Link, pose: Placement, omega: Vector, qd: Scalar, t: Twist, rate
     return t.to_child(pose), rate.to_child(pose) + b_dot
 
 
-def gyroscopic(link: Link, omega: Vector, angular: Vector) -> Wrench:
-    """Ṁ t, which depends on the angular part of t alone: (8), moved from C_i to O_i."""
-    force = cross(angular, cross(omega, link.com)) * link.mass
-    return Wrench(cross(omega, link.inertia @ angular) + cross(link.com, force), force)
-
-
 def move(link: Link, parent: Rate, q: Scalar, qd: Scalar, qdd: Scalar) -> Rate:
     pose = link.pose(q)
     twist, rate = carry(link, pose, parent.twist.angular, qd, parent.twist, parent.rate)

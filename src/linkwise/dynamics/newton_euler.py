@@ -5,7 +5,7 @@ Outward, from the base to the tips; β is the parent of link i, Q turns link i's
     ω_i = Qᵀ ω_β + e q̇_i                                  (7.26a)   e q̇ only where joint i turns
     ω̇_i = Qᵀ ω̇_β + ω_i × e q̇_i + e q̈_i                    (7.26b)   likewise
     a_i = Qᵀ (a_β + ω̇_β × s + ω_β × (ω_β × s))             (7.33b)   of the origin O_i
-          + 2 ω_i × e q̇_i + e q̈_i                      (7.34f)   only where joint i slides
+          + 2 ω_i × e q̇_i + e q̈_i                           (7.34f)   only where joint i slides
     c̈_i = a_i + ω̇_i × c_i + ω_i × (ω_i × c_i)              (7.33b)   of the mass centre C_i
 
 Inward, from the tips to the base; k runs over the children of i:

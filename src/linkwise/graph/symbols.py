@@ -70,10 +70,10 @@ class Transplant:
         return OPERATIONS[x.op](*operands)
 
 
-def number(x: object) -> float:
+def number(x: Any) -> float:
     """A number of another library as a float; its symbols cannot become nodes."""
     try:
-        return float(x)  # type: ignore[arg-type]
+        return float(x)
     except TypeError:
         raise TypeError(
             f"{x!r} of the robot is no number and no symbol of linkwise.symbols, so it cannot be traced"
