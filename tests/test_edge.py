@@ -43,7 +43,7 @@ class Call(NamedTuple):
 
 def public_functions() -> list[Callable[..., Any]]:
     """Those of the edge, and the verbs of both sets of quasi-coordinates."""
-    members = [getattr(edge, name) for name in edge.__all__]
+    members = [getattr(edge, name) for name in edge.__all__ if name != "compile"]
     found = [member for member in members if inspect.isfunction(member)]
     for quasi in (edge.normalized, edge.unnormalized):
         found += [getattr(quasi, name) for name in dir(quasi) if not name.startswith("_")]

@@ -16,10 +16,12 @@ MAY_IMPORT = {  # the house's own rooms
     "trace": {"errors", "graph", "robot"},
     "render": {"graph", "robot", "trace"},
     "formats": {"errors", "robot"},
-    "edge": {"dynamics", "errors", "robot", "spatial", "trace"},
+    "compile": set(),
+    "edge": {"compile", "dynamics", "errors", "graph", "render", "robot", "spatial", "trace"},
     "explain": {"dynamics", "edge", "errors", "robot", "spatial"},
 }
 MAY_IMPORT_OUTSIDE = {
+    "compile": {"llvmlite", "numpy"},
     "dynamics": set(),
     "explain": {"numpy", "sympy"},
     "render": {"sympy"},
@@ -71,8 +73,6 @@ def test_batching_and_joint_kinds_stay_out_of_dynamics() -> None:
 
 
 def test_import_is_light() -> None:
-    code = (
-        "import sys, linkwise; print([m for m in ('scipy', 'matplotlib', 'torch', 'jax', 'sympy') if m in sys.modules])"
-    )
+    code = "import sys, linkwise; print([m for m in ('scipy', 'matplotlib', 'torch', 'jax', 'sympy', 'llvmlite') if m in sys.modules])"
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert result.stdout.strip() == "[]"

@@ -1,5 +1,6 @@
 """One text, many scalars: NumPy = torch = JAX = mpmath = the graph's interpreter."""
 
+import inspect
 from typing import Any
 
 import mpmath
@@ -29,7 +30,7 @@ FUNCTIONS = {  # and the states that each takes, by position in `states`
 VARIANTS = [
     (function, {"method": method} if method else {})
     for function in FUNCTIONS
-    for method in (lw.methods(function) if "method" in function.__kwdefaults__ else [None])
+    for method in (lw.methods(function) if "method" in inspect.signature(function).parameters else [None])
 ]
 over_functions = pytest.mark.parametrize(
     ("function", "keywords"), VARIANTS, ids=[f"{f.__name__}{'-' + k['method'] if k else ''}" for f, k in VARIANTS]

@@ -1,5 +1,6 @@
 """Robots made of symbols: the same functions carry them, and values put in afterwards give the numbers."""
 
+import inspect
 from typing import Any
 
 import numpy as np
@@ -32,7 +33,9 @@ FUNCTIONS = {
     lw.inverse_inertia_matrix: (0,),
     lw.potential_energy: (0,),
 }
-METHODS = [(f, m) for f in FUNCTIONS for m in (lw.methods(f) if "method" in f.__kwdefaults__ else [None])]
+METHODS = [
+    (f, m) for f in FUNCTIONS for m in (lw.methods(f) if "method" in inspect.signature(f).parameters else [None])
+]
 METHODS = [(f, m) for f, m in METHODS if m != "walker-orin-4"]  # which unrolls to far too much
 names = [f"{f.__name__}-{m}" for f, m in METHODS]
 

@@ -10,8 +10,10 @@ JAX arrays and on many-digit numbers, and counts its own operations.
 
 from .edge import (
     BaseMotion,
+    Compiled,
     base_parameters,
     bias_torque,
+    compile,
     complement_matrices,
     constraint_wrenches,
     coriolis_matrix,
@@ -36,6 +38,7 @@ from .edge import (
     potential_energy,
     udu,
     unnormalized,
+    use_kernels,
 )
 from .errors import FileError, RobotError, SingularError
 from .explain import Explanation, cite, explain
@@ -50,6 +53,7 @@ __version__ = "0.1.0"
 __all__ = [
     "LIBRARY",
     "BaseMotion",
+    "Compiled",
     "Count",
     "Derivative",
     "Explanation",
@@ -67,6 +71,7 @@ __all__ = [
     "bind",
     "chain",
     "cite",
+    "compile",
     "complement_matrices",
     "constraint_wrenches",
     "coriolis_matrix",
@@ -105,4 +110,5 @@ __all__ = [
     "trace",
     "udu",
     "unnormalized",
+    "use_kernels",
 ]

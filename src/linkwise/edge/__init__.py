@@ -1,6 +1,8 @@
 """The public functions: arrays of any batch shape in, checked; arrays out."""
 
 from .base import BaseMotion
+from .compiled import compile
+from .compiling import Compiled
 from .functions import (
     bias_torque,
     forward_dynamics,
@@ -16,6 +18,7 @@ from .functions import (
     potential_energy,
     udu,
 )
+from .kernels import use_kernels
 from .matrices import (
     OperatorRates,
     Operators,
@@ -37,11 +40,13 @@ __all__ = [
     "BaseMotion",
     "BaseParameter",
     "BaseParameters",
+    "Compiled",
     "OperatorRates",
     "Operators",
     "QuasiCoordinates",
     "base_parameters",
     "bias_torque",
+    "compile",
     "complement_matrices",
     "constraint_wrenches",
     "coriolis_matrix",
@@ -66,4 +71,5 @@ __all__ = [
     "potential_energy",
     "udu",
     "unnormalized",
+    "use_kernels",
 ]

@@ -23,11 +23,13 @@ from ..spatial import Vector, Wrench, add, sub
 from ..trace import fewest
 from .arrays import Array, States
 from .base import BaseMotion, base_motion, base_parts, base_velocity
+from .kernels import Task, compiled_result, entered_directly
 
 Function = Callable[..., Any]
 SUSPECTS = 8  # of the states that gave no finite result, how many are looked at for the reason
 
 
+@entered_directly
 def inverse_dynamics(
     arm: Robot,
     q: Array,
@@ -35,16 +37,16 @@ def inverse_dynamics(
     qdd: Array,
     wrench: Array | None = None,
     *,
-    method: str = "newton-euler",
+    method: str | None = None,
     base: BaseMotion | None = None,
     friction: bool = False,
     check: bool = False,
 ) -> Array:
     """Joint torques (revolute, N·m) and forces (prismatic, N) that give the accelerations qdd: (..., n).
 
-    Gravity and the drives' inertia are in; friction is with `friction=True`. `wrench` is an external wrench, moment
-    then force, in the base frame at the centre of mass: (..., 6) on the tip link or (..., n, 6) on every link. `base`
-    prescribes the motion of the base (Newton-Euler only).
+    Gravity and the drives' inertia are in; friction is with `friction=True`. `method` is one of `lw.methods`.
+    `wrench` is an external wrench, moment then force, in the base frame at the centre of mass: (..., 6) on the tip link
+    or (..., n, 6) on every link. `base` prescribes the motion of the base (Newton-Euler only).
 
     >>> import linkwise as lw
     >>> arm = lw.load("planar3")
@@ -52,7 +54,7 @@ def inverse_dynamics(
     array([4.34583, 1.54998, 0.32373])
     """
     algorithm = chosen(inverse_dynamics, method)
-    if base is not None and method != "newton-euler":
+    if base is not None and method not in (None, "newton-euler"):
         raise ValueError(f"method {method!r} has no moving base (expected method='newton-euler' with base=...)")
     states = States(arm, {"q": q, "qd": qd, "qdd": qdd}, wrench, check, base_parts(base))
 
@@ -64,9 +66,11 @@ def inverse_dynamics(
         )
         return [add(*each) for each in zip(tau, energy.dissipation(arm, rates), strict=True)] if friction else tau
 
-    return computed(states, torques, (arm.n,))
+    task = Task.of(inverse_dynamics, method=method, friction=friction) if base is None else None
+    return computed(states, torques, (arm.n,), task)
 
 
+@entered_directly
 def forward_dynamics(
     arm: Robot,
     q: Array,
@@ -74,7 +78,7 @@ def forward_dynamics(
     tau: Array,
     wrench: Array | None = None,
     *,
-    method: str = "denoc",
+    method: str | None = None,
     friction: bool = False,
     check: bool = False,
 ) -> Array:
@@ -97,10 +101,11 @@ def forward_dynamics(
         found: list[Any] = algorithm(arm, states.scalars("q"), rates, given, external_wrenches(states))
         return found
 
-    return guarded(states, accelerations, (arm.n,))
+    return guarded(states, accelerations, (arm.n,), Task.of(forward_dynamics, method=method, friction=friction))
 
 
-def inertia_matrix(arm: Robot, q: Array, *, method: str = "composite", check: bool = False) -> Array:
+@entered_directly
+def inertia_matrix(arm: Robot, q: Array, *, method: str | None = None, check: bool = False) -> Array:
     """The generalized inertia matrix I(q): (..., n, n), symmetric, positive definite.
 
     >>> import linkwise as lw
@@ -109,7 +114,8 @@ def inertia_matrix(arm: Robot, q: Array, *, method: str = "composite", check: bo
     """
     algorithm = chosen(inertia_matrix, method, arm)
     states = States(arm, {"q": q}, check=check)
-    return guarded(states, lambda: algorithm(arm, states.scalars("q")), (arm.n, arm.n))
+    task = Task.of(inertia_matrix, method=method)
+    return guarded(states, lambda: algorithm(arm, states.scalars("q")), (arm.n, arm.n), task)
 
 
 def udu(arm: Robot, q: Array, *, check: bool = False) -> tuple[Array, Array]:
@@ -128,37 +134,46 @@ def udu(arm: Robot, q: Array, *, check: bool = False) -> tuple[Array, Array]:
     return factors
 
 
-def bias_torque(arm: Robot, q: Array, qd: Array, wrench: Array | None = None, *, check: bool = False) -> Array:
-    """The torques at zero acceleration, C(q, qd) qd + g(q), less those of the external wrench: (..., n)."""
+@entered_directly
+def bias_torque(
+    arm: Robot, q: Array, qd: Array, wrench: Array | None = None, *, method: str | None = None, check: bool = False
+) -> Array:
+    """The torques at zero acceleration, C(q, qd) qd + g(q), less those of the external wrench: (..., n).
+
+    By any `method` of inverse dynamics.
+    """
+    algorithm = chosen(bias_torque, method)
     states = States(arm, {"q": q, "qd": qd}, wrench, check)
     still = [0.0] * arm.n
 
-    def torques() -> list[Any]:
-        external = external_wrenches(states)
-        return newton_euler.inverse_dynamics(arm, states.scalars("q"), states.scalars("qd"), still, external)
+    def torques() -> Any:
+        return algorithm(arm, states.scalars("q"), states.scalars("qd"), still, external_wrenches(states))
 
-    return computed(states, torques, (arm.n,))
+    return computed(states, torques, (arm.n,), Task.of(bias_torque, method=method))
 
 
-def gravity_torque(arm: Robot, q: Array, *, check: bool = False) -> Array:
-    """The torques that hold the robot still against gravity, g(q): (..., n)."""
+@entered_directly
+def gravity_torque(arm: Robot, q: Array, *, method: str | None = None, check: bool = False) -> Array:
+    """The torques that hold the robot still against gravity, g(q): (..., n). By any `method` of inverse dynamics."""
+    algorithm = chosen(gravity_torque, method)
     states = States(arm, {"q": q}, check=check)
     still, nothing = [0.0] * arm.n, [Wrench.zero()] * arm.n
-    return computed(
-        states, lambda: newton_euler.inverse_dynamics(arm, states.scalars("q"), still, still, nothing), (arm.n,)
-    )
+    task = Task.of(gravity_torque, method=method)
+    return computed(states, lambda: algorithm(arm, states.scalars("q"), still, still, nothing), (arm.n,), task)
 
 
 def kinetic_energy(arm: Robot, q: Array, qd: Array, *, check: bool = False) -> Array:
     """Kinetic energy, that of the drives' inertia included, in J: (...)."""
     states = States(arm, {"q": q, "qd": qd}, check=check)
-    return computed(states, lambda: energy.kinetic_energy(arm, states.scalars("q"), states.scalars("qd")), ())
+    task = Task.of(kinetic_energy)
+    return computed(states, lambda: energy.kinetic_energy(arm, states.scalars("q"), states.scalars("qd")), (), task)
 
 
 def potential_energy(arm: Robot, q: Array, *, check: bool = False) -> Array:
     """Potential energy of gravity in J, zero for masses at the origin of the base frame: (...)."""
     states = States(arm, {"q": q}, check=check)
-    return computed(states, lambda: energy.potential_energy(arm, states.scalars("q")), ())
+    task = Task.of(potential_energy)
+    return computed(states, lambda: energy.potential_energy(arm, states.scalars("q")), (), task)
 
 
 def mass_centres(
@@ -204,7 +219,8 @@ def joint_wrenches(
             found = kinematics.in_base_frame(arm, angles, found)
         return [list(load) for load in found]
 
-    return computed(states, loads, (arm.n, 6))
+    task = Task.of(joint_wrenches, frame=frame) if base is None else None
+    return computed(states, loads, (arm.n, 6), task)
 
 
 def poses(arm: Robot, q: Array, *, frames: Iterable[str] | None = None, check: bool = False) -> Array:
@@ -215,14 +231,15 @@ def poses(arm: Robot, q: Array, *, frames: Iterable[str] | None = None, check: b
     states = States(arm, {"q": q}, check=check)
     if isinstance(frames, str):
         raise TypeError(f"frames is {frames!r} (expected a list of names: [{frames!r}])")
-    wanted = [arm.frame(name) for name in (arm.names if frames is None else frames)]
+    names = arm.names if frames is None else tuple(frames)
+    wanted = [arm.frame(name) for name in names]
 
     def matrices() -> list[list[list[Any]]]:
         links = kinematics.poses(arm, states.scalars("q"))
         found = [links[f.link].then(f.placement) if f.link >= 0 else f.placement for f in wanted]
         return [pose.matrix() for pose in found]
 
-    return computed(states, matrices, (len(wanted), 4, 4))
+    return computed(states, matrices, (len(wanted), 4, 4), Task.of(poses, frames=names))
 
 
 def jacobian(
@@ -253,8 +270,11 @@ def jacobian(
         one_of(point, ("frame", "com"), "point")
         place = body.com if point == "com" else seat.translation
     else:
-        place = seat.point(Vector(*vector3({"point": point}, "point")))
-    return computed(states, lambda: kinematics.jacobian(arm, states.scalars("q"), body.index, place), (6, arm.n))
+        point = vector3({"point": point}, "point")
+        place = seat.point(Vector(*point))
+    where = point if isinstance(point, str) else tuple(point)
+    task = Task.of(jacobian, link=frame.name if frame else body.index, point=where)
+    return computed(states, lambda: kinematics.jacobian(arm, states.scalars("q"), body.index, place), (6, arm.n), task)
 
 
 FEWEST: dict[Function, tuple[str, ...]] = {  # what method="fewest" chooses from, by counting on the robot at hand
@@ -265,6 +285,8 @@ METHODS: dict[Function, Mapping[str, Any]] = {
     inverse_dynamics: dynamics.ALL_INVERSE_DYNAMICS,
     forward_dynamics: {**dynamics.ALL_FORWARD_DYNAMICS, "fewest": FEWEST[forward_dynamics]},
     inertia_matrix: {**dynamics.ALL_INERTIA_MATRICES, "fewest": FEWEST[inertia_matrix]},
+    bias_torque: dynamics.ALL_INVERSE_DYNAMICS,
+    gravity_torque: dynamics.ALL_INVERSE_DYNAMICS,
 }
 
 
@@ -281,9 +303,10 @@ def methods(function: Function) -> list[str]:
     return list(METHODS[function])
 
 
-def chosen(function: Function, method: str, arm: Robot | None = None) -> Any:
-    """The plain function that a method's name stands for, on this robot."""
+def chosen(function: Function, method: str | None, arm: Robot | None = None) -> Any:
+    """The plain function that a method's name stands for, on this robot; without a name, the first one offered."""
     offered = METHODS[function]
+    method = next(iter(offered)) if method is None else method
     one_of(method, offered, f"{function.__name__}: method")
     if function in FEWEST and method == "fewest":
         method = fewest(function, arm, *FEWEST[function]) if isinstance(arm, Robot) else FEWEST[function][0]
@@ -299,14 +322,20 @@ def external_wrenches(states: States) -> list[Wrench]:
     return kinematics.in_link_frames(states.robot, states.scalars("q"), at_base)
 
 
-def computed(states: States, compute: Callable[[], Any], shape: tuple[int, ...]) -> Array:
-    """The result as an array; infinities and NaN on the way are no reason for warnings."""
+def computed(states: States, compute: Callable[[], Any], shape: tuple[int, ...], task: Task | None = None) -> Array:
+    """The result as an array, compiled where that pays; infinities and NaN on the way are no reason for warnings."""
+    found = compiled_result(states, task)
+    if found is not None:
+        return found.array
     with np.errstate(all="ignore"):
         return states.join(compute(), shape)
 
 
-def guarded(states: States, compute: Callable[[], Any], shape: tuple[int, ...]) -> Array:
+def guarded(states: States, compute: Callable[[], Any], shape: tuple[int, ...], task: Task | None = None) -> Array:
     """As `computed`, for what divides by inertias: a joint that nothing resists is an error that names it."""
+    found = compiled_result(states, task)
+    if found is not None:
+        return refuse_singular(states, found.array) if found.lost else found.array
     with explained(states):
         return refuse_singular(states, computed(states, compute, shape))
 

@@ -13,23 +13,28 @@ from ..errors import one_of
 from ..robot import Robot
 from .arrays import Array, States
 from .functions import computed, explained, external_wrenches, guarded, refuse_singular
+from .kernels import Task, entered_directly
 
 
+@entered_directly
 def coriolis_matrix(arm: Robot, q: Array, qd: Array, *, check: bool = False) -> Array:
     """The matrix C(q, qd) of Saha's equation (29): (..., n, n). C qd are the Coriolis and centrifugal torques.
 
     The rate of the inertia matrix is C + Cᵀ, that is, İ - 2C is skew. C is not the matrix of Christoffel symbols.
     """
     states = States(arm, {"q": q, "qd": qd}, check=check)
+    task, shape = Task.of(coriolis_matrix), (arm.n, arm.n)
     return computed(
-        states, lambda: coriolis.coriolis_matrix(arm, states.scalars("q"), states.scalars("qd")), (arm.n, arm.n)
+        states, lambda: coriolis.coriolis_matrix(arm, states.scalars("q"), states.scalars("qd")), shape, task
     )
 
 
+@entered_directly
 def inverse_inertia_matrix(arm: Robot, q: Array, *, check: bool = False) -> Array:
     """The inverse of the inertia matrix, element by element by Saha's recursions: (..., n, n)."""
     states = States(arm, {"q": q}, check=check)
-    return guarded(states, lambda: inverse_inertia.inverse_inertia_matrix(arm, states.scalars("q")), (arm.n, arm.n))
+    task, shape = Task.of(inverse_inertia_matrix), (arm.n, arm.n)
+    return guarded(states, lambda: inverse_inertia.inverse_inertia_matrix(arm, states.scalars("q")), shape, task)
 
 
 def denoc_matrices(arm: Robot, q: Array, *, check: bool = False) -> tuple[Array, Array]:
@@ -67,7 +72,7 @@ def constraint_wrenches(
         motion = (states.scalars("q"), states.scalars("qd"), states.scalars("qdd"))
         return [list(load) for load in constraints.constraint_wrenches(arm, *motion, external_wrenches(states))]
 
-    return computed(states, loads, (arm.n, 6))
+    return computed(states, loads, (arm.n, 6), Task.of(constraint_wrenches))
 
 
 class Operators(NamedTuple):
@@ -137,7 +142,8 @@ def operator_rates(arm: Robot, q: Array, qd: Array, *, seen_from: str = "links",
 def mass_factor(arm: Robot, q: Array, *, check: bool = False) -> Array:
     """Kozłowski's m = (1 + H Φ K) D^½ of the inertia matrix m mᵀ: (..., n, n). The normalized velocities are mᵀ qd."""
     states = States(arm, {"q": q}, check=check)
-    return guarded(states, lambda: factor.mass_factor(arm, states.scalars("q")), (arm.n, arm.n))
+    task = Task.of(mass_factor)
+    return guarded(states, lambda: factor.mass_factor(arm, states.scalars("q")), (arm.n, arm.n), task)
 
 
 def mass_factor_rate(arm: Robot, q: Array, qd: Array, *, check: bool = False) -> Array:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from ..dynamics import quasi
 from ..robot import Robot
 from .arrays import Array, States
 from .functions import METHODS, chosen, external_wrenches, guarded
+from .kernels import Task
 
 
 class QuasiCoordinates:
@@ -26,25 +29,33 @@ class QuasiCoordinates:
     def velocity(self, arm: Robot, q: Array, qd: Array, *, check: bool = False) -> Array:
         """The quasi-velocities of the joint rates qd: (..., n)."""
         states = States(arm, {"q": q, "qd": qd}, check=check)
-        return guarded(states, lambda: self._kind.velocity(arm, states.scalars("q"), states.scalars("qd")), (arm.n,))
+        task = Task.of(self.velocity)
+        return guarded(
+            states, lambda: self._kind.velocity(arm, states.scalars("q"), states.scalars("qd")), (arm.n,), task
+        )
 
     def joint_rates(self, arm: Robot, q: Array, velocity: Array, *, check: bool = False) -> Array:
         """The joint rates of quasi-velocities: (..., n)."""
         states = States(arm, {"q": q, "velocity": velocity}, check=check)
+        task = Task.of(self.joint_rates)
         return guarded(
-            states, lambda: self._kind.joint_rates(arm, states.scalars("q"), states.scalars("velocity")), (arm.n,)
+            states, lambda: self._kind.joint_rates(arm, states.scalars("q"), states.scalars("velocity")), (arm.n,), task
         )
 
     def force(self, arm: Robot, q: Array, tau: Array, *, check: bool = False) -> Array:
         """The quasi-forces of the torques tau: (..., n)."""
         states = States(arm, {"q": q, "tau": tau}, check=check)
-        return guarded(states, lambda: self._kind.force(arm, states.scalars("q"), states.scalars("tau")), (arm.n,))
+        task = Task.of(self.force)
+        return guarded(
+            states, lambda: self._kind.force(arm, states.scalars("q"), states.scalars("tau")), (arm.n,), task
+        )
 
     def joint_torque(self, arm: Robot, q: Array, force: Array, *, check: bool = False) -> Array:
         """The torques of quasi-forces: (..., n)."""
         states = States(arm, {"q": q, "force": force}, check=check)
+        task = Task.of(self.joint_torque)
         return guarded(
-            states, lambda: self._kind.joint_torque(arm, states.scalars("q"), states.scalars("force")), (arm.n,)
+            states, lambda: self._kind.joint_torque(arm, states.scalars("q"), states.scalars("force")), (arm.n,), task
         )
 
     def coriolis(
@@ -64,22 +75,25 @@ class QuasiCoordinates:
         """
         chosen(self.coriolis, method)
         states = States(arm, {"q": q, "velocity": velocity}, wrench, check)
-        external = external_wrenches(states)
         there = arm if gravity else arm.with_gravity((0.0, 0.0, 0.0))
-        return guarded(
-            states,
-            lambda: self._kind.coriolis(there, states.scalars("q"), states.scalars("velocity"), external, method),
-            (arm.n,),
-        )
+
+        def forces() -> list[Any]:
+            external = external_wrenches(states)
+            return self._kind.coriolis(there, states.scalars("q"), states.scalars("velocity"), external, method)
+
+        return guarded(states, forces, (arm.n,), Task.of(self.coriolis, gravity=gravity, method=method))
 
     def acceleration(
         self, arm: Robot, q: Array, velocity: Array, tau: Array, wrench: Array | None = None, *, check: bool = False
     ) -> Array:
         """The rates of the quasi-velocities under the torques tau: (..., n)."""
         states = States(arm, {"q": q, "velocity": velocity, "tau": tau}, wrench, check)
-        external = external_wrenches(states)
-        q, velocity, tau = (states.scalars(name) for name in ("q", "velocity", "tau"))
-        return guarded(states, lambda: self._kind.acceleration(arm, q, velocity, tau, external), (arm.n,))
+
+        def accelerations() -> list[Any]:
+            angles, rates, torques = (states.scalars(name) for name in ("q", "velocity", "tau"))
+            return self._kind.acceleration(arm, angles, rates, torques, external_wrenches(states))
+
+        return guarded(states, accelerations, (arm.n,), Task.of(self.acceleration))
 
 
 normalized = QuasiCoordinates(quasi.normalized)

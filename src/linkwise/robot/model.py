@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import Any
 
@@ -161,6 +161,15 @@ class Robot:
         links = tuple(replace(k, joint=replace(k.joint, rotor_inertia=0.0)) for k in self.links)
         table = tuple(tuple((key, x) for key, x in row if key != "rotor_inertia") for row in self.table)
         return replace(self, links=links, table=table)
+
+    @cached_property
+    def shelf(self) -> dict[Any, Any]:
+        """A place for what others make of this robot and want to find again, such as compiled functions."""
+        return {}
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Its own data and nothing that was made of it: copies and other processes make that anew."""
+        return {each.name: self.__dict__[each.name] for each in fields(self)}
 
     @cached_property
     def unusual(self) -> tuple[Scalar, ...]:

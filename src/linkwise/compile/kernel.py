@@ -1,0 +1,238 @@
+"""A compiled function, called on arrays."""
+
+from __future__ import annotations
+
+import ctypes
+import math
+import os
+import threading
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .batch import batch_text
+from .entry import entered, entry_text, usable
+from .machine import Code, Processor
+
+SHARE = 8_000_000  # operations that are worth a thread of their own: about a third of a millisecond
+REALS = {"float64": "double", "float32": "float"}
+
+
+class Argument(NamedTuple):
+    """An array that goes in or comes out: its name, and its shape for one state."""
+
+    name: str
+    shape: tuple[int, ...]
+
+    @property
+    def size(self) -> int:
+        return math.prod(self.shape)
+
+
+class Interface(NamedTuple):
+    """What a kernel takes and gives."""
+
+    inputs: tuple[Argument, ...]
+    outputs: tuple[Argument, ...]
+    dtype: str
+    operations: int  # for one state
+
+    @property
+    def at_once(self) -> int:
+        """As many states as one thread does in the time that is worth a thread."""
+        return max(64, SHARE // max(self.operations, 1))
+
+
+def kernel_text(blocks: str, interface: Interface, target: Processor) -> str:
+    """A whole module: the blocks (`block_1` and the widest), the batch around them, and the entry from Python."""
+    real, lanes = REALS[interface.dtype], target.lanes(interface.dtype)
+    sizes = [argument.size for argument in (*interface.inputs, *interface.outputs)]
+    texts = [blocks, batch_text(sizes, len(interface.inputs), real, lanes)]
+    if has_entry(interface):
+        shapes = [argument.shape for argument in interface.inputs]
+        texts.append(entry_text(shapes, interface.outputs[0].shape, interface.dtype, interface.at_once))
+    return "\n".join(texts)
+
+
+def has_entry(interface: Interface) -> bool:
+    """Whether Python may enter the machine code directly: for one array as a result, from at least one."""
+    return usable() and bool(interface.inputs) and len(interface.outputs) == 1 and bool(interface.outputs[0].shape)
+
+
+class Kernel:
+    """A function in machine code. Call it with arrays of one state or of any batch shape.
+
+    kernel(q, qd, qdd)                   a new array
+    kernel(q, qd, qdd, out=tau)          into an array of yours
+    kernel(q, qd, qdd, threads=1)        on so many threads; otherwise on as many as pay
+
+    Arrays of its `dtype` with contiguous rows are read in place; others are converted first.
+    """
+
+    name: str
+    interface: Interface
+
+    def __new__(cls, *args: Any, **keywords: Any) -> Kernel:
+        # a type of its own, since Python looks for __call__ there: the entry is then called without a detour
+        return object.__new__(type(cls.__name__, (cls,), {"__module__": cls.__module__, "__doc__": cls.__doc__}))
+
+    def __init__(self, name: str, code: Code, interface: Interface, explain: Callable[..., None] | None = None) -> None:
+        self.name, self.interface, self.code = name, interface, code
+        self._explain = explain
+        pointers = [ctypes.c_void_p] * (len(interface.inputs) + len(interface.outputs))
+        prototype = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64, ctypes.c_int64, *pointers)
+        self._batch = prototype(code.function("batch"))
+        type(self).__call__ = staticmethod(self.entry(self.general))  # type: ignore[method-assign]
+
+    def entry(self, otherwise: Callable[..., Any]) -> Any:
+        """A function that takes arrays as they are into the machine code; those that do not fit, to `otherwise`."""
+        if not has_entry(self.interface):
+            return otherwise
+        return entered(self.code, self.interface.dtype, self.name, otherwise)
+
+    def __repr__(self) -> str:
+        takes = ", ".join(argument.name for argument in self.interface.inputs)
+        return f"<Kernel {self.name}({takes}): {self.interface.dtype}>"
+
+    def __call__(self, *arrays: Any, out: Any = None, threads: int | None = None, **named: Any) -> Any:
+        """The outputs for these inputs."""
+        raise TypeError("a kernel in the making cannot be called")  # each kernel has its own
+
+    def general(self, *arrays: Any, out: Any = None, threads: int | None = None, **named: Any) -> Any:
+        """What `kernel(...)` does with arrays that the machine code does not take as they are."""
+        given = self._bound(arrays, named)
+        batch, rows = self._rows(given)
+        results = self._results(batch, out)
+        lost = self.run(batch, rows, results, threads)
+        if lost and self._explain is not None:
+            self._explain(rows, results)
+        if out is not None:
+            return out
+        found = [result[()] for result in results]
+        return found[0] if len(found) == 1 else tuple(found)
+
+    def run(
+        self,
+        batch: tuple[int, ...],
+        rows: Sequence[np.ndarray],
+        results: Sequence[np.ndarray],
+        threads: int | None = None,
+    ) -> int:
+        """Fill the results from contiguous inputs; how many finite states gave numbers that are not."""
+        count = math.prod(batch)
+        targets = [
+            r if r.flags.c_contiguous and not any(overlapping(r, x) for x in rows) else np.empty_like(r, order="C")
+            for r in results
+        ]
+        pointers = [array.ctypes.data for array in (*rows, *targets)]
+        lost = self._in_parts(count, pointers, resolved(threads, count, self.interface.at_once))
+        for result, target in zip(results, targets, strict=True):
+            if result is not target:
+                result[...] = target
+        return lost
+
+    def _bound(self, arrays: Sequence[Any], named: dict[str, Any]) -> list[Any]:
+        names = [argument.name for argument in self.interface.inputs]
+        if len(arrays) > len(names):
+            raise TypeError(f"{self.name} takes {len(names)} arrays ({', '.join(names)}), not {len(arrays)}")
+        given = dict(zip(names, arrays, strict=False))
+        for name, array in named.items():
+            if name not in names:
+                raise TypeError(f"{self.name} takes no {name!r} (expected {', '.join([*names, 'out', 'threads'])})")
+            if name in given:
+                raise TypeError(f"{self.name} was given {name!r} twice")
+            given[name] = array
+        missing = [name for name in names if name not in given]
+        if missing:
+            raise TypeError(f"{self.name} was not given {', '.join(missing)}")
+        return [given[name] for name in names]
+
+    def _rows(self, given: Sequence[Any]) -> tuple[tuple[int, ...], list[np.ndarray]]:
+        """The batch shape, and every input with all its rows, contiguous."""
+        arrays, batches = [], []
+        for argument, value in zip(self.interface.inputs, given, strict=True):
+            array = real_array(argument.name, value, self.interface.dtype)
+            dims = array.ndim - len(argument.shape)
+            if dims < 0 or array.shape[dims:] != argument.shape:
+                expected = ", ".join(("...", *map(str, argument.shape)))
+                raise ValueError(f"{argument.name} has shape {array.shape} (expected ({expected}))")
+            arrays.append(array)
+            batches.append(array.shape[:dims])
+        try:
+            batch = np.broadcast_shapes(*batches)
+        except ValueError:
+            said = ", ".join(f"{a.name} {b}" for a, b in zip(self.interface.inputs, batches, strict=True))
+            raise ValueError(f"the batch shapes do not fit together: {said} (expected shapes that broadcast)") from None
+        full = [
+            np.ascontiguousarray(np.broadcast_to(array, (*batch, *argument.shape)))
+            for array, argument in zip(arrays, self.interface.inputs, strict=True)
+        ]
+        return batch, full
+
+    def _results(self, batch: tuple[int, ...], out: Any) -> list[np.ndarray]:
+        shapes = [(*batch, *argument.shape) for argument in self.interface.outputs]
+        if out is None:
+            return [np.empty(shape, self.interface.dtype) for shape in shapes]
+        results = list(out) if isinstance(out, tuple) else [out]
+        if len(results) != len(shapes):
+            raise ValueError(f"out has {len(results)} arrays (expected {len(shapes)})")
+        for result, shape in zip(results, shapes, strict=True):
+            if not isinstance(result, np.ndarray) or result.shape != shape or result.dtype != self.interface.dtype:
+                found = f"{result.dtype} {result.shape}" if isinstance(result, np.ndarray) else repr(result)
+                raise ValueError(f"out is {found} (expected an array of {self.interface.dtype}, {shape})")
+            if not result.flags.writeable:
+                raise ValueError("out cannot be written to")
+        return results
+
+    def _in_parts(self, count: int, pointers: Sequence[int], threads: int) -> int:
+        """Run over all states, in as many parts as threads; how many were lost."""
+        if threads == 1:
+            return int(self._batch(0, count, *pointers))
+        bounds = [count * k // threads for k in range(threads + 1)]
+        lost = [0] * threads
+
+        def part(k: int) -> None:
+            lost[k] = self._batch(bounds[k], bounds[k + 1], *pointers)
+
+        others = [threading.Thread(target=part, args=(k,)) for k in range(1, threads)]
+        for thread in others:
+            thread.start()
+        part(0)
+        for thread in others:
+            thread.join()
+        return sum(lost)
+
+
+def overlapping(result: np.ndarray, given: np.ndarray) -> bool:
+    """Whether writing a row of the result could spoil a row that is still to be read."""
+    same = result.shape == given.shape and result.ctypes.data == given.ctypes.data
+    return not same and np.may_share_memory(result, given)
+
+
+def real_array(name: str, value: Any, dtype: str) -> np.ndarray:
+    """The value as an array of `dtype`; what is not made of real numbers is refused."""
+    try:
+        array = np.asarray(value)
+    except ValueError:
+        raise TypeError(f"{name} has rows of different lengths (expected a rectangular array of numbers)") from None
+    if array.dtype.kind not in "fiu":
+        raise TypeError(f"{name} has dtype {array.dtype} (expected real numbers: float32, float64 or integers)")
+    return array.astype(dtype, copy=False)
+
+
+def resolved(threads: int | None, count: int, at_once: int) -> int:
+    """How many threads to use: those asked for, or as many as there are and as the work is worth."""
+    if threads is None:
+        asked = os.environ.get("LINKWISE_THREADS", "")
+        if asked and not (asked.isdecimal() and int(asked) > 0):
+            raise ValueError(f"LINKWISE_THREADS is {asked!r} (expected a whole number from 1 on)")
+        return max(1, min(int(asked) if asked else processors(), count // at_once))
+    if not isinstance(threads, int) or isinstance(threads, bool) or threads < 1:
+        raise ValueError(f"threads is {threads!r} (expected a whole number from 1 on)")
+    return max(1, min(threads, count))
+
+
+def processors() -> int:
+    """As many processors as this process may run on."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

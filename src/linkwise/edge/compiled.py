@@ -1,0 +1,39 @@
+"""The public call that gives a kernel in hand."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from ..errors import one_of
+from ..robot import Robot
+from .compiling import Compiled, Recipe
+from .functions import METHODS
+
+
+def compile(  # noqa: A001
+    function: Callable[..., Any],
+    arm: Robot,
+    *,
+    target: str = "cpu",
+    dtype: str = "float64",
+    passes: Iterable[str] = (),
+    **keywords: Any,
+) -> Compiled:
+    """The function, one of Linkwise's or your own over them, compiled for this robot.
+
+    Parameters without a default become inputs of one number per joint; keywords are handed on, or become inputs of
+    another shape when they are `lw.Input(...)`. Where the function has a choice of methods and none is named, the one
+    with the fewest operations is taken. The kernel takes arrays of any batch shape, `out=` and `threads=`, and has
+    `.source`, `.ir`, `.count` and `.compile_seconds`.
+
+    >>> import linkwise as lw
+    >>> kernel = lw.compile(lw.gravity_torque, lw.load("gantry"))
+    >>> kernel([0, 0, 0])
+    array([  0.  ,   0.  , -29.43])
+    """
+    one_of(target, ("cpu",), "target")
+    one_of(dtype, ("float64", "float32"), "dtype")
+    if callable(function) and "fewest" in METHODS.get(function, ()) and keywords.get("method") is None:
+        keywords["method"] = "fewest"
+    return Compiled(Recipe(function, arm, dtype, keywords, tuple(passes)))

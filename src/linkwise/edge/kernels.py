@@ -1,0 +1,172 @@
+"""When calls on NumPy arrays run compiled.
+
+A function is compiled for a robot when it is called with a batch of at least 256 states, or for the 32nd time; until
+then the plain text runs, since compiling takes as long as some hundred plain calls. Robots with equal numbers share
+what was compiled. `use_kernels("always")` and `use_kernels("never")`, or the environment variable LINKWISE_KERNELS,
+replace the rule. Compiled and plain results agree to a few units in the last place, not to the last bit.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+import warnings
+from collections import OrderedDict
+from collections.abc import Callable
+from functools import lru_cache, partial, wraps
+from types import TracebackType
+from typing import Any, NamedTuple, TypeVar, cast
+
+import numpy as np
+
+from ..errors import one_of
+from ..robot import Robot
+from ..trace import Input
+from .arrays import Array, States
+from .compiling import Compiled, Recipe, TooLongError
+
+Function = Callable[..., Any]
+AnyFunction = TypeVar("AnyFunction", bound=Function)
+BATCH, CALLS = 256, 32
+LONGEST = 6_000  # operations: beyond that, compiling straight-line code takes seconds
+KEPT = 256  # kernels, most recently used
+MODES = ("auto", "always", "never")
+
+
+class Task(NamedTuple):
+    """What there is to compile: a function and its options. `method=None` is the method with the fewest operations."""
+
+    function: Function
+    options: tuple[tuple[str, Any], ...]
+
+    @staticmethod
+    def of(function: Function, **options: Any) -> Task:
+        return Task(function, tuple(options.items()))
+
+    @property
+    def usual(self) -> bool:
+        return not any(value for _, value in self.options)
+
+    @property
+    def keywords(self) -> dict[str, Any]:
+        return {name: "fewest" if (name, value) == ("method", None) else value for name, value in self.options}
+
+
+class Found(NamedTuple):
+    array: Array
+    lost: int  # finite states whose result is not finite
+
+
+class use_kernels:  # noqa: N801  a function to its users
+    """`use_kernels("always" | "never" | "auto")`: from now on, or inside a `with` block.
+
+    >>> import linkwise as lw
+    >>> with lw.use_kernels("never"):
+    ...     tau = lw.gravity_torque(lw.load("gantry"), [0, 0, 0])
+    """
+
+    def __init__(self, mode: str) -> None:
+        one_of(mode, MODES, "mode")
+        global MODE
+        self._before, MODE = MODE, mode
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None) -> None:
+        global MODE
+        MODE = self._before
+
+
+MODE = os.environ.get("LINKWISE_KERNELS", "auto")
+one_of(MODE, MODES, "LINKWISE_KERNELS")
+LOCK = threading.RLock()
+KERNELS: OrderedDict[tuple[Any, ...], Compiled | None] = OrderedDict()  # None: too long to compile
+
+
+def entered_directly(function: AnyFunction) -> AnyFunction:
+    """Lets calls with plain arrays enter the compiled function at once, where there is one; see `compile.entry`."""
+
+    @wraps(function)
+    def call(arm: Robot, *arrays: Any, **options: Any) -> Any:
+        if options or MODE == "never":
+            return function(arm, *arrays, **options)
+        try:
+            entry = arm.shelf[call]
+        except (AttributeError, KeyError):
+            return function(arm, *arrays)
+        return entry(*arrays)
+
+    return cast(AnyFunction, call)
+
+
+def compiled_result(states: States, task: Task | None) -> Found | None:
+    """The result from a kernel, or None where the plain text is to run."""
+    if task is None or MODE == "never" or not states.numeric or states.robot.unusual:
+        return None
+    dtype = np.result_type(*(array.dtype for array in states.arrays.values())).name
+    if dtype not in ("float64", "float32"):
+        return None
+    wrench = None if "wrench" not in states.arrays else "all" if states.tip is None else "tip"
+    key = (task, dtype, wrench)
+    kernel = states.robot.shelf.get(key, "unknown")
+    if kernel == "unknown":
+        if not due(states, key):
+            return None
+        kernel = states.robot.shelf[key] = shared_kernel(states.robot, *key)
+        if kernel is not None and task.usual and wrench is None and dtype == "float64":
+            plain = getattr(task.function, "__wrapped__", None)
+            if plain is not None:
+                states.robot.shelf[task.function] = kernel.entry(partial(plain, states.robot))
+    return None if kernel is None else run(kernel, states)
+
+
+def due(states: States, key: tuple[Any, ...]) -> bool:
+    """Whether compiling pays by now."""
+    shelf = states.robot.shelf
+    calls = shelf["calls", key] = shelf.get(("calls", key), 0) + 1
+    return MODE == "always" or calls >= CALLS or int(np.prod(states.batch, dtype=int)) >= BATCH
+
+
+def shared_kernel(robot: Robot, task: Task, dtype: str, wrench: str | None) -> Compiled | None:
+    """The kernel for a robot of these numbers, compiled if there is none yet."""
+    key = (robot, task, dtype, wrench)
+    with LOCK:
+        if key not in KERNELS:
+            keywords = task.keywords
+            if wrench is not None:
+                keywords["wrench"] = Input(6) if wrench == "tip" else Input(robot.n, 6)
+            try:
+                KERNELS[key] = Compiled(Recipe(task.function, robot, dtype, keywords), longest=LONGEST)
+            except TooLongError:
+                KERNELS[key] = None
+            except ImportError:
+                without_llvm()
+                return None
+        KERNELS.move_to_end(key)
+        while len(KERNELS) > KEPT:
+            KERNELS.popitem(last=False)
+        return KERNELS[key]
+
+
+@lru_cache(maxsize=1)
+def without_llvm() -> None:
+    """Say so, once."""
+    warnings.warn(
+        "llvmlite is not installed, so Linkwise runs its plain text, which is slower: pip install llvmlite",
+        RuntimeWarning,
+        stacklevel=2,
+    )
+
+
+def run(kernel: Compiled, states: States) -> Found:
+    rows = []
+    for argument in kernel.interface.inputs:
+        array = states.arrays[argument.name]
+        if argument.name == "wrench" and states.tip is not None:
+            array = array[..., 0, :]
+        full = np.broadcast_to(array, (*states.batch, *argument.shape))
+        rows.append(np.ascontiguousarray(full, dtype=kernel.interface.dtype))
+    result = np.empty((*states.batch, *kernel.interface.outputs[0].shape), kernel.interface.dtype)
+    lost = kernel.run(states.batch, rows, [result])
+    return Found(result[()], lost)

@@ -1,0 +1,162 @@
+"""A program as LLVM assembly: a function that computes a block of states, one state in each lane of the vectors.
+
+    i64 @block_W(ptr input, ..., ptr output, ...)          W lanes
+
+Inputs and outputs are W rows of numbers, a row for each state. The result has a bit for each lane that gave a number
+which is not finite although all its inputs were; a state with an input that is not finite gives NaN throughout. All
+inputs are read before the first output is written.
+
+Products are fused into sums here, not by the compiler, so that every width, and every processor that has fused
+multiply-add, gives the same bits.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+
+from ..graph import Node, Program
+from .llvm_block import Block, Layout, assembled
+from .llvm_rows import load_rows, store_rows
+from .llvm_sine import large_angle, sine_cosine
+
+WORDS = {"add": "fadd", "sub": "fsub", "mul": "fmul", "div": "fdiv"}
+
+
+def llvm_text(program: Program, layouts: Iterable[Layout]) -> str:
+    """The block function for each layout, and all that they call."""
+    layouts = list(layouts)
+    texts = [block_text(program, layout) for layout in layouts]
+    if any(node.op in ("sin", "cos") for node in program.nodes):
+        texts = [large_angle(), *(sine_cosine(layout) for layout in layouts), *texts]
+    return assembled(*texts)
+
+
+def block_text(program: Program, layout: Layout) -> str:
+    block = Block(layout)
+    loaded = {
+        (port.name, position): x
+        for k, port in enumerate(program.inputs)
+        for position, x in enumerate(load_rows(block, f"%in{k}", port.size))
+    }
+    bad = not_finite(block, loaded.values())
+    value = Body(block, program, loaded).values()
+    results = [[value[node.index] for node in flat] for flat in program.results]
+    lost = "0"
+    if any(node.op in ("div", "sqrt") for node in program.nodes):
+        strange = not_finite(block, dict.fromkeys(x for flat in results for x in flat))
+        lost = as_number(
+            block, block.say(f"select {layout.truths} {bad}, {layout.truths} {no(layout)}, {layout.truths} {strange}")
+        )
+    v, nan = layout.vector, layout.constant(float("nan"))
+    for k, flat in enumerate(results):
+        blank = {x: block.say(f"select {layout.truths} {bad}, {v} {nan}, {v} {x}") for x in dict.fromkeys(flat)}
+        store_rows(block, f"%out{k}", [blank[x] for x in flat])
+    pointers = [*(f"%in{k}" for k in range(len(program.inputs))), *(f"%out{k}" for k in range(len(results)))]
+    head = f"define internal i64 @block_{layout.lanes}({', '.join(f'ptr {p}' for p in pointers)}) #0 {{"
+    return "\n".join([*sorted(block.declared), head, *block.lines, f"  ret i64 {lost}", "}", ""])
+
+
+class Body:
+    """The nodes of a program, written one after another."""
+
+    def __init__(self, block: Block, program: Program, loaded: dict[tuple[str, int], str]) -> None:
+        self.block, self.program, self.loaded = block, program, loaded
+        self.value: dict[int, str] = {}
+        self.waves: dict[str, tuple[str, str]] = {}
+        self.products = fused_products(program)
+
+    def values(self) -> dict[int, str]:
+        """What each node is called in the text."""
+        early = [n for n in self.program.nodes if n.op in ("sin", "cos") and n.args[0].op == "input"]
+        for node in early:  # while little else is at hand: a call spills it
+            self.write(node.args[0])
+            self.write(node)
+        for node in self.program.nodes:
+            if node.index not in self.products:
+                self.write(node)
+        return self.value
+
+    def write(self, node: Node) -> None:
+        if node.index not in self.value:
+            self.value[node.index] = self.written(node)
+
+    def written(self, node: Node) -> str:
+        block = self.block
+        if node.op == "const":
+            return block.layout.constant(node.payload)
+        if node.op == "input":
+            return self.loaded[node.payload]
+        if any(x.index in self.products for x in node.args):
+            return self.fused(node)
+        operands = [self.value[x.index] for x in node.args]
+        if node.op in WORDS:
+            return block.do(WORDS[node.op], *operands)
+        if node.op == "neg":
+            return block.do("fneg", *operands)
+        if node.op == "sqrt":
+            return block.call("sqrt", *operands)
+        if node.op == "sign":
+            return sign(block, *operands)
+        return self.wave(*operands)[node.op == "cos"]
+
+    def fused(self, node: Node) -> str:
+        """A sum or difference, together with the product in it."""
+        block, (a, b) = self.block, node.args
+        first = a.index in self.products
+        x, y = (self.value[f.index] for f in (a if first else b).args)
+        other = self.value[(b if first else a).index]
+        if node.op == "sub":
+            x, other = (x, block.do("fneg", other)) if first else (block.do("fneg", x), other)
+        return block.fused(x, y, other)
+
+    def wave(self, angle: str) -> tuple[str, str]:
+        """Sine and cosine; they are computed together."""
+        if angle not in self.waves:
+            v, block = self.block.layout.vector, self.block
+            pair = block.say(f"call {{{v}, {v}}} @sine_cosine_{block.layout.lanes}({v} {angle})")
+            sine, cosine = (block.say(f"extractvalue {{{v}, {v}}} {pair}, {k}") for k in range(2))
+            self.waves[angle] = sine, cosine
+        return self.waves[angle]
+
+
+def fused_products(program: Program) -> set[int]:
+    """Products used once, by a sum or a difference with which they are computed."""
+    uses = Counter(a.index for node in program.nodes for a in node.args)
+    uses.update(node.index for flat in program.results for node in flat)
+    found: set[int] = set()
+    for node in program.nodes:
+        if node.op in ("add", "sub"):
+            products = [x.index for x in node.args if x.op == "mul" and uses[x.index] == 1]
+            found.update(products[-1:])
+    return found
+
+
+def sign(block: Block, x: str) -> str:
+    """1, -1, or x itself where it is zero or NaN."""
+    layout, zero = block.layout, block.layout.constant(0.0)
+    v, one, minus = layout.vector, layout.constant(1.0), layout.constant(-1.0)
+    below = block.say(f"fcmp olt {v} {x}, {zero}")
+    rest = block.say(f"select {layout.truths} {below}, {v} {minus}, {v} {x}")
+    above = block.say(f"fcmp ogt {v} {x}, {zero}")
+    return block.say(f"select {layout.truths} {above}, {v} {one}, {v} {rest}")
+
+
+def no(layout: Layout) -> str:
+    return layout.splat("i1", "false")
+
+
+def not_finite(block: Block, values: Iterable[str]) -> str:
+    """In which lanes some value is infinite or NaN: 0 x is NaN there."""
+    zero = block.layout.constant(0.0)
+    sums = [zero] * 4  # four, so as not to wait for one another
+    for k, x in enumerate(values):
+        sums[k % 4] = block.fused(x, zero, sums[k % 4])
+    total = block.do("fadd", block.do("fadd", sums[0], sums[1]), block.do("fadd", sums[2], sums[3]))
+    return block.say(f"fcmp uno {block.layout.vector} {total}, {zero}")
+
+
+def as_number(block: Block, truths: str) -> str:
+    lanes = block.layout.lanes
+    bits = truths if lanes == 1 else block.say(f"bitcast <{lanes} x i1> {truths} to i{lanes}")
+    return block.say(f"zext i{lanes} {bits} to i64")
