@@ -45,7 +45,7 @@ from .render import latex, python_source, sympy
 from .robot import Frame, Joint, Link, Robot, chain, describe, random_tree
 from .source import CSource, c_source
 from .trace import Derivative, Input, bind, count, derivative, symbols_of, trace
-from .version import __version__
+from .version import __version__ as __version__
 
 __all__ = [
     "LIBRARY",

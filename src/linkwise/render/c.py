@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import math
 import re
 import struct
 import textwrap
 import unicodedata
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 
 from ..graph import Node, Port, Program
 from .assignments import assignments
@@ -111,17 +112,19 @@ def c_number(x: float, dtype: str) -> str:
     """A constant that reads back as the same number, in as few digits as that takes."""
     if dtype == "float64":
         return repr(x)
-    try:
-        single = as_single(x)
-    except OverflowError:
-        raise ValueError(f"the constant {x} is too large for dtype='float32' (expected dtype='float64')") from None
+    single = as_single(x)
+    if math.isinf(single):
+        raise ValueError(f"the constant {x} is too large for dtype='float32' (expected dtype='float64')")
     text = next(t for t in (f"{single:.{digits}g}" for digits in range(1, 10)) if as_single(float(t)) == single)
     return f"{text}f" if set(text) & {".", "e"} else f"{text}.0f"
 
 
 def as_single(x: float) -> float:
-    """The nearest number of single precision."""
-    return float(struct.unpack("<f", struct.pack("<f", x))[0])
+    """The nearest number of single precision, or infinity."""
+    try:
+        return float(struct.unpack("<f", struct.pack("<f", x))[0])
+    except OverflowError:
+        return math.inf
 
 
 def c_comment(paragraphs: Iterable[str]) -> str:

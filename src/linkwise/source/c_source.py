@@ -16,7 +16,7 @@ from ..render.names import c_name
 from ..robot import Description, Robot
 from ..trace import trace
 from ..trace.tracing import function_name
-from .head import MARK, head
+from .head import MARK, head, title
 from .samples import samples
 
 RESULTS: dict[Callable[..., Any], tuple[str, ...]] = {  # what the outputs are called; of others, out
@@ -42,8 +42,8 @@ class CSource(Description):
         self.header, self.name = header, name
         return self
 
-    def __getnewargs__(self) -> tuple[str, str, str]:
-        return str(self), self.header, self.name
+    def __reduce__(self) -> tuple[Any, ...]:
+        return CSource, (str(self), self.header, self.name)
 
     def save(self, folder: str | os.PathLike[str]) -> tuple[Path, Path]:
         """Writes name.c and name.h and returns their paths. Replaces files that Linkwise wrote, and no others."""
@@ -76,13 +76,12 @@ def c_source(
 
     The arguments are plain arrays, matrices row by row: first the inputs, then the results, which may be stored over
     the inputs. `dtype` is "float64" (double) or "float32" (float), `name` what the function is called in C.
-    `self_test=True` adds a main that compares a few states with the results of Python. Other keywords as for `lw.trace`.
+    `self_test=True` adds a main that compares a few states with the results of Python. Keywords as for `lw.trace`.
 
     >>> import linkwise as lw
     >>> source = lw.c_source(lw.gravity_torque, lw.load("gantry"))
     >>> print(source[source.index("void gravity_torque"):].splitlines()[0])
     void gravity_torque(const double q[3], double tau[3]);
-    >>> paths = source.save("controller")  # doctest: +SKIP
     """
     one_of(dtype, TYPES, "dtype")
     program = trace(function, arm, passes=passes, **keywords)
@@ -91,10 +90,10 @@ def c_source(
     c = CFunction(program, chosen_name(function, name), result_names(function, program), dtype)
     about = head(c, function, arm, keywords)
     test = ["", f"The main at the end is a self-test: cc {c.name}.c -lm && ./a.out"] if self_test else []
-    text = c.source(c_comment([f"{c.name}.c: {MARK}", *about, *test]))
+    text = c.source(c_comment([title(f"{c.name}.c"), *about, *test]))
     if self_test:
         text += c_self_test(c, *samples(function, arm, program, keywords, dtype))
-    return CSource(text, c.header(c_comment([f"{c.name}.h: {MARK}", *about])), c.name)
+    return CSource(text, c.header(c_comment([title(f"{c.name}.h"), *about])), c.name)
 
 
 def chosen_name(function: Callable[..., Any], name: str | None) -> str:
