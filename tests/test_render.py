@@ -61,6 +61,21 @@ def test_python_source_of_wrenches_symbols_and_odd_names() -> None:
     assert relative(written([0.3], 2.0), lw.inertia_matrix(lw.bind(symbolic, t1=2.0), [0.3])) < 1e-14
 
 
+def test_python_source_computes_in_the_order_of_the_program() -> None:
+    def sums(arm: lw.Robot, q: Any) -> Any:
+        return [q[0] + (q[1] + q[2]), q[0] - (q[1] - q[2]), q[0] * (q[1] * q[2]), q[0] / (q[1] / q[2])]
+
+    q = np.array([1e16, 1.0, 1.0])
+    assert run(lw.python_source(sums, lw.load("planar3")), "sums")(q) == sums(lw.load("planar3"), q)
+
+
+def test_python_source_keeps_its_intermediates_apart_from_the_inputs() -> None:
+    def product(arm: lw.Robot, t2: Any) -> Any:
+        return [(t2[i] + t2[j]) * (t2[i] + t2[j]) for i, j in ((0, 1), (1, 2), (0, 2))]
+
+    assert run(lw.python_source(product, lw.load("planar3")), "product")([1.0, 2.0, 3.0]) == [9.0, 25.0, 16.0]
+
+
 @over_robots
 @pytest.mark.parametrize(
     "function", [lw.inertia_matrix, lw.gravity_torque, lw.inverse_dynamics], ids=lambda f: f.__name__

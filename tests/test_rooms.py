@@ -19,6 +19,7 @@ MAY_IMPORT = {  # the house's own rooms
     "compile": set(),
     "edge": {"compile", "dynamics", "errors", "graph", "render", "robot", "spatial", "trace"},
     "explain": {"dynamics", "edge", "errors", "robot", "spatial"},
+    "source": {"edge", "errors", "explain", "graph", "render", "robot", "trace", "version"},
 }
 MAY_IMPORT_OUTSIDE = {
     "compile": {"llvmlite", "numpy"},

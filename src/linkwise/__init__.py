@@ -46,13 +46,14 @@ from .formats import LIBRARY, load, save
 from .graph import Count, Program, evaluate, symbols
 from .render import latex, python_source, sympy
 from .robot import Frame, Joint, Link, Robot, chain, describe, random_tree
+from .source import CSource, c_source
 from .trace import Derivative, Input, bind, count, derivative, symbols_of, trace
-
-__version__ = "0.1.0"
+from .version import __version__ as __version__
 
 __all__ = [
     "LIBRARY",
     "BaseMotion",
+    "CSource",
     "Compiled",
     "Count",
     "Derivative",
@@ -69,6 +70,7 @@ __all__ = [
     "base_parameters",
     "bias_torque",
     "bind",
+    "c_source",
     "chain",
     "cite",
     "compile",

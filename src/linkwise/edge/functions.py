@@ -304,13 +304,17 @@ def methods(function: Function) -> list[str]:
 
 
 def chosen(function: Function, method: str | None, arm: Robot | None = None) -> Any:
-    """The plain function that a method's name stands for, on this robot; without a name, the first one offered."""
-    offered = METHODS[function]
-    method = next(iter(offered)) if method is None else method
-    one_of(method, offered, f"{function.__name__}: method")
+    """The plain function that a method's name stands for, on this robot."""
+    return METHODS[function][method_name(function, method, arm)]
+
+
+def method_name(function: Function, method: str | None, arm: Robot | None = None) -> str:
+    """The method's name: without one, the first offered; of "fewest", the name of that which it takes on this robot."""
+    method = next(iter(METHODS[function])) if method is None else method
+    one_of(method, METHODS[function], f"{function.__name__}: method")
     if function in FEWEST and method == "fewest":
-        method = fewest(function, arm, *FEWEST[function]) if isinstance(arm, Robot) else FEWEST[function][0]
-    return offered[method]
+        return fewest(function, arm, *FEWEST[function]) if isinstance(arm, Robot) else FEWEST[function][0]
+    return method
 
 
 def external_wrenches(states: States) -> list[Wrench]:

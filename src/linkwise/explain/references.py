@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+import inspect
+from collections.abc import Callable, Hashable
+from typing import Any
+
+from .. import edge
 from ..edge import QuasiCoordinates
+from ..edge.functions import METHODS, method_name
 from ..errors import one_of
-from ..robot import Description
+from ..robot import Description, Robot
 
 BIBTEX = {
     "angeles": """@book{angeles,
@@ -107,6 +113,21 @@ WHERE: dict[str, list[tuple[str, str]]] = {
     **{f"walker-orin-{k}": [("walker1982", f"method {k}")] for k in (1, 2, 3, 4)},
 }
 
+PUBLISHED: dict[Callable[..., Any], str] = {  # of functions without a choice of methods
+    edge.bias_torque: "newton-euler",
+    edge.gravity_torque: "newton-euler",
+    edge.joint_wrenches: "newton-euler",
+    edge.udu: "udu",
+    edge.coriolis_matrix: "coriolis",
+    edge.inverse_inertia_matrix: "inverse-inertia",
+    edge.denoc_matrices: "denoc",
+    edge.complement_matrices: "constraints",
+    edge.constraint_wrenches: "constraints",
+    edge.operators: "operators",
+    edge.mass_factor: "mass-factor",
+    edge.mass_factor_rate: "mass-factor",
+}
+
 
 def cite(method: str | QuasiCoordinates) -> Description:
     """BibTeX and equation numbers of a method, to show or to print.
@@ -122,8 +143,24 @@ def cite(method: str | QuasiCoordinates) -> Description:
       volume  = {18}, number = {1}, pages = {116--124}, year = {1999}
     }
     """
-    name = repr(method).removeprefix("linkwise.") if isinstance(method, QuasiCoordinates) else method
+    name = quasi_name(method) if isinstance(method, QuasiCoordinates) else method
     one_of(name, WHERE, "method")
     places = WHERE[str(name)]
     lines = [f"{name}: {equations} of {key}" for key, equations in places]
     return Description("\n\n".join(["\n".join(lines), *(BIBTEX[key] for key, _ in places)]))
+
+
+def quasi_name(kind: QuasiCoordinates) -> str:
+    return repr(kind).removeprefix("linkwise.")
+
+
+def published_as(function: Callable[..., Any], arm: Robot, method: str | None = None) -> str | None:
+    """What `cite` calls the method by which a public function computes on this robot; None if it has no source."""
+    owner = getattr(function, "__self__", None)
+    if isinstance(owner, QuasiCoordinates):
+        return quasi_name(owner)
+    if not isinstance(function, Hashable):
+        return None
+    if function in METHODS:
+        return method_name(function, method or inspect.signature(function).parameters["method"].default, arm)
+    return PUBLISHED.get(function)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -10,6 +10,7 @@ if TYPE_CHECKING:
 
 SIGN = {"add": " + ", "sub": " - ", "mul": "*", "div": "/"}
 RANK = {"add": 1, "sub": 1, "neg": 2, "mul": 3, "div": 3}
+NO_WORDS: Mapping[str, str] = {}
 LONGEST = 60  # characters of an expression in a message; beyond them it is only named
 
 
@@ -46,15 +47,17 @@ def expression(node: Node, named: Callable[[Node], str | None]) -> str:
     return written_out(node, named) if name is None else name
 
 
-def written_out(node: Node, named: Callable[[Node], str | None]) -> str:
-    """One operation, on operands that are written out or named."""
+def written_out(node: Node, named: Callable[[Node], str | None], words: Mapping[str, str] = NO_WORDS) -> str:
+    """One operation, on operands that are written out or named, in exactly the order in which it computes.
+
+    `words` are other names of functions.
+    """
     parts = [(named(a), a) for a in node.args]
-    texts = [written_out(a, named) if name is None else name for name, a in parts]
+    texts = [written_out(a, named, words) if name is None else name for name, a in parts]
     if node.op not in RANK:
-        return f"{node.op}({texts[0]})"
-    rank = RANK[node.op]
+        return f"{words.get(node.op, node.op)}({texts[0]})"
     guarded = []
     for k, ((name, a), text) in enumerate(zip(parts, texts, strict=True)):
         own = RANK.get(a.op, 9) if name is None else (2 if text.startswith("-") else 9)
-        guarded.append(f"({text})" if own < rank + (k if node.op in ("sub", "div") else 0) else text)
+        guarded.append(f"({text})" if own < RANK[node.op] + k else text)
     return f"-{guarded[0]}" if node.op == "neg" else f"{guarded[0]}{SIGN[node.op]}{guarded[1]}"

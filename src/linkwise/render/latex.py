@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections import Counter
-
 from ..graph import Node, Port, Program
+from ..graph.passes import use_counts
 
 LETTERS = {"q": "q", "qd": r"\dot{q}", "qdd": r"\ddot{q}", "tau": r"\tau"}
 RANK = {"add": 1, "sub": 1, "neg": 2, "mul": 3}
@@ -17,8 +16,7 @@ class Writer:
     def __init__(self, program: Program, digits: int) -> None:
         self.program, self.digits = program, digits
         self.shapes = {port.name: port.shape for port in program.inputs}
-        self.uses = Counter(a.index for node in program.nodes for a in node.args)
-        self.uses.update(node.index for result in program.results for node in result)
+        self.uses = use_counts(program)
         self.names: dict[int, str] = {}
         self.sizes: dict[int, int] = {}
 

@@ -3,41 +3,23 @@
 from __future__ import annotations
 
 import keyword
-from collections import Counter
 
 from ..graph import Node, Port, Program, count
-from ..graph.text import expression, written_out
-
-INLINE = 3  # an expression used once is written where it is used, if it has at most so many operations
+from ..graph.text import expression
+from .assignments import assignments
 
 
 def python_text(program: Program, name: str, about: str) -> str:
     """A function of the program's inputs that needs nothing but sin, cos, sqrt and sign, from NumPy."""
-    uses = Counter(a.index for node in program.nodes for a in node.args)
-    uses.update(node.index for result in program.results for node in result)
-    taken = {port.name for port in program.inputs}
-    letter = next(x for x in ("t", "x", "node") if x not in taken and f"{x}1" not in taken)
-    names: dict[int, str] = {}
-    sizes: dict[int, int] = {}
 
-    def named(node: Node) -> str | None:
+    def leaf(node: Node) -> str:
         if node.op == "const":
             return repr(node.payload)
-        if node.op == "input":
-            port, position = node.payload
-            shape = next(p.shape for p in program.inputs if p.name == port)
-            return place(port, shape, position)
-        return names.get(node.index)
+        port, position = node.payload
+        shape = next(p.shape for p in program.inputs if p.name == port)
+        return place(port, shape, position)
 
-    lines = []
-    for node in program.nodes:
-        if not node.args:
-            continue
-        sizes[node.index] = 1 + sum(sizes.get(a.index, 0) for a in node.args if a.index not in names)
-        if uses[node.index] > 1 or sizes[node.index] > INLINE:
-            text = written_out(node, named)
-            names[node.index] = f"{letter}{len(names) + 1}"
-            lines.append(f"    {names[node.index]} = {text}")
+    lines, named = assignments(program, leaf, {port.name for port in program.inputs})
     functions = sorted({n.op for n in program.nodes} & {"sin", "cos", "sqrt", "sign"})
     head = [f"from numpy import {', '.join(functions)}", "", ""] if functions else []
     arguments = ", ".join(port.name for port in program.inputs)
@@ -54,7 +36,7 @@ def python_text(program: Program, name: str, about: str) -> str:
             *(f"    {port.name}: {described(port)}" for port in program.inputs),
             f"    {count(program)}",
             '    """',
-            *lines,
+            *(f"    {left} = {right}" for left, right in lines),
             f"    return {', '.join(results)}",
             "",
         ]

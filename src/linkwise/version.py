@@ -1,0 +1,3 @@
+"""The version, which generated files name too."""
+
+__version__ = "0.1.0"
