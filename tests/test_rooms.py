@@ -18,6 +18,7 @@ MAY_IMPORT = {  # the house's own rooms
     "formats": {"errors", "robot"},
     "edge": {"dynamics", "errors", "robot", "spatial", "trace"},
     "explain": {"dynamics", "edge", "errors", "robot", "spatial"},
+    "compile": {"errors"},
 }
 MAY_IMPORT_OUTSIDE = {
     "dynamics": set(),
