@@ -19,6 +19,7 @@ MAY_IMPORT = {  # the house's own rooms
     "edge": {"dynamics", "errors", "robot", "spatial", "trace"},
     "explain": {"dynamics", "edge", "errors", "robot", "spatial"},
     "compile": {"errors"},
+    "cli": {"__version__", "compile"},
 }
 MAY_IMPORT_OUTSIDE = {
     "dynamics": set(),
