@@ -20,6 +20,7 @@ MAY_IMPORT = {  # the house's own rooms
     "edge": {"compile", "dynamics", "errors", "graph", "render", "robot", "spatial", "trace"},
     "explain": {"dynamics", "edge", "errors", "robot", "spatial"},
     "source": {"edge", "errors", "explain", "graph", "render", "robot", "trace", "version"},
+    "cli": {"compile", "version"},
 }
 MAY_IMPORT_OUTSIDE = {
     "compile": {"llvmlite", "numpy"},

@@ -1,0 +1,81 @@
+"""A file of compiled code: how it is laid out, and when it is believed.
+
+    linkwise kernel 1                 what it is, and the version of this layout
+    sha256 of all that follows
+    key                               again, so that a file under another name is refused
+    length of the metadata in bytes
+    metadata (JSON), then the code
+
+Code is run, so a file is believed only if its hash is right, and only where nobody but its user can have written it.
+Everything that is not as it should be is an OSError or a ValueError with the reason.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import stat
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+MAGIC = b"linkwise kernel 1"
+
+
+def pack(key: str, metadata: dict[str, Any], code: bytes) -> bytes:
+    """The content of a file."""
+    text = json.dumps(metadata).encode()
+    rest = b"%b\n%d\n%b%b" % (key.encode(), len(text), text, code)
+    return b"%b\n%b\n%b" % (MAGIC, hashlib.sha256(rest).hexdigest().encode(), rest)
+
+
+def unpack(key: str, content: bytes) -> tuple[dict[str, Any], bytes]:
+    """Metadata and code of a file's content, if it was made for this key."""
+    magic, _, signed = content.partition(b"\n")
+    if magic != MAGIC:
+        raise ValueError("it is of another kind or version")
+    digest, _, rest = signed.partition(b"\n")
+    if digest != hashlib.sha256(rest).hexdigest().encode():
+        raise ValueError("it is damaged")
+    its_key, length, payload = rest.split(b"\n", 2)
+    if its_key != key.encode():
+        raise ValueError("it was made for another key")
+    metadata = json.loads(payload[: int(length)])
+    if not isinstance(metadata, dict):
+        raise ValueError("its metadata are not a table")
+    return metadata, payload[int(length) :]
+
+
+def read(path: Path) -> bytes:
+    """A file's content, if the file is this user's alone."""
+    refuse_foreign(path.lstat(), stat.S_ISREG)  # before it is opened: a pipe would wait forever
+    with open(path, "rb", opener=_private) as file:
+        refuse_foreign(os.fstat(file.fileno()), stat.S_ISREG)  # what was opened, whatever became of its name
+        return file.read()
+
+
+def write(path: Path, content: bytes, temporary: Path) -> None:
+    """Write a file at once: whoever reads it sees the old content or the new, never a part."""
+    try:
+        with open(temporary, "xb", opener=_private) as file:
+            file.write(content)
+        os.replace(temporary, path)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def refuse_foreign(status: os.stat_result, is_expected: Callable[[int], bool]) -> None:
+    """Complain about what is of another kind (a link too), of another user, or open to others' writing."""
+    if not is_expected(status.st_mode):
+        raise ValueError("it is a link" if stat.S_ISLNK(status.st_mode) else "it is of another kind")
+    if sys.platform != "win32":
+        if status.st_uid != os.geteuid():
+            raise ValueError("it belongs to another user")
+        if status.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+            raise ValueError("others may write to it (expected: its owner alone, as after chmod go-w)")
+
+
+def _private(name: str, flags: int) -> int:
+    return os.open(name, flags | getattr(os, "O_NOFOLLOW", 0), 0o600)
