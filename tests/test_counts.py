@@ -127,3 +127,11 @@ def test_check_says_what_would_change_and_writes_nothing(
     assert counts.main([]) == 0
     assert counts.main(["--check"]) == 0
     assert (tmp_path / "page").read_text(encoding="utf-8") == "page\n"
+
+
+def test_customised_arms_take_fewer_operations_than_with_opensymoro(counts: ModuleType) -> None:
+    for (name, bodies), figures in counts.OPENSYMORO.items():
+        arm = counts.robot(name) if bodies == "its own" else counts.with_general_bodies(name)
+        for function, (_, _, multiplications, additions) in figures.items():
+            _, ours = counts.cheapest(function, arm)
+            assert ours.multiplications + ours.additions < multiplications + additions, f"{name}, {bodies}, {function}"

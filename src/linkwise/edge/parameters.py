@@ -2,35 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Iterable
+from dataclasses import dataclass
 
 import numpy as np
 
-from ..dynamics import denoc
-from ..robot import Link, Robot
-from ..robot.regroup import regrouped_bodies
-from ..spatial import RigidInertia, Symmetric, Vector, Wrench
+from ..robot import Robot
+from ..robot.regroup import felt_numbers
+from ..spatial import RigidInertia, Scalar, Symmetric, Vector, dot_product
+from ..trace import Collector, written
+from .motions import motions
 
 TEN = ("m", "hx", "hy", "hz", "Jxx", "Jxy", "Jxz", "Jyy", "Jyz", "Jzz")  # about the joint's origin
-STATES = 4  # random states for each joint, to see which parameters matter
-RANK = 1e-9  # a column this small beside the others, relatively, carries nothing of its own
+ROUNDING = 1e-12  # a multiple this close to a whole number is that number
 
 
 @dataclass(frozen=True)
 class BaseParameter:
-    """One number: its value, and the multiples of the links' own parameters that it is the sum of."""
+    """One number: its value, and the multiples of the links' own parameters that it is the sum of.
+
+    For a robot made of symbols the value and the multiples are expressions of them.
+    """
 
     name: str
-    value: float
-    made_of: dict[str, float]
+    value: Scalar
+    made_of: dict[str, Scalar]
 
     def __str__(self) -> str:
-        terms = []
-        for name, x in self.made_of.items():
-            size = "" if abs(x) == 1.0 else f"{abs(x):.6g} "
-            terms.append(f"{'-' if x < 0 else '+'} {size}{name}")
-        return f"{self.name} = {self.value:.6g} = " + " ".join(terms).removeprefix("+ ")
+        terms = [signed(name, written(x)) for name, x in self.made_of.items()]
+        return f"{self.name} = {written(self.value)} = " + " ".join(terms).removeprefix("+ ")
 
 
 class BaseParameters(tuple[BaseParameter, ...]):
@@ -45,10 +45,13 @@ class BaseParameters(tuple[BaseParameter, ...]):
 def base_parameters(arm: Robot) -> BaseParameters:
     """The least set of inertial parameters that the torques of the robot depend on, with the grouping of each.
 
-    Names are of the link's joint-aligned frame: first moments h = m c and the tensor J about the joint's origin. Where
-    the tensor of a revolute link is concerned, J_zz is taken out: its other entries stand for J_xx and J_yy with J_zz =
-    J_xx + J_yy. Parallel and perpendicular axes and gravity along an axis are seen by the numbers: what depends on
-    others is grouped with them.
+    Names are of the link's joint-aligned frame: first moments h = m c and the tensor J about the joint's origin. Of the
+    tensor of a revolute link that turns about several directions, J_zz is taken out: its other entries stand for J_xx
+    and J_yy with J_zz = J_xx + J_yy. Of one that turns about one direction, J_zz alone is left.
+
+    The robot may be made of symbols; values and multiples are then expressions, multiplied out. What is parallel or
+    stands still is decided for lengths and angles in general: values that make more axes parallel, say, can leave fewer
+    parameters, which those of the robot with these values (`linkwise.bind`) show.
 
     >>> import linkwise as lw
     >>> lw.base_parameters(lw.load("gantry"))
@@ -60,82 +63,42 @@ def base_parameters(arm: Robot) -> BaseParameters:
     """
     if not isinstance(arm, Robot):
         raise TypeError(f"the first argument is {arm!r} (expected a Robot)")
-    if arm.symbolic:
-        raise ValueError(f"robot {arm.name!r} is made of symbols: give them values first, with linkwise.bind")
     arm = arm.without_rotors()
-    kept = list(kept_numbers(arm))
-    own = [(f"{link.name}.{name}", link, body) for link in arm.links for name, body in unit_bodies()]
-    grouping = np.array([flat_numbers(arm, {link.index: body}) for _, link, body in own]).T  # kept × own
-    columns = np.stack([regressor_column(arm, link, body) for _, link, body in kept], axis=-1)
-    scale = np.linalg.norm(columns, axis=0)
-    independent: list[int] = []
-    for k in sorted(range(len(kept)), key=lambda k: (kept[k][1].index, k)):
-        if scale[k] <= RANK * scale.max():
-            continue  # nothing feels it
-        if independent:
-            basis = columns[:, independent]
-            share, *_ = np.linalg.lstsq(basis / scale[independent], columns[:, k], rcond=None)
-            left = columns[:, k] - basis @ (share / scale[independent])
-            if np.linalg.norm(left) <= RANK * scale[k]:
-                grouping[independent] += np.outer(share / scale[independent], grouping[k])
-                continue
-        independent.append(k)
-    values = np.array([number for link in arm.links for number in ten_numbers(link.rigid)])
+    if not arm.symbolic:
+        arm = arm.mapped(float)
+    moving, collect = motions(arm), Collector()
+    own = {f"{link.name}.{name}": x for link in arm.links for name, x in zip(TEN, ten_numbers(link.rigid), strict=True)}
+    made_of: dict[str, dict[str, Scalar]] = {}
+    for link in arm.links:
+        for name, unit in zip(TEN, np.eye(10).tolist(), strict=True):
+            bodies = [body_of(unit) if k is link else RigidInertia.zero() for k in arm.links]
+            for k, felt in zip(arm.links, felt_numbers(arm.links, moving, bodies), strict=True):
+                for number, x in felt.items():
+                    made_of.setdefault(f"{k.name}.{number}", {})[f"{link.name}.{name}"] = rounded(collect(x))
     found = []
-    for k in independent:
-        row = np.where(np.abs(grouping[k]) > 1e-12, grouping[k], 0.0)
-        row = np.where(np.abs(row - np.round(row)) < 1e-12, np.round(row), row)
-        made_of = {own[j][0]: float(row[j]) for j in np.flatnonzero(row)}
-        found.append(BaseParameter(kept[k][0], float(row @ values), made_of))
+    for name, shares in made_of.items():
+        there = {part: x for part, x in shares.items() if not (type(x) is float and x == 0.0)}
+        found.append(BaseParameter(name, collect(dot_product(there.values(), map(own.__getitem__, there))), there))
     return BaseParameters(found)
 
 
-def ten_numbers(body: RigidInertia) -> list[float]:
-    return [float(x) for x in (body.mass, *body.moment, *body.tensor.upper)]
+def rounded(x: Scalar) -> Scalar:
+    """A number within rounding of a whole one as that."""
+    return float(round(x)) if type(x) is float and abs(x - round(x)) < ROUNDING else x
 
 
-def body_of(numbers: np.ndarray) -> RigidInertia:
-    mass, hx, hy, hz, *tensor = (float(x) for x in numbers)
+def signed(name: str, multiple: str) -> str:
+    """`+ name`, `- 0.25 name`, `+ (l1 + l2) name`"""
+    if " " in multiple:
+        return f"+ ({multiple}) {name}"
+    size = multiple.removeprefix("-")
+    return f"{'-' if multiple.startswith('-') else '+'} {'' if size == '1' else f'{size} '}{name}"
+
+
+def ten_numbers(body: RigidInertia) -> tuple[Scalar, ...]:
+    return (body.mass, *body.moment, *body.tensor.upper)
+
+
+def body_of(numbers: Iterable[Scalar]) -> RigidInertia:
+    mass, hx, hy, hz, *tensor = numbers
     return RigidInertia(mass, Vector(hx, hy, hz), Symmetric(*tensor))
-
-
-def unit_bodies() -> Iterator[tuple[str, RigidInertia]]:
-    for name, row in zip(TEN, np.eye(10), strict=True):
-        yield name, body_of(row)
-
-
-def kept_numbers(arm: Robot) -> Iterator[tuple[str, Link, RigidInertia]]:
-    """The numbers that regrouping leaves, each with the body that has it alone."""
-    for link in arm.links:
-        for name, body in unit_bodies():
-            left, _ = link.joint.split(body)
-            if ten_numbers(left)[TEN.index(name)] != 0.0 and name != "Jzz":
-                J = body.tensor
-                tied = replace_zz(body, J.xx + J.yy) if link.joint.kind == "revolute" else body
-                yield f"{link.name}.{name}", link, tied
-
-
-def replace_zz(body: RigidInertia, zz: float) -> RigidInertia:
-    J = body.tensor
-    return RigidInertia(body.mass, body.moment, Symmetric(J.xx, J.xy, J.xz, J.yy, J.yz, zz))
-
-
-def with_bodies(arm: Robot, bodies: dict[int, RigidInertia]) -> Robot:
-    """The robot with these inertias, and none elsewhere."""
-    nothing = RigidInertia.zero()
-    return replace(arm, links=tuple(replace(k, grouped=bodies.get(k.index, nothing)) for k in arm.links))
-
-
-def flat_numbers(arm: Robot, bodies: dict[int, RigidInertia]) -> list[float]:
-    """What regrouping makes of these inertias: the kept numbers, in the order of `kept_numbers`."""
-    left = regrouped_bodies(with_bodies(arm, bodies).links, grouped=True)
-    return [ten_numbers(left[link.index])[TEN.index(name.rpartition(".")[2])] for name, link, _ in kept_numbers(arm)]
-
-
-def regressor_column(arm: Robot, link: Link, body: RigidInertia) -> np.ndarray:
-    """The torques that this inertia alone needs in random states."""
-    rng = np.random.default_rng(arm.n)
-    q, qd, qdd = rng.normal(size=(3, arm.n, STATES * arm.n + 20))
-    alone = with_bodies(arm, {link.index: body})
-    tau = denoc.inverse_dynamics(alone, list(q), list(qd), list(qdd), [Wrench.zero()] * arm.n)
-    return np.concatenate([np.broadcast_to(t, q.shape[1:]) for t in tau])

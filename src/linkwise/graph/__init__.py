@@ -1,5 +1,6 @@
 """Expressions as a graph of shared nodes: the rules that make them, their grammar, their meaning, their count."""
 
+from .collect import Collector, written
 from .count import Count, count
 from .evaluate import MEANING, evaluate
 from .grammar import LEGAL, GrammarError, check
@@ -10,6 +11,7 @@ from .symbols import Transplant, symbols
 __all__ = [
     "LEGAL",
     "MEANING",
+    "Collector",
     "Count",
     "GrammarError",
     "Graph",
@@ -21,4 +23,5 @@ __all__ = [
     "count",
     "evaluate",
     "symbols",
+    "written",
 ]

@@ -4,6 +4,7 @@ from .describe import Description, describe
 from .joint import ALL_JOINTS, Joint, Prismatic, Revolute
 from .link import Frame, Link
 from .model import Robot
+from .motion import Motion
 from .study import chain, random_tree
 from .sweep import inward, outward, toward_base
 
@@ -13,6 +14,7 @@ __all__ = [
     "Frame",
     "Joint",
     "Link",
+    "Motion",
     "Prismatic",
     "Revolute",
     "Robot",

@@ -14,8 +14,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ..spatial import RigidInertia
+from ..spatial import RigidInertia, Scalar
 from .link import Link
+from .motion import Motion
 
 
 def regrouped_bodies(links: Sequence[Link], *, grouped: bool = False) -> list[RigidInertia]:
@@ -26,3 +27,16 @@ def regrouped_bodies(links: Sequence[Link], *, grouped: bool = False) -> list[Ri
         if link.parent >= 0:
             bodies[link.parent] = bodies[link.parent] + passed.to_parent(link.placement)
     return bodies
+
+
+def felt_numbers(
+    links: Sequence[Link], motions: Sequence[Motion], bodies: Sequence[RigidInertia]
+) -> list[dict[str, Scalar]]:
+    """What torques feel of these bodies on each link, by name: the least set of numbers."""
+    bodies = list(bodies)
+    felt: list[dict[str, Scalar]] = [{} for _ in links]
+    for link, motion in zip(reversed(links), reversed(motions), strict=True):
+        felt[link.index], passed = link.joint.felt(bodies[link.index], motion)
+        if link.parent >= 0:
+            bodies[link.parent] = bodies[link.parent] + passed.to_parent(link.placement)
+    return felt

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from ..errors import near_miss
 from ..graph import Transplant
 from ..graph.symbols import shared_graph
@@ -39,6 +41,13 @@ def bind(robot: Robot, **values: float) -> Robot:
     if robot.convention == "frames":
         return Robot.from_frames(rows, gravity=gravity, name=robot.name)
     return Robot.from_dh(rows, convention=robot.convention, gravity=gravity, name=robot.name)
+
+
+def draws(robot: Robot, count: int) -> list[Robot]:
+    """The robot with random values for its symbols, so many times; unchecked. A robot of numbers is its only draw."""
+    names = symbols_of(robot)
+    values = np.random.default_rng(len(names)).uniform(0.5, 1.5, (count, len(names)) if names else (1, 0))
+    return [robot.mapped(Transplant(shared_graph(), {"": 0.0, **dict(zip(names, row, strict=True))})) for row in values]
 
 
 def nested(plant: Transplant, value: Any) -> Any:

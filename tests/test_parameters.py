@@ -1,0 +1,172 @@
+"""Base parameters: no more than needed, enough for every torque, and the same from symbols as from numbers."""
+
+import math
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+import linkwise as lw
+from linkwise.dynamics import denoc
+from linkwise.edge.parameters import TEN, body_of
+from linkwise.graph import Transplant
+from linkwise.graph.symbols import shared_graph
+from linkwise.spatial import RigidInertia, Wrench
+from robots import SMALL, ids, relative, scalars, states
+
+GRAVITIES = ((0, 0, -9.81), (0, -9.81, 0), (1.0, 2.0, -9.0), (0, 0, 0))
+
+
+def special(seed: int) -> lw.Robot:
+    """A chain or a tree with many zeros, parallel and perpendicular axes, and gravity along an axis or none."""
+    rng = np.random.default_rng(seed)
+    rows: list[dict[str, Any]] = []
+    for i in range(int(rng.integers(1, 6))):
+        row = {"name": f"link{i}", "joint": str(rng.choice(["revolute", "revolute", "prismatic"])), "mass": 1.0 + i}
+        row |= {"a": float(rng.choice([0, 0, 0.3, 0.4])), "b": float(rng.choice([0, 0, 0.2, 0.5]))}
+        row |= {"alpha": float(rng.choice([0, 0, 90, -90, 180, 40])) * math.pi / 180}
+        row |= {"theta": float(rng.choice([0, 0, 90, 20])) * math.pi / 180, "com": rng.normal(size=3) / 10}
+        row |= {"inertia": np.diag(rng.uniform(0.2, 0.3, 3)), "parent": rows[-1]["name"] if rows else "base"}
+        if seed % 2 and i:
+            row["parent"] = str(rng.choice(["base", *(other["name"] for other in rows)]))
+        rows.append(row)
+    convention = ("standard", "modified")[seed // 2 % 2]
+    return lw.Robot.from_dh(rows, convention=convention, gravity=GRAVITIES[seed // 4 % 4], name=f"special-{seed}")
+
+
+def spherical(convention: str) -> lw.Robot:
+    """Weightless, with three axes through one point; the origins of two links lie elsewhere on their axes."""
+    rows = [dict(row) for row in lw.chain(4).rows]
+    for row, a, b in zip(rows, (0.0, 0.0, 0.0, 0.3), (0.2, 0.3, 0.4, 0.5), strict=True):
+        row.update({"a": a, "b": b})
+    return lw.Robot.from_dh(rows, convention=convention, gravity=(0, 0, 0), name=f"spherical-{convention}")
+
+
+SPECIAL = [special(seed) for seed in range(64)] + [spherical("standard"), spherical("modified")]
+FEW = [robot.without_rotors() for robot in SMALL if robot.n <= 6] + SPECIAL
+over_few = pytest.mark.parametrize("robot", FEW, ids=ids(FEW))
+
+
+def regressor(arm: lw.Robot, names: list[str], states: tuple[np.ndarray, ...]) -> np.ndarray:
+    """Torques in these states, all in a row, that each of the named numbers needs alone: a column for each."""
+    columns = []
+    for link, _, name in (full.rpartition(".") for full in names):
+        body = body_of([float(name == other) for other in TEN])
+        J, turning = body.tensor, name in ("Jxx", "Jyy") and f"{link}.Jzz" not in names
+        zz = J.xx + J.yy if turning and arm.links[arm.names.index(link)].joint.kind == "revolute" else J.zz
+        body = RigidInertia(body.mass, body.moment, type(J)(J.xx, J.xy, J.xz, J.yy, J.yz, zz))
+        links = [replace(k, grouped=body if k.name == link else RigidInertia.zero()) for k in arm.links]
+        tau = denoc.inverse_dynamics(replace(arm, links=tuple(links)), *map(scalars, states), [Wrench.zero()] * arm.n)
+        columns.append(np.concatenate([np.broadcast_to(t, len(states[0])) for t in tau]))
+    return np.stack(columns, axis=-1)
+
+
+@over_few
+def test_base_parameters_are_as_many_as_the_rank_of_the_regressor(robot: lw.Robot) -> None:
+    q, qd, qdd, _ = states(robot, 4 * robot.n + 20)
+    full = regressor(robot, [f"{link}.{name}" for link in robot.names for name in TEN], (q, qd, qdd))
+    scale = np.linalg.norm(full, axis=0)
+    felt = scale > 1e-9 * scale.max()
+    rank = np.linalg.matrix_rank(full[:, felt] / scale[felt], tol=1e-8)
+    assert len(lw.base_parameters(robot)) == rank
+
+
+@over_few
+def test_torques_are_linear_in_the_base_parameters(robot: lw.Robot) -> None:
+    q, qd, qdd, _ = states(robot)
+    found = lw.base_parameters(robot)
+    tau = regressor(robot, [p.name for p in found], (q, qd, qdd)) @ [p.value for p in found]
+    assert relative(tau.reshape(robot.n, 3).T, lw.inverse_dynamics(robot, q, qd, qdd)) < 1e-12
+
+
+def with_symbols(robot: lw.Robot) -> tuple[lw.Robot, dict[str, float]]:
+    """The robot with a symbol for every entry that is not zero (or a quarter turn), and their values."""
+    values: dict[str, float] = {}
+
+    def symbol(x: Any, name: str) -> Any:
+        if isinstance(x, (tuple, list)):
+            return [symbol(y, f"{name}_{k}") for k, y in enumerate(x)]
+        plain = abs(x) < 1e-15 or (("alpha" in name or "theta" in name) and abs(math.sin(2 * x)) < 1e-12)
+        if plain or name.startswith(("rotation", "axis", "limits")):
+            return x
+        values[name] = float(x)
+        return lw.symbols(name)[0]
+
+    rows = []
+    for i, row in enumerate(robot.rows):
+        numbers = {k: symbol(x, f"{k}_{i}") for k, x in row.items() if not isinstance(x, str) and k != "inertia"}
+        upper = {(j, k): symbol(row["inertia"][j][k], f"I_{i}_{j}_{k}") for j in range(3) for k in range(j, 3)}
+        inertia = [[upper[min(j, k), max(j, k)] for k in range(3)] for j in range(3)]
+        rows.append({**row, **numbers, "inertia": inertia})
+    gravity = symbol(list(robot.gravity), "g")
+    if robot.convention == "frames":
+        return lw.Robot.from_frames(rows, gravity=gravity, name=robot.name), values
+    return lw.Robot.from_dh(rows, convention=robot.convention, gravity=gravity, name=robot.name), values
+
+
+SYMBOLIC = [robot for robot in FEW if robot.n <= 4] + [lw.load("puma560"), lw.load("stanford")]
+
+
+@pytest.mark.parametrize("robot", SYMBOLIC, ids=ids(SYMBOLIC))
+def test_values_put_into_symbolic_base_parameters_give_those_of_numbers(robot: lw.Robot) -> None:
+    arm, values = with_symbols(robot)
+    number = Transplant(shared_graph(), values)
+    bound = lw.bind(arm, **values).without_rotors()
+    found, expected = lw.base_parameters(arm), lw.base_parameters(bound)
+    assert [p.name for p in found] == [p.name for p in expected]
+    assert relative([number(p.value) for p in found], [p.value for p in expected]) < 1e-12
+    for ours, theirs in zip(found, expected, strict=True):
+        parts = ours.made_of | theirs.made_of
+        shares = [number(ours.made_of.get(part, 0.0)) for part in parts]
+        assert relative(shares, [theirs.made_of.get(part, 0.0) for part in parts]) < 1e-12
+    q, qd, qdd, _ = states(robot)
+    tau = regressor(bound, [p.name for p in found], (q, qd, qdd)) @ [number(p.value) for p in found]
+    assert relative(tau.reshape(robot.n, 3).T, lw.inverse_dynamics(bound, q, qd, qdd)) < 1e-12
+
+
+def test_base_parameters_say_what_they_are_made_of() -> None:
+    arm = lw.load("planar3")
+    found = {p.name: p for p in lw.base_parameters(arm)}
+    assert len(found) == 9  # h_x, h_y and J_zz of each link
+    outer = found["link2.hx"]
+    assert outer.made_of == {"link2.hx": 1.0, "link3.m": 0.25}
+    assert outer.value == pytest.approx(0.4 * 0.125 + 0.3 * 0.25)
+    assert "0.25 link3.m" in str(outer)
+    assert repr(lw.base_parameters(arm)).count("\n") == len(found) - 1
+
+
+def test_symbolic_base_parameters_print_as_one_would_write_them() -> None:
+    l1, l2, m1, m2, alpha = lw.symbols("l1 l2 m1 m2 alpha")
+    rods = []
+    for length, mass in ((l1, m1), (l2, m2)):
+        inertia = mass * length**2 / 12
+        rod = {"joint": "revolute", "a": length, "b": 0, "alpha": 0, "mass": mass, "com": (-0.5 * length, 0, 0)}
+        rods.append({**rod, "inertia": [[0, 0, 0], [0, inertia, 0], [0, 0, inertia]]})
+    planar = lw.Robot.from_dh(rods, convention="standard", gravity=(0, -9.81, 0))
+    lines = str(lw.base_parameters(planar)).splitlines()
+    assert lines[0] == "link1.hx = 0.5*l1*m1 + l1*m2 = link1.hx + l1 link2.m"
+    assert lines[2] == "link1.Jzz = 0.333333*l1**2*m1 + l1**2*m2 = link1.Jzz + l1**2 link2.m"
+    slider = {"joint": "prismatic", "a": 0, "alpha": 0, "theta": 0, "mass": m2, "com": (0, 0, l2), "inertia": np.eye(3)}
+    oblique = lw.Robot.from_dh([{**rods[0], "alpha": alpha}, slider], convention="standard")
+    assert str(lw.base_parameters(oblique)[-1]) == (
+        "link2.hy = -l2*m2*sin(alpha)/cos(alpha) = link2.hy - sin(alpha)/cos(alpha) link2.hz"
+    )
+
+
+def test_special_values_may_leave_fewer_base_parameters() -> None:
+    (alpha,) = lw.symbols("alpha")
+    rows = [dict(row) for row in lw.chain(2).rows]
+    rows[0]["alpha"] = alpha
+    arm = lw.Robot.from_dh(rows, convention="standard")
+    assert len(lw.base_parameters(arm)) == len(lw.base_parameters(lw.bind(arm, alpha=0.3))) == 8
+    assert len(lw.base_parameters(lw.bind(arm, alpha=0.0))) == 4
+
+
+def test_base_parameters_want_a_robot_of_numbers_or_of_our_symbols() -> None:
+    with pytest.raises(TypeError, match="expected a Robot"):
+        lw.base_parameters("planar3")
+    sympy = pytest.importorskip("sympy", reason="runs where SymPy is installed")
+    row = {**lw.load("planar3").rows[0], "mass": sympy.Symbol("m")}
+    with pytest.raises(TypeError, match=r"no symbol of linkwise\.symbols"):
+        lw.base_parameters(lw.Robot.from_dh([row], convention="standard"))
