@@ -14,9 +14,10 @@ from .. import graph
 from ..compile.kernel import REALS, Argument, Interface, Kernel, kernel_text
 from ..compile.machine import Code, Processor, processor
 from ..graph import Count, Port, Program
-from ..render.export import python_source
+from ..render.c import CFunction, c_comment
 from ..render.llvm import llvm_text
 from ..render.llvm_block import Layout
+from ..render.names import c_name
 from ..robot import Robot
 from ..trace import trace
 from ..trace.tracing import function_name
@@ -97,8 +98,10 @@ class Compiled(Kernel):
 
     @property
     def source(self) -> str:
-        """The same computation as source text, to be read."""
-        return python_source(self._recipe.function, self.robot, **self._recipe.keywords)
+        """The same computation in C, to be read; `lw.c_source` gives it to be used."""
+        names = [f"out_{k}" for k in range(len(self.interface.outputs))] if len(self.interface.outputs) > 1 else ["out"]
+        c = CFunction(self._recipe.program, c_name(self.name, "f"), tuple(names), self.interface.dtype)
+        return c.source(c_comment([f"{self.name}: {self.count}"]))
 
     def _explain(self, rows: Sequence[np.ndarray], results: Sequence[np.ndarray]) -> None:
         """Let the plain function say why finite states gave numbers that are not finite: it may raise an error."""
