@@ -15,6 +15,7 @@ from .batch import batch_text
 from .entry import entered, entry_text, usable
 from .machine import Code, Processor
 
+MOST_LANES = 16
 SHARE = 8_000_000  # operations that are worth a thread of their own: about a third of a millisecond
 REALS = {"float64": "double", "float32": "float"}
 
@@ -60,6 +61,21 @@ def has_entry(interface: Interface) -> bool:
     return usable() and bool(interface.inputs) and len(interface.outputs) == 1 and bool(interface.outputs[0].shape)
 
 
+class Links(NamedTuple):
+    """What a kernel that loops over links needs besides the arrays; see `render.llvm_rolled`."""
+
+    table: np.ndarray  # numbers, a row for each link
+    tree: np.ndarray  # parent and kind of each link
+    memory: int  # numbers to remember for each state
+
+    def arguments(self, lanes: int) -> tuple[list[int], np.ndarray]:
+        """What goes before the arrays, and the memory that it points to."""
+        align = 64 // self.table.itemsize
+        work = np.empty(self.memory * lanes + align, self.table.dtype)
+        start = -work.ctypes.data % 64
+        return [len(self.tree), self.table.ctypes.data, self.tree.ctypes.data, work.ctypes.data + start], work
+
+
 class Kernel:
     """A function in machine code. Call it with arrays of one state or of any batch shape.
 
@@ -77,17 +93,25 @@ class Kernel:
         # a type of its own, since Python looks for __call__ there: the entry is then called without a detour
         return object.__new__(type(cls.__name__, (cls,), {"__module__": cls.__module__, "__doc__": cls.__doc__}))
 
-    def __init__(self, name: str, code: Code, interface: Interface, explain: Callable[..., None] | None = None) -> None:
-        self.name, self.interface, self.code = name, interface, code
+    def __init__(
+        self,
+        name: str,
+        code: Code,
+        interface: Interface,
+        explain: Callable[..., None] | None = None,
+        links: Links | None = None,
+    ) -> None:
+        self.name, self.interface, self.code, self.links = name, interface, code, links
         self._explain = explain
         pointers = [ctypes.c_void_p] * (len(interface.inputs) + len(interface.outputs))
-        prototype = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64, ctypes.c_int64, *pointers)
+        loops = [ctypes.c_int64, *[ctypes.c_void_p] * 3] if links else []
+        prototype = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64, ctypes.c_int64, *loops, *pointers)
         self._batch = prototype(code.function("batch"))
         type(self).__call__ = staticmethod(self.entry(self.general))  # type: ignore[method-assign]
 
     def entry(self, otherwise: Callable[..., Any]) -> Any:
         """A function that takes arrays as they are into the machine code; those that do not fit, to `otherwise`."""
-        if not has_entry(self.interface):
+        if self.links is not None or not has_entry(self.interface):
             return otherwise
         return entered(self.code, self.interface.dtype, self.name, otherwise)
 
@@ -188,12 +212,12 @@ class Kernel:
     def _in_parts(self, count: int, pointers: Sequence[int], threads: int) -> int:
         """Run over all states, in as many parts as threads; how many were lost."""
         if threads == 1:
-            return int(self._batch(0, count, *pointers))
+            return self._part(0, count, pointers)
         bounds = [count * k // threads for k in range(threads + 1)]
         lost = [0] * threads
 
         def part(k: int) -> None:
-            lost[k] = self._batch(bounds[k], bounds[k + 1], *pointers)
+            lost[k] = self._part(bounds[k], bounds[k + 1], pointers)
 
         others = [threading.Thread(target=part, args=(k,)) for k in range(1, threads)]
         for thread in others:
@@ -202,6 +226,15 @@ class Kernel:
         for thread in others:
             thread.join()
         return sum(lost)
+
+
+    def _part(self, begin: int, end: int, pointers: Sequence[int]) -> int:
+        if self.links is None:
+            return int(self._batch(begin, end, *pointers))
+        before, work = self.links.arguments(MOST_LANES)
+        lost = int(self._batch(begin, end, *before, *pointers))
+        del work  # which had to live until now
+        return lost
 
 
 def overlapping(result: np.ndarray, given: np.ndarray) -> bool:
