@@ -112,17 +112,20 @@ def inertia_matrix(arm: Robot, q: Array, *, method: str = "composite", check: bo
     return guarded(states, lambda: algorithm(arm, states.scalars("q")), (arm.n, arm.n))
 
 
-def udu(arm: Robot, q: Array, *, check: bool = False) -> tuple[Array, Array]:
+def udu(arm: Robot, q: Array, *, method: str = "denoc", check: bool = False) -> tuple[Array, Array]:
     """The factors of I = U D Uᵀ: U (..., n, n), unit upper triangular, and the diagonal of D (..., n), all positive.
+
+    By the recursion of the articulated bodies, or with `method="elimination"` from the elements of I, as in formulas.
 
     >>> import linkwise as lw
     >>> U, D = lw.udu(lw.load("planar3"), [0.1, 0.2, 0.3])
     >>> U.shape, D.shape
     ((3, 3), (3,))
     """
+    algorithm = chosen(udu, method)
     states = States(arm, {"q": q}, check=check)
     with np.errstate(all="ignore"), explained(states):
-        upper, diagonal = dynamics.udu.udu(arm, states.scalars("q"))
+        upper, diagonal = algorithm(arm, states.scalars("q"))
         factors = states.join(upper, (arm.n, arm.n)), states.join(diagonal, (arm.n,))
     refuse_singular(states, np.where(factors[1] == 0.0, np.nan, factors[1]) if states.numeric else factors[1])
     return factors
@@ -265,6 +268,7 @@ METHODS: dict[Function, Mapping[str, Any]] = {
     inverse_dynamics: dynamics.ALL_INVERSE_DYNAMICS,
     forward_dynamics: {**dynamics.ALL_FORWARD_DYNAMICS, "fewest": FEWEST[forward_dynamics]},
     inertia_matrix: {**dynamics.ALL_INERTIA_MATRICES, "fewest": FEWEST[inertia_matrix]},
+    udu: dynamics.ALL_UDU,
 }
 
 

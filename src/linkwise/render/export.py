@@ -7,7 +7,7 @@ from typing import Any
 
 from ..robot import Robot
 from ..trace import trace
-from .formulas import normal_form, sympy_expressions
+from .formulas import normal_expressions, sympy_expressions
 from .latex import latex_text
 from .python import python_text
 
@@ -64,8 +64,7 @@ def sympy(
     [ 0, 7, 0],
     [ 0, 0, 3]])
     """
-    intermediates, outputs = sympy_expressions(trace(function, arm, **keywords), named)
-    if simplify and not named:
-        outputs = [x.applyfunc(normal_form) if hasattr(x, "applyfunc") else normal_form(x) for x in outputs]
+    expressions = normal_expressions if simplify else sympy_expressions
+    intermediates, outputs = expressions(trace(function, arm, **keywords), named)
     result = outputs[0] if len(outputs) == 1 else tuple(outputs)
     return (intermediates, result) if named else result
