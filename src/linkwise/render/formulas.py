@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from ..graph import Node, Port, Program
-from .normal import DEFINED, Atom, Normal
-from .polynomial import Number, Polynomial, rational
+from .normal import DEFINED, Normal
+from .polynomial import Number, Polynomial, constant
 from .sums import shortened
 
 
@@ -23,7 +23,7 @@ def sympy_expressions(program: Program, named: bool) -> tuple[list[tuple[Any, An
 
     def made(node: Node) -> Any:
         if node.op == "const":
-            return number(sympy, rational(node.payload) or node.payload)
+            return number(sympy, constant(node.payload))
         if node.op == "input":
             return symbol(sympy, program, node.payload)
         operands = [value[a.index] for a in node.args]
@@ -46,7 +46,7 @@ def sympy_expressions(program: Program, named: bool) -> tuple[list[tuple[Any, An
 
 
 def normal_expressions(program: Program, named: bool) -> tuple[list[tuple[Any, Any]], list[Any]]:
-    """The same in normal form: sums multiplied out, sums of angles recognised. Named is what is divided, and by what."""
+    """The same in normal form: sums multiplied out, sums of angles recognised. Quotients are named."""
     sympy = imported()
     normal = Normal(program)
     value: dict[int, Any] = {}
@@ -54,7 +54,7 @@ def normal_expressions(program: Program, named: bool) -> tuple[list[tuple[Any, A
 
     def factor(index: int) -> Any:
         if index not in value:
-            found = made(normal.atoms[index])
+            found = made(index)
             if named and normal.atoms[index].op in DEFINED:
                 name = sympy.Symbol(f"t{len(intermediates) + 1}", real=True)
                 intermediates.append((name, found))
@@ -66,18 +66,16 @@ def normal_expressions(program: Program, named: bool) -> tuple[list[tuple[Any, A
         terms = shortened(normal, polynomial).items()
         return sympy.Add(*(sympy.Mul(number(sympy, x), *(factor(a) ** e for a, e in key)) for key, x in terms))
 
-    def made(atom: Atom) -> Any:
+    def made(index: int) -> Any:
+        atom = normal.atoms[index]
         if atom.op == "input":
             return symbol(sympy, program, atom.payload)
         if atom.op in ("sin", "cos"):
             argument = sum(k * symbol(sympy, program, place) for place, k in atom.payload)
             return functions_of(sympy)[atom.op](argument)
-        if atom.op == "sum":
-            return expression(dict(atom.payload))
-        if atom.op == "function":
-            return functions_of(sympy)[atom.payload[0]](expression(dict(atom.payload[1])))
-        numerator, below = atom.payload
-        return expression(dict(numerator)) / sympy.Mul(*(factor(a) ** e for a, e in below))
+        above, below = normal.definition(index)
+        found = expression(above) / sympy.Mul(*(factor(a) ** e for a, e in below))
+        return functions_of(sympy)[atom.payload[0]](found) if atom.op == "function" else found
 
     results = [[expression(polynomial) for polynomial in flat] for flat in normal.results]
     return intermediates, [shaped(sympy, *each) for each in zip(program.outputs, results, strict=True)]

@@ -14,15 +14,25 @@ from __future__ import annotations
 import math
 from collections import Counter
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import Any
 
 from ..graph import Node, Program
-from .polynomial import EPSILON, Key, Polynomial, cleaned, constant, frozen, plus, power, scaled, shifted, without_zeros
+from .polynomial import (
+    EPSILON,
+    Key,
+    Polynomial,
+    cleaned,
+    frozen,
+    of_number,
+    plus,
+    power,
+    scaled,
+    shifted,
+    size,
+    without_zeros,
+)
 
 TURNS = 8  # cos(k q) is expanded up to this k
-
-
 DEFINED = ("sum", "ratio", "function")  # atoms that have a definition
 
 
@@ -67,7 +77,7 @@ class Normal:
     def _made(self, node: Node, operands: list[Polynomial]) -> Polynomial:
         match node.op:
             case "const":
-                return {(): constant(node.payload)} if node.payload else {}
+                return of_number(node.payload)
             case "input":
                 return power(self.atom("input", node.payload))
             case "neg":
@@ -110,14 +120,23 @@ class Normal:
         return without_zeros(found)
 
     def over(self, a: Polynomial, b: Polynomial) -> Polynomial:
+        if not b:
+            raise ZeroDivisionError("the function divides by an expression that is zero everywhere")
         ((key, factor),) = b.items()
         return self.times(a, {tuple((x, -e) for x, e in key): 1 / factor})
 
     def named(self, a: Polynomial) -> Polynomial:
         """An atom defined by the polynomial, unless that is a number times an atom already."""
-        if len(a) == 1 and len(next(iter(a))) <= 1:
+        if not a or (len(a) == 1 and len(next(iter(a))) <= 1):
             return a
         return power(self.atom("sum", frozen(cleaned(a))))
+
+    def definition(self, atom: int) -> tuple[Polynomial, Key]:
+        """The polynomial by which an atom is defined, and the product that it is divided by."""
+        op, payload = self.atoms[atom].op, self.atoms[atom].payload
+        if op == "ratio":
+            return dict(payload[0]), payload[1]
+        return dict(payload if op == "sum" else payload[1]), ()
 
     def has_quotients(self, a: Polynomial) -> bool:
         return len(a) > 1 and any(self.atoms[x].op in DEFINED for key in a for x, _ in key)
@@ -157,9 +176,10 @@ class Normal:
     def _function(self, op: str, argument: Polynomial) -> Polynomial:
         angles = self._angles(argument) if op in ("sin", "cos") else None
         if angles is None:
-            return power(self.atom("function", (op, frozen(argument))))
+            inside = self.named(argument) if len(argument) > 1 else argument
+            return power(self.atom("function", (op, frozen(inside))))
         offset = float(argument.get((), 0))
-        sine, cosine = ({(): constant(x)} if abs(x) > EPSILON else {} for x in (math.sin(offset), math.cos(offset)))
+        sine, cosine = (of_number(x if abs(x) > EPSILON else 0.0) for x in (math.sin(offset), math.cos(offset)))
         for angle, turns in angles:
             c, s = self.angle(angle)
             for _ in range(abs(turns)):
@@ -177,7 +197,7 @@ class Normal:
             if key:
                 if len(key) > 1 or key[0][1] != 1 or self.atoms[key[0][0]].op != "input":
                     return None
-                if int(factor) != factor or abs(factor) > TURNS:
+                if int(factor) != factor or size(factor) > TURNS:
                     return None
                 found.append((key[0][0], int(factor)))
         return sorted(found)

@@ -25,6 +25,14 @@ def constant(x: float) -> Number:
     return x if near is None else near
 
 
+def of_number(x: float) -> Polynomial:
+    return {(): constant(x)} if x else {}
+
+
+def size(x: Number) -> float:
+    return abs(float(x))
+
+
 def power(atom: int, exponent: int = 1) -> Polynomial:
     return {((atom, exponent),): Fraction(1)}
 
@@ -48,8 +56,8 @@ def cleaned(a: Polynomial) -> Polynomial:
     """Without what rounding left of terms that cancel."""
     if not any(isinstance(x, float) for x in a.values()):
         return a
-    least = 4 * EPSILON * max(abs(x) for x in a.values())
-    return {key: x for key, x in a.items() if abs(x) > least}
+    least = 4 * EPSILON * max(size(x) for x in a.values())
+    return {key: x for key, x in a.items() if size(x) > least}
 
 
 def frozen(a: Polynomial) -> tuple[tuple[Key, Number], ...]:

@@ -10,11 +10,11 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from fractions import Fraction
-from functools import lru_cache
+from functools import cache
 from itertools import pairwise
 
 from .normal import Normal
-from .polynomial import Key, Number, Polynomial, cleaned, shifted, without_zeros
+from .polynomial import Key, Number, Polynomial, cleaned, shifted, size, without_zeros
 
 Waves = dict[tuple[int, ...], Number]  # coefficients of exp(i k·q) by k
 
@@ -59,7 +59,7 @@ def joined(normal: Normal, polynomial: Polynomial, a: int, b: int) -> bool:
         for here, there in (((a, b), (a + 1, b + 1)), ((a + 1, b), (a, b + 1))):
             if all(powers.get(atom, 0) > 0 for atom in here):
                 other = shifted(key, here, there)
-                if math.isclose(abs(polynomial.get(other, 0)), abs(x), rel_tol=1e-12):
+                if math.isclose(size(polynomial.get(other, 0)), size(x), rel_tol=1e-12):
                     return True
     return False
 
@@ -101,7 +101,7 @@ def fourier(normal: Normal, rest: Key, group: Polynomial, run: list[int]) -> Pol
     return cleaned(without_zeros(found))
 
 
-@lru_cache(maxsize=None)
+@cache
 def single(cosines: int, sines: int) -> tuple[tuple[int, Fraction], ...]:
     """cᵐ (i s)ⁿ of one angle in exp(i k q)."""
     waves: dict[int, Fraction] = {0: Fraction(1)}
