@@ -145,6 +145,19 @@ def test_sums_and_differences_of_angles_are_recognised() -> None:
     assert "q_{" not in named.split("\n", 2)[2]
 
 
+def test_sines_of_any_combination_are_written() -> None:
+    def function(arm: lw.Robot, q: Any) -> Any:
+        a, b, _ = q
+        return [(b - a).sin(), (2 * a).cos(), (a - 2 * b).sin(), (a + b - a).sin(), (0.5 * a).cos(), (-a - b).cos()]
+
+    cells = ["s_{2-1}", r"\cos\left(2 \, q_{1}\right)", r"\sin\left(q_{1} - 2 \, q_{2}\right)", "s_{2}"]
+    text = lw.latex(function, lw.load("planar3"), closed=False)
+    assert r" \\ ".join([*cells, r"\cos\left(0.5 \, q_{1}\right)", "c_{12}"]) in text
+    closed = lw.latex(function, lw.load("planar3"), closed=True)
+    for cell in ("-s_{1-2}", *cells[1:], "c_{12}", r"t_{1} = \cos\left(0.5 \, q_{1}\right)"):
+        assert cell in closed
+
+
 def test_what_is_short_is_closed_and_what_is_long_has_names() -> None:
     assert "t_" not in lw.latex(lw.gravity_torque, lw.load("stanford"))
     assert lw.latex(lw.inertia_matrix, rods()) == lw.latex(lw.inertia_matrix, rods(), closed=True)

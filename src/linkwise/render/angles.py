@@ -75,4 +75,4 @@ def angles_of(node: Node) -> Angles | None:
     total = dict(x)
     for angle, k in y:
         total[angle] = total.get(angle, 0) + (k if node.op == "add" else -k)
-    return tuple(sorted(total.items()))
+    return tuple(sorted((angle, k) for angle, k in total.items() if k)) or None

@@ -10,7 +10,7 @@ from collections import Counter
 from typing import Any
 
 from ..graph import Program
-from .normal import DEFINED, Normal
+from .normal import DEFINED, Normal, TooManyTermsError
 from .polynomial import Key, Number, Polynomial
 from .sums import shortened
 from .words import WIDTH, angle_sum, array, free_letter, function, input_text, number, too_wide, visible, word
@@ -22,11 +22,16 @@ SYMBOL, NAMED, VARIABLE, TRIGONOMETRIC, CARRIER = range(5)  # the order of facto
 
 
 class ClosedForm:
-    """The results of a program and the quotients that they need, each in its shortest form."""
+    """The results of a program and the quotients that they need, each in its shortest form.
+
+    `limit` is for the number of terms on the way there.
+    """
 
     def __init__(self, program: Program, limit: float, digits: int) -> None:
         self.program, self.digits = program, digits
         self.normal = Normal(program, limit)
+        if sum(len(polynomial) for flat in self.normal.results for polynomial in flat) > limit:
+            raise TooManyTermsError
         self.shapes = {port.name: port.shape for port in program.inputs}
         self.symbolic = not all(self.shapes.values())
         self.letter = free_letter(program)

@@ -12,7 +12,7 @@ from .normal import TooManyTermsError
 from .words import angle_sum, array, decimal, free_letter, function, input_text, too_wide, word
 
 RANK = {"add": 1, "sub": 1, "neg": 2, "mul": 3}
-PATIENCE = 10  # a closed form is given up once a sum on the way to it is so many times as long as it may be
+PATIENCE = 6  # a closed form is given up once what leads to it has so many times the terms that it may have
 INLINE = 4  # an expression used once is written where it is used, if it has at most so many operations
 
 

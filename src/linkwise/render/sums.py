@@ -13,7 +13,7 @@ from fractions import Fraction
 from functools import cache
 from itertools import pairwise
 
-from .normal import Normal
+from .normal import Atom, Normal
 from .polynomial import Key, Number, Polynomial, cleaned, shifted, size, without_zeros
 
 Waves = dict[tuple[int, ...], Number]  # coefficients of exp(i k·q) by k
@@ -31,21 +31,24 @@ def shortened(normal: Normal, polynomial: Polynomial) -> Polynomial:
 
 def length(normal: Normal, polynomial: Polynomial) -> int:
     """How much there is to read: terms, factors, and differences and multiples of angles."""
-    extra = {
-        i: sum(abs(k - 1) for _, k in atom.payload) for i, atom in enumerate(normal.atoms) if atom.op in ("sin", "cos")
-    }
-    return sum(1 + sum(abs(e) + extra.get(x, 0) for x, e in key) for key in polynomial)
+    return sum(1 + sum(abs(e) + beyond(normal.atoms[x]) for x, e in key) for key in polynomial)
+
+
+def beyond(atom: Atom) -> int:
+    return sum(abs(k - 1) for _, k in atom.payload) if atom.op in ("sin", "cos") else 0
 
 
 def runs(normal: Normal, polynomial: Polynomial) -> Iterable[list[int]]:
-    """Neighbouring angles of which each two next to each other show a sum somewhere.
+    """Angles that occur squared, and neighbouring angles of which each two next to each other show a sum somewhere.
 
     An angle is the atom of its cosine here; that of its sine is the next.
     """
     cosines = sorted(normal.cosine.values(), key=lambda c: normal.atoms[c].payload)
     bound = [c for c in cosines if any(x in (c, c + 1) for key in polynomial for x, _ in key)]
     links = [joined(normal, polynomial, a, b) for a, b in pairwise(bound)]
-    for i in range(len(bound)):
+    for i, c in enumerate(bound):
+        if any(x == c and e > 1 for key in polynomial for x, e in key):
+            yield [c]
         for j in range(i + 1, len(bound)):
             if not links[j - 1]:
                 break

@@ -48,8 +48,9 @@ def input_text(shapes: Shapes, name: str, position: int) -> str:
 
 
 def angle_sum(shapes: Shapes, op: str, angles: tuple[tuple[tuple[str, int], int], ...]) -> str:
-    """c_{23} for cos(q_2 + q_3), and the cosine written out for other combinations."""
-    if all(name == "q" and abs(k) == 1 for (name, _), k in angles):
+    """c_{23} for cos(q_2 + q_3), c_{2-3} for cos(q_2 - q_3), and the cosine written out for other combinations."""
+    angles = tuple(sorted(angles, key=lambda angle: angle[1] < 0))
+    if angles[0][1] > 0 and all(name == "q" and abs(k) == 1 for (name, _), k in angles):
         comma = "," if any(position > 8 for (_, position), _ in angles) else ""
         first, *rest = [("-" if k < 0 else comma, str(position + 1)) for (_, position), k in angles]
         return f"{op[0]}_{{{first[1]}{''.join(sign + index for sign, index in rest)}}}"
