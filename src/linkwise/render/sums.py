@@ -77,7 +77,7 @@ def in_waves(normal: Normal, polynomial: Polynomial, run: list[int]) -> Polynomi
     found: Polynomial = {}
     for rest, group in groups.items():
         waves = fourier(normal, rest, group, run)
-        found.update(waves if length(normal, waves) < length(normal, group) else group)
+        found.update(waves if length(normal, waves) < length(normal, normal.with_squared_sines(group)) else group)
     return found
 
 
