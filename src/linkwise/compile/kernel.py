@@ -227,7 +227,6 @@ class Kernel:
             thread.join()
         return sum(lost)
 
-
     def _part(self, begin: int, end: int, pointers: Sequence[int]) -> int:
         if self.links is None:
             return int(self._batch(begin, end, *pointers))

@@ -118,17 +118,20 @@ def inertia_matrix(arm: Robot, q: Array, *, method: str | None = None, check: bo
     return guarded(states, lambda: algorithm(arm, states.scalars("q")), (arm.n, arm.n), task)
 
 
-def udu(arm: Robot, q: Array, *, check: bool = False) -> tuple[Array, Array]:
+def udu(arm: Robot, q: Array, *, method: str = "denoc", check: bool = False) -> tuple[Array, Array]:
     """The factors of I = U D Uᵀ: U (..., n, n), unit upper triangular, and the diagonal of D (..., n), all positive.
+
+    By the recursion of the articulated bodies, or with `method="elimination"` from the elements of I, as in formulas.
 
     >>> import linkwise as lw
     >>> U, D = lw.udu(lw.load("planar3"), [0.1, 0.2, 0.3])
     >>> U.shape, D.shape
     ((3, 3), (3,))
     """
+    algorithm = chosen(udu, method)
     states = States(arm, {"q": q}, check=check)
     with np.errstate(all="ignore"), explained(states):
-        upper, diagonal = dynamics.udu.udu(arm, states.scalars("q"))
+        upper, diagonal = algorithm(arm, states.scalars("q"))
         factors = states.join(upper, (arm.n, arm.n)), states.join(diagonal, (arm.n,))
     refuse_singular(states, np.where(factors[1] == 0.0, np.nan, factors[1]) if states.numeric else factors[1])
     return factors
@@ -287,6 +290,7 @@ METHODS: dict[Function, Mapping[str, Any]] = {
     inertia_matrix: {**dynamics.ALL_INERTIA_MATRICES, "fewest": FEWEST[inertia_matrix]},
     bias_torque: dynamics.ALL_INVERSE_DYNAMICS,
     gravity_torque: dynamics.ALL_INVERSE_DYNAMICS,
+    udu: dynamics.ALL_UDU,
 }
 
 

@@ -6,7 +6,7 @@ graph, so that a node may need what an earlier loop computed for the same link. 
 computed, and what has to be remembered per link until a later loop needs it:
 
     what depends on carried values     in the last of the loops whose carried values it needs
-    sines and cosines of inputs        in the first loop
+    sines and cosines of inputs        in a loop before all others, which carries nothing
     everything else                    anew wherever it is needed: it takes inputs and numbers of the link only
 """
 
@@ -98,7 +98,9 @@ class Placing:
         stored = [dict(self.roots[s][kind]) for kind in self.kinds]
         while True:
             reached = [self.reach(s, self.roots[s][kind].values()) for kind in self.kinds]
-            new = {j: c for j, c in enumerate(recursion.carried) if any(c.index in r for r in reached) and j not in live}
+            new = {
+                j: c for j, c in enumerate(recursion.carried) if any(c.index in r for r in reached) and j not in live
+            }
             if not new:
                 break
             live.update(new)
@@ -113,7 +115,9 @@ class Placing:
         start = tuple(float(recursion.start[j] or 0.0) for j in carried)
         return Loop(recursion.outward, tuple(carried.values()), start, bodies)
 
-    def body(self, s: int, kind: int, reached: dict[int, Node], stored: dict[int, Node], carried: dict[int, Node]) -> Body:
+    def body(
+        self, s: int, kind: int, reached: dict[int, Node], stored: dict[int, Node], carried: dict[int, Node]
+    ) -> Body:
         slots = self.slots[kind]
         loads = {i: slots.setdefault(i, len(slots)) for i, node in reached.items() if 0 <= self.home(node) < s}
         for index in loads:
@@ -143,13 +147,8 @@ def placed(
     tables: Iterable[str],
     results: Sequence[Sequence[Any]],
 ) -> LoopProgram:
-    """The program of traced recursions. A last loop of its own writes the results if there is but one."""
-    recursions = list(recursions)
-    if len(recursions) == 1:
-        recursions.append(Recursion(True, (), (), tuple(() for _ in results)))
-    placing = Placing(recursions, results)
+    """The program of traced recursions, and of a loop before them for sines and cosines."""
+    placing = Placing([Recursion(True, (), (), tuple(() for _ in results)), *recursions], results)
     loops = placing.loops()
     slots = max(len(slots) for slots in placing.slots)
-    return LoopProgram(
-        tuple(inputs), tuple(outputs), tuple(tables), tuple(loops), tuple(map(tuple, results)), slots
-    )
+    return LoopProgram(tuple(inputs), tuple(outputs), tuple(tables), tuple(loops), tuple(map(tuple, results)), slots)

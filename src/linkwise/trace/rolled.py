@@ -87,7 +87,9 @@ class Rolled:
     chain: bool  # whether each link's parent is the one before
 
 
-def trace_rolled(function: Callable[..., Any], robot: Robot, arrays: dict[str, tuple[int, ...]], **keywords: Any) -> Rolled:
+def trace_rolled(
+    function: Callable[..., Any], robot: Robot, arrays: dict[str, tuple[int, ...]], **keywords: Any
+) -> Rolled:
     """The loops of `function(robot, ...)`. `arrays` are its inputs, with the shape that each has for one link."""
     tape = Graph()
     loops = Loops(tape)
