@@ -15,7 +15,6 @@ from .batch import batch_text
 from .entry import entered, entry_text, usable
 from .machine import Code, Processor
 
-MOST_LANES = 16
 SHARE = 8_000_000  # operations that are worth a thread of their own: about a third of a millisecond
 REALS = {"float64": "double", "float32": "float"}
 
@@ -66,12 +65,13 @@ class Links(NamedTuple):
 
     table: np.ndarray  # numbers, a row for each link
     tree: np.ndarray  # parent and kind of each link
-    memory: int  # numbers to remember for each state
+    vectors: int  # to remember at a time
+    lanes: int  # of each
 
-    def arguments(self, lanes: int) -> tuple[list[int], np.ndarray]:
+    def arguments(self) -> tuple[list[int], np.ndarray]:
         """What goes before the arrays, and the memory that it points to."""
         align = 64 // self.table.itemsize
-        work = np.empty(self.memory * lanes + align, self.table.dtype)
+        work = np.empty(self.vectors * self.lanes + align, self.table.dtype)
         start = -work.ctypes.data % 64
         return [len(self.tree), self.table.ctypes.data, self.tree.ctypes.data, work.ctypes.data + start], work
 
@@ -145,10 +145,7 @@ class Kernel:
     ) -> int:
         """Fill the results from contiguous inputs; how many finite states gave numbers that are not."""
         count = math.prod(batch)
-        targets = [
-            r if r.flags.c_contiguous and not any(overlapping(r, x) for x in rows) else np.empty_like(r, order="C")
-            for r in results
-        ]
+        targets = [r if can_be_written(r, rows) else np.empty_like(r, order="C") for r in results]
         pointers = [array.ctypes.data for array in (*rows, *targets)]
         lost = self._in_parts(count, pointers, resolved(threads, count, self.interface.at_once))
         for result, target in zip(results, targets, strict=True):
@@ -184,13 +181,13 @@ class Kernel:
             arrays.append(array)
             batches.append(array.shape[:dims])
         try:
-            batch = np.broadcast_shapes(*batches)
+            batch = batches[0] if len(set(batches)) == 1 else np.broadcast_shapes(*batches)
         except ValueError:
             said = ", ".join(f"{a.name} {b}" for a, b in zip(self.interface.inputs, batches, strict=True))
             raise ValueError(f"the batch shapes do not fit together: {said} (expected shapes that broadcast)") from None
         full = [
-            np.ascontiguousarray(np.broadcast_to(array, (*batch, *argument.shape)))
-            for array, argument in zip(arrays, self.interface.inputs, strict=True)
+            np.ascontiguousarray(array if had == batch else np.broadcast_to(array, (*batch, *argument.shape)))
+            for array, had, argument in zip(arrays, batches, self.interface.inputs, strict=True)
         ]
         return batch, full
 
@@ -230,16 +227,21 @@ class Kernel:
     def _part(self, begin: int, end: int, pointers: Sequence[int]) -> int:
         if self.links is None:
             return int(self._batch(begin, end, *pointers))
-        before, work = self.links.arguments(MOST_LANES)
+        before, work = self.links.arguments()
         lost = int(self._batch(begin, end, *before, *pointers))
         del work  # which had to live until now
         return lost
 
 
-def overlapping(result: np.ndarray, given: np.ndarray) -> bool:
-    """Whether writing a row of the result could spoil a row that is still to be read."""
-    same = result.shape == given.shape and result.ctypes.data == given.ctypes.data
-    return not same and np.may_share_memory(result, given)
+def can_be_written(result: np.ndarray, rows: Sequence[np.ndarray]) -> bool:
+    """Whether rows of the result may be written as they come, while rows of the inputs are still to be read."""
+    apart = not any(np.may_share_memory(result, x) and not same_memory(result, x) for x in rows)
+    return bool(result.flags.c_contiguous) and apart
+
+
+def same_memory(one: np.ndarray, other: np.ndarray) -> bool:
+    """Row on row: a row is written only when it has been read."""
+    return bool(one.shape == other.shape and one.ctypes.data == other.ctypes.data)
 
 
 def real_array(name: str, value: Any, dtype: str) -> np.ndarray:

@@ -23,7 +23,7 @@ from ..spatial import Vector, Wrench, add, sub
 from ..trace import fewest
 from .arrays import Array, States
 from .base import BaseMotion, base_motion, base_parts, base_velocity
-from .kernels import Task, compiled_result, entered_directly
+from .kernels import ROLLED, Task, compiled_result, entered_directly
 
 Function = Callable[..., Any]
 SUSPECTS = 8  # of the states that gave no finite result, how many are looked at for the reason
@@ -292,6 +292,23 @@ METHODS: dict[Function, Mapping[str, Any]] = {
     gravity_torque: dynamics.ALL_INVERSE_DYNAMICS,
     udu: dynamics.ALL_UDU,
 }
+
+
+_SWEEPS: dict[str | None, str] = {method: method for method in ("newton-euler", "fewest")}
+ROLLED.update(
+    {
+        inverse_dynamics: _SWEEPS,
+        bias_torque: _SWEEPS,
+        gravity_torque: _SWEEPS,
+        forward_dynamics: {
+            "denoc": "denoc",
+            "articulated": "articulated",
+            "kalman": "kalman",
+            "articulated-regrouped": "articulated-regrouped",
+            "fewest": "articulated-regrouped",
+        },
+    }
+)
 
 
 def methods(function: Function) -> list[str]:

@@ -12,10 +12,12 @@ computed, and what has to be remembered per link until a later loop needs it:
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+from .count import Count, count_nodes
 from .node import Node
 from .program import Port
 
@@ -152,3 +154,13 @@ def placed(
     loops = placing.loops()
     slots = max(len(slots) for slots in placing.slots)
     return LoopProgram(tuple(inputs), tuple(outputs), tuple(tables), tuple(loops), tuple(map(tuple, results)), slots)
+
+
+def count_loops(program: LoopProgram, kinds: Sequence[int]) -> Count:
+    """The operations for one state of a robot with links of these kinds."""
+    links, found = Counter(kinds), Count(0, 0, 0, 0, 0)
+    for loop in program.loops:
+        for kind, body in enumerate(loop.bodies):
+            computed = [node for node in body.nodes if node.index not in body.loads]
+            found = found + count_nodes(computed) * links[kind]
+    return found

@@ -83,7 +83,8 @@ class Robot:
 
     def __repr__(self) -> str:
         count = f"{self.n} joint" + ("s" if self.n != 1 else "")
-        return f"<Robot {self.name!r}: {count} {self.joints}, {self.convention}>"
+        kinds = self.joints if self.n <= 12 else f"{self.joints[:11]}..."
+        return f"<Robot {self.name!r}: {count} {kinds}, {self.convention}>"
 
     @property
     def n(self) -> int:

@@ -25,8 +25,11 @@ class Unknown:
     def _refuse(self, *_: object) -> Any:
         raise NotRollableError("the place of a link in the robot is not known in a loop over all links")
 
-    __eq__ = __lt__ = __le__ = __gt__ = __ge__ = __index__ = __add__ = __sub__ = _refuse  # type: ignore[assignment]
+    __eq__ = __lt__ = __le__ = __gt__ = __ge__ = __index__ = __add__ = __sub__ = _refuse
     __hash__ = None  # type: ignore[assignment]
+
+
+UNKNOWN: Any = Unknown()
 
 
 class Loops:
@@ -71,7 +74,7 @@ class Loops:
 
 @dataclass(frozen=True, repr=False)
 class RolledRobot(Robot):
-    """A robot whose links stand for all of a kind: their numbers are nodes, or numbers where all links have the same."""
+    """A robot whose links stand for all of a kind: their numbers are nodes, or numbers where all have the same."""
 
     def regrouped(self) -> Robot:
         return self.shelf["regrouped"]  # type: ignore[no-any-return]
@@ -129,7 +132,7 @@ def general_robot(robot: Robot, loops: Loops) -> General:
     for k, name in enumerate(tables):
         members = [link for link, kind in zip(grouped, kind_of, strict=True) if kind == k]
         link, kept = general_link(members, loops.tape, name)
-        links.append(replace(link, index=Unknown(), parent=Unknown()))
+        links.append(replace(link, index=UNKNOWN, parent=UNKNOWN))
         columns.append(kept)
     table = np.zeros((robot.n, max(map(len, columns))))
     for k, kept in enumerate(columns):
