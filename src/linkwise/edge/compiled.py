@@ -8,7 +8,6 @@ from typing import Any
 from ..errors import one_of
 from ..robot import Robot
 from .compiling import Compiled
-from .functions import METHODS
 from .kernels import FORMS, recipe_for
 
 
@@ -37,7 +36,5 @@ def compile(  # noqa: A001
     """
     one_of(target, ("cpu",), "target")
     one_of(dtype, ("float64", "float32"), "dtype")
-    if callable(function) and "fewest" in METHODS.get(function, ()) and keywords.get("method") is None:
-        keywords["method"] = "fewest"
     one_of(form, FORMS, "form")
     return Compiled(recipe_for(function, arm, dtype, keywords, form, tuple(passes)))

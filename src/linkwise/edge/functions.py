@@ -21,6 +21,7 @@ from ..robot import Robot
 from ..robot.numbers import vector3
 from ..spatial import Vector, Wrench, add, sub
 from ..trace import fewest
+from ..trace.tracing import fewest_operations
 from .arrays import Array, States
 from .base import BaseMotion, base_motion, base_parts, base_velocity
 from .kernels import ROLLED, Task, compiled_result, entered_directly
@@ -294,7 +295,7 @@ METHODS: dict[Function, Mapping[str, Any]] = {
 }
 
 
-_SWEEPS: dict[str | None, str] = {method: method for method in ("newton-euler", "fewest")}
+_SWEEPS: dict[str | None, str] = {"newton-euler": "newton-euler", "fewest": "fewest", None: "fewest"}
 ROLLED.update(
     {
         inverse_dynamics: _SWEEPS,
@@ -306,6 +307,7 @@ ROLLED.update(
             "kalman": "kalman",
             "articulated-regrouped": "articulated-regrouped",
             "fewest": "articulated-regrouped",
+            None: "articulated-regrouped",
         },
     }
 )
@@ -330,8 +332,14 @@ def chosen(function: Function, method: str | None, arm: Robot | None = None) -> 
 
 
 def method_name(function: Function, method: str | None, arm: Robot | None = None) -> str:
-    """The method's name: without one, the first offered; of "fewest", the name of that which it takes on this robot."""
-    method = next(iter(METHODS[function])) if method is None else method
+    """The method's name: without one, the first offered; of "fewest", the name of that which it takes on this robot.
+
+    Where code is made (`few_operations`), the fewest operations are wanted without asking.
+    """
+    if method is None:
+        method = (
+            "fewest" if fewest_operations.get() and "fewest" in METHODS[function] else next(iter(METHODS[function]))
+        )
     one_of(method, METHODS[function], f"{function.__name__}: method")
     if function in FEWEST and method == "fewest":
         return fewest(function, arm, *FEWEST[function]) if isinstance(arm, Robot) else FEWEST[function][0]

@@ -43,7 +43,7 @@ MODES = ("auto", "always", "never")
 
 
 class Task(NamedTuple):
-    """What there is to compile: a function and its options. `method=None` is the method with the fewest operations."""
+    """What there is to compile: a function and its options."""
 
     function: Function
     options: tuple[tuple[str, Any], ...]
@@ -58,7 +58,7 @@ class Task(NamedTuple):
 
     @property
     def keywords(self) -> dict[str, Any]:
-        return {name: "fewest" if (name, value) == ("method", None) else value for name, value in self.options}
+        return {name: value for name, value in self.options if value is not None}
 
 
 class Found(NamedTuple):
@@ -221,7 +221,7 @@ def recipe_for(
     can = keywords.get("method") in methods and per_link and not passes and robot.n > 0 and not robot.unusual
     if not can:
         if form == "loops":
-            offered = ", ".join(f"{f.__name__} ({', '.join(map(str, m))})" for f, m in ROLLED.items())
+            offered = ", ".join(f"{f.__name__} ({', '.join(x for x in m if x)})" for f, m in ROLLED.items())
             raise ValueError(f"{function!r} with these options has no form with loops (these have: {offered})")
         return straight
     if form == "auto" and robot.n <= LARGEST and straight.count.total <= LONGEST:

@@ -25,7 +25,7 @@ from ..render.llvm_rolled import LoopText
 from ..robot import Robot
 from ..trace import Input, trace
 from ..trace.rolled import Rolled, trace_rolled
-from ..trace.tracing import function_name
+from ..trace.tracing import few_operations, function_name
 
 PLAIN = (str, int, float, bool, type(None), Input)  # options whose text says all there is to know
 
@@ -47,7 +47,8 @@ class Recipe:
 
     @cached_property
     def program(self) -> Program:
-        return trace(self.function, self.robot, passes=self.passes, **self.keywords)
+        with few_operations():
+            return trace(self.function, self.robot, passes=self.passes, **self.keywords)
 
     @cached_property
     def count(self) -> Count:
