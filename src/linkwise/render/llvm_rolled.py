@@ -324,7 +324,7 @@ def same(layout: Layout, x: str) -> str:
 
 
 def batch_text(given: LoopText, lanes: int) -> str:
-    """`i64 @batch(...)`, with the arguments of a block, over all states from begin to end."""
+    """`i64 @batch(...)`, with the arguments of a block, over all states from begin to end; a single one left, singly."""
     arguments = given.arguments
     handed = arguments.replace("i64 %begin", "i64 %b", 1)
     return f"""
@@ -333,14 +333,21 @@ define i64 @batch({arguments}) {{
 start:
   br label %test
 test:
-  %b = phi i64 [%begin, %start], [%next, %go]
-  %lost = phi i64 [0, %start], [%sum, %go]
+  %b = phi i64 [%begin, %start], [%next, %many]
+  %lost = phi i64 [0, %start], [%sum, %many]
   %more = icmp ult i64 %b, %end
   br i1 %more, label %go, label %done
 go:
+  %left = sub i64 %end, %b
+  %single = icmp eq i64 %left, 1
+  br i1 %single, label %one_more, label %many
+one_more:
+  %bit = call i64 @block_1({handed})
+  %last = add i64 %lost, %bit
+  ret i64 %last
+many:
   %bits = call i64 @block_{lanes}({handed})
   %next = add i64 %b, {lanes}
-  %left = sub i64 %end, %b
   %short = icmp ult i64 %left, {lanes}
   %one = shl i64 1, %left
   %those = sub i64 %one, 1
