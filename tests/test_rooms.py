@@ -20,6 +20,7 @@ MAY_IMPORT = {  # the house's own rooms
     "edge": {"compile", "dynamics", "errors", "graph", "render", "robot", "spatial", "trace"},
     "explain": {"dynamics", "edge", "errors", "robot", "spatial"},
     "source": {"edge", "errors", "explain", "graph", "render", "robot", "trace", "version"},
+    "simulate": {"compile", "edge", "errors", "graph", "render", "robot", "trace"},
     "cli": {"compile", "version"},
 }
 MAY_IMPORT_OUTSIDE = {

@@ -46,6 +46,7 @@ from .formats import LIBRARY, load, save
 from .graph import Count, Program, evaluate, symbols
 from .render import latex, python_source, sympy
 from .robot import Frame, Joint, Link, Robot, chain, describe, random_tree
+from .simulate import Friction, Recording, SimulationError, SimulationInterrupted, integrators, simulate
 from .source import CSource, c_source
 from .trace import Derivative, Input, bind, count, derivative, symbols_of, trace
 from .version import __version__ as __version__
@@ -60,12 +61,16 @@ __all__ = [
     "Explanation",
     "FileError",
     "Frame",
+    "Friction",
     "Input",
     "Joint",
     "Link",
     "Program",
+    "Recording",
     "Robot",
     "RobotError",
+    "SimulationError",
+    "SimulationInterrupted",
     "SingularError",
     "base_parameters",
     "bias_torque",
@@ -86,6 +91,7 @@ __all__ = [
     "forward_dynamics",
     "gravity_torque",
     "inertia_matrix",
+    "integrators",
     "inverse_dynamics",
     "inverse_inertia_matrix",
     "jacobian",
@@ -106,6 +112,7 @@ __all__ = [
     "python_source",
     "random_tree",
     "save",
+    "simulate",
     "symbols",
     "symbols_of",
     "sympy",

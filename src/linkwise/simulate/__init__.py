@@ -1,0 +1,8 @@
+"""Motion in time: integrators, friction, recordings."""
+
+from .friction import Friction
+from .recording import Recording
+from .simulation import SimulationError, SimulationInterrupted, simulate
+from .tableaux import integrators
+
+__all__ = ["Friction", "Recording", "SimulationError", "SimulationInterrupted", "integrators", "simulate"]

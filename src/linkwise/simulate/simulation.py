@@ -1,0 +1,278 @@
+"""`simulate`: from an initial state to a recording."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from .. import edge
+from ..edge.arrays import States
+from ..render.llvm_integrator import DONE, LOST, RUNNING, STUCK, Method
+from ..robot import Robot
+from .friction import Friction
+from .machine import MachineIntegrator
+from .plain import Integrator, Progress
+from .problem import Problem
+from .recording import STATUS, Recording
+from .tableaux import DEFAULT
+from .tableaux import method as tableau
+
+FIRST_STEP = 1e-3  # seconds; it grows tenfold a step where it is too small
+
+
+class SimulationError(RuntimeError):
+    """A trajectory could not be followed to its end; `recording` holds it as far as it went."""
+
+    def __init__(self, message: str, recording: Recording) -> None:
+        super().__init__(message)
+        self.recording = recording
+
+
+@dataclass(frozen=True)
+class Acting:
+    """What acted in a simulation, to be asked again at its samples."""
+
+    problem: Problem
+    tau: np.ndarray | None
+    wrench: np.ndarray | None
+
+    def torques(self, t: np.ndarray, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
+        given = np.zeros(q.shape[-1]) if self.tau is None else self.tau[..., None, :]
+        found = np.broadcast_to(given, q.shape).copy()
+        if self.problem.torque is not None:
+            for index in np.ndindex(q.shape[:-1]):
+                time = float(t[index[-1]])
+                found[index] += np.asarray(self.problem.torque(self.problem.robot, time, q[index], qd[index]), float)
+        return found
+
+    def accelerations(self, q: np.ndarray, qd: np.ndarray, tau: np.ndarray) -> np.ndarray:
+        drag = 0.0 if self.problem.friction is None else self.problem.friction.torque(self.problem.robot, qd)
+        wrench = None if self.wrench is None else self.wrench[..., None, :]
+        if self.wrench is not None and self.problem.wrench is not None and len(self.problem.wrench) == 2:
+            wrench = self.wrench[..., None, :, :]
+        return np.asarray(edge.forward_dynamics(self.problem.robot, q, qd, tau - drag, wrench))
+
+
+def simulate(
+    arm: Robot,
+    q0: Any,
+    qd0: Any,
+    duration: float,
+    torque: Any = None,
+    wrench: Any = None,
+    *,
+    friction: bool | Friction = False,
+    coordinates: str = "joint",
+    method: str | None = None,
+    integrator: str = DEFAULT,
+    rtol: float = 1e-8,
+    atol: float | None = None,
+    samples: Any = 501,
+    step: float | None = None,
+    threads: int | None = None,
+    compiled: bool | None = None,
+    progress: bool | None = None,
+) -> Recording:
+    """The motion of the robot from q0 and qd0 over `duration` seconds.
+
+    q0 and qd0 are (..., n): a batch is integrated side by side, every trajectory with steps of its own. `torque` is
+    None, an array (..., n) of constant torques, or a function torque(arm, t, q, qd) that gives them; one over `lw`
+    pieces is compiled together with the integrator, any other runs in Python, which is slower. `wrench` is constant, as
+    for `forward_dynamics`. `friction=True` takes the robot's own coefficients, a `Friction` its own.
+
+    `integrator` is one of `lw.integrators()`; the error of a step is kept below atol + rtol |y|, where atol is a
+    hundredth of rtol if it is not given. `samples` is how
+    many there are, at equal distances, or the times themselves. `step` is the first step, or the step of "rk4".
+
+    >>> import linkwise as lw
+    >>> fall = lw.simulate(lw.load("planar3"), [0, 0, 0], [0, 0, 0], 1.0, rtol=1e-10)
+    >>> fall.q.shape, fall.status, bool(abs(fall.imbalance).max() < 1e-8)
+    ((501, 3), 'done', True)
+    """
+    scheme = tableau(integrator)
+    finest = rtol / 100 if atol is None else atol
+    numbers = checked(duration=duration, rtol=rtol, atol=finest, step=FIRST_STEP if step is None else step)
+    if scheme.fixed and step is None:
+        raise ValueError(f"integrator {integrator!r} has no step of its own (expected step=...)")
+    end = numbers["duration"]
+    times = sample_times(samples, end)
+    constant = None if callable(torque) or torque is None else torque
+    arrays = {"q0": q0, "qd0": qd0} | ({} if constant is None else {"torque": constant})
+    states = States(arm, arrays, wrench, True)
+    if not states.numeric:
+        raise TypeError("q0 and qd0 are not plain numbers (expected NumPy arrays or lists of them)")
+    full = {name: full_array(states, name) for name in states.arrays}
+    problem = Problem(
+        arm,
+        torque if callable(torque) else None,
+        constant is not None,
+        None if wrench is None else full["wrench"].shape[len(states.batch) :],
+        drag_of(friction),
+        coordinates,
+        method,
+    )
+    count = int(np.prod(states.batch, dtype=int))
+    start = problem.initial(full["q0"], full["qd0"]).reshape(count, problem.size)
+    pieces = [full[name].reshape(count, -1) for name in ("torque", "wrench") if name in full]
+    parameters = np.concatenate([*pieces, np.zeros((count, 0))], axis=1)
+    out = np.full((count, len(times), problem.size), np.nan)
+    now = Progress.at(start, min(numbers["step"], end))
+    at_start = int(times[0] == 0.0)
+    out[:, :at_start] = start[:, None]
+    now.next += at_start
+    tolerance = np.full(problem.size, numbers["atol"])
+    machine = machine_for(problem, integrator, compiled)
+    interrupted: BaseException | None = None
+    try:
+        if machine is not None:
+            machine.run(now, end, times, out, parameters, numbers["rtol"], tolerance, threads, watcher(progress, end))
+        else:
+            plain = Integrator(scheme, problem.plain_side(parameters), numbers["rtol"], tolerance)
+            while plain.advance(now, end, times, out, 100):
+                pass
+    except KeyboardInterrupt as error:
+        interrupted = error
+    acting = Acting(problem, full.get("torque"), full.get("wrench"))
+    recording = recorded(acting, states.batch, times, out, now, scheme, numbers, machine is not None)
+    if interrupted is not None:
+        raise SimulationInterrupted(recording) from interrupted
+    if not states.batch and recording.status != "done":
+        raise SimulationError(reason(problem, now, recording), recording)
+    return recording
+
+
+class SimulationInterrupted(KeyboardInterrupt):
+    """Ctrl-C during a simulation; `recording` holds what was computed until then."""
+
+    def __init__(self, recording: Recording) -> None:
+        super().__init__(f"interrupted: {recording!r} is kept as .recording of this exception")
+        self.recording = recording
+
+
+def checked(**numbers: Any) -> dict[str, float]:
+    found = {}
+    for name, value in numbers.items():
+        if isinstance(value, bool) or not isinstance(value, (int, float, np.integer, np.floating)):
+            raise TypeError(f"{name} is {value!r} (expected a number)")
+        if not (np.isfinite(value) and value > 0):
+            raise ValueError(f"{name} is {value!r} (expected a finite number above 0)")
+        found[name] = float(value)
+    return found
+
+
+def sample_times(samples: Any, end: float) -> np.ndarray:
+    if isinstance(samples, (int, np.integer)) and not isinstance(samples, bool):
+        if samples < 2:
+            raise ValueError(f"samples is {samples} (expected at least 2, or an array of times)")
+        return np.linspace(0.0, end, int(samples))
+    times = np.asarray(samples, dtype=float)
+    if times.ndim != 1 or not times.size:
+        raise ValueError(f"samples has shape {times.shape} (expected a number of samples, or an array of times)")
+    if not (np.isfinite(times).all() and (np.diff(times) > 0).all() and times[0] >= 0 and times[-1] <= end):
+        raise ValueError(f"samples are not increasing times from 0 to {end:g}")
+    return np.ascontiguousarray(times)
+
+
+def full_array(states: States, name: str) -> np.ndarray:
+    array = states.arrays[name]
+    if name == "wrench" and states.tip is not None:
+        array = array[..., 0, :]
+    own = array.shape[array.ndim - (states.trailing[name] - (name == "wrench" and states.tip is not None)) :]
+    return np.broadcast_to(array, (*states.batch, *own)).astype(float)
+
+
+def drag_of(friction: bool | Friction) -> Friction | None:
+    if isinstance(friction, bool):
+        return Friction() if friction else None
+    if not isinstance(friction, Friction):
+        raise TypeError(f"friction is {friction!r} (expected True, False or a Friction)")
+    return friction
+
+
+def machine_for(problem: Problem, integrator: str, compiled: bool | None) -> MachineIntegrator | None:
+    """The compiled integrator, or None where it is to run in Python."""
+    if compiled is False:
+        return None
+    try:
+        return machine_of(problem, integrator)
+    except (TypeError, ImportError) as reason:
+        if compiled:
+            raise
+        warnings.warn(f"this simulation runs in Python, which is slower: {reason}", RuntimeWarning, stacklevel=3)
+        return None
+
+
+@lru_cache(maxsize=64)
+def machine_of(problem: Problem, integrator: str) -> MachineIntegrator:
+    return MachineIntegrator(problem.program(), tableau(integrator))
+
+
+def watcher(progress: bool | None, end: float) -> Callable[[Progress], None] | None:
+    return None
+
+
+def recorded(
+    acting: Acting,
+    batch: tuple[int, ...],
+    times: np.ndarray,
+    out: np.ndarray,
+    now: Progress,
+    scheme: Method,
+    numbers: dict[str, float],
+    compiled: bool,
+) -> Recording:
+    problem, stages = acting.problem, len(scheme.b)
+    n = problem.robot.n
+    shaped = out.reshape((*batch, len(times), problem.size))
+    q = shaped[..., :n].copy()
+    one = {
+        "status": np.array([STATUS[int(code)] for code in now.status]).reshape(batch),
+        "reached": now.t.reshape(batch),
+        "steps": now.steps.reshape(batch),
+        "rejected": now.rejected.reshape(batch),
+        "evaluations": ((now.steps + now.rejected) * stages).reshape(batch),
+    }
+    plain = {name: value if batch else value[()].item() for name, value in one.items()}
+    work, heat = (shaped[..., 2 * n + k].copy() if problem.accounted else None for k in range(2))
+    return Recording(
+        problem.robot,
+        times,
+        q,
+        problem.rates(q, shaped[..., n : 2 * n].copy()),
+        integrator=scheme.name,
+        rtol=numbers["rtol"],
+        atol=numbers["atol"],
+        compiled=compiled,
+        work=work,
+        heat=heat,
+        acting=acting,
+        **plain,
+    )
+
+
+def reason(problem: Problem, now: Progress, recording: Recording) -> str:
+    """Why a trajectory ended early: the joint, the time and the state."""
+    n, robot = problem.robot.n, problem.robot
+    q, v = now.y[0, :n], now.y[0, n : 2 * n]
+    where = f"robot {robot.name!r} at t = {now.t[0]:.6g} s, q = {q.tolist()}"
+    try:
+        rates = problem.rates(q, v)
+        qdd = edge.forward_dynamics(robot, q, rates, np.zeros(n))
+    except ValueError as error:
+        return f"{where}: {error}"
+    worst = int(np.argmax(np.where(np.isfinite(qdd), np.abs(qdd), np.inf)))
+    what = {
+        LOST: "a number is no longer finite",
+        STUCK: f"the step shrank to {now.h[0]:.3g} s",
+        RUNNING: "it was stopped",
+        DONE: "it is done",
+    }[int(now.status[0])]
+    return (
+        f"{where}: {what}; joint of link {robot.names[worst]!r} moves at {rates[worst]:.6g} and accelerates at"
+        f" {qdd[worst]:.6g}. The recording until then is in `.recording` of this error ({len(recording.t)} samples)"
+    )

@@ -1,0 +1,212 @@
+"""Simulation: orders of the integrators, machine code against Python, balance of energy, loud failures."""
+
+import numpy as np
+import pytest
+from scipy.integrate import solve_ivp
+
+import linkwise as lw
+from linkwise.simulate import machine, simulation
+from linkwise.simulate.plain import Integrator
+from linkwise.simulate.tableaux import method
+from robots import CHAINS, TREES, relative, states
+
+PLANAR = lw.load("planar3")
+ADAPTIVE = [name for name in lw.integrators() if not method(name).fixed]
+ROBOTS = [PLANAR, lw.load("stanford"), CHAINS[5], CHAINS[7], TREES[3], TREES[4]]
+every_robot = pytest.mark.parametrize("robot", ROBOTS, ids=lambda robot: robot.name)
+every_integrator = pytest.mark.parametrize("name", lw.integrators())
+
+
+def options(name, step=1e-3):
+    return {"integrator": name, "step": step} if method(name).fixed else {"integrator": name}
+
+
+def planets(t, y):
+    """Two bodies, (..., 4): the exact orbit from perihelion with eccentricity 0.5 is known."""
+    r3 = (y[:, :1] ** 2 + y[:, 1:2] ** 2) ** 1.5
+    return np.concatenate([y[:, 2:], -y[:, :2] / r3], axis=1)
+
+
+@every_integrator
+def test_halving_the_step_divides_the_error_by_two_to_the_order(name):
+    scheme = method(name)
+    start = np.array([[0.5, 0.0, 0.0, 3.0**0.5]])
+    period, errors = 2.0 * np.pi, []
+    steps = {4: 1600, 5: 400, 6: 300, 8: 120}[scheme.order]
+    for count in (steps, 2 * steps):
+        integrator, h, y = Integrator(scheme, planets, 1.0, np.ones(4)), period / count, start
+        for k in range(count):
+            t = np.array([k * h])
+            y, _ = integrator.stages(t, np.array([h]), y, planets(t, y))
+        errors.append(np.abs(y - start).max())
+    assert errors[1] > 1e-13  # rounding would hide the order
+    assert scheme.order - 0.5 < np.log2(errors[0] / errors[1]) < scheme.order + 1.7
+
+
+@pytest.mark.parametrize("name", ADAPTIVE)
+def test_an_estimate_of_the_error_is_of_lower_order_and_right_in_size(name):
+    scheme, y = method(name), np.array([[0.5, 0.0, 0.0, 3.0**0.5]])
+    integrator, t, found = Integrator(scheme, planets, 1e-300, np.ones(4)), np.zeros(1), []
+    for h in (0.1, 0.05):
+        z, k = integrator.stages(t, np.array([h]), y, planets(t, y))
+        found.append(integrator.error(np.array([h]), y, z, k)[0])
+    assert scheme.order - 1.3 < np.log2(found[0] / found[1]) < scheme.order + 2.0
+
+
+@every_integrator
+@pytest.mark.parametrize("robot", [PLANAR, CHAINS[4], TREES[2]], ids=lambda robot: robot.name)
+def test_machine_code_makes_the_steps_that_the_definition_makes(name, robot):
+    q, qd, _, _ = states(robot, 2)
+    keywords = {"rtol": 1e-6, "samples": 7, **options(name)}
+    made, plain = (lw.simulate(robot, q, qd, 0.02, compiled=compiled, **keywords) for compiled in (True, False))
+    assert np.array_equal(made.steps, plain.steps)
+    assert np.array_equal(made.rejected, plain.rejected)
+    assert relative(made.q, plain.q) < 1e-9
+    assert relative(made.qd, plain.qd) < 1e-9
+
+
+@every_robot
+def test_a_trajectory_is_the_same_alone_in_a_batch_and_on_any_number_of_threads(robot):
+    q, qd, _, _ = states(robot, 11)
+    together = lw.simulate(robot, q, qd, 0.2, samples=5)
+    again = lw.simulate(robot, q, qd, 0.2, samples=5, threads=3)
+    assert np.array_equal(together.q, again.q)
+    for k in (0, 7, 10):
+        alone = lw.simulate(robot, q[k], qd[k], 0.2, samples=5)
+        assert np.array_equal(alone.q, together.q[k])
+        assert np.array_equal(alone.qd, together.qd[k])
+        assert (alone.steps, alone.rejected) == (together.steps[k], together.rejected[k])
+
+
+@pytest.mark.parametrize("coordinates", ["joint", "normalized", "unnormalized"])
+@every_robot
+def test_energy_is_kept_in_all_coordinates(robot, coordinates):
+    q, qd, _, _ = states(robot, 1)
+    fall = lw.simulate(robot, q[0], 0.3 * qd[0], 0.5, coordinates=coordinates, rtol=1e-10)
+    scale = np.ptp(lw.potential_energy(robot, fall.q)) + lw.kinetic_energy(robot, q[0], qd[0]) + 1e-3
+    assert np.abs(fall.imbalance).max() < 1e-8 * scale
+
+
+@every_robot
+def test_work_and_heat_account_for_the_energy(robot):
+    q, qd, _, tau = states(robot, 3)
+    drag = lw.Friction(viscous=0.2, coulomb=0.1, stribeck=0.15, smooth=0.05)
+    run = lw.simulate(robot, q, qd, 0.3, torque=tau, friction=drag, rtol=1e-10, samples=31)
+    moved = np.abs(run.work).max() + np.abs(run.heat).max()
+    assert np.abs(run.imbalance).max() < 1e-7 * max(moved, np.ptp(run.energy))
+    assert (np.diff(run.heat, axis=-1) >= 0.0).all()
+    assert relative(run.tau, np.broadcast_to(tau[:, None], run.q.shape)) == 0.0
+    again = lw.inverse_dynamics(robot, run.q, run.qd, run.qdd) + drag.torque(robot, run.qd)
+    assert relative(again, run.tau) < 1e-8
+
+
+def test_the_fall_of_the_planar_arm_is_that_of_scipy():
+    kernel = lw.compile(lw.forward_dynamics, PLANAR)
+
+    def side(t, y):
+        return np.concatenate([y[3:], kernel(y[:3], y[3:], np.zeros(3))])
+
+    times = np.linspace(0.0, 2.0, 41)
+    theirs = solve_ivp(side, (0.0, 2.0), np.zeros(6), "DOP853", times, rtol=1e-11, atol=1e-12).y.T
+    for name in lw.integrators():
+        ours = lw.simulate(PLANAR, [0] * 3, [0] * 3, 2.0, rtol=1e-10, samples=times, **options(name, step=2e-4))
+        assert np.abs(ours.q - theirs[:, :3]).max() < 1e-7
+        assert np.abs(ours.qd - theirs[:, 3:]).max() < 1e-6
+
+
+def test_a_torque_function_is_compiled_in_or_runs_in_python_and_says_so():
+    def wobbling(arm, t, q, qd):
+        return lw.gravity_torque(arm, q) - 0.5 * qd + 0.1 * np.sin(3.0 * t)
+
+    def branching(arm, t, q, qd):
+        return wobbling(arm, t, q, qd) if t >= 0 else 1 / 0
+
+    start = [0.3, -0.2, 0.1]
+    fast = lw.simulate(PLANAR, start, [0] * 3, 0.1, torque=wobbling, samples=9)
+    with pytest.warns(RuntimeWarning, match="runs in Python, which is slower"):
+        slow = lw.simulate(PLANAR, start, [0] * 3, 0.1, torque=branching, samples=9)
+    assert (fast.compiled, slow.compiled) == (True, False)
+    assert "in Python" in repr(slow)
+    assert relative(fast.q, slow.q) < 1e-9
+    assert relative(fast.tau[-1], wobbling(PLANAR, 0.1, fast.q[-1], fast.qd[-1])) < 1e-12
+    with pytest.raises(TypeError, match="cannot be compared"):
+        lw.simulate(PLANAR, start, [0] * 3, 0.1, torque=branching, compiled=True)
+
+
+def test_constant_wrenches_act_on_the_tip_and_on_every_link():
+    arm, tip = PLANAR, np.array([0, 0, 0.2, 0.1, -0.3, 0])
+    every = np.zeros((3, 6))
+    every[-1] = tip
+    a, b = (lw.simulate(arm, [0.1] * 3, [0] * 3, 0.3, wrench=w, samples=4) for w in (tip, every))
+    assert relative(a.q, b.q) < 1e-10
+    assert np.abs(lw.inverse_dynamics(arm, a.q, a.qd, a.qdd, tip)).max() < 1e-12
+
+
+def test_what_cannot_be_followed_ends_with_an_error_that_keeps_the_recording():
+    def runaway(arm, t, q, qd):
+        return 0.02 * qd * qd * qd
+
+    with pytest.raises(lw.SimulationError, match=r"planar3.* at t = .*joint of link") as caught:
+        lw.simulate(PLANAR, [0] * 3, [1.0] * 3, 5.0, torque=runaway)
+    kept = caught.value.recording
+    assert kept.status in ("stuck", "lost")
+    assert np.isfinite(kept.q[kept.t <= kept.reached]).all()
+    assert np.isnan(kept.q[kept.t > kept.reached]).all()
+    rates = np.array([[0.0] * 3, [20.0] * 3, [1e-3] * 3])
+    batch = lw.simulate(PLANAR, np.zeros((3, 3)), rates, 0.01, torque=runaway)
+    assert batch.status[1] in ("stuck", "lost")
+    assert batch.status[0] == batch.status[2] == "done"
+    assert np.isfinite(batch.q[[0, 2]]).all()
+
+
+def test_a_joint_that_nothing_resists_is_named():
+    rows = PLANAR.rows
+    rows[-1] |= {"mass": 0.0, "inertia": np.zeros((3, 3))}
+    arm = lw.Robot.from_dh(rows, convention="standard", gravity=PLANAR.gravity)
+    with pytest.raises(lw.SingularError, match=r"joint of link 'link3': nothing resists its motion"):
+        lw.simulate(arm, [0] * 3, [0] * 3, 1.0)
+
+
+def test_an_interrupted_run_keeps_what_was_computed(monkeypatch):
+    monkeypatch.setattr(machine, "SLICE", 200_000)
+
+    def stop(progress, end):
+        def watch(now):
+            if now.t[0] > 0.5:
+                raise KeyboardInterrupt
+
+        return watch
+
+    monkeypatch.setattr(simulation, "watcher", stop)
+    with pytest.raises(KeyboardInterrupt) as caught:
+        lw.simulate(PLANAR, [0] * 3, [0] * 3, 10.0)
+    kept = caught.value.recording
+    assert kept.status == "stopped"
+    assert 0.5 < kept.reached < 10.0
+    assert np.isfinite(kept.q[kept.t <= kept.reached]).all()
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"duration": 0.0}, "duration is 0.0"),
+        ({"duration": float("nan")}, "duration is nan"),
+        ({"rtol": -1.0}, "rtol is -1.0"),
+        ({"samples": 1}, "samples is 1"),
+        ({"samples": [0.0, 2.0]}, "increasing times from 0 to 1"),
+        ({"samples": [0.5, 0.5]}, "increasing times"),
+        ({"integrator": "rk45"}, "integrator is 'rk45'"),
+        ({"integrator": "rk4"}, "expected step="),
+        ({"coordinates": "polar"}, "coordinates is 'polar'"),
+        ({"coordinates": "normalized", "method": "denoc"}, "have their own"),
+        ({"q0": [0, 0]}, r"q0 has shape \(2,\)"),
+        ({"qd0": [0, 0, np.nan]}, r"qd0\[2\], joint 'link3' is nan"),
+        ({"torque": [1.0]}, "torque has shape"),
+        ({"torque": lambda arm, t, q, qd: q[:2]}, r"torque function gave shape \(2,\)"),
+    ],
+    ids=lambda x: str(x) if isinstance(x, str) else next(iter(x)),
+)
+def test_bad_input_is_refused_by_name(change, said):
+    given = {"q0": [0] * 3, "qd0": [0] * 3, "duration": 1.0, **change}
+    with pytest.raises(ValueError, match=said):
+        lw.simulate(PLANAR, given.pop("q0"), given.pop("qd0"), given.pop("duration"), **given)
