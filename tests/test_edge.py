@@ -459,7 +459,7 @@ def test_an_unknown_method_is_refused_with_all_that_are_known(function):
     assert all(repr(name) in str(caught.value) for name in known)
 
 
-@pytest.mark.parametrize("function", [lw.poses, lw.udu, len, "poses", "inverse_dynamics", []])
+@pytest.mark.parametrize("function", [lw.poses, lw.potential_energy, len, "poses", "inverse_dynamics", []])
 def test_a_function_without_methods_says_which_have_them(function):
     said = rf"{re.escape(str(getattr(function, '__name__', function)))}.* is no function with a choice of methods"
     with pytest.raises(ValueError, match=rf"{said} .*inverse_dynamics.*inertia_matrix"):

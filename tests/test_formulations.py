@@ -75,9 +75,10 @@ def test_rate_of_inertia_matrix_is_c_plus_its_transpose(robot: lw.Robot) -> None
 
 
 @over_all
-def test_inverse_inertia_matrix(robot: lw.Robot) -> None:
+@pytest.mark.parametrize("method", lw.methods(lw.inverse_inertia_matrix))
+def test_inverse_inertia_matrix(robot: lw.Robot, method: str) -> None:
     q, *_ = states(robot)
-    inverse = lw.inverse_inertia_matrix(robot, q)
+    inverse = lw.inverse_inertia_matrix(robot, q, method=method)
     assert (inverse == inverse.swapaxes(-1, -2)).all()
     assert relative(inverse, np.linalg.inv(lw.inertia_matrix(robot, q))) <= conditioned(robot, q)
 

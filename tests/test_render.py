@@ -105,42 +105,107 @@ def test_closed_form_is_what_the_named_form_says() -> None:
     assert relative(np.array(matrix.subs(values)).astype(float), lw.inertia_matrix(arm, list(values.values()))) < 1e-13
 
 
-def evaluated(latex: str, values: dict[str, float]) -> list[list[float]]:
-    """The last equation of LaTeX text, calculated: for text without fractions and roots."""
-    space = dict(values)
-
-    def number(text: str) -> float:
-        text = re.sub(r"\\cdot 10\^\{(-?\d+)\}", r"* 10.0 ** (\1)", text)
-        text = text.replace(r"\left(", "(").replace(r"\right)", ")").replace(r"\,", "*")
-        text = re.sub(r"(\\ddot\{q\}|\\dot\{q\}|[a-z])_\{(\d+)\}", lambda m: NAMES.get(m[1], m[1]) + m[2], text)
-        return float(eval(compile(text.strip(), "latex", "eval"), {}, space))
-
-    *steps, last = re.findall(r"\\\[ (.*) \\\]", latex)
-    for step in steps:
-        left, right = step.split(" = ", 1)
-        space[re.sub(r"_\{(\d+)\}", r"\1", left)] = number(right)
-    body = re.search(r"\\begin\{array\}\{c+\} (.*) \\end\{array\}", last)
-    assert body is not None
-    return [[number(cell) for cell in row.split("&")] for row in body[1].split(r" \\ ")]
+LETTERS = {r"\dot{q}": "qd", r"\ddot{q}": "qdd", r"\tau": "tau"}
 
 
-NAMES = {r"\dot{q}": "qd", r"\ddot{q}": "qdd"}
+def braced(text: str, start: int) -> int:
+    """Where the brace that opens at `start` closes."""
+    depth = 0
+    for i in range(start, len(text)):
+        depth += {"{": 1, "}": -1}.get(text[i], 0)
+        if not depth:
+            return i
+    raise ValueError(text)
 
 
-@over_robots
-@pytest.mark.parametrize("function", [lw.inverse_dynamics, lw.inertia_matrix, lw.coriolis_matrix])
-def test_latex_says_what_the_function_computes(robot: lw.Robot, function: Any) -> None:
-    names = {lw.inverse_dynamics: ("q", "qd", "qdd"), lw.inertia_matrix: ("q",), lw.coriolis_matrix: ("q", "qd")}[
-        function
-    ]
-    arrays = dict(zip(("q", "qd", "qdd"), (x[0] for x in states(robot)[:3]), strict=True))
+def python_of(text: str) -> str:
+    """A LaTeX formula as Python."""
+    text = re.sub(r"\\bigl|\\bigr|\\left|\\right|\\quad|&|\\\\", "", text).replace(r"\,", "*").replace("= {}", "=")
+    text = re.sub(r"\\cdot 10\^\{(-?\d+)\}", r"* 10.0 ** (\1)", text)
+    text = re.sub(r"\\(sin|cos)\b", r"\1", text).replace(r"\operatorname{sign}", "sign")
+    text = re.sub(r"\b([cs])_\{([-\d,]+)\}", sine_or_cosine, text)
+    text = re.sub(r"(\\ddot\{q\}|\\dot\{q\}|\\tau|[a-z])_\{(\d+)\}", lambda m: LETTERS.get(m[1], m[1]) + m[2], text)
+    text = re.sub(r"\^\{(\d+)\}", r"**\1", text)
+    while match := re.search(r"\\(t?frac|sqrt)\{", text):
+        end = braced(text, match.end() - 1)
+        first, rest = text[match.end() : end], text[end + 1 :]
+        if match[1] == "sqrt":
+            text = f"{text[: match.start()]}sqrt({first}){rest}"
+        else:
+            end = braced(rest, 0)
+            text = f"{text[: match.start()]}(({first})/({rest[1:end]})){rest[end + 1 :]}"
+    return text.strip()
+
+
+def sine_or_cosine(match: re.Match[str]) -> str:
+    signs = [sign or "+" for sign in re.findall(r"(-?),?\d", match[2])] if "," not in match[2] else None
+    indices = re.findall(r"\d+", match[2]) if "," in match[2] else re.findall(r"\d", match[2])
+    angle = "".join(f"{sign}q{index}" for sign, index in zip(signs or ["+"] * len(indices), indices, strict=True))
+    return f"{'sin' if match[1] == 's' else 'cos'}({angle})"
+
+
+def evaluated(latex: str, values: dict[str, float]) -> list[np.ndarray]:
+    """What LaTeX equations say the outputs are."""
+    space: dict[str, Any] = {**values, "sin": np.sin, "cos": np.cos, "sqrt": np.sqrt, "sign": np.sign}
+    found = []
+    for line in re.findall(r"\\\[ (.*) \\\]", latex):
+        body = re.search(r"\\begin\{array\}\{c+\} (.*) \\end\{array\}", line)
+        if body is None:
+            left, right = python_of(re.sub(r"\\(begin|end)\{aligned\}", "", line)).split("=", 1)
+            space[left.strip()] = value = eval(right.strip(), {}, space)
+            if line.startswith(r"\mathrm"):
+                found.append(np.array(value))
+        else:
+            rows = [row.split("&") for row in re.split(r" \\\\(?:\[4pt\])? ", body[1])]
+            found.append(np.array([[eval(python_of(cell), {}, space) for cell in row] for row in rows], dtype=float))
+    return found
+
+
+ARGUMENTS = {
+    lw.inverse_dynamics: ("q", "qd", "qdd"),
+    lw.forward_dynamics: ("q", "qd", "tau"),
+    lw.coriolis_matrix: ("q", "qd"),
+    lw.inertia_matrix: ("q",),
+    lw.gravity_torque: ("q",),
+    lw.poses: ("q",),
+    lw.udu: ("q",),
+    lw.inverse_inertia_matrix: ("q",),
+    lw.mass_factor: ("q",),
+    lw.potential_energy: ("q",),
+}
+SMALL = [*ROBOTS, lw.load("puma560"), *CHAINS[:4], CHAINS[7], *TREES[:3]]
+
+
+def state(robot: lw.Robot, function: Any, seed: int = 0) -> tuple[list[np.ndarray], dict[str, float]]:
+    """The arguments of the function, as arrays and by the names of their numbers."""
+    arrays = dict(zip(("q", "qd", "qdd", "tau"), (x[0] for x in states(robot, seed=seed)), strict=True))
+    names = ARGUMENTS[function]
     values = {f"{name}{i + 1}": float(x) for name in names for i, x in enumerate(arrays[name])}
-    values |= {f"{f.__name__[0]}{i + 1}": float(f(x)) for f in (np.sin, np.cos) for i, x in enumerate(arrays["q"])}
-    latex = lw.latex(function, robot, digits=17)
-    expected = function(robot, *(arrays[name] for name in names))
-    assert relative(np.array(evaluated(latex, values)).reshape(expected.shape), expected) < 1e-12
+    return [arrays[name] for name in names], values
+
+
+def agree(found: Any, expected: np.ndarray) -> bool:
+    """To 1e-12, beside what rounding leaves of zeros."""
+    difference = np.abs(np.asarray(found, dtype=float).reshape(expected.shape) - expected).max(initial=0.0)
+    return bool(difference <= 1e-12 * np.abs(expected).max(initial=0.0) + 1e-16)
+
+
+def outputs(function: Any, robot: lw.Robot, arrays: list[np.ndarray], **keywords: Any) -> tuple[np.ndarray, ...]:
+    result = function(robot, *arrays, **keywords)
+    return result if isinstance(result, tuple) else (result,)
+
+
+@pytest.mark.parametrize("closed", [None, True, False])
+@pytest.mark.parametrize("robot", SMALL, ids=ids(SMALL))
+@pytest.mark.parametrize("function", ARGUMENTS, ids=lambda f: f.__name__)
+def test_latex_says_what_the_function_computes(robot: lw.Robot, function: Any, closed: bool | None) -> None:
+    arrays, values = state(robot, function)
+    latex = lw.latex(function, robot, digits=17, closed=closed)
+    for found, expected in zip(evaluated(latex, values), outputs(function, robot, arrays), strict=True):
+        assert agree(found, expected)
     assert latex.count("{") == latex.count("}")
-    assert latex.count(r"\left") == latex.count(r"\right")
+    for left, right in ((r"\left", r"\right"), (r"\bigl", r"\bigr"), (r"\begin", r"\end")):
+        assert latex.count(left) == latex.count(right)
 
 
 def test_latex_has_fractions_roots_and_symbols() -> None:
@@ -160,26 +225,20 @@ def test_without_sympy_the_error_says_what_to_install(monkeypatch: pytest.Monkey
         lw.sympy(lw.inertia_matrix, lw.load("gantry"))
 
 
-def test_the_planar_arms_inertia_matrix_is_that_of_the_paper() -> None:
-    """Equations (43a) to (43f) of Saha (IJRR 1999), for uniform rods."""
+@pytest.mark.parametrize("robot", SMALL, ids=ids(SMALL))
+@pytest.mark.parametrize("function", ARGUMENTS, ids=lambda f: f.__name__)
+def test_the_normal_form_gives_the_numbers(robot: lw.Robot, function: Any) -> None:
     sympy = pytest.importorskip("sympy", reason="runs where SymPy is installed")
-    rows = []
-    for i in (1, 2, 3):
-        length, mass = lw.symbols(f"l{i} m{i}")
-        inertia = mass * length**2 / 12
-        row = {"joint": "revolute", "a": length, "b": 0.0, "alpha": 0.0, "mass": mass, "com": (-0.5 * length, 0, 0)}
-        rows.append({**row, "inertia": [[0, 0, 0], [0, inertia, 0], [0, 0, inertia]]})
-    matrix = lw.sympy(lw.inertia_matrix, lw.Robot.from_dh(rows, convention="standard"), simplify=True)
-    q2, q3, l1, l2, l3, m1, m2, m3 = sympy.symbols("q2 q3 l1 l2 l3 m1 m2 m3", real=True)
-    c2, c3, c23 = sympy.cos(q2), sympy.cos(q3), sympy.cos(q2 + q3)
-    i33 = m3 * l3**2 / 3
-    i32 = i33 + m3 * l2 * l3 * c3 / 2
-    i31 = i32 + m3 * l1 * l3 * c23 / 2
-    i22 = m2 * l2**2 / 3 + m3 * l2**2 + m3 * l2 * l3 * c3 + i33
-    i21 = i22 + m2 * l1 * l2 * c2 / 2 + m3 * l1 * l2 * c2 + m3 * l1 * l3 * c23 / 2
-    i11 = m1 * l1**2 / 3 + (m2 + m3) * l1**2 + i22 + l1 * l2 * c2 * (m2 + 2 * m3) + m3 * l1 * l3 * c23
-    expected = sympy.Matrix([[i11, i21, i31], [i21, i22, i32], [i31, i32, i33]]).applyfunc(sympy.expand)
-    assert matrix == expected  # the same text, not merely the same value
+    steps, matrices = lw.sympy(function, robot, named=True, simplify=True)
+    matrices = matrices if isinstance(matrices, tuple) else (matrices,)
+    for seed in (0, 1):
+        arrays, values = state(robot, function, seed)
+        for symbol, expression in steps:
+            free = sorted(map(str, expression.free_symbols))
+            values[str(symbol)] = sympy.lambdify(free, expression, "math")(*(values[name] for name in free))
+        for matrix, expected in zip(matrices, outputs(function, robot, arrays), strict=True):
+            free = sorted(map(str, matrix.free_symbols))
+            assert agree(sympy.lambdify(free, matrix)(*(values[name] for name in free)), expected)
 
 
 def test_simplified_forms_keep_their_values() -> None:

@@ -60,6 +60,22 @@ def has_entry(interface: Interface) -> bool:
     return usable() and bool(interface.inputs) and len(interface.outputs) == 1 and bool(interface.outputs[0].shape)
 
 
+class Links(NamedTuple):
+    """What a kernel that loops over links needs besides the arrays; see `render.llvm_rolled`."""
+
+    table: np.ndarray  # numbers, a row for each link
+    tree: np.ndarray  # parent and kind of each link
+    vectors: int  # to remember at a time
+    lanes: int  # of each
+
+    def arguments(self) -> tuple[list[int], np.ndarray]:
+        """What goes before the arrays, and the memory that it points to."""
+        align = 64 // self.table.itemsize
+        work = np.empty(self.vectors * self.lanes + align, self.table.dtype)
+        start = -work.ctypes.data % 64
+        return [len(self.tree), self.table.ctypes.data, self.tree.ctypes.data, work.ctypes.data + start], work
+
+
 class Kernel:
     """A function in machine code. Call it with arrays of one state or of any batch shape.
 
@@ -77,17 +93,25 @@ class Kernel:
         # a type of its own, since Python looks for __call__ there: the entry is then called without a detour
         return object.__new__(type(cls.__name__, (cls,), {"__module__": cls.__module__, "__doc__": cls.__doc__}))
 
-    def __init__(self, name: str, code: Code, interface: Interface, explain: Callable[..., None] | None = None) -> None:
-        self.name, self.interface, self.code = name, interface, code
+    def __init__(
+        self,
+        name: str,
+        code: Code,
+        interface: Interface,
+        explain: Callable[..., None] | None = None,
+        links: Links | None = None,
+    ) -> None:
+        self.name, self.interface, self.code, self.links = name, interface, code, links
         self._explain = explain
         pointers = [ctypes.c_void_p] * (len(interface.inputs) + len(interface.outputs))
-        prototype = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64, ctypes.c_int64, *pointers)
+        loops = [ctypes.c_int64, *[ctypes.c_void_p] * 3] if links else []
+        prototype = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64, ctypes.c_int64, *loops, *pointers)
         self._batch = prototype(code.function("batch"))
         type(self).__call__ = staticmethod(self.entry(self.general))  # type: ignore[method-assign]
 
     def entry(self, otherwise: Callable[..., Any]) -> Any:
         """A function that takes arrays as they are into the machine code; those that do not fit, to `otherwise`."""
-        if not has_entry(self.interface):
+        if self.links is not None or not has_entry(self.interface):
             return otherwise
         return entered(self.code, self.interface.dtype, self.name, otherwise)
 
@@ -121,10 +145,7 @@ class Kernel:
     ) -> int:
         """Fill the results from contiguous inputs; how many finite states gave numbers that are not."""
         count = math.prod(batch)
-        targets = [
-            r if r.flags.c_contiguous and not any(overlapping(r, x) for x in rows) else np.empty_like(r, order="C")
-            for r in results
-        ]
+        targets = [r if can_be_written(r, rows) else np.empty_like(r, order="C") for r in results]
         pointers = [array.ctypes.data for array in (*rows, *targets)]
         lost = self._in_parts(count, pointers, resolved(threads, count, self.interface.at_once))
         for result, target in zip(results, targets, strict=True):
@@ -160,13 +181,13 @@ class Kernel:
             arrays.append(array)
             batches.append(array.shape[:dims])
         try:
-            batch = np.broadcast_shapes(*batches)
+            batch = batches[0] if len(set(batches)) == 1 else np.broadcast_shapes(*batches)
         except ValueError:
             said = ", ".join(f"{a.name} {b}" for a, b in zip(self.interface.inputs, batches, strict=True))
             raise ValueError(f"the batch shapes do not fit together: {said} (expected shapes that broadcast)") from None
         full = [
-            np.ascontiguousarray(np.broadcast_to(array, (*batch, *argument.shape)))
-            for array, argument in zip(arrays, self.interface.inputs, strict=True)
+            np.ascontiguousarray(array if had == batch else np.broadcast_to(array, (*batch, *argument.shape)))
+            for array, had, argument in zip(arrays, batches, self.interface.inputs, strict=True)
         ]
         return batch, full
 
@@ -188,12 +209,12 @@ class Kernel:
     def _in_parts(self, count: int, pointers: Sequence[int], threads: int) -> int:
         """Run over all states, in as many parts as threads; how many were lost."""
         if threads == 1:
-            return int(self._batch(0, count, *pointers))
+            return self._part(0, count, pointers)
         bounds = [count * k // threads for k in range(threads + 1)]
         lost = [0] * threads
 
         def part(k: int) -> None:
-            lost[k] = self._batch(bounds[k], bounds[k + 1], *pointers)
+            lost[k] = self._part(bounds[k], bounds[k + 1], pointers)
 
         others = [threading.Thread(target=part, args=(k,)) for k in range(1, threads)]
         for thread in others:
@@ -203,11 +224,24 @@ class Kernel:
             thread.join()
         return sum(lost)
 
+    def _part(self, begin: int, end: int, pointers: Sequence[int]) -> int:
+        if self.links is None:
+            return int(self._batch(begin, end, *pointers))
+        before, work = self.links.arguments()
+        lost = int(self._batch(begin, end, *before, *pointers))
+        del work  # which had to live until now
+        return lost
 
-def overlapping(result: np.ndarray, given: np.ndarray) -> bool:
-    """Whether writing a row of the result could spoil a row that is still to be read."""
-    same = result.shape == given.shape and result.ctypes.data == given.ctypes.data
-    return not same and np.may_share_memory(result, given)
+
+def can_be_written(result: np.ndarray, rows: Sequence[np.ndarray]) -> bool:
+    """Whether rows of the result may be written as they come, while rows of the inputs are still to be read."""
+    apart = not any(np.may_share_memory(result, x) and not same_memory(result, x) for x in rows)
+    return bool(result.flags.c_contiguous) and apart
+
+
+def same_memory(one: np.ndarray, other: np.ndarray) -> bool:
+    """Row on row: a row is written only when it has been read."""
+    return bool(one.shape == other.shape and one.ctypes.data == other.ctypes.data)
 
 
 def real_array(name: str, value: Any, dtype: str) -> np.ndarray:

@@ -8,6 +8,7 @@ from . import (
     complement,
     composite,
     denoc,
+    elimination,
     fewest,
     inverse_inertia,
     kalman,
@@ -49,4 +50,9 @@ ALL_INERTIA_MATRICES: Methods = {
     "operators": operators.inertia_matrix,
     "udu": udu.inertia_matrix,
     "composite-regrouped": fewest.composite_matrix,
+}
+ALL_UDU: Methods = {"denoc": udu.udu, "elimination": elimination.udu}
+ALL_INVERSE_INERTIA_MATRICES: Methods = {
+    "inverse-inertia": inverse_inertia.inverse_inertia_matrix,
+    "elimination": elimination.inverse_inertia_matrix,
 }

@@ -7,8 +7,8 @@ from typing import Any
 
 from ..errors import one_of
 from ..robot import Robot
-from .compiling import Compiled, Recipe
-from .functions import METHODS
+from .compiling import Compiled
+from .kernels import FORMS, recipe_for
 
 
 def compile(  # noqa: A001
@@ -17,6 +17,7 @@ def compile(  # noqa: A001
     *,
     target: str = "cpu",
     dtype: str = "float64",
+    form: str = "auto",
     passes: Iterable[str] = (),
     **keywords: Any,
 ) -> Compiled:
@@ -24,8 +25,9 @@ def compile(  # noqa: A001
 
     Parameters without a default become inputs of one number per joint; keywords are handed on, or become inputs of
     another shape when they are `lw.Input(...)`. Where the function has a choice of methods and none is named, the one
-    with the fewest operations is taken. The kernel takes arrays of any batch shape, `out=` and `threads=`, and has
-    `.source`, `.ir`, `.count` and `.compile_seconds`.
+    with the fewest operations is taken. `form` is "straight" for code without loops, customised to the robot, or
+    "loops" for loops over the links, which long chains and large trees get by themselves ("auto"). The kernel takes
+    arrays of any batch shape, `out=` and `threads=`, and has `.source`, `.ir`, `.count` and `.compile_seconds`.
 
     >>> import linkwise as lw
     >>> kernel = lw.compile(lw.gravity_torque, lw.load("gantry"))
@@ -34,6 +36,5 @@ def compile(  # noqa: A001
     """
     one_of(target, ("cpu",), "target")
     one_of(dtype, ("float64", "float32"), "dtype")
-    if callable(function) and "fewest" in METHODS.get(function, ()) and keywords.get("method") is None:
-        keywords["method"] = "fewest"
-    return Compiled(Recipe(function, arm, dtype, keywords, tuple(passes)))
+    one_of(form, FORMS, "form")
+    return Compiled(recipe_for(function, arm, dtype, keywords, form, tuple(passes)))

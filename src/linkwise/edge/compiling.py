@@ -1,68 +1,24 @@
-"""From a function and a robot to a compiled kernel."""
+"""From a recipe to a compiled kernel, by way of the cache."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
-from functools import cached_property
+from collections.abc import Sequence
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
 
-from .. import graph
-from ..compile.kernel import REALS, Argument, Interface, Kernel, kernel_text
-from ..compile.machine import Code, Processor, processor
-from ..graph import Count, Port, Program
+from ..compile import cache
+from ..compile.kernel import Argument, Interface, Kernel
+from ..compile.machine import Code
+from ..graph import Count
 from ..render.c import CFunction, c_comment
-from ..render.llvm import llvm_text
-from ..render.llvm_block import Layout
 from ..render.names import c_name
-from ..robot import Robot
-from ..trace import trace
 from ..trace.tracing import function_name
+from .recipes import LoopRecipe, Recipe
 
 SUSPECTS = 8  # of the states that came out not finite, so many are looked at for the reason
-
-
-class TooLongError(ValueError):
-    """Straight-line code would be longer than allowed."""
-
-
-@dataclass(frozen=True)
-class Recipe:
-    """What a kernel is made of."""
-
-    function: Callable[..., Any]
-    robot: Robot
-    dtype: str
-    keywords: dict[str, Any]
-    passes: tuple[str, ...] = ()
-    target: Processor | None = None  # otherwise this machine's
-
-    @cached_property
-    def program(self) -> Program:
-        return trace(self.function, self.robot, passes=self.passes, **self.keywords)
-
-    @cached_property
-    def processor(self) -> Processor:
-        return self.target or processor()
-
-    @cached_property
-    def count(self) -> Count:
-        return graph.count(self.program)
-
-    @cached_property
-    def interface(self) -> Interface:
-        inputs, outputs = arguments(self.program.inputs), arguments(self.program.outputs)
-        return Interface(inputs, outputs, self.dtype, self.count.total)
-
-    @cached_property
-    def text(self) -> str:
-        """LLVM assembly."""
-        target = self.processor
-        layouts = [Layout(REALS[self.dtype], width, target.fused) for width in sorted({1, target.lanes(self.dtype)})]
-        return kernel_text(llvm_text(self.program, layouts), self.interface, target)
 
 
 class Compiled(Kernel):
@@ -73,18 +29,27 @@ class Compiled(Kernel):
     kernel(q, qd, qdd, threads=1)        on so many threads; otherwise on as many as pay
 
     Arrays of its `dtype` with contiguous rows are read in place; others are converted first. `count` are its
-    operations, `source` the same computation as text to read, `ir` the assembly that LLVM was given.
+    operations, `source` the same computation as text to read, `ir` the assembly that LLVM was given, and
+    `compile_seconds` how long it took to make, or to load if `from_cache`.
     """
 
-    def __init__(self, recipe: Recipe, *, longest: int | None = None) -> None:
+    def __init__(self, recipe: Recipe) -> None:
         started = time.perf_counter()
         self._recipe = recipe
         self.robot = recipe.robot
-        self.count = recipe.count
-        if longest is not None and self.count.total > longest:
-            raise TooLongError(f"{self.count.total} operations")
-        code = Code(recipe.processor, text=recipe.text)
-        super().__init__(function_name(recipe.function), code, recipe.interface, self._explain)
+        kept = cache.load(recipe.key)
+        self.from_cache = kept is not None
+        if kept is not None:
+            said, made = kept
+            code = Code(recipe.processor, made=made)
+            self.count, interface = (
+                unpacked(said, recipe.dtype) if recipe.identity else (recipe.count, recipe.interface)
+            )
+        else:
+            code = Code(recipe.processor, text=recipe.text)
+            self.count, interface = recipe.count, recipe.interface
+            cache.store(recipe.key, packed(recipe), code.made)
+        super().__init__(function_name(recipe.function), code, interface, self._explain, recipe.links)
         self.compile_seconds = time.perf_counter() - started
 
     def __repr__(self) -> str:
@@ -98,7 +63,9 @@ class Compiled(Kernel):
 
     @property
     def source(self) -> str:
-        """The same computation in C, to be read; `lw.c_source` gives it to be used."""
+        """The same computation in C, to be read (`lw.c_source` gives it to be used); of loops, the assembly."""
+        if isinstance(self._recipe, LoopRecipe):
+            return self.ir
         names = [f"out_{k}" for k in range(len(self.interface.outputs))] if len(self.interface.outputs) > 1 else ["out"]
         c = CFunction(self._recipe.program, c_name(self.name, "f"), tuple(names), self.interface.dtype)
         return c.source(c_comment([f"{self.name}: {self.count}"]))
@@ -117,5 +84,13 @@ class Compiled(Kernel):
                 self._recipe.function(self.robot, **state, **options)
 
 
-def arguments(ports: Iterable[Port]) -> tuple[Argument, ...]:
-    return tuple(Argument(port.name, port.shape) for port in ports)
+def packed(recipe: Recipe) -> dict[str, Any]:
+    """What has to be known of a kernel to load it again without tracing."""
+    interface = recipe.interface
+    return {"inputs": interface.inputs, "outputs": interface.outputs, "count": asdict(recipe.count)}
+
+
+def unpacked(said: dict[str, Any], dtype: str) -> tuple[Count, Interface]:
+    inputs, outputs = (tuple(Argument(name, tuple(shape)) for name, shape in said[k]) for k in ("inputs", "outputs"))
+    count = Count(**said["count"])
+    return count, Interface(inputs, outputs, dtype, count.total)

@@ -21,9 +21,10 @@ from ..robot import Robot
 from ..robot.numbers import vector3
 from ..spatial import Vector, Wrench, add, sub
 from ..trace import fewest
+from ..trace.tracing import fewest_operations
 from .arrays import Array, States
 from .base import BaseMotion, base_motion, base_parts, base_velocity
-from .kernels import Task, compiled_result, entered_directly
+from .kernels import ROLLED, Task, compiled_result, entered_directly
 
 Function = Callable[..., Any]
 SUSPECTS = 8  # of the states that gave no finite result, how many are looked at for the reason
@@ -118,17 +119,20 @@ def inertia_matrix(arm: Robot, q: Array, *, method: str | None = None, check: bo
     return guarded(states, lambda: algorithm(arm, states.scalars("q")), (arm.n, arm.n), task)
 
 
-def udu(arm: Robot, q: Array, *, check: bool = False) -> tuple[Array, Array]:
+def udu(arm: Robot, q: Array, *, method: str = "denoc", check: bool = False) -> tuple[Array, Array]:
     """The factors of I = U D Uᵀ: U (..., n, n), unit upper triangular, and the diagonal of D (..., n), all positive.
+
+    By the recursion of the articulated bodies, or with `method="elimination"` from the elements of I, as in formulas.
 
     >>> import linkwise as lw
     >>> U, D = lw.udu(lw.load("planar3"), [0.1, 0.2, 0.3])
     >>> U.shape, D.shape
     ((3, 3), (3,))
     """
+    algorithm = chosen(udu, method)
     states = States(arm, {"q": q}, check=check)
     with np.errstate(all="ignore"), explained(states):
-        upper, diagonal = dynamics.udu.udu(arm, states.scalars("q"))
+        upper, diagonal = algorithm(arm, states.scalars("q"))
         factors = states.join(upper, (arm.n, arm.n)), states.join(diagonal, (arm.n,))
     refuse_singular(states, np.where(factors[1] == 0.0, np.nan, factors[1]) if states.numeric else factors[1])
     return factors
@@ -287,7 +291,26 @@ METHODS: dict[Function, Mapping[str, Any]] = {
     inertia_matrix: {**dynamics.ALL_INERTIA_MATRICES, "fewest": FEWEST[inertia_matrix]},
     bias_torque: dynamics.ALL_INVERSE_DYNAMICS,
     gravity_torque: dynamics.ALL_INVERSE_DYNAMICS,
+    udu: dynamics.ALL_UDU,
 }
+
+
+_SWEEPS: dict[str | None, str] = {"newton-euler": "newton-euler", "fewest": "fewest", None: "fewest"}
+ROLLED.update(
+    {
+        inverse_dynamics: _SWEEPS,
+        bias_torque: _SWEEPS,
+        gravity_torque: _SWEEPS,
+        forward_dynamics: {
+            "denoc": "denoc",
+            "articulated": "articulated",
+            "kalman": "kalman",
+            "articulated-regrouped": "articulated-regrouped",
+            "fewest": "articulated-regrouped",
+            None: "articulated-regrouped",
+        },
+    }
+)
 
 
 def methods(function: Function) -> list[str]:
@@ -309,8 +332,14 @@ def chosen(function: Function, method: str | None, arm: Robot | None = None) -> 
 
 
 def method_name(function: Function, method: str | None, arm: Robot | None = None) -> str:
-    """The method's name: without one, the first offered; of "fewest", the name of that which it takes on this robot."""
-    method = next(iter(METHODS[function])) if method is None else method
+    """The method's name: without one, the first offered; of "fewest", the name of that which it takes on this robot.
+
+    Where code is made (`few_operations`), the fewest operations are wanted without asking.
+    """
+    if method is None:
+        method = (
+            "fewest" if fewest_operations.get() and "fewest" in METHODS[function] else next(iter(METHODS[function]))
+        )
     one_of(method, METHODS[function], f"{function.__name__}: method")
     if function in FEWEST and method == "fewest":
         return fewest(function, arm, *FEWEST[function]) if isinstance(arm, Robot) else FEWEST[function][0]

@@ -1,13 +1,17 @@
 """When calls on NumPy arrays run compiled.
 
-A function is compiled for a robot when it is called with a batch of at least 256 states, or for the 32nd time; until
-then the plain text runs, since compiling takes as long as some hundred plain calls. Robots with equal numbers share
-what was compiled. `use_kernels("always")` and `use_kernels("never")`, or the environment variable LINKWISE_KERNELS,
-replace the rule. Compiled and plain results agree to a few units in the last place, not to the last bit.
+A function is compiled for a robot when it is called with a batch of at least 256 states, or for the 32nd time, or if
+the robot has more than 60 links; until then the plain text runs, since compiling takes as long as some hundred plain
+calls. Code that would be longer than 6,000 operations becomes loops over the links, where the function is made of
+sweeps, and otherwise is not compiled by itself. Robots with equal numbers share what was compiled.
+`use_kernels("always")` and `use_kernels("never")`, or the environment variable LINKWISE_KERNELS, replace the rule.
+Compiled and plain results agree to a few units in the last place, not to the last bit.
 """
 
 from __future__ import annotations
 
+import inspect
+import math
 import os
 import threading
 import warnings
@@ -19,22 +23,27 @@ from typing import Any, NamedTuple, TypeVar, cast
 
 import numpy as np
 
+from ..compile import cache
 from ..errors import one_of
 from ..robot import Robot
 from ..trace import Input
 from .arrays import Array, States
-from .compiling import Compiled, Recipe, TooLongError
+from .compiling import Compiled
+from .recipes import LoopRecipe, Recipe, inputs_of
 
 Function = Callable[..., Any]
 AnyFunction = TypeVar("AnyFunction", bound=Function)
 BATCH, CALLS = 256, 32
-LONGEST = 6_000  # operations: beyond that, compiling straight-line code takes seconds
+LONGEST = 6_000  # operations: beyond that, straight-line code takes long to compile, and is slower than loops
+LARGEST = 60  # links: beyond that, it is not even tried
+FORMS = ("auto", "straight", "loops")
+ROLLED: dict[Function, dict[str | None, str]] = {}  # what can loop, and which method is then taken for which
 KEPT = 256  # kernels, most recently used
 MODES = ("auto", "always", "never")
 
 
 class Task(NamedTuple):
-    """What there is to compile: a function and its options. `method=None` is the method with the fewest operations."""
+    """What there is to compile: a function and its options."""
 
     function: Function
     options: tuple[tuple[str, Any], ...]
@@ -49,7 +58,7 @@ class Task(NamedTuple):
 
     @property
     def keywords(self) -> dict[str, Any]:
-        return {name: "fewest" if (name, value) == ("method", None) else value for name, value in self.options}
+        return {name: value for name, value in self.options if value is not None}
 
 
 class Found(NamedTuple):
@@ -85,19 +94,64 @@ KERNELS: OrderedDict[tuple[Any, ...], Compiled | None] = OrderedDict()  # None: 
 
 
 def entered_directly(function: AnyFunction) -> AnyFunction:
-    """Lets calls with plain arrays enter the compiled function at once, where there is one; see `compile.entry`."""
+    """Lets calls with plain arrays enter the compiled function at once, where there is one; see `compile.entry`.
 
-    @wraps(function)
-    def call(arm: Robot, *arrays: Any, **options: Any) -> Any:
-        if options or MODE == "never":
-            return function(arm, *arrays, **options)
+    What there is to do in Python counts here, in tens of nanoseconds: hence one text for each number of arrays.
+    """
+    arrays = sum(p.default is p.empty for p in inspect.signature(function).parameters.values()) - 1
+    return cast(AnyFunction, wraps(function)(WITH_ARRAYS[arrays](function, function.__name__)))
+
+
+def with_one_array(function: Function, name: str) -> Function:
+    def call(arm: Robot, a: Any = NOT_GIVEN, *rest: Any, **options: Any) -> Any:
+        if options or rest or MODE == "never":
+            return function(arm, *given(a), *rest, **options)
         try:
-            entry = arm.shelf[call]
+            entry = arm.shelf[name]
         except (AttributeError, KeyError):
-            return function(arm, *arrays)
-        return entry(*arrays)
+            return function(arm, *given(a))
+        return entry(a)
 
-    return cast(AnyFunction, call)
+    return call
+
+
+def with_two_arrays(function: Function, name: str) -> Function:
+    def call(arm: Robot, a: Any = NOT_GIVEN, b: Any = NOT_GIVEN, *rest: Any, **options: Any) -> Any:
+        if options or rest or MODE == "never":
+            return function(arm, *given(a, b), *rest, **options)
+        try:
+            entry = arm.shelf[name]
+        except (AttributeError, KeyError):
+            return function(arm, *given(a, b))
+        return entry(a, b)
+
+    return call
+
+
+def with_three_arrays(function: Function, name: str) -> Function:
+    def call(arm: Robot, a: Any = NOT_GIVEN, b: Any = NOT_GIVEN, c: Any = NOT_GIVEN, *rest: Any, **options: Any) -> Any:
+        if options or rest or MODE == "never":
+            return function(arm, *given(a, b, c), *rest, **options)
+        try:
+            entry = arm.shelf[name]
+        except (AttributeError, KeyError):
+            return function(arm, *given(a, b, c))
+        return entry(a, b, c)
+
+    return call
+
+
+NOT_GIVEN = object()
+WITH_ARRAYS = {1: with_one_array, 2: with_two_arrays, 3: with_three_arrays}
+
+
+def from_entry(function: Function, arm: Robot, *arrays: Any) -> Any:
+    """What an entry does not take, or was not given."""
+    return function(arm, *given(*arrays))
+
+
+def given(*arrays: Any) -> tuple[Any, ...]:
+    return tuple(array for array in arrays if array is not NOT_GIVEN)
 
 
 def compiled_result(states: States, task: Task | None) -> Found | None:
@@ -117,7 +171,7 @@ def compiled_result(states: States, task: Task | None) -> Found | None:
         if kernel is not None and task.usual and wrench is None and dtype == "float64":
             plain = getattr(task.function, "__wrapped__", None)
             if plain is not None:
-                states.robot.shelf[task.function] = kernel.entry(partial(plain, states.robot))
+                states.robot.shelf[plain.__name__] = kernel.entry(partial(from_entry, plain, states.robot))
     return None if kernel is None else run(kernel, states)
 
 
@@ -125,7 +179,8 @@ def due(states: States, key: tuple[Any, ...]) -> bool:
     """Whether compiling pays by now."""
     shelf = states.robot.shelf
     calls = shelf["calls", key] = shelf.get(("calls", key), 0) + 1
-    return MODE == "always" or calls >= CALLS or int(np.prod(states.batch, dtype=int)) >= BATCH
+    long = states.robot.n > LARGEST  # one plain call takes longer than compiling loops
+    return MODE == "always" or long or calls >= CALLS or math.prod(states.batch) >= BATCH
 
 
 def shared_kernel(robot: Robot, task: Task, dtype: str, wrench: str | None) -> Compiled | None:
@@ -137,9 +192,8 @@ def shared_kernel(robot: Robot, task: Task, dtype: str, wrench: str | None) -> C
             if wrench is not None:
                 keywords["wrench"] = Input(6) if wrench == "tip" else Input(robot.n, 6)
             try:
-                KERNELS[key] = Compiled(Recipe(task.function, robot, dtype, keywords), longest=LONGEST)
-            except TooLongError:
-                KERNELS[key] = None
+                recipe = recipe_for(task.function, robot, dtype, keywords)
+                KERNELS[key] = None if too_long(recipe) else Compiled(recipe)
             except ImportError:
                 without_llvm()
                 return None
@@ -147,6 +201,40 @@ def shared_kernel(robot: Robot, task: Task, dtype: str, wrench: str | None) -> C
         while len(KERNELS) > KEPT:
             KERNELS.popitem(last=False)
         return KERNELS[key]
+
+
+def recipe_for(
+    function: Function,
+    robot: Robot,
+    dtype: str,
+    keywords: dict[str, Any],
+    form: str = "auto",
+    passes: tuple[str, ...] = (),
+) -> Recipe:
+    """Straight-line code, or loops where that would be long and the function is made of sweeps over the links."""
+    straight = Recipe(function, robot, dtype, keywords, passes)
+    if form == "straight" or (form == "auto" and not callable(function)):
+        return straight
+    methods = ROLLED.get(function, {})
+    shapes = inputs_of(function, keywords).values()
+    per_link = all(shape is None or shape[:1] == (robot.n,) for shape in shapes)
+    can = keywords.get("method") in methods and per_link and not passes and robot.n > 0 and not robot.unusual
+    if not can:
+        if form == "loops":
+            offered = ", ".join(f"{f.__name__} ({', '.join(x for x in m if x)})" for f, m in ROLLED.items())
+            raise ValueError(f"{function!r} with these options has no form with loops (these have: {offered})")
+        return straight
+    if form == "auto" and robot.n <= LARGEST and straight.count.total <= LONGEST:
+        return straight
+    method = methods[keywords.get("method")]
+    return LoopRecipe(function, robot, dtype, {**keywords, "method": method})
+
+
+def too_long(recipe: Recipe) -> bool:
+    """Whether straight-line code is out of proportion. Known code need not be traced to find out."""
+    if isinstance(recipe, LoopRecipe) or cache.load(recipe.key) is not None:
+        return False
+    return recipe.robot.n > LARGEST or recipe.count.total > LONGEST
 
 
 @lru_cache(maxsize=1)

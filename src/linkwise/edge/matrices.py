@@ -6,13 +6,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..dynamics import constraints, coriolis, denoc, inverse_inertia, operator_matrices
+from ..dynamics import ALL_INVERSE_INERTIA_MATRICES, constraints, coriolis, denoc, operator_matrices
 from ..dynamics import mass_factor as factor
 from ..dynamics import operator_rates as table
 from ..errors import one_of
 from ..robot import Robot
 from .arrays import Array, States
-from .functions import computed, explained, external_wrenches, guarded, refuse_singular
+from .functions import FEWEST, METHODS, chosen, computed, explained, external_wrenches, guarded, refuse_singular
 from .kernels import Task, entered_directly
 
 
@@ -30,11 +30,19 @@ def coriolis_matrix(arm: Robot, q: Array, qd: Array, *, check: bool = False) -> 
 
 
 @entered_directly
-def inverse_inertia_matrix(arm: Robot, q: Array, *, check: bool = False) -> Array:
-    """The inverse of the inertia matrix, element by element by Saha's recursions: (..., n, n)."""
+def inverse_inertia_matrix(arm: Robot, q: Array, *, method: str | None = None, check: bool = False) -> Array:
+    """The inverse of the inertia matrix, element by element by Saha's recursions: (..., n, n).
+
+    `method="elimination"` takes the elements of I instead, as in formulas; `"fewest"` whichever is shorter.
+    """
+    algorithm = chosen(inverse_inertia_matrix, method, arm)
     states = States(arm, {"q": q}, check=check)
-    task, shape = Task.of(inverse_inertia_matrix), (arm.n, arm.n)
-    return guarded(states, lambda: inverse_inertia.inverse_inertia_matrix(arm, states.scalars("q")), shape, task)
+    task = Task.of(inverse_inertia_matrix, method=method)
+    return guarded(states, lambda: algorithm(arm, states.scalars("q")), (arm.n, arm.n), task)
+
+
+FEWEST[inverse_inertia_matrix] = tuple(ALL_INVERSE_INERTIA_MATRICES)
+METHODS[inverse_inertia_matrix] = {**ALL_INVERSE_INERTIA_MATRICES, "fewest": FEWEST[inverse_inertia_matrix]}
 
 
 def denoc_matrices(arm: Robot, q: Array, *, check: bool = False) -> tuple[Array, Array]:

@@ -101,6 +101,7 @@ WHERE: dict[str, list[tuple[str, str]]] = {
     "articulated": [("featherstone1983", "the articulated-body method")],
     "kalman": [("rodriguez1987", "filter and smoother"), ("kozlowski1993", "their cost")],
     "inverse-inertia": [("saha1999ijrr", "section 5.2, eqs. (32)-(41)")],
+    "elimination": [("saha1999ijrr", "sections 5 and 6, eqs. (33), (36), (39), (45)-(48)")],
     "normalized": [("kozlowski1995", "eqs. (28), (40)-(42), (47), (48), section 6"), ("jain1995", "the equations")],
     "unnormalized": [("kozlowski1995", "eqs. (34), (36), (44)-(46), section 6"), ("jain1995", "the equations")],
     "fewest": [("balafoutis1991", "the angular acceleration matrix"), ("gautier1990", "base parameters")],

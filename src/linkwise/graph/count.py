@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import astuple, dataclass
 
+from .node import Node
 from .program import Program
 
 FUNCTIONS = ("sin", "cos", "sign", "sqrt")
@@ -24,6 +26,12 @@ class Count:
     def total(self) -> int:
         return self.multiplications + self.additions + self.divisions + self.functions
 
+    def __add__(self, other: Count) -> Count:
+        return Count(*(a + b for a, b in zip(astuple(self), astuple(other), strict=True)))
+
+    def __mul__(self, times: int) -> Count:
+        return Count(*(a * times for a in astuple(self)))
+
     def __str__(self) -> str:
         parts = (
             f"{self.multiplications} multiplications",
@@ -35,7 +43,11 @@ class Count:
 
 
 def count(program: Program) -> Count:
-    ops = Counter(node.op for node in program.nodes)
+    return count_nodes(program.nodes)
+
+
+def count_nodes(nodes: Iterable[Node]) -> Count:
+    ops = Counter(node.op for node in nodes)
     return Count(
         multiplications=ops["mul"],
         additions=ops["add"] + ops["sub"],

@@ -7,7 +7,7 @@ from typing import Any
 
 from ..robot import Robot
 from ..trace import trace
-from .formulas import normal_form, sympy_expressions
+from .formulas import normal_expressions, sympy_expressions
 from .latex import latex_text
 from .python import python_text
 
@@ -31,19 +31,26 @@ def python_source(function: Callable[..., Any], arm: Robot, **keywords: Any) -> 
     return python_text(trace(function, arm, **keywords), name, about)
 
 
-def latex(function: Callable[..., Any], arm: Robot, *, digits: int = 6, **keywords: Any) -> str:
-    """The function as LaTeX display equations: named intermediates in reading order, then the results; needs amsmath.
+def latex(
+    function: Callable[..., Any], arm: Robot, *, digits: int = 6, closed: bool | None = None, **keywords: Any
+) -> str:
+    """The function as LaTeX display equations, with s_1, c_23 for sines and cosines of sums of angles; needs amsmath.
+
+    In closed form where that is small; otherwise named intermediates in reading order, then the results. `closed=True`
+    wants the closed form however long it is, `closed=False` the intermediates.
 
     >>> import linkwise as lw
     >>> print(lw.latex(lw.gravity_torque, lw.load("gantry")))
     % gravity_torque of the robot gantry
-    % s_i = sin q_i, c_i = cos q_i; needs amsmath
+    % s_i = sin q_i, c_ij = cos(q_i + q_j); needs amsmath
     \\[ \\mathrm{gravity\\_torque} = \\left[\\begin{array}{c} 0 \\\\ 0 \\\\ -29.43 \\end{array}\\right] \\]
     <BLANKLINE>
     """
     name = getattr(function, "__name__", "function")
     title = f"{name} of the robot {''.join(c for c in arm.name if c.isprintable())}"
-    return latex_text(trace(function, arm, **keywords), title, digits)
+    if not (closed is None or isinstance(closed, bool)):
+        raise TypeError(f"closed is {closed!r} (expected True, False, or None for whichever is small)")
+    return latex_text(trace(function, arm, **keywords), title, digits, closed)
 
 
 def sympy(
@@ -51,11 +58,10 @@ def sympy(
 ) -> Any:
     """The function as SymPy: a matrix for each output, in q1, q2, ...; needs SymPy.
 
-    `simplify=True` brings every entry to a normal form, with cos(q2 + q3) for what is one; that is for small robots and
-    takes SymPy's time.
+    `simplify=True` brings every entry to a normal form: products multiplied out, with cos(q2 + q3) for what is one.
 
     With `named=True` the result is a list of intermediates (symbol, expression), each used more than once, and the
-    outputs in terms of them: short, and in an order in which they can be read.
+    outputs in terms of them: short, and in an order in which they can be read. With both, only quotients are named.
 
     >>> import linkwise as lw
     >>> lw.sympy(lw.inertia_matrix, lw.load("gantry"))
@@ -64,8 +70,7 @@ def sympy(
     [ 0, 7, 0],
     [ 0, 0, 3]])
     """
-    intermediates, outputs = sympy_expressions(trace(function, arm, **keywords), named)
-    if simplify and not named:
-        outputs = [x.applyfunc(normal_form) if hasattr(x, "applyfunc") else normal_form(x) for x in outputs]
+    expressions = normal_expressions if simplify else sympy_expressions
+    intermediates, outputs = expressions(trace(function, arm, **keywords), named)
     result = outputs[0] if len(outputs) == 1 else tuple(outputs)
     return (intermediates, result) if named else result

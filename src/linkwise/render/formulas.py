@@ -2,41 +2,18 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
-from sys import float_info
 from typing import Any
 
-from ..graph import Node, Program
-
-SMALL = 1_000_000  # a constant is written as a fraction if its denominator is no larger
-EPSILON = float_info.epsilon
-
-
-def rational(x: float) -> Fraction | None:
-    """The fraction with a small denominator that the number is, to rounding: 33/1000 for 0.033."""
-    near = Fraction(x).limit_denominator(SMALL)
-    return near if abs(float(near) - x) <= 8 * EPSILON * abs(x) else None
-
-
-def normal_form(expression: Any) -> Any:
-    """Numerator and denominator as sums of products of sines and cosines, of sums of angles where that is shorter."""
-    import sympy
-
-    def flat(x: Any) -> Any:
-        return sympy.expand(sympy.trigsimp(sympy.expand(x)))
-
-    above, below = sympy.fraction(sympy.together(expression))
-    return flat(above) / flat(below)
+from ..graph import Node, Port, Program
+from .normal import DEFINED, Normal
+from .polynomial import Number, Polynomial, constant
+from .sums import shortened
 
 
 def sympy_expressions(program: Program, named: bool) -> tuple[list[tuple[Any, Any]], list[Any]]:
     """Named intermediates (none if not asked for) and, for each output, a SymPy matrix, array or expression."""
-    try:
-        import sympy
-    except ImportError:
-        raise ImportError("SymPy is not installed: pip install sympy, or linkwise[symbolic]") from None
-
-    functions = {"sin": sympy.sin, "cos": sympy.cos, "sqrt": sympy.sqrt, "sign": sympy.sign}
+    sympy = imported()
+    functions = functions_of(sympy)
     uses: dict[int, int] = {}
     for node in program.nodes:
         for a in node.args:
@@ -46,12 +23,9 @@ def sympy_expressions(program: Program, named: bool) -> tuple[list[tuple[Any, An
 
     def made(node: Node) -> Any:
         if node.op == "const":
-            near = rational(node.payload)
-            return sympy.Float(node.payload, 17) if near is None else sympy.Rational(near.numerator, near.denominator)
+            return number(sympy, constant(node.payload))
         if node.op == "input":
-            name, position = node.payload
-            port = next(p for p in program.inputs if p.name == name)
-            return sympy.Symbol(f"{name}{position + 1}" if port.shape else name, real=True)
+            return symbol(sympy, program, node.payload)
         operands = [value[a.index] for a in node.args]
         if node.op in functions:
             return functions[node.op](*operands)
@@ -63,18 +37,76 @@ def sympy_expressions(program: Program, named: bool) -> tuple[list[tuple[Any, An
     for node in program.nodes:
         found = made(node)
         if named and node.args and uses.get(node.index, 0) > 1:
-            symbol = sympy.Symbol(f"t{len(intermediates) + 1}", real=True)
-            intermediates.append((symbol, found))
-            found = symbol
+            name = sympy.Symbol(f"t{len(intermediates) + 1}", real=True)
+            intermediates.append((name, found))
+            found = name
         value[node.index] = found
-    outputs = []
-    for port, flat in zip(program.outputs, program.results, strict=True):
-        numbers = [value[node.index] for node in flat]
-        if len(port.shape) > 2:
-            outputs.append(sympy.ImmutableDenseNDimArray(numbers, port.shape))
-        elif port.shape:
-            rows, columns = (port.shape[0], 1) if len(port.shape) == 1 else port.shape
-            outputs.append(sympy.Matrix(rows, columns, numbers))
-        else:
-            outputs.append(numbers[0])
-    return intermediates, outputs
+    results = [[value[node.index] for node in flat] for flat in program.results]
+    return intermediates, [shaped(sympy, *each) for each in zip(program.outputs, results, strict=True)]
+
+
+def normal_expressions(program: Program, named: bool) -> tuple[list[tuple[Any, Any]], list[Any]]:
+    """The same in normal form: sums multiplied out, sums of angles recognised. Quotients are named."""
+    sympy = imported()
+    normal = Normal(program)
+    value: dict[int, Any] = {}
+    intermediates: list[tuple[Any, Any]] = []
+
+    def factor(index: int) -> Any:
+        if index not in value:
+            found = made(index)
+            if named and normal.atoms[index].op in DEFINED:
+                name = sympy.Symbol(f"t{len(intermediates) + 1}", real=True)
+                intermediates.append((name, found))
+                found = name
+            value[index] = found
+        return value[index]
+
+    def expression(polynomial: Polynomial) -> Any:
+        terms = shortened(normal, polynomial).items()
+        return sympy.Add(*(sympy.Mul(number(sympy, x), *(factor(a) ** e for a, e in key)) for key, x in terms))
+
+    def made(index: int) -> Any:
+        atom = normal.atoms[index]
+        if atom.op == "input":
+            return symbol(sympy, program, atom.payload)
+        if atom.op in ("sin", "cos"):
+            argument = sum(k * symbol(sympy, program, place) for place, k in atom.payload)
+            return functions_of(sympy)[atom.op](argument)
+        above, below = normal.definition(index)
+        found = expression(above) / sympy.Mul(*(factor(a) ** e for a, e in below))
+        return functions_of(sympy)[atom.payload[0]](found) if atom.op == "function" else found
+
+    results = [[expression(polynomial) for polynomial in flat] for flat in normal.results]
+    return intermediates, [shaped(sympy, *each) for each in zip(program.outputs, results, strict=True)]
+
+
+def imported() -> Any:
+    try:
+        import sympy
+    except ImportError:
+        raise ImportError("SymPy is not installed: pip install sympy, or linkwise[symbolic]") from None
+    return sympy
+
+
+def functions_of(sympy: Any) -> dict[str, Any]:
+    return {"sin": sympy.sin, "cos": sympy.cos, "sqrt": sympy.sqrt, "sign": sympy.sign}
+
+
+def number(sympy: Any, x: Number) -> Any:
+    return sympy.Float(x, 17) if isinstance(x, float) else sympy.Rational(x.numerator, x.denominator)
+
+
+def symbol(sympy: Any, program: Program, place: tuple[str, int]) -> Any:
+    name, position = place
+    port = next(p for p in program.inputs if p.name == name)
+    return sympy.Symbol(f"{name}{position + 1}" if port.shape else name, real=True)
+
+
+def shaped(sympy: Any, port: Port, numbers: list[Any]) -> Any:
+    if len(port.shape) > 2:
+        return sympy.ImmutableDenseNDimArray(numbers, port.shape)
+    if not port.shape:
+        return numbers[0]
+    rows, columns = (port.shape[0], 1) if len(port.shape) == 1 else port.shape
+    return sympy.Matrix(rows, columns, numbers)

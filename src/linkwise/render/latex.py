@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
-from ..graph import Node, Port, Program
-from ..graph.passes import use_counts
+import math
+from collections import Counter
 
-LETTERS = {"q": "q", "qd": r"\dot{q}", "qdd": r"\ddot{q}", "tau": r"\tau"}
+from ..graph import Node, Program
+from .angles import Angles, angle_sums, angles_of
+from .closed import CLOSED, ClosedForm
+from .normal import TooManyTermsError
+from .words import angle_sum, array, decimal, free_letter, function, input_text, too_wide, word
+
 RANK = {"add": 1, "sub": 1, "neg": 2, "mul": 3}
+PATIENCE = 6  # a closed form is given up once what leads to it has so many times the terms that it may have
 INLINE = 4  # an expression used once is written where it is used, if it has at most so many operations
 
 
@@ -16,33 +22,46 @@ class Writer:
     def __init__(self, program: Program, digits: int) -> None:
         self.program, self.digits = program, digits
         self.shapes = {port.name: port.shape for port in program.inputs}
-        self.uses = use_counts(program)
+        self.uses = Counter(a.index for node in program.nodes if self.angles(node) is None for a in node.args)
+        self.uses.update(node.index for result in program.results for node in result)
+        self.letter = free_letter(program)
         self.names: dict[int, str] = {}
         self.sizes: dict[int, int] = {}
 
     def equations(self) -> list[str]:
-        """Every named intermediate, as `name = expression`."""
+        """Every named intermediate and then every output, as `name = expression`."""
         found = []
         for node in self.program.nodes:
-            if not node.args or self.leaf(node) is not None:
+            if not node.args or not self.uses[node.index] or self.leaf(node) is not None:
                 continue
             size = 1 + sum(self.sizes.get(a.index, 0) for a in node.args if a.index not in self.names)
             self.sizes[node.index] = size
             if node.op != "neg" and (self.uses[node.index] > 1 or size > INLINE):
-                text = self.operation(node)
-                self.names[node.index] = f"t_{{{len(self.names) + 1}}}"
-                found.append(f"{self.names[node.index]} = {text}")
+                found.append(self.named(node))
+        for port, nodes in zip(self.program.outputs, self.program.results, strict=True):
+            for node in nodes:
+                if self.leaf(node) is None and too_wide(self.text(node), port.shape):
+                    found.append(self.named(node))
+            found.append(f"{word(port.name)} = {array(port.shape, [self.text(node) for node in nodes])}")
         return found
+
+    def named(self, node: Node) -> str:
+        text = self.operation(node)
+        self.names[node.index] = f"{self.letter}_{{{len(self.names) + 1}}}"
+        return f"{self.names[node.index]} = {text}"
+
+    def angles(self, node: Node) -> Angles | None:
+        return angles_of(node.args[0]) if node.op in ("sin", "cos") else None
 
     def leaf(self, node: Node) -> str | None:
         """What needs no expression: numbers, inputs, and the sine and cosine of a joint's variable."""
         if node.op == "const":
-            return number(node.payload, self.digits)
+            return decimal(node.payload, self.digits)
         if node.op == "input":
-            name, position = node.payload
-            return indexed(LETTERS.get(name, word(name)), self.shapes[name], position)
-        if node.op in ("sin", "cos") and node.args[0].op == "input" and node.args[0].payload[0] == "q":
-            return f"{node.op[0]}_{{{node.args[0].payload[1] + 1}}}"
+            return input_text(self.shapes, *node.payload)
+        angles = self.angles(node)
+        if angles is not None:
+            return angle_sum(self.shapes, node.op, angles)
         return self.names.get(node.index)
 
     def text(self, node: Node) -> str:
@@ -52,11 +71,8 @@ class Writer:
         parts = [self.text(a) for a in node.args]
         if node.op == "div":
             return rf"\frac{{{parts[0]}}}{{{parts[1]}}}"
-        if node.op == "sqrt":
-            return rf"\sqrt{{{parts[0]}}}"
         if node.op not in RANK:
-            name = rf"\{node.op}" if node.op in ("sin", "cos") else r"\operatorname{sign}"
-            return rf"{name}\left({parts[0]}\right)"
+            return function(node.op, parts[0])
         rank = RANK[node.op]
         for k, a in enumerate(node.args):
             own = 9 if self.leaf(a) is not None else RANK.get(a.op, 9)
@@ -69,42 +85,19 @@ class Writer:
             return r" \, ".join(reversed(parts) if constant_last else parts)
         return f"{parts[0]} {'+' if node.op == 'add' else '-'} {parts[1]}"
 
-    def result(self, port: Port, nodes: tuple[Node, ...]) -> str:
-        cells = [self.text(node) for node in nodes]
-        if not port.shape:
-            return cells[0]
-        columns = port.shape[-1] if len(port.shape) > 1 else 1
-        rows = [cells[i : i + columns] for i in range(0, len(cells), columns)]
-        body = r" \\ ".join(" & ".join(row) for row in rows)
-        return rf"\left[\begin{{array}}{{{'c' * columns}}} {body} \end{{array}}\right]"
 
-
-def latex_text(program: Program, title: str, digits: int) -> str:
-    writer = Writer(program, digits)
-    equations = writer.equations()
-    for port, nodes in zip(program.outputs, program.results, strict=True):
-        equations.append(f"{word(port.name)} = {writer.result(port, nodes)}")
-    head = [f"% {title}", r"% s_i = sin q_i, c_i = cos q_i; needs amsmath"]
+def latex_text(program: Program, title: str, digits: int, closed: bool | None) -> str:
+    """In closed form if wanted, or, where that is left open, if it is small; otherwise with named intermediates."""
+    equations = closed_equations(program, digits, closed) if closed is not False else None
+    if equations is None:
+        equations = Writer(angle_sums(program), digits).equations()
+    head = [f"% {title}", r"% s_i = sin q_i, c_ij = cos(q_i + q_j); needs amsmath"]
     return "\n".join([*head, *(rf"\[ {equation} \]" for equation in equations), ""])
 
 
-def number(x: float, digits: int) -> str:
-    mantissa, _, exponent = f"{x:.{digits}g}".partition("e")
-    return rf"{mantissa} \cdot 10^{{{int(exponent)}}}" if exponent else mantissa
-
-
-def indexed(letter: str, shape: tuple[int, ...], position: int) -> str:
-    if not shape:
-        return letter
-    index: list[int] = []
-    for size in reversed(shape):
-        position, k = divmod(position, size)
-        index.append(k + 1)
-    return f"{letter}_{{{','.join(map(str, reversed(index)))}}}"
-
-
-def word(name: str) -> str:
-    """A name as upright text: l1 as l with the index 1, longer words whole."""
-    if len(name) > 1 and name[0].isalpha() and name[1:].isdigit():
-        return f"{name[0]}_{{{name[1:]}}}"
-    return name if len(name) == 1 else r"\mathrm{" + name.replace("_", r"\_") + "}"
+def closed_equations(program: Program, digits: int, wanted: bool | None) -> list[str] | None:
+    try:
+        form = ClosedForm(program, math.inf if wanted else PATIENCE * CLOSED, digits)
+    except TooManyTermsError:
+        return None
+    return form.equations() if wanted or form.terms <= CLOSED else None

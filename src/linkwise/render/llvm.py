@@ -13,7 +13,7 @@ multiply-add, gives the same bits.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from ..graph import Node, Program
 from .llvm_block import Block, Layout, assembled
@@ -40,7 +40,8 @@ def block_text(program: Program, layout: Layout) -> str:
         for position, x in enumerate(load_rows(block, f"%in{k}", port.size))
     }
     bad = not_finite(block, loaded.values())
-    value = Body(block, program, loaded).values()
+    given = {node.index: loaded[node.payload] for node in program.nodes if node.op == "input"}
+    value = Nodes(block, program.nodes, given, (node.index for flat in program.results for node in flat)).written()
     results = [[value[node.index] for node in flat] for flat in program.results]
     lost = "0"
     if any(node.op in ("div", "sqrt") for node in program.nodes):
@@ -57,36 +58,34 @@ def block_text(program: Program, layout: Layout) -> str:
     return "\n".join([*sorted(block.declared), head, *block.lines, f"  ret i64 {lost}", "}", ""])
 
 
-class Body:
-    """The nodes of a program, written one after another."""
+class Nodes:
+    """Nodes written one after another. `given` says what some are called already, by index; `wanted` are needed."""
 
-    def __init__(self, block: Block, program: Program, loaded: dict[tuple[str, int], str]) -> None:
-        self.block, self.program, self.loaded = block, program, loaded
-        self.value: dict[int, str] = {}
+    def __init__(self, block: Block, nodes: Sequence[Node], given: dict[int, str], wanted: Iterable[int]) -> None:
+        self.block, self.nodes = block, nodes
+        self.value = dict(given)
         self.waves: dict[str, tuple[str, str]] = {}
-        self.products = fused_products(program)
+        computed = [node for node in nodes if node.index not in given]
+        self.products = fused_products(computed, set(wanted))
 
-    def values(self) -> dict[int, str]:
+    def written(self) -> dict[int, str]:
         """What each node is called in the text."""
-        early = [n for n in self.program.nodes if n.op in ("sin", "cos") and n.args[0].op == "input"]
+        early = [n for n in self.nodes if n.op in ("sin", "cos") and n.args[0].index in self.value]
         for node in early:  # while little else is at hand: a call spills it
-            self.write(node.args[0])
             self.write(node)
-        for node in self.program.nodes:
+        for node in self.nodes:
             if node.index not in self.products:
                 self.write(node)
         return self.value
 
     def write(self, node: Node) -> None:
         if node.index not in self.value:
-            self.value[node.index] = self.written(node)
+            self.value[node.index] = self.instruction(node)
 
-    def written(self, node: Node) -> str:
+    def instruction(self, node: Node) -> str:
         block = self.block
         if node.op == "const":
             return block.layout.constant(node.payload)
-        if node.op == "input":
-            return self.loaded[node.payload]
         if any(x.index in self.products for x in node.args):
             return self.fused(node)
         operands = [self.value[x.index] for x in node.args]
@@ -120,14 +119,14 @@ class Body:
         return self.waves[angle]
 
 
-def fused_products(program: Program) -> set[int]:
+def fused_products(nodes: Sequence[Node], wanted: set[int]) -> set[int]:
     """Products used once, by a sum or a difference with which they are computed."""
-    uses = Counter(a.index for node in program.nodes for a in node.args)
-    uses.update(node.index for flat in program.results for node in flat)
+    uses = Counter(a.index for node in nodes for a in node.args)
+    there = {node.index for node in nodes} - wanted
     found: set[int] = set()
-    for node in program.nodes:
+    for node in nodes:
         if node.op in ("add", "sub"):
-            products = [x.index for x in node.args if x.op == "mul" and uses[x.index] == 1]
+            products = [x.index for x in node.args if x.op == "mul" and uses[x.index] == 1 and x.index in there]
             found.update(products[-1:])
     return found
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 from ..errors import RobotError, one_of
 from ..spatial import Scalar
@@ -36,6 +36,8 @@ class Robot:
     table: tuple[tuple[tuple[str, Any], ...], ...] = field(compare=False)  # rows as pairs, which nobody can change
     convention: str = field(compare=False)
     about: str = field(default="", compare=False)  # where the numbers come from
+
+    loops: ClassVar[Any] = None  # what runs the sweeps of a robot whose links stand for many; see `trace.rolled`
 
     @staticmethod
     def from_dh(
@@ -81,7 +83,8 @@ class Robot:
 
     def __repr__(self) -> str:
         count = f"{self.n} joint" + ("s" if self.n != 1 else "")
-        return f"<Robot {self.name!r}: {count} {self.joints}, {self.convention}>"
+        kinds = self.joints if self.n <= 12 else f"{self.joints[:11]}..."
+        return f"<Robot {self.name!r}: {count} {kinds}, {self.convention}>"
 
     @property
     def n(self) -> int:

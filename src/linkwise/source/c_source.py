@@ -15,7 +15,7 @@ from ..render.c_self_test import c_self_test
 from ..render.names import c_name
 from ..robot import Description, Robot
 from ..trace import trace
-from ..trace.tracing import function_name
+from ..trace.tracing import few_operations, function_name
 from .head import MARK, head, title
 from .samples import samples
 
@@ -62,6 +62,7 @@ def written_by_us(path: Path) -> bool:
         return MARK.encode() in file.readline(1000)
 
 
+@few_operations()
 def c_source(
     function: Callable[..., Any],
     arm: Robot,
@@ -76,7 +77,8 @@ def c_source(
 
     The arguments are plain arrays, matrices row by row: first the inputs, then the results, which may be stored over
     the inputs. `dtype` is "float64" (double) or "float32" (float), `name` what the function is called in C.
-    `self_test=True` adds a main that compares a few states with the results of Python. Keywords as for `lw.trace`.
+    `self_test=True` adds a main that compares a few states with the results of Python. Keywords as for `lw.trace`;
+    where a method could be chosen and none is named, that with the fewest operations is taken.
 
     >>> import linkwise as lw
     >>> source = lw.c_source(lw.gravity_torque, lw.load("gantry"))

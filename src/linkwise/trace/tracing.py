@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -15,6 +17,8 @@ from ..graph import Count, Graph, Node, Port, Program, Transplant, check
 from ..graph.node import is_scalar
 from ..graph.passes import apply_passes
 from ..robot import Robot
+
+fewest_operations: ContextVar[bool] = ContextVar("fewest_operations", default=False)  # where no method is named
 
 
 @dataclass(frozen=True)
@@ -69,6 +73,16 @@ def trace(function: Callable[..., Any], robot: Robot, *, passes: Iterable[str] =
     outputs = [Port(name, array.shape) for name, array in zip(names, arrays, strict=True)]
     program = check(Program.of(tape, ports, outputs, [list(array.flat) for array in arrays]))
     return apply_passes(program, passes)
+
+
+@contextmanager
+def few_operations() -> Iterator[None]:
+    """Inside, functions that have a choice of methods and are told none take that with the fewest operations."""
+    before = fewest_operations.set(True)
+    try:
+        yield
+    finally:
+        fewest_operations.reset(before)
 
 
 def count(function: Callable[..., Any], robot: Robot, *, passes: Iterable[str] = (), **keywords: Any) -> Count:

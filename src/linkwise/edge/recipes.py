@@ -1,0 +1,153 @@
+"""What kernels are made of: straight-line code customised to a robot, or loops over its links."""
+
+from __future__ import annotations
+
+import inspect
+import platform
+import sys
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from .. import graph
+from ..compile import cache
+from ..compile.kernel import REALS, Argument, Interface, Links, kernel_text
+from ..compile.machine import Processor, llvm, processor
+from ..graph import Count, Port, Program
+from ..graph.loops import count_loops
+from ..render.llvm import llvm_text
+from ..render.llvm_block import Layout
+from ..render.llvm_rolled import LoopText
+from ..robot import Robot
+from ..trace import Input, trace
+from ..trace.rolled import Rolled, trace_rolled
+from ..trace.tracing import few_operations, function_name
+
+PLAIN = (str, int, float, bool, type(None), Input)  # options whose text says all there is to know
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """A function, a robot and options, to be compiled as straight-line code."""
+
+    function: Callable[..., Any]
+    robot: Robot
+    dtype: str
+    keywords: dict[str, Any]
+    passes: tuple[str, ...] = ()
+    target: Processor | None = None  # otherwise this machine's
+
+    @cached_property
+    def processor(self) -> Processor:
+        return self.target or processor()
+
+    @cached_property
+    def program(self) -> Program:
+        with few_operations():
+            return trace(self.function, self.robot, passes=self.passes, **self.keywords)
+
+    @cached_property
+    def count(self) -> Count:
+        return graph.count(self.program)
+
+    @cached_property
+    def interface(self) -> Interface:
+        inputs, outputs = arguments(self.program.inputs), arguments(self.program.outputs)
+        return Interface(inputs, outputs, self.dtype, self.count.total)
+
+    @cached_property
+    def text(self) -> str:
+        """LLVM assembly."""
+        return kernel_text(llvm_text(self.program, self.layouts), self.interface, self.processor)
+
+    @property
+    def layouts(self) -> list[Layout]:
+        """One state at a time, and as many as the processor's vectors hold."""
+        target = self.processor
+        return [Layout(REALS[self.dtype], width, target.fused) for width in sorted({1, target.lanes(self.dtype)})]
+
+    @property
+    def links(self) -> Links | None:
+        """What loops need besides the arrays."""
+        return None
+
+    @cached_property
+    def key(self) -> str:
+        """Under which the compiled code is kept. For functions of Linkwise itself it is known without tracing them."""
+        return cache.key(self.identity or self.text, repr(self.processor), self.dtype, *surroundings())
+
+    @property
+    def identity(self) -> str | None:
+        """All that the text depends on, if that can be said."""
+        options = [x for value in self.keywords.values() for x in (value if isinstance(value, tuple) else (value,))]
+        if not self.function.__module__.startswith("linkwise.") or not all(type(x) in PLAIN for x in options):
+            return None
+        owner = repr(getattr(self.function, "__self__", None))
+        said = (self.function.__module__, self.function.__qualname__, owner, sorted(self.keywords.items()), self.passes)
+        return repr((said, self.robot.links, self.robot.frames, self.robot.gravity))
+
+
+@dataclass(frozen=True)
+class LoopRecipe(Recipe):
+    """The same, to be compiled as loops over the links."""
+
+    @cached_property
+    def rolled(self) -> Rolled:
+        arrays = {
+            name: () if shape is None else shape[1:] for name, shape in inputs_of(self.function, self.keywords).items()
+        }
+        options = {name: value for name, value in self.keywords.items() if name not in arrays}
+        return trace_rolled(self.function, self.robot, arrays, **options)
+
+    @cached_property
+    def loops(self) -> LoopText:
+        return LoopText(self.rolled.program, self.rolled.table.shape[1], self.rolled.chain)
+
+    @cached_property
+    def count(self) -> Count:
+        return count_loops(self.rolled.program, self.rolled.tree[:, 1].tolist())
+
+    @cached_property
+    def interface(self) -> Interface:
+        n, program = self.robot.n, self.rolled.program
+        inputs = tuple(Argument(port.name, (n, *port.shape)) for port in program.inputs)
+        outputs = tuple(Argument(function_name(self.function), (n, *port.shape)) for port in program.outputs)
+        return Interface(inputs, outputs, self.dtype, self.count.total)
+
+    @cached_property
+    def text(self) -> str:
+        return self.loops.text(self.layouts)
+
+    @property
+    def links(self) -> Links:
+        table = np.ascontiguousarray(self.rolled.table, dtype=self.dtype)
+        return Links(table, self.rolled.tree, self.loops.vectors(self.robot.n), self.layouts[-1].lanes)
+
+    @property
+    def identity(self) -> None:
+        return None  # the text does not depend on the number of links: one kept code serves many robots
+
+
+def inputs_of(function: Callable[..., Any], keywords: dict[str, Any]) -> dict[str, tuple[int, ...] | None]:
+    """The arrays that a function is to take: None for one number per joint, or the shape that was said."""
+    parameters = list(inspect.signature(function).parameters.values())[1:]
+    usual = {p.name: None for p in parameters if p.default is p.empty and p.kind is not p.VAR_KEYWORD}
+    return {**usual, **{name: value.shape for name, value in keywords.items() if isinstance(value, Input)}}
+
+
+def arguments(ports: Iterable[Port]) -> tuple[Argument, ...]:
+    return tuple(Argument(port.name, port.shape) for port in ports)
+
+
+@lru_cache(maxsize=1)
+def surroundings() -> tuple[str, ...]:
+    """What else compiled code depends on: versions, the machine, and the files of Linkwise itself."""
+    version = ".".join(map(str, llvm().llvm_version_info))
+    place = Path(__file__).parent.parent
+    files = [(str(path.relative_to(place)), path.stat()) for path in sorted(place.rglob("*.py"))]
+    ours = repr([(name, status.st_size, status.st_mtime_ns) for name, status in files])
+    return (version, np.__version__, sys.implementation.cache_tag or sys.version, platform.platform(), ours)

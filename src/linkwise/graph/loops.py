@@ -1,0 +1,166 @@
+"""A program for any number of links: loops over the links, each with a body for every kind of link.
+
+A recursion from base to tip (or back) carries values from link to link. Its body is traced once for each kind of link,
+over nodes that stand for what is carried, for the link's own numbers and for its inputs. All loops are traced in one
+graph, so that a node may need what an earlier loop computed for the same link. Here it is decided where each node is
+computed, and what has to be remembered per link until a later loop needs it:
+
+    what depends on carried values     in the last of the loops whose carried values it needs
+    sines and cosines of inputs        in a loop before all others, which carries nothing
+    everything else                    anew wherever it is needed: it takes inputs and numbers of the link only
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from .count import Count, count_nodes
+from .node import Node
+from .program import Port
+
+WAVES = ("sin", "cos")
+
+
+class Recursion(NamedTuple):
+    """A loop as it was traced; `carried[j]` is `start[j]` at first, and `passed[kind][j]` after a link of that kind."""
+
+    outward: bool
+    carried: tuple[Node, ...]
+    start: tuple[float | None, ...]  # None: nothing that a loop could start from
+    passed: tuple[tuple[Node | None, ...], ...]
+
+
+@dataclass
+class Body:
+    """What a loop does for a link of one kind. Slots are places where numbers of a link are remembered."""
+
+    nodes: tuple[Node, ...] = ()
+    loads: dict[int, int] = field(default_factory=dict)  # by index of the node: from which slot
+    stores: dict[int, int] = field(default_factory=dict)
+    passed: tuple[Node, ...] = ()
+
+
+@dataclass
+class Loop:
+    outward: bool
+    carried: tuple[Node, ...]
+    start: tuple[float, ...]
+    bodies: tuple[Body, ...]
+
+
+@dataclass(frozen=True)
+class LoopProgram:
+    """Loops in order; `results[kind]` are the nodes of the outputs, one after another, computed by the last loop.
+
+    Ports have the shape they have for one link. Inputs are nodes ("input", (name, kind · size + position)), numbers of
+    the links ("input", (table, column)).
+    """
+
+    inputs: tuple[Port, ...]
+    outputs: tuple[Port, ...]
+    tables: tuple[str, ...]  # the name of the table of each kind
+    loops: tuple[Loop, ...]
+    results: tuple[tuple[Node, ...], ...]
+    slots: int
+
+
+class Placing:
+    """Decides, from the last loop to the first, which nodes each body computes, loads and stores."""
+
+    def __init__(self, recursions: Sequence[Recursion], results: Sequence[Sequence[Node]]) -> None:
+        self.recursions, self.kinds = recursions, range(len(results))
+        carriers = {node.index: s for s, r in enumerate(recursions) for node in r.carried}
+        nodes = results[0][0].graph.nodes
+        self.level: list[int] = []  # of each node: the last loop whose carried values it needs; -1: none
+        for node in nodes:
+            below = max((self.level[a.index] for a in node.args), default=-1)
+            self.level.append(carriers.get(node.index, below))
+        count = len(recursions)
+        self.roots: list[list[dict[int, Node]]] = [[{} for _ in self.kinds] for _ in range(count)]
+        self.slots: list[dict[int, int]] = [{} for _ in self.kinds]
+        for kind in self.kinds:
+            self.roots[-1][kind] = {node.index: node for node in results[kind]}
+
+    def home(self, node: Node) -> int:
+        """The loop that computes a node; -1: whichever needs it."""
+        if node.op in WAVES and self.level[node.index] < 0:
+            return 0
+        return self.level[node.index]
+
+    def loops(self) -> list[Loop]:
+        found = [self.loop(s) for s in reversed(range(len(self.recursions)))]
+        return list(reversed(found))
+
+    def loop(self, s: int) -> Loop:
+        recursion = self.recursions[s]
+        live: dict[int, Node] = {}  # the carried values that matter
+        stored = [dict(self.roots[s][kind]) for kind in self.kinds]
+        while True:
+            reached = [self.reach(s, self.roots[s][kind].values()) for kind in self.kinds]
+            new = {
+                j: c for j, c in enumerate(recursion.carried) if any(c.index in r for r in reached) and j not in live
+            }
+            if not new:
+                break
+            live.update(new)
+            for j in new:
+                for kind in self.kinds:
+                    node = recursion.passed[kind][j]
+                    if node is None or recursion.start[j] is None:
+                        raise ValueError("a recursion changes the form of what it carries")
+                    self.roots[s][kind][node.index] = node
+        carried = dict(sorted(live.items()))
+        bodies = tuple(self.body(s, kind, reached[kind], stored[kind], carried) for kind in self.kinds)
+        start = tuple(float(recursion.start[j] or 0.0) for j in carried)
+        return Loop(recursion.outward, tuple(carried.values()), start, bodies)
+
+    def body(
+        self, s: int, kind: int, reached: dict[int, Node], stored: dict[int, Node], carried: dict[int, Node]
+    ) -> Body:
+        slots = self.slots[kind]
+        loads = {i: slots.setdefault(i, len(slots)) for i, node in reached.items() if 0 <= self.home(node) < s}
+        for index in loads:
+            self.roots[self.home(reached[index])][kind][index] = reached[index]
+        nodes = tuple(reached[i] for i in sorted(reached))
+        stores = {} if s == len(self.recursions) - 1 else {i: slots[i] for i in stored}
+        passed = tuple(self.recursions[s].passed[kind][j] for j in carried)
+        return Body(nodes, loads, stores, tuple(node for node in passed if node is not None))
+
+    def reach(self, s: int, roots: Iterable[Node]) -> dict[int, Node]:
+        """What the loop computes, loads or takes for these nodes."""
+        found: dict[int, Node] = {}
+        waiting = list(roots)
+        while waiting:
+            node = waiting.pop()
+            if node.index not in found:
+                found[node.index] = node
+                if not 0 <= self.home(node) < s:
+                    waiting.extend(node.args)
+        return found
+
+
+def placed(
+    recursions: Sequence[Recursion],
+    inputs: Iterable[Port],
+    outputs: Iterable[Port],
+    tables: Iterable[str],
+    results: Sequence[Sequence[Any]],
+) -> LoopProgram:
+    """The program of traced recursions, and of a loop before them for sines and cosines."""
+    placing = Placing([Recursion(True, (), (), tuple(() for _ in results)), *recursions], results)
+    loops = placing.loops()
+    slots = max(len(slots) for slots in placing.slots)
+    return LoopProgram(tuple(inputs), tuple(outputs), tuple(tables), tuple(loops), tuple(map(tuple, results)), slots)
+
+
+def count_loops(program: LoopProgram, kinds: Sequence[int]) -> Count:
+    """The operations for one state of a robot with links of these kinds."""
+    links, found = Counter(kinds), Count(0, 0, 0, 0, 0)
+    for loop in program.loops:
+        for kind, body in enumerate(loop.bodies):
+            computed = [node for node in body.nodes if node.index not in body.loads]
+            found = found + count_nodes(computed) * links[kind]
+    return found

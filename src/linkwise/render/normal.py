@@ -1,0 +1,210 @@
+"""The normal form of a program's numbers: polynomials in its inputs, in sines and cosines, and in named quotients.
+
+Sines occur to the first power only,
+
+    s² = 1 - c²      cos(a + b) = c_a c_b - s_a s_b      sin(a + b) = s_a c_b + c_a s_b
+
+so that equal trigonometric polynomials are equal dictionaries, whatever road led to them. Quotients are not multiplied
+out. A division names what it divides by; a longer sum over something named is an atom of its own; and so is a sum with
+such atoms in it that is needed more than once.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from dataclasses import dataclass
+from typing import Any
+
+from ..graph import Node, Program
+from .polynomial import (
+    EPSILON,
+    Key,
+    Polynomial,
+    cleaned,
+    frozen,
+    of_number,
+    plus,
+    power,
+    scaled,
+    shifted,
+    size,
+    without_zeros,
+)
+
+TURNS = 8  # cos(k q) is expanded up to this k
+DEFINED = ("sum", "ratio", "function")  # atoms that have a definition
+
+
+class TooManyTermsError(Exception):
+    """A polynomial has more terms than wanted."""
+
+
+@dataclass(frozen=True)
+class Atom:
+    """What products are made of.
+
+    input      payload (name, position)
+    sin, cos   payload ((input, multiplier), ...): of a sum of inputs
+    function   payload (operation, polynomial): of anything else
+    sum        payload polynomial: something that is divided by
+    ratio      payload (polynomial, key): a longer sum over a product
+    """
+
+    op: str
+    payload: Any
+
+
+class Normal:
+    """The atoms of a program, and the polynomial that each of its nodes is; no longer than `limit` terms."""
+
+    def __init__(self, program: Program, limit: float = math.inf) -> None:
+        self.limit = limit
+        self.atoms: list[Atom] = []
+        self.cosine: dict[int, int] = {}  # of each sine
+        self._known: dict[Any, int] = {}
+        self._products: dict[tuple[Key, Key], tuple[tuple[Key, int], ...]] = {}
+        value: dict[int, Polynomial] = {}
+        uses = Counter(a.index for node in program.nodes for a in node.args)
+        uses.update({node.index for flat in program.results for node in flat})
+        for node in program.nodes:
+            if node.op == "div":
+                value[node.args[1].index] = self.named(value[node.args[1].index])
+            found = self._made(node, [value[a.index] for a in node.args])
+            value[node.index] = self.named(found) if uses[node.index] > 1 and self.has_quotients(found) else found
+        self.results = [[cleaned(value[node.index]) for node in flat] for flat in program.results]
+
+    def _made(self, node: Node, operands: list[Polynomial]) -> Polynomial:
+        match node.op:
+            case "const":
+                return of_number(node.payload)
+            case "input":
+                return power(self.atom("input", node.payload))
+            case "neg":
+                return scaled(operands[0], -1)
+            case "add":
+                return plus(operands[0], operands[1])
+            case "sub":
+                return plus(operands[0], scaled(operands[1], -1))
+            case "mul":
+                return self.times(*operands)
+            case "div":
+                return self.over(*operands)
+        return self._function(node.op, operands[0])
+
+    def atom(self, op: str, payload: Any) -> int:
+        """The number of the atom; made if it is new."""
+        found = self._known.get((op, payload))
+        if found is None:
+            found = self._known[op, payload] = len(self.atoms)
+            self.atoms.append(Atom(op, payload))
+        return found
+
+    def times(self, a: Polynomial, b: Polynomial) -> Polynomial:
+        """Multiplied out, but for a longer sum over something named, which becomes an atom."""
+        for quotient, numerator in ((a, b), (b, a)):
+            if len(quotient) == 1 and len(self.with_squared_sines(numerator)) > 1:
+                ((key, factor),) = quotient.items()
+                below = tuple((x, -e) for x, e in key if e < 0 and self.atoms[x].op in DEFINED)
+                if below:
+                    above = tuple((x, e) for x, e in key if (x, -e) not in below)
+                    ratio = self.atom("ratio", (frozen(cleaned(numerator)), below))
+                    return self.times({above: factor}, power(ratio))
+        found: Polynomial = {}
+        for key_a, x in a.items():
+            for key_b, y in b.items():
+                for key, sign in self._product(key_a, key_b):
+                    found[key] = found.get(key, 0) + (x * y if sign > 0 else -x * y)
+        if len(found) > self.limit:
+            raise TooManyTermsError
+        return without_zeros(found)
+
+    def over(self, a: Polynomial, b: Polynomial) -> Polynomial:
+        if not b:
+            raise ZeroDivisionError("the function divides by an expression that is zero everywhere")
+        ((key, factor),) = b.items()
+        return self.times(a, {tuple((x, -e) for x, e in key): 1 / factor})
+
+    def named(self, a: Polynomial) -> Polynomial:
+        """An atom defined by the polynomial, unless that is a number times an atom already."""
+        if not a or (len(a) == 1 and len(next(iter(a))) <= 1):
+            return a
+        return power(self.atom("sum", frozen(cleaned(a))))
+
+    def definition(self, atom: int) -> tuple[Polynomial, Key]:
+        """The polynomial by which an atom is defined, and the product that it is divided by."""
+        op, payload = self.atoms[atom].op, self.atoms[atom].payload
+        if op == "ratio":
+            return dict(payload[0]), payload[1]
+        return dict(payload if op == "sum" else payload[1]), ()
+
+    def has_quotients(self, a: Polynomial) -> bool:
+        return len(a) > 1 and any(self.atoms[x].op in DEFINED for key in a for x, _ in key)
+
+    def with_squared_sines(self, a: Polynomial) -> Polynomial:
+        """x - x c² as x s²: for reading, not for calculating on."""
+        found = dict(a)
+        for sine, c in self.cosine.items():
+            for key, x in a.items():
+                if key in found and dict(key).get(c, 0) >= 2:
+                    without = shifted(key, (c, c), ())
+                    if without in found and math.isclose(found[without], -x, rel_tol=1e-12):
+                        del found[key], found[without]
+                        squared = shifted(without, (), (sine, sine))
+                        found[squared] = found.get(squared, 0) - x
+        return without_zeros(found)
+
+    def _product(self, a: Key, b: Key) -> tuple[tuple[Key, int], ...]:
+        """Powers added, squared sines replaced: one key, or several with their signs."""
+        if not a or not b:
+            return ((a or b, 1),)
+        found = self._products.get((a, b))
+        if found is None:
+            merged = dict(a)
+            for atom, exponent in b:
+                merged[atom] = merged.get(atom, 0) + exponent
+            several = [(merged, 1)]
+            for sine in [x for x, e in merged.items() if e > 1 and x in self.cosine]:
+                for powers, _ in several:
+                    powers[sine] -= 2
+                c = self.cosine[sine]
+                several += [({**powers, c: powers.get(c, 0) + 2}, -sign) for powers, sign in several]
+            found = tuple((tuple(sorted((x, e) for x, e in powers.items() if e)), sign) for powers, sign in several)
+            self._products[a, b] = found
+        return found
+
+    def _function(self, op: str, argument: Polynomial) -> Polynomial:
+        angles = self._angles(argument) if op in ("sin", "cos") else None
+        if angles is None:
+            inside = self.named(argument) if len(argument) > 1 else argument
+            return power(self.atom("function", (op, frozen(inside))))
+        offset = float(argument.get((), 0))
+        sine, cosine = (of_number(x if abs(x) > EPSILON else 0.0) for x in (math.sin(offset), math.cos(offset)))
+        for angle, turns in angles:
+            c, s = self.angle(angle)
+            for _ in range(abs(turns)):
+                along, across = power(c), scaled(power(s), 1 if turns > 0 else -1)
+                sine, cosine = (
+                    plus(self.times(sine, along), self.times(cosine, across)),
+                    plus(self.times(cosine, along), scaled(self.times(sine, across), -1)),
+                )
+        return sine if op == "sin" else cosine
+
+    def _angles(self, argument: Polynomial) -> list[tuple[int, int]] | None:
+        """The inputs of which the argument is a sum, beside a constant, with whole multipliers."""
+        found = []
+        for key, factor in argument.items():
+            if key:
+                if len(key) > 1 or key[0][1] != 1 or self.atoms[key[0][0]].op != "input":
+                    return None
+                if int(factor) != factor or size(factor) > TURNS:
+                    return None
+                found.append((key[0][0], int(factor)))
+        return sorted(found)
+
+    def angle(self, atom: int) -> tuple[int, int]:
+        """The cosine and the sine of an input: neighbouring atoms."""
+        angles = ((self.atoms[atom].payload, 1),)
+        c, s = self.atom("cos", angles), self.atom("sin", angles)
+        self.cosine[s] = c
+        return c, s

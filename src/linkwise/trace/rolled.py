@@ -1,0 +1,212 @@
+"""Tracing for any number of links: each sweep becomes a loop, its step traced once for every kind of joint."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from ..graph import Graph, Node, Port
+from ..graph.loops import LoopProgram, Recursion, placed
+from ..graph.node import is_scalar
+from ..robot import Link, Robot
+from ..robot.mapping import Mapping
+
+
+class NotRollableError(TypeError):
+    """A function asks for more of a robot than sweeps over its links."""
+
+
+class Unknown:
+    """The index and the parent of a link that stands for many."""
+
+    def _refuse(self, *_: object) -> Any:
+        raise NotRollableError("the place of a link in the robot is not known in a loop over all links")
+
+    __eq__ = __lt__ = __le__ = __gt__ = __ge__ = __index__ = __add__ = __sub__ = _refuse
+    __hash__ = None  # type: ignore[assignment]
+
+
+UNKNOWN: Any = Unknown()
+
+
+class Loops:
+    """Records sweeps as recursions."""
+
+    def __init__(self, tape: Graph) -> None:
+        self.tape = tape
+        self.recursions: list[Recursion] = []
+
+    def outward(self, links: Sequence[Link], step: Callable[..., Any], base: Any, per_link: Sequence[Any]) -> list[Any]:
+        def both(link: Link, parent: Any, *values: Any) -> tuple[Any, Any]:
+            result = step(link, parent, *values)
+            return result, result
+
+        return self._recursion(True, links, both, base, per_link)
+
+    def inward(self, links: Sequence[Link], step: Callable[..., Any], none: Any, per_link: Sequence[Any]) -> list[Any]:
+        return self._recursion(False, links, step, none, per_link)
+
+    def _recursion(
+        self, outward: bool, links: Sequence[Link], step: Callable[..., Any], start: Any, per_link: Sequence[Any]
+    ) -> list[Any]:
+        rows = list(zip(links, *per_link, strict=True))
+        first, *values = rows[0]
+        form = step(first, start, *values)[1]
+        carried: dict[str, Node] = {}
+
+        def carry(path: str) -> Node:
+            return carried.setdefault(path, self.tape.input(f"carried{len(self.recursions)}", len(carried)))
+
+        received = rebuilt(form, carry)
+        results = [step(link, received, *values) for link, *values in rows]
+        passed = []
+        for _, value in results:
+            found = dict(leaves(value))
+            passed.append(tuple(self.tape.node(found[path]) if path in found else None for path in carried))
+        known = dict(leaves(start))
+        begin = tuple(known.get(path) for path in carried)
+        self.recursions.append(Recursion(outward, tuple(carried.values()), begin, tuple(passed)))
+        return [kept for kept, _ in results]
+
+
+@dataclass(frozen=True, repr=False)
+class RolledRobot(Robot):
+    """A robot whose links stand for all of a kind: their numbers are nodes, or numbers where all have the same."""
+
+    def regrouped(self) -> Robot:
+        return self.shelf["regrouped"]  # type: ignore[no-any-return]
+
+
+@dataclass(frozen=True)
+class Rolled:
+    """A program of loops, and the numbers that make it that of one robot."""
+
+    program: LoopProgram
+    table: np.ndarray  # a row for each link
+    tree: np.ndarray  # parent and kind of each link
+    chain: bool  # whether each link's parent is the one before
+
+
+def trace_rolled(
+    function: Callable[..., Any], robot: Robot, arrays: dict[str, tuple[int, ...]], **keywords: Any
+) -> Rolled:
+    """The loops of `function(robot, ...)`. `arrays` are its inputs, with the shape that each has for one link."""
+    tape = Graph()
+    loops = Loops(tape)
+    general = general_robot(robot, loops)
+    kinds = general.robot.n
+    given = {}
+    for name, shape in arrays.items():
+        given[name] = np.empty((kinds, *shape), dtype=object)
+        for position, index in enumerate(np.ndindex(kinds, *shape)):
+            given[name][index] = tape.input(name, position)
+    result = np.asarray(function(general.robot, **given, **keywords))
+    if result.shape[:1] != (kinds,) or not all(is_scalar(x) for x in result.flat):
+        raise NotRollableError(f"the result has shape {result.shape} (expected one row for each link)")
+    results = [[tape.node(x) for x in row] for row in result.reshape(kinds, -1)]
+    inputs = [Port(name, shape) for name, shape in arrays.items()]
+    program = placed(loops.recursions, inputs, [Port("result", result.shape[1:])], general.tables, results)
+    parents = [link.parent for link in robot.links]
+    tree = np.array([parents, general.kind_of], dtype=np.int64).T.copy()
+    return Rolled(program, general.table, tree, parents == list(range(-1, robot.n - 1)))
+
+
+@dataclass(frozen=True)
+class General:
+    robot: RolledRobot
+    tables: tuple[str, ...]
+    table: np.ndarray
+    kind_of: list[int]
+
+
+def general_robot(robot: Robot, loops: Loops) -> General:
+    """One link for each kind of joint, made of table columns."""
+    grouped = robot.regrouped().links
+    kinds = list(dict.fromkeys(type(link.joint) for link in grouped))
+    kind_of = [kinds.index(type(link.joint)) for link in grouped]
+    tables = tuple(f"table{k}" for k in range(len(kinds)))
+    links, columns = [], []
+    for k, name in enumerate(tables):
+        members = [link for link, kind in zip(grouped, kind_of, strict=True) if kind == k]
+        link, kept = general_link(members, loops.tape, name)
+        links.append(replace(link, index=UNKNOWN, parent=UNKNOWN))
+        columns.append(kept)
+    table = np.zeros((robot.n, max(map(len, columns))))
+    for k, kept in enumerate(columns):
+        rows = [i for i, kind in enumerate(kind_of) if kind == k]
+        for j, column in enumerate(kept):
+            table[rows, j] = column
+    plain = [replace(link, grouped=None) for link in links] if robot.links[0].grouped is None else links
+    made = []
+    for each in (plain, links):
+        one = RolledRobot(robot.name, tuple(each), (), robot.gravity, (), robot.convention, robot.about)
+        object.__setattr__(one, "loops", loops)
+        made.append(one)
+    for one in made:
+        one.shelf["regrouped"] = made[1]
+    return General(made[0], tables, table, kind_of)
+
+
+def general_link(members: Sequence[Link], tape: Graph, table: str) -> tuple[Link, list[tuple[float, ...]]]:
+    """A link that stands for all of them, and the columns of numbers in which they differ."""
+    numbers: list[list[float]] = []
+    for member in members:
+        numbers.append([])
+        Mapping(recorder(numbers[-1])).link(member)
+    known: dict[tuple[float, ...], Node] = {}
+    kept: list[tuple[float, ...]] = []
+
+    def scalar(column: tuple[float, ...]) -> Any:
+        if len(set(column)) == 1:
+            return column[0]
+        opposite = tuple(-x for x in column)
+        if opposite in known:
+            return -known[opposite]
+        if column not in known:
+            known[column] = tape.input(table, len(kept))
+            kept.append(column)
+        return known[column]
+
+    columns = iter([scalar(column) for column in zip(*numbers, strict=True)])
+    return Mapping(lambda _: next(columns)).link(members[0]), kept
+
+
+def recorder(into: list[float]) -> Callable[[float], float]:
+    def record(x: float) -> float:
+        into.append(float(x))
+        return x
+
+    return record
+
+
+def leaves(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:
+    """The scalars of a structure, with where they are."""
+    if is_scalar(value):
+        yield path, value
+        return
+    for name, part in parts(value):
+        yield from leaves(part, f"{path}.{name}")
+
+
+def rebuilt(value: Any, make: Callable[[str], Any], path: str = "") -> Any:
+    """The structure with other scalars."""
+    if is_scalar(value):
+        return make(path)
+    new = {name: rebuilt(part, make, f"{path}.{name}") for name, part in parts(value)}
+    if isinstance(value, tuple):
+        return type(value)(*new.values()) if hasattr(value, "_fields") else tuple(new.values())
+    copy = object.__new__(type(value))
+    for name, part in new.items():
+        object.__setattr__(copy, name, part)
+    return copy
+
+
+def parts(value: Any) -> list[tuple[str, Any]]:
+    if isinstance(value, tuple):
+        return [(str(k), part) for k, part in enumerate(value)]
+    slots = [name for kind in type(value).__mro__ for name in getattr(kind, "__slots__", ())]
+    names = slots or list(vars(value))
+    return [(name, getattr(value, name)) for name in names]
