@@ -10,7 +10,8 @@ import pytest
 
 import linkwise as lw
 from linkwise.compile.machine import processor
-from linkwise.edge.compiling import Compiled, Recipe
+from linkwise.edge.compiling import Compiled
+from linkwise.edge.recipes import Recipe
 
 pytest.importorskip("llvmlite")
 ONE = lw.chain(1)
