@@ -119,6 +119,15 @@ class Kernel:
         takes = ", ".join(argument.name for argument in self.interface.inputs)
         return f"<Kernel {self.name}({takes}): {self.interface.dtype}>"
 
+    def __copy__(self) -> Kernel:
+        return self  # nothing of it changes
+
+    def __deepcopy__(self, known: dict[int, Any]) -> Kernel:
+        return self
+
+    def __reduce__(self) -> str:
+        raise TypeError(f"{self!r} is machine code of this process (expected: compile it again in the other)")
+
     def __call__(self, *arrays: Any, out: Any = None, threads: int | None = None, **named: Any) -> Any:
         """The outputs for these inputs."""
         raise TypeError("a kernel in the making cannot be called")  # each kernel has its own
