@@ -324,7 +324,7 @@ def same(layout: Layout, x: str) -> str:
 
 
 def batch_text(given: LoopText, lanes: int) -> str:
-    """`i64 @batch(...)`, with the arguments of a block, over states from begin to end; a single one left, singly."""
+    """`i64 @batch(...)`, with the arguments of a block, over all states; a single one left, singly."""
     arguments = given.arguments
     handed = arguments.replace("i64 %begin", "i64 %b", 1)
     return f"""
