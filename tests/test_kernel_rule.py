@@ -351,3 +351,41 @@ def test_symbols_of_a_robot_are_inputs_after_the_others() -> None:
         assert relative(made(*given, mass=heavy, length=long), lw.inverse_dynamics(numbers, *given)) < 1e-13
     with pytest.raises(TypeError, match="was not given length, mass"):
         made(*given)
+
+
+def test_words_of_the_wrapper_are_no_words_of_the_function():
+    arm, q = lw.load("planar3"), np.zeros(3)
+    for wrong in ({"a": q}, {"b": q}, {"c": q}):
+        with pytest.raises(TypeError, match="unexpected keyword argument"):
+            lw.gravity_torque(arm, **wrong)
+    assert np.array_equal(lw.gravity_torque(arm=arm, q=q), lw.gravity_torque(arm, q))
+
+
+def test_strangers_are_refused_before_anything_else():
+    with pytest.raises(TypeError, match="the first argument is 'a'"):
+        lw.compile("a", lw.load("planar3"))
+    with pytest.raises(TypeError, match=r"did you mean linkwise.load\('stanford'\)"):
+        lw.compile(lw.gravity_torque, "stanford")
+
+
+def test_derivatives_and_moving_bases_compile():
+    arm = lw.load("planar3")
+    q, qd, qdd = np.random.default_rng(0).normal(size=(3, 4, 3))
+    derivative = lw.derivative(lw.gravity_torque, arm, wrt="q")
+    kernel = lw.compile(lambda arm, q: derivative(q), arm)
+    assert np.allclose(kernel(q), [derivative(x) for x in q], rtol=1e-12, atol=1e-12)
+    moving = lw.BaseMotion(angular_velocity=(0.1, 0.2, 0.3))
+    found = lw.compile(lw.inverse_dynamics, arm, base=moving)(q, qd, qdd)
+    assert np.allclose(found, lw.inverse_dynamics(arm, q, qd, qdd, base=moving), rtol=1e-12, atol=1e-12)
+
+
+def test_a_symbolic_robot_says_which_joint_nothing_resists():
+    (m,) = lw.symbols("m")
+    rows = lw.load("planar3").rows
+    rows[-1] |= {"mass": m, "inertia": [[0, 0, 0], [0, 0, 0], [0, 0, 0]]}
+    arm = lw.Robot.from_dh(rows, convention="standard")
+    kernel = lw.compile(lw.forward_dynamics, arm)
+    still = np.zeros(3)
+    assert np.isfinite(kernel(still, still, still, 2.0)).all()
+    with pytest.raises(lw.SingularError, match="link3"):
+        kernel(still, still, still, 0.0)

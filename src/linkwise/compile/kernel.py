@@ -278,9 +278,9 @@ def resolved(threads: int | None, count: int, at_once: int) -> int:
         if asked and not (asked.isdecimal() and int(asked) > 0):
             raise ValueError(f"LINKWISE_THREADS is {asked!r} (expected a whole number from 1 on)")
         return max(1, min(int(asked) if asked else processors(), count // at_once))
-    if not isinstance(threads, int) or isinstance(threads, bool) or threads < 1:
+    if isinstance(threads, bool) or not isinstance(threads, (int, np.integer)) or threads < 1:
         raise ValueError(f"threads is {threads!r} (expected a whole number from 1 on)")
-    return max(1, min(threads, count))
+    return max(1, min(int(threads), count))
 
 
 def processors() -> int:
