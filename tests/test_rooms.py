@@ -19,6 +19,7 @@ MAY_IMPORT = {  # the house's own rooms
     "compile": set(),
     "edge": {"compile", "dynamics", "errors", "graph", "render", "robot", "spatial", "trace"},
     "explain": {"dynamics", "edge", "errors", "robot", "spatial"},
+    "simulate": {"edge", "errors", "robot"},
     "source": {"edge", "errors", "explain", "graph", "render", "robot", "trace", "version"},
     "cli": {"compile", "version"},
 }
@@ -27,6 +28,7 @@ MAY_IMPORT_OUTSIDE = {
     "dynamics": set(),
     "explain": {"numpy", "sympy"},
     "render": {"sympy"},
+    "simulate": {"matplotlib", "numpy"},
 }  # beyond the standard library; others: NumPy
 
 

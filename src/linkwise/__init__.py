@@ -46,6 +46,19 @@ from .formats import LIBRARY, load, save
 from .graph import Count, Program, evaluate, symbols
 from .render import latex, python_source, sympy
 from .robot import Frame, Joint, Link, Robot, chain, describe, random_tree
+from .simulate import (
+    JointMotion,
+    Loads,
+    Trajectory,
+    cubic,
+    cycloid,
+    quintic,
+    septic,
+    spline,
+    torque_along,
+    trajectory_from_csv,
+    trapezoid,
+)
 from .source import CSource, c_source
 from .trace import Derivative, Input, bind, count, derivative, symbols_of, trace
 from .version import __version__ as __version__
@@ -62,11 +75,14 @@ __all__ = [
     "Frame",
     "Input",
     "Joint",
+    "JointMotion",
     "Link",
+    "Loads",
     "Program",
     "Robot",
     "RobotError",
     "SingularError",
+    "Trajectory",
     "base_parameters",
     "bias_torque",
     "bind",
@@ -78,6 +94,8 @@ __all__ = [
     "constraint_wrenches",
     "coriolis_matrix",
     "count",
+    "cubic",
+    "cycloid",
     "denoc_matrices",
     "derivative",
     "describe",
@@ -104,12 +122,18 @@ __all__ = [
     "poses",
     "potential_energy",
     "python_source",
+    "quintic",
     "random_tree",
     "save",
+    "septic",
+    "spline",
     "symbols",
     "symbols_of",
     "sympy",
+    "torque_along",
     "trace",
+    "trajectory_from_csv",
+    "trapezoid",
     "udu",
     "unnormalized",
     "use_kernels",
