@@ -41,8 +41,7 @@ def spline(times: Any, points: Any, *, ends: str = "clamped") -> Trajectory:
     """
     one_of(ends, ENDS, "ends")
     knots = numbers(times, "times")
-    values = np.array(points, dtype=object)
-    values = numbers(points if values.ndim != 1 else values[:, None], "points", dims=2)  # one joint needs no brackets
+    values = numbers(points, "points", dims=2)
     if len(knots) != len(values):
         raise ValueError(f"times has {len(knots)} numbers and points has {len(values)} rows (expected a row each)")
     check_times(knots)

@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 SLACK = 1e-12  # how far outside its duration, in units of it, a trajectory may be asked for: rounding
+NOTHING = 1e-100  # a way too short to be one
 SIDES = ("start", "end")
 GAP = 1e-9  # how far apart, relative to their size, an end and the start that follows it may be
 # The upper half of the coefficients of the polynomial in s that has the change Δ of its value from s = 0 to 1 and, at
@@ -331,18 +332,18 @@ def trapezoid(
         None if value is None else per_unit(value, change, name)
         for name, value in (("speed", speed), ("acceleration", acceleration))
     )
-    if not change.any():
+    if np.abs(change).max() < NOTHING:
         if T is None:
             raise ValueError("trapezoid: start and end are the same (expected a duration, for which to stand there)")
         return Trajectory((hermite(frozen([0.0, T]), np.array([[first, last], [change, change]])),), "trapezoid")
     T, blend = unit_profile(T, v, a)
-    part = blend / (2.0 * (T - blend))  # of the change, made while accelerating, and again while slowing down
-    cruise = 1.0 - 2.0 * part
-    zero = 0.0 * change
+    rate = change / (T - blend)
+    part = rate * blend / 2.0  # of the change, made while accelerating, and again while slowing down
+    brake, zero = T - blend, 0.0 * change
     rows = [
-        (0.0, blend, [first, zero, part * change]),
-        (blend, T - blend, [first + part * change, cruise * change, zero]),
-        (T - blend, T, [last - part * change, 2.0 * part * change, -part * change]),
+        (0.0, blend, [first, zero, part]),
+        (blend, brake, [first + part, rate * (brake - blend), zero]),
+        (brake, T, [last - part, 2.0 * part, -part]),
     ]
     kept = [row for row in rows if row[1] - row[0] > SLACK * T]
     knots = frozen([*(begin for begin, _, _ in kept), T])
@@ -355,8 +356,7 @@ def per_unit(limits: Any, change: Floats, name: str) -> float:
     if not (each > 0.0).all():
         k = int(np.argmin(each > 0.0))
         raise ValueError(f"{name} of joint {k + 1} is {each[k]:g} (expected a positive number, whatever the direction)")
-    size = np.abs(change)
-    return float(np.min(each[size > 0.0] / size[size > 0.0], initial=np.inf))
+    return 1.0 / max(float(np.max(np.abs(change) / each)), NOTHING)
 
 
 def unit_profile(T: float | None, v: float | None, a: float | None) -> tuple[float, float]:
@@ -410,6 +410,8 @@ def numbers(value: Any, name: str, dims: int = 1) -> Floats:
         array = np.array(value, dtype=np.float64, ndmin=1)
     except (TypeError, ValueError):
         raise TypeError(f"{name} is {value!r} (expected {NUMBERS[dims]})") from None
+    if array.ndim == 1 and dims == 2:
+        array = array[:, None]  # one joint needs no brackets
     if array.ndim != dims or 0 in array.shape:
         raise ValueError(f"{name} has shape {array.shape} (expected {NUMBERS[dims]})")
     if not np.isfinite(array).all():
