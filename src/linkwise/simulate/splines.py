@@ -130,7 +130,7 @@ def trajectory_from_csv(path: str | os.PathLike[str], *, ends: str | None = None
     """
     file = Path(path)
     names, lines, table = read_table(file)
-    n = joints_of(file, names)
+    n = joints_of(names)
     check_column_of_times(file, lines, table[:, names.index("t")])
     columns = {name: table[:, k] for k, name in enumerate(names)}
     words = [word for word in ("q", "qd", "qdd") if f"{word}1" in columns]
@@ -163,6 +163,7 @@ def read_table(file: Path) -> tuple[list[str], list[int], Floats]:
             continue
         if not names:
             names = cells
+            check_header(f"{file}:{line}", names)
             continue
         if len(cells) != len(names):
             raise FileError(f"{file}:{line}: has {len(cells)} cells (expected {len(names)}: {', '.join(names)})")
@@ -183,24 +184,30 @@ def number(file: Path, line: int, name: str, cell: str) -> float:
     return found
 
 
-def joints_of(file: Path, names: list[str]) -> int:
-    """How many joints a header is of; it must name each column once, and the same joints for q, qd and qdd."""
+def check_header(where: str, names: list[str]) -> None:
+    """It must name each column once, and the same joints for q, qd and qdd."""
     expected = "(expected t, q1, q2, ... and, if known, qd1, ..., qdd1, ...)"
     for name in names:
         if name != "t" and not COLUMN.fullmatch(name):
-            raise FileError(f"{file}:1: column {name!r}{near_miss(name, ['t', 'q1', 'qd1', 'qdd1'])} {expected}")
+            raise FileError(f"{where}: column {name!r}{near_miss(name, ['t', 'q1', 'qd1', 'qdd1'])} {expected}")
         if names.count(name) > 1:
-            raise FileError(f"{file}:1: column {name!r} stands there twice")
-    n = sum(re.fullmatch(r"q\d+", name) is not None for name in names)
+            raise FileError(f"{where}: column {name!r} stands there twice")
+    n = joints_of(names)
+    given = {word for word in ("qd", "qdd") if any(re.fullmatch(rf"{word}\d+", name) for name in names)}
+    if given:
+        given.add("qd")  # without which accelerations are of no use
     wanted = ["t", *(f"q{k}" for k in range(1, max(n, 1) + 1))]
-    given = [word for word in ("qd", "qdd") if any(re.fullmatch(rf"{word}\d+", name) for name in names)]
-    if given == ["qdd"]:
-        given = ["qd", "qdd"]  # accelerations without rates
-    wanted += [f"{word}{k}" for word in given for k in range(1, n + 1)]
+    wanted += [f"{word}{k}" for word in sorted(given) for k in range(1, n + 1)]
     missing = [name for name in wanted if name not in names]
     if missing:
-        raise FileError(f"{file}:1: column {missing[0]!r} is missing, of {counted(n)} {expected}")
-    return n
+        raise FileError(f"{where}: column {missing[0]!r} is missing, of {counted(n)} {expected}")
+    more = [name for name in names if name.startswith("q") and name not in wanted]
+    if more:
+        raise FileError(f"{where}: column {more[0]!r} is of no joint, of which there are {n} {expected}")
+
+
+def joints_of(names: list[str]) -> int:
+    return sum(re.fullmatch(r"q\d+", name) is not None for name in names)
 
 
 def check_column_of_times(file: Path, lines: list[int], t: Floats) -> None:
