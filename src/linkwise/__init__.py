@@ -46,7 +46,25 @@ from .formats import LIBRARY, load, save
 from .graph import Count, Program, evaluate, symbols
 from .render import latex, python_source, sympy
 from .robot import Frame, Joint, Link, Robot, chain, describe, random_tree
-from .simulate import Friction, Recording, SimulationError, SimulationInterrupted, integrators, simulate
+from .simulate import (
+    Friction,
+    JointMotion,
+    Loads,
+    Recording,
+    SimulationError,
+    SimulationInterrupted,
+    Trajectory,
+    cubic,
+    cycloid,
+    integrators,
+    quintic,
+    septic,
+    simulate,
+    spline,
+    torque_along,
+    trajectory_from_csv,
+    trapezoid,
+)
 from .source import CSource, c_source
 from .trace import Derivative, Input, bind, count, derivative, symbols_of, trace
 from .version import __version__ as __version__
@@ -64,7 +82,9 @@ __all__ = [
     "Friction",
     "Input",
     "Joint",
+    "JointMotion",
     "Link",
+    "Loads",
     "Program",
     "Recording",
     "Robot",
@@ -72,6 +92,7 @@ __all__ = [
     "SimulationError",
     "SimulationInterrupted",
     "SingularError",
+    "Trajectory",
     "base_parameters",
     "bias_torque",
     "bind",
@@ -83,6 +104,8 @@ __all__ = [
     "constraint_wrenches",
     "coriolis_matrix",
     "count",
+    "cubic",
+    "cycloid",
     "denoc_matrices",
     "derivative",
     "describe",
@@ -110,13 +133,19 @@ __all__ = [
     "poses",
     "potential_energy",
     "python_source",
+    "quintic",
     "random_tree",
     "save",
+    "septic",
     "simulate",
+    "spline",
     "symbols",
     "symbols_of",
     "sympy",
+    "torque_along",
     "trace",
+    "trajectory_from_csv",
+    "trapezoid",
     "udu",
     "unnormalized",
     "use_kernels",

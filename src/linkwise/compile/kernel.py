@@ -194,7 +194,7 @@ class Kernel:
             said = ", ".join(f"{a.name} {b}" for a, b in zip(self.interface.inputs, batches, strict=True))
             raise ValueError(f"the batch shapes do not fit together: {said} (expected shapes that broadcast)") from None
         full = [
-            np.ascontiguousarray(array if had == batch else np.broadcast_to(array, (*batch, *argument.shape)))
+            np.asarray(array if had == batch else np.broadcast_to(array, (*batch, *argument.shape)), order="C")
             for array, had, argument in zip(arrays, batches, self.interface.inputs, strict=True)
         ]
         return batch, full

@@ -1,8 +1,30 @@
-"""Motion in time: integrators, friction, recordings."""
+"""Motion in time: trajectories and what they ask of a robot, integrators, friction, recordings."""
 
 from .friction import Friction
+from .loads import Loads, Peaks, torque_along
 from .recording import Recording
 from .simulation import SimulationError, SimulationInterrupted, simulate
+from .splines import spline, trajectory_from_csv
 from .tableaux import integrators
+from .trajectories import JointMotion, Trajectory, cubic, cycloid, quintic, septic, trapezoid
 
-__all__ = ["Friction", "Recording", "SimulationError", "SimulationInterrupted", "integrators", "simulate"]
+__all__ = [
+    "Friction",
+    "JointMotion",
+    "Loads",
+    "Peaks",
+    "Recording",
+    "SimulationError",
+    "SimulationInterrupted",
+    "Trajectory",
+    "cubic",
+    "cycloid",
+    "integrators",
+    "quintic",
+    "septic",
+    "simulate",
+    "spline",
+    "torque_along",
+    "trajectory_from_csv",
+    "trapezoid",
+]
