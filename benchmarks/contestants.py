@@ -42,6 +42,15 @@ JAX = "JAX, scan, vmap, jit"
 CALL, MUJOCO_CALL, CASADI_CALL = "Pinocchio", "MuJoCo", "CasADi C, arrays bound once"
 
 
+MODULES = {"pinocchio": "pinocchio", "mujoco": "mujoco", "casadi": "casadi_c", "jax": "jax_scan"}
+NAMES = {"pinocchio": "Pinocchio", "mujoco": "MuJoCo", "casadi": "CasADi with gcc", "jax": "JAX"}
+
+
+def absent(peers: Sequence[str]) -> list[str]:
+    """Those that cannot run here."""
+    return [NAMES[peer] for peer in peers if optional(MODULES[peer]) is None]
+
+
 def plain(function: Callable[..., Any], arm: lw.Robot, *arrays: np.ndarray) -> Any:
     with lw.use_kernels("never"):
         return function(arm, *arrays)

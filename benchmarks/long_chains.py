@@ -14,21 +14,8 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from arms import Arm, converters
 from contestants import FD, ID, PEERS, TASKS, Task, in_parallel, plain
-from timing import (
-    Claim,
-    Contestant,
-    Section,
-    Table,
-    Times,
-    command,
-    differ,
-    interleaved,
-    number,
-    one_core,
-    optional,
-    ratios,
-    spread,
-)
+from report import UNKNOWN, Claim, Section, Table, number, ratios, spread, verdict
+from timing import Contestant, Times, command, differ, interleaved, one_core, optional
 
 import linkwise as lw
 
@@ -119,13 +106,14 @@ def claims(what: str, times: dict[str, Times], compiling: dict[int, float], larg
     flat = (
         f"from n = 12 to {max(cost)} the dearest joint costs {number(range_of)} × the cheapest" if cost else "nothing"
     )
-    held = range_of <= 1.3 if largest >= SIZES[-1] else None
+    flatness = verdict([[1.3 - range_of]]) if largest >= SIZES[-1] else UNKNOWN
     quick = f"{number(compiling[1000])} s" if 1000 in compiling else f"only n up to {max(compiling)} compiled"
+    speed = verdict([[1.0 - compiling[1000]]]) if 1000 in compiling else UNKNOWN
     return [
-        Claim(f"{what}: cost per joint within 1.3 × from n = 12 to n = 10,000", flat, held),
-        Claim(f"{what}: compiled within 1 s at n = 1,000", quick, compiling[1000] < 1.0 if 1000 in compiling else None),
+        Claim(f"{what}: cost per joint within 1.3 × from n = 12 to n = 10,000", flat, flatness),
+        Claim(f"{what}: compiled within 1 s at n = 1,000", quick, speed),
     ]
 
 
 if __name__ == "__main__":
-    print(measure(**command(__doc__, None, largest=SIZES[-1], states=256, rounds=5)))
+    print(measure(**command(__doc__, largest=SIZES[-1], states=256, rounds=5)))

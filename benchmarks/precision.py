@@ -8,7 +8,8 @@ from __future__ import annotations
 import numpy as np
 from arms import arms
 from contestants import TASKS, plain
-from timing import ROUNDS, Contestant, Section, Table, command, interleaved, number, one_core, ratios, spread
+from report import Section, Table, number, ratios, spread
+from timing import ROUNDS, Contestant, command, interleaved, one_core
 
 import linkwise as lw
 
@@ -49,4 +50,4 @@ def measure(states: int = 4096, rounds: int = ROUNDS) -> Section:
 
 
 if __name__ == "__main__":
-    print(measure(**command(__doc__, None, states=4096, rounds=ROUNDS)))
+    print(measure(**command(__doc__, states=4096, rounds=ROUNDS)))

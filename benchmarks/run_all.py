@@ -23,7 +23,8 @@ import precision
 import start_up
 import threads
 import timing
-from timing import Section, claim_lines, command
+from report import Section, claim_lines
+from timing import command
 
 PAGE = Path(__file__).parent / "results.md"
 PACKAGES = (
@@ -33,8 +34,9 @@ PACKAGES = (
 HEAD = """\
 # Results of the benchmarks
 
-Written by `{command}` (`make bench`), all in one run; not edited. Only ratios within a run mean something: times depend
-on the machine and on what else it does.
+Written by `{command}` (`make bench` runs it without arguments), all in one run; not edited.
+Times depend on the machine and on what else it does. Ratios less so, but they too move by some per cent from run to
+run: a claim that is near its bound may be on the other side of it next time.
 
 {machine}
 

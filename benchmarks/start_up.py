@@ -6,6 +6,7 @@ python benchmarks/start_up.py [--rounds 7]
 from __future__ import annotations
 
 import os
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -14,11 +15,14 @@ from pathlib import Path
 
 from arms import arms
 from contestants import FD, ID, PEERS, Task
-from timing import Section, Table, Times, at_most, command, optional, spread
+from report import Section, Table, at_most, ratios, spread
+from timing import Times, command, optional
 
 import linkwise as lw
 
+COLD, WARM = "lw.compile, cold", "lw.compile, warm cache"
 ROUNDS = 7
+TASKS = (ID, FD)
 ABOUT = (
     "Every number comes from fresh processes that take turns, files in the page cache and .pyc files written."
     " `lw.compile` is timed in a process that has imported Linkwise and loaded the robot, so it includes loading LLVM;"
@@ -78,7 +82,7 @@ def codes(task: Task, peers: Sequence[str]) -> dict[str, str]:
     """What each contestant's process runs."""
     words = {"here": str(Path(__file__).parent), "function": task.function.__name__, "inputs": task.inputs}
     words |= {"method": task.textbook, "count": len(task.inputs)}
-    found = {"lw.compile, cold": COMPILE, "lw.compile, warm cache": COMPILE}
+    found = {COLD: COMPILE, WARM: COMPILE}
     if "casadi" in peers and optional("casadi_c"):
         found["CasADi: expressions, C, gcc"] = CASADI
     if "jax" in peers and optional("jax_scan"):
@@ -94,7 +98,7 @@ def compiling(robot: lw.Robot, task: Task, rounds: int, peers: Sequence[str]) ->
         found: dict[str, Times] = {label: [] for label in programs}
         for turn in range(rounds + 1):
             for label, code in programs.items():
-                taken = seconds(code, str(file), cache=cache if "warm" in label else "off")
+                taken = seconds(code, str(file), cache=cache if label == WARM else "off")
                 if turn:
                     found[label].append(taken)
     return found
@@ -109,15 +113,17 @@ def measure(rounds: int = ROUNDS, peers: Sequence[str] = PEERS) -> Section:
     cold: dict[str, Times] = {}
     columns, header = [], [""]
     for arm in arms():
-        for task in (ID, FD):
+        for task in TASKS:
             columns.append(compiling(arm.robot, task, rounds, peers))
             header.append(f"{arm.label}, {task.label}")
-        cold[arm.label] = columns[-1]["lw.compile, cold"]
+        cold[arm.label] = columns[-1][COLD]
     rows = [[label, *(spread(column[label], 1e3) for column in columns)] for label in columns[0]]
     section.tables.append(Table("Milliseconds until a function is compiled:", header, rows))
     section.claims.append(at_most("cold compile of forward dynamics under 0.3 s", 0.3, cold, "s"))
+    if cached := [c for c in columns if statistics.median(ratios(c[COLD], c[WARM])) < 1.5]:
+        section.remarks.append(f"A filled cache saves next to nothing in {len(cached)} of {len(columns)} columns.")
     return section
 
 
 if __name__ == "__main__":
-    print(measure(**command(__doc__, None, rounds=ROUNDS)))
+    print(measure(**command(__doc__, rounds=ROUNDS)))

@@ -10,7 +10,8 @@ from collections.abc import Sequence
 import numpy as np
 from arms import Arm, arms
 from contestants import FD, ID, PEERS, Task, in_parallel
-from timing import ROUNDS, Contestant, Section, Table, agree, command, interleaved, ratios, spread
+from report import Section, Table, ratios, spread
+from timing import ROUNDS, Contestant, agree, command, interleaved
 
 import linkwise as lw
 
@@ -52,4 +53,4 @@ def measure(states: int = 262_144, threads: int = 2, rounds: int = ROUNDS, peers
 
 
 if __name__ == "__main__":
-    print(measure(**command(__doc__, None, states=262_144, threads=2, rounds=ROUNDS)))
+    print(measure(**command(__doc__, states=262_144, threads=2, rounds=ROUNDS)))

@@ -1,8 +1,10 @@
-"""How the benchmarks measure, and how they write it down.
+"""How the benchmarks measure.
 
 Contestants take turns, A B C A B C ..., after a warm-up and with the garbage collector off, so that whatever else the
 machine does meets all of them alike. A time is the median of the rounds, with the smallest and the largest in
-brackets. A ratio is taken within each round; what is given is the median of these, again with its spread.
+brackets. A ratio is taken within each round; what is given is the median of these, again with its spread. Where a
+script says so, the rounds come from several fresh processes: the same code may take a tenth longer in one process than
+in the next, and then does so in every round of it.
 """
 
 from __future__ import annotations
@@ -10,12 +12,13 @@ from __future__ import annotations
 import argparse
 import gc
 import importlib
+import json
 import os
-import statistics
+import subprocess
+import sys
 import timeit
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from types import ModuleType
 from typing import Any, NamedTuple
 
@@ -90,10 +93,6 @@ def interleaved(contestants: Sequence[Contestant], rounds: int = ROUNDS) -> dict
     return {c.label: found for c, found in zip(contestants, times, strict=True)}
 
 
-def ratios(slower: Times, faster: Times) -> list[float]:
-    return [a / b for a, b in zip(slower, faster, strict=True)]
-
-
 def differ(found: Any, expected: Any) -> float:
     """The largest difference, relative to the largest number."""
     found, expected = np.asarray(found, dtype=float), np.asarray(expected, dtype=float)
@@ -109,82 +108,36 @@ def agree(contestants: Sequence[Contestant], within: float, expected: Any = None
             raise AssertionError(f"{contestant.label} is off by {error:.1e} (expected less than {within:.0e})")
 
 
-# --- writing it down -------------------------------------------------------------------------------------------------
+def pooled(script: str, processes: int, **options: int) -> dict[str, Any]:
+    """What `script --raw` prints in so many fresh processes, one after the other, with the rounds put together."""
+    words = [f"--{name}={value}" for name, value in options.items()]
+    found: dict[str, Any] = {}
+    for _ in range(processes):
+        done = subprocess.run([sys.executable, script, "--raw", *words], capture_output=True, text=True, check=True)
+        join(found, json.loads(done.stdout))
+    return found
 
 
-class Claim(NamedTuple):
-    text: str
-    found: str
-    held: bool | None  # None: not measured in this run
+def join(found: dict[str, Any], more: dict[str, Any]) -> None:
+    for key, value in more.items():
+        if isinstance(value, dict):
+            join(found.setdefault(key, {}), value)
+        else:
+            found.setdefault(key, []).extend(value)
 
 
-class Table(NamedTuple):
-    caption: str
-    header: list[str]
-    rows: list[list[str]]
-
-
-@dataclass
-class Section:
-    """One benchmark's part of the page."""
-
-    title: str
-    command: str
-    about: str
-    tables: list[Table] = field(default_factory=list)
-    remarks: list[str] = field(default_factory=list)
-    claims: list[Claim] = field(default_factory=list)
-
-    def __str__(self) -> str:
-        lines = [f"## {self.title}", "", f"`{self.command}`", "", self.about, ""]
-        for table in self.tables:
-            lines += [table.caption, "", *markdown(table.header, table.rows), ""]
-        for remark in self.remarks:
-            lines += [f"- {remark}"]
-        lines += [""] if self.remarks else []
-        return "\n".join(lines) + "\n".join(["", *claim_lines(self.claims), ""] if self.claims else [])
-
-
-def claim_lines(claims: Iterable[Claim]) -> list[str]:
-    words = {True: "held", False: "**not held**", None: "not measured"}
-    return [f"- {words[claim.held]}: {claim.text}. Found: {claim.found}." for claim in claims]
-
-
-def markdown(header: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
-    """A table whose columns also stand in line on a terminal."""
-    widths = [max(len(row[k]) for row in (header, *rows)) for k in range(len(header))]
-    lines = [[cell.ljust(width) for cell, width in zip(row, widths, strict=True)] for row in (header, *rows)]
-    rule = ["-" * width for width in widths]
-    return ["| " + " | ".join(line) + " |" for line in (lines[0], rule, *lines[1:])]
-
-
-def number(x: float) -> str:
-    if not x:
-        return "0"
-    return f"{x:,.0f}" if x >= 100 else f"{x:.1f}" if x >= 10 else f"{x:.2f}" if x >= 0.1 else f"{x:.2g}"
-
-
-def spread(values: Sequence[float], scale: float = 1.0) -> str:
-    """Median, smallest and largest."""
-    middle, low, high = statistics.median(values), min(values), max(values)
-    return f"{number(middle * scale)} ({number(low * scale)}–{number(high * scale)})"
-
-
-def at_least(text: str, wanted: float, found: dict[str, list[float]]) -> Claim:
-    """A claim about ratios that should all be at least so large, by robot."""
-    said = ", ".join(f"{name} {spread(values)}" for name, values in found.items())
-    held = all(statistics.median(values) >= wanted for values in found.values()) if found else None
-    return Claim(text, said or "nothing to compare with", held)
-
-
-def at_most(text: str, wanted: float, found: dict[str, list[float]], unit: str) -> Claim:
-    said = ", ".join(f"{name} {spread(values)} {unit}" for name, values in found.items())
-    return Claim(text, said, all(statistics.median(values) <= wanted for values in found.values()))
-
-
-def command(doc: str | None, argv: list[str] | None, **options: int) -> dict[str, int]:
+def command(doc: str | None, argv: list[str] | None = None, **options: int) -> dict[str, int]:
     """Whole numbers from the command line, by name."""
     parser = argparse.ArgumentParser(description=doc, formatter_class=argparse.RawDescriptionHelpFormatter)
     for name, value in options.items():
         parser.add_argument(f"--{name}", type=int, default=value, help=f"({value})")
     return vars(parser.parse_args(argv))
+
+
+def raced(doc: str | None, raw: Callable[..., Any], measure: Callable[..., Any], **options: int) -> None:
+    """The command line of a script that starts itself in several processes: with --raw, the times alone, as JSON."""
+    alone = "--raw" in sys.argv
+    given = command(doc, [word for word in sys.argv[1:] if word != "--raw"], **options)
+    if alone:
+        del given["processes"]
+    print(json.dumps(raw(**given)) if alone else measure(**given))

@@ -17,7 +17,7 @@ import start_up
 import threads
 import timing
 from arms import arms
-from timing import Claim, Section
+from report import Claim, Section
 
 import linkwise as lw
 
@@ -28,6 +28,7 @@ PEERS = ("pinocchio", "mujoco")
 def little(monkeypatch: pytest.MonkeyPatch) -> None:
     """Fast statements are not repeated, and one robot is enough for most."""
     monkeypatch.setattr(timing, "LEAST", 1e-6)
+    monkeypatch.setattr(start_up, "TASKS", start_up.TASKS[1:])
     for script in (batch, precision, start_up, threads):
         monkeypatch.setattr(script, "arms", lambda: arms("Stanford"))
 
@@ -40,8 +41,8 @@ def plain_text() -> Iterator[None]:
 
 
 MEASURES = {
-    "batch": lambda: batch.measure(states=300, rounds=2, peers=PEERS),
-    "one_call": lambda: one_call.measure(rounds=2, peers=PEERS),
+    "batch": lambda: batch.measure(states=300, rounds=2, processes=0, peers=PEERS),
+    "one_call": lambda: one_call.measure(rounds=2, processes=0, peers=PEERS),
     "threads": lambda: threads.measure(states=300, rounds=2, peers=PEERS),
     "precision": lambda: precision.measure(states=64, rounds=2),
     "accuracy": lambda: accuracy.measure(states=3, peers=PEERS),
