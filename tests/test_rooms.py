@@ -28,7 +28,7 @@ MAY_IMPORT_OUTSIDE = {
     "dynamics": set(),
     "explain": {"numpy", "sympy"},
     "render": {"sympy"},
-    "simulate": {"matplotlib", "numpy"},
+    "simulate": {"matplotlib", "numpy", "rich"},
 }  # beyond the standard library; others: NumPy
 
 

@@ -47,7 +47,9 @@ from .graph import Count, Program, evaluate, symbols
 from .render import latex, python_source, sympy
 from .robot import Frame, Joint, Link, Robot, chain, describe, random_tree
 from .simulate import (
+    Event,
     Friction,
+    Happening,
     JointMotion,
     Loads,
     Recording,
@@ -57,6 +59,7 @@ from .simulate import (
     cubic,
     cycloid,
     integrators,
+    joint_limits,
     quintic,
     septic,
     simulate,
@@ -76,10 +79,12 @@ __all__ = [
     "Compiled",
     "Count",
     "Derivative",
+    "Event",
     "Explanation",
     "FileError",
     "Frame",
     "Friction",
+    "Happening",
     "Input",
     "Joint",
     "JointMotion",
@@ -118,6 +123,7 @@ __all__ = [
     "inverse_dynamics",
     "inverse_inertia_matrix",
     "jacobian",
+    "joint_limits",
     "joint_wrenches",
     "kinetic_energy",
     "kinetic_gradient",

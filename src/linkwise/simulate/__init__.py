@@ -1,5 +1,6 @@
 """Motion in time: trajectories and what they ask of a robot, integrators, friction, recordings."""
 
+from .events import Event, Happening, joint_limits
 from .friction import Friction
 from .loads import Loads, Peaks, torque_along
 from .recording import Recording
@@ -9,7 +10,9 @@ from .tableaux import integrators
 from .trajectories import JointMotion, Trajectory, cubic, cycloid, quintic, septic, trapezoid
 
 __all__ = [
+    "Event",
     "Friction",
+    "Happening",
     "JointMotion",
     "Loads",
     "Peaks",
@@ -20,6 +23,7 @@ __all__ = [
     "cubic",
     "cycloid",
     "integrators",
+    "joint_limits",
     "quintic",
     "septic",
     "simulate",
