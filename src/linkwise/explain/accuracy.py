@@ -2,8 +2,9 @@
 
 The exact accelerations are those of the robot and of the state as they are stored, in binary numbers. Two methods that
 have little in common, articulated bodies and the inertia matrix by composite bodies, compute them with many digits;
-where they agree to all but ten of the digits asked for, that is the answer, and otherwise they compute with more. Rotations are made
-orthogonal to all digits first, so an error also contains what rounding their elements to floats does.
+where they agree to all but ten of the digits asked for, that is the answer, and otherwise they compute with more.
+Rotations are made orthogonal to all digits first, so an error also contains what rounding their elements to floats
+does.
 """
 
 from __future__ import annotations
