@@ -1,6 +1,9 @@
 """`lw.accuracy`: the exact answer is exact, and no method is further from it than its inertia matrix allows."""
 
 import builtins
+import importlib.util
+import sys
+from pathlib import Path
 from typing import Any
 
 import mpmath
@@ -187,3 +190,59 @@ def test_without_mpmath_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(builtins, "__import__", without)
     with pytest.raises(ImportError, match="pip install mpmath"):
         lw.accuracy(lw.load("planar3"), *np.zeros((3, 3)))
+
+
+@pytest.fixture(scope="module")
+def study() -> Any:
+    pytest.importorskip("scipy")
+    pytest.importorskip("matplotlib")
+    path = Path(__file__).parent.parent / "benchmarks" / "formulation_study.py"
+    spec = importlib.util.spec_from_file_location("formulation_study", path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = sys.modules["formulation_study"] = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_the_study_measures_every_method(study: Any) -> None:
+    assert set(study.METHODS) == set(LISTED)
+    assert set(study.FEW) < set(study.FALLING) < set(study.METHODS)
+
+
+def test_the_study_runs_and_leaves_picture_and_tables(study: Any, tmp_path: Path, monkeypatch: Any) -> None:
+    few = ("articulated", "walker-orin-3")
+    monkeypatch.setattr(study, "FALLING", few)
+    monkeypatch.setattr(study, "FEW", few)
+    plan = study.Plan((2, 3), 2, (2,), 3, (1e-6,), (1e-2, 1.0, 1e2), tries=200)
+    assert study.main(["--out", str(tmp_path)], plan) == 0
+    assert (tmp_path / study.PICTURE).read_bytes().startswith(b"\x89PNG")
+    tables = (tmp_path / study.PAGE).read_text(encoding="utf-8")
+    for method in LISTED:
+        assert f"| `{method}` |" in tables
+    assert "`articulated`, `walker-orin-3` | " in tables  # few rods fall alike
+
+
+def test_a_fall_is_counted_as_it_is_integrated(study: Any) -> None:
+    solve_ivp = pytest.importorskip("scipy.integrate").solve_ivp
+    robot = study.rope(2)
+
+    def rate(_: float, state: np.ndarray) -> np.ndarray:
+        return np.concatenate([state[2:], lw.forward_dynamics(robot, state[:2], state[2:], [0, 0])])
+
+    for solver, (_, per_try) in study.SOLVERS.items():
+        fall = study.fall(robot, "articulated", (0.0, 0.0), solver, 1e-6, 1000)
+        usual = solve_ivp(rate, (0, 1), np.zeros(4), solver, rtol=1e-6, atol=1e-6)
+        assert fall.whole
+        assert fall.accepted == len(usual.t) - 1
+        assert fall.rejected == (usual.nfev - 2) / per_try - fall.accepted
+    given_up = study.fall(robot, "articulated", (0.0, 0.0), "RK45", 1e-6, 10)
+    assert not given_up.whole
+    assert str(given_up).endswith(" s")
+
+
+def test_the_page_has_the_tables_of_the_study(study: Any) -> None:
+    page = (study.DOCS / study.PAGE).read_text(encoding="utf-8")
+    between = page.split(study.BEGIN)[1].split(study.END)[0].strip()
+    assert all(f"`{method}`" in between for method in LISTED)
+    assert study.with_tables(page, [between, ""]) == page
