@@ -41,7 +41,7 @@ from .edge import (
     use_kernels,
 )
 from .errors import FileError, RobotError, SingularError
-from .explain import Explanation, cite, explain
+from .explain import Accuracy, Explanation, accuracy, cite, explain
 from .formats import LIBRARY, load, save
 from .graph import Count, Program, evaluate, symbols
 from .render import latex, python_source, sympy
@@ -74,6 +74,7 @@ from .version import __version__ as __version__
 
 __all__ = [
     "LIBRARY",
+    "Accuracy",
     "BaseMotion",
     "CSource",
     "Compiled",
@@ -98,6 +99,7 @@ __all__ = [
     "SimulationInterrupted",
     "SingularError",
     "Trajectory",
+    "accuracy",
     "base_parameters",
     "bias_torque",
     "bind",
