@@ -8,6 +8,7 @@ import linkwise as lw
 from linkwise.simulate import machine, progress, simulation
 from linkwise.simulate.plain import Integrator
 from linkwise.simulate.tableaux import method
+from reference import DATA
 from robots import CHAINS, TREES, relative, states
 
 PLANAR = lw.load("planar3")
@@ -112,6 +113,37 @@ def test_the_fall_of_the_planar_arm_is_that_of_scipy():
         ours = lw.simulate(PLANAR, [0] * 3, [0] * 3, 2.0, rtol=1e-10, samples=times, **options(name, step=2e-4))
         assert np.abs(ours.q - theirs[:, :3]).max() < 1e-7
         assert np.abs(ours.qd - theirs[:, 3:]).max() < 1e-6
+
+
+@pytest.mark.parametrize("record", DATA["free_fall_simulations"], ids=lambda record: record["robot"])
+@pytest.mark.parametrize("name", ADAPTIVE)
+def test_the_papers_robots_fall_as_in_the_reference(record, name):
+    arm = lw.load({"planar3R": "planar3", "stanford": "stanford"}[record["robot"]])
+    t, q, qd = (np.array(record[key], dtype=float) for key in ("t", "q", "qd"))
+    fall = lw.simulate(arm, q[0], qd[0], t[-1], rtol=1e-10, samples=t, integrator=name)
+    assert np.abs(fall.q - q).max() < 1e-7
+    assert np.abs(fall.qd - qd).max() < 1e-6
+    assert np.abs(fall.imbalance).max() < 1e-8 * np.ptp(lw.potential_energy(arm, fall.q))
+
+
+def test_the_first_joint_of_the_planar_arm_falls_first():
+    fall = lw.simulate(PLANAR, [0] * 3, [0] * 3, 0.1, samples=21)
+    assert (fall.q[1:, 0] < 0.0).all()
+    assert (fall.q[1:, 1] > 0.0).all()  # the others lag behind, seen from it
+    assert np.abs(fall.q[-1, 1:]).max() < 1.5 * abs(fall.q[-1, 0])
+
+
+def upright(arm, t, q, qd):
+    return q[1] - np.pi / 2
+
+
+def test_the_third_joint_of_the_stanford_arm_runs_out_once_the_second_has_passed_90_degrees():
+    arm, start = lw.load("stanford"), [0, np.pi / 2 + 0.2, 0.1, 0, 0, 0]
+    fall = lw.simulate(arm, start, [0] * 6, 1.5, events=lw.Event(upright, "90 deg", direction=-1), samples=301)
+    passed = fall.events[0].t
+    assert (np.diff(fall.q[fall.t < passed, 2]) <= 0.0).all()
+    assert (np.diff(fall.q[fall.t > passed + 0.1, 2]) > 0.0).all()
+    assert fall.q[-1, 2] > 5.0
 
 
 def test_a_torque_function_is_compiled_in_or_runs_in_python_and_says_so():
