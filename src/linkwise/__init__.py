@@ -46,7 +46,7 @@ from .formats import LIBRARY, load, save
 from .graph import Count, Program, evaluate, symbols
 from .render import latex, python_source, sympy
 from .robot import Frame, Joint, Link, Robot, chain, describe, random_tree
-from .simulate import Friction, Recording, SimulationError, SimulationInterrupted, integrators, simulate
+from .simulate import Friction, Recording, SimulationError, SimulationInterrupted, integrators, load_recording, simulate
 from .source import CSource, c_source
 from .trace import Derivative, Input, bind, count, derivative, symbols_of, trace
 from .version import __version__ as __version__
@@ -100,6 +100,7 @@ __all__ = [
     "kinetic_gradient",
     "latex",
     "load",
+    "load_recording",
     "mass_centres",
     "mass_factor",
     "mass_factor_rate",

@@ -17,7 +17,7 @@ class RowError(RobotError):
 
 
 class FileError(RobotError):
-    """A robot's file is wrong: the message begins with file:line."""
+    """A file is wrong, of a robot or a recording: the message begins with its name, and the line where it has lines."""
 
 
 class SingularError(ValueError):
