@@ -1,6 +1,7 @@
 """Motion in time: trajectories and what they ask of a robot, integrators, friction, recordings."""
 
 from .events import Event, Happening, joint_limits
+from .files import load_recording
 from .friction import Friction
 from .loads import Loads, Peaks, torque_along
 from .recording import Recording
@@ -24,6 +25,7 @@ __all__ = [
     "cycloid",
     "integrators",
     "joint_limits",
+    "load_recording",
     "quintic",
     "septic",
     "simulate",
