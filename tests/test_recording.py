@@ -456,3 +456,19 @@ def test_words_for_one_trajectory_and_for_many(fall, stuck):
     assert repr(words) == str(words)
     nothing = lw.simulate(PLANAR, np.zeros((0, 3)), np.zeros((0, 3)), 0.1, samples=3)
     assert "largest imbalance  unknown" in nothing.summary()
+
+
+def test_events_come_back_as_they_were(tmp_path):
+    def low(arm, t, q, qd):
+        return q[0] + 1.0
+
+    arm = lw.load("planar3")
+    for start in ([0.0] * 3, np.zeros((2, 3))):
+        run = lw.simulate(arm, start, [0] * 3, 0.5, events=[low], samples=11)
+        for name in ("run.npz", "run.csv"):
+            run.save(tmp_path / name)
+            again = lw.load_recording(tmp_path / name)
+            assert again == run
+        first = again.events[0] if run.q.ndim == 2 else again.events[0][0]
+        assert isinstance(first, lw.Happening)
+        assert first.names == ("low",)

@@ -27,6 +27,7 @@ import numpy as np
 from ..errors import FileError, RobotError
 from ..formats import toml
 from ..robot import Robot
+from .events import Happening
 from .recording import Recording
 
 VERSION = 1
@@ -83,6 +84,14 @@ def load_recording(path: str | os.PathLike[str], robot: Robot | None = None) -> 
     return restored(source, about, values, robot)
 
 
+def happenings(events: Any) -> Any:
+    """Events as they were: for a file they are tuples within tuples."""
+    if not events or isinstance(events[0], tuple):
+        return tuple(map(happenings, events))
+    t, names, q, qd = events
+    return Happening(t, names, q, qd)
+
+
 def values_of(recording: Recording) -> Values:
     """All that a file is to hold, without the robot; what is as it would be anyway is left out."""
     values: Values = {}
@@ -107,6 +116,7 @@ def restored(path: Path, about: dict[str, Any], values: Values, robot: Robot | N
             path,
             f"holds robot {stored.name!r}, which is not the robot {robot.name!r} given: {difference(stored, robot)}",
         )
+    values = {**values, "events": happenings(values.get("events", ()))}
     recording = Recording(stored if robot is None else robot, **{k: v for k, v in values.items() if k in known})
     vars(recording).update({k: v for k, v in values.items() if k not in known})  # where cached properties look first
     return recording

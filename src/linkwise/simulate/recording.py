@@ -176,4 +176,6 @@ def same(a: Any, b: Any) -> bool:
         if a.dtype.kind != "f":
             return bool((a == b).all())
         return bool(((a == b) & (np.signbit(a) == np.signbit(b)) | np.isnan(a) & np.isnan(b)).all())
+    if isinstance(a, tuple):
+        return isinstance(b, tuple) and len(a) == len(b) and all(map(same, a, b))
     return type(a) is type(b) and bool(a == b or (a != a and b != b))
