@@ -42,7 +42,7 @@ class Recording:
     rtol: float
     atol: float
     compiled: bool
-    work: np.ndarray | None = None  # of the torques since the start
+    work: np.ndarray | None = None  # of the torques and the wrench since the start
     heat: np.ndarray | None = None  # lost to friction since the start
     events: Any = ()  # what was met, for each trajectory: `Happening`s in order
     acting: Any = field(default=None, compare=False)  # the problem and its parameters, to find torques again
@@ -113,10 +113,7 @@ class Recording:
 
     @property
     def imbalance(self) -> np.ndarray:
-        """How far energy, work and heat are from balance; 0 but for the errors of integration.
-
-        The work of an external wrench is not accounted for: where one acted, it is what this shows.
-        """
+        """How far energy, work and heat are from balance; 0 but for the errors of integration."""
         kept = self.energy if self.work is None or self.heat is None else self.energy - (self.work - self.heat)
         return np.asarray(kept - kept[..., :1])
 

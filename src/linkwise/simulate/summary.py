@@ -57,6 +57,5 @@ def worst(recording: Recording) -> str:
     batch = place[:-1]
     where = f" of trajectory {batch[0] if len(batch) == 1 else tuple(map(int, batch))}" if batch else ""
     kinetic = np.nanmax(edge.kinetic_energy(recording.robot, recording.q[batch], recording.qd[batch]))
-    note = "" if recording.wrench is None else ", the work of the wrench among it"
-    when = f"at {recording.t[place[-1]]:g} s{where}{note}"
+    when = f"at {recording.t[place[-1]]:g} s{where}"
     return f"{size[place]:.2g} J {when}; kinetic energy up to {kinetic:.3g} J"
