@@ -64,7 +64,7 @@ class Links(NamedTuple):
     """What a kernel that loops over links needs besides the arrays; see `render.llvm_rolled`."""
 
     table: np.ndarray  # numbers, a row for each link
-    tree: np.ndarray  # parent and kind of each link
+    tree: np.ndarray  # how the links hang together
     vectors: int  # to remember at a time
     lanes: int  # of each
 
@@ -73,7 +73,7 @@ class Links(NamedTuple):
         align = 64 // self.table.itemsize
         work = np.empty(self.vectors * self.lanes + align, self.table.dtype)
         start = -work.ctypes.data % 64
-        return [len(self.tree), self.table.ctypes.data, self.tree.ctypes.data, work.ctypes.data + start], work
+        return [len(self.table), self.table.ctypes.data, self.tree.ctypes.data, work.ctypes.data + start], work
 
 
 class Kernel:

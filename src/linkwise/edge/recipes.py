@@ -110,7 +110,7 @@ class LoopRecipe(Recipe):
 
     @cached_property
     def count(self) -> Count:
-        return count_loops(self.rolled.program, self.rolled.tree[:, 1].tolist())
+        return count_loops(self.rolled.program, self.rolled.tree[1:, 1].tolist())
 
     @cached_property
     def interface(self) -> Interface:
@@ -126,7 +126,8 @@ class LoopRecipe(Recipe):
     @property
     def links(self) -> Links:
         table = np.ascontiguousarray(self.rolled.table, dtype=self.dtype)
-        return Links(table, self.rolled.tree, self.loops.vectors(self.robot.n), self.layouts[-1].lanes)
+        vectors = self.loops.vectors(self.robot.n, int(self.rolled.tree[0, 0]))
+        return Links(table, self.rolled.tree, vectors, self.layouts[-1].lanes)
 
     @property
     def identity(self) -> None:

@@ -2,10 +2,14 @@
 
     i64 @block_W(i64 begin, i64 end, i64 n, ptr table, ptr tree, ptr work, ptr input, ..., ptr output, ...)
 
-`table` has a row of numbers for each link, `tree` its parent and its kind, `work` is memory for what has to be
-remembered (see `LoopText.vectors`). States begin, begin + 1, ... are computed, one in each lane; lanes beyond `end`
-repeat the last state. What is not finite is treated as in `llvm`. Before the loops the inputs are turned from rows, a
-state each, into vectors with a state in each lane; after them the results are turned back.
+`table` has a row of numbers for each link, `work` is memory for what has to be remembered (see `LoopText.vectors`).
+`tree` begins with how many levels there are and two numbers more, then says for each link its depth, its kind and its
+place in the arrays. Links come branch by branch (a link, all it carries, the next link), so that what a tree hands on
+is one row a level: outward that of the last link there, inward the sum of what its children have passed so far.
+
+States begin, begin + 1, ... are computed, one in each lane; lanes beyond `end` repeat the last state. What is not
+finite is treated as in `llvm`. Before the loops the inputs are turned from rows, a state each, into vectors with a
+state in each lane; after them the results are turned back.
 """
 
 from __future__ import annotations
@@ -40,9 +44,9 @@ class LoopText:
         """Numbers of a link in each array: inputs, then the result."""
         return [port.size for port in (*self.program.inputs, *self.program.outputs)]
 
-    def vectors(self, n: int) -> int:
-        """How many vectors n links need: slots, what a tree carries (for the base too), inputs and results."""
-        return n * (self.program.slots + sum(self.widths)) + (n + 1) * self.carried
+    def vectors(self, n: int, levels: int) -> int:
+        """How many vectors n links need: slots, inputs and results, and what a tree carries."""
+        return n * (self.program.slots + sum(self.widths)) + levels * self.carried
 
     @property
     def arguments(self) -> str:
@@ -178,12 +182,13 @@ class BlockText:
         if not loop.outward:
             i = block.say(f"sub i64 {block.say('sub i64 %n, 1')}, %count{s}")
         kinds = len(loop.bodies)
-        parent = kind = ""
+        depth, kind, link = "", "", i
         if not self.given.chain or kinds > 1:
-            pair = block.say(f"getelementptr i64, ptr %tree, i64 {block.say(f'mul i64 {i}, 2')}")
-            parent = block.say(f"load i64, ptr {pair}")
-            kind = block.say(f"load i64, ptr {block.say(f'getelementptr i64, ptr {pair}, i64 1')}")
-        carried = self.carried(s, loop, i, parent)
+            entry = block.say(f"mul i64 {block.say(f'add i64 {i}, 1')}, 3")
+            row = block.say(f"getelementptr i64, ptr %tree, i64 {entry}")
+            places = (block.say(f"getelementptr i64, ptr {row}, i64 {k}") for k in range(3))
+            depth, kind, link = (block.say(f"load i64, ptr {place}") for place in places)
+        carried = self.carried(s, loop, depth)
         if kinds > 1:
             others = " ".join(f"i64 {k}, label %kind{s}_{k}" for k in range(1, kinds))
             lines.append(f"  switch i64 {kind}, label %kind{s}_0 [{others}]")
@@ -191,7 +196,7 @@ class BlockText:
         for k, body in enumerate(loop.bodies):
             if kinds > 1:
                 lines.append(f"kind{s}_{k}:")
-            passed.append(self.body(k, loop, body, i, carried, last))
+            passed.append(self.body(k, loop, body, i, link, carried, last))
             if kinds > 1:
                 lines.append(f"  br label %join{s}")
         if kinds > 1:
@@ -202,7 +207,7 @@ class BlockText:
                     for j in range(len(loop.start))
                 ]
             ]
-        self.pass_on(loop, passed[0], i, parent)
+        self.pass_on(loop, passed[0], depth)
         lines += [f"  br label %latch{s}", f"latch{s}:"]
         if self.given.chain:
             lines += [f"  %p{s}_{j} = {same(self.layout, x)}" for j, x in enumerate(passed[0])]
@@ -218,36 +223,43 @@ class BlockText:
         """Memory for what a tree carries: outward the base's values, inward what the links receive at first."""
         lines = self.block.lines
         if loop.outward:
-            for j, x in enumerate(loop.start):
-                self.store(self.layout.constant(x), self.carry_place("0", j))
+            self.begin(loop, "0")
             return before
+        levels = self.block.say("load i64, ptr %tree")
         lines += [f"  br label %fill{s}", f"fill{s}:", f"  %f{s} = phi i64 [0, %{before}], [%g{s}, %fill{s}]"]
-        for j, x in enumerate(loop.start):
-            self.store(self.layout.constant(x), self.carry_place(f"%f{s}", j))
+        self.begin(loop, f"%f{s}")
         lines += [
             f"  %g{s} = add i64 %f{s}, 1",
-            f"  %h{s} = icmp ule i64 %g{s}, %n",
+            f"  %h{s} = icmp ult i64 %g{s}, {levels}",
             f"  br i1 %h{s}, label %fill{s}, label %filled{s}",
             f"filled{s}:",
         ]
         return f"filled{s}"
 
-    def carried(self, s: int, loop: Loop, i: str, parent: str) -> list[str]:
+    def begin(self, loop: Loop, level: str) -> None:
+        for j, x in enumerate(loop.start):
+            self.store(self.layout.constant(x), self.carry_place(level, j))
+
+    def carried(self, s: int, loop: Loop, depth: str) -> list[str]:
+        """What a link is handed: outward by its parent, a level up; inward by its children, whose sum starts anew."""
         if self.given.chain:
             return [f"%c{s}_{j}" for j in range(len(loop.carried))]
-        row = self.block.say(f"add i64 {parent if loop.outward else i}, 1")
-        return [self.load(self.carry_place(row, j)) for j in range(len(loop.carried))]
+        level = depth if loop.outward else self.block.say(f"add i64 {depth}, 1")
+        values = [self.load(self.carry_place(level, j)) for j in range(len(loop.carried))]
+        if not loop.outward:
+            self.begin(loop, level)
+        return values
 
-    def pass_on(self, loop: Loop, values: list[str], i: str, parent: str) -> None:
+    def pass_on(self, loop: Loop, values: list[str], depth: str) -> None:
         """In a tree: outward the link's own values, for its children; inward more for its parent."""
         if self.given.chain:
             return
-        row = self.block.say(f"add i64 {i if loop.outward else parent}, 1")
+        level = self.block.say(f"add i64 {depth}, 1") if loop.outward else depth
         for j, x in enumerate(values):
-            place = self.carry_place(row, j)
+            place = self.carry_place(level, j)
             self.store(x if loop.outward else self.block.do("fadd", self.load(place), x), place)
 
-    def body(self, kind: int, loop: Loop, body: Body, i: str, carried: list[str], last: bool) -> list[str]:
+    def body(self, kind: int, loop: Loop, body: Body, i: str, link: str, carried: list[str], last: bool) -> list[str]:
         """What the loop does for a link of this kind; the values it passes on."""
         program = self.program
         given: dict[int, str] = {node.index: x for node, x in zip(loop.carried, carried, strict=True)}
@@ -259,7 +271,7 @@ class BlockText:
                 name, position = node.payload
                 if name in arrays:
                     k, size = arrays[name], program.inputs[arrays[name]].size
-                    at = self.block.say(f"mul i64 {i}, {size}")
+                    at = self.block.say(f"mul i64 {link}, {size}")
                     given[node.index] = self.load(self.array_place(k, at, position - kind * size))
                 else:
                     given[node.index] = self.constant(i, position)
@@ -269,7 +281,7 @@ class BlockText:
         for index, slot in body.stores.items():
             self.store(value[index], self.slot_place(i, slot))
         for position, node in enumerate(results):
-            at = self.block.say(f"mul i64 {i}, {len(results)}")
+            at = self.block.say(f"mul i64 {link}, {len(results)}")
             self.store(value[node.index], self.array_place(len(arrays), at, position))
         return [value[node.index] for node in body.passed]
 
@@ -279,19 +291,18 @@ class BlockText:
         """Where a number of link i is remembered: `slots` vectors for each link."""
         return self.place(self.block.say(f"mul i64 {i}, {self.program.slots * self.layout.lanes}"), slot)
 
-    def carry_place(self, row: str, j: int) -> str:
-        """Where a tree keeps what is carried, behind the slots: a row for the base, then one for each link."""
-        block, lanes = self.block, self.layout.lanes
-        slots = block.say(f"mul i64 %n, {self.program.slots * lanes}")
-        start = block.say(f"add i64 {slots}, {block.say(f'mul i64 {row}, {self.given.carried * lanes}')}")
-        return self.place(start, j)
-
     def array_place(self, k: int, at: str, offset: int) -> str:
-        """Where a number of every state in an array is, behind all the rest."""
-        block, lanes, given = self.block, self.layout.lanes, self.given
-        before = self.program.slots + given.carried + sum(given.widths[:k])
-        start = block.say(f"add i64 {block.say(f'mul i64 %n, {before * lanes}')}, {given.carried * lanes}")
+        """Where a number of every state in an array is, behind the slots."""
+        block, lanes = self.block, self.layout.lanes
+        start = block.say(f"mul i64 %n, {(self.program.slots + sum(self.given.widths[:k])) * lanes}")
         return self.place(block.say(f"add i64 {start}, {block.say(f'mul i64 {at}, {lanes}')}"), offset)
+
+    def carry_place(self, level: str, j: int) -> str:
+        """Where a tree keeps what is carried, behind all the rest: a row for each level, the base's first."""
+        block, lanes = self.block, self.layout.lanes
+        start = block.say(f"mul i64 %n, {(self.program.slots + sum(self.given.widths)) * lanes}")
+        row = block.say(f"mul i64 {level}, {self.given.carried * lanes}")
+        return self.place(block.say(f"add i64 {start}, {row}"), j)
 
     def place(self, start: str, vector: int) -> str:
         where = self.block.say(f"add i64 {start}, {vector * self.layout.lanes}")

@@ -85,8 +85,8 @@ class Rolled:
     """A program of loops, and the numbers that make it that of one robot."""
 
     program: LoopProgram
-    table: np.ndarray  # a row for each link
-    tree: np.ndarray  # parent and kind of each link
+    table: np.ndarray  # a row for each link, branch by branch
+    tree: np.ndarray  # levels, 0, 0; then depth, kind and index of each link
     chain: bool  # whether each link's parent is the one before
 
 
@@ -109,9 +109,28 @@ def trace_rolled(
     results = [[tape.node(x) for x in row] for row in result.reshape(kinds, -1)]
     inputs = [Port(name, shape) for name, shape in arrays.items()]
     program = placed(loops.recursions, inputs, [Port("result", result.shape[1:])], general.tables, results)
-    parents = [link.parent for link in robot.links]
-    tree = np.array([parents, general.kind_of], dtype=np.int64).T.copy()
-    return Rolled(program, general.table, tree, parents == list(range(-1, robot.n - 1)))
+    order, depths = branch_by_branch(robot)
+    rows = [(depths[i], general.kind_of[i], i) for i in order]
+    tree = np.array([(max(depths) + 2, 0, 0), *rows], dtype=np.int64)
+    chain = all(link.parent == link.index - 1 for link in robot.links)
+    return Rolled(program, np.ascontiguousarray(general.table[order]), tree, chain)
+
+
+def branch_by_branch(robot: Robot) -> tuple[list[int], list[int]]:
+    """The links in the order in which each is followed by all that it carries, and how deep each one is."""
+    children: list[list[int]] = [[] for _ in robot.links]
+    depths: list[int] = []
+    for link in robot.links:
+        depths.append(depths[link.parent] + 1 if link.parent >= 0 else 0)
+        if link.parent >= 0:
+            children[link.parent].append(link.index)
+    order: list[int] = []
+    waiting = [link.index for link in reversed(robot.links) if link.parent < 0]
+    while waiting:
+        index = waiting.pop()
+        order.append(index)
+        waiting.extend(reversed(children[index]))
+    return order, depths
 
 
 @dataclass(frozen=True)
