@@ -46,7 +46,20 @@ from .formats import LIBRARY, load, save
 from .graph import Count, Program, evaluate, symbols
 from .render import latex, python_source, sympy
 from .robot import Frame, Joint, Link, Robot, chain, describe, random_tree
-from .simulate import Friction, Recording, SimulationError, SimulationInterrupted, integrators, simulate
+from .simulate import (
+    Friction,
+    Recording,
+    SimulationError,
+    SimulationInterrupted,
+    computed_torque,
+    diagonal_control,
+    integrators,
+    limited,
+    pd_gravity,
+    simulate,
+    springs,
+    with_gears,
+)
 from .source import CSource, c_source
 from .trace import Derivative, Input, bind, count, derivative, symbols_of, trace
 from .version import __version__ as __version__
@@ -80,12 +93,14 @@ __all__ = [
     "cite",
     "compile",
     "complement_matrices",
+    "computed_torque",
     "constraint_wrenches",
     "coriolis_matrix",
     "count",
     "denoc_matrices",
     "derivative",
     "describe",
+    "diagonal_control",
     "evaluate",
     "explain",
     "forward_dynamics",
@@ -99,6 +114,7 @@ __all__ = [
     "kinetic_energy",
     "kinetic_gradient",
     "latex",
+    "limited",
     "load",
     "mass_centres",
     "mass_factor",
@@ -107,12 +123,14 @@ __all__ = [
     "normalized",
     "operator_rates",
     "operators",
+    "pd_gravity",
     "poses",
     "potential_energy",
     "python_source",
     "random_tree",
     "save",
     "simulate",
+    "springs",
     "symbols",
     "symbols_of",
     "sympy",
@@ -120,4 +138,5 @@ __all__ = [
     "udu",
     "unnormalized",
     "use_kernels",
+    "with_gears",
 ]
