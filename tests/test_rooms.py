@@ -28,6 +28,7 @@ MAY_IMPORT_OUTSIDE = {
     "dynamics": set(),
     "explain": {"numpy", "sympy"},
     "render": {"sympy"},
+    "simulate": {"numpy", "scipy"},
 }  # beyond the standard library; others: NumPy
 
 

@@ -47,6 +47,7 @@ class Progress:
     rejected: np.ndarray
     status: np.ndarray
     again: np.ndarray  # whether the last try was refused
+    evaluations: np.ndarray | None = None  # where they were counted
 
     @staticmethod
     def at(y: np.ndarray, first_step: float) -> Progress:

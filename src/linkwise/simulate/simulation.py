@@ -15,11 +15,12 @@ from ..edge.arrays import States
 from ..render.llvm_integrator import DONE, LOST, RUNNING, STUCK, Method
 from ..robot import Robot
 from .friction import Friction
+from .implicit import ImplicitMachine, run_implicit
 from .machine import MachineIntegrator
 from .plain import Integrator, Progress
 from .problem import Problem
 from .recording import STATUS, Recording
-from .tableaux import DEFAULT
+from .tableaux import DEFAULT, RADAU
 from .tableaux import method as tableau
 
 FIRST_STEP = 1e-3  # seconds; it grows tenfold a step where it is too small
@@ -86,7 +87,7 @@ def simulate(
     for `forward_dynamics`. `friction=True` takes the robot's own coefficients, a `Friction` its own.
 
     `integrator` is one of `lw.integrators()`; the error of a step is kept below atol + rtol |y|, where atol is a
-    hundredth of rtol if it is not given. `samples` is how
+    hundredth of rtol if it is not given. "radau" is for stiff springs and friction, and needs SciPy. `samples` is how
     many there are, at equal distances, or the times themselves. `step` is the first step, or the step of "rk4".
 
     >>> import linkwise as lw
@@ -131,6 +132,8 @@ def simulate(
     try:
         if machine is not None:
             machine.run(now, end, times, out, parameters, numbers["rtol"], tolerance, threads, watcher(progress, end))
+        elif integrator == RADAU:
+            run_implicit(problem, parameters, now, end, times, out, numbers["rtol"], tolerance, watcher(progress, end))
         else:
             plain = Integrator(scheme, problem.plain_side(parameters), numbers["rtol"], tolerance)
             while plain.advance(now, end, times, out, 100):
@@ -194,7 +197,7 @@ def drag_of(friction: bool | Friction) -> Friction | None:
     return friction
 
 
-def machine_for(problem: Problem, integrator: str, compiled: bool | None) -> MachineIntegrator | None:
+def machine_for(problem: Problem, integrator: str, compiled: bool | None) -> MachineIntegrator | ImplicitMachine | None:
     """The compiled integrator, or None where it is to run in Python."""
     if compiled is False:
         return None
@@ -208,7 +211,9 @@ def machine_for(problem: Problem, integrator: str, compiled: bool | None) -> Mac
 
 
 @lru_cache(maxsize=64)
-def machine_of(problem: Problem, integrator: str) -> MachineIntegrator:
+def machine_of(problem: Problem, integrator: str) -> MachineIntegrator | ImplicitMachine:
+    if integrator == RADAU:
+        return ImplicitMachine(problem)
     return MachineIntegrator(problem.program(), tableau(integrator))
 
 
@@ -228,6 +233,7 @@ def recorded(
 ) -> Recording:
     problem, stages = acting.problem, len(scheme.b)
     n = problem.robot.n
+    counted = (now.steps + now.rejected) * stages if now.evaluations is None else now.evaluations
     shaped = out.reshape((*batch, len(times), problem.size))
     q = shaped[..., :n].copy()
     one = {
@@ -235,7 +241,7 @@ def recorded(
         "reached": now.t.reshape(batch),
         "steps": now.steps.reshape(batch),
         "rejected": now.rejected.reshape(batch),
-        "evaluations": ((now.steps + now.rejected) * stages).reshape(batch),
+        "evaluations": counted.reshape(batch),
     }
     plain = {name: value if batch else value[()].item() for name, value in one.items()}
     work, heat = (shaped[..., 2 * n + k].copy() if problem.accounted else None for k in range(2))
