@@ -42,11 +42,10 @@ PUBLISHED_FORWARD = {"Featherstone (1983)": ((199, -198), (174, -173)), "Saha (1
 
 @dataclass(frozen=True)
 class Example:
-    """An arm, where its cycloidal motion starts and ends, and for how long it falls from that start."""
+    """An arm, its cycloidal motion, and for how long it falls from where that starts."""
 
     arm: lw.Robot
-    start: Array
-    end: Array
+    move: lw.Trajectory
     fall_seconds: float
 
 
@@ -55,7 +54,7 @@ def planar() -> Example:
 
     The falling arm is a triple pendulum, and chaotic: after 5 s its angles are good to 1e-6 rad, after 8 s to nothing.
     """
-    return Example(lw.load("planar3"), start=np.zeros(3), end=np.full(3, np.pi), fall_seconds=5.0)
+    return Example(lw.load("planar3"), lw.cycloid(np.zeros(3), np.full(3, np.pi), MOVE_SECONDS), fall_seconds=5.0)
 
 
 def stanford() -> Example:
@@ -65,26 +64,12 @@ def stanford() -> Example:
     """
     start = np.array([0, np.pi / 2, 0, 0, 0, 0])
     end = np.array([np.pi / 3, np.pi / 3, 0.1, np.pi / 3, np.pi / 3, np.pi / 3])
-    return Example(lw.load("stanford"), start, end, fall_seconds=1.0)
+    return Example(lw.load("stanford"), lw.cycloid(start, end, MOVE_SECONDS), fall_seconds=1.0)
 
 
-def cycloid(start: Array, end: Array, T: float, t: Array) -> tuple[Array, Array, Array]:
-    """Value, rate and acceleration, each (times, joints), of the motion that starts and ends at rest.
-
-    >>> value, rate, acceleration = cycloid(np.array([0.0]), np.array([2.0]), T=10.0, t=np.array([5.0]))
-    >>> value.round(12), rate.round(12)
-    (array([[1.]]), array([[0.4]]))
-    """
-    amplitude = (end - start) / (2 * np.pi)
-    speed = 2 * np.pi / T
-    phase = speed * t[:, np.newaxis]
-    value = start + amplitude * (phase - np.sin(phase))
-    return value, amplitude * speed * (1 - np.cos(phase)), amplitude * speed**2 * np.sin(phase)
-
-
-def torques_along(example: Example, t: Array) -> Array:
-    """The joint torques and forces (times, joints) that the cycloidal motion needs, all times in one call."""
-    return np.asarray(lw.inverse_dynamics(example.arm, *cycloid(example.start, example.end, MOVE_SECONDS, t)))
+def torques_along(example: Example, samples: int) -> lw.Loads:
+    """The joint torques and forces (samples, joints) that the cycloidal motion needs, all times in one call."""
+    return lw.torque_along(example.arm, example.move, samples, loads=False)
 
 
 def fall(arm: lw.Robot, start: Array, t: Array) -> tuple[Array, Array]:
@@ -188,10 +173,10 @@ def accelerations(arm: lw.Robot, q: Array, phi: Array) -> list[object]:
 
 
 def print_torques(example: Example) -> None:
-    moments = np.array([0.0, 0.5, 1.0]) * MOVE_SECONDS
+    along = torques_along(example, 3)
     print(f"\nTorques of {example.arm.name} on its cycloid")
     print(f"  {'time':8}" + "".join(f"{f'{k} ({u})':>12}" for k, u in enumerate(by_joint(example.arm, "N m", "N"), 1)))
-    for t, row in zip(moments, torques_along(example, moments), strict=True):
+    for t, row in zip(along.t, along.tau, strict=True):
         print(f"  {t:4.1f} s  " + "".join(f"{value + 0.0:12.6f}" for value in row.round(6)))
 
 
@@ -247,11 +232,12 @@ def main(argv: Sequence[str] | None = None) -> None:
     drifts = []
     for example, draw_torques, draw_fall in work:
         arm, seconds = example.arm, example.fall_seconds
-        t, t_fall = np.linspace(0, MOVE_SECONDS, 501), np.linspace(0, seconds, 1001)
-        say(f"{arm.name}: torques along the cycloid, {len(t)} states in one call")
-        draw_torques(arm, t, torques_along(example, t)).savefig(out / f"{draw_torques.__name__}.png", dpi=150)
+        say(f"{arm.name}: torques along the cycloid, 501 states in one call")
+        along = torques_along(example, 501)
+        draw_torques(arm, along.t, along.tau).savefig(out / f"{draw_torques.__name__}.png", dpi=150)
         say(f"{arm.name}: free fall of {seconds:g} s, forward dynamics at every step of the integrator")
-        q, qd = fall(arm, example.start, t_fall)
+        t_fall = np.linspace(0, seconds, 1001)
+        q, qd = fall(arm, example.move(0.0).q, t_fall)
         draw_fall(arm, t_fall, q).savefig(out / f"{draw_fall.__name__}.png", dpi=150)
         drift, kinetic = energies(arm, q, qd)
         drifts.append(f"  {arm.name:9}{seconds:g} s: {drift:.1e} J, while the kinetic energy reaches {kinetic:.1f} J")

@@ -5,7 +5,6 @@ import sys
 from pathlib import Path
 from types import ModuleType
 
-import numpy as np
 import pytest
 
 EXAMPLES = sorted((Path(__file__).parent.parent / "examples").glob("*.py"))
@@ -29,15 +28,3 @@ def test_example_runs_and_leaves_its_pictures(path: Path, tmp_path: Path, capsys
         assert picture.read_bytes().startswith(b"\x89PNG")
         assert picture.stat().st_size > 10_000
     assert str(tmp_path) in capsys.readouterr().out
-
-
-def test_the_cycloid_rests_at_both_ends_and_its_rates_are_its_derivatives() -> None:
-    cycloid = load(Path(__file__).parent.parent / "examples" / "saha_figures.py").cycloid
-    t = np.linspace(0.0, 10.0, 2001)
-    ends = np.array([0.5]), np.array([2.0])
-    value, rate, acceleration = (x[:, 0] for x in cycloid(*ends, 10.0, t))
-    assert value[[0, -1]] == pytest.approx([0.5, 2.0], abs=1e-12)
-    assert rate[[0, -1]] == pytest.approx([0.0, 0.0], abs=1e-12)
-    assert acceleration[[0, -1]] == pytest.approx([0.0, 0.0], abs=1e-12)
-    assert np.gradient(value, t)[1:-1] == pytest.approx(rate[1:-1], abs=1e-4)
-    assert np.gradient(rate, t)[1:-1] == pytest.approx(acceleration[1:-1], abs=1e-4)

@@ -5,7 +5,7 @@ import pytest
 from scipy.integrate import solve_ivp
 
 import linkwise as lw
-from linkwise.simulate import machine, simulation
+from linkwise.simulate import machine, progress, simulation
 from linkwise.simulate.plain import Integrator
 from linkwise.simulate.tableaux import entries, method
 from robots import CHAINS, TREES, relative, states
@@ -171,20 +171,74 @@ def test_a_joint_that_nothing_resists_is_named():
 def test_an_interrupted_run_keeps_what_was_computed(monkeypatch):
     monkeypatch.setattr(machine, "SLICE", 200_000)
 
-    def stop(progress, end):
-        def watch(now):
+    class Impatient(simulation.Watch):
+        def __call__(self, now):
             if now.t[0] > 0.5:
                 raise KeyboardInterrupt
 
-        return watch
-
-    monkeypatch.setattr(simulation, "watcher", stop)
+    monkeypatch.setattr(simulation, "Watch", Impatient)
     with pytest.raises(KeyboardInterrupt) as caught:
         lw.simulate(PLANAR, [0] * 3, [0] * 3, 10.0)
     kept = caught.value.recording
-    assert kept.status == "stopped"
+    assert kept.status == "interrupted"
     assert 0.5 < kept.reached < 10.0
     assert np.isfinite(kept.q[kept.t <= kept.reached]).all()
+
+
+def straight(arm, t, q, qd):
+    return q[0] + q[1]
+
+
+def low(arm, t, q, qd):
+    return q[0] + 1.0
+
+
+@pytest.mark.parametrize("compiled", [True, False])
+def test_events_are_met_to_the_last_digit_in_order_and_may_stop(compiled):
+    keywords = {"compiled": compiled, "samples": 21, "rtol": 1e-7}
+    watched = [straight, lw.Event(low, "low", direction=-1)]
+    passing = lw.simulate(PLANAR, [0.1] * 3, [0] * 3, 0.5, events=watched, **keywords)
+    assert [event.names for event in passing.events] == [("straight",), ("low",)]
+    assert passing.status == "done"
+    for event, value in zip(passing.events, (straight, low), strict=True):
+        assert abs(value(PLANAR, event.t, event.q, event.qd)) < 1e-12
+    ending = lw.simulate(PLANAR, [0.1] * 3, [0] * 3, 0.5, events=lw.Event(low, "low", stop=True), **keywords)
+    assert ending.status == "stopped"
+    assert ending.reached == ending.events[-1].t
+    assert abs(ending.reached - passing.events[-1].t) < 1e-6
+    assert np.isnan(ending.q[ending.t > ending.reached]).all()
+    assert np.isfinite(ending.q[ending.t <= ending.reached]).all()
+    upward = lw.simulate(PLANAR, [0.1] * 3, [0] * 3, 0.3, events=lw.Event(low, "low", direction=1), **keywords)
+    assert upward.events == ()
+
+
+def test_each_trajectory_of_a_batch_meets_its_own_events():
+    q = np.random.default_rng(0).normal(size=(11, 3)) * 0.1
+    batch = lw.simulate(PLANAR, q, np.zeros((11, 3)), 0.5, events=[lw.Event(low, "low", stop=True)], samples=5)
+    for k in (0, 4, 10):
+        alone = lw.simulate(PLANAR, q[k], [0] * 3, 0.5, events=[lw.Event(low, "low", stop=True)], samples=5)
+        assert alone.events[0].t == batch.events[k][0].t
+        assert np.array_equal(alone.q, batch.q[k], equal_nan=True)
+
+
+def test_limits_of_travel_are_events():
+    rows = PLANAR.rows
+    rows[1] |= {"limits": (-0.5, 0.5)}
+    arm = lw.Robot.from_dh(rows, convention="standard", gravity=PLANAR.gravity, name="limited")
+    run = lw.simulate(arm, [0.1] * 3, [0] * 3, 2.0, events=lw.joint_limits(arm))
+    assert run.status == "stopped"
+    assert run.events[-1].names[0].startswith("link2")
+    assert abs(abs(run.events[-1].q[1]) - 0.5) < 1e-12
+
+
+def test_long_runs_show_how_far_they_are(monkeypatch, capsys):
+    monkeypatch.setattr(machine, "SLICE", 1_000_000)
+    monkeypatch.setattr(progress, "PATIENCE", 0.0)
+    monkeypatch.setattr(progress, "rich_bar", lambda: None)
+    lw.simulate(PLANAR, [0] * 3, [0] * 3, 2.0, progress=True)
+    assert "%" in capsys.readouterr().err
+    lw.simulate(PLANAR, [0] * 3, [0] * 3, 2.0, progress=False)
+    assert capsys.readouterr().err == ""
 
 
 @pytest.mark.parametrize(
@@ -203,6 +257,7 @@ def test_an_interrupted_run_keeps_what_was_computed(monkeypatch):
         ({"q0": [0, 0]}, r"q0 has shape \(2,\)"),
         ({"qd0": [0, 0, np.nan]}, r"qd0\[2\], joint 'link3' is nan"),
         ({"torque": [1.0]}, "torque has shape"),
+        ({"events": [lambda arm, t, q, qd: q]}, r"event '<lambda>' gave shape \(3,\)"),
         ({"torque": lambda arm, t, q, qd: q[:2]}, r"torque function gave shape \(2,\)"),
     ],
     ids=lambda x: str(x) if isinstance(x, str) else next(iter(x)),

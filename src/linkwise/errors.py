@@ -17,7 +17,7 @@ class RowError(RobotError):
 
 
 class FileError(RobotError):
-    """A robot's file is wrong: the message begins with file:line."""
+    """A file, of a robot or of a trajectory, is wrong: the message begins with file:line."""
 
 
 class SingularError(ValueError):

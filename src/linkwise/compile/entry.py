@@ -13,7 +13,7 @@ import struct
 import sys
 import sysconfig
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -26,6 +26,7 @@ LENGTH, ITEMS = 16, 24  # of a tuple
 PLAIN, WRITEABLE = 0x101, 0x501  # flags: contiguous and aligned; and writeable
 WORDS = ("array_type", "description", "new_array", "vectorcall", "acquire", "release", "out_name")
 FASTCALL_WITH_KEYWORDS = 0x82
+METHOD = "@PPiP"  # Python's PyMethodDef: name, function, flags, documentation
 
 Shape = tuple[int, ...]
 
@@ -37,17 +38,6 @@ def usable() -> bool:
         and struct.calcsize("P") == 8
         and not sysconfig.get_config_var("Py_GIL_DISABLED")
         and not hasattr(sys, "getobjects")  # a debug build that traces references
-    )
-
-
-class Definition(ctypes.Structure):
-    """Python's PyMethodDef."""
-
-    _fields_ = (
-        ("name", ctypes.c_char_p),
-        ("function", ctypes.c_void_p),
-        ("flags", ctypes.c_int),
-        ("doc", ctypes.c_char_p),
     )
 
 
@@ -69,18 +59,28 @@ def entered(code: Code, dtype: str, name: str, otherwise: Callable[..., Any]) ->
     table = (ctypes.c_int64 * len(WORDS)).from_address(code.variable("python"))
     for k, address in enumerate(addresses(dtype)):
         table[k] = address
-    definition = Definition(name.encode("ascii", "replace"), code.function("entry"), FASTCALL_WITH_KEYWORDS, None)
-    code.keep(definition)  # Python does not copy it
+    label = name.encode("ascii", "replace")
+    definition = struct.pack(METHOD, place(label), code.function("entry"), FASTCALL_WITH_KEYWORDS, 0)
     make = ctypes.pythonapi.PyCFunction_NewEx
     make.restype, make.argtypes = ctypes.py_object, [ctypes.c_void_p, ctypes.py_object, ctypes.c_void_p]
-    return make(ctypes.addressof(definition), Otherwise(otherwise, code), None)
+    return make(place(definition), Otherwise(otherwise, code, definition, label), None)
 
 
-class Otherwise:
-    """What the entry hands arrays to; it keeps the code alive for as long as the entry is."""
+def place(text: bytes) -> int:
+    return int(ctypes.cast(ctypes.c_char_p(text), ctypes.c_void_p).value or 0)
 
-    def __init__(self, function: Callable[..., Any], code: Code) -> None:
-        self.function, self.code = function, code
+
+class Otherwise(NamedTuple):
+    """What the entry hands arrays to; it keeps alive what the entry is made of.
+
+    Python looks at an entry's definition to the last, and the garbage collector empties objects before it frees them,
+    but neither tuples nor bytes.
+    """
+
+    function: Callable[..., Any]
+    code: Code
+    definition: bytes
+    label: bytes
 
     def __call__(self, *arguments: Any, **named: Any) -> Any:
         return self.function(*arguments, **named)

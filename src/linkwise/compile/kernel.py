@@ -119,6 +119,15 @@ class Kernel:
         takes = ", ".join(argument.name for argument in self.interface.inputs)
         return f"<Kernel {self.name}({takes}): {self.interface.dtype}>"
 
+    def __copy__(self) -> Kernel:
+        return self  # nothing of it changes
+
+    def __deepcopy__(self, known: dict[int, Any]) -> Kernel:
+        return self
+
+    def __reduce__(self) -> str:
+        raise TypeError(f"{self!r} is machine code of this process (expected: compile it again in the other)")
+
     def __call__(self, *arrays: Any, out: Any = None, threads: int | None = None, **named: Any) -> Any:
         """The outputs for these inputs."""
         raise TypeError("a kernel in the making cannot be called")  # each kernel has its own
@@ -146,8 +155,7 @@ class Kernel:
         """Fill the results from contiguous inputs; how many finite states gave numbers that are not."""
         count = math.prod(batch)
         targets = [r if can_be_written(r, rows) else np.empty_like(r, order="C") for r in results]
-        pointers = [array.ctypes.data for array in (*rows, *targets)]
-        lost = self._in_parts(count, pointers, resolved(threads, count, self.interface.at_once))
+        lost = self._in_parts(count, (*rows, *targets), resolved(threads, count, self.interface.at_once))
         for result, target in zip(results, targets, strict=True):
             if result is not target:
                 result[...] = target
@@ -186,7 +194,7 @@ class Kernel:
             said = ", ".join(f"{a.name} {b}" for a, b in zip(self.interface.inputs, batches, strict=True))
             raise ValueError(f"the batch shapes do not fit together: {said} (expected shapes that broadcast)") from None
         full = [
-            np.ascontiguousarray(array if had == batch else np.broadcast_to(array, (*batch, *argument.shape)))
+            np.asarray(array if had == batch else np.broadcast_to(array, (*batch, *argument.shape)), order="C")
             for array, had, argument in zip(arrays, batches, self.interface.inputs, strict=True)
         ]
         return batch, full
@@ -206,25 +214,32 @@ class Kernel:
                 raise ValueError("out cannot be written to")
         return results
 
-    def _in_parts(self, count: int, pointers: Sequence[int], threads: int) -> int:
+    def _in_parts(self, count: int, arrays: Sequence[np.ndarray], threads: int) -> int:
         """Run over all states, in as many parts as threads; how many were lost."""
         if threads == 1:
-            return self._part(0, count, pointers)
+            return self._part(0, count, arrays)
         bounds = [count * k // threads for k in range(threads + 1)]
         lost = [0] * threads
 
-        def part(k: int) -> None:
-            lost[k] = self._part(bounds[k], bounds[k + 1], pointers)
+        def part(k: int, arrays: Sequence[np.ndarray]) -> None:
+            lost[k] = self._part(bounds[k], bounds[k + 1], arrays)
 
-        others = [threading.Thread(target=part, args=(k,)) for k in range(1, threads)]
-        for thread in others:
-            thread.start()
-        part(0)
+        others = []
+        for k in range(1, threads):
+            thread = threading.Thread(target=part, args=(k, arrays))  # it holds the arrays, should we be interrupted
+            try:
+                thread.start()
+            except RuntimeError:  # there are no more to be had
+                break
+            others.append(thread)
+        for k in (0, *range(len(others) + 1, threads)):
+            part(k, arrays)
         for thread in others:
             thread.join()
         return sum(lost)
 
-    def _part(self, begin: int, end: int, pointers: Sequence[int]) -> int:
+    def _part(self, begin: int, end: int, arrays: Sequence[np.ndarray]) -> int:
+        pointers = [array.ctypes.data for array in arrays]
         if self.links is None:
             return int(self._batch(begin, end, *pointers))
         before, work = self.links.arguments()
@@ -252,7 +267,8 @@ def real_array(name: str, value: Any, dtype: str) -> np.ndarray:
         raise TypeError(f"{name} has rows of different lengths (expected a rectangular array of numbers)") from None
     if array.dtype.kind not in "fiu":
         raise TypeError(f"{name} has dtype {array.dtype} (expected real numbers: float32, float64 or integers)")
-    return array.astype(dtype, copy=False)
+    with np.errstate(over="ignore"):  # what float32 cannot hold is infinite
+        return array.astype(dtype, copy=False)
 
 
 def resolved(threads: int | None, count: int, at_once: int) -> int:
@@ -262,9 +278,9 @@ def resolved(threads: int | None, count: int, at_once: int) -> int:
         if asked and not (asked.isdecimal() and int(asked) > 0):
             raise ValueError(f"LINKWISE_THREADS is {asked!r} (expected a whole number from 1 on)")
         return max(1, min(int(asked) if asked else processors(), count // at_once))
-    if not isinstance(threads, int) or isinstance(threads, bool) or threads < 1:
+    if isinstance(threads, bool) or not isinstance(threads, (int, np.integer)) or threads < 1:
         raise ValueError(f"threads is {threads!r} (expected a whole number from 1 on)")
-    return max(1, min(threads, count))
+    return max(1, min(int(threads), count))
 
 
 def processors() -> int:

@@ -60,7 +60,6 @@ class Code:
 
     def __init__(self, target: Processor, *, text: str = "", made: bytes = b"") -> None:
         """From assembly text, or from object code `made` of it earlier."""
-        self._kept: list[object] = []
         binding = llvm()
         machine = binding.Target.from_default_triple().create_target_machine(
             cpu=target.name, features=target.features, opt=2, reloc="pic", codemodel="jitdefault"
@@ -74,10 +73,6 @@ class Code:
         self._engine = binding.create_mcjit_compiler(binding.parse_assembly(""), machine)
         self._engine.add_object_file(binding.ObjectFileRef.from_data(self.made))
         self._engine.finalize_object()
-
-    def keep(self, thing: object) -> None:
-        """Let something live as long as the code does."""
-        self._kept.append(thing)
 
     def function(self, name: str) -> int:
         """The address of a function; 0 if there is none."""

@@ -7,6 +7,7 @@ from typing import Any
 
 from ..errors import one_of
 from ..robot import Robot
+from ..trace.tracing import refuse_strangers
 from .compiling import Compiled
 from .kernels import FORMS, recipe_for
 
@@ -34,6 +35,7 @@ def compile(  # noqa: A001
     >>> kernel([0, 0, 0])
     array([  0.  ,   0.  , -29.43])
     """
+    refuse_strangers(function, arm)
     one_of(target, ("cpu",), "target")
     one_of(dtype, ("float64", "float32"), "dtype")
     one_of(form, FORMS, "form")

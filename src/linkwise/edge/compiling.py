@@ -15,6 +15,7 @@ from ..compile.machine import Code
 from ..graph import Count
 from ..render.c import CFunction, c_comment
 from ..render.names import c_name
+from ..trace import bind, symbols_of
 from ..trace.tracing import function_name
 from .recipes import LoopRecipe, Recipe
 
@@ -79,9 +80,11 @@ class Compiled(Kernel):
         bad &= ~np.all([np.isfinite(result.reshape((*batch, -1))).all(axis=-1) for result in results], axis=0)
         for index in np.argwhere(bad)[:SUSPECTS]:
             state = {a.name: row[tuple(index)] for a, row in zip(self.interface.inputs, rows, strict=True)}
+            symbols = {name: float(state.pop(name)) for name in symbols_of(self.robot)}
             options = {name: value for name, value in self._recipe.keywords.items() if name not in state}
+            robot = bind(self.robot, **symbols) if symbols else self.robot
             with np.errstate(all="ignore"):
-                self._recipe.function(self.robot, **state, **options)
+                self._recipe.function(robot, **state, **options)
 
 
 def packed(recipe: Recipe) -> dict[str, Any]:

@@ -54,9 +54,11 @@ def inverse_dynamics(
     >>> lw.inverse_dynamics(arm, q=[0, 0, 0], qd=[0, 0, 0], qdd=[0, 0, 0])
     array([4.34583, 1.54998, 0.32373])
     """
+    if base is not None:
+        if method not in (None, "newton-euler"):
+            raise ValueError(f"method {method!r} has no moving base (expected method='newton-euler' with base=...)")
+        method = "newton-euler"
     algorithm = chosen(inverse_dynamics, method)
-    if base is not None and method not in (None, "newton-euler"):
-        raise ValueError(f"method {method!r} has no moving base (expected method='newton-euler' with base=...)")
     states = States(arm, {"q": q, "qd": qd, "qdd": qdd}, wrench, check, base_parts(base))
 
     def torques() -> list[Any]:

@@ -16,7 +16,7 @@ import os
 import threading
 import warnings
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from functools import lru_cache, partial, wraps
 from types import TracebackType
 from typing import Any, NamedTuple, TypeVar, cast
@@ -103,26 +103,26 @@ def entered_directly(function: AnyFunction) -> AnyFunction:
 
 
 def with_one_array(function: Function, name: str) -> Function:
-    def call(arm: Robot, a: Any = NOT_GIVEN, *rest: Any, **options: Any) -> Any:
+    def call(arm: Any = NOT_GIVEN, a: Any = NOT_GIVEN, /, *rest: Any, **options: Any) -> Any:
         if options or rest or MODE == "never":
-            return function(arm, *given(a), *rest, **options)
+            return function(*given(arm, a), *rest, **options)
         try:
             entry = arm.shelf[name]
         except (AttributeError, KeyError):
-            return function(arm, *given(a))
+            return function(*given(arm, a))
         return entry(a)
 
     return call
 
 
 def with_two_arrays(function: Function, name: str) -> Function:
-    def call(arm: Robot, a: Any = NOT_GIVEN, b: Any = NOT_GIVEN, *rest: Any, **options: Any) -> Any:
+    def call(arm: Any = NOT_GIVEN, a: Any = NOT_GIVEN, b: Any = NOT_GIVEN, /, *rest: Any, **options: Any) -> Any:
         if options or rest or MODE == "never":
-            return function(arm, *given(a, b), *rest, **options)
+            return function(*given(arm, a, b), *rest, **options)
         try:
             entry = arm.shelf[name]
         except (AttributeError, KeyError):
-            return function(arm, *given(a, b))
+            return function(*given(arm, a, b))
         return entry(a, b)
 
     return call
@@ -131,11 +131,11 @@ def with_two_arrays(function: Function, name: str) -> Function:
 def with_three_arrays(function: Function, name: str) -> Function:
     def call(arm: Robot, a: Any = NOT_GIVEN, b: Any = NOT_GIVEN, c: Any = NOT_GIVEN, *rest: Any, **options: Any) -> Any:
         if options or rest or MODE == "never":
-            return function(arm, *given(a, b, c), *rest, **options)
+            return function(*given(arm, a, b, c), *rest, **options)
         try:
             entry = arm.shelf[name]
         except (AttributeError, KeyError):
-            return function(arm, *given(a, b, c))
+            return function(*given(arm, a, b, c))
         return entry(a, b, c)
 
     return call
@@ -215,7 +215,7 @@ def recipe_for(
     straight = Recipe(function, robot, dtype, keywords, passes)
     if form == "straight" or (form == "auto" and not callable(function)):
         return straight
-    methods = ROLLED.get(function, {})
+    methods = ROLLED.get(function, {}) if isinstance(function, Hashable) else {}
     shapes = inputs_of(function, keywords).values()
     per_link = all(shape is None or shape[:1] == (robot.n,) for shape in shapes)
     can = keywords.get("method") in methods and per_link and not passes and robot.n > 0 and not robot.unusual

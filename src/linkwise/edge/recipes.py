@@ -84,10 +84,11 @@ class Recipe:
     def identity(self) -> str | None:
         """All that the text depends on, if that can be said."""
         options = [x for value in self.keywords.values() for x in (value if isinstance(value, tuple) else (value,))]
-        if not self.function.__module__.startswith("linkwise.") or not all(type(x) in PLAIN for x in options):
+        module, name = (getattr(self.function, word, "") for word in ("__module__", "__qualname__"))
+        if not str(module).startswith("linkwise.edge.") or not name or not all(type(x) in PLAIN for x in options):
             return None
         owner = repr(getattr(self.function, "__self__", None))
-        said = (self.function.__module__, self.function.__qualname__, owner, sorted(self.keywords.items()), self.passes)
+        said = (module, name, owner, sorted(self.keywords.items()), self.passes)
         return repr((said, self.robot.links, self.robot.frames, self.robot.gravity))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import struct
 from dataclasses import dataclass
 
@@ -51,7 +52,7 @@ class Layout:
 def hexadecimal(value: float, real: str) -> str:
     """A constant to its last bit; LLVM writes a float by the bits of the double that it is."""
     if real == "float":
-        value = struct.unpack("<f", struct.pack("<f", value))[0]
+        value = ctypes.c_float(value).value  # infinite if it is too large
     return f"0x{struct.unpack('<Q', struct.pack('<d', value))[0]:016X}"
 
 

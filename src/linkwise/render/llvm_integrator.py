@@ -1,11 +1,13 @@
 """Numerical integration in LLVM assembly: right-hand side and embedded Runge-Kutta method in one function.
 
-    i64 @advance_W(ptr context, ptr times, i64 count, ptr out, i64 stride, double rtol, ptr atol, i64 budget)
+    i64 @advance_W(ptr context, ptr times, i64 count, ptr out, i64 stride, double rtol, ptr atol, ptr log, i64 room,
+                   i64 budget)
 
 integrates W trajectories of y' = f(t, y, p), one in each lane, each with steps of its own, for at most `budget` tries,
 and gives a bit for each lane that is still running. All that it knows of a trajectory is in the context, so that it can
 be called again to go on. At the given times, which increase, y is written to out + lane · stride + time · m: it is that
-of a step from the last one to there, as exact as the steps themselves. The same in Python: `simulate.plain`.
+of a step from the last one to there, as exact as the steps themselves. Events are those of `llvm_events`; the log has
+room for so many of each trajectory. The same in Python: `simulate.plain`.
 """
 
 from __future__ import annotations
@@ -16,11 +18,23 @@ from dataclasses import dataclass
 from ..graph import Node, Program
 from .llvm import Nodes
 from .llvm_block import Layout, assembled
+from .llvm_events import Crossing, Places, search, write_log
 from .llvm_flow import Flow
 from .llvm_sine import large_angle, sine_cosine
 
-CONTEXT = ("t", "h", "error", "end", "next", "steps", "rejected", "status", "again")  # vectors at its beginning
-RUNNING, DONE, STUCK, LOST = 0, 1, 2, 3
+CONTEXT = (
+    "t",
+    "h",
+    "error",
+    "end",
+    "next",
+    "steps",
+    "rejected",
+    "status",
+    "again",
+    "logged",
+)  # vectors at its beginning
+RUNNING, DONE, STUCK, LOST, HALTED = range(5)
 SAFETY, SMALLEST, LARGEST = 0.9, 0.2, 10.0
 LEAST_ERROR, LEAST_BEFORE = 1e-10, 1e-4
 
@@ -47,6 +61,7 @@ class Memory:
     size: int  # of y
     stages: int
     parameters: int
+    events: int = 0
 
     def y(self) -> int:
         return len(CONTEXT)
@@ -67,21 +82,24 @@ class Memory:
     def z_there(self) -> int:
         return self.k_there() + self.stages * self.size
 
-    def vectors(self) -> int:
+    def before(self) -> int:
+        """Events at the last accepted state; behind them those at the end of a step."""
         return self.z_there() + self.size
 
+    def vectors(self) -> int:
+        return self.before() + 2 * self.events
 
-def integrator_text(program: Program, method: Method, layouts: Sequence[Layout]) -> str:
-    """For a program of t, y and, if there is more, parameters; its result is y'."""
-    texts = [
-        text
-        for layout in layouts
-        for text in (
-            side_text(program, layout),
-            stages_text(program, method, layout),
-            advance_text(program, method, layout),
-        )
-    ]
+
+def integrator_text(
+    program: Program, method: Method, layouts: Sequence[Layout], crossings: Sequence[Crossing] = ()
+) -> str:
+    """For a program of t, y and, if there is more, parameters; its results are y' and, if there are events, theirs."""
+    texts = []
+    for layout in layouts:
+        texts += [values_text(program, layout, "side", 0), stages_text(program, method, layout)]
+        if crossings:
+            texts.append(values_text(program, layout, "gauge", 1))
+        texts.append(advance_text(program, method, layout, crossings))
     if any(node.op in ("sin", "cos") for node in program.nodes):
         texts = [large_angle(), *(sine_cosine(layout) for layout in layouts), *texts]
     return assembled(*texts)
@@ -89,27 +107,29 @@ def integrator_text(program: Program, method: Method, layouts: Sequence[Layout])
 
 def memory(program: Program, method: Method) -> Memory:
     _, y, *others = program.inputs
-    return Memory(y.size, len(method.b), sum(port.size for port in others))
+    events = sum(port.size for port in program.outputs[1:])
+    return Memory(y.size, len(method.b), sum(port.size for port in others), events)
 
 
 def ended(flow: Flow, head: str, result: str = "void") -> str:
     return "\n".join([*sorted(flow.declared), f"define {head} #1 {{", *flow.lines, f"  ret {result}", "}", ""])
 
 
-def side_text(program: Program, layout: Layout) -> str:
-    """`@side_W(vector t, ptr y, ptr p, ptr dy)`: the right-hand side."""
+def values_text(program: Program, layout: Layout, name: str, which: int) -> str:
+    """`@name_W(vector t, ptr y, ptr p, ptr values)`: one result of the program, the right-hand side or the events."""
     flow = Flow(layout)
     t, y, *others = program.inputs
     starts, total = {}, 0
     for port in others:
         starts[port.name] = total
         total += port.size
-    given = {node.index: read(flow, node, t.name, y.name, starts) for node in program.nodes if node.op == "input"}
-    (results,) = program.results
-    value = Nodes(flow, program.nodes, given, [node.index for node in results]).written()
+    results = program.results[which]
+    nodes = Program.of(results[0].graph, program.inputs, [program.outputs[which]], [results]).nodes
+    given = {node.index: read(flow, node, t.name, y.name, starts) for node in nodes if node.op == "input"}
+    value = Nodes(flow, nodes, given, [node.index for node in results]).written()
     for i, node in enumerate(results):
-        flow.store(value[node.index], "%dy", i)
-    return ended(flow, f"internal void @side_{layout.lanes}({layout.vector} %t, ptr %y, ptr %p, ptr %dy)")
+        flow.store(value[node.index], "%values", i)
+    return ended(flow, f"internal void @{name}_{layout.lanes}({layout.vector} %t, ptr %y, ptr %p, ptr %values)")
 
 
 def read(flow: Flow, node: Node, t: str, y: str, starts: dict[str, int]) -> str:
@@ -150,15 +170,19 @@ def weighted(flow: Flow, k: str, weights: Sequence[float], m: int, i: str) -> st
     return total
 
 
-def advance_text(program: Program, method: Method, layout: Layout) -> str:
+def advance_text(program: Program, method: Method, layout: Layout, crossings: Sequence[Crossing]) -> str:
     flow, where = Flow(layout), memory(program, method)
     v, whole, lanes = layout.vector, layout.of("i64"), layout.lanes
     at = {name: k for k, name in enumerate(CONTEXT)}
     places = (where.y(), where.p(), where.k(), where.z(), where.k_there(), where.z_there())
     y, p, k, z, k_there, z_there = (flow.place("%context", place) for place in places)
-    sums = [flow.say(f"alloca {v}") for _ in range(2)]
+    sums, slots = ([flow.say(f"alloca {v}") for _ in range(2)] for _ in range(2))
+    before, after = (flow.place("%context", where.before() + x) for x in (0, where.events))
+    events = Places(y, p, k, k_there, z, z_there, before, after)
     first = flow.load("%context", at["t"])
     flow.lines.append(f"  call void @side_{lanes}({v} {first}, ptr {y}, ptr {p}, ptr {k})")
+    if crossings:
+        flow.lines.append(f"  call void @gauge_{lanes}({v} {first}, ptr {y}, ptr {p}, ptr {before})")
     rtol = flow.spread("%rtol")
     flow.go("again")
     entry = flow.label
@@ -180,6 +204,15 @@ def advance_text(program: Program, method: Method, layout: Layout) -> str:
     fine = flow.compare("ole", error, flow.layout.constant(1.0))
     accepted = flow.both(active, fine)
     landed = flow.select(hits, end, flow.do("fadd", t, step))
+    halted = layout.splat("i1", "false")
+    if crossings:
+        landed, met = search(flow, crossings, events, where.size, t, landed, accepted, slots)
+        hits = flow.both(hits, flow.compare("oge", landed, end))
+        logged = flow.load("%context", at["logged"], whole)
+        halted = write_log(flow, crossings, events, where.size, landed, met, logged)
+        flow.store(flow.plus_one(logged, met), "%context", at["logged"], whole)
+        for e in range(where.events):
+            flow.store(flow.select(accepted, flow.load(after, e), flow.load(before, e)), before, e)
 
     flow.go("samples")
     flow.enter("samples")
@@ -206,6 +239,7 @@ def advance_text(program: Program, method: Method, layout: Layout) -> str:
     arrived = flow.both(accepted, hits)
     refused = flow.both(active, flow.neither(fine))
     status = flow.select(arrived, flow.whole(DONE), status, whole)
+    status = flow.select(halted, flow.whole(HALTED), status, whole)
     if method.fixed:
         status = flow.select(refused, flow.whole(LOST), status, whole)
     else:
@@ -227,7 +261,7 @@ def advance_text(program: Program, method: Method, layout: Layout) -> str:
     flow.enter("over")
     head = (
         f"i64 @advance_{lanes}(ptr %context, ptr %times, i64 %count, ptr %out, i64 %stride, double %rtol, ptr %atol,"
-        " i64 %budget)"
+        " ptr %log, i64 %room, i64 %budget)"
     )
     return ended(flow, head, f"i64 {running}")
 

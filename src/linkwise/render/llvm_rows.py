@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from .llvm_block import Block
 
+FENCED = 8  # after that exchange, in squares of 16: LLVM, joining it to the next ones, fails where columns repeat
+
 
 def load_rows(block: Block, pointer: str, size: int) -> list[str]:
     """The columns of `lanes` rows of `size` numbers, each a vector."""
@@ -69,5 +71,7 @@ def transposed(block: Block, rows: list[str]) -> list[str]:
                 exchanged[target] = block.say(
                     f"shufflevector {v} {rows[i]}, {v} {rows[i + step]}, <{lanes} x i32> <{chosen}>"
                 )
+        if step == FENCED:
+            exchanged = [x if x == "poison" else block.call("arithmetic.fence", x) for x in exchanged]
         rows, step = exchanged, step // 2
     return rows

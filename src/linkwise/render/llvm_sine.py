@@ -10,6 +10,8 @@ library. Floats are reduced as doubles.
 
 from __future__ import annotations
 
+import math
+
 from .llvm_block import Block, Layout
 
 LARGE = 1e5
@@ -103,14 +105,15 @@ lane:
   %fi = fcmp ogt double %si, {Layout("double", 1, False).constant(LARGE)}
   br i1 %fi, label %reduce, label %skip
 reduce:
-  %both = call {{double, i64}} @large_angle(double %xi)
-  %ri = extractvalue {{double, i64}} %both, 0
-  %ki = extractvalue {{double, i64}} %both, 1
+  %all = call {{double, double, i64}} @large_angle(double %xi)
+  %ri = extractvalue {{double, double, i64}} %all, 0
+  %bi = extractvalue {{double, double, i64}} %all, 1
+  %ki = extractvalue {{double, double, i64}} %all, 2
   %rp = getelementptr double, ptr %rs, i64 %i
   %bp = getelementptr double, ptr %bs, i64 %i
   %kp = getelementptr i64, ptr %ks, i64 %i
   store double %ri, ptr %rp
-  store double 0.0, ptr %bp
+  store double %bi, ptr %bp
   store i64 %ki, ptr %kp
   br label %skip
 skip:
@@ -175,7 +178,7 @@ def polynomials(block: Block, layout: Layout, r: str, behind: str, k: str) -> tu
 
 
 def large_angle() -> str:
-    """`{double r, i64 k} @large_angle(double x)`, for |x| > 10⁵.
+    """`{double r, double behind, i64 k} @large_angle(double x)`, for |x| > 10⁵; `behind` is what r has no digits for.
 
     x = ± m 2ᵉ with a whole m of 53 bits. Of 2/π, 192 bits are enough from where m 2ᵉ times a bit is below 4; the
     product with m, modulo 2¹⁹², has the quadrant in its first two bits, and the fraction of a quarter turn behind them.
@@ -184,20 +187,20 @@ def large_angle() -> str:
     digits = TWO_OVER_PI  # with 64 zeros before the point, so that small exponents need no case of their own
     words = [digits >> (64 * k) & (1 << 64) - 1 for k in reversed(range(20))]
     table = ", ".join(f"i64 {w - (1 << 64) if w >> 63 else w}" for w in words)
-    half_pi = Layout("double", 1, False).constant(1.5707963267948966)
-    nan = Layout("double", 1, False).constant(float("nan"))
+    constant = Layout("double", 1, False).constant
+    half_pi, rest_of_pi, nan = constant(1.5707963267948966), constant(6.123233995736766e-17), constant(math.nan)
     return f"""
 @two_over_pi = internal constant [20 x i64] [{table}]
 declare i128 @llvm.ctlz.i128(i128, i1)
 declare i64 @llvm.fshl.i64(i64, i64, i64)
-define internal {{double, i64}} @large_angle(double %x) noinline cold {{
+define internal {{double, double, i64}} @large_angle(double %x) noinline cold {{
   %bits = bitcast double %x to i64
   %shifted = lshr i64 %bits, 52
   %exponent = and i64 %shifted, 2047
   %infinite = icmp eq i64 %exponent, 2047
   br i1 %infinite, label %lost, label %finite
 lost:
-  ret {{double, i64}} {{double {nan}, i64 0}}
+  ret {{double, double, i64}} {{double {nan}, double 0.0, i64 0}}
 finite:
   %low = and i64 %bits, 4503599627370495
   %m = or i64 %low, 4503599627370496
@@ -242,21 +245,29 @@ finite:
   %normal = shl i128 %size, %zeros
   %firstw = lshr i128 %normal, 64
   %first = trunc i128 %firstw to i64
-  %number = uitofp i64 %first to double
+  %high = and i64 %first, -2048
+  %lows = and i64 %first, 2047
+  %number = uitofp i64 %high to double
+  %small = uitofp i64 %lows to double
   %zeros64 = trunc i128 %zeros to i64
   %power = sub i64 961, %zeros64
   %powerbits = shl i64 %power, 52
   %scale = bitcast i64 %powerbits to double
-  %part = fmul double %number, %scale
-  %angle = fmul double %part, {half_pi}
   %backwards = icmp slt i64 %bits, 0
   %flip = xor i1 %negative, %backwards
-  %minus = fneg double %angle
-  %r = select i1 %flip, double %minus, double %angle
+  %minus = fneg double %scale
+  %sized = select i1 %flip, double %minus, double %scale
+  %part = fmul double %number, %sized
+  %r = fmul double %part, {half_pi}
+  %more = fmul double %small, %sized
+  %tail = fmul double %more, {half_pi}
+  %late = fmul double %part, {rest_of_pi}
+  %behind = fadd double %tail, %late
   %less = sub i64 0, %turns
   %k = select i1 %backwards, i64 %less, i64 %turns
-  %pair = insertvalue {{double, i64}} poison, double %r, 0
-  %pair2 = insertvalue {{double, i64}} %pair, i64 %k, 1
-  ret {{double, i64}} %pair2
+  %one = insertvalue {{double, double, i64}} poison, double %r, 0
+  %two = insertvalue {{double, double, i64}} %one, double %behind, 1
+  %three = insertvalue {{double, double, i64}} %two, i64 %k, 2
+  ret {{double, double, i64}} %three
 }}
 """

@@ -22,6 +22,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ..robot import Robot
+from ..spatial import sign
 
 Each = float | tuple[float, ...]  # one number for all joints, or one for each
 TorqueFunction = Callable[..., Any]  # torque(arm, t, q, qd)
@@ -138,8 +139,8 @@ def limited(torque: TorqueFunction, most: Any) -> Limited:
 def saturated(x: Any, most: float) -> Any:
     if math.isinf(most):
         return x
-    side = np.sign(x)
-    beyond = np.sign(x * side - most)
+    side = sign(x)
+    beyond = sign(x * side - most)
     return 0.5 * (1.0 - beyond) * x + 0.5 * (1.0 + beyond) * (most * side)
 
 

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from ..robot import Robot
+from ..spatial import sign
 
 Each = float | tuple[float, ...] | None
 
@@ -48,7 +49,7 @@ class Friction:
         level: Any = coulomb
         if self.stribeck is not None:
             level = coulomb + (self._each(arm, self.stribeck, "") - coulomb) / (1.0 + (qd / self.stribeck_rate) ** 2)
-        direction = np.sign(qd) if self.smooth == 0.0 else qd / np.sqrt(qd * qd + self.smooth**2)
+        direction = sign(qd) if self.smooth == 0.0 else qd / np.sqrt(qd * qd + self.smooth**2)
         return viscous * qd + level * direction
 
     def _each(self, arm: Robot, value: Each, own: str) -> np.ndarray:

@@ -48,6 +48,7 @@ def run_implicit(
     watch: Watch | None = None,
 ) -> None:
     """Integrate to the end, from wherever `now` is, the right-hand side running in Python."""
+    refuse_events(problem)
 
     def side(k: int) -> Side:
         plain = problem.plain_side(parameters[k : k + 1])
@@ -66,6 +67,7 @@ class ImplicitMachine:
     """A problem's right-hand side and its derivative, compiled."""
 
     def __init__(self, problem: Problem) -> None:
+        refuse_events(problem)
         program = problem.program()
         slope = derivative(program, "y")
         self.side = kernel_of(program, "side")
@@ -101,6 +103,11 @@ class ImplicitMachine:
             return side, lambda t, y: np.asarray(exact(np.float64(t), np.ascontiguousarray(y), *given))
 
         follow_all(functions, now, end, times, out, rtol, atol, watch)
+
+
+def refuse_events(problem: Problem) -> None:
+    if problem.events:
+        raise ValueError("integrator 'radau' searches for no events (expected another integrator, or none of them)")
 
 
 def kernel_of(program: Program, name: str) -> Kernel:

@@ -15,25 +15,26 @@ from ..compile.machine import Code, Processor, processor
 from ..edge.recipes import surroundings
 from ..graph import Program, count
 from ..render.llvm_block import Layout
+from ..render.llvm_events import Crossing
 from ..render.llvm_integrator import CONTEXT, RUNNING, Method, integrator_text, memory
 from .plain import Progress
 
 FLOATS = ("t", "h", "error", "again")
-WHOLES = ("next", "steps", "rejected", "status")
-Watch = Callable[[Progress], None]  # told where all trajectories are, now and then; may raise to stop
-SLICE = 2_000_000_000  # operations between two looks: about a second
+WHOLES = ("next", "steps", "rejected", "status", "logged")
+Watcher = Callable[[Progress], None]  # told where all trajectories are, now and then; may raise to stop
+SLICE = 1_000_000_000  # operations between two looks: less than a second
 
 
 class MachineIntegrator:
     """A program of t, y and parameters, with the method that integrates it."""
 
-    def __init__(self, program: Program, method: Method) -> None:
+    def __init__(self, program: Program, method: Method, crossings: tuple[Crossing, ...] = ()) -> None:
         self.program, self.method = program, method
         self.memory = memory(program, method)
         self.target: Processor = processor()
         lanes = self.target.lanes("float64")
         layouts = [Layout("double", width, self.target.fused) for width in sorted({1, lanes})]
-        text = integrator_text(program, method, layouts)
+        text = integrator_text(program, method, layouts, crossings)
         key = cache.key("integrator", text, repr(self.target), *surroundings())
         kept = cache.load(key)
         self.code = Code(self.target, made=kept[1]) if kept else Code(self.target, text=text)
@@ -57,7 +58,7 @@ class MachineIntegrator:
         rtol: float,
         atol: np.ndarray,
         threads: int | None = None,
-        watch: Watch | None = None,
+        watch: Watcher | None = None,
     ) -> None:
         """Integrate to the end, from wherever `now` is; it is kept up to date, whatever stops the run."""
         total = len(now.y)
@@ -114,10 +115,10 @@ class MachineIntegrator:
         context[where.y() : where.p(), count:] = now.y[block.start, :, None]
         context[where.p() : where.k(), :count] = parameters[block].T
         context[where.p() : where.k(), count:] = parameters[block.start, :, None]
-        samples = out[block]
+        samples, log = out[block], now.log[block]
         self._function(width)(
             context.ctypes.data, times.ctypes.data, len(times), samples.ctypes.data, len(times) * where.size,
-            rtol, atol.ctypes.data, tries,
+            rtol, atol.ctypes.data, log.ctypes.data, log.shape[1], tries,
         )  # fmt: skip
         for name in FLOATS:
             getattr(now, name)[block] = context[at[name], :count]
@@ -127,5 +128,5 @@ class MachineIntegrator:
 
     def _function(self, width: int) -> Callable[..., int]:
         whole, pointer, real = ctypes.c_int64, ctypes.c_void_p, ctypes.c_double
-        kind = ctypes.CFUNCTYPE(whole, pointer, pointer, whole, pointer, whole, real, pointer, whole)
+        kind = ctypes.CFUNCTYPE(whole, pointer, pointer, whole, pointer, whole, real, pointer, pointer, whole, whole)
         return kind(self.code.function(f"advance_{width}"))

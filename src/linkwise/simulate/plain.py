@@ -17,9 +17,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ..render.llvm_events import HALVINGS, Crossing
 from ..render.llvm_flow import EXP2, LOG2
 from ..render.llvm_integrator import (
     DONE,
+    HALTED,
     LARGEST,
     LEAST_BEFORE,
     LEAST_ERROR,
@@ -32,6 +34,7 @@ from ..render.llvm_integrator import (
 )
 
 Side = Callable[[np.ndarray, np.ndarray], np.ndarray]  # t (B,), y (B, m) -> dy (B, m)
+Gauge = Side  # -> the values of the events (B, e)
 
 
 @dataclass
@@ -47,18 +50,21 @@ class Progress:
     rejected: np.ndarray
     status: np.ndarray
     again: np.ndarray  # whether the last try was refused
+    logged: np.ndarray  # how many events were met
+    log: np.ndarray  # (count, room, 2 + m): time, which, state
     evaluations: np.ndarray | None = None  # where they were counted
 
     @staticmethod
-    def at(y: np.ndarray, first_step: float) -> Progress:
+    def at(y: np.ndarray, first_step: float, room: int = 0) -> Progress:
         count = len(y)
-        zeros = {name: np.zeros(count, dtype=np.int64) for name in ("next", "steps", "rejected", "status")}
+        zeros = {name: np.zeros(count, dtype=np.int64) for name in ("next", "steps", "rejected", "status", "logged")}
         return Progress(
             t=np.zeros(count),
             y=y.copy(),
             h=np.full(count, first_step),
             error=np.full(count, LEAST_BEFORE),
             again=np.zeros(count, dtype=bool),
+            log=np.full((count, room, 2 + y.shape[1]), np.nan),
             **zeros,
         )
 
@@ -69,6 +75,8 @@ class Integrator:
     side: Side
     rtol: float
     atol: np.ndarray
+    gauge: Gauge | None = None
+    crossings: tuple[Crossing, ...] = ()
 
     def advance(self, now: Progress, end: float, times: np.ndarray, out: np.ndarray, budget: int) -> bool:
         """At most `budget` tries; whether something is left to do."""
@@ -90,10 +98,15 @@ class Integrator:
         fine = error <= 1.0
         accepted, refused = active & fine, active & ~fine
         landed = np.where(hits, end, now.t + step)
+        halted = np.zeros_like(hits)
+        if self.gauge is not None:
+            landed, halted = self.meet(now, accepted, landed, start, z)
+            hits = hits & (landed >= end)
         self.sample(now, accepted, landed, start, times, out)
         now.y[accepted] = z[accepted]
         now.t = np.where(accepted, landed, now.t)
         now.status[accepted & hits] = DONE
+        now.status[halted] = HALTED
         if self.method.fixed:
             now.status[refused] = LOST
         else:
@@ -133,6 +146,36 @@ class Integrator:
         now.error = np.where(accepted, np.fmax(error, LEAST_BEFORE), now.error)
         now.again = ~accepted
         return np.minimum(np.maximum(wanted, SMALLEST), most)
+
+    def meet(
+        self, now: Progress, accepted: np.ndarray, landed: np.ndarray, start: np.ndarray, z: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Where trajectories land, the first events in their steps searched by halving, and which have to stop."""
+        assert self.gauge is not None
+        before = self.gauge(now.t, now.y)
+        hit = accepted & self.crossed(before, self.gauge(landed, z)).any(axis=1)
+        if not hit.any():
+            return landed, np.zeros_like(hit)
+        low, high = now.t.copy(), landed.copy()
+        for _ in range(HALVINGS):
+            middle = 0.5 * (low + high)
+            there, _ = self.stages(now.t, np.where(hit, middle - now.t, 0.0), now.y, start)
+            past = self.crossed(before, self.gauge(middle, there)).any(axis=1)
+            low, high = np.where(past, low, middle), np.where(past, middle, high)
+        there, _ = self.stages(now.t, np.where(hit, high - now.t, 0.0), now.y, start)
+        z[hit] = there[hit]
+        landed = np.where(hit, high, landed)
+        which = self.crossed(before, self.gauge(landed, z)) & hit[:, None]
+        for k in np.flatnonzero(hit & (now.logged < now.log.shape[1])):
+            now.log[k, now.logged[k]] = [landed[k], (which[k] * 2.0 ** np.arange(which.shape[1])).sum(), *z[k]]
+        now.logged += hit
+        stopping = np.array([crossing.stop for crossing in self.crossings])
+        return landed, np.asarray((which & stopping).any(axis=1))
+
+    def crossed(self, before: np.ndarray, after: np.ndarray) -> np.ndarray:
+        direction = np.array([crossing.direction for crossing in self.crossings])
+        up, down = (before < 0) & (after >= 0), (before > 0) & (after <= 0)
+        return np.asarray((up & (direction >= 0)) | (down & (direction <= 0)))
 
     def sample(
         self,

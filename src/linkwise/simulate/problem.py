@@ -20,6 +20,7 @@ from ..graph import Program
 from ..robot import Robot
 from ..trace import Input, trace
 from ..trace.tracing import few_operations
+from .events import Event
 from .friction import Friction
 
 COORDINATES = {"joint": None, "normalized": edge.normalized, "unnormalized": edge.unnormalized}
@@ -37,6 +38,7 @@ class Problem:
     friction: Friction | None = None
     coordinates: str = "joint"
     method: str | None = None
+    events: tuple[Event, ...] = ()
 
     def __post_init__(self) -> None:
         one_of(self.coordinates, COORDINATES, "coordinates")
@@ -81,6 +83,12 @@ class Problem:
             raise ValueError(f"the torque function gave shape {found.shape} (expected ({arm.n},), one for each joint)")
         return given + found
 
+    def gauges(self, arm: Robot, t: Any, y: Any) -> list[Any]:
+        """The values of the events for one state."""
+        q = y[: arm.n]
+        qd = self.rates(q, y[arm.n : 2 * arm.n])
+        return [event.value(arm, t, q, qd) for event in self.events]
+
     @property
     def parameters(self) -> dict[str, Input]:
         shapes = {"tau": (self.robot.n,) if self.tau else None, "wrench": self.wrench}
@@ -88,7 +96,8 @@ class Problem:
 
     def program(self) -> Program:
         def side(arm: Robot, t: Any, y: Any, **parameters: Any) -> Any:
-            return self.side(arm, t, y, **parameters)
+            rates = self.side(arm, t, y, **parameters)
+            return (rates, np.array(self.gauges(arm, t, y), dtype=object)) if self.events else rates
 
         with few_operations():
             inputs: dict[str, Any] = {"t": Input(), "y": Input(self.size), **self.parameters}
@@ -117,7 +126,12 @@ class Problem:
         zeros = np.zeros((*q.shape[:-1], 2 * self.accounted))
         return np.concatenate([q, v, zeros], axis=-1)
 
-    def rates(self, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+    def rates(self, q: Any, v: Any) -> Any:
         """Joint rates of the velocities that were integrated."""
         quasi = COORDINATES[self.coordinates]
-        return v if quasi is None else np.asarray(quasi.joint_rates(self.robot, q, v))
+        return v if quasi is None else quasi.joint_rates(self.robot, q, v)
+
+    def plain_gauge(self, t: np.ndarray, y: np.ndarray) -> np.ndarray:
+        """The values of the events for a batch, one state after another."""
+        found = [self.gauges(self.robot, float(time), state) for time, state in zip(t, y, strict=True)]
+        return np.array(found, dtype=float).reshape(len(y), len(self.events))

@@ -11,16 +11,16 @@ import numpy as np
 from .. import edge
 from ..robot import Robot
 
-STATUS = {0: "stopped", 1: "done", 2: "stuck", 3: "lost"}
+STATUS = {0: "interrupted", 1: "done", 2: "stuck", 3: "lost", 4: "stopped"}
 
 
 @dataclass(frozen=True, repr=False)
 class Recording:
     """Trajectories at the times `t`: q and qd are (..., len(t), n). What was not reached is NaN.
 
-    `status` is "done", "stopped" (interrupted), "stuck" (the step shrank to nothing) or "lost" (a number was no longer
-    finite), for each trajectory of a batch; `reached` is the time until which it went. `evaluations` counts those of
-    the right-hand side for steps; samples take as many again as a step has stages.
+    `status` is "done", "stopped" (by an event), "interrupted", "stuck" (the step shrank to nothing) or "lost" (a number
+    was no longer finite), for each trajectory of a batch; `reached` is the time until which it went. `evaluations`
+    counts those of the right-hand side for steps; samples take as many again as a step has stages.
     """
 
     robot: Robot
@@ -38,6 +38,7 @@ class Recording:
     compiled: bool
     work: np.ndarray | None = None  # of the torques since the start
     heat: np.ndarray | None = None  # lost to friction since the start
+    events: Any = ()  # what was met, for each trajectory: `Happening`s in order
     acting: Any = field(default=None, compare=False)  # the problem and its parameters, to find torques again
 
     def __repr__(self) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -14,15 +13,18 @@ from .. import edge
 from ..edge.arrays import States
 from ..render.llvm_integrator import DONE, LOST, RUNNING, STUCK, Method
 from ..robot import Robot
+from .events import Happening, events_of
 from .friction import Friction
 from .implicit import ImplicitMachine, run_implicit
 from .machine import MachineIntegrator
 from .plain import Integrator, Progress
 from .problem import Problem
+from .progress import Watch
 from .recording import STATUS, Recording
 from .tableaux import DEFAULT, RADAU
 from .tableaux import method as tableau
 
+ROOM = 100  # events that are kept of each trajectory
 FIRST_STEP = 1e-3  # seconds; it grows tenfold a step where it is too small
 
 
@@ -74,6 +76,7 @@ def simulate(
     rtol: float = 1e-8,
     atol: float | None = None,
     samples: Any = 501,
+    events: Any = (),
     step: float | None = None,
     threads: int | None = None,
     compiled: bool | None = None,
@@ -87,8 +90,11 @@ def simulate(
     for `forward_dynamics`. `friction=True` takes the robot's own coefficients, a `Friction` its own.
 
     `integrator` is one of `lw.integrators()`; the error of a step is kept below atol + rtol |y|, where atol is a
-    hundredth of rtol if it is not given. "radau" is for stiff springs and friction, and needs SciPy. `samples` is how
-    many there are, at equal distances, or the times themselves. `step` is the first step, or the step of "rk4".
+    hundredth of rtol if it is not given. "radau" is for stiff springs and friction; it needs SciPy, and searches for no
+    events. `samples` is how many there are, at equal distances, or the times themselves.
+    `events` are functions of (arm, t, q, qd) whose crossing of zero is recorded, `lw.Event`s that may also stop, or
+    `lw.joint_limits(arm)`. `step` is the first step, or the step of "rk4". Long runs show how far they are on a
+    terminal (`progress`); Ctrl-C raises `SimulationInterrupted`, which keeps what was computed.
 
     >>> import linkwise as lw
     >>> fall = lw.simulate(lw.load("planar3"), [0, 0, 0], [0, 0, 0], 1.0, rtol=1e-10)
@@ -116,35 +122,41 @@ def simulate(
         drag_of(friction),
         coordinates,
         method,
+        events_of(events),
     )
     count = int(np.prod(states.batch, dtype=int))
     start = problem.initial(full["q0"], full["qd0"]).reshape(count, problem.size)
     pieces = [full[name].reshape(count, -1) for name in ("torque", "wrench") if name in full]
     parameters = np.concatenate([*pieces, np.zeros((count, 0))], axis=1)
     out = np.full((count, len(times), problem.size), np.nan)
-    now = Progress.at(start, min(numbers["step"], end))
+    now = Progress.at(start, min(numbers["step"], end), ROOM if problem.events else 0)
     at_start = int(times[0] == 0.0)
     out[:, :at_start] = start[:, None]
     now.next += at_start
     tolerance = np.full(problem.size, numbers["atol"])
     machine = machine_for(problem, integrator, compiled)
     interrupted: BaseException | None = None
+    watch = Watch(end, progress)
     try:
         if machine is not None:
-            machine.run(now, end, times, out, parameters, numbers["rtol"], tolerance, threads, watcher(progress, end))
+            machine.run(now, end, times, out, parameters, numbers["rtol"], tolerance, threads, watch)
         elif integrator == RADAU:
-            run_implicit(problem, parameters, now, end, times, out, numbers["rtol"], tolerance, watcher(progress, end))
+            run_implicit(problem, parameters, now, end, times, out, numbers["rtol"], tolerance, watch)
         else:
-            plain = Integrator(scheme, problem.plain_side(parameters), numbers["rtol"], tolerance)
+            gauge = problem.plain_gauge if problem.events else None
+            side, crossings = problem.plain_side(parameters), tuple(event.crossing for event in problem.events)
+            plain = Integrator(scheme, side, numbers["rtol"], tolerance, gauge, crossings)
             while plain.advance(now, end, times, out, 100):
-                pass
+                watch(now)
     except KeyboardInterrupt as error:
         interrupted = error
+    finally:
+        watch.close()
     acting = Acting(problem, full.get("torque"), full.get("wrench"))
     recording = recorded(acting, states.batch, times, out, now, scheme, numbers, machine is not None)
     if interrupted is not None:
         raise SimulationInterrupted(recording) from interrupted
-    if not states.batch and recording.status != "done":
+    if not states.batch and recording.status in ("stuck", "lost"):
         raise SimulationError(reason(problem, now, recording), recording)
     return recording
 
@@ -214,11 +226,8 @@ def machine_for(problem: Problem, integrator: str, compiled: bool | None) -> Mac
 def machine_of(problem: Problem, integrator: str) -> MachineIntegrator | ImplicitMachine:
     if integrator == RADAU:
         return ImplicitMachine(problem)
-    return MachineIntegrator(problem.program(), tableau(integrator))
-
-
-def watcher(progress: bool | None, end: float) -> Callable[[Progress], None] | None:
-    return None
+    crossings = tuple(event.crossing for event in problem.events)
+    return MachineIntegrator(problem.program(), tableau(integrator), crossings)
 
 
 def recorded(
@@ -244,6 +253,7 @@ def recorded(
         "evaluations": counted.reshape(batch),
     }
     plain = {name: value if batch else value[()].item() for name, value in one.items()}
+    happenings = [happened(problem, now, k) for k in range(len(now.y))]
     work, heat = (shaped[..., 2 * n + k].copy() if problem.accounted else None for k in range(2))
     return Recording(
         problem.robot,
@@ -257,8 +267,27 @@ def recorded(
         work=work,
         heat=heat,
         acting=acting,
+        events=shaped_list(happenings, batch) if problem.events else (),
         **plain,
     )
+
+
+def happened(problem: Problem, now: Progress, k: int) -> tuple[Happening, ...]:
+    """The events of one trajectory."""
+    found, n = [], problem.robot.n
+    for t, which, *state in now.log[k, : min(int(now.logged[k]), now.log.shape[1])]:
+        q, v = np.array(state[:n]), np.array(state[n : 2 * n])
+        names = tuple(event.name for e, event in enumerate(problem.events) if int(which) >> e & 1)
+        found.append(Happening(float(t), names, q, np.asarray(problem.rates(q, v))))
+    return tuple(found)
+
+
+def shaped_list(values: list[Any], batch: tuple[int, ...]) -> Any:
+    """Nested tuples of the batch's shape."""
+    if not batch:
+        return values[0]
+    size = len(values) // batch[0] if batch[0] else 0
+    return tuple(shaped_list(values[i * size : (i + 1) * size], batch[1:]) for i in range(batch[0]))
 
 
 def reason(problem: Problem, now: Progress, recording: Recording) -> str:

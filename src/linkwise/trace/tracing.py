@@ -41,11 +41,7 @@ def trace(function: Callable[..., Any], robot: Robot, *, passes: Iterable[str] =
     Linkwise's or your own over them: anything that does arithmetic on arrays without branching on their numbers.
     `passes` names changes of the program that are made only when asked for (see `linkwise.graph.passes`).
     """
-    if not callable(function):
-        raise TypeError(f"the first argument is {function!r} (expected a function, such as linkwise.inverse_dynamics)")
-    if not isinstance(robot, Robot):
-        hint = f"; did you mean linkwise.load({robot!r})?" if isinstance(robot, str) else ""
-        raise TypeError(f"the second argument is {robot!r} (expected a Robot, for which the function is traced{hint})")
+    refuse_strangers(function, robot)
     wanted: dict[str, Any] = {}
     for parameter in list(inspect.signature(function).parameters.values())[1:]:
         if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
@@ -75,6 +71,14 @@ def trace(function: Callable[..., Any], robot: Robot, *, passes: Iterable[str] =
     return apply_passes(program, passes)
 
 
+def refuse_strangers(function: object, robot: object) -> None:
+    if not callable(function):
+        raise TypeError(f"the first argument is {function!r} (expected a function, such as linkwise.inverse_dynamics)")
+    if not isinstance(robot, Robot):
+        hint = f"; did you mean linkwise.load({robot!r})?" if isinstance(robot, str) else ""
+        raise TypeError(f"the second argument is {robot!r} (expected a Robot, for which the function is traced{hint})")
+
+
 @contextmanager
 def few_operations() -> Iterator[None]:
     """Inside, functions that have a choice of methods and are told none take that with the fewest operations."""
@@ -102,6 +106,8 @@ def fewest(function: Callable[..., Any], robot: Robot, *candidates: str) -> str:
 
 
 def placeholders(tape: Graph, port: Port) -> Any:
+    if not port.shape:
+        return tape.input(port.name)
     array = np.empty(port.shape, dtype=object)
     for position, index in enumerate(np.ndindex(*port.shape)):
         array[index] = tape.input(port.name, position)

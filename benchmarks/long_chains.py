@@ -1,0 +1,119 @@
+"""Long chains and large trees: what does a joint cost, and how long does compiling take?
+
+    python benchmarks/long_chains.py [--largest 10000] [--states 256] [--rounds 5]
+
+Pinocchio runs beside up to n = 300: its data take about 64 n³ bytes.
+"""
+
+from __future__ import annotations
+
+import statistics
+import time
+from collections.abc import Callable, Sequence
+
+import numpy as np
+from arms import Arm, converters
+from contestants import FD, ID, PEERS, TASKS, Task, in_parallel, plain
+from report import UNKNOWN, Claim, Section, Table, number, ratios, spread, verdict
+from timing import Contestant, Times, command, differ, interleaved, one_core, optional
+
+import linkwise as lw
+
+SIZES = (7, 12, 30, 100, 300, 1000, 3000, 10_000)
+PINOCCHIO = 300
+BIAS = next(task for task in TASKS if task.label == "bias")
+FAMILIES: dict[str, Callable[[int], lw.Robot]] = {"chains": lw.chain, "trees": lambda n: lw.random_tree(n, seed=0)}
+ABOUT = (
+    "`lw.compile(function, robot)` of `lw.chain(n)` and `lw.random_tree(n, seed=0)`, a batch of states on one core; the"
+    " sizes take turns as well. Pinocchio is `rneaInParallel` and `abaInParallel` on one thread, up to n = 300, where"
+    " its data take gigabytes; it has no batched bias."
+)
+Raced = list[tuple[Task, dict[str, Times], dict[int, float]]]  # seconds for one joint; for compiling, by n
+
+
+def checked(robot: lw.Robot, task: Task, arrays: Sequence[np.ndarray], kernel: lw.Compiled) -> None:
+    """Two states against the plain text; accelerations by the torques that they need, whatever the conditioning."""
+    few = [np.ascontiguousarray(array[:2]) for array in arrays]
+    found = kernel(*few)
+    if task is FD:
+        torques = plain(lw.inverse_dynamics, robot, few[0], few[1], found)
+        size = np.abs(plain(lw.bias_torque, robot, few[0], few[1])).max() + np.abs(few[2]).max()
+        error = np.abs(torques - few[2]).max() / size
+    else:
+        error = differ(found, plain(task.function, robot, *few))
+    if not error < 1e-8:
+        raise AssertionError(f"{task.label}, {robot.name}: off by {error:.1e}")
+
+
+def entered(arm: Arm, task: Task, states: int) -> tuple[Contestant, float]:
+    """The kernel on a batch, and the seconds that compiling took."""
+    given = arm.states(states)
+    names = {name: given[name] for name in task.inputs}
+    begun = time.perf_counter()
+    kernel = lw.compile(task.function, arm.robot)
+    taken = time.perf_counter() - begun
+    checked(arm.robot, task, list(names.values()), kernel)
+    label = f"Linkwise {arm.robot.n}"
+    return Contestant(label, f"kernel({', '.join(names)})", {**names, "kernel": kernel}), taken
+
+
+def pinocchio(arm: Arm, task: Task, states: int) -> Contestant:
+    """Our order of the joints is not theirs in a tree; random numbers are as good in any."""
+    given = arm.states(states)
+    return in_parallel(arm, task, [given[name] for name in task.inputs], 1, f"Pinocchio {arm.robot.n}")
+
+
+def race(family: str, sizes: Sequence[int], states: int, rounds: int, peers: Sequence[str]) -> Raced:
+    convert = optional("pinocchio") and optional("mujoco") and "pinocchio" in peers and converters().to_pinocchio
+    robots = [FAMILIES[family](n) for n in sizes]
+    arms = [Arm(r.name, r, convert(r)[0] if convert and r.n <= PINOCCHIO else None) for r in robots]
+    found = []
+    for task in (ID, FD, BIAS):
+        lw.compile(task.function, lw.chain(2))  # so that loading LLVM is in nobody's time
+        contestants, compiling = [], {}
+        for arm in arms:
+            contestant, compiling[arm.robot.n] = entered(arm, task, states)
+            contestants.append(contestant)
+        contestants += [pinocchio(arm, task, states) for arm in arms if arm.pinocchio and task is not BIAS]
+        times = interleaved(contestants, rounds)
+        per_joint = {label: [t / states / int(label.split()[1]) for t in each] for label, each in times.items()}
+        found.append((task, per_joint, compiling))
+    return found
+
+
+def measure(largest: int = SIZES[-1], states: int = 256, rounds: int = 5, peers: Sequence[str] = PEERS) -> Section:
+    section = Section(f"Long chains and large trees, {states} states", "python benchmarks/long_chains.py", ABOUT)
+    section.command += f" --largest {largest}" if largest != SIZES[-1] else ""
+    sizes = [n for n in SIZES if n <= largest]
+    with one_core():
+        for family in FAMILIES:
+            rows = []
+            for task, times, compiling in race(family, sizes, states, rounds, peers):
+                said = [spread(times[f"Linkwise {n}"], 1e9) for n in sizes]
+                rows.append([f"{task.label}, ns for one joint of one state", *said])
+                both = [(times.get(f"Pinocchio {n}"), times[f"Linkwise {n}"]) for n in sizes]
+                if any(theirs for theirs, _ in both):
+                    rows.append(["Pinocchio, times as long", *(spread(ratios(*x)) if x[0] else "" for x in both)])
+                rows.append(["compiling, s", *(number(compiling[n]) for n in sizes)])
+                section.claims += claims(f"{task.label}, {family}", times, compiling, largest)
+            section.tables.append(Table(f"{family.capitalize()}, n =", ["", *map(str, sizes)], rows))
+    return section
+
+
+def claims(what: str, times: dict[str, Times], compiling: dict[int, float], largest: int) -> list[Claim]:
+    cost = {n: statistics.median(times[f"Linkwise {n}"]) for n in compiling if n >= 12}
+    range_of = max(cost.values()) / min(cost.values()) if cost else 0.0
+    flat = (
+        f"from n = 12 to {max(cost)} the dearest joint costs {number(range_of)} × the cheapest" if cost else "nothing"
+    )
+    flatness = verdict([[1.3 - range_of]]) if largest >= SIZES[-1] else UNKNOWN
+    quick = f"{number(compiling[1000])} s" if 1000 in compiling else f"only n up to {max(compiling)} compiled"
+    speed = verdict([[1.0 - compiling[1000]]]) if 1000 in compiling else UNKNOWN
+    return [
+        Claim(f"{what}: cost per joint within 1.3 × from n = 12 to n = 10,000", flat, flatness),
+        Claim(f"{what}: compiled within 1 s at n = 1,000", quick, speed),
+    ]
+
+
+if __name__ == "__main__":
+    print(measure(**command(__doc__, largest=SIZES[-1], states=256, rounds=5)))

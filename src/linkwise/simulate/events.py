@@ -1,0 +1,85 @@
+"""Events: functions of time and state whose crossing of zero is found, recorded, and may end a trajectory."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..render.llvm_events import Crossing
+from ..robot import Robot
+
+MOST = 50  # events that one simulation can watch: a bit of a float for each
+
+
+@dataclass(frozen=True)
+class Event:
+    """`function(arm, t, q, qd)` crossing zero; `direction` 1 counts upward crossings only, -1 downward, 0 both."""
+
+    function: Callable[..., Any]
+    name: str
+    stop: bool = False
+    direction: int = 0
+
+    def __post_init__(self) -> None:
+        if not callable(self.function):
+            raise TypeError(f"event {self.name!r} is {self.function!r} (expected a function of arm, t, q and qd)")
+        if self.direction not in (-1, 0, 1):
+            raise ValueError(f"event {self.name!r}: direction is {self.direction!r} (expected 1, -1 or 0)")
+
+    @property
+    def crossing(self) -> Crossing:
+        return Crossing(self.direction, self.stop)
+
+    def value(self, arm: Robot, t: Any, q: Any, qd: Any) -> Any:
+        found = np.asarray(self.function(arm, t, q, qd))
+        if found.shape != ():
+            raise ValueError(f"event {self.name!r} gave shape {found.shape} (expected one number)")
+        return found[()]
+
+
+class Happening(NamedTuple):
+    """What was met: when, the names of the events, and the state."""
+
+    t: float
+    names: tuple[str, ...]
+    q: np.ndarray
+    qd: np.ndarray
+
+
+@dataclass(frozen=True)
+class Beyond:
+    """How far a joint is beyond a limit of its travel."""
+
+    joint: int
+    limit: float
+    sign: float
+
+    def __call__(self, arm: Robot, t: Any, q: Any, qd: Any) -> Any:
+        return (q[self.joint] - self.limit) * self.sign
+
+
+def joint_limits(arm: Robot, *, stop: bool = True) -> tuple[Event, ...]:
+    """An event for each limit of travel in the robot's table.
+
+    >>> import linkwise as lw
+    >>> [event.name for event in lw.joint_limits(lw.load("gantry"))][:2]
+    ['bridge below 0', 'bridge above 1.5']
+    """
+    found = []
+    for link in arm.links:
+        for limit, sign, word in zip(link.joint.limits or (), (-1.0, 1.0), ("below", "above"), strict=False):
+            found.append(Event(Beyond(link.index, limit, sign), f"{link.name} {word} {limit:g}", stop, 1))
+    return tuple(found)
+
+
+def events_of(given: Iterable[Any]) -> tuple[Event, ...]:
+    """Events as they are; other functions as events that are recorded and do not stop."""
+    if callable(given) or isinstance(given, Event):
+        given = [given]
+    found = [each if isinstance(each, Event) else Event(each, getattr(each, "__name__", "event")) for each in given]
+    if len(found) > MOST:
+        raise ValueError(f"there are {len(found)} events (expected at most {MOST})")
+    return tuple(found)

@@ -1,0 +1,58 @@
+"""How far a long run is, on the terminal: a bar if `rich` is installed, otherwise a line."""
+
+from __future__ import annotations
+
+import sys
+import time
+from typing import Any
+
+import numpy as np
+
+from .plain import Progress
+
+PATIENCE = 1.0  # seconds before anything is shown, and between lines
+
+
+class Watch:
+    """Called now and then with where all trajectories are; `close` when the run is over."""
+
+    def __init__(self, end: float, shown: bool | None) -> None:
+        self.end = end
+        self.shown = sys.stderr.isatty() if shown is None else shown
+        self.started = self.last = time.monotonic()
+        self.bar: Any = None
+        self.task: Any = None
+        self.written = False
+
+    def __call__(self, now: Progress) -> None:
+        moment = time.monotonic()
+        if not self.shown or moment - self.last < PATIENCE:
+            return
+        self.last = moment
+        fraction = float(np.mean(np.where(now.status == 0, now.t / self.end, 1.0)))
+        if self.bar is None and not self.written:
+            self.bar = rich_bar()
+            if self.bar is not None:
+                self.bar.start()
+                self.task = self.bar.add_task(f"{len(now.t)} trajectories", total=1.0)
+        if self.bar is not None:
+            self.bar.update(self.task, completed=fraction)
+        else:
+            self.written = True
+            print(f"\r{fraction:6.1%} after {moment - self.started:.0f} s", end="", file=sys.stderr, flush=True)
+
+    def close(self) -> None:
+        if self.bar is not None:
+            self.bar.stop()
+        if self.written:
+            print(file=sys.stderr)
+
+
+def rich_bar() -> Any:
+    """A progress bar, or None without `rich`."""
+    try:
+        from rich.console import Console
+        from rich.progress import Progress as Bar
+    except ImportError:
+        return None
+    return Bar(console=Console(stderr=True), transient=True)

@@ -1,0 +1,68 @@
+"""The benchmarks run, on little and beside those peers that the tests need anyway. No time is asserted."""
+
+from collections.abc import Iterator
+
+import pytest
+
+pytest.importorskip("pinocchio", reason="Pinocchio has no wheel for Windows")
+pytest.importorskip("mujoco")
+
+import accuracy
+import batch
+import long_chains
+import one_call
+import precision
+import run_all
+import start_up
+import threads
+import timing
+from arms import arms
+from report import Claim, Section
+
+import linkwise as lw
+
+PEERS = ("pinocchio", "mujoco")
+
+
+@pytest.fixture(autouse=True)
+def little(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Fast statements are not repeated, and one robot is enough for most."""
+    monkeypatch.setattr(timing, "LEAST", 1e-6)
+    monkeypatch.setattr(start_up, "TASKS", start_up.TASKS[1:])
+    for script in (batch, precision, start_up, threads):
+        monkeypatch.setattr(script, "arms", lambda: arms("Stanford"))
+
+
+@pytest.fixture(autouse=True)
+def plain_text() -> Iterator[None]:
+    """Benchmarks use kernels, unlike the rest of the suite."""
+    with lw.use_kernels("auto"):
+        yield
+
+
+MEASURES = {
+    "batch": lambda: batch.measure(states=300, rounds=2, processes=0, peers=PEERS),
+    "one_call": lambda: one_call.measure(rounds=2, processes=0, peers=PEERS),
+    "threads": lambda: threads.measure(states=300, rounds=2, peers=PEERS),
+    "precision": lambda: precision.measure(states=64, rounds=2),
+    "accuracy": lambda: accuracy.measure(states=3, peers=PEERS),
+    "long_chains": lambda: long_chains.measure(largest=7, states=16, rounds=2, peers=PEERS),
+    "start_up": lambda: start_up.measure(rounds=1, peers=()),
+}
+
+
+@pytest.mark.parametrize("name", MEASURES)
+def test_benchmark_runs_and_gives_a_section(name: str) -> None:
+    section = MEASURES[name]()
+    assert isinstance(section, Section)
+    assert section.tables
+    for table in section.tables:
+        assert table.rows
+        assert {len(row) for row in table.rows} == {len(table.header)}
+    assert all(isinstance(claim, Claim) and claim.found for claim in section.claims)
+
+
+def test_the_page_names_no_place_on_this_machine() -> None:
+    text = run_all.page("python benchmarks/run_all.py", [long_chains.measure(7, 4, 1, ())], run_all.machine())
+    assert "Found" in text
+    assert not any(place in text for place in ("/tmp", "/home", "/root", str(run_all.PAGE.parent)))

@@ -1,0 +1,456 @@
+"""Calling a kernel: every kind of array, wrong ones in words, `out=`, memory, threads of Python, children, copies."""
+
+import copy
+import gc
+import os
+import pickle
+import re
+import subprocess
+import sys
+import textwrap
+import threading
+import warnings
+import weakref
+from functools import cache
+from typing import Any
+
+import numpy as np
+import pytest
+
+import linkwise as lw
+from robots import relative
+
+pytest.importorskip("llvmlite")
+ARM = lw.load("planar3")
+DTYPES = ["float64", "float32"]
+every_dtype = pytest.mark.parametrize("dtype", DTYPES)
+
+
+@cache
+def kernel(function: Any = lw.inverse_dynamics, dtype: str = "float64", robot: lw.Robot = ARM, **keywords: Any) -> Any:
+    return lw.compile(function, robot, dtype=dtype, **keywords)
+
+
+def motion(*batch: int, dtype: str = "float64", seed: int = 0) -> np.ndarray:
+    return np.random.default_rng([seed, *batch]).normal(size=(3, *batch, 3)).astype(dtype)
+
+
+def same(one: Any, other: Any) -> bool:
+    one, other = np.asarray(one), np.asarray(other)
+    return one.dtype == other.dtype and one.shape == other.shape and np.array_equal(one, other, equal_nan=True)
+
+
+# arrays as they come
+
+
+LAYOUTS = {
+    "Fortran": np.asfortranarray,
+    "strided": lambda a: np.repeat(a, 2, axis=-1)[..., ::2],
+    "every other row": lambda a: np.repeat(a, 2, axis=0)[::2],
+    "backward": lambda a: np.flip(np.flip(a, -1).copy(), -1),
+    "reversed rows": lambda a: a[::-1].copy()[::-1],
+    "transposed": lambda a: np.moveaxis(np.moveaxis(a, -1, 0).copy(), 0, -1),
+    "other endian": lambda a: a.astype(a.dtype.newbyteorder()),
+    "read-only": lambda a: np.frombuffer(a.tobytes(), a.dtype).reshape(a.shape),
+    "matrix": np.asmatrix,
+    "subclass": lambda a: a.view(type("Mine", (np.ndarray,), {})),
+    "unaligned": lambda a: np.frombuffer(b"\0" + a.tobytes(), a.dtype, a.size, 1).reshape(a.shape),
+    "list": lambda a: a.tolist(),
+    "tuple of rows": lambda a: tuple(a),
+    "memoryview": lambda a: memoryview(np.ascontiguousarray(a)),
+    "dtype with metadata": lambda a: a.astype(np.dtype(a.dtype, metadata={"unit": "rad"})),
+}
+
+
+@every_dtype
+@pytest.mark.filterwarnings("ignore:the matrix subclass:PendingDeprecationWarning")
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_the_layout_of_an_array_does_not_matter(layout: str, dtype: str) -> None:
+    made = kernel(dtype=dtype)
+    for size in (1, 5, 17):
+        given = motion(size, dtype=dtype)
+        expected = made(*given)
+        laid = [LAYOUTS[layout](a) for a in given]
+        before = copy.deepcopy(laid) if layout != "memoryview" else laid
+        found = made(*laid)
+        assert type(found) is np.ndarray
+        assert same(found, expected)
+        for k in range(3):  # one odd array among usual ones
+            assert same(made(*(laid[i] if i == k else a for i, a in enumerate(given))), expected)
+        assert all(np.array_equal(a, b) for a, b in zip(laid, before, strict=True))
+
+
+@every_dtype
+def test_other_real_numbers_are_converted(dtype: str) -> None:
+    made, whole = kernel(dtype=dtype), np.arange(-4, 5).reshape(3, 3)
+    expected = made(*whole.astype(dtype))
+    for form in (np.int8, np.int64, np.float32, np.float64, np.longdouble):
+        assert same(made(*whole.astype(form)), expected)
+    assert same(made(*whole.tolist()), expected)
+    assert same(made(*np.abs(whole).astype(np.uint8)), made(*np.abs(whole).astype(dtype)))
+
+
+def test_numbers_that_float32_cannot_hold_are_infinite_and_blank_their_state_without_a_warning() -> None:
+    given = motion(3)
+    given[1, 2, 0] = 1e300
+    found = kernel(dtype="float32")(*given)
+    assert np.isnan(found[2]).all()
+    assert np.isfinite(found[:2]).all()
+
+
+def test_constants_that_float32_cannot_hold_are_infinite() -> None:
+    found = lw.compile(lambda arm, q: q * 1e39, ARM, dtype="float32")([1.0, -1.0, 1e-39])
+    assert np.isinf(found[:2]).all()
+
+
+def test_batches_broadcast() -> None:
+    made, (q, qd, qdd) = kernel(), motion(2, 5)
+    for batches in (
+        [(), (5,), ()],
+        [(2, 1), (5,), ()],
+        [(1,), (2, 5), (2, 1)],
+        [(0,), (), ()],
+        [(2, 0, 1), (1, 4), ()],
+    ):
+        given = [np.resize(a, (*b, 3)) for a, b in zip((q, qd, qdd), batches, strict=True)]
+        whole = np.broadcast_shapes(*batches)
+        full = [np.ascontiguousarray(np.broadcast_to(a, (*whole, 3))) for a in given]
+        found = made(*given)
+        assert found.shape == (*whole, 3)
+        assert same(found, made(*full))
+
+
+def test_arguments_by_name() -> None:
+    made, (q, qd, qdd) = kernel(), motion(4)
+    expected = made(q, qd, qdd)
+    assert same(made(qdd=qdd, qd=qd, q=q), expected)
+    assert same(made(q, qdd=qdd, qd=qd), expected)
+    assert same(made(q, qd, qdd, out=None, threads=None), expected)
+    out = np.empty((4, 3))
+    assert made(q, qd, qdd, **{"".join(["o", "ut"]): out}) is out
+    assert made(out=out, q=q, qd=qd, qdd=qdd) is out
+    assert same(out, expected)
+
+
+WRONG = [
+    (np.ones(3, complex), TypeError, r"qd has dtype complex128 .*real numbers"),
+    (np.ones(3, bool), TypeError, r"qd has dtype bool .*real numbers"),
+    (["1", "2", "3"], TypeError, r"qd has dtype <U1 .*real numbers"),
+    (np.array([1.0, "x", None], object), TypeError, r"qd has dtype object .*real numbers"),
+    (None, TypeError, r"qd has dtype object .*real numbers"),
+    (np.ones(3, "m8[s]"), TypeError, r"qd has dtype timedelta64"),
+    ([[1.0] * 3, [1.0] * 2], TypeError, r"qd has rows of different lengths"),
+    (np.ones(2), ValueError, r"qd has shape \(2,\) \(expected \(\.\.\., 3\)\)"),
+    (np.ones((3, 1)), ValueError, r"qd has shape \(3, 1\)"),
+    (np.ones(0), ValueError, r"qd has shape \(0,\)"),
+    (1.0, ValueError, r"qd has shape \(\)"),
+]
+
+
+@every_dtype
+def test_wrong_arrays_are_refused_by_name(dtype: str) -> None:
+    made, (q, _, qdd) = kernel(dtype=dtype), motion(dtype=dtype)
+    for value, kind, said in WRONG:
+        with pytest.raises(kind, match=f"^{said}"):
+            made(q, value, qdd)
+        with pytest.raises(kind, match=f"^{said}"):
+            made(q, value, qdd, out=np.empty(3, dtype))
+    with pytest.raises(ValueError, match=r"batch shapes do not fit together: q \(2,\), qd \(\), qdd \(4,\)"):
+        made(np.ones((2, 3)), q, np.ones((4, 3)))
+
+
+def test_wrong_calls_are_refused_in_words() -> None:
+    made, q = kernel(), np.ones(3)
+    for call, said in (
+        (lambda: made(), r"was not given q, qd, qdd"),
+        (lambda: made(q), r"was not given qd, qdd"),
+        (lambda: made(q, qdd=q), r"was not given qd$"),
+        (lambda: made(q, q, q, q), r"takes 3 arrays \(q, qd, qdd\), not 4"),
+        (lambda: made(q, q, q, qd=q), r"was given 'qd' twice"),
+        (lambda: made(q, q, gdd=q), r"takes no 'gdd' \(expected q, qd, qdd, out, threads\)"),
+        (lambda: made(q, q, q, output=q), r"takes no 'output'"),
+    ):
+        with pytest.raises(TypeError, match=rf"^inverse_dynamics {said}"):
+            call()
+    for threads in (0, -1, 1.5, "2", True):
+        with pytest.raises(ValueError, match=r"threads is .* \(expected a whole number from 1 on\)"):
+            made(q, q, q, threads=threads)
+
+
+def test_a_wrong_number_of_threads_in_the_environment_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    made, given = kernel(), motion(3, 4)  # two axes: not for the direct way in
+    for word in ("0", "-1", "many", "1.5"):
+        monkeypatch.setenv("LINKWISE_THREADS", word)
+        with pytest.raises(ValueError, match=f"LINKWISE_THREADS is '{re.escape(word)}'"):
+            made(*given)
+    monkeypatch.setenv("LINKWISE_THREADS", "3")
+    assert same(made(*given), made(*given, threads=1))
+
+
+# out
+
+
+@every_dtype
+@pytest.mark.parametrize("batch", [(), (1,), (9,), (2, 3), (0,)])
+def test_out_is_filled_and_returned(batch: tuple[int, ...], dtype: str) -> None:
+    for function, shape in ((lw.inverse_dynamics, (3,)), (lw.kinetic_energy, ()), (lw.inertia_matrix, (3, 3))):
+        made = kernel(function, dtype)
+        given = motion(*batch, dtype=dtype)[: len(made.interface.inputs)]
+        out = np.full((*batch, *shape), 7.0, dtype)
+        assert made(*given, out=out) is out
+        assert same(out, np.asarray(made(*given)))
+        for laid in (out.copy(order="F"), np.full((*batch, *shape, 2), 7.0, dtype)[..., 0]):
+            made(*given, out=laid)
+            assert same(laid, out)
+
+
+def test_out_for_several_results() -> None:
+    made = kernel(lw.udu)
+    q = motion(4)[0]
+    U, D = made(q)
+    assert relative(U, lw.udu(ARM, q)[0]) < 1e-13
+    assert U.shape == (4, 3, 3)
+    assert D.shape == (4, 3)
+    out = np.empty((4, 3, 3)), np.empty((4, 3))
+    assert made(q, out=out) is out
+    assert same(out[0], U)
+    assert same(out[1], D)
+    for wrong in (out[0], out[:1], (*out, out[0]), list(out)):
+        with pytest.raises(ValueError, match=r"^out has \d arrays \(expected 2\)"):
+            made(q, out=wrong)
+    with pytest.raises(ValueError, match=r"^out is float64 \(4, 3\)"):
+        made(q, out=out[::-1])
+
+
+@every_dtype
+def test_wrong_out_is_refused_and_left_alone(dtype: str) -> None:
+    made, given = kernel(dtype=dtype), motion(4, dtype=dtype)
+    other = "float32" if dtype == "float64" else "float64"
+    fixed = np.zeros((4, 3), dtype)
+    fixed.flags.writeable = False
+    wrong = [np.zeros((3, 4), dtype), np.zeros((4, 3), other), np.zeros((1, 4, 3), dtype), np.zeros((4, 3), int)]
+    wrong += [np.zeros((4, 3), np.dtype(dtype).newbyteorder()), np.zeros(3, dtype), [[0.0] * 3] * 4, 1.0, "out"]
+    for out in wrong:
+        with pytest.raises(ValueError, match=rf"^out is .*\(expected an array of {dtype}, \(4, 3\)\)"):
+            made(*given, out=out)
+        assert not isinstance(out, np.ndarray) or not out.any()
+    with pytest.raises(ValueError, match=r"^out cannot be written to"):
+        made(*given, out=fixed)
+    single = fixed[0]
+    with pytest.raises(ValueError, match=r"^out cannot be written to"):
+        made(*(a[0] for a in given), out=single)
+    assert not fixed.any()
+
+
+@pytest.mark.parametrize("size", [1, 7, 8, 33])
+def test_results_over_inputs(size: int) -> None:
+    made = kernel()
+    for threads in (1, 3):
+        for k in range(3):  # in place
+            given = list(motion(size))
+            expected = made(*given)
+            assert made(*given, out=given[k], threads=threads) is given[k]
+            assert same(given[k], expected)
+        for shift in (1, 2, 3, 5, 3 * size - 1):  # shifted: rows that are still to be read must not be spoilt
+            for backward in (False, True):
+                q, qd, qdd = motion(size)
+                expected = made(q, qd, qdd)
+                memory = np.zeros(6 * size + 6)
+                ins, outs = (memory[shift : shift + 3 * size], memory[: 3 * size])[:: -1 if backward else 1]
+                ins[:] = qd.ravel()
+                out = outs.reshape(size, 3)
+                made(q, ins.reshape(size, 3), qdd, out=out, threads=threads)
+                assert same(out, expected)
+
+
+def test_one_state_over_its_inputs() -> None:
+    made = kernel(lw.inertia_matrix)
+    for start in range(10):
+        memory = np.zeros(14)
+        memory[start : start + 3] = q = np.array([0.1, -0.4, 2.0])
+        out = memory[:9].reshape(3, 3)
+        made(memory[start : start + 3], out=out)
+        assert same(out, made(q))
+
+
+# memory
+
+
+def resident() -> int:
+    with open("/proc/self/statm") as file:
+        return int(file.read().split()[1]) * os.sysconf("SC_PAGESIZE")
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="memory is counted in the way of Linux")
+def test_calls_keep_no_references_and_no_memory() -> None:
+    made, (q, qd, qdd), many = kernel(), motion(), motion(10)
+    light, out, wrong = kernel(lw.forward_dynamics), np.empty(3), np.ones(2)
+    spoilt = np.full(3, 1e200)
+
+    def round_of_calls(times: int) -> None:
+        for _ in range(times):
+            made(q, qd, qdd)
+            made(q, qd, qdd, out=out)
+            made(*many)
+        for _ in range(times // 100):
+            light(q, spoilt, qdd)  # not finite: the slow way
+            light(q, spoilt, qdd, out=out)
+            made(q, qd, qdd=qdd)
+            with pytest.raises(ValueError, match="qd has shape"):
+                made(q, wrong, qdd)
+
+    round_of_calls(500)
+    things = [q, qd, qdd, many, out, wrong, spoilt, made, np.ndarray, np.dtype("float64")]
+    before, used = [sys.getrefcount(x) for x in things], resident()
+    round_of_calls(20_000)
+    gc.collect()
+    assert max(abs(sys.getrefcount(x) - n) for x, n in zip(things, before, strict=True)) < 100
+    assert resident() - used < 4 << 20
+
+
+def in_a_new_process(text: str, **environment: str) -> str:
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", textwrap.dedent(text)],
+        env={**os.environ, "LINKWISE_CACHE": "off", "PYTHONPATH": os.pathsep.join(sys.path), **environment},
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert done.returncode == 0, done.stderr[-2000:]
+    return done.stdout
+
+
+GARBAGE = """
+    import gc, numpy as np, linkwise as lw
+    arm = lw.load("planar3")
+    for _ in range(6):
+        made = lw.compile(lw.gravity_torque, arm)
+        made(np.ones(3))
+        del made
+        gc.collect()
+    entry = lw.compile(lw.gravity_torque, arm).__call__
+    gc.collect()
+    assert entry(np.ones(3)).shape == (3,)
+    del entry
+    gc.collect()
+    lw.use_kernels("always")
+    for k in range(1, 4):
+        lw.gravity_torque(lw.chain(k), np.ones(k))
+        lw.gravity_torque(lw.chain(k), np.ones(k))
+    print("well")
+"""
+
+
+@pytest.mark.parametrize("fill", ["2", "255"])
+def test_kernels_are_collected_with_freed_memory_overwritten(fill: str) -> None:
+    """The GNU C library fills what is freed: what is read after that is not what it was."""
+    assert "well" in in_a_new_process(GARBAGE, PYTHONMALLOC="malloc", MALLOC_PERTURB_=fill)
+
+
+def test_a_kernel_goes_when_nobody_holds_it_and_its_entry_keeps_its_code() -> None:
+    made = lw.compile(lw.gravity_torque, ARM)
+    q = np.array([0.1, 0.2, 0.3])
+    expected, call, gone = made(q), type(made).__call__, weakref.ref(made.code)
+    entry = made.entry(lambda *arrays: "otherwise")
+    del made, call
+    gc.collect()
+    assert gone() is not None
+    assert same(entry(q), expected)
+    assert entry("no array") == "otherwise"
+    del entry
+    gc.collect()
+    assert gone() is None
+
+
+def test_errors_on_the_slow_way_come_through() -> None:
+    def otherwise(*arrays: Any, **named: Any) -> Any:
+        raise KeyError(named)
+
+    entry = kernel().entry(otherwise)
+    for _ in range(3):
+        with pytest.raises(KeyError):
+            entry(1, 2, 3)
+        with pytest.raises(KeyError):
+            entry(*motion(), out=3)
+        with pytest.raises(KeyError):
+            entry()
+
+
+# threads of Python, children, copies
+
+
+def test_eight_threads_on_one_kernel() -> None:
+    made, single, batch = kernel(), motion(), motion(3000)
+    expected, wrong = (made(*single), made(*batch, threads=1)), []
+
+    def work(k: int) -> None:
+        for _ in range(30):
+            if not same(made(*single), expected[0]) or not same(made(*batch, threads=1 + k % 3), expected[1]):
+                wrong.append(k)
+
+    threads = [threading.Thread(target=work, args=(k,)) for k in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not wrong
+
+
+def test_several_threads_compile_at_once() -> None:
+    found: dict[int, Any] = {}
+
+    def work(k: int) -> None:
+        with warnings.catch_warnings():
+            found[k] = lw.compile(lw.gravity_torque, lw.chain(1 + k % 3, seed=k))(np.ones(1 + k % 3))
+
+    threads = [threading.Thread(target=work, args=(k,)) for k in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    for k, result in found.items():
+        assert relative(result, lw.gravity_torque(lw.chain(1 + k % 3, seed=k), np.ones(1 + k % 3))) < 1e-14
+    assert len(found) == 6
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
+def test_a_child_calls_what_its_parent_compiled() -> None:
+    text = """
+    import os, numpy as np, linkwise as lw
+    arm = lw.load("planar3")
+    made = lw.compile(lw.inverse_dynamics, arm)
+    given = np.random.default_rng(0).normal(size=(3, 20_000, 3))
+    expected = made(*given, threads=4)
+    lw.use_kernels("always")
+    tau = lw.inverse_dynamics(arm, *given[:, 0])
+    child = os.fork()
+    if not child:
+        good = np.array_equal(made(*given, threads=4), expected) and np.array_equal(made(*given), expected)
+        good = good and np.array_equal(made(*given[:, 5]), expected[5])
+        good = good and np.array_equal(lw.inverse_dynamics(arm, *given[:, 0]), tau)
+        good = good and np.isfinite(lw.gravity_torque(arm, given[0])).all()  # compiled here
+        os._exit(0 if good else 3)
+    assert os.waitpid(child, 0)[1] == 0
+    assert np.array_equal(made(*given, threads=4), expected)
+    print("well")
+    """
+    assert "well" in in_a_new_process(text)
+
+
+def test_robots_with_kernels_are_copied_and_pickled_without_them() -> None:
+    arm = lw.chain(3, seed=77)
+    q = np.ones((300, 3))
+    with lw.use_kernels("always"):
+        expected = lw.gravity_torque(arm, q)
+        assert arm.shelf
+        for twin in (pickle.loads(pickle.dumps(arm)), copy.copy(arm), copy.deepcopy(arm)):
+            assert twin == arm
+            assert same(lw.gravity_torque(twin, q), expected)
+
+
+def test_kernels_are_copied_as_they_are_and_not_pickled() -> None:
+    made = kernel()
+    assert copy.copy(made) is made
+    assert copy.deepcopy(made) is made
+    with pytest.raises(TypeError, match="machine code of this process"):
+        pickle.dumps(made)
