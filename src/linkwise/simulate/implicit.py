@@ -148,19 +148,17 @@ def follow_all(
             with np.errstate(all="ignore"):
                 solver = radau(counted, now.t[k], now.y[k].copy(), end, **options)
                 while solver.status == "running":
-                    counted.times.clear()
+                    counted.begin()
                     solver.step()
                     refused = counted.tries - (solver.status != "failed")
                     record(now, k, solver, times, out, refused, counted.states)
                     if watch is not None and time.monotonic() - looked > MOMENT:
                         looked = time.monotonic()
                         watch(now)
-            now.status[k] = DONE if solver.status == "finished" else STUCK
+            now.status[k] = DONE if solver.status == "finished" else LOST if counted.strange else STUCK
         except ValueError as error:
             if "NaN" not in str(error):  # which is what SciPy says of a derivative that is not finite
                 raise
-            now.status[k] = LOST
-        if now.status[k] == STUCK and not np.isfinite(side(now.t[k], now.y[k])).all():
             now.status[k] = LOST
 
 
@@ -169,12 +167,19 @@ class Counted:
 
     def __init__(self, side: Side, states: int = 0) -> None:
         self.side, self.states = side, states  # how many states it was asked for
+        self.begin()
+
+    def begin(self) -> None:
+        """A step."""
         self.times: set[float] = set()
+        self.strange = False  # whether a rate was not finite
 
     def __call__(self, t: float, y: np.ndarray) -> np.ndarray:
         self.times.add(t)
         self.states += 1 if y.ndim == 1 else y.shape[1]
-        return self.side(t, y) if y.ndim == 1 else self.side(t, y.T).T
+        found = self.side(t, y) if y.ndim == 1 else self.side(t, y.T).T
+        self.strange = self.strange or not np.isfinite(found).all()
+        return found
 
     @property
     def tries(self) -> int:
