@@ -183,18 +183,30 @@ def heavier(robot, factor):
     return lw.Robot.from_dh(rows, convention=robot.convention, gravity=(0, 0, 0), name=robot.name)
 
 
+@pytest.mark.parametrize("coriolis", [False, True])
 @every_robot
-def test_with_wrong_masses_nu_control_still_takes_energy_away(robot):
-    """Without gravity: L kd Lᵀ takes energy whatever L is; the fall of V is that of the believed ν."""
+def test_with_wrong_masses_nu_control_still_takes_energy_away(robot, coriolis):
+    """Without gravity: L kd Lᵀ takes energy whatever L is, and L C gives none, since νᵀ C = 0 of any robot."""
     target, q, qd = start(robot)
     true, believed = heavier(robot, 1.0), heavier(robot, 5.0)
-    law = lw.diagonal_control(target, 20.0, 8.0, model=believed)
+    law = lw.diagonal_control(target, 20.0, 8.0, coriolis=coriolis, model=believed)
     run = lw.simulate(true, q, qd, 1.0, torque=law, rtol=1e-10, samples=101)
     V = law.lyapunov(true, run.q, run.qd)
     assert (np.diff(V) <= DECAY * V[0]).all()
-    exact = lw.simulate(true, q, qd, 0.1, torque=lw.computed_torque(target, 9.0, 6.0, model=true), samples=3)
-    mistaken = lw.simulate(true, q, qd, 0.1, torque=lw.computed_torque(target, 9.0, 6.0, model=believed), samples=3)
-    assert relative(exact.q, mistaken.q) > 1e-6
+    nu = lw.normalized.velocity(believed, q, qd)
+    assert relative(qd @ (law(true, 0.0, q, qd) - law(true, 0.0, q, 0.0 * qd)), -8.0 * nu @ nu) < 1e-11
+
+
+def test_with_wrong_masses_computed_torque_may_drive_the_robot_faster():
+    true, believed = heavier(PLANAR, 1.0), heavier(PLANAR, 5.0)
+    rates = 6.0 * states(PLANAR, 200)[1]
+    q, growth = np.tile([0.2, 0.8, 0.5], (200, 1)), []
+    for make in (lw.computed_torque, lw.diagonal_control):
+        run = lw.simulate(true, q, rates, 0.3, torque=make(q[0], 25.0, 10.0, model=believed), samples=31)
+        kinetic = lw.kinetic_energy(true, run.q, run.qd)
+        growth.append((kinetic.max(axis=-1) / kinetic[:, 0]).max())
+    assert growth[0] > 1.2
+    assert growth[1] < 1.0 + 1e-9
 
 
 def test_laws_are_known_by_their_numbers_and_compile_once():
