@@ -5,7 +5,7 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 
-.PHONY: demo test bench counts docs clean
+.PHONY: demo test bench counts study docs clean
 .DEFAULT_GOAL := demo
 
 $(BIN)/python:
@@ -39,6 +39,9 @@ bench: $(VENV)/bench
 
 counts: $(VENV)/test
 	$(BIN)/python benchmarks/operation_counts.py
+
+study: $(VENV)/test
+	$(BIN)/python benchmarks/formulation_study.py
 
 docs: $(VENV)/test
 	$(BIN)/python -m pytest README.md docs examples

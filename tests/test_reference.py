@@ -5,7 +5,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from scipy.integrate import solve_ivp
 
 import linkwise as lw
 from reference import DATA, ROBOTS, STATES
@@ -70,21 +69,6 @@ def test_reference_vectors(name: str, index: int, state: dict[str, Any], quantit
 def test_torques_along_the_papers_trajectories(record: dict[str, Any]) -> None:
     q, qd, qdd, tau = (np.array([s[key] for s in record["samples"]]) for key in ("q", "qd", "qdd", "tau"))
     assert np.abs(lw.inverse_dynamics(ROBOTS[record["robot"]], q, qd, qdd) - tau).max() < 1e-12 * np.abs(tau).max()
-
-
-@pytest.mark.parametrize("record", DATA["free_fall_simulations"], ids=lambda r: r["robot"])
-def test_free_fall_of_the_papers_robots(record: dict[str, Any]) -> None:
-    arm = ROBOTS[record["robot"]]
-    t, q, qd = (np.array(record[key])[:3] for key in ("t", "q", "qd"))
-
-    def rhs(_: float, y: np.ndarray) -> np.ndarray:
-        position, rate = np.split(y, 2)
-        return np.concatenate([rate, lw.forward_dynamics(arm, position, rate, np.zeros(arm.n))])
-
-    fall = solve_ivp(rhs, (t[0], t[-1]), np.concatenate([q[0], qd[0]]), "DOP853", t, rtol=1e-10, atol=1e-10)
-    assert np.abs(fall.y.T - np.concatenate([q, qd], axis=1)).max() < 1e-6
-    energy = lw.kinetic_energy(arm, *np.split(fall.y.T, 2, axis=-1)) + lw.potential_energy(arm, fall.y.T[:, : arm.n])
-    assert np.abs(energy - np.array(record["total_energy"])[:3]).max() < 1e-7
 
 
 def test_library_robots_are_the_papers_robots() -> None:

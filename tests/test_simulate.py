@@ -8,6 +8,7 @@ import linkwise as lw
 from linkwise.simulate import machine, progress, simulation
 from linkwise.simulate.plain import Integrator
 from linkwise.simulate.tableaux import entries, method
+from reference import DATA
 from robots import CHAINS, TREES, relative, states
 
 PLANAR = lw.load("planar3")
@@ -92,12 +93,13 @@ def test_energy_is_kept_in_all_coordinates(robot, coordinates):
 def test_work_and_heat_account_for_the_energy(robot):
     q, qd, _, tau = states(robot, 3)
     drag = lw.Friction(viscous=0.2, coulomb=0.1, stribeck=0.15, smooth=0.05)
-    run = lw.simulate(robot, q, qd, 0.3, torque=tau, friction=drag, rtol=1e-10, samples=31)
+    push = np.array([0.1, -0.2, 0.3, 0.5, 0.4, -0.6]) if len(robot.leaves) == 1 else None
+    run = lw.simulate(robot, q, qd, 0.3, torque=tau, wrench=push, friction=drag, rtol=1e-10, samples=31)
     moved = np.abs(run.work).max() + np.abs(run.heat).max()
     assert np.abs(run.imbalance).max() < 1e-7 * max(moved, np.ptp(run.energy))
     assert (np.diff(run.heat, axis=-1) >= 0.0).all()
     assert relative(run.tau, np.broadcast_to(tau[:, None], run.q.shape)) == 0.0
-    again = lw.inverse_dynamics(robot, run.q, run.qd, run.qdd) + drag.torque(robot, run.qd)
+    again = lw.inverse_dynamics(robot, run.q, run.qd, run.qdd, push) + drag.torque(robot, run.qd)
     assert relative(again, run.tau) < 1e-8
 
 
@@ -113,6 +115,37 @@ def test_the_fall_of_the_planar_arm_is_that_of_scipy():
         ours = lw.simulate(PLANAR, [0] * 3, [0] * 3, 2.0, rtol=1e-10, samples=times, **options(name, step=2e-4))
         assert np.abs(ours.q - theirs[:, :3]).max() < 1e-7
         assert np.abs(ours.qd - theirs[:, 3:]).max() < 1e-6
+
+
+@pytest.mark.parametrize("record", DATA["free_fall_simulations"], ids=lambda record: record["robot"])
+@pytest.mark.parametrize("name", ADAPTIVE)
+def test_the_papers_robots_fall_as_in_the_reference(record, name):
+    arm = lw.load({"planar3R": "planar3", "stanford": "stanford"}[record["robot"]])
+    t, q, qd = (np.array(record[key], dtype=float) for key in ("t", "q", "qd"))
+    fall = lw.simulate(arm, q[0], qd[0], t[-1], rtol=1e-10, samples=t, integrator=name)
+    assert np.abs(fall.q - q).max() < 1e-7
+    assert np.abs(fall.qd - qd).max() < 1e-6
+    assert np.abs(fall.imbalance).max() < 1e-8 * np.ptp(lw.potential_energy(arm, fall.q))
+
+
+def test_the_first_joint_of_the_planar_arm_falls_first():
+    fall = lw.simulate(PLANAR, [0] * 3, [0] * 3, 0.1, samples=21)
+    assert (fall.q[1:, 0] < 0.0).all()
+    assert (fall.q[1:, 1] > 0.0).all()  # the others lag behind, seen from it
+    assert np.abs(fall.q[-1, 1:]).max() < 1.5 * abs(fall.q[-1, 0])
+
+
+def upright(arm, t, q, qd):
+    return q[1] - np.pi / 2
+
+
+def test_the_third_joint_of_the_stanford_arm_runs_out_once_the_second_has_passed_90_degrees():
+    arm, start = lw.load("stanford"), [0, np.pi / 2 + 0.2, 0.1, 0, 0, 0]
+    fall = lw.simulate(arm, start, [0] * 6, 1.5, events=lw.Event(upright, "90 deg", direction=-1), samples=301)
+    passed = fall.events[0].t
+    assert (np.diff(fall.q[fall.t < passed, 2]) <= 0.0).all()
+    assert (np.diff(fall.q[fall.t > passed + 0.1, 2]) > 0.0).all()
+    assert fall.q[-1, 2] > 5.0
 
 
 def test_a_torque_function_is_compiled_in_or_runs_in_python_and_says_so():

@@ -41,7 +41,7 @@ from .edge import (
     use_kernels,
 )
 from .errors import FileError, RobotError, SingularError
-from .explain import Explanation, cite, explain
+from .explain import Accuracy, Explanation, accuracy, cite, explain
 from .formats import LIBRARY, load, save
 from .graph import Count, Program, evaluate, symbols
 from .render import latex, python_source, sympy
@@ -63,6 +63,7 @@ from .simulate import (
     integrators,
     joint_limits,
     limited,
+    load_recording,
     pd_gravity,
     quintic,
     septic,
@@ -80,6 +81,7 @@ from .version import __version__ as __version__
 
 __all__ = [
     "LIBRARY",
+    "Accuracy",
     "BaseMotion",
     "CSource",
     "Compiled",
@@ -104,6 +106,7 @@ __all__ = [
     "SimulationInterrupted",
     "SingularError",
     "Trajectory",
+    "accuracy",
     "base_parameters",
     "bias_torque",
     "bind",
@@ -138,6 +141,7 @@ __all__ = [
     "latex",
     "limited",
     "load",
+    "load_recording",
     "mass_centres",
     "mass_factor",
     "mass_factor_rate",

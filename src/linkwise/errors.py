@@ -17,7 +17,7 @@ class RowError(RobotError):
 
 
 class FileError(RobotError):
-    """A file, of a robot or of a trajectory, is wrong: the message begins with file:line."""
+    """A file is wrong, of a robot, trajectory or recording: the message begins with its name, and the line if any."""
 
 
 class SingularError(ValueError):

@@ -43,6 +43,11 @@ def read(path: Path) -> Robot:
     except UnicodeDecodeError as problem:
         line = content.count(b"\n", 0, problem.start) + 1
         raise FileError(f"{path}:{line}: is not UTF-8 text") from None
+    return parsed(text, path)
+
+
+def parsed(text: str, path: Path) -> Robot:
+    """The robot of a text; errors name it by the path."""
     try:
         data = tomllib.loads(text)
     except tomllib.TOMLDecodeError as problem:
@@ -117,6 +122,11 @@ class Reader:
 
 
 def write(robot: Robot, path: Path) -> None:
+    path.write_text(written(robot), encoding="utf-8")
+
+
+def written(robot: Robot) -> str:
+    """The text of a robot's file."""
     parts = [
         f"name = {quoted(robot.name)}",
         *([f"about = {quoted(robot.about)}"] if robot.about else []),
@@ -127,7 +137,7 @@ def write(robot: Robot, path: Path) -> None:
         parts += ["", "[[link]]"]
         for key, entry in row.items():
             parts.append(f"{key} = {angle(entry) if key in ('alpha', 'theta') else value(entry)}")
-    path.write_text("\n".join(parts) + "\n", encoding="utf-8")
+    return "\n".join(parts) + "\n"
 
 
 def angle(x: Any) -> str:

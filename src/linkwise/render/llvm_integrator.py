@@ -280,32 +280,27 @@ def renew(flow: Flow, method: Method, where: Memory, k: str, y: str, p: str, acc
 def error_norm(
     flow: Flow, method: Method, sums: list[str], m: int, y: str, z: str, k: str, step: str, rtol: str
 ) -> str:
-    """The root of the mean square of the errors, each in units of what is allowed; NaN where z is not finite."""
+    """The largest of the errors, each in units of what is allowed; NaN where z is not finite."""
     layout = flow.layout
-    zero = layout.constant(0.0)
+    zero, (largest, strange) = layout.constant(0.0), sums
     for place in sums:
         flow.store(zero, place)
     with flow.counted(m) as i:
         a, b = flow.load(y, i), flow.load(z, i)
-        if method.fixed:
-            flow.store(flow.fused(b, zero, flow.load(sums[0])), sums[0])
-        else:
+        flow.store(flow.fused(b, zero, flow.load(strange)), strange)
+        if not method.fixed:
             atol = flow.spread(flow.say(f"load double, ptr {flow.say(f'getelementptr double, ptr %atol, i64 {i}')}"))
             larger = flow.call("maxnum", flow.call("fabs", a), flow.call("fabs", b))
-            scale = flow.do("fdiv", step, flow.fused(larger, rtol, atol))
-            for place, weights in zip(sums, (method.error, method.damp), strict=True):
-                if weights:
-                    e = flow.do("fmul", weighted(flow, k, weights, m, i), scale)
-                    flow.store(flow.fused(e, e, flow.load(place)), place)
-            flow.store(flow.fused(b, zero, flow.load(sums[0])), sums[0])
-    squares, damp = flow.load(sums[0]), flow.load(sums[1])
-    if method.fixed:
-        return squares
-    mean = flow.do("fmul", squares, layout.constant(1.0 / m))
-    if not method.damp:
-        return flow.call("sqrt", mean)
-    both = flow.do("fadd", flow.fused(damp, layout.constant(0.01), squares), layout.constant(1e-300))
-    return flow.do("fdiv", squares, flow.call("sqrt", flow.do("fmul", both, layout.constant(float(m)))))
+            unit = flow.do("fdiv", step, flow.fused(larger, rtol, atol))
+            e = flow.call("fabs", flow.do("fmul", weighted(flow, k, method.error, m, i), unit))
+            if method.damp:
+                d = flow.do("fmul", weighted(flow, k, method.damp, m, i), unit)
+                square = flow.do("fmul", e, e)
+                both = flow.fused(flow.do("fmul", d, d), layout.constant(0.01), square)
+                root = flow.call("sqrt", flow.do("fadd", both, layout.constant(1e-300)))
+                e = flow.do("fdiv", square, root)
+            flow.store(flow.call("maxnum", flow.load(largest), e), largest)
+    return flow.do("fadd", flow.load(largest), flow.load(strange))
 
 
 def next_step(flow: Flow, method: Method, at: dict[str, int], error: str, step: str, accepted: str) -> str:

@@ -81,6 +81,13 @@ class Robot:
         parts = assemble(rows, CONVENTIONS["frames"], gravity, name)
         return Robot(name, *parts, convention="frames")
 
+    def __hash__(self) -> int:
+        return self._hash
+
+    @cached_property
+    def _hash(self) -> int:
+        return hash((self.links, self.frames, self.gravity))
+
     def __repr__(self) -> str:
         count = f"{self.n} joint" + ("s" if self.n != 1 else "")
         kinds = self.joints if self.n <= 12 else f"{self.joints[:11]}..."

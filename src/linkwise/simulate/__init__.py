@@ -3,6 +3,7 @@
 from .control import computed_torque, diagonal_control, pd_gravity
 from .drives import limited, springs, with_gears
 from .events import Event, Happening, joint_limits
+from .files import load_recording
 from .friction import Friction
 from .loads import Loads, Peaks, torque_along
 from .recording import Recording
@@ -29,6 +30,7 @@ __all__ = [
     "integrators",
     "joint_limits",
     "limited",
+    "load_recording",
     "pd_gravity",
     "quintic",
     "septic",

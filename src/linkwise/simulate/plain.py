@@ -1,8 +1,7 @@
 """The integration in NumPy: the definition of what `render.llvm_integrator` does, and the way for functions of Python.
 
 All trajectories of a batch advance side by side, each with its own time and step. A step is tried; it is accepted if
-the root of the mean square of its errors, each in units of atol + rtol max(|y|, |z|), is at most 1. The next step is h
-times
+each of its errors is at most atol + rtol max(|y|, |z|); e is the largest, in these units. The next step is h times
 
     0.9 e^(-0.7/q) e_before^(0.4/q)     after an accepted step, between 0.2 and 10, not above 1 right after a refusal
     0.9 e^(-1/q)                        after a refused one, between 0.2 and 1
@@ -131,11 +130,11 @@ class Integrator:
         if self.method.fixed:
             return np.asarray(strange)
         unit = h[:, None] / (self.atol + self.rtol * np.maximum(np.abs(y), np.abs(z)))
-        squares = ((np.tensordot(self.method.error, k, 1) * unit) ** 2).sum(axis=1) + strange
-        if not self.method.damp:
-            return np.asarray(np.sqrt(squares / y.shape[1]))
-        damp = ((np.tensordot(self.method.damp, k, 1) * unit) ** 2).sum(axis=1)
-        return np.asarray(squares / np.sqrt((squares + 0.01 * damp + 1e-300) * y.shape[1]))
+        e = np.abs(np.tensordot(self.method.error, k, 1) * unit)
+        if self.method.damp:
+            d = np.tensordot(self.method.damp, k, 1) * unit
+            e = e * e / np.sqrt(e * e + 0.01 * d * d + 1e-300)
+        return np.asarray(np.fmax.reduce(e, axis=1) + strange)
 
     def factor(self, now: Progress, error: np.ndarray, accepted: np.ndarray) -> np.ndarray:
         q = self.method.order

@@ -1,8 +1,8 @@
 """What is integrated: y' = f(t, y, parameters) for a robot under torques, wrenches and friction.
 
-    y = (q, v, work, heat)      v: joint rates, or quasi-velocities; work: of the torques; heat: lost to friction
+    y = (q, v, work, heat)      v: joint rates, or quasi-velocities; work: of torques and wrench; heat: lost to friction
 
-The last two are there only where torques or friction are. f is a plain function over `lw` pieces: it is traced and
+The last two are there only where something acts. f is a plain function over `lw` pieces: it is traced and
 compiled like any other, or runs as it is.
 """
 
@@ -50,7 +50,7 @@ class Problem:
     @property
     def accounted(self) -> bool:
         """Whether work and heat are integrated along."""
-        return self.torque is not None or self.tau or self.friction is not None
+        return self.torque is not None or self.tau or self.wrench is not None or self.friction is not None
 
     @property
     def size(self) -> int:
@@ -70,8 +70,13 @@ class Problem:
             vd = quasi.acceleration(arm, q, v, net, wrench)
         parts = [qd, vd]
         if self.accounted:
-            parts.append([(applied * qd).sum(), 0.0 if drag is None else (drag * qd).sum()])
+            pushed = applied if wrench is None else applied + self.pushed(arm, q, wrench)
+            parts.append([(pushed * qd).sum(), 0.0 if drag is None else (drag * qd).sum()])
         return np.concatenate([np.asarray(part, dtype=object) for part in parts])
+
+    def pushed(self, arm: Robot, q: Any, wrench: Any) -> Any:
+        """The torques that do the same work as the wrench."""
+        return edge.gravity_torque(arm, q) - edge.bias_torque(arm, q, np.zeros(arm.n), wrench)
 
     def applied(self, arm: Robot, t: Any, q: Any, qd: Any, tau: Any = None) -> Any:
         """The torques that act, without friction."""

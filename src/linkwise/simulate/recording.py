@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass, field, fields
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from .. import edge
 from ..robot import Robot
+from ..robot.describe import Description
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 STATUS = {0: "interrupted", 1: "done", 2: "stuck", 3: "lost", 4: "stopped"}
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True, repr=False, eq=False)
 class Recording:
     """Trajectories at the times `t`: q and qd are (..., len(t), n). What was not reached is NaN.
 
@@ -36,27 +42,55 @@ class Recording:
     rtol: float
     atol: float
     compiled: bool
-    work: np.ndarray | None = None  # of the torques since the start
+    work: np.ndarray | None = None  # of the torques and the wrench since the start
     heat: np.ndarray | None = None  # lost to friction since the start
     events: Any = ()  # what was met, for each trajectory: `Happening`s in order
     acting: Any = field(default=None, compare=False)  # the problem and its parameters, to find torques again
 
     def __repr__(self) -> str:
-        batch = self.q.shape[:-2]
-        many = f"{batch} trajectories, " if batch else ""
         how = "" if self.compiled else ", in Python"
-        ends = sorted(set(np.atleast_1d(self.status).ravel().tolist()))
         return (
-            f"<Recording of {self.robot.name!r}: {many}{self.t[-1]:g} s, {len(self.t)} samples, {', '.join(ends)};"
+            f"<Recording of {self.robot.name!r}: {self.extent}, {self.ends};"
             f" {int(np.sum(self.steps))} steps of {self.integrator}{how}>"
         )
+
+    def __eq__(self, other: object) -> bool:
+        """Whether everything is the same to the last bit, also torques, accelerations and energy."""
+        if not isinstance(other, Recording):
+            return NotImplemented
+        names = [each.name for each in fields(self) if each.compare] + ["tau", "qdd", "energy", "wrench"]
+        return all(same(getattr(self, name), getattr(other, name)) for name in names)
+
+    @property
+    def batch(self) -> tuple[int, ...]:
+        return tuple(self.q.shape[:-2])
+
+    @property
+    def extent(self) -> str:
+        """How much was recorded, in words."""
+        count = " x ".join(map(str, self.batch))
+        many = f"{count} trajector{'y' if count == '1' else 'ies'}, " if count else ""
+        return f"{many}{self.t[-1]:g} s, {len(self.t)} sample{'s' * (len(self.t) != 1)}"
+
+    @property
+    def ends(self) -> str:
+        """How it ended, in words: 'done', 'stuck at 1.3 s', '198 done, 2 lost'."""
+        if not self.batch:
+            return str(self.status) if self.status == "done" else f"{self.status} at {self.reached:.6g} s"
+        kinds, counts = np.unique(self.status, return_counts=True)
+        found = dict(zip(kinds.tolist(), counts.tolist(), strict=True))
+        known = [kind for kind in ("done", *STATUS.values()) if kind in found]
+        return ", ".join(f"{found[kind]} {kind}" for kind in dict.fromkeys([*known, *found])) or "none"
 
     @cached_property
     def tau(self) -> np.ndarray:
         """The torques that acted, friction not among them."""
+        there = np.isfinite(self.q).all(axis=-1, keepdims=True)
         if self.acting is None:
-            return np.zeros_like(self.q)
-        return np.asarray(self.acting.torques(self.t, self.q, self.qd))
+            return np.where(there, 0.0, np.nan)[..., [0] * self.robot.n]
+        # elsewhere the first sample stands in, so that a torque function never sees NaN
+        q, qd = (np.where(there, x, np.nan_to_num(x[..., :1, :])) for x in (self.q, self.qd))
+        return np.where(there, self.acting.torques(self.t, q, qd), np.nan)
 
     @cached_property
     def qdd(self) -> np.ndarray:
@@ -71,13 +105,74 @@ class Recording:
         kinetic = edge.kinetic_energy(self.robot, self.q, self.qd)
         return np.asarray(kinetic + edge.potential_energy(self.robot, self.q))
 
+    @cached_property
+    def wrench(self) -> np.ndarray | None:
+        """The wrench that acted on the tip (..., 6) or on every link (..., n, 6), constant in time; or None."""
+        found: np.ndarray | None = getattr(self.acting, "wrench", None)
+        return found
+
     @property
     def imbalance(self) -> np.ndarray:
         """How far energy, work and heat are from balance; 0 but for the errors of integration."""
-        change = self.energy - self.energy[..., :1]
-        accounted = 0.0 if self.work is None or self.heat is None else self.work - self.heat
-        return np.asarray(change - accounted)
+        kept = self.energy if self.work is None or self.heat is None else self.energy - (self.work - self.heat)
+        return np.asarray(kept - kept[..., :1])
 
     def joint_wrenches(self, frame: str = "joint") -> np.ndarray:
         """All six components at each joint: (..., len(t), n, 6)."""
-        return np.asarray(edge.joint_wrenches(self.robot, self.q, self.qd, self.qdd, frame=frame))
+        wrench = self.wrench
+        if wrench is not None:
+            wrench = np.expand_dims(wrench, len(self.batch))  # the same at all samples
+        return np.asarray(edge.joint_wrenches(self.robot, self.q, self.qd, self.qdd, wrench, frame=frame))
+
+    def summary(self) -> Description:
+        """How far it went, in how many steps, and how well energy was kept, as a table."""
+        from .summary import summary
+
+        return summary(self)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write everything to a .npz, .csv or .parquet file, which `lw.load_recording` reads back to the last bit."""
+        from .files import save
+
+        save(self, path)
+
+    def to_numpy(self) -> dict[str, np.ndarray]:
+        """Every array by name, and status, steps and the like as arrays of the batch's shape."""
+        from .files import values_of
+
+        skipped = ("integrator", "rtol", "atol", "compiled")
+        return {name: np.asarray(value) for name, value in values_of(self).items() if name not in skipped}
+
+    def to_pandas(self) -> Any:
+        """A DataFrame with a row for each sample: [trajectory,] t, q1, ..., qd1, ..., qdd1, ..., tau1, ..., energy."""
+        from .files import to_pandas
+
+        return to_pandas(self)
+
+    def plot(
+        self, path: str | os.PathLike[str] | None = None, joints: str | int | Sequence[str | int] | None = None
+    ) -> Figure:
+        """A matplotlib figure: positions, rates, torques if any acted, and the imbalance of energy, over time.
+
+        `joints` are those to show, by their links' names or by number from 0; `path` is a picture to write. Up to 50
+        trajectories are lines, more are a median and the band from the 5th to the 95th percentile.
+        """
+        from .plot import figure_of, write
+
+        figure = figure_of(self, joints)
+        if path is not None:
+            write(figure, path)
+        return figure
+
+
+def same(a: Any, b: Any) -> bool:
+    """Equal to the last bit; NaN is equal to NaN."""
+    if isinstance(a, np.ndarray) and isinstance(b, np.ndarray):
+        if a.dtype != b.dtype or a.shape != b.shape:
+            return False
+        if a.dtype.kind != "f":
+            return bool((a == b).all())
+        return bool(((a == b) & (np.signbit(a) == np.signbit(b)) | np.isnan(a) & np.isnan(b)).all())
+    if isinstance(a, tuple):
+        return isinstance(b, tuple) and len(a) == len(b) and all(map(same, a, b))
+    return type(a) is type(b) and bool(a == b or (a != a and b != b))

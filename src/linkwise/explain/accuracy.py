@@ -1,0 +1,324 @@
+"""`accuracy`: how far each method of forward dynamics is from the exact accelerations, measured with many digits.
+
+The exact accelerations are those of the robot and of the state as they are stored, in binary numbers. Two methods that
+have little in common, articulated bodies and the inertia matrix by composite bodies, compute them with many digits;
+where they agree to all but ten of the digits asked for, that is the answer, and otherwise they compute with more.
+Rotations are made orthogonal to all digits first, so an error also contains what rounding their elements to floats
+does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, cast
+
+import numpy as np
+
+from ..edge import Compiled, forward_dynamics, inertia_matrix, methods, use_kernels
+from ..edge.arrays import REAL, Array, States
+from ..edge.kernels import recipe_for, too_long
+from ..errors import RobotError, SingularError, one_of
+from ..robot import Robot
+from ..trace import Input
+from .explanation import table as aligned
+
+WITNESSES = ("articulated", "walker-orin-3")  # the exact answer, and what it is held against
+SPARE = 10  # digits that the two need not agree on
+FEWEST_DIGITS, MOST_DIGITS = 30, 800
+UNROLLED = "walker-orin-4"  # 3 n products with I: compiled only where asked for
+
+
+@dataclass(frozen=True)
+class MethodAccuracy:
+    """What one method is off by. Arrays of the batch shape, but for `result`."""
+
+    method: str
+    result: np.ndarray  # its accelerations (..., n)
+    absolute: np.ndarray  # the largest error of a joint, rad/s² or m/s²
+    relative: np.ndarray  # the same over the largest acceleration of a joint
+    units: np.ndarray  # the same in units of κ(I) ε
+    joint: np.ndarray  # at which joint, counted from 0
+
+    @property
+    def worst(self) -> float:
+        """The largest relative error over the states."""
+        return float(self.relative.max())
+
+    @property
+    def median(self) -> float:
+        """The median of the relative error over the states."""
+        return float(np.median(self.relative))
+
+
+class Accuracy(Mapping[str, MethodAccuracy]):
+    """Errors by method, the smallest worst error first. Prints as a table.
+
+    `exact` are the accelerations (..., n), rounded once; `condition` is κ(I) for each state, from doubles, so what is
+    beyond 1e15 is only known to be large; `digits` were taken in the end, and the two methods agree to `agreement`;
+    `left_out` are methods whose code would have been too long to compile without being asked for.
+    """
+
+    def __init__(
+        self,
+        robot: Robot,
+        found: Iterable[MethodAccuracy],
+        *,
+        exact: np.ndarray,
+        condition: np.ndarray,
+        digits: int,
+        asked: int,
+        agreement: float,
+        compiled: bool,
+        left_out: Sequence[str] = (),
+    ) -> None:
+        self.robot, self.exact, self.condition = robot, exact, condition
+        self.digits, self.asked, self.agreement = digits, asked, agreement
+        self.compiled, self.left_out = compiled, tuple(left_out)
+        self._found = {each.method: each for each in sorted(found, key=lambda each: (each.worst, each.median))}
+
+    def __getitem__(self, method: str) -> MethodAccuracy:
+        if method not in self._found:
+            raise KeyError(f"{method!r} was not measured (these were: {', '.join(self._found)})")
+        return self._found[method]
+
+    def __contains__(self, method: object) -> bool:
+        return method in self._found
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._found)
+
+    def __len__(self) -> int:
+        return len(self._found)
+
+    def __repr__(self) -> str:
+        return str(self)
+
+    def __str__(self) -> str:
+        batch, count = self.condition.shape, self.condition.size
+        states = f"{count} states" if batch else "one state"
+        kappa = f"{np.median(self.condition):.1e}" + (f" (median; largest {self.condition.max():.1e})" if batch else "")
+        enough = "" if self.digits == self.asked else f"; {self.asked} were not enough"
+        lines = [
+            f"forward dynamics of {self.robot.name!r}, {states}, {'compiled' if self.compiled else 'plain text'},"
+            f" {self.exact.dtype.name}",
+            f"exact: {self.digits} digits, two methods agree to {self.agreement:.0e}{enough}",
+            f"κ(I) = {kappa}",
+            *self._rows(bool(batch)),
+        ]
+        if self.left_out:
+            lines.append(f"left out, code too long unless asked for: {', '.join(self.left_out)}")
+        return "\n".join(lines)
+
+    def _rows(self, batch: bool) -> list[str]:
+        shown: list[list[str]] = []
+        for name, each in self.items():
+            worst = np.unravel_index(int(np.argmax(each.relative)), each.relative.shape)
+            figures = [each.relative, each.units] if batch else []
+            cells = [f"{np.median(x):.1e}" for x in figures]
+            cells += [f"{x[worst]:.1e}" for x in (each.relative, each.units, each.absolute)]
+            shown.append([name, *cells, self.robot.names[each.joint[worst]]])
+        head = ["method", "relative error", "in κ(I) ε", "absolute", "worst joint"]
+        if batch:
+            head = ["method", "median", "in κ(I) ε", "worst", "in κ(I) ε", "absolute", "worst joint"]
+        rows = [head, *shown]
+        for k in (0, -1):  # words to the left, numbers to the right
+            width = max(len(row[k]) for row in rows)
+            for row in rows:
+                row[k] = row[k].ljust(width)
+        return [line.rstrip() for line in aligned(rows, digits=0)]
+
+
+def accuracy(
+    arm: Robot,
+    q: Array,
+    qd: Array,
+    tau: Array,
+    *,
+    methods: Iterable[str] | None = None,
+    digits: int = 50,
+    wrench: Array | None = None,
+    compiled: bool = False,
+) -> Accuracy:
+    """The error of every method of forward dynamics against exact accelerations; for one state or a batch (..., n).
+
+    A relative error is the largest error of a joint over the largest acceleration of a joint; beside it stands the
+    same in units of κ(I) ε, what a backward stable solution with the inertia matrix may be off by. Of a batch, the
+    table shows the median over the states and the state with the largest relative error. Without `methods`, all are
+    measured. `compiled=True` measures compiled kernels instead of the plain text; then methods whose code is
+    long have to be asked for. `wrench` as for `forward_dynamics`. A method that gives no finite number is off by
+    infinity. Needs mpmath: pip install linkwise[exact].
+
+    >>> import linkwise as lw
+    >>> found = lw.accuracy(lw.load("stanford"), [0, 1, 0.1, 0.2, 0.3, 0.4], [0.1] * 6, [0] * 6)
+    >>> found["articulated"].worst < 1e-14, found.digits
+    (True, 50)
+    """
+    mpmath = many_digits()
+    if isinstance(digits, bool) or not isinstance(digits, (int, np.integer)) or digits < FEWEST_DIGITS:
+        raise ValueError(f"digits is {digits!r} (expected a whole number, at least {FEWEST_DIGITS})")
+    states = checked(arm, q, qd, tau, wrench)
+    arrays = broadcast(states)
+    wanted, left_out = chosen_methods(arm, methods, compiled, arrays)
+    with use_kernels("never"):
+        condition = np.asarray(np.linalg.cond(np.asarray(inertia_matrix(arm, arrays["q"]), dtype=float)))
+    exact, context, agreement = exact_accelerations(mpmath, arm, arrays, int(digits))
+    found = []
+    for name in wanted:
+        result = finite_or_nan(runner(arm, name, arrays, compiled), arrays)
+        found.append(compared(context, name, result, exact, condition))
+    rounded = np.array([float(x) for x in exact.flat]).reshape(exact.shape).astype(arrays["q"].dtype)
+    return Accuracy(
+        arm,
+        found,
+        exact=rounded,
+        condition=condition,
+        digits=context.dps,
+        asked=int(digits),
+        agreement=agreement,
+        compiled=compiled,
+        left_out=left_out,
+    )
+
+
+def many_digits() -> Any:
+    try:
+        import mpmath
+    except ImportError:
+        raise ImportError("accuracy computes with many digits, for which it needs mpmath: pip install mpmath") from None
+    return mpmath
+
+
+def checked(arm: Robot, q: Array, qd: Array, tau: Array, wrench: Array | None) -> States:
+    """The states, all finite and of plain numbers, of a robot of plain numbers."""
+    if isinstance(arm, Robot) and arm.unusual:
+        kind = "symbols; give them values with lw.bind" if arm.symbolic else f"{type(arm.unusual[0]).__name__} numbers"
+        raise RobotError(f"robot {arm.name!r}: accuracy is measured on a robot of floats, and this one holds {kind}")
+    states = States(arm, {"q": q, "qd": qd, "tau": tau}, wrench, check=True)
+    if not states.numeric or any(array.dtype.name not in REAL for array in states.arrays.values()):
+        raise TypeError("accuracy is measured on NumPy arrays or lists of plain numbers, float64 or float32")
+    if arm.n == 0 or 0 in states.batch:
+        nothing = f"robot {arm.name!r} has no joint that moves" if arm.n == 0 else f"the batch {states.batch} is empty"
+        raise ValueError(f"{nothing}: there is nothing to measure")
+    return states
+
+
+def broadcast(states: States) -> dict[str, np.ndarray]:
+    """All arrays in one dtype with the whole batch shape in front."""
+    dtype = np.result_type(*(array.dtype for array in states.arrays.values()))
+    full = {}
+    for name, array in states.arrays.items():
+        if name == "wrench" and states.tip is not None:
+            array = array[..., 0, :]
+        own = array.shape[-1:] if name != "wrench" or states.tip is not None else array.shape[-2:]
+        full[name] = np.ascontiguousarray(np.broadcast_to(array, (*states.batch, *own)), dtype=dtype)
+    return full
+
+
+def chosen_methods(
+    arm: Robot, asked: Iterable[str] | None, compiled: bool, arrays: Mapping[str, np.ndarray]
+) -> tuple[list[str], list[str]]:
+    """Those to measure, and those left out for the length of their code."""
+    offered = methods(forward_dynamics)
+    if asked is not None:
+        if isinstance(asked, str):
+            raise TypeError(f"methods is {asked!r} (expected a list of names: [{asked!r}])")
+        names = list(dict.fromkeys(asked))
+        for name in names:
+            one_of(name, offered, "methods: one of them")
+        if not names:
+            raise ValueError("methods is empty (expected names of methods, or None for all)")
+        return names, []
+    names = [name for name in offered if name != "fewest"]  # which is one of the others
+    if not compiled:
+        return names, []
+    short = [name for name in names if name != UNROLLED and not too_long(recipe(arm, name, arrays))]
+    return short, [name for name in names if name not in short]
+
+
+def recipe(arm: Robot, method: str, arrays: Mapping[str, np.ndarray]) -> Any:
+    own = {} if "wrench" not in arrays else {"wrench": Input(*arrays["wrench"].shape[arrays["q"].ndim - 1 :])}
+    return recipe_for(forward_dynamics, arm, arrays["q"].dtype.name, {"method": method, **own})
+
+
+def runner(arm: Robot, method: str, arrays: Mapping[str, np.ndarray], compiled: bool) -> Callable[..., np.ndarray]:
+    """The method as a function of the arrays."""
+    if compiled:
+        return Compiled(recipe(arm, method, arrays))
+
+    def plain(q: Array, qd: Array, tau: Array, wrench: Array | None = None) -> np.ndarray:
+        with use_kernels("never"):
+            return cast(np.ndarray, forward_dynamics(arm, q, qd, tau, wrench, method=method))
+
+    return plain
+
+
+def finite_or_nan(run: Callable[..., np.ndarray], arrays: Mapping[str, np.ndarray]) -> np.ndarray:
+    """What the method gives; NaN for states in which it finds no resistance, where there is some."""
+    try:
+        return np.asarray(run(*arrays.values()))
+    except SingularError:
+        batch, n = arrays["q"].shape[:-1], arrays["q"].shape[-1]
+        if not batch:
+            return np.full(n, np.nan, arrays["q"].dtype)
+        each = [finite_or_nan(run, {name: a[index] for name, a in arrays.items()}) for index in np.ndindex(batch)]
+        return np.array(each).reshape((*batch, n))
+
+
+def exact_accelerations(
+    mpmath: Any, arm: Robot, arrays: Mapping[str, np.ndarray], asked: int
+) -> tuple[np.ndarray, Any, float]:
+    """Accelerations in many-digit numbers, the context that they live in, and to what the two methods agree."""
+    digits = asked
+    while True:
+        context = mpmath.MPContext()
+        context.dps = digits
+        exact, other = (many_digit_result(context, arm, arrays, name) for name in WITNESSES)
+        tiny = context.mpf(10) ** -digits
+        agreement = max(
+            size(exact[k] - other[k]) / max(size(exact[k]), tiny) for k in np.ndindex(arrays["q"].shape[:-1])
+        )
+        if agreement <= context.mpf(10) ** (SPARE - asked):
+            return exact, context, float(agreement)
+        if 2 * digits > MOST_DIGITS:
+            raise ArithmeticError(
+                f"robot {arm.name!r}: {WITNESSES[0]!r} and {WITNESSES[1]!r} differ relatively by"
+                f" {float(agreement):.0e} with {digits} digits: one of them is wrong, or nothing resists a joint"
+            )
+        digits *= 2
+
+
+def many_digit_result(context: Any, arm: Robot, arrays: Mapping[str, np.ndarray], method: str) -> np.ndarray:
+    robot = arm.cast(context.mpf)
+    batch = arrays["q"].shape[:-1]
+    result = np.empty((*batch, arm.n), dtype=object)
+    for k in np.ndindex(batch):
+        result[k] = forward_dynamics(robot, *(numbers(context, array[k]) for array in arrays.values()), method=method)
+    return result
+
+
+def numbers(context: Any, array: np.ndarray) -> np.ndarray:
+    """The same numbers, exactly."""
+    found = np.empty(array.shape, dtype=object)
+    for k in np.ndindex(array.shape):
+        found[k] = context.mpf(float(array[k]))
+    return found
+
+
+def size(vector: Iterable[Any]) -> Any:
+    return max(map(abs, vector))
+
+
+def compared(context: Any, method: str, result: np.ndarray, exact: np.ndarray, condition: np.ndarray) -> MethodAccuracy:
+    """Subtracted with all digits, so that errors below the last place of a float are seen."""
+    batch = exact.shape[:-1]
+    absolute, relative, joint = np.empty(batch), np.empty(batch), np.empty(batch, dtype=int)
+    for k in np.ndindex(batch):
+        errors = np.abs(numbers(context, result[k]) - exact[k])
+        errors[~np.isfinite(result[k])] = context.inf
+        joint[k] = max(range(len(errors)), key=errors.__getitem__)
+        off, largest = errors[joint[k]], size(exact[k])
+        absolute[k] = off
+        relative[k] = off / largest if largest else context.inf if off else 0.0
+    units = np.asarray(relative / (condition * np.finfo(result.dtype).eps))
+    return MethodAccuracy(method, result, absolute, relative, units, joint)

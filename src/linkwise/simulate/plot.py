@@ -1,0 +1,151 @@
+"""Pictures of recordings."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..errors import one_of
+from ..robot import Robot
+from .files import fail, replacing
+from .recording import Recording
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+LABELS = {  # of revolute and of prismatic joints
+    "q": {"R": "angle (rad)", "P": "displacement (m)"},
+    "qd": {"R": "rate (rad/s)", "P": "rate (m/s)"},
+    "tau": {"R": "torque (N m)", "P": "force (N)"},
+}
+IMBALANCE = "energy imbalance (J)"
+COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#7a5c00", "#56b4e9")
+STYLES = ("-", "--", ":", "-.")  # of joints 1 to 6, 7 to 12, ...
+ENDED = "#b00020"
+MOST_LINES = 50  # trajectories that are drawn one by one
+BAND = (5.0, 50.0, 95.0)  # percentiles
+
+
+def figure_of(recording: Recording, joints: str | int | Sequence[str | int] | None = None) -> Figure:
+    try:
+        from matplotlib.figure import Figure
+    except ImportError:
+        raise ImportError("matplotlib is not installed: pip install matplotlib, or linkwise[demo]") from None
+    robot = recording.robot
+    shown = chosen(robot, joints)
+    kinds = [kind for kind in "RP" if any(robot.joints[k] == kind for k in shown)]
+    acted = bool((np.nan_to_num(recording.tau[..., shown]) != 0.0).any())
+    quantities = [name for name in LABELS if name != "tau" or acted]
+    panels: list[Any] = [[name + kind for kind in kinds] for name in quantities] + [["imbalance"] * len(kinds)]
+    figure = Figure(figsize=(3.5 + 5.0 * len(kinds), 1.0 + 2.0 * len(panels)), layout="constrained")
+    axes = figure.subplot_mosaic(panels, sharex=True)
+    for name in quantities:
+        values = getattr(recording, name)
+        for k in shown:
+            kind = robot.joints[k]
+            draw(axes[name + kind], recording, values[..., k], look(k))
+            axes[name + kind].set_ylabel(LABELS[name][kind])
+    draw(axes["imbalance"], recording, recording.imbalance, {"color": "0.25"})
+    axes["imbalance"].set_ylabel(IMBALANCE)
+    for place in axes.values():
+        tidy(place, recording)
+    for name in {"imbalance", *panels[-2]} if len(kinds) > 1 else {"imbalance"}:  # wherever nothing like it is below
+        axes[name].tick_params(labelbottom=True)
+        axes[name].set_xlabel("time (s)")
+    legend(figure, robot, shown)
+    figure.align_ylabels()
+    figure.suptitle(title(recording))
+    return figure
+
+
+def chosen(robot: Robot, joints: str | int | Sequence[str | int] | None) -> list[int]:
+    """Joints by number, as asked for by name or number."""
+    if joints is None:
+        return list(range(robot.n))
+    found = []
+    for each in [joints] if isinstance(joints, (str, int, np.integer)) else joints:
+        if isinstance(each, str):
+            one_of(each, robot.names, "joints: a link")
+            found.append(robot.names.index(each))
+        elif isinstance(each, bool) or not isinstance(each, (int, np.integer)) or not -robot.n <= each < robot.n:
+            raise ValueError(f"joints: {each!r} (expected a number from 0 to {robot.n - 1} or a link's name)")
+        else:
+            found.append(int(each) % robot.n)
+    if not found:
+        raise ValueError("joints is empty (expected some to show, or None for all)")
+    return sorted(set(found))
+
+
+def look(k: int) -> dict[str, Any]:
+    """The colour and style of joint k in every panel."""
+    return {"color": COLOURS[k % len(COLOURS)], "linestyle": STYLES[k // len(COLOURS) % len(STYLES)]}
+
+
+def draw(place: Axes, recording: Recording, values: np.ndarray, style: dict[str, Any]) -> None:
+    """One quantity (..., samples): lines, or median and band."""
+    t = recording.t
+    lines = values.reshape(-1, len(t))
+    if len(lines) <= MOST_LINES:
+        many = len(lines) > 1
+        width, alpha = (0.8, max(0.25, len(lines) ** -0.4)) if many else (1.6, 1.0)
+        alone = np.isfinite(lines).sum(axis=1).max(initial=0) < 2  # a line of one point would not be seen
+        place.plot(t, lines.T, **style, linewidth=width, alpha=alpha, marker="." if alone else "")
+        return
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)  # where no trajectory arrived there is nothing to draw
+        low, middle, high = np.nanpercentile(lines, BAND, axis=0)
+    place.fill_between(t, low, high, color=style["color"], alpha=0.2, linewidth=0)
+    place.plot(t, middle, **style, linewidth=1.6)
+
+
+def tidy(place: Axes, recording: Recording) -> None:
+    """What all panels share: grid, the line at zero, and where trajectories ended early."""
+    first, last = float(recording.t[0]), float(recording.t[-1])
+    furthest = float(np.max(recording.reached, initial=first))
+    if first < furthest < 0.8 * last:  # the rest of the time is empty
+        last = first + 1.1 * (furthest - first)
+    place.set_xlim((first, last) if last > first else (first - 0.5, first + 0.5))
+    place.grid(color="0.92")
+    low, high = place.get_ylim()
+    if low < 0.0 < high:
+        place.axhline(0.0, color="0.6", linewidth=0.8, zorder=0)
+    place.spines[["top", "right"]].set_visible(False)
+    ended = np.asarray(recording.reached)[np.asarray(recording.status) != "done"]
+    if not recording.batch:
+        for time in np.atleast_1d(ended):
+            place.axvline(time, color=ENDED, linewidth=1.0, linestyle=(0, (4, 3)))
+    elif ended.size:
+        place.vlines(ended, 0.0, 0.06, color=ENDED, linewidth=1.0, transform=place.get_xaxis_transform())
+
+
+def legend(figure: Figure, robot: Robot, shown: list[int]) -> None:
+    from matplotlib.lines import Line2D
+
+    handles = [Line2D([], [], label=robot.names[k], **look(k)) for k in shown]
+    figure.legend(handles=handles, loc="outside right upper", frameon=False, ncols=1 + (len(shown) - 1) // 24)
+
+
+def title(recording: Recording) -> str:
+    count = int(np.prod(recording.batch, dtype=int))
+    text = f"{recording.robot.name}: {recording.extent}"
+    if count > MOST_LINES:
+        text += f"; median and {BAND[0]:g} to {BAND[-1]:g} % band"
+    if bool((np.asarray(recording.status) != "done").any()):
+        text += f"\n{recording.ends}" + (" (red marks: where they ended)" if recording.batch else "")
+    return text
+
+
+def write(figure: Figure, path: str | os.PathLike[str]) -> None:
+    target = Path(path)
+    known = figure.canvas.get_supported_filetypes()
+    ending = target.suffix.lower().lstrip(".")
+    if ending not in known:
+        fail(target, f"cannot draw {target.suffix or 'files without an ending'} (expected {', '.join(sorted(known))})")
+    with replacing(target) as file:
+        figure.savefig(file, format=ending, dpi=150)
