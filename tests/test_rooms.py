@@ -20,7 +20,7 @@ MAY_IMPORT = {  # the house's own rooms
     "edge": {"compile", "dynamics", "errors", "graph", "render", "robot", "spatial", "trace"},
     "explain": {"dynamics", "edge", "errors", "robot", "spatial", "trace"},
     "source": {"edge", "errors", "explain", "graph", "render", "robot", "trace", "version"},
-    "simulate": {"compile", "edge", "errors", "formats", "graph", "render", "robot", "trace"},
+    "simulate": {"compile", "edge", "errors", "formats", "graph", "render", "robot", "spatial", "trace"},
     "cli": {"compile", "version"},
 }
 MAY_IMPORT_OUTSIDE = {
@@ -28,7 +28,7 @@ MAY_IMPORT_OUTSIDE = {
     "dynamics": set(),
     "explain": {"mpmath", "numpy", "sympy"},
     "render": {"sympy"},
-    "simulate": {"matplotlib", "numpy", "pandas", "pyarrow", "rich"},
+    "simulate": {"matplotlib", "numpy", "pandas", "pyarrow", "rich", "scipy"},
 }  # beyond the standard library; others: NumPy
 
 

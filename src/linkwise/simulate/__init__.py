@@ -1,5 +1,7 @@
-"""Motion in time: trajectories and what they ask of a robot, integrators, friction, recordings."""
+"""Motion in time: trajectories and what they ask of a robot; integrators, drives, controllers, recordings."""
 
+from .control import computed_torque, diagonal_control, pd_gravity
+from .drives import limited, springs, with_gears
 from .events import Event, Happening, joint_limits
 from .files import load_recording
 from .friction import Friction
@@ -21,16 +23,22 @@ __all__ = [
     "SimulationError",
     "SimulationInterrupted",
     "Trajectory",
+    "computed_torque",
     "cubic",
     "cycloid",
+    "diagonal_control",
     "integrators",
     "joint_limits",
+    "limited",
     "load_recording",
+    "pd_gravity",
     "quintic",
     "septic",
     "simulate",
     "spline",
+    "springs",
     "torque_along",
     "trajectory_from_csv",
     "trapezoid",
+    "with_gears",
 ]

@@ -2,8 +2,9 @@
 
     τ = b q̇ + (c + (s - c) / (1 + (q̇/w)²)) S(q̇)       viscous, Coulomb and Stribeck
 
-S is the sign of q̇ ("exact"), or q̇ / √(q̇² + ε²), which is smooth: it creeps below ε instead of sticking, and the
-integrator need not search for every change of sign.
+S is q̇ / √(q̇² + ε²), which is regularised: a joint that should stick under a load f below c creeps on, at
+ε (f/c) / √(1 - (f/c)²) where b = 0 and s = c. Or, with ε = 0, S is the sign of q̇: exact while joints slide, but a joint
+that comes to rest changes its sign with every step, and steps shrink to nothing; end the run there, by an event.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from ..robot import Robot
+from ..spatial import sign
 
 Each = float | tuple[float, ...] | None
 
@@ -48,7 +50,7 @@ class Friction:
         level: Any = coulomb
         if self.stribeck is not None:
             level = coulomb + (self._each(arm, self.stribeck, "") - coulomb) / (1.0 + (qd / self.stribeck_rate) ** 2)
-        direction = np.sign(qd) if self.smooth == 0.0 else qd / np.sqrt(qd * qd + self.smooth**2)
+        direction = sign(qd) if self.smooth == 0.0 else qd / np.sqrt(qd * qd + self.smooth**2)
         return viscous * qd + level * direction
 
     def _each(self, arm: Robot, value: Each, own: str) -> np.ndarray:

@@ -51,6 +51,7 @@ class Progress:
     again: np.ndarray  # whether the last try was refused
     logged: np.ndarray  # how many events were met
     log: np.ndarray  # (count, room, 2 + m): time, which, state
+    evaluations: np.ndarray | None = None  # where they were counted
 
     @staticmethod
     def at(y: np.ndarray, first_step: float, room: int = 0) -> Progress:

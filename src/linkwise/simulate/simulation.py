@@ -15,12 +15,13 @@ from ..render.llvm_integrator import DONE, LOST, RUNNING, STUCK, Method
 from ..robot import Robot
 from .events import Happening, events_of
 from .friction import Friction
+from .implicit import ImplicitMachine, run_implicit
 from .machine import MachineIntegrator
 from .plain import Integrator, Progress
 from .problem import Problem
 from .progress import Watch
 from .recording import STATUS, Recording
-from .tableaux import DEFAULT
+from .tableaux import DEFAULT, RADAU
 from .tableaux import method as tableau
 
 ROOM = 100  # events that are kept of each trajectory
@@ -89,7 +90,8 @@ def simulate(
     for `forward_dynamics`. `friction=True` takes the robot's own coefficients, a `Friction` its own.
 
     `integrator` is one of `lw.integrators()`; the error of a step is kept below atol + rtol |y|, where atol is a
-    hundredth of rtol if it is not given. `samples` is how many there are, at equal distances, or the times themselves.
+    hundredth of rtol if it is not given. "radau" is for stiff springs and friction; it needs SciPy, and searches for no
+    events. `samples` is how many there are, at equal distances, or the times themselves.
     `events` are functions of (arm, t, q, qd) whose crossing of zero is recorded, `lw.Event`s that may also stop, or
     `lw.joint_limits(arm)`. `step` is the first step, or the step of "rk4". Long runs show how far they are on a
     terminal (`progress`); Ctrl-C raises `SimulationInterrupted`, which keeps what was computed.
@@ -138,6 +140,8 @@ def simulate(
     try:
         if machine is not None:
             machine.run(now, end, times, out, parameters, numbers["rtol"], tolerance, threads, watch)
+        elif integrator == RADAU:
+            run_implicit(problem, parameters, now, end, times, out, numbers["rtol"], tolerance, watch)
         else:
             gauge = problem.plain_gauge if problem.events else None
             side, crossings = problem.plain_side(parameters), tuple(event.crossing for event in problem.events)
@@ -205,7 +209,7 @@ def drag_of(friction: bool | Friction) -> Friction | None:
     return friction
 
 
-def machine_for(problem: Problem, integrator: str, compiled: bool | None) -> MachineIntegrator | None:
+def machine_for(problem: Problem, integrator: str, compiled: bool | None) -> MachineIntegrator | ImplicitMachine | None:
     """The compiled integrator, or None where it is to run in Python."""
     if compiled is False:
         return None
@@ -219,7 +223,9 @@ def machine_for(problem: Problem, integrator: str, compiled: bool | None) -> Mac
 
 
 @lru_cache(maxsize=64)
-def machine_of(problem: Problem, integrator: str) -> MachineIntegrator:
+def machine_of(problem: Problem, integrator: str) -> MachineIntegrator | ImplicitMachine:
+    if integrator == RADAU:
+        return ImplicitMachine(problem)
     crossings = tuple(event.crossing for event in problem.events)
     return MachineIntegrator(problem.program(), tableau(integrator), crossings)
 
@@ -236,6 +242,7 @@ def recorded(
 ) -> Recording:
     problem, stages = acting.problem, len(scheme.b)
     n = problem.robot.n
+    counted = (now.steps + now.rejected) * stages if now.evaluations is None else now.evaluations
     shaped = out.reshape((*batch, len(times), problem.size))
     q = shaped[..., :n].copy()
     one = {
@@ -243,7 +250,7 @@ def recorded(
         "reached": now.t.reshape(batch),
         "steps": now.steps.reshape(batch),
         "rejected": now.rejected.reshape(batch),
-        "evaluations": ((now.steps + now.rejected) * stages).reshape(batch),
+        "evaluations": counted.reshape(batch),
     }
     plain = {name: value if batch else value[()].item() for name, value in one.items()}
     happenings = [happened(problem, now, k) for k in range(len(now.y))]

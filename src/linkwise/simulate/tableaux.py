@@ -12,6 +12,7 @@ from ..errors import one_of
 from ..render.llvm_integrator import Method
 
 DEFAULT = "verner65"
+RADAU = "radau"  # implicit: see `implicit`
 
 
 @lru_cache(maxsize=1)
@@ -25,14 +26,16 @@ def integrators() -> list[str]:
 
     >>> import linkwise as lw
     >>> lw.integrators()
-    ['verner65', 'dormand54', 'cash-karp54', 'rk4', 'dop853']
+    ['verner65', 'dormand54', 'cash-karp54', 'rk4', 'dop853', 'radau']
     """
-    return list(entries())
+    return [*entries(), RADAU]
 
 
 @lru_cache(maxsize=16)
 def method(name: str) -> Method:
-    one_of(name, entries(), "integrator")
+    one_of(name, integrators(), "integrator")
+    if name == RADAU:
+        return Method(name, 5, (), (), (), ())
     entry = entries()[name]
     exact = [[Fraction(x) for x in row] for row in entry["a"]]
     weights = {key: tuple(float(Fraction(x)) for x in entry.get(key, ())) for key in ("b", "error", "damp")}

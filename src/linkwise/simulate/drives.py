@@ -1,0 +1,205 @@
+"""Torque functions that can be traced, added and wrapped: what sits between a controller and the joints.
+
+    springs      τ = k (q₀ - q) - d q̇                           energy ½ Σ k (q - q₀)²
+    limited      τ = τ₀ where |τ₀| ≤ m,  m sign(τ₀) beyond
+    with_gears   the rotor, J_m, turns N times as fast as the joint:  ½ J_m (N q̇)² = ½ (N² J_m) q̇²
+
+Limits without branching, by s = sign(|x| - m), which is -1 inside, 0 at the limit and 1 beyond:
+
+    limited x = ½ (1 - s) x + ½ (1 + s) m sign(x)
+
+Each of its factors is 0, ½ or 1, so nothing is rounded: inside it is x to the last bit, from the limit on m. (The
+shorter ½ (|x + m| - |x - m|) cancels: it loses the digits of a small x, and those of m when x is large.)
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, fields, replace
+from typing import Any, ClassVar
+
+import numpy as np
+
+from ..robot import Robot
+from ..spatial import sign
+
+Each = float | tuple[float, ...]  # one number for all joints, or one for each
+TorqueFunction = Callable[..., Any]  # torque(arm, t, q, qd)
+
+
+class Law:
+    """A torque function, torque(arm, t, q, qd), known by its numbers: laws with equal ones are equal, and compile once.
+
+    Laws and other torque functions add up: `lw.springs(20, 0) + my_function`.
+    """
+
+    word: ClassVar[str]  # the function that makes it
+
+    def __call__(self, arm: Robot, t: Any, q: Any, qd: Any) -> Any:
+        raise TypeError(f"{type(self).__name__} says no torque")
+
+    def __add__(self, other: Any) -> Any:
+        return Sum((*terms(self), *terms(other))) if callable(other) else NotImplemented
+
+    def __radd__(self, other: Any) -> Any:
+        return Sum((*terms(other), *terms(self))) if callable(other) else NotImplemented
+
+    def __repr__(self) -> str:
+        return f"{self.word}({', '.join(self._said())})"
+
+    def _said(self) -> Iterator[str]:
+        for each in fields(self):  # type: ignore[arg-type]
+            value = getattr(self, each.name)
+            if value != each.default:
+                yield f"{each.name}={value!r}"
+
+
+@dataclass(frozen=True, repr=False)
+class Sum(Law):
+    """Torque functions that act together."""
+
+    parts: tuple[TorqueFunction, ...]
+
+    def __call__(self, arm: Robot, t: Any, q: Any, qd: Any) -> Any:
+        first, *others = (checked(part, arm, t, q, qd) for part in self.parts)
+        for torque in others:
+            first = first + torque
+        return first
+
+    def __repr__(self) -> str:
+        return " + ".join(map(named, self.parts))
+
+
+def terms(torque: TorqueFunction) -> tuple[TorqueFunction, ...]:
+    return torque.parts if isinstance(torque, Sum) else (torque,)
+
+
+@dataclass(frozen=True, repr=False)
+class Springs(Law):
+    stiffness: Each
+    rest: Each = 0.0
+    damping: Each = 0.0
+    word = "springs"
+
+    def __call__(self, arm: Robot, t: Any, q: Any, qd: Any) -> Any:
+        k, rest, d = (spread(self, name, arm) for name in ("stiffness", "rest", "damping"))
+        return k * (rest - np.asarray(q)) - d * np.asarray(qd)
+
+    def energy(self, q: Any) -> Any:
+        """What the springs hold: (...)."""
+        return 0.5 * (np.asarray(self.stiffness) * (np.asarray(q) - np.asarray(self.rest)) ** 2).sum(-1)
+
+
+def springs(stiffness: Any, rest: Any = 0.0, damping: Any = 0.0) -> Springs:
+    """Springs at the joints, with dampers beside them: τ = k (rest - q) - damping q̇.
+
+    Each is a number for all joints or one for each, in N m/rad or N/m, rad or m, N m s/rad or N s/m.
+
+    >>> import linkwise as lw
+    >>> lw.springs(20, rest=[0, 0.3, 0]) + lw.springs(0, damping=0.5)
+    springs(stiffness=20.0, rest=(0.0, 0.3, 0.0)) + springs(stiffness=0.0, damping=0.5)
+    """
+    return Springs(
+        each("stiffness", stiffness, least=0.0), each("rest", rest), damping=each("damping", damping, least=0.0)
+    )
+
+
+@dataclass(frozen=True, repr=False)
+class Limited(Law):
+    torque: TorqueFunction
+    most: Each
+    word = "limited"
+
+    def __call__(self, arm: Robot, t: Any, q: Any, qd: Any) -> Any:
+        wanted, most = checked(self.torque, arm, t, q, qd), spread(self, "most", arm)
+        return np.stack([saturated(wanted[..., i], most[i]) for i in range(arm.n)], axis=-1)
+
+    def _said(self) -> Iterator[str]:
+        return iter((named(self.torque), f"most={self.most!r}"))
+
+
+def limited(torque: TorqueFunction, most: Any) -> Limited:
+    """A torque function that gives at most ±`most`, a number for all joints or one for each (math.inf: no limit).
+
+    Inside the limits it is that function to the last bit, beyond them exactly the limit.
+
+    >>> import linkwise as lw
+    >>> drive = lw.limited(lw.springs(100, rest=1), most=30)
+    >>> drive
+    limited(springs(stiffness=100.0, rest=1.0), most=30.0)
+    >>> drive(lw.load("planar3"), 0, [0, 0.9, 2], [0, 0, 0]).round(9)
+    array([ 30.,  10., -30.])
+    """
+    if not callable(torque):
+        raise TypeError(f"torque is {torque!r} (expected a function torque(arm, t, q, qd))")
+    return Limited(torque, each("most", most, least=0.0, infinite=True))
+
+
+def saturated(x: Any, most: float) -> Any:
+    if math.isinf(most):
+        return x
+    side = sign(x)
+    beyond = sign(x * side - most)
+    return 0.5 * (1.0 - beyond) * x + 0.5 * (1.0 + beyond) * (most * side)
+
+
+def with_gears(arm: Robot, ratio: Any, motor_inertia: Any) -> Robot:
+    """The same robot, driven through gears: the rotor inertia that each joint feels is ratio² motor_inertia.
+
+    Each is a number for all joints or one for each: `ratio` in turns of the rotor per turn of the joint (rad/m where it
+    slides), `motor_inertia` in kg m². What rotors the robot had are replaced. The rotor's own spin is not felt by other
+    joints: gyroscopic torques, which grow with the ratio itself, are left out, as everywhere with `rotor_inertia`.
+
+    >>> import linkwise as lw
+    >>> lw.with_gears(lw.load("planar3"), ratio=[100, 80, 50], motor_inertia=2e-5).rows[1]["rotor_inertia"]
+    0.128
+    """
+    ratios = np.broadcast_to(numbers(each("ratio", ratio), "ratio", arm), arm.n)
+    motors = np.broadcast_to(numbers(each("motor_inertia", motor_inertia, least=0.0), "motor_inertia", arm), arm.n)
+    felt = dict(zip(arm.names, (ratios**2 * motors).tolist(), strict=True))
+    rows = [row | ({"rotor_inertia": felt[row["name"]]} if row["name"] in felt else {}) for row in arm.rows]
+    keywords: dict[str, Any] = {"gravity": arm.gravity, "name": arm.name}
+    if arm.convention == "frames":
+        made = Robot.from_frames(rows, **keywords)
+    else:
+        made = Robot.from_dh(rows, convention=arm.convention, **keywords)
+    grouped = any(link.grouped is not None for link in arm.links)
+    return replace(made.regrouped() if grouped else made, about=arm.about)
+
+
+def each(name: str, value: Any, *, least: float = -math.inf, infinite: bool = False) -> Each:
+    """A number or a tuple of them, checked."""
+    try:
+        array = np.asarray(value, dtype=float)
+    except (TypeError, ValueError):
+        raise TypeError(f"{name} is {value!r} (expected a number, or one for each joint)") from None
+    fine = ~np.isnan(array) if infinite else np.isfinite(array)
+    if array.ndim > 1 or not (fine & (array >= least)).all():
+        kind = "numbers" if infinite else "finite numbers"
+        bound = "" if least == -math.inf else f" from {least:g} on"
+        raise ValueError(f"{name} is {value!r} (expected a number, or one for each joint: {kind}{bound})")
+    return float(array) if array.ndim == 0 else tuple(array.tolist())
+
+
+def spread(law: Any, name: str, arm: Robot) -> np.ndarray:
+    """A law's numbers, one for each joint of the robot."""
+    return numbers(getattr(law, name), f"{law.word}: {name}", arm)
+
+
+def numbers(value: Each, name: str, arm: Robot) -> np.ndarray:
+    array = np.asarray(value)
+    if array.shape not in ((), (arm.n,)):
+        raise ValueError(f"{name} has {array.size} numbers (expected one, or one for each of {arm.n} joints)")
+    return np.broadcast_to(array, (arm.n,))
+
+
+def checked(torque: TorqueFunction, arm: Robot, t: Any, q: Any, qd: Any) -> np.ndarray:
+    found = np.asarray(torque(arm, t, q, qd))
+    if found.shape[-1:] != (arm.n,):
+        raise ValueError(f"{named(torque)} gave shape {found.shape} (expected one torque for each of {arm.n} joints)")
+    return found
+
+
+def named(torque: TorqueFunction) -> str:
+    return repr(torque) if isinstance(torque, Law) else str(getattr(torque, "__name__", repr(torque)))

@@ -1,0 +1,158 @@
+"""Radau: exact where the solution is known, the same motion as explicit integrators, few steps where it is stiff."""
+
+import sys
+
+import numpy as np
+import pytest
+
+import linkwise as lw
+from linkwise.simulate import implicit, simulation
+from linkwise.simulate.problem import Problem
+from robots import CHAINS, TREES, relative, states
+
+PLANAR = lw.load("planar3")
+ROBOTS = [PLANAR, CHAINS[2], CHAINS[5], TREES[2]]
+every_robot = pytest.mark.parametrize("robot", ROBOTS, ids=lambda robot: robot.name)
+CART = lw.Robot.from_dh(
+    [{"joint": "prismatic", "a": 0, "alpha": 0, "theta": 0, "mass": 1, "com": (0, 0, 0), "inertia": np.eye(3)}],
+    convention="standard",
+    gravity=(0, 0, 0),
+)
+
+
+def radau(*arguments, **keywords):
+    return lw.simulate(*arguments, integrator="radau", **keywords)
+
+
+def test_a_stiff_spring_is_followed_exactly_in_far_fewer_steps():
+    """1e6 N/m with a damper of 2e4 N s/m on 1 kg: rates of 50 and 19,950 per second."""
+    law, t, two = lw.springs(1e6, damping=2e4), np.linspace(0.0, 1.0, 101), ("radau", "verner65")
+    roots = np.roots([1.0, 2e4, 1e6])
+    shares = np.linalg.solve([[1.0, 1.0], roots], [0.01, 1.0])
+    exact = np.exp(np.outer(t, roots)) @ shares
+    stiff, explicit = (lw.simulate(CART, [0.01], [1.0], 1.0, law, integrator=k, samples=t) for k in two)
+    assert stiff.compiled
+    assert np.abs(stiff.q[:, 0] - exact).max() < 1e-9
+    assert np.abs(explicit.q[:, 0] - exact).max() < 1e-9
+    assert stiff.steps < explicit.steps / 10
+    assert stiff.evaluations < explicit.evaluations / 10
+    assert np.abs(stiff.imbalance).max() < 1e-7
+
+
+def test_the_stiffer_the_friction_the_fewer_the_steps_against_those_of_an_explicit_method():
+    stiff, explicit = (
+        [
+            lw.simulate(CART, [0], [1.5], 8.0, friction=lw.Friction(0.0, 0.6, smooth=s), integrator=k, samples=9)
+            for s in (1e-3, 1e-5)
+        ]
+        for k in ("radau", "verner65")
+    )
+    assert stiff[1].steps < stiff[0].steps < 300
+    assert explicit[1].steps > 50 * stiff[1].steps
+    for a, b in zip(stiff, explicit, strict=True):
+        assert relative(a.q, b.q) < 1e-6
+        assert relative(a.heat, b.heat) < 1e-6
+
+
+@every_robot
+def test_motions_are_those_of_the_explicit_integrators(robot):
+    q, qd, target, tau = (x[0] for x in states(robot, 1))
+    how = {"torque": lw.pd_gravity(target, 5.0, 1.0), "friction": lw.Friction(0.1, 0.05, smooth=0.1)}
+    a, b = (lw.simulate(robot, q, qd, 0.2, rtol=1e-9, samples=9, integrator=k, **how) for k in ("radau", "verner65"))
+    assert a.compiled
+    assert (a.status, a.integrator, a.reached) == ("done", "radau", 0.2)
+    assert relative(a.q, b.q) < 1e-6
+    assert relative(a.qd, b.qd) < 1e-5
+    assert relative(a.work, b.work) < 1e-5
+    assert relative(a.heat, b.heat) < 1e-5
+    fixed = radau(robot, q, qd, 0.1, torque=tau, coordinates="normalized", samples=3)
+    assert relative(fixed.q, lw.simulate(robot, q, qd, 0.1, torque=tau, samples=3).q) < 1e-6
+
+
+def test_in_python_it_makes_the_same_steps():
+    law = lw.springs(2e3, damping=300.0)
+    made, plain = (radau(CHAINS[2], [0.1, 0], [0, 0], 0.05, torque=law, samples=6, compiled=c) for c in (None, False))
+    assert (made.compiled, plain.compiled) == (True, False)
+    assert relative(made.q, plain.q) < 1e-6  # where the derivative is one of differences
+    assert abs(made.steps - plain.steps) < 10
+    with pytest.warns(RuntimeWarning, match="runs in Python"):
+        branching = radau(CART, [1.0], [0.0], 0.01, torque=lambda arm, t, q, qd: -q if q[0] > 0 else q)
+    assert abs(branching.q[-1, 0] - np.cos(0.01)) < 1e-7
+
+
+@every_robot
+def test_the_derivative_is_that_of_the_right_hand_side(robot):
+    n = robot.n
+    problem = Problem(robot, lw.pd_gravity(0.1, 5.0, 1.0), tau=True, friction=lw.Friction(0.1, 0.2, smooth=0.1))
+    machine = implicit.ImplicitMachine(problem)
+    y, tau = np.random.default_rng(n).normal(size=2 * n + 2), np.ones(n)
+    found, t, h = machine.slope(0.0, y, tau), np.float64(0.0), 1e-6
+    for k, step in enumerate(h * np.eye(2 * n + 2)):
+        slope = (machine.side(t, y + step, tau) - machine.side(t, y - step, tau)) / (2 * h)
+        assert relative(found[:, k], slope) < 1e-6
+
+
+def test_large_robots_go_by_differences():
+    arm = lw.chain(6)
+    machine = implicit.ImplicitMachine(Problem(arm))
+    assert machine.slope is None
+    q = np.linspace(-0.5, 0.5, 6)
+    a, b = (lw.simulate(arm, q, 0 * q, 0.1, samples=3, integrator=k) for k in ("radau", "verner65"))
+    assert relative(a.q, b.q) < 1e-7
+    assert a.evaluations > a.steps * 4
+
+
+def test_a_batch_is_its_trajectories_and_every_sample_is_met():
+    q, qd, _, tau = states(PLANAR, 4)
+    times = np.array([0.003, 0.01, 0.011, 0.0113, 0.05])
+    keywords = {"samples": times, "friction": lw.Friction(0.1, 0.0), "wrench": [0, 0, 0.2, 0.1, -0.3, 0]}
+    together = radau(PLANAR, q.reshape(2, 2, 3), qd.reshape(2, 2, 3), 0.05, tau.reshape(2, 2, 3), **keywords)
+    assert together.q.shape == (2, 2, 5, 3)
+    assert np.isfinite(together.q).all()
+    for k in range(4):
+        alone = radau(PLANAR, q[k], qd[k], 0.05, tau[k], **keywords)
+        where = divmod(k, 2)
+        assert np.array_equal(alone.q, together.q[where])
+        assert alone.steps == together.steps[where]
+        assert alone.evaluations == together.evaluations[where]
+        assert alone.rejected == together.rejected[where]
+
+
+def test_what_cannot_be_followed_keeps_what_was_computed():
+    def runaway(arm, t, q, qd):
+        return 0.02 * qd * qd * qd
+
+    with pytest.raises(lw.SimulationError, match=r"planar3.* at t = ") as caught:
+        radau(PLANAR, [0] * 3, [1.0] * 3, 5.0, torque=runaway)
+    kept = caught.value.recording
+    assert kept.status in ("stuck", "lost")
+    assert np.isfinite(kept.q[kept.t <= kept.reached]).all()
+    assert np.isnan(kept.q[kept.t > kept.reached]).all()
+    with pytest.raises(lw.SimulationError, match="no longer finite"):
+        radau(CART, [0.5], [-1.0], 1.0, torque=lambda arm, t, q, qd: -np.sqrt(q))
+
+
+def test_ctrl_c_keeps_what_was_computed(monkeypatch):
+    monkeypatch.setattr(implicit, "MOMENT", 0.0)
+
+    def stop(watch, now):
+        if now.t[0] > 0.5:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(simulation.Watch, "__call__", stop)
+    with pytest.raises(lw.SimulationInterrupted) as caught:
+        radau(PLANAR, [0] * 3, [0] * 3, 10.0)
+    kept = caught.value.recording
+    assert 0.5 < kept.reached < 10.0
+    assert np.isfinite(kept.q[kept.t <= kept.reached]).all()
+
+
+def test_without_scipy_it_says_what_to_install(monkeypatch):
+    monkeypatch.setitem(sys.modules, "scipy.integrate", None)
+    with pytest.raises(ImportError, match=r"needs SciPy: pip install 'linkwise\[stiff\]'"):
+        radau(CART, [0], [0], 1.0)
+
+
+def test_events_are_refused():
+    with pytest.raises(ValueError, match="searches for no events"):
+        radau(CART, [0], [1], 1.0, events=lambda arm, t, q, qd: q[0] - 0.5)
