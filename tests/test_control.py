@@ -243,7 +243,7 @@ def test_laws_say_what_they_are():
         (lambda: run(lw.pd_gravity([0, 0], 1, 1)), ValueError, "pd_gravity: target has 2 numbers"),
         (lambda: run(lw.computed_torque(lambda t: (0, 0, 0), 1, 1)), ValueError, r"gave shapes \(\), \(\), \(\)"),
     ],
-    ids=str,
+    ids=lambda x: x if isinstance(x, str) else "x",
 )
 def test_bad_numbers_are_refused_by_name(make, error, said):
     with pytest.raises(error, match=said):

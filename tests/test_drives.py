@@ -183,7 +183,7 @@ def test_stribeck_friction_falls_from_breaking_loose_to_sliding():
         (lambda: lw.with_gears(PLANAR, 1, -1), ValueError, "motor_inertia is -1"),
         (lambda: lw.with_gears(PLANAR, math.inf, 1), ValueError, "ratio is inf"),
     ],
-    ids=str,
+    ids=lambda x: x if isinstance(x, str) else "x",
 )
 def test_bad_numbers_are_refused_by_name(make, error, said):
     with pytest.raises(error, match=said):
