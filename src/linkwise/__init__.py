@@ -46,7 +46,21 @@ from .formats import LIBRARY, load, save
 from .graph import Count, Program, evaluate, symbols
 from .render import latex, python_source, sympy
 from .robot import Frame, Joint, Link, Robot, chain, describe, random_tree
-from .simulate import Friction, Recording, SimulationError, SimulationInterrupted, integrators, simulate
+from .simulate import (
+    Friction,
+    Recording,
+    SimulationError,
+    SimulationInterrupted,
+    Sweep,
+    SweepInterrupted,
+    SweepWarning,
+    grid,
+    integrators,
+    monte_carlo,
+    open_sweep,
+    simulate,
+    sweep,
+)
 from .source import CSource, c_source
 from .trace import Derivative, Input, bind, count, derivative, symbols_of, trace
 from .version import __version__ as __version__
@@ -72,6 +86,9 @@ __all__ = [
     "SimulationError",
     "SimulationInterrupted",
     "SingularError",
+    "Sweep",
+    "SweepInterrupted",
+    "SweepWarning",
     "base_parameters",
     "bias_torque",
     "bind",
@@ -90,6 +107,7 @@ __all__ = [
     "explain",
     "forward_dynamics",
     "gravity_torque",
+    "grid",
     "inertia_matrix",
     "integrators",
     "inverse_dynamics",
@@ -104,7 +122,9 @@ __all__ = [
     "mass_factor",
     "mass_factor_rate",
     "methods",
+    "monte_carlo",
     "normalized",
+    "open_sweep",
     "operator_rates",
     "operators",
     "poses",
@@ -113,6 +133,7 @@ __all__ = [
     "random_tree",
     "save",
     "simulate",
+    "sweep",
     "symbols",
     "symbols_of",
     "sympy",
