@@ -1,7 +1,7 @@
 """Where the chunks of a sweep are computed: in this process, or on a Dask cluster. Results always come back here.
 
 Dask pickles tasks and results between its own processes. A worker that is lost loses what it was at; the scheduler
-gives it to another one, some three times before it gives up on a task.
+gives it to another one, some three times before it gives up on all that was waiting there.
 """
 
 from __future__ import annotations
@@ -59,34 +59,48 @@ def cluster(engine: Any) -> Iterator[Any]:
 
 
 def on_cluster(client: Any, jobs: Iterator[Job]) -> Generator[Outcome, None, None]:
+    """All jobs; those that Dask blames for the loss of workers once more, one by one: they may only have been near."""
+    suspects: list[Job] = []
+    yield from tasks(client, jobs, suspects)
+    for job in suspects:
+        yield from tasks(client, iter([job]), None)
+
+
+def tasks(client: Any, jobs: Iterator[Job], suspects: list[Job] | None) -> Generator[Outcome, None, None]:
     """A task for each job, never many more than there are threads, so that results do not pile up."""
-    from distributed import as_completed
+    from distributed import KilledWorker, as_completed
 
     run, waiting = os.urandom(8).hex(), as_completed(loop=client.loop)
-    index_of: dict[Any, int] = {}
+    job_of: dict[Any, Job] = {}
 
     def submit() -> None:
-        while len(index_of) < 2 * sum(client.nthreads().values()) + 2:
+        while len(job_of) < 2 * sum(client.nthreads().values()) + 2:
             job = next(jobs, None)
             if job is None:
                 return
             if job.options["threads"] is None:  # Dask runs a task on each thread of its workers
                 job = replace(job, options={**job.options, "threads": 1})
             future = client.submit(work, job, key=f"linkwise-sweep-{run}-{job.index}", pure=False, retries=RETRIES)
-            index_of[future] = job.index
+            job_of[future] = job
             waiting.add(future)
 
     try:
         submit()
         for future in waiting:
+            job = job_of[future]
             try:
                 outcome = future.result()
-            except Exception:  # a worker without Linkwise, a task that killed several workers, a cluster that is gone
-                outcome = Outcome(index_of[future], error=traceback.format_exc())
-            del index_of[future]
+            except Exception as error:  # a worker without Linkwise, a task that killed several, a cluster that is gone
+                outcome = None
+                if suspects is None or not isinstance(error, KilledWorker):
+                    outcome = Outcome(job.index, error=traceback.format_exc())
+                else:
+                    suspects.append(job)
+            del job_of[future]
             future.release()
-            yield outcome
+            if outcome is not None:
+                yield outcome
             submit()
     finally:
-        if index_of:
-            client.cancel(list(index_of))
+        if job_of:
+            client.cancel(list(job_of))

@@ -137,10 +137,11 @@ def sweep(
     or "npz"; the first if pyarrow is installed. The options are those of `lw.simulate`.
 
     >>> import linkwise as lw, tempfile
-    >>> arm, folder = lw.load("planar3"), tempfile.mkdtemp()
-    >>> falls = lw.sweep(arm, lw.monte_carlo(10, 1, q0=([-1] * 3, [1] * 3)), folder, 0.5, chunk=4, files="npz")
-    >>> falls.done, falls.read()["q_end"].shape
-    ([0, 1, 2], (10, 3))
+    >>> arm, samples = lw.load("planar3"), lw.monte_carlo(10, 1, q0=([-1] * 3, [1] * 3))
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     falls = lw.sweep(arm, samples, folder, 0.5, chunk=4, files="npz")
+    ...     print(falls.done, falls.read()["q_end"].shape)
+    [0, 1, 2] (10, 3)
     """
     inputs = checked_inputs(arm, samples, duration, chunk, keep, vary, options)
     place = Folder(folder)

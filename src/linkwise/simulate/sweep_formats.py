@@ -50,7 +50,7 @@ def parquet_of(columns: Columns, metadata: Mapping[str, str]) -> bytes:
         arrays.append(made)
     said = {f"linkwise.{key}": value for key, value in metadata.items()}
     buffer = io.BytesIO()
-    pq.write_table(pa.table(arrays, names=list(columns), metadata=said), buffer)
+    pq.write_table(pa.table(arrays, names=list(columns), metadata=said), buffer, write_statistics=False)
     return buffer.getvalue()
 
 

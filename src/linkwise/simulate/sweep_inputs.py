@@ -15,8 +15,9 @@ from .sweep_files import KINDS, Folder, has_parquet, note
 from .sweep_formats import digest
 from .sweep_plan import Inputs, usual_options
 from .sweep_samples import Samples, checked_samples, parameters, varied
-from .sweep_work import Job, Vary
+from .sweep_work import Job, Vary, kept_times
 
+ACTING = {"torque", "wrench"}
 KEEP = ("samples", "ends")
 COMPILING = (0.1, 0.03)  # seconds for a robot, and for each of its joints
 REMEMBERED = 64  # robots whose code `simulate` keeps at hand
@@ -66,12 +67,15 @@ def checked_files(files: str | None, before: Mapping[str, Any] | None) -> str:
 
 
 def try_out(inputs: Inputs) -> None:
-    """Simulate no trajectory at all: what `simulate` has to say about its options, it says now."""
-    shapes: dict[str, Any] = {name: inputs.samples[name][:0] for name in ("torque", "wrench") if name in inputs.samples}
-    options: dict[str, Any] = {**inputs.options, **shapes}
-    nothing = np.zeros((0, inputs.arm.n))
+    """Simulate a moment at rest: what `simulate` has to say about its options, it says now."""
+    kept_times("samples", inputs.options, inputs.duration)
+    still: dict[str, Any] = {
+        name: np.zeros((1, *inputs.samples[name].shape[1:])) for name in ACTING & {*inputs.samples}
+    }
+    options = {**inputs.options, **still, "samples": 2, "progress": False}
+    rest = np.zeros((1, inputs.arm.n))
     try:
-        simulate(inputs.arm, nothing, nothing, inputs.duration, **options)
+        simulate(inputs.arm, rest, rest, 1e-6 * inputs.duration, **options)
     except SingularError:  # the robots of the samples may be others
         return
 
