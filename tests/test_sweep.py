@@ -420,10 +420,13 @@ def test_what_a_killed_process_left_half_written_goes_away(tmp_path):
 def test_without_pyarrow_chunks_are_npz(tmp_path, monkeypatch):
     if "parquet" in KINDS:
         quick(folder=tmp_path / "parquet")
-    for module in (sweep_files, sweep_inputs, sys.modules["linkwise.simulate.sweep"]):
+    for module in (sweep_files, sweep_inputs):
         monkeypatch.setattr(module, "has_parquet", lambda: False)
     made = quick(folder=tmp_path / "plain")
     assert "23 trajectories in 5 npz chunks: 5 done, 0 failed, 0 missing" in repr(made)
+    with pytest.raises(ImportError, match=r"linkwise\[parquet\]"):
+        quick(folder=tmp_path / "wanted", files="parquet")
+    assert not (tmp_path / "wanted").exists()
     if "parquet" in KINDS:
         with pytest.raises(ImportError, match=r"linkwise\[parquet\]"):
             lw.open_sweep(tmp_path / "parquet")

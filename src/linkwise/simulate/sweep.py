@@ -11,7 +11,7 @@ import numpy as np
 
 from ..robot import Robot
 from .engines import outcomes
-from .sweep_files import Folder, has_parquet, note
+from .sweep_files import Folder, note, require
 from .sweep_formats import Columns
 from .sweep_inputs import checked_files, checked_inputs, jobs, samples_in, try_out, warn_of_compiling
 from .sweep_plan import Inputs, differences, plan_of, restored
@@ -37,8 +37,7 @@ class Sweep:
         self._inputs = inputs  # or why there are none
         self.count = len(samples["q0"])
         self.chunks = -(-self.count // plan["chunk"])
-        if files.kind == "parquet" and not has_parquet():
-            raise ImportError(f"{files.path}: its chunks are Parquet: python -m pip install 'linkwise[parquet]'")
+        require(files.kind, files.path)
 
     @property
     def folder(self) -> str:

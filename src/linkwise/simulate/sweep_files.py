@@ -41,6 +41,12 @@ def has_parquet() -> bool:
     return importlib.util.find_spec("pyarrow") is not None
 
 
+def require(kind: str, path: Path) -> None:
+    """Complain where files of this kind can be neither written nor read."""
+    if kind == "parquet" and not has_parquet():
+        raise ImportError(f"{path}: its chunks are Parquet: python -m pip install 'linkwise[parquet]'")
+
+
 def plan_hash(plan: Mapping[str, Any]) -> str:
     return hashlib.sha256(json.dumps({k: x for k, x in plan.items() if k != "sha256"}).encode()).hexdigest()
 
@@ -69,6 +75,7 @@ class Folder:
 
     def begin(self, plan: Mapping[str, Any]) -> None:
         """Write the plan to a folder in which there is nothing else."""
+        require(plan["files"], self.path)
         if self.path.exists():
             others = sorted(each.name for each in self.path.iterdir() if not OURS.fullmatch(each.name))
             if others:
