@@ -212,6 +212,23 @@ def test_an_interrupt_keeps_what_is_finished_and_says_how_to_go_on(tmp_path, mon
     assert {name: files_of(tmp_path)[name] for name in before} == before
 
 
+def test_a_full_disk_stops_a_sweep_that_can_go_on(tmp_path, monkeypatch):
+    def full(self, index, plan, columns):
+        if index == 3:
+            raise OSError("no space left on device")
+        return store(self, index, plan, columns)
+
+    store = sweep_files.Folder.store
+    with monkeypatch.context() as patch:
+        patch.setattr(sweep_files.Folder, "store", full)
+        with pytest.raises(OSError, match="no space left") as caught:
+            quick(folder=tmp_path)
+    assert "3 done, 0 failed, 2 missing" in caught.value.__notes__[0]
+    before = files_of(tmp_path)
+    assert lw.open_sweep(tmp_path).resume().done == [0, 1, 2, 3, 4]
+    assert {name: files_of(tmp_path)[name] for name in before} == before
+
+
 @every_kind
 def test_a_bad_row_fails_alone(kind, tmp_path):
     bad = {name: array.copy() for name, array in STARTS.items()}

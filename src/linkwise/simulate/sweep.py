@@ -102,6 +102,9 @@ class Sweep:
                     meter.step(bool(outcome.error))
         except KeyboardInterrupt as stopped:
             raise SweepInterrupted(self) from stopped
+        except Exception as error:  # a full disk, a cluster that is gone
+            error.add_note(f"{self!r} is kept; .resume() goes on from there")
+            raise
         finally:
             meter.close()
         if self.failed:
