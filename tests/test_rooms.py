@@ -20,15 +20,15 @@ MAY_IMPORT = {  # the house's own rooms
     "edge": {"compile", "dynamics", "errors", "graph", "render", "robot", "spatial", "trace"},
     "explain": {"dynamics", "edge", "errors", "robot", "spatial", "trace"},
     "source": {"edge", "errors", "explain", "graph", "render", "robot", "trace", "version"},
-    "simulate": {"compile", "edge", "errors", "formats", "graph", "render", "robot", "spatial", "trace"},
-    "cli": {"compile", "version"},
+    "simulate": {"compile", "edge", "errors", "formats", "graph", "render", "robot", "spatial", "trace", "version"},
+    "cli": {"compile", "simulate", "version"},
 }
 MAY_IMPORT_OUTSIDE = {
     "compile": {"llvmlite", "numpy"},
     "dynamics": set(),
     "explain": {"mpmath", "numpy", "sympy"},
     "render": {"sympy"},
-    "simulate": {"matplotlib", "numpy", "pandas", "pyarrow", "rich", "scipy"},
+    "simulate": {"distributed", "matplotlib", "numpy", "pandas", "pyarrow", "rich", "scipy"},
 }  # beyond the standard library; others: NumPy
 
 
@@ -77,7 +77,19 @@ def test_batching_and_joint_kinds_stay_out_of_dynamics() -> None:
 
 
 def test_import_is_light() -> None:
-    heavy = ("scipy", "matplotlib", "pandas", "pyarrow", "torch", "jax", "sympy", "mpmath", "llvmlite")
+    heavy = (
+        "scipy",
+        "matplotlib",
+        "pandas",
+        "pyarrow",
+        "torch",
+        "jax",
+        "sympy",
+        "mpmath",
+        "llvmlite",
+        "distributed",
+        "rich",
+    )
     code = f"import sys, linkwise; print([m for m in {heavy} if m in sys.modules])"
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert result.stdout.strip() == "[]"

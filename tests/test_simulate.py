@@ -218,6 +218,14 @@ def test_an_interrupted_run_keeps_what_was_computed(monkeypatch):
     assert np.isfinite(kept.q[kept.t <= kept.reached]).all()
 
 
+def test_an_empty_batch_is_an_empty_recording():
+    none = np.zeros((0, 3))
+    for extra in ({}, {"torque": none}, {"wrench": np.zeros((0, 6))}, {"torque": np.zeros(3)}):
+        run = lw.simulate(PLANAR, none, none, 1.0, samples=3, **extra)
+        assert run.q.shape == (0, 3, 3)
+        assert run.steps.shape == (0,)
+
+
 def straight(arm, t, q, qd):
     return q[0] + q[1]
 

@@ -6,13 +6,14 @@ import argparse
 from collections.abc import Sequence
 
 from ..version import __version__
-from . import cache
+from . import cache, sweep
 
-COMMANDS = (cache,)
+COMMANDS = (cache, sweep)
 EXAMPLES = """\
 examples:
   linkwise cache          where compiled code is kept, and how much of it
   linkwise cache clear    remove it
+  linkwise sweep FOLDER   how far a sweep is
   linkwise cache --help   more on one command
 """
 

@@ -1,4 +1,4 @@
-"""Motion in time: trajectories and what they ask of a robot; integrators, drives, controllers, recordings."""
+"""Motion in time: trajectories and loads; integrators, drives, controllers, recordings; sweeps over many samples."""
 
 from .control import computed_torque, diagonal_control, pd_gravity
 from .drives import limited, springs, with_gears
@@ -9,6 +9,9 @@ from .loads import Loads, Peaks, torque_along
 from .recording import Recording
 from .simulation import SimulationError, SimulationInterrupted, simulate
 from .splines import spline, trajectory_from_csv
+from .sweep import Sweep, SweepInterrupted, open_sweep, sweep
+from .sweep_files import SweepWarning
+from .sweep_samples import grid, monte_carlo
 from .tableaux import integrators
 from .trajectories import JointMotion, Trajectory, cubic, cycloid, quintic, septic, trapezoid
 
@@ -22,21 +25,28 @@ __all__ = [
     "Recording",
     "SimulationError",
     "SimulationInterrupted",
+    "Sweep",
+    "SweepInterrupted",
+    "SweepWarning",
     "Trajectory",
     "computed_torque",
     "cubic",
     "cycloid",
     "diagonal_control",
+    "grid",
     "integrators",
     "joint_limits",
     "limited",
     "load_recording",
+    "monte_carlo",
+    "open_sweep",
     "pd_gravity",
     "quintic",
     "septic",
     "simulate",
     "spline",
     "springs",
+    "sweep",
     "torque_along",
     "trajectory_from_csv",
     "trapezoid",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from dataclasses import dataclass
 from functools import lru_cache
@@ -126,7 +127,8 @@ def simulate(
     )
     count = int(np.prod(states.batch, dtype=int))
     start = problem.initial(full["q0"], full["qd0"]).reshape(count, problem.size)
-    pieces = [full[name].reshape(count, -1) for name in ("torque", "wrench") if name in full]
+    constants = [full[name] for name in ("torque", "wrench") if name in full]
+    pieces = [x.reshape(count, math.prod(x.shape[len(states.batch) :])) for x in constants]
     parameters = np.concatenate([*pieces, np.zeros((count, 0))], axis=1)
     out = np.full((count, len(times), problem.size), np.nan)
     now = Progress.at(start, min(numbers["step"], end), ROOM if problem.events else 0)

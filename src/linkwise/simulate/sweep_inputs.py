@@ -1,0 +1,114 @@
+"""The arguments of `sweep`, checked before anything is written; and the jobs that they make."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+import numpy as np
+
+from ..errors import SingularError, near_miss, one_of
+from ..robot import Robot
+from ..version import __version__
+from .simulation import checked, simulate
+from .sweep_files import KINDS, Folder, has_parquet, note
+from .sweep_formats import digest
+from .sweep_plan import Inputs, usual_options
+from .sweep_samples import Samples, checked_samples, parameters, varied
+from .sweep_work import Job, Vary, kept_times
+
+ACTING = {"torque", "wrench"}
+KEEP = ("samples", "ends")
+COMPILING = (0.1, 0.03)  # seconds for a robot, and for each of its joints
+REMEMBERED = 64  # robots whose code `simulate` keeps at hand
+LONG = 20.0  # seconds of compiling that are worth a warning
+
+
+def checked_inputs(
+    arm: Robot, samples: Mapping[str, Any], duration: Any, chunk: Any, keep: str, vary: Vary | None, options: Any
+) -> Inputs:
+    if not isinstance(arm, Robot):
+        raise TypeError(f"the first argument is {arm!r} (expected a Robot)")
+    if arm.unusual:
+        raise TypeError(f"robot {arm.name!r} has numbers such as {arm.unusual[0]!r} (expected floats; see lw.bind)")
+    if isinstance(chunk, bool) or not isinstance(chunk, (int, np.integer)) or chunk < 1:
+        raise ValueError(f"chunk is {chunk!r} (expected a whole number of trajectories, at least 1)")
+    one_of(keep, KEEP, "keep")
+    if vary is not None and not callable(vary):
+        raise TypeError(f"vary is {vary!r} (expected a function of a robot and a row, which gives a robot)")
+    usual = usual_options()
+    for name in options:
+        if name not in usual:
+            raise TypeError(f"{name} is no option of a sweep or of simulate{near_miss(name, usual)}")
+    arrays = checked_samples(arm, samples, vary is not None)
+    if any(name != "gravity" for name in parameters(arrays, arm)) and varied(arm, {}) != arm:
+        raise ValueError(f"robot {arm.name!r} was changed after it was made from its table (expected vary=... then)")
+    every = {**usual, **options}
+    for name, axes in (("torque", 1), ("wrench", 2)):
+        given = every[name]
+        if given is None:
+            continue
+        if name in arrays:
+            raise ValueError(f"{name} is given twice: among the samples, and for all of them")
+        if not callable(given) and np.ndim(given) > axes:
+            raise ValueError(f"{name} has shape {np.shape(given)} (expected one for all; others belong in the samples)")
+        if name == "wrench" and np.ndim(given) == 2:
+            every[name] = np.asarray(given)[None]  # on every link, not a batch of them
+    end = checked(duration=duration)["duration"]
+    return Inputs(arm, arrays, end, int(chunk), keep, every, vary)
+
+
+def checked_files(files: str | None, before: Mapping[str, Any] | None) -> str:
+    """The kind of the chunks' files: as asked for, as before, as possible."""
+    if files is None:
+        return str(before["files"]) if before else KINDS[not has_parquet()]
+    one_of(files, KINDS, "files")
+    return files
+
+
+def try_out(inputs: Inputs) -> None:
+    """Simulate a moment at rest: what `simulate` has to say about its options, it says now."""
+    kept_times("samples", inputs.options, inputs.duration)
+    still: dict[str, Any] = {
+        name: np.zeros((1, *inputs.samples[name].shape[1:])) for name in ACTING & {*inputs.samples}
+    }
+    options = {**inputs.options, **still, "samples": 2, "progress": False}
+    rest = np.zeros((1, inputs.arm.n))
+    try:
+        simulate(inputs.arm, rest, rest, 1e-6 * inputs.duration, **options)
+    except SingularError:  # the robots of the samples may be others
+        return
+
+
+def warn_of_compiling(inputs: Inputs) -> None:
+    names = parameters(inputs.samples, inputs.arm)
+    if not names:
+        return
+    numbers = np.concatenate([inputs.samples[name].reshape(inputs.count, -1) for name in names], axis=1)
+    robots = len(np.unique(numbers, axis=0))
+    parts = [numbers[k : k + inputs.chunk] for k in range(0, inputs.count, inputs.chunk)]
+    times = robots if robots <= REMEMBERED else sum(len(np.unique(part, axis=0)) for part in parts)
+    each = COMPILING[0] + COMPILING[1] * inputs.arm.n
+    if times * each > LONG:
+        note(
+            f"the samples make {robots} different robots, and each is compiled on its own: {times} times some"
+            f" {each:.1f} s, about {times * each / 60.0:.1f} min of a processor. Fewer values of {', '.join(names)}, or"
+            " the same ones together, take less"
+        )
+
+
+def samples_in(place: Folder, plan: Mapping[str, Any]) -> Samples | None:
+    """The samples of a folder, if they are those of the plan."""
+    try:
+        samples = place.samples()
+    except Exception:  # as for chunks
+        return None
+    hashes = {name: entry["sha256"] for name, entry in plan["samples"].items()}
+    return samples if {name: digest({name: array}) for name, array in samples.items()} == hashes else None
+
+
+def jobs(inputs: Inputs, waiting: Iterable[int]) -> Iterator[Job]:
+    for k in waiting:
+        first = k * inputs.chunk
+        rows = {name: np.ascontiguousarray(a[first : first + inputs.chunk]) for name, a in inputs.samples.items()}
+        yield Job(k, first, inputs.arm, rows, inputs.duration, inputs.keep, inputs.options, inputs.vary, __version__)
