@@ -1,6 +1,6 @@
 """Long chains and large trees: what does a joint cost, and how long does compiling take?
 
-    python benchmarks/long_chains.py [--largest 10000] [--states 256] [--rounds 5]
+    python benchmarks/long_chains.py [--largest 10000] [--work 262144] [--rounds 5]
 
 Pinocchio runs beside up to n = 300: its data take about 64 n³ bytes.
 """
@@ -15,7 +15,7 @@ import numpy as np
 from arms import Arm, converters
 from contestants import FD, ID, PEERS, TASKS, Task, in_parallel, plain
 from report import UNKNOWN, Claim, Section, Table, number, ratios, spread, verdict
-from timing import Contestant, Times, command, differ, interleaved, one_core, optional
+from timing import Contestant, Times, command, differ, interleaved, one_core, optional, without_cache
 
 import linkwise as lw
 
@@ -23,10 +23,13 @@ SIZES = (7, 12, 30, 100, 300, 1000, 3000, 10_000)
 PINOCCHIO = 300
 BIAS = next(task for task in TASKS if task.label == "bias")
 FAMILIES: dict[str, Callable[[int], lw.Robot]] = {"chains": lw.chain, "trees": lambda n: lw.random_tree(n, seed=0)}
+STRAIGHT = 30  # beyond, code without loops takes long to compile
 ABOUT = (
-    "`lw.compile(function, robot)` of `lw.chain(n)` and `lw.random_tree(n, seed=0)`, a batch of states on one core; the"
-    " sizes take turns as well. Pinocchio is `rneaInParallel` and `abaInParallel` on one thread, up to n = 300, where"
-    " its data take gigabytes; it has no batched bias."
+    '`lw.compile(function, robot, form="loops")` of `lw.chain(n)` and `lw.random_tree(n, seed=0)`, nothing from the'
+    " cache, batches of as many states as make the same number of joints in all, but at least 64, on one core; sizes"
+    " take turns as well. Code without loops, which small robots get by themselves, is beside it: it knows a robot's"
+    " zeros, of which small random trees have many. Pinocchio is `rneaInParallel` and `abaInParallel` on one thread, up"
+    " to n = 300, where its data take gigabytes; it has no batched bias."
 )
 Raced = list[tuple[Task, dict[str, Times], dict[int, float]]]  # seconds for one joint; for compiling, by n
 
@@ -45,25 +48,29 @@ def checked(robot: lw.Robot, task: Task, arrays: Sequence[np.ndarray], kernel: l
         raise AssertionError(f"{task.label}, {robot.name}: off by {error:.1e}")
 
 
-def entered(arm: Arm, task: Task, states: int) -> tuple[Contestant, float]:
+def states_of(arm: Arm, work: int) -> dict[str, np.ndarray]:
+    return arm.states(max(64, work // arm.robot.n))
+
+
+def entered(arm: Arm, task: Task, work: int, form: str) -> tuple[Contestant, float]:
     """The kernel on a batch, and the seconds that compiling took."""
-    given = arm.states(states)
+    given = states_of(arm, work)
     names = {name: given[name] for name in task.inputs}
     begun = time.perf_counter()
-    kernel = lw.compile(task.function, arm.robot)
+    kernel = lw.compile(task.function, arm.robot, form=form)
     taken = time.perf_counter() - begun
     checked(arm.robot, task, list(names.values()), kernel)
-    label = f"Linkwise {arm.robot.n}"
+    label = f"{form} {arm.robot.n}"
     return Contestant(label, f"kernel({', '.join(names)})", {**names, "kernel": kernel}), taken
 
 
-def pinocchio(arm: Arm, task: Task, states: int) -> Contestant:
+def pinocchio(arm: Arm, task: Task, work: int) -> Contestant:
     """Our order of the joints is not theirs in a tree; random numbers are as good in any."""
-    given = arm.states(states)
+    given = states_of(arm, work // 8)  # it takes its time
     return in_parallel(arm, task, [given[name] for name in task.inputs], 1, f"Pinocchio {arm.robot.n}")
 
 
-def race(family: str, sizes: Sequence[int], states: int, rounds: int, peers: Sequence[str]) -> Raced:
+def race(family: str, sizes: Sequence[int], work: int, rounds: int, peers: Sequence[str]) -> Raced:
     convert = optional("pinocchio") and optional("mujoco") and "pinocchio" in peers and converters().to_pinocchio
     robots = [FAMILIES[family](n) for n in sizes]
     arms = [Arm(r.name, r, convert(r)[0] if convert and r.n <= PINOCCHIO else None) for r in robots]
@@ -72,26 +79,31 @@ def race(family: str, sizes: Sequence[int], states: int, rounds: int, peers: Seq
         lw.compile(task.function, lw.chain(2))  # so that loading LLVM is in nobody's time
         contestants, compiling = [], {}
         for arm in arms:
-            contestant, compiling[arm.robot.n] = entered(arm, task, states)
+            contestant, compiling[arm.robot.n] = entered(arm, task, work, "loops")
             contestants.append(contestant)
-        contestants += [pinocchio(arm, task, states) for arm in arms if arm.pinocchio and task is not BIAS]
+            if arm.robot.n <= STRAIGHT:
+                contestants.append(entered(arm, task, work, "straight")[0])
+        contestants += [pinocchio(arm, task, work) for arm in arms if arm.pinocchio and task is not BIAS]
         times = interleaved(contestants, rounds)
-        per_joint = {label: [t / states / int(label.split()[1]) for t in each] for label, each in times.items()}
+        joints = {c.label: c.names["q"].size for c in contestants}
+        per_joint = {label: [t / joints[label] for t in each] for label, each in times.items()}
         found.append((task, per_joint, compiling))
     return found
 
 
-def measure(largest: int = SIZES[-1], states: int = 256, rounds: int = 5, peers: Sequence[str] = PEERS) -> Section:
-    section = Section(f"Long chains and large trees, {states} states", "python benchmarks/long_chains.py", ABOUT)
+def measure(largest: int = SIZES[-1], work: int = 262_144, rounds: int = 5, peers: Sequence[str] = PEERS) -> Section:
+    section = Section("Long chains and large trees", "python benchmarks/long_chains.py", ABOUT)
     section.command += f" --largest {largest}" if largest != SIZES[-1] else ""
     sizes = [n for n in SIZES if n <= largest]
-    with one_core():
+    with one_core(), without_cache():
         for family in FAMILIES:
             rows = []
-            for task, times, compiling in race(family, sizes, states, rounds, peers):
-                said = [spread(times[f"Linkwise {n}"], 1e9) for n in sizes]
+            for task, times, compiling in race(family, sizes, work, rounds, peers):
+                said = [spread(times[f"loops {n}"], 1e9) for n in sizes]
                 rows.append([f"{task.label}, ns for one joint of one state", *said])
-                both = [(times.get(f"Pinocchio {n}"), times[f"Linkwise {n}"]) for n in sizes]
+                line = [times.get(f"straight {n}") for n in sizes]
+                rows.append(["the same without loops", *(spread(each, 1e9) if each else "" for each in line)])
+                both = [(times.get(f"Pinocchio {n}"), times[f"loops {n}"]) for n in sizes]
                 if any(theirs for theirs, _ in both):
                     rows.append(["Pinocchio, times as long", *(spread(ratios(*x)) if x[0] else "" for x in both)])
                 rows.append(["compiling, s", *(number(compiling[n]) for n in sizes)])
@@ -101,7 +113,7 @@ def measure(largest: int = SIZES[-1], states: int = 256, rounds: int = 5, peers:
 
 
 def claims(what: str, times: dict[str, Times], compiling: dict[int, float], largest: int) -> list[Claim]:
-    cost = {n: statistics.median(times[f"Linkwise {n}"]) for n in compiling if n >= 12}
+    cost = {n: statistics.median(times[f"loops {n}"]) for n in compiling if n >= 12}
     range_of = max(cost.values()) / min(cost.values()) if cost else 0.0
     flat = (
         f"from n = 12 to {max(cost)} the dearest joint costs {number(range_of)} × the cheapest" if cost else "nothing"
@@ -116,4 +128,4 @@ def claims(what: str, times: dict[str, Times], compiling: dict[int, float], larg
 
 
 if __name__ == "__main__":
-    print(measure(**command(__doc__, largest=SIZES[-1], states=256, rounds=5)))
+    print(measure(**command(__doc__, largest=SIZES[-1], work=262_144, rounds=5)))

@@ -20,6 +20,7 @@ import batch
 import long_chains
 import one_call
 import precision
+import simulation
 import start_up
 import threads
 import timing
@@ -112,6 +113,7 @@ def main(argv: list[str] | None = None) -> None:
         threads.measure,
         precision.measure,
         accuracy.measure,
+        simulation.measure,
     ]
     sections = []
     for run in runs:

@@ -71,6 +71,19 @@ def one_core() -> Iterator[None]:
             os.environ["LINKWISE_THREADS"] = threads
 
 
+@contextmanager
+def without_cache() -> Iterator[None]:
+    """Compile everything anew."""
+    before = os.environ.get("LINKWISE_CACHE")
+    os.environ["LINKWISE_CACHE"] = "off"
+    try:
+        yield
+    finally:
+        del os.environ["LINKWISE_CACHE"]
+        if before is not None:
+            os.environ["LINKWISE_CACHE"] = before
+
+
 def interleaved(contestants: Sequence[Contestant], rounds: int = ROUNDS) -> dict[str, Times]:
     """Seconds for one statement of each, by label."""
     timers = [timeit.Timer(c.statement, globals=dict(c.names)) for c in contestants]

@@ -13,6 +13,7 @@ import long_chains
 import one_call
 import precision
 import run_all
+import simulation
 import start_up
 import threads
 import timing
@@ -46,7 +47,8 @@ MEASURES = {
     "threads": lambda: threads.measure(states=300, rounds=2, peers=PEERS),
     "precision": lambda: precision.measure(states=64, rounds=2),
     "accuracy": lambda: accuracy.measure(states=3, peers=PEERS),
-    "long_chains": lambda: long_chains.measure(largest=7, states=16, rounds=2, peers=PEERS),
+    "long_chains": lambda: long_chains.measure(largest=7, work=7 * 64, rounds=2, peers=PEERS),
+    "simulation": lambda: simulation.measure(falls=8, rounds=2, peers=PEERS),
     "start_up": lambda: start_up.measure(rounds=1, peers=()),
 }
 

@@ -6,7 +6,8 @@ import ctypes
 import math
 import os
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -60,20 +61,25 @@ def has_entry(interface: Interface) -> bool:
     return usable() and bool(interface.inputs) and len(interface.outputs) == 1 and bool(interface.outputs[0].shape)
 
 
-class Links(NamedTuple):
+class Links:
     """What a kernel that loops over links needs besides the arrays; see `render.llvm_rolled`."""
 
-    table: np.ndarray  # numbers, a row for each link
-    tree: np.ndarray  # how the links hang together
-    vectors: int  # to remember at a time
-    lanes: int  # of each
+    def __init__(self, table: np.ndarray, tree: np.ndarray, vectors: int, lanes: int) -> None:
+        """Numbers of the links, how they hang together, and how many vectors have to be remembered at a time."""
+        self.table, self.tree = table, tree
+        self._numbers = vectors * lanes + 64 // table.itemsize
+        self._spare: list[np.ndarray] = []  # memory that the operating system need not find, and clear, once more
 
-    def arguments(self) -> tuple[list[int], np.ndarray]:
-        """What goes before the arrays, and the memory that it points to."""
-        align = 64 // self.table.itemsize
-        work = np.empty(self.vectors * self.lanes + align, self.table.dtype)
-        start = -work.ctypes.data % 64
-        return [len(self.table), self.table.ctypes.data, self.tree.ctypes.data, work.ctypes.data + start], work
+    @contextmanager
+    def arguments(self) -> Iterator[list[int]]:
+        """What goes before the arrays, with memory of its own for as long as the block lasts."""
+        try:
+            work = self._spare.pop()
+        except IndexError:
+            work = np.empty(self._numbers, self.table.dtype)
+        start = work.ctypes.data + -work.ctypes.data % 64
+        yield [len(self.table), self.table.ctypes.data, self.tree.ctypes.data, start]
+        self._spare.append(work)
 
 
 class Kernel:
@@ -242,10 +248,8 @@ class Kernel:
         pointers = [array.ctypes.data for array in arrays]
         if self.links is None:
             return int(self._batch(begin, end, *pointers))
-        before, work = self.links.arguments()
-        lost = int(self._batch(begin, end, *before, *pointers))
-        del work  # which had to live until now
-        return lost
+        with self.links.arguments() as before:
+            return int(self._batch(begin, end, *before, *pointers))
 
 
 def can_be_written(result: np.ndarray, rows: Sequence[np.ndarray]) -> bool:
