@@ -8,9 +8,13 @@ JAX arrays and on many-digit numbers, and counts its own operations.
 >>> tau = lw.inverse_dynamics(arm, q=[0, 1.5, 0.1, 0, 0, 0], qd=[0] * 6, qdd=[0] * 6)
 """
 
+import sys
+from importlib import import_module
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
 from .edge import (
     BaseMotion,
-    Compiled,
     base_parameters,
     bias_torque,
     compile,
@@ -41,50 +45,53 @@ from .edge import (
     use_kernels,
 )
 from .errors import FileError, RobotError, SingularError
-from .explain import Accuracy, Explanation, accuracy, cite, explain
 from .formats import LIBRARY, load, save
 from .graph import Count, Program, evaluate, symbols
-from .render import latex, python_source, sympy
 from .robot import Frame, Joint, Link, Robot, chain, describe, random_tree
-from .simulate import (
-    Event,
-    Friction,
-    Happening,
-    JointMotion,
-    Loads,
-    Recording,
-    SimulationError,
-    SimulationInterrupted,
-    Sweep,
-    SweepInterrupted,
-    SweepWarning,
-    Trajectory,
-    computed_torque,
-    cubic,
-    cycloid,
-    diagonal_control,
-    grid,
-    integrators,
-    joint_limits,
-    limited,
-    load_recording,
-    monte_carlo,
-    open_sweep,
-    pd_gravity,
-    quintic,
-    septic,
-    simulate,
-    spline,
-    springs,
-    sweep,
-    torque_along,
-    trajectory_from_csv,
-    trapezoid,
-    with_gears,
-)
-from .source import CSource, c_source
 from .trace import Derivative, Input, bind, count, derivative, symbols_of, trace
 from .version import __version__ as __version__
+
+if TYPE_CHECKING:  # at run time these come when they are asked for: see __getattr__
+    from .edge.compiling import Compiled
+    from .explain import Accuracy, Explanation, accuracy, cite, explain  # type: ignore[no-redef]
+    from .render import latex, python_source, sympy  # type: ignore[no-redef]
+    from .simulate import (  # type: ignore[no-redef]
+        Event,
+        Friction,
+        Happening,
+        JointMotion,
+        Loads,
+        Recording,
+        SimulationError,
+        SimulationInterrupted,
+        Sweep,
+        SweepInterrupted,
+        SweepWarning,
+        Trajectory,
+        computed_torque,
+        cubic,
+        cycloid,
+        diagonal_control,
+        grid,
+        integrators,
+        joint_limits,
+        limited,
+        load_recording,
+        monte_carlo,
+        open_sweep,
+        pd_gravity,
+        quintic,
+        septic,
+        simulate,
+        spline,
+        springs,
+        sweep,
+        torque_along,
+        trajectory_from_csv,
+        trapezoid,
+        with_gears,
+    )
+    from .source import CSource, c_source  # type: ignore[no-redef]
 
 __all__ = [
     "LIBRARY",
@@ -186,3 +193,69 @@ __all__ = [
     "use_kernels",
     "with_gears",
 ]
+
+LATE = {  # rooms that are not entered before one of their names is asked for
+    "edge.compiling": ("Compiled",),
+    "explain": ("Accuracy", "Explanation", "accuracy", "cite", "explain"),
+    "render": ("latex", "python_source", "sympy"),
+    "simulate": (
+        "Event",
+        "Friction",
+        "Happening",
+        "JointMotion",
+        "Loads",
+        "Recording",
+        "SimulationError",
+        "SimulationInterrupted",
+        "Sweep",
+        "SweepInterrupted",
+        "SweepWarning",
+        "Trajectory",
+        "computed_torque",
+        "cubic",
+        "cycloid",
+        "diagonal_control",
+        "grid",
+        "integrators",
+        "joint_limits",
+        "limited",
+        "load_recording",
+        "monte_carlo",
+        "open_sweep",
+        "pd_gravity",
+        "quintic",
+        "septic",
+        "simulate",
+        "spline",
+        "springs",
+        "sweep",
+        "torque_along",
+        "trajectory_from_csv",
+        "trapezoid",
+        "with_gears",
+    ),
+    "source": ("CSource", "c_source"),
+}
+ROOM_OF = {name: room for room, names in LATE.items() for name in names}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in ROOM_OF:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = globals()[name] = getattr(import_module(f".{ROOM_OF[name]}", __name__), name)
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)
+
+
+class House(ModuleType):
+    """Some functions are called as the room they live in: `lw.simulate` is the function, whatever is imported when."""
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if not (isinstance(value, ModuleType) and name in __all__):
+            super().__setattr__(name, value)
+
+
+sys.modules[__name__].__class__ = House

@@ -2,7 +2,6 @@
 
 from .base import BaseMotion
 from .compiled import compile
-from .compiling import Compiled
 from .functions import (
     bias_torque,
     forward_dynamics,
@@ -40,7 +39,6 @@ __all__ = [
     "BaseMotion",
     "BaseParameter",
     "BaseParameters",
-    "Compiled",
     "OperatorRates",
     "Operators",
     "QuasiCoordinates",

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..errors import one_of
 from ..robot import Robot
 from ..trace.tracing import refuse_strangers
-from .compiling import Compiled
-from .kernels import FORMS, recipe_for
+
+if TYPE_CHECKING:
+    from .compiling import Compiled
 
 
 def compile(  # noqa: A001
@@ -35,6 +36,9 @@ def compile(  # noqa: A001
     >>> kernel([0, 0, 0])
     array([  0.  ,   0.  , -29.43])
     """
+    from .compiling import Compiled  # the compiler's rooms are entered only when something is compiled
+    from .forms import FORMS, recipe_for
+
     refuse_strangers(function, arm)
     one_of(target, ("cpu",), "target")
     one_of(dtype, ("float64", "float32"), "dtype")

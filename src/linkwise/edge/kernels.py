@@ -16,27 +16,26 @@ import os
 import threading
 import warnings
 from collections import OrderedDict
-from collections.abc import Callable, Hashable
+from collections.abc import Callable
 from functools import lru_cache, partial, wraps
 from types import TracebackType
-from typing import Any, NamedTuple, TypeVar, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, cast
 
 import numpy as np
 
-from ..compile import cache
 from ..errors import one_of
 from ..robot import Robot
 from ..trace import Input
 from .arrays import Array, States
-from .compiling import Compiled
-from .recipes import LoopRecipe, Recipe, inputs_of
+
+if TYPE_CHECKING:
+    from .compiling import Compiled
 
 Function = Callable[..., Any]
 AnyFunction = TypeVar("AnyFunction", bound=Function)
 BATCH, CALLS = 256, 32
 LONGEST = 6_000  # operations: beyond that, straight-line code takes long to compile, and is slower than loops
 LARGEST = 60  # links: beyond that, it is not even tried
-FORMS = ("auto", "straight", "loops")
 ROLLED: dict[Function, dict[str | None, str]] = {}  # what can loop, and which method is then taken for which
 KEPT = 256  # kernels, most recently used
 MODES = ("auto", "always", "never")
@@ -185,6 +184,9 @@ def due(states: States, key: tuple[Any, ...]) -> bool:
 
 def shared_kernel(robot: Robot, task: Task, dtype: str, wrench: str | None) -> Compiled | None:
     """The kernel for a robot of these numbers, compiled if there is none yet."""
+    from .compiling import Compiled  # the compiler's rooms are entered only when something is compiled
+    from .forms import recipe_for, too_long
+
     key = (robot, task, dtype, wrench)
     with LOCK:
         if key not in KERNELS:
@@ -201,40 +203,6 @@ def shared_kernel(robot: Robot, task: Task, dtype: str, wrench: str | None) -> C
         while len(KERNELS) > KEPT:
             KERNELS.popitem(last=False)
         return KERNELS[key]
-
-
-def recipe_for(
-    function: Function,
-    robot: Robot,
-    dtype: str,
-    keywords: dict[str, Any],
-    form: str = "auto",
-    passes: tuple[str, ...] = (),
-) -> Recipe:
-    """Straight-line code, or loops where that would be long and the function is made of sweeps over the links."""
-    straight = Recipe(function, robot, dtype, keywords, passes)
-    if form == "straight" or (form == "auto" and not callable(function)):
-        return straight
-    methods = ROLLED.get(function, {}) if isinstance(function, Hashable) else {}
-    shapes = inputs_of(function, keywords).values()
-    per_link = all(shape is None or shape[:1] == (robot.n,) for shape in shapes)
-    can = keywords.get("method") in methods and per_link and not passes and robot.n > 0 and not robot.unusual
-    if not can:
-        if form == "loops":
-            offered = ", ".join(f"{f.__name__} ({', '.join(x for x in m if x)})" for f, m in ROLLED.items())
-            raise ValueError(f"{function!r} with these options has no form with loops (these have: {offered})")
-        return straight
-    if form == "auto" and robot.n <= LARGEST and straight.count.total <= LONGEST:
-        return straight
-    method = methods[keywords.get("method")]
-    return LoopRecipe(function, robot, dtype, {**keywords, "method": method})
-
-
-def too_long(recipe: Recipe) -> bool:
-    """Whether straight-line code is out of proportion. Known code need not be traced to find out."""
-    if isinstance(recipe, LoopRecipe) or cache.load(recipe.key) is not None:
-        return False
-    return recipe.robot.n > LARGEST or recipe.count.total > LONGEST
 
 
 @lru_cache(maxsize=1)

@@ -15,9 +15,10 @@ from typing import Any, cast
 
 import numpy as np
 
-from ..edge import Compiled, forward_dynamics, inertia_matrix, methods, use_kernels
+from ..edge import forward_dynamics, inertia_matrix, methods, use_kernels
 from ..edge.arrays import REAL, Array, States
-from ..edge.kernels import recipe_for, too_long
+from ..edge.compiling import Compiled
+from ..edge.forms import recipe_for, too_long
 from ..errors import RobotError, SingularError, one_of
 from ..robot import Robot
 from ..trace import Input

@@ -10,7 +10,7 @@ from functools import cached_property
 import numpy as np
 
 from ..compile import cache
-from ..compile.kernel import processors
+from ..compile.kernel import resolved
 from ..compile.machine import Code, Processor, processor
 from ..edge.recipes import surroundings
 from ..graph import Program, count
@@ -64,7 +64,7 @@ class MachineIntegrator:
         total = len(now.y)
         width = self.lanes if total > 1 else 1
         blocks = [slice(k, min(k + width, total)) for k in range(0, total, width)]
-        workers = max(1, min(threads or processors(), len(blocks)))
+        workers = resolved(threads, len(blocks), 1)
         tries = max(1, SLICE // (self.cost * width * max(1, len(blocks) // workers)))
         while (now.status == RUNNING).any():
             waiting = [block for block in blocks if (now.status[block] == RUNNING).any()]

@@ -103,8 +103,8 @@ def simulate(
     ((501, 3), 'done', True)
     """
     scheme = tableau(integrator)
-    finest = rtol / 100 if atol is None else atol
-    numbers = checked(duration=duration, rtol=rtol, atol=finest, step=FIRST_STEP if step is None else step)
+    numbers = checked(duration=duration, rtol=rtol, step=FIRST_STEP if step is None else step)
+    numbers |= checked(atol=numbers["rtol"] / 100 if atol is None else atol)
     if scheme.fixed and step is None:
         raise ValueError(f"integrator {integrator!r} has no step of its own (expected step=...)")
     end = numbers["duration"]

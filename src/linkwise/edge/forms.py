@@ -1,0 +1,50 @@
+"""Which form compiled code takes: straight-line, or loops over the links."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from typing import Any
+
+from ..compile import cache
+from ..robot import Robot
+from .kernels import LARGEST, LONGEST, ROLLED, Function
+from .recipes import LoopRecipe, Recipe, inputs_of
+
+FORMS = ("auto", "straight", "loops")
+
+
+def recipe_for(
+    function: Function,
+    robot: Robot,
+    dtype: str,
+    keywords: dict[str, Any],
+    form: str = "auto",
+    passes: tuple[str, ...] = (),
+) -> Recipe:
+    """Straight-line code, or loops where that would be long and the function is made of sweeps over the links."""
+    straight = Recipe(function, robot, dtype, keywords, passes)
+    if form == "straight" or (form == "auto" and not callable(function)):
+        return straight
+    methods = ROLLED.get(function, {}) if isinstance(function, Hashable) else {}
+    shapes = inputs_of(function, keywords).values()
+    per_link = all(shape is None or shape[:1] == (robot.n,) for shape in shapes)
+    can = keywords.get("method") in methods and per_link and not passes and robot.n > 0 and not robot.unusual
+    if not can:
+        if form == "loops":
+            offered = ", ".join(f"{f.__name__} ({', '.join(x for x in m if x)})" for f, m in ROLLED.items())
+            raise ValueError(f"{function!r} with these options has no form with loops (these have: {offered})")
+        return straight
+    if form == "auto" and not too_long(straight):
+        return straight
+    method = methods[keywords.get("method")]
+    return LoopRecipe(function, robot, dtype, {**keywords, "method": method})
+
+
+def too_long(recipe: Recipe) -> bool:
+    """Whether straight-line code is out of proportion. Small and known code need not be traced to find out."""
+    if isinstance(recipe, LoopRecipe):
+        return False
+    if recipe.robot.n > LARGEST:
+        return True
+    kept = cache.load(recipe.key) if recipe.identity else None
+    return kept is None and recipe.count.total > LONGEST

@@ -1,0 +1,31 @@
+"""The package as a whole: names that come when they are asked for, and functions named like the room they live in."""
+
+import subprocess
+import sys
+from types import FunctionType
+
+import pytest
+
+import linkwise as lw
+
+
+def test_every_public_name_is_there_and_listed():
+    assert sorted(lw.__all__) == dir(lw)
+    for name in lw.__all__:
+        assert getattr(lw, name) is not None
+    with pytest.raises(AttributeError, match="no attribute 'simulat'"):
+        lw.simulat  # noqa: B018
+
+
+@pytest.mark.parametrize("name", ["simulate", "compile", "explain"])
+def test_a_function_named_like_its_room_stays_the_function(name):
+    code = f"import linkwise.{name}; import linkwise as lw; print(type(lw.{name}).__name__)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "function"
+    assert isinstance(getattr(lw, name), FunctionType)
+
+
+def test_rooms_are_entered_only_when_they_are_needed():
+    code = "import sys, linkwise; print([m for m in sys.modules if m.startswith('linkwise.simulate')])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
