@@ -18,9 +18,8 @@ import linkwise as lw
 
 ABOUT = (
     "One core. At rest from the paper's initial states, and the Puma from one of ours, without its drives' inertia;"
-    " rtol 1e-8, atol 1e-10 for both sides. SciPy's `solve_ivp` with DOP853 calls `pinocchio.aba`, as a user would write"
-    " it. Linkwise is `lw.simulate(...)`, Python and the recording included, after its code has"
-    " been compiled once."
+    " rtol 1e-8, atol 1e-10 for both sides. SciPy's `solve_ivp` with DOP853 calls `pinocchio.aba`, as a user would"
+    " write it. Linkwise is `lw.simulate(...)`, Python and the recording included, after its code has been compiled."
 )
 SECONDS, SAMPLES = 10.0, 101
 STARTS = {
