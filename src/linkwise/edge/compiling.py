@@ -13,8 +13,6 @@ from ..compile import cache
 from ..compile.kernel import Argument, Interface, Kernel
 from ..compile.machine import Code
 from ..graph import Count
-from ..render.c import CFunction, c_comment
-from ..render.names import c_name
 from ..trace import bind, symbols_of
 from ..trace.tracing import function_name
 from .recipes import LoopRecipe, Recipe
@@ -67,6 +65,9 @@ class Compiled(Kernel):
         """The same computation in C, to be read (`lw.c_source` gives it to be used); of loops, the assembly."""
         if isinstance(self._recipe, LoopRecipe):
             return self.ir
+        from ..render.c import CFunction, c_comment  # a kernel from the cache needs none of this
+        from ..render.names import c_name
+
         names = [f"out_{k}" for k in range(len(self.interface.outputs))] if len(self.interface.outputs) > 1 else ["out"]
         c = CFunction(self._recipe.program, c_name(self.name, "f"), tuple(names), self.interface.dtype)
         return c.source(c_comment([f"{self.name}: {self.count}"]))

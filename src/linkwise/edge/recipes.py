@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -18,14 +18,14 @@ from ..compile import cache
 from ..compile.kernel import REALS, Argument, Interface, Links, kernel_text
 from ..compile.machine import Processor, llvm, processor
 from ..graph import Count, Port, Program
-from ..graph.loops import count_loops
-from ..render.llvm import llvm_text
-from ..render.llvm_block import Layout
-from ..render.llvm_rolled import LoopText
 from ..robot import Robot
 from ..trace import Input, trace
-from ..trace.rolled import Rolled, trace_rolled
 from ..trace.tracing import few_operations, function_name
+
+if TYPE_CHECKING:
+    from ..render.llvm_block import Layout
+    from ..render.llvm_rolled import LoopText
+    from ..trace.rolled import Rolled
 
 PLAIN = (str, int, float, bool, type(None), Input)  # options whose text says all there is to know
 
@@ -62,11 +62,15 @@ class Recipe:
     @cached_property
     def text(self) -> str:
         """LLVM assembly."""
+        from ..render.llvm import llvm_text  # here and below: a kernel from the cache needs none of this
+
         return kernel_text(llvm_text(self.program, self.layouts), self.interface, self.processor)
 
     @property
     def layouts(self) -> list[Layout]:
         """One state at a time, and as many as the processor's vectors hold."""
+        from ..render.llvm_block import Layout
+
         target = self.processor
         return [Layout(REALS[self.dtype], width, target.fused) for width in sorted({1, target.lanes(self.dtype)})]
 
@@ -102,14 +106,20 @@ class LoopRecipe(Recipe):
             name: () if shape is None else shape[1:] for name, shape in inputs_of(self.function, self.keywords).items()
         }
         options = {name: value for name, value in self.keywords.items() if name not in arrays}
+        from ..trace.rolled import trace_rolled
+
         return trace_rolled(self.function, self.robot, arrays, **options)
 
     @cached_property
     def loops(self) -> LoopText:
+        from ..render.llvm_rolled import LoopText
+
         return LoopText(self.rolled.program, self.rolled.table.shape[1], self.rolled.chain)
 
     @cached_property
     def count(self) -> Count:
+        from ..graph.loops import count_loops
+
         return count_loops(self.rolled.program, self.rolled.tree[1:, 1].tolist())
 
     @cached_property
