@@ -152,7 +152,10 @@ def test_grids_are_full_products_and_draws_continue():
 
 
 SCRIPT = """
-import sys, numpy as np, linkwise as lw
+import sys, time, numpy as np, linkwise as lw
+from linkwise.simulate import engines
+work = engines.work
+engines.work = lambda job: (time.sleep(0.1), work(job))[1]  # time for a blow to fall
 samples = lw.monte_carlo(240, 2, q0=([-1.0] * 3, [1.0] * 3))
 lw.sweep(lw.load("planar3"), samples, sys.argv[1], 12.0, chunk=4, samples=7, rtol=1e-10, progress=False)
 """
