@@ -17,6 +17,7 @@ from shutil import which
 
 import accuracy
 import batch
+import equations
 import long_chains
 import one_call
 import precision
@@ -114,6 +115,7 @@ def main(argv: list[str] | None = None) -> None:
         precision.measure,
         accuracy.measure,
         simulation.measure,
+        equations.measure,
     ]
     sections = []
     for run in runs:

@@ -9,6 +9,7 @@ pytest.importorskip("mujoco")
 
 import accuracy
 import batch
+import equations
 import long_chains
 import one_call
 import precision
@@ -48,6 +49,7 @@ MEASURES = {
     "precision": lambda: precision.measure(states=64, rounds=2),
     "accuracy": lambda: accuracy.measure(states=3, peers=PEERS),
     "long_chains": lambda: long_chains.measure(largest=7, work=7 * 64, rounds=2, peers=PEERS),
+    "equations": lambda: equations.measure(rounds=2),
     "simulation": lambda: simulation.measure(falls=8, rounds=2, peers=PEERS),
     "start_up": lambda: start_up.measure(rounds=1, peers=()),
 }
