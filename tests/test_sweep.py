@@ -152,8 +152,9 @@ def test_grids_are_full_products_and_draws_continue():
 
 
 SCRIPT = """
-import sys, time, numpy as np, linkwise as lw
+import signal, sys, time, numpy as np, linkwise as lw
 from linkwise.simulate import engines
+signal.signal(signal.SIGINT, signal.default_int_handler)  # which a run in the background may have been started without
 work = engines.work
 engines.work = lambda job: (time.sleep(0.1), work(job))[1]  # time for a blow to fall
 samples = lw.monte_carlo(240, 2, q0=([-1.0] * 3, [1.0] * 3))
