@@ -1,9 +1,15 @@
 """Regrouping: the same torques and inertia matrix from fewer numbers."""
 
+from fractions import Fraction
+
+import mpmath
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import linkwise as lw
+from linkwise.robot.twofold import Twofold
 from robots import ALL, CHAINS, TREES, conditioned, ids, relative, states
 
 over_all = pytest.mark.parametrize("robot", ALL, ids=ids(ALL))
@@ -72,3 +78,35 @@ def test_method_fewest_takes_the_shorter_road() -> None:
 @pytest.mark.parametrize("robot", [CHAINS[9], TREES[5]], ids=ids([CHAINS[9], TREES[5]]))
 def test_regrouping_saves_operations(robot: lw.Robot) -> None:
     assert lw.count(lw.inverse_dynamics, robot, method="fewest").total < lw.count(lw.inverse_dynamics, robot).total
+
+
+@over_all
+def test_base_parameters_are_right_to_the_last_digit(robot: lw.Robot) -> None:
+    """Though they are differences of numbers that may be much larger."""
+    with mpmath.workdps(50):
+        exact = [[float(x) for x in link.body._key()] for link in robot.cast(mpmath.mpf).regrouped().links]
+    for link, expected in zip(robot.regrouped().links, exact, strict=True):
+        found, exactly = np.array(link.body._key()), np.array(expected)
+        there = found != 0.0
+        np.testing.assert_allclose(found[there], exactly[there], rtol=5e-16)
+        assert (abs(exactly[~there]) <= 1e-15 * max(map(abs, link.rigid._key()))).all()  # 0 but for rounding
+
+
+numbers = st.floats(1e-30, 1e30) | st.floats(-1e30, -1e-30)
+
+
+@given(numbers, numbers, numbers)
+def test_twofold_numbers_have_thirty_digits(a: float, b: float, c: float) -> None:
+    x, y = Twofold(a) * b, Twofold(c) / 3.0  # neither is a float
+    p, q = fraction(x), fraction(y)
+    assert abs(p - Fraction(a) * Fraction(b)) <= abs(p) / 2**104
+    assert abs(3 * q - Fraction(c)) <= abs(q) / 2**98
+    found = [x + y, x - y, 2.5 + x, 2.5 - x, x * y, 2.5 * x, x / y, 2.5 / y, (x * x).sqrt(), -x]
+    exact = [p + q, p - q, Fraction(2.5) + p, Fraction(2.5) - p, p * q, Fraction(2.5) * p, p / q, Fraction(2.5) / q]
+    for here, there in zip(found, [*exact, abs(p), -p], strict=True):
+        assert abs(fraction(here) - there) <= abs(there) / 2**98
+        assert float(here) == float(fraction(here))
+
+
+def fraction(x: Twofold) -> Fraction:
+    return Fraction(x.high) + Fraction(x.low)
