@@ -152,6 +152,7 @@ NO_NUMBERS = [
     ({"joint": 1.0}, "holds {'joint': 1.0}"),
     (np.array([1.0, "x", 0, 0, 0, 0], dtype=object), "holds 'x'"),
     (np.array([1.0, True, 0, 0, 0, 0], dtype=object), "holds True"),
+    (np.ma.array(np.ones(6), mask=[0, 1, 0, 0, 0, 0]), "has masked elements .*filled"),
     ([[1.0] * 6, [1.0] * 5], "has rows of different lengths .*rectangular"),
 ]
 

@@ -139,6 +139,7 @@ WRONG = [
     (np.array([1.0, "x", None], object), TypeError, r"qd has dtype object .*real numbers"),
     (None, TypeError, r"qd has dtype object .*real numbers"),
     (np.ones(3, "m8[s]"), TypeError, r"qd has dtype timedelta64"),
+    (np.ma.array(np.ones(3), mask=[0, 1, 0]), TypeError, r"qd has masked elements .*filled"),
     ([[1.0] * 3, [1.0] * 2], TypeError, r"qd has rows of different lengths"),
     (np.ones(2), ValueError, r"qd has shape \(2,\) \(expected \(\.\.\., 3\)\)"),
     (np.ones((3, 1)), ValueError, r"qd has shape \(3, 1\)"),

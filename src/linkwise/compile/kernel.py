@@ -265,6 +265,8 @@ def same_memory(one: np.ndarray, other: np.ndarray) -> bool:
 
 def real_array(name: str, value: Any, dtype: str) -> np.ndarray:
     """The value as an array of `dtype`; what is not made of real numbers is refused."""
+    if isinstance(value, np.ma.MaskedArray) and np.ma.is_masked(value):
+        raise TypeError(f"{name} has masked elements (expected numbers; {name}.filled(np.nan) makes them NaN)")
     try:
         array = np.asarray(value)
     except ValueError:

@@ -43,6 +43,8 @@ def as_array(xp: Any, value: Any, name: str, like: Array | None) -> Array:
         if "int" in kind:
             return array * 1.0
         raise TypeError(f"{name} has dtype {array.dtype} ({expected})")
+    if isinstance(value, np.ma.MaskedArray) and np.ma.is_masked(value):
+        raise TypeError(f"{name} has masked elements ({expected}; {name}.filled(np.nan) makes them NaN)")
     try:
         array = np.asarray(value)
     except ValueError:
