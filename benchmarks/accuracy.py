@@ -28,8 +28,8 @@ ABOUT = (
 CASES: list[tuple[Task, dict[str, str]]] = [(task, {}) for task in TASKS]
 CASES.insert(2, (FD, {"method": "articulated"}))
 REMARK = (
-    "Forward dynamics is compiled by the method with the fewest operations unless another is named, which may solve with"
-    ' the inertia matrix; `method="articulated"` does not: both are in the table.'
+    "Forward dynamics is compiled by the method with the fewest operations unless another is named, which may solve"
+    ' with the inertia matrix; `method="articulated"` does not: both are in the table.'
 )
 
 
