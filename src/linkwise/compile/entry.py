@@ -11,7 +11,6 @@ from __future__ import annotations
 import ctypes
 import struct
 import sys
-import sysconfig
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
@@ -36,7 +35,7 @@ def usable() -> bool:
     return (
         sys.implementation.name == "cpython"
         and struct.calcsize("P") == 8
-        and not sysconfig.get_config_var("Py_GIL_DISABLED")
+        and "free-threading" not in sys.version
         and not hasattr(sys, "getobjects")  # a debug build that traces references
     )
 
@@ -156,7 +155,7 @@ def entry_text(inputs: Sequence[Shape], output: Shape, dtype: str, limit: int) -
     """`@entry`, over `@block_1` and `@batch`; the latter for at most `limit` states at once."""
     number, count = TYPE_NUMBERS[dtype], len(inputs)
     head = [
-        f"@python = global [{len(WORDS)} x i64] zeroinitializer",
+        f"@python = dso_local global [{len(WORDS)} x i64] zeroinitializer",
         "define ptr @entry(ptr %self, ptr %args, i64 %nargs, ptr %names) #0 {",
         "start:",
         f"  %dims = alloca [{len(output) + 1} x i64]",
