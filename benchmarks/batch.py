@@ -20,8 +20,8 @@ ABOUT = (
     " they like best, outside the clock."
 )
 REMARKS = [
-    "With `out=` or `threads=` a batch takes the general way in, through Python, which costs some tens of microseconds"
-    " a call; without them it enters the machine code directly. Of 4,096 fast states that shows.",
+    "Batches of one axis enter the machine code directly, with `out=` and `threads=1` too, up to as many states as are"
+    " not worth a second thread. More axes, more threads and other layouts take the general way in, through Python.",
     "Pinocchio has batched functions for inverse and forward dynamics only; the rest is a loop in Python, whose results"
     " are not kept. Its inertia matrix and its inverse have the upper triangle filled; Linkwise fills both.",
     "Pinocchio's wheel is built without AVX (4.1.0: no ymm or zmm register in its libraries, by objdump), and works for"

@@ -274,6 +274,69 @@ def test_one_state_over_its_inputs() -> None:
         assert same(out, made(q))
 
 
+# the direct way in
+
+
+@every_dtype
+@pytest.mark.parametrize("function", [lw.inverse_dynamics, lw.inertia_matrix])
+@pytest.mark.parametrize("batch", [(), (1,), (8,), (37,)])
+def test_out_and_one_thread_enter_directly(function: Any, batch: tuple[int, ...], dtype: str) -> None:
+    made = kernel(function, dtype)
+    entry = made.entry(lambda *arrays, **named: "otherwise")
+    given = list(motion(*batch, dtype=dtype)[: len(made.interface.inputs)])
+    expected = made.general(*given, threads=1)
+    out = np.full(expected.shape, 7, dtype)
+    for options in ({}, {"out": out}, {"threads": 1}, {"out": out, "threads": 1}, {"threads": 1, "out": out}):
+        out[...] = 7
+        found = entry(*given, **options)
+        assert same(found, expected)
+        assert (found is out) == ("out" in options)
+    if function is lw.inverse_dynamics:
+        for k in range(3):
+            mine = [a.copy() for a in given]
+            assert entry(*mine, out=mine[k]) is mine[k]
+            assert same(mine[k], expected)
+    others: list[dict[str, Any]] = [{"threads": n} for n in (2, 0, True, 1.0, np.int64(1), None, "1")]
+    others += [{"out": None}, {"out": out.tolist()}, {"out": out[None]}, {"nonsense": 1}, {"out": out, "nonsense": 1}]
+    others += [{"threads": 1, "out": out, "nonsense": 1}, {"out": out.astype(">f8")}, {"out": out, "threads": 2}]
+    if batch:
+        others += [{"out": np.concatenate([out, out])}, {"out": out[0]}, {"out": out[:0]}]
+    still = out.copy()
+    still.flags.writeable = False
+    for options in [*others, {"out": still}]:
+        assert entry(*given, **options) == "otherwise"
+    assert entry(*given, given[0]) == "otherwise"
+
+
+@every_dtype
+def test_memory_that_overlaps_is_left_to_the_general_way(dtype: str) -> None:
+    made, size = kernel(dtype=dtype), 20
+    entry = made.entry(lambda *arrays, **named: "otherwise")
+    q, qd, qdd = motion(size, dtype=dtype)
+    expected = made(q, qd, qdd)
+    for shift in range(-3 * size, 3 * size + 1):
+        memory = np.zeros(9 * size, dtype)
+        at = 3 * size + shift
+        mine = memory[at : at + 3 * size].reshape(size, 3)
+        mine[...] = qd
+        out = memory[3 * size : 6 * size].reshape(size, 3)
+        apart = shift == 0 or abs(shift) >= 3 * size
+        found = entry(q, mine, qdd, out=out)
+        assert same(found, expected) if apart else found == "otherwise"
+        mine[...] = qd
+        assert same(made(q, mine, qdd, out=out), expected)
+
+
+def test_large_batches_are_not_for_the_direct_way() -> None:
+    made = kernel()
+    entry = made.entry(lambda *arrays, **named: "otherwise")
+    most = made.interface.at_once
+    for size, direct in ((most, True), (most + 1, False)):
+        given = np.zeros((3, size, 3))
+        for options in ({}, {"threads": 1}, {"out": np.empty((size, 3))}):
+            assert isinstance(entry(*given, **options), np.ndarray) == direct
+
+
 # memory
 
 
@@ -285,7 +348,7 @@ def resident() -> int:
 @pytest.mark.skipif(sys.platform != "linux", reason="memory is counted in the way of Linux")
 def test_calls_keep_no_references_and_no_memory() -> None:
     made, (q, qd, qdd), many = kernel(), motion(), motion(10)
-    light, out, wrong = kernel(lw.forward_dynamics), np.empty(3), np.ones(2)
+    light, out, wrong, several = kernel(lw.forward_dynamics), np.empty(3), np.ones(2), np.empty((10, 3))
     spoilt = np.full(3, 1e200)
 
     def round_of_calls(times: int) -> None:
@@ -293,15 +356,18 @@ def test_calls_keep_no_references_and_no_memory() -> None:
             made(q, qd, qdd)
             made(q, qd, qdd, out=out)
             made(*many)
+            made(*many, threads=1)
+            made(*many, threads=1, out=several)
         for _ in range(times // 100):
             light(q, spoilt, qdd)  # not finite: the slow way
             light(q, spoilt, qdd, out=out)
+            light(*np.broadcast_to(spoilt, (3, 10, 3)).copy(), out=several)
             made(q, qd, qdd=qdd)
             with pytest.raises(ValueError, match="qd has shape"):
                 made(q, wrong, qdd)
 
     round_of_calls(500)
-    things = [q, qd, qdd, many, out, wrong, spoilt, made, np.ndarray, np.dtype("float64")]
+    things = [q, qd, qdd, many, out, several, wrong, spoilt, made, np.ndarray, np.dtype("float64")]
     before, used = [sys.getrefcount(x) for x in things], resident()
     round_of_calls(20_000)
     gc.collect()

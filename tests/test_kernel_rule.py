@@ -1,5 +1,6 @@
 """When the public functions run compiled, which changes nothing but speed; what `lw.compile` makes of functions."""
 
+import inspect
 import math
 from typing import Any
 
@@ -389,3 +390,50 @@ def test_a_symbolic_robot_says_which_joint_nothing_resists():
     assert np.isfinite(kernel(still, still, still, 2.0)).all()
     with pytest.raises(lw.SingularError, match="link3"):
         kernel(still, still, still, 0.0)
+
+
+DIRECT = [
+    lw.inverse_dynamics, lw.forward_dynamics, lw.inertia_matrix, lw.bias_torque, lw.gravity_torque,
+    lw.coriolis_matrix, lw.inverse_inertia_matrix,
+]  # fmt: skip
+
+
+def said_by(function: Any, /, *arguments: Any, **options: Any) -> tuple[type, str]:
+    with pytest.raises(Exception) as caught:  # noqa: PT011  the same as of the other, whatever it is
+        function(*arguments, **options)
+    return caught.type, str(caught.value)
+
+
+@pytest.mark.parametrize("function", DIRECT, ids=lambda f: f.__name__)
+def test_functions_that_are_entered_directly_are_as_they_are_written(function: Any) -> None:
+    plain, q = function.__wrapped__, np.ones(3)
+    assert inspect.signature(function) == inspect.signature(plain)
+    assert (function.__name__, function.__doc__, function.__module__) == (
+        plain.__name__,
+        plain.__doc__,
+        plain.__module__,
+    )
+    names = [p.name for p in inspect.signature(plain).parameters.values() if p.default is p.empty]
+    full = [PLANAR, *[q] * (len(names) - 1)]
+    most = len(names) + ("wrench" in inspect.signature(plain).parameters)
+    wrong: list[tuple[list[Any], dict[str, Any]]] = [
+        *((full[:k], {}) for k in range(len(full))),
+        *((full[:k], dict.fromkeys(names[k + 1 :], q)) for k in range(1, len(full))),
+        ([*full, *[None] * (most - len(full)), q], {}),
+        ([*full, *[None] * (most - len(full)), q, q], {}),
+        (full, {"q": q}),
+        (full, {"nonsense": 1}),
+        (full, {"name": 1, "function": 2}),
+        (["stanford", *full[1:]], {}),
+        ([None, *full[1:]], {}),
+        ([PLANAR, np.ones(2), *full[2:]], {}),
+    ]
+    for arguments, options in wrong:
+        assert said_by(function, *arguments, **options) == said_by(plain, *arguments, **options)
+    expected = plain(*full)
+    for mode in ("never", "always"):
+        with lw.use_kernels(mode):
+            for k in range(len(full) + 1):
+                found = function(*full[:k], **dict(zip(names[k:], full[k:], strict=True)))
+                assert relative(found, expected) < 1e-13
+            assert relative(function(*full, check=True), expected) < 1e-13

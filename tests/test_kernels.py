@@ -5,7 +5,6 @@ import mmap
 import re
 import sys
 from collections.abc import Iterator
-from dataclasses import replace
 from functools import cache
 from typing import Any
 
@@ -38,7 +37,7 @@ def kernel(function: Any, robot: lw.Robot, dtype: str = "float64", loops: bool =
     """`vector_bytes` and `fused` are for a processor other than this one."""
     here, options = processor(), dict(keywords)
     fused = options.pop("fused", True) and here.fused
-    target = replace(here, vector_bytes=options.pop("vector_bytes", here.vector_bytes), fused=fused)
+    target = here._replace(vector_bytes=options.pop("vector_bytes", here.vector_bytes), fused=fused)
     return Compiled((LoopRecipe if loops else Recipe)(function, robot, dtype, options, (), target))
 
 

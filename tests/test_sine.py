@@ -1,6 +1,5 @@
 """The compiled sine and cosine, against mpmath in units in the last place; every width gives the same bits."""
 
-from dataclasses import replace
 from functools import cache
 from typing import Any
 
@@ -29,7 +28,7 @@ def waves(arm: lw.Robot, q: Any) -> tuple[Any, Any]:
 def kernel(dtype: str, vector_bytes: int = 0, fused: bool = True) -> Compiled:
     here = processor()
     fused = fused and here.fused
-    target = replace(here, vector_bytes=vector_bytes or here.vector_bytes, fused=fused)
+    target = here._replace(vector_bytes=vector_bytes or here.vector_bytes, fused=fused)
     return Compiled(Recipe(waves, ONE, dtype, {}, (), target))
 
 

@@ -8,7 +8,6 @@ folder without locks: files are replaced as a whole, never changed, and one that
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import os
 import re
 import stat
@@ -18,9 +17,10 @@ from pathlib import Path
 from typing import Any
 
 from . import kernel_file
+from .sha256 import sha256
 
 LIMIT = 2000  # files; beyond it, those go that were not used for longest
-OURS = re.compile(r"[0-9a-f]{64}\.(kernel|[0-9a-f]{16}\.tmp)")  # a .tmp is what a killed process left
+OURS = r"[0-9a-f]{64}\.(kernel|[0-9a-f]{16}\.tmp)"  # a .tmp is what a killed process left
 _noted: set[Path] = set()
 
 
@@ -48,11 +48,11 @@ def folder() -> Path | None:
 
 def key(*parts: str) -> str:
     """A hash of all parts, each with its length, so that ("ab", "c") and ("a", "bc") differ."""
-    digest = hashlib.sha256()
+    digest = sha256()
     for part in parts:
         text = part.encode()
         digest.update(b"%d:%b" % (len(text), text))
-    return digest.hexdigest()
+    return str(digest.hexdigest())
 
 
 def load(key: str) -> tuple[dict[str, Any], bytes] | None:
@@ -76,7 +76,7 @@ def load(key: str) -> tuple[dict[str, Any], bytes] | None:
 
 
 def store(key: str, metadata: dict[str, Any], code: bytes) -> None:
-    """Keep code and metadata (of what JSON can hold) under a key; where that is impossible, only say so."""
+    """Keep code and metadata (Python literals) under a key; where that is impossible, only say so."""
     place = folder()
     if place is None:
         return
@@ -110,7 +110,9 @@ def size() -> tuple[int, int]:
 def _files(place: Path) -> list[os.DirEntry[str]]:
     try:
         with os.scandir(place) as entries:
-            return [entry for entry in entries if OURS.fullmatch(entry.name) and entry.is_file(follow_symlinks=False)]
+            return [
+                entry for entry in entries if re.fullmatch(OURS, entry.name) and entry.is_file(follow_symlinks=False)
+            ]
     except OSError:
         return []
 

@@ -1,17 +1,17 @@
 """A Python entry in machine code: it looks at the arrays itself, asks NumPy for the result, and runs the kernel.
 
 Arrays of the kernel's own type, contiguous and of the right shape, for one state or for a batch of not too many, take
-this road, which costs as little as a call of a built-in function can. All others, and whatever else is unusual, are
-handed as they are to a Python function (the entry's `self`). It relies on the layouts of Python's objects and NumPy's
-arrays, which their binary interfaces fix; see `usable`.
+this road, which costs as little as a call of a built-in function can; so do `out=` and `threads=1` with them. All
+others, and whatever else is unusual, are handed as they are to a Python function (the entry's `self`). It relies on the
+layouts of Python's objects and NumPy's arrays, which their binary interfaces fix; see `usable`.
 """
 
 from __future__ import annotations
 
 import ctypes
+import math
 import struct
 import sys
-import sysconfig
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
@@ -24,7 +24,7 @@ PYARRAY_NEW = 93  # its place in the table of NumPy's functions
 TYPE, DATA, DIMENSIONS, SHAPE, DESCRIPTION, FLAGS = 8, 16, 24, 32, 56, 64  # where an array keeps what, in bytes
 LENGTH, ITEMS = 16, 24  # of a tuple
 PLAIN, WRITEABLE = 0x101, 0x501  # flags: contiguous and aligned; and writeable
-WORDS = ("array_type", "description", "new_array", "vectorcall", "acquire", "release", "out_name")
+WORDS = ("array_type", "description", "new_array", "vectorcall", "acquire", "release", "out", "threads", "one")
 FASTCALL_WITH_KEYWORDS = 0x82
 METHOD = "@PPiP"  # Python's PyMethodDef: name, function, flags, documentation
 
@@ -36,7 +36,7 @@ def usable() -> bool:
     return (
         sys.implementation.name == "cpython"
         and struct.calcsize("P") == 8
-        and not sysconfig.get_config_var("Py_GIL_DISABLED")
+        and "free-threading" not in sys.version
         and not hasattr(sys, "getobjects")  # a debug build that traces references
     )
 
@@ -51,7 +51,8 @@ def addresses(dtype: str) -> list[int]:
     python = ctypes.pythonapi
     called = (python.PyObject_Vectorcall, python.Py_IncRef, python.Py_DecRef)
     found = [functions[PYARRAY_NEW], *(ctypes.cast(f, ctypes.c_void_p).value for f in called)]
-    return [id(np.ndarray), id(np.dtype(dtype)), *(int(address or 0) for address in found), id(sys.intern("out"))]
+    words = [id(sys.intern("out")), id(sys.intern("threads")), id(1)]  # Python has but one 1
+    return [id(np.ndarray), id(np.dtype(dtype)), *(int(address or 0) for address in found), *words]
 
 
 def entered(code: Code, dtype: str, name: str, otherwise: Callable[..., Any]) -> Any:
@@ -140,6 +141,45 @@ class Writer:
         self.label(f"no_memory_{then}")
         self.lines.append("  ret ptr null")
 
+    def options(self, count: int) -> None:
+        """Of the keywords, `out` as %theirs; insist on no others but threads=1."""
+        self.branch(self.say("icmp eq ptr %names, null"), "asked", "named")
+        self.label("named")
+        length = self.at("%names", LENGTH, "i64")
+        self.insist(self.say(f"icmp ule i64 {length}, 2"))
+        self.option(count, 0)
+        self.branch(self.equal("i64", length, "2"), "second", "asked")
+        self.label("second")
+        self.option(count, 1)
+        self.lines.append("  br label %asked")
+        self.label("asked")
+
+    def option(self, count: int, k: int) -> None:
+        name, value = self.at("%names", ITEMS + 8 * k, "i64"), self.at("%args", 8 * (count + k), "i64")
+        self.branch(self.equal("i64", name, "%out"), f"out_{k}", f"threads_{k}")
+        self.label(f"out_{k}")
+        self.lines += [f"  store i64 {value}, ptr %theirs", f"  br label %known_{k}"]
+        self.label(f"threads_{k}")
+        threads = self.equal("i64", name, "%threads")
+        self.insist(self.say(f"and i1 {threads}, {self.equal('i64', value, '%one')}"))
+        self.lines.append(f"  br label %known_{k}")
+        self.label(f"known_{k}")
+
+    def taken(self, array: str, then: str) -> None:
+        """Their array as %result; it is returned, so it has one more owner."""
+        self.lines.append(f"  store ptr {array}, ptr %result")
+        self.lines.append(f"  call void {self.say('inttoptr i64 %acquire to ptr')}(ptr {array})")
+        self.lines.append(f"  br label %{then}")
+
+    def insist_apart(self, rows: str, out: str, out_bytes: int, array: str, bytes_: int) -> None:
+        """That no row is written before it has been read: the same memory row on row, or none in common."""
+        o, a = (self.say(f"ptrtoint ptr {p} to i64") for p in (out, array))
+        ends = [self.say(f"add i64 {x}, {self.say(f'mul i64 {rows}, {n}')}") for x, n in ((o, out_bytes), (a, bytes_))]
+        before, behind = self.say(f"icmp ule i64 {ends[0]}, {a}"), self.say(f"icmp ule i64 {ends[1]}, {o}")
+        apart = self.say(f"or i1 {before}, {behind}")
+        same = self.equal("i64", o, a) if out_bytes == bytes_ else "false"
+        self.insist(self.say(f"or i1 {apart}, {same}"))
+
     def returned(self, compute: Callable[[str], str], tag: str) -> None:
         """%result, computed; it is given up, and computed the slow way, if some finite state came out not finite."""
         result = self.say("load ptr, ptr %result")
@@ -156,17 +196,21 @@ def entry_text(inputs: Sequence[Shape], output: Shape, dtype: str, limit: int) -
     """`@entry`, over `@block_1` and `@batch`; the latter for at most `limit` states at once."""
     number, count = TYPE_NUMBERS[dtype], len(inputs)
     head = [
-        f"@python = global [{len(WORDS)} x i64] zeroinitializer",
+        f"@python = dso_local global [{len(WORDS)} x i64] zeroinitializer",
         "define ptr @entry(ptr %self, ptr %args, i64 %nargs, ptr %names) #0 {",
         "start:",
         f"  %dims = alloca [{len(output) + 1} x i64]",
         "  %result = alloca ptr",
+        "  %theirs = alloca i64",
+        "  store i64 0, ptr %theirs",
     ]
     for k, word in enumerate(WORDS):
         head += [f"  %{word}_at = getelementptr i64, ptr @python, i64 {k}", f"  %{word} = load i64, ptr %{word}_at"]
     w = Writer(head)
     w.insist(w.equal("i64", "%nargs", str(count)))
-    given = w.say("icmp ne ptr %names, null")
+    w.options(count)
+    theirs = w.say("load ptr, ptr %theirs")
+    given = w.say(f"icmp ne ptr {theirs}, null")
     things = [w.at("%args", 8 * k, "ptr") for k in range(count)]
     w.insist(w.equal("i64", w.at(things[0], TYPE, "i64"), "%array_type"))
     w.branch(w.equal("i32", w.at(things[0], DIMENSIONS, "i32"), str(len(inputs[0]))), "single", "several")
@@ -175,21 +219,14 @@ def entry_text(inputs: Sequence[Shape], output: Shape, dtype: str, limit: int) -
     data = [w.array(thing, PLAIN, shape)[0] for thing, shape in zip(things, inputs, strict=True)]
     w.branch(given, "given", "fresh")
     w.label("given")
-    w.insist(w.equal("i64", w.at("%names", LENGTH, "i64"), "1"))
-    w.insist(w.equal("i64", w.at("%names", ITEMS, "i64"), "%out_name"))
-    theirs = w.at("%args", 8 * count, "ptr")
     w.array(theirs, WRITEABLE, output)
-    w.lines += [f"  store ptr {theirs}, ptr %result", "  br label %keep"]
-    w.label("keep")
-    w.lines.append(f"  call void {w.say('inttoptr i64 %acquire to ptr')}(ptr {theirs})")
-    w.lines.append("  br label %run")
+    w.taken(theirs, "run")
     w.label("fresh")
     w.made(output, number, "run")
     w.label("run")
     w.returned(lambda out: w.say(f"call i64 @block_1({', '.join(f'ptr {p}' for p in [*data, out])})"), "single")
 
     w.label("several")
-    w.insist(w.say(f"xor i1 {given}, true"))
     data, rows = [], ""
     for thing, shape in zip(things, inputs, strict=True):
         pointer, place = w.array(thing, PLAIN, shape, batched=True)
@@ -197,6 +234,15 @@ def entry_text(inputs: Sequence[Shape], output: Shape, dtype: str, limit: int) -
         w.insist(w.equal("i64", found, rows) if rows else w.say(f"icmp ule i64 {found}, {limit}"))
         rows = rows or found
         data.append(pointer)
+    w.branch(given, "given_several", "fresh_several")
+    w.label("given_several")
+    out, place = w.array(theirs, WRITEABLE, output, batched=True)
+    w.insist(w.equal("i64", w.at(place, 0, "i64"), rows))
+    itemsize = np.dtype(dtype).itemsize
+    for pointer, shape in zip(data, inputs, strict=True):
+        w.insist_apart(rows, out, itemsize * math.prod(output), pointer, itemsize * math.prod(shape))
+    w.taken(theirs, "run_several")
+    w.label("fresh_several")
     w.made((rows, *output), number, "run_several")
     w.label("run_several")
     w.returned(

@@ -1,10 +1,10 @@
 """A file of compiled code: how it is laid out, and when it is believed.
 
-    linkwise kernel 1                 what it is, and the version of this layout
+    linkwise kernel 2                 what it is, and the version of this layout
     sha256 of all that follows
     key                               again, so that a file under another name is refused
     length of the metadata in bytes
-    metadata (JSON), then the code
+    metadata (a Python literal), then the code
 
 Code is run, so a file is believed only if its hash is right, and only where nobody but its user can have written it.
 Everything that is not as it should be is an OSError or a ValueError with the reason.
@@ -12,8 +12,7 @@ Everything that is not as it should be is an OSError or a ValueError with the re
 
 from __future__ import annotations
 
-import hashlib
-import json
+import ast
 import os
 import stat
 import sys
@@ -21,14 +20,16 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-MAGIC = b"linkwise kernel 1"
+from .sha256 import sha256
+
+MAGIC = b"linkwise kernel 2"
 
 
 def pack(key: str, metadata: dict[str, Any], code: bytes) -> bytes:
     """The content of a file."""
-    text = json.dumps(metadata).encode()
+    text = repr(metadata).encode()
     rest = b"%b\n%d\n%b%b" % (key.encode(), len(text), text, code)
-    return b"%b\n%b\n%b" % (MAGIC, hashlib.sha256(rest).hexdigest().encode(), rest)
+    return b"%b\n%b\n%b" % (MAGIC, sha256(rest).hexdigest().encode(), rest)
 
 
 def unpack(key: str, content: bytes) -> tuple[dict[str, Any], bytes]:
@@ -37,12 +38,12 @@ def unpack(key: str, content: bytes) -> tuple[dict[str, Any], bytes]:
     if magic != MAGIC:
         raise ValueError("it is of another kind or version")
     digest, _, rest = signed.partition(b"\n")
-    if digest != hashlib.sha256(rest).hexdigest().encode():
+    if digest != sha256(rest).hexdigest().encode():
         raise ValueError("it is damaged")
     its_key, length, payload = rest.split(b"\n", 2)
     if its_key != key.encode():
         raise ValueError("it was made for another key")
-    metadata = json.loads(payload[: int(length)])
+    metadata = ast.literal_eval(payload[: int(length)].decode())
     if not isinstance(metadata, dict):
         raise ValueError("its metadata are not a table")
     return metadata, payload[int(length) :]

@@ -90,11 +90,11 @@ class Compiled(Kernel):
 
 def packed(recipe: Recipe) -> dict[str, Any]:
     """What has to be known of a kernel to load it again without tracing."""
-    interface = recipe.interface
-    return {"inputs": interface.inputs, "outputs": interface.outputs, "count": asdict(recipe.count)}
+    inputs, outputs = (tuple(map(tuple, arguments)) for arguments in recipe.interface[:2])
+    return {"inputs": inputs, "outputs": outputs, "count": asdict(recipe.count)}
 
 
 def unpacked(said: dict[str, Any], dtype: str) -> tuple[Count, Interface]:
-    inputs, outputs = (tuple(Argument(name, tuple(shape)) for name, shape in said[k]) for k in ("inputs", "outputs"))
+    inputs, outputs = (tuple(Argument(*each) for each in said[k]) for k in ("inputs", "outputs"))
     count = Count(**said["count"])
     return count, Interface(inputs, outputs, dtype, count.total)

@@ -75,19 +75,24 @@ class use_kernels:  # noqa: N801  a function to its users
 
     def __init__(self, mode: str) -> None:
         one_of(mode, MODES, "mode")
-        global MODE
-        self._before, MODE = MODE, mode
+        self._before = MODE
+        set_mode(mode)
 
     def __enter__(self) -> None:
         return None
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None) -> None:
-        global MODE
-        MODE = self._before
+        set_mode(self._before)
+
+
+def set_mode(mode: str) -> None:
+    global MODE, NEVER
+    MODE, NEVER = mode, mode == "never"  # a comparison would take longer
 
 
 MODE = os.environ.get("LINKWISE_KERNELS", "auto")
 one_of(MODE, MODES, "LINKWISE_KERNELS")
+NEVER = MODE == "never"
 LOCK = threading.RLock()
 KERNELS: OrderedDict[tuple[Any, ...], Compiled | None] = OrderedDict()  # None: too long to compile
 
@@ -95,62 +100,86 @@ KERNELS: OrderedDict[tuple[Any, ...], Compiled | None] = OrderedDict()  # None: 
 def entered_directly(function: AnyFunction) -> AnyFunction:
     """Lets calls with plain arrays enter the compiled function at once, where there is one; see `compile.entry`.
 
-    What there is to do in Python counts here, in tens of nanoseconds: hence one text for each number of arrays.
+    What there is to do in Python counts here, in tens of nanoseconds: hence a text for each list of parameters. Two
+    options are named there, since a table for them would take longer to make; more than two take longer to fill in.
     """
-    arrays = sum(p.default is p.empty for p in inspect.signature(function).parameters.values()) - 1
-    return cast(AnyFunction, wraps(function)(WITH_ARRAYS[arrays](function, function.__name__)))
+    parameters = inspect.signature(function).parameters.values()
+    arrays = tuple(p.name for p in parameters if p.kind is p.POSITIONAL_OR_KEYWORD)[1:]
+    return cast(AnyFunction, wraps(function)(WAYS_IN[arrays](function, function.__name__)))
 
 
-def with_one_array(function: Function, name: str) -> Function:
-    def call(arm: Any = NOT_GIVEN, a: Any = NOT_GIVEN, /, *rest: Any, **options: Any) -> Any:
-        if options or rest or MODE == "never":
-            return function(*given(arm, a), *rest, **options)
+def with_q(function: Function, name: str) -> Function:
+    def call(arm: Any, q: Any, *, method: Any = None, check: Any = False) -> Any:
+        if method is not None or check or NEVER:
+            return function(arm, q, method=method, check=check)
         try:
             entry = arm.shelf[name]
         except (AttributeError, KeyError):
-            return function(*given(arm, a))
-        return entry(a)
+            return function(arm, q)
+        return entry(q)
 
     return call
 
 
-def with_two_arrays(function: Function, name: str) -> Function:
-    def call(arm: Any = NOT_GIVEN, a: Any = NOT_GIVEN, b: Any = NOT_GIVEN, /, *rest: Any, **options: Any) -> Any:
-        if options or rest or MODE == "never":
-            return function(*given(arm, a, b), *rest, **options)
+def with_rates(function: Function, name: str) -> Function:
+    def call(arm: Any, q: Any, qd: Any, **options: Any) -> Any:
+        if options or NEVER:
+            return function(arm, q, qd, **options)
         try:
             entry = arm.shelf[name]
         except (AttributeError, KeyError):
-            return function(*given(arm, a, b))
-        return entry(a, b)
+            return function(arm, q, qd)
+        return entry(q, qd)
 
     return call
 
 
-def with_three_arrays(function: Function, name: str) -> Function:
-    def call(arm: Robot, a: Any = NOT_GIVEN, b: Any = NOT_GIVEN, c: Any = NOT_GIVEN, *rest: Any, **options: Any) -> Any:
-        if options or rest or MODE == "never":
-            return function(*given(arm, a, b, c), *rest, **options)
+def with_rates_and_wrench(function: Function, name: str) -> Function:
+    def call(arm: Any, q: Any, qd: Any, wrench: Any = None, **options: Any) -> Any:
+        if wrench is not None or options or NEVER:
+            return function(arm, q, qd, wrench, **options)
         try:
             entry = arm.shelf[name]
         except (AttributeError, KeyError):
-            return function(*given(arm, a, b, c))
-        return entry(a, b, c)
+            return function(arm, q, qd)
+        return entry(q, qd)
 
     return call
 
 
-NOT_GIVEN = object()
-WITH_ARRAYS = {1: with_one_array, 2: with_two_arrays, 3: with_three_arrays}
+def with_accelerations(function: Function, name: str) -> Function:
+    def call(arm: Any, q: Any, qd: Any, qdd: Any, wrench: Any = None, **options: Any) -> Any:
+        if wrench is not None or options or NEVER:
+            return function(arm, q, qd, qdd, wrench, **options)
+        try:
+            entry = arm.shelf[name]
+        except (AttributeError, KeyError):
+            return function(arm, q, qd, qdd)
+        return entry(q, qd, qdd)
+
+    return call
 
 
-def from_entry(function: Function, arm: Robot, *arrays: Any) -> Any:
-    """What an entry does not take, or was not given."""
-    return function(arm, *given(*arrays))
+def with_torques(function: Function, name: str) -> Function:
+    def call(arm: Any, q: Any, qd: Any, tau: Any, wrench: Any = None, **options: Any) -> Any:
+        if wrench is not None or options or NEVER:
+            return function(arm, q, qd, tau, wrench, **options)
+        try:
+            entry = arm.shelf[name]
+        except (AttributeError, KeyError):
+            return function(arm, q, qd, tau)
+        return entry(q, qd, tau)
+
+    return call
 
 
-def given(*arrays: Any) -> tuple[Any, ...]:
-    return tuple(array for array in arrays if array is not NOT_GIVEN)
+WAYS_IN = {
+    ("q",): with_q,
+    ("q", "qd"): with_rates,
+    ("q", "qd", "wrench"): with_rates_and_wrench,
+    ("q", "qd", "qdd", "wrench"): with_accelerations,
+    ("q", "qd", "tau", "wrench"): with_torques,
+}
 
 
 def compiled_result(states: States, task: Task | None) -> Found | None:
@@ -170,7 +199,7 @@ def compiled_result(states: States, task: Task | None) -> Found | None:
         if kernel is not None and task.usual and wrench is None and dtype == "float64":
             plain = getattr(task.function, "__wrapped__", None)
             if plain is not None:
-                states.robot.shelf[plain.__name__] = kernel.entry(partial(from_entry, plain, states.robot))
+                states.robot.shelf[plain.__name__] = kernel.entry(partial(plain, states.robot))
     return None if kernel is None else run(kernel, states)
 
 

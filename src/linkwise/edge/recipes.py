@@ -3,12 +3,8 @@
 from __future__ import annotations
 
 import inspect
-import platform
-import sys
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
-from functools import cached_property, lru_cache
-from pathlib import Path
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,7 +12,8 @@ import numpy as np
 from .. import graph
 from ..compile import cache
 from ..compile.kernel import REALS, Argument, Interface, Links, kernel_text
-from ..compile.machine import Processor, llvm, processor
+from ..compile.machine import Processor, processor
+from ..compile.machine import surroundings as surroundings
 from ..graph import Count, Port, Program
 from ..robot import Robot
 from ..trace import Input, trace
@@ -30,16 +27,20 @@ if TYPE_CHECKING:
 PLAIN = (str, int, float, bool, type(None), Input)  # options whose text says all there is to know
 
 
-@dataclass(frozen=True)
 class Recipe:
     """A function, a robot and options, to be compiled as straight-line code."""
 
-    function: Callable[..., Any]
-    robot: Robot
-    dtype: str
-    keywords: dict[str, Any]
-    passes: tuple[str, ...] = ()
-    target: Processor | None = None  # otherwise this machine's
+    def __init__(
+        self,
+        function: Callable[..., Any],
+        robot: Robot,
+        dtype: str,
+        keywords: dict[str, Any],
+        passes: tuple[str, ...] = (),
+        target: Processor | None = None,  # otherwise this machine's
+    ) -> None:
+        self.function, self.robot, self.dtype = function, robot, dtype
+        self.keywords, self.passes, self.target = keywords, passes, target
 
     @cached_property
     def processor(self) -> Processor:
@@ -96,7 +97,6 @@ class Recipe:
         return repr((said, self.robot.links, self.robot.frames, self.robot.gravity))
 
 
-@dataclass(frozen=True)
 class LoopRecipe(Recipe):
     """The same, to be compiled as loops over the links."""
 
@@ -153,13 +153,3 @@ def inputs_of(function: Callable[..., Any], keywords: dict[str, Any]) -> dict[st
 
 def arguments(ports: Iterable[Port]) -> tuple[Argument, ...]:
     return tuple(Argument(port.name, port.shape) for port in ports)
-
-
-@lru_cache(maxsize=1)
-def surroundings() -> tuple[str, ...]:
-    """What else compiled code depends on: versions, the machine, and the files of Linkwise itself."""
-    version = ".".join(map(str, llvm().llvm_version_info))
-    place = Path(__file__).parent.parent
-    files = [(str(path.relative_to(place)), path.stat()) for path in sorted(place.rglob("*.py"))]
-    ours = repr([(name, status.st_size, status.st_mtime_ns) for name, status in files])
-    return (version, np.__version__, sys.implementation.cache_tag or sys.version, platform.platform(), ours)

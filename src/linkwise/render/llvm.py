@@ -26,13 +26,14 @@ WORDS = {"add": "fadd", "sub": "fsub", "mul": "fmul", "div": "fdiv"}
 def llvm_text(program: Program, layouts: Iterable[Layout]) -> str:
     """The block function for each layout, and all that they call."""
     layouts = list(layouts)
-    texts = [block_text(program, layout) for layout in layouts]
+    widest = max(layouts, key=lambda layout: layout.lanes)
+    texts = [block_text(program, layout, widest) for layout in layouts]
     if any(node.op in ("sin", "cos") for node in program.nodes):
         texts = [large_angle(), *(sine_cosine(layout) for layout in layouts), *texts]
     return assembled(*texts)
 
 
-def block_text(program: Program, layout: Layout) -> str:
+def block_text(program: Program, layout: Layout, widest: Layout) -> str:
     block = Block(layout)
     loaded = {
         (port.name, position): x
@@ -41,7 +42,8 @@ def block_text(program: Program, layout: Layout) -> str:
     }
     bad = not_finite(block, loaded.values())
     given = {node.index: loaded[node.payload] for node in program.nodes if node.op == "input"}
-    value = Nodes(block, program.nodes, given, (node.index for flat in program.results for node in flat)).written()
+    wanted = (node.index for flat in program.results for node in flat)
+    value = Nodes(block, program.nodes, given, wanted, widest if layout.lanes == 1 else None).written()
     results = [[value[node.index] for node in flat] for flat in program.results]
     lost = "0"
     if any(node.op in ("div", "sqrt") for node in program.nodes):
@@ -59,10 +61,21 @@ def block_text(program: Program, layout: Layout) -> str:
 
 
 class Nodes:
-    """Nodes written one after another. `given` says what some are called already, by index; `wanted` are needed."""
+    """Nodes written one after another. `given` says what some are called already, by index; `wanted` are needed.
 
-    def __init__(self, block: Block, nodes: Sequence[Node], given: dict[int, str], wanted: Iterable[int]) -> None:
-        self.block, self.nodes = block, nodes
+    Of one state, angles may take the lanes that no other states are there for: the sines and cosines of as many as
+    there are in `beside` are then computed at once.
+    """
+
+    def __init__(
+        self,
+        block: Block,
+        nodes: Sequence[Node],
+        given: dict[int, str],
+        wanted: Iterable[int],
+        beside: Layout | None = None,
+    ) -> None:
+        self.block, self.nodes, self.beside = block, nodes, beside
         self.value = dict(given)
         self.waves: dict[str, tuple[str, str]] = {}
         computed = [node for node in nodes if node.index not in given]
@@ -71,6 +84,10 @@ class Nodes:
     def written(self) -> dict[int, str]:
         """What each node is called in the text."""
         early = [n for n in self.nodes if n.op in ("sin", "cos") and n.args[0].index in self.value]
+        angles = list(dict.fromkeys(self.value[n.args[0].index] for n in early))
+        if self.beside is not None and self.beside.lanes > 1:
+            for k in range(0, len(angles), self.beside.lanes):
+                self.waves_beside(angles[k : k + self.beside.lanes], self.beside)
         for node in early:  # while little else is at hand: a call spills it
             self.write(node)
         for node in self.nodes:
@@ -117,6 +134,21 @@ class Nodes:
             sine, cosine = (block.say(f"extractvalue {{{v}, {v}}} {pair}, {k}") for k in range(2))
             self.waves[angle] = sine, cosine
         return self.waves[angle]
+
+    def waves_beside(self, angles: Sequence[str], layout: Layout) -> None:
+        """Sines and cosines of several angles of one state, each in a lane; lanes to spare repeat the first."""
+        if len(angles) == 1:
+            return
+        block, v, real = self.block, layout.vector, layout.real
+        filled = [*angles, *[angles[0]] * (layout.lanes - len(angles))]
+        x = "poison"
+        for lane, angle in enumerate(filled):
+            x = block.say(f"insertelement {v} {x}, {real} {angle}, i64 {lane}")
+        pair = block.say(f"call {{{v}, {v}}} @sine_cosine_{layout.lanes}({v} {x})")
+        both = [block.say(f"extractvalue {{{v}, {v}}} {pair}, {k}") for k in range(2)]
+        for lane, angle in enumerate(angles):
+            sine, cosine = (block.say(f"extractelement {v} {each}, i64 {lane}") for each in both)
+            self.waves[angle] = sine, cosine
 
 
 def fused_products(nodes: Sequence[Node], wanted: set[int]) -> set[int]:

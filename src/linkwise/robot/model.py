@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 from ..errors import RobotError, one_of
 from ..spatial import Scalar
@@ -21,8 +21,23 @@ Row = Mapping[str, Any]
 EARTH = (0.0, 0.0, -9.81)
 
 
+class Shelved:
+    """An object with a `shelf`: a place for what others make of it and want to find again, such as compiled functions.
+
+    It is a slot because it is looked at in every call, where the tens of nanoseconds of any other attribute count.
+    """
+
+    __slots__ = ("shelf",)
+    shelf: dict[Any, Any]
+
+    def __new__(cls, *_: Any, **__: Any) -> Self:
+        made = object.__new__(cls)
+        object.__setattr__(made, "shelf", {})
+        return made
+
+
 @dataclass(frozen=True, repr=False)
-class Robot:
+class Robot(Shelved):
     """A tree of links on a fixed base. Links stand in an order in which each parent comes before its children.
 
     Make one with `Robot.from_dh`, `Robot.from_frames`, `lw.load`, `lw.chain` or `lw.random_tree`. Two robots are equal
@@ -171,11 +186,6 @@ class Robot:
         links = tuple(replace(k, joint=replace(k.joint, rotor_inertia=0.0)) for k in self.links)
         table = tuple(tuple((key, x) for key, x in row if key != "rotor_inertia") for row in self.table)
         return replace(self, links=links, table=table)
-
-    @cached_property
-    def shelf(self) -> dict[Any, Any]:
-        """A place for what others make of this robot and want to find again, such as compiled functions."""
-        return {}
 
     def __getstate__(self) -> dict[str, Any]:
         """Its own data and nothing that was made of it: copies and other processes make that anew."""

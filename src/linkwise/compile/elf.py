@@ -1,0 +1,125 @@
+"""From LLVM's object code to an image: sections side by side, and all that they say of each other filled in.
+
+Names and numbers are those of ELF for 64 bits, and of its supplement for x86-64. Whatever is not expected here is a
+reason not to make an image.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from .image import MAGIC, PAGE, READ, RUN, WRITE
+
+HEADER, SECTION, SYMBOL, RELOCATION = "<16sHHIQQQIHHHHHH", "<IIQQQQIIQQ", "<IBBHQQ", "<QQq"
+ELF = b"\x7fELF\x02\x01\x01"  # 64 bits, little-endian
+RELOCATABLE, X86_64 = 1, 62
+BITS, SYMBOLS, RELOCATIONS, ZEROS, SHORT_RELOCATIONS, UNWINDING = 1, 2, 4, 8, 9, 0x70000001  # kinds of sections
+WRITEABLE, IN_MEMORY, EXECUTABLE, PER_THREAD = 1, 2, 4, 0x400  # flags of sections
+DISTANCES = {2: "<i", 4: "<i", 24: "<q"}  # R_X86_64_PC32, PLT32, PC64: how far it is from here
+GLOBAL = 1
+
+
+class NoImageError(ValueError):
+    """Object code that cannot be laid out once and for all; the message says why."""
+
+
+class Section(NamedTuple):
+    name: int
+    kind: int
+    flags: int
+    address: int
+    start: int
+    size: int
+    link: int
+    info: int
+    alignment: int
+    entry: int
+
+    @property
+    def use(self) -> str:
+        return RUN if self.flags & EXECUTABLE else WRITE if self.flags & WRITEABLE else READ
+
+
+class Symbol(NamedTuple):
+    name: int
+    info: int
+    other: int
+    section: int
+    value: int
+    size: int
+
+
+def image_of(made: bytes) -> bytes:
+    """The image of LLVM's object code; NoImageError where there can be none."""
+    sections = sections_of(made)
+    places, parts = laid_out(sections)
+    memory = bytearray(parts[-1][1] if parts else 0)
+    for k, at in places.items():
+        if sections[k].kind == BITS:
+            memory[at : at + sections[k].size] = made[sections[k].start : sections[k].start + sections[k].size]
+    functions = {}
+    for table in (section for section in sections if section.kind == SYMBOLS):
+        names = made[sections[table.link].start :]
+        for symbol in (Symbol(*values) for values in records(made, table, SYMBOL)):
+            if symbol.info >> 4 == GLOBAL and symbol.section in places:
+                name = names[symbol.name : names.index(b"\0", symbol.name)].decode()
+                functions[name] = places[symbol.section] + symbol.value
+    for table in sections:
+        if table.kind in (RELOCATIONS, SHORT_RELOCATIONS) and table.info in places:
+            fill_in(memory, made, sections, table, places)
+    said = repr({"parts": parts, "symbols": functions}).encode()
+    return b"%b%b\n%b" % (MAGIC, said, bytes(memory).rstrip(b"\0"))
+
+
+def sections_of(made: bytes) -> list[Section]:
+    header = struct.unpack_from(HEADER, made)
+    if not header[0].startswith(ELF) or header[1:3] != (RELOCATABLE, X86_64):
+        raise NoImageError("it is not an ELF object for x86-64")
+    table, count = header[6], header[12]
+    size = struct.calcsize(SECTION)
+    return [Section(*struct.unpack_from(SECTION, made, table + k * size)) for k in range(count)]
+
+
+def laid_out(sections: list[Section]) -> tuple[dict[int, int], list[tuple[int, int, str]]]:
+    """Where each section comes to lie, by number; and from where to where there is what."""
+    places: dict[int, int] = {}
+    parts = []
+    end = 0
+    for use in (RUN, READ, WRITE):
+        start = end
+        for k, section in enumerate(sections):
+            if not section.flags & IN_MEMORY or section.kind == UNWINDING or section.use != use:
+                continue
+            if section.kind not in (BITS, ZEROS) or section.flags & PER_THREAD or section.alignment > PAGE:
+                raise NoImageError(f"section {k} is of kind {section.kind}, with flags {section.flags}")
+            end += -end % max(section.alignment, 1)
+            places[k] = end
+            end += section.size
+        end += -end % PAGE
+        if end > start:
+            parts.append((start, end, use))
+    return places, parts
+
+
+def fill_in(memory: bytearray, made: bytes, sections: list[Section], table: Section, places: dict[int, int]) -> None:
+    """The distances that a table of relocations asks for, in the section that it is about."""
+    if table.kind != RELOCATIONS:
+        raise NoImageError("it has relocations of the short form")
+    symbols = [Symbol(*values) for values in records(made, sections[table.link], SYMBOL)]
+    for offset, info, addend in records(made, table, RELOCATION):
+        symbol, form = symbols[info >> 32], DISTANCES.get(info & 0xFFFFFFFF)
+        if form is None:
+            raise NoImageError(f"it has a relocation of type {info & 0xFFFFFFFF}")
+        if symbol.section not in places:
+            raise NoImageError("it speaks of something outside")
+        here = places[table.info] + offset
+        try:
+            struct.pack_into(form, memory, here, places[symbol.section] + symbol.value + addend - here)
+        except struct.error:
+            raise NoImageError("it is too long for its relocations") from None
+
+
+def records(made: bytes, section: Section, layout: str) -> Iterator[tuple[Any, ...]]:
+    return struct.iter_unpack(layout, made[section.start : section.start + section.size])
