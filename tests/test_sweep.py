@@ -99,25 +99,19 @@ def test_robots_of_the_samples_are_those_of_their_tables(tmp_path):
         rows[2]["mass"], rows[1]["com"] = grid["link3.mass"][k], grid["link2.com"][k]
         arm = lw.Robot.from_dh(rows, convention="standard", gravity=grid["gravity"][k])
         want = lw.simulate(arm, grid["q0"][k], [0] * 3, 0.1, samples=2)
-        assert np.array_equal(found["q_end"][k], want.q[-1])
+        assert np.allclose(found["q_end"][k], want.q[-1], rtol=0.0, atol=1e-12)
     assert len(np.unique(found["q_end"], axis=0)) == 8
 
 
-def test_a_robot_may_be_made_for_each_row_and_equal_ones_are_compiled_once(tmp_path, monkeypatch):
-    calls = []
-    simulate = working.simulate
-    monkeypatch.setattr(
-        working, "simulate", lambda arm, q0, *a, **k: calls.append(len(q0)) or simulate(arm, q0, *a, **k)
-    )
-
+def test_a_robot_may_be_made_for_each_row(tmp_path):
     def lifted(arm, row):
         return arm.with_gravity((0.0, -9.81 * (1 + row["planet"] % 2), 0.0))
 
     samples = {**STARTS, "planet": np.arange(23)}
     found = lw.sweep(PLANAR, samples, tmp_path, 0.1, chunk=12, vary=lifted, keep="ends", files="npz").read()
-    assert calls == [6, 6, 6, 5]
-    heavy = lw.simulate(lifted(PLANAR, {"planet": 1}), STARTS["q0"][7], STARTS["qd0"][7], 0.1, samples=2)
-    assert np.array_equal(found["q_end"][7], heavy.q[-1])
+    for k in range(23):
+        want = lw.simulate(lifted(PLANAR, {"planet": k}), STARTS["q0"][k], STARTS["qd0"][k], 0.1, samples=2)
+        assert np.allclose(found["q_end"][k], want.q[-1], rtol=0.0, atol=1e-9)
 
 
 def test_constant_options_act_on_every_trajectory(tmp_path):
@@ -488,13 +482,6 @@ def test_bad_input_is_refused_by_name(change, said, tmp_path):
         lw.sweep(given.pop("arm"), given.pop("given"), tmp_path / "new", **given)
     assert not list(tmp_path.glob("new/chunk*"))
     assert "engine" in change or not (tmp_path / "new").exists()
-
-
-def test_many_robots_are_warned_of(tmp_path, monkeypatch):
-    monkeypatch.setattr(sweep_inputs, "LONG", 0.5)
-    samples = lw.monte_carlo(4, 1, q0=([0] * 3, [1] * 3), **{"link1.mass": (1, 2)})
-    with pytest.warns(lw.SweepWarning, match=r"4 different robots.*4 times some 0\.2 s.*values of link1\.mass"):
-        lw.sweep(PLANAR, samples, tmp_path, 0.01, keep="ends")
 
 
 def test_progress_is_a_line_now_and_then(tmp_path, capsys, monkeypatch):

@@ -15,7 +15,10 @@ from .. import edge
 from ..errors import RobotError, SingularError
 from ..robot import Robot
 from ..version import __version__
+from .family import Kin, families
+from .recording import Recording
 from .simulation import sample_times, simulate
+from .sweep_family import Followed, followed
 from .sweep_samples import STATE, Samples, parameters, varied
 
 FAILED = "failed"  # the status of a trajectory that could not be begun
@@ -34,16 +37,18 @@ class Job:
     keep: str
     options: dict[str, Any]
     vary: Vary | None
+    typical: Samples  # some rows of all chunks, which differ wherever robots of the sweep do
     version: str  # of the Linkwise that asks
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of a chunk: columns, or the text of an error."""
+    """What became of a chunk: columns, or the text of an error; and what is worth knowing beside."""
 
     index: int
     columns: dict[str, np.ndarray] = field(default_factory=dict)
     error: str = ""
+    note: str = ""
 
 
 def work(job: Job) -> Outcome:
@@ -52,7 +57,8 @@ def work(job: Job) -> Outcome:
             raise RuntimeError(
                 f"this worker has Linkwise {__version__} (expected {job.version}, as where it was asked)"
             )
-        return Outcome(job.index, computed(job))
+        notes: dict[str, None] = {}
+        return Outcome(job.index, computed(job, notes), note="; ".join(notes))
     except Exception:
         return Outcome(job.index, error=traceback.format_exc())
 
@@ -62,7 +68,7 @@ def kept_times(keep: str, options: Mapping[str, Any], duration: float) -> np.nda
     return sample_times(options["samples"], duration) if keep == "samples" else np.zeros(0)
 
 
-def computed(job: Job) -> dict[str, np.ndarray]:
+def computed(job: Job, notes: dict[str, None]) -> dict[str, np.ndarray]:
     count, n = job.rows["q0"].shape
     times = kept_times(job.keep, job.options, job.duration)
     columns = {
@@ -79,14 +85,19 @@ def computed(job: Job) -> dict[str, np.ndarray]:
         columns |= {name: np.full((count, len(times), n), np.nan) for name in ("q", "qd")}
     groups, errors = robots(job)
     with plain_text():
-        for arm, rows in groups.items():
-            follow(job, arm, np.array(rows), times, columns, errors)
+        arms = list(groups)
+        for kin in families(arms, typical_robots(job)):
+            waiting = {arms[k]: groups[arms[k]] for k in kin.members}
+            if kin.family.symbols and job.options["compiled"] is not False:
+                waiting = follow_family(job, kin, waiting, times, columns, notes)
+            for arm, rows in waiting.items():
+                follow(job, arm, np.array(rows), times, columns, errors)
     columns["error"] = np.array([errors.get(k, "").encode("ascii", "backslashreplace").decode() for k in range(count)])
     return columns
 
 
 def robots(job: Job) -> tuple[dict[Robot, list[int]], dict[int, str]]:
-    """Which rows have which robot, so that each is compiled once; and what is wrong with the others."""
+    """Which rows have which robot, so that each is looked at once; and what is wrong with the others."""
     names = parameters(job.rows, job.arm)
     made: dict[bytes, Robot] = {}
     groups: dict[Robot, list[int]] = {}
@@ -109,25 +120,58 @@ def robots(job: Job) -> tuple[dict[Robot, list[int]], dict[int, str]]:
     return groups, errors
 
 
+def typical_robots(job: Job) -> list[Robot]:
+    """Robots of the whole sweep, so that what is common to a chunk alone does not count as common."""
+    found = []
+    for k in range(len(next(iter(job.typical.values()), ()))):
+        try:
+            found.append(varied(job.arm, {name: array[k] for name, array in job.typical.items()}))
+        except RobotError:  # it is an error of the chunk that has this row
+            continue
+    return found
+
+
 def checked_robot(made: Any, arm: Robot) -> Robot:
     if not isinstance(made, Robot) or made.n != arm.n or made.symbolic:
         raise TypeError(f"vary gave {made!r} (expected a Robot of numbers with {arm.n} joints)")
     return made
 
 
+def follow_family(
+    job: Job,
+    kin: Kin,
+    groups: Mapping[Robot, list[int]],
+    times: np.ndarray,
+    columns: dict[str, np.ndarray],
+    notes: dict[str, None],
+) -> dict[Robot, list[int]]:
+    """Simulate the rows of a family together and fill in what they give. What is given back is to be followed alone:
+
+    rows that did not get away from the start, of which their own robot can say why; and all of them where a torque
+    function, say, cannot be compiled for symbols.
+    """
+    rows = np.concatenate([np.array(each) for each in groups.values()])
+    numbers = np.repeat(kin.numbers, [len(each) for each in groups.values()], axis=0)
+    start = job.rows["q0"][rows], job.rows["qd0"][rows]
+    try:
+        found = followed(kin.family, numbers, *start, job.duration, options(job, rows, times))
+    except (TypeError, ValueError, ImportError) as reason:
+        notes[f"{len(groups)} different robots were compiled one by one, since not at once: {reason}"] = None
+        return dict(groups)
+    strange, good = set(rows[found.strange].tolist()), ~found.strange
+    fill(columns, rows[good], found.some(good), times)
+    columns["imbalance"][rows[good]] = found.imbalance[good]
+    left = {arm: [k for k in each if k in strange] for arm, each in groups.items()}
+    return {arm: each for arm, each in left.items() if each}
+
+
 def follow(
     job: Job, arm: Robot, rows: np.ndarray, times: np.ndarray, columns: dict[str, np.ndarray], errors: dict[int, str]
 ) -> None:
     """Simulate the rows of one robot and fill in what they give."""
-    acting: dict[str, Any] = {name: job.rows[name][rows] for name in ("torque", "wrench") if name in job.rows}
-    options: dict[str, Any] = {
-        **job.options,
-        **acting,
-        "samples": np.union1d(times, [0.0, job.duration]),
-        "progress": False,
-    }
+    start = job.rows["q0"][rows], job.rows["qd0"][rows]
     try:
-        found = simulate(arm, job.rows["q0"][rows], job.rows["qd0"][rows], job.duration, **options)
+        found = simulate(arm, *start, job.duration, **options(job, rows, times))
     except SingularError as error:
         if len(rows) == 1:
             errors[int(rows[0])] = str(error)
@@ -135,16 +179,26 @@ def follow(
         for k in range(len(rows)):  # it may be one state alone
             follow(job, arm, rows[k : k + 1], times, columns, errors)
         return
-    for name in ("status", "reached", "steps", "rejected"):
-        columns[name][rows] = getattr(found, name)
-    columns["q_end"][rows], columns["qd_end"][rows] = found.q[:, -1], found.qd[:, -1]
+    fill(columns, rows, found, times)
     ends: dict[str, Any] = {
         name: None if value is None else value[:, [0, -1]]
         for name in ("q", "qd", "work", "heat")
         for value in [getattr(found, name)]
     }
     columns["imbalance"][rows] = replace(found, **ends, t=found.t[[0, -1]]).imbalance[:, -1]
-    if job.keep == "samples":
+
+
+def options(job: Job, rows: np.ndarray, times: np.ndarray) -> dict[str, Any]:
+    """What `simulate` is told besides the start."""
+    acting: dict[str, Any] = {name: job.rows[name][rows] for name in ("torque", "wrench") if name in job.rows}
+    return {**job.options, **acting, "samples": np.union1d(times, [0.0, job.duration]), "progress": False}
+
+
+def fill(columns: dict[str, np.ndarray], rows: np.ndarray, found: Recording | Followed, times: np.ndarray) -> None:
+    for name in ("status", "reached", "steps", "rejected"):
+        columns[name][rows] = getattr(found, name)
+    columns["q_end"][rows], columns["qd_end"][rows] = found.q[:, -1], found.qd[:, -1]
+    if "q" in columns:
         at = np.searchsorted(found.t, times)
         columns["q"][rows], columns["qd"][rows] = found.q[:, at], found.qd[:, at]
 
