@@ -151,14 +151,14 @@ from linkwise.simulate import engines
 signal.signal(signal.SIGINT, signal.default_int_handler)  # which a run in the background may have been started without
 work = engines.work
 engines.work = lambda job: (time.sleep(0.1), work(job))[1]  # time for a blow to fall
-samples = lw.monte_carlo(240, 2, q0=([-1.0] * 3, [1.0] * 3))
+samples = lw.monte_carlo(240, 2, q0=([-1.0] * 3, [1.0] * 3), **{name: (0.3, 0.6) for name in sys.argv[2:]})
 lw.sweep(lw.load("planar3"), samples, sys.argv[1], 12.0, chunk=4, samples=7, rtol=1e-10, progress=False)
 """
 
 
-def begun(folder, least):
+def begun(folder, least, *varied):
     """A process in the middle of a sweep: at least so many chunks are there."""
-    command, errors = [sys.executable, "-c", SCRIPT, str(folder)], folder.parent / f"{folder.name}.err"
+    command, errors = [sys.executable, "-c", SCRIPT, str(folder), *varied], folder.parent / f"{folder.name}.err"
     with errors.open("w") as file:
         process = subprocess.Popen(command, stderr=file)
     while len(files_of(folder)) < least:
@@ -168,10 +168,11 @@ def begun(folder, least):
 
 
 @unix
-def test_killed_and_interrupted_sweeps_lose_and_repeat_nothing(tmp_path):
+@pytest.mark.parametrize("varied", [(), ("link2.mass", "link3.mass")], ids=["one robot", "many robots"])
+def test_killed_and_interrupted_sweeps_lose_and_repeat_nothing(varied, tmp_path):
     folder, kept, errors = tmp_path / "falls", {}, None
     for strike in (signal.SIGKILL, signal.SIGINT):
-        process, errors = begun(folder, len(kept) + 4)
+        process, errors = begun(folder, len(kept) + 4, *varied)
         process.send_signal(strike)
         assert process.wait() != 0
         now = files_of(folder)
@@ -187,7 +188,7 @@ def test_killed_and_interrupted_sweeps_lose_and_repeat_nothing(tmp_path):
     now = files_of(folder)
     assert {name: now[name] for name in kept} == kept
     assert (found.done, found.missing) == (list(range(60)), [])
-    samples = lw.monte_carlo(240, 2, q0=([-1.0] * 3, [1.0] * 3))
+    samples = lw.monte_carlo(240, 2, q0=([-1.0] * 3, [1.0] * 3), **dict.fromkeys(varied, (0.3, 0.6)))
     undisturbed = lw.sweep(PLANAR, samples, tmp_path / "again", 12.0, chunk=60, samples=7, rtol=1e-10).read()
     same(found.read(), undisturbed)
     same(part, {name: array[part["trajectory"]] for name, array in undisturbed.items()})
@@ -517,7 +518,7 @@ def test_the_command_line_shows_the_state(tmp_path):
 @pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::DeprecationWarning")
 def test_a_dask_cluster_that_loses_a_worker_gives_the_same(tmp_path):
     distributed = pytest.importorskip("distributed")
-    samples = lw.monte_carlo(240, 2, q0=([-1.0] * 3, [1.0] * 3))
+    samples = lw.monte_carlo(240, 2, q0=([-1.0] * 3, [1.0] * 3), **{"link3.mass": (0.3, 0.6)})
     again = partial(lw.sweep, PLANAR, samples, duration=60.0, chunk=10, samples=7, rtol=1e-10, progress=False)
     with (
         distributed.LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None) as cluster,
