@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 import linkwise as lw
-from linkwise.simulate import simulation, sweep_inputs
-from linkwise.simulate.family import families
+from linkwise.simulate import simulation, sweep_inputs, sweep_robots, sweep_samples
+from linkwise.simulate.family import families, kinship
 from robots import ALL, ids, relative, states
 
 ROBOTS = [robot for robot in ALL if robot.n <= 7]
@@ -99,6 +99,26 @@ def test_a_family_takes_hardly_more_operations_than_a_member():
         (kin,) = families(members)
         count = partial(lw.count, lw.forward_dynamics, method="fewest")
         assert count(kin.family.robot).total < 1.2 * count(members[0]).total
+
+
+@pytest.mark.parametrize("robot", ROBOTS, ids=ids(ROBOTS))
+def test_a_family_that_is_known_by_its_table_has_the_same_numbers(robot):
+    rng, words = np.random.default_rng(robot.n), set(sweep_samples.words(robot)) - {"rotation", "axis"}
+    entries = {"gravity": np.array([robot.gravity] * 4) * rng.uniform(0.9, 1.1, (4, 1))}
+    for row in robot.rows:
+        for word in words & set(row):
+            value = np.array([row[word]] * 4)
+            entries[f"{row['name']}.{word}"] = value * rng.uniform(0.9, 1.1, (4, *(1,) * (value.ndim - 1)))
+    differ = {name: (array != array[0]).any(axis=0) for name, array in entries.items()}
+    one = {name: array[0] for name, array in entries.items()}
+    kin = kinship(partial(sweep_samples.varied, robot), one, differ)
+    numbers = kin.numbers(entries)
+    assert numbers.shape == (4, len(kin.family.symbols))
+    q, qd, qdd, _ = states(robot, 4)
+    found = kin.family.evaluated(lw.inverse_dynamics, numbers, q=q[:, None], qd=qd[:, None], qdd=qdd[:, None])[:, 0]
+    members = [sweep_samples.varied(robot, {name: array[k] for name, array in entries.items()}) for k in range(4)]
+    want = [lw.inverse_dynamics(*each) for each in zip(members, q, qd, qdd, strict=True)]
+    assert relative(found, want) < 1e-12
 
 
 def test_families_are_those_of_one_structure():
@@ -206,14 +226,65 @@ def test_chunks_change_no_bit_and_all_robots_are_compiled_once(samples, tmp_path
             np.testing.assert_array_equal(array, other[name], err_msg=name)
 
 
-def test_a_rare_robot_is_seen():
-    mass = np.full(100, 0.3)
-    mass[37] = 0.4
-    samples = {"q0": np.zeros((100, 3)), "link1.mass": mass, "link2.mass": 0.5, "gravity": np.zeros((100, 3))}
-    arrays = sweep_inputs.checked_inputs(PLANAR, samples, 1.0, 8, "ends", None, {})
-    typical = sweep_inputs.typical_rows(arrays)
-    assert set(typical) == {"link1.mass", "link2.mass", "gravity"}
-    assert set(typical["link1.mass"].tolist()) == {0.3, 0.4}
+def test_what_differs_anywhere_is_known_before():
+    mass, com = np.full(100, 0.3), np.zeros((100, 3))
+    mass[37], com[99, 1] = 0.4, 0.1
+    same = {"q0": np.zeros((100, 3)), "link2.mass": 0.5, "gravity": np.zeros(3)}
+    inputs = partial(sweep_inputs.checked_inputs, PLANAR, duration=1.0, chunk=8, keep="ends", vary=None, options={})
+    found = sweep_inputs.differing(inputs({**same, "link1.mass": mass, "link2.com": com}))
+    assert {name: x.tolist() for name, x in found.items()} == {
+        "link2.mass": False, "gravity": [False] * 3, "link1.mass": True, "link2.com": [False, True, False],
+    }  # fmt: skip
+    assert sweep_inputs.differing(inputs(same)) == {}
+
+
+WRONG = {
+    "mass": [-0.1, np.nan, np.inf],
+    "com": [(0.0, np.nan, 0.0), (-np.inf, 0.0, 0.0)],
+    "inertia": [
+        np.diag([1, 1, 3]),
+        np.diag([1, -0.1, 1]),
+        [[1, 0.1, 0], [0, 1, 0], [0, 0, 1]],
+        np.full((3, 3), np.nan),
+    ],
+    "a": [np.nan],
+    "b": [np.inf],
+    "translation": [(np.nan, 0.0, 0.0)],
+    "alpha": [13.0, -13.0, np.nan],
+    "theta": [90.0],
+    "rotor_inertia": [-1e-3],
+    "viscous_friction": [-1e-3, np.nan],
+    "coulomb_friction": [-1e-3],
+}
+
+
+@pytest.mark.parametrize("robot", FEW, ids=ids(FEW))
+def test_no_row_of_which_no_robot_can_be_made_passes_unseen(robot):
+    seen = 0
+    for word in sweep_samples.words(robot):
+        for value in WRONG.get(word, ()):
+            name = f"{robot.names[-1]}.{word}"
+            array = np.array([value], dtype=float)
+            with pytest.raises(lw.RobotError):
+                sweep_samples.varied(robot, {name: array[0]})
+            assert sweep_robots.doubtful({name: array}).tolist() == [True]
+            seen += 1
+    assert seen >= 12
+    fine = {f"{row['name']}.{word}": np.array([row[word]]) for row in robot.rows for word in ("mass", "inertia")}
+    assert not sweep_robots.doubtful(fine).any()
+
+
+def test_rotations_and_axes_vary_too(tmp_path):
+    robot = lw.random_tree(3, seed=3)
+    assert robot.convention == "frames"
+    name = f"{robot.names[1]}.rotation"
+    rotations = np.array([turned(robot.rows[1]["rotation"], angle) for angle in np.linspace(0.0, 1.0, 6)])
+    samples = {"q0": np.full((6, 3), 0.1), name: rotations, f"{robot.names[0]}.mass": np.linspace(1.0, 2.0, 6)}
+    found = lw.sweep(robot, samples, tmp_path, 0.2, chunk=4, samples=3, **REST).read()
+    for k in range(6):
+        own = sweep_samples.varied(robot, {x: array[k] for x, array in samples.items() if x != "q0"})
+        want = lw.simulate(own, samples["q0"][k], np.zeros(3), 0.2, samples=3)
+        assert np.allclose(found["q"][k], want.q, rtol=0.0, atol=1e-8)
 
 
 def test_members_that_cannot_begin_say_why_and_disturb_nobody(tmp_path):
@@ -250,7 +321,7 @@ def test_a_torque_function_that_wants_numbers_gets_them_robot_by_robot(tmp_path)
 
     robots = relatives(PLANAR, 4, words=("mass",))
     q0, qd0 = np.full((4, 3), 0.1), np.ones((4, 3))
-    with pytest.warns(lw.SweepWarning, match=r"chunk-00000\..*: 4 different robots were compiled one by one.*compared"):
+    with pytest.warns(lw.SweepWarning, match=r"chunk-00000\..*: its robots were compiled one by one.*compared"):
         found = swept(robots, tmp_path, q0, qd0, 0.1, samples=3, torque=heavy).read()
     for k, want in enumerate(one_by_one(robots, q0, qd0, 0.1, samples=3, torque=heavy)):
         assert np.array_equal(found["q"][k], want.q)

@@ -238,13 +238,13 @@ def test_a_bad_row_fails_alone(kind, tmp_path):
         return 1e-3 * qd * qd * qd
 
     mass = np.full(23, 0.3)
-    mass[3] = -1.0
-    made = quick(folder=tmp_path, files=kind, torque=runaway, chunk=12)
+    mass[3] = 0.4
+    falls = partial(lw.sweep, PLANAR, duration=0.2, chunk=12, samples=4, torque=runaway, files=kind)
+    made = falls({**STARTS, "link3.mass": mass.copy()}, folder=tmp_path / "good")
     clean = made.read()
     assert made.failed == {}
-    made = lw.sweep(
-        PLANAR, {**bad, "link3.mass": mass}, tmp_path / "bad", 0.2, chunk=12, samples=4, torque=runaway, files=kind
-    )
+    mass[3] = -1.0
+    made = falls({**bad, "link3.mass": mass}, folder=tmp_path / "bad")
     found = made.read()
     assert (made.done, made.failed) == ([0, 1], {})
     assert [str(found["status"][k]) for k in (3, 7)] == ["failed", "failed"]

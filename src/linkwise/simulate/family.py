@@ -8,18 +8,21 @@ numbers. So one program, of which the symbols are inputs, is that of every membe
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..graph import Program, evaluate, symbols
+from ..graph import Graph, Node, Port, Program, check, evaluate, symbols
 from ..robot import Robot
+from ..spatial import Scalar
 from ..trace import trace
 
-Entry = float | tuple[int, float]  # a number that all have, or a column of numbers and 1 or -1 times it
+Entries = Mapping[str, np.ndarray]  # of tables, by name
+Column = tuple[int, float]  # a column of numbers, and whether 1 or -1 times it
+Entry = float | Column  # or a number that all have
 
 
 class Member(Robot):
@@ -40,13 +43,20 @@ def member(grouped: Robot, change: Callable[[Robot], Robot]) -> Member:
     return plain
 
 
+class Structure(NamedTuple):
+    """What makes robots members of one family."""
+
+    robot: Robot  # regrouped, of zeros
+    table: Any  # of zeros too; robots are equal without it
+    convention: str
+
+
 @dataclass(frozen=True)
 class Family:
     """What the members have in common, and where each has a number of its own."""
 
-    structure: Robot  # regrouped, of zeros
+    structure: Structure
     entries: tuple[Entry, ...]  # in the order in which `Robot.mapped` meets the numbers
-    table: Any = field(repr=False)  # and convention: robots are equal without them
 
     @cached_property
     def symbols(self) -> tuple[str, ...]:
@@ -59,7 +69,7 @@ class Family:
         """The robot of symbols."""
         named = symbols(" ".join(self.symbols)) if self.symbols else ()
         scalars = iter([named[e[0]] * e[1] if isinstance(e, tuple) else e for e in self.entries])
-        return member(self.structure, lambda robot: robot.mapped(lambda _: next(scalars)))
+        return member(self.structure.robot, lambda robot: robot.mapped(lambda _: next(scalars)))
 
     def evaluated(self, function: Callable[..., Any], numbers: np.ndarray, **arrays: np.ndarray) -> np.ndarray:
         """function(robot, ...) of each member, whose numbers are a row; arrays are (members, samples, n)."""
@@ -82,44 +92,35 @@ class Kin(NamedTuple):
     numbers: np.ndarray
 
 
-def families(robots: Iterable[Robot], others: Iterable[Robot] = ()) -> list[Kin]:
-    """The robots by family, in the order in which these appear.
-
-    What differs between members also differs between `others`, robots that are like them and elsewhere: so that the
-    family is the same whichever of its members are here.
-    """
+def families(robots: Iterable[Robot]) -> list[Kin]:
+    """The robots by family, in the order in which these appear."""
     found: dict[Any, list[tuple[int, list[float]]]] = {}
-    beside: dict[Any, list[list[float]]] = {}
     for k, robot in enumerate(robots):
-        key, numbers = anatomy(robot)
-        found.setdefault(key, []).append((k, numbers))
-    for robot in others:
-        key, numbers = anatomy(robot)
-        beside.setdefault(key, []).append(numbers)
+        structure, numbers = anatomy(robot)
+        found.setdefault(structure, []).append((k, [float(x) for x in numbers]))
     kin = []
-    for key, rows in found.items():
-        here = np.array([numbers for _, numbers in rows])
-        entries, columns = differing(np.array([*here, *beside.get(key, [])]))
-        structure, *table = key
-        kin.append(Kin(Family(structure, entries, tuple(table)), [k for k, _ in rows], here[:, columns]))
+    for structure, rows in found.items():
+        table = np.array([row for _, row in rows])
+        entries, columns = differing(table)
+        kin.append(Kin(Family(structure, entries), [k for k, _ in rows], table[:, columns]))
     return kin
 
 
-def anatomy(robot: Robot) -> tuple[tuple[Any, ...], list[float]]:
-    """The structure of a robot, to compare, and all its numbers."""
-    numbers: list[float] = []
+def anatomy(robot: Robot) -> tuple[Structure, list[Scalar]]:
+    """The structure of a robot, and all its numbers, or the nodes that it has in place of them."""
+    numbers: list[Scalar] = []
 
-    def record(x: Any) -> float:
-        numbers.append(float(x))
+    def record(x: Scalar) -> float:
+        numbers.append(x)
         return 0.0
 
     bare = replace(robot.regrouped().mapped(record), name="family", about="")
-    return (bare, bare.table, bare.convention), numbers
+    return Structure(bare, bare.table, bare.convention), numbers
 
 
-def differing(rows: np.ndarray) -> tuple[tuple[Entry, ...], Sequence[int]]:
+def differing(rows: np.ndarray) -> tuple[tuple[Entry, ...], list[int]]:
     """What is in each column, and where those columns are that differ from row to row and from each other."""
-    known: dict[bytes, Entry] = {}
+    known: dict[bytes, Column] = {}
     entries: list[Entry] = []
     kept: list[int] = []
     for k, column in enumerate(rows.T + 0.0):  # without -0.0
@@ -133,3 +134,42 @@ def differing(rows: np.ndarray) -> tuple[tuple[Entry, ...], Sequence[int]]:
             kept.append(k)
         entries.append(known[key])
     return tuple(entries), kept
+
+
+class Kinship(NamedTuple):
+    """A family that is known by its table: the program that finds the numbers of members in rows of entries."""
+
+    family: Family
+    program: Program
+
+    def numbers(self, rows: Entries) -> np.ndarray:
+        flat = [rows[port.name].reshape(-1, port.size) for port in self.program.inputs]
+        with np.errstate(all="ignore"):
+            return evaluate(self.program, *flat)[0]
+
+
+def kinship(make: Callable[[Entries], Robot], one: Entries, differ: Entries) -> Kinship:
+    """All robots that `make` makes of entries like those of one; `differ` says which of their numbers differ."""
+    tape, given = Graph(), {}
+    ports = [Port(name, (which.size,)) for name, which in differ.items()]
+    for name, which in differ.items():
+        given[name] = np.array(one[name], dtype=object)
+        for position, index in enumerate(np.ndindex(which.shape)):
+            if which[index]:
+                given[name][index] = tape.input(name, position)
+    structure, found = anatomy(make(given))
+    known: dict[int, Column] = {}
+    kept: list[Node] = []
+    parts: list[Entry] = []
+    for node in map(tape.node, found):
+        if node.op == "const":
+            parts.append(node.payload)
+            continue
+        if node.op == "neg" and node.args[0].index in known:
+            known[node.index] = known[node.args[0].index][0], -1.0
+        if node.index not in known:
+            known[node.index] = len(kept), 1.0
+            kept.append(node)
+        parts.append(known[node.index])
+    outputs = [Port("numbers", (len(kept),))]
+    return Kinship(Family(structure, tuple(parts)), check(Program.of(tape, ports, outputs, [kept])))

@@ -16,8 +16,9 @@ from .sweep_formats import Columns
 from .sweep_inputs import checked_files, checked_inputs, jobs, samples_in, try_out
 from .sweep_plan import Inputs, differences, plan_of, restored
 from .sweep_progress import Meter
+from .sweep_robots import Vary
 from .sweep_samples import Samples
-from .sweep_work import Vary, kept_times
+from .sweep_work import kept_times
 
 
 class SweepInterrupted(KeyboardInterrupt):

@@ -14,12 +14,12 @@ from .simulation import checked, simulate
 from .sweep_files import KINDS, Folder, has_parquet
 from .sweep_formats import digest
 from .sweep_plan import Inputs, usual_options
+from .sweep_robots import Vary
 from .sweep_samples import Samples, checked_samples, parameters, varied
-from .sweep_work import Job, Vary, kept_times
+from .sweep_work import Job, kept_times
 
 ACTING = {"torque", "wrench"}
 KEEP = ("samples", "ends")
-TYPICAL = 8  # rows that are looked at for what differs between robots
 
 
 def checked_inputs(
@@ -88,27 +88,19 @@ def samples_in(place: Folder, plan: Mapping[str, Any]) -> Samples | None:
     return samples if {name: digest({name: array}) for name, array in samples.items()} == hashes else None
 
 
-def typical_rows(inputs: Inputs) -> Samples:
-    """A few rows among which each number of the robots that is not the same in all samples differs.
-
-    What `vary` does is not known, so there are none: each chunk then finds out for itself what differs in it.
-    """
-    names = parameters(inputs.samples, inputs.arm) if inputs.vary is None else []
-    if not names:
-        return {}
-    numbers = np.concatenate([inputs.samples[name].reshape(inputs.count, -1) for name in names], axis=1)
-    rows = np.unique(np.linspace(0, inputs.count - 1, TYPICAL).astype(int)).tolist()
-    for column in numbers.T:
-        others = column != column[rows[0]]
-        if others.any() and not others[rows].any():
-            rows.append(int(np.argmax(others)))
-    return {name: inputs.samples[name][rows] for name in names}
+def differing(inputs: Inputs) -> Samples:
+    """Of each parameter of the robot that is not the same in all rows, which of its numbers are not."""
+    found = {}
+    for name in parameters(inputs.samples, inputs.arm):
+        array = inputs.samples[name]
+        found[name] = (array != array[0]).any(axis=0)
+    return found if any(x.any() for x in found.values()) else {}
 
 
 def jobs(inputs: Inputs, waiting: Iterable[int]) -> Iterator[Job]:
-    typical = typical_rows(inputs)
+    differ = differing(inputs)
     for k in waiting:
         first = k * inputs.chunk
         rows = {name: np.ascontiguousarray(a[first : first + inputs.chunk]) for name, a in inputs.samples.items()}
         settings = inputs.duration, inputs.keep, inputs.options, inputs.vary
-        yield Job(k, first, inputs.arm, rows, *settings, typical, __version__)
+        yield Job(k, first, inputs.arm, rows, *settings, differ, __version__)

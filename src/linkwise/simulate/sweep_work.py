@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import traceback
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -12,17 +12,16 @@ from typing import Any
 import numpy as np
 
 from .. import edge
-from ..errors import RobotError, SingularError
+from ..errors import SingularError
 from ..robot import Robot
 from ..version import __version__
-from .family import Kin, families
 from .recording import Recording
 from .simulation import sample_times, simulate
 from .sweep_family import Followed, followed
-from .sweep_samples import STATE, Samples, parameters, varied
+from .sweep_robots import Crew, Errors, Vary, crews
+from .sweep_samples import Samples
 
 FAILED = "failed"  # the status of a trajectory that could not be begun
-Vary = Callable[[Robot, Mapping[str, Any]], Robot]
 
 
 @dataclass(frozen=True)
@@ -37,7 +36,7 @@ class Job:
     keep: str
     options: dict[str, Any]
     vary: Vary | None
-    typical: Samples  # some rows of all chunks, which differ wherever robots of the sweep do
+    differ: Samples  # of each parameter, which of its numbers differ in the sweep
     version: str  # of the Linkwise that asks
 
 
@@ -83,86 +82,39 @@ def computed(job: Job, notes: dict[str, None]) -> dict[str, np.ndarray]:
     }
     if job.keep == "samples":
         columns |= {name: np.full((count, len(times), n), np.nan) for name in ("q", "qd")}
-    groups, errors = robots(job)
+    errors: Errors = {}
     with plain_text():
-        arms = list(groups)
-        for kin in families(arms, typical_robots(job)):
-            waiting = {arms[k]: groups[arms[k]] for k in kin.members}
-            if kin.family.symbols and job.options["compiled"] is not False:
-                waiting = follow_family(job, kin, waiting, times, columns, notes)
-            for arm, rows in waiting.items():
+        for crew in crews(job.arm, job.rows, job.differ, job.vary, errors):
+            alone = crew.rows.tolist()
+            if alone and crew.family.symbols and job.options["compiled"] is not False:
+                alone = follow_family(job, crew, times, columns, notes)
+            groups: dict[Robot, list[int]] = {}
+            for k in alone:
+                groups.setdefault(crew.robot(k), []).append(k)
+            for arm, rows in groups.items():
                 follow(job, arm, np.array(rows), times, columns, errors)
     columns["error"] = np.array([errors.get(k, "").encode("ascii", "backslashreplace").decode() for k in range(count)])
     return columns
 
 
-def robots(job: Job) -> tuple[dict[Robot, list[int]], dict[int, str]]:
-    """Which rows have which robot, so that each is looked at once; and what is wrong with the others."""
-    names = parameters(job.rows, job.arm)
-    made: dict[bytes, Robot] = {}
-    groups: dict[Robot, list[int]] = {}
-    errors: dict[int, str] = {}
-    for k in range(len(job.rows["q0"])):
-        row = {name: array[k] for name, array in job.rows.items()}
-        strange = [name for name in (*STATE, "wrench") if name in row and not np.isfinite(row[name]).all()]
-        if strange:
-            errors[k] = f"{strange[0]} is {row[strange[0]].tolist()} (expected finite numbers)"
-            continue
-        numbers = b"".join(row[name].tobytes() for name in names)
-        try:
-            if numbers not in made:
-                made[numbers] = varied(job.arm, {name: row[name] for name in names}) if names else job.arm
-            arm = made[numbers] if job.vary is None else checked_robot(job.vary(made[numbers], row), job.arm)
-        except RobotError as error:
-            errors[k] = str(error)
-            continue
-        groups.setdefault(arm, []).append(k)
-    return groups, errors
-
-
-def typical_robots(job: Job) -> list[Robot]:
-    """Robots of the whole sweep, so that what is common to a chunk alone does not count as common."""
-    found = []
-    for k in range(len(next(iter(job.typical.values()), ()))):
-        try:
-            found.append(varied(job.arm, {name: array[k] for name, array in job.typical.items()}))
-        except RobotError:  # it is an error of the chunk that has this row
-            continue
-    return found
-
-
-def checked_robot(made: Any, arm: Robot) -> Robot:
-    if not isinstance(made, Robot) or made.n != arm.n or made.symbolic:
-        raise TypeError(f"vary gave {made!r} (expected a Robot of numbers with {arm.n} joints)")
-    return made
-
-
 def follow_family(
-    job: Job,
-    kin: Kin,
-    groups: Mapping[Robot, list[int]],
-    times: np.ndarray,
-    columns: dict[str, np.ndarray],
-    notes: dict[str, None],
-) -> dict[Robot, list[int]]:
-    """Simulate the rows of a family together and fill in what they give. What is given back is to be followed alone:
+    job: Job, crew: Crew, times: np.ndarray, columns: dict[str, np.ndarray], notes: dict[str, None]
+) -> list[int]:
+    """Simulate the rows of a family together and fill in what they give. Rows that come back are to be followed alone:
 
-    rows that did not get away from the start, of which their own robot can say why; and all of them where a torque
+    those that did not get away from the start, of which their own robot can say why; and all of them where a torque
     function, say, cannot be compiled for symbols.
     """
-    rows = np.concatenate([np.array(each) for each in groups.values()])
-    numbers = np.repeat(kin.numbers, [len(each) for each in groups.values()], axis=0)
-    start = job.rows["q0"][rows], job.rows["qd0"][rows]
+    start = job.rows["q0"][crew.rows], job.rows["qd0"][crew.rows]
     try:
-        found = followed(kin.family, numbers, *start, job.duration, options(job, rows, times))
+        found = followed(crew.family, crew.numbers, *start, job.duration, options(job, crew.rows, times))
     except (TypeError, ValueError, ImportError) as reason:
-        notes[f"{len(groups)} different robots were compiled one by one, since not at once: {reason}"] = None
-        return dict(groups)
-    strange, good = set(rows[found.strange].tolist()), ~found.strange
-    fill(columns, rows[good], found.some(good), times)
-    columns["imbalance"][rows[good]] = found.imbalance[good]
-    left = {arm: [k for k in each if k in strange] for arm, each in groups.items()}
-    return {arm: each for arm, each in left.items() if each}
+        notes[f"its robots were compiled one by one, since not all at once: {reason}"] = None
+        return [int(k) for k in crew.rows]
+    good = ~found.strange
+    fill(columns, crew.rows[good], found.some(good), times)
+    columns["imbalance"][crew.rows[good]] = found.imbalance[good]
+    return [int(k) for k in crew.rows[~good]]
 
 
 def follow(
