@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..graph import Graph, Node, Port, Program, check, evaluate, symbols
+from ..graph import Graph, Node, Port, Program, check, evaluate
 from ..robot import Robot
 from ..spatial import Scalar
 from ..trace import trace
@@ -64,12 +64,10 @@ class Family:
         count = 1 + max((entry[0] for entry in self.entries if isinstance(entry, tuple)), default=-1)
         return tuple(f"number_{k:05d}" for k in range(count))
 
-    @cached_property
+    @property
     def robot(self) -> Robot:
-        """The robot of symbols."""
-        named = symbols(" ".join(self.symbols)) if self.symbols else ()
-        scalars = iter([named[e[0]] * e[1] if isinstance(e, tuple) else e for e in self.entries])
-        return member(self.structure.robot, lambda robot: robot.mapped(lambda _: next(scalars)))
+        """The robot of symbols; the same one for equal families, so that its code is found again."""
+        return robot_of(self)
 
     def evaluated(self, function: Callable[..., Any], numbers: np.ndarray, **arrays: np.ndarray) -> np.ndarray:
         """function(robot, ...) of each member, whose numbers are a row; arrays are (members, samples, n)."""
@@ -77,6 +75,14 @@ class Family:
         given = {**arrays, **{name: column[:, None] for name, column in zip(self.symbols, numbers.T, strict=True)}}
         with np.errstate(all="ignore"):
             return evaluate(program, *(given[port.name] for port in program.inputs))[0]
+
+
+@lru_cache(maxsize=64)
+def robot_of(family: Family) -> Robot:
+    tape = Graph(scalar_inputs=True)
+    named = [tape.input(name) for name in family.symbols]
+    scalars = iter([named[e[0]] * e[1] if isinstance(e, tuple) else e for e in family.entries])
+    return member(family.structure.robot, lambda robot: robot.mapped(lambda _: next(scalars)))
 
 
 @lru_cache(maxsize=64)
@@ -166,7 +172,8 @@ def kinship(make: Callable[[Entries], Robot], one: Entries, differ: Entries) -> 
             parts.append(node.payload)
             continue
         if node.op == "neg" and node.args[0].index in known:
-            known[node.index] = known[node.args[0].index][0], -1.0
+            column, sign = known[node.args[0].index]
+            known[node.index] = column, -sign
         if node.index not in known:
             known[node.index] = len(kept), 1.0
             kept.append(node)
