@@ -23,6 +23,7 @@ import one_call
 import precision
 import simulation
 import start_up
+import sweeps
 import threads
 import timing
 from report import Section, claim_lines
@@ -115,6 +116,7 @@ def main(argv: list[str] | None = None) -> None:
         precision.measure,
         accuracy.measure,
         simulation.measure,
+        sweeps.measure,
         equations.measure,
     ]
     sections = []

@@ -16,6 +16,7 @@ import precision
 import run_all
 import simulation
 import start_up
+import sweeps
 import threads
 import timing
 from arms import arms
@@ -51,6 +52,7 @@ MEASURES = {
     "long_chains": lambda: long_chains.measure(largest=7, work=7 * 64, rounds=2, peers=PEERS),
     "equations": lambda: equations.measure(rounds=2),
     "simulation": lambda: simulation.measure(falls=8, rounds=2, peers=PEERS),
+    "sweeps": lambda: sweeps.measure(robots=9, rounds=1),
     "start_up": lambda: start_up.measure(rounds=1, peers=()),
 }
 

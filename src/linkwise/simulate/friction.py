@@ -55,7 +55,7 @@ class Friction:
 
     def _each(self, arm: Robot, value: Each, own: str) -> np.ndarray:
         if value is None:
-            return np.array([getattr(link.joint, own) for link in arm.links], dtype=float)
+            return np.array([getattr(link.joint, own) for link in arm.links])
         found = np.asarray(value, dtype=float)
         if found.shape not in ((), (arm.n,)):
             raise ValueError(f"friction has {found.size} coefficients (expected one, or one for each of {arm.n})")

@@ -29,7 +29,10 @@ Torque = Callable[..., Any]  # torque(arm, t, q, qd)
 
 @dataclass(frozen=True)
 class Problem:
-    """A robot and what acts on it; `tau` and `wrench` say whether constant ones do, and of which shape."""
+    """A robot and what acts on it; `tau` and `wrench` say whether constant ones do, and of which shape.
+
+    `symbols` are those of the robot, if it stands for a family: each trajectory then has numbers of its own for them.
+    """
 
     robot: Robot
     torque: Torque | None = None
@@ -39,6 +42,7 @@ class Problem:
     coordinates: str = "joint"
     method: str | None = None
     events: tuple[Event, ...] = ()
+    symbols: tuple[str, ...] = ()  # in order of the alphabet, as `trace` has them
 
     def __post_init__(self) -> None:
         one_of(self.coordinates, COORDINATES, "coordinates")
@@ -91,11 +95,17 @@ class Problem:
     def gauges(self, arm: Robot, t: Any, y: Any) -> list[Any]:
         """The values of the events for one state."""
         q = y[: arm.n]
-        qd = self.rates(q, y[arm.n : 2 * arm.n])
+        quasi, v = COORDINATES[self.coordinates], y[arm.n : 2 * arm.n]
+        qd = v if quasi is None else quasi.joint_rates(arm, q, v)
         return [event.value(arm, t, q, qd) for event in self.events]
 
     @property
     def parameters(self) -> dict[str, Input]:
+        """All that is constant along a trajectory and differs between them."""
+        return {**self.loads, **{name: Input() for name in self.symbols}}
+
+    @property
+    def loads(self) -> dict[str, Input]:
         shapes = {"tau": (self.robot.n,) if self.tau else None, "wrench": self.wrench}
         return {name: Input(*shape) for name, shape in shapes.items() if shape is not None}
 
@@ -105,7 +115,7 @@ class Problem:
             return (rates, np.array(self.gauges(arm, t, y), dtype=object)) if self.events else rates
 
         with few_operations():
-            inputs: dict[str, Any] = {"t": Input(), "y": Input(self.size), **self.parameters}
+            inputs: dict[str, Any] = {"t": Input(), "y": Input(self.size), **self.loads}
             return trace(side, self.robot, **inputs)
 
     def plain_side(self, parameters: np.ndarray) -> Callable[[np.ndarray, np.ndarray], np.ndarray]:

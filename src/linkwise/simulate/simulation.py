@@ -6,7 +6,7 @@ import math
 import warnings
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -103,12 +103,8 @@ def simulate(
     ((501, 3), 'done', True)
     """
     scheme = tableau(integrator)
-    numbers = checked(duration=duration, rtol=rtol, step=FIRST_STEP if step is None else step)
-    numbers |= checked(atol=numbers["rtol"] / 100 if atol is None else atol)
-    if scheme.fixed and step is None:
-        raise ValueError(f"integrator {integrator!r} has no step of its own (expected step=...)")
-    end = numbers["duration"]
-    times = sample_times(samples, end)
+    numbers = checked_numbers(scheme, duration, rtol, atol, step)
+    times = sample_times(samples, numbers["duration"])
     constant = None if callable(torque) or torque is None else torque
     arrays = {"q0": q0, "qd0": qd0} | ({} if constant is None else {"torque": constant})
     states = States(arm, arrays, wrench, True)
@@ -130,19 +126,51 @@ def simulate(
     constants = [full[name] for name in ("torque", "wrench") if name in full]
     pieces = [x.reshape(count, math.prod(x.shape[len(states.batch) :])) for x in constants]
     parameters = np.concatenate([*pieces, np.zeros((count, 0))], axis=1)
-    out = np.full((count, len(times), problem.size), np.nan)
+    run = integrated(problem, scheme, start, parameters, times, numbers, threads, compiled, progress)
+    acting = Acting(problem, full.get("torque"), full.get("wrench"))
+    recording = recorded(acting, states.batch, times, run.out, run.now, scheme, numbers, run.compiled)
+    if run.interrupted is not None:
+        raise SimulationInterrupted(recording) from run.interrupted
+    if not states.batch and recording.status in ("stuck", "lost"):
+        raise SimulationError(reason(problem, run.now, recording), recording)
+    return recording
+
+
+class Run(NamedTuple):
+    """What the integration gave: y at the sample times (count, times, size), and where each trajectory is."""
+
+    out: np.ndarray
+    now: Progress
+    compiled: bool
+    interrupted: BaseException | None
+
+
+def integrated(
+    problem: Problem,
+    scheme: Method,
+    start: np.ndarray,
+    parameters: np.ndarray,
+    times: np.ndarray,
+    numbers: dict[str, float],
+    threads: int | None,
+    compiled: bool | None,
+    progress: bool | None,
+) -> Run:
+    """From the start (count, size), each trajectory with its row of parameters."""
+    end = numbers["duration"]
+    out = np.full((len(start), len(times), problem.size), np.nan)
     now = Progress.at(start, min(numbers["step"], end), ROOM if problem.events else 0)
     at_start = int(times[0] == 0.0)
     out[:, :at_start] = start[:, None]
     now.next += at_start
     tolerance = np.full(problem.size, numbers["atol"])
-    machine = machine_for(problem, integrator, compiled)
+    machine = machine_for(problem, scheme.name, compiled)
     interrupted: BaseException | None = None
     watch = Watch(end, progress)
     try:
         if machine is not None:
             machine.run(now, end, times, out, parameters, numbers["rtol"], tolerance, threads, watch)
-        elif integrator == RADAU:
+        elif scheme.name == RADAU:
             run_implicit(problem, parameters, now, end, times, out, numbers["rtol"], tolerance, watch)
         else:
             gauge = problem.plain_gauge if problem.events else None
@@ -154,13 +182,15 @@ def simulate(
         interrupted = error
     finally:
         watch.close()
-    acting = Acting(problem, full.get("torque"), full.get("wrench"))
-    recording = recorded(acting, states.batch, times, out, now, scheme, numbers, machine is not None)
-    if interrupted is not None:
-        raise SimulationInterrupted(recording) from interrupted
-    if not states.batch and recording.status in ("stuck", "lost"):
-        raise SimulationError(reason(problem, now, recording), recording)
-    return recording
+    return Run(out, now, machine is not None, interrupted)
+
+
+def checked_numbers(scheme: Method, duration: Any, rtol: Any, atol: Any = None, step: Any = None) -> dict[str, float]:
+    numbers = checked(duration=duration, rtol=rtol, step=FIRST_STEP if step is None else step)
+    numbers |= checked(atol=numbers["rtol"] / 100 if atol is None else atol)
+    if scheme.fixed and step is None:
+        raise ValueError(f"integrator {scheme.name!r} has no step of its own (expected step=...)")
+    return numbers
 
 
 class SimulationInterrupted(KeyboardInterrupt):
@@ -220,7 +250,7 @@ def machine_for(problem: Problem, integrator: str, compiled: bool | None) -> Mac
     except (TypeError, ImportError) as reason:
         if compiled:
             raise
-        warnings.warn(f"this simulation runs in Python, which is slower: {reason}", RuntimeWarning, stacklevel=3)
+        warnings.warn(f"this simulation runs in Python, which is slower: {reason}", RuntimeWarning, stacklevel=4)
         return None
 
 

@@ -13,11 +13,12 @@ from ..robot import Robot
 from .engines import outcomes
 from .sweep_files import Folder, note, require
 from .sweep_formats import Columns
-from .sweep_inputs import checked_files, checked_inputs, jobs, samples_in, try_out, warn_of_compiling
+from .sweep_inputs import checked_files, checked_inputs, jobs, samples_in, try_out
 from .sweep_plan import Inputs, differences, plan_of, restored
 from .sweep_progress import Meter
+from .sweep_robots import Vary
 from .sweep_samples import Samples
-from .sweep_work import Vary, kept_times
+from .sweep_work import kept_times
 
 
 class SweepInterrupted(KeyboardInterrupt):
@@ -91,7 +92,7 @@ class Sweep:
         waiting = [k for k, doubt in doubts.items() if doubt is not None]
         if not waiting:
             return self
-        meter = Meter(progress, self.chunks, self.chunks - len(waiting))
+        meter, said = Meter(progress, self.chunks, self.chunks - len(waiting)), set()
         try:
             with closing(outcomes(engine, jobs(self._inputs, waiting))) as arriving:
                 for outcome in arriving:
@@ -99,6 +100,9 @@ class Sweep:
                         self._files.fail(outcome.index, outcome.error)
                     else:
                         self._files.store(outcome.index, self.plan["sha256"], outcome.columns)
+                    if outcome.note and outcome.note not in said:
+                        note(f"{self._files.chunk(outcome.index)}: {outcome.note}")
+                        said.add(outcome.note)
                     meter.step(bool(outcome.error))
         except KeyboardInterrupt as stopped:
             raise SweepInterrupted(self) from stopped
@@ -132,7 +136,8 @@ def sweep(
     `samples` maps names to arrays with a row for each trajectory: q0, qd0, torque (count, n), wrench, gravity
     (count, 3), and entries of the robot's table such as "link3.mass" or "link2.com"; an array without the first axis
     holds for all. `lw.grid` and `lw.monte_carlo` make them. `vary(arm, row)` makes the robot of a row itself; the
-    samples may then have other names too. Every different robot is compiled on its own.
+    samples may then have other names too. Robots of one structure are compiled once, whatever their numbers, and
+    integrated side by side.
 
     `keep` is "samples" or "ends": whether q and qd are kept at the sample times or at the end alone. `engine` is None
     for this process, "dask://host:port", "dask://local?workers=2" or a `dask.distributed.Client`. `files` is "parquet"
@@ -159,8 +164,6 @@ def sweep(
     made = Sweep(place, plan, inputs.samples, inputs)
     if samples_in(place, plan) is None:
         place.store_samples(inputs.samples)
-    if before is None:
-        warn_of_compiling(inputs)
     return made.resume(engine, progress)
 
 

@@ -11,17 +11,15 @@ from ..errors import SingularError, near_miss, one_of
 from ..robot import Robot
 from ..version import __version__
 from .simulation import checked, simulate
-from .sweep_files import KINDS, Folder, has_parquet, note
+from .sweep_files import KINDS, Folder, has_parquet
 from .sweep_formats import digest
 from .sweep_plan import Inputs, usual_options
+from .sweep_robots import Vary
 from .sweep_samples import Samples, checked_samples, parameters, varied
-from .sweep_work import Job, Vary, kept_times
+from .sweep_work import Job, kept_times
 
 ACTING = {"torque", "wrench"}
 KEEP = ("samples", "ends")
-COMPILING = (0.1, 0.03)  # seconds for a robot, and for each of its joints
-REMEMBERED = 64  # robots whose code `simulate` keeps at hand
-LONG = 20.0  # seconds of compiling that are worth a warning
 
 
 def checked_inputs(
@@ -80,23 +78,6 @@ def try_out(inputs: Inputs) -> None:
         return
 
 
-def warn_of_compiling(inputs: Inputs) -> None:
-    names = parameters(inputs.samples, inputs.arm)
-    if not names:
-        return
-    numbers = np.concatenate([inputs.samples[name].reshape(inputs.count, -1) for name in names], axis=1)
-    robots = len(np.unique(numbers, axis=0))
-    parts = [numbers[k : k + inputs.chunk] for k in range(0, inputs.count, inputs.chunk)]
-    times = robots if robots <= REMEMBERED else sum(len(np.unique(part, axis=0)) for part in parts)
-    each = COMPILING[0] + COMPILING[1] * inputs.arm.n
-    if times * each > LONG:
-        note(
-            f"the samples make {robots} different robots, and each is compiled on its own: {times} times some"
-            f" {each:.1f} s, about {times * each / 60.0:.1f} min of a processor. Fewer values of {', '.join(names)}, or"
-            " the same ones together, take less"
-        )
-
-
 def samples_in(place: Folder, plan: Mapping[str, Any]) -> Samples | None:
     """The samples of a folder, if they are those of the plan."""
     try:
@@ -107,8 +88,19 @@ def samples_in(place: Folder, plan: Mapping[str, Any]) -> Samples | None:
     return samples if {name: digest({name: array}) for name, array in samples.items()} == hashes else None
 
 
+def differing(inputs: Inputs) -> Samples:
+    """Of each parameter of the robot that is not the same in all rows, which of its numbers are not."""
+    found = {}
+    for name in parameters(inputs.samples, inputs.arm):
+        array = inputs.samples[name]
+        found[name] = (array != array[0]).any(axis=0)
+    return found if any(x.any() for x in found.values()) else {}
+
+
 def jobs(inputs: Inputs, waiting: Iterable[int]) -> Iterator[Job]:
+    differ = differing(inputs)
     for k in waiting:
         first = k * inputs.chunk
         rows = {name: np.ascontiguousarray(a[first : first + inputs.chunk]) for name, a in inputs.samples.items()}
-        yield Job(k, first, inputs.arm, rows, inputs.duration, inputs.keep, inputs.options, inputs.vary, __version__)
+        settings = inputs.duration, inputs.keep, inputs.options, inputs.vary
+        yield Job(k, first, inputs.arm, rows, *settings, differ, __version__)

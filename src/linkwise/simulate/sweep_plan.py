@@ -23,8 +23,8 @@ from .friction import Friction
 from .simulation import simulate
 from .sweep_files import plan_hash
 from .sweep_formats import digest
+from .sweep_robots import Vary
 from .sweep_samples import Samples, from_table
-from .sweep_work import Vary
 
 GIVEN = ("arm", "q0", "qd0", "duration", "progress")  # of the arguments of `simulate`, those that are no options here
 WITHOUT_EFFECT = ("threads",)  # on the results

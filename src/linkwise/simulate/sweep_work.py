@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import traceback
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -12,14 +12,16 @@ from typing import Any
 import numpy as np
 
 from .. import edge
-from ..errors import RobotError, SingularError
+from ..errors import SingularError
 from ..robot import Robot
 from ..version import __version__
+from .recording import Recording
 from .simulation import sample_times, simulate
-from .sweep_samples import STATE, Samples, parameters, varied
+from .sweep_family import Followed, followed
+from .sweep_robots import Crew, Errors, Vary, crews
+from .sweep_samples import Samples
 
 FAILED = "failed"  # the status of a trajectory that could not be begun
-Vary = Callable[[Robot, Mapping[str, Any]], Robot]
 
 
 @dataclass(frozen=True)
@@ -34,16 +36,18 @@ class Job:
     keep: str
     options: dict[str, Any]
     vary: Vary | None
+    differ: Samples  # of each parameter, which of its numbers differ in the sweep
     version: str  # of the Linkwise that asks
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of a chunk: columns, or the text of an error."""
+    """What became of a chunk: columns, or the text of an error; and what is worth knowing beside."""
 
     index: int
     columns: dict[str, np.ndarray] = field(default_factory=dict)
     error: str = ""
+    note: str = ""
 
 
 def work(job: Job) -> Outcome:
@@ -52,7 +56,8 @@ def work(job: Job) -> Outcome:
             raise RuntimeError(
                 f"this worker has Linkwise {__version__} (expected {job.version}, as where it was asked)"
             )
-        return Outcome(job.index, computed(job))
+        notes: dict[str, None] = {}
+        return Outcome(job.index, computed(job, notes), note="; ".join(notes))
     except Exception:
         return Outcome(job.index, error=traceback.format_exc())
 
@@ -62,7 +67,7 @@ def kept_times(keep: str, options: Mapping[str, Any], duration: float) -> np.nda
     return sample_times(options["samples"], duration) if keep == "samples" else np.zeros(0)
 
 
-def computed(job: Job) -> dict[str, np.ndarray]:
+def computed(job: Job, notes: dict[str, None]) -> dict[str, np.ndarray]:
     count, n = job.rows["q0"].shape
     times = kept_times(job.keep, job.options, job.duration)
     columns = {
@@ -77,57 +82,48 @@ def computed(job: Job) -> dict[str, np.ndarray]:
     }
     if job.keep == "samples":
         columns |= {name: np.full((count, len(times), n), np.nan) for name in ("q", "qd")}
-    groups, errors = robots(job)
+    errors: Errors = {}
     with plain_text():
-        for arm, rows in groups.items():
-            follow(job, arm, np.array(rows), times, columns, errors)
+        for crew in crews(job.arm, job.rows, job.differ, job.vary, errors):
+            alone = crew.rows.tolist()
+            if alone and crew.family.symbols and job.options["compiled"] is not False:
+                alone = follow_family(job, crew, times, columns, notes)
+            groups: dict[Robot, list[int]] = {}
+            for k in alone:
+                groups.setdefault(crew.robot(k), []).append(k)
+            for arm, rows in groups.items():
+                follow(job, arm, np.array(rows), times, columns, errors)
     columns["error"] = np.array([errors.get(k, "").encode("ascii", "backslashreplace").decode() for k in range(count)])
     return columns
 
 
-def robots(job: Job) -> tuple[dict[Robot, list[int]], dict[int, str]]:
-    """Which rows have which robot, so that each is compiled once; and what is wrong with the others."""
-    names = parameters(job.rows, job.arm)
-    made: dict[bytes, Robot] = {}
-    groups: dict[Robot, list[int]] = {}
-    errors: dict[int, str] = {}
-    for k in range(len(job.rows["q0"])):
-        row = {name: array[k] for name, array in job.rows.items()}
-        strange = [name for name in (*STATE, "wrench") if name in row and not np.isfinite(row[name]).all()]
-        if strange:
-            errors[k] = f"{strange[0]} is {row[strange[0]].tolist()} (expected finite numbers)"
-            continue
-        numbers = b"".join(row[name].tobytes() for name in names)
-        try:
-            if numbers not in made:
-                made[numbers] = varied(job.arm, {name: row[name] for name in names}) if names else job.arm
-            arm = made[numbers] if job.vary is None else checked_robot(job.vary(made[numbers], row), job.arm)
-        except RobotError as error:
-            errors[k] = str(error)
-            continue
-        groups.setdefault(arm, []).append(k)
-    return groups, errors
+def follow_family(
+    job: Job, crew: Crew, times: np.ndarray, columns: dict[str, np.ndarray], notes: dict[str, None]
+) -> list[int]:
+    """Simulate the rows of a family together and fill in what they give. Rows that come back are to be followed alone:
 
-
-def checked_robot(made: Any, arm: Robot) -> Robot:
-    if not isinstance(made, Robot) or made.n != arm.n or made.symbolic:
-        raise TypeError(f"vary gave {made!r} (expected a Robot of numbers with {arm.n} joints)")
-    return made
+    those that did not get away from the start, of which their own robot can say why; and all of them where a torque
+    function, say, cannot be compiled for symbols.
+    """
+    start = job.rows["q0"][crew.rows], job.rows["qd0"][crew.rows]
+    try:
+        found = followed(crew.family, crew.numbers, *start, job.duration, options(job, crew.rows, times))
+    except (TypeError, ValueError, ImportError) as reason:
+        notes[f"its robots were compiled one by one, since not all at once: {reason}"] = None
+        return [int(k) for k in crew.rows]
+    good = ~found.strange
+    fill(columns, crew.rows[good], found.some(good), times)
+    columns["imbalance"][crew.rows[good]] = found.imbalance[good]
+    return [int(k) for k in crew.rows[~good]]
 
 
 def follow(
     job: Job, arm: Robot, rows: np.ndarray, times: np.ndarray, columns: dict[str, np.ndarray], errors: dict[int, str]
 ) -> None:
     """Simulate the rows of one robot and fill in what they give."""
-    acting: dict[str, Any] = {name: job.rows[name][rows] for name in ("torque", "wrench") if name in job.rows}
-    options: dict[str, Any] = {
-        **job.options,
-        **acting,
-        "samples": np.union1d(times, [0.0, job.duration]),
-        "progress": False,
-    }
+    start = job.rows["q0"][rows], job.rows["qd0"][rows]
     try:
-        found = simulate(arm, job.rows["q0"][rows], job.rows["qd0"][rows], job.duration, **options)
+        found = simulate(arm, *start, job.duration, **options(job, rows, times))
     except SingularError as error:
         if len(rows) == 1:
             errors[int(rows[0])] = str(error)
@@ -135,16 +131,26 @@ def follow(
         for k in range(len(rows)):  # it may be one state alone
             follow(job, arm, rows[k : k + 1], times, columns, errors)
         return
-    for name in ("status", "reached", "steps", "rejected"):
-        columns[name][rows] = getattr(found, name)
-    columns["q_end"][rows], columns["qd_end"][rows] = found.q[:, -1], found.qd[:, -1]
+    fill(columns, rows, found, times)
     ends: dict[str, Any] = {
         name: None if value is None else value[:, [0, -1]]
         for name in ("q", "qd", "work", "heat")
         for value in [getattr(found, name)]
     }
     columns["imbalance"][rows] = replace(found, **ends, t=found.t[[0, -1]]).imbalance[:, -1]
-    if job.keep == "samples":
+
+
+def options(job: Job, rows: np.ndarray, times: np.ndarray) -> dict[str, Any]:
+    """What `simulate` is told besides the start."""
+    acting: dict[str, Any] = {name: job.rows[name][rows] for name in ("torque", "wrench") if name in job.rows}
+    return {**job.options, **acting, "samples": np.union1d(times, [0.0, job.duration]), "progress": False}
+
+
+def fill(columns: dict[str, np.ndarray], rows: np.ndarray, found: Recording | Followed, times: np.ndarray) -> None:
+    for name in ("status", "reached", "steps", "rejected"):
+        columns[name][rows] = getattr(found, name)
+    columns["q_end"][rows], columns["qd_end"][rows] = found.q[:, -1], found.qd[:, -1]
+    if "q" in columns:
         at = np.searchsorted(found.t, times)
         columns["q"][rows], columns["qd"][rows] = found.q[:, at], found.qd[:, at]
 

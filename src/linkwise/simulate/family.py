@@ -1,0 +1,182 @@
+"""Families: robots of one structure. Their joints, parents and names are the same, some of their numbers differ.
+
+One robot of symbols stands for all of them: a symbol wherever members differ, the number wherever they do not, so that
+zeros and ones still simplify. What is symbols here is what algorithms read of a link, rotations and inertias as the
+table made them, not the table's own angles and lengths. Base parameters too: each member was regrouped before, in
+numbers. So one program, of which the symbols are inputs, is that of every member.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property, lru_cache
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..graph import Graph, Node, Port, Program, check, evaluate
+from ..robot import Robot
+from ..spatial import Scalar
+from ..trace import trace
+
+Entries = Mapping[str, np.ndarray]  # of tables, by name
+Column = tuple[int, float]  # a column of numbers, and whether 1 or -1 times it
+Entry = float | Column  # or a number that all have
+
+
+class Member(Robot):
+    """A robot that was regrouped before its numbers became symbols; one made of it with other links was not."""
+
+    def regrouped(self) -> Robot:
+        return self.shelf.get("regrouped") or super().regrouped()
+
+    def mapped(self, convert: Callable[[Any], Any], *, orthonormal: bool = False) -> Robot:
+        return member(self.regrouped(), lambda robot: Robot.mapped(robot, convert, orthonormal=orthonormal))
+
+
+def member(grouped: Robot, change: Callable[[Robot], Robot]) -> Member:
+    made = change(grouped)
+    links = tuple(replace(link, grouped=None) for link in made.links)
+    plain = Member(made.name, links, made.frames, made.gravity, made.table, made.convention, made.about)
+    plain.shelf["regrouped"] = made
+    return plain
+
+
+class Structure(NamedTuple):
+    """What makes robots members of one family."""
+
+    robot: Robot  # regrouped, of zeros
+    table: Any  # of zeros too; robots are equal without it
+    convention: str
+
+
+@dataclass(frozen=True)
+class Family:
+    """What the members have in common, and where each has a number of its own."""
+
+    structure: Structure
+    entries: tuple[Entry, ...]  # in the order in which `Robot.mapped` meets the numbers
+
+    @cached_property
+    def symbols(self) -> tuple[str, ...]:
+        """As many as there are different columns of numbers."""
+        count = 1 + max((entry[0] for entry in self.entries if isinstance(entry, tuple)), default=-1)
+        return tuple(f"number_{k:05d}" for k in range(count))
+
+    @property
+    def robot(self) -> Robot:
+        """The robot of symbols; the same one for equal families, so that its code is found again."""
+        return robot_of(self)
+
+    def evaluated(self, function: Callable[..., Any], numbers: np.ndarray, **arrays: np.ndarray) -> np.ndarray:
+        """function(robot, ...) of each member, whose numbers are a row; arrays are (members, samples, n)."""
+        program = traced(function, self)
+        given = {**arrays, **{name: column[:, None] for name, column in zip(self.symbols, numbers.T, strict=True)}}
+        with np.errstate(all="ignore"):
+            return evaluate(program, *(given[port.name] for port in program.inputs))[0]
+
+
+@lru_cache(maxsize=64)
+def robot_of(family: Family) -> Robot:
+    tape = Graph(scalar_inputs=True)
+    named = [tape.input(name) for name in family.symbols]
+    scalars = iter([named[e[0]] * e[1] if isinstance(e, tuple) else e for e in family.entries])
+    return member(family.structure.robot, lambda robot: robot.mapped(lambda _: next(scalars)))
+
+
+@lru_cache(maxsize=64)
+def traced(function: Callable[..., Any], family: Family) -> Program:
+    return trace(function, family.robot)
+
+
+class Kin(NamedTuple):
+    """Members of one family, by their place among the robots that were given, with their numbers (members, symbols)."""
+
+    family: Family
+    members: list[int]
+    numbers: np.ndarray
+
+
+def families(robots: Iterable[Robot]) -> list[Kin]:
+    """The robots by family, in the order in which these appear."""
+    found: dict[Any, list[tuple[int, list[float]]]] = {}
+    for k, robot in enumerate(robots):
+        structure, numbers = anatomy(robot)
+        found.setdefault(structure, []).append((k, [float(x) for x in numbers]))
+    kin = []
+    for structure, rows in found.items():
+        table = np.array([row for _, row in rows])
+        entries, columns = differing(table)
+        kin.append(Kin(Family(structure, entries), [k for k, _ in rows], table[:, columns]))
+    return kin
+
+
+def anatomy(robot: Robot) -> tuple[Structure, list[Scalar]]:
+    """The structure of a robot, and all its numbers, or the nodes that it has in place of them."""
+    numbers: list[Scalar] = []
+
+    def record(x: Scalar) -> float:
+        numbers.append(x)
+        return 0.0
+
+    bare = replace(robot.regrouped().mapped(record), name="family", about="")
+    return Structure(bare, bare.table, bare.convention), numbers
+
+
+def differing(rows: np.ndarray) -> tuple[tuple[Entry, ...], list[int]]:
+    """What is in each column, and where those columns are that differ from row to row and from each other."""
+    known: dict[bytes, Column] = {}
+    entries: list[Entry] = []
+    kept: list[int] = []
+    for k, column in enumerate(rows.T + 0.0):  # without -0.0
+        if (column == column[0]).all():
+            entries.append(float(column[0]))
+            continue
+        key = column.tobytes()
+        if key not in known:
+            known[(0.0 - column).tobytes()] = len(kept), -1.0
+            known[key] = len(kept), 1.0
+            kept.append(k)
+        entries.append(known[key])
+    return tuple(entries), kept
+
+
+class Kinship(NamedTuple):
+    """A family that is known by its table: the program that finds the numbers of members in rows of entries."""
+
+    family: Family
+    program: Program
+
+    def numbers(self, rows: Entries) -> np.ndarray:
+        flat = [rows[port.name].reshape(-1, port.size) for port in self.program.inputs]
+        with np.errstate(all="ignore"):
+            return evaluate(self.program, *flat)[0]
+
+
+def kinship(make: Callable[[Entries], Robot], one: Entries, differ: Entries) -> Kinship:
+    """All robots that `make` makes of entries like those of one; `differ` says which of their numbers differ."""
+    tape, given = Graph(), {}
+    ports = [Port(name, (which.size,)) for name, which in differ.items()]
+    for name, which in differ.items():
+        given[name] = np.array(one[name], dtype=object)
+        for position, index in enumerate(np.ndindex(which.shape)):
+            if which[index]:
+                given[name][index] = tape.input(name, position)
+    structure, found = anatomy(make(given))
+    known: dict[int, Column] = {}
+    kept: list[Node] = []
+    parts: list[Entry] = []
+    for node in map(tape.node, found):
+        if node.op == "const":
+            parts.append(node.payload)
+            continue
+        if node.op == "neg" and node.args[0].index in known:
+            column, sign = known[node.args[0].index]
+            known[node.index] = column, -sign
+        if node.index not in known:
+            known[node.index] = len(kept), 1.0
+            kept.append(node)
+        parts.append(known[node.index])
+    outputs = [Port("numbers", (len(kept),))]
+    return Kinship(Family(structure, tuple(parts)), check(Program.of(tape, ports, outputs, [kept])))
