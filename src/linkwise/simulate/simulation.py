@@ -22,6 +22,7 @@ from .plain import Integrator, Progress
 from .problem import Problem
 from .progress import Watch
 from .recording import STATUS, Recording
+from .stretches import follow
 from .tableaux import DEFAULT, RADAU
 from .tableaux import method as tableau
 
@@ -59,6 +60,8 @@ class Acting:
         wrench = None if self.wrench is None else self.wrench[..., None, :]
         if self.wrench is not None and self.problem.wrench is not None and len(self.problem.wrench) == 2:
             wrench = self.wrench[..., None, :, :]
+        if self.problem.sticking is not None:
+            return self.problem.sticking.accelerations(self.problem.robot, q, qd, tau, wrench)
         return np.asarray(edge.forward_dynamics(self.problem.robot, q, qd, tau - drag, wrench))
 
 
@@ -129,7 +132,8 @@ def simulate(
     start = problem.initial(full["q0"], full["qd0"]).reshape(count, problem.size)
     constants = [full[name] for name in ("torque", "wrench") if name in full]
     pieces = [x.reshape(count, math.prod(x.shape[len(states.batch) :])) for x in constants]
-    parameters = np.concatenate([*pieces, np.zeros((count, 0))], axis=1)
+    modes = np.zeros((count, 0 if problem.sticking is None else arm.n + 1))
+    parameters = np.concatenate([*pieces, modes], axis=1)
     out = np.full((count, len(times), problem.size), np.nan)
     now = Progress.at(start, min(numbers["step"], end), ROOM if problem.events else 0)
     at_start = int(times[0] == 0.0)
@@ -139,17 +143,22 @@ def simulate(
     machine = machine_for(problem, integrator, compiled)
     interrupted: BaseException | None = None
     watch = Watch(end, progress)
-    try:
+
+    def integrate() -> None:
         if machine is not None:
             machine.run(now, end, times, out, parameters, numbers["rtol"], tolerance, threads, watch)
         elif integrator == RADAU:
             run_implicit(problem, parameters, now, end, times, out, numbers["rtol"], tolerance, watch)
         else:
-            gauge = problem.plain_gauge if problem.events else None
-            side, crossings = problem.plain_side(parameters), tuple(event.crossing for event in problem.events)
-            plain = Integrator(scheme, side, numbers["rtol"], tolerance, gauge, crossings)
+            gauge = problem.plain_gauge(parameters) if problem.crossings else None
+            side = problem.plain_side(parameters)
+            plain = Integrator(scheme, side, numbers["rtol"], tolerance, gauge, problem.crossings)
             while plain.advance(now, end, times, out, 100):
                 watch(now)
+
+    given_up: dict[int, str] = {}
+    try:
+        given_up = follow(problem, parameters, now, end, times, out, integrate)
     except KeyboardInterrupt as error:
         interrupted = error
     finally:
@@ -159,7 +168,7 @@ def simulate(
     if interrupted is not None:
         raise SimulationInterrupted(recording) from interrupted
     if not states.batch and recording.status in ("stuck", "lost"):
-        raise SimulationError(reason(problem, now, recording), recording)
+        raise SimulationError(given_up.get(0) or reason(problem, now, recording), recording)
     return recording
 
 
@@ -228,8 +237,7 @@ def machine_for(problem: Problem, integrator: str, compiled: bool | None) -> Mac
 def machine_of(problem: Problem, integrator: str) -> MachineIntegrator | ImplicitMachine:
     if integrator == RADAU:
         return ImplicitMachine(problem)
-    crossings = tuple(event.crossing for event in problem.events)
-    return MachineIntegrator(problem.program(), tableau(integrator), crossings)
+    return MachineIntegrator(problem.program(), tableau(integrator), problem.crossings)
 
 
 def recorded(
