@@ -1,10 +1,10 @@
 """What is integrated: y' = f(t, y, parameters) for a robot under torques, wrenches and friction.
 
-    y = (q, v, work, heat, strain)      v: joint rates, or quasi-velocities; work: of torques and wrench; heat: lost to
-                                        friction; strain: that of joints that stick, see `sticking`
+    y = (q, v, work, heat, near)      v: joint rates, or quasi-velocities; work: of torques and wrench; heat: lost to
+                                      friction; near: how near modes were to their ends, see `sticking`
 
-Work and heat are there only where something acts, strain where joints may stick; their modes are parameters. f is a
-plain function over `lw` pieces: it is traced and compiled like any other, or runs as it is.
+Work and heat are there only where something acts; `near` where joints may stick, and then their modes are parameters. f
+is a plain function over `lw` pieces: it is traced and compiled like any other, or runs as it is.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from ..trace import Input, trace
 from ..trace.tracing import few_operations
 from .events import Event
 from .friction import Friction
-from .sticking import Sticking
+from .sticking import ROUGHLY, Sticking
 
 COORDINATES = {"joint": None, "normalized": edge.normalized, "unnormalized": edge.unnormalized}
 Torque = Callable[..., Any]  # torque(arm, t, q, qd)
@@ -96,7 +96,7 @@ class Problem:
         applied = self.applied(arm, t, q, qd, tau)
         found = sticking.held(arm, q, qd, applied, wrench, mode)
         pushed = applied if wrench is None else applied + self.pushed(arm, q, wrench)
-        lost = [(pushed * qd).sum(), (found.drag * qd).sum(), sticking.strain(mode, found.hold)]
+        lost = [(pushed * qd).sum(), (found.drag * qd).sum(), sticking.nearness(qd, mode, found)]
         return np.concatenate([np.asarray(part, dtype=object) for part in (qd, found.qdd, lost)])
 
     def pushed(self, arm: Robot, q: Any, wrench: Any) -> Any:
@@ -185,6 +185,13 @@ class Problem:
         v = qd if quasi is None else quasi.velocity(self.robot, q, qd)
         zeros = np.zeros((*q.shape[:-1], self.size - 2 * self.robot.n))
         return np.concatenate([q, v, zeros], axis=-1)
+
+    def tolerance(self, atol: float) -> np.ndarray:
+        """The error that is allowed each component of y; rough where it is `near`."""
+        found = np.full(self.size, atol)
+        if self.sticking is not None:
+            found[-1] = max(atol, ROUGHLY)
+        return found
 
     def rates(self, q: Any, v: Any) -> Any:
         """Joint rates of the velocities that were integrated."""

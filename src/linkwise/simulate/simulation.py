@@ -139,7 +139,7 @@ def simulate(
     at_start = int(times[0] == 0.0)
     out[:, :at_start] = start[:, None]
     now.next += at_start
-    tolerance = np.full(problem.size, numbers["atol"])
+    tolerance = problem.tolerance(numbers["atol"])
     machine = machine_for(problem, integrator, compiled)
     interrupted: BaseException | None = None
     watch = Watch(end, progress)

@@ -25,12 +25,14 @@ import numpy as np
 
 from .. import edge
 from ..robot import Robot
-from ..spatial import add, dot_product, mul, sign, sub
+from ..spatial import add, dot_product, mul, sign, sqrt, sub
 from ..spatial.dense import cholesky_solve
 from .friction import Friction
 
 TINY = 1e-200  # a joint at rest does not yet move against its mode
 MARGIN = 1e-12  # of the torques in sight: what they are rounded by never breaks a joint loose
+NEAR = 1e-8  # of the level of friction, or in rad/s or m/s: the least that is told from 0 within a step
+ROUGHLY = 1e-4  # the error that is allowed the integral of nearness
 TOGETHER = 20  # rounds in which all joints change their modes; after that one at a time
 ROUNDS = 200  # and as many again for each joint
 
@@ -91,12 +93,18 @@ class Sticking:
             total = total + (sign(mode[i] * qd[i] + TINY * free + (1.0 - free) * left) - 1.0)
         return total + 2.0 * len(self.joints) * (1.0 - sign(t - since))
 
-    def strain(self, mode: Any, hold: list[Any]) -> Any:
-        """Σ (h/s)² of joints that stick. Its integral keeps steps short enough to see them break loose."""
+    def nearness(self, qd: Any, mode: Any, found: Held) -> Any:
+        """How soon a mode may end. Its integral, roughly followed, keeps steps from leaping over that.
+
+        q̇ q̈ / (q̇² + ε²), the rate of ½ log(q̇² + ε²)     of joints that slide
+        1 / √((1 - (h/s)²)² + ε²)                         of joints that stick
+        """
         total: Any = 0.0
-        for i, torque in zip(self.joints, hold, strict=True):
+        for i, torque in zip(self.joints, found.hold, strict=True):
+            total = total + qd[i] * found.qdd[i] / (qd[i] * qd[i] + NEAR * NEAR)
             if self.level[i] > 0.0:
-                total = total + (1.0 - mode[i] * mode[i]) * (torque / self.level[i]) ** 2
+                left = 1.0 - (torque / self.level[i]) ** 2
+                total = total + (1.0 - mode[i] * mode[i]) / sqrt(left * left + NEAR * NEAR)
         return total
 
     def decided(self, arm: Robot, q: np.ndarray, qd: np.ndarray, applied: np.ndarray, wrench: Any) -> Decided:
