@@ -142,7 +142,7 @@ def test_every_member_moves_as_it_does_alone(robot, tmp_path):
         assert np.allclose(found["q"][k], want.q, rtol=1e-6, atol=1e-7)
         assert np.allclose(found["qd"][k], want.qd, rtol=1e-6, atol=1e-6)
         assert abs(found["imbalance"][k] - want.imbalance[-1]) < 1e-6
-        assert abs(found["steps"][k] - want.steps) < 3
+        assert abs(found["steps"][k] - want.steps) < 3 + 0.1 * want.steps
 
 
 def damper(arm, t, q, qd):
@@ -180,6 +180,15 @@ def test_options_mean_the_same_to_a_family(options, tmp_path):
         assert np.allclose(found["q"][k], want.q, rtol=0.0, atol=1e-7, equal_nan=True)
         assert np.allclose(found["imbalance"][k], want.imbalance[-1], rtol=0.0, atol=1e-6, equal_nan=True)
     assert "event" not in options or set(found["status"]) == {"stopped"}
+
+
+def test_joints_that_stick_are_followed_robot_by_robot(tmp_path):
+    robots, friction = relatives(PLANAR, 3), lw.Friction(coulomb=0.5, smooth=0.0)
+    q0, qd0 = np.full((3, 3), 0.2), np.zeros((3, 3))
+    with pytest.warns(UserWarning, match="one by one.*friction is exact"):
+        found = swept(robots, tmp_path, q0, qd0, 0.4, friction=friction)
+    for k, want in enumerate(one_by_one(robots, q0, qd0, 0.4, friction=friction)):
+        assert np.array_equal(found.read()["q"][k], want.q)
 
 
 def test_structures_are_mixed(tmp_path):

@@ -6,14 +6,15 @@ over that, and solves for the state after the step by Newton's method with ∂f/
 `lw.derivative`, up to as many operations as compile in a moment; beyond, SciPy takes differences.
 
 Trajectories of a batch follow one another, each step driven from Python. Samples lie on the polynomial of degree 3
-through the stages of a step: near, but not quite as exact as, the steps.
+through the stages of a step: near, but not quite as exact as, the steps. Events are searched for on it too, by halving
+as in `plain`; one that does not stop leaves the step as it is.
 """
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -26,14 +27,24 @@ from ..graph import Program, count
 from ..graph.derivative import derivative
 from ..render.llvm import llvm_text
 from ..render.llvm_block import Layout
-from ..render.llvm_integrator import DONE, LOST, RUNNING, STUCK
-from .plain import Progress
+from ..render.llvm_events import HALVINGS, Crossing
+from ..render.llvm_integrator import DONE, HALTED, LOST, RUNNING, STUCK
+from .plain import Progress, crossed
 from .problem import Problem
 
 Side = Callable[[Any, np.ndarray], np.ndarray]  # t, y (..., m) -> dy/dt (..., m)
 Slope = Callable[[float, np.ndarray], np.ndarray]  # t, y (m,) -> ∂(dy/dt)/∂y (m, m)
+Gauge = Callable[[float, np.ndarray], np.ndarray]  # t, y (m,) -> the values of the events (e,)
 Watch = Callable[[Progress], None]
 MOMENT = 1.0  # seconds between two looks of the watch
+
+
+class Functions(NamedTuple):
+    """Of one trajectory; without `slope` differences are taken, without `gauge` no events are looked for."""
+
+    side: Side
+    slope: Slope | None = None
+    gauge: Gauge | None = None
 
 
 def run_implicit(
@@ -48,33 +59,34 @@ def run_implicit(
     watch: Watch | None = None,
 ) -> None:
     """Integrate to the end, from wherever `now` is, the right-hand side running in Python."""
-    refuse_events(problem)
 
-    def side(k: int) -> Side:
-        plain = problem.plain_side(parameters[k : k + 1])
+    def functions(k: int) -> Functions:
+        plain, events = problem.plain_side(parameters[k : k + 1]), problem.plain_gauge(parameters[k : k + 1])
 
-        def found(t: Any, y: np.ndarray) -> np.ndarray:
+        def side(t: Any, y: np.ndarray) -> np.ndarray:
             if y.ndim == 1:
                 return np.asarray(plain(np.array([t]), y[None])[0])
             return np.array([plain(np.array([t]), row[None])[0] for row in y])
 
-        return found
+        def gauge(t: float, y: np.ndarray) -> np.ndarray:
+            return np.asarray(events(np.array([t]), y[None])[0])
 
-    follow_all(lambda k: (side(k), None), now, end, times, out, rtol, atol, watch)
+        return Functions(side, None, gauge if problem.crossings else None)
+
+    follow_all(functions, problem.crossings, now, end, times, out, rtol, atol, watch)
 
 
 class ImplicitMachine:
-    """A problem's right-hand side and its derivative, compiled."""
+    """A problem's right-hand side and its derivative, compiled; its events too."""
 
     def __init__(self, problem: Problem) -> None:
-        refuse_events(problem)
         program = problem.program()
-        slope = derivative(program, "y")
-        self.side = kernel_of(program, "side")
+        rates, *events = (result_of(program, k) for k in range(len(program.outputs)))
+        slope = derivative(rates, "y")
+        self.problem = problem
+        self.side = kernel_of(rates, "side")
         self.slope = kernel_of(slope, "slope") if count(slope).total <= LONGEST else None
-        sizes = [int(np.prod(given.shape)) for given in problem.parameters.values()]
-        self.shapes = [given.shape for given in problem.parameters.values()]
-        self.cuts = np.cumsum(sizes)[:-1].tolist()
+        self.gauge = kernel_of(events[0], "gauge") if events else None
 
     def run(
         self,
@@ -90,24 +102,21 @@ class ImplicitMachine:
     ) -> None:
         """Integrate to the end, from wherever `now` is; it is kept up to date, whatever stops the run."""
 
-        def functions(k: int) -> tuple[Side, Slope | None]:
-            parts = np.split(parameters[k], self.cuts)[: len(self.shapes)]
-            given = [part.reshape(shape).copy() for part, shape in zip(parts, self.shapes, strict=True)]
-            exact = self.slope
+        def functions(k: int) -> Functions:
+            given = [part.copy() for part in self.problem.given(parameters[k]).values()]
 
-            def side(t: Any, y: np.ndarray) -> np.ndarray:
-                return np.asarray(self.side(np.float64(t), np.ascontiguousarray(y), *given))
+            def at(kernel: Kernel) -> Side:
+                return lambda t, y: np.asarray(kernel(np.float64(t), np.ascontiguousarray(y), *given))
 
-            if exact is None:
-                return side, None
-            return side, lambda t, y: np.asarray(exact(np.float64(t), np.ascontiguousarray(y), *given))
+            return Functions(at(self.side), self.slope and at(self.slope), self.gauge and at(self.gauge))
 
-        follow_all(functions, now, end, times, out, rtol, atol, watch)
+        follow_all(functions, self.problem.crossings, now, end, times, out, rtol, atol, watch)
 
 
-def refuse_events(problem: Problem) -> None:
-    if problem.events:
-        raise ValueError("integrator 'radau' searches for no events (expected another integrator, or none of them)")
+def result_of(program: Program, which: int) -> Program:
+    """A program of one of the results alone."""
+    graph = program.nodes[0].graph
+    return Program.of(graph, program.inputs, [program.outputs[which]], [program.results[which]])
 
 
 def kernel_of(program: Program, name: str) -> Kernel:
@@ -126,7 +135,8 @@ def kernel_of(program: Program, name: str) -> Kernel:
 
 
 def follow_all(
-    functions: Callable[[int], tuple[Side, Slope | None]],
+    functions: Callable[[int], Functions],
+    crossings: tuple[Crossing, ...],
     now: Progress,
     end: float,
     times: np.ndarray,
@@ -135,12 +145,13 @@ def follow_all(
     atol: np.ndarray,
     watch: Watch | None,
 ) -> None:
-    """One trajectory after another, `functions` giving the right-hand side and its derivative of each."""
+    """One trajectory after another, `functions` giving those of each."""
     radau, looked = scipy_radau(), time.monotonic()
     if now.evaluations is None:
         now.evaluations = np.zeros_like(now.steps)
     for k in np.flatnonzero(now.status == RUNNING).tolist():
-        side, slope = functions(k)
+        side, slope, gauge = functions(k)
+        search = None if gauge is None else Search(gauge, crossings, now, k)
         counted = Counted(side, int(now.evaluations[k]))
         options = {"rtol": rtol, "atol": atol, "first_step": min(now.h[k], end - now.t[k])}
         options |= {"jac": slope} if slope else {"vectorized": True}
@@ -151,11 +162,14 @@ def follow_all(
                     counted.begin()
                     solver.step()
                     refused = counted.tries - (solver.status != "failed")
-                    record(now, k, solver, times, out, refused, counted.states)
+                    record(now, k, solver, times, out, refused, counted.states, search)
+                    if now.status[k] == HALTED:
+                        break
                     if watch is not None and time.monotonic() - looked > MOMENT:
                         looked = time.monotonic()
                         watch(now)
-            now.status[k] = DONE if solver.status == "finished" else LOST if counted.strange else STUCK
+            if now.status[k] != HALTED:
+                now.status[k] = DONE if solver.status == "finished" else LOST if counted.strange else STUCK
         except ValueError as error:
             if "NaN" not in str(error):  # which is what SciPy says of a derivative that is not finite
                 raise
@@ -187,20 +201,67 @@ class Counted:
         return max(1, len(self.times) // 3)
 
 
+class Search:
+    """The events of trajectory k, which are logged as they are met; `now` says where it was before a step."""
+
+    def __init__(self, gauge: Gauge, crossings: tuple[Crossing, ...], now: Progress, k: int) -> None:
+        self.gauge, self.crossings, self.now, self.k = gauge, crossings, now, k
+        self.before = gauge(now.t[k], now.y[k])
+
+    def meet(self, curve: Callable[[float], np.ndarray], end: float, state: np.ndarray) -> float | None:
+        """The events on the way to the end of a step, one after another; the time of one that stops."""
+        start = float(self.now.t[self.k])
+        while self.past(after := self.gauge(end, state)):
+            low, high = start, end
+            for _ in range(HALVINGS):
+                middle = 0.5 * (low + high)
+                low, high = (low, middle) if self.past(self.gauge(middle, curve(middle))) else (middle, high)
+            start, there = high, curve(high) if high < end else state
+            which = crossed(self.crossings, self.before, values := self.gauge(high, there))
+            self.log(high, which, there)
+            if any(crossing.stop and met for crossing, met in zip(self.crossings, which, strict=True)):
+                return high
+            self.before = values
+        self.before = after
+        return None
+
+    def past(self, values: np.ndarray) -> bool:
+        return bool(crossed(self.crossings, self.before, values).any())
+
+    def log(self, t: float, which: np.ndarray, state: np.ndarray) -> None:
+        now, k = self.now, self.k
+        if now.logged[k] < now.log.shape[1]:
+            now.log[k, now.logged[k]] = [t, (which * 2.0 ** np.arange(len(which))).sum(), *state]
+        now.logged[k] += 1
+
+
 def record(
-    now: Progress, k: int, solver: Any, times: np.ndarray, out: np.ndarray, refused: int, evaluations: int
+    now: Progress,
+    k: int,
+    solver: Any,
+    times: np.ndarray,
+    out: np.ndarray,
+    refused: int,
+    evaluations: int,
+    search: Search | None,
 ) -> None:
-    """Steps were tried, and one was made unless all failed: the samples on its way, and where it led."""
+    """Steps were tried, and one was made unless all failed: the samples and events on its way, and where it led."""
     assert now.evaluations is not None
     now.evaluations[k] = evaluations
     now.rejected[k] += refused
     if solver.status == "failed":
         return
-    reached = int(np.searchsorted(times, solver.t, side="right"))
+    curve = solver.dense_output()
+    t, y = solver.t, solver.y
+    stopped = None if search is None else search.meet(curve, t, y)
+    if stopped is not None:
+        now.status[k] = HALTED
+        t, y = stopped, y if stopped == t else curve(stopped)
+    reached = int(np.searchsorted(times, t, side="right"))
     if reached > now.next[k]:
-        out[k, now.next[k] : reached] = solver.dense_output()(times[now.next[k] : reached]).T
+        out[k, now.next[k] : reached] = curve(times[now.next[k] : reached]).T
         now.next[k] = reached
-    now.t[k], now.y[k], now.h[k] = solver.t, solver.y, solver.step_size
+    now.t[k], now.y[k], now.h[k] = t, y, solver.step_size
     now.steps[k] += 1
 
 

@@ -172,9 +172,7 @@ class Integrator:
         return landed, np.asarray((which & stopping).any(axis=1))
 
     def crossed(self, before: np.ndarray, after: np.ndarray) -> np.ndarray:
-        direction = np.array([crossing.direction for crossing in self.crossings])
-        up, down = (before < 0) & (after >= 0), (before > 0) & (after <= 0)
-        return np.asarray((up & (direction >= 0)) | (down & (direction <= 0)))
+        return crossed(self.crossings, before, after)
 
     def sample(
         self,
@@ -193,6 +191,13 @@ class Integrator:
             z, _ = self.stages(now.t, np.where(due, wanted - now.t, 0.0), now.y, start)
             out[due, now.next[due]] = z[due]
             now.next += due
+
+
+def crossed(crossings: tuple[Crossing, ...], before: np.ndarray, after: np.ndarray) -> np.ndarray:
+    """Which events have crossed zero, in the direction that counts, between values (..., e)."""
+    direction = np.array([crossing.direction for crossing in crossings])
+    up, down = (before < 0) & (after >= 0), (before > 0) & (after <= 0)
+    return np.asarray((up & (direction >= 0)) | (down & (direction <= 0)))
 
 
 def rough_log2(x: np.ndarray) -> np.ndarray:

@@ -1,15 +1,17 @@
 """What is integrated: y' = f(t, y, parameters) for a robot under torques, wrenches and friction.
 
-    y = (q, v, work, heat)      v: joint rates, or quasi-velocities; work: of torques and wrench; heat: lost to friction
+    y = (q, v, work, heat, near)      v: joint rates, or quasi-velocities; work: of torques and wrench; heat: lost to
+                                      friction; near: how near modes were to their ends, see `sticking`
 
-The last two are there only where something acts. f is a plain function over `lw` pieces: it is traced and
-compiled like any other, or runs as it is.
+Work and heat are there only where something acts; `near` where joints may stick, and then their modes are parameters. f
+is a plain function over `lw` pieces: it is traced and compiled like any other, or runs as it is.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -17,11 +19,13 @@ import numpy as np
 from .. import edge
 from ..errors import one_of
 from ..graph import Program
+from ..render.llvm_events import Crossing
 from ..robot import Robot
 from ..trace import Input, trace
 from ..trace.tracing import few_operations
 from .events import Event
 from .friction import Friction
+from .sticking import ROUGHLY, Sticking
 
 COORDINATES = {"joint": None, "normalized": edge.normalized, "unnormalized": edge.unnormalized}
 Torque = Callable[..., Any]  # torque(arm, t, q, qd)
@@ -50,18 +54,30 @@ class Problem:
             raise ValueError(
                 f"method is {self.method!r} (expected none: {self.coordinates} coordinates have their own)"
             )
+        if self.symbols and self.friction is not None and self.friction.smooth == 0.0:
+            raise ValueError("friction is exact, and which joints stick is decided for robots made of numbers")
+        if self.sticking and (self.coordinates != "joint" or self.method is not None):
+            given = f"method is {self.method!r}" if self.method else f"coordinates are {self.coordinates!r}"
+            raise ValueError(f"{given}, and friction is exact (expected friction with smooth above 0, or neither)")
 
     @property
     def accounted(self) -> bool:
         """Whether work and heat are integrated along."""
         return self.torque is not None or self.tau or self.wrench is not None or self.friction is not None
 
+    @cached_property
+    def sticking(self) -> Sticking | None:
+        """What there is to know of joints that may stick."""
+        return Sticking.of(self.robot, self.friction)
+
     @property
     def size(self) -> int:
-        return 2 * self.robot.n + 2 * self.accounted
+        return 2 * self.robot.n + 2 * self.accounted + (self.sticking is not None)
 
-    def side(self, arm: Robot, t: Any, y: Any, tau: Any = None, wrench: Any = None) -> Any:
+    def side(self, arm: Robot, t: Any, y: Any, tau: Any = None, wrench: Any = None, modes: Any = None) -> Any:
         """f for one state."""
+        if self.sticking is not None:
+            return self.sticking_side(self.sticking, arm, t, y, tau, wrench, modes)
         n, quasi = arm.n, COORDINATES[self.coordinates]
         q, v = y[:n], y[n : 2 * n]
         qd = v if quasi is None else quasi.joint_rates(arm, q, v)
@@ -78,6 +94,17 @@ class Problem:
             parts.append([(pushed * qd).sum(), 0.0 if drag is None else (drag * qd).sum()])
         return np.concatenate([np.asarray(part, dtype=object) for part in parts])
 
+    def sticking_side(
+        self, sticking: Sticking, arm: Robot, t: Any, y: Any, tau: Any, wrench: Any, modes: Any
+    ) -> np.ndarray:
+        """f for one state of a robot whose joints may stick."""
+        q, qd, mode = y[: arm.n], y[arm.n : 2 * arm.n], modes[: arm.n]
+        applied = self.applied(arm, t, q, qd, tau)
+        found = sticking.held(arm, q, qd, applied, wrench, mode)
+        pushed = applied if wrench is None else applied + self.pushed(arm, q, wrench)
+        lost = [(pushed * qd).sum(), (found.drag * qd).sum(), sticking.nearness(qd, mode, found)]
+        return np.concatenate([np.asarray(part, dtype=object) for part in (qd, found.qdd, lost)])
+
     def pushed(self, arm: Robot, q: Any, wrench: Any) -> Any:
         """The torques that do the same work as the wrench."""
         return edge.gravity_torque(arm, q) - edge.bias_torque(arm, q, np.zeros(arm.n), wrench)
@@ -92,12 +119,22 @@ class Problem:
             raise ValueError(f"the torque function gave shape {found.shape} (expected ({arm.n},), one for each joint)")
         return given + found
 
-    def gauges(self, arm: Robot, t: Any, y: Any) -> list[Any]:
-        """The values of the events for one state."""
+    def gauges(self, arm: Robot, t: Any, y: Any, tau: Any = None, wrench: Any = None, modes: Any = None) -> list[Any]:
+        """The values of the events for one state, and whether the modes last."""
         q = y[: arm.n]
         quasi, v = COORDINATES[self.coordinates], y[arm.n : 2 * arm.n]
         qd = v if quasi is None else quasi.joint_rates(arm, q, v)
-        return [event.value(arm, t, q, qd) for event in self.events]
+        found = [event.value(arm, t, q, qd) for event in self.events]
+        if self.sticking is not None:
+            applied, mode, since = self.applied(arm, t, q, qd, tau), modes[: arm.n], modes[arm.n]
+            slack = self.sticking.held(arm, q, qd, applied, wrench, mode).slack
+            found.append(self.sticking.lasts(qd, mode, slack, t, since))
+        return found
+
+    @property
+    def crossings(self) -> tuple[Crossing, ...]:
+        """What the integrator looks for: the events, and, last, an end of the modes."""
+        return (*(event.crossing for event in self.events), *[Crossing(-1, stop=True)] * (self.sticking is not None))
 
     @property
     def parameters(self) -> dict[str, Input]:
@@ -106,13 +143,30 @@ class Problem:
 
     @property
     def loads(self) -> dict[str, Input]:
-        shapes = {"tau": (self.robot.n,) if self.tau else None, "wrench": self.wrench}
+        n = self.robot.n
+        modes = None if self.sticking is None else (n + 1,)
+        shapes = {"tau": (n,) if self.tau else None, "wrench": self.wrench, "modes": modes}
         return {name: Input(*shape) for name, shape in shapes.items() if shape is not None}
+
+    @property
+    def columns(self) -> dict[str, slice]:
+        """Where in a row of parameters each of them stands; `modes` are those of each joint, and since when."""
+        found, start = {}, 0
+        for name, given in self.parameters.items():
+            found[name] = slice(start, start := start + int(np.prod(given.shape)))
+        return found
+
+    def given(self, parameters: np.ndarray) -> dict[str, np.ndarray]:
+        """Rows of parameters (..., count), each of them in its own shape."""
+        batch, shapes = parameters.shape[:-1], self.parameters
+        return {
+            name: parameters[..., part].reshape((*batch, *shapes[name].shape)) for name, part in self.columns.items()
+        }
 
     def program(self) -> Program:
         def side(arm: Robot, t: Any, y: Any, **parameters: Any) -> Any:
             rates = self.side(arm, t, y, **parameters)
-            return (rates, np.array(self.gauges(arm, t, y), dtype=object)) if self.events else rates
+            return (rates, np.array(self.gauges(arm, t, y, **parameters), dtype=object)) if self.crossings else rates
 
         with few_operations():
             inputs: dict[str, Any] = {"t": Input(), "y": Input(self.size), **self.loads}
@@ -120,33 +174,38 @@ class Problem:
 
     def plain_side(self, parameters: np.ndarray) -> Callable[[np.ndarray, np.ndarray], np.ndarray]:
         """f for a batch, one state after another, in Python."""
-        names, start = [], 0
-        for name, shape in self.parameters.items():
-            size = int(np.prod(shape.shape))
-            names.append((name, slice(start, start + size), shape.shape))
-            start += size
 
         def side(t: np.ndarray, y: np.ndarray) -> np.ndarray:
             found = np.empty_like(y)
             for k in range(len(y)):
-                given = {name: parameters[k, part].reshape(shape) for name, part, shape in names}
-                found[k] = self.side(self.robot, float(t[k]), y[k], **given).astype(float)
+                found[k] = self.side(self.robot, float(t[k]), y[k], **self.given(parameters[k])).astype(float)
             return found
 
         return side
 
+    def plain_gauge(self, parameters: np.ndarray) -> Callable[[np.ndarray, np.ndarray], np.ndarray]:
+        """The values of the events for a batch, one state after another, in Python."""
+
+        def gauge(t: np.ndarray, y: np.ndarray) -> np.ndarray:
+            found = [self.gauges(self.robot, float(t[k]), y[k], **self.given(parameters[k])) for k in range(len(y))]
+            return np.array(found, dtype=float).reshape(len(y), len(self.crossings))
+
+        return gauge
+
     def initial(self, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
         quasi = COORDINATES[self.coordinates]
         v = qd if quasi is None else quasi.velocity(self.robot, q, qd)
-        zeros = np.zeros((*q.shape[:-1], 2 * self.accounted))
+        zeros = np.zeros((*q.shape[:-1], self.size - 2 * self.robot.n))
         return np.concatenate([q, v, zeros], axis=-1)
+
+    def tolerance(self, atol: float) -> np.ndarray:
+        """The error that is allowed each component of y; rough where it is `near`."""
+        found = np.full(self.size, atol)
+        if self.sticking is not None:
+            found[-1] = max(atol, ROUGHLY)
+        return found
 
     def rates(self, q: Any, v: Any) -> Any:
         """Joint rates of the velocities that were integrated."""
         quasi = COORDINATES[self.coordinates]
         return v if quasi is None else quasi.joint_rates(self.robot, q, v)
-
-    def plain_gauge(self, t: np.ndarray, y: np.ndarray) -> np.ndarray:
-        """The values of the events for a batch, one state after another."""
-        found = [self.gauges(self.robot, float(time), state) for time, state in zip(t, y, strict=True)]
-        return np.array(found, dtype=float).reshape(len(y), len(self.events))

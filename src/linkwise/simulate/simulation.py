@@ -22,6 +22,7 @@ from .plain import Integrator, Progress
 from .problem import Problem
 from .progress import Watch
 from .recording import STATUS, Recording
+from .stretches import follow
 from .tableaux import DEFAULT, RADAU
 from .tableaux import method as tableau
 
@@ -59,6 +60,8 @@ class Acting:
         wrench = None if self.wrench is None else self.wrench[..., None, :]
         if self.wrench is not None and self.problem.wrench is not None and len(self.problem.wrench) == 2:
             wrench = self.wrench[..., None, :, :]
+        if self.problem.sticking is not None:
+            return self.problem.sticking.accelerations(self.problem.robot, q, qd, tau, wrench)
         return np.asarray(edge.forward_dynamics(self.problem.robot, q, qd, tau - drag, wrench))
 
 
@@ -125,14 +128,15 @@ def simulate(
     start = problem.initial(full["q0"], full["qd0"]).reshape(count, problem.size)
     constants = [full[name] for name in ("torque", "wrench") if name in full]
     pieces = [x.reshape(count, math.prod(x.shape[len(states.batch) :])) for x in constants]
-    parameters = np.concatenate([*pieces, np.zeros((count, 0))], axis=1)
+    modes = np.zeros((count, 0 if problem.sticking is None else arm.n + 1))
+    parameters = np.concatenate([*pieces, modes], axis=1)
     run = integrated(problem, scheme, start, parameters, times, numbers, threads, compiled, progress)
     acting = Acting(problem, full.get("torque"), full.get("wrench"))
     recording = recorded(acting, states.batch, times, run.out, run.now, scheme, numbers, run.compiled)
     if run.interrupted is not None:
         raise SimulationInterrupted(recording) from run.interrupted
     if not states.batch and recording.status in ("stuck", "lost"):
-        raise SimulationError(reason(problem, run.now, recording), recording)
+        raise SimulationError(run.given_up.get(0) or reason(problem, run.now, recording), recording)
     return recording
 
 
@@ -143,6 +147,7 @@ class Run(NamedTuple):
     now: Progress
     compiled: bool
     interrupted: BaseException | None
+    given_up: dict[int, str]  # trajectories in which joints neither stick nor slide, and why
 
 
 def integrated(
@@ -163,26 +168,31 @@ def integrated(
     at_start = int(times[0] == 0.0)
     out[:, :at_start] = start[:, None]
     now.next += at_start
-    tolerance = np.full(problem.size, numbers["atol"])
+    tolerance = problem.tolerance(numbers["atol"])
     machine = machine_for(problem, scheme.name, compiled)
     interrupted: BaseException | None = None
     watch = Watch(end, progress)
-    try:
+
+    def integrate() -> None:
         if machine is not None:
             machine.run(now, end, times, out, parameters, numbers["rtol"], tolerance, threads, watch)
         elif scheme.name == RADAU:
             run_implicit(problem, parameters, now, end, times, out, numbers["rtol"], tolerance, watch)
         else:
-            gauge = problem.plain_gauge if problem.events else None
-            side, crossings = problem.plain_side(parameters), tuple(event.crossing for event in problem.events)
-            plain = Integrator(scheme, side, numbers["rtol"], tolerance, gauge, crossings)
+            gauge = problem.plain_gauge(parameters) if problem.crossings else None
+            side = problem.plain_side(parameters)
+            plain = Integrator(scheme, side, numbers["rtol"], tolerance, gauge, problem.crossings)
             while plain.advance(now, end, times, out, 100):
                 watch(now)
+
+    given_up: dict[int, str] = {}
+    try:
+        given_up = follow(problem, parameters, now, end, times, out, integrate)
     except KeyboardInterrupt as error:
         interrupted = error
     finally:
         watch.close()
-    return Run(out, now, machine is not None, interrupted)
+    return Run(out, now, machine is not None, interrupted, given_up)
 
 
 def checked_numbers(scheme: Method, duration: Any, rtol: Any, atol: Any = None, step: Any = None) -> dict[str, float]:
@@ -258,8 +268,7 @@ def machine_for(problem: Problem, integrator: str, compiled: bool | None) -> Mac
 def machine_of(problem: Problem, integrator: str) -> MachineIntegrator | ImplicitMachine:
     if integrator == RADAU:
         return ImplicitMachine(problem)
-    crossings = tuple(event.crossing for event in problem.events)
-    return MachineIntegrator(problem.program(), tableau(integrator), crossings)
+    return MachineIntegrator(problem.program(), tableau(integrator), problem.crossings)
 
 
 def recorded(
