@@ -114,13 +114,13 @@ class LoopRecipe(Recipe):
     def loops(self) -> LoopText:
         from ..render.llvm_rolled import LoopText
 
-        return LoopText(self.rolled.program, self.rolled.table.shape[1], self.rolled.chain)
+        return LoopText(self.rolled.program, self.rolled.chain)
 
     @cached_property
     def count(self) -> Count:
         from ..graph.loops import count_loops
 
-        return count_loops(self.rolled.program, self.rolled.tree[1:, 1].tolist())
+        return count_loops(self.rolled.program, self.rolled.kinds)
 
     @cached_property
     def interface(self) -> Interface:
@@ -136,7 +136,7 @@ class LoopRecipe(Recipe):
     @property
     def links(self) -> Links:
         table = np.ascontiguousarray(self.rolled.table, dtype=self.dtype)
-        vectors = self.loops.vectors(self.robot.n, int(self.rolled.tree[0, 0]))
+        vectors = self.loops.vectors(self.robot.n, int(self.rolled.tree[0]))
         return Links(table, self.rolled.tree, vectors, self.layouts[-1].lanes)
 
     @property

@@ -8,13 +8,16 @@ computed, and what has to be remembered per link until a later loop needs it:
     what depends on carried values     in the last of the loops whose carried values it needs
     sines and cosines of inputs        in a loop before all others, which carries nothing
     everything else                    anew wherever it is needed: it takes inputs and numbers of the link only
+
+Every link has a row of slots. Its inputs are there at first, in order; its results at the end, in order. What has been
+needed for the last time makes room, so that long robots need less memory.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from .count import Count, count_nodes
@@ -22,6 +25,7 @@ from .node import Node
 from .program import Port
 
 WAVES = ("sin", "cos")
+NOWHERE = -1
 
 
 class Recursion(NamedTuple):
@@ -35,12 +39,13 @@ class Recursion(NamedTuple):
 
 @dataclass
 class Body:
-    """What a loop does for a link of one kind. Slots are places where numbers of a link are remembered."""
+    """What a loop does for a link of one kind: it loads from slots, computes, then stores to slots."""
 
-    nodes: tuple[Node, ...] = ()
-    loads: dict[int, int] = field(default_factory=dict)  # by index of the node: from which slot
-    stores: dict[int, int] = field(default_factory=dict)
-    passed: tuple[Node, ...] = ()
+    nodes: tuple[Node, ...]
+    numbers: dict[int, int]  # of the link's own, by index of the node: in which column
+    loads: dict[int, int]  # by index of the node: from which slot
+    stores: dict[int, int]  # by slot: the index of which node
+    passed: tuple[Node, ...]
 
 
 @dataclass
@@ -53,18 +58,17 @@ class Loop:
 
 @dataclass(frozen=True)
 class LoopProgram:
-    """Loops in order; `results[kind]` are the nodes of the outputs, one after another, computed by the last loop.
+    """Loops in order; the last one stores the outputs, one after another, in the first slots of a link.
 
     Ports have the shape they have for one link. Inputs are nodes ("input", (name, kind · size + position)), numbers of
-    the links ("input", (table, column)).
+    the links ("input", (table, column)). Of the table of a kind, `columns[kind]` are needed, in that order.
     """
 
     inputs: tuple[Port, ...]
     outputs: tuple[Port, ...]
-    tables: tuple[str, ...]  # the name of the table of each kind
+    columns: tuple[tuple[int, ...], ...]
     loops: tuple[Loop, ...]
-    results: tuple[tuple[Node, ...], ...]
-    slots: int
+    slots: int  # of a link: numbers that are remembered at a time
 
 
 class Placing:
@@ -80,7 +84,6 @@ class Placing:
             self.level.append(carriers.get(node.index, below))
         count = len(recursions)
         self.roots: list[list[dict[int, Node]]] = [[{} for _ in self.kinds] for _ in range(count)]
-        self.slots: list[dict[int, int]] = [{} for _ in self.kinds]
         for kind in self.kinds:
             self.roots[-1][kind] = {node.index: node for node in results[kind]}
 
@@ -120,14 +123,14 @@ class Placing:
     def body(
         self, s: int, kind: int, reached: dict[int, Node], stored: dict[int, Node], carried: dict[int, Node]
     ) -> Body:
-        slots = self.slots[kind]
-        loads = {i: slots.setdefault(i, len(slots)) for i, node in reached.items() if 0 <= self.home(node) < s}
+        """Columns and slots come later."""
+        loads = {i: NOWHERE for i, node in reached.items() if 0 <= self.home(node) < s}
         for index in loads:
             self.roots[self.home(reached[index])][kind][index] = reached[index]
         nodes = tuple(reached[i] for i in sorted(reached))
-        stores = {} if s == len(self.recursions) - 1 else {i: slots[i] for i in stored}
+        stores = {} if s == len(self.recursions) - 1 else {i: i for i in stored}
         passed = tuple(self.recursions[s].passed[kind][j] for j in carried)
-        return Body(nodes, loads, stores, tuple(node for node in passed if node is not None))
+        return Body(nodes, {}, loads, stores, tuple(node for node in passed if node is not None))
 
     def reach(self, s: int, roots: Iterable[Node]) -> dict[int, Node]:
         """What the loop computes, loads or takes for these nodes."""
@@ -142,18 +145,66 @@ class Placing:
         return found
 
 
+def with_slots(bodies: Sequence[Body], inputs: dict[int, int], results: Sequence[Node]) -> int:
+    """Give what the bodies of one kind of link load and store a slot; how many it takes.
+
+    `inputs` are the slots of the nodes that are there at first.
+    """
+    last = {index: s for s, body in enumerate(bodies) for index in needed(body, inputs)}
+    slot = {index: place for index, place in inputs.items() if index in last}
+    free = sorted(set(range(len(inputs))) - set(slot.values()), reverse=True)
+    count = len(inputs)
+    for s, body in enumerate(bodies):
+        body.loads = {index: slot[index] for index in needed(body, inputs)}
+        free += [slot[index] for index in body.loads if last[index] == s]
+        remembered = list(body.stores)
+        for index in remembered:
+            if not free:
+                free, count = [count], count + 1
+            slot[index] = free.pop()
+        body.stores = {slot[index]: index for index in remembered}
+    bodies[-1].stores = {place: node.index for place, node in enumerate(results)}
+    return max(count, len(results))
+
+
+def needed(body: Body, inputs: dict[int, int]) -> list[int]:
+    return [node.index for node in body.nodes if node.index in body.loads or node.index in inputs]
+
+
+def with_columns(bodies: Sequence[Body], table: str) -> tuple[int, ...]:
+    """Give the numbers of one kind of link a column; which of the table they are.
+
+    What the same loops need stands together, so that each reads little of the table.
+    """
+    loops: dict[int, list[int]] = {}
+    for s, body in enumerate(bodies):
+        for node in body.nodes:
+            if node.op == "input" and node.payload[0] == table:
+                loops.setdefault(node.payload[1], []).append(s)
+    order = sorted(loops, key=lambda column: (loops[column][-1], loops[column][0], column))
+    for body in bodies:
+        mine = [node for node in body.nodes if node.op == "input" and node.payload[0] == table]
+        body.numbers = {node.index: order.index(node.payload[1]) for node in mine}
+    return tuple(order)
+
+
 def placed(
     recursions: Sequence[Recursion],
-    inputs: Iterable[Port],
+    inputs: Sequence[Port],
     outputs: Iterable[Port],
-    tables: Iterable[str],
+    tables: Sequence[str],
     results: Sequence[Sequence[Any]],
 ) -> LoopProgram:
     """The program of traced recursions, and of a loop before them for sines and cosines."""
-    placing = Placing([Recursion(True, (), (), tuple(() for _ in results)), *recursions], results)
-    loops = placing.loops()
-    slots = max(len(slots) for slots in placing.slots)
-    return LoopProgram(tuple(inputs), tuple(outputs), tuple(tables), tuple(loops), tuple(map(tuple, results)), slots)
+    loops = Placing([Recursion(True, (), (), tuple(() for _ in results)), *recursions], results).loops()
+    tape, slots, columns = results[0][0].graph, 0, []
+    for kind, wanted in enumerate(results):
+        bodies = [loop.bodies[kind] for loop in loops]
+        columns.append(with_columns(bodies, tables[kind]))
+        elements = [(port.name, kind * port.size + position) for port in inputs for position in range(port.size)]
+        places = {tape.input(*element).index: place for place, element in enumerate(elements)}
+        slots = max(slots, with_slots(bodies, places, wanted))
+    return LoopProgram(tuple(inputs), tuple(outputs), tuple(columns), tuple(loops), slots)
 
 
 def count_loops(program: LoopProgram, kinds: Sequence[int]) -> Count:

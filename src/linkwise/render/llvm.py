@@ -178,13 +178,18 @@ def no(layout: Layout) -> str:
 
 
 def not_finite(block: Block, values: Iterable[str]) -> str:
-    """In which lanes some value is infinite or NaN: 0 x is NaN there."""
+    """In which lanes some value is infinite or NaN."""
+    total, zero = zero_or_nan(block, values), block.layout.constant(0.0)
+    return block.say(f"fcmp uno {block.layout.vector} {total}, {zero}")
+
+
+def zero_or_nan(block: Block, values: Iterable[str]) -> str:
+    """0, or NaN in the lanes where some value is infinite or NaN: 0 x is NaN there."""
     zero = block.layout.constant(0.0)
     sums = [zero] * 4  # four, so as not to wait for one another
     for k, x in enumerate(values):
         sums[k % 4] = block.fused(x, zero, sums[k % 4])
-    total = block.do("fadd", block.do("fadd", sums[0], sums[1]), block.do("fadd", sums[2], sums[3]))
-    return block.say(f"fcmp uno {block.layout.vector} {total}, {zero}")
+    return block.do("fadd", block.do("fadd", sums[0], sums[1]), block.do("fadd", sums[2], sums[3]))
 
 
 def as_number(block: Block, truths: str) -> str:

@@ -2,10 +2,11 @@
 
     i64 @block_W(i64 begin, i64 end, i64 n, ptr table, ptr tree, ptr work, ptr input, ..., ptr output, ...)
 
-`table` has a row of numbers for each link, `work` is memory for what has to be remembered (see `LoopText.vectors`).
-`tree` begins with how many levels there are and two numbers more, then says for each link its depth, its kind and its
-place in the arrays. Links come branch by branch (a link, all it carries, the next link), so that what a tree hands on
-is one row a level: outward that of the last link there, inward the sum of what its children have passed so far.
+Links are visited branch by branch (a link, all it carries, the next link), so that what a tree hands on is one row a
+level: outward that of the last link there, inward the sum of what its children have passed so far. `table` has a row of
+numbers for each link, in the order of visits; `work` is memory for what has to be remembered (see `LoopText.vectors`).
+`tree` has 32-bit numbers: how many levels there are, and 0; for each link in the order of visits how deep it is, and of
+which kind; for each link in the robot's order, where in the order of visits it comes.
 
 States begin, begin + 1, ... are computed, one in each lane; lanes beyond `end` repeat the last state. What is not
 finite is treated as in `llvm`. Before the loops the inputs are turned from rows, a state each, into vectors with a
@@ -14,16 +15,13 @@ state in each lane; after them the results are turned back.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 from ..graph.loops import Body, Loop, LoopProgram
 from .llvm import Nodes, as_number
 from .llvm_block import Block, Layout, assembled
-from .llvm_rows import transposed
+from .llvm_links import LinkMemory, Turning
 from .llvm_sine import large_angle, sine_cosine
-
-Tile = Callable[[int, str, list[str]], list[str]]  # array, position, rows: the values that were seen
 
 
 @dataclass(frozen=True)
@@ -31,22 +29,26 @@ class LoopText:
     """What the text of a program of loops needs to know."""
 
     program: LoopProgram
-    columns: int  # of the table
     chain: bool  # each link's parent is the one before it: what is carried stays in registers
+
+    @property
+    def columns(self) -> int:
+        """Numbers of a link in the table."""
+        return max(map(len, self.program.columns))
+
+    @property
+    def slots(self) -> int:
+        """Vectors from link to link: an odd number, so that the same slot of many links fits into a cache."""
+        return self.program.slots | 1
 
     @property
     def carried(self) -> int:
         """Vectors carried from link to link, where they are kept in memory."""
         return 0 if self.chain else max(len(loop.carried) for loop in self.program.loops)
 
-    @property
-    def widths(self) -> list[int]:
-        """Numbers of a link in each array: inputs, then the result."""
-        return [port.size for port in (*self.program.inputs, *self.program.outputs)]
-
     def vectors(self, n: int, levels: int) -> int:
-        """How many vectors n links need: slots, inputs and results, and what a tree carries."""
-        return n * (self.program.slots + sum(self.widths)) + levels * self.carried
+        """How many vectors n links need: their slots, and what a tree carries."""
+        return n * self.slots + levels * self.carried
 
     @property
     def arguments(self) -> str:
@@ -67,100 +69,25 @@ class BlockText:
     def __init__(self, given: LoopText, layout: Layout) -> None:
         self.given, self.program, self.layout = given, given.program, layout
         self.block = Block(layout)
-        self.bad = ""
+        self.memory = LinkMemory(self.block, given.slots, given.carried, given.columns, given.chain)
 
     def text(self) -> str:
-        block, loops = self.block, self.program.loops
-        truths, inputs = self.layout.truths, len(self.program.inputs)
+        block, truths = self.block, self.layout.truths
         block.lines.append("start:")
-        label, total = "start", self.layout.constant(0.0)
-        for k in range(inputs):
-            label, total = self.rows_to_lanes(k, label, total)
-        self.bad = self.strange(total)
-        total = self.layout.constant(0.0)
-        for s, loop in enumerate(loops):
+        label, total, slot = "start", self.layout.constant(0.0), 0
+        for k, port in enumerate(self.program.inputs):
+            label, total = Turning(self.memory, f"in{k}", port.size, slot).written(label, total)
+            slot += port.size
+        bad = self.strange(total)
+        for s, loop in enumerate(self.program.loops):
             label = self.loop(s, loop, label)
-        label, total = self.lanes_to_rows(inputs, label, total)
+        results, total = Turning(self.memory, "out0", self.program.outputs[0].size, 0), self.layout.constant(0.0)
+        _, total = results.written(label, total, blank=bad)
         no = self.layout.splat("i1", "false")
-        lost = block.say(f"select {truths} {self.bad}, {truths} {no}, {truths} {self.strange(total)}")
+        lost = block.say(f"select {truths} {bad}, {truths} {no}, {truths} {self.strange(total)}")
         block.lines.append(f"  ret i64 {as_number(block, lost)}")
         head = f"define internal i64 @block_{self.layout.lanes}({self.given.arguments}) #0 {{"
         return "\n".join([*sorted(block.declared), head, *block.lines, "}", ""])
-
-    def rows(self, k: int) -> list[str]:
-        """Where each lane's state begins in an array."""
-        block, array = self.block, f"%in{k}" if k < len(self.program.inputs) else "%out0"
-        block.declared.add("declare i64 @llvm.umin.i64(i64, i64)")
-        last, size = block.say("sub i64 %end, 1"), block.say(f"mul i64 %n, {self.given.widths[k]}")
-        found = []
-        for lane in range(self.layout.lanes):
-            here = block.say(f"call i64 @llvm.umin.i64(i64 {block.say(f'add i64 %begin, {lane}')}, i64 {last})")
-            start = block.say(f"mul i64 {here}, {size}")
-            found.append(block.say(f"getelementptr {self.layout.real}, ptr {array}, i64 {start}"))
-        return found
-
-    def tiles(self, k: int, before: str, total: str, tile: Tile, single: Tile) -> tuple[str, str]:
-        """Over all numbers of a state in an array: squares of as many as there are lanes, then those left, singly."""
-        block, lines, v = self.block, self.block.lines, self.layout.vector
-        rows, count = self.rows(k), block.say(f"mul i64 %n, {self.given.widths[k]}")
-        whole = block.say(f"and i64 {count}, {-self.layout.lanes}")
-        for name, end, step, write in ((f"tile{k}", whole, self.layout.lanes, tile), (f"one{k}", count, 1, single)):
-            start = "0" if write is tile else whole
-            lines += [f"  br label %{name}_test", f"{name}_test:"]
-            lines.append(f"  %{name} = phi i64 [{start}, %{before}], [%{name}_next, %{name}_go]")
-            lines.append(f"  %{name}_sum = phi {v} [{total}, %{before}], [%{name}_total, %{name}_go]")
-            lines.append(f"  %{name}_more = icmp ult i64 %{name}, {end}")
-            lines += [f"  br i1 %{name}_more, label %{name}_go, label %{name}_end", f"{name}_go:"]
-            seen = write(k, f"%{name}", rows)
-            summed = f"%{name}_sum"
-            for x in seen:
-                summed = block.fused(x, self.layout.constant(0.0), summed)
-            lines.append(f"  %{name}_total = {same(self.layout, summed)}")
-            lines += [f"  %{name}_next = add i64 %{name}, {step}", f"  br label %{name}_test", f"{name}_end:"]
-            before, total = f"{name}_end", f"%{name}_sum"
-        return before, total
-
-    def rows_to_lanes(self, k: int, before: str, total: str) -> tuple[str, str]:
-        def tile(k: int, at: str, rows: list[str]) -> list[str]:
-            columns = transposed(self.block, [self.load(self.element(row, at)) for row in rows])
-            for j, x in enumerate(columns):
-                self.store(x, self.array_place(k, at, j))
-            return columns
-
-        def single(k: int, at: str, rows: list[str]) -> list[str]:
-            real, v, found = self.layout.real, self.layout.vector, "poison"
-            for lane, row in enumerate(rows):
-                x = self.block.say(f"load {real}, ptr {self.element(row, at)}")
-                one = f"insertelement {v} {found}, {real} {x}, i64 {lane}"
-                found = x if self.layout.lanes == 1 else self.block.say(one)
-            self.store(found, self.array_place(k, at, 0))
-            return [found]
-
-        return self.tiles(k, before, total, tile, single)
-
-    def lanes_to_rows(self, k: int, before: str, total: str) -> tuple[str, str]:
-        def tile(k: int, at: str, rows: list[str]) -> list[str]:
-            columns = [self.load(self.array_place(k, at, j)) for j in range(self.layout.lanes)]
-            for row, x in zip(rows, transposed(self.block, [self.blanked(x) for x in columns]), strict=True):
-                self.store(x, self.element(row, at))
-            return columns
-
-        def single(k: int, at: str, rows: list[str]) -> list[str]:
-            real, v = self.layout.real, self.layout.vector
-            x = self.load(self.array_place(k, at, 0))
-            blanked = self.blanked(x)
-            for lane, row in enumerate(rows):
-                one = f"extractelement {v} {blanked}, i64 {lane}"
-                value = blanked if self.layout.lanes == 1 else self.block.say(one)
-                self.block.lines.append(f"  store {real} {value}, ptr {self.element(row, at)}")
-            return [x]
-
-        return self.tiles(k, before, total, tile, single)
-
-    def blanked(self, x: str) -> str:
-        """NaN in the lanes where an input was not finite."""
-        v, nan = self.layout.vector, self.layout.constant(float("nan"))
-        return self.block.say(f"select {self.layout.truths} {self.bad}, {v} {nan}, {v} {x}")
 
     def strange(self, total: str) -> str:
         return self.block.say(f"fcmp uno {self.layout.vector} {total}, {self.layout.constant(0.0)}")
@@ -168,7 +95,6 @@ class BlockText:
     def loop(self, s: int, loop: Loop, before: str) -> str:
         """One loop over the links; the label after it."""
         block, v, lines = self.block, self.layout.vector, self.block.lines
-        last = s == len(self.program.loops) - 1
         if not self.given.chain:
             before = self.starting(s, loop, before)
         lines += [f"  br label %loop{s}", f"loop{s}:"]
@@ -182,12 +108,9 @@ class BlockText:
         if not loop.outward:
             i = block.say(f"sub i64 {block.say('sub i64 %n, 1')}, %count{s}")
         kinds = len(loop.bodies)
-        depth, kind, link = "", "", i
+        depth = kind = ""
         if not self.given.chain or kinds > 1:
-            entry = block.say(f"mul i64 {block.say(f'add i64 {i}, 1')}, 3")
-            row = block.say(f"getelementptr i64, ptr %tree, i64 {entry}")
-            places = (block.say(f"getelementptr i64, ptr {row}, i64 {k}") for k in range(3))
-            depth, kind, link = (block.say(f"load i64, ptr {place}") for place in places)
+            depth, kind = self.memory.depth_and_kind(i)
         carried = self.carried(s, loop, depth)
         if kinds > 1:
             others = " ".join(f"i64 {k}, label %kind{s}_{k}" for k in range(1, kinds))
@@ -196,7 +119,7 @@ class BlockText:
         for k, body in enumerate(loop.bodies):
             if kinds > 1:
                 lines.append(f"kind{s}_{k}:")
-            passed.append(self.body(k, loop, body, i, link, carried, last))
+            passed.append(self.body(loop, body, i, carried))
             if kinds > 1:
                 lines.append(f"  br label %join{s}")
         if kinds > 1:
@@ -225,7 +148,7 @@ class BlockText:
         if loop.outward:
             self.begin(loop, "0")
             return before
-        levels = self.block.say("load i64, ptr %tree")
+        levels = self.memory.of_tree("0")
         lines += [f"  br label %fill{s}", f"fill{s}:", f"  %f{s} = phi i64 [0, %{before}], [%g{s}, %fill{s}]"]
         self.begin(loop, f"%f{s}")
         lines += [
@@ -238,14 +161,14 @@ class BlockText:
 
     def begin(self, loop: Loop, level: str) -> None:
         for j, x in enumerate(loop.start):
-            self.store(self.layout.constant(x), self.carry_place(level, j))
+            self.memory.store(self.layout.constant(x), self.memory.carry_place(level, j))
 
     def carried(self, s: int, loop: Loop, depth: str) -> list[str]:
         """What a link is handed: outward by its parent, a level up; inward by its children, whose sum starts anew."""
         if self.given.chain:
             return [f"%c{s}_{j}" for j in range(len(loop.carried))]
         level = depth if loop.outward else self.block.say(f"add i64 {depth}, 1")
-        values = [self.load(self.carry_place(level, j)) for j in range(len(loop.carried))]
+        values = [self.memory.load(self.memory.carry_place(level, j)) for j in range(len(loop.carried))]
         if not loop.outward:
             self.begin(loop, level)
         return values
@@ -256,77 +179,23 @@ class BlockText:
             return
         level = self.block.say(f"add i64 {depth}, 1") if loop.outward else depth
         for j, x in enumerate(values):
-            place = self.carry_place(level, j)
-            self.store(x if loop.outward else self.block.do("fadd", self.load(place), x), place)
+            place = self.memory.carry_place(level, j)
+            self.memory.store(x if loop.outward else self.block.do("fadd", self.memory.load(place), x), place)
 
-    def body(self, kind: int, loop: Loop, body: Body, i: str, link: str, carried: list[str], last: bool) -> list[str]:
+    def body(self, loop: Loop, body: Body, i: str, carried: list[str]) -> list[str]:
         """What the loop does for a link of this kind; the values it passes on."""
-        program = self.program
+        memory = self.memory
         given: dict[int, str] = {node.index: x for node, x in zip(loop.carried, carried, strict=True)}
-        arrays = {port.name: k for k, port in enumerate(program.inputs)}
         for node in body.nodes:
             if node.index in body.loads:
-                given[node.index] = self.load(self.slot_place(i, body.loads[node.index]))
-            elif node.op == "input" and node.index not in given:
-                name, position = node.payload
-                if name in arrays:
-                    k, size = arrays[name], program.inputs[arrays[name]].size
-                    at = self.block.say(f"mul i64 {link}, {size}")
-                    given[node.index] = self.load(self.array_place(k, at, position - kind * size))
-                else:
-                    given[node.index] = self.constant(i, position)
-        results = program.results[kind] if last else ()
-        wanted = [*body.stores, *(node.index for node in body.passed), *(node.index for node in results)]
+                given[node.index] = memory.load(memory.slot_place(i, body.loads[node.index]))
+            elif node.index in body.numbers:
+                given[node.index] = memory.constant(i, body.numbers[node.index])
+        wanted = [*body.stores.values(), *(node.index for node in body.passed)]
         value = Nodes(self.block, body.nodes, given, wanted).written()
-        for index, slot in body.stores.items():
-            self.store(value[index], self.slot_place(i, slot))
-        for position, node in enumerate(results):
-            at = self.block.say(f"mul i64 {link}, {len(results)}")
-            self.store(value[node.index], self.array_place(len(arrays), at, position))
+        for slot, index in body.stores.items():
+            memory.store(value[index], memory.slot_place(i, slot))
         return [value[node.index] for node in body.passed]
-
-    # memory
-
-    def slot_place(self, i: str, slot: int) -> str:
-        """Where a number of link i is remembered: `slots` vectors for each link."""
-        return self.place(self.block.say(f"mul i64 {i}, {self.program.slots * self.layout.lanes}"), slot)
-
-    def array_place(self, k: int, at: str, offset: int) -> str:
-        """Where a number of every state in an array is, behind the slots."""
-        block, lanes = self.block, self.layout.lanes
-        start = block.say(f"mul i64 %n, {(self.program.slots + sum(self.given.widths[:k])) * lanes}")
-        return self.place(block.say(f"add i64 {start}, {block.say(f'mul i64 {at}, {lanes}')}"), offset)
-
-    def carry_place(self, level: str, j: int) -> str:
-        """Where a tree keeps what is carried, behind all the rest: a row for each level, the base's first."""
-        block, lanes = self.block, self.layout.lanes
-        start = block.say(f"mul i64 %n, {(self.program.slots + sum(self.given.widths)) * lanes}")
-        row = block.say(f"mul i64 {level}, {self.given.carried * lanes}")
-        return self.place(block.say(f"add i64 {start}, {row}"), j)
-
-    def place(self, start: str, vector: int) -> str:
-        where = self.block.say(f"add i64 {start}, {vector * self.layout.lanes}")
-        return self.element("%work", where)
-
-    def element(self, pointer: str, at: str) -> str:
-        return self.block.say(f"getelementptr {self.layout.real}, ptr {pointer}, i64 {at}")
-
-    def load(self, place: str) -> str:
-        return self.block.say(f"load {self.layout.vector}, ptr {place}, align {self.layout.bits // 8}")
-
-    def store(self, x: str, place: str) -> None:
-        self.block.lines.append(f"  store {self.layout.vector} {x}, ptr {place}, align {self.layout.bits // 8}")
-
-    def constant(self, i: str, column: int) -> str:
-        """A number of link i's own, in every lane."""
-        block, layout = self.block, self.layout
-        where = block.say(f"add i64 {block.say(f'mul i64 {i}, {self.given.columns}')}, {column}")
-        x = block.say(f"load {layout.real}, ptr {self.element('%table', where)}")
-        if layout.lanes == 1:
-            return x
-        one = block.say(f"insertelement {layout.vector} poison, {layout.real} {x}, i64 0")
-        picks = f"<{layout.lanes} x i32> zeroinitializer"
-        return block.say(f"shufflevector {layout.vector} {one}, {layout.vector} poison, {picks}")
 
 
 def same(layout: Layout, x: str) -> str:

@@ -85,8 +85,9 @@ class Rolled:
     """A program of loops, and the numbers that make it that of one robot."""
 
     program: LoopProgram
-    table: np.ndarray  # a row for each link, branch by branch
-    tree: np.ndarray  # levels, 0, 0; then depth, kind and index of each link
+    table: np.ndarray  # a row for each link, in the order of visits
+    tree: np.ndarray  # how they hang together; see `render.llvm_rolled`
+    kinds: tuple[int, ...]  # of the links
     chain: bool  # whether each link's parent is the one before
 
 
@@ -110,10 +111,14 @@ def trace_rolled(
     inputs = [Port(name, shape) for name, shape in arrays.items()]
     program = placed(loops.recursions, inputs, [Port("result", result.shape[1:])], general.tables, results)
     order, depths = branch_by_branch(robot)
-    rows = [(depths[i], general.kind_of[i], i) for i in order]
-    tree = np.array([(max(depths) + 2, 0, 0), *rows], dtype=np.int64)
+    visits = [(max(depths) + 2, 0), *((depths[i], general.kind_of[i]) for i in order)]
+    tree = np.concatenate([np.ravel(visits), np.argsort(order)]).astype(np.int32)
+    table = np.zeros((robot.n, max(map(len, program.columns))))
+    for k, columns in enumerate(program.columns):
+        here = [place for place, i in enumerate(order) if general.kind_of[i] == k]
+        table[here, : len(columns)] = general.table[np.array(order)[here]][:, columns]
     chain = all(link.parent == link.index - 1 for link in robot.links)
-    return Rolled(program, np.ascontiguousarray(general.table[order]), tree, chain)
+    return Rolled(program, table, tree, tuple(general.kind_of), chain)
 
 
 def branch_by_branch(robot: Robot) -> tuple[list[int], list[int]]:
