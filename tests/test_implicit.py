@@ -183,7 +183,7 @@ def test_an_event_may_stop_each_trajectory_of_a_batch_by_itself():
     starts = np.array([[0.0, x, 0.0] for x in (0.2, 0.5, -0.1)])
     stop = [lw.Event(elbow, "elbow", stop=True, direction=-1), swift]
     found, known = (
-        lw.simulate(PLANAR, starts, np.zeros(3), 0.35, events=stop, integrator=k, samples=13)
+        lw.simulate(PLANAR, starts, np.zeros(3), 0.415, events=stop, integrator=k, samples=13)
         for k in ("radau", "verner65")
     )
     assert found.status.tolist() == known.status.tolist()
@@ -192,7 +192,7 @@ def test_an_event_may_stop_each_trajectory_of_a_batch_by_itself():
     assert np.array_equal(np.isnan(found.q), np.isnan(known.q))
     for k in range(3):
         assert [each.names for each in found.events[k]] == [each.names for each in known.events[k]]
-        alone = radau(PLANAR, starts[k], np.zeros(3), 0.35, events=stop, samples=13)
+        alone = radau(PLANAR, starts[k], np.zeros(3), 0.415, events=stop, samples=13)
         assert np.array_equal(alone.q, found.q[k], equal_nan=True)
         assert alone.steps == found.steps[k]
 
