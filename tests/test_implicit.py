@@ -153,6 +153,65 @@ def test_without_scipy_it_says_what_to_install(monkeypatch):
         radau(CART, [0], [0], 1.0)
 
 
-def test_events_are_refused():
-    with pytest.raises(ValueError, match="searches for no events"):
-        radau(CART, [0], [1], 1.0, events=lambda arm, t, q, qd: q[0] - 0.5)
+def elbow(arm, t, q, qd):
+    return q[1]
+
+
+def swift(arm, t, q, qd):
+    return qd[0] * qd[0] - 4.0
+
+
+@pytest.mark.parametrize("compiled", [True, False])
+@pytest.mark.parametrize("direction", [-1, 0, 1])
+def test_events_are_those_of_the_explicit_integrators(direction, compiled):
+    events = [lw.Event(elbow, "elbow", direction=direction), swift]
+    end = 1.5 if compiled else 0.3
+    how = {"events": events, "samples": 4, "rtol": 1e-9 if compiled else 1e-6}
+    found = radau(PLANAR, [0, 0.1, 0], [0, -0.5, 0], end, compiled=compiled, **how)
+    known = lw.simulate(PLANAR, [0, 0.1, 0], [0, -0.5, 0], end, integrator="dop853", **how | {"rtol": 1e-10})
+    assert found.compiled == compiled
+    assert [each.names for each in found.events] == [each.names for each in known.events]
+    assert len(found.events) >= (6 if compiled else 1)
+    for mine, theirs in zip(found.events, known.events, strict=True):
+        assert abs(mine.t - theirs.t) < (1e-7 if compiled else 1e-4)
+        assert relative(mine.q, theirs.q) < (1e-6 if compiled else 1e-3)
+        gauge = elbow if mine.names == ("elbow",) else swift
+        assert abs(gauge(PLANAR, mine.t, mine.q, mine.qd)) < 1e-9  # on the curve, to the last digits of time
+
+
+def test_an_event_may_stop_each_trajectory_of_a_batch_by_itself():
+    starts = np.array([[0.0, x, 0.0] for x in (0.2, 0.5, -0.1)])
+    stop = [lw.Event(elbow, "elbow", stop=True, direction=-1), swift]
+    found, known = (
+        lw.simulate(PLANAR, starts, np.zeros(3), 0.415, events=stop, integrator=k, samples=13)
+        for k in ("radau", "verner65")
+    )
+    assert found.status.tolist() == known.status.tolist()
+    assert set(found.status.tolist()) == {"stopped", "done"}
+    assert np.abs(found.reached - known.reached).max() < 1e-7
+    assert np.array_equal(np.isnan(found.q), np.isnan(known.q))
+    for k in range(3):
+        assert [each.names for each in found.events[k]] == [each.names for each in known.events[k]]
+        alone = radau(PLANAR, starts[k], np.zeros(3), 0.415, events=stop, samples=13)
+        assert np.array_equal(alone.q, found.q[k], equal_nan=True)
+        assert alone.steps == found.steps[k]
+
+
+def test_limits_of_travel_end_it():
+    gantry = lw.load("gantry")
+    run = radau(gantry, [0.5, 0.5, 0.5], [2.0, 0.0, 0.0], 3.0, events=lw.joint_limits(gantry))
+    known = lw.simulate(gantry, [0.5, 0.5, 0.5], [2.0, 0.0, 0.0], 3.0, events=lw.joint_limits(gantry))
+    assert (run.status, run.events[0].names) == ("stopped", known.events[0].names)
+    assert abs(run.reached - known.reached) < 1e-9
+
+
+def test_several_events_within_one_step_are_met_in_order():
+    """A cart at 1 m/s: its steps are as long as the run."""
+
+    def mark(place):
+        return lw.Event(lambda arm, t, q, qd: q[0] - place, f"at {place}")
+
+    run = radau(CART, [0.0], [1.0], 10.0, events=[mark(x) for x in (7.0, 3.0, 5.0)], samples=2)
+    assert [each.names for each in run.events] == [("at 3.0",), ("at 5.0",), ("at 7.0",)]
+    assert np.abs(np.array([each.t for each in run.events]) - [3.0, 5.0, 7.0]).max() < 1e-9
+    assert run.steps < 10

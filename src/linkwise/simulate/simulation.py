@@ -94,8 +94,8 @@ def simulate(
     for `forward_dynamics`. `friction=True` takes the robot's own coefficients, a `Friction` its own.
 
     `integrator` is one of `lw.integrators()`; the error of a step is kept below atol + rtol |y|, where atol is a
-    hundredth of rtol if it is not given. "radau" is for stiff springs and friction; it needs SciPy, and searches for no
-    events. `samples` is how many there are, at equal distances, or the times themselves.
+    hundredth of rtol if it is not given. "radau" is for stiff springs and friction; it needs SciPy.
+    `samples` is how many there are, at equal distances, or the times themselves.
     `events` are functions of (arm, t, q, qd) whose crossing of zero is recorded, `lw.Event`s that may also stop, or
     `lw.joint_limits(arm)`. `step` is the first step, or the step of "rk4". Long runs show how far they are on a
     terminal (`progress`); Ctrl-C raises `SimulationInterrupted`, which keeps what was computed.
