@@ -21,10 +21,8 @@ from test_edge import CALLS, Call
 pytest.importorskip("llvmlite")
 PLANAR, STANFORD = lw.load("planar3"), lw.load("stanford")
 CHAIN, TREE = lw.chain(4, seed=3, joints="RRPR"), lw.random_tree(4, seed=5)
-MANY_NUMBERS = ("operators", "operator_rates", "denoc_matrices", "complement_matrices")  # results: slow to compile
 DEFAULT = ("newton-euler", "articulated", "composite", "fewest")
-USUAL = [call for call in CALLS if str(call) not in MANY_NUMBERS]
-FIRST = [call for call in USUAL if call.keywords.get("method") in (None, *DEFAULT)]
+FIRST = [call for call in CALLS if call.keywords.get("method") in (None, *DEFAULT)]
 DTYPES = ["float64", "float32"]
 SIZES = [0, 1, 2, 7, 8, 9, 15, 16, 17, 33]
 every_dtype = pytest.mark.parametrize("dtype", DTYPES)
@@ -66,7 +64,7 @@ def bound(robot: lw.Robot, q: np.ndarray, dtype: str, divides: bool) -> float:
 # agreement with the plain text
 
 
-@pytest.mark.parametrize(("robot", "call"), [(CHAIN, c) for c in USUAL] + [(TREE, c) for c in FIRST], ids=str)
+@pytest.mark.parametrize(("robot", "call"), [(CHAIN, c) for c in CALLS] + [(TREE, c) for c in FIRST], ids=str)
 def test_every_function_by_every_method_is_the_plain_text_to_rounding(call: Call, robot: lw.Robot) -> None:
     made = kernel(call.function, robot, **call.keywords)
     given = arrays(made, 11)
@@ -357,6 +355,7 @@ def test_results_that_repeat_and_constants_among_them(dtype: str) -> None:
     """LLVM has stopped the process on patterns such as these, on vectors of 16 floats."""
     rng = np.random.default_rng(0)
     patterns = ["00a00", "a000a", "aa0aa", "00f000", "aaaaaa", "ecac0a1aa0fe00", "ea0edba0a100a", "0" * 17, "a" * 33]
+    patterns += ["0ab1feccd" * 70]  # written by a loop
     patterns += ["".join(rng.choice(list("000abcdef1"), rng.integers(1, 19))) for _ in range(6)]
 
     def repeated(arm: lw.Robot, q: Any) -> tuple[Any, ...]:

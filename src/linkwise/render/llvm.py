@@ -17,7 +17,8 @@ from collections.abc import Iterable, Sequence
 
 from ..graph import Node, Program
 from .llvm_block import Block, Layout, assembled
-from .llvm_rows import load_rows, store_rows
+from .llvm_flow import Flow
+from .llvm_rows import MANY, load_rows, store_long_rows, store_rows
 from .llvm_sine import large_angle, sine_cosine
 
 WORDS = {"add": "fadd", "sub": "fsub", "mul": "fmul", "div": "fdiv"}
@@ -34,7 +35,7 @@ def llvm_text(program: Program, layouts: Iterable[Layout]) -> str:
 
 
 def block_text(program: Program, layout: Layout, widest: Layout) -> str:
-    block = Block(layout)
+    block = Flow(layout)
     loaded = {
         (port.name, position): x
         for k, port in enumerate(program.inputs)
@@ -52,9 +53,14 @@ def block_text(program: Program, layout: Layout, widest: Layout) -> str:
             block, block.say(f"select {layout.truths} {bad}, {layout.truths} {no(layout)}, {layout.truths} {strange}")
         )
     v, nan = layout.vector, layout.constant(float("nan"))
+    many = sum(map(len, results)) > MANY
     for k, flat in enumerate(results):
         blank = {x: block.say(f"select {layout.truths} {bad}, {v} {nan}, {v} {x}") for x in dict.fromkeys(flat)}
-        store_rows(block, f"%out{k}", [blank[x] for x in flat])
+        columns = [blank[x] for x in flat]
+        if many and len(columns) > layout.lanes:
+            store_long_rows(block, f"%out{k}", columns, f"columns_{layout.lanes}_{k}")
+        else:
+            store_rows(block, f"%out{k}", columns)
     pointers = [*(f"%in{k}" for k in range(len(program.inputs))), *(f"%out{k}" for k in range(len(results)))]
     head = f"define internal i64 @block_{layout.lanes}({', '.join(f'ptr {p}' for p in pointers)}) #0 {{"
     return "\n".join([*sorted(block.declared), head, *block.lines, f"  ret i64 {lost}", "}", ""])

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from .llvm_block import Block
+from .llvm_flow import Flow
 
+MANY = 512  # results: beyond that they are written by loops, since LLVM takes long over so many squares
 FENCED = 8  # after that exchange, in squares of 16: LLVM, joining it to the next ones, fails where columns repeat
 
 
@@ -25,6 +27,24 @@ def store_rows(block: Block, pointer: str, columns: list[str]) -> None:
         rows = transposed(block, part + ["poison"] * (lanes - len(part)))
         for row, x in enumerate(rows):
             store(block, x, address(block, pointer, row * size + start), len(part))
+
+
+def store_long_rows(flow: Flow, pointer: str, columns: list[str], name: str) -> None:
+    """The same for very many columns, in which few vectors repeat: a table says which of them each column is."""
+    layout, size = flow.layout, len(columns)
+    vectors = {x: k for k, x in enumerate(dict.fromkeys(columns))}
+    entries = ", ".join(f"i32 {vectors[x]}" for x in columns)
+    flow.declared.add(f"@{name} = internal constant [{size} x i32] [{entries}]")
+    kept = flow.say(f"alloca [{len(vectors)} x {layout.vector}]")
+    for x, k in vectors.items():
+        flow.store(x, kept, k)
+    with flow.counted(size) as column:
+        which = flow.say(f"load i32, ptr {flow.say(f'getelementptr i32, ptr @{name}, i64 {column}')}")
+        source = flow.place(kept, flow.say(f"zext i32 {which} to i64"))
+        target = flow.say(f"getelementptr {layout.real}, ptr {pointer}, i64 {column}")
+        for row in range(layout.lanes):
+            x = flow.say(f"load {layout.real}, ptr {address(flow, source, row)}")
+            flow.lines.append(f"  store {layout.real} {x}, ptr {address(flow, target, row * size)}")
 
 
 def address(block: Block, pointer: str, position: int) -> str:
