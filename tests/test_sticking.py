@@ -289,7 +289,8 @@ def test_the_shortest_slip_is_not_leapt_over(integrator):
         return np.array([LEVEL * (1.0 + q[2]) * np.sin(3.0 * t + q[1]), 0.0 * t, 0.0 * t])
 
     for rtol in (1e-4, 1e-8):
-        run = lw.simulate(GANTRY, start, np.zeros(3), np.pi / 3, push, friction=FIRST, rtol=rtol, samples=2)
+        how = {"friction": FIRST, "integrator": integrator, "rtol": rtol, "samples": 2}
+        run = lw.simulate(GANTRY, start, np.zeros(3), np.pi / 3, push, **how)
         slips = phase < np.arcsin(1.0 / (1.0 + excess))
         assert (run.q[slips, -1, 0] > 0.0).all()
 
@@ -417,3 +418,9 @@ def test_a_load_of_just_the_level_is_held():
         assert (run.q == 0.0).all()
     over = lw.simulate(CART, [0.0], [0.0], 5.0, torque=[LEVEL * (1 + 1e-9)], friction=DRY, samples=3)
     assert over.q[-1, 0] > 0.0
+
+
+def test_an_empty_batch_is_an_empty_recording():
+    run = lw.simulate(CART, np.zeros((0, 1)), np.zeros((0, 1)), 1.0, friction=DRY, samples=3)
+    assert run.q.shape == (0, 3, 1)
+    assert run.qdd.shape == (0, 3, 1)
