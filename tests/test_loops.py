@@ -53,6 +53,62 @@ def test_wrenches_on_every_link_and_friction_go_through_loops(robot):
     assert relative(forward(q, qd, tau, wrench), plain) < bound(lw.forward_dynamics, robot, q)
 
 
+def renumbered(robot, seed):
+    """The same tree with its links in another order, parents first, and where each one was."""
+    rng, rows, was = np.random.default_rng(seed), robot.rows, []
+    while len(was) < robot.n:
+        parents = {"base", *(rows[i]["name"] for i in was)}
+        was.append(rng.choice([i for i in range(robot.n) if i not in was and rows[i]["parent"] in parents]))
+    return lw.Robot.from_frames([rows[i] for i in was], gravity=robot.gravity, name=f"{robot.name}-{seed}"), was
+
+
+@pytest.mark.parametrize("n", [2, 7, 8, 9, 16, 17, 45])
+@pytest.mark.parametrize("function", ARRAYS, ids=lambda function: function.__name__)
+def test_links_may_be_numbered_in_any_order(n, function):
+    tree = lw.random_tree(n, seed=n)
+    wrench = np.random.default_rng(n).normal(size=(11, n, 6))
+    options = {"wrench": lw.Input(n, 6)} if function in (lw.inverse_dynamics, lw.forward_dynamics) else {}
+    given = given_to(function, tree) + [wrench] * len(options)
+    expected = lw.compile(function, tree, form="loops", **options)(*given)
+    assert relative(expected, function(tree, *given)) < bound(function, tree, given[0])
+    for seed in range(3):
+        robot, was = renumbered(tree, seed)
+        found = lw.compile(function, robot, form="loops", **options)(*(x[:, was] for x in given))
+        assert relative(found, expected[:, was]) < bound(function, tree, given[0])
+
+
+@every_robot
+@every_method
+def test_a_slot_holds_what_is_loaded_from_it_and_no_more_are_taken_than_are_needed(robot, function, method):
+    shapes = {("q", "qd", "qdd", "tau")[k]: () for k in ARRAYS[function]}
+    program = trace_rolled(function, robot, shapes, method=ROLLED[function][method]).program
+    most = len(shapes)
+    for kind in range(len(program.columns)):
+        bodies = [loop.bodies[kind] for loop in program.loops]
+        inputs = [node for body in bodies for node in body.nodes if node.op == "input" and node.payload[0] in shapes]
+        names = {node.index: node.payload[0] for node in inputs}
+        slots = dict(enumerate(shapes))  # inputs by name, all else by the index of its node
+        for s, body in enumerate(bodies):
+            for index, slot in body.loads.items():
+                assert slots[slot] == names.get(index, index)
+            slots |= body.stores
+            needed = {names.get(index, index) for later in bodies[s + 1 :] for index in later.loads}
+            most = max(most, len(needed & set(slots.values())))
+    assert program.slots == most
+
+
+def test_tables_hold_the_numbers_that_the_loops_need():
+    for robot in ROBOTS:
+        rolled = trace_rolled(lw.gravity_torque, robot, {"q": ()})
+        for kind, columns in enumerate(rolled.program.columns):
+            bodies = [loop.bodies[kind] for loop in rolled.program.loops]
+            used = {place for body in bodies for place in body.numbers.values()}
+            assert used == set(range(len(columns)))
+            for body in bodies:
+                read = {node.index: node.payload[1] for node in body.nodes if node.index in body.numbers}
+                assert read == {index: columns[place] for index, place in body.numbers.items()}
+
+
 @pytest.mark.parametrize("robot", ROBOTS[-3:], ids=lambda robot: robot.name)
 def test_floats_are_computed_in_loops_too(robot):
     kernel = lw.compile(lw.inverse_dynamics, robot, dtype="float32", form="loops")
