@@ -16,8 +16,10 @@ class Flow(Block):
 
     def __init__(self, layout: Layout) -> None:
         super().__init__(layout)
+        self.unit = layout  # of memory; `layout` may be wider for a while
         self.label = "start"
         self.labels = 0
+        self.exits: list[str] = []
         self.lines.append("start:")
 
     def fresh(self, name: str) -> str:
@@ -43,12 +45,20 @@ class Flow(Block):
         self.enter(loop)
         index = f"%{loop}_i"
         self.lines.append(f"  {index} = phi i64 [0, %{before}], [%{loop}_next, %{latch}]")
+        self.exits.append(after)
         yield index
+        self.exits.pop()
         self.go(latch)
         self.enter(latch)
         self.lines.append(f"  %{loop}_next = add i64 {index}, 1")
         self.branch(self.say(f"icmp ult i64 %{loop}_next, {count}"), loop, after)
         self.enter(after)
+
+    def leave(self, condition: str) -> None:
+        """Out of the loop that is being written, under a condition."""
+        stay = self.fresh("stay")
+        self.branch(condition, self.exits[-1], stay)
+        self.enter(stay)
 
     @contextmanager
     def when(self, condition: str) -> Iterator[None]:
@@ -62,8 +72,30 @@ class Flow(Block):
 
     # vectors in memory, one after another
 
+    @contextmanager
+    def widened(self, lanes: int) -> Iterator[None]:
+        """Several numbers at once where memory holds single ones."""
+        before, self.layout = self.layout, Layout(self.unit.real, lanes, self.unit.fused)
+        yield
+        self.layout = before
+
+    def shared(self, x: str) -> str:
+        """A value of the usual width, for all numbers of a wider one."""
+        return x if self.layout == self.unit else self.spread(x)
+
+    def gather(self, word: str, x: str, place: str) -> None:
+        """Put x, or all numbers in it, together with what is at `place`: their sum ("fadd") or the largest ("fmax")."""
+        if self.layout != self.unit:
+            v, name = self.layout.vector, f"@llvm.vector.reduce.{word}.{self.layout.suffix}"
+            self.declared.add(f"declare double {name}({'double, ' * (word == 'fadd')}{v})")
+            start = "double 0.0, " if word == "fadd" else ""
+            x = self.say(f"call reassoc double {name}({start}{v} {x})")  # the order makes no difference here
+        with self.widened(self.unit.lanes):
+            known = self.load(place)
+            self.store(self.do("fadd", known, x) if word == "fadd" else self.call("maxnum", known, x), place)
+
     def place(self, pointer: str, index: str | int) -> str:
-        return self.say(f"getelementptr {self.layout.vector}, ptr {pointer}, i64 {index}")
+        return self.say(f"getelementptr {self.unit.vector}, ptr {pointer}, i64 {index}")
 
     def load(self, pointer: str, index: str | int = 0, kind: str = "") -> str:
         kind = kind or self.layout.vector
@@ -77,7 +109,7 @@ class Flow(Block):
 
     def select(self, truths: str, yes: str, no: str, kind: str = "") -> str:
         kind = kind or self.layout.vector
-        return self.say(f"select {self.layout.truths} {truths}, {kind} {yes}, {kind} {no}")
+        return self.say(f"select {self.unit.truths} {truths}, {kind} {yes}, {kind} {no}")
 
     def both(self, a: str, b: str) -> str:
         return self.say(f"and {self.layout.truths} {a}, {b}")

@@ -26,7 +26,7 @@ from ..graph import Program, count
 from ..graph.derivative import derivative
 from ..render.llvm import llvm_text
 from ..render.llvm_block import Layout
-from ..render.llvm_integrator import DONE, LOST, RUNNING, STUCK
+from ..render.llvm_lanes import DONE, LOST, RUNNING, STUCK
 from .plain import Progress
 from .problem import Problem
 

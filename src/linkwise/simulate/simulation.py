@@ -12,7 +12,8 @@ import numpy as np
 
 from .. import edge
 from ..edge.arrays import States
-from ..render.llvm_integrator import DONE, LOST, RUNNING, STUCK, Method
+from ..render.llvm_lanes import DONE, LOST, RUNNING, STUCK
+from ..render.llvm_stages import Method
 from ..robot import Robot
 from .events import Happening, events_of
 from .friction import Friction
@@ -131,7 +132,7 @@ def simulate(
     pieces = [x.reshape(count, math.prod(x.shape[len(states.batch) :])) for x in constants]
     parameters = np.concatenate([*pieces, np.zeros((count, 0))], axis=1)
     out = np.full((count, len(times), problem.size), np.nan)
-    now = Progress.at(start, min(numbers["step"], end), ROOM if problem.events else 0)
+    now = Progress(start, min(numbers["step"], end), ROOM if problem.events else 0)
     at_start = int(times[0] == 0.0)
     out[:, :at_start] = start[:, None]
     now.next += at_start
@@ -242,9 +243,9 @@ def recorded(
     numbers: dict[str, float],
     compiled: bool,
 ) -> Recording:
-    problem, stages = acting.problem, len(scheme.b)
+    problem, asked = acting.problem, scheme.stages - scheme.first_is_last
     n = problem.robot.n
-    counted = (now.steps + now.rejected) * stages if now.evaluations is None else now.evaluations
+    counted = (now.steps + now.rejected) * asked if now.evaluations is None else now.evaluations
     shaped = out.reshape((*batch, len(times), problem.size))
     q = shaped[..., :n].copy()
     one = {
