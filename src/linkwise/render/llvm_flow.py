@@ -16,7 +16,6 @@ class Flow(Block):
 
     def __init__(self, layout: Layout) -> None:
         super().__init__(layout)
-        self.unit = layout  # of memory; `layout` may be wider for a while
         self.label = "start"
         self.labels = 0
         self.exits: list[str] = []
@@ -72,30 +71,8 @@ class Flow(Block):
 
     # vectors in memory, one after another
 
-    @contextmanager
-    def widened(self, lanes: int) -> Iterator[None]:
-        """Several numbers at once where memory holds single ones."""
-        before, self.layout = self.layout, Layout(self.unit.real, lanes, self.unit.fused)
-        yield
-        self.layout = before
-
-    def shared(self, x: str) -> str:
-        """A value of the usual width, for all numbers of a wider one."""
-        return x if self.layout == self.unit else self.spread(x)
-
-    def gather(self, word: str, x: str, place: str) -> None:
-        """Put x, or all numbers in it, together with what is at `place`: their sum ("fadd") or the largest ("fmax")."""
-        if self.layout != self.unit:
-            v, name = self.layout.vector, f"@llvm.vector.reduce.{word}.{self.layout.suffix}"
-            self.declared.add(f"declare double {name}({'double, ' * (word == 'fadd')}{v})")
-            start = "double 0.0, " if word == "fadd" else ""
-            x = self.say(f"call reassoc double {name}({start}{v} {x})")  # the order makes no difference here
-        with self.widened(self.unit.lanes):
-            known = self.load(place)
-            self.store(self.do("fadd", known, x) if word == "fadd" else self.call("maxnum", known, x), place)
-
     def place(self, pointer: str, index: str | int) -> str:
-        return self.say(f"getelementptr {self.unit.vector}, ptr {pointer}, i64 {index}")
+        return self.say(f"getelementptr {self.layout.vector}, ptr {pointer}, i64 {index}")
 
     def load(self, pointer: str, index: str | int = 0, kind: str = "") -> str:
         kind = kind or self.layout.vector
@@ -109,7 +86,7 @@ class Flow(Block):
 
     def select(self, truths: str, yes: str, no: str, kind: str = "") -> str:
         kind = kind or self.layout.vector
-        return self.say(f"select {self.unit.truths} {truths}, {kind} {yes}, {kind} {no}")
+        return self.say(f"select {self.layout.truths} {truths}, {kind} {yes}, {kind} {no}")
 
     def both(self, a: str, b: str) -> str:
         return self.say(f"and {self.layout.truths} {a}, {b}")

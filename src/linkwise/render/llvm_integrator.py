@@ -34,22 +34,23 @@ from .llvm_lanes import (
     write_sample,
 )
 from .llvm_sine import large_angle, sine_cosine
-from .llvm_stages import Method, each, ended, stages_text, values_text, weighted, within_text
+from .llvm_stages import Method, ended, stages_text, values_text, weighted, within_text
 
 SAFETY, SMALLEST, LARGEST = 0.9, 0.2, 10.0
 LEAST_ERROR, LEAST_BEFORE = 1e-10, 1e-4
+CHAINS = 4  # so many components do not wait for one another when their errors are compared
 
 
 def integrator_text(
     program: Program, method: Method, layouts: Sequence[Layout], crossings: Sequence[Crossing] = ()
 ) -> str:
     """For a program of t, y and, if there is more, parameters; its results are y' and, if there are events, theirs."""
-    texts, widest = [], max(layout.lanes for layout in layouts)
+    texts = []
     for layout in layouts:
-        texts += [values_text(program, layout, widest, "side", 0)]
+        texts += [values_text(program, layout, "side", 0)]
         if crossings:
-            texts.append(values_text(program, layout, widest, "gauge", 1))
-        texts.append(Driver(program, method, layout, widest, crossings).text())
+            texts.append(values_text(program, layout, "gauge", 1))
+        texts.append(Driver(program, method, layout, crossings).text())
     if any(node.op in ("sin", "cos") for node in program.nodes):
         texts = [large_angle(), *(sine_cosine(layout) for layout in layouts), *texts]
     return assembled(*texts)
@@ -65,10 +66,8 @@ def memory(program: Program, method: Method) -> Memory:
 class Driver:
     """The function that makes steps, and decides on them."""
 
-    def __init__(
-        self, program: Program, method: Method, layout: Layout, widest: int, crossings: Sequence[Crossing]
-    ) -> None:
-        self.method, self.layout, self.widest, self.crossings = method, layout, widest, crossings
+    def __init__(self, program: Program, method: Method, layout: Layout, crossings: Sequence[Crossing]) -> None:
+        self.method, self.layout, self.crossings = method, layout, crossings
         self.where = memory(program, method)
         self.flow = Flow(layout)
         self.whole = layout.of("i64")
@@ -79,7 +78,8 @@ class Driver:
         names = ("y", "p", "k", "z", "powers", "k_there", "z_there", "before")
         self.at = {name: flow.place("%context", getattr(where, name)) for name in names}
         self.at["after"] = flow.place("%context", where.before + where.events)
-        self.sums, self.slots = ([flow.say(f"alloca {layout.vector}") for _ in range(count)] for count in (2, 5))
+        self.sums = [flow.say(f"alloca {layout.vector}, i64 {CHAINS}") for _ in range(2)]
+        self.slots = [flow.say(f"alloca {layout.vector}") for _ in range(5)]
         self.tries, self.more = (flow.say("alloca i64") for _ in range(2))
         for value, place in ((0, self.tries), (1, self.more)):
             flow.lines.append(f"  store i64 {value}, ptr {place}")
@@ -90,9 +90,9 @@ class Driver:
         numbers = "double %rtol, ptr %atol, ptr %log, i64 %room, i64 %budget"
         arrays = "ptr %context, double %end, ptr %times, i64 %count, ptr %out"
         head = f"void @advance_{layout.lanes}(ptr %book, ptr %waiting, i64 %total, ptr %queue, {arrays}, {numbers})"
-        texts = [stages_text(self.method, layout, self.widest, where.size)]
+        texts = [stages_text(self.method, layout, where.size)]
         if self.method.dense:
-            texts.append(within_text(self.method, layout, self.widest, where.size))
+            texts.append(within_text(self.method, layout, where.size))
         return "\n".join([*texts, ended(flow, head)])
 
     def loop(self) -> None:
@@ -125,7 +125,7 @@ class Driver:
 
     def attempt(self, active: str) -> None:
         """A step, accepted or not."""
-        flow, method, at, size = self.flow, self.method, self.at, self.where.size
+        flow, method, at = self.flow, self.method, self.at
         t, h = self.state("t"), self.state("h")
         left = flow.do("fsub", self.end, t)
         hits = flow.compare("oge", h, left)
@@ -140,7 +140,7 @@ class Driver:
             landed, met, halted = self.meet(t, landed, accepted)
             hits = flow.both(hits, flow.compare("oge", landed, self.end))
         self.samples(t, step, landed, accepted)
-        each(flow, size, self.widest, lambda i: self.replace(accepted, at["y"], i, flow.load(at["z"], i)))
+        self.replace_all(accepted, "y", at["z"])
         flow.store(flow.select(accepted, landed, t), "%context", AT["t"])
         status = flow.select(flow.both(accepted, hits), flow.whole(DONE), self.state("status"), self.whole)
         status = flow.select(halted, flow.whole(HALTED), status, self.whole)
@@ -177,17 +177,21 @@ class Driver:
     def replace(self, truths: str, pointer: str, i: str | int, value: str) -> None:
         self.flow.store(self.flow.select(truths, value, self.flow.load(pointer, i)), pointer, i)
 
+    def replace_all(self, truths: str, name: str, source: str) -> None:
+        with self.flow.counted(self.where.size) as i:
+            self.replace(truths, self.at[name], i, self.flow.load(source, i))
+
     def renew(self, accepted: str, met: str) -> None:
         """k_0 for the next step: the last stage, or f once more, as where an event ended the step."""
         flow, at, size = self.flow, self.at, self.where.size
         if not self.method.first_is_last:
             return self.evaluate(at["k"])
         last = flow.place(at["k"], (self.method.stages - 1) * size)
-        each(flow, size, self.widest, lambda i: self.replace(accepted, at["k"], i, flow.load(last, i)))
+        self.replace_all(accepted, "k", last)
         if self.crossings:
             with flow.when(flow.some(met)):
                 self.evaluate(at["k_there"])
-                each(flow, size, self.widest, lambda i: self.replace(met, at["k"], i, flow.load(at["k_there"], i)))
+                self.replace_all(met, "k", at["k_there"])
         return None
 
     def meet(self, t: str, landed: str, accepted: str) -> tuple[str, str, str]:
@@ -226,10 +230,11 @@ class Driver:
         if self.method.dense:
             self.interpolate(short, step)
         else:
-            each(flow, where.size, self.widest, lambda i: flow.store(flow.load(at["k"], i), at["k_there"], i))
+            with flow.counted(where.size) as i:
+                flow.store(flow.load(at["k"], i), at["k_there"], i)
             self.call("stages", f"{t}, {self.layout.vector} {short}", "y", "p", "k_there", "z_there")
         ends = flow.neither(inside)
-        each(flow, where.size, self.widest, lambda i: self.replace(ends, at["z_there"], i, flow.load(at["z"], i)))
+        self.replace_all(ends, "z_there", at["z"])
         write_sample(flow, where, due, index, at["z_there"])
         flow.store(flow.plus_one(index, due), "%context", AT["next"], self.whole)
         flow.go("samples")
@@ -241,45 +246,41 @@ class Driver:
         part = flow.do("fdiv", short, step)
         powers = [flow.place(at["powers"], power * size) for power in range(self.method.degree)]
 
-        def write(i: str | int) -> None:
+        with flow.counted(size) as i:
             total = flow.load(powers[-1], i)
             for place in powers[-2::-1]:
-                total = flow.fused(total, flow.shared(part), flow.load(place, i))
-            flow.store(flow.fused(flow.shared(short), total, flow.load(at["y"], i)), at["z_there"], i)
-
-        each(flow, size, self.widest, write)
+                total = flow.fused(total, part, flow.load(place, i))
+            flow.store(flow.fused(short, total, flow.load(at["y"], i)), at["z_there"], i)
 
     def error_norm(self, step: str) -> str:
         """The largest of the errors, each in units of what is allowed; NaN where z is not finite."""
-        flow, method, at, size = self.flow, self.method, self.at, self.where.size
-        largest, strange = self.sums
-        for place in self.sums:
-            flow.store(self.layout.constant(0.0), place)
-
-        def compare(i: str | int) -> None:
-            layout = flow.layout
+        flow, layout, method, at, size = self.flow, self.layout, self.method, self.at, self.where.size
+        zero, (largest, strange) = layout.constant(0.0), self.sums
+        for chain in range(CHAINS):
+            for place in self.sums:
+                flow.store(zero, place, chain)
+        with flow.counted(size) as i:
             a, b = flow.load(at["y"], i), flow.load(at["z"], i)
-            flow.gather("fadd", flow.do("fmul", b, layout.constant(0.0)), strange)
-            if method.fixed:
-                return
-            atol = flow.say(f"getelementptr double, ptr %atol, i64 {i}")
-            if flow.layout == flow.unit:
-                allowed = flow.spread(flow.say(f"load double, ptr {atol}"))
-            else:
-                allowed = flow.say(f"load {layout.vector}, ptr {atol}, align 8")
-            larger = flow.call("maxnum", flow.call("fabs", a), flow.call("fabs", b))
-            unit = flow.do("fdiv", flow.shared(step), flow.fused(larger, flow.shared(self.rtol), allowed))
-            e = flow.call("fabs", flow.do("fmul", weighted(flow, at["k"], method.error, size, i), unit))
-            if method.damp:
-                d = flow.do("fmul", weighted(flow, at["k"], method.damp, size, i), unit)
-                square = flow.do("fmul", e, e)
-                both = flow.fused(flow.do("fmul", d, d), layout.constant(0.01), square)
-                root = flow.call("sqrt", flow.do("fadd", both, layout.constant(1e-300)))
-                e = flow.do("fdiv", square, root)
-            flow.gather("fmax", e, largest)
-
-        each(flow, size, self.widest, compare)
-        return flow.do("fadd", flow.load(largest), flow.load(strange))
+            own = flow.say(f"and i64 {i}, {CHAINS - 1}")
+            flow.store(flow.fused(b, zero, flow.load(strange, own)), strange, own)
+            if not method.fixed:
+                place = flow.say(f"getelementptr double, ptr %atol, i64 {i}")
+                atol = flow.spread(flow.say(f"load double, ptr {place}"))
+                larger = flow.call("maxnum", flow.call("fabs", a), flow.call("fabs", b))
+                unit = flow.do("fdiv", step, flow.fused(larger, self.rtol, atol))
+                e = flow.call("fabs", flow.do("fmul", weighted(flow, at["k"], method.error, size, i), unit))
+                if method.damp:
+                    d = flow.do("fmul", weighted(flow, at["k"], method.damp, size, i), unit)
+                    square = flow.do("fmul", e, e)
+                    both = flow.fused(flow.do("fmul", d, d), layout.constant(0.01), square)
+                    root = flow.call("sqrt", flow.do("fadd", both, layout.constant(1e-300)))
+                    e = flow.do("fdiv", square, root)
+                flow.store(flow.call("maxnum", flow.load(largest, own), e), largest, own)
+        total, odd = flow.load(largest), flow.load(strange)
+        for chain in range(1, CHAINS):
+            total = flow.call("maxnum", total, flow.load(largest, chain))
+            odd = flow.do("fadd", odd, flow.load(strange, chain))
+        return flow.do("fadd", total, odd)
 
     def next_step(self, error: str, step: str, accepted: str) -> str:
         """Proportional and integral control (Gustafsson 1991): h (0.9 e^-0.7/q e_before^0.4/q), within bounds."""

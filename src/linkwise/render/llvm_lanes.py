@@ -78,7 +78,7 @@ class Memory:
 
 def in_lane(flow: Flow, vector: int | str, lane: int | str) -> str:
     """The place of one lane's number in the context."""
-    start = flow.say(f"mul i64 {vector}, {flow.unit.lanes}")
+    start = flow.say(f"mul i64 {vector}, {flow.layout.lanes}")
     return flow.say(f"getelementptr i64, ptr %context, i64 {flow.say(f'add i64 {start}, {lane}')}")
 
 

@@ -6,6 +6,7 @@ import ctypes
 import threading
 from collections.abc import Callable
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -31,12 +32,18 @@ ADVANCE = ctypes.CFUNCTYPE(
 )  # as in render.llvm_integrator
 
 
+def address(array: Any) -> int:
+    """Where its numbers are; sooner told than by `array.ctypes`."""
+    return ctypes.addressof(ctypes.c_char.from_buffer(array)) if array.size else 0
+
+
 class MachineIntegrator:
     """A program of t, y and parameters, with the method that integrates it."""
 
     def __init__(self, program: Program, method: Method, crossings: tuple[Crossing, ...] = ()) -> None:
         self.program, self.method = program, method
         self.memory = memory(program, method)
+        self.vectors = self.memory.vectors
         self.target: Processor = processor()
         lanes = self.target.lanes("float64")
         layouts = [Layout("double", width, self.target.fused) for width in sorted({1, lanes})]
@@ -69,18 +76,19 @@ class MachineIntegrator:
     ) -> None:
         """Integrate to the end, from wherever `now` is; it is kept up to date, whatever stops the run."""
         book = now.give(parameters)
+        alone = len(book) == 1 and threads is None
         width = self.lanes if len(book) > 1 else 1
-        workers = resolved(threads, -(-len(book) // width), 1)
+        workers = 1 if alone else resolved(threads, -(-len(book) // width), 1)
         tries = max(1, SLICE // (self.cost * width))
-        function, vectors = self.functions[width], self.memory.vectors
-        waiting = np.flatnonzero(now.status == RUNNING)
+        function, vectors = self.functions[width], self.vectors
+        waiting = (now.status == RUNNING).nonzero()[0]
         while len(waiting):
             queue = np.zeros(1, dtype=np.int64)
 
             def work(waiting: np.ndarray = waiting, queue: np.ndarray = queue) -> None:
                 context = np.zeros((vectors, width))
                 arrays = (book, waiting, queue, context, times, out, atol, now.log)
-                rows, order, turn, room, when, samples, allowed, log = (array.ctypes.data for array in arrays)
+                rows, order, turn, room, when, samples, allowed, log = map(address, arrays)
                 function(
                     rows, order, len(waiting), turn, room, end, when, len(times), samples, rtol, allowed, log,
                     now.log.shape[1], tries,
@@ -94,4 +102,4 @@ class MachineIntegrator:
                 thread.join()
             if watch is not None:
                 watch(now)
-            waiting = np.flatnonzero(now.status == RUNNING)
+            waiting = (now.status == RUNNING).nonzero()[0]

@@ -78,10 +78,9 @@ def continued(entry: dict[str, Any]) -> tuple[Table, Table]:
     if "dense" in entry:
         first = [[Fraction(x) for x in row] for row in entry["dense"]]
     else:  # through the states and slopes of the stages beyond
-        known = [(1, 0, [Fraction(x) for x in entry["b"]]), *slopes]
-        for stage, row in enumerate(rows[last + 1 :], last + 1):
-            known += [(sum(row), 0, row), (sum(row), 1, unit(stage))]
-        first = through(known, len(rows))
+        slopes += [(sum(row), 1, unit(stage)) for stage, row in enumerate(rows[last + 1 :], last + 1)]
+        beyond: list[Known] = [(sum(row), 0, row) for row in rows[last + 1 :]]
+        first = through([(1, 0, [Fraction(x) for x in entry["b"]]), *slopes, *beyond], len(rows))
     slopes += [(x, 1, unit(stage)) for stage, x in enumerate(points, len(rows))]
     rows += [[sum((w * x**j for j, w in enumerate(row, 1)), Fraction(0)) for row in first] for x in points]
     return rows, through([(1, 0, unit(len(rows))), *slopes], len(rows) + 1)
