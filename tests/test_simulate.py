@@ -6,7 +6,6 @@ from scipy.integrate import solve_ivp
 
 import linkwise as lw
 from linkwise.simulate import machine, progress, simulation
-from linkwise.simulate.plain import Integrator
 from linkwise.simulate.tableaux import entries, method
 from reference import DATA
 from robots import CHAINS, TREES, relative, states
@@ -21,38 +20,6 @@ every_integrator = pytest.mark.parametrize("name", EXPLICIT)
 
 def options(name, step=1e-3):
     return {"integrator": name, "step": step} if method(name).fixed else {"integrator": name}
-
-
-def planets(t, y):
-    """Two bodies, (..., 4): the exact orbit from perihelion with eccentricity 0.5 is known."""
-    r3 = (y[:, :1] ** 2 + y[:, 1:2] ** 2) ** 1.5
-    return np.concatenate([y[:, 2:], -y[:, :2] / r3], axis=1)
-
-
-@every_integrator
-def test_halving_the_step_divides_the_error_by_two_to_the_order(name):
-    scheme = method(name)
-    start = np.array([[0.5, 0.0, 0.0, 3.0**0.5]])
-    period, errors = 2.0 * np.pi, []
-    steps = {4: 1600, 5: 400, 6: 300, 8: 120}[scheme.order]
-    for count in (steps, 2 * steps):
-        integrator, h, y = Integrator(scheme, planets, 1.0, np.ones(4)), period / count, start
-        for k in range(count):
-            t = np.array([k * h])
-            y, _ = integrator.stages(t, np.array([h]), y, planets(t, y))
-        errors.append(np.abs(y - start).max())
-    assert errors[1] > 1e-13  # rounding would hide the order
-    assert scheme.order - 0.5 < np.log2(errors[0] / errors[1]) < scheme.order + 1.7
-
-
-@pytest.mark.parametrize("name", ADAPTIVE)
-def test_an_estimate_of_the_error_is_of_lower_order_and_right_in_size(name):
-    scheme, y = method(name), np.array([[0.5, 0.0, 0.0, 3.0**0.5]])
-    integrator, t, found = Integrator(scheme, planets, 1e-300, np.ones(4)), np.zeros(1), []
-    for h in (0.1, 0.05):
-        z, k = integrator.stages(t, np.array([h]), y, planets(t, y))
-        found.append(integrator.error(np.array([h]), y, z, k)[0])
-    assert scheme.order - 1.3 < np.log2(found[0] / found[1]) < scheme.order + 2.0
 
 
 @every_integrator

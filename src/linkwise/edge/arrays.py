@@ -120,6 +120,8 @@ class States:
 
     def _broadcast(self) -> tuple[int, ...]:
         shapes = {name: tuple(a.shape[: len(a.shape) - self.trailing[name]]) for name, a in self.arrays.items()}
+        if not any(shapes.values()):
+            return ()
         try:
             return np.broadcast_shapes(*shapes.values())
         except ValueError:
@@ -154,8 +156,9 @@ class States:
                 continue
             if name == "wrench" and self.tip is not None:
                 array = array[..., 0, :]
-            bad = self.xp.argwhere(~self.xp.isfinite(array))
-            if len(bad):
+            fine = self.xp.isfinite(array)
+            if not fine.all():
+                bad = self.xp.argwhere(~fine)
                 index = tuple(int(i) for i in bad[0])
                 where = f", joint {self.robot.names[index[-1]]!r}" if name != "wrench" and "." not in name else ""
                 more = f" (and {len(bad) - 1} more)" if len(bad) > 1 else ""

@@ -1,10 +1,12 @@
-"""Events in LLVM assembly: functions of the state that cross zero, found to the last bit of time.
+"""Events in LLVM assembly: functions of the state that cross zero, found to the last digits of time.
 
     @gauge_W(vector t, ptr y, ptr p, ptr g)      the values of all events
 
-When one has crossed zero within an accepted step, the first such time is searched by halving, each time with a step
-from the last accepted state to there, and the step ends at it. What happened is written to the log, a row for each
-such time: t, which events (bit k for event k), y.
+When one has crossed zero within an accepted step, the step ends at the first such time. It is searched between the
+times before and after the crossing by the rule of false position, Illinois variant (Dowell and Jarratt 1971), each time
+with a step from the last accepted state to there, so that what is found is as exact as the steps. The function whose
+zero it is, `ahead`, is the largest of the events, each counted from below zero. What happened is written to the log, a
+row for each such time: t, which events (bit k for event k), y.
 """
 
 from __future__ import annotations
@@ -13,8 +15,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from .llvm_flow import Flow
+from .llvm_lanes import copy_lane, of_lane
 
-HALVINGS = 60
+SECANTS, TRIALS = 20, 80  # after so many trials by false position, halving
+CLOSE = 4.5e-16  # of the time: two digits apart
+FAR = -1e300  # an event that cannot be met
 
 
 @dataclass(frozen=True)
@@ -39,23 +44,28 @@ class Places:
     after: str  # at the end of the step, or at the time that is being tried
 
 
-def crossed(flow: Flow, crossings: Sequence[Crossing], places: Places) -> list[str]:
-    """For each event, in which lanes it has crossed zero between `before` and `after`."""
-    zero, found = flow.layout.constant(0.0), []
+def ahead(flow: Flow, crossings: Sequence[Crossing], places: Places, values: str) -> list[str]:
+    """How far each event is beyond zero, coming from `before`: below 0 until it has crossed."""
+    zero, far, found = flow.layout.constant(0.0), flow.layout.constant(FAR), []
     for e, crossing in enumerate(crossings):
-        old, new = flow.load(places.before, e), flow.load(places.after, e)
-        up = flow.both(flow.compare("olt", old, zero), flow.compare("oge", new, zero))
-        down = flow.both(flow.compare("ogt", old, zero), flow.compare("ole", new, zero))
-        either = flow.say(f"or {flow.layout.truths} {up}, {down}")
-        found.append({1: up, -1: down, 0: either}[crossing.direction])
+        old, new, x = flow.load(places.before, e), flow.load(values, e), far
+        if crossing.direction >= 0:
+            x = flow.select(flow.compare("olt", old, zero), new, x)
+        if crossing.direction <= 0:
+            x = flow.select(flow.compare("ogt", old, zero), flow.do("fneg", new), x)
+        found.append(flow.call("maxnum", x, far))  # also where it is not a number
     return found
 
 
-def any_of(flow: Flow, truths: Sequence[str]) -> str:
-    total = truths[0]
-    for x in truths[1:]:
-        total = flow.say(f"or {flow.layout.truths} {total}, {x}")
+def foremost(flow: Flow, values: Sequence[str]) -> str:
+    total = values[0]
+    for x in values[1:]:
+        total = flow.call("maxnum", total, x)
     return total
+
+
+def crossed(flow: Flow, value: str) -> str:
+    return flow.compare("oge", value, flow.layout.constant(0.0))
 
 
 def search(
@@ -69,28 +79,69 @@ def search(
     slots: list[str],
 ) -> tuple[str, str]:
     """After a step: where lanes land, and which of them at an event; z and `after` are then those of the event."""
-    low, high = slots
+    layout = flow.layout
+    low, high, below, above, side = slots
     gauge(flow, landed, places.z, places)
-    hit = flow.both(accepted, any_of(flow, crossed(flow, crossings, places)))
-    flow.store(t, low)
+    over = foremost(flow, ahead(flow, crossings, places, places.after))
+    hit = flow.both(accepted, crossed(flow, over))
     flow.store(landed, high)
     with flow.when(flow.some(hit)):
+        for value, place in (
+            (t, low),
+            (foremost(flow, ahead(flow, crossings, places, places.before)), below),
+            (over, above),
+            (layout.constant(0.0), side),
+        ):
+            flow.store(value, place)
         with flow.counted(size) as i:
             flow.store(flow.load(places.k, i), places.k_there, i)
-        with flow.counted(HALVINGS):
-            a, b = flow.load(low), flow.load(high)
-            middle = flow.do("fmul", flow.do("fadd", a, b), flow.layout.constant(0.5))
+        with flow.counted(TRIALS) as trial:
+            a, b, x, y = (flow.load(place) for place in (low, high, below, above))
+            open_ = flow.both(hit, flow.compare("ogt", flow.do("fsub", b, a), margin(flow, b)))
+            flow.leave(flow.say(f"icmp eq i64 {flow.bits(open_)}, 0"))
+            middle = between(flow, trial, a, b, x, y)
             step_to(flow, places, t, middle, hit)
             gauge(flow, middle, places.z_there, places)
-            past = any_of(flow, crossed(flow, crossings, places))
+            there = foremost(flow, ahead(flow, crossings, places, places.after))
+            past = flow.both(open_, crossed(flow, there))
+            short = flow.both(open_, flow.neither(crossed(flow, there)))
             flow.store(flow.select(past, middle, b), high)
-            flow.store(flow.select(past, a, middle), low)
-        step_to(flow, places, t, flow.load(high), hit)
+            flow.store(flow.select(short, middle, a), low)
+            # the end that stays counts half if it had stayed before
+            last, half = flow.load(side), layout.constant(0.5)
+            stale_below = flow.both(past, flow.compare("ogt", last, layout.constant(0.0)))
+            stale_above = flow.both(short, flow.compare("olt", last, layout.constant(0.0)))
+            kept = flow.select(stale_below, flow.do("fmul", x, half), x)
+            flow.store(flow.select(short, there, kept), below)
+            kept = flow.select(stale_above, flow.do("fmul", y, half), y)
+            flow.store(flow.select(past, there, kept), above)
+            now = flow.select(short, layout.constant(-1.0), last)
+            flow.store(flow.select(past, layout.constant(1.0), now), side)
+        inside = flow.both(hit, flow.compare("olt", flow.load(high), landed))
+        step_to(flow, places, t, flow.load(high), inside)
         with flow.counted(size) as i:
-            flow.store(flow.select(hit, flow.load(places.z_there, i), flow.load(places.z, i)), places.z, i)
-    there = flow.select(hit, flow.load(high), landed)
-    gauge(flow, there, places.z, places)
-    return there, hit
+            flow.store(flow.select(inside, flow.load(places.z_there, i), flow.load(places.z, i)), places.z, i)
+        gauge(flow, flow.load(high), places.z, places)
+    return flow.select(hit, flow.load(high), landed), hit
+
+
+def margin(flow: Flow, time: str) -> str:
+    return flow.do("fmul", flow.call("fabs", time), flow.layout.constant(CLOSE))
+
+
+def between(flow: Flow, trial: str, a: str, b: str, x: str, y: str) -> str:
+    """The next time to be tried: where the line through (a, x) and (b, y) is zero, or the middle."""
+    half = flow.do("fmul", flow.do("fadd", a, b), flow.layout.constant(0.5))
+    width = flow.do("fsub", b, a)
+    share = flow.do("fdiv", y, flow.do("fsub", y, x))
+    line = flow.do("fsub", b, flow.do("fmul", width, share))
+    # not closer to the ends than digits go
+    line = flow.call("minnum", line, flow.do("fsub", b, flow.do("fmul", margin(flow, b), flow.layout.constant(0.5))))
+    line = flow.call("maxnum", line, flow.do("fadd", a, flow.do("fmul", margin(flow, b), flow.layout.constant(0.5))))
+    known = flow.both(flow.compare("ogt", line, a), flow.compare("olt", line, b))
+    early = flow.say(f"icmp ult i64 {trial}, {SECANTS}")
+    v = flow.layout.vector
+    return flow.say(f"select i1 {early}, {v} {flow.select(known, line, half)}, {v} {half}")
 
 
 def step_to(flow: Flow, places: Places, t: str, time: str, lanes_hit: str) -> None:
@@ -109,35 +160,31 @@ def gauge(flow: Flow, time: str, state: str, places: Places) -> None:
 
 
 def write_log(
-    flow: Flow, crossings: Sequence[Crossing], places: Places, size: int, time: str, hit: str, logged: str
+    flow: Flow, crossings: Sequence[Crossing], places: Places, size: int, time: str, hit: str, logged: str, index: str
 ) -> str:
     """A row in the log for each lane that met an event; which lanes have to stop."""
-    which = crossed(flow, crossings, places)
+    which = [crossed(flow, value) for value in ahead(flow, crossings, places, places.after)]
     layout, whole = flow.layout, flow.layout.of("i64")
-    number = layout.constant(0.0)
-    for e, truths in enumerate(which):
-        number = flow.do("fadd", number, flow.select(truths, layout.constant(float(1 << e)), layout.constant(0.0)))
-    bits = flow.bits(hit)
-    for lane in range(layout.lanes):
-        one, of_time, of_count = number, time, logged
-        if layout.lanes > 1:
-            one = flow.say(f"extractelement {layout.vector} {number}, i64 {lane}")
-            of_time = flow.say(f"extractelement {layout.vector} {time}, i64 {lane}")
-            of_count = flow.say(f"extractelement {whole} {logged}, i64 {lane}")
-        wanted = flow.say(f"icmp ne i64 {flow.say(f'and i64 {bits}, {1 << lane}')}, 0")
-        room = flow.say(f"icmp ult i64 {of_count}, %room")
-        with flow.when(flow.say(f"and i1 {wanted}, {room}")):
-            row = flow.say(f"add i64 {flow.say(f'mul i64 %room, {lane}')}, {of_count}")
-            start = flow.say(f"mul i64 {row}, {size + 2}")
-            for offset, x in ((0, of_time), (1, one)):
-                at = flow.say(f"add i64 {start}, {offset}")
-                place = flow.say(f"getelementptr double, ptr %log, i64 {at}")
-                flow.lines.append(f"  store double {x}, ptr {place}")
-            with flow.counted(size) as i:
-                source = flow.say(f"add i64 {flow.say(f'mul i64 {i}, {layout.lanes}')}, {lane}")
-                x = flow.say(f"load double, ptr {flow.say(f'getelementptr double, ptr {places.z}, i64 {source}')}")
-                at = flow.say(f"add i64 {flow.say(f'add i64 {start}, 2')}, {i}")
-                flow.lines.append(f"  store double {x}, ptr {flow.say(f'getelementptr double, ptr %log, i64 {at}')}")
-    stops = [truths for truths, crossing in zip(which, crossings, strict=True) if crossing.stop]
-    never = layout.splat("i1", "false")
-    return flow.both(hit, any_of(flow, stops)) if stops else never
+    with flow.when(flow.some(hit)):
+        number = layout.constant(0.0)
+        for e, truths in enumerate(which):
+            number = flow.do("fadd", number, flow.select(truths, layout.constant(float(1 << e)), layout.constant(0.0)))
+        bits = flow.bits(hit)
+        for lane in range(layout.lanes):
+            of_count = of_lane(flow, whole, logged, lane)
+            wanted = flow.say(f"icmp ne i64 {flow.say(f'and i64 {bits}, {1 << lane}')}, 0")
+            room = flow.say(f"icmp ult i64 {of_count}, %room")
+            with flow.when(flow.say(f"and i1 {wanted}, {room}")):
+                first = flow.say(f"mul i64 {of_lane(flow, whole, index, lane)}, %room")
+                row = flow.say(f"mul i64 {flow.say(f'add i64 {first}, {of_count}')}, {size + 2}")
+                start = flow.say(f"getelementptr double, ptr %log, i64 {row}")
+                for offset, values in ((0, time), (1, number)):
+                    x = of_lane(flow, layout.vector, values, lane)
+                    place = flow.say(f"getelementptr double, ptr {start}, i64 {offset}")
+                    flow.lines.append(f"  store double {x}, ptr {place}")
+                copy_lane(flow, places.z, lane, flow.say(f"getelementptr double, ptr {start}, i64 2"), size)
+    stopping = layout.splat("i1", "false")
+    for truths, crossing in zip(which, crossings, strict=True):
+        if crossing.stop:
+            stopping = flow.say(f"or {layout.truths} {stopping}, {truths}")
+    return flow.both(hit, stopping)

@@ -18,6 +18,7 @@ class Flow(Block):
         super().__init__(layout)
         self.label = "start"
         self.labels = 0
+        self.exits: list[str] = []
         self.lines.append("start:")
 
     def fresh(self, name: str) -> str:
@@ -43,12 +44,20 @@ class Flow(Block):
         self.enter(loop)
         index = f"%{loop}_i"
         self.lines.append(f"  {index} = phi i64 [0, %{before}], [%{loop}_next, %{latch}]")
+        self.exits.append(after)
         yield index
+        self.exits.pop()
         self.go(latch)
         self.enter(latch)
         self.lines.append(f"  %{loop}_next = add i64 {index}, 1")
         self.branch(self.say(f"icmp ult i64 %{loop}_next, {count}"), loop, after)
         self.enter(after)
+
+    def leave(self, condition: str) -> None:
+        """Out of the loop that is being written, under a condition."""
+        stay = self.fresh("stay")
+        self.branch(condition, self.exits[-1], stay)
+        self.enter(stay)
 
     @contextmanager
     def when(self, condition: str) -> Iterator[None]:

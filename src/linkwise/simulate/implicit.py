@@ -27,8 +27,8 @@ from ..graph import Program, count
 from ..graph.derivative import derivative
 from ..render.llvm import llvm_text
 from ..render.llvm_block import Layout
-from ..render.llvm_events import HALVINGS, Crossing
-from ..render.llvm_integrator import DONE, HALTED, LOST, RUNNING, STUCK
+from ..render.llvm_events import TRIALS, Crossing
+from ..render.llvm_lanes import DONE, HALTED, LOST, RUNNING, STUCK
 from .plain import Progress, crossed
 from .problem import Problem
 
@@ -213,7 +213,7 @@ class Search:
         start = float(self.now.t[self.k])
         while self.past(after := self.gauge(end, state)):
             low, high = start, end
-            for _ in range(HALVINGS):
+            for _ in range(TRIALS):
                 middle = 0.5 * (low + high)
                 low, high = (low, middle) if self.past(self.gauge(middle, curve(middle))) else (middle, high)
             start, there = high, curve(high) if high < end else state

@@ -6,6 +6,7 @@ import ctypes
 import threading
 from collections.abc import Callable
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -16,13 +17,24 @@ from ..edge.recipes import surroundings
 from ..graph import Program, count
 from ..render.llvm_block import Layout
 from ..render.llvm_events import Crossing
-from ..render.llvm_integrator import CONTEXT, RUNNING, Method, integrator_text, memory
+from ..render.llvm_integrator import integrator_text, memory
+from ..render.llvm_lanes import RUNNING
+from ..render.llvm_stages import Method
 from .plain import Progress
 
-FLOATS = ("t", "h", "error", "again")
-WHOLES = ("next", "steps", "rejected", "status", "logged")
 Watcher = Callable[[Progress], None]  # told where all trajectories are, now and then; may raise to stop
 SLICE = 1_000_000_000  # operations between two looks: less than a second
+
+
+WHOLE, POINTER, REAL = ctypes.c_int64, ctypes.c_void_p, ctypes.c_double
+ADVANCE = ctypes.CFUNCTYPE(
+    None, POINTER, POINTER, WHOLE, POINTER, POINTER, REAL, POINTER, WHOLE, POINTER, REAL, POINTER, POINTER, WHOLE, WHOLE
+)  # as in render.llvm_integrator
+
+
+def address(array: Any) -> int:
+    """Where its numbers are; sooner told than by `array.ctypes`."""
+    return ctypes.addressof(ctypes.c_char.from_buffer(array)) if array.size else 0
 
 
 class MachineIntegrator:
@@ -31,6 +43,7 @@ class MachineIntegrator:
     def __init__(self, program: Program, method: Method, crossings: tuple[Crossing, ...] = ()) -> None:
         self.program, self.method = program, method
         self.memory = memory(program, method)
+        self.vectors = self.memory.vectors
         self.target: Processor = processor()
         lanes = self.target.lanes("float64")
         layouts = [Layout("double", width, self.target.fused) for width in sorted({1, lanes})]
@@ -41,11 +54,12 @@ class MachineIntegrator:
         if kept is None:
             cache.store(key, {}, self.code.made)
         self.lanes = lanes
+        self.functions = {width: ADVANCE(self.code.function(f"advance_{width}")) for width in {1, lanes}}
 
     @cached_property
     def cost(self) -> int:
         """Operations of one step."""
-        stages = len(self.method.b)
+        stages = self.method.stages
         return stages * count(self.program).total + stages * stages * self.memory.size
 
     def run(
@@ -61,22 +75,24 @@ class MachineIntegrator:
         watch: Watcher | None = None,
     ) -> None:
         """Integrate to the end, from wherever `now` is; it is kept up to date, whatever stops the run."""
-        total = len(now.y)
-        width = self.lanes if total > 1 else 1
-        blocks = [slice(k, min(k + width, total)) for k in range(0, total, width)]
-        workers = resolved(threads, len(blocks), 1)
-        tries = max(1, SLICE // (self.cost * width * max(1, len(blocks) // workers)))
-        while (now.status == RUNNING).any():
-            waiting = [block for block in blocks if (now.status[block] == RUNNING).any()]
-            lock = threading.Lock()
+        book = now.give(parameters)
+        alone = len(book) == 1 and threads is None
+        width = self.lanes if len(book) > 1 else 1
+        workers = 1 if alone else resolved(threads, -(-len(book) // width), 1)
+        tries = max(1, SLICE // (self.cost * width))
+        function, vectors = self.functions[width], self.vectors
+        waiting = (now.status == RUNNING).nonzero()[0]
+        while len(waiting):
+            queue = np.zeros(1, dtype=np.int64)
 
-            def work(waiting: list[slice] = waiting, lock: threading.Lock = lock) -> None:
-                while True:
-                    with lock:
-                        if not waiting:
-                            return
-                        block = waiting.pop(0)
-                    self._advance(now, block, width, end, times, out, parameters, rtol, atol, tries)
+            def work(waiting: np.ndarray = waiting, queue: np.ndarray = queue) -> None:
+                context = np.zeros((vectors, width))
+                arrays = (book, waiting, queue, context, times, out, atol, now.log)
+                rows, order, turn, room, when, samples, allowed, log = map(address, arrays)
+                function(
+                    rows, order, len(waiting), turn, room, end, when, len(times), samples, rtol, allowed, log,
+                    now.log.shape[1], tries,
+                )  # fmt: skip
 
             others = [threading.Thread(target=work) for _ in range(min(workers, len(waiting)) - 1)]
             for thread in others:
@@ -86,47 +102,4 @@ class MachineIntegrator:
                 thread.join()
             if watch is not None:
                 watch(now)
-
-    def _advance(
-        self,
-        now: Progress,
-        block: slice,
-        width: int,
-        end: float,
-        times: np.ndarray,
-        out: np.ndarray,
-        parameters: np.ndarray,
-        rtol: float,
-        atol: np.ndarray,
-        tries: int,
-    ) -> None:
-        where, count = self.memory, block.stop - block.start
-        context = np.zeros((where.vectors(), width))
-        wholes = context.view(np.int64)
-        at = {name: k for k, name in enumerate(CONTEXT)}
-        wholes[at["status"]] = RUNNING + 1  # lanes without a trajectory are done
-        context[at["end"]] = end
-        context[at["h"], :] = context[at["error"], :] = 1.0
-        for name in FLOATS:
-            context[at[name], :count] = getattr(now, name)[block]
-        for name in WHOLES:
-            wholes[at[name], :count] = getattr(now, name)[block]
-        context[where.y() : where.p(), :count] = now.y[block].T
-        context[where.y() : where.p(), count:] = now.y[block.start, :, None]
-        context[where.p() : where.k(), :count] = parameters[block].T
-        context[where.p() : where.k(), count:] = parameters[block.start, :, None]
-        samples, log = out[block], now.log[block]
-        self._function(width)(
-            context.ctypes.data, times.ctypes.data, len(times), samples.ctypes.data, len(times) * where.size,
-            rtol, atol.ctypes.data, log.ctypes.data, log.shape[1], tries,
-        )  # fmt: skip
-        for name in FLOATS:
-            getattr(now, name)[block] = context[at[name], :count]
-        for name in WHOLES:
-            getattr(now, name)[block] = wholes[at[name], :count]
-        now.y[block] = context[where.y() : where.p(), :count].T
-
-    def _function(self, width: int) -> Callable[..., int]:
-        whole, pointer, real = ctypes.c_int64, ctypes.c_void_p, ctypes.c_double
-        kind = ctypes.CFUNCTYPE(whole, pointer, pointer, whole, pointer, whole, real, pointer, pointer, whole, whole)
-        return kind(self.code.function(f"advance_{width}"))
+            waiting = (now.status == RUNNING).nonzero()[0]

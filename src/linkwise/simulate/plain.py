@@ -6,7 +6,8 @@ each of its errors is at most atol + rtol max(|y|, |z|); e is the largest, in th
     0.9 e^(-0.7/q) e_before^(0.4/q)     after an accepted step, between 0.2 and 10, not above 1 right after a refusal
     0.9 e^(-1/q)                        after a refused one, between 0.2 and 1
 
-(Gustafsson 1991), q being the order. At times that are asked for, a step is made from the last accepted state to there.
+(Gustafsson 1991), q being the order. States at times that are asked for lie on the method's polynomial within the step;
+where it has none, a step is made from the last accepted state to there.
 """
 
 from __future__ import annotations
@@ -16,56 +17,63 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..render.llvm_events import HALVINGS, Crossing
+from ..render.llvm_events import CLOSE, FAR, SECANTS, TRIALS, Crossing
 from ..render.llvm_flow import EXP2, LOG2
-from ..render.llvm_integrator import (
-    DONE,
-    HALTED,
-    LARGEST,
-    LEAST_BEFORE,
-    LEAST_ERROR,
-    LOST,
-    RUNNING,
-    SAFETY,
-    SMALLEST,
-    STUCK,
-    Method,
-)
+from ..render.llvm_integrator import LARGEST, LEAST_BEFORE, LEAST_ERROR, SAFETY, SMALLEST
+from ..render.llvm_lanes import DONE, HALTED, LOST, RECORD, RUNNING, STUCK
+from ..render.llvm_stages import Method
 
 Side = Callable[[np.ndarray, np.ndarray], np.ndarray]  # t (B,), y (B, m) -> dy (B, m)
 Gauge = Side  # -> the values of the events (B, e)
 
 
-@dataclass
+class Column:
+    """One number of every trajectory: a view of the book."""
+
+    def __init__(self, kind: type = np.float64) -> None:
+        self.kind = kind
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self.place = RECORD.index(name)
+
+    def __get__(self, now: Progress, owner: type | None = None) -> np.ndarray:
+        return now.book.view(self.kind)[:, self.place]
+
+    def __set__(self, now: Progress, value: np.ndarray | float) -> None:
+        now.book.view(self.kind)[:, self.place] = value
+
+
 class Progress:
-    """Where every trajectory of a batch is."""
+    """Where every trajectory of a batch is: a row for each in the book, as `render.llvm_lanes` has it."""
 
-    t: np.ndarray
-    y: np.ndarray
-    h: np.ndarray
-    error: np.ndarray  # of the last accepted step
-    next: np.ndarray  # which of the times comes next
-    steps: np.ndarray
-    rejected: np.ndarray
-    status: np.ndarray
-    again: np.ndarray  # whether the last try was refused
-    logged: np.ndarray  # how many events were met
-    log: np.ndarray  # (count, room, 2 + m): time, which, state
-    evaluations: np.ndarray | None = None  # where they were counted
+    t = Column()
+    h = Column()
+    error = Column()  # of the last accepted step
+    again = Column()  # 1 if the last try was refused
+    next = Column(np.int64)  # which of the times comes next
+    steps = Column(np.int64)
+    rejected = Column(np.int64)
+    status = Column(np.int64)
+    logged = Column(np.int64)  # how many events were met
 
-    @staticmethod
-    def at(y: np.ndarray, first_step: float, room: int = 0) -> Progress:
-        count = len(y)
-        zeros = {name: np.zeros(count, dtype=np.int64) for name in ("next", "steps", "rejected", "status", "logged")}
-        return Progress(
-            t=np.zeros(count),
-            y=y.copy(),
-            h=np.full(count, first_step),
-            error=np.full(count, LEAST_BEFORE),
-            again=np.zeros(count, dtype=bool),
-            log=np.full((count, room, 2 + y.shape[1]), np.nan),
-            **zeros,
-        )
+    def __init__(self, y: np.ndarray, first_step: float, room: int = 0) -> None:
+        count, self.size = y.shape
+        self.book = np.zeros((count, len(RECORD) + self.size))
+        self.book[:, len(RECORD) :] = y
+        self.h, self.error = first_step, LEAST_BEFORE
+        self.log = np.full((count, room, 2 + self.size), np.nan)  # time, which, state
+        self.evaluations: np.ndarray | None = None  # where they were counted
+
+    @property
+    def y(self) -> np.ndarray:
+        return self.book[:, len(RECORD) : len(RECORD) + self.size]
+
+    def give(self, parameters: np.ndarray) -> np.ndarray:
+        """The book, with the parameters at the end of its rows."""
+        if parameters.shape[1]:
+            known = self.book[:, : len(RECORD) + self.size]
+            self.book = np.concatenate([known, parameters], axis=1)
+        return self.book
 
 
 @dataclass(frozen=True)
@@ -101,7 +109,7 @@ class Integrator:
         if self.gauge is not None:
             landed, halted = self.meet(now, accepted, landed, start, z)
             hits = hits & (landed >= end)
-        self.sample(now, accepted, landed, start, times, out)
+        self.sample(now, accepted, step, landed, z, k, times, out)
         now.y[accepted] = z[accepted]
         now.t = np.where(accepted, landed, now.t)
         now.status[accepted & hits] = DONE
@@ -141,7 +149,7 @@ class Integrator:
         e = np.where(error < 1e300, np.fmax(error, LEAST_ERROR), 1e300)
         log, before = rough_log2(e), rough_log2(now.error)
         wanted = SAFETY * rough_exp2(np.where(accepted, -0.7 / q * log + 0.4 / q * before, -1.0 / q * log))
-        most = np.where(accepted & ~now.again, LARGEST, 1.0)
+        most = np.where(accepted & (now.again == 0), LARGEST, 1.0)
         now.error = np.where(accepted, np.fmax(error, LEAST_BEFORE), now.error)
         now.again = ~accepted
         return np.minimum(np.maximum(wanted, SMALLEST), most)
@@ -149,48 +157,88 @@ class Integrator:
     def meet(
         self, now: Progress, accepted: np.ndarray, landed: np.ndarray, start: np.ndarray, z: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Where trajectories land, the first events in their steps searched by halving, and which have to stop."""
+        """Where trajectories land, the first events in their steps searched by false position, and which must stop."""
         assert self.gauge is not None
         before = self.gauge(now.t, now.y)
-        hit = accepted & self.crossed(before, self.gauge(landed, z)).any(axis=1)
+        above = self.ahead(before, self.gauge(landed, z)).max(axis=1)
+        hit = accepted & (above >= 0)
         if not hit.any():
             return landed, np.zeros_like(hit)
-        low, high = now.t.copy(), landed.copy()
-        for _ in range(HALVINGS):
-            middle = 0.5 * (low + high)
+        low, high, below = now.t.copy(), landed.copy(), self.ahead(before, before).max(axis=1)
+        side = np.zeros(len(low))
+        for trial in range(TRIALS):
+            opened = hit & (high - low > CLOSE * np.abs(high))
+            if not opened.any():
+                break
+            middle = between(low, high, below, above) if trial < SECANTS else 0.5 * (low + high)
             there, _ = self.stages(now.t, np.where(hit, middle - now.t, 0.0), now.y, start)
-            past = self.crossed(before, self.gauge(middle, there)).any(axis=1)
-            low, high = np.where(past, low, middle), np.where(past, middle, high)
-        there, _ = self.stages(now.t, np.where(hit, high - now.t, 0.0), now.y, start)
-        z[hit] = there[hit]
+            value = self.ahead(before, self.gauge(middle, there)).max(axis=1)
+            past, short = opened & (value >= 0), opened & (value < 0)
+            low, high = np.where(short, middle, low), np.where(past, middle, high)
+            below = np.where(short, value, np.where(past & (side > 0), 0.5 * below, below))
+            above = np.where(past, value, np.where(short & (side < 0), 0.5 * above, above))
+            side = np.where(past, 1.0, np.where(short, -1.0, side))
+        inside = hit & (high < landed)
+        there, _ = self.stages(now.t, np.where(inside, high - now.t, 0.0), now.y, start)
+        z[inside] = there[inside]
         landed = np.where(hit, high, landed)
-        which = self.crossed(before, self.gauge(landed, z)) & hit[:, None]
+        which = (self.ahead(before, self.gauge(landed, z)) >= 0) & hit[:, None]
         for k in np.flatnonzero(hit & (now.logged < now.log.shape[1])):
             now.log[k, now.logged[k]] = [landed[k], (which[k] * 2.0 ** np.arange(which.shape[1])).sum(), *z[k]]
         now.logged += hit
         stopping = np.array([crossing.stop for crossing in self.crossings])
         return landed, np.asarray((which & stopping).any(axis=1))
 
-    def crossed(self, before: np.ndarray, after: np.ndarray) -> np.ndarray:
-        return crossed(self.crossings, before, after)
+    def ahead(self, before: np.ndarray, values: np.ndarray) -> np.ndarray:
+        """How far each event is beyond zero, coming from `before`: below 0 until it has crossed."""
+        direction = np.array([crossing.direction for crossing in self.crossings])
+        up, down = (before < 0) & (direction >= 0), (before > 0) & (direction <= 0)
+        return np.asarray(np.fmax(np.where(up, values, np.where(down, -values, FAR)), FAR))
 
     def sample(
         self,
         now: Progress,
         accepted: np.ndarray,
+        step: np.ndarray,
         landed: np.ndarray,
-        start: np.ndarray,
+        z: np.ndarray,
+        k: np.ndarray,
         times: np.ndarray,
         out: np.ndarray,
     ) -> None:
+        powers = None
         while True:
             wanted = times[np.minimum(now.next, len(times) - 1)]
             due = accepted & (now.next < len(times)) & (wanted <= landed)
             if not due.any():
                 return
-            z, _ = self.stages(now.t, np.where(due, wanted - now.t, 0.0), now.y, start)
-            out[due, now.next[due]] = z[due]
+            inside = due & (wanted < landed)
+            there, short = z, np.where(inside, wanted - now.t, 0.0)
+            if inside.any() and self.method.dense:
+                powers = self.within(now.t, step, now.y, k) if powers is None else powers
+                part = np.divide(short, step, out=np.zeros_like(short), where=inside)
+                there = now.y + short[:, None] * np.polynomial.polynomial.polyval(part[:, None], powers, tensor=False)
+            elif inside.any():
+                there, _ = self.stages(now.t, short, now.y, k[0])
+            out[due, now.next[due]] = np.where(inside[:, None], there, z)[due]
             now.next += due
+
+    def within(self, t: np.ndarray, h: np.ndarray, y: np.ndarray, k: np.ndarray) -> np.ndarray:
+        """The polynomial in θ within a step, lowest power first: y + θ h (P_0 + θ P_1 + ...)."""
+        stages = list(k)
+        for a, c in zip(self.method.a[len(k) :], self.method.c[len(k) :], strict=True):
+            stages.append(np.asarray(self.side(t + c * h, y + h[:, None] * np.tensordot(a, stages, 1))))
+        stages.append(np.tensordot(self.method.b, k, 1))
+        return np.asarray(np.tensordot(np.transpose(self.method.dense), stages, 1))
+
+
+def between(low: np.ndarray, high: np.ndarray, below: np.ndarray, above: np.ndarray) -> np.ndarray:
+    """Where the line through both ends is zero, not closer to them than digits go; or the middle."""
+    margin = 0.5 * CLOSE * np.abs(high)
+    with np.errstate(all="ignore"):
+        line = high - (high - low) * (above / (above - below))
+    line = np.fmax(np.fmin(line, high - margin), low + margin)
+    return np.asarray(np.where((line > low) & (line < high), line, 0.5 * (low + high)))
 
 
 def crossed(crossings: tuple[Crossing, ...], before: np.ndarray, after: np.ndarray) -> np.ndarray:

@@ -18,7 +18,7 @@ class Watch:
 
     def __init__(self, end: float, shown: bool | None) -> None:
         self.end = end
-        self.shown = sys.stderr.isatty() if shown is None else shown
+        self.shown = shown  # None: on a terminal
         self.started = self.last = time.monotonic()
         self.bar: Any = None
         self.task: Any = None
@@ -26,7 +26,7 @@ class Watch:
 
     def __call__(self, now: Progress) -> None:
         moment = time.monotonic()
-        if not self.shown or moment - self.last < PATIENCE:
+        if moment - self.last < PATIENCE or not (sys.stderr.isatty() if self.shown is None else self.shown):
             return
         self.last = moment
         fraction = float(np.mean(np.where(now.status == 0, now.t / self.end, 1.0)))

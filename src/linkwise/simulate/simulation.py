@@ -12,7 +12,8 @@ import numpy as np
 
 from .. import edge
 from ..edge.arrays import States
-from ..render.llvm_integrator import DONE, LOST, RUNNING, STUCK, Method
+from ..render.llvm_lanes import DONE, LOST, RUNNING, STUCK
+from ..render.llvm_stages import Method
 from ..robot import Robot
 from .events import Happening, events_of
 from .friction import Friction
@@ -124,12 +125,13 @@ def simulate(
         method,
         events_of(events),
     )
-    count = int(np.prod(states.batch, dtype=int))
+    count = math.prod(states.batch)
     start = problem.initial(full["q0"], full["qd0"]).reshape(count, problem.size)
     constants = [full[name] for name in ("torque", "wrench") if name in full]
     pieces = [x.reshape(count, math.prod(x.shape[len(states.batch) :])) for x in constants]
-    modes = np.zeros((count, 0 if problem.sticking is None else arm.n + 1))
-    parameters = np.concatenate([*pieces, modes], axis=1)
+    if problem.sticking is not None:
+        pieces.append(np.zeros((count, arm.n + 1)))  # modes of the joints, and since when
+    parameters = np.concatenate(pieces, axis=1) if pieces else np.zeros((count, 0))
     run = integrated(problem, scheme, start, parameters, times, numbers, threads, compiled, progress)
     acting = Acting(problem, full.get("torque"), full.get("wrench"))
     recording = recorded(acting, states.batch, times, run.out, run.now, scheme, numbers, run.compiled)
@@ -164,10 +166,10 @@ def integrated(
     """From the start (count, size), each trajectory with its row of parameters."""
     end = numbers["duration"]
     out = np.full((len(start), len(times), problem.size), np.nan)
-    now = Progress.at(start, min(numbers["step"], end), ROOM if problem.events else 0)
-    at_start = int(times[0] == 0.0)
-    out[:, :at_start] = start[:, None]
-    now.next += at_start
+    now = Progress(start, min(numbers["step"], end), ROOM if problem.events else 0)
+    if times[0] == 0.0:
+        out[:, 0] = start
+        now.next = 1
     tolerance = problem.tolerance(numbers["atol"])
     machine = machine_for(problem, scheme.name, compiled)
     interrupted: BaseException | None = None
@@ -197,7 +199,7 @@ def integrated(
 
 def checked_numbers(scheme: Method, duration: Any, rtol: Any, atol: Any = None, step: Any = None) -> dict[str, float]:
     numbers = checked(duration=duration, rtol=rtol, step=FIRST_STEP if step is None else step)
-    numbers |= checked(atol=numbers["rtol"] / 100 if atol is None else atol)
+    numbers["atol"] = numbers["rtol"] / 100 if atol is None else checked(atol=atol)["atol"]
     if scheme.fixed and step is None:
         raise ValueError(f"integrator {scheme.name!r} has no step of its own (expected step=...)")
     return numbers
@@ -216,7 +218,7 @@ def checked(**numbers: Any) -> dict[str, float]:
     for name, value in numbers.items():
         if isinstance(value, bool) or not isinstance(value, (int, float, np.integer, np.floating)):
             raise TypeError(f"{name} is {value!r} (expected a number)")
-        if not (np.isfinite(value) and value > 0):
+        if not (math.isfinite(value) and value > 0):
             raise ValueError(f"{name} is {value!r} (expected a finite number above 0)")
         found[name] = float(value)
     return found
@@ -226,13 +228,18 @@ def sample_times(samples: Any, end: float) -> np.ndarray:
     if isinstance(samples, (int, np.integer)) and not isinstance(samples, bool):
         if samples < 2:
             raise ValueError(f"samples is {samples} (expected at least 2, or an array of times)")
-        return np.linspace(0.0, end, int(samples))
-    times = np.asarray(samples, dtype=float)
+        return even_times(int(samples), end).copy()
+    times = np.array(samples, dtype=float, order="C")
     if times.ndim != 1 or not times.size:
         raise ValueError(f"samples has shape {times.shape} (expected a number of samples, or an array of times)")
     if not (np.isfinite(times).all() and (np.diff(times) > 0).all() and times[0] >= 0 and times[-1] <= end):
         raise ValueError(f"samples are not increasing times from 0 to {end:g}")
-    return np.ascontiguousarray(times)
+    return times
+
+
+@lru_cache(maxsize=16)
+def even_times(samples: int, end: float) -> np.ndarray:
+    return np.linspace(0.0, end, samples)
 
 
 def full_array(states: States, name: str) -> np.ndarray:
@@ -240,7 +247,8 @@ def full_array(states: States, name: str) -> np.ndarray:
     if name == "wrench" and states.tip is not None:
         array = array[..., 0, :]
     own = array.shape[array.ndim - (states.trailing[name] - (name == "wrench" and states.tip is not None)) :]
-    return np.broadcast_to(array, (*states.batch, *own)).astype(float)
+    shape = (*states.batch, *own)
+    return (array if array.shape == shape else np.broadcast_to(array, shape)).astype(float)
 
 
 def drag_of(friction: bool | Friction) -> Friction | None:
@@ -281,20 +289,18 @@ def recorded(
     numbers: dict[str, float],
     compiled: bool,
 ) -> Recording:
-    problem, stages = acting.problem, len(scheme.b)
-    n = problem.robot.n
-    counted = (now.steps + now.rejected) * stages if now.evaluations is None else now.evaluations
+    problem, n = acting.problem, acting.problem.robot.n
     shaped = out.reshape((*batch, len(times), problem.size))
     q = shaped[..., :n].copy()
-    one = {
-        "status": np.array([STATUS[int(code)] for code in now.status]).reshape(batch),
-        "reached": now.t.reshape(batch),
-        "steps": now.steps.reshape(batch),
-        "rejected": now.rejected.reshape(batch),
-        "evaluations": counted.reshape(batch),
-    }
-    plain = {name: value if batch else value[()].item() for name, value in one.items()}
-    happenings = [happened(problem, now, k) for k in range(len(now.y))]
+    each: dict[str, Any] = {"reached": now.t, "steps": now.steps, "rejected": now.rejected}
+    each = {name: column.copy().reshape(batch) if batch else column.item() for name, column in each.items()}
+    words = [STATUS[code] for code in now.status.tolist()]
+    each["status"] = np.array(words).reshape(batch) if batch else words[0]
+    if now.evaluations is None:
+        each["evaluations"] = (each["steps"] + each["rejected"]) * (scheme.stages - scheme.first_is_last)
+    else:
+        each["evaluations"] = now.evaluations.reshape(batch) if batch else now.evaluations.item()
+    happenings = [happened(problem, now, k) for k in range(len(now.log))] if problem.events else []
     work, heat = (shaped[..., 2 * n + k].copy() if problem.accounted else None for k in range(2))
     return Recording(
         problem.robot,
@@ -309,7 +315,7 @@ def recorded(
         heat=heat,
         acting=acting,
         events=shaped_list(happenings, batch) if problem.events else (),
-        **plain,
+        **each,
     )
 
 

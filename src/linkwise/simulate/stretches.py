@@ -13,7 +13,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-from ..render.llvm_integrator import HALTED, LEAST_BEFORE, RUNNING, STUCK
+from ..render.llvm_integrator import LEAST_BEFORE
+from ..render.llvm_lanes import HALTED, RUNNING, STUCK
 from .plain import Progress
 from .problem import Problem
 from .sticking import Decided, Sticking

@@ -1,0 +1,192 @@
+"""The integrators as data: orders, estimates of the error, states within a step, and the search for events."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+import linkwise as lw
+from linkwise.simulate.plain import Integrator
+from linkwise.simulate.tableaux import continued, entries, method
+from robots import CHAINS, TREES, relative, states
+
+PLANAR = lw.load("planar3")
+EXPLICIT = list(entries())
+ADAPTIVE = [name for name in EXPLICIT if not method(name).fixed]
+CONTINUOUS = [name for name in EXPLICIT if method(name).dense]
+ROBOTS = [PLANAR, lw.load("stanford"), CHAINS[5], TREES[4]]
+PERIHELION = np.array([[0.5, 0.0, 0.0, 3.0**0.5]])
+every_integrator = pytest.mark.parametrize("name", EXPLICIT)
+continuous = pytest.mark.parametrize("name", CONTINUOUS)
+
+
+def planets(t, y):
+    """Two bodies, (..., 4): the exact orbit from perihelion with eccentricity 0.5 is known."""
+    r3 = (y[:, :1] ** 2 + y[:, 1:2] ** 2) ** 1.5
+    return np.concatenate([y[:, 2:], -y[:, :2] / r3], axis=1)
+
+
+@every_integrator
+def test_halving_the_step_divides_the_error_by_two_to_the_order(name):
+    scheme = method(name)
+    start = np.array([[0.5, 0.0, 0.0, 3.0**0.5]])
+    period, errors = 2.0 * np.pi, []
+    steps = {4: 1600, 5: 400, 6: 300, 8: 120}[scheme.order]
+    for count in (steps, 2 * steps):
+        integrator, h, y = Integrator(scheme, planets, 1.0, np.ones(4)), period / count, start
+        for k in range(count):
+            t = np.array([k * h])
+            y, _ = integrator.stages(t, np.array([h]), y, planets(t, y))
+        errors.append(np.abs(y - start).max())
+    assert errors[1] > 1e-13  # rounding would hide the order
+    assert scheme.order - 0.5 < np.log2(errors[0] / errors[1]) < scheme.order + 1.7
+
+
+@pytest.mark.parametrize("name", ADAPTIVE)
+def test_an_estimate_of_the_error_is_of_lower_order_and_right_in_size(name):
+    scheme, y = method(name), np.array([[0.5, 0.0, 0.0, 3.0**0.5]])
+    integrator, t, found = Integrator(scheme, planets, 1e-300, np.ones(4)), np.zeros(1), []
+    for h in (0.1, 0.05):
+        z, k = integrator.stages(t, np.array([h]), y, planets(t, y))
+        found.append(integrator.error(np.array([h]), y, z, k)[0])
+    assert scheme.order - 1.3 < np.log2(found[0] / found[1]) < scheme.order + 2.0
+
+
+def test_the_default_and_others_have_states_within_their_steps():
+    assert CONTINUOUS == ["verner65", "dormand54", "dop853"]
+
+
+@every_integrator
+def test_rows_and_weights_integrate_polynomials_exactly(name):
+    """Σ b c^k = 1/(k + 1) below the order; the same for the method of lower order; sums are kept to the last digit."""
+    scheme, entry = method(name), entries()[name]
+    rows, _ = continued(entry)
+    sums = [sum(row) for row in rows]
+    b, error = ([Fraction(x) for x in entry[key]] for key in ("b", "error"))
+    exact = all(isinstance(x, (str, int)) for row in [*entry["a"], b] for x in row)
+    for power in range(scheme.order):
+        found = sum(w * c**power for w, c in zip(b, sums, strict=False))
+        assert found == Fraction(1, power + 1) if exact else abs(found - Fraction(1, power + 1)) < 1e-14
+    if not scheme.fixed:
+        for power in range(scheme.order - 1 if name != "dop853" else 5):
+            off = sum(w * c**power for w, c in zip(error, sums, strict=False))
+            assert off == 0 if exact else abs(off) < 1e-14
+    for row, floats in zip(rows, scheme.a, strict=True):
+        assert abs(sum(map(Fraction, floats)) - sum(row)) <= Fraction(2) ** -53 * max(map(abs, row), default=0)
+    assert abs(sum(map(Fraction, scheme.b)) - 1) < 1e-16
+    assert abs(sum(map(Fraction, scheme.error))) < 1e-17
+    if scheme.first_is_last:
+        assert scheme.a[scheme.stages - 1] == scheme.b[:-1]
+        assert scheme.c[scheme.stages - 1] == 1.0
+
+
+@continuous
+def test_polynomials_within_a_step_begin_and_end_with_it_and_integrate_polynomials_exactly(name):
+    scheme = method(name)
+    weights = np.array(scheme.dense)
+    assert len(weights) == len(scheme.a) + 1
+    assert np.allclose(weights.sum(axis=1), [*[0.0] * len(scheme.a), 1.0], rtol=0, atol=1e-11)  # at the end: Σ b k
+    first = np.eye(len(weights))[0]
+    assert np.allclose(weights[:, 0], first, rtol=0, atol=1e-12)  # its slope at the beginning
+    last = np.eye(len(weights))[scheme.stages - 1]
+    assert np.allclose(weights @ np.arange(1, scheme.degree + 1), last, rtol=0, atol=1e-10)  # and at the end
+    for power in range(scheme.degree):
+        slopes = [*(c**power for c in scheme.c), 1.0 / (power + 1)]
+        expected = np.where(np.arange(scheme.degree) == power, 1.0 / (power + 1), 0.0)
+        assert np.allclose(slopes @ weights, expected, rtol=0, atol=1e-9)
+
+
+@continuous
+def test_halving_the_step_divides_the_error_within_it_by_two_to_one_more_than_the_order(name):
+    """The error of a state within the first step, from an end of it that is exact."""
+    scheme, t, errors = method(name), np.zeros(1), []
+    integrator = Integrator(scheme, planets, 1.0, np.ones(4))
+    fine = Integrator(method("dop853"), planets, 1.0, np.ones(4))
+    for h in np.array([[0.4], [0.2]]) if scheme.order > 6 else np.array([[0.1], [0.05]]):
+        _, k = integrator.stages(t, h, PERIHELION, planets(t, PERIHELION))
+        powers, worst = integrator.within(t, h, PERIHELION, k), 0.0
+        for part in (0.15, 0.35, 0.55, 0.75, 0.95):
+            found = PERIHELION + h * sum(p * part ** (j + 1) for j, p in enumerate(powers))
+            exact = PERIHELION
+            for _ in range(16):
+                exact, _ = fine.stages(t, part * h / 16, exact, planets(t, exact))
+            worst = max(worst, np.abs(found - exact).max())
+        errors.append(worst)
+    assert errors[1] > 1e-14
+    assert np.log2(errors[0] / errors[1]) > scheme.order + 0.4
+
+
+@continuous
+@pytest.mark.parametrize("robot", ROBOTS, ids=lambda robot: robot.name)
+def test_samples_are_as_exact_as_steps(robot, name):
+    q, qd, _, _ = states(robot, 1)
+    times = np.linspace(0.0, 0.3, 40)
+    exact = lw.simulate(robot, q[0], qd[0], 0.3, rtol=1e-13, samples=times, integrator="dop853")
+    run = lw.simulate(robot, q[0], qd[0], 0.3, rtol=1e-8, samples=times, integrator=name)
+    size = np.maximum(np.abs(exact.qd).max(axis=0), 1e-2)
+    off = (np.abs(run.qd - exact.qd) / size).max(axis=1)
+    assert off.max() < 3e-8
+    assert off[:-1].max() < 10.0 * max(off[-1], 1e-9)
+
+
+@pytest.mark.parametrize("robot", ROBOTS, ids=lambda robot: robot.name)
+def test_the_error_of_a_step_of_the_default_is_below_its_estimate(robot):
+    """Although the estimate is an eighth of Verner's."""
+    kernel, n = lw.compile(lw.forward_dynamics, robot), robot.n
+    q, qd, _, _ = states(robot, 20)
+
+    def side(t, y):
+        return np.concatenate([y[:, n:], kernel(y[:, :n], y[:, n:], np.zeros(n))], axis=1)
+
+    own, fine = (Integrator(method(name), side, 1e-8, np.full(2 * n, 1e-10)) for name in ("verner65", "dop853"))
+    y, t, h = np.concatenate([q, qd], axis=1), np.zeros(20), np.full(20, 1.0)
+    for _ in range(30):  # the largest steps that would be accepted
+        z, k = own.stages(t, h, y, side(t, y))
+        estimate = own.error(h, y, z, k)
+        h = h * np.clip(0.95 * np.nan_to_num(estimate, nan=1e6) ** (-1.0 / 6.0), 0.2, 2.0)
+    z, k = own.stages(t, h, y, side(t, y))
+    estimate, exact = own.error(h, y, z, k), y
+    for _ in range(16):
+        exact, _ = fine.stages(t, h / 16, exact, side(t, exact))
+    true = (np.abs(z - exact) / (1e-10 + 1e-8 * np.maximum(np.abs(y), np.abs(z)))).max(axis=1)
+    assert (estimate > 0.1).all()
+    assert (estimate < 2.0).all()
+    assert (true < estimate).all()
+
+
+def ticking(arm, t, q, qd):
+    return np.cos(60.0 * t) + 0.1 * q[0]
+
+
+def last(arm, t, q, qd):
+    return q[-1] - 0.2
+
+
+@every_integrator
+@pytest.mark.parametrize("robot", [PLANAR, CHAINS[4], TREES[2]], ids=lambda robot: robot.name)
+def test_after_an_event_machine_code_goes_on_as_the_definition_does(name, robot):
+    q, qd, _, _ = states(robot, 5)
+    watched = [ticking, lw.Event(last, "last", direction=1)]
+    how = {"integrator": name, "samples": 9, "rtol": 1e-7, "events": watched}
+    if method(name).fixed:
+        how["step"] = 2e-3
+    made, plain = (lw.simulate(robot, q, qd, 0.1, compiled=compiled, **how) for compiled in (True, False))
+    assert sum(map(len, made.events)) > 8
+    assert np.array_equal(made.steps, plain.steps)
+    assert relative(made.q, plain.q) < 1e-9
+    for ours, theirs in zip(made.events, plain.events, strict=True):
+        assert [event.names for event in ours] == [event.names for event in theirs]
+        for a, b in zip(ours, theirs, strict=True):
+            assert abs(a.t - b.t) < 1e-9
+            for kind in a.names:
+                assert abs({"ticking": ticking, "last": last}[kind](robot, a.t, a.q, a.qd)) < 1e-12
+
+
+def flat(arm, t, q, qd):
+    return (t - 0.0123) ** 5  # the crossing has no slope
+
+
+def test_an_event_without_a_slope_is_found_all_the_same():
+    for compiled in (True, False):
+        run = lw.simulate(PLANAR, [0] * 3, [0] * 3, 0.05, events=[flat], samples=2, compiled=compiled)
+        assert abs(run.events[0].t - 0.0123) < 1e-14
