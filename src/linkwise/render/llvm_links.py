@@ -10,6 +10,8 @@ from .llvm import zero_or_nan
 from .llvm_block import Block
 from .llvm_rows import transposed
 
+ASKED_FOR = range(16, 513)  # links: shorter rows of the next block are on their way; longer ones would be gone again
+
 
 class LinkMemory:
     """Writes how a block function finds its numbers: `%n` links, `slots` of each, then rows of what a tree carries."""
@@ -79,6 +81,7 @@ class Turning:
         self.memory, self.block, self.layout = memory, memory.block, memory.layout
         self.array, self.size, self.slot = array, size, slot
         self.starts = self.states(f"%{array}", size)
+        self.next_block = self.distance()
 
     def states(self, pointer: str, size: int) -> list[str]:
         """Where each lane's state begins in the array; lanes beyond the last state repeat it."""
@@ -90,6 +93,13 @@ class Turning:
             state = block.say(f"call i64 @llvm.umin.i64(i64 {block.say(f'add i64 %begin, {lane}')}, i64 {last})")
             found.append(self.memory.element(pointer, block.say(f"mul i64 {state}, {row}")))
         return found
+
+    def distance(self) -> str:
+        """From a number to that of the next block, or 0 where it should not be asked for."""
+        block = self.block
+        links = block.say(f"sub i64 %n, {ASKED_FOR.start}")
+        some = block.say(f"icmp ult i64 {links}, {len(ASKED_FOR)}")
+        return block.say(f"select i1 {some}, i64 {block.say(f'mul i64 %n, {self.size * self.layout.lanes}')}, i64 0")
 
     def written(self, before: str, total: str, blank: str = "") -> tuple[str, str]:
         """The label after it, and the total, now NaN in the lanes where a number was not finite.
@@ -128,6 +138,8 @@ class Turning:
         """Numbers that follow one another in each state, as many as there are lanes, or one; the vectors seen."""
         memory, block = self.memory, self.block
         if not blank:
+            if len(places) > 1:
+                self.ask_for_next(states)
             columns = self.gathered(states) if len(places) == 1 else transposed(block, [*map(memory.load, states)])
             for x, place in zip(columns, places, strict=True):
                 memory.store(x, place)
@@ -141,6 +153,13 @@ class Turning:
             for x, state in zip(transposed(block, blanked), states, strict=True):
                 memory.store(x, state)
         return columns
+
+    def ask_for_next(self, states: list[str]) -> None:
+        """Rows of some dozens of numbers end before the processor has seen that it should fetch on."""
+        self.block.declared.add("declare void @llvm.prefetch.p0(ptr, i32, i32, i32)")
+        for state in states:
+            place = self.memory.element(state, self.next_block)
+            self.block.lines.append(f"  call void @llvm.prefetch.p0(ptr {place}, i32 0, i32 3, i32 1)")
 
     def gathered(self, states: list[str]) -> list[str]:
         real, v, found = self.layout.real, self.layout.vector, "poison"
