@@ -1,8 +1,8 @@
 """The memory of a block of loops, and the arrays turned into it and back.
 
-It is made of vectors with a state in each lane: for each number of the inputs a row of all links; then for each link its
-slots; then what a tree carries. Results take the place of inputs. Slots stand in the order in which the links are
-visited: in a chain that is their own, in a tree `tree` says which is visited when. Arrays have a row for each state.
+It is made of vectors with a state in each lane: for each number of the inputs a row of all links, in the robot's order;
+then for each link its slots, in the order of visits; then what a tree carries. Results take the place of inputs. So what
+has to be turned is read and written in order, and what lies anywhere, in a tree, is asked for while others are computed.
 """
 
 from __future__ import annotations
@@ -24,10 +24,8 @@ class LinkMemory:
 
     def row_place(self, row: int, link: str) -> str:
         """Where a number of a link's inputs, or of its results, is."""
-        start = self.block.say(f"mul i64 %n, {row * self.layout.lanes}")
-        return self.place(
-            self.block.say(f"add i64 {start}, {self.block.say(f'mul i64 {link}, {self.layout.lanes}')}"), 0
-        )
+        at = self.block.say(f"add i64 {self.block.say(f'mul i64 %n, {row}')}, {link}")
+        return self.place(self.block.say(f"mul i64 {at}, {self.layout.lanes}"), 0)
 
     def slot_place(self, i: str, slot: int) -> str:
         """Where a number of the link visited as the i-th is remembered."""
