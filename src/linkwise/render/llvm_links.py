@@ -1,8 +1,8 @@
 """The memory of a block of loops, and the arrays turned into it and back.
 
 It is made of vectors with a state in each lane: for each number of the inputs a row of all links, in the robot's order;
-then for each link its slots, in the order of visits; then what a tree carries. Results take the place of inputs. So what
-has to be turned is read and written in order, and what lies anywhere, in a tree, is asked for while others are computed.
+then for each link its slots, in the order of visits; then what a tree carries. Results take the place of inputs. So
+arrays are turned in order, and what lies anywhere, in a tree, is asked for while other links are computed.
 """
 
 from __future__ import annotations
