@@ -82,17 +82,14 @@ def test_links_may_be_numbered_in_any_order(n, function):
 def test_a_slot_holds_what_is_loaded_from_it_and_no_more_are_taken_than_are_needed(robot, function, method):
     shapes = {("q", "qd", "qdd", "tau")[k]: () for k in ARRAYS[function]}
     program = trace_rolled(function, robot, shapes, method=ROLLED[function][method]).program
-    most = len(shapes)
+    most = 0
     for kind in range(len(program.columns)):
         bodies = [loop.bodies[kind] for loop in program.loops]
-        inputs = [node for body in bodies for node in body.nodes if node.op == "input" and node.payload[0] in shapes]
-        names = {node.index: node.payload[0] for node in inputs}
-        slots = dict(enumerate(shapes))  # inputs by name, all else by the index of its node
+        slots = {}
         for s, body in enumerate(bodies):
-            for index, slot in body.loads.items():
-                assert slots[slot] == names.get(index, index)
-            slots |= body.stores
-            needed = {names.get(index, index) for later in bodies[s + 1 :] for index in later.loads}
+            assert all(slots[slot] == index for index, slot in body.loads.items())
+            slots |= {slot: index for index, slot in body.stores.items()}
+            needed = {index for later in bodies[s + 1 :] for index in later.loads}
             most = max(most, len(needed & set(slots.values())))
     assert program.slots == most
 

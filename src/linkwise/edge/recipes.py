@@ -136,7 +136,7 @@ class LoopRecipe(Recipe):
     @property
     def links(self) -> Links:
         table = np.ascontiguousarray(self.rolled.table, dtype=self.dtype)
-        vectors = self.loops.vectors(self.robot.n, int(self.rolled.tree[0]))
+        vectors = self.loops.vectors(self.robot.n, int(self.rolled.tree[0, 0]))
         return Links(table, self.rolled.tree, vectors, self.layouts[-1].lanes)
 
     @property

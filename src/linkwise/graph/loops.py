@@ -9,15 +9,15 @@ computed, and what has to be remembered per link until a later loop needs it:
     sines and cosines of inputs        in a loop before all others, which carries nothing
     everything else                    anew wherever it is needed: it takes inputs and numbers of the link only
 
-Every link has a row of slots. Its inputs are there at first, in order; its results at the end, in order. What has been
-needed for the last time makes room, so that long robots need less memory.
+Every link has slots for what is remembered. What has been needed for the last time makes room, so that long robots need
+less memory.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from .count import Count, count_nodes
@@ -39,13 +39,18 @@ class Recursion(NamedTuple):
 
 @dataclass
 class Body:
-    """What a loop does for a link of one kind: it loads from slots, computes, then stores to slots."""
+    """What a loop does for a link of one kind: it loads from slots, computes, then stores to slots.
+
+    Nodes go by their index.
+    """
 
     nodes: tuple[Node, ...]
-    numbers: dict[int, int]  # of the link's own, by index of the node: in which column
-    loads: dict[int, int]  # by index of the node: from which slot
-    stores: dict[int, int]  # by slot: the index of which node
     passed: tuple[Node, ...]
+    loads: dict[int, int]  # from which slot
+    stores: dict[int, int]  # to which slot
+    inputs: dict[int, int] = field(default_factory=dict)  # as the how-manieth number of the link's inputs
+    numbers: dict[int, int] = field(default_factory=dict)  # of the link's own: in which column of the table
+    results: tuple[int, ...] = ()
 
 
 @dataclass
@@ -58,7 +63,7 @@ class Loop:
 
 @dataclass(frozen=True)
 class LoopProgram:
-    """Loops in order; the last one stores the outputs, one after another, in the first slots of a link.
+    """Loops in order; the last one computes the outputs.
 
     Ports have the shape they have for one link. Inputs are nodes ("input", (name, kind · size + position)), numbers of
     the links ("input", (table, column)). Of the table of a kind, `columns[kind]` are needed, in that order.
@@ -128,9 +133,9 @@ class Placing:
         for index in loads:
             self.roots[self.home(reached[index])][kind][index] = reached[index]
         nodes = tuple(reached[i] for i in sorted(reached))
-        stores = {} if s == len(self.recursions) - 1 else {i: i for i in stored}
+        stores = {} if s == len(self.recursions) - 1 else dict.fromkeys(stored, NOWHERE)
         passed = tuple(self.recursions[s].passed[kind][j] for j in carried)
-        return Body(nodes, {}, loads, stores, tuple(node for node in passed if node is not None))
+        return Body(nodes, tuple(node for node in passed if node is not None), loads, stores)
 
     def reach(self, s: int, roots: Iterable[Node]) -> dict[int, Node]:
         """What the loop computes, loads or takes for these nodes."""
@@ -145,30 +150,21 @@ class Placing:
         return found
 
 
-def with_slots(bodies: Sequence[Body], inputs: dict[int, int], results: Sequence[Node]) -> int:
-    """Give what the bodies of one kind of link load and store a slot; how many it takes.
-
-    `inputs` are the slots of the nodes that are there at first.
-    """
-    last = {index: s for s, body in enumerate(bodies) for index in needed(body, inputs)}
-    slot = {index: place for index, place in inputs.items() if index in last}
-    free = sorted(set(range(len(inputs))) - set(slot.values()), reverse=True)
-    count = len(inputs)
+def with_slots(bodies: Sequence[Body]) -> int:
+    """Give what the bodies of one kind of link load and store a slot; how many it takes."""
+    last = {index: s for s, body in enumerate(bodies) for index in body.loads}
+    slot: dict[int, int] = {}
+    free: list[int] = []
+    count = 0
     for s, body in enumerate(bodies):
-        body.loads = {index: slot[index] for index in needed(body, inputs)}
-        free += [slot[index] for index in body.loads if last[index] == s]
-        remembered = list(body.stores)
-        for index in remembered:
+        body.loads = {index: slot[index] for index in body.loads}
+        free += [place for index, place in body.loads.items() if last[index] == s]
+        for index in body.stores:
             if not free:
                 free, count = [count], count + 1
             slot[index] = free.pop()
-        body.stores = {slot[index]: index for index in remembered}
-    bodies[-1].stores = {place: node.index for place, node in enumerate(results)}
-    return max(count, len(results))
-
-
-def needed(body: Body, inputs: dict[int, int]) -> list[int]:
-    return [node.index for node in body.nodes if node.index in body.loads or node.index in inputs]
+        body.stores = {index: slot[index] for index in body.stores}
+    return count
 
 
 def with_columns(bodies: Sequence[Body], table: str) -> tuple[int, ...]:
@@ -200,10 +196,13 @@ def placed(
     tape, slots, columns = results[0][0].graph, 0, []
     for kind, wanted in enumerate(results):
         bodies = [loop.bodies[kind] for loop in loops]
-        columns.append(with_columns(bodies, tables[kind]))
         elements = [(port.name, kind * port.size + position) for port in inputs for position in range(port.size)]
         places = {tape.input(*element).index: place for place, element in enumerate(elements)}
-        slots = max(slots, with_slots(bodies, places, wanted))
+        for body in bodies:
+            body.inputs = {node.index: places[node.index] for node in body.nodes if node.index in places}
+        bodies[-1].results = tuple(node.index for node in wanted)
+        columns.append(with_columns(bodies, tables[kind]))
+        slots = max(slots, with_slots(bodies))
     return LoopProgram(tuple(inputs), tuple(outputs), tuple(columns), tuple(loops), slots)
 
 

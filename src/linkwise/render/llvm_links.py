@@ -1,7 +1,8 @@
-"""The memory of a block of loops: a row of slots for each link, and the arrays turned into it and back.
+"""The memory of a block of loops, and the arrays turned into it and back.
 
-A slot is a vector, with a state in each lane. Links stand in the order in which the loops visit them: in a chain that
-is their own, in a tree `tree` says where each one is. Arrays are rows of numbers, a row for each state.
+It is made of vectors with a state in each lane: for each number of the inputs a row of all links, in the robot's order;
+then for each link its slots, in the order of visits; then what a tree carries. Results take the place of inputs. So
+arrays are turned in order, and what lies anywhere, in a tree, is asked for while other links are computed.
 """
 
 from __future__ import annotations
@@ -14,22 +15,29 @@ ASKED_FOR = range(16, 513)  # links: shorter rows of the next block are on their
 
 
 class LinkMemory:
-    """Writes how a block function finds its numbers: `%n` links, `slots` of each, then rows of what a tree carries."""
+    """Writes how a block function finds its numbers."""
 
-    def __init__(self, block: Block, slots: int, carried: int, columns: int, chain: bool) -> None:
+    def __init__(self, block: Block, rows: int, slots: int, carried: int, columns: int, chain: bool) -> None:
+        """How many numbers of a link: in the arrays, in slots, carried, in the table."""
         self.block, self.layout = block, block.layout
-        self.slots, self.carried_slots, self.columns, self.chain = slots, carried, columns, chain
+        self.rows, self.slots, self.carried_slots, self.columns, self.chain = rows, slots, carried, columns, chain
+
+    def row_place(self, row: int, link: str) -> str:
+        """Where a number of a link's inputs, or of its results, is."""
+        at = self.block.say(f"add i64 {self.block.say(f'mul i64 %n, {row}')}, {link}")
+        return self.place(self.block.say(f"mul i64 {at}, {self.layout.lanes}"), 0)
 
     def slot_place(self, i: str, slot: int) -> str:
         """Where a number of the link visited as the i-th is remembered."""
-        return self.place(self.block.say(f"mul i64 {i}, {self.slots * self.layout.lanes}"), slot)
+        start = self.block.say(f"mul i64 %n, {self.rows * self.layout.lanes}")
+        at = self.block.say(f"mul i64 {i}, {self.slots * self.layout.lanes}")
+        return self.place(self.block.say(f"add i64 {start}, {at}"), slot)
 
-    def carry_place(self, row: str, j: int) -> str:
-        """Where a tree keeps what is carried, behind all the rest; the base's row is the first."""
-        block, lanes = self.block, self.layout.lanes
-        start = block.say(f"mul i64 %n, {self.slots * lanes}")
-        at = block.say(f"mul i64 {row}, {self.carried_slots * lanes}")
-        return self.place(block.say(f"add i64 {start}, {at}"), j)
+    def carry_place(self, level: str, j: int) -> str:
+        """Where a tree keeps what is carried; the base's level is the first."""
+        start = self.block.say(f"mul i64 %n, {(self.rows + self.slots) * self.layout.lanes}")
+        at = self.block.say(f"mul i64 {level}, {self.carried_slots * self.layout.lanes}")
+        return self.place(self.block.say(f"add i64 {start}, {at}"), j)
 
     def place(self, start: str, vector: int) -> str:
         return self.element("%work", self.block.say(f"add i64 {start}, {vector * self.layout.lanes}"))
@@ -43,21 +51,19 @@ class LinkMemory:
     def store(self, x: str, place: str) -> None:
         self.block.lines.append(f"  store {self.layout.vector} {x}, ptr {place}, align {self.layout.bits // 8}")
 
-    def depth_and_kind(self, i: str) -> tuple[str, str]:
-        """Of the link visited as the i-th."""
-        at = self.block.say(f"mul i64 {self.block.say(f'add i64 {i}, 1')}, 2")
-        return self.of_tree(at), self.of_tree(self.block.say(f"add i64 {at}, 1"))
-
-    def visited(self, link: str) -> str:
-        """Where in the order of visits a link comes."""
-        if self.chain:
-            return link
-        places = self.block.say(f"mul i64 {self.block.say('add i64 %n, 1')}, 2")
-        return self.of_tree(self.block.say(f"add i64 {places}, {link}"))
+    def visit(self, i: str) -> list[str]:
+        """The link visited as the i-th, how deep it is, and of which kind."""
+        at = self.block.say(f"mul i64 {self.block.say(f'add i64 {i}, 1')}, 3")
+        return [self.of_tree(self.block.say(f"add i64 {at}, {k}")) for k in range(3)]
 
     def of_tree(self, at: str) -> str:
         found = self.block.say(f"load i32, ptr {self.block.say(f'getelementptr i32, ptr %tree, i64 {at}')}")
         return self.block.say(f"zext i32 {found} to i64")
+
+    def ask_for(self, place: str, to_write: bool = False) -> None:
+        """Have something brought near that is needed soon."""
+        self.block.declared.add("declare void @llvm.prefetch.p0(ptr, i32, i32, i32)")
+        self.block.lines.append(f"  call void @llvm.prefetch.p0(ptr {place}, i32 {int(to_write)}, i32 3, i32 1)")
 
     def constant(self, i: str, column: int) -> str:
         """A number of link i's own, in every lane."""
@@ -72,14 +78,14 @@ class LinkMemory:
 
 
 class Turning:
-    """Turns an array into slots, or slots into an array: as many links at a time as there are lanes, then those left.
+    """Turns an array into vectors, or back: as many links at a time as there are lanes, then those left.
 
-    `size` is how many numbers the array has for a link; they go into so many slots, the first of which is `slot`.
+    `size` is how many numbers the array has for a link; they go into so many rows of the memory, from `row` on.
     """
 
-    def __init__(self, memory: LinkMemory, array: str, size: int, slot: int) -> None:
+    def __init__(self, memory: LinkMemory, array: str, size: int, row: int) -> None:
         self.memory, self.block, self.layout = memory, memory.block, memory.layout
-        self.array, self.size, self.slot = array, size, slot
+        self.array, self.size, self.row = array, size, row
         self.starts = self.states(f"%{array}", size)
         self.next_block = self.distance()
 
@@ -104,7 +110,7 @@ class Turning:
     def written(self, before: str, total: str, blank: str = "") -> tuple[str, str]:
         """The label after it, and the total, now NaN in the lanes where a number was not finite.
 
-        Without `blank` into slots; with it into arrays, NaN in the lanes that it names.
+        Without `blank` into vectors; with it back, NaN in the lanes that it names.
         """
         block, lines, v, name = self.block, self.block.lines, self.layout.vector, self.array
         whole = block.say(f"and i64 %n, {-self.layout.lanes}")
@@ -124,8 +130,8 @@ class Turning:
     def links(self, first: str, count: int, blank: str) -> list[str]:
         """Some links, from the first on: all their numbers."""
         block, memory = self.block, self.memory
-        rows = [memory.visited(block.say(f"add i64 {first}, {k}")) for k in range(count)]
-        places = [memory.slot_place(row, self.slot + position) for row in rows for position in range(self.size)]
+        links = [block.say(f"add i64 {first}, {k}") for k in range(count)]
+        places = [memory.row_place(self.row + position, link) for link in links for position in range(self.size)]
         at = block.say(f"mul i64 {first}, {self.size}")
         seen = []
         for done in range(0, len(places), count):
@@ -138,8 +144,9 @@ class Turning:
         """Numbers that follow one another in each state, as many as there are lanes, or one; the vectors seen."""
         memory, block = self.memory, self.block
         if not blank:
-            if len(places) > 1:
-                self.ask_for_next(states)
+            if len(places) > 1:  # rows of some dozens of numbers end before a processor has seen that it should go on
+                for state in states:
+                    memory.ask_for(memory.element(state, self.next_block))
             columns = self.gathered(states) if len(places) == 1 else transposed(block, [*map(memory.load, states)])
             for x, place in zip(columns, places, strict=True):
                 memory.store(x, place)
@@ -153,13 +160,6 @@ class Turning:
             for x, state in zip(transposed(block, blanked), states, strict=True):
                 memory.store(x, state)
         return columns
-
-    def ask_for_next(self, states: list[str]) -> None:
-        """Rows of some dozens of numbers end before the processor has seen that it should fetch on."""
-        self.block.declared.add("declare void @llvm.prefetch.p0(ptr, i32, i32, i32)")
-        for state in states:
-            place = self.memory.element(state, self.next_block)
-            self.block.lines.append(f"  call void @llvm.prefetch.p0(ptr {place}, i32 0, i32 3, i32 1)")
 
     def gathered(self, states: list[str]) -> list[str]:
         real, v, found = self.layout.real, self.layout.vector, "poison"

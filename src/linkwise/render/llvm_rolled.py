@@ -5,8 +5,8 @@
 Links are visited branch by branch (a link, all it carries, the next link), so that what a tree hands on is one row a
 level: outward that of the last link there, inward the sum of what its children have passed so far. `table` has a row of
 numbers for each link, in the order of visits; `work` is memory for what has to be remembered (see `LoopText.vectors`).
-`tree` has 32-bit numbers: how many levels there are, and 0; for each link in the order of visits how deep it is, and of
-which kind; for each link in the robot's order, where in the order of visits it comes.
+`tree` has 32-bit numbers: how many levels there are, 0, 0; then, in the order of visits, each link, how deep it is and
+of which kind.
 
 States begin, begin + 1, ... are computed, one in each lane; lanes beyond `end` repeat the last state. What is not
 finite is treated as in `llvm`. Before the loops the inputs are turned from rows, a state each, into vectors with a
@@ -22,6 +22,8 @@ from .llvm import Nodes, as_number
 from .llvm_block import Block, Layout, assembled
 from .llvm_links import LinkMemory, Turning
 from .llvm_sine import large_angle, sine_cosine
+
+SOON = 6  # links ahead
 
 
 @dataclass(frozen=True)
@@ -46,9 +48,14 @@ class LoopText:
         """Vectors carried from link to link, where they are kept in memory."""
         return 0 if self.chain else max(len(loop.carried) for loop in self.program.loops)
 
+    @property
+    def rows(self) -> int:
+        """Numbers of a link in the arrays that go in; or that come out, should these be more."""
+        return max(sum(port.size for port in ports) for ports in (self.program.inputs, self.program.outputs))
+
     def vectors(self, n: int, levels: int) -> int:
-        """How many vectors n links need: their slots, and what a tree carries."""
-        return n * self.slots + levels * self.carried
+        """How many vectors n links need: numbers of the arrays, slots, and what a tree carries."""
+        return n * (self.rows + self.slots) + levels * self.carried
 
     @property
     def arguments(self) -> str:
@@ -69,15 +76,15 @@ class BlockText:
     def __init__(self, given: LoopText, layout: Layout) -> None:
         self.given, self.program, self.layout = given, given.program, layout
         self.block = Block(layout)
-        self.memory = LinkMemory(self.block, given.slots, given.carried, given.columns, given.chain)
+        self.memory = LinkMemory(self.block, given.rows, given.slots, given.carried, given.columns, given.chain)
 
     def text(self) -> str:
         block, truths = self.block, self.layout.truths
         block.lines.append("start:")
-        label, total, slot = "start", self.layout.constant(0.0), 0
+        label, total, row = "start", self.layout.constant(0.0), 0
         for k, port in enumerate(self.program.inputs):
-            label, total = Turning(self.memory, f"in{k}", port.size, slot).written(label, total)
-            slot += port.size
+            label, total = Turning(self.memory, f"in{k}", port.size, row).written(label, total)
+            row += port.size
         bad = self.strange(total)
         for s, loop in enumerate(self.program.loops):
             label = self.loop(s, loop, label)
@@ -108,9 +115,11 @@ class BlockText:
         if not loop.outward:
             i = block.say(f"sub i64 {block.say('sub i64 %n, 1')}, %count{s}")
         kinds = len(loop.bodies)
-        depth = kind = ""
+        link, depth, kind = i, "", ""
         if not self.given.chain or kinds > 1:
-            depth, kind = self.memory.depth_and_kind(i)
+            link, depth, kind = self.memory.visit(i)
+        if not self.given.chain:
+            self.ask_for_later(loop, i)
         carried = self.carried(s, loop, depth)
         if kinds > 1:
             others = " ".join(f"i64 {k}, label %kind{s}_{k}" for k in range(1, kinds))
@@ -119,7 +128,7 @@ class BlockText:
         for k, body in enumerate(loop.bodies):
             if kinds > 1:
                 lines.append(f"kind{s}_{k}:")
-            passed.append(self.body(loop, body, i, carried))
+            passed.append(self.body(loop, body, i, link, carried))
             if kinds > 1:
                 lines.append(f"  br label %join{s}")
         if kinds > 1:
@@ -182,19 +191,39 @@ class BlockText:
             place = self.memory.carry_place(level, j)
             self.memory.store(x if loop.outward else self.block.do("fadd", self.memory.load(place), x), place)
 
-    def body(self, loop: Loop, body: Body, i: str, carried: list[str]) -> list[str]:
+    def ask_for_later(self, loop: Loop, i: str) -> None:
+        """Numbers of links that come soon: in a tree these may be anywhere in the arrays."""
+        block, memory = self.block, self.memory
+        if loop.outward:
+            block.declared.add("declare i64 @llvm.umin.i64(i64, i64)")
+            later, end = block.say(f"add i64 {i}, {SOON}"), block.say("sub i64 %n, 1")
+            later = block.say(f"call i64 @llvm.umin.i64(i64 {later}, i64 {end})")
+        else:
+            block.declared.add("declare i64 @llvm.usub.sat.i64(i64, i64)")
+            later = block.say(f"call i64 @llvm.usub.sat.i64(i64 {i}, i64 {SOON})")
+        link = memory.visit(later)[0]
+        for row in sorted({row for body in loop.bodies for row in body.inputs.values()}):
+            memory.ask_for(memory.row_place(row, link))
+        for row in range(max(len(body.results) for body in loop.bodies)):
+            memory.ask_for(memory.row_place(row, link), to_write=True)
+
+    def body(self, loop: Loop, body: Body, i: str, link: str, carried: list[str]) -> list[str]:
         """What the loop does for a link of this kind; the values it passes on."""
         memory = self.memory
         given: dict[int, str] = {node.index: x for node, x in zip(loop.carried, carried, strict=True)}
         for node in body.nodes:
             if node.index in body.loads:
                 given[node.index] = memory.load(memory.slot_place(i, body.loads[node.index]))
+            elif node.index in body.inputs:
+                given[node.index] = memory.load(memory.row_place(body.inputs[node.index], link))
             elif node.index in body.numbers:
                 given[node.index] = memory.constant(i, body.numbers[node.index])
-        wanted = [*body.stores.values(), *(node.index for node in body.passed)]
+        wanted = [*body.stores, *body.results, *(node.index for node in body.passed)]
         value = Nodes(self.block, body.nodes, given, wanted).written()
-        for slot, index in body.stores.items():
+        for index, slot in body.stores.items():
             memory.store(value[index], memory.slot_place(i, slot))
+        for row, index in enumerate(body.results):
+            memory.store(value[index], memory.row_place(row, link))
         return [value[node.index] for node in body.passed]
 
 

@@ -111,8 +111,8 @@ def trace_rolled(
     inputs = [Port(name, shape) for name, shape in arrays.items()]
     program = placed(loops.recursions, inputs, [Port("result", result.shape[1:])], general.tables, results)
     order, depths = branch_by_branch(robot)
-    visits = [(max(depths) + 2, 0), *((depths[i], general.kind_of[i]) for i in order)]
-    tree = np.concatenate([np.ravel(visits), np.argsort(order)]).astype(np.int32)
+    visits = ((i, depths[i], general.kind_of[i]) for i in order)
+    tree = np.array([(max(depths) + 2, 0, 0), *visits], dtype=np.int32)
     table = np.zeros((robot.n, max(map(len, program.columns))))
     for k, columns in enumerate(program.columns):
         here = [place for place, i in enumerate(order) if general.kind_of[i] == k]
