@@ -39,11 +39,6 @@ class LoopText:
         return max(map(len, self.program.columns))
 
     @property
-    def slots(self) -> int:
-        """Vectors from link to link: an odd number, so that the same slot of many links fits into a cache."""
-        return self.program.slots | 1
-
-    @property
     def carried(self) -> int:
         """Vectors carried from link to link, where they are kept in memory."""
         return 0 if self.chain else max(len(loop.carried) for loop in self.program.loops)
@@ -55,7 +50,7 @@ class LoopText:
 
     def vectors(self, n: int, levels: int) -> int:
         """How many vectors n links need: numbers of the arrays, slots, and what a tree carries."""
-        return n * (self.rows + self.slots) + levels * self.carried
+        return n * (self.rows + self.program.slots) + levels * self.carried
 
     @property
     def arguments(self) -> str:
@@ -76,7 +71,7 @@ class BlockText:
     def __init__(self, given: LoopText, layout: Layout) -> None:
         self.given, self.program, self.layout = given, given.program, layout
         self.block = Block(layout)
-        self.memory = LinkMemory(self.block, given.rows, given.slots, given.carried, given.columns, given.chain)
+        self.memory = LinkMemory(self.block, given.rows, self.program.slots, given.carried, given.columns, given.chain)
 
     def text(self) -> str:
         block, truths = self.block, self.layout.truths
