@@ -47,6 +47,36 @@ def test_a_trajectory_is_the_same_alone_in_a_batch_and_on_any_number_of_threads(
         assert (alone.steps, alone.rejected) == (together.steps[k], together.rejected[k])
 
 
+def tilted(arm, t, q, qd):
+    return q[0] - 0.3
+
+
+def driven_away(arm, t, q, qd):
+    return 5e-4 * qd * qd * qd
+
+
+def test_lanes_take_the_next_trajectory_and_none_notices(monkeypatch):
+    """Some stop early, some are lost, some go on; in one go, in slices, on any number of threads, and each alone."""
+    rates = np.random.default_rng(3).normal(size=(61, 3)) * np.geomspace(0.01, 20.0, 61)[:, None]
+    how = {"torque": driven_away, "events": [lw.Event(tilted, "tilted", stop=True, direction=1)], "samples": 6}
+    whole = lw.simulate(PLANAR, [0] * 3, rates, 0.1, threads=1, **how)
+    assert {"done", "stopped"} < set(whole.status.tolist())
+    assert {"stuck", "lost"} & set(whole.status.tolist())
+    for threads in (2, 5):
+        assert lw.simulate(PLANAR, [0] * 3, rates, 0.1, threads=threads, **how) == whole
+    monkeypatch.setattr(machine, "SLICE", 100_000)
+    assert lw.simulate(PLANAR, [0] * 3, rates, 0.1, threads=2, **how) == whole
+    for k in range(0, 61, 6):
+        alone = lw.simulate(PLANAR, [0] * 3, rates[k : k + 1], 0.1, **how)
+        assert np.array_equal(alone.q[0], whole.q[k], equal_nan=True)
+        assert (alone.status[0], alone.steps[0], alone.reached[0]) == (
+            whole.status[k],
+            whole.steps[k],
+            whole.reached[k],
+        )
+        assert [event.t for event in alone.events[0]] == [event.t for event in whole.events[k]]
+
+
 @pytest.mark.parametrize("coordinates", ["joint", "normalized", "unnormalized"])
 @every_robot
 def test_energy_is_kept_in_all_coordinates(robot, coordinates):
@@ -183,6 +213,26 @@ def test_an_interrupted_run_keeps_what_was_computed(monkeypatch):
     assert kept.status == "interrupted"
     assert 0.5 < kept.reached < 10.0
     assert np.isfinite(kept.q[kept.t <= kept.reached]).all()
+
+
+def test_an_interrupted_batch_keeps_what_was_computed_of_each(monkeypatch):
+    monkeypatch.setattr(machine, "SLICE", 2_000_000)
+
+    class Impatient(simulation.Watch):
+        def __call__(self, now):
+            if (now.status == 1).sum() > 5:
+                raise KeyboardInterrupt
+
+    whole = lw.simulate(PLANAR, 0.1 * np.arange(60).reshape(20, 3), np.zeros(3), 2.0, samples=11)
+    monkeypatch.setattr(simulation, "Watch", Impatient)
+    with pytest.raises(lw.SimulationInterrupted) as caught:
+        lw.simulate(PLANAR, 0.1 * np.arange(60).reshape(20, 3), np.zeros(3), 2.0, samples=11)
+    kept = caught.value.recording
+    assert {"done", "interrupted"} == set(kept.status.tolist())
+    for k in range(20):
+        until = kept.t <= kept.reached[k]
+        assert np.array_equal(kept.q[k, until], whole.q[k, until])
+        assert np.isnan(kept.q[k, ~until]).all()
 
 
 def test_an_empty_batch_is_an_empty_recording():
