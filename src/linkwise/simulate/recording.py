@@ -26,7 +26,7 @@ class Recording:
 
     `status` is "done", "stopped" (by an event), "interrupted", "stuck" (the step shrank to nothing) or "lost" (a number
     was no longer finite), for each trajectory of a batch; `reached` is the time until which it went. `evaluations`
-    counts those of the right-hand side for steps; samples take as many again as a step has stages.
+    counts those of the right-hand side for steps; samples and events take some more.
     """
 
     robot: Robot
