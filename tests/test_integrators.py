@@ -162,8 +162,10 @@ def last(arm, t, q, qd):
     return q[-1] - 0.2
 
 
-@every_integrator
-@pytest.mark.parametrize("robot", [PLANAR, CHAINS[4], TREES[2]], ids=lambda robot: robot.name)
+WITH_EVENTS = [(name, PLANAR) for name in EXPLICIT] + [("dormand54", CHAINS[4]), ("verner65", TREES[2])]
+
+
+@pytest.mark.parametrize(("name", "robot"), WITH_EVENTS, ids=lambda each: getattr(each, "name", each))
 def test_after_an_event_machine_code_goes_on_as_the_definition_does(name, robot):
     q, qd, _, _ = states(robot, 5)
     watched = [ticking, lw.Event(last, "last", direction=1)]
