@@ -132,13 +132,16 @@ def slide(speed, duration, **keywords):
     return lw.simulate(CART, [0.0], [speed], duration, **keywords)
 
 
-def test_exact_friction_slows_a_mass_evenly_and_its_heat_is_the_energy_lost():
+# verner65 has weights of some hundred: in steps of seconds they show in the last digits
+@pytest.mark.parametrize(("integrator", "bound"), [("dverk65", 1e-12), ("dormand54", 1e-12), ("verner65", 1e-11)])
+def test_exact_friction_slows_a_mass_evenly_and_its_heat_is_the_energy_lost(integrator, bound):
     stop = 2.0 * 1.5 / 0.6  # mass speed / force
-    run = slide(1.5, 0.99 * stop, friction=lw.Friction(viscous=0.0, coulomb=0.6, smooth=0.0))
+    dry = lw.Friction(viscous=0.0, coulomb=0.6, smooth=0.0)
+    run = slide(1.5, 0.99 * stop, friction=dry, integrator=integrator)
     assert np.abs(run.qd[:, 0] - (1.5 - 0.3 * run.t)).max() < 1e-12
-    assert np.abs(run.imbalance).max() < 1e-11  # in steps of seconds
-    assert relative(run.heat, run.energy[0] - run.energy) < 1e-11
-    assert relative(run.heat, 0.6 * run.q[:, 0]) < 1e-11  # force times way
+    assert np.abs(run.imbalance).max() < bound
+    assert relative(run.heat, run.energy[0] - run.energy) < bound
+    assert relative(run.heat, 0.6 * run.q[:, 0]) < bound  # force times way
 
 
 @pytest.mark.parametrize("share", [0.1, 0.5, 0.9])

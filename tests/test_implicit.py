@@ -26,7 +26,7 @@ def radau(*arguments, **keywords):
 
 def test_a_stiff_spring_is_followed_exactly_in_far_fewer_steps():
     """1e6 N/m with a damper of 2e4 N s/m on 1 kg: rates of 50 and 19,950 per second."""
-    law, t, two = lw.springs(1e6, damping=2e4), np.linspace(0.0, 1.0, 101), ("radau", "verner65")
+    law, t, two = lw.springs(1e6, damping=2e4), np.linspace(0.0, 1.0, 101), ("radau", "dverk65")
     roots = np.roots([1.0, 2e4, 1e6])
     shares = np.linalg.solve([[1.0, 1.0], roots], [0.01, 1.0])
     exact = np.exp(np.outer(t, roots)) @ shares
@@ -34,8 +34,8 @@ def test_a_stiff_spring_is_followed_exactly_in_far_fewer_steps():
     assert stiff.compiled
     assert np.abs(stiff.q[:, 0] - exact).max() < 1e-9
     assert np.abs(explicit.q[:, 0] - exact).max() < 1e-9
-    assert stiff.steps < explicit.steps / 8
-    assert stiff.evaluations < explicit.evaluations / 8
+    assert stiff.steps < explicit.steps / 10
+    assert stiff.evaluations < explicit.evaluations / 10
     assert np.abs(stiff.imbalance).max() < 1e-7
 
 

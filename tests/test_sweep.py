@@ -404,7 +404,13 @@ def test_no_flipped_bit_changes_a_number_that_is_believed(kind, tmp_path):
 def test_the_plan_and_the_samples_are_verified_too(tmp_path):
     quick(folder=tmp_path)
     spoil(tmp_path / "samples.npz")
-    with pytest.raises(ValueError, match=r"samples\.npz: is missing or damaged"):
+    with pytest.raises(ValueError, match=r"samples\.npz: cannot be read .*lw\.sweep restores it"):
+        lw.open_sweep(tmp_path)
+    np.savez(tmp_path / "samples.npz", q0=np.ones((12, 3)))
+    with pytest.raises(ValueError, match=r"samples\.npz: .*lw\.sweep restores it"):
+        lw.open_sweep(tmp_path)
+    (tmp_path / "samples.npz").unlink()
+    with pytest.raises(ValueError, match=r"samples\.npz: is missing; .*lw\.sweep restores it"):
         lw.open_sweep(tmp_path)
     quick(folder=tmp_path)
     same(lw.open_sweep(tmp_path).samples, quick(folder=tmp_path).samples)

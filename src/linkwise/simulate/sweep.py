@@ -162,7 +162,9 @@ def sweep(
         raise ValueError(f"{place.path}: this sweep was begun with other inputs: {said} (expected another folder)")
     plan = before or plan
     made = Sweep(place, plan, inputs.samples, inputs)
-    if samples_in(place, plan) is None:
+    try:
+        samples_in(place, plan)
+    except ValueError:  # none yet, or damaged ones: those that were given take their place
         place.store_samples(inputs.samples)
     return made.resume(engine, progress)
 
@@ -173,9 +175,10 @@ def open_sweep(folder: str | os.PathLike[str]) -> Sweep:
     plan = place.plan()
     if plan is None:
         raise FileNotFoundError(f"{place.path}: holds no sweep (expected the folder of a call of lw.sweep)")
-    samples = samples_in(place, plan)
-    if samples is None:
-        raise ValueError(f"{place.path / 'samples.npz'}: is missing or damaged; the same call of lw.sweep restores it")
+    try:
+        samples = samples_in(place, plan)
+    except ValueError as reason:
+        raise ValueError(f"{place.path / 'samples.npz'}: {reason}; the same call of lw.sweep restores it") from None
     try:
         inputs: Inputs | str = restored(plan, samples)
     except (ValueError, TypeError) as reason:

@@ -78,14 +78,20 @@ def try_out(inputs: Inputs) -> None:
         return
 
 
-def samples_in(place: Folder, plan: Mapping[str, Any]) -> Samples | None:
-    """The samples of a folder, if they are those of the plan."""
+def samples_in(place: Folder, plan: Mapping[str, Any]) -> Samples:
+    """The samples of a folder; ValueError, with the reason, where they are not those of the plan."""
     try:
         samples = place.samples()
-    except Exception:  # as for chunks
-        return None
+    except FileNotFoundError:
+        raise ValueError("is missing") from None
+    except OSError:
+        raise
+    except Exception as problem:  # readers have many ways to say that a file is not theirs
+        raise ValueError(f"cannot be read ({problem})") from None
     hashes = {name: entry["sha256"] for name, entry in plan["samples"].items()}
-    return samples if {name: digest({name: array}) for name, array in samples.items()} == hashes else None
+    if {name: digest({name: array}) for name, array in samples.items()} != hashes:
+        raise ValueError("is damaged")
+    return samples
 
 
 def differing(inputs: Inputs) -> Samples:
