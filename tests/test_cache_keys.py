@@ -1,8 +1,13 @@
 """What compiled code is kept under: everything that a result depends on, and nothing else."""
 
+import functools
 import math
+import os
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,6 +16,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import linkwise as lw
+from linkwise.compile.machine import Processor
+from linkwise.compile.sources import sources
+from linkwise.edge import forms
+from linkwise.edge.recipes import Recipe
 from linkwise.graph import Graph
 from linkwise.robot import Prismatic, Revolute
 from linkwise.robot.fingerprint import NoFingerprintError
@@ -195,3 +204,105 @@ def test_what_has_no_exact_text_has_no_fingerprint() -> None:
     links = (replace(arm.links[0], joint=Screw()), *arm.links[1:])
     with pytest.raises(NoFingerprintError, match="Screw"):
         _ = replace(arm, links=links).fingerprint
+
+
+# line 1: keys of compiled code
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A cache of its own for one test."""
+    pytest.importorskip("llvmlite")
+    monkeypatch.setenv("LINKWISE_CACHE", str(tmp_path / "cache"))
+    return tmp_path / "cache"
+
+
+def key(robot: lw.Robot, function: Any = lw.gravity_torque, dtype: str = "float64", **keywords: Any) -> str:
+    return Recipe(function, robot, dtype, keywords, target=Processor("generic", "", 16, True)).key
+
+
+@pytest.mark.parametrize("robot", [ROBOTS[0], ROBOTS[2], ROBOTS[4]], ids=lambda robot: robot.name)
+def test_every_number_is_in_the_key(robot: lw.Robot) -> None:
+    pytest.importorskip("llvmlite")
+    changed = [key(one) for one in one_number_changed(robot, lambda x: math.nextafter(x, math.inf))]
+    assert len({key(robot), *changed}) == 1 + len(changed)
+    assert key(replace(robot, name="another")) == key(robot)
+
+
+def test_every_option_is_in_the_key() -> None:
+    pytest.importorskip("llvmlite")
+    arm = ROBOTS[0]
+    keys = [
+        key(arm),
+        key(arm, dtype="float32"),
+        key(arm, method="newton-euler"),
+        key(arm, lw.gravity_torque.__wrapped__),
+        key(arm, lw.jacobian, link=0),
+        key(arm, lw.jacobian, link=False),
+        key(arm, lw.jacobian, link=0, point=(0.0, 0.0, 0.0)),
+        key(arm, lw.jacobian, link=0, point=(0, 0, 0)),
+        key(arm, lw.jacobian, link=0, point=(0.0, -0.0, 0.0)),
+        key(arm, lw.normalized.velocity),
+        key(arm, lw.unnormalized.velocity),
+        Recipe(lw.gravity_torque, arm, "float64", {}, target=Processor("generic", "", 16, False)).key,
+        Recipe(lw.gravity_torque, arm, "float64", {}, target=Processor("generic", "+avx", 16, True)).key,
+    ]
+    assert len(set(keys)) == len(keys)
+
+
+def test_symbols_of_another_process_do_not_share_a_key(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for share in (12.0, 3.0):
+        monkeypatch.setattr(
+            import_module("linkwise.graph.symbols"), "_SHARED", Graph(scalar_inputs=True)
+        )  # as in a new process
+        m, l = lw.symbols("m l")
+        inertia = m * l**2 / share
+        rod = {
+            "joint": "revolute", "a": l, "b": 0, "alpha": 0, "mass": m, "com": (0.25 * l, 0, 0),
+            "inertia": [[0, 0, 0], [0, inertia, 0], [0, 0, inertia]],
+        }  # fmt: skip
+        arm = lw.Robot.from_dh([rod], convention="standard", gravity=(0, -9.81, 0), name="rod")
+        found = lw.compile(lw.inertia_matrix, arm)([0.0], m=3.0, l=2.0)
+        assert found.item() == pytest.approx(3.0 * 2.0**2 / share + 3.0 * 2.5**2)
+        assert lw.compile(lw.inertia_matrix, arm).from_cache
+
+
+def test_regrouped_robots_are_found_again(folder: Path) -> None:
+    made = [lw.compile(lw.gravity_torque, lw.chain(2, seed=11).regrouped()) for _ in range(2)]
+    assert [kernel.from_cache for kernel in made] == [False, True]
+
+
+def test_a_function_that_only_bears_the_name_of_ours_has_a_key_of_its_own(folder: Path) -> None:
+    arm, q = ROBOTS[0], np.array([0.1, 0.2, 0.3])
+
+    @functools.wraps(lw.gravity_torque)
+    def doubled(arm: lw.Robot, q: Any) -> Any:
+        return 2.0 * lw.gravity_torque(arm, q)
+
+    once = lw.compile(lw.gravity_torque, arm)(q)
+    assert lw.compile(doubled, arm)(q) == pytest.approx(2.0 * once)
+
+
+def test_the_form_of_code_does_not_depend_on_what_is_kept(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(forms, "LONGEST", 20)
+    arm = lw.chain(3, seed=12)
+    first = lw.compile(lw.inverse_dynamics, arm)
+    lw.compile(lw.inverse_dynamics, arm, form="straight")
+    assert first.links is not None
+    assert lw.compile(lw.inverse_dynamics, arm).links is not None
+    lw.compile(lw.inertia_matrix, arm, form="straight")
+    q = np.random.default_rng(0).normal(size=(300, 3))
+    plain = lw.inertia_matrix(arm, q)
+    with lw.use_kernels("auto"):
+        assert np.array_equal(lw.inertia_matrix(arm, q), plain)  # too long to be compiled by itself
+
+
+def test_changed_sources_change_the_key(tmp_path: Path) -> None:
+    """Also where a tool keeps the time of writing and the length."""
+    file = tmp_path / "a.py"
+    file.write_text("x = 1")
+    status, before = file.stat(), sources(str(tmp_path))
+    time.sleep(0.02)  # clocks of file systems tick slowly
+    file.write_text("x = 2")
+    os.utime(file, ns=(status.st_atime_ns, status.st_mtime_ns))
+    assert sources(str(tmp_path)) != before

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import linkwise as lw
-from linkwise.compile import elf, image, machine
+from linkwise.compile import elf, image, machine, sources
 from test_kernel_calls import in_a_new_process
 
 pytest.importorskip("llvmlite")
@@ -197,7 +197,7 @@ def test_the_key_knows_every_file_of_ours(tmp_path: Path) -> None:
     (tmp_path / "__pycache__").mkdir()
     for name in ("a.py", "room/b.py", "room/notes.txt", "__pycache__/c.py"):
         (tmp_path / name).write_text("1")
-    before = machine.sources(str(tmp_path))
+    before = sources.sources(str(tmp_path))
     assert [name for name, *_ in before] == ["/a.py", "/room/b.py"]
     (tmp_path / "room/b.py").write_text("12")
-    assert machine.sources(str(tmp_path)) != before
+    assert sources.sources(str(tmp_path)) != before

@@ -27,7 +27,7 @@ def fresh(n: int = 2) -> lw.Robot:
 
 def compiled(robot: lw.Robot) -> int:
     """How many kernels there are for a robot of these numbers."""
-    return sum(key[0] == robot and made is not None for key, made in kernels.KERNELS.items())
+    return sum(key[0] == robot.fingerprint and made is not None for key, made in kernels.KERNELS.items())
 
 
 def rounding(robot: lw.Robot, q: Any) -> float:

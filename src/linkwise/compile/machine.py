@@ -12,6 +12,7 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 from . import cache, image
+from .sources import AT_IMPORT
 
 ATTRIBUTES = """
 attributes #0 = { nounwind "prefer-vector-width"="512" "min-legal-vector-width"="512" }
@@ -102,23 +103,8 @@ def surroundings() -> tuple[str, ...]:
     """What else compiled code depends on: versions, the machine, and the files of Linkwise itself."""
     from numpy import __version__ as numpy_version
 
-    python = sys.implementation.cache_tag or sys.version
-    ours = sources(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-    return (llvm_version(), numpy_version, python, *system(), repr(ours))
-
-
-def sources(place: str) -> list[tuple[str, int, int]]:
-    """All files of Python text in a folder and below: name, bytes, when written."""
-    found, folders = [], [place]
-    while folders:
-        with os.scandir(folders.pop()) as entries:
-            for entry in entries:
-                if entry.name.endswith(".py"):
-                    status = entry.stat()
-                    found.append((entry.path[len(place) :], status.st_size, status.st_mtime_ns))
-                elif entry.name != "__pycache__" and entry.is_dir():
-                    folders.append(entry.path)
-    return sorted(found)
+    python = (sys.version, getattr(sys, "abiflags", ""), str(sys.maxsize))  # also whether it is free-threaded
+    return (llvm_version(), numpy_version, *python, *system(), repr(AT_IMPORT))
 
 
 class Code:

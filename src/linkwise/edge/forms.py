@@ -6,6 +6,7 @@ from collections.abc import Hashable
 from typing import Any
 
 from ..compile import cache
+from ..graph import Count
 from ..robot import Robot
 from .kernels import LARGEST, LONGEST, ROLLED, Function
 from .recipes import LoopRecipe, Recipe, inputs_of
@@ -41,10 +42,15 @@ def recipe_for(
 
 
 def too_long(recipe: Recipe) -> bool:
-    """Whether straight-line code is out of proportion. Small and known code need not be traced to find out."""
+    """Whether straight-line code is out of proportion, whatever lies in the cache."""
     if isinstance(recipe, LoopRecipe):
         return False
     if recipe.robot.n > LARGEST:
         return True
+    return operations(recipe) > LONGEST
+
+
+def operations(recipe: Recipe) -> int:
+    """How many there are in straight-line code; what is kept need not be traced to find out."""
     kept = cache.load(recipe.key) if recipe.identity else None
-    return kept is None and recipe.count.total > LONGEST
+    return recipe.count.total if kept is None else Count(**kept[0]["count"]).total

@@ -13,7 +13,6 @@ from __future__ import annotations
 import inspect
 import math
 import os
-import threading
 import warnings
 from collections import OrderedDict
 from collections.abc import Callable
@@ -23,8 +22,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, cast
 
 import numpy as np
 
+from ..compile.lock import LOCK
 from ..errors import one_of
 from ..robot import Robot
+from ..robot.fingerprint import NoFingerprintError
 from ..trace import Input
 from .arrays import Array, States
 
@@ -93,7 +94,6 @@ def set_mode(mode: str) -> None:
 MODE = os.environ.get("LINKWISE_KERNELS", "auto")
 one_of(MODE, MODES, "LINKWISE_KERNELS")
 NEVER = MODE == "never"
-LOCK = threading.RLock()
 KERNELS: OrderedDict[tuple[Any, ...], Compiled | None] = OrderedDict()  # None: too long to compile
 
 
@@ -216,7 +216,7 @@ def shared_kernel(robot: Robot, task: Task, dtype: str, wrench: str | None) -> C
     from .compiling import Compiled  # the compiler's rooms are entered only when something is compiled
     from .forms import recipe_for, too_long
 
-    key = (robot, task, dtype, wrench)
+    key = (numbers_of(robot), task, dtype, wrench)
     with LOCK:
         if key not in KERNELS:
             keywords = task.keywords
@@ -232,6 +232,14 @@ def shared_kernel(robot: Robot, task: Task, dtype: str, wrench: str | None) -> C
         while len(KERNELS) > KEPT:
             KERNELS.popitem(last=False)
         return KERNELS[key]
+
+
+def numbers_of(robot: Robot) -> str | Robot:
+    """What robots have in common that share kernels: their fingerprint, or where they have none, the robot itself."""
+    try:
+        return robot.fingerprint
+    except NoFingerprintError:
+        return robot
 
 
 @lru_cache(maxsize=1)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import sys
 from collections.abc import Callable, Iterable
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -16,6 +17,7 @@ from ..compile.machine import Processor, processor
 from ..compile.machine import surroundings as surroundings
 from ..graph import Count, Port, Program
 from ..robot import Robot
+from ..robot.fingerprint import NoFingerprintError
 from ..trace import Input, trace
 from ..trace.tracing import few_operations, function_name
 
@@ -85,16 +87,18 @@ class Recipe:
         """Under which the compiled code is kept. For functions of Linkwise itself it is known without tracing them."""
         return cache.key(self.identity or self.text, repr(self.processor), self.dtype, *surroundings())
 
-    @property
+    @cached_property
     def identity(self) -> str | None:
-        """All that the text depends on, if that can be said."""
+        """All that the text depends on, if that can be said without it."""
+        name = own_name(self.function)
         options = [x for value in self.keywords.values() for x in (value if isinstance(value, tuple) else (value,))]
-        module, name = (getattr(self.function, word, "") for word in ("__module__", "__qualname__"))
-        if not str(module).startswith("linkwise.edge.") or not name or not all(type(x) in PLAIN for x in options):
+        if name is None or self.robot.unusual or not all(type(x) in PLAIN for x in options):
+            return None  # symbols too: operands of sums and products stand in the order in which they were made
+        try:
+            robot = self.robot.fingerprint
+        except NoFingerprintError:  # a joint of the user's own, say: its text tells
             return None
-        owner = repr(getattr(self.function, "__self__", None))
-        said = (module, name, owner, sorted(self.keywords.items()), self.passes)
-        return repr((said, self.robot.links, self.robot.frames, self.robot.gravity))
+        return repr((name, sorted(self.keywords.items()), self.passes, robot))
 
 
 class LoopRecipe(Recipe):
@@ -139,9 +143,23 @@ class LoopRecipe(Recipe):
         vectors = self.loops.vectors(self.robot.n, int(self.rolled.tree[0, 0]))
         return Links(table, self.rolled.tree, vectors, self.layouts[-1].lanes)
 
-    @property
+    @cached_property
     def identity(self) -> None:
         return None  # the text does not depend on the number of links: one kept code serves many robots
+
+
+def own_name(function: Callable[..., Any]) -> str | None:
+    """Where a function of Linkwise is found; None for others, also for one that only bears the name of ours."""
+    place = getattr(function, "__module__", None) or ""
+    if not place.startswith("linkwise.edge."):
+        return None
+    module, owner, name = sys.modules[place], getattr(function, "__self__", None), function.__name__
+    if owner is None:
+        return f"{place}.{name}" if getattr(module, name, None) is function else None
+    for key, value in vars(module).items():
+        if value is owner and getattr(type(owner), name, None) is getattr(function, "__func__", None):
+            return f"{place}.{key}.{name}"
+    return None
 
 
 def inputs_of(function: Callable[..., Any], keywords: dict[str, Any]) -> dict[str, tuple[int, ...] | None]:
