@@ -73,10 +73,10 @@ def test_always_and_never() -> None:
 
 
 def test_a_block_that_fails_gives_the_mode_back() -> None:
-    before = kernels.MODE
+    before = kernels.MODE.get()
     with pytest.raises(KeyError), lw.use_kernels("always"):
         raise KeyError
-    assert before == kernels.MODE
+    assert before == kernels.MODE.get()
 
 
 def test_equal_robots_share_kernels() -> None:

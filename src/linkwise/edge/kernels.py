@@ -16,6 +16,7 @@ import os
 import warnings
 from collections import OrderedDict
 from collections.abc import Callable
+from contextvars import ContextVar
 from functools import lru_cache, partial, wraps
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, cast
@@ -69,6 +70,10 @@ class Found(NamedTuple):
 class use_kernels:  # noqa: N801  a function to its users
     """`use_kernels("always" | "never" | "auto")`: from now on, or inside a `with` block.
 
+    The mode belongs to the context of the caller, as Python's context variables do: other threads do not see it, and
+    threads begun later start with the default (that of LINKWISE_KERNELS, otherwise "auto"), where Python does not hand
+    contexts on to them. A task of `asyncio` starts with the mode of the code that made it.
+
     >>> import linkwise as lw
     >>> with lw.use_kernels("never"):
     ...     tau = lw.gravity_torque(lw.load("gantry"), [0, 0, 0])
@@ -76,24 +81,27 @@ class use_kernels:  # noqa: N801  a function to its users
 
     def __init__(self, mode: str) -> None:
         one_of(mode, MODES, "mode")
-        self._before = MODE
+        self._mode, self._before = mode, MODE.get()
         set_mode(mode)
 
     def __enter__(self) -> None:
-        return None
+        set_mode(self._mode)
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None) -> None:
         set_mode(self._before)
 
 
 def set_mode(mode: str) -> None:
-    global MODE, NEVER
-    MODE, NEVER = mode, mode == "never"  # a comparison would take longer
+    global NEVER_USED
+    if mode == "never":
+        NEVER_USED = True
+    MODE.set(mode)
 
 
-MODE = os.environ.get("LINKWISE_KERNELS", "auto")
-one_of(MODE, MODES, "LINKWISE_KERNELS")
-NEVER = MODE == "never"
+DEFAULT = os.environ.get("LINKWISE_KERNELS", "auto")
+one_of(DEFAULT, MODES, "LINKWISE_KERNELS")
+MODE: ContextVar[str] = ContextVar("kernels_mode", default=DEFAULT)
+NEVER_USED = DEFAULT == "never"  # otherwise no context is in that mode, and none need be asked
 KERNELS: OrderedDict[tuple[Any, ...], Compiled | None] = OrderedDict()  # None: too long to compile
 
 
@@ -110,7 +118,7 @@ def entered_directly(function: AnyFunction) -> AnyFunction:
 
 def with_q(function: Function, name: str) -> Function:
     def call(arm: Any, q: Any, *, method: Any = None, check: Any = False) -> Any:
-        if method is not None or check or NEVER:
+        if method is not None or check or (NEVER_USED and MODE.get() == "never"):
             return function(arm, q, method=method, check=check)
         try:
             entry = arm.shelf[name]
@@ -123,7 +131,7 @@ def with_q(function: Function, name: str) -> Function:
 
 def with_rates(function: Function, name: str) -> Function:
     def call(arm: Any, q: Any, qd: Any, **options: Any) -> Any:
-        if options or NEVER:
+        if options or (NEVER_USED and MODE.get() == "never"):
             return function(arm, q, qd, **options)
         try:
             entry = arm.shelf[name]
@@ -136,7 +144,7 @@ def with_rates(function: Function, name: str) -> Function:
 
 def with_rates_and_wrench(function: Function, name: str) -> Function:
     def call(arm: Any, q: Any, qd: Any, wrench: Any = None, **options: Any) -> Any:
-        if wrench is not None or options or NEVER:
+        if wrench is not None or options or (NEVER_USED and MODE.get() == "never"):
             return function(arm, q, qd, wrench, **options)
         try:
             entry = arm.shelf[name]
@@ -149,7 +157,7 @@ def with_rates_and_wrench(function: Function, name: str) -> Function:
 
 def with_accelerations(function: Function, name: str) -> Function:
     def call(arm: Any, q: Any, qd: Any, qdd: Any, wrench: Any = None, **options: Any) -> Any:
-        if wrench is not None or options or NEVER:
+        if wrench is not None or options or (NEVER_USED and MODE.get() == "never"):
             return function(arm, q, qd, qdd, wrench, **options)
         try:
             entry = arm.shelf[name]
@@ -162,7 +170,7 @@ def with_accelerations(function: Function, name: str) -> Function:
 
 def with_torques(function: Function, name: str) -> Function:
     def call(arm: Any, q: Any, qd: Any, tau: Any, wrench: Any = None, **options: Any) -> Any:
-        if wrench is not None or options or NEVER:
+        if wrench is not None or options or (NEVER_USED and MODE.get() == "never"):
             return function(arm, q, qd, tau, wrench, **options)
         try:
             entry = arm.shelf[name]
@@ -184,7 +192,7 @@ WAYS_IN = {
 
 def compiled_result(states: States, task: Task | None) -> Found | None:
     """The result from a kernel, or None where the plain text is to run."""
-    if task is None or MODE == "never" or not states.numeric or states.robot.unusual:
+    if task is None or MODE.get() == "never" or not states.numeric or states.robot.unusual:
         return None
     dtype = np.result_type(*(array.dtype for array in states.arrays.values())).name
     if dtype not in ("float64", "float32"):
@@ -208,7 +216,7 @@ def due(states: States, key: tuple[Any, ...]) -> bool:
     shelf = states.robot.shelf
     calls = shelf["calls", key] = shelf.get(("calls", key), 0) + 1
     long = states.robot.n > LARGEST  # one plain call takes longer than compiling loops
-    return MODE == "always" or long or calls >= CALLS or math.prod(states.batch) >= BATCH
+    return MODE.get() == "always" or long or calls >= CALLS or math.prod(states.batch) >= BATCH
 
 
 def shared_kernel(robot: Robot, task: Task, dtype: str, wrench: str | None) -> Compiled | None:

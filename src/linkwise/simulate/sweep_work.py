@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 import traceback
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -155,22 +154,11 @@ def fill(columns: dict[str, np.ndarray], rows: np.ndarray, found: Recording | Fo
         columns["q"][rows], columns["qd"][rows] = found.q[:, at], found.qd[:, at]
 
 
-LOCK = threading.Lock()
-USERS: list[edge.use_kernels] = []
-
-
 @contextmanager
 def plain_text() -> Iterator[None]:
     """No kernels but the integrator itself: when they run depends on the size of a batch, and their last bits differ.
 
-    Several threads of a worker may be in here: the first one in changes the rule, the last one out restores it.
+    Other threads keep their own rule.
     """
-    with LOCK:
-        USERS.append(USERS[0] if USERS else edge.use_kernels("never"))
-    try:
+    with edge.use_kernels("never"):
         yield
-    finally:
-        with LOCK:
-            rule = USERS.pop()
-            if not USERS:
-                rule.__exit__(None, None, None)
