@@ -81,7 +81,7 @@ def test_nothing_can_be_cut_off_or_added(kernel: Path) -> None:
 
 def test_another_layout_is_refused_though_its_hash_is_right(kernel: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with monkeypatch.context() as later:
-        later.setattr(kernel_file, "MAGIC", b"linkwise kernel 3")
+        later.setattr(kernel_file, "MAGIC", b"linkwise kernel 4")
         cache.store(KEY, META, CODE)
     refused(kernel, "another kind or version")
     cache.store(KEY, ["no table"], CODE)  # type: ignore[arg-type]

@@ -76,7 +76,7 @@ def load(key: str) -> tuple[dict[str, Any], bytes] | None:
 
 
 def store(key: str, metadata: dict[str, Any], code: bytes) -> None:
-    """Keep code and metadata (Python literals) under a key; where that is impossible, only say so."""
+    """Keep code and metadata (what JSON can say) under a key; where that is impossible, only say so."""
     place = folder()
     if place is None:
         return

@@ -6,6 +6,7 @@ reason not to make an image.
 
 from __future__ import annotations
 
+import json
 import struct
 from collections.abc import Iterator
 from typing import Any, NamedTuple
@@ -69,7 +70,7 @@ def image_of(made: bytes) -> bytes:
     for table in sections:
         if table.kind in (RELOCATIONS, SHORT_RELOCATIONS) and table.info in places:
             fill_in(memory, made, sections, table, places)
-    said = repr({"parts": parts, "symbols": functions}).encode()
+    said = json.dumps({"parts": parts, "symbols": functions}).encode()
     return b"%b%b\n%b" % (MAGIC, said, bytes(memory).rstrip(b"\0"))
 
 

@@ -4,20 +4,20 @@ An image is made of LLVM's object code (`elf`), for Linux on x86-64, with pages 
 only read and what is written. It can be made once and for all because the code speaks of itself only by distances, and
 of nothing else; object code of which that is not true has no image. To load one is to copy it, and needs no LLVM.
 
-    linkwise image 1
-    parts and symbols (a literal)     where each part begins and ends, and how it is used; where each function is
+    linkwise image 2
+    parts and symbols (JSON)          where each part begins and ends, and how it is used; where each function is
     bytes
 """
 
 from __future__ import annotations
 
-import ast
 import ctypes
+import json
 import mmap
 import os
 import sys
 
-MAGIC = b"linkwise image 1\n"
+MAGIC = b"linkwise image 2\n"
 PAGE = 4096
 RUN, READ, WRITE = "run", "read", "write"
 
@@ -34,7 +34,7 @@ class Loaded:
         if not image.startswith(MAGIC):
             raise ValueError("this is no image of machine code")
         end = image.index(b"\n", len(MAGIC))
-        said = ast.literal_eval(image[len(MAGIC) : end].decode())
+        said = json.loads(image[len(MAGIC) : end])
         bits = image[end + 1 :]
         private = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS
         self._memory = mmap.mmap(-1, said["parts"][-1][1], flags=private, prot=mmap.PROT_READ | mmap.PROT_WRITE)

@@ -1,10 +1,10 @@
 """A file of compiled code: how it is laid out, and when it is believed.
 
-    linkwise kernel 2                 what it is, and the version of this layout
+    linkwise kernel 3                 what it is, and the version of this layout
     sha256 of all that follows
     key                               again, so that a file under another name is refused
     length of the metadata in bytes
-    metadata (a Python literal), then the code
+    metadata (JSON), then the code
 
 Code is run, so a file is believed only if its hash is right, and only where nobody but its user can have written it.
 Everything that is not as it should be is an OSError or a ValueError with the reason.
@@ -12,7 +12,7 @@ Everything that is not as it should be is an OSError or a ValueError with the re
 
 from __future__ import annotations
 
-import ast
+import json
 import os
 import stat
 import sys
@@ -22,12 +22,12 @@ from typing import Any
 
 from ..sha256 import sha256
 
-MAGIC = b"linkwise kernel 2"
+MAGIC = b"linkwise kernel 3"
 
 
 def pack(key: str, metadata: dict[str, Any], code: bytes) -> bytes:
     """The content of a file."""
-    text = repr(metadata).encode()
+    text = json.dumps(metadata).encode()
     rest = b"%b\n%d\n%b%b" % (key.encode(), len(text), text, code)
     return b"%b\n%b\n%b" % (MAGIC, sha256(rest).hexdigest().encode(), rest)
 
@@ -43,7 +43,7 @@ def unpack(key: str, content: bytes) -> tuple[dict[str, Any], bytes]:
     its_key, length, payload = rest.split(b"\n", 2)
     if its_key != key.encode():
         raise ValueError("it was made for another key")
-    metadata = ast.literal_eval(payload[: int(length)].decode())
+    metadata = json.loads(payload[: int(length)])
     if not isinstance(metadata, dict):
         raise ValueError("its metadata are not a table")
     return metadata, payload[int(length) :]

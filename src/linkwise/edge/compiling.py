@@ -95,6 +95,6 @@ def packed(recipe: Recipe) -> dict[str, Any]:
 
 
 def unpacked(said: dict[str, Any], dtype: str) -> tuple[Count, Interface]:
-    inputs, outputs = (tuple(Argument(*each) for each in said[k]) for k in ("inputs", "outputs"))
+    inputs, outputs = (tuple(Argument(name, tuple(shape)) for name, shape in said[k]) for k in ("inputs", "outputs"))
     count = Count(**said["count"])
     return count, Interface(inputs, outputs, dtype, count.total)
