@@ -1,5 +1,6 @@
 """Which calls run compiled: modes of threads, forks, kept kernels, and when compiling pays."""
 
+import os
 import threading
 from collections.abc import Callable
 from typing import Any
@@ -10,6 +11,7 @@ import pytest
 import linkwise as lw
 from linkwise.edge import kernels
 from linkwise.simulate.sweep_work import plain_text
+from test_kernel_calls import in_a_new_process
 
 pytest.importorskip("llvmlite")
 
@@ -107,3 +109,74 @@ def test_a_mode_may_be_entered_again() -> None:
             with rule:
                 assert kernels.MODE.get() == "always"
             assert kernels.MODE.get() == "auto"
+
+
+# line 13: a fork while another thread compiles
+
+FORKS = """
+    import os, signal, sys, threading, time, warnings
+    import numpy as np, linkwise as lw
+    from linkwise.compile import machine
+
+    warnings.simplefilter("ignore", DeprecationWarning)  # Python 3.12 and later: forks and threads
+    lw.use_kernels("always")
+    started, done = threading.Event(), threading.Event()
+    emit = machine.object_code
+
+    def slowly(*arguments):
+        started.set()
+        return emit(*arguments)
+
+    machine.object_code = slowly
+
+    def compile_again_and_again():
+        lw.use_kernels("always")
+        for seed in range(1000):
+            if done.is_set():
+                return
+            arm = lw.chain(3, seed=seed)
+            WAY
+
+    def in_the_child():
+        done.set()
+        arm = lw.chain(1, seed=5000)
+        lw.inertia_matrix(arm, np.ones(1))  # both ways to a kernel, neither of which may wait for the parent's
+        lw.compile(lw.gravity_torque, arm)(np.ones(1))
+
+    def ends_well(child):
+        for _ in range(600):
+            ended, status = os.waitpid(child, os.WNOHANG)
+            if ended:
+                return status == 0
+            time.sleep(0.05)
+        os.kill(child, signal.SIGKILL)
+        os.waitpid(child, 0)
+        return False
+
+    worker = threading.Thread(target=compile_again_and_again)
+    worker.start()
+    fine = []
+    for _ in range(3):
+        started.clear()
+        assert started.wait(60)
+        child = os.fork()
+        if child == 0:
+            try:
+                in_the_child()
+                os._exit(0)
+            finally:
+                os._exit(1)
+        fine.append(ends_well(child))
+        if not fine[-1]:
+            break
+    done.set()
+    worker.join()
+    print(fine)
+"""
+WAYS = {"call": "lw.inertia_matrix(arm, np.ones(3))", "compile": "lw.compile(lw.gravity_torque, arm)"}
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="forks are POSIX's")
+@pytest.mark.parametrize("way", WAYS)
+def test_a_fork_while_another_thread_compiles_gives_a_child_that_compiles(way: str) -> None:
+    assert in_a_new_process(FORKS.replace("WAY", WAYS[way])).strip() == "[True, True, True]"

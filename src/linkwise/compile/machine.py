@@ -12,6 +12,7 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 from . import cache, image
+from .lock import LOCK
 from .sources import AT_IMPORT
 
 ATTRIBUTES = """
@@ -76,11 +77,12 @@ def processor() -> Processor:
 
 def detected() -> Processor:
     """The processor that LLVM finds."""
-    try:
-        features = llvm().get_host_cpu_features()
-    except RuntimeError:  # LLVM cannot tell on some platforms
-        features = {}
-    name = llvm().get_host_cpu_name()
+    with LOCK:
+        try:
+            features = llvm().get_host_cpu_features()
+        except RuntimeError:  # LLVM cannot tell on some platforms
+            features = {}
+        name = llvm().get_host_cpu_name()
     has = {feature for feature, there in features.items() if there}
     flat = features.flatten() if features else ""
     width = 64 if "avx512f" in has else 32 if "avx" in has else 16
@@ -112,8 +114,9 @@ class Code:
 
     def __init__(self, target: Processor, *, text: str = "", made: bytes = b"") -> None:
         """From assembly text, or from what was `made` of it earlier: an image, or where there is none, object code."""
-        self.made = made or compiled(target, text)
-        self._loaded = image.Loaded(self.made) if self.made.startswith(image.MAGIC) else Engine(target, self.made)
+        with LOCK:
+            self.made = made or compiled(target, text)
+            self._loaded = image.Loaded(self.made) if self.made.startswith(image.MAGIC) else Engine(target, self.made)
 
     def function(self, name: str) -> int:
         """The address of a function; 0 if there is none."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
+from ..compile.lock import LOCK
 from ..errors import one_of
 from ..robot import Robot
 from ..trace.tracing import refuse_strangers
@@ -36,11 +37,12 @@ def compile(  # noqa: A001
     >>> kernel([0, 0, 0])
     array([  0.  ,   0.  , -29.43])
     """
-    from .compiling import Compiled  # the compiler's rooms are entered only when something is compiled
-    from .forms import FORMS, recipe_for
+    with LOCK:
+        from .compiling import Compiled  # the compiler's rooms are entered only when something is compiled
+        from .forms import FORMS, recipe_for
 
-    refuse_strangers(function, arm)
-    one_of(target, ("cpu",), "target")
-    one_of(dtype, ("float64", "float32"), "dtype")
-    one_of(form, FORMS, "form")
-    return Compiled(recipe_for(function, arm, dtype, keywords, form, tuple(passes)))
+        refuse_strangers(function, arm)
+        one_of(target, ("cpu",), "target")
+        one_of(dtype, ("float64", "float32"), "dtype")
+        one_of(form, FORMS, "form")
+        return Compiled(recipe_for(function, arm, dtype, keywords, form, tuple(passes)))

@@ -11,6 +11,7 @@ import numpy as np
 
 from ..compile import cache
 from ..compile.kernel import Argument, Interface, Kernel
+from ..compile.lock import LOCK
 from ..compile.machine import Code
 from ..graph import Count
 from ..trace import bind, symbols_of
@@ -36,19 +37,20 @@ class Compiled(Kernel):
         started = time.perf_counter()
         self._recipe = recipe
         self.robot = recipe.robot
-        kept = cache.load(recipe.key)
-        self.from_cache = kept is not None
-        if kept is not None:
-            said, made = kept
-            code = Code(recipe.processor, made=made)
-            self.count, interface = (
-                unpacked(said, recipe.dtype) if recipe.identity else (recipe.count, recipe.interface)
-            )
-        else:
-            code = Code(recipe.processor, text=recipe.text)
-            self.count, interface = recipe.count, recipe.interface
-            cache.store(recipe.key, packed(recipe), code.made)
-        super().__init__(function_name(recipe.function), code, interface, self._explain, recipe.links)
+        with LOCK:
+            kept = cache.load(recipe.key)
+            self.from_cache = kept is not None
+            if kept is not None:
+                said, made = kept
+                code = Code(recipe.processor, made=made)
+                self.count, interface = (
+                    unpacked(said, recipe.dtype) if recipe.identity else (recipe.count, recipe.interface)
+                )
+            else:
+                code = Code(recipe.processor, text=recipe.text)
+                self.count, interface = recipe.count, recipe.interface
+                cache.store(recipe.key, packed(recipe), code.made)
+            super().__init__(function_name(recipe.function), code, interface, self._explain, recipe.links)
         self.compile_seconds = time.perf_counter() - started
 
     def __repr__(self) -> str:

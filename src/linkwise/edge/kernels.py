@@ -221,11 +221,11 @@ def due(states: States, key: tuple[Any, ...]) -> bool:
 
 def shared_kernel(robot: Robot, task: Task, dtype: str, wrench: str | None) -> Compiled | None:
     """The kernel for a robot of these numbers, compiled if there is none yet."""
-    from .compiling import Compiled  # the compiler's rooms are entered only when something is compiled
-    from .forms import recipe_for, too_long
-
     key = (numbers_of(robot), task, dtype, wrench)
-    with LOCK:
+    with LOCK:  # also where modules are loaded: a fork must not find one half loaded
+        from .compiling import Compiled  # the compiler's rooms are entered only when something is compiled
+        from .forms import recipe_for, too_long
+
         if key not in KERNELS:
             keywords = task.keywords
             if wrench is not None:
