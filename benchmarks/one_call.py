@@ -22,7 +22,7 @@ REMARKS = [
     " computed with contacts and constraints off, and copied out.",
     "CasADi's C is entered by ctypes without arguments: the same arrays again and again, nothing checked, converted or"
     " allocated. Not like for like; a user's new state would first have to be copied into the bound arrays.",
-    "The plain text runs until a function has been called 32 times, or where the numbers are not NumPy's.",
+    "The plain text runs until compiling pays (docs/compiled.md), or where the numbers are not NumPy's.",
 ]
 
 

@@ -249,6 +249,10 @@ def test_every_option_is_in_the_key() -> None:
         Recipe(lw.gravity_torque, arm, "float64", {}, target=Processor("generic", "+avx", 16, True)).key,
     ]
     assert len(set(keys)) == len(keys)
+    assert key(arm, lw.gravity_torque, method=None) == key(arm)
+    assert key(arm, lw.inverse_dynamics, friction=False) == key(arm, lw.inverse_dynamics)
+    assert key(arm, lw.inverse_dynamics, friction=True) != key(arm, lw.inverse_dynamics)
+    assert key(arm, lw.normalized.coriolis, gravity=False) != key(arm, lw.normalized.coriolis)
 
 
 def test_symbols_of_another_process_do_not_share_a_key(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,13 +3,18 @@
 import os
 import threading
 from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
 import linkwise as lw
-from linkwise.edge import kernels
+from linkwise.compile import cache, image
+from linkwise.compile.lock import LOCK
+from linkwise.edge import forms, kernels, recipes
+from linkwise.edge.compiling import Compiled
 from linkwise.simulate.sweep_work import plain_text
 from test_kernel_calls import in_a_new_process
 
@@ -156,7 +161,7 @@ FORKS = """
     worker = threading.Thread(target=compile_again_and_again)
     worker.start()
     fine = []
-    for _ in range(3):
+    for _ in range(2):
         started.clear()
         assert started.wait(60)
         child = os.fork()
@@ -179,4 +184,128 @@ WAYS = {"call": "lw.inertia_matrix(arm, np.ones(3))", "compile": "lw.compile(lw.
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="forks are POSIX's")
 @pytest.mark.parametrize("way", WAYS)
 def test_a_fork_while_another_thread_compiles_gives_a_child_that_compiles(way: str) -> None:
-    assert in_a_new_process(FORKS.replace("WAY", WAYS[way])).strip() == "[True, True, True]"
+    assert in_a_new_process(FORKS.replace("WAY", WAYS[way])).strip() == "[True, True]"
+
+
+# line 21: kernels at hand run from the first call on, others when the plain calls have cost what compiling costs
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A cache of its own for one test."""
+    monkeypatch.setenv("LINKWISE_CACHE", str(tmp_path / "cache"))
+    return tmp_path / "cache"
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """A clock on which a call takes as long as is written here."""
+    seconds, now = [0.0], [0.0]
+
+    def tick() -> float:
+        now[0] += seconds[0]
+        return now[0]
+
+    monkeypatch.setattr(kernels, "clock", tick)
+    return seconds
+
+
+def forget() -> None:
+    """As in a new process."""
+    kernels.KERNELS.clear()
+
+
+def kernel_of(robot: lw.Robot) -> Any:
+    """Of gravity torques, as this robot's calls use it; None if they run the plain text."""
+    found = [kernel for key, kernel in robot.shelf.items() if isinstance(kernel, Compiled)]
+    return found[0] if found else None
+
+
+@pytest.mark.parametrize("seconds", [0.01, 0.1, 1.0])
+def test_a_function_is_compiled_when_its_plain_calls_have_cost_as_much(
+    seconds: float, clock: list[float], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(kernels, "expected_seconds", lambda function, n: 0.35)
+    arm, q, calls = lw.chain(2, seed=int(600 + 10 * seconds)), np.ones(2), 0
+    clock[0] = seconds
+    with lw.use_kernels("auto"):
+        while kernel_of(arm) is None:
+            lw.gravity_torque(arm, q)
+            calls += 1
+    assert (calls - 2) * seconds < 0.35 <= (calls - 1) * seconds
+
+
+def test_what_compiling_took_is_expected_again(clock: list[float], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(kernels, "SECONDS_PER_LINK", {})
+    monkeypatch.setattr(kernels, "llvm_is_loaded", lambda: True)
+    clock[0] = 7.0
+    with lw.use_kernels("always"):
+        lw.gravity_torque(lw.chain(2, seed=620), np.ones(2))
+    per_link = kernels.SECONDS_PER_LINK[lw.gravity_torque]
+    assert per_link >= 3.5
+    assert kernels.expected_seconds(lw.gravity_torque, 6) == 6 * per_link
+    other = kernels.expected_seconds(lw.inertia_matrix, 6)
+    assert 0 < other < 6 * 3.5
+    monkeypatch.setattr(kernels, "llvm_is_loaded", lambda: False)
+    assert kernels.expected_seconds(lw.inertia_matrix, 6) > other
+
+
+@pytest.mark.skipif(not image.supported(), reason="kept code is loaded without LLVM only from images")
+@pytest.mark.parametrize("wrench", [None, "tip", "all"])
+def test_a_kept_kernel_runs_from_the_first_call_on(wrench: str | None, folder: Path) -> None:
+    arm = lw.chain(2, seed=630, joints="RP")
+    given = {"wrench": np.ones({"tip": (6,), "all": (2, 6)}[wrench])} if wrench else {}
+    q, qd, qdd = np.random.default_rng(0).normal(size=(3, 2))
+    with lw.use_kernels("auto"):
+        lw.inverse_dynamics(arm, q, qd, qdd, **given)
+        assert kernel_of(arm) is None  # nothing is kept yet
+    with lw.use_kernels("always"):
+        made = lw.inverse_dynamics(arm, q, qd, qdd, **given)
+    for twin in (replace(arm), None, replace(arm)):
+        if twin is None:
+            forget()  # the first finds it in this process, the second in the folder
+            continue
+        with lw.use_kernels("auto"):
+            assert np.array_equal(lw.inverse_dynamics(twin, q, qd, qdd, **given), made)
+        assert kernel_of(twin) is not None
+    assert kernel_of(twin).from_cache
+
+
+def test_a_kernel_that_is_not_kept_is_looked_for_once(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    lw.compile(lw.gravity_torque, lw.chain(1, seed=640))  # so that the processor is known
+    looked: list[str] = []
+    load = cache.load
+    monkeypatch.setattr(cache, "load", lambda key: looked.append(key) or load(key))
+    traced: list[Any] = []
+    monkeypatch.setattr(recipes, "trace", lambda *_, **__: traced.append(1))
+    monkeypatch.setattr(kernels, "expected_seconds", lambda function, n: 1e9)
+    arm = lw.chain(2, seed=641)
+    with lw.use_kernels("auto"):
+        for _ in range(3):
+            lw.gravity_torque(arm, np.ones(2))
+    assert len(looked) == 1
+    assert not traced
+
+
+def test_code_that_is_too_long_does_not_run_though_it_is_kept(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    arm = lw.chain(2, seed=650)
+    lw.compile(lw.inertia_matrix, arm, form="straight")
+    monkeypatch.setattr(forms, "LONGEST", 1)
+    with lw.use_kernels("auto"):
+        lw.inertia_matrix(arm, np.ones(2))
+    assert kernel_of(arm) is None
+
+
+def test_the_look_waits_for_no_other_thread(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(kernels, "expected_seconds", lambda function, n: 1e9)
+    arm, twin = lw.chain(1, seed=660), lw.chain(1, seed=660)
+    lw.compile(lw.gravity_torque, arm, method="newton-euler")
+
+    def call() -> bool:
+        lw.use_kernels("auto")
+        lw.gravity_torque(twin, np.ones(1), method="newton-euler")
+        return kernel_of(twin) is not None
+
+    with LOCK:
+        assert not in_a_thread(call)
+    assert in_a_thread(call)

@@ -60,19 +60,33 @@ def llvm_version() -> str:
 @lru_cache(maxsize=1)
 def processor() -> Processor:
     """The processor that this runs on."""
-    around = surroundings()
+    found = kept_processor()
+    if found is None:
+        found, key = detected(), processor_key()
+        if key is not None:
+            cache.store(key, found._asdict(), b"")
+    return found
+
+
+def known_processor() -> Processor | None:
+    """The processor, if LLVM need not be loaded to find out."""
+    return processor() if processor.cache_info().currsize else kept_processor()
+
+
+def kept_processor() -> Processor | None:
+    key = processor_key()
+    kept = cache.load(key) if key is not None else None
+    return None if kept is None else Processor(**kept[0])
+
+
+def processor_key() -> str | None:
+    """Under which the cache keeps what LLVM said of this processor; None where only LLVM can tell processors apart."""
     try:
         with open(IDENTITY, "rb") as file:
             identity = file.read().decode(errors="replace")
-    except OSError:  # another platform: LLVM has to be asked each time
-        return detected()
-    key = cache.key("processor", identity, *around)
-    kept = cache.load(key)
-    if kept is not None:
-        return Processor(**kept[0])
-    found = detected()
-    cache.store(key, found._asdict(), b"")
-    return found
+    except OSError:  # another platform
+        return None
+    return cache.key("processor", identity, *surroundings())
 
 
 def detected() -> Processor:

@@ -19,7 +19,7 @@ REAL = ("float32", "float64")
 
 
 def library_of(values: Sequence[Any]) -> Any:
-    """The array library of the values: torch, jax.numpy or cupy if one of them comes from there, otherwise NumPy."""
+    """The array library of the values: torch, jax.numpy or (untested) cupy if one of them is theirs, otherwise NumPy."""
     for value in values:
         package = type(value).__module__.partition(".")[0]
         if package in ("torch", "cupy"):
@@ -85,6 +85,7 @@ class States:
             raise TypeError(f"the first argument is {robot!r} (expected a Robot{hint})")
         self.robot = robot
         self.tip: int | None = None  # the link on which a single external wrench acts
+        self.waits_for: Any = None  # the kernel in whose place the plain text runs; see `kernels`
         self.trailing: dict[str, int] = {}  # how many axes of each array belong to one state
         given = {**{name: (value, (robot.n,)) for name, value in arrays.items()}, **(others or {})}
         values = [value for value, _ in given.values()]

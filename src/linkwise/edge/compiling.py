@@ -18,6 +18,7 @@ from ..trace import bind, symbols_of
 from ..trace.tracing import function_name
 from .recipes import LoopRecipe, Recipe
 
+Kept = tuple[dict[str, Any], bytes]  # metadata and code
 SUSPECTS = 8  # of the states that came out not finite, so many are looked at for the reason
 
 
@@ -33,12 +34,13 @@ class Compiled(Kernel):
     `compile_seconds` how long it took to make, or to load if `from_cache`.
     """
 
-    def __init__(self, recipe: Recipe) -> None:
+    def __init__(self, recipe: Recipe, kept: Kept | None = None) -> None:
+        """From the cache, which may have been asked before (`kept`), or by compiling."""
         started = time.perf_counter()
         self._recipe = recipe
         self.robot = recipe.robot
         with LOCK:
-            kept = cache.load(recipe.key)
+            kept = kept or cache.load(recipe.key)
             self.from_cache = kept is not None
             if kept is not None:
                 said, made = kept
@@ -98,5 +100,9 @@ def packed(recipe: Recipe) -> dict[str, Any]:
 
 def unpacked(said: dict[str, Any], dtype: str) -> tuple[Count, Interface]:
     inputs, outputs = (tuple(Argument(name, tuple(shape)) for name, shape in said[k]) for k in ("inputs", "outputs"))
-    count = Count(**said["count"])
+    count = kept_count(said)
     return count, Interface(inputs, outputs, dtype, count.total)
+
+
+def kept_count(said: dict[str, Any]) -> Count:
+    return Count(**said["count"])

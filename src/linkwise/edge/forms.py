@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Hashable
 from typing import Any
 
-from ..compile import cache
-from ..graph import Count
+from ..compile import cache, image
+from ..compile.machine import known_processor
 from ..robot import Robot
-from .kernels import LARGEST, LONGEST, ROLLED, Function
+from .compiling import Compiled, kept_count
+from .kernels import LARGEST, LONGEST, ROLLED, Function, llvm_is_loaded
 from .recipes import LoopRecipe, Recipe, inputs_of
 
 FORMS = ("auto", "straight", "loops")
@@ -41,6 +42,23 @@ def recipe_for(
     return LoopRecipe(function, robot, dtype, {**keywords, "method": method})
 
 
+def kept(function: Function, robot: Robot, dtype: str, keywords: dict[str, Any]) -> Compiled | None:
+    """The kernel that `recipe_for` would have made, if it lies in the cache and loads without tracing and LLVM."""
+    if robot.n > LARGEST or not (image.supported() or llvm_is_loaded()):
+        return None
+    try:
+        target = known_processor()
+    except ImportError:  # there is no llvmlite
+        return None
+    recipe = Recipe(function, robot, dtype, keywords, target=target)
+    if target is None or recipe.identity is None:
+        return None
+    found = cache.load(recipe.key)
+    if found is None or kept_count(found[0]).total > LONGEST:
+        return None
+    return Compiled(recipe, found)
+
+
 def too_long(recipe: Recipe) -> bool:
     """Whether straight-line code is out of proportion, whatever lies in the cache."""
     if isinstance(recipe, LoopRecipe):
@@ -52,5 +70,5 @@ def too_long(recipe: Recipe) -> bool:
 
 def operations(recipe: Recipe) -> int:
     """How many there are in straight-line code; what is kept need not be traced to find out."""
-    kept = cache.load(recipe.key) if recipe.identity else None
-    return recipe.count.total if kept is None else Count(**kept[0]["count"]).total
+    found = cache.load(recipe.key) if recipe.identity else None
+    return recipe.count.total if found is None else kept_count(found[0]).total

@@ -24,7 +24,7 @@ from ..trace import fewest
 from ..trace.tracing import fewest_operations
 from .arrays import Array, States
 from .base import BaseMotion, base_motion, base_parts, base_velocity
-from .kernels import ROLLED, Task, compiled_result, entered_directly
+from .kernels import ROLLED, Task, compiled_result, entered_directly, plain_run
 
 Function = Callable[..., Any]
 SUSPECTS = 8  # of the states that gave no finite result, how many are looked at for the reason
@@ -362,7 +362,7 @@ def computed(states: States, compute: Callable[[], Any], shape: tuple[int, ...],
     found = compiled_result(states, task)
     if found is not None:
         return found.array
-    with np.errstate(all="ignore"):
+    with plain_run(states), np.errstate(all="ignore"):
         return states.join(compute(), shape)
 
 

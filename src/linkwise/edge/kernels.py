@@ -1,11 +1,21 @@
 """When calls on NumPy arrays run compiled.
 
-A function is compiled for a robot when it is called with a batch of at least 256 states, or for the 32nd time, or if
-the robot has more than 60 links; until then the plain text runs, since compiling takes as long as some hundred plain
-calls. Code that would be longer than 6,000 operations becomes loops over the links, where the function is made of
-sweeps, and otherwise is not compiled by itself. Robots with equal numbers share what was compiled.
-`use_kernels("always")` and `use_kernels("never")`, or the environment variable LINKWISE_KERNELS, replace the rule.
-Compiled and plain results agree to a few units in the last place, not to the last bit.
+A kernel that is at hand runs from the first call on: one that this process has compiled for a robot of the same
+numbers, or one that lies in the cache. For that the key is made once for each robot, function and type of numbers,
+without tracing, and one file is looked for. Kernels with loops are not looked for, nor is anything where LLVM would
+have to be loaded (`compile.image`).
+
+Otherwise a function is compiled for a robot when it is called with a batch of at least 256 states, or if the robot has
+more than 60 links, or when its plain calls have cost as much as compiling will: their time is counted, and compiling is
+expected to take as long as the last time, for as many links. Until then the plain text runs. Code that would be longer
+than 6,000 operations becomes loops over the links, where the function is made of sweeps, and otherwise is not compiled
+by itself. Robots with equal numbers share what was compiled. `use_kernels("always")` and `use_kernels("never")`, or the
+environment variable LINKWISE_KERNELS, replace the rule.
+
+Compiled and plain results differ by rounding, and a call may be the first compiled one sooner or later: who needs the
+same bits each time chooses "always" or "never". The difference, relative to the largest number of the result, is held
+by tests to 20 ε, or 20 κ(I) ε where the inertia matrix is divided by (κ: its condition number); with loops to five
+times that. Numbers that are small beside the largest may differ in more of their digits.
 """
 
 from __future__ import annotations
@@ -13,6 +23,8 @@ from __future__ import annotations
 import inspect
 import math
 import os
+import sys
+import time
 import warnings
 from collections import OrderedDict
 from collections.abc import Callable
@@ -35,7 +47,8 @@ if TYPE_CHECKING:
 
 Function = Callable[..., Any]
 AnyFunction = TypeVar("AnyFunction", bound=Function)
-BATCH, CALLS = 256, 32
+BATCH = 256
+LOADING, USUAL_PER_LINK = 0.2, 0.02  # seconds, roughly: until LLVM is loaded; to compile, for each link
 LONGEST = 6_000  # operations: beyond that, straight-line code takes long to compile, and is slower than loops
 LARGEST = 60  # links: beyond that, it is not even tried
 ROLLED: dict[Function, dict[str | None, str]] = {}  # what can loop, and which method is then taken for which
@@ -102,7 +115,10 @@ DEFAULT = os.environ.get("LINKWISE_KERNELS", "auto")
 one_of(DEFAULT, MODES, "LINKWISE_KERNELS")
 MODE: ContextVar[str] = ContextVar("kernels_mode", default=DEFAULT)
 NEVER_USED = DEFAULT == "never"  # otherwise no context is in that mode, and none need be asked
+UNKNOWN: Any = object()  # not None, which is a robot's code that is too long to compile
 KERNELS: OrderedDict[tuple[Any, ...], Compiled | None] = OrderedDict()  # None: too long to compile
+SECONDS_PER_LINK: dict[Function, float] = {}  # that compiling a function took the last time
+clock = time.perf_counter
 
 
 def entered_directly(function: AnyFunction) -> AnyFunction:
@@ -199,11 +215,13 @@ def compiled_result(states: States, task: Task | None) -> Found | None:
         return None
     wrench = None if "wrench" not in states.arrays else "all" if states.tip is None else "tip"
     key = (task, dtype, wrench)
-    kernel = states.robot.shelf.get(key, "unknown")
-    if kernel == "unknown":
-        if not due(states, key):
+    kernel = states.robot.shelf.get(key, UNKNOWN)
+    if kernel is UNKNOWN:
+        kernel = shared_kernel(states.robot, *key) if due(states, key) else kept_kernel(states.robot, *key)
+        if kernel is UNKNOWN:
+            states.waits_for = key
             return None
-        kernel = states.robot.shelf[key] = shared_kernel(states.robot, *key)
+        states.robot.shelf[key] = kernel
         if kernel is not None and task.usual and wrench is None and dtype == "float64":
             plain = getattr(task.function, "__wrapped__", None)
             if plain is not None:
@@ -213,10 +231,72 @@ def compiled_result(states: States, task: Task | None) -> Found | None:
 
 def due(states: States, key: tuple[Any, ...]) -> bool:
     """Whether compiling pays by now."""
-    shelf = states.robot.shelf
-    calls = shelf["calls", key] = shelf.get(("calls", key), 0) + 1
-    long = states.robot.n > LARGEST  # one plain call takes longer than compiling loops
-    return MODE.get() == "always" or long or calls >= CALLS or math.prod(states.batch) >= BATCH
+    robot = states.robot
+    long = robot.n > LARGEST  # one plain call takes longer than compiling loops
+    if MODE.get() == "always" or long or math.prod(states.batch) >= BATCH:
+        return True
+    spent = robot.shelf.get(("spent", key), 0.0)
+    return bool(spent) and spent >= expected_seconds(key[0].function, robot.n)
+
+
+class plain_run:  # noqa: N801  as `contextmanager` would make it, which takes longer
+    """Counts the time of a plain call in place of a kernel."""
+
+    def __init__(self, states: States) -> None:
+        self._states = states
+
+    def __enter__(self) -> None:
+        self._started = clock()
+
+    def __exit__(self, *_: object) -> None:
+        if self._states.waits_for is not None:
+            shelf, key = self._states.robot.shelf, ("spent", self._states.waits_for)
+            shelf[key] = shelf.get(key, 0.0) + clock() - self._started
+
+
+def expected_seconds(function: Function, n: int) -> float:
+    """How long compiling will take, roughly: as the last time, for as many links; LLVM has to be loaded once."""
+    loading = 0.0 if llvm_is_loaded() else LOADING
+    return loading + n * SECONDS_PER_LINK.get(function, USUAL_PER_LINK)
+
+
+def kept_kernel(robot: Robot, task: Task, dtype: str, wrench: str | None) -> Any:
+    """The kernel as far as it is at hand: in this process or, looked for once, in the cache; otherwise UNKNOWN.
+
+    To look is to make the key, which needs no tracing, and to open one file. Nothing is loaded that takes as long as
+    compiling: LLVM, for one. Where another thread is compiling, the look is put off.
+    """
+    key, looked = (numbers_of(robot), task, dtype, wrench), ("looked", (task, dtype, wrench))
+    at_hand = KERNELS.get(key, UNKNOWN)
+    if at_hand is not UNKNOWN or looked in robot.shelf or not LOCK.acquire(blocking=False):
+        return at_hand
+    try:
+        robot.shelf[looked] = True
+        from ..compile import cache
+
+        if cache.folder() is None:
+            return UNKNOWN
+        from .forms import kept
+
+        found = kept(task.function, robot, dtype, keywords_of(robot, task, wrench))
+        if found is None:
+            return UNKNOWN
+        remember(key, found)
+        return found
+    finally:
+        LOCK.release()
+
+
+def keywords_of(robot: Robot, task: Task, wrench: str | None) -> dict[str, Any]:
+    if wrench is None:
+        return task.keywords
+    return {**task.keywords, "wrench": Input(6) if wrench == "tip" else Input(robot.n, 6)}
+
+
+def remember(key: tuple[Any, ...], kernel: Compiled | None) -> None:
+    KERNELS[key] = kernel
+    while len(KERNELS) > KEPT:
+        KERNELS.popitem(last=False)
 
 
 def shared_kernel(robot: Robot, task: Task, dtype: str, wrench: str | None) -> Compiled | None:
@@ -227,19 +307,22 @@ def shared_kernel(robot: Robot, task: Task, dtype: str, wrench: str | None) -> C
         from .forms import recipe_for, too_long
 
         if key not in KERNELS:
-            keywords = task.keywords
-            if wrench is not None:
-                keywords["wrench"] = Input(6) if wrench == "tip" else Input(robot.n, 6)
+            started, loaded = clock(), llvm_is_loaded()
             try:
-                recipe = recipe_for(task.function, robot, dtype, keywords)
-                KERNELS[key] = None if too_long(recipe) else Compiled(recipe)
+                recipe = recipe_for(task.function, robot, dtype, keywords_of(robot, task, wrench))
+                made = None if too_long(recipe) else Compiled(recipe)
             except ImportError:
                 without_llvm()
                 return None
+            if made is not None and not made.from_cache and loaded:  # otherwise loading LLVM is in the time as well
+                SECONDS_PER_LINK[task.function] = (clock() - started) / max(robot.n, 1)
+            remember(key, made)
         KERNELS.move_to_end(key)
-        while len(KERNELS) > KEPT:
-            KERNELS.popitem(last=False)
         return KERNELS[key]
+
+
+def llvm_is_loaded() -> bool:
+    return "llvmlite.binding" in sys.modules
 
 
 def numbers_of(robot: Robot) -> str | Robot:

@@ -98,7 +98,7 @@ class Recipe:
             robot = self.robot.fingerprint
         except NoFingerprintError:  # a joint of the user's own, say: its text tells
             return None
-        return repr((name, sorted(self.keywords.items()), self.passes, robot))
+        return repr((name, sorted(said(self.function, self.keywords).items()), self.passes, robot))
 
 
 class LoopRecipe(Recipe):
@@ -160,6 +160,12 @@ def own_name(function: Callable[..., Any]) -> str | None:
         if value is owner and getattr(type(owner), name, None) is getattr(function, "__func__", None):
             return f"{place}.{key}.{name}"
     return None
+
+
+def said(function: Callable[..., Any], keywords: dict[str, Any]) -> dict[str, Any]:
+    """The keywords without those that say what the function does by itself."""
+    usual = {p.name: p.default for p in inspect.signature(function).parameters.values()}
+    return {k: x for k, x in keywords.items() if not (type(x) is type(usual.get(k)) and x == usual.get(k))}
 
 
 def inputs_of(function: Callable[..., Any], keywords: dict[str, Any]) -> dict[str, tuple[int, ...] | None]:
