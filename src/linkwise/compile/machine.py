@@ -102,7 +102,9 @@ def surroundings() -> tuple[str, ...]:
     """What else compiled code depends on: versions, the machine, and the files of Linkwise itself."""
     from numpy import __version__ as numpy_version
 
-    python = sys.implementation.cache_tag or sys.version
+    from .layout import object_layout
+
+    python = f"{sys.implementation.cache_tag or sys.version} {object_layout()}"
     ours = sources(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
     return (llvm_version(), numpy_version, python, *system(), repr(ours))
 
