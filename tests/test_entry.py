@@ -246,3 +246,40 @@ def test_the_reason_is_looked_for_link_by_link_and_not_in_the_whole_matrix(monke
     found = compiled(lw.forward_dynamics, robot)(*given)
     assert np.isfinite(found[0]).all()
     assert not np.isfinite(found[1]).all()
+
+
+# stacks
+
+
+def test_large_results_need_no_large_stack() -> None:
+    """In a thread of 128 kB: very many results, few and many of them distinct; fewer that are written otherwise."""
+    text = """
+    import threading, numpy as np, linkwise as lw
+
+    def cube(arm, q):
+        return q[:, None, None] * q[None, :, None] * q
+
+    made = [
+        (lw.compile(lambda arm, q: np.tile(q, 5000), lw.chain(3)), lambda q: np.tile(q, 5000)),
+        (lw.compile(cube, lw.chain(9)), lambda q: q[..., None, None] * q[..., None, :, None] * q[..., None, None, :]),
+        (lw.compile(lambda arm, q: (np.outer(q, q), q[0] / q), lw.chain(21)), lambda q: q[..., None] * q[..., None, :]),
+    ]
+    done = []
+
+    def work():
+        for kernel, plain in made:
+            for rows in ((), (1,), (3,), (19,)):
+                q = np.random.default_rng(0).uniform(1.0, 2.0, (*rows, kernel.robot.n))
+                for call in (kernel, kernel.general):
+                    found = call(q)
+                    found = found[0] if isinstance(found, tuple) else found
+                    assert np.allclose(found, plain(q), rtol=1e-14, atol=0.0)
+                done.append(rows)
+
+    threading.stack_size(128 * 1024)
+    thread = threading.Thread(target=work)
+    thread.start()
+    thread.join()
+    print(len(done))
+    """
+    assert in_a_new_process(text).strip() == "12"

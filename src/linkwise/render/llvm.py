@@ -54,7 +54,9 @@ def block_text(program: Program, layout: Layout, widest: Layout) -> str:
             block, block.say(f"select {layout.truths} {bad}, {layout.truths} {no(layout)}, {layout.truths} {strange}")
         )
     arrays = [*(f"%in{k}" for k in range(len(program.inputs))), *(f"%out{k}" for k in range(len(program.outputs)))]
-    head = f"define internal i64 @block_{layout.lanes}({', '.join(f'ptr {p}' for p in ['%work', *arrays])}) #0 {{"
+    head = (
+        f"define internal i64 @block_{layout.lanes}({', '.join(f'ptr {p}' for p in ['noalias %work', *arrays])}) #0 {{"
+    )
     return "\n".join([*sorted(block.declared), head, *block.lines, f"  ret i64 {lost}", "}", ""])
 
 
