@@ -306,7 +306,7 @@ def real_array(name: str, value: Any, dtype: str) -> np.ndarray:
         raise TypeError(f"{name} has rows of different lengths (expected a rectangular array of numbers)") from None
     if array.dtype == dtype:
         return array
-    if array.dtype.kind not in "fiu":
+    if array.dtype.kind not in "fiu" or array.dtype == np.float16:
         raise TypeError(f"{name} has dtype {array.dtype} (expected real numbers: float32, float64 or integers)")
     with np.errstate(over="ignore"):  # what float32 cannot hold is infinite
         return array.astype(dtype, copy=False)
