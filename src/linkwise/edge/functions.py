@@ -167,6 +167,7 @@ def gravity_torque(arm: Robot, q: Array, *, method: str | None = None, check: bo
     return computed(states, lambda: algorithm(arm, states.scalars("q"), still, still, nothing), (arm.n,), task)
 
 
+@entered_directly
 def kinetic_energy(arm: Robot, q: Array, qd: Array, *, check: bool = False) -> Array:
     """Kinetic energy, that of the drives' inertia included, in J: (...)."""
     states = States(arm, {"q": q, "qd": qd}, check=check)
