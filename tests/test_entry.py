@@ -1,9 +1,8 @@
-"""Calls of kernels that may not go wrong: results over inputs, overflow, small stacks, layouts, dtypes, several results."""
+"""Calls of kernels: results over inputs, overflow, small stacks, dtypes, several results, layouts of objects."""
 
 import ctypes
 import itertools
 import sys
-import textwrap
 from functools import cache
 from typing import Any
 
@@ -12,8 +11,6 @@ import pytest
 
 import linkwise as lw
 from linkwise.compile import entry as compile_entry
-from linkwise.compile import kernel as compile_kernel
-from linkwise.edge import kernels
 from robots import relative
 from test_kernel_calls import in_a_new_process, same
 
