@@ -1,5 +1,7 @@
 """What goes wrong, by kind. Each message says where, what was found and what was expected."""
 
+from __future__ import annotations
+
 import difflib
 from collections.abc import Iterable
 
@@ -21,7 +23,18 @@ class FileError(RobotError):
 
 
 class SingularError(ValueError):
-    """The inertia matrix cannot be inverted: the message names the joint that moves without resistance."""
+    """The inertia matrix cannot be inverted: the message names the joint that moves without resistance.
+
+    `state` says which of a batch of states it is.
+    """
+
+    def __init__(self, message: str, reason: str = "", state: tuple[int, ...] = ()) -> None:
+        super().__init__(f"{message}{f' in state {list(state)}' if state else ''}{reason}")
+        self.message, self.reason, self.state = message, reason, state
+
+    def in_state(self, state: tuple[int, ...]) -> SingularError:
+        """The same error of one state, when it is this one of a batch."""
+        return SingularError(self.message, self.reason, (*state, *self.state))
 
 
 def near_miss(word: object, known: Iterable[str]) -> str:

@@ -1,38 +1,75 @@
 """Assembly text that runs blocks over a whole batch. Rows are contiguous; the last block is filled up on the side.
 
-i64 @batch(i64 begin, i64 end, ptr input, ..., ptr output, ...)      how many states were lost (see `block_W`)
+i64 @batch(i64 begin, i64 end, ptr work, ptr input, ..., ptr output, ...)   how many states were lost (see `block_W`)
+i64 @work_bytes                                                             how much memory `work` must have
+
+Little memory on the side is taken from the stack, much of it from `work`, behind what the blocks need there: threads
+may have small stacks.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
+
+ON_STACK = 8192  # bytes
 
 
-def batch_text(sizes: Sequence[int], inputs: int, real: str, lanes: int) -> str:
-    """`sizes` are those of the rows of every array, the first `inputs` of which go in."""
-    every = range(len(sizes))
-    block = f"@block_{lanes}"
-    arguments = ", ".join(f"ptr %p{k}" for k in every)
-    starts = "\n".join(
-        f"  %o{k} = mul i64 %b, {size}\n  %r{k} = getelementptr {real}, ptr %p{k}, i64 %o{k}"
-        for k, size in enumerate(sizes)
-    )
-    rows = ", ".join(f"ptr %r{k}" for k in every)
-    spare = "\n".join(f"  %s{k} = alloca [{size * lanes} x {real}]" for k, size in enumerate(sizes))
-    ends = "\n".join(
-        f"  %e{k} = mul i64 %b, {size}\n  %f{k} = getelementptr {real}, ptr %p{k}, i64 %e{k}"
-        for k, size in enumerate(sizes)
-    )
-    filled = "\n".join(
-        f"  call void @fill(ptr %s{k}, ptr %f{k}, i64 %left, i64 {size}, i64 {lanes})"
-        for k, size in enumerate(sizes[:inputs])
-    )
-    spares = ", ".join(f"ptr %s{k}" for k in every)
-    emptied = "\n".join(
-        f"  %c{k} = mul i64 %left, {size}\n  call void @copy(ptr %f{k}, ptr %s{k}, i64 %c{k})"
-        for k, size in list(enumerate(sizes))[inputs:]
-    )
-    return f"""
+class Batch(NamedTuple):
+    """What the text depends on. `sizes` are those of the rows of every array, the first `inputs` of which go in."""
+
+    sizes: Sequence[int]
+    inputs: int
+    real: str
+    lanes: int
+    block_vectors: int  # of memory that a block needs
+
+    @property
+    def on_stack(self) -> bool:
+        """Whether rows on the side may lie on the stack."""
+        return self.lanes * sum(self.sizes) * self.itemsize <= ON_STACK
+
+    @property
+    def itemsize(self) -> int:
+        return 8 if self.real == "double" else 4
+
+    @property
+    def work_bytes(self) -> int:
+        """How much memory `work` must have."""
+        rows = 0 if self.on_stack else sum(self.sizes)
+        return (self.block_vectors + rows) * self.lanes * self.itemsize
+
+    def text(self) -> str:
+        sizes, inputs, real, lanes, _ = self
+        every = range(len(sizes))
+        block = f"@block_{lanes}"
+        arguments = ", ".join(f"ptr %p{k}" for k in every)
+        starts = "\n".join(
+            f"  %o{k} = mul i64 %b, {size}\n  %r{k} = getelementptr {real}, ptr %p{k}, i64 %o{k}"
+            for k, size in enumerate(sizes)
+        )
+        rows = ", ".join(f"ptr %r{k}" for k in every)
+        if self.on_stack:
+            spare = "\n".join(f"  %s{k} = alloca [{size * lanes} x {real}]" for k, size in enumerate(sizes))
+        else:
+            begins = [lanes * (self.block_vectors + sum(sizes[:k])) for k in every]
+            spare = "\n".join(
+                f"  %s{k} = getelementptr {real}, ptr %work, i64 {begin}" for k, begin in enumerate(begins)
+            )
+        ends = "\n".join(
+            f"  %e{k} = mul i64 %b, {size}\n  %f{k} = getelementptr {real}, ptr %p{k}, i64 %e{k}"
+            for k, size in enumerate(sizes)
+        )
+        filled = "\n".join(
+            f"  call void @fill(ptr %s{k}, ptr %f{k}, i64 %left, i64 {size}, i64 {lanes})"
+            for k, size in enumerate(sizes[:inputs])
+        )
+        spares = ", ".join(f"ptr %s{k}" for k in every)
+        emptied = "\n".join(
+            f"  %c{k} = mul i64 %left, {size}\n  call void @copy(ptr %f{k}, ptr %s{k}, i64 %c{k})"
+            for k, size in list(enumerate(sizes))[inputs:]
+        )
+        return f"""
 declare i64 @llvm.ctpop.i64(i64)
 define internal void @copy(ptr %to, ptr %from, i64 %count) {{
 start:
@@ -71,7 +108,8 @@ row:
 done:
   ret void
 }}
-define i64 @batch(i64 %begin, i64 %end, {arguments}) {{
+@work_bytes = dso_local constant i64 {self.work_bytes}
+define i64 @batch(i64 %begin, i64 %end, ptr %work, {arguments}) {{
 start:
 {spare}
   br label %test
@@ -83,7 +121,7 @@ test:
   br i1 %fits, label %whole, label %rest
 whole:
 {starts}
-  %bits = call i64 {block}({rows})
+  %bits = call i64 {block}(ptr %work, {rows})
   %count = call i64 @llvm.ctpop.i64(i64 %bits)
   %sum = add i64 %lost, %count
   br label %test
@@ -94,7 +132,7 @@ rest:
 part:
 {ends}
 {filled}
-  %bits2 = call i64 {block}({spares})
+  %bits2 = call i64 {block}(ptr %work, {spares})
 {emptied}
   %one = shl i64 1, %left
   %those = sub i64 %one, 1

@@ -8,12 +8,13 @@ import os
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from itertools import combinations
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from .batch import batch_text
-from .entry import entered, entry_text, usable
+from .batch import Batch
+from .entry import Entry, entered, usable
 from .machine import Code, Processor
 
 SHARE = 8_000_000  # operations that are worth a thread of their own: about a third of a millisecond
@@ -45,20 +46,47 @@ class Interface(NamedTuple):
         return max(64, SHARE // max(self.operations, 1))
 
 
-def kernel_text(blocks: str, interface: Interface, target: Processor) -> str:
-    """A whole module: the blocks (`block_1` and the widest), the batch around them, and the entry from Python."""
-    real, lanes = REALS[interface.dtype], target.lanes(interface.dtype)
+def kernel_text(blocks: str, interface: Interface, target: Processor, block_vectors: int) -> str:
+    """A whole module: the blocks (`block_1` and the widest), the batch around them, and the entry from Python.
+
+    Blocks need memory for so many vectors.
+    """
+    dtype, lanes = interface.dtype, target.lanes(interface.dtype)
     sizes = [argument.size for argument in (*interface.inputs, *interface.outputs)]
-    texts = [blocks, batch_text(sizes, len(interface.inputs), real, lanes)]
+    batch = Batch(sizes, len(interface.inputs), REALS[dtype], lanes, block_vectors)
+    texts = [blocks, batch.text()]
     if has_entry(interface):
-        shapes = [argument.shape for argument in interface.inputs]
-        texts.append(entry_text(shapes, interface.outputs[0].shape, interface.dtype, interface.at_once))
+        inputs, outputs = ([argument.shape for argument in part] for part in (interface.inputs, interface.outputs))
+        block_bytes = block_vectors * np.dtype(dtype).itemsize
+        texts.append(Entry(inputs, outputs, dtype, interface.at_once, block_bytes, batch.work_bytes).text())
     return "\n".join(texts)
 
 
 def has_entry(interface: Interface) -> bool:
-    """Whether Python may enter the machine code directly: for one array as a result, from at least one."""
-    return usable() and bool(interface.inputs) and len(interface.outputs) == 1 and bool(interface.outputs[0].shape)
+    """Whether Python may enter the machine code directly: from at least one input to at least one result."""
+    return usable() and bool(interface.inputs) and bool(interface.outputs)
+
+
+class WorkMemory:
+    """Memory that machine code works in: some of its own for each call at a time."""
+
+    def __init__(self, size: int) -> None:
+        """So many bytes."""
+        self.size = size
+        self._spare: list[np.ndarray] = []  # memory that the operating system need not find, and clear, once more
+
+    @contextmanager
+    def address(self) -> Iterator[int]:
+        """Where it is, for as long as the block lasts; 0 if there is none."""
+        if not self.size:
+            yield 0
+            return
+        try:
+            work = self._spare.pop()
+        except IndexError:
+            work = np.empty(self.size + 64, np.uint8)
+        yield work.ctypes.data + -work.ctypes.data % 64
+        self._spare.append(work)
 
 
 class Links:
@@ -67,19 +95,12 @@ class Links:
     def __init__(self, table: np.ndarray, tree: np.ndarray, vectors: int, lanes: int) -> None:
         """Numbers of the links, how they hang together, and how many vectors have to be remembered at a time."""
         self.table, self.tree = table, tree
-        self._numbers = vectors * lanes + 64 // table.itemsize
-        self._spare: list[np.ndarray] = []  # memory that the operating system need not find, and clear, once more
+        self.work_bytes = vectors * lanes * table.itemsize
 
-    @contextmanager
-    def arguments(self) -> Iterator[list[int]]:
-        """What goes before the arrays, with memory of its own for as long as the block lasts."""
-        try:
-            work = self._spare.pop()
-        except IndexError:
-            work = np.empty(self._numbers, self.table.dtype)
-        start = work.ctypes.data + -work.ctypes.data % 64
-        yield [len(self.table), self.table.ctypes.data, self.tree.ctypes.data, start]
-        self._spare.append(work)
+    @property
+    def arguments(self) -> list[int]:
+        """What goes before the memory and the arrays."""
+        return [len(self.table), self.table.ctypes.data, self.tree.ctypes.data]
 
 
 class Kernel:
@@ -110,9 +131,11 @@ class Kernel:
         self.name, self.interface, self.code, self.links = name, interface, code, links
         self._explain = explain
         pointers = [ctypes.c_void_p] * (len(interface.inputs) + len(interface.outputs))
-        loops = [ctypes.c_int64, *[ctypes.c_void_p] * 3] if links else []
-        prototype = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64, ctypes.c_int64, *loops, *pointers)
+        loops = [ctypes.c_int64, *[ctypes.c_void_p] * 2] if links else []
+        work = [ctypes.c_void_p]
+        prototype = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64, ctypes.c_int64, *loops, *work, *pointers)
         self._batch = prototype(code.function("batch"))
+        self._work = WorkMemory(work_bytes(code) if links is None else links.work_bytes)
         type(self).__call__ = staticmethod(self.entry(self.general))  # type: ignore[method-assign]
 
     def entry(self, otherwise: Callable[..., Any]) -> Any:
@@ -143,9 +166,13 @@ class Kernel:
         given = self._bound(arrays, named)
         batch, rows = self._rows(given)
         results = self._results(batch, out)
-        lost = self.run(batch, rows, results, threads)
+        aside = [result if can_be_written(result, rows) else np.empty(result.shape, result.dtype) for result in results]
+        lost = self.run(batch, rows, aside, threads)
         if lost and self._explain is not None:
-            self._explain(rows, results)
+            self._explain(rows, aside)
+        for result, computed in zip(results, aside, strict=True):
+            if result is not computed:
+                result[...] = computed
         if out is not None:
             return out
         found = [result[()] for result in results]
@@ -158,14 +185,9 @@ class Kernel:
         results: Sequence[np.ndarray],
         threads: int | None = None,
     ) -> int:
-        """Fill the results from contiguous inputs; how many finite states gave numbers that are not."""
+        """Fill the results from the inputs, all contiguous; how many finite states gave numbers that are not."""
         count = math.prod(batch)
-        targets = [r if can_be_written(r, rows) else np.empty_like(r, order="C") for r in results]
-        lost = self._in_parts(count, (*rows, *targets), resolved(threads, count, self.interface.at_once))
-        for result, target in zip(results, targets, strict=True):
-            if result is not target:
-                result[...] = target
-        return lost
+        return self._in_parts(count, (*rows, *results), resolved(threads, count, self.interface.at_once))
 
     def _bound(self, arrays: Sequence[Any], named: dict[str, Any]) -> list[Any]:
         names = [argument.name for argument in self.interface.inputs]
@@ -220,6 +242,9 @@ class Kernel:
                 raise ValueError(f"out is {found} (expected an array of {self.interface.dtype}, {shape})")
             if not result.flags.writeable:
                 raise ValueError("out cannot be written to")
+        for (i, one), (j, other) in combinations(enumerate(results), 2):
+            if np.may_share_memory(one, other) and np.shares_memory(one, other):
+                raise ValueError(f"out[{i}] and out[{j}] share memory (expected an array of its own for each result)")
         return results
 
     def _in_parts(self, count: int, arrays: Sequence[np.ndarray], threads: int) -> int:
@@ -248,21 +273,19 @@ class Kernel:
 
     def _part(self, begin: int, end: int, arrays: Sequence[np.ndarray]) -> int:
         pointers = [address(array) for array in arrays]
-        if self.links is None:
-            return int(self._batch(begin, end, *pointers))
-        with self.links.arguments() as before:
-            return int(self._batch(begin, end, *before, *pointers))
+        before = [] if self.links is None else self.links.arguments
+        with self._work.address() as work:
+            return int(self._batch(begin, end, *before, work, *pointers))
+
+
+def work_bytes(code: Code) -> int:
+    """How much memory straight-line code works in; see `batch`."""
+    return int(ctypes.c_int64.from_address(code.variable("work_bytes")).value)
 
 
 def can_be_written(result: np.ndarray, rows: Sequence[np.ndarray]) -> bool:
-    """Whether rows of the result may be written as they come, while rows of the inputs are still to be read."""
-    apart = not any(np.may_share_memory(result, x) and not same_memory(result, x) for x in rows)
-    return bool(result.flags.c_contiguous) and apart
-
-
-def same_memory(one: np.ndarray, other: np.ndarray) -> bool:
-    """Row on row: a row is written only when it has been read."""
-    return bool(one.shape == other.shape and address(one) == address(other))
+    """Whether numbers of the result may be written as they come: inputs must stay until all are known to be good."""
+    return bool(result.flags.c_contiguous) and not any(np.may_share_memory(result, x) for x in rows)
 
 
 def address(array: np.ndarray) -> int:
@@ -283,7 +306,7 @@ def real_array(name: str, value: Any, dtype: str) -> np.ndarray:
         raise TypeError(f"{name} has rows of different lengths (expected a rectangular array of numbers)") from None
     if array.dtype == dtype:
         return array
-    if array.dtype.kind not in "fiu":
+    if array.dtype.kind not in "fiu" or array.dtype == np.float16:
         raise TypeError(f"{name} has dtype {array.dtype} (expected real numbers: float32, float64 or integers)")
     with np.errstate(over="ignore"):  # what float32 cannot hold is infinite
         return array.astype(dtype, copy=False)

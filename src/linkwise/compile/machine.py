@@ -119,7 +119,9 @@ def surroundings() -> tuple[str, ...]:
     """What else compiled code depends on: versions, the machine, and the files of Linkwise itself."""
     from numpy import __version__ as numpy_version
 
-    python = (sys.version, getattr(sys, "abiflags", ""), str(sys.maxsize))  # also whether it is free-threaded
+    from .layout import object_layout
+
+    python = (sys.version, getattr(sys, "abiflags", ""), str(sys.maxsize), repr(object_layout()))
     return (llvm_version(), numpy_version, *python, *system(), repr(AT_IMPORT))
 
 

@@ -30,18 +30,19 @@ def library_of(values: Sequence[Any]) -> Any:
 
 
 def as_array(xp: Any, value: Any, name: str, like: Array | None) -> Array:
-    """The value as a floating array of the library `xp`; text, truth values and complex numbers are refused."""
+    """The value as an array of the library `xp`; text, truth values and complex numbers are refused.
+
+    Integers become floating numbers when all arrays of a call are brought to one dtype.
+    """
     expected = "expected real numbers: float32, float64 or integers"
     if xp is not np:
-        keywords = {} if like is None else {"dtype": like.dtype}
+        keywords = {} if like is None or dtype_name(like) not in REAL else {"dtype": like.dtype}
         if xp.__name__ == "torch" and like is not None:
             keywords["device"] = like.device
         array = value if hasattr(value, "dtype") and library_of([value]) is xp else xp.asarray(value, **keywords)
-        kind = str(array.dtype).removeprefix("torch.")
-        if kind in REAL:
+        kind = dtype_name(array)
+        if kind in REAL or "int" in kind:
             return array
-        if "int" in kind:
-            return array * 1.0
         raise TypeError(f"{name} has dtype {array.dtype} ({expected})")
     if isinstance(value, np.ma.MaskedArray) and np.ma.is_masked(value):
         raise TypeError(f"{name} has masked elements ({expected}; {name}.filled(np.nan) makes them NaN)")
@@ -62,6 +63,10 @@ def as_array(xp: Any, value: Any, name: str, like: Array | None) -> Array:
         return array
     hint = "; for complex-step derivatives call the functions of linkwise.dynamics" if array.dtype.kind == "c" else ""
     raise TypeError(f"{name} has dtype {array.dtype} ({expected}{hint})")
+
+
+def dtype_name(array: Array) -> str:
+    return str(array.dtype).removeprefix("torch.")
 
 
 def is_scalar_object(x: object) -> bool:
@@ -90,7 +95,8 @@ class States:
         given = {**{name: (value, (robot.n,)) for name, value in arrays.items()}, **(others or {})}
         values = [value for value, _ in given.values()]
         self.xp = library_of([*values, wrench])
-        first = next((v for v in values if self.xp is not np and library_of([v]) is self.xp), None)
+        own = [v for v in (*values, wrench) if self.xp is not np and library_of([v]) is self.xp]
+        first = next((v for v in own if dtype_name(v) in REAL), own[0] if own else None)
         self.arrays: dict[str, Array] = {}
         for name, (value, shape) in given.items():
             array = as_array(self.xp, value, name, first)
@@ -105,6 +111,7 @@ class States:
             self.arrays["wrench"] = self._per_link(as_array(self.xp, wrench, "wrench", first))
             self.trailing["wrench"] = 2
             self.batch = self._broadcast()
+        self._promote()
         if check:
             self._refuse_non_finite()
 
@@ -112,6 +119,22 @@ class States:
     def numeric(self) -> bool:
         """Whether these are NumPy arrays of plain numbers, which can be looked at."""
         return self.xp is np and all(array.dtype.kind == "f" for array in self.arrays.values())
+
+    def _promote(self) -> None:
+        """All arrays in the dtype that holds them all, so that nothing is computed with fewer digits than the result.
+
+        Integers alone become what the library makes of them beside a float.
+        """
+        dtypes = {array.dtype for array in self.arrays.values()}
+        if self.xp is np and any(dtype.kind == "O" for dtype in dtypes):
+            return
+        common = reduce(self.xp.promote_types, dtypes)
+        if "float" not in str(common):
+            common = (next(iter(self.arrays.values())) * 1.0).dtype
+        if dtypes == {common}:
+            return
+        for name, array in self.arrays.items():
+            self.arrays[name] = array.to(common) if self.xp.__name__ == "torch" else array.astype(common)
 
     def _wanted(self, name: str, shape: tuple[int, ...]) -> str:
         if shape != (self.robot.n,) or "." in name:
@@ -189,7 +212,7 @@ class States:
                 out[..., k] = value
             out = out.reshape((*self.batch, *shape))
             return out[()]
-        keywords: dict[str, Any] = {"dtype": reduce(xp.promote_types, dtypes)}
+        keywords: dict[str, Any] = {"dtype": dtypes[0]}
         if xp.__name__ == "torch":
             keywords["device"] = next(iter(self.arrays.values())).device
         if not flat:

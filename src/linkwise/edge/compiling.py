@@ -13,13 +13,15 @@ from ..compile import cache
 from ..compile.kernel import Argument, Interface, Kernel
 from ..compile.lock import LOCK
 from ..compile.machine import Code
+from ..errors import SingularError
 from ..graph import Count
 from ..trace import bind, symbols_of
 from ..trace.tracing import function_name
 from .recipes import LoopRecipe, Recipe
+from .singular import first_singular
 
 Kept = tuple[dict[str, Any], bytes]  # metadata and code
-SUSPECTS = 8  # of the states that came out not finite, so many are looked at for the reason
+SUSPECTS = 8  # so many states that came out not finite are looked at for the reason, besides the first singular one
 
 
 class Compiled(Kernel):
@@ -83,13 +85,29 @@ class Compiled(Kernel):
         for row in rows:
             bad &= np.isfinite(row.reshape((*batch, -1))).all(axis=-1)
         bad &= ~np.all([np.isfinite(result.reshape((*batch, -1))).all(axis=-1) for result in results], axis=0)
-        for index in np.argwhere(bad)[:SUSPECTS]:
-            state = {a.name: row[tuple(index)] for a, row in zip(self.interface.inputs, rows, strict=True)}
+        for index in map(tuple, self._suspects(np.argwhere(bad), rows).tolist()):
+            state = {a.name: row[index] for a, row in zip(self.interface.inputs, rows, strict=True)}
             symbols = {name: float(state.pop(name)) for name in symbols_of(self.robot)}
             options = {name: value for name, value in self._recipe.keywords.items() if name not in state}
             robot = bind(self.robot, **symbols) if symbols else self.robot
-            with np.errstate(all="ignore"):
-                self._recipe.function(robot, **state, **options)
+            try:
+                with np.errstate(all="ignore"):
+                    self._recipe.function(robot, **state, **options)
+            except SingularError as error:
+                raise error.in_state(index) from None
+
+    def _suspects(self, bad: np.ndarray, rows: Sequence[np.ndarray]) -> np.ndarray:
+        """Which of the states that came out not finite are looked at: the first that is singular.
+
+        Functions other than Linkwise's may have another configuration than q in mind: of them some more are looked at.
+        """
+        q = next((row for a, row in zip(self.interface.inputs, rows, strict=True) if a == ("q", (self.robot.n,))), None)
+        if q is None or self.robot.unusual:
+            return bad[:SUSPECTS]
+        found = first_singular(self.robot, q[tuple(bad.T)])
+        first = bad[:0] if found is None else bad[found.state, None]
+        ours = str(getattr(self._recipe.function, "__module__", "")).startswith("linkwise.edge.")
+        return first if ours else np.concatenate([first, bad[:SUSPECTS]])
 
 
 def packed(recipe: Recipe) -> dict[str, Any]:

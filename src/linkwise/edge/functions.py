@@ -8,15 +8,14 @@ other states are as they were.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import numpy as np
 
 from .. import dynamics
 from ..dynamics import centres, energy, kinematics, newton_euler
-from ..errors import SingularError, one_of
+from ..errors import one_of
 from ..robot import Robot
 from ..robot.numbers import vector3
 from ..spatial import Vector, Wrench, add, sub
@@ -25,9 +24,9 @@ from ..trace.tracing import fewest_operations
 from .arrays import Array, States
 from .base import BaseMotion, base_motion, base_parts, base_velocity
 from .kernels import ROLLED, Task, compiled_result, entered_directly, plain_run
+from .singular import explained, refuse_singular
 
 Function = Callable[..., Any]
-SUSPECTS = 8  # of the states that gave no finite result, how many are looked at for the reason
 
 
 @entered_directly
@@ -168,6 +167,7 @@ def gravity_torque(arm: Robot, q: Array, *, method: str | None = None, check: bo
     return computed(states, lambda: algorithm(arm, states.scalars("q"), still, still, nothing), (arm.n,), task)
 
 
+@entered_directly
 def kinetic_energy(arm: Robot, q: Array, qd: Array, *, check: bool = False) -> Array:
     """Kinetic energy, that of the drives' inertia included, in J: (...)."""
     states = States(arm, {"q": q, "qd": qd}, check=check)
@@ -373,52 +373,3 @@ def guarded(states: States, compute: Callable[[], Any], shape: tuple[int, ...], 
         return refuse_singular(states, found.array) if found.lost else found.array
     with explained(states):
         return refuse_singular(states, computed(states, compute, shape))
-
-
-@contextmanager
-def explained(states: States) -> Iterator[None]:
-    try:
-        yield
-    except ZeroDivisionError:
-        fallback = SingularError(f"robot {states.robot.name!r}: a joint has no inertia to resist its motion")
-        raise singular(states) or fallback from None
-
-
-def refuse_singular(states: States, result: Array) -> Array:
-    """A finite state whose result is not finite may have met a joint that nothing resists: then say which."""
-    if states.numeric and not np.isfinite(result).all():
-        good = np.isfinite(result.reshape((*states.batch, -1))).all(axis=-1)
-        suspects = np.flatnonzero(states.finite() & ~good)[:SUSPECTS]
-        error = singular(states, suspects)
-        if error is not None:
-            raise error
-    return result
-
-
-def singular(states: States, suspects: Iterable[int] | None = None) -> SingularError | None:
-    """The error that names the first joint, from the tips, whose articulated inertia is zero; None if there is none."""
-    arm = states.robot
-    if states.numeric:
-        q = np.broadcast_to(np.asarray(states.arrays["q"], dtype=float), (*states.batch, arm.n)).reshape(-1, arm.n)
-        suspects = np.flatnonzero(states.finite())[:SUSPECTS] if suspects is None else suspects
-    else:  # symbols have no values, but a link without mass is without it everywhere
-        q, suspects = np.zeros((1, arm.n)), [0]
-    for index in suspects:
-        matrix = composite_matrix(arm, q[index])
-        smallest = 1e-15 * np.abs(matrix).max()
-        for k in reversed(range(arm.n)):
-            pivot = matrix[k, k]
-            if not pivot > smallest:
-                place = [int(i) for i in np.unravel_index(index, states.batch)] if states.numeric else []
-                where = f" in state {place}" if place else ""
-                return SingularError(
-                    f"robot {arm.name!r}, joint of link {arm.names[k]!r}: nothing resists its motion{where}"
-                    f" (articulated inertia {pivot:.3g}); give the link, or one beyond it, mass or inertia, or the"
-                    " joint a rotor inertia"
-                )
-            matrix = matrix - np.outer(matrix[:, k], matrix[k]) / pivot
-    return None
-
-
-def composite_matrix(arm: Robot, q: np.ndarray) -> np.ndarray:
-    return np.array(dynamics.composite.inertia_matrix(arm, list(q)), dtype=float)

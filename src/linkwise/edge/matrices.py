@@ -12,8 +12,9 @@ from ..dynamics import operator_rates as table
 from ..errors import one_of
 from ..robot import Robot
 from .arrays import Array, States
-from .functions import FEWEST, METHODS, chosen, computed, explained, external_wrenches, guarded, refuse_singular
+from .functions import FEWEST, METHODS, chosen, computed, external_wrenches, guarded
 from .kernels import Task, entered_directly
+from .singular import explained, refuse_singular
 
 
 @entered_directly

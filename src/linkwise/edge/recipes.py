@@ -65,9 +65,10 @@ class Recipe:
     @cached_property
     def text(self) -> str:
         """LLVM assembly."""
-        from ..render.llvm import llvm_text  # here and below: a kernel from the cache needs none of this
+        from ..render.llvm import llvm_text, work_vectors  # here and below: a kernel from the cache needs none of this
 
-        return kernel_text(llvm_text(self.program, self.layouts), self.interface, self.processor)
+        blocks = llvm_text(self.program, self.layouts)
+        return kernel_text(blocks, self.interface, self.processor, work_vectors(self.program))
 
     @property
     def layouts(self) -> list[Layout]:

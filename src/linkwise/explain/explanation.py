@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..edge.arrays import Array, States
-from ..edge.functions import explained
+from ..edge.singular import explained
 from ..errors import one_of
 from ..robot import Robot
 from .quantities import Quantity, quantities

@@ -1,10 +1,11 @@
 """A program as LLVM assembly: a function that computes a block of states, one state in each lane of the vectors.
 
-    i64 @block_W(ptr input, ..., ptr output, ...)          W lanes
+    i64 @block_W(ptr work, ptr input, ..., ptr output, ...)          W lanes
 
-Inputs and outputs are W rows of numbers, a row for each state. The result has a bit for each lane that gave a number
-which is not finite although all its inputs were; a state with an input that is not finite gives NaN throughout. All
-inputs are read before the first output is written.
+Inputs and outputs are W rows of numbers, a row for each state. `work` is memory for `work_vectors`: of programs with
+very many results, which would not fit on the stack of every thread. What is returned has a bit for each lane that gave
+a number which is not finite although all its inputs were; a state with an input that is not finite gives NaN
+throughout. All inputs are read before the first output is written.
 
 Products are fused into sums here, not by the compiler, so that every width, and every processor that has fused
 multiply-add, gives the same bits.
@@ -13,12 +14,12 @@ multiply-add, gives the same bits.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from ..graph import Node, Program
 from .llvm_block import Block, Layout, assembled
 from .llvm_flow import Flow
-from .llvm_rows import MANY, load_rows, store_long_rows, store_rows
+from .llvm_rows import MANY, load_rows, store_rows, store_rows_by_table
 from .llvm_sine import large_angle, sine_cosine
 
 WORDS = {"add": "fadd", "sub": "fsub", "mul": "fmul", "div": "fdiv"}
@@ -44,26 +45,68 @@ def block_text(program: Program, layout: Layout, widest: Layout) -> str:
     bad = not_finite(block, loaded.values())
     given = {node.index: loaded[node.payload] for node in program.nodes if node.op == "input"}
     wanted = (node.index for flat in program.results for node in flat)
-    value = Nodes(block, program.nodes, given, wanted, widest if layout.lanes == 1 else None).written()
-    results = [[value[node.index] for node in flat] for flat in program.results]
+    nodes = Nodes(block, program.nodes, given, wanted, widest if layout.lanes == 1 else None)
+    total = (many_results if has_many_results(program) else few_results)(block, program, nodes, bad)
     lost = "0"
-    if any(node.op in ("div", "sqrt") for node in program.nodes):
-        strange = not_finite(block, dict.fromkeys(x for flat in results for x in flat))
+    if can_lose(program):
+        strange = block.say(f"fcmp uno {layout.vector} {total}, {layout.constant(0.0)}")
         lost = as_number(
             block, block.say(f"select {layout.truths} {bad}, {layout.truths} {no(layout)}, {layout.truths} {strange}")
         )
+    arrays = [*(f"%in{k}" for k in range(len(program.inputs))), *(f"%out{k}" for k in range(len(program.outputs)))]
+    head = (
+        f"define internal i64 @block_{layout.lanes}({', '.join(f'ptr {p}' for p in ['noalias %work', *arrays])}) #0 {{"
+    )
+    return "\n".join([*sorted(block.declared), head, *block.lines, f"  ret i64 {lost}", "}", ""])
+
+
+def can_lose(program: Program) -> bool:
+    """Whether it is counted where a finite state has a result that is not finite: that is for programs that divide."""
+    return any(node.op in ("div", "sqrt") for node in program.nodes)
+
+
+def has_many_results(program: Program) -> bool:
+    return sum(map(len, program.results)) > MANY
+
+
+def work_vectors(program: Program) -> int:
+    """How many vectors of memory a block needs besides its arrays: for the results, and for their sum."""
+    return len(result_slots(program)) + 1 if has_many_results(program) else 0
+
+
+def result_slots(program: Program) -> dict[int, int]:
+    """The nodes that are results, by index, numbered in the order in which they are computed."""
+    wanted = {node.index for flat in program.results for node in flat}
+    return {index: k for k, index in enumerate(node.index for node in program.nodes if node.index in wanted)}
+
+
+def few_results(block: Flow, program: Program, nodes: Nodes, bad: str) -> str:
+    """Write the results from registers; 0, or NaN in the lanes where one of them is not finite."""
+    layout, value = block.layout, nodes.written()
+    results = [[value[node.index] for node in flat] for flat in program.results]
+    total = zero_or_nan(block, dict.fromkeys(x for flat in results for x in flat)) if can_lose(program) else ""
     v, nan = layout.vector, layout.constant(float("nan"))
-    many = sum(map(len, results)) > MANY
     for k, flat in enumerate(results):
         blank = {x: block.say(f"select {layout.truths} {bad}, {v} {nan}, {v} {x}") for x in dict.fromkeys(flat)}
-        columns = [blank[x] for x in flat]
-        if many and len(columns) > layout.lanes:
-            store_long_rows(block, f"%out{k}", columns, f"columns_{layout.lanes}_{k}")
-        else:
-            store_rows(block, f"%out{k}", columns)
-    pointers = [*(f"%in{k}" for k in range(len(program.inputs))), *(f"%out{k}" for k in range(len(results)))]
-    head = f"define internal i64 @block_{layout.lanes}({', '.join(f'ptr {p}' for p in pointers)}) #0 {{"
-    return "\n".join([*sorted(block.declared), head, *block.lines, f"  ret i64 {lost}", "}", ""])
+        store_rows(block, f"%out{k}", [blank[x] for x in flat])
+    return total
+
+
+def many_results(block: Flow, program: Program, nodes: Nodes, bad: str) -> str:
+    """The same by way of %work: each result goes there as soon as it is computed, so that the stack stays small."""
+    layout, slots = block.layout, result_slots(program)
+    total, zero, nan = len(slots), layout.constant(0.0), layout.constant(float("nan"))
+    nodes.written(lambda index, x: block.store(x, "%work", slots[index]) if index in slots else None)
+    block.store(zero, "%work", total)
+    with block.counted(len(slots)) as slot:
+        x = block.load("%work", slot)
+        block.store(block.fused(x, zero, block.load("%work", total)), "%work", total)
+        block.store(block.select(bad, nan, x), "%work", slot)
+    for k, flat in enumerate(program.results):
+        if flat:
+            numbers = [slots[node.index] for node in flat]
+            store_rows_by_table(block, f"%out{k}", "%work", numbers, f"columns_{layout.lanes}_{k}")
+    return block.load("%work", total)
 
 
 class Nodes:
@@ -87,8 +130,8 @@ class Nodes:
         computed = [node for node in nodes if node.index not in given]
         self.products = fused_products(computed, set(wanted))
 
-    def written(self) -> dict[int, str]:
-        """What each node is called in the text."""
+    def written(self, then: Callable[[int, str], None] | None = None) -> dict[int, str]:
+        """What each node is called in the text; `then` is told of each, by index, as soon as it is written."""
         early = [n for n in self.nodes if n.op in ("sin", "cos") and n.args[0].index in self.value]
         angles = list(dict.fromkeys(self.value[n.args[0].index] for n in early))
         if self.beside is not None and self.beside.lanes > 1:
@@ -99,6 +142,8 @@ class Nodes:
         for node in self.nodes:
             if node.index not in self.products:
                 self.write(node)
+                if then is not None:
+                    then(node.index, self.value[node.index])
         return self.value
 
     def write(self, node: Node) -> None:

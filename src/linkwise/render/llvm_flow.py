@@ -76,11 +76,11 @@ class Flow(Block):
 
     def load(self, pointer: str, index: str | int = 0, kind: str = "") -> str:
         kind = kind or self.layout.vector
-        return self.say(f"load {kind}, ptr {self.place(pointer, index)}, align 8")
+        return self.say(f"load {kind}, ptr {self.place(pointer, index)}, align {self.layout.bits // 8}")
 
     def store(self, x: str, pointer: str, index: str | int = 0, kind: str = "") -> None:
         kind = kind or self.layout.vector
-        self.lines.append(f"  store {kind} {x}, ptr {self.place(pointer, index)}, align 8")
+        self.lines.append(f"  store {kind} {x}, ptr {self.place(pointer, index)}, align {self.layout.bits // 8}")
 
     # lanes
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from .llvm_block import Block
 from .llvm_flow import Flow
 
@@ -29,18 +31,14 @@ def store_rows(block: Block, pointer: str, columns: list[str]) -> None:
             store(block, x, address(block, pointer, row * size + start), len(part))
 
 
-def store_long_rows(flow: Flow, pointer: str, columns: list[str], name: str) -> None:
-    """The same for very many columns, in which few vectors repeat: a table says which of them each column is."""
+def store_rows_by_table(flow: Flow, pointer: str, vectors: str, columns: Sequence[int], name: str) -> None:
+    """The same for very many columns: a table says which of the vectors in memory each of them is."""
     layout, size = flow.layout, len(columns)
-    vectors = {x: k for k, x in enumerate(dict.fromkeys(columns))}
-    entries = ", ".join(f"i32 {vectors[x]}" for x in columns)
+    entries = ", ".join(f"i32 {k}" for k in columns)
     flow.declared.add(f"@{name} = internal constant [{size} x i32] [{entries}]")
-    kept = flow.say(f"alloca [{len(vectors)} x {layout.vector}]")
-    for x, k in vectors.items():
-        flow.store(x, kept, k)
     with flow.counted(size) as column:
         which = flow.say(f"load i32, ptr {flow.say(f'getelementptr i32, ptr @{name}, i64 {column}')}")
-        source = flow.place(kept, flow.say(f"zext i32 {which} to i64"))
+        source = flow.place(vectors, flow.say(f"zext i32 {which} to i64"))
         target = flow.say(f"getelementptr {layout.real}, ptr {pointer}, i64 {column}")
         for row in range(layout.lanes):
             x = flow.say(f"load {layout.real}, ptr {address(flow, source, row)}")

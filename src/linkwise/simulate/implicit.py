@@ -25,7 +25,7 @@ from ..edge.kernels import LONGEST
 from ..edge.recipes import arguments, surroundings
 from ..graph import Program, count
 from ..graph.derivative import derivative
-from ..render.llvm import llvm_text
+from ..render.llvm import llvm_text, work_vectors
 from ..render.llvm_block import Layout
 from ..render.llvm_events import TRIALS, Crossing
 from ..render.llvm_lanes import DONE, HALTED, LOST, RUNNING, STUCK
@@ -125,7 +125,7 @@ def kernel_of(program: Program, name: str) -> Kernel:
         arguments(program.inputs), arguments(program.outputs), "float64", operations=count(program).total
     )
     layouts = [Layout("double", width, target.fused) for width in sorted({1, target.lanes("float64")})]
-    text = kernel_text(llvm_text(program, layouts), interface, target)
+    text = kernel_text(llvm_text(program, layouts), interface, target, work_vectors(program))
     key = cache.key(name, text, repr(target), *surroundings())
     kept = cache.load(key)
     code = Code(target, made=kept[1]) if kept else Code(target, text=text)
