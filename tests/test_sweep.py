@@ -267,7 +267,7 @@ def test_a_failing_chunk_takes_no_other_with_it_and_is_tried_again(tmp_path):
     broken = tmp_path / "broken"
 
     def fragile(arm, row):
-        if broken.exists() and row["number"] == 13:
+        if row["number"] == 13 and broken.exists():
             raise ZeroDivisionError("the thirteenth")
         return arm
 
@@ -403,18 +403,18 @@ def test_no_flipped_bit_changes_a_number_that_is_believed(kind, tmp_path):
 
 def test_the_plan_and_the_samples_are_verified_too(tmp_path):
     quick(folder=tmp_path)
-    spoil(tmp_path / "samples.npz")
+    spoil(tmp_path / "_samples.npz")
     with pytest.raises(ValueError, match=r"samples\.npz: cannot be read .*lw\.sweep restores it"):
         lw.open_sweep(tmp_path)
-    np.savez(tmp_path / "samples.npz", q0=np.ones((12, 3)))
+    np.savez(tmp_path / "_samples.npz", q0=np.ones((12, 3)))
     with pytest.raises(ValueError, match=r"samples\.npz: .*lw\.sweep restores it"):
         lw.open_sweep(tmp_path)
-    (tmp_path / "samples.npz").unlink()
+    (tmp_path / "_samples.npz").unlink()
     with pytest.raises(ValueError, match=r"samples\.npz: is missing; .*lw\.sweep restores it"):
         lw.open_sweep(tmp_path)
     quick(folder=tmp_path)
     same(lw.open_sweep(tmp_path).samples, quick(folder=tmp_path).samples)
-    plan = tmp_path / "sweep.json"
+    plan = tmp_path / "_sweep.json"
     plan.write_text(json.dumps({**json.loads(plan.read_text()), "chunk": 4}))
     with pytest.raises(ValueError, match=r"sweep\.json: is not the plan of a sweep: it was changed"):
         lw.open_sweep(tmp_path)
@@ -431,7 +431,7 @@ def test_a_folder_with_other_things_is_left_alone(tmp_path):
 
 def test_what_a_killed_process_left_half_written_goes_away(tmp_path):
     quick(folder=tmp_path)
-    old, new = (tmp_path / f"chunk-0000{k}.npz.{'0' * 15}{k}.tmp" for k in range(2))
+    old, new = (tmp_path / f"_chunk-0000{k}.npz.{'0' * 15}{k}.tmp" for k in range(2))
     old.write_text("half")
     new.write_text("half")
     os.utime(old, (0, 0))
@@ -508,7 +508,7 @@ def test_the_command_line_shows_the_state(tmp_path):
     made = quick(folder=tmp_path)
     next(tmp_path.glob("chunk-00001.*")).unlink()
     next(tmp_path.glob("chunk-00004.*")).unlink()
-    (tmp_path / "chunk-00004.failed.txt").write_text("Traceback\nZeroDivisionError: by zero\n")
+    (tmp_path / "_chunk-00004.failed.txt").write_text("Traceback\nZeroDivisionError: by zero\n")
     command = [sys.executable, "-m", "linkwise", "sweep"]
     shown = subprocess.run([*command, tmp_path], capture_output=True, text=True)
     assert (shown.returncode, shown.stderr) == (0, "")

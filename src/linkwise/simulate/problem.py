@@ -9,7 +9,7 @@ is a plain function over `lw` pieces: it is traced and compiled like any other, 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -25,10 +25,12 @@ from ..trace import Input, trace
 from ..trace.tracing import few_operations
 from .events import Event
 from .friction import Friction
+from .parameters import PREFIX, called, without_prefix
 from .sticking import ROUGHLY, Sticking
 
 COORDINATES = {"joint": None, "normalized": edge.normalized, "unnormalized": edge.unnormalized}
-Torque = Callable[..., Any]  # torque(arm, t, q, qd)
+Torque = Callable[..., Any]  # torque(arm, t, q, qd), or with parameters after these
+NONE: Mapping[str, Any] = {}
 
 
 @dataclass(frozen=True)
@@ -47,6 +49,7 @@ class Problem:
     method: str | None = None
     events: tuple[Event, ...] = ()
     symbols: tuple[str, ...] = ()  # in order of the alphabet, as `trace` has them
+    own: tuple[tuple[str, tuple[int, ...]], ...] = ()  # the torque function's parameters and their shapes
 
     def __post_init__(self) -> None:
         one_of(self.coordinates, COORDINATES, "coordinates")
@@ -74,14 +77,16 @@ class Problem:
     def size(self) -> int:
         return 2 * self.robot.n + 2 * self.accounted + (self.sticking is not None)
 
-    def side(self, arm: Robot, t: Any, y: Any, tau: Any = None, wrench: Any = None, modes: Any = None) -> Any:
+    def side(
+        self, arm: Robot, t: Any, y: Any, tau: Any = None, wrench: Any = None, modes: Any = None, **own: Any
+    ) -> Any:
         """f for one state."""
         if self.sticking is not None:
-            return self.sticking_side(self.sticking, arm, t, y, tau, wrench, modes)
+            return self.sticking_side(self.sticking, arm, t, y, tau, wrench, modes, own)
         n, quasi = arm.n, COORDINATES[self.coordinates]
         q, v = y[:n], y[n : 2 * n]
         qd = v if quasi is None else quasi.joint_rates(arm, q, v)
-        applied = self.applied(arm, t, q, qd, tau)
+        applied = self.applied(arm, t, q, qd, tau, own)
         drag = None if self.friction is None else self.friction.torque(arm, qd)
         net = applied if drag is None else applied - drag
         if quasi is None:
@@ -95,11 +100,11 @@ class Problem:
         return np.concatenate([np.asarray(part, dtype=object) for part in parts])
 
     def sticking_side(
-        self, sticking: Sticking, arm: Robot, t: Any, y: Any, tau: Any, wrench: Any, modes: Any
+        self, sticking: Sticking, arm: Robot, t: Any, y: Any, tau: Any, wrench: Any, modes: Any, own: Any
     ) -> np.ndarray:
         """f for one state of a robot whose joints may stick."""
         q, qd, mode = y[: arm.n], y[arm.n : 2 * arm.n], modes[: arm.n]
-        applied = self.applied(arm, t, q, qd, tau)
+        applied = self.applied(arm, t, q, qd, tau, own)
         found = sticking.held(arm, q, qd, applied, wrench, mode)
         pushed = applied if wrench is None else applied + self.pushed(arm, q, wrench)
         lost = [(pushed * qd).sum(), (found.drag * qd).sum(), sticking.nearness(qd, mode, found)]
@@ -109,24 +114,26 @@ class Problem:
         """The torques that do the same work as the wrench."""
         return edge.gravity_torque(arm, q) - edge.bias_torque(arm, q, np.zeros(arm.n), wrench)
 
-    def applied(self, arm: Robot, t: Any, q: Any, qd: Any, tau: Any = None) -> Any:
-        """The torques that act, without friction."""
+    def applied(self, arm: Robot, t: Any, q: Any, qd: Any, tau: Any = None, own: Mapping[str, Any] = NONE) -> Any:
+        """The torques that act, without friction; `own` are the torque function's parameters, as `loads` has them."""
         given = np.zeros(arm.n) if tau is None else np.asarray(tau)
         if self.torque is None:
             return given
-        found = np.asarray(self.torque(arm, t, q, qd))
+        found = np.asarray(called(self.torque, arm, t, q, qd, without_prefix(own)))
         if found.shape != (arm.n,):
             raise ValueError(f"the torque function gave shape {found.shape} (expected ({arm.n},), one for each joint)")
         return given + found
 
-    def gauges(self, arm: Robot, t: Any, y: Any, tau: Any = None, wrench: Any = None, modes: Any = None) -> list[Any]:
+    def gauges(
+        self, arm: Robot, t: Any, y: Any, tau: Any = None, wrench: Any = None, modes: Any = None, **own: Any
+    ) -> list[Any]:
         """The values of the events for one state, and whether the modes last."""
         q = y[: arm.n]
         quasi, v = COORDINATES[self.coordinates], y[arm.n : 2 * arm.n]
         qd = v if quasi is None else quasi.joint_rates(arm, q, v)
         found = [event.value(arm, t, q, qd) for event in self.events]
         if self.sticking is not None:
-            applied, mode, since = self.applied(arm, t, q, qd, tau), modes[: arm.n], modes[arm.n]
+            applied, mode, since = self.applied(arm, t, q, qd, tau, own), modes[: arm.n], modes[arm.n]
             slack = self.sticking.held(arm, q, qd, applied, wrench, mode).slack
             found.append(self.sticking.lasts(qd, mode, slack, t, since))
         return found
@@ -146,7 +153,8 @@ class Problem:
         n = self.robot.n
         modes = None if self.sticking is None else (n + 1,)
         shapes = {"tau": (n,) if self.tau else None, "wrench": self.wrench, "modes": modes}
-        return {name: Input(*shape) for name, shape in shapes.items() if shape is not None}
+        own = {PREFIX + name: Input(*shape) for name, shape in self.own}
+        return {**{name: Input(*shape) for name, shape in shapes.items() if shape is not None}, **own}
 
     @property
     def columns(self) -> dict[str, slice]:

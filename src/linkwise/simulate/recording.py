@@ -6,7 +6,7 @@ import os
 from collections.abc import Sequence
 from dataclasses import dataclass, field, fields
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -18,6 +18,15 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 STATUS = {0: "interrupted", 1: "done", 2: "stuck", 3: "lost", 4: "stopped"}
+
+
+class End(NamedTuple):
+    """The state in which each trajectory ended, at the time `reached`; work and heat where they are accounted for."""
+
+    q: np.ndarray
+    qd: np.ndarray
+    work: np.ndarray | None
+    heat: np.ndarray | None
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -46,6 +55,7 @@ class Recording:
     heat: np.ndarray | None = None  # lost to friction since the start
     events: Any = ()  # what was met, for each trajectory: `Happening`s in order
     acting: Any = field(default=None, compare=False)  # the problem and its parameters, to find torques again
+    end: End | None = field(default=None, compare=False)  # not in files
 
     def __repr__(self) -> str:
         how = "" if self.compiled else ", in Python"

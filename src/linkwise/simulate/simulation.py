@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, NamedTuple
@@ -19,10 +20,11 @@ from .events import Happening, events_of
 from .friction import Friction
 from .implicit import ImplicitMachine, run_implicit
 from .machine import MachineIntegrator
+from .parameters import called, checked_parameters
 from .plain import Integrator, Progress
 from .problem import Problem
 from .progress import Watch
-from .recording import STATUS, Recording
+from .recording import STATUS, End, Recording
 from .stretches import follow
 from .tableaux import DEFAULT, RADAU
 from .tableaux import method as tableau
@@ -46,14 +48,16 @@ class Acting:
     problem: Problem
     tau: np.ndarray | None
     wrench: np.ndarray | None
+    own: dict[str, np.ndarray]  # parameters of the torque function, each with the batch in front
 
     def torques(self, t: np.ndarray, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
         given = np.zeros(q.shape[-1]) if self.tau is None else self.tau[..., None, :]
         found = np.broadcast_to(given, q.shape).copy()
         if self.problem.torque is not None:
             for index in np.ndindex(q.shape[:-1]):
-                time = float(t[index[-1]])
-                found[index] += np.asarray(self.problem.torque(self.problem.robot, time, q[index], qd[index]), float)
+                state = float(t[index[-1]]), q[index], qd[index]
+                own = {name: array[index[:-1]] for name, array in self.own.items()}
+                found[index] += np.asarray(called(self.problem.torque, self.problem.robot, *state, own), float)
         return found
 
     def accelerations(self, q: np.ndarray, qd: np.ndarray, tau: np.ndarray) -> np.ndarray:
@@ -86,6 +90,7 @@ def simulate(
     threads: int | None = None,
     compiled: bool | None = None,
     progress: bool | None = None,
+    parameters: Mapping[str, Any] | None = None,
 ) -> Recording:
     """The motion of the robot from q0 and qd0 over `duration` seconds.
 
@@ -93,6 +98,8 @@ def simulate(
     None, an array (..., n) of constant torques, or a function torque(arm, t, q, qd) that gives them; one over `lw`
     pieces is compiled together with the integrator, any other runs in Python, which is slower. `wrench` is constant, as
     for `forward_dynamics`. `friction=True` takes the robot's own coefficients, a `Friction` its own.
+    `parameters` are numbers, by name, for what the torque function takes after qd, such as torque(arm, t, q, qd, kp):
+    one for all trajectories or, with the batch's axes in front, one for each.
 
     `integrator` is one of `lw.integrators()`; the error of a step is kept below atol + rtol |y|, where atol is a
     hundredth of rtol if it is not given. "radau" is for stiff springs and friction; it needs SciPy.
@@ -115,6 +122,7 @@ def simulate(
     if not states.numeric:
         raise TypeError("q0 and qd0 are not plain numbers (expected NumPy arrays or lists of them)")
     full = {name: full_array(states, name) for name in states.arrays}
+    own = checked_parameters(torque, parameters, states.batch)
     problem = Problem(
         arm,
         torque if callable(torque) else None,
@@ -124,6 +132,7 @@ def simulate(
         coordinates,
         method,
         events_of(events),
+        own=tuple((name, array.shape[len(states.batch) :]) for name, array in own.items()),
     )
     count = math.prod(states.batch)
     start = problem.initial(full["q0"], full["qd0"]).reshape(count, problem.size)
@@ -131,9 +140,10 @@ def simulate(
     pieces = [x.reshape(count, math.prod(x.shape[len(states.batch) :])) for x in constants]
     if problem.sticking is not None:
         pieces.append(np.zeros((count, arm.n + 1)))  # modes of the joints, and since when
-    parameters = np.concatenate(pieces, axis=1) if pieces else np.zeros((count, 0))
-    run = integrated(problem, scheme, start, parameters, times, numbers, threads, compiled, progress)
-    acting = Acting(problem, full.get("torque"), full.get("wrench"))
+    pieces += [x.reshape(count, math.prod(x.shape[len(states.batch) :])) for x in own.values()]
+    constant_numbers = np.concatenate(pieces, axis=1) if pieces else np.zeros((count, 0))
+    run = integrated(problem, scheme, start, constant_numbers, times, numbers, threads, compiled, progress)
+    acting = Acting(problem, full.get("torque"), full.get("wrench"), own)
     recording = recorded(acting, states.batch, times, run.out, run.now, scheme, numbers, run.compiled)
     if run.interrupted is not None:
         raise SimulationInterrupted(recording) from run.interrupted
@@ -315,8 +325,15 @@ def recorded(
         heat=heat,
         acting=acting,
         events=shaped_list(happenings, batch) if problem.events else (),
+        end=end_of(problem, now.y.reshape((*batch, problem.size))),
         **each,
     )
+
+
+def end_of(problem: Problem, y: np.ndarray) -> End:
+    n = problem.robot.n
+    q, work_heat = y[..., :n].copy(), [y[..., 2 * n + k].copy() if problem.accounted else None for k in range(2)]
+    return End(q, problem.rates(q, y[..., n : 2 * n].copy()), *work_heat)
 
 
 def happened(problem: Problem, now: Progress, k: int) -> tuple[Happening, ...]:

@@ -21,12 +21,19 @@ from ..robot import Robot
 from ..version import __version__
 from .friction import Friction
 from .simulation import simulate
-from .sweep_files import plan_hash
+from .sweep_files import LAYOUT, plan_hash
 from .sweep_formats import digest
 from .sweep_robots import Vary
 from .sweep_samples import Samples, from_table
 
-GIVEN = ("arm", "q0", "qd0", "duration", "progress")  # of the arguments of `simulate`, those that are no options here
+GIVEN = (
+    "arm",
+    "q0",
+    "qd0",
+    "duration",
+    "progress",
+    "parameters",
+)  # of the arguments of `simulate`, those that are no options here
 WITHOUT_EFFECT = ("threads",)  # on the results
 DEEPEST = 4  # functions that functions close over
 
@@ -37,7 +44,7 @@ class Inputs:
 
     arm: Robot
     samples: Samples
-    duration: float
+    duration: float | None  # or among the samples
     chunk: int
     keep: str
     options: dict[str, Any]
@@ -66,7 +73,7 @@ def plan_of(inputs: Inputs, files: str) -> dict[str, Any]:
     }
     plan: dict[str, Any] = {
         "what": "linkwise sweep",
-        "layout": 1,
+        "layout": LAYOUT,
         "linkwise": __version__,
         "files": files,
         "chunk": inputs.chunk,

@@ -1,0 +1,313 @@
+"""Sweeps do what they are told or say why not: numbers without effect, ends, events, tables, gains, other programs."""
+
+from functools import partial
+
+import numpy as np
+import pytest
+
+import linkwise as lw
+from linkwise.simulate import sweep_files
+
+PLANAR = lw.load("planar3")
+KINDS = ["npz", "parquet"] if sweep_files.has_parquet() else ["npz"]
+every_kind = pytest.mark.parametrize("kind", KINDS)
+REST = {"keep": "ends", "files": "npz", "progress": False}
+STARTS = lw.monte_carlo(7, 3, q0=([-1.0] * 3, [1.0] * 3))
+short = partial(lw.sweep, PLANAR, duration=0.1, **REST)
+
+
+def friction_in_python(arm, t, q, qd):
+    return [-(link.joint.viscous_friction) * rate for link, rate in zip(arm.links, qd, strict=True)]
+
+
+@pytest.mark.parametrize("word", ["viscous_friction", "coulomb_friction"])
+def test_a_friction_that_is_swept_and_not_asked_for_is_refused(word, tmp_path):
+    own = {"viscous_friction": "viscous", "coulomb_friction": "coulomb"}[word]
+    for given in (np.linspace(0, 1, 7), 0.5):  # different in each row, or the same in all
+        samples = {**STARTS, f"link1.{word}": given}
+        with pytest.raises(ValueError, match=rf"'link1\.{word}'.*pass friction=True"):
+            short(samples, tmp_path / "none")
+        with pytest.raises(ValueError, match=rf"'link1\.{word}'.*friction has {own}=0\.1 for all"):
+            short(samples, tmp_path / "other", friction=lw.Friction(**{own: 0.1}))
+        exact = lw.Friction(**{own: 0.1}, smooth=0.0)
+        with pytest.raises(ValueError, match=rf"'link1\.{word}'.*friction has {own}=0\.1 for all"):
+            short(samples, tmp_path / "other", friction=exact)
+        with pytest.raises(ValueError, match=r"pass friction=True"):
+            short(samples, tmp_path / "function", torque=lambda arm, t, q, qd: -qd)
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_friction_that_is_swept_acts_where_something_reads_it(tmp_path):
+    samples = {**STARTS, "q0": [0.5, 0.5, 0.5], "link1.viscous_friction": np.linspace(0, 1, 7)}
+    for name, options in {"asked": {"friction": True}, "read": {"torque": friction_in_python}}.items():
+        found = short(samples, tmp_path / name, **options).read()
+        assert len(np.unique(found["q_end"][:, 0])) == 7
+    free = {**samples, "q0": np.zeros((7, 3)), "link1.viscous_friction": np.zeros(7)}
+    assert short(free, tmp_path / "friction", friction=True).done == [0]
+
+
+def test_other_numbers_without_effect_are_named_in_a_warning(tmp_path):
+    inertia = np.zeros((4, 3, 3)) + np.diag([0.0, 0.01, 0.01])
+    inertia[:, 0, 0] = [0.001, 0.002, 0.003, 0.004]  # along the link: it never turns about that
+    samples = {"q0": np.full((4, 3), 0.1), "link1.inertia": inertia}
+    with pytest.warns(lw.SweepWarning, match=r"'planar3' does not depend on 'link1\.inertia'"):
+        found = short(samples, tmp_path).read()
+    assert np.ptp(found["q_end"], axis=0).max() < 1e-12
+
+
+def test_a_sample_that_vary_never_reads_is_named(tmp_path):
+    samples = {**STARTS, "planet": np.arange(7.0), "plannet": np.arange(7.0), "qd0": np.zeros((7, 3))}
+    with pytest.warns(lw.SweepWarning, match=r"vary read no 'plannet'$"):
+        short(samples, tmp_path, vary=lambda arm, row: arm.with_gravity((0, -row["planet"], 0)))
+
+
+def low(arm, t, q, qd):
+    return q[0] + 0.3
+
+
+def fast(arm, t, q, qd):
+    return qd[1] * qd[1] - 1.0
+
+
+EVENTS = (lw.Event(low, "low"), lw.Event(lambda arm, t, q, qd: q[0] + 0.6, "lower", stop=True), lw.Event(fast, "fast"))
+ROWS = {
+    "one robot": {},
+    "family": {"link2.mass": [0.3, 0.4, 0.5, 0.6, 0.7]},
+    "many structures": {"kind": [0, 1, 0, 1, 0]},
+}
+
+
+@every_kind
+@pytest.mark.parametrize("rows", ROWS)
+def test_ends_and_events_of_every_row_are_those_of_simulate(rows, kind, tmp_path):
+    def robot(arm, row):
+        return arm if row["kind"] == 0 else arm.with_gravity((0, -5.0, 0))
+
+    q0 = np.linspace(0, 0.5, 15).reshape(5, 3)
+    q0[3] = [2.5, 0, 0]  # meets nothing
+    samples = {"q0": q0, **ROWS[rows]}
+    vary = robot if rows == "many structures" else None
+    made = lw.sweep(PLANAR, samples, tmp_path / "a", 0.5, chunk=2, vary=vary, files=kind, keep="ends", events=EVENTS)
+    other = lw.sweep(PLANAR, samples, tmp_path / "b", 0.5, chunk=5, vary=vary, files=kind, keep="ends", events=EVENTS)
+    found = lw.open_sweep(tmp_path / "a").read()
+    table = made.event_table()
+    seen = []
+    for k in range(5):
+        arm = PLANAR
+        if rows == "family":
+            arm = heavier(samples["link2.mass"][k])
+        if vary is not None:
+            arm = robot(PLANAR, {"kind": samples["kind"][k]})
+        want = lw.simulate(arm, q0[k], [0] * 3, 0.5, events=EVENTS)
+        assert (found["status"][k], found["events"][k]) == (want.status, sum(len(event.names) for event in want.events))
+        assert found["reached"][k] == pytest.approx(want.reached, abs=1e-7)
+        ends = (want.q[-1], want.qd[-1]) if want.status == "done" else (want.events[-1].q, want.events[-1].qd)
+        assert np.allclose(found["q_end"][k], ends[0], rtol=0, atol=1e-6)
+        assert np.allclose(found["qd_end"][k], ends[1], rtol=0, atol=1e-6)
+        assert abs(found["imbalance"][k]) < 1e-5
+        own = made.events(k)
+        assert [event.names for event in own] == [event.names for event in want.events]
+        for one, two in zip(own, want.events, strict=True):
+            assert one.t == pytest.approx(two.t, abs=1e-7)
+            assert np.allclose([*one.q, *one.qd], [*two.q, *two.qd], rtol=0, atol=1e-6)
+            seen += [(k, one.t, name, one.q.tolist(), one.qd.tolist()) for name in one.names]
+        for one, two in zip(own, other.events(k), strict=True):
+            assert np.allclose([one.t, *one.q], [two.t, *two.q], rtol=0, atol=1e-9)
+    columns = (table[name].tolist() for name in ("trajectory", "t", "name", "q", "qd"))
+    assert list(zip(*columns, strict=True)) == seen
+    assert {"stopped", "done"} == set(found["status"])
+    assert {"low", "lower", "fast"} <= {name for _, _, name, _, _ in seen}
+
+
+def heavier(mass):
+    rows = PLANAR.rows
+    rows[1]["mass"] = mass
+    return lw.Robot.from_dh(rows, convention="standard", gravity=PLANAR.gravity)
+
+
+def test_the_last_good_state_of_a_row_that_was_lost_is_kept(tmp_path):
+    def runaway(arm, t, q, qd):
+        return 1e-3 * qd * qd * qd
+
+    samples = {"q0": np.zeros((2, 3)), "qd0": [[0.0] * 3, [1e3] * 3]}
+    for name, more in {"alone": {}, "family": {"link2.mass": [0.3, 0.4]}}.items():
+        found = short({**samples, **more}, tmp_path / name, torque=runaway).read()
+        assert found["status"][0] == "done"
+        assert found["status"][1] in ("lost", "stuck")
+        assert np.isfinite(found["q_end"]).all()
+        assert np.isfinite(found["qd_end"]).all()
+        assert 0 < found["reached"][1] < 0.1
+        assert np.abs(found["qd_end"][1]).max() > 1e3
+
+
+def test_a_folder_of_the_old_layout_is_refused_with_its_reason(tmp_path):
+    (tmp_path / "sweep.json").write_text('{"what": "linkwise sweep", "layout": 1}')
+    for call in (lambda: lw.open_sweep(tmp_path), lambda: short(STARTS, tmp_path)):
+        with pytest.raises(ValueError, match=r"sweep\.json: .*layout 1.*expected layout 2.*another folder"):
+            call()
+
+
+@every_kind
+def test_a_table_of_pandas_has_the_samples_beside_the_results(kind, tmp_path):
+    pandas = pytest.importorskip("pandas")
+    samples = {**lw.monte_carlo(7, 1, q0=([-1] * 3, [1] * 3)), "link2.mass": np.linspace(0.2, 0.6, 7)}
+    made = lw.sweep(PLANAR, samples, tmp_path, 0.1, chunk=3, files=kind, samples=4, events=low, progress=False)
+    table, found = made.to_pandas(), made.read()
+    assert table["trajectory"].tolist() == list(range(7))
+    assert table["link2.mass"].tolist() == samples["link2.mass"].tolist()
+    for name in ("q0", "q_end", "qd_end"):
+        want = found[name] if name in found else samples[name]
+        assert np.array_equal(table[[f"{name}_{k}" for k in (1, 2, 3)]].to_numpy(), want)
+    assert {"status", "reached", "steps", "imbalance", "events", "error"} <= set(table)
+    assert len(pandas.DataFrame(made.event_table()["t"])) == found["events"].sum()
+    (tmp_path / f"chunk-00001.{kind}").unlink()
+    assert lw.open_sweep(tmp_path).to_pandas()["trajectory"].tolist() == [0, 1, 2, 6]
+
+
+def test_the_folder_of_a_sweep_is_one_parquet_table_to_others(tmp_path):
+    pandas, parquet = pytest.importorskip("pandas"), pytest.importorskip("pyarrow.parquet")
+    made = lw.sweep(PLANAR, STARTS, tmp_path, 0.3, chunk=3, files="parquet", samples=4, events=EVENTS, progress=False)
+    (tmp_path / "_chunk-00007.failed.txt").write_text("left over")
+    (tmp_path / f"_chunk-00000.parquet.{'0' * 16}.tmp").write_text("half")
+    for table in (pandas.read_parquet(tmp_path), parquet.read_table(tmp_path).to_pandas()):
+        assert table["trajectory"].tolist() == list(range(7))
+        assert np.array_equal(np.stack(table["q_end"]), made.read()["q_end"])
+        assert [list(names) for names in table["event_name"]] == [
+            [name for event in made.events(k) for name in event.names] for k in range(7)
+        ]
+    assert sum(map(len, table["event_t"])) == len(made.event_table()["t"]) > 0
+
+
+def servo(arm, t, q, qd, kp, target, kd=0.5):
+    return lw.gravity_torque(arm, q) + kp * (target - q) - kd * qd
+
+
+GAINS = lw.monte_carlo(6, 2, q0=([-1] * 3, [1] * 3), kp=(5, 20), target=([-1] * 3, [1] * 3))
+OPTIONS = {
+    "one robot": {},
+    "family": {"link2.mass": np.linspace(0.2, 0.6, 6)},
+    "default": {"kd": np.linspace(0.1, 1, 6)},
+    "in Python": {"compiled": False},
+    "radau": {"integrator": "radau"},
+    "sticking": {"friction": lw.Friction(coulomb=0.3, smooth=0.0)},
+}
+
+
+@pytest.mark.parametrize("options", OPTIONS)
+def test_gains_and_targets_are_numbers_of_each_trajectory(options, tmp_path):
+    if options == "radau":
+        pytest.importorskip("scipy")
+    given = OPTIONS[options]
+    more = {name: value for name, value in given.items() if isinstance(value, np.ndarray)}
+    rest = {name: value for name, value in given.items() if name not in more}
+    seconds, rough = (0.002, {"rtol": 1e-5}) if options in ("in Python", "radau") else (0.3, {})
+    rest |= rough
+    made = lw.sweep(PLANAR, {**GAINS, **more}, tmp_path, seconds, torque=servo, chunk=4, **REST, **rest).read()
+    for k in (1, 5):  # of each chunk one
+        own = {name: array[k] for name, array in {**GAINS, **more}.items() if name in ("kp", "target", "kd")}
+        arm = heavier(more["link2.mass"][k]) if "link2.mass" in more else PLANAR
+        want = lw.simulate(arm, GAINS["q0"][k], [0] * 3, seconds, torque=partial(servo, **own), samples=2, **rest)
+        assert np.allclose(made["q_end"][k], want.q[-1], rtol=0, atol=1e-7)
+        assert abs(made["imbalance"][k]) < 1e-5
+
+
+def test_the_program_is_compiled_once_for_all_gains(tmp_path, monkeypatch):
+    from linkwise.simulate import simulation
+
+    made, machine = [], simulation.MachineIntegrator
+    monkeypatch.setattr(simulation, "MachineIntegrator", lambda *given: made.append(given[0]) or machine(*given))
+
+    def own(arm, t, q, qd, kp, target):
+        return kp * (target - q) - 0.3 * qd
+
+    lw.sweep(PLANAR, GAINS, tmp_path, 0.1, torque=own, chunk=2, **REST)
+    assert 1 <= len(made) <= 2  # and perhaps once to try the options out
+    assert {port.name for port in made[-1].inputs} >= {"own_kp", "own_target"}
+
+
+@pytest.mark.parametrize(
+    "law",
+    [
+        lw.pd_gravity([0.3, 0.2, 0.1], kp=5, kd=1),
+        lw.computed_torque([0, 0, 0], 5, 2),
+        lw.diagonal_control([0] * 3, 5, 2),
+    ],
+    ids=lambda law: law.word,
+)
+def test_the_gains_of_a_controller_are_swept_by_their_names(law, tmp_path):
+    from dataclasses import replace
+
+    samples = {"q0": GAINS["q0"], "kp": GAINS["kp"], "kd": np.linspace(1, 2, 6)}
+    if law.word == "pd_gravity":
+        samples["target"] = GAINS["target"]
+    made = short(samples, tmp_path, torque=law).read()
+    for k in (2, 5):
+        own = {name: array[k].tolist() for name, array in samples.items() if name != "q0"}
+        own = {name: tuple(value) if isinstance(value, list) else value for name, value in own.items()}
+        want = lw.simulate(PLANAR, samples["q0"][k], [0] * 3, 0.1, torque=replace(law, **own), samples=2)
+        assert np.allclose(made["q_end"][k], want.q[-1], rtol=0, atol=1e-9)
+
+
+def test_simulate_takes_the_parameters_of_a_torque_function_too():
+    kp, target = GAINS["kp"], GAINS["target"]
+    given = {"kp": kp, "target": target}
+    run = lw.simulate(PLANAR, GAINS["q0"], [0] * 3, 0.2, torque=servo, parameters=given, samples=3)
+    for k in (2, 5):
+        own = partial(servo, kp=kp[k], target=target[k])
+        want = lw.simulate(PLANAR, GAINS["q0"][k], [0] * 3, 0.2, torque=own, samples=3)
+        assert np.allclose(run.q[k], want.q, rtol=0, atol=1e-9)
+        assert np.allclose(run.tau[k], want.tau, rtol=0, atol=1e-7)
+    for given, said in {
+        "none": (None, "has a parameter 'kp'"),
+        "another": ({"kpp": 1.0, "kp": 1.0, "target": 0.0}, "'kpp' is none of the torque function.*'kp'"),
+        "nan": ({"kp": np.nan, "target": 0.0}, "'kp' is nan"),
+    }.values():
+        with pytest.raises(ValueError, match=said):
+            lw.simulate(PLANAR, [0] * 3, [0] * 3, 0.2, torque=servo, parameters=given)
+
+
+@pytest.mark.parametrize(
+    ("samples", "options", "said"),
+    [
+        ({"kp": 5.0}, {"torque": servo}, "has a parameter 'target' .*a sample of that name"),
+        ({"kp": 5.0, "target": np.zeros((7, 3)), "kdd": 1.0}, {"torque": servo}, "'kdd', did you mean 'kd'"),
+        ({"kp": 5.0}, {"torque": lambda arm, t, q, qd: -qd}, "have a name 'kp'"),
+        ({"wrench": np.zeros((7, 6))}, {"torque": lambda arm, t, q, qd, wrench: -qd}, "'wrench'.*another name"),
+        ({"duration": np.ones(7)}, {}, "duration is given twice"),
+        ({}, {"duration": None}, "duration is given nowhere"),
+        ({"link1.limits": np.zeros((7, 2))}, {}, r"'link1\.limits' .limits act through events"),
+    ],
+    ids=["missing", "misspelt", "none taken", "taken name", "twice", "nowhere", "limits"],
+)
+def test_samples_that_do_not_fit_the_torque_function_are_refused(samples, options, said, tmp_path):
+    with pytest.raises(ValueError, match=said):
+        lw.sweep(PLANAR, {**STARTS, **samples}, tmp_path / "new", **{"duration": 0.1, **REST, **options})
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("rows", ["one robot", "family"])
+def test_durations_are_swept(rows, tmp_path):
+    durations = np.array([0.1, 0.3, 0.1, 0.25, -1.0, np.nan, 0.3])
+    more = {"link2.mass": np.linspace(0.2, 0.6, 7)} if rows == "family" else {}
+    samples = {**STARTS, "duration": durations, **more}
+    made = lw.sweep(PLANAR, samples, tmp_path / "even", chunk=3, samples=4, files="npz", progress=False)
+    found = made.read()
+    assert made.t.shape == (7, 4)
+    for k in (0, 3, 6):
+        arm = heavier(more["link2.mass"][k]) if more else PLANAR
+        want = lw.simulate(arm, STARTS["q0"][k], [0] * 3, durations[k], samples=4)
+        assert np.array_equal(made.t[k], want.t)
+        assert np.allclose(found["q"][k], want.q, rtol=0, atol=1e-7)
+        assert np.array_equal(found["q_end"][k], found["q"][k, -1])
+        assert (found["status"][k], found["reached"][k]) == ("done", durations[k])
+    assert found["status"][[4, 5]].tolist() == ["failed"] * 2
+    assert "duration is -1.0" in found["error"][4]
+    timed = lw.sweep(PLANAR, samples, tmp_path / "times", samples=[0.0, 0.1, 0.2, 0.3], files="npz", progress=False)
+    there = np.isfinite(timed.read()["q"]).all(axis=2)
+    assert there[:4].tolist() == [
+        [True, True, False, False],
+        [True] * 4,
+        [True, True, False, False],
+        [True] * 3 + [False],
+    ]
+    assert lw.open_sweep(tmp_path / "even").resume().done == [0, 1, 2]
