@@ -311,3 +311,33 @@ def test_durations_are_swept(rows, tmp_path):
         [True] * 3 + [False],
     ]
     assert lw.open_sweep(tmp_path / "even").resume().done == [0, 1, 2]
+
+
+def test_events_are_in_the_summary_and_in_the_picture():
+    pytest.importorskip("matplotlib")
+    one = lw.simulate(PLANAR, [0.3, 0.2, 0.1], [0] * 3, 1.0, events=EVENTS, samples=20)
+    many = lw.simulate(PLANAR, np.linspace(0, 0.5, 12).reshape(4, 3), [0] * 3, 1.0, events=EVENTS, samples=20)
+    lines = str(one.summary()).splitlines()
+    table = [f"{event.t:.6g} s" for event in one.events for _ in event.names]
+    assert [line.split("  ")[0].strip() for line in lines[-len(table) :]] == table
+    assert lines[-1].endswith("lower")
+    met = [name for own in many.events for event in own for name in event.names]
+    words = {line.split()[0]: line.split() for line in str(many.summary()).splitlines()}
+    for name in ("low", "lower", "fast"):
+        assert words[name][1:3] == [
+            str(met.count(name)),
+            str(sum(any(name in e.names for e in x) for x in many.events)),
+        ]
+    for run, low_end in ((one, 0.0), (many, 0.94)):
+        figure, every = run.plot(), run.event_list
+        times = sorted(t for _, t, _ in every)
+        assert len(times) > 2
+        for axes in figure.axes:
+            marks = [
+                c
+                for c in axes.collections
+                if c.get_paths() and c.get_paths()[0].vertices[:, 1].tolist() == [low_end, 1]
+            ]
+            assert sorted(path.vertices[0, 0] for mark in marks for path in mark.get_paths()) == times
+        labels = [text.get_text().split(" (")[0] for text in figure.legends[0].get_texts()]
+        assert set(labels) == {*PLANAR.names, *(name for _, _, name in every)}

@@ -92,6 +92,17 @@ class Recording:
         known = [kind for kind in ("done", *STATUS.values()) if kind in found]
         return ", ".join(f"{found[kind]} {kind}" for kind in dict.fromkeys([*known, *found])) or "none"
 
+    @property
+    def event_list(self) -> list[tuple[tuple[int, ...], float, str]]:
+        """All events in the order of trajectory and time: the trajectory's index, the time and the name."""
+        found = []
+        for index in np.ndindex(self.batch) if self.events else ():
+            own = self.events
+            for k in index:
+                own = own[k]
+            found += [(index, event.t, name) for event in own for name in event.names]
+        return found
+
     @cached_property
     def tau(self) -> np.ndarray:
         """The torques that acted, friction not among them."""
@@ -135,7 +146,7 @@ class Recording:
         return np.asarray(edge.joint_wrenches(self.robot, self.q, self.qd, self.qdd, wrench, frame=frame))
 
     def summary(self) -> Description:
-        """How far it went, in how many steps, and how well energy was kept, as a table."""
+        """How far it went, in how many steps, how well energy was kept and which events were met, as a table."""
         from .summary import summary
 
         return summary(self)
@@ -163,6 +174,8 @@ class Recording:
         self, path: str | os.PathLike[str] | None = None, joints: str | int | Sequence[str | int] | None = None
     ) -> Figure:
         """A matplotlib figure: positions, rates, torques if any acted, and the imbalance of energy, over time.
+
+        Events are vertical lines, or marks at the top where there are several trajectories; the legend has their names.
 
         `joints` are those to show, by their links' names or by number from 0; `path` is a picture to write. Up to 50
         trajectories are lines, more are a median and the band from the 5th to the 95th percentile.
