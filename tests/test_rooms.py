@@ -10,13 +10,13 @@ import pytest
 HOUSE = Path(__file__).parent.parent / "src" / "linkwise"
 MAY_IMPORT = {  # the house's own rooms
     "spatial": set(),
-    "robot": {"errors", "spatial"},
+    "robot": {"errors", "sha256", "spatial"},
     "dynamics": {"robot", "spatial"},
-    "graph": set(),
+    "graph": {"sha256"},
     "trace": {"errors", "graph", "robot"},
     "render": {"graph", "robot", "trace"},
     "formats": {"errors", "robot"},
-    "compile": set(),
+    "compile": {"sha256"},
     "edge": {"compile", "dynamics", "errors", "graph", "render", "robot", "spatial", "trace"},
     "explain": {"dynamics", "edge", "errors", "robot", "spatial", "trace"},
     "source": {"edge", "errors", "explain", "graph", "render", "robot", "trace", "version"},

@@ -16,8 +16,8 @@ import warnings
 from pathlib import Path
 from typing import Any
 
+from ..sha256 import sha256
 from . import kernel_file
-from .sha256 import sha256
 
 LIMIT = 2000  # files; beyond it, those go that were not used for longest
 OURS = r"[0-9a-f]{64}\.(kernel|[0-9a-f]{16}\.tmp)"  # a .tmp is what a killed process left

@@ -20,7 +20,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from .sha256 import sha256
+from ..sha256 import sha256
 
 MAGIC = b"linkwise kernel 2"
 

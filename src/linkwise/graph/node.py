@@ -11,8 +11,11 @@ from typing import Any, NoReturn
 
 import numpy as np
 
+from ..sha256 import sha256
 from . import rules
 from .text import infix
+
+COMMUTATIVE = ("add", "mul")
 
 
 class Node:
@@ -68,6 +71,11 @@ class Node:
     def sqrt(self) -> Any:
         return rules.function("sqrt", self)
 
+    @property
+    def fingerprint(self) -> str:
+        """A hash of the expression alone: the same in every process and in whatever order its parts were made."""
+        return self.graph.fingerprint(self)
+
     def __hash__(self) -> int:
         return id(self)
 
@@ -102,6 +110,7 @@ class Graph:
         self.scalar_inputs = scalar_inputs  # whether inputs are single numbers, known by their names alone
         self.nodes: list[Node] = []
         self._known: dict[tuple[Any, ...], Node] = {}
+        self._fingerprints: list[str] = []  # of the first nodes, as many as were asked for
 
     def make(self, op: str, *args: Node, payload: Any = None) -> Node:
         key = (op, payload, *(self.own(a).index for a in args))
@@ -124,6 +133,17 @@ class Graph:
     def node(self, value: Any) -> Node:
         """The value itself, or the constant that it is."""
         return self.own(value) if isinstance(value, Node) else self.constant(value)
+
+    def fingerprint(self, node: Node) -> str:
+        """A hash of the expression alone; see `Node.fingerprint`. Arguments come before what is made of them."""
+        for each in self.nodes[len(self._fingerprints) : self.own(node).index + 1]:
+            said = each.payload.hex() if each.op == "const" else repr(each.payload)
+            args = [self._fingerprints[a.index] for a in each.args]
+            if each.op in COMMUTATIVE:  # their order is that in which they were made
+                args.sort()
+            text = " ".join((each.op, said, *args))
+            self._fingerprints.append(sha256(text.encode()).hexdigest())
+        return self._fingerprints[node.index]
 
     def own(self, node: Node) -> Node:
         if node.graph is not self:

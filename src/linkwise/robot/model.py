@@ -10,6 +10,7 @@ from typing import Any, ClassVar, Self
 from ..errors import RobotError, one_of
 from ..spatial import Scalar
 from .build import assemble, checked_gravity
+from .fingerprint import robot_fingerprint
 from .link import Frame, Link
 from .mapping import Mapping as Mapped
 from .mapping import numbers_of
@@ -102,6 +103,22 @@ class Robot(Shelved):
     @cached_property
     def _hash(self) -> int:
         return hash((self.links, self.frames, self.gravity))
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """A hash, 64 hexadecimal digits, of all that results depend on: every number, to its last bit, and the tree.
+
+        Links, joints, frames and gravity are in it; the robot's name and table are not. It is the same in every
+        process. Symbols count by the expressions that they form, in whatever order these were made.
+
+        >>> import linkwise as lw
+        >>> arm = lw.load("planar3")
+        >>> arm.fingerprint == lw.load("planar3").fingerprint
+        True
+        >>> arm.fingerprint == arm.with_gravity((0, -9.810000000000002, 0)).fingerprint
+        False
+        """
+        return robot_fingerprint(self)
 
     def __repr__(self) -> str:
         count = f"{self.n} joint" + ("s" if self.n != 1 else "")

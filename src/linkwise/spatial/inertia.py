@@ -44,6 +44,9 @@ class RigidInertia:
     def __hash__(self) -> int:
         return hash(self._key())
 
+    def __repr__(self) -> str:
+        return f"RigidInertia({self.mass!r}, {self.moment!r}, {self.tensor!r})"
+
     def _key(self) -> tuple[Scalar, ...]:
         return (self.mass, *self.moment, *self.tensor.upper)
 
@@ -79,6 +82,9 @@ class ArticulatedInertia:
     @staticmethod
     def of_rigid(body: RigidInertia) -> ArticulatedInertia:
         return ArticulatedInertia(body.tensor, cross_matrix(body.moment), Symmetric.diagonal(body.mass))
+
+    def __repr__(self) -> str:
+        return f"ArticulatedInertia({self.angular!r}, {self.coupling!r}, {self.linear!r})"
 
     def __add__(self, other: ArticulatedInertia) -> ArticulatedInertia:
         return ArticulatedInertia(

@@ -1,0 +1,71 @@
+"""A robot's fingerprint: a hash of all that its results depend on, for names of files and keys of caches.
+
+Everything is visited that the robot is made of, by the fields of its classes, so that a new field is not forgotten.
+Numbers count by their bits and by their type, classes by their names. Only classes of Linkwise are taken: what another
+class does is not in its fields.
+"""
+
+from __future__ import annotations
+
+from dataclasses import fields, is_dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..sha256 import sha256
+
+if TYPE_CHECKING:
+    from .model import Robot
+
+OURS = __name__.partition(".")[0] + "."
+
+
+class NoFingerprintError(TypeError):
+    """A robot holds something that has no exact text: the message says what."""
+
+
+def robot_fingerprint(robot: Robot) -> str:
+    parts: list[Any] = [class_name(type(robot)), robot.links, robot.frames, robot.gravity]
+    if "regrouped" in robot.shelf:  # it was regrouped before, in other numbers than its own
+        parts.append(robot.shelf["regrouped"].links)
+    words: list[str] = []
+    try:
+        write(tuple(parts), words)
+    except NoFingerprintError as reason:
+        raise NoFingerprintError(f"robot {robot.name!r} has no fingerprint: {reason}") from None
+    return str(sha256("\n".join(words).encode()).hexdigest())
+
+
+def write(x: Any, into: list[str]) -> None:
+    """Append the text of a value, in words that say its kind and how much follows: no two values have the same."""
+    kind: Any = type(x)
+    if kind is float:
+        into.append(x.hex())
+    elif kind is tuple:
+        into.append(f"tuple {len(x)}")
+        for each in x:
+            write(each, into)
+    elif kind is str or x is None or kind in (bool, int):
+        into.append(f"{kind.__name__} {x!r}")
+    elif isinstance(x, np.generic):
+        into.append(f"{x.dtype.str} {x.tobytes().hex()}")
+    elif not kind.__module__.startswith(OURS):
+        raise NoFingerprintError(f"{x!r} is a {class_name(kind)} (expected floats, symbols and classes of Linkwise)")
+    elif hasattr(kind, "fingerprint"):
+        into.append(f"expression {x.fingerprint}")
+    else:
+        into.append(class_name(kind))
+        for name in field_names(kind):
+            write(getattr(x, name), into)
+
+
+def class_name(kind: type) -> str:
+    return f"{kind.__module__}.{kind.__qualname__}"
+
+
+@lru_cache(maxsize=64)
+def field_names(kind: type) -> tuple[str, ...]:
+    if is_dataclass(kind):
+        return tuple(each.name for each in fields(kind))
+    return tuple(name for base in kind.__mro__ for name in base.__dict__.get("__slots__", ()))

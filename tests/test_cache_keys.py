@@ -1,0 +1,197 @@
+"""What compiled code is kept under: everything that a result depends on, and nothing else."""
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import linkwise as lw
+from linkwise.graph import Graph
+from linkwise.robot import Prismatic, Revolute
+from linkwise.robot.fingerprint import NoFingerprintError
+from robots import with_drives
+from test_kernel_calls import in_a_new_process
+
+ROBOTS = [
+    lw.load("planar3"),
+    lw.load("stanford"),
+    with_drives(lw.chain(3, seed=5, joints="RPR"), 1),
+    lw.random_tree(4, seed=3),
+    lw.chain(3, seed=7, joints="RRP").regrouped(),
+]
+every_robot = pytest.mark.parametrize("robot", ROBOTS, ids=lambda robot: robot.name)
+
+
+def with_frames(robot: lw.Robot) -> lw.Robot:
+    """The robot with a named frame on its last link, of numbers like any other."""
+    frame = lw.Frame("tool", robot.n - 1, robot.links[0].placement)
+    return replace(robot, frames=(*robot.frames, frame))
+
+
+def one_number_changed(robot: lw.Robot, change: Callable[[float], Any]) -> Iterator[lw.Robot]:
+    """The robot with one of its numbers changed, for each of them."""
+    total = [0]
+
+    def count(x: Any) -> Any:
+        total[0] += 1
+        return x
+
+    replace(robot, table=()).mapped(count)
+    for k in range(total[0]):
+        left = iter(range(total[0]))
+        yield replace(robot, table=()).mapped(lambda x, k=k, left=left: change(x) if next(left) == k else x)
+
+
+def other_structures(robot: lw.Robot) -> Iterator[lw.Robot]:
+    """The robot with something changed that is no number."""
+    for i, link in enumerate(robot.links):
+        kind = Prismatic if isinstance(link.joint, Revolute) else Revolute
+        joint = link.joint
+        drive = (joint.rotor_inertia, joint.viscous_friction, joint.coulomb_friction)
+        others = [
+            replace(link, name=link.name + "'"),
+            replace(link, index=link.index + 1),
+            replace(link, parent=link.parent + 1),
+            replace(link, joint=kind(*drive, joint.limits)),
+            replace(link, joint=replace(joint, limits=(-1.0, 2.0))),
+            replace(link, joint=replace(joint, limits=(-1.0, math.nextafter(2.0, 3.0)))),
+            replace(link, grouped=link.rigid if link.grouped is None else None),
+        ]
+        for other in others:
+            yield replace(robot, links=(*robot.links[:i], other, *robot.links[i + 1 :]))
+    yield replace(robot, links=robot.links[:-1])
+    yield replace(robot, frames=(*robot.frames, lw.Frame("tip", 0, robot.links[0].frame)))
+    yield replace(robot, frames=(*robot.frames, lw.Frame("tip", -1, robot.links[0].frame)))
+
+
+# line 1: robots that differ have other fingerprints, equal ones the same
+
+
+@every_robot
+def test_every_number_is_in_the_fingerprint_to_its_last_bit(robot: lw.Robot) -> None:
+    robot = with_frames(robot)
+    changed = [one.fingerprint for one in one_number_changed(robot, lambda x: math.nextafter(x, math.inf))]
+    assert len(changed) > 36 * robot.n
+    assert len({robot.fingerprint, *changed}) == 1 + len(changed)
+
+
+@every_robot
+def test_signs_of_zero_and_types_of_numbers_are_in_the_fingerprint(robot: lw.Robot) -> None:
+    for kind in (np.float64, lambda x: -x if x == 0.0 else x + 1.0, lambda x: int(x) if x == int(x) else x + 1.0):
+        changed = [one.fingerprint for one in one_number_changed(robot, kind)]
+        assert len({robot.fingerprint, *changed}) == 1 + len(changed)
+
+
+@every_robot
+def test_everything_else_is_in_the_fingerprint(robot: lw.Robot) -> None:
+    changed = [one.fingerprint for one in other_structures(robot)]
+    assert len({robot.fingerprint, *changed}) == 1 + len(changed)
+
+
+@every_robot
+def test_what_changes_no_result_is_not_in_the_fingerprint(robot: lw.Robot) -> None:
+    same = replace(robot, name="another", about="elsewhere", table=(), convention="frames")
+    assert same.fingerprint == robot.fingerprint
+    assert len(robot.fingerprint) == 64
+
+
+EXPRESSIONS = st.recursive(
+    st.sampled_from(["a", "b", "c", 0.5, 3.0]),
+    lambda inner: st.tuples(st.sampled_from(["add", "sub", "mul", "div", "sin", "neg"]), inner, inner),
+    max_leaves=12,
+)
+
+
+def built(tape: Graph, said: Any) -> Any:
+    if isinstance(said, str):
+        return tape.input(said)
+    if isinstance(said, float):
+        return tape.constant(said)
+    op, one, other = said
+    if op in ("sin", "neg"):
+        return tape.make(op, built(tape, one))
+    return tape.make(op, built(tape, one), built(tape, other))
+
+
+def variants(said: Any) -> Iterator[Any]:
+    """The expression with one operation, symbol or constant changed, for each of them."""
+    if isinstance(said, str):
+        yield said + "2"
+    elif isinstance(said, float):
+        yield math.nextafter(said, math.inf)
+    else:
+        op, one, other = said
+        yield ("cos", one, other) if op in ("sin", "neg") else ({"add": "div", "sub": "add"}.get(op, "sub"), one, other)
+        yield from ((op, each, other) for each in variants(one))
+        if op not in ("sin", "neg"):
+            yield from ((op, one, each) for each in variants(other))
+
+
+@given(EXPRESSIONS)
+@settings(max_examples=60)
+def test_every_node_of_an_expression_is_in_its_fingerprint(said: Any) -> None:
+    tape = Graph(scalar_inputs=True)
+    whole = built(tape, said)
+    for other in variants(said):
+        assert built(tape, other).fingerprint != whole.fingerprint
+
+
+@given(EXPRESSIONS, st.permutations("abc"))
+@settings(max_examples=60)
+def test_expressions_made_in_another_order_have_the_same_fingerprint(said: Any, order: list[str]) -> None:
+    one, other = Graph(scalar_inputs=True), Graph(scalar_inputs=True)
+    built(other, ("mul", ("add", "a", 7.0), "b"))
+    for name in order:
+        other.input(name)
+    names = {"a": one.input("a"), "b": one.input("b"), "c": one.input("c")}
+    assert names["a"].fingerprint != names["b"].fingerprint
+    assert arithmetic(one, said).fingerprint == arithmetic(other, said).fingerprint
+
+
+def arithmetic(tape: Graph, said: Any) -> Any:
+    """The expression by Python's operators, which put operands in the order in which they were made."""
+    if not isinstance(said, tuple):
+        return built(tape, said)
+    op, one, other = said[0], arithmetic(tape, said[1]), arithmetic(tape, said[2])
+    values = {
+        "add": lambda: one + other, "mul": lambda: one * other, "div": lambda: one / other,
+        "sin": lambda: one.sin(), "neg": lambda: -one, "sub": lambda: one - other * 0.25,
+    }  # fmt: skip
+    return tape.node(values[op]())
+
+
+SYMBOLIC = """
+    import linkwise as lw
+    made = {name: lw.symbols(name)[0] for name in ORDER.split()}
+    m, l = made["m"], made["l"]
+    rod = {"joint": "revolute", "a": l, "b": 0, "alpha": 0.3, "mass": m, "com": (-0.5 * l, 0, 0),
+           "inertia": [[0, 0, 0], [0, m * l**2 / 12, 0], [0, 0, l**2 * m / 12]]}
+    arm = lw.Robot.from_dh([rod, rod], convention="standard", name="rods")
+    print(arm.fingerprint, lw.chain(3, seed=1).regrouped().fingerprint)
+"""
+
+
+def test_other_processes_find_the_same_fingerprints() -> None:
+    orders = {"1": "'z l m'", "2": "'m l'"}
+    one, other = (in_a_new_process(SYMBOLIC.replace("ORDER", orders[k]), PYTHONHASHSEED=k) for k in orders)
+    assert one == other
+    assert len(one.split()) == 2
+
+
+def test_what_has_no_exact_text_has_no_fingerprint() -> None:
+    mpmath = pytest.importorskip("mpmath")
+
+    class Screw(Revolute):
+        pass
+
+    arm = lw.load("planar3")
+    with pytest.raises(NoFingerprintError, match=r"robot 'planar3' has no fingerprint: .*mpf"):
+        _ = arm.cast(mpmath.mpf).fingerprint
+    links = (replace(arm.links[0], joint=Screw()), *arm.links[1:])
+    with pytest.raises(NoFingerprintError, match="Screw"):
+        _ = replace(arm, links=links).fingerprint
