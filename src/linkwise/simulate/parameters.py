@@ -17,6 +17,7 @@ from ..errors import near_miss
 from .drives import Law
 
 STATE = 4  # arguments of every torque function: arm, t, q, qd
+NONE: Mapping[str, Any] = {}
 PREFIX = "own_"  # of the program's inputs, so that a parameter may be called tau
 
 
@@ -24,6 +25,8 @@ def parameters_of(torque: Any) -> dict[str, bool]:
     """The names of the parameters, and whether each must be given; none where the torque is no function."""
     if not callable(torque):
         return {}
+    if isinstance(getattr(torque, "parameters", None), tuple):  # a function that was traced with them
+        return dict.fromkeys(torque.parameters, True)
     if isinstance(torque, Law):
         numbers = (each.name for each in fields(torque) if is_number(getattr(torque, each.name)))  # type: ignore[arg-type]
         return dict.fromkeys(numbers, False)

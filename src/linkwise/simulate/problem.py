@@ -10,7 +10,7 @@ is a plain function over `lw` pieces: it is traced and compiled like any other, 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -23,14 +23,15 @@ from ..render.llvm_events import Crossing
 from ..robot import Robot
 from ..trace import Input, trace
 from ..trace.tracing import few_operations
+from .drives import named
 from .events import Event
 from .friction import Friction
-from .parameters import PREFIX, called, without_prefix
+from .parameters import NONE, PREFIX, called, without_prefix
 from .sticking import ROUGHLY, Sticking
+from .traced import TracedFunction, traced
 
 COORDINATES = {"joint": None, "normalized": edge.normalized, "unnormalized": edge.unnormalized}
 Torque = Callable[..., Any]  # torque(arm, t, q, qd), or with parameters after these
-NONE: Mapping[str, Any] = {}
 
 
 @dataclass(frozen=True)
@@ -63,6 +64,33 @@ class Problem:
             given = f"method is {self.method!r}" if self.method else f"coordinates are {self.coordinates!r}"
             raise ValueError(f"{given}, and friction is exact (expected friction with smooth above 0, or neither)")
 
+    def traced(self) -> Problem:
+        """The same with the user's functions frozen as they are now; equal ones share what was compiled."""
+        if self.torque is None and not self.events:
+            return self
+        what = f"the torque function {named(self.torque)!r}" if self.torque else ""
+        torque = self.torque and traced(self.torque, self.robot, what, self.own)
+        events = tuple(
+            replace(event, function=traced(event.function, self.robot, f"the function of event {event.name!r}"))
+            for event in self.events
+        )
+        return replace(self, torque=torque, events=events)
+
+    @property
+    def frozen(self) -> bool:
+        """Whether no function of the user runs in it."""
+        functions = [self.torque, *(event.function for event in self.events)]
+        return all(function is None or isinstance(function, TracedFunction) for function in functions)
+
+    def call_functions(self, q: np.ndarray, qd: np.ndarray, given: Mapping[str, Any]) -> None:
+        """Call the user's functions with the numbers of one state, so that their own mistakes are raised as they are."""
+        with np.errstate(all="ignore"):
+            if self.torque is not None:
+                own = {PREFIX + name: given[PREFIX + name] for name, _ in self.own}
+                np.asarray(self.applied(self.robot, 0.0, q, qd, None, own), dtype=float)
+            for event in self.events:
+                float(event.value(self.robot, 0.0, q.copy(), qd.copy()))
+
     @property
     def accounted(self) -> bool:
         """Whether work and heat are integrated along."""
@@ -78,26 +106,35 @@ class Problem:
         return 2 * self.robot.n + 2 * self.accounted + (self.sticking is not None)
 
     def side(
-        self, arm: Robot, t: Any, y: Any, tau: Any = None, wrench: Any = None, modes: Any = None, **own: Any
+        self,
+        arm: Robot,
+        t: Any,
+        y: Any,
+        tau: Any = None,
+        wrench: Any = None,
+        modes: Any = None,
+        dynamics: Any = edge,
+        **own: Any,
     ) -> Any:
-        """f for one state."""
+        """f for one state; unless joints may stick, also for many, (..., size). `dynamics` has the functions to call."""
         if self.sticking is not None:
             return self.sticking_side(self.sticking, arm, t, y, tau, wrench, modes, own)
         n, quasi = arm.n, COORDINATES[self.coordinates]
-        q, v = y[:n], y[n : 2 * n]
+        q, v = y[..., :n], y[..., n : 2 * n]
         qd = v if quasi is None else quasi.joint_rates(arm, q, v)
         applied = self.applied(arm, t, q, qd, tau, own)
         drag = None if self.friction is None else self.friction.torque(arm, qd)
         net = applied if drag is None else applied - drag
         if quasi is None:
-            vd = edge.forward_dynamics(arm, q, qd, net, wrench, method=self.method)
+            vd = dynamics.forward_dynamics(arm, q, qd, net, wrench, method=self.method)
         else:
             vd = quasi.acceleration(arm, q, v, net, wrench)
         parts = [qd, vd]
         if self.accounted:
-            pushed = applied if wrench is None else applied + self.pushed(arm, q, wrench)
-            parts.append([(pushed * qd).sum(), 0.0 if drag is None else (drag * qd).sum()])
-        return np.concatenate([np.asarray(part, dtype=object) for part in parts])
+            pushed = applied if wrench is None else applied + self.pushed(arm, q, wrench, dynamics)
+            power = (pushed * qd).sum(axis=-1)
+            parts.append(np.stack([power, np.zeros(np.shape(power)) if drag is None else (drag * qd).sum(axis=-1)], -1))
+        return np.concatenate(parts, axis=-1)
 
     def sticking_side(
         self, sticking: Sticking, arm: Robot, t: Any, y: Any, tau: Any, wrench: Any, modes: Any, own: Any
@@ -110,16 +147,24 @@ class Problem:
         lost = [(pushed * qd).sum(), (found.drag * qd).sum(), sticking.nearness(qd, mode, found)]
         return np.concatenate([np.asarray(part, dtype=object) for part in (qd, found.qdd, lost)])
 
-    def pushed(self, arm: Robot, q: Any, wrench: Any) -> Any:
+    def pushed(self, arm: Robot, q: Any, wrench: Any, dynamics: Any = edge) -> Any:
         """The torques that do the same work as the wrench."""
-        return edge.gravity_torque(arm, q) - edge.bias_torque(arm, q, np.zeros(arm.n), wrench)
+        return dynamics.gravity_torque(arm, q) - dynamics.bias_torque(arm, q, np.zeros(arm.n), wrench)
 
     def applied(self, arm: Robot, t: Any, q: Any, qd: Any, tau: Any = None, own: Mapping[str, Any] = NONE) -> Any:
-        """The torques that act, without friction; `own` are the torque function's parameters, as `loads` has them."""
+        """The torques that act, without friction; of many states one after another.
+
+        `own` are the torque function's parameters, as `loads` has them.
+        """
         given = np.zeros(arm.n) if tau is None else np.asarray(tau)
         if self.torque is None:
             return given
-        found = np.asarray(called(self.torque, arm, t, q, qd, without_prefix(own)))
+        if q.ndim > 1:
+            each = {PREFIX + name: len(shape) for name, shape in self.own}
+            rows = [{x: a[k] if np.ndim(a) > each[x] else a for x, a in own.items()} for k in range(len(q))]
+            states = zip(np.broadcast_to(t, q.shape[:-1]).tolist(), q, qd, [None] * len(q), rows, strict=True)
+            return given + np.array([self.applied(arm, *state) for state in states]).reshape(q.shape)
+        found = np.asarray(called(self.torque, arm, t, q.copy(), qd.copy(), without_prefix(own)))
         if found.shape != (arm.n,):
             raise ValueError(f"the torque function gave shape {found.shape} (expected ({arm.n},), one for each joint)")
         return given + found
@@ -131,7 +176,7 @@ class Problem:
         q = y[: arm.n]
         quasi, v = COORDINATES[self.coordinates], y[arm.n : 2 * arm.n]
         qd = v if quasi is None else quasi.joint_rates(arm, q, v)
-        found = [event.value(arm, t, q, qd) for event in self.events]
+        found = [event.value(arm, t, q.copy(), qd.copy()) for event in self.events]
         if self.sticking is not None:
             applied, mode, since = self.applied(arm, t, q, qd, tau, own), modes[: arm.n], modes[arm.n]
             slack = self.sticking.held(arm, q, qd, applied, wrench, mode).slack
@@ -188,6 +233,15 @@ class Problem:
             for k in range(len(y)):
                 found[k] = self.side(self.robot, float(t[k]), y[k], **self.given(parameters[k])).astype(float)
             return found
+
+        return side
+
+    def batch_side(self, parameters: np.ndarray, dynamics: Any) -> Callable[[Any, np.ndarray], np.ndarray]:
+        """f for all states at once, by the functions of `dynamics`; parameters are rows, or one row for all."""
+        given = self.given(parameters)
+
+        def side(t: Any, y: np.ndarray) -> np.ndarray:
+            return np.asarray(self.side(self.robot, t, y, **given, dynamics=dynamics), dtype=float)
 
         return side
 

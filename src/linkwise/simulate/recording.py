@@ -106,12 +106,10 @@ class Recording:
     @cached_property
     def tau(self) -> np.ndarray:
         """The torques that acted, friction not among them."""
-        there = np.isfinite(self.q).all(axis=-1, keepdims=True)
         if self.acting is None:
+            there = np.isfinite(self.q).all(axis=-1, keepdims=True)
             return np.where(there, 0.0, np.nan)[..., [0] * self.robot.n]
-        # elsewhere the first sample stands in, so that a torque function never sees NaN
-        q, qd = (np.where(there, x, np.nan_to_num(x[..., :1, :])) for x in (self.q, self.qd))
-        return np.where(there, self.acting.torques(self.t, q, qd), np.nan)
+        return np.asarray(self.acting.torques(self.t, self.q, self.qd))
 
     @cached_property
     def qdd(self) -> np.ndarray:
