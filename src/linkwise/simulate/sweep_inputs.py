@@ -14,7 +14,7 @@ from .parameters import among, parameters_of
 from .simulation import checked, sample_times, simulate
 from .sweep_files import KINDS, Folder, has_parquet
 from .sweep_formats import digest
-from .sweep_plan import Inputs, usual_options
+from .sweep_plan import Inputs, differing, usual_options
 from .sweep_robots import Vary
 from .sweep_samples import KNOWN, Samples, checked_samples, parameters, varied
 from .sweep_work import Job, kept_times
@@ -119,15 +119,6 @@ def samples_in(place: Folder, plan: Mapping[str, Any]) -> Samples:
     if {name: digest({name: array}) for name, array in samples.items()} != hashes:
         raise ValueError("is damaged")
     return samples
-
-
-def differing(inputs: Inputs) -> Samples:
-    """Of each parameter of the robot that is not the same in all rows, which of its numbers are not."""
-    found = {}
-    for name in parameters(inputs.samples, inputs.arm):
-        array = inputs.samples[name]
-        found[name] = (array != array[0]).any(axis=0)
-    return found if any(x.any() for x in found.values()) else {}
 
 
 def jobs(inputs: Inputs, waiting: Iterable[int]) -> Iterator[Job]:
