@@ -14,7 +14,6 @@ import numpy as np
 from . import rules
 from .text import infix
 
-
 TRACEABLE = (
     "+, -, *, /, ** with whole exponents, np.sin, np.cos, np.sqrt, sums, products and slices of arrays made of"
     " these, and the functions of Linkwise"

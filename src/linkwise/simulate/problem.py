@@ -80,7 +80,7 @@ class Problem:
         return all(function is None or isinstance(function, TracedFunction) for function in functions)
 
     def call_functions(self, q: np.ndarray, qd: np.ndarray) -> None:
-        """Call the user's functions with the numbers of one state, so that their own mistakes are raised as they are."""
+        """Call the user's functions with the numbers of one state: their own mistakes are raised as they are."""
         with np.errstate(all="ignore"):
             if self.torque is not None:
                 np.asarray(self.applied(self.robot, 0.0, q, qd), dtype=float)
@@ -111,7 +111,7 @@ class Problem:
         modes: Any = None,
         dynamics: Any = edge,
     ) -> Any:
-        """f for one state; unless joints may stick, also for many, (..., size). `dynamics` has the functions to call."""
+        """f for one state; unless joints may stick, also for many, (..., size). `dynamics` are the functions called."""
         if self.sticking is not None:
             return self.sticking_side(self.sticking, arm, t, y, tau, wrench, modes)
         n, quasi = arm.n, COORDINATES[self.coordinates]
