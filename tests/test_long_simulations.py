@@ -54,6 +54,21 @@ def test_a_long_robot_is_simulated_by_loops_as_by_the_plain_text(name, monkeypat
         assert relative(run.work, plain.work) < 1e-4
 
 
+def test_a_long_simulation_can_be_frozen():
+    arm, stiffness = CASES["radau"][0], [3.0]
+    options = {"torque": lambda arm, t, q, qd: -stiffness[0] * q, "samples": 3, "rtol": 1e-3}
+    frozen = lw.compile_simulation(arm, **options)
+    q = np.full((2, N), 0.1)
+    meant = lw.simulate(arm, q, duration=1e-3, **options)
+    stiffness[0] = 50.0
+    run = frozen(q, duration=1e-3)
+    assert (run.compiled, meant.compiled) == (True, False)
+    assert relative(run.q, meant.q) < 1e-12
+    assert relative(run.tau, -3.0 * run.q) < 1e-12
+    with pytest.raises(ValueError, match=r"gave shape \(2,\)"):
+        lw.compile_simulation(arm, torque=lambda arm, t, q, qd: q[:2])(q, duration=1e-3)
+
+
 @pytest.mark.parametrize("integrator", ["verner65", "radau"])
 def test_a_right_hand_side_that_is_too_long_takes_loops_too(monkeypatch, integrator):
     arguments = {"q0": [0.1, 0.2, 0.3], "duration": 0.01, "samples": 3, "integrator": integrator}

@@ -147,16 +147,20 @@ class Problem:
         return dynamics.gravity_torque(arm, q) - dynamics.bias_torque(arm, q, np.zeros(arm.n), wrench)
 
     def applied(self, arm: Robot, t: Any, q: Any, qd: Any, tau: Any = None) -> Any:
-        """The torques that act, without friction; of many states one after another."""
+        """The torques that act, without friction; a function of Python is asked for one state after another."""
         given = np.zeros(arm.n) if tau is None else np.asarray(tau)
         if self.torque is None:
             return given
-        if q.ndim > 1:
+        if q.ndim == 1:
+            found = np.asarray(self.torque(arm, t, q.copy(), qd.copy()))
+        elif isinstance(self.torque, TracedFunction):
+            found = self.torque.at(np.broadcast_to(t, q.shape[:-1]), q, qd)
+        else:
             states = zip(np.broadcast_to(t, q.shape[:-1]).tolist(), q, qd, strict=True)
-            return given + np.array([self.applied(arm, *state) for state in states]).reshape(q.shape)
-        found = np.asarray(self.torque(arm, t, q.copy(), qd.copy()))
-        if found.shape != (arm.n,):
-            raise ValueError(f"the torque function gave shape {found.shape} (expected ({arm.n},), one for each joint)")
+            return given + np.array([self.applied(arm, *state) for state in states])
+        if found.shape != q.shape:
+            shape = found.shape[q.ndim - 1 :]
+            raise ValueError(f"the torque function gave shape {shape} (expected ({arm.n},), one for each joint)")
         return given + found
 
     def gauges(self, arm: Robot, t: Any, y: Any, tau: Any = None, wrench: Any = None, modes: Any = None) -> list[Any]:
