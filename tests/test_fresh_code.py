@@ -188,7 +188,7 @@ def test_what_cannot_be_traced_runs_in_python_with_one_warning_that_names_it(nam
     assert caught[0].filename == __file__
     assert run == lw.simulate(*arguments, torque=torque, samples=3, rtol=1e-3, compiled=False)
     assert np.array_equal(run.tau[1], torque(ARM, float(run.t[1]), run.q[1], run.qd[1]))
-    with pytest.raises(TypeError, match="(?s)cannot be traced.*Without compiled=True"):
+    with pytest.raises(TypeError, match=r"(?s)cannot be traced.*Without compiled=True"):
         lw.simulate(*arguments, torque=torque, compiled=True)
     with pytest.warns(RuntimeWarning, match=f"(?s)event 'sum'.*{named}"):
         lw.simulate(*arguments, events=lw.Event(lambda *state: torque(*state).sum(), "sum"), samples=2, rtol=1e-3)
@@ -219,7 +219,7 @@ def test_a_mistake_in_a_torque_function_is_raised_as_it_is(name, compiled):
 @pytest.mark.parametrize("call", [lw.trace, lw.count, lw.compile], ids=lambda call: call.__name__)
 @pytest.mark.parametrize("function", [np.exp, np.arctan, lambda q: np.hypot(q, q), lambda q: q[0].item()])
 def test_an_operation_that_nodes_lack_is_a_type_error_that_lists_what_can_be_traced(call, function):
-    with pytest.raises(TypeError, match="cannot be traced.*What can be traced: .*np.sin"):
+    with pytest.raises(TypeError, match=r"cannot be traced.*What can be traced: .*np.sin"):
         call(lambda arm, q: function(q), ARM)
 
 

@@ -16,8 +16,8 @@ FROZEN = ("torque", "wrench", "friction", "coordinates", "method", "integrator",
 class CompiledSimulation:
     """`run(q0, qd0, duration)`: as `lw.simulate`, with torque and event functions frozen as they were.
 
-    Whatever those functions read, globals, attributes or lists, was read once, when this was made. `samples`, `rtol` and
-    the other numbers may be given again for each run.
+    Whatever those functions read, globals, attributes or lists, was read once, when this was made. `samples`, `rtol`
+    and the other numbers may be given again for each run.
     """
 
     def __init__(self, arm: Robot, problem: Problem, options: dict[str, Any]) -> None:

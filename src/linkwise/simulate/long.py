@@ -33,19 +33,20 @@ def loops_for(problem: Problem) -> LoopDynamics | None:
     plain = problem.coordinates == "joint" and problem.sticking is None and not problem.robot.unusual
     if not plain or problem.method not in methods:
         return None
-    return loop_dynamics(problem.robot, problem.method, problem.wrench is not None)
+    return loop_dynamics(problem.robot, problem.method, problem.wrench)
 
 
 @lru_cache(maxsize=16)
-def loop_dynamics(robot: Robot, method: str | None, wrench: bool) -> LoopDynamics:
+def loop_dynamics(robot: Robot, method: str | None, wrench: tuple[int, ...] | None) -> LoopDynamics:
     return LoopDynamics(robot, method, wrench)
 
 
 class LoopDynamics:
     """The functions of `edge` that a right-hand side calls, for one robot, as compiled loops."""
 
-    def __init__(self, robot: Robot, method: str | None, wrench: bool) -> None:
-        self.n, self.tip = robot.n, robot.leaves[0] if robot.n else 0
+    def __init__(self, robot: Robot, method: str | None, wrench: tuple[int, ...] | None) -> None:
+        self.n, self.tip = robot.n, robot.leaves[0]
+        self.on_tip = wrench == (6,)
         loads: dict[str, Any] = {"wrench": Input(robot.n, 6)} if wrench else {}
         asked: dict[str, Any] = {"method": method} if method else {}
         self.forward = compiled_kernel(edge.forward_dynamics, robot, form="loops", **asked, **loads)
@@ -66,9 +67,8 @@ class LoopDynamics:
         """A wrench on every link (..., n, 6), from such, or from one on the tip."""
         if wrench is None:
             return []
-        batch = q.shape[:-1]
-        if wrench.shape[-2:] == (self.n, 6) and wrench.ndim in (2, len(batch) + 2):
+        if not self.on_tip:
             return [wrench]
-        every = np.zeros((*batch, self.n, 6))
+        every = np.zeros((*q.shape[:-1], self.n, 6))
         every[..., self.tip, :] = wrench
         return [every]

@@ -83,7 +83,7 @@ class Problem:
         return all(function is None or isinstance(function, TracedFunction) for function in functions)
 
     def call_functions(self, q: np.ndarray, qd: np.ndarray, given: Mapping[str, Any]) -> None:
-        """Call the user's functions with the numbers of one state, so that their own mistakes are raised as they are."""
+        """Call the user's functions with the numbers of one state: their own mistakes are raised as they are."""
         with np.errstate(all="ignore"):
             if self.torque is not None:
                 own = {PREFIX + name: given[PREFIX + name] for name, _ in self.own}
@@ -116,7 +116,7 @@ class Problem:
         dynamics: Any = edge,
         **own: Any,
     ) -> Any:
-        """f for one state; unless joints may stick, also for many, (..., size). `dynamics` has the functions to call."""
+        """f for one state; unless joints may stick, also for many, (..., size). `dynamics` are the functions called."""
         if self.sticking is not None:
             return self.sticking_side(self.sticking, arm, t, y, tau, wrench, modes, own)
         n, quasi = arm.n, COORDINATES[self.coordinates]
@@ -152,21 +152,27 @@ class Problem:
         return dynamics.gravity_torque(arm, q) - dynamics.bias_torque(arm, q, np.zeros(arm.n), wrench)
 
     def applied(self, arm: Robot, t: Any, q: Any, qd: Any, tau: Any = None, own: Mapping[str, Any] = NONE) -> Any:
-        """The torques that act, without friction; of many states one after another.
+        """The torques that act, without friction; a function of Python is asked for one state after another.
 
         `own` are the torque function's parameters, as `loads` has them.
         """
         given = np.zeros(arm.n) if tau is None else np.asarray(tau)
         if self.torque is None:
             return given
-        if q.ndim > 1:
-            each = {PREFIX + name: len(shape) for name, shape in self.own}
-            rows = [{x: a[k] if np.ndim(a) > each[x] else a for x, a in own.items()} for k in range(len(q))]
-            states = zip(np.broadcast_to(t, q.shape[:-1]).tolist(), q, qd, [None] * len(q), rows, strict=True)
-            return given + np.array([self.applied(arm, *state) for state in states]).reshape(q.shape)
-        found = np.asarray(called(self.torque, arm, t, q.copy(), qd.copy(), without_prefix(own)))
-        if found.shape != (arm.n,):
-            raise ValueError(f"the torque function gave shape {found.shape} (expected ({arm.n},), one for each joint)")
+        if q.ndim == 1:
+            found = np.asarray(called(self.torque, arm, t, q.copy(), qd.copy(), without_prefix(own)))
+        else:
+            times, shapes = np.broadcast_to(t, q.shape[:-1]), dict(self.own)
+            rows = {x: np.broadcast_to(a, (len(q), *shapes[x])) for x, a in without_prefix(own).items()}
+            if isinstance(self.torque, TracedFunction):
+                found = self.torque.at(times, q, qd, rows)
+            else:
+                each = [{PREFIX + name: array[k] for name, array in rows.items()} for k in range(len(q))]
+                states = zip(times.tolist(), q, qd, [None] * len(q), each, strict=True)
+                return given + np.array([self.applied(arm, *state) for state in states])
+        if found.shape != q.shape:
+            shape = found.shape[q.ndim - 1 :]
+            raise ValueError(f"the torque function gave shape {shape} (expected ({arm.n},), one for each joint)")
         return given + found
 
     def gauges(

@@ -342,7 +342,9 @@ def freshly_traced(problem: Problem, start: np.ndarray, parameters: np.ndarray, 
     try:
         return problem.traced()
     except UntraceableFunctionError as reason:
-        if len(start) and not problem.symbols:
+        if problem.symbols:  # there are no numbers to try it on
+            raise
+        if len(start):
             n = problem.robot.n
             q, v = start[0, :n], start[0, n : 2 * n]
             problem.call_functions(q, np.asarray(problem.rates(q, v)), problem.given(parameters[0]))
