@@ -178,7 +178,8 @@ def test_options_mean_the_same_to_a_family(options, tmp_path):
     assert found["reached"] == pytest.approx([each.reached for each in alone], abs=1e-7)
     for k, want in enumerate(alone):
         assert np.allclose(found["q"][k], want.q, rtol=0.0, atol=1e-7, equal_nan=True)
-        assert np.allclose(found["imbalance"][k], want.imbalance[-1], rtol=0.0, atol=1e-6, equal_nan=True)
+        balance = want.imbalance[-1] if want.status == "done" else 0.0  # where it stopped: no sample of a recording
+        assert abs(found["imbalance"][k] - balance) < 1e-6
     assert "event" not in options or set(found["status"]) == {"stopped"}
 
 

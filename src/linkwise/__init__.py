@@ -56,6 +56,7 @@ if TYPE_CHECKING:  # at run time these come when they are asked for: see __getat
     from .explain import Accuracy, Explanation, accuracy, cite, explain  # type: ignore[no-redef]
     from .render import latex, python_source, sympy  # type: ignore[no-redef]
     from .simulate import (  # type: ignore[no-redef]
+        CompiledSimulation,
         Event,
         Friction,
         Happening,
@@ -68,6 +69,7 @@ if TYPE_CHECKING:  # at run time these come when they are asked for: see __getat
         SweepInterrupted,
         SweepWarning,
         Trajectory,
+        compile_simulation,
         computed_torque,
         cubic,
         cycloid,
@@ -99,6 +101,7 @@ __all__ = [
     "BaseMotion",
     "CSource",
     "Compiled",
+    "CompiledSimulation",
     "Count",
     "Derivative",
     "Event",
@@ -131,6 +134,7 @@ __all__ = [
     "chain",
     "cite",
     "compile",
+    "compile_simulation",
     "complement_matrices",
     "computed_torque",
     "constraint_wrenches",
@@ -199,6 +203,7 @@ LATE = {  # rooms that are not entered before one of their names is asked for
     "explain": ("Accuracy", "Explanation", "accuracy", "cite", "explain"),
     "render": ("latex", "python_source", "sympy"),
     "simulate": (
+        "CompiledSimulation",
         "Event",
         "Friction",
         "Happening",
@@ -211,6 +216,7 @@ LATE = {  # rooms that are not entered before one of their names is asked for
         "SweepInterrupted",
         "SweepWarning",
         "Trajectory",
+        "compile_simulation",
         "computed_torque",
         "cubic",
         "cycloid",

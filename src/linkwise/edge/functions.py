@@ -23,7 +23,7 @@ from ..trace import fewest
 from ..trace.tracing import fewest_operations
 from .arrays import Array, States
 from .base import BaseMotion, base_motion, base_parts, base_velocity
-from .kernels import ROLLED, Task, compiled_result, entered_directly, plain_run
+from .kernels import LARGEST, ROLLED, Task, compiled_result, entered_directly, plain_run
 from .singular import explained, refuse_singular
 
 Function = Callable[..., Any]
@@ -86,7 +86,8 @@ def forward_dynamics(
 ) -> Array:
     """Joint accelerations under the torques tau: (..., n). `wrench` and `friction` as for `inverse_dynamics`.
 
-    `method="fewest"` takes the road that needs the fewest operations on this robot, by counting.
+    `method="fewest"` takes the road that needs the fewest operations on this robot, by counting; beyond 60 links, where
+    counting takes long, that whose operations grow as the number of links, "articulated-regrouped".
 
     >>> import linkwise as lw
     >>> arm = lw.load("planar3")
@@ -287,6 +288,7 @@ FEWEST: dict[Function, tuple[str, ...]] = {  # what method="fewest" chooses from
     forward_dynamics: ("composite-udu", "articulated-regrouped"),
     inertia_matrix: ("composite", "denoc", "composite-regrouped"),
 }
+LONG = {forward_dynamics: "articulated-regrouped", inertia_matrix: "composite-regrouped"}  # of long robots, uncounted
 METHODS: dict[Function, Mapping[str, Any]] = {
     inverse_dynamics: dynamics.ALL_INVERSE_DYNAMICS,
     forward_dynamics: {**dynamics.ALL_FORWARD_DYNAMICS, "fewest": FEWEST[forward_dynamics]},
@@ -344,7 +346,9 @@ def method_name(function: Function, method: str | None, arm: Robot | None = None
         )
     one_of(method, METHODS[function], f"{function.__name__}: method")
     if function in FEWEST and method == "fewest":
-        return fewest(function, arm, *FEWEST[function]) if isinstance(arm, Robot) else FEWEST[function][0]
+        if not isinstance(arm, Robot):
+            return FEWEST[function][0]
+        return LONG[function] if arm.n > LARGEST else fewest(function, arm, *FEWEST[function])
     return method
 
 

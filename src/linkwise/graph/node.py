@@ -18,6 +18,16 @@ from .text import infix
 COMMUTATIVE = ("add", "mul")
 
 
+TRACEABLE = (
+    "+, -, *, /, ** with whole exponents, np.sin, np.cos, np.sqrt, sums, products and slices of arrays made of"
+    " these, and the functions of Linkwise"
+)
+
+
+class UntraceableError(TypeError, AttributeError):
+    """An operation that nodes do not have. It is an AttributeError too, so that `hasattr` says no."""
+
+
 class Node:
     """One operation on earlier nodes; or an input, or a constant."""
 
@@ -75,6 +85,15 @@ class Node:
     def fingerprint(self) -> str:
         """A hash of the expression alone: the same in every process and in whatever order its parts were made."""
         return self.graph.fingerprint(self)
+
+    def __getattr__(self, name: str) -> NoReturn:
+        """What nodes do not have: `np.exp(x)` asks for `x.exp`, `np.hypot(x, y)` for `x.hypot`."""
+        if name.startswith("_"):
+            raise AttributeError(f"'Node' object has no attribute {name!r}")
+        raise UntraceableError(
+            f"{name!r} (np.{name}, or .{name} of a number) cannot be traced: it was asked of the node {self!r}, which"
+            f" stands for a number that is not known yet. What can be traced: {TRACEABLE}"
+        )
 
     def __hash__(self) -> int:
         return id(self)

@@ -168,10 +168,14 @@ class Robot(Shelved):
 
     def frame(self, name: str) -> Frame:
         """A frame by name: a link's own frame or that of a merged fixed joint."""
+        if name not in self._frames:
+            one_of(name, self._frames, f"robot {self.name!r}: frame", RobotError)
+        return self._frames[name]
+
+    @cached_property
+    def _frames(self) -> dict[str, Frame]:
         named = {link.name: Frame(link.name, link.index, link.frame) for link in self.links}
-        named.update({frame.name: frame for frame in self.frames})
-        one_of(name, named, f"robot {self.name!r}: frame", RobotError)
-        return named[name]
+        return {**named, **{frame.name: frame for frame in self.frames}}
 
     def with_gravity(self, gravity: Iterable[Scalar]) -> Robot:
         return replace(self, gravity=checked_gravity(gravity, self.name))

@@ -1,5 +1,6 @@
 """Motion in time: trajectories and loads; integrators, drives, controllers, recordings; sweeps over many samples."""
 
+from .compiled import CompiledSimulation, compile_simulation
 from .control import computed_torque, diagonal_control, pd_gravity
 from .drives import limited, springs, with_gears
 from .events import Event, Happening, joint_limits
@@ -16,6 +17,7 @@ from .tableaux import integrators
 from .trajectories import JointMotion, Trajectory, cubic, cycloid, quintic, septic, trapezoid
 
 __all__ = [
+    "CompiledSimulation",
     "Event",
     "Friction",
     "Happening",
@@ -29,6 +31,7 @@ __all__ = [
     "SweepInterrupted",
     "SweepWarning",
     "Trajectory",
+    "compile_simulation",
     "computed_torque",
     "cubic",
     "cycloid",

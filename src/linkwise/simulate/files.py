@@ -97,7 +97,7 @@ def values_of(recording: Recording) -> Values:
     values: Values = {}
     for each in fields(Recording):
         value = getattr(recording, each.name)
-        if each.name not in ("robot", "acting") and (each.default is MISSING or value is not each.default):
+        if each.name not in ("robot", "acting", "end") and (each.default is MISSING or value is not each.default):
             values[each.name] = value
     values |= {name: getattr(recording, name) for name in DERIVED if getattr(recording, name) is not None}
     return values | {name: np.asarray(values[name], float) for name in ("t", *COLUMNS) if name in values}

@@ -29,6 +29,7 @@ from ..render.llvm import llvm_text, work_vectors
 from ..render.llvm_block import Layout
 from ..render.llvm_events import TRIALS, Crossing
 from ..render.llvm_lanes import DONE, HALTED, LOST, RUNNING, STUCK
+from .long import LoopDynamics
 from .plain import Progress, crossed
 from .problem import Problem
 
@@ -57,8 +58,9 @@ def run_implicit(
     rtol: float,
     atol: np.ndarray,
     watch: Watch | None = None,
+    loops: LoopDynamics | None = None,
 ) -> None:
-    """Integrate to the end, from wherever `now` is, the right-hand side running in Python."""
+    """Integrate to the end, from wherever `now` is, the right-hand side running in Python, or in compiled loops."""
 
     def functions(k: int) -> Functions:
         plain, events = problem.plain_side(parameters[k : k + 1]), problem.plain_gauge(parameters[k : k + 1])
@@ -71,7 +73,8 @@ def run_implicit(
         def gauge(t: float, y: np.ndarray) -> np.ndarray:
             return np.asarray(events(np.array([t]), y[None])[0])
 
-        return Functions(side, None, gauge if problem.crossings else None)
+        all_at_once = problem.batch_side(parameters[k], loops) if loops else side
+        return Functions(all_at_once, None, gauge if problem.crossings else None)
 
     follow_all(functions, problem.crossings, now, end, times, out, rtol, atol, watch)
 
@@ -79,13 +82,12 @@ def run_implicit(
 class ImplicitMachine:
     """A problem's right-hand side and its derivative, compiled; its events too."""
 
-    def __init__(self, problem: Problem) -> None:
-        program = problem.program()
+    def __init__(self, problem: Problem, program: Program) -> None:
         rates, *events = (result_of(program, k) for k in range(len(program.outputs)))
-        slope = derivative(rates, "y")
+        slope = derivative(rates, "y") if count(rates).total <= LONGEST else None  # which is longer still
         self.problem = problem
         self.side = kernel_of(rates, "side")
-        self.slope = kernel_of(slope, "slope") if count(slope).total <= LONGEST else None
+        self.slope = kernel_of(slope, "slope") if slope and count(slope).total <= LONGEST else None
         self.gauge = kernel_of(events[0], "gauge") if events else None
 
     def run(

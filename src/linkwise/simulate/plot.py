@@ -28,6 +28,7 @@ IMBALANCE = "energy imbalance (J)"
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#7a5c00", "#56b4e9")
 STYLES = ("-", "--", ":", "-.")  # of joints 1 to 6, 7 to 12, ...
 ENDED = "#b00020"
+EVENTS = ("0.1", "#5e35b1", "#00695c", "#8d6e63", "0.5", "#ad1457")  # colours by name of the event, dotted
 MOST_LINES = 50  # trajectories that are drawn one by one
 BAND = (5.0, 50.0, 95.0)  # percentiles
 
@@ -53,14 +54,16 @@ def figure_of(recording: Recording, joints: str | int | Sequence[str | int] | No
             axes[name + kind].set_ylabel(LABELS[name][kind])
     draw(axes["imbalance"], recording, recording.imbalance, {"color": "0.25"})
     axes["imbalance"].set_ylabel(IMBALANCE)
+    events = events_by_name(recording)
     for place in axes.values():
         tidy(place, recording)
+        mark_events(place, recording, events)
     for name in {"imbalance", *panels[-2]} if len(kinds) > 1 else {"imbalance"}:  # wherever nothing like it is below
         axes[name].tick_params(labelbottom=True)
         axes[name].set_xlabel("time (s)")
-    legend(figure, robot, shown)
+    legend(figure, recording, shown, events)
     figure.align_ylabels()
-    figure.suptitle(title(recording))
+    figure.suptitle(title(recording), x=0.01, horizontalalignment="left")  # the legend is on the right
     return figure
 
 
@@ -118,17 +121,41 @@ def tidy(place: Axes, recording: Recording) -> None:
     place.spines[["top", "right"]].set_visible(False)
     ended = np.asarray(recording.reached)[np.asarray(recording.status) != "done"]
     if not recording.batch:
-        for time in np.atleast_1d(ended):
+        met = {t for _, t, _ in recording.event_list}  # their lines say it already
+        for time in (time for time in np.atleast_1d(ended).tolist() if time not in met):
             place.axvline(time, color=ENDED, linewidth=1.0, linestyle=(0, (4, 3)))
     elif ended.size:
         place.vlines(ended, 0.0, 0.06, color=ENDED, linewidth=1.0, transform=place.get_xaxis_transform())
 
 
-def legend(figure: Figure, robot: Robot, shown: list[int]) -> None:
+def events_by_name(recording: Recording) -> dict[str, list[float]]:
+    """The times at which each event was met, in all trajectories."""
+    found: dict[str, list[float]] = {}
+    for _, t, name in recording.event_list:
+        found.setdefault(name, []).append(t)
+    return found
+
+
+def event_look(k: int, recording: Recording) -> dict[str, Any]:
+    dotted = {"linestyle": (0, (1, 1.5)), "linewidth": 1.4}
+    return {"color": EVENTS[k % len(EVENTS)], **({"linewidth": 1.0} if recording.batch else dotted)}
+
+
+def mark_events(place: Axes, recording: Recording, events: dict[str, list[float]]) -> None:
+    """Lines from bottom to top, or marks at the top where there are several trajectories."""
+    low = 0.94 if recording.batch else 0.0
+    for k, times in enumerate(events.values()):
+        place.vlines(times, low, 1.0, transform=place.get_xaxis_transform(), zorder=1, **event_look(k, recording))
+
+
+def legend(figure: Figure, recording: Recording, shown: list[int], events: dict[str, list[float]]) -> None:
     from matplotlib.lines import Line2D
 
-    handles = [Line2D([], [], label=robot.names[k], **look(k)) for k in shown]
-    figure.legend(handles=handles, loc="outside right upper", frameon=False, ncols=1 + (len(shown) - 1) // 24)
+    handles = [Line2D([], [], label=recording.robot.names[k], **look(k)) for k in shown]
+    for k, (name, times) in enumerate(events.items()):
+        label = name if len(times) == 1 else f"{name} (×{len(times)})"
+        handles.append(Line2D([], [], label=label, **event_look(k, recording)))
+    figure.legend(handles=handles, loc="outside right upper", frameon=False, ncols=1 + (len(handles) - 1) // 24)
 
 
 def title(recording: Recording) -> str:

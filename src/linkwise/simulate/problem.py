@@ -9,8 +9,8 @@ is a plain function over `lw` pieces: it is traced and compiled like any other, 
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -23,12 +23,15 @@ from ..render.llvm_events import Crossing
 from ..robot import Robot
 from ..trace import Input, trace
 from ..trace.tracing import few_operations
+from .drives import named
 from .events import Event
 from .friction import Friction
+from .parameters import NONE, PREFIX, called, without_prefix
 from .sticking import ROUGHLY, Sticking
+from .traced import TracedFunction, traced
 
 COORDINATES = {"joint": None, "normalized": edge.normalized, "unnormalized": edge.unnormalized}
-Torque = Callable[..., Any]  # torque(arm, t, q, qd)
+Torque = Callable[..., Any]  # torque(arm, t, q, qd), or with parameters after these
 
 
 @dataclass(frozen=True)
@@ -47,6 +50,7 @@ class Problem:
     method: str | None = None
     events: tuple[Event, ...] = ()
     symbols: tuple[str, ...] = ()  # in order of the alphabet, as `trace` has them
+    own: tuple[tuple[str, tuple[int, ...]], ...] = ()  # the torque function's parameters and their shapes
 
     def __post_init__(self) -> None:
         one_of(self.coordinates, COORDINATES, "coordinates")
@@ -59,6 +63,33 @@ class Problem:
         if self.sticking and (self.coordinates != "joint" or self.method is not None):
             given = f"method is {self.method!r}" if self.method else f"coordinates are {self.coordinates!r}"
             raise ValueError(f"{given}, and friction is exact (expected friction with smooth above 0, or neither)")
+
+    def traced(self) -> Problem:
+        """The same with the user's functions frozen as they are now; equal ones share what was compiled."""
+        if self.torque is None and not self.events:
+            return self
+        what = f"the torque function {named(self.torque)!r}" if self.torque else ""
+        torque = self.torque and traced(self.torque, self.robot, what, self.own)
+        events = tuple(
+            replace(event, function=traced(event.function, self.robot, f"the function of event {event.name!r}"))
+            for event in self.events
+        )
+        return replace(self, torque=torque, events=events)
+
+    @property
+    def frozen(self) -> bool:
+        """Whether no function of the user runs in it."""
+        functions = [self.torque, *(event.function for event in self.events)]
+        return all(function is None or isinstance(function, TracedFunction) for function in functions)
+
+    def call_functions(self, q: np.ndarray, qd: np.ndarray, given: Mapping[str, Any]) -> None:
+        """Call the user's functions with the numbers of one state: their own mistakes are raised as they are."""
+        with np.errstate(all="ignore"):
+            if self.torque is not None:
+                own = {PREFIX + name: given[PREFIX + name] for name, _ in self.own}
+                np.asarray(self.applied(self.robot, 0.0, q, qd, None, own), dtype=float)
+            for event in self.events:
+                float(event.value(self.robot, 0.0, q.copy(), qd.copy()))
 
     @property
     def accounted(self) -> bool:
@@ -74,59 +105,86 @@ class Problem:
     def size(self) -> int:
         return 2 * self.robot.n + 2 * self.accounted + (self.sticking is not None)
 
-    def side(self, arm: Robot, t: Any, y: Any, tau: Any = None, wrench: Any = None, modes: Any = None) -> Any:
-        """f for one state."""
+    def side(
+        self,
+        arm: Robot,
+        t: Any,
+        y: Any,
+        tau: Any = None,
+        wrench: Any = None,
+        modes: Any = None,
+        dynamics: Any = edge,
+        **own: Any,
+    ) -> Any:
+        """f for one state; unless joints may stick, also for many, (..., size). `dynamics` are the functions called."""
         if self.sticking is not None:
-            return self.sticking_side(self.sticking, arm, t, y, tau, wrench, modes)
+            return self.sticking_side(self.sticking, arm, t, y, tau, wrench, modes, own)
         n, quasi = arm.n, COORDINATES[self.coordinates]
-        q, v = y[:n], y[n : 2 * n]
+        q, v = y[..., :n], y[..., n : 2 * n]
         qd = v if quasi is None else quasi.joint_rates(arm, q, v)
-        applied = self.applied(arm, t, q, qd, tau)
+        applied = self.applied(arm, t, q, qd, tau, own)
         drag = None if self.friction is None else self.friction.torque(arm, qd)
         net = applied if drag is None else applied - drag
         if quasi is None:
-            vd = edge.forward_dynamics(arm, q, qd, net, wrench, method=self.method)
+            vd = dynamics.forward_dynamics(arm, q, qd, net, wrench, method=self.method)
         else:
             vd = quasi.acceleration(arm, q, v, net, wrench)
         parts = [qd, vd]
         if self.accounted:
-            pushed = applied if wrench is None else applied + self.pushed(arm, q, wrench)
-            parts.append([(pushed * qd).sum(), 0.0 if drag is None else (drag * qd).sum()])
-        return np.concatenate([np.asarray(part, dtype=object) for part in parts])
+            pushed = applied if wrench is None else applied + self.pushed(arm, q, wrench, dynamics)
+            power = (pushed * qd).sum(axis=-1)
+            parts.append(np.stack([power, np.zeros(np.shape(power)) if drag is None else (drag * qd).sum(axis=-1)], -1))
+        return np.concatenate(parts, axis=-1)
 
     def sticking_side(
-        self, sticking: Sticking, arm: Robot, t: Any, y: Any, tau: Any, wrench: Any, modes: Any
+        self, sticking: Sticking, arm: Robot, t: Any, y: Any, tau: Any, wrench: Any, modes: Any, own: Any
     ) -> np.ndarray:
         """f for one state of a robot whose joints may stick."""
         q, qd, mode = y[: arm.n], y[arm.n : 2 * arm.n], modes[: arm.n]
-        applied = self.applied(arm, t, q, qd, tau)
+        applied = self.applied(arm, t, q, qd, tau, own)
         found = sticking.held(arm, q, qd, applied, wrench, mode)
         pushed = applied if wrench is None else applied + self.pushed(arm, q, wrench)
         lost = [(pushed * qd).sum(), (found.drag * qd).sum(), sticking.nearness(qd, mode, found)]
         return np.concatenate([np.asarray(part, dtype=object) for part in (qd, found.qdd, lost)])
 
-    def pushed(self, arm: Robot, q: Any, wrench: Any) -> Any:
+    def pushed(self, arm: Robot, q: Any, wrench: Any, dynamics: Any = edge) -> Any:
         """The torques that do the same work as the wrench."""
-        return edge.gravity_torque(arm, q) - edge.bias_torque(arm, q, np.zeros(arm.n), wrench)
+        return dynamics.gravity_torque(arm, q) - dynamics.bias_torque(arm, q, np.zeros(arm.n), wrench)
 
-    def applied(self, arm: Robot, t: Any, q: Any, qd: Any, tau: Any = None) -> Any:
-        """The torques that act, without friction."""
+    def applied(self, arm: Robot, t: Any, q: Any, qd: Any, tau: Any = None, own: Mapping[str, Any] = NONE) -> Any:
+        """The torques that act, without friction; a function of Python is asked for one state after another.
+
+        `own` are the torque function's parameters, as `loads` has them.
+        """
         given = np.zeros(arm.n) if tau is None else np.asarray(tau)
         if self.torque is None:
             return given
-        found = np.asarray(self.torque(arm, t, q, qd))
-        if found.shape != (arm.n,):
-            raise ValueError(f"the torque function gave shape {found.shape} (expected ({arm.n},), one for each joint)")
+        if q.ndim == 1:
+            found = np.asarray(called(self.torque, arm, t, q.copy(), qd.copy(), without_prefix(own)))
+        else:
+            times, shapes = np.broadcast_to(t, q.shape[:-1]), dict(self.own)
+            rows = {x: np.broadcast_to(a, (len(q), *shapes[x])) for x, a in without_prefix(own).items()}
+            if isinstance(self.torque, TracedFunction):
+                found = self.torque.at(times, q, qd, rows)
+            else:
+                each = [{PREFIX + name: array[k] for name, array in rows.items()} for k in range(len(q))]
+                states = zip(times.tolist(), q, qd, [None] * len(q), each, strict=True)
+                return given + np.array([self.applied(arm, *state) for state in states])
+        if found.shape != q.shape:
+            shape = found.shape[q.ndim - 1 :]
+            raise ValueError(f"the torque function gave shape {shape} (expected ({arm.n},), one for each joint)")
         return given + found
 
-    def gauges(self, arm: Robot, t: Any, y: Any, tau: Any = None, wrench: Any = None, modes: Any = None) -> list[Any]:
+    def gauges(
+        self, arm: Robot, t: Any, y: Any, tau: Any = None, wrench: Any = None, modes: Any = None, **own: Any
+    ) -> list[Any]:
         """The values of the events for one state, and whether the modes last."""
         q = y[: arm.n]
         quasi, v = COORDINATES[self.coordinates], y[arm.n : 2 * arm.n]
         qd = v if quasi is None else quasi.joint_rates(arm, q, v)
-        found = [event.value(arm, t, q, qd) for event in self.events]
+        found = [event.value(arm, t, q.copy(), qd.copy()) for event in self.events]
         if self.sticking is not None:
-            applied, mode, since = self.applied(arm, t, q, qd, tau), modes[: arm.n], modes[arm.n]
+            applied, mode, since = self.applied(arm, t, q, qd, tau, own), modes[: arm.n], modes[arm.n]
             slack = self.sticking.held(arm, q, qd, applied, wrench, mode).slack
             found.append(self.sticking.lasts(qd, mode, slack, t, since))
         return found
@@ -146,7 +204,8 @@ class Problem:
         n = self.robot.n
         modes = None if self.sticking is None else (n + 1,)
         shapes = {"tau": (n,) if self.tau else None, "wrench": self.wrench, "modes": modes}
-        return {name: Input(*shape) for name, shape in shapes.items() if shape is not None}
+        own = {PREFIX + name: Input(*shape) for name, shape in self.own}
+        return {**{name: Input(*shape) for name, shape in shapes.items() if shape is not None}, **own}
 
     @property
     def columns(self) -> dict[str, slice]:
@@ -180,6 +239,15 @@ class Problem:
             for k in range(len(y)):
                 found[k] = self.side(self.robot, float(t[k]), y[k], **self.given(parameters[k])).astype(float)
             return found
+
+        return side
+
+    def batch_side(self, parameters: np.ndarray, dynamics: Any) -> Callable[[Any, np.ndarray], np.ndarray]:
+        """f for all states at once, by the functions of `dynamics`; parameters are rows, or one row for all."""
+        given = self.given(parameters)
+
+        def side(t: Any, y: np.ndarray) -> np.ndarray:
+            return np.asarray(self.side(self.robot, t, y, **given, dynamics=dynamics), dtype=float)
 
         return side
 

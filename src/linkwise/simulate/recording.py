@@ -6,7 +6,7 @@ import os
 from collections.abc import Sequence
 from dataclasses import dataclass, field, fields
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -18,6 +18,15 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 STATUS = {0: "interrupted", 1: "done", 2: "stuck", 3: "lost", 4: "stopped"}
+
+
+class End(NamedTuple):
+    """The state in which each trajectory ended, at the time `reached`; work and heat where they are accounted for."""
+
+    q: np.ndarray
+    qd: np.ndarray
+    work: np.ndarray | None
+    heat: np.ndarray | None
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -46,6 +55,7 @@ class Recording:
     heat: np.ndarray | None = None  # lost to friction since the start
     events: Any = ()  # what was met, for each trajectory: `Happening`s in order
     acting: Any = field(default=None, compare=False)  # the problem and its parameters, to find torques again
+    end: End | None = field(default=None, compare=False)  # not in files
 
     def __repr__(self) -> str:
         how = "" if self.compiled else ", in Python"
@@ -82,15 +92,24 @@ class Recording:
         known = [kind for kind in ("done", *STATUS.values()) if kind in found]
         return ", ".join(f"{found[kind]} {kind}" for kind in dict.fromkeys([*known, *found])) or "none"
 
+    @property
+    def event_list(self) -> list[tuple[tuple[int, ...], float, str]]:
+        """All events in the order of trajectory and time: the trajectory's index, the time and the name."""
+        found = []
+        for index in np.ndindex(self.batch) if self.events else ():
+            own = self.events
+            for k in index:
+                own = own[k]
+            found += [(index, event.t, name) for event in own for name in event.names]
+        return found
+
     @cached_property
     def tau(self) -> np.ndarray:
         """The torques that acted, friction not among them."""
-        there = np.isfinite(self.q).all(axis=-1, keepdims=True)
         if self.acting is None:
+            there = np.isfinite(self.q).all(axis=-1, keepdims=True)
             return np.where(there, 0.0, np.nan)[..., [0] * self.robot.n]
-        # elsewhere the first sample stands in, so that a torque function never sees NaN
-        q, qd = (np.where(there, x, np.nan_to_num(x[..., :1, :])) for x in (self.q, self.qd))
-        return np.where(there, self.acting.torques(self.t, q, qd), np.nan)
+        return np.asarray(self.acting.torques(self.t, self.q, self.qd))
 
     @cached_property
     def qdd(self) -> np.ndarray:
@@ -125,7 +144,7 @@ class Recording:
         return np.asarray(edge.joint_wrenches(self.robot, self.q, self.qd, self.qdd, wrench, frame=frame))
 
     def summary(self) -> Description:
-        """How far it went, in how many steps, and how well energy was kept, as a table."""
+        """How far it went, in how many steps, how well energy was kept and which events were met, as a table."""
         from .summary import summary
 
         return summary(self)
@@ -153,6 +172,8 @@ class Recording:
         self, path: str | os.PathLike[str] | None = None, joints: str | int | Sequence[str | int] | None = None
     ) -> Figure:
         """A matplotlib figure: positions, rates, torques if any acted, and the imbalance of energy, over time.
+
+        Events are vertical lines, or marks at the top where there are several trajectories; the legend has their names.
 
         `joints` are those to show, by their links' names or by number from 0; `path` is a picture to write. Up to 50
         trajectories are lines, more are a median and the band from the 5th to the 95th percentile.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, NamedTuple
@@ -12,20 +13,24 @@ import numpy as np
 
 from .. import edge
 from ..edge.arrays import States
+from ..graph import count
 from ..render.llvm_lanes import DONE, LOST, RUNNING, STUCK
 from ..render.llvm_stages import Method
 from ..robot import Robot
 from .events import Happening, events_of
 from .friction import Friction
 from .implicit import ImplicitMachine, run_implicit
+from .long import MOST_OPERATIONS, LoopDynamics, is_long, loops_for
 from .machine import MachineIntegrator
+from .parameters import PREFIX, called, checked_parameters
 from .plain import Integrator, Progress
 from .problem import Problem
 from .progress import Watch
-from .recording import STATUS, Recording
+from .recording import STATUS, End, Recording
 from .stretches import follow
 from .tableaux import DEFAULT, RADAU
 from .tableaux import method as tableau
+from .traced import TracedFunction, UntraceableFunctionError
 
 ROOM = 100  # events that are kept of each trajectory
 FIRST_STEP = 1e-3  # seconds; it grows tenfold a step where it is too small
@@ -46,14 +51,27 @@ class Acting:
     problem: Problem
     tau: np.ndarray | None
     wrench: np.ndarray | None
+    own: dict[str, np.ndarray]  # parameters of the torque function, each with the batch in front
 
     def torques(self, t: np.ndarray, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
+        """At the samples; NaN where a trajectory did not get to. A function is asked only where it did."""
+        problem, there = self.problem, np.isfinite(q).all(axis=-1)
         given = np.zeros(q.shape[-1]) if self.tau is None else self.tau[..., None, :]
-        found = np.broadcast_to(given, q.shape).copy()
-        if self.problem.torque is not None:
-            for index in np.ndindex(q.shape[:-1]):
-                time = float(t[index[-1]])
-                found[index] += np.asarray(self.problem.torque(self.problem.robot, time, q[index], qd[index]), float)
+        found = np.where(there[..., None], given, np.nan)
+        if problem.torque is None or not there.any():
+            return found
+        states = np.broadcast_to(t, there.shape)[there], q[there], qd[there]
+        batch = np.nonzero(there)[:-1]
+        own = {
+            name: array[batch] if batch else np.broadcast_to(array, (len(states[0]), *array.shape))
+            for name, array in self.own.items()
+        }
+        if isinstance(problem.torque, TracedFunction):
+            found[there] += problem.torque.at(*states, own)
+        else:
+            every = enumerate(zip(states[0].tolist(), *states[1:], strict=True))
+            rows = [(*row, {name: array[k] for name, array in own.items()}) for k, row in every]
+            found[there] += np.array([called(problem.torque, problem.robot, *row) for row in rows], dtype=float)
         return found
 
     def accelerations(self, q: np.ndarray, qd: np.ndarray, tau: np.ndarray) -> np.ndarray:
@@ -69,8 +87,8 @@ class Acting:
 def simulate(
     arm: Robot,
     q0: Any,
-    qd0: Any,
-    duration: float,
+    qd0: Any = None,
+    duration: float | None = None,
     torque: Any = None,
     wrench: Any = None,
     *,
@@ -86,13 +104,17 @@ def simulate(
     threads: int | None = None,
     compiled: bool | None = None,
     progress: bool | None = None,
+    parameters: Mapping[str, Any] | None = None,
 ) -> Recording:
-    """The motion of the robot from q0 and qd0 over `duration` seconds.
+    """The motion of the robot from q0 and qd0, at rest without it, over `duration` seconds.
 
     q0 and qd0 are (..., n): a batch is integrated side by side, every trajectory with steps of its own. `torque` is
     None, an array (..., n) of constant torques, or a function torque(arm, t, q, qd) that gives them; one over `lw`
-    pieces is compiled together with the integrator, any other runs in Python, which is slower. `wrench` is constant, as
-    for `forward_dynamics`. `friction=True` takes the robot's own coefficients, a `Friction` its own.
+    pieces is traced, anew at each call, and compiled together with the integrator, any other runs in Python, which is
+    slower. It must depend on its arguments alone while a simulation runs. `wrench` is constant, as for
+    `forward_dynamics`. `friction=True` takes the robot's own coefficients, a `Friction` its own. `parameters` are
+    numbers, by name, for what the torque function takes after qd, such as torque(arm, t, q, qd, kp): one for all
+    trajectories or, with the batch's axes in front, one for each.
 
     `integrator` is one of `lw.integrators()`; the error of a step is kept below atol + rtol |y|, where atol is a
     hundredth of rtol if it is not given. "radau" is for stiff springs and friction; it needs SciPy.
@@ -102,39 +124,40 @@ def simulate(
     terminal (`progress`); Ctrl-C raises `SimulationInterrupted`, which keeps what was computed.
 
     >>> import linkwise as lw
-    >>> fall = lw.simulate(lw.load("planar3"), [0, 0, 0], [0, 0, 0], 1.0, rtol=1e-10)
+    >>> fall = lw.simulate(lw.load("planar3"), [0, 0, 0], duration=1.0, rtol=1e-10)
     >>> fall.q.shape, fall.status, bool(abs(fall.imbalance).max() < 1e-8)
     ((501, 3), 'done', True)
     """
     scheme = tableau(integrator)
+    if duration is None:
+        given = "" if qd0 is None else f"; the third argument, {qd0!r}, is qd0"
+        raise TypeError(f"duration is missing (expected seconds: simulate(arm, q0, duration=2.0){given})")
     numbers = checked_numbers(scheme, duration, rtol, atol, step)
     times = sample_times(samples, numbers["duration"])
     constant = None if callable(torque) or torque is None else torque
-    arrays = {"q0": q0, "qd0": qd0} | ({} if constant is None else {"torque": constant})
+    arrays = {"q0": q0, "qd0": np.zeros(arm.n) if qd0 is None and isinstance(arm, Robot) else qd0} | (
+        {} if constant is None else {"torque": constant}
+    )
     states = States(arm, arrays, wrench, True)
     if not states.numeric:
         raise TypeError("q0 and qd0 are not plain numbers (expected NumPy arrays or lists of them)")
     full = {name: full_array(states, name) for name in states.arrays}
-    problem = Problem(
-        arm,
-        torque if callable(torque) else None,
-        constant is not None,
-        None if wrench is None else full["wrench"].shape[len(states.batch) :],
-        drag_of(friction),
-        coordinates,
-        method,
-        events_of(events),
-    )
+    own = checked_parameters(torque, parameters, states.batch)
+    shapes = tuple((name, array.shape[len(states.batch) :]) for name, array in own.items())
+    problem = problem_of(states, full, torque, friction, coordinates, method, events, shapes)
     count = math.prod(states.batch)
     start = problem.initial(full["q0"], full["qd0"]).reshape(count, problem.size)
     constants = [full[name] for name in ("torque", "wrench") if name in full]
     pieces = [x.reshape(count, math.prod(x.shape[len(states.batch) :])) for x in constants]
     if problem.sticking is not None:
         pieces.append(np.zeros((count, arm.n + 1)))  # modes of the joints, and since when
-    parameters = np.concatenate(pieces, axis=1) if pieces else np.zeros((count, 0))
-    run = integrated(problem, scheme, start, parameters, times, numbers, threads, compiled, progress)
-    acting = Acting(problem, full.get("torque"), full.get("wrench"))
+    pieces += [x.reshape(count, math.prod(x.shape[len(states.batch) :])) for x in own.values()]
+    constants_of_each = np.concatenate(pieces, axis=1) if pieces else np.zeros((count, 0))
+    run = integrated(problem, scheme, start, constants_of_each, times, numbers, threads, compiled, progress)
+    acting = Acting(run.problem, full.get("torque"), full.get("wrench"), own)
     recording = recorded(acting, states.batch, times, run.out, run.now, scheme, numbers, run.compiled)
+    if not (run.problem.torque is None or isinstance(run.problem.torque, TracedFunction)):
+        _ = recording.tau  # asked now: later the function may be another
     if run.interrupted is not None:
         raise SimulationInterrupted(recording) from run.interrupted
     if not states.batch and recording.status in ("stuck", "lost"):
@@ -142,9 +165,33 @@ def simulate(
     return recording
 
 
+def problem_of(
+    states: States,
+    full: dict[str, np.ndarray],
+    torque: Any = None,
+    friction: bool | Friction = False,
+    coordinates: str = "joint",
+    method: str | None = None,
+    events: Any = (),
+    own: tuple[tuple[str, tuple[int, ...]], ...] = (),
+) -> Problem:
+    return Problem(
+        states.robot,
+        torque if callable(torque) else None,
+        "torque" in full,
+        full["wrench"].shape[len(states.batch) :] if "wrench" in full else None,
+        drag_of(friction),
+        coordinates,
+        method,
+        events_of(events),
+        own=own,
+    )
+
+
 class Run(NamedTuple):
     """What the integration gave: y at the sample times (count, times, size), and where each trajectory is."""
 
+    problem: Problem  # the user's functions in it are those that acted
     out: np.ndarray
     now: Progress
     compiled: bool
@@ -171,7 +218,7 @@ def integrated(
         out[:, 0] = start
         now.next = 1
     tolerance = problem.tolerance(numbers["atol"])
-    machine = machine_for(problem, scheme.name, compiled)
+    problem, machine, loops = way_for(problem, scheme.name, start, parameters, compiled)
     interrupted: BaseException | None = None
     watch = Watch(end, progress)
 
@@ -179,10 +226,10 @@ def integrated(
         if machine is not None:
             machine.run(now, end, times, out, parameters, numbers["rtol"], tolerance, threads, watch)
         elif scheme.name == RADAU:
-            run_implicit(problem, parameters, now, end, times, out, numbers["rtol"], tolerance, watch)
+            run_implicit(problem, parameters, now, end, times, out, numbers["rtol"], tolerance, watch, loops)
         else:
             gauge = problem.plain_gauge(parameters) if problem.crossings else None
-            side = problem.plain_side(parameters)
+            side = problem.batch_side(parameters, loops) if loops else problem.plain_side(parameters)
             plain = Integrator(scheme, side, numbers["rtol"], tolerance, gauge, problem.crossings)
             while plain.advance(now, end, times, out, 100):
                 watch(now)
@@ -194,7 +241,7 @@ def integrated(
         interrupted = error
     finally:
         watch.close()
-    return Run(out, now, machine is not None, interrupted, given_up)
+    return Run(problem, out, now, machine is not None or (loops is not None and problem.frozen), interrupted, given_up)
 
 
 def checked_numbers(scheme: Method, duration: Any, rtol: Any, atol: Any = None, step: Any = None) -> dict[str, float]:
@@ -259,24 +306,91 @@ def drag_of(friction: bool | Friction) -> Friction | None:
     return friction
 
 
-def machine_for(problem: Problem, integrator: str, compiled: bool | None) -> MachineIntegrator | ImplicitMachine | None:
-    """The compiled integrator, or None where it is to run in Python."""
+class Way(NamedTuple):
+    """How a problem is integrated: by a compiled integrator; or in NumPy, over compiled loops; or all in Python."""
+
+    problem: Problem  # with the user's functions as they are now, where they were traced
+    machine: MachineIntegrator | ImplicitMachine | None = None
+    loops: LoopDynamics | None = None
+
+
+def way_for(problem: Problem, integrator: str, start: np.ndarray, parameters: np.ndarray, compiled: bool | None) -> Way:
     if compiled is False:
-        return None
+        return Way(problem)
     try:
-        return machine_of(problem, integrator)
-    except (TypeError, ImportError) as reason:
+        if compiled is None and is_long(problem.robot):
+            why = f"the robot has {problem.robot.n} links, and these options have no form with loops over them"
+        else:
+            problem = freshly_traced(problem, start, parameters, compiled)
+            machine = machine_of(problem, integrator, compiled is True)
+            if machine is not None:
+                return Way(problem, machine)
+            why = f"its right-hand side has more than {MOST_OPERATIONS:,} operations, too many to compile"
+        loops = loops_for(problem)
+        if loops is not None:
+            return Way(problem, None, loops)
+    except (UntraceableFunctionError, ImportError) as reason:
         if compiled:
             raise
-        warnings.warn(f"this simulation runs in Python, which is slower: {reason}", RuntimeWarning, stacklevel=4)
-        return None
+        why = str(reason)
+    warnings.warn(f"this simulation runs in Python, which is slower: {why}", RuntimeWarning, stacklevel=4)
+    return Way(problem)
+
+
+def freshly_traced(problem: Problem, start: np.ndarray, parameters: np.ndarray, compiled: bool | None) -> Problem:
+    """The problem with its functions as they are now. What is wrong with one on numbers too is raised as it is."""
+    try:
+        return problem.traced()
+    except UntraceableFunctionError as reason:
+        if problem.symbols:  # there are no numbers to try it on
+            raise
+        if len(start):
+            n = problem.robot.n
+            q, v = start[0, :n], start[0, n : 2 * n]
+            problem.call_functions(q, np.asarray(problem.rates(q, v)), problem.given(parameters[0]))
+        if compiled:
+            remedy = "Without compiled=True the simulation runs in Python, which is slower"
+            raise UntraceableFunctionError(f"{reason}. {remedy}") from reason
+        raise
 
 
 @lru_cache(maxsize=64)
-def machine_of(problem: Problem, integrator: str) -> MachineIntegrator | ImplicitMachine:
+def machine_of(
+    problem: Problem, integrator: str, however_long: bool = False
+) -> MachineIntegrator | ImplicitMachine | None:
+    """The compiled integrator of a problem whose functions are frozen, or None where its code would be too long."""
+    program = problem.program()
+    if not however_long and count(program).total > MOST_OPERATIONS:
+        return None
     if integrator == RADAU:
-        return ImplicitMachine(problem)
-    return MachineIntegrator(problem.program(), tableau(integrator), problem.crossings)
+        return ImplicitMachine(problem, program)
+    return MachineIntegrator(program, tableau(integrator), problem.crossings)
+
+
+def prepared(
+    arm: Robot,
+    torque: Any = None,
+    wrench: Any = None,
+    *,
+    integrator: str = DEFAULT,
+    parameters: Mapping[str, Any] | None = None,
+    **options: Any,
+) -> Problem:
+    """What `simulate` would integrate with these options, its functions frozen and its code compiled."""
+    constant = {} if callable(torque) or torque is None else {"torque": torque}
+    states = States(arm, {"q0": np.zeros(arm.n), **constant}, wrench, True)
+    full = {name: full_array(states, name) for name in states.arrays}
+    names = ("friction", "coordinates", "method", "events")
+    own = {name: np.asarray(array) for name, array in checked_parameters(torque, parameters, ()).items()}
+    shapes = tuple((name, array.shape) for name, array in own.items())
+    given = {name: options[name] for name in names if name in options}
+    problem = problem_of(states, full, torque, **given, own=shapes)
+    start = problem.initial(np.zeros(arm.n), np.zeros(arm.n))[None]
+    row = np.zeros((1, sum(math.prod(each.shape) for each in problem.parameters.values())))
+    for name, array in own.items():
+        row[0, problem.columns[PREFIX + name]] = array.ravel()
+    traced = freshly_traced(problem, start, row, None)
+    return way_for(traced, tableau(integrator).name, start, row, None).problem
 
 
 def recorded(
@@ -315,8 +429,15 @@ def recorded(
         heat=heat,
         acting=acting,
         events=shaped_list(happenings, batch) if problem.events else (),
+        end=end_of(problem, now.y.reshape((*batch, problem.size))),
         **each,
     )
+
+
+def end_of(problem: Problem, y: np.ndarray) -> End:
+    n = problem.robot.n
+    q, work_heat = y[..., :n].copy(), [y[..., 2 * n + k].copy() if problem.accounted else None for k in range(2)]
+    return End(q, problem.rates(q, y[..., n : 2 * n].copy()), *work_heat)
 
 
 def happened(problem: Problem, now: Progress, k: int) -> tuple[Happening, ...]:

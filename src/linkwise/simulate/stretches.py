@@ -84,7 +84,8 @@ class Stretches:
         q, qd = now.y[which, :n], now.y[which, n : 2 * n]
         given = {name: array[which] for name, array in self.given.items() if name != "modes"}
         tau, wrench = given.get("tau", np.zeros_like(q)), given.get("wrench")
-        states = zip(now.t[which].tolist(), q, qd, tau, strict=True)
+        own = [{name: given[name][k] for name in given if name not in ("tau", "wrench")} for k in range(len(which))]
+        states = zip(now.t[which].tolist(), q, qd, tau, own, strict=True)
         applied = np.array([problem.applied(problem.robot, *state) for state in states], dtype=float)
         return self.sticking.decided(problem.robot, q, qd, applied.reshape(q.shape), wrench)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,8 @@ import numpy as np
 from .. import edge
 from ..robot.describe import Description
 from .recording import Recording
+
+MOST_EVENTS = 20  # lines for the events of one trajectory
 
 
 def summary(recording: Recording) -> Description:
@@ -39,7 +42,31 @@ def summary(recording: Recording) -> Description:
     }
     width = max(map(len, rows))
     title = f"{robot.name}: {robot.n} joint{'s' * (robot.n != 1)} ({robot.joints})"
-    return Description("\n".join([title, *(f"{name:{width}}  {text}" for name, text in rows.items())]))
+    lines = [title, *(f"{name:{width}}  {text}" for name, text in rows.items()), *event_lines(recording)]
+    return Description("\n".join(lines))
+
+
+def event_lines(recording: Recording) -> list[str]:
+    """A table of the events: each of one trajectory; of several, how often each name was met."""
+    events = recording.event_list
+    if not events:
+        return []
+    if not recording.batch:
+        shown = [(f"{t:.6g} s", name) for _, t, name in events[:MOST_EVENTS]]
+        more = [f"and {len(events) - MOST_EVENTS} more"] if len(events) > MOST_EVENTS else []
+        return [f"events: {len(events)}", *aligned([("time", "name"), *shown]), *more]
+    rows = [("name", "met", "trajectories", "first", "last")]
+    for name in dict.fromkeys(name for _, _, name in events):
+        own = [(index, t) for index, t, each in events if each == name]
+        times = [t for _, t in own]
+        ends = f"{min(times):.6g} s", f"{max(times):.6g} s"
+        rows.append((name, str(len(own)), str(len({index for index, _ in own})), *ends))
+    return [f"events: {len(events)}", *aligned(rows)]
+
+
+def aligned(rows: Sequence[Sequence[str]]) -> list[str]:
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
 
 
 def counted(counts: Any) -> str:

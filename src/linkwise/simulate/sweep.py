@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import closing
 from typing import Any
 
@@ -11,14 +11,17 @@ import numpy as np
 
 from ..robot import Robot
 from .engines import outcomes
-from .sweep_files import Folder, note, require
+from .events import Happening
+from .sweep_effects import check_effects
+from .sweep_events import FLAT, event_table, happenings
+from .sweep_files import SAMPLES, Folder, note, require
 from .sweep_formats import Columns
 from .sweep_inputs import checked_files, checked_inputs, jobs, samples_in, try_out
 from .sweep_plan import Inputs, differences, plan_of, restored
 from .sweep_progress import Meter
 from .sweep_robots import Vary
 from .sweep_samples import Samples
-from .sweep_work import kept_times
+from .sweep_work import kept_times, room_for_times
 
 
 class SweepInterrupted(KeyboardInterrupt):
@@ -64,8 +67,16 @@ class Sweep:
 
     @property
     def t(self) -> np.ndarray:
-        """The times of q and qd in `read`."""
-        return kept_times(self.plan["keep"], self.plan["options"], self.plan["duration"])
+        """The times of q and qd in `read`; where durations are swept, those of each trajectory (count, times)."""
+        keep, options, duration = self.plan["keep"], self.plan["options"], self.plan["duration"]
+        if duration is not None:
+            return kept_times(keep, options, duration)
+        found = np.full((self.count, room_for_times(keep, options, 1.0)), np.nan)
+        for k, own in enumerate(self.samples["duration"].tolist()):
+            if own > 0.0:
+                times = kept_times(keep, options, own)
+                found[k, : len(times)] = times
+        return found
 
     def __repr__(self) -> str:
         done, failed = len(self.done), len(self.failed)
@@ -76,9 +87,37 @@ class Sweep:
 
     def read(self, *chunks: int) -> Columns:
         """Arrays over all finished chunks, or those that are named, in the order of the samples."""
+        return {name: column for name, column in self._columns(chunks).items() if name not in FLAT}
+
+    def _columns(self, chunks: Sequence[int]) -> Columns:
         wanted = sorted(chunks) if chunks else self.done
         parts = [self._files.load(k, self.plan["sha256"]) for k in wanted]
         return {name: np.concatenate([part[name] for part in parts]) for name in (parts[0] if parts else ())}
+
+    def event_table(self, *chunks: int) -> Columns:
+        """The events of all finished chunks, or those that are named: trajectory, t, name, q and qd, a row for each."""
+        return event_table(self._columns(chunks), self.samples["q0"].shape[1])
+
+    def events(self, trajectory: int) -> tuple[Happening, ...]:
+        """The events of one trajectory, as a `Recording` has them."""
+        if not 0 <= trajectory < self.count:
+            raise IndexError(f"trajectory is {trajectory} (expected 0 to {self.count - 1})")
+        table = self.event_table(trajectory // self.plan["chunk"])
+        return happenings({name: column[table["trajectory"] == trajectory] for name, column in table.items()})
+
+    def to_pandas(self) -> Any:
+        """A DataFrame with a row for each finished trajectory: its samples and what `read` gives, but q and qd in time.
+
+        Vectors are a column for each component: q0_1, q0_2, ..., q_end_1, ..., link2.com_1, ...
+        """
+        try:
+            import pandas
+        except ImportError:
+            raise ImportError("pandas is not installed: pip install pandas, or linkwise[pandas]") from None
+        found = {name: column for name, column in self.read().items() if name not in ("q", "qd")}
+        rows = found.pop("trajectory", np.zeros(0, dtype=np.int64))
+        columns = {name: array[rows] for name, array in self.samples.items()}
+        return pandas.DataFrame({"trajectory": rows, **components(columns), **components(found)})
 
     def resume(self, engine: Any = None, progress: bool | None = None) -> Sweep:
         """Compute all chunks that are not finished, those that failed among them."""
@@ -116,12 +155,21 @@ class Sweep:
         return self
 
 
+def components(columns: Mapping[str, np.ndarray]) -> Columns:
+    """A column of numbers for each component, which are counted from 1."""
+    found: Columns = {}
+    for name, array in columns.items():
+        for index in np.ndindex(array.shape[1:]):
+            found["_".join([name, *(str(k + 1) for k in index)])] = array[(slice(None), *index)]
+    return found
+
+
 def sweep(
     arm: Robot,
     samples: Mapping[str, Any],
     /,
     folder: str | os.PathLike[str],
-    duration: float,
+    duration: float | None = None,
     *,
     engine: Any = None,
     chunk: int = 256,
@@ -134,10 +182,11 @@ def sweep(
     """Simulate every row of the samples, in chunks; the same call on the same folder goes on where it was stopped.
 
     `samples` maps names to arrays with a row for each trajectory: q0, qd0, torque (count, n), wrench, gravity
-    (count, 3), and entries of the robot's table such as "link3.mass" or "link2.com"; an array without the first axis
-    holds for all. `lw.grid` and `lw.monte_carlo` make them. `vary(arm, row)` makes the robot of a row itself; the
-    samples may then have other names too. Robots of one structure are compiled once, whatever their numbers, and
-    integrated side by side.
+    (count, 3), duration, and entries of the robot's table such as "link3.mass" or "link2.com"; an array without the
+    first axis holds for all. A sample with the name of a parameter of the torque function, which is an argument after
+    qd or a number of a controller such as `lw.pd_gravity`, gives each trajectory its own. `lw.grid` and
+    `lw.monte_carlo` make samples. `vary(arm, row)` makes the robot of a row itself; the samples may then have other
+    names too. Robots of one structure are compiled once, whatever their numbers, and integrated side by side.
 
     `keep` is "samples" or "ends": whether q and qd are kept at the sample times or at the end alone. `engine` is None
     for this process, "dask://host:port", "dask://local?workers=2" or a `dask.distributed.Client`. `files` is "parquet"
@@ -156,6 +205,7 @@ def sweep(
     plan = plan_of(inputs, checked_files(files, before))
     if before is None:
         try_out(inputs)
+        check_effects(inputs)
         place.begin(plan)
     elif found := differences(before, plan):
         said = "; ".join(found[:5]) + (f"; and {len(found) - 5} more" if len(found) > 5 else "")
@@ -178,7 +228,7 @@ def open_sweep(folder: str | os.PathLike[str]) -> Sweep:
     try:
         samples = samples_in(place, plan)
     except ValueError as reason:
-        raise ValueError(f"{place.path / 'samples.npz'}: {reason}; the same call of lw.sweep restores it") from None
+        raise ValueError(f"{place.path / SAMPLES}: {reason}; the same call of lw.sweep restores it") from None
     try:
         inputs: Inputs | str = restored(plan, samples)
     except (ValueError, TypeError) as reason:

@@ -10,11 +10,13 @@ import numpy as np
 
 from .. import edge
 from ..robot import Robot
-from .events import events_of
+from .events import Happening, events_of
 from .family import Family
+from .parameters import checked_parameters
+from .plain import Progress
 from .problem import COORDINATES, Problem
 from .recording import STATUS
-from .simulation import checked_numbers, drag_of, integrated, sample_times
+from .simulation import checked_numbers, drag_of, happened, integrated, sample_times
 from .tableaux import method as tableau
 
 
@@ -29,7 +31,10 @@ class Followed:
     reached: np.ndarray
     steps: np.ndarray
     rejected: np.ndarray
-    imbalance: np.ndarray  # at the last time
+    q_end: np.ndarray  # the state at the time `reached`
+    qd_end: np.ndarray
+    imbalance: np.ndarray  # there
+    events: tuple[tuple[Happening, ...], ...]
 
     @property
     def strange(self) -> np.ndarray:
@@ -38,8 +43,11 @@ class Followed:
 
     def some(self, which: np.ndarray) -> Followed:
         """Those trajectories alone."""
-        parts = {each.name: getattr(self, each.name)[which] for each in fields(self) if each.name != "t"}
-        return replace(self, **parts)
+        parts = {
+            each.name: getattr(self, each.name)[which] for each in fields(self) if each.name not in ("t", "events")
+        }
+        events = tuple(self.events[k] for k in np.flatnonzero(which)) if self.events else ()
+        return replace(self, **parts, events=events)
 
 
 def followed(
@@ -50,10 +58,36 @@ def followed(
     scheme = tableau(options["integrator"])
     checked = checked_numbers(scheme, duration, options["rtol"], options["atol"], options["step"])
     times = sample_times(options["samples"], duration)
-    torque, wrench = options["torque"], options["wrench"]
-    constant = {"tau": None if callable(torque) else torque, "wrench": wrench}
-    loads = {name: spread(load, count) for name, load in constant.items() if load is not None}
-    problem = Problem(
+    loads = loads_of(options, count)
+    problem = family_problem(family, options, loads)
+    quasi = COORDINATES[problem.coordinates]
+    v = qd0 if quasi is None else family.evaluated(quasi.velocity, numbers, q=q0[:, None], qd=qd0[:, None])[:, 0]
+    start = np.concatenate([q0, v, np.zeros((count, problem.size - 2 * n))], axis=1)
+    parameters = np.concatenate([*(load.reshape(count, -1) for load in loads.values()), numbers], axis=1)
+    run = integrated(problem, scheme, start, parameters, times, checked, options["threads"], True, False)
+    if run.interrupted is not None:
+        raise run.interrupted
+    now = run.now
+    y = np.concatenate([run.out, now.y[:, None]], axis=1)  # the end, wherever it is, comes last
+    there = np.isfinite(run.out[:, -1]).all(axis=1)
+    y[there, -1] = run.out[there, -1]
+    q, v = y[..., :n], y[..., n : 2 * n]
+    qd = v if quasi is None else family.evaluated(quasi.joint_rates, numbers, q=q, velocity=v)
+    kept = family.evaluated(energy, numbers, q=q[:, [0, -1]], qd=qd[:, [0, -1]])
+    if problem.accounted:
+        work, heat = (y[:, [0, -1], 2 * n + k] for k in range(2))
+        kept = kept - (work - heat)
+    status = np.array([STATUS[int(code)] for code in now.status])
+    return Followed(
+        times, q[:, :-1], qd[:, :-1], status, now.t, now.steps, now.rejected,
+        q_end=q[:, -1], qd_end=qd[:, -1], imbalance=kept[:, -1] - kept[:, 0],
+        events=family_events(family, problem, now, numbers),
+    )  # fmt: skip
+
+
+def family_problem(family: Family, options: Mapping[str, Any], loads: Mapping[str, np.ndarray]) -> Problem:
+    torque = options["torque"]
+    return Problem(
         family.robot,
         torque if callable(torque) else None,
         "tau" in loads,
@@ -63,24 +97,33 @@ def followed(
         options["method"],
         events_of(options["events"]),
         family.symbols,
+        tuple((name, loads[name].shape[1:]) for name in loads if name not in ("tau", "wrench")),
     )
-    quasi = COORDINATES[problem.coordinates]
-    v = qd0 if quasi is None else family.evaluated(quasi.velocity, numbers, q=q0[:, None], qd=qd0[:, None])[:, 0]
-    start = np.concatenate([q0, v, np.zeros((count, problem.size - 2 * n))], axis=1)
-    parameters = np.concatenate([*(load.reshape(count, -1) for load in loads.values()), numbers], axis=1)
-    run = integrated(problem, scheme, start, parameters, times, checked, options["threads"], True, False)
-    if run.interrupted is not None:
-        raise run.interrupted
-    q, v = run.out[..., :n], run.out[..., n : 2 * n]
-    qd = v if quasi is None else family.evaluated(quasi.joint_rates, numbers, q=q, velocity=v)
-    ends = {"q": q[:, [0, -1]], "qd": qd[:, [0, -1]]}
-    kept = family.evaluated(energy, numbers, **ends)
-    if problem.accounted:
-        work, heat = (run.out[:, [0, -1], 2 * n + k] for k in range(2))
-        kept = kept - (work - heat)
-    now = run.now
-    status = np.array([STATUS[int(code)] for code in now.status])
-    return Followed(times, q, qd, status, now.t, now.steps, now.rejected, kept[:, -1] - kept[:, 0])
+
+
+def loads_of(options: Mapping[str, Any], count: int) -> dict[str, np.ndarray]:
+    """What acts on each trajectory, and the parameters of the torque function, in the order of `Problem.loads`."""
+    torque = options["torque"]
+    constant = {"tau": None if callable(torque) else torque, "wrench": options["wrench"]}
+    loads = {name: spread(load, count) for name, load in constant.items() if load is not None}
+    return {**loads, **checked_parameters(torque, options.get("parameters"), (count,))}
+
+
+def family_events(
+    family: Family, problem: Problem, now: Progress, numbers: np.ndarray
+) -> tuple[tuple[Happening, ...], ...]:
+    """The events of each trajectory; the rates of quasi-velocities are those of its own robot."""
+    if not problem.events:
+        return ()
+    quasi, found = COORDINATES[problem.coordinates], []
+    for k in range(len(now.log)):
+        own = happened(replace(problem, coordinates="joint"), now, k)
+        if quasi is not None and own:
+            q, v = (np.array([getattr(event, name) for event in own])[None] for name in ("q", "qd"))
+            rates = family.evaluated(quasi.joint_rates, numbers[[k]], q=q, velocity=v)[0]
+            own = tuple(event._replace(qd=qd) for event, qd in zip(own, rates, strict=True))
+        found.append(own)
+    return tuple(found)
 
 
 def spread(given: Any, count: int) -> np.ndarray:

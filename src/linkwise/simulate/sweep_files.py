@@ -1,12 +1,13 @@
 """The folder of a sweep: its plan, its samples and a file for each finished chunk; when they are believed.
 
-    sweep.json              the plan, written first
-    samples.npz             the samples; their hashes are in the plan
-    chunk-00000.parquet     results, or .npz where the plan says so
-    chunk-00003.failed.txt  why a chunk failed
+    _sweep.json              the plan, written first
+    _samples.npz             the samples; their hashes are in the plan
+    chunk-00000.parquet      results, or .npz where the plan says so
+    _chunk-00003.failed.txt  why a chunk failed
 
-Files are replaced as a whole, never changed. A chunk carries the hash of its plan, its number and the hash of its
-content, and counts as finished only if all three are right. Nothing here is ever unpickled.
+Readers of folders of Parquet files leave out names that begin with _: for them the folder is a table. Files
+are replaced as a whole, never changed. A chunk carries the hash of its plan, its number and the hash of its content,
+and counts as finished only if all three are right. Nothing here is ever unpickled.
 """
 
 from __future__ import annotations
@@ -25,7 +26,9 @@ from typing import Any
 from .sweep_formats import Columns, digest, from_npz, from_parquet, npz_of, parquet_of
 
 KINDS = ("parquet", "npz")
-OURS = re.compile(r"(sweep\.json|samples\.npz|chunk-\d{5,}\.(parquet|npz|failed\.txt))\.[0-9a-f]{16}\.tmp")
+PLAN, SAMPLES, OLD_PLAN = "_sweep.json", "_samples.npz", "sweep.json"
+LAYOUT = 2  # of the folder and its columns
+OURS = re.compile(r"_(sweep\.json|samples\.npz|chunk-\d{5,}\.(parquet|npz|failed\.txt))\.[0-9a-f]{16}\.tmp")
 ABANDONED = 3600.0  # seconds after which a temporary file is surely nobody's
 
 
@@ -59,17 +62,24 @@ class Folder:
     def plan(self) -> dict[str, Any] | None:
         """The plan, if there is one."""
         try:
-            text = (self.path / "sweep.json").read_text(encoding="utf-8")
+            text = (self.path / PLAN).read_text(encoding="utf-8")
         except FileNotFoundError:
+            if (self.path / OLD_PLAN).exists():
+                raise ValueError(
+                    f"{self.path / OLD_PLAN}: this sweep has layout 1, of an earlier Linkwise, which reads it"
+                    f" (expected layout {LAYOUT}; begin again in another folder)"
+                ) from None
             return None
         try:
             plan = json.loads(text)
-            if plan["what"] != "linkwise sweep" or plan["layout"] != 1 or plan["files"] not in KINDS:
-                raise ValueError("it is of another kind or version")
+            if plan["what"] != "linkwise sweep" or plan["files"] not in KINDS:
+                raise ValueError("it is of another kind")
+            if plan["layout"] != LAYOUT:
+                raise ValueError(f"it has layout {plan['layout']!r} (expected {LAYOUT}, which this Linkwise reads)")
             if plan["sha256"] != plan_hash(plan):
                 raise ValueError("it was changed")
         except (ValueError, KeyError, TypeError) as problem:
-            raise ValueError(f"{self.path / 'sweep.json'}: is not the plan of a sweep: {problem}") from None
+            raise ValueError(f"{self.path / PLAN}: is not the plan of a sweep: {problem}") from None
         self.kind = plan["files"]
         return dict(plan)
 
@@ -82,7 +92,7 @@ class Folder:
                 raise ValueError(f"{self.path}: holds {others[0]!r} and no sweep (expected a new or an empty folder)")
         self.path.mkdir(parents=True, exist_ok=True)
         self.kind = plan["files"]
-        self.write("sweep.json", (json.dumps(plan, indent=1) + "\n").encode())
+        self.write(PLAN, (json.dumps(plan, indent=1) + "\n").encode())
 
     def clear_abandoned(self) -> None:
         """Remove what killed processes left half written."""
@@ -92,7 +102,7 @@ class Folder:
 
     def write(self, name: str, content: bytes) -> None:
         """Whoever reads the file sees the old content or the new, never a part."""
-        temporary = self.path / f"{name}.{os.urandom(8).hex()}.tmp"
+        temporary = self.path / f"_{name.removeprefix('_')}.{os.urandom(8).hex()}.tmp"
         try:
             with open(temporary, "xb") as file:
                 file.write(content)
@@ -103,10 +113,10 @@ class Folder:
             temporary.unlink(missing_ok=True)
 
     def store_samples(self, samples: Columns) -> None:
-        self.write("samples.npz", npz_of(samples, {}))
+        self.write(SAMPLES, npz_of(samples, {}))
 
     def samples(self) -> Columns:
-        return from_npz((self.path / "samples.npz").read_bytes())[0]
+        return from_npz((self.path / SAMPLES).read_bytes())[0]
 
     def chunk(self, index: int) -> Path:
         return self.path / f"chunk-{index:05d}.{self.kind}"
@@ -156,4 +166,4 @@ class Folder:
             return None
 
     def _failure(self, index: int) -> Path:
-        return self.path / f"chunk-{index:05d}.failed.txt"
+        return self.path / f"_chunk-{index:05d}.failed.txt"

@@ -10,6 +10,8 @@ from typing import Any
 
 import numpy as np
 
+from .sweep_events import COUNT, FLAT
+
 Columns = dict[str, np.ndarray]
 
 
@@ -38,15 +40,18 @@ def from_npz(content: bytes) -> tuple[Columns, dict[str, str]]:
 
 
 def parquet_of(columns: Columns, metadata: Mapping[str, str]) -> bytes:
-    """Vectors and samples are lists of a fixed size, lists of lists."""
+    """Vectors and samples are lists of a fixed size, lists of lists; the events of a trajectory are lists too."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
     arrays = []
-    for array in columns.values():
+    for name, array in columns.items():
         made = pa.array(array.tolist(), pa.string()) if array.dtype.kind == "U" else pa.array(array.reshape(-1))
         for size in reversed(array.shape[1:]):
             made = pa.FixedSizeListArray.from_arrays(made, size)
+        if name in FLAT:
+            ends = np.concatenate([[0], np.cumsum(columns[COUNT])])
+            made = pa.ListArray.from_arrays(pa.array(ends, pa.int32()), made)
         arrays.append(made)
     said = {f"linkwise.{key}": value for key, value in metadata.items()}
     buffer = io.BytesIO()
@@ -63,6 +68,8 @@ def from_parquet(content: bytes) -> tuple[Columns, dict[str, str]]:
     columns = {}
     for name, column in zip(table.column_names, table.columns, strict=True):
         array, shape = column.combine_chunks(), []
+        if pa.types.is_list(array.type):
+            array = array.flatten()
         while pa.types.is_fixed_size_list(array.type):
             shape.append(array.type.list_size)
             array = array.flatten()

@@ -10,12 +10,13 @@ import numpy as np
 from ..errors import SingularError, near_miss, one_of
 from ..robot import Robot
 from ..version import __version__
-from .simulation import checked, simulate
+from .parameters import among, parameters_of
+from .simulation import checked, sample_times, simulate
 from .sweep_files import KINDS, Folder, has_parquet
 from .sweep_formats import digest
-from .sweep_plan import Inputs, usual_options
+from .sweep_plan import Inputs, differing, usual_options
 from .sweep_robots import Vary
-from .sweep_samples import Samples, checked_samples, parameters, varied
+from .sweep_samples import KNOWN, Samples, checked_samples, parameters, varied
 from .sweep_work import Job, kept_times
 
 ACTING = {"torque", "wrench"}
@@ -38,7 +39,8 @@ def checked_inputs(
     for name in options:
         if name not in usual:
             raise TypeError(f"{name} is no option of a sweep or of simulate{near_miss(name, usual)}")
-    arrays = checked_samples(arm, samples, vary is not None)
+    own = own_parameters(options.get("torque"), samples)
+    arrays = checked_samples(arm, samples, vary is not None, own)
     if any(name != "gravity" for name in parameters(arrays, arm)) and varied(arm, {}) != arm:
         raise ValueError(f"robot {arm.name!r} was changed after it was made from its table (expected vary=... then)")
     every = {**usual, **options}
@@ -52,8 +54,27 @@ def checked_inputs(
             raise ValueError(f"{name} has shape {np.shape(given)} (expected one for all; others belong in the samples)")
         if name == "wrench" and np.ndim(given) == 2:
             every[name] = np.asarray(given)[None]  # on every link, not a batch of them
-    end = checked(duration=duration)["duration"]
+    if ("duration" in arrays) == (duration is not None):
+        said = "twice: among the samples, and for all of them" if duration is not None else "nowhere"
+        raise ValueError(f"duration is given {said} (expected duration=..., or a sample of that name)")
+    end = None if duration is None else checked(duration=duration)["duration"]
     return Inputs(arm, arrays, end, int(chunk), keep, every, vary)
+
+
+def own_parameters(torque: Any, samples: Any) -> dict[str, bool]:
+    """The parameters of the torque function, each of which a sample may have the name of."""
+    found = parameters_of(torque)
+    for name, needed in found.items():
+        if name in KNOWN and (needed or name in samples):
+            raise ValueError(
+                f"the torque function has a parameter {name!r}, which is the name of a sample of its own"
+                " (expected another name)"
+            )
+        if needed and name not in samples:
+            raise ValueError(
+                f"the torque function has a parameter {name!r} (expected a sample of that name, or a default)"
+            )
+    return found
 
 
 def checked_files(files: str | None, before: Mapping[str, Any] | None) -> str:
@@ -66,14 +87,20 @@ def checked_files(files: str | None, before: Mapping[str, Any] | None) -> str:
 
 def try_out(inputs: Inputs) -> None:
     """Simulate a moment at rest: what `simulate` has to say about its options, it says now."""
-    kept_times("samples", inputs.options, inputs.duration)
+    longest = float(inputs.samples["duration"].max()) if inputs.duration is None else inputs.duration
+    longest = longest if longest > 0 else 1.0  # none is: each row says so
+    if np.ndim(inputs.options["samples"]):
+        sample_times(inputs.options["samples"], longest)
+    kept_times("samples", inputs.options, longest)
+    own = among(inputs.options["torque"], inputs.samples)
+    finite = {name: np.where(np.isfinite(array[:1]), array[:1], 0.0) for name, array in own.items()}
     still: dict[str, Any] = {
         name: np.zeros((1, *inputs.samples[name].shape[1:])) for name in ACTING & {*inputs.samples}
     }
-    options = {**inputs.options, **still, "samples": 2, "progress": False}
+    options = {**inputs.options, **still, "samples": 2, "progress": False, "parameters": finite}
     rest = np.zeros((1, inputs.arm.n))
     try:
-        simulate(inputs.arm, rest, rest, 1e-6 * inputs.duration, **options)
+        simulate(inputs.arm, rest, rest, 1e-6 * longest, **options)
     except SingularError:  # the robots of the samples may be others
         return
 
@@ -92,15 +119,6 @@ def samples_in(place: Folder, plan: Mapping[str, Any]) -> Samples:
     if {name: digest({name: array}) for name, array in samples.items()} != hashes:
         raise ValueError("is damaged")
     return samples
-
-
-def differing(inputs: Inputs) -> Samples:
-    """Of each parameter of the robot that is not the same in all rows, which of its numbers are not."""
-    found = {}
-    for name in parameters(inputs.samples, inputs.arm):
-        array = inputs.samples[name]
-        found[name] = (array != array[0]).any(axis=0)
-    return found if any(x.any() for x in found.values()) else {}
 
 
 def jobs(inputs: Inputs, waiting: Iterable[int]) -> Iterator[Job]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -28,23 +28,58 @@ class Crew(NamedTuple):
     robot: Callable[[int], Robot]  # that of a row
 
 
-def crews(arm: Robot, rows: Samples, differ: Samples, vary: Vary | None, errors: Errors) -> list[Crew]:
+class Row(dict[str, Any]):
+    """A row of samples that notes which of them are read."""
+
+    def __init__(self, numbers: Mapping[str, Any], read: set[str]) -> None:
+        super().__init__(numbers)
+        self.read = read
+
+    def __getitem__(self, name: str) -> Any:
+        self.read.add(name)
+        return super().__getitem__(name)
+
+    def get(self, name: str, default: Any = None) -> Any:
+        self.read.add(name)
+        return super().get(name, default)
+
+    def __iter__(self) -> Iterator[str]:
+        self.read.update(self.keys())
+        return super().__iter__()
+
+    def items(self) -> Any:
+        self.read.update(self.keys())
+        return super().items()
+
+    def values(self) -> Any:
+        self.read.update(self.keys())
+        return super().values()
+
+
+def crews(
+    arm: Robot, rows: Samples, differ: Samples, vary: Vary | None, errors: Errors, read: set[str] | None = None
+) -> list[Crew]:
     """All rows but those that something is wrong with, which are added to the errors.
+
+    `read` gets the names of the samples that `vary` looked at.
 
     `differ` says which numbers of the parameters differ anywhere in the sweep. The family is then known before its
     robots are, and none needs to be made.
     """
-    for name in (name for name in (*STATE, "wrench") if name in rows):
+    motion = set(rows) - set(parameters(rows, arm)) if vary is None else {*STATE, "wrench", "duration"}
+    for name in (name for name in rows if name in motion):
         flat = rows[name].reshape(len(rows[name]), -1)
         for k in np.flatnonzero(~np.isfinite(flat).all(axis=1)).tolist():
             errors.setdefault(k, f"{name} is {rows[name][k].tolist()} (expected finite numbers)")
+    for k in np.flatnonzero(rows["duration"] <= 0.0).tolist() if "duration" in rows else ():
+        errors.setdefault(k, f"duration is {rows['duration'][k]} (expected a number above 0)")
     if vary is None and differ:
         try:
             kin = kinship(partial(varied, arm), {name: rows[name][0] for name in differ}, differ)
         except (TypeError, RobotError):  # a rotation or an axis is never of symbols; what is wrong, each row says
-            return crews_of_robots(arm, rows, vary, errors)
+            return crews_of_robots(arm, rows, vary, errors, set())
         return [crew_of_table(arm, rows, kin, differ, errors)]
-    return crews_of_robots(arm, rows, vary, errors)
+    return crews_of_robots(arm, rows, vary, errors, set() if read is None else read)
 
 
 def crew_of_table(arm: Robot, rows: Samples, kin: Kinship, differ: Samples, errors: Errors) -> Crew:
@@ -81,7 +116,7 @@ def doubtful(rows: Samples) -> np.ndarray:
     return found
 
 
-def crews_of_robots(arm: Robot, rows: Samples, vary: Vary | None, errors: Errors) -> list[Crew]:
+def crews_of_robots(arm: Robot, rows: Samples, vary: Vary | None, errors: Errors, read: set[str]) -> list[Crew]:
     names = parameters(rows, arm)
     made: dict[bytes, Robot] = {}
     groups: dict[Robot, list[int]] = {}
@@ -93,7 +128,7 @@ def crews_of_robots(arm: Robot, rows: Samples, vary: Vary | None, errors: Errors
         try:
             if numbers not in made:
                 made[numbers] = varied(arm, {name: row[name] for name in names}) if names else arm
-            own = made[numbers] if vary is None else checked_robot(vary(made[numbers], row), arm)
+            own = made[numbers] if vary is None else checked_robot(vary(made[numbers], Row(row, read)), arm)
         except RobotError as error:
             errors[k] = str(error)
             continue

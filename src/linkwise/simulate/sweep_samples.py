@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -15,6 +15,7 @@ from ..robot.tables import CONVENTIONS, DRIVE
 
 STATE = ("q0", "qd0", "torque")  # one number for each joint
 VECTORS = {"com": (3,), "inertia": (3, 3), "translation": (3,), "rotation": (3, 3), "axis": (3,)}
+KNOWN = (*STATE, "wrench", "gravity", "duration")  # what they mean is not for others to say
 Samples = dict[str, np.ndarray]
 
 
@@ -79,7 +80,7 @@ def monte_carlo(count: int, seed: int, /, **bounds: Any) -> Samples:
         if isinstance(bound, str) or not isinstance(bound, (Sequence, np.ndarray)) or len(bound) != 2:
             raise ValueError(f"{name} is {bound!r} (expected (low, high), or a function of (rng, count))")
         low, high = np.broadcast_arrays(*(as_array(np, each, name, None) for each in bound))
-        if low.ndim != rank(name):
+        if low.ndim != rank(name) and (name in KNOWN or "." in name):
             expected = "numbers" if rank(name) == 0 else "one number for each component"
             raise ValueError(f"{name} has bounds of shape {low.shape} (expected {expected})")
         found[name] = low + (high - low) * rng.random((count, *low.shape))
@@ -87,14 +88,17 @@ def monte_carlo(count: int, seed: int, /, **bounds: Any) -> Samples:
 
 
 def rank(name: str) -> int:
-    """How many axes one sample has: 0 for a number."""
+    """How many axes one sample has: 0 for a number, as also for names of a user's own."""
     if name in (*STATE, "wrench", "gravity"):
         return 1
     return len(VECTORS.get(name.rpartition(".")[2], ())) if "." in name else 0
 
 
-def checked_samples(arm: Robot, samples: Mapping[str, Any], free: bool) -> Samples:
-    """All arrays as float64 with one row for each trajectory; `free`: names may also be others, for `vary`."""
+def checked_samples(arm: Robot, samples: Mapping[str, Any], free: bool, own: Collection[str] = ()) -> Samples:
+    """All arrays as float64 with one row for each trajectory; `own` are names of parameters of the torque function.
+
+    `free`: names may also be others, for `vary`.
+    """
     if not isinstance(samples, Mapping):
         raise TypeError(
             f"the samples are {type(samples).__name__} (expected a mapping of names such as 'q0' to arrays)"
@@ -107,7 +111,7 @@ def checked_samples(arm: Robot, samples: Mapping[str, Any], free: bool) -> Sampl
         arrays[name] = array.astype(float)
     if "q0" not in arrays:
         raise ValueError(f"the samples have no q0 (they have {', '.join(samples)})")
-    shapes = {name: sample_shape(arm, name, array, free) for name, array in arrays.items()}
+    shapes = {name: sample_shape(arm, name, array, free, own) for name, array in arrays.items()}
     whole = {name: array.shape[0] for name, array in arrays.items() if array.ndim == len(shapes[name]) + 1}
     if len(set(whole.values())) != 1:
         said = ", ".join(f"{name} {count}" for name, count in whole.items()) or "one sample for all"
@@ -118,7 +122,7 @@ def checked_samples(arm: Robot, samples: Mapping[str, Any], free: bool) -> Sampl
     return {name: np.broadcast_to(array, (count, *shapes[name])) for name, array in arrays.items()}
 
 
-def sample_shape(arm: Robot, name: str, array: np.ndarray, free: bool) -> tuple[int, ...]:
+def sample_shape(arm: Robot, name: str, array: np.ndarray, free: bool, own: Collection[str] = ()) -> tuple[int, ...]:
     """The shape of one sample of this name; one axis less than a row each means the same for all."""
     link, dot, word = name.rpartition(".")
     if name == "wrench":
@@ -129,15 +133,19 @@ def sample_shape(arm: Robot, name: str, array: np.ndarray, free: bool) -> tuple[
         shape: tuple[int, ...] = (arm.n,)
     elif name == "gravity":
         shape = (3,)
+    elif name == "duration":
+        shape = ()
     elif dot and link in table_names(arm) and word in words(arm):
         shape = VECTORS.get(word, ())
-    elif free:
+    elif free or name in own:
         return array.shape[1:]
+    elif dot and link in table_names(arm) and word == "limits":
+        raise ValueError(f"the samples have {name!r} (limits act through events=...; those of a sweep are one for all)")
     else:
-        known = [*STATE, "wrench", "gravity", *(f"{row}.{word}" for row in table_names(arm) for word in words(arm))]
+        known = [*own, *KNOWN, *(f"{row}.{word}" for row in table_names(arm) for word in words(arm))]
         raise ValueError(
-            f"the samples have a name {name!r}{near_miss(name, known)} (expected q0, qd0, torque, wrench, gravity, or a"
-            f" link and a word of its row, such as {known[-1]!r}; other names are for vary=...)"
+            f"the samples have a name {name!r}{near_miss(name, known)} (expected {', '.join(KNOWN)}, a parameter of the"
+            f" torque function, or a link and a word of its row, such as {known[-1]!r}; other names are for vary=...)"
         )
     if array.shape != shape and (array.ndim != len(shape) + 1 or array.shape[1:] != shape):
         wanted = ", ".join(map(str, ("count", *shape)))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import traceback
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -14,11 +14,15 @@ from .. import edge
 from ..errors import SingularError
 from ..robot import Robot
 from ..version import __version__
+from .events import Happening
+from .parameters import among, parameters_of
 from .recording import Recording
 from .simulation import sample_times, simulate
+from .sweep_events import event_columns, watched
 from .sweep_family import Followed, followed
+from .sweep_formats import Columns
 from .sweep_robots import Crew, Errors, Vary, crews
-from .sweep_samples import Samples
+from .sweep_samples import KNOWN, Samples, parameters
 
 FAILED = "failed"  # the status of a trajectory that could not be begun
 
@@ -31,7 +35,7 @@ class Job:
     first: int  # its first trajectory
     arm: Robot
     rows: Samples
-    duration: float
+    duration: float | None  # or in the rows
     keep: str
     options: dict[str, Any]
     vary: Vary | None
@@ -44,7 +48,7 @@ class Outcome:
     """What became of a chunk: columns, or the text of an error; and what is worth knowing beside."""
 
     index: int
-    columns: dict[str, np.ndarray] = field(default_factory=dict)
+    columns: Columns = field(default_factory=dict)
     error: str = ""
     note: str = ""
 
@@ -62,13 +66,31 @@ def work(job: Job) -> Outcome:
 
 
 def kept_times(keep: str, options: Mapping[str, Any], duration: float) -> np.ndarray:
-    """The times at which q and qd are kept."""
-    return sample_times(options["samples"], duration) if keep == "samples" else np.zeros(0)
+    """The times at which q and qd are kept: those given, up to the duration, or as many as asked for over it."""
+    if keep != "samples":
+        return np.zeros(0)
+    samples = options["samples"]
+    if np.ndim(samples):
+        every = np.asarray(samples, dtype=float)
+        return sample_times(every, max(duration, float(every[-1])))[every <= duration]
+    return sample_times(samples, duration)
 
 
-def computed(job: Job, notes: dict[str, None]) -> dict[str, np.ndarray]:
+def room_for_times(keep: str, options: Mapping[str, Any], duration: float) -> int:
+    samples = options["samples"]
+    if keep == "samples" and np.ndim(samples):
+        return len(samples)
+    return len(kept_times(keep, options, duration))
+
+
+def durations_of(job: Job) -> np.ndarray:
+    """That of each row."""
+    return job.rows["duration"] if job.duration is None else np.full(len(job.rows["q0"]), job.duration)
+
+
+def computed(job: Job, notes: dict[str, None]) -> Columns:
     count, n = job.rows["q0"].shape
-    times = kept_times(job.keep, job.options, job.duration)
+    durations = durations_of(job)
     columns = {
         "trajectory": np.arange(job.first, job.first + count),
         "status": np.full(count, FAILED, dtype="U16"),
@@ -80,24 +102,56 @@ def computed(job: Job, notes: dict[str, None]) -> dict[str, np.ndarray]:
         "imbalance": np.full(count, np.nan),
     }
     if job.keep == "samples":
-        columns |= {name: np.full((count, len(times), n), np.nan) for name in ("q", "qd")}
+        times = room_for_times(job.keep, job.options, 1.0)
+        columns |= {name: np.full((count, times, n), np.nan) for name in ("q", "qd")}
     errors: Errors = {}
+    events: dict[int, Sequence[Happening]] = {}
+    read: set[str] = set()
     with plain_text():
-        for crew in crews(job.arm, job.rows, job.differ, job.vary, errors):
-            alone = crew.rows.tolist()
-            if alone and crew.family.symbols and job.options["compiled"] is not False:
-                alone = follow_family(job, crew, times, columns, notes)
-            groups: dict[Robot, list[int]] = {}
-            for k in alone:
-                groups.setdefault(crew.robot(k), []).append(k)
-            for arm, rows in groups.items():
-                follow(job, arm, np.array(rows), times, columns, errors)
+        for crew in crews(job.arm, job.rows, job.differ, job.vary, errors, read):
+            for duration in np.unique(durations[crew.rows]).tolist():
+                part = np.flatnonzero(durations[crew.rows] == duration)
+                some = crew._replace(rows=crew.rows[part], numbers=crew.numbers[part])
+                follow_crew(job, some, duration, columns, errors, events, notes)
+    if job.vary is not None and not errors:
+        for name in sorted(set(job.rows) - read - names_with_meaning(job)):
+            notes[f"vary read no {name!r}"] = None
     columns["error"] = np.array([errors.get(k, "").encode("ascii", "backslashreplace").decode() for k in range(count)])
-    return columns
+    return columns | (event_columns([events.get(k, ()) for k in range(count)], n) if watched(job.options) else {})
+
+
+def names_with_meaning(job: Job) -> set[str]:
+    """The names of samples that are of use without `vary`."""
+    return {*KNOWN, *parameters(job.rows, job.arm), *parameters_of(job.options["torque"])}
+
+
+def follow_crew(
+    job: Job,
+    crew: Crew,
+    duration: float,
+    columns: Columns,
+    errors: Errors,
+    events: dict[int, Sequence[Happening]],
+    notes: dict[str, None],
+) -> None:
+    """Simulate rows of one family and one duration, together if that is possible, and fill in what they give."""
+    alone = crew.rows.tolist()
+    if alone and crew.family.symbols and job.options["compiled"] is not False:
+        alone = follow_family(job, crew, duration, columns, events, notes)
+    groups: dict[Robot, list[int]] = {}
+    for k in alone:
+        groups.setdefault(crew.robot(k), []).append(k)
+    for arm, rows in groups.items():
+        follow(job, arm, np.array(rows), duration, columns, errors, events)
 
 
 def follow_family(
-    job: Job, crew: Crew, times: np.ndarray, columns: dict[str, np.ndarray], notes: dict[str, None]
+    job: Job,
+    crew: Crew,
+    duration: float,
+    columns: Columns,
+    events: dict[int, Sequence[Happening]],
+    notes: dict[str, None],
 ) -> list[int]:
     """Simulate the rows of a family together and fill in what they give. Rows that come back are to be followed alone:
 
@@ -106,52 +160,76 @@ def follow_family(
     """
     start = job.rows["q0"][crew.rows], job.rows["qd0"][crew.rows]
     try:
-        found = followed(crew.family, crew.numbers, *start, job.duration, options(job, crew.rows, times))
+        found = followed(crew.family, crew.numbers, *start, duration, options(job, crew.rows, duration))
     except (TypeError, ValueError, ImportError) as reason:
         notes[f"its robots were compiled one by one, since not all at once: {reason}"] = None
         return [int(k) for k in crew.rows]
     good = ~found.strange
-    fill(columns, crew.rows[good], found.some(good), times)
-    columns["imbalance"][crew.rows[good]] = found.imbalance[good]
+    fill(job, columns, events, crew.rows[good], found.some(good), duration)
     return [int(k) for k in crew.rows[~good]]
 
 
 def follow(
-    job: Job, arm: Robot, rows: np.ndarray, times: np.ndarray, columns: dict[str, np.ndarray], errors: dict[int, str]
+    job: Job,
+    arm: Robot,
+    rows: np.ndarray,
+    duration: float,
+    columns: Columns,
+    errors: Errors,
+    events: dict[int, Sequence[Happening]],
 ) -> None:
     """Simulate the rows of one robot and fill in what they give."""
     start = job.rows["q0"][rows], job.rows["qd0"][rows]
     try:
-        found = simulate(arm, *start, job.duration, **options(job, rows, times))
+        found = simulate(arm, *start, duration, **options(job, rows, duration))
     except SingularError as error:
         if len(rows) == 1:
             errors[int(rows[0])] = str(error)
             return
         for k in range(len(rows)):  # it may be one state alone
-            follow(job, arm, rows[k : k + 1], times, columns, errors)
+            follow(job, arm, rows[k : k + 1], duration, columns, errors, events)
         return
-    fill(columns, rows, found, times)
-    ends: dict[str, Any] = {
-        name: None if value is None else value[:, [0, -1]]
-        for name in ("q", "qd", "work", "heat")
-        for value in [getattr(found, name)]
-    }
-    columns["imbalance"][rows] = replace(found, **ends, t=found.t[[0, -1]]).imbalance[:, -1]
+    fill(job, columns, events, rows, ended(found), duration)
 
 
-def options(job: Job, rows: np.ndarray, times: np.ndarray) -> dict[str, Any]:
+def ended(found: Recording) -> Followed:
+    """A recording with what it says of its ends: the last sample, or, where that was not reached, the last state."""
+    assert found.end is not None
+    there = np.isfinite(found.q[:, -1]).all(axis=1)
+    last: dict[str, Any] = {}
+    for name, end in found.end._asdict().items():
+        values = getattr(found, name)
+        if values is not None:
+            last[name] = np.where(there if end.ndim == 1 else there[:, None], values[:, -1], end)
+    ends: dict[str, Any] = {name: np.stack([getattr(found, name)[:, 0], x], axis=1) for name, x in last.items()}
+    imbalance = replace(found, **ends, t=found.t[[0, -1]]).imbalance[:, -1]
+    each = (found.status, found.reached, found.steps, found.rejected)
+    return Followed(found.t, found.q, found.qd, *each, last["q"], last["qd"], imbalance, found.events)
+
+
+def options(job: Job, rows: np.ndarray, duration: float) -> dict[str, Any]:
     """What `simulate` is told besides the start."""
     acting: dict[str, Any] = {name: job.rows[name][rows] for name in ("torque", "wrench") if name in job.rows}
-    return {**job.options, **acting, "samples": np.union1d(times, [0.0, job.duration]), "progress": False}
+    own = {name: array[rows] for name, array in among(job.options["torque"], job.rows).items()}
+    times = np.union1d(kept_times(job.keep, job.options, duration), [0.0, duration])
+    return {**job.options, **acting, "samples": times, "progress": False, "parameters": own}
 
 
-def fill(columns: dict[str, np.ndarray], rows: np.ndarray, found: Recording | Followed, times: np.ndarray) -> None:
-    for name in ("status", "reached", "steps", "rejected"):
+def fill(
+    job: Job,
+    columns: Columns,
+    events: dict[int, Sequence[Happening]],
+    rows: np.ndarray,
+    found: Followed,
+    duration: float,
+) -> None:
+    for name in ("status", "reached", "steps", "rejected", "q_end", "qd_end", "imbalance"):
         columns[name][rows] = getattr(found, name)
-    columns["q_end"][rows], columns["qd_end"][rows] = found.q[:, -1], found.qd[:, -1]
     if "q" in columns:
+        times = kept_times(job.keep, job.options, duration)
         at = np.searchsorted(found.t, times)
-        columns["q"][rows], columns["qd"][rows] = found.q[:, at], found.qd[:, at]
+        columns["q"][rows, : len(at)], columns["qd"][rows, : len(at)] = found.q[:, at], found.qd[:, at]
+    events.update(zip(rows.tolist(), found.events, strict=False))  # none where none are watched
 
 
 @contextmanager

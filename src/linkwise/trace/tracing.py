@@ -14,7 +14,7 @@ import numpy as np
 
 from .. import graph
 from ..graph import Count, Graph, Node, Port, Program, Transplant, check
-from ..graph.node import is_scalar
+from ..graph.node import UntraceableError, is_scalar
 from ..graph.passes import apply_passes
 from ..robot import Robot
 
@@ -59,7 +59,7 @@ def trace(function: Callable[..., Any], robot: Robot, *, passes: Iterable[str] =
         if taken:
             raise ValueError(f"the symbol {taken[0]!r} of the robot has the name of an argument (expected another)")
         ports += [Port(name, ()) for name in sorted(plant.names)]
-    result = function(robot, **arguments)
+    result = called(function, robot, arguments)
     arrays = [as_array(r) for r in (result if isinstance(result, tuple) else (result,))]
     names = (
         [function_name(function)]
@@ -69,6 +69,16 @@ def trace(function: Callable[..., Any], robot: Robot, *, passes: Iterable[str] =
     outputs = [Port(name, array.shape) for name, array in zip(names, arrays, strict=True)]
     program = check(Program.of(tape, ports, outputs, [list(array.flat) for array in arrays]))
     return apply_passes(program, passes)
+
+
+def called(function: Callable[..., Any], robot: Robot, arguments: dict[str, Any]) -> Any:
+    """function(robot, ...) on nodes. What NumPy says of a function that nodes do not have is said in our words."""
+    try:
+        return function(robot, **arguments)
+    except TypeError as error:
+        if isinstance(error.__cause__, UntraceableError):
+            raise UntraceableError(str(error.__cause__)).with_traceback(error.__traceback__) from None
+        raise
 
 
 def refuse_strangers(function: object, robot: object) -> None:

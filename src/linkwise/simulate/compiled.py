@@ -1,0 +1,53 @@
+"""A simulation that is compiled beforehand, for many short runs."""
+
+from __future__ import annotations
+
+import inspect
+from typing import Any
+
+from ..robot import Robot
+from .problem import Problem
+from .recording import Recording
+from .simulation import prepared, simulate
+
+FROZEN = ("torque", "wrench", "friction", "coordinates", "method", "integrator", "events", "compiled")
+
+
+class CompiledSimulation:
+    """`run(q0, qd0, duration)`: as `lw.simulate`, with torque and event functions frozen as they were.
+
+    Whatever those functions read, globals, attributes or lists, was read once, when this was made. `samples`, `rtol`
+    and the other numbers may be given again for each run.
+    """
+
+    def __init__(self, arm: Robot, problem: Problem, options: dict[str, Any]) -> None:
+        self.robot, self.options = arm, options
+        self.options |= {"events": problem.events} | ({"torque": problem.torque} if problem.torque else {})
+
+    def __call__(self, q0: Any, qd0: Any = None, duration: Any = None, **others: Any) -> Recording:
+        for name in others:
+            if name in FROZEN:
+                raise TypeError(f"{name!r} is frozen in {self!r} (expected it in lw.compile_simulation)")
+        return simulate(self.robot, q0, qd0, duration, **{**self.options, **others})
+
+    def __repr__(self) -> str:
+        given = ", ".join(name for name in self.options if name in FROZEN and self.options[name])
+        return f"<Simulation of robot {self.robot.name!r}, frozen{': ' if given else ''}{given}>"
+
+
+def compile_simulation(arm: Robot, **options: Any) -> CompiledSimulation:
+    """`lw.simulate` with these options, traced and compiled now, to be called as run(q0, qd0, duration).
+
+    `lw.simulate` traces the functions of `torque=` and `events=` at every call, since what they read may have changed.
+    Here they are traced once: later changes of a global or of a controller's attributes have no effect. A function that
+    cannot be traced is an error.
+
+    >>> import linkwise as lw
+    >>> run = lw.compile_simulation(lw.load("planar3"), torque=lw.pd_gravity([0.5, -0.3, 0.2], kp=60, kd=20))
+    >>> run
+    <Simulation of robot 'planar3', frozen: torque>
+    >>> run([0, 0, 0], duration=20.0).q[-1].round(4)
+    array([ 0.5, -0.3,  0.2])
+    """
+    inspect.signature(simulate).bind(arm, None, **options)  # complains of unknown names
+    return CompiledSimulation(arm, prepared(arm, **options), options)

@@ -1,0 +1,74 @@
+"""Long robots: their dynamics in compiled loops over the links, while NumPy drives the steps.
+
+Straight-line code of a right-hand side grows with the robot, and the time to compile it faster than that. Loops compile
+in a moment, whatever the number of links; see `edge.kernels`. Functions of the user are called as they are, for one
+state after another.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from .. import edge
+from ..edge.compiled import compile as compiled_kernel
+from ..edge.kernels import LARGEST, ROLLED
+from ..robot import Robot
+from ..trace import Input
+from .problem import Problem
+
+MOST_OPERATIONS = 40_000  # of a right-hand side: more than that of a fall of a chain of LARGEST links
+
+
+def is_long(robot: Robot) -> bool:
+    """Whether straight-line code is not even tried."""
+    return robot.n > LARGEST
+
+
+def loops_for(problem: Problem) -> LoopDynamics | None:
+    """The compiled loops of a problem, or None where its dynamics cannot loop over the links."""
+    methods = ROLLED[edge.forward_dynamics]
+    plain = problem.coordinates == "joint" and problem.sticking is None and not problem.robot.unusual
+    if not plain or problem.method not in methods:
+        return None
+    return loop_dynamics(problem.robot, problem.method, problem.wrench)
+
+
+@lru_cache(maxsize=16)
+def loop_dynamics(robot: Robot, method: str | None, wrench: tuple[int, ...] | None) -> LoopDynamics:
+    return LoopDynamics(robot, method, wrench)
+
+
+class LoopDynamics:
+    """The functions of `edge` that a right-hand side calls, for one robot, as compiled loops."""
+
+    def __init__(self, robot: Robot, method: str | None, wrench: tuple[int, ...] | None) -> None:
+        self.n, self.tip = robot.n, robot.leaves[0]
+        self.on_tip = wrench == (6,)
+        loads: dict[str, Any] = {"wrench": Input(robot.n, 6)} if wrench else {}
+        asked: dict[str, Any] = {"method": method} if method else {}
+        self.forward = compiled_kernel(edge.forward_dynamics, robot, form="loops", **asked, **loads)
+        if wrench:
+            self.gravity = compiled_kernel(edge.gravity_torque, robot, form="loops")
+            self.bias = compiled_kernel(edge.bias_torque, robot, form="loops", **loads)
+
+    def forward_dynamics(self, _: Robot, q: Any, qd: Any, tau: Any, wrench: Any, *, method: str | None) -> Any:
+        return self.forward(q, qd, tau, *self.loads(q, wrench))
+
+    def gravity_torque(self, _: Robot, q: Any) -> Any:
+        return self.gravity(q)
+
+    def bias_torque(self, _: Robot, q: Any, qd: Any, wrench: Any) -> Any:
+        return self.bias(q, qd, *self.loads(q, wrench))
+
+    def loads(self, q: np.ndarray, wrench: Any) -> list[np.ndarray]:
+        """A wrench on every link (..., n, 6), from such, or from one on the tip."""
+        if wrench is None:
+            return []
+        if not self.on_tip:
+            return [wrench]
+        every = np.zeros((*q.shape[:-1], self.n, 6))
+        every[..., self.tip, :] = wrench
+        return [every]

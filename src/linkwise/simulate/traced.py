@@ -1,0 +1,131 @@
+"""Torque and event functions as they are at the time of a call.
+
+A function of the user may read whatever it likes: a global, an attribute of a controller, a list. So it is traced anew
+for every simulation, alone, into a small program of t, q and qd. Two programs with the same operations and the same
+numbers are equal, whatever functions they came from, and what was compiled for one serves the other.
+"""
+
+from __future__ import annotations
+
+import sys
+import traceback
+from collections.abc import Callable, Mapping
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..graph import Node, Program, evaluate
+from ..graph.symbols import OPERATIONS
+from ..robot import Robot
+from ..trace import Input, trace
+from ..trace.tracing import few_operations
+from .drives import named
+from .parameters import NONE, PREFIX, called, without_prefix
+
+BLOCK = 4_000_000  # numbers that are held at once where many states are evaluated
+PACKAGE = str(Path(__file__).parent.parent)
+
+
+class UntraceableFunctionError(TypeError):
+    """A function of the user cannot become a program: the message says which, where and why."""
+
+
+class TracedFunction:
+    """A function of (arm, t, q, qd), frozen: called like it, it runs the operations that were traced.
+
+    `parameters` are names of further arguments that it was traced with; these have to be given.
+    """
+
+    def __init__(self, program: Program, name: str, parameters: tuple[str, ...] = ()) -> None:
+        self.program, self.__name__, self.parameters = program, name, parameters
+
+    def __call__(self, arm: Robot, t: Any, q: Any, qd: Any, **own: Any) -> Any:
+        if isinstance(t, Node):
+            flat = {PREFIX + name: np.ravel(np.array(value, dtype=object)) for name, value in own.items()}
+            return self.replayed(t, {"q": q, "qd": qd, **flat})
+        rows = {name: np.asarray(value)[None] for name, value in own.items()}
+        return self.at(np.array([t], dtype=float), np.asarray(q)[None], np.asarray(qd)[None], rows)[0]
+
+    def replayed(self, t: Node, arrays: dict[str, Any]) -> np.ndarray:
+        """The same operations on nodes of another graph; symbols of the robot are inputs there, by the same name."""
+        value: dict[int, Any] = {}
+        for node in self.program.nodes:
+            if node.op == "const":
+                value[node.index] = node.payload
+            elif node.op == "input":
+                name, position = node.payload
+                symbol = t if name == "t" else t.graph.input(name)
+                value[node.index] = arrays[name][position] if name in arrays else symbol
+            else:
+                value[node.index] = OPERATIONS[node.op](*(value[a.index] for a in node.args))
+        found = np.empty(len(self.program.results[0]), dtype=object)
+        found[:] = [value[node.index] for node in self.program.results[0]]
+        return found.reshape(self.program.outputs[0].shape)
+
+    def at(self, t: np.ndarray, q: np.ndarray, qd: np.ndarray, own: Mapping[str, np.ndarray] = NONE) -> np.ndarray:
+        """The values at many states: t (count,), q and qd (count, n), and parameters (count, ...)."""
+        given = {"t": t, "q": q, "qd": qd, **{PREFIX + name: array for name, array in own.items()}}
+        arrays = [given[port.name] for port in self.program.inputs]
+        step = max(1, BLOCK // max(1, len(self.program.nodes)))
+        parts = [slice(first, first + step) for first in range(0, max(1, len(t)), step)]
+        with np.errstate(all="ignore"):
+            return np.concatenate([evaluate(self.program, *(a[part] for a in arrays))[0] for part in parts])
+
+    @cached_property
+    def fingerprint(self) -> tuple[Any, ...]:
+        """All that the program computes: operations in order, with their operands and numbers, inputs and results."""
+        place = {node.index: k for k, node in enumerate(self.program.nodes)}
+        nodes = tuple((n.op, n.payload, *(place[a.index] for a in n.args)) for n in self.program.nodes)
+        results = tuple(tuple(place[node.index] for node in result) for result in self.program.results)
+        return nodes, self.program.inputs, tuple(port.shape for port in self.program.outputs), results
+
+    @cached_property
+    def _hash(self) -> int:
+        return hash(self.fingerprint)
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, TracedFunction) and (self is other or self.fingerprint == other.fingerprint)
+
+    def __repr__(self) -> str:
+        return f"<{self.__name__}, as it was traced>"
+
+
+def traced(
+    function: Callable[..., Any], robot: Robot, what: str, own: tuple[tuple[str, tuple[int, ...]], ...] = ()
+) -> TracedFunction:
+    """The function as it is now; `what` it is, for the message where it cannot be traced.
+
+    `own` are the parameters that it is to have as inputs, with their shapes.
+    """
+    if isinstance(function, TracedFunction):
+        return function
+
+    def values(arm: Robot, t: Any, q: Any, qd: Any, **given: Any) -> np.ndarray:
+        return np.asarray(called(function, arm, t, q, qd, without_prefix(given)))
+
+    try:
+        with few_operations():
+            inputs: dict[str, Any] = {PREFIX + name: Input(*shape) for name, shape in own}
+            program = trace(values, robot, t=Input(), q=Input(robot.n), qd=Input(robot.n), **inputs)
+    except Exception as error:  # of any kind: whether it is the user's mistake, numbers will tell
+        raise UntraceableFunctionError(f"{what} cannot be traced{place_of(error)}: {said(error)}") from error
+    return TracedFunction(program, named(function), tuple(name for name, _ in own))
+
+
+def place_of(error: BaseException) -> str:
+    """', line 7 of law.py: return max(q[0], 0)': the last line outside of packages that led to the error."""
+    packages = (PACKAGE, *(path for path in sys.path if path.endswith("site-packages")))
+    for frame in reversed(traceback.extract_tb(error.__traceback__)):
+        if not frame.filename.startswith(packages):
+            code = f": {frame.line}" if frame.line else ""
+            return f" (line {frame.lineno} of {Path(frame.filename).name}{code})"
+    return ""
+
+
+def said(error: BaseException) -> str:
+    return str(error) if isinstance(error, TypeError) else f"{type(error).__name__}: {error}"
