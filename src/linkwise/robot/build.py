@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -15,6 +16,7 @@ from .tables import COMMON, DRIVE, JOINTS, Convention, Geometry
 
 BASE = "base"
 NO_TENSOR = ((0.0,) * 3,) * 3
+MOVED = 1e-12  # a rotation or an axis that is made one by moving it farther than this is worth a warning
 
 
 @dataclass
@@ -53,6 +55,7 @@ class Parts(NamedTuple):
 
 
 def assemble(rows: Iterable[Mapping[str, Any]], convention: Convention, gravity: Iterable[Scalar], name: str) -> Parts:
+    """The parts of a robot from its table; a warning where a rotation or an axis is none but for a few digits."""
     if not isinstance(name, str):
         raise RobotError(f"the robot's name is {name!r} (expected text)")
     table = row_mappings(rows, name)
@@ -61,12 +64,14 @@ def assemble(rows: Iterable[Mapping[str, Any]], convention: Convention, gravity:
     drafts: list[Draft] = []
     frames: list[Frame] = []
     clean: list[dict[str, Any]] = []
+    moved: list[str] = []
     for index, (row, label) in enumerate(zip(table, names, strict=True)):
         try:
             parent = parent_of(index, row, names, table)
             joint, geometry, mass, com, inertia, drive = entries(row, convention)
         except EntryError as problem:
             raise RowError(f"robot {name!r}, link {label!r}: {problem}", index, problem.key) from None
+        moved += [f"{label!r}: {key} is off by {far:.1e}" for key, far in geometry.moved.items() if far > MOVED]
         seat = seats[parent]
         before = seat.placement.then(geometry.before)
         if joint == "fixed":
@@ -87,8 +92,20 @@ def assemble(rows: Iterable[Mapping[str, Any]], convention: Convention, gravity:
     if not drafts:
         expected = "at least one revolute or prismatic joint"
         raise RowError(f"robot {name!r} has no joint that moves (expected {expected})", 0, "joint")
+    if moved:
+        warn_of_moved(name, moved)
     links = tuple(draft.finished(i) for i, draft in enumerate(drafts))
     return Parts(links, tuple(frames), checked_gravity(gravity, name), tuple(tuple(row.items()) for row in clean))
+
+
+def warn_of_moved(robot: str, moved: list[str]) -> None:
+    """One warning for all rotations and axes that were not used as they were given."""
+    more = f" (and {len(moved) - 1} more)" if len(moved) > 1 else ""
+    warnings.warn(
+        f"robot {robot!r}, link {moved[0]}{more}; the nearest rotation or unit vector is used: give more digits",
+        UserWarning,
+        stacklevel=4,  # where the robot is made
+    )
 
 
 def row_mappings(rows: Iterable[Mapping[str, Any]], robot: str) -> list[dict[str, Any]]:

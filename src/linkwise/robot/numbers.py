@@ -107,12 +107,14 @@ def vector3(row: Mapping[str, Any], key: str) -> tuple[Scalar, Scalar, Scalar]:
     return x, y, z
 
 
-def axis(row: Mapping[str, Any], key: str, default: tuple[float, ...]) -> tuple[Scalar, ...]:
+def axis(row: Mapping[str, Any], key: str, default: tuple[float, ...]) -> tuple[tuple[Scalar, ...], float]:
+    """A unit vector, and how far the length of what was given is from 1."""
     direction = vector3({key: default, **row}, key)
     size = math.hypot(*map(float, direction))
     if abs(size - 1.0) > UNIT:
         raise EntryError(key, f"is {list(direction)}, of length {size:.6g} (expected a unit vector)")
-    return tuple(x / size for x in direction) if abs(size - 1.0) > ROUNDING else direction
+    found = tuple(x / size for x in direction) if abs(size - 1.0) > ROUNDING else direction
+    return found, abs(size - 1.0)
 
 
 def square(row: Mapping[str, Any], key: str, default: Any = None) -> tuple[tuple[Scalar, ...], ...]:
@@ -124,12 +126,16 @@ def square(row: Mapping[str, Any], key: str, default: Any = None) -> tuple[tuple
 
 
 def matrix3(row: Mapping[str, Any], key: str, default: Any) -> tuple[tuple[Scalar, ...], ...]:
-    """A rotation matrix."""
+    """A matrix that is a rotation but for a few digits, as it was given."""
     rows = square(row, key, default)
     m = np.array([[float(x) for x in r] for r in rows])
-    orthogonal = np.abs(m).max() < 2.0 and np.abs(m @ m.T - np.eye(3)).max() <= UNIT
-    if not orthogonal or np.linalg.det(m) < 0:
-        raise EntryError(key, f"is {m.tolist()} (expected a rotation: orthogonal, with determinant 1)")
+    expected = "(expected a rotation: orthogonal, with determinant 1)"
+    off = np.abs(m @ m.T - np.eye(3)).max() if np.abs(m).max() < 2.0 else math.inf
+    if off > UNIT:
+        far = f", off by {off:.1e}, more than {UNIT:g}" if off < 1e-2 else ""
+        raise EntryError(key, f"is {m.tolist()}{far} {expected}")
+    if np.linalg.det(m) < 0:
+        raise EntryError(key, f"is {m.tolist()} {expected}")
     return rows
 
 
