@@ -79,7 +79,7 @@ WRONG_DH = [
     *(("alpha", value, "expected") for value in NUMBERS_REFUSED),
     *(("theta", value, "expected") for value in NUMBERS_REFUSED),
     ("mass", -1.0, r"is -1\.0 .*not negative"),
-    ("mass", -5e-324, "not negative"),
+    ("mass", -1e-9, "not negative"),
     ("mass", NAN, "is nan .*finite"),
     ("alpha", "90 degrees", r"'90 degrees' .*radians.*\"90 deg\""),
     *(("com", value, "three numbers") for value in [(0, 0), (0, 0, 0, 0), "abc", 3.0, None, {"x": 1, "y": 2, "z": 3}]),

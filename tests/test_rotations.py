@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from robots import relative, states
 
 import linkwise as lw
 from linkwise.spatial import Rotation
+from robots import relative, states
 
 BODY = {"mass": 1.0, "com": (0.1, 0.0, 0.0), "inertia": np.diag([0.01, 0.02, 0.02])}
 EPS = 2.0**-52

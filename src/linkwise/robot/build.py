@@ -7,14 +7,29 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from ..errors import RobotError, RowError, near_miss
 from ..spatial import Placement, RigidInertia, Scalar, Symmetric, Vector
 from .joint import ALL_JOINTS, Joint
 from .link import Frame, Link
-from .numbers import EntryError, limits, not_negative, number, sequence, tensor, vector3
+from .numbers import (
+    RESIDUE,
+    EntryError,
+    limits,
+    not_negative,
+    number,
+    positive_part,
+    sequence,
+    square,
+    tensor,
+    vector3,
+)
 from .tables import COMMON, DRIVE, JOINTS, Convention, Geometry
 
 BASE = "base"
+LENGTHS = ("a", "b", "d", "com", "translation")
+LARGEST = 1e100  # a mass or length beyond this is no measure for others
 NO_TENSOR = ((0.0,) * 3,) * 3
 MOVED = 1e-12  # a rotation or an axis that is made one by moving it farther than this is worth a warning
 
@@ -45,6 +60,13 @@ class Seat:
     placement: Placement
 
 
+class Size(NamedTuple):
+    """The largest mass and the largest length of a table: what is tiny beside them may be a residue of rounding."""
+
+    mass: float
+    length: float
+
+
 class Parts(NamedTuple):
     """What a robot is made of."""
 
@@ -60,6 +82,7 @@ def assemble(rows: Iterable[Mapping[str, Any]], convention: Convention, gravity:
         raise RobotError(f"the robot's name is {name!r} (expected text)")
     table = row_mappings(rows, name)
     names = row_names(table, name)
+    size = size_of(table)
     seats: dict[str, Seat] = {BASE: Seat(-1, Placement.identity())}
     drafts: list[Draft] = []
     frames: list[Frame] = []
@@ -68,7 +91,7 @@ def assemble(rows: Iterable[Mapping[str, Any]], convention: Convention, gravity:
     for index, (row, label) in enumerate(zip(table, names, strict=True)):
         try:
             parent = parent_of(index, row, names, table)
-            joint, geometry, mass, com, inertia, drive = entries(row, convention)
+            joint, geometry, mass, com, inertia, drive = entries(row, convention, size)
         except EntryError as problem:
             raise RowError(f"robot {name!r}, link {label!r}: {problem}", index, problem.key) from None
         moved += [f"{label!r}: {key} is off by {far:.1e}" for key, far in geometry.moved.items() if far > MOVED]
@@ -119,6 +142,25 @@ def row_mappings(rows: Iterable[Mapping[str, Any]], robot: str) -> list[dict[str
     return [dict(row) for row in table]
 
 
+def size_of(table: list[dict[str, Any]]) -> Size:
+    """Of the entries that are numbers; what is wrong with others is said where they are read."""
+    masses = [plain_size(row.get("mass")) for row in table]
+    entries = [row.get(key) for row in table for key in LENGTHS]
+    lengths = [plain_size(x) for entry in entries for x in (sequence(entry, 3) or [entry])]
+    return Size(max(masses, default=0.0), max(lengths, default=0.0))
+
+
+def plain_size(value: Any) -> float:
+    """How large a number is; 0 for a symbol, and for what is no number or none that a robot has."""
+    if not isinstance(value, (int, float, np.integer, np.floating)):
+        return 0.0
+    try:
+        size = abs(float(value))
+    except OverflowError:
+        return 0.0
+    return size if size < LARGEST else 0.0
+
+
 def row_names(table: list[dict[str, Any]], robot: str) -> list[str]:
     names: list[str] = []
     for index, row in enumerate(table):
@@ -155,7 +197,7 @@ def parent_of(index: int, row: Mapping[str, Any], names: list[str], table: list[
 
 
 def entries(
-    row: Mapping[str, Any], convention: Convention
+    row: Mapping[str, Any], convention: Convention, size: Size
 ) -> tuple[str, Geometry, Scalar, Vector, Symmetric, dict[str, Any]]:
     """Every entry of a row, checked."""
     words = (*COMMON, *convention.words, *DRIVE)
@@ -176,14 +218,14 @@ def entries(
     still = joint == "fixed"
     if still:
         row = {"mass": 0.0, "com": (0.0, 0.0, 0.0), "inertia": NO_TENSOR, **row}
-    mass = not_negative(row, "mass")
+    mass = positive_part(not_negative(row, "mass", slack=RESIDUE * size.mass))
     com = Vector(*vector3(row, "com"))
-    inertia = tensor(row, "inertia")
+    inertia = tensor(row, "inertia", RESIDUE * size.length**2 * plain_size(mass))
     drive: dict[str, Any] = {key: not_negative(row, key, 0.0) for key in DRIVE[:3]}
     drive["limits"] = limits(row)
     if still and any(drive.values()):
         raise EntryError(next(key for key in DRIVE if drive[key]), "is given for a fixed joint, which does not move")
-    symmetric = Symmetric.from_upper(lambda i, j: inertia[i][j])
+    symmetric = Symmetric.from_upper(lambda i, j: positive_part(inertia[i][i]) if i == j else inertia[i][j])
     return joint, geometry, mass, com, symmetric, drive
 
 
@@ -193,9 +235,9 @@ def written(
     """The row as a file would have it, in one fixed order of words."""
     clean = {"name": label, "parent": parent, "joint": joint, **geometry.words}
     if joint != "fixed" or not row.keys().isdisjoint(("mass", "com", "inertia")):
-        clean["mass"] = not_negative(row, "mass", 0.0)
+        clean["mass"] = number(row.get("mass", 0.0), "mass")
         clean["com"] = vector3({"com": (0.0, 0.0, 0.0), **row}, "com")
-        clean["inertia"] = tensor(row, "inertia", NO_TENSOR)
+        clean["inertia"] = square(row, "inertia", NO_TENSOR)
     clean.update({key: value for key, value in drive.items() if value is not None and not is_zero(value)})
     return clean
 

@@ -19,6 +19,7 @@ TURNS = 4.0 * math.pi  # an angle of a DH row beyond this is surely in degrees
 UNIT = 1e-6  # how far from 1 the length of an axis, or from 0 the defect of a rotation, may be
 ROUNDING = 1e-15  # an axis this close to unit length is one already
 TENSOR = 1e-9  # relative slack for symmetry, definiteness and the triangle inequality
+RESIDUE = 1e-14  # of the masses and lengths at hand: what rounding leaves where a number should be zero
 
 
 class EntryError(RobotError):
@@ -83,12 +84,18 @@ def angle(row: Mapping[str, Any], key: str) -> Scalar:
     return found
 
 
-def not_negative(row: Mapping[str, Any], key: str, default: Scalar | None = None) -> Scalar:
+def not_negative(row: Mapping[str, Any], key: str, default: Scalar | None = None, slack: float = 0.0) -> Scalar:
+    """A number that is not negative, or is by no more than the slack."""
     value = present(row, key, "a number") if default is None else row.get(key, default)
     value = number(value, key)
-    if not is_symbol(value) and value < 0:
+    if not is_symbol(value) and value < -slack:
         raise EntryError(key, f"is {value} (expected a number that is not negative)")
     return value
+
+
+def positive_part(value: Scalar) -> Scalar:
+    """A negative residue of rounding as the zero that it stands for."""
+    return 0.0 if type(value) is float and value < 0.0 else value
 
 
 def sequence(value: Any, count: int) -> list[Any] | None:
@@ -139,13 +146,16 @@ def matrix3(row: Mapping[str, Any], key: str, default: Any) -> tuple[tuple[Scala
     return rows
 
 
-def tensor(row: Mapping[str, Any], key: str, default: Any = None) -> tuple[tuple[Scalar, ...], ...]:
-    """An inertia tensor about the centre of mass: symmetric, positive semidefinite, and of a body that can exist."""
-    rows = square(row, key, default)
+def tensor(row: Mapping[str, Any], key: str, residue: float) -> tuple[tuple[Scalar, ...], ...]:
+    """An inertia tensor about the centre of mass: symmetric, positive semidefinite, and of a body that can exist.
+
+    `residue` is what rounding may have left of a zero, in kg m2, of a body of this mass and these lengths.
+    """
+    rows = square(row, key)
     if any(is_symbol(x) for r in rows for x in r):
         return rows
     m = np.array([[float(x) for x in r] for r in rows])
-    slack = TENSOR * np.abs(m).max()
+    slack = TENSOR * np.abs(m).max() + residue
     if np.abs(m - m.T).max() > slack:
         raise EntryError(key, f"is not symmetric: {m.tolist()}")
     small, middle, large = np.linalg.eigvalsh(m)
