@@ -189,7 +189,7 @@ def parent_of(index: int, names: list[str], places: Mapping[str, int], table: li
     """
     parent = said_parent(index, names, table)
     if not isinstance(parent, str):
-        raise EntryError("parent", f"is {parent!r} (expected the name of an earlier row, or {BASE!r})")
+        raise EntryError("parent", f"is {parent!r}, which no link has as its name (expected text)")
     if parent == BASE and places.get(BASE, index) == index:
         return NOWHERE  # no link is called so, or this one, which is not its own parent
     if parent == NOWHERE or (parent in places and places[parent] < index):

@@ -174,7 +174,7 @@ class Robot(Shelved):
         >>> (lw.gravity_torque(cup, [0, 0, 0]) - lw.gravity_torque(arm, [0, 0, 0])).round(6)
         array([4.26735, 2.79585, 1.5696 ])
         """
-        row = {"name": self._free_name("payload"), "parent": self._held_by(link), "joint": "fixed"}
+        row: dict[str, Any] = {"name": self._free_name("payload"), "parent": self._held_by(link), "joint": "fixed"}
         row |= {"mass": mass, "com": com, "inertia": inertia}
         if self.convention == "frames":
             row["translation"] = (0.0, 0.0, 0.0)
