@@ -189,14 +189,13 @@ def compiled_result(states: States, task: Task | None) -> Found | None:
     dtype = np.result_type(*(array.dtype for array in states.arrays.values())).name
     if dtype not in ("float64", "float32"):
         return None
-    wrench = None if "wrench" not in states.arrays else "all" if states.tip is None else "tip"
-    key = (task, dtype, wrench)
+    key = (task, dtype, states.acting)
     kernel = states.robot.shelf.get(key, "unknown")
     if kernel == "unknown":
         if not due(states, key):
             return None
         kernel = states.robot.shelf[key] = shared_kernel(states.robot, *key)
-        if kernel is not None and task.usual and wrench is None and dtype == "float64":
+        if kernel is not None and task.usual and not states.acting and dtype == "float64":
             plain = getattr(task.function, "__wrapped__", None)
             if plain is not None:
                 states.robot.shelf[plain.__name__] = kernel.entry(partial(plain, states.robot))
@@ -211,17 +210,17 @@ def due(states: States, key: tuple[Any, ...]) -> bool:
     return MODE == "always" or long or calls >= CALLS or math.prod(states.batch) >= BATCH
 
 
-def shared_kernel(robot: Robot, task: Task, dtype: str, wrench: str | None) -> Compiled | None:
+def shared_kernel(
+    robot: Robot, task: Task, dtype: str, acting: tuple[tuple[str, tuple[int, ...]], ...]
+) -> Compiled | None:
     """The kernel for a robot of these numbers, compiled if there is none yet."""
     from .compiling import Compiled  # the compiler's rooms are entered only when something is compiled
     from .forms import recipe_for, too_long
 
-    key = (robot, task, dtype, wrench)
+    key = (robot, task, dtype, acting)
     with LOCK:
         if key not in KERNELS:
-            keywords = task.keywords
-            if wrench is not None:
-                keywords["wrench"] = Input(6) if wrench == "tip" else Input(robot.n, 6)
+            keywords = {**task.keywords, **{name: Input(*shape) for name, shape in acting}}
             try:
                 recipe = recipe_for(task.function, robot, dtype, keywords)
                 KERNELS[key] = None if too_long(recipe) else Compiled(recipe)
@@ -247,10 +246,7 @@ def without_llvm() -> None:
 def run(kernel: Compiled, states: States) -> Found:
     rows = []
     for argument in kernel.interface.inputs:
-        array = states.arrays[argument.name]
-        if argument.name == "wrench" and states.tip is not None:
-            array = array[..., 0, :]
-        full = np.broadcast_to(array, (*states.batch, *argument.shape))
+        full = np.broadcast_to(states.own(argument.name), (*states.batch, *argument.shape))
         rows.append(np.ascontiguousarray(full, dtype=kernel.interface.dtype))
     result = np.empty((*states.batch, *kernel.interface.outputs[0].shape), kernel.interface.dtype)
     lost = kernel.run(states.batch, rows, [result])

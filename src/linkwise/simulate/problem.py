@@ -25,7 +25,7 @@ from ..trace import Input, trace
 from ..trace.tracing import few_operations
 from .events import Event
 from .friction import Friction
-from .sticking import ROUGHLY, Sticking
+from .sticking import ROUGHLY, Point, Sticking
 
 COORDINATES = {"joint": None, "normalized": edge.normalized, "unnormalized": edge.unnormalized}
 Torque = Callable[..., Any]  # torque(arm, t, q, qd)
@@ -47,6 +47,7 @@ class Problem:
     method: str | None = None
     events: tuple[Event, ...] = ()
     symbols: tuple[str, ...] = ()  # in order of the alphabet, as `trace` has them
+    point: Point | None = None  # where the wrench acts, if not at the mass centre
 
     def __post_init__(self) -> None:
         one_of(self.coordinates, COORDINATES, "coordinates")
@@ -68,7 +69,7 @@ class Problem:
     @cached_property
     def sticking(self) -> Sticking | None:
         """What there is to know of joints that may stick."""
-        return Sticking.of(self.robot, self.friction)
+        return Sticking.of(self.robot, self.friction, self.point)
 
     @property
     def size(self) -> int:
@@ -85,9 +86,9 @@ class Problem:
         drag = None if self.friction is None else self.friction.torque(arm, qd)
         net = applied if drag is None else applied - drag
         if quasi is None:
-            vd = edge.forward_dynamics(arm, q, qd, net, wrench, method=self.method)
+            vd = edge.forward_dynamics(arm, q, qd, net, wrench, point=self.point, method=self.method)
         else:
-            vd = quasi.acceleration(arm, q, v, net, wrench)
+            vd = quasi.acceleration(arm, q, v, net, wrench, point=self.point)
         parts = [qd, vd]
         if self.accounted:
             pushed = applied if wrench is None else applied + self.pushed(arm, q, wrench)
@@ -107,7 +108,7 @@ class Problem:
 
     def pushed(self, arm: Robot, q: Any, wrench: Any) -> Any:
         """The torques that do the same work as the wrench."""
-        return edge.gravity_torque(arm, q) - edge.bias_torque(arm, q, np.zeros(arm.n), wrench)
+        return edge.gravity_torque(arm, q) - edge.bias_torque(arm, q, np.zeros(arm.n), wrench, point=self.point)
 
     def applied(self, arm: Robot, t: Any, q: Any, qd: Any, tau: Any = None) -> Any:
         """The torques that act, without friction."""

@@ -23,6 +23,7 @@ from .plain import Integrator, Progress
 from .problem import Problem
 from .progress import Watch
 from .recording import STATUS, Recording
+from .sticking import Point
 from .stretches import follow
 from .tableaux import DEFAULT, RADAU
 from .tableaux import method as tableau
@@ -47,6 +48,10 @@ class Acting:
     tau: np.ndarray | None
     wrench: np.ndarray | None
 
+    @property
+    def point(self) -> np.ndarray | None:
+        return None if self.problem.point is None else np.array(self.problem.point)
+
     def torques(self, t: np.ndarray, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
         given = np.zeros(q.shape[-1]) if self.tau is None else self.tau[..., None, :]
         found = np.broadcast_to(given, q.shape).copy()
@@ -63,7 +68,7 @@ class Acting:
             wrench = self.wrench[..., None, :, :]
         if self.problem.sticking is not None:
             return self.problem.sticking.accelerations(self.problem.robot, q, qd, tau, wrench)
-        return np.asarray(edge.forward_dynamics(self.problem.robot, q, qd, tau - drag, wrench))
+        return np.asarray(edge.forward_dynamics(self.problem.robot, q, qd, tau - drag, wrench, point=self.point))
 
 
 def simulate(
@@ -74,6 +79,7 @@ def simulate(
     torque: Any = None,
     wrench: Any = None,
     *,
+    point: Any = None,
     friction: bool | Friction = False,
     coordinates: str = "joint",
     method: str | None = None,
@@ -92,7 +98,8 @@ def simulate(
     q0 and qd0 are (..., n): a batch is integrated side by side, every trajectory with steps of its own. `torque` is
     None, an array (..., n) of constant torques, or a function torque(arm, t, q, qd) that gives them; one over `lw`
     pieces is compiled together with the integrator, any other runs in Python, which is slower. `wrench` is constant, as
-    for `forward_dynamics`. `friction=True` takes the robot's own coefficients, a `Friction` its own.
+    for `forward_dynamics`; `point` is the point of the link at which it acts, (3,) or (n, 3), the same for all
+    trajectories. `friction=True` takes the robot's own coefficients, a `Friction` its own.
 
     `integrator` is one of `lw.integrators()`; the error of a step is kept below atol + rtol |y|, where atol is a
     hundredth of rtol if it is not given. "radau" is for stiff springs and friction; it needs SciPy.
@@ -111,7 +118,7 @@ def simulate(
     times = sample_times(samples, numbers["duration"])
     constant = None if callable(torque) or torque is None else torque
     arrays = {"q0": q0, "qd0": qd0} | ({} if constant is None else {"torque": constant})
-    states = States(arm, arrays, wrench, True)
+    states = States(arm, arrays, wrench, True, point=point)
     if not states.numeric:
         raise TypeError("q0 and qd0 are not plain numbers (expected NumPy arrays or lists of them)")
     full = {name: full_array(states, name) for name in states.arrays}
@@ -124,6 +131,7 @@ def simulate(
         coordinates,
         method,
         events_of(events),
+        point=None if point is None else constant_point(states),
     )
     count = math.prod(states.batch)
     start = problem.initial(full["q0"], full["qd0"]).reshape(count, problem.size)
@@ -243,12 +251,17 @@ def even_times(samples: int, end: float) -> np.ndarray:
 
 
 def full_array(states: States, name: str) -> np.ndarray:
-    array = states.arrays[name]
-    if name == "wrench" and states.tip is not None:
-        array = array[..., 0, :]
-    own = array.shape[array.ndim - (states.trailing[name] - (name == "wrench" and states.tip is not None)) :]
-    shape = (*states.batch, *own)
+    array = states.own(name)
+    shape = (*states.batch, *dict(states.acting).get(name, (states.robot.n,)))
     return (array if array.shape == shape else np.broadcast_to(array, shape)).astype(float)
+
+
+def constant_point(states: States) -> Point:
+    """Where the wrench acts: numbers that are the same for all trajectories."""
+    point, own = states.own("point"), dict(states.acting)["point"]
+    if point.shape != own:
+        raise ValueError(f"point has shape {point.shape} (expected {own}: one for all trajectories)")
+    return tuple(tuple(x) if isinstance(x, list) else x for x in point.tolist())
 
 
 def drag_of(friction: bool | Friction) -> Friction | None:

@@ -63,6 +63,7 @@ def followed(
         options["method"],
         events_of(options["events"]),
         family.symbols,
+        None if options["point"] is None else tuple(map(plain_tuple, options["point"])),
     )
     quasi = COORDINATES[problem.coordinates]
     v = qd0 if quasi is None else family.evaluated(quasi.velocity, numbers, q=q0[:, None], qd=qd0[:, None])[:, 0]
@@ -81,6 +82,11 @@ def followed(
     now = run.now
     status = np.array([STATUS[int(code)] for code in now.status])
     return Followed(times, q, qd, status, now.t, now.steps, now.rejected, kept[:, -1] - kept[:, 0])
+
+
+def plain_tuple(x: Any) -> Any:
+    """A number as a float, a row of them as a tuple."""
+    return tuple(map(float, x)) if np.ndim(x) else float(x)
 
 
 def spread(given: Any, count: int) -> np.ndarray:
