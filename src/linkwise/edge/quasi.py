@@ -72,7 +72,8 @@ class QuasiCoordinates:
     ) -> Array:
         """C(q, velocity), with gravity and the external wrench in it: (..., n).
 
-        `wrench` and `point` as for `lw.inverse_dynamics`. `method` is "recursive", in O(n), or "component", by the sums of Kozłowski's equation (48).
+        `wrench` and `point` as for `lw.inverse_dynamics`. `method` is "recursive", in O(n), or "component", by the sums
+        of Kozłowski's equation (48).
         """
         chosen(self.coriolis, method)
         states = States(arm, {"q": q, "velocity": velocity}, wrench, check, point=point)

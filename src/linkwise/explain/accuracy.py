@@ -148,8 +148,8 @@ def accuracy(
     same in units of κ(I) ε, what a backward stable solution with the inertia matrix may be off by. Of a batch, the
     table shows the median over the states and the state with the largest relative error. Without `methods`, all are
     measured. `compiled=True` measures compiled kernels instead of the plain text; then methods whose code is
-    long have to be asked for. `wrench` and `point` as for `forward_dynamics`. A method that gives no finite number is off by
-    infinity. Needs mpmath: pip install linkwise[exact].
+    long have to be asked for. `wrench` and `point` as for `forward_dynamics`. A method that gives no finite number is
+    off by infinity. Needs mpmath: pip install linkwise[exact].
 
     >>> import linkwise as lw
     >>> found = lw.accuracy(lw.load("stanford"), [0, 1, 0.1, 0.2, 0.3, 0.4], [0.1] * 6, [0] * 6)
@@ -295,7 +295,7 @@ def many_digit_result(context: Any, arm: Robot, arrays: Mapping[str, np.ndarray]
     batch = arrays["q"].shape[:-1]
     result = np.empty((*batch, arm.n), dtype=object)
     for k in np.ndindex(batch):
-        given = {name: numbers(context, array[k]) for name, array in arrays.items()}
+        given: dict[str, Any] = {name: numbers(context, array[k]) for name, array in arrays.items()}
         result[k] = forward_dynamics(robot, **given, method=method)
     return result
 
