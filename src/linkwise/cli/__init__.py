@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from collections.abc import Sequence
 
 from ..version import __version__
@@ -27,9 +28,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--version", action="version", version=f"linkwise {__version__}")
-    commands = parser.add_subparsers(title="commands", metavar="command", required=True)
+    commands = parser.add_subparsers(title="commands", metavar="command", dest="command")
     for command in COMMANDS:
         command.add(commands)
     chosen = parser.parse_args(arguments)
+    if chosen.command is None:
+        parser.print_help(sys.stderr)
+        return 2
     code: int = chosen.run(chosen)
     return code

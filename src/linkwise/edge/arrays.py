@@ -84,6 +84,7 @@ class States:
         wrench: Any = None,
         check: bool = False,
         others: Mapping[str, tuple[Any, tuple[int, ...]]] | None = None,
+        point: Any = None,
     ) -> None:
         if not isinstance(robot, Robot):
             hint = f"; did you mean linkwise.load({robot!r})?" if isinstance(robot, str) else ""
@@ -110,6 +111,10 @@ class States:
         if wrench is not None:
             self.arrays["wrench"] = self._per_link(as_array(self.xp, wrench, "wrench", first))
             self.trailing["wrench"] = 2
+            self.batch = self._broadcast()
+        if point is not None:
+            self.arrays["point"] = self._points(as_array(self.xp, point, "point", first))
+            self.trailing["point"] = 2
             self.batch = self._broadcast()
         self._promote()
         if check:
@@ -174,17 +179,43 @@ class States:
             " force, in the base frame, at the centre of mass)"
         )
 
+    def _points(self, point: Array) -> Array:
+        """Where the wrench acts, with an axis for links: (..., 3) on the tip, (..., n, 3) on every link."""
+        if "wrench" not in self.arrays:
+            raise ValueError("point is given without a wrench (expected wrench=... that acts there)")
+        own = (self.robot.n, 3) if self.tip is None else (3,)
+        shape = tuple(point.shape)
+        if shape[-len(own) :] != own or len(shape) > len(self.batch) + len(own):
+            links = "on every link" if self.tip is None else "on the tip"
+            raise ValueError(
+                f"point has shape {shape} (expected {own}, or with the batch {self.batch} in front: where the wrench"
+                f" {links} acts, in the link's table frame)"
+            )
+        return point if self.tip is None else point[..., None, :]
+
+    @property
+    def acting(self) -> tuple[tuple[str, tuple[int, ...]], ...]:
+        """The names of wrench and point, if they are given, and their shapes for one state."""
+        named = [name for name in ("wrench", "point") if name in self.arrays]
+        return tuple((name, tuple(self.own(name).shape[-(1 + (self.tip is None)) :])) for name in named)
+
+    def own(self, name: str) -> Array:
+        """An array as it was given: a wrench on the tip, and its point, without an axis for links."""
+        array = self.arrays[name]
+        return array[..., 0, :] if name in ("wrench", "point") and self.tip is not None else array
+
     def _refuse_non_finite(self) -> None:
         for name, array in self.arrays.items():
             if array.dtype == object:
                 continue
-            if name == "wrench" and self.tip is not None:
-                array = array[..., 0, :]
+            array = self.own(name)
             fine = self.xp.isfinite(array)
             if not fine.all():
                 bad = self.xp.argwhere(~fine)
                 index = tuple(int(i) for i in bad[0])
-                where = f", joint {self.robot.names[index[-1]]!r}" if name != "wrench" and "." not in name else ""
+                where = (
+                    f", joint {self.robot.names[index[-1]]!r}" if self.trailing[name] == 1 and "." not in name else ""
+                )
                 more = f" (and {len(bad) - 1} more)" if len(bad) > 1 else ""
                 raise ValueError(f"{name}{list(index)}{where} is {array[index].item()}: expected finite numbers{more}")
 
@@ -201,6 +232,16 @@ class States:
         if self.tip is None:
             return [[component(array, i, k) for k in range(6)] for i in links]
         return [[component(array, 0, k) if i == self.tip else 0.0 for k in range(6)] for i in links]
+
+    def points(self) -> list[list[Any] | None]:
+        """Three components for each link on which a wrench acts at a point; None for the others."""
+        links = range(self.robot.n)
+        if "point" not in self.arrays:
+            return [None for _ in links]
+        array = self.arrays["point"]
+        if self.tip is None:
+            return [[component(array, i, k) for k in range(3)] for i in links]
+        return [[component(array, 0, k) for k in range(3)] if i == self.tip else None for i in links]
 
     def join(self, values: Any, shape: tuple[int, ...]) -> Array:
         """Nested lists of scalars as an array (*batch, *shape), NaN for each state with a number that is not finite."""

@@ -37,6 +37,7 @@ def inverse_dynamics(
     qdd: Array,
     wrench: Array | None = None,
     *,
+    point: Array | None = None,
     method: str | None = None,
     base: BaseMotion | None = None,
     friction: bool = False,
@@ -46,7 +47,8 @@ def inverse_dynamics(
 
     Gravity and the drives' inertia are in; friction is with `friction=True`. `method` is one of `lw.methods`.
     `wrench` is an external wrench, moment then force, in the base frame at the centre of mass: (..., 6) on the tip link
-    or (..., n, 6) on every link. `base` prescribes the motion of the base (Newton-Euler only).
+    or (..., n, 6) on every link. `point` is where it acts instead, in the table frame of the link (that of `lw.poses`):
+    (..., 3) on the tip link, (..., n, 3) on every link. `base` prescribes the motion of the base (Newton-Euler only).
 
     >>> import linkwise as lw
     >>> arm = lw.load("planar3")
@@ -58,7 +60,7 @@ def inverse_dynamics(
             raise ValueError(f"method {method!r} has no moving base (expected method='newton-euler' with base=...)")
         method = "newton-euler"
     algorithm = chosen(inverse_dynamics, method)
-    states = States(arm, {"q": q, "qd": qd, "qdd": qdd}, wrench, check, base_parts(base))
+    states = States(arm, {"q": q, "qd": qd, "qdd": qdd}, wrench, check, base_parts(base), point)
 
     def torques() -> list[Any]:
         rates = states.scalars("qd")
@@ -80,11 +82,12 @@ def forward_dynamics(
     tau: Array,
     wrench: Array | None = None,
     *,
+    point: Array | None = None,
     method: str | None = None,
     friction: bool = False,
     check: bool = False,
 ) -> Array:
-    """Joint accelerations under the torques tau: (..., n). `wrench` and `friction` as for `inverse_dynamics`.
+    """Joint accelerations under the torques tau: (..., n). `wrench`, `point` and `friction` as for `inverse_dynamics`.
 
     `method="fewest"` takes the road that needs the fewest operations on this robot, by counting; beyond 60 links, where
     counting takes long, that whose operations grow as the number of links, "articulated-regrouped".
@@ -95,7 +98,7 @@ def forward_dynamics(
     array([0., 0., 0.])
     """
     algorithm = chosen(forward_dynamics, method, arm)
-    states = States(arm, {"q": q, "qd": qd, "tau": tau}, wrench, check)
+    states = States(arm, {"q": q, "qd": qd, "tau": tau}, wrench, check, point=point)
 
     def accelerations() -> list[Any]:
         rates, given = states.scalars("qd"), states.scalars("tau")
@@ -142,14 +145,21 @@ def udu(arm: Robot, q: Array, *, method: str = "denoc", check: bool = False) -> 
 
 @entered_directly
 def bias_torque(
-    arm: Robot, q: Array, qd: Array, wrench: Array | None = None, *, method: str | None = None, check: bool = False
+    arm: Robot,
+    q: Array,
+    qd: Array,
+    wrench: Array | None = None,
+    *,
+    point: Array | None = None,
+    method: str | None = None,
+    check: bool = False,
 ) -> Array:
     """The torques at zero acceleration, C(q, qd) qd + g(q), less those of the external wrench: (..., n).
 
-    By any `method` of inverse dynamics.
+    By any `method` of inverse dynamics; `wrench` and `point` as there.
     """
     algorithm = chosen(bias_torque, method)
-    states = States(arm, {"q": q, "qd": qd}, wrench, check)
+    states = States(arm, {"q": q, "qd": qd}, wrench, check, point=point)
     still = [0.0] * arm.n
 
     def torques() -> Any:
@@ -203,6 +213,7 @@ def joint_wrenches(
     qdd: Array,
     wrench: Array | None = None,
     *,
+    point: Array | None = None,
     frame: str = "base",
     base: BaseMotion | None = None,
     check: bool = False,
@@ -212,10 +223,10 @@ def joint_wrenches(
     Moments are about the origin of the joint frame, which stands still in the parent link. Components are in the base
     frame (`frame="base"`) or in the joint frame (`frame="joint"`), whose z is the joint's axis: there the third number
     of a revolute joint and the sixth of a prismatic one is the torque or force of the drive, less what its rotor's
-    inertia takes.
+    inertia takes. `wrench` and `point` as for `inverse_dynamics`.
     """
     one_of(frame, ("base", "joint"), "frame")
-    states = States(arm, {"q": q, "qd": qd, "qdd": qdd}, wrench, check, base_parts(base))
+    states = States(arm, {"q": q, "qd": qd, "qdd": qdd}, wrench, check, base_parts(base), point)
 
     def loads() -> list[list[Any]]:
         angles, rates, accelerations = (states.scalars(name) for name in ("q", "qd", "qdd"))
@@ -353,12 +364,14 @@ def method_name(function: Function, method: str | None, arm: Robot | None = None
 
 
 def external_wrenches(states: States) -> list[Wrench]:
-    """What acts on each link at its mass centre, in its own frame."""
+    """What acts on each link, moved to its mass centre, in its own frame."""
     given = states.wrenches()
     if given is None:
         return [Wrench.zero()] * states.robot.n
     at_base = [Wrench(Vector(*six[:3]), Vector(*six[3:])) for six in given]
-    return kinematics.in_link_frames(states.robot, states.scalars("q"), at_base)
+    found = kinematics.in_link_frames(states.robot, states.scalars("q"), at_base)
+    placed = zip(states.robot.links, found, states.points(), strict=True)
+    return [w if at is None else w.acting_at(link.frame.point(Vector(*at)) - link.com) for link, w, at in placed]
 
 
 def computed(states: States, compute: Callable[[], Any], shape: tuple[int, ...], task: Task | None = None) -> Array:

@@ -53,6 +53,7 @@ LONGEST = 6_000  # operations: beyond that, straight-line code takes long to com
 LARGEST = 60  # links: beyond that, it is not even tried
 ROLLED: dict[Function, dict[str | None, str]] = {}  # what can loop, and which method is then taken for which
 KEPT = 256  # kernels, most recently used
+Acting = tuple[tuple[str, tuple[int, ...]], ...]  # wrench and point, if given, and their shapes for one state
 MODES = ("auto", "always", "never")
 
 
@@ -213,8 +214,7 @@ def compiled_result(states: States, task: Task | None) -> Found | None:
     dtype = np.result_type(*(array.dtype for array in states.arrays.values())).name
     if dtype not in ("float64", "float32"):
         return None
-    wrench = None if "wrench" not in states.arrays else "all" if states.tip is None else "tip"
-    key = (task, dtype, wrench)
+    key = (task, dtype, states.acting)
     kernel = states.robot.shelf.get(key, UNKNOWN)
     if kernel is UNKNOWN:
         kernel = shared_kernel(states.robot, *key) if due(states, key) else kept_kernel(states.robot, *key)
@@ -222,7 +222,7 @@ def compiled_result(states: States, task: Task | None) -> Found | None:
             states.waits_for = key
             return None
         states.robot.shelf[key] = kernel
-        if kernel is not None and task.usual and wrench is None and dtype == "float64":
+        if kernel is not None and task.usual and not states.acting and dtype == "float64":
             plain = getattr(task.function, "__wrapped__", None)
             if plain is not None:
                 states.robot.shelf[plain.__name__] = kernel.entry(partial(plain, states.robot))
@@ -260,13 +260,13 @@ def expected_seconds(function: Function, n: int) -> float:
     return loading + n * SECONDS_PER_LINK.get(function, USUAL_PER_LINK)
 
 
-def kept_kernel(robot: Robot, task: Task, dtype: str, wrench: str | None) -> Any:
+def kept_kernel(robot: Robot, task: Task, dtype: str, acting: Acting) -> Any:
     """The kernel as far as it is at hand: in this process or, looked for once, in the cache; otherwise UNKNOWN.
 
     To look is to make the key, which needs no tracing, and to open one file. Nothing is loaded that takes as long as
     compiling: LLVM, for one. Where another thread is compiling, the look is put off.
     """
-    key, looked = (numbers_of(robot), task, dtype, wrench), ("looked", (task, dtype, wrench))
+    key, looked = (numbers_of(robot), task, dtype, acting), ("looked", (task, dtype, acting))
     at_hand = KERNELS.get(key, UNKNOWN)
     if at_hand is not UNKNOWN or looked in robot.shelf or not LOCK.acquire(blocking=False):
         return at_hand
@@ -278,7 +278,7 @@ def kept_kernel(robot: Robot, task: Task, dtype: str, wrench: str | None) -> Any
             return UNKNOWN
         from .forms import kept
 
-        found = kept(task.function, robot, dtype, keywords_of(robot, task, wrench))
+        found = kept(task.function, robot, dtype, keywords_of(task, acting))
         if found is None:
             return UNKNOWN
         remember(key, found)
@@ -287,10 +287,8 @@ def kept_kernel(robot: Robot, task: Task, dtype: str, wrench: str | None) -> Any
         LOCK.release()
 
 
-def keywords_of(robot: Robot, task: Task, wrench: str | None) -> dict[str, Any]:
-    if wrench is None:
-        return task.keywords
-    return {**task.keywords, "wrench": Input(6) if wrench == "tip" else Input(robot.n, 6)}
+def keywords_of(task: Task, acting: Acting) -> dict[str, Any]:
+    return {**task.keywords, **{name: Input(*shape) for name, shape in acting}}
 
 
 def remember(key: tuple[Any, ...], kernel: Compiled | None) -> None:
@@ -299,9 +297,9 @@ def remember(key: tuple[Any, ...], kernel: Compiled | None) -> None:
         KERNELS.popitem(last=False)
 
 
-def shared_kernel(robot: Robot, task: Task, dtype: str, wrench: str | None) -> Compiled | None:
+def shared_kernel(robot: Robot, task: Task, dtype: str, acting: Acting) -> Compiled | None:
     """The kernel for a robot of these numbers, compiled if there is none yet."""
-    key = (numbers_of(robot), task, dtype, wrench)
+    key = (numbers_of(robot), task, dtype, acting)
     with LOCK:  # also where modules are loaded: a fork must not find one half loaded
         from .compiling import Compiled  # the compiler's rooms are entered only when something is compiled
         from .forms import recipe_for, too_long
@@ -309,7 +307,7 @@ def shared_kernel(robot: Robot, task: Task, dtype: str, wrench: str | None) -> C
         if key not in KERNELS:
             started, loaded = clock(), llvm_is_loaded()
             try:
-                recipe = recipe_for(task.function, robot, dtype, keywords_of(robot, task, wrench))
+                recipe = recipe_for(task.function, robot, dtype, keywords_of(task, acting))
                 made = None if too_long(recipe) else Compiled(recipe)
             except ImportError:
                 without_llvm()
@@ -346,10 +344,7 @@ def without_llvm() -> None:
 def run(kernel: Compiled, states: States) -> Found:
     rows = []
     for argument in kernel.interface.inputs:
-        array = states.arrays[argument.name]
-        if argument.name == "wrench" and states.tip is not None:
-            array = array[..., 0, :]
-        full = np.broadcast_to(array, (*states.batch, *argument.shape))
+        full = np.broadcast_to(states.own(argument.name), (*states.batch, *argument.shape))
         rows.append(np.ascontiguousarray(full, dtype=kernel.interface.dtype))
     result = np.empty((*states.batch, *kernel.interface.outputs[0].shape), kernel.interface.dtype)
     lost = kernel.run(states.batch, rows, [result])

@@ -69,13 +69,21 @@ def complement_matrices(arm: Robot, q: Array, *, check: bool = False) -> tuple[A
 
 
 def constraint_wrenches(
-    arm: Robot, q: Array, qd: Array, qdd: Array, wrench: Array | None = None, *, check: bool = False
+    arm: Robot,
+    q: Array,
+    qd: Array,
+    qdd: Array,
+    wrench: Array | None = None,
+    *,
+    point: Array | None = None,
+    check: bool = False,
 ) -> Array:
     """What each joint transmits without its drive, from the multipliers of Angeles' constraints: (..., n, 6).
 
     Moment about the joint, then force, in the base frame: `joint_wrenches` less its component along the joint's axis.
+    `wrench` and `point` as for `inverse_dynamics`.
     """
-    states = States(arm, {"q": q, "qd": qd, "qdd": qdd}, wrench, check)
+    states = States(arm, {"q": q, "qd": qd, "qdd": qdd}, wrench, check, point=point)
 
     def loads() -> list[list[Any]]:
         motion = (states.scalars("q"), states.scalars("qd"), states.scalars("qdd"))

@@ -65,16 +65,18 @@ class QuasiCoordinates:
         velocity: Array,
         wrench: Array | None = None,
         *,
+        point: Array | None = None,
         gravity: bool = True,
         method: str = "recursive",
         check: bool = False,
     ) -> Array:
         """C(q, velocity), with gravity and the external wrench in it: (..., n).
 
-        `method` is "recursive", in O(n), or "component", by the sums of Kozłowski's equation (48).
+        `wrench` and `point` as for `lw.inverse_dynamics`. `method` is "recursive", in O(n), or "component", by the sums
+        of Kozłowski's equation (48).
         """
         chosen(self.coriolis, method)
-        states = States(arm, {"q": q, "velocity": velocity}, wrench, check)
+        states = States(arm, {"q": q, "velocity": velocity}, wrench, check, point=point)
         there = arm if gravity else arm.with_gravity((0.0, 0.0, 0.0))
 
         def forces() -> list[Any]:
@@ -84,10 +86,18 @@ class QuasiCoordinates:
         return guarded(states, forces, (arm.n,), Task.of(self.coriolis, gravity=gravity, method=method))
 
     def acceleration(
-        self, arm: Robot, q: Array, velocity: Array, tau: Array, wrench: Array | None = None, *, check: bool = False
+        self,
+        arm: Robot,
+        q: Array,
+        velocity: Array,
+        tau: Array,
+        wrench: Array | None = None,
+        *,
+        point: Array | None = None,
+        check: bool = False,
     ) -> Array:
-        """The rates of the quasi-velocities under the torques tau: (..., n)."""
-        states = States(arm, {"q": q, "velocity": velocity, "tau": tau}, wrench, check)
+        """The rates of the quasi-velocities under the torques tau: (..., n). `wrench` and `point` as for `coriolis`."""
+        states = States(arm, {"q": q, "velocity": velocity, "tau": tau}, wrench, check, point=point)
 
         def accelerations() -> list[Any]:
             angles, rates, torques = (states.scalars(name) for name in ("q", "velocity", "tau"))

@@ -139,6 +139,7 @@ def accuracy(
     methods: Iterable[str] | None = None,
     digits: int = 50,
     wrench: Array | None = None,
+    point: Array | None = None,
     compiled: bool = False,
 ) -> Accuracy:
     """The error of every method of forward dynamics against exact accelerations; for one state or a batch (..., n).
@@ -147,8 +148,8 @@ def accuracy(
     same in units of κ(I) ε, what a backward stable solution with the inertia matrix may be off by. Of a batch, the
     table shows the median over the states and the state with the largest relative error. Without `methods`, all are
     measured. `compiled=True` measures compiled kernels instead of the plain text; then methods whose code is
-    long have to be asked for. `wrench` as for `forward_dynamics`. A method that gives no finite number is off by
-    infinity. Needs mpmath: pip install linkwise[exact].
+    long have to be asked for. `wrench` and `point` as for `forward_dynamics`. A method that gives no finite number is
+    off by infinity. Needs mpmath: pip install linkwise[exact].
 
     >>> import linkwise as lw
     >>> found = lw.accuracy(lw.load("stanford"), [0, 1, 0.1, 0.2, 0.3, 0.4], [0.1] * 6, [0] * 6)
@@ -158,7 +159,7 @@ def accuracy(
     mpmath = many_digits()
     if isinstance(digits, bool) or not isinstance(digits, (int, np.integer)) or digits < FEWEST_DIGITS:
         raise ValueError(f"digits is {digits!r} (expected a whole number, at least {FEWEST_DIGITS})")
-    states = checked(arm, q, qd, tau, wrench)
+    states = checked(arm, q, qd, tau, wrench, point)
     arrays = broadcast(states)
     wanted, left_out = chosen_methods(arm, methods, compiled, arrays)
     with use_kernels("never"):
@@ -190,12 +191,12 @@ def many_digits() -> Any:
     return mpmath
 
 
-def checked(arm: Robot, q: Array, qd: Array, tau: Array, wrench: Array | None) -> States:
+def checked(arm: Robot, q: Array, qd: Array, tau: Array, wrench: Array | None, point: Array | None) -> States:
     """The states, all finite and of plain numbers, of a robot of plain numbers."""
     if isinstance(arm, Robot) and arm.unusual:
         kind = "symbols; give them values with lw.bind" if arm.symbolic else f"{type(arm.unusual[0]).__name__} numbers"
         raise RobotError(f"robot {arm.name!r}: accuracy is measured on a robot of floats, and this one holds {kind}")
-    states = States(arm, {"q": q, "qd": qd, "tau": tau}, wrench, check=True)
+    states = States(arm, {"q": q, "qd": qd, "tau": tau}, wrench, check=True, point=point)
     if not states.numeric or any(array.dtype.name not in REAL for array in states.arrays.values()):
         raise TypeError("accuracy is measured on NumPy arrays or lists of plain numbers, float64 or float32")
     if arm.n == 0 or 0 in states.batch:
@@ -208,11 +209,10 @@ def broadcast(states: States) -> dict[str, np.ndarray]:
     """All arrays in one dtype with the whole batch shape in front."""
     dtype = np.result_type(*(array.dtype for array in states.arrays.values()))
     full = {}
-    for name, array in states.arrays.items():
-        if name == "wrench" and states.tip is not None:
-            array = array[..., 0, :]
-        own = array.shape[-1:] if name != "wrench" or states.tip is not None else array.shape[-2:]
-        full[name] = np.ascontiguousarray(np.broadcast_to(array, (*states.batch, *own)), dtype=dtype)
+    shapes = dict(states.acting)
+    for name in states.arrays:
+        own = shapes.get(name, (states.robot.n,))
+        full[name] = np.ascontiguousarray(np.broadcast_to(states.own(name), (*states.batch, *own)), dtype=dtype)
     return full
 
 
@@ -238,7 +238,8 @@ def chosen_methods(
 
 
 def recipe(arm: Robot, method: str, arrays: Mapping[str, np.ndarray]) -> Any:
-    own = {} if "wrench" not in arrays else {"wrench": Input(*arrays["wrench"].shape[arrays["q"].ndim - 1 :])}
+    dims = arrays["q"].ndim - 1
+    own = {name: Input(*arrays[name].shape[dims:]) for name in ("wrench", "point") if name in arrays}
     return recipe_for(forward_dynamics, arm, arrays["q"].dtype.name, {"method": method, **own})
 
 
@@ -247,9 +248,9 @@ def runner(arm: Robot, method: str, arrays: Mapping[str, np.ndarray], compiled: 
     if compiled:
         return Compiled(recipe(arm, method, arrays))
 
-    def plain(q: Array, qd: Array, tau: Array, wrench: Array | None = None) -> np.ndarray:
+    def plain(q: Array, qd: Array, tau: Array, wrench: Array | None = None, point: Array | None = None) -> np.ndarray:
         with use_kernels("never"):
-            return cast(np.ndarray, forward_dynamics(arm, q, qd, tau, wrench, method=method))
+            return cast(np.ndarray, forward_dynamics(arm, q, qd, tau, wrench, point=point, method=method))
 
     return plain
 
@@ -294,7 +295,8 @@ def many_digit_result(context: Any, arm: Robot, arrays: Mapping[str, np.ndarray]
     batch = arrays["q"].shape[:-1]
     result = np.empty((*batch, arm.n), dtype=object)
     for k in np.ndindex(batch):
-        result[k] = forward_dynamics(robot, *(numbers(context, array[k]) for array in arrays.values()), method=method)
+        given: dict[str, Any] = {name: numbers(context, array[k]) for name, array in arrays.items()}
+        result[k] = forward_dynamics(robot, **given, method=method)
     return result
 
 

@@ -2,19 +2,37 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
+
+import numpy as np
 
 from ..errors import RobotError, RowError, near_miss
 from ..spatial import Placement, RigidInertia, Scalar, Symmetric, Vector
 from .joint import ALL_JOINTS, Joint
 from .link import Frame, Link
-from .numbers import EntryError, limits, not_negative, number, sequence, tensor, vector3
+from .numbers import (
+    RESIDUE,
+    EntryError,
+    limits,
+    not_negative,
+    number,
+    positive_part,
+    sequence,
+    square,
+    tensor,
+    vector3,
+)
 from .tables import COMMON, DRIVE, JOINTS, Convention, Geometry
 
 BASE = "base"
+NOWHERE = ""  # the base again, as no link can be called
+LENGTHS = ("a", "b", "d", "com", "translation")
+LARGEST = 1e100  # a mass or length beyond this is no measure for others
 NO_TENSOR = ((0.0,) * 3,) * 3
+MOVED = 1e-12  # a rotation or an axis that is made one by moving it farther than this is worth a warning
 
 
 @dataclass
@@ -43,6 +61,13 @@ class Seat:
     placement: Placement
 
 
+class Size(NamedTuple):
+    """The largest mass and the largest length of a table: what is tiny beside them may be a residue of rounding."""
+
+    mass: float
+    length: float
+
+
 class Parts(NamedTuple):
     """What a robot is made of."""
 
@@ -50,23 +75,30 @@ class Parts(NamedTuple):
     frames: tuple[Frame, ...]
     gravity: tuple[Scalar, Scalar, Scalar]
     table: tuple[tuple[tuple[str, Any], ...], ...]
+    moved: tuple[str, ...]  # rotations and axes that were none but for a few digits
 
 
 def assemble(rows: Iterable[Mapping[str, Any]], convention: Convention, gravity: Iterable[Scalar], name: str) -> Parts:
+    """The parts of a robot from its table."""
     if not isinstance(name, str):
         raise RobotError(f"the robot's name is {name!r} (expected text)")
     table = row_mappings(rows, name)
     names = row_names(table, name)
-    seats: dict[str, Seat] = {BASE: Seat(-1, Placement.identity())}
+    size = size_of(table)
+    places = {label: index for index, label in enumerate(names)}
+    base_word = NOWHERE if BASE in places else BASE  # how the table says the base, where a link has its name
+    seats: dict[str, Seat] = {NOWHERE: Seat(-1, Placement.identity())}
     drafts: list[Draft] = []
     frames: list[Frame] = []
     clean: list[dict[str, Any]] = []
+    moved: list[str] = []
     for index, (row, label) in enumerate(zip(table, names, strict=True)):
         try:
-            parent = parent_of(index, row, names, table)
-            joint, geometry, mass, com, inertia, drive = entries(row, convention)
+            parent = parent_of(index, names, places, table)
+            joint, geometry, mass, com, inertia, drive = entries(row, convention, size)
         except EntryError as problem:
             raise RowError(f"robot {name!r}, link {label!r}: {problem}", index, problem.key) from None
+        moved += [f"{label!r}: {key} is off by {far:.1e}" for key, far in geometry.moved.items() if far > MOVED]
         seat = seats[parent]
         before = seat.placement.then(geometry.before)
         if joint == "fixed":
@@ -83,12 +115,25 @@ def assemble(rows: Iterable[Mapping[str, Any]], convention: Convention, gravity:
             moving = ALL_JOINTS[joint](**drive)
             drafts.append(Draft(label, seat.link, moving, before, geometry.after, body, (mass, centre, turned)))
             seats[label] = Seat(len(drafts) - 1, geometry.after)
-        clean.append(written(label, parent, joint, geometry, row, drive))
+        clean.append(written(label, parent or base_word, joint, geometry, row, drive))
     if not drafts:
         expected = "at least one revolute or prismatic joint"
         raise RowError(f"robot {name!r} has no joint that moves (expected {expected})", 0, "joint")
     links = tuple(draft.finished(i) for i, draft in enumerate(drafts))
-    return Parts(links, tuple(frames), checked_gravity(gravity, name), tuple(tuple(row.items()) for row in clean))
+    rows_kept = tuple(tuple(row.items()) for row in clean)
+    return Parts(links, tuple(frames), checked_gravity(gravity, name), rows_kept, tuple(moved))
+
+
+def warn_of_moved(robot: str, moved: tuple[str, ...]) -> None:
+    """One warning for all rotations and axes that were not used as they were given."""
+    if not moved:
+        return
+    more = f" (and {len(moved) - 1} more)" if len(moved) > 1 else ""
+    warnings.warn(
+        f"robot {robot!r}, link {moved[0]}{more}; the nearest rotation or unit vector is used: give more digits",
+        UserWarning,
+        stacklevel=3,  # where the robot is made
+    )
 
 
 def row_mappings(rows: Iterable[Mapping[str, Any]], robot: str) -> list[dict[str, Any]]:
@@ -102,43 +147,80 @@ def row_mappings(rows: Iterable[Mapping[str, Any]], robot: str) -> list[dict[str
     return [dict(row) for row in table]
 
 
+def size_of(table: list[dict[str, Any]]) -> Size:
+    """Of the entries that are numbers; what is wrong with others is said where they are read."""
+    masses = [plain_size(row.get("mass")) for row in table]
+    entries = [row.get(key) for row in table for key in LENGTHS]
+    lengths = [plain_size(x) for entry in entries for x in (sequence(entry, 3) or [entry])]
+    return Size(max(masses, default=0.0), max(lengths, default=0.0))
+
+
+def plain_size(value: Any) -> float:
+    """How large a number is; 0 for a symbol, and for what is no number or none that a robot has."""
+    if not isinstance(value, (int, float, np.integer, np.floating)):
+        return 0.0
+    try:
+        size = abs(float(value))
+    except OverflowError:
+        return 0.0
+    return size if size < LARGEST else 0.0
+
+
 def row_names(table: list[dict[str, Any]], robot: str) -> list[str]:
-    names: list[str] = []
+    places: dict[str, int] = {}
     for index, row in enumerate(table):
         label = row.get("name", f"link{index + 1}")
         if not isinstance(label, str) or not label.strip() or not label.isprintable():
             raise RowError(f"robot {robot!r}, row {index + 1}: name is {label!r} (expected one line)", index, "name")
-        if label == BASE or label in names:
-            taken = "the base" if label == BASE else f"row {names.index(label) + 1}"
+        if label in places:
             raise RowError(
-                f"robot {robot!r}, row {index + 1}: the name {label!r} belongs to {taken} already", index, "name"
+                f"robot {robot!r}, row {index + 1}: the name {label!r} belongs to row {places[label] + 1} already",
+                index,
+                "name",
             )
-        names.append(label)
-    return names
+        places[label] = index
+    return list(places)
 
 
-def parent_of(index: int, row: Mapping[str, Any], names: list[str], table: list[dict[str, Any]]) -> str:
-    """The parent's name: as said, otherwise the row before."""
-    if "parent" not in row:
-        return names[index - 1] if index else BASE
-    parent = row["parent"]
-    if parent != BASE and parent not in names:
+def parent_of(index: int, names: list[str], places: Mapping[str, int], table: list[dict[str, Any]]) -> str:
+    """The parent's name: as said, otherwise the row before; for the base "", whatever it is called in the table.
+
+    "base" is the base. Where a link is called so, rows after it mean that link; the base is None or "".
+    """
+    parent = said_parent(index, names, table)
+    if not isinstance(parent, str):
+        raise EntryError("parent", f"is {parent!r}, which no link has as its name (expected text)")
+    if parent == BASE and places.get(BASE, index) == index:
+        return NOWHERE  # no link is called so, or this one, which is not its own parent
+    if parent == NOWHERE or (parent in places and places[parent] < index):
+        return parent
+    if parent not in places:
         raise EntryError("parent", f"is {parent!r}, which no link has as its name{near_miss(parent, names)}")
-    if parent == BASE or names.index(parent) < index:
-        return str(parent)
+    if parent == BASE:
+        raise EntryError(
+            "parent",
+            f"is {BASE!r}, the base, and the name of row {places[BASE] + 1}, which comes later (expected None or"
+            " an empty text for the base, where a link has its name)",
+        )
     path = [names[index]]
-    while parent not in path and parent in names:
+    while isinstance(parent, str) and parent not in path and parent in places:
         path.append(parent)
-        at = names.index(parent)
-        parent = table[at].get("parent", names[at - 1] if at else BASE)
+        parent = said_parent(places[parent], names, table)
     if parent in path:
         cycle = " -> ".join([*path[path.index(parent) :], parent])
         raise EntryError("parent", f"closes a loop: {cycle} (expected a tree that grows from the base)")
-    raise EntryError("parent", f"is {row['parent']!r}, which comes later (expected each parent before its children)")
+    later = table[index]["parent"]
+    raise EntryError("parent", f"is {later!r}, which comes later (expected each parent before its children)")
+
+
+def said_parent(index: int, names: list[str], table: list[dict[str, Any]]) -> Any:
+    """What a row says of its parent, None as "", or the row before where it says nothing."""
+    parent = table[index].get("parent", names[index - 1] if index else NOWHERE)
+    return NOWHERE if parent is None else parent
 
 
 def entries(
-    row: Mapping[str, Any], convention: Convention
+    row: Mapping[str, Any], convention: Convention, size: Size
 ) -> tuple[str, Geometry, Scalar, Vector, Symmetric, dict[str, Any]]:
     """Every entry of a row, checked."""
     words = (*COMMON, *convention.words, *DRIVE)
@@ -159,14 +241,14 @@ def entries(
     still = joint == "fixed"
     if still:
         row = {"mass": 0.0, "com": (0.0, 0.0, 0.0), "inertia": NO_TENSOR, **row}
-    mass = not_negative(row, "mass")
+    mass = positive_part(not_negative(row, "mass", slack=RESIDUE * size.mass))
     com = Vector(*vector3(row, "com"))
-    inertia = tensor(row, "inertia")
+    inertia = tensor(row, "inertia", RESIDUE * size.length**2 * plain_size(mass))
     drive: dict[str, Any] = {key: not_negative(row, key, 0.0) for key in DRIVE[:3]}
     drive["limits"] = limits(row)
     if still and any(drive.values()):
         raise EntryError(next(key for key in DRIVE if drive[key]), "is given for a fixed joint, which does not move")
-    symmetric = Symmetric.from_upper(lambda i, j: inertia[i][j])
+    symmetric = Symmetric.from_upper(lambda i, j: positive_part(inertia[i][i]) if i == j else inertia[i][j])
     return joint, geometry, mass, com, symmetric, drive
 
 
@@ -176,9 +258,9 @@ def written(
     """The row as a file would have it, in one fixed order of words."""
     clean = {"name": label, "parent": parent, "joint": joint, **geometry.words}
     if joint != "fixed" or not row.keys().isdisjoint(("mass", "com", "inertia")):
-        clean["mass"] = not_negative(row, "mass", 0.0)
+        clean["mass"] = number(row.get("mass", 0.0), "mass")
         clean["com"] = vector3({"com": (0.0, 0.0, 0.0), **row}, "com")
-        clean["inertia"] = tensor(row, "inertia", NO_TENSOR)
+        clean["inertia"] = square(row, "inertia", NO_TENSOR)
     clean.update({key: value for key, value in drive.items() if value is not None and not is_zero(value)})
     return clean
 

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Self
 
 from ..errors import RobotError, one_of
 from ..spatial import Scalar
-from .build import assemble, checked_gravity
+from .build import assemble, checked_gravity, warn_of_moved
 from .fingerprint import robot_fingerprint
 from .link import Frame, Link
 from .mapping import Mapping as Mapped
@@ -71,7 +71,8 @@ class Robot(Shelved):
         A row is a mapping with `joint` ("revolute", "prismatic" or "fixed"), `a`, `b` (or `d`), `alpha`, `theta` (for
         the one that varies, the entry is its value at q = 0), `mass`, `com` (centre of mass in the link's own DH frame)
         and `inertia` (3 × 3, about the centre of mass, in that frame); and, if wanted, `name`, `parent` (the name of an
-        earlier row, or "base"; otherwise the row before), `rotor_inertia` (as felt at the joint), `viscous_friction`,
+        earlier row, or "base"; otherwise the row before. A link may be called "base": rows after it then mean the link,
+        and None or "" is the base), `rotor_inertia` (as felt at the joint), `viscous_friction`,
         `coulomb_friction`, `limits`. Lengths in m, masses in kg, angles in radians or as "90 deg". Gravity is the
         vector of its acceleration in the base frame.
 
@@ -83,7 +84,8 @@ class Robot(Shelved):
         """
         one_of(convention, DH_CONVENTIONS, "convention", RobotError)
         parts = assemble(rows, CONVENTIONS[convention], gravity, name)
-        return Robot(name, *parts, convention=convention)
+        warn_of_moved(name, parts.moved)
+        return Robot(name, *parts[:4], convention=convention)
 
     @staticmethod
     def from_frames(rows: Iterable[Row], *, gravity: Iterable[Scalar] = EARTH, name: str = "robot") -> Robot:
@@ -92,10 +94,12 @@ class Robot(Shelved):
         Instead of DH parameters a row has `translation` (3 numbers) and, if wanted, `rotation` (3 × 3, columns are the
         axes of the joint frame in the parent link's frame) and `axis` (a unit vector in the joint frame; otherwise z).
         The link's table frame is the joint frame, moved by the joint; `com` and `inertia` are given in it. The other
-        words are those of `from_dh`.
+        words are those of `from_dh`. A rotation or an axis that is one within 1e-6 is used as the nearest one, with a
+        warning if it is off by more than 1e-12; farther off, it is an error.
         """
         parts = assemble(rows, CONVENTIONS["frames"], gravity, name)
-        return Robot(name, *parts, convention="frames")
+        warn_of_moved(name, parts.moved)
+        return Robot(name, *parts[:4], convention="frames")
 
     def __hash__(self) -> int:
         return self._hash
@@ -176,6 +180,62 @@ class Robot(Shelved):
     def _frames(self) -> dict[str, Frame]:
         named = {link.name: Frame(link.name, link.index, link.frame) for link in self.links}
         return {**named, **{frame.name: frame for frame in self.frames}}
+
+    def with_payload(self, mass: Scalar, com: Any, inertia: Any, *, link: str | int | None = None) -> Robot:
+        """The same robot with a body held by its tip: merged into the link as a fixed joint is.
+
+        `com` is the payload's centre of mass in the table frame of the link (that of `lw.poses`), `inertia` its tensor
+        (3 × 3) about its own centre of mass in the same frame. `link` is another link, or the frame of a merged fixed
+        joint, by name or by number; a robot with several tips must be told. The payload becomes a row of the table, so
+        that files and `lw.describe` have it.
+
+        >>> import linkwise as lw
+        >>> arm = lw.load("planar3")
+        >>> cup = arm.with_payload(0.5, com=(0.1, 0, 0), inertia=[[0, 0, 0], [0, 0, 0], [0, 0, 0]])
+        >>> (lw.gravity_torque(cup, [0, 0, 0]) - lw.gravity_torque(arm, [0, 0, 0])).round(6)
+        array([4.26735, 2.79585, 1.5696 ])
+        """
+        row: dict[str, Any] = {"name": self._free_name("payload"), "parent": self._held_by(link), "joint": "fixed"}
+        row |= {"mass": mass, "com": com, "inertia": inertia}
+        if self.convention == "frames":
+            row["translation"] = (0.0, 0.0, 0.0)
+        else:
+            row |= dict.fromkeys(("a", "b", "alpha", "theta"), 0.0)
+        again, loaded = (
+            assemble(rows, CONVENTIONS[self.convention], self.gravity, self.name)
+            for rows in (self.rows, [*self.rows, row])
+        )
+        if again[:3] != (tuple(replace(k, grouped=None) for k in self.links), self.frames, self.gravity):
+            raise RobotError(
+                f"robot {self.name!r} has other numbers than its table (expected the payload on the robot as it was"
+                " made, before its numbers were replaced)"
+            )
+        links, frames, _, table, _ = loaded
+        made = replace(self, links=links, frames=frames, table=table)
+        return made if self.links[0].grouped is None else made.regrouped()
+
+    def _held_by(self, link: str | int | None) -> str:
+        """The name of the link or frame that a payload is fixed to."""
+        if link is None:
+            if len(self.leaves) > 1:
+                tips = ", ".join(repr(self.links[i].name) for i in self.leaves)
+                raise RobotError(f"robot {self.name!r} has several tips: {tips} (expected link=... to choose one)")
+            link = self.leaves[0]
+        if isinstance(link, str):
+            if self.frame(link).link < 0:
+                raise RobotError(f"the frame {link!r} of robot {self.name!r} is fixed to the base, which does not move")
+            return link
+        if isinstance(link, bool) or not hasattr(link, "__index__") or not -self.n <= link < self.n:
+            raise RobotError(f"link is {link!r} (expected a name, or a whole number below {self.n})")
+        return self.links[link].name
+
+    def _free_name(self, name: str) -> str:
+        """The name, or the first of name2, name3, ... that no row has."""
+        taken = {row["name"] for row in self.rows}
+        count = 1
+        while (found := name if count == 1 else f"{name}{count}") in taken:
+            count += 1
+        return found
 
     def with_gravity(self, gravity: Iterable[Scalar]) -> Robot:
         return replace(self, gravity=checked_gravity(gravity, self.name))

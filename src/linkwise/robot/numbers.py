@@ -19,6 +19,7 @@ TURNS = 4.0 * math.pi  # an angle of a DH row beyond this is surely in degrees
 UNIT = 1e-6  # how far from 1 the length of an axis, or from 0 the defect of a rotation, may be
 ROUNDING = 1e-15  # an axis this close to unit length is one already
 TENSOR = 1e-9  # relative slack for symmetry, definiteness and the triangle inequality
+RESIDUE = 1e-14  # of the masses and lengths at hand: what rounding leaves where a number should be zero
 
 
 class EntryError(RobotError):
@@ -83,12 +84,18 @@ def angle(row: Mapping[str, Any], key: str) -> Scalar:
     return found
 
 
-def not_negative(row: Mapping[str, Any], key: str, default: Scalar | None = None) -> Scalar:
+def not_negative(row: Mapping[str, Any], key: str, default: Scalar | None = None, slack: float = 0.0) -> Scalar:
+    """A number that is not negative, or is by no more than the slack."""
     value = present(row, key, "a number") if default is None else row.get(key, default)
     value = number(value, key)
-    if not is_symbol(value) and value < 0:
+    if not is_symbol(value) and value < -slack:
         raise EntryError(key, f"is {value} (expected a number that is not negative)")
     return value
+
+
+def positive_part(value: Scalar) -> Scalar:
+    """A negative residue of rounding as the zero that it stands for."""
+    return 0.0 if type(value) is float and value < 0.0 else value
 
 
 def sequence(value: Any, count: int) -> list[Any] | None:
@@ -107,12 +114,14 @@ def vector3(row: Mapping[str, Any], key: str) -> tuple[Scalar, Scalar, Scalar]:
     return x, y, z
 
 
-def axis(row: Mapping[str, Any], key: str, default: tuple[float, ...]) -> tuple[Scalar, ...]:
+def axis(row: Mapping[str, Any], key: str, default: tuple[float, ...]) -> tuple[tuple[Scalar, ...], float]:
+    """A unit vector, and how far the length of what was given is from 1."""
     direction = vector3({key: default, **row}, key)
     size = math.hypot(*map(float, direction))
     if abs(size - 1.0) > UNIT:
         raise EntryError(key, f"is {list(direction)}, of length {size:.6g} (expected a unit vector)")
-    return tuple(x / size for x in direction) if abs(size - 1.0) > ROUNDING else direction
+    found = tuple(x / size for x in direction) if abs(size - 1.0) > ROUNDING else direction
+    return found, abs(size - 1.0)
 
 
 def square(row: Mapping[str, Any], key: str, default: Any = None) -> tuple[tuple[Scalar, ...], ...]:
@@ -124,22 +133,29 @@ def square(row: Mapping[str, Any], key: str, default: Any = None) -> tuple[tuple
 
 
 def matrix3(row: Mapping[str, Any], key: str, default: Any) -> tuple[tuple[Scalar, ...], ...]:
-    """A rotation matrix."""
+    """A matrix that is a rotation but for a few digits, as it was given."""
     rows = square(row, key, default)
     m = np.array([[float(x) for x in r] for r in rows])
-    orthogonal = np.abs(m).max() < 2.0 and np.abs(m @ m.T - np.eye(3)).max() <= UNIT
-    if not orthogonal or np.linalg.det(m) < 0:
-        raise EntryError(key, f"is {m.tolist()} (expected a rotation: orthogonal, with determinant 1)")
+    expected = "(expected a rotation: orthogonal, with determinant 1)"
+    off = np.abs(m @ m.T - np.eye(3)).max() if np.abs(m).max() < 2.0 else math.inf
+    if off > UNIT:
+        far = f", off by {off:.1e}, more than {UNIT:g}" if off < 1e-2 else ""
+        raise EntryError(key, f"is {m.tolist()}{far} {expected}")
+    if np.linalg.det(m) < 0:
+        raise EntryError(key, f"is {m.tolist()} {expected}")
     return rows
 
 
-def tensor(row: Mapping[str, Any], key: str, default: Any = None) -> tuple[tuple[Scalar, ...], ...]:
-    """An inertia tensor about the centre of mass: symmetric, positive semidefinite, and of a body that can exist."""
-    rows = square(row, key, default)
+def tensor(row: Mapping[str, Any], key: str, residue: float) -> tuple[tuple[Scalar, ...], ...]:
+    """An inertia tensor about the centre of mass: symmetric, positive semidefinite, and of a body that can exist.
+
+    `residue` is what rounding may have left of a zero, in kg m2, of a body of this mass and these lengths.
+    """
+    rows = square(row, key)
     if any(is_symbol(x) for r in rows for x in r):
         return rows
     m = np.array([[float(x) for x in r] for r in rows])
-    slack = TENSOR * np.abs(m).max()
+    slack = TENSOR * np.abs(m).max() + residue
     if np.abs(m - m.T).max() > slack:
         raise EntryError(key, f"is not symmetric: {m.tolist()}")
     small, middle, large = np.linalg.eigvalsh(m)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from ..spatial import Placement, Rotation, Scalar, Vector, turn_x, turn_z
 from .joint import ALL_JOINTS
 from .numbers import angle, axis, length, matrix3, vector3
+from .rotations import distance, nearest_rotation
 
 COMMON = ("name", "parent", "joint", "mass", "com", "inertia")
 DRIVE = ("rotor_inertia", "viscous_friction", "coulomb_friction", "limits")
@@ -24,6 +25,7 @@ class Geometry:
     before: Placement
     after: Placement
     words: dict[str, Any]  # the row's geometry, normalised: what is written back to a file
+    moved: Mapping[str, float] = field(default_factory=dict)  # how far entries were from a rotation or a unit vector
 
 
 @dataclass(frozen=True)
@@ -75,14 +77,16 @@ def modified(row: Mapping[str, Any], joint: str) -> Geometry:
 
 
 def frames(row: Mapping[str, Any], joint: str) -> Geometry:
-    """The joint frame as given; turned so that its z lies along the axis, and back."""
+    """The joint frame as given, its rotation made orthogonal; turned so that its z lies along the axis, and back."""
     translation = vector3(row, "translation")
     rotation = matrix3(row, "rotation", default=Rotation.identity().rows)
-    direction = axis(row, "axis", default=(0.0, 0.0, 1.0))
-    given = Placement(Rotation(rotation).snapped(), Vector(*translation))
+    direction, stretched = axis(row, "axis", default=(0.0, 0.0, 1.0))
+    turn = nearest_rotation(Rotation(rotation))
+    given = Placement(turn, Vector(*translation))
     align = Placement(z_to(Vector(*direction)), Vector.zero())
     words = {"translation": translation, "rotation": rotation, "axis": direction}
-    return Geometry(given.then(align), align.inverse(), words)
+    moved = {"rotation": distance(turn, Rotation(rotation)), "axis": stretched}
+    return Geometry(given.then(align), align.inverse(), words, moved)
 
 
 def z_to(direction: Vector) -> Rotation:
@@ -92,7 +96,7 @@ def z_to(direction: Vector) -> Rotation:
     if z < 0.0 and off_axis < 1e-24:  # less than is snapped
         return Rotation(((1.0, 0.0, 0.0), (0.0, -1.0, 0.0), (0.0, 0.0, -1.0)))
     k = 1.0 / (1.0 + z) if z >= 0.0 else (1.0 - z) / off_axis  # equal; each where it does not cancel
-    return Rotation(((1.0 - k * x * x, -k * x * y, x), (-k * x * y, 1.0 - k * y * y, y), (-x, -y, z))).snapped()
+    return nearest_rotation(Rotation(((1.0 - k * x * x, -k * x * y, x), (-k * x * y, 1.0 - k * y * y, y), (-x, -y, z))))
 
 
 CONVENTIONS = {

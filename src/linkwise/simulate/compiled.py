@@ -10,7 +10,7 @@ from .problem import Problem
 from .recording import Recording
 from .simulation import prepared, simulate
 
-FROZEN = ("torque", "wrench", "friction", "coordinates", "method", "integrator", "events", "compiled")
+FROZEN = ("torque", "wrench", "point", "friction", "coordinates", "method", "integrator", "events", "compiled")
 
 
 class CompiledSimulation:

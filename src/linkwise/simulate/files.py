@@ -32,7 +32,7 @@ from .recording import Recording
 
 VERSION = 1
 HEAD = "Linkwise recording"
-DERIVED = ("tau", "qdd", "energy", "wrench")  # what a recording can say only as long as it knows what acted
+DERIVED = ("tau", "qdd", "energy", "wrench", "point")  # what a recording can say only as long as it knows what acted
 PER_JOINT = ("q", "qd", "qdd", "tau")
 COLUMNS = (*PER_JOINT, "energy", "work", "heat")  # of a table, after t
 KINDS = "biufU"  # of arrays that files may hold: numbers, truth values and text

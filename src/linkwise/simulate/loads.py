@@ -154,6 +154,7 @@ def torque_along(
     samples: int = 501,
     *,
     wrench: Any = None,
+    point: Any = None,
     friction: bool = False,
     loads: bool = True,
     frame: str = "joint",
@@ -161,7 +162,8 @@ def torque_along(
     """Torques, and all six components of what each joint bears, at evenly spaced times of a trajectory.
 
     `wrench` acts on the robot from outside, as in `lw.inverse_dynamics`: (6,) or (samples, 6) on the tip link,
-    (samples, n, 6) or (1, n, 6) on every link. `friction=True` adds the joints' friction to the torques. The loads are
+    (samples, n, 6) or (1, n, 6) on every link. `point` is where it acts if not at the mass centre: (3,) or (n, 3), or
+    with the samples in front. `friction=True` adds the joints' friction to the torques. The loads are
     `lw.joint_wrenches`, about the origins of the joint frames; with `frame="joint"` z is along the joint's axis, and
     the component there is the torque or force of the drive without what the rotor's inertia and friction take.
 
@@ -184,8 +186,8 @@ def torque_along(
     one_of(frame, FRAMES, "frame")
     t = even_times(trajectory.duration, samples)
     motion = trajectory(t)
-    tau = inverse_dynamics(arm, *motion, wrench, friction=friction)
-    borne = joint_wrenches(arm, *motion, wrench, frame=frame) if loads else None
+    tau = inverse_dynamics(arm, *motion, wrench, point=point, friction=friction)
+    borne = joint_wrenches(arm, *motion, wrench, point=point, frame=frame) if loads else None
     return Loads(arm, t, *motion, tau, borne, frame)
 
 

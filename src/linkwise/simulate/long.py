@@ -18,6 +18,7 @@ from ..edge.kernels import LARGEST, ROLLED
 from ..robot import Robot
 from ..trace import Input
 from .problem import Problem
+from .sticking import Point
 
 MOST_OPERATIONS = 40_000  # of a right-hand side: more than that of a fall of a chain of LARGEST links
 
@@ -33,42 +34,51 @@ def loops_for(problem: Problem) -> LoopDynamics | None:
     plain = problem.coordinates == "joint" and problem.sticking is None and not problem.robot.unusual
     if not plain or problem.method not in methods:
         return None
-    return loop_dynamics(problem.robot, problem.method, problem.wrench)
+    return loop_dynamics(problem.robot, problem.method, problem.wrench, problem.point)
 
 
 @lru_cache(maxsize=16)
-def loop_dynamics(robot: Robot, method: str | None, wrench: tuple[int, ...] | None) -> LoopDynamics:
-    return LoopDynamics(robot, method, wrench)
+def loop_dynamics(
+    robot: Robot, method: str | None, wrench: tuple[int, ...] | None, point: Point | None
+) -> LoopDynamics:
+    return LoopDynamics(robot, method, wrench, point)
 
 
 class LoopDynamics:
     """The functions of `edge` that a right-hand side calls, for one robot, as compiled loops."""
 
-    def __init__(self, robot: Robot, method: str | None, wrench: tuple[int, ...] | None) -> None:
+    def __init__(self, robot: Robot, method: str | None, wrench: tuple[int, ...] | None, point: Point | None) -> None:
         self.n, self.tip = robot.n, robot.leaves[0]
         self.on_tip = wrench == (6,)
         loads: dict[str, Any] = {"wrench": Input(robot.n, 6)} if wrench else {}
+        self.points: list[np.ndarray] = []
+        if point is not None:
+            loads["point"] = Input(robot.n, 3)
+            self.points = [np.zeros((robot.n, 3))]
+            self.points[0][self.tip if self.on_tip else ...] = point
         asked: dict[str, Any] = {"method": method} if method else {}
         self.forward = compiled_kernel(edge.forward_dynamics, robot, form="loops", **asked, **loads)
         if wrench:
             self.gravity = compiled_kernel(edge.gravity_torque, robot, form="loops")
             self.bias = compiled_kernel(edge.bias_torque, robot, form="loops", **loads)
 
-    def forward_dynamics(self, _: Robot, q: Any, qd: Any, tau: Any, wrench: Any, *, method: str | None) -> Any:
+    def forward_dynamics(
+        self, _: Robot, q: Any, qd: Any, tau: Any, wrench: Any, *, point: Any, method: str | None
+    ) -> Any:
         return self.forward(q, qd, tau, *self.loads(q, wrench))
 
     def gravity_torque(self, _: Robot, q: Any) -> Any:
         return self.gravity(q)
 
-    def bias_torque(self, _: Robot, q: Any, qd: Any, wrench: Any) -> Any:
+    def bias_torque(self, _: Robot, q: Any, qd: Any, wrench: Any, *, point: Any) -> Any:
         return self.bias(q, qd, *self.loads(q, wrench))
 
     def loads(self, q: np.ndarray, wrench: Any) -> list[np.ndarray]:
-        """A wrench on every link (..., n, 6), from such, or from one on the tip."""
+        """A wrench on every link (..., n, 6), from such, or from one on the tip; and the points, if there are any."""
         if wrench is None:
             return []
         if not self.on_tip:
-            return [wrench]
+            return [wrench, *self.points]
         every = np.zeros((*q.shape[:-1], self.n, 6))
         every[..., self.tip, :] = wrench
-        return [every]
+        return [every, *self.points]

@@ -27,7 +27,7 @@ from .drives import named
 from .events import Event
 from .friction import Friction
 from .parameters import NONE, PREFIX, called, without_prefix
-from .sticking import ROUGHLY, Sticking
+from .sticking import ROUGHLY, Point, Sticking
 from .traced import TracedFunction, traced
 
 COORDINATES = {"joint": None, "normalized": edge.normalized, "unnormalized": edge.unnormalized}
@@ -51,6 +51,7 @@ class Problem:
     events: tuple[Event, ...] = ()
     symbols: tuple[str, ...] = ()  # in order of the alphabet, as `trace` has them
     own: tuple[tuple[str, tuple[int, ...]], ...] = ()  # the torque function's parameters and their shapes
+    point: Point | None = None  # where the wrench acts, if not at the mass centre
 
     def __post_init__(self) -> None:
         one_of(self.coordinates, COORDINATES, "coordinates")
@@ -99,7 +100,7 @@ class Problem:
     @cached_property
     def sticking(self) -> Sticking | None:
         """What there is to know of joints that may stick."""
-        return Sticking.of(self.robot, self.friction)
+        return Sticking.of(self.robot, self.friction, self.point)
 
     @property
     def size(self) -> int:
@@ -126,9 +127,9 @@ class Problem:
         drag = None if self.friction is None else self.friction.torque(arm, qd)
         net = applied if drag is None else applied - drag
         if quasi is None:
-            vd = dynamics.forward_dynamics(arm, q, qd, net, wrench, method=self.method)
+            vd = dynamics.forward_dynamics(arm, q, qd, net, wrench, point=self.point, method=self.method)
         else:
-            vd = quasi.acceleration(arm, q, v, net, wrench)
+            vd = quasi.acceleration(arm, q, v, net, wrench, point=self.point)
         parts = [qd, vd]
         if self.accounted:
             pushed = applied if wrench is None else applied + self.pushed(arm, q, wrench, dynamics)
@@ -149,7 +150,8 @@ class Problem:
 
     def pushed(self, arm: Robot, q: Any, wrench: Any, dynamics: Any = edge) -> Any:
         """The torques that do the same work as the wrench."""
-        return dynamics.gravity_torque(arm, q) - dynamics.bias_torque(arm, q, np.zeros(arm.n), wrench)
+        at_rest = dynamics.bias_torque(arm, q, np.zeros(arm.n), wrench, point=self.point)
+        return dynamics.gravity_torque(arm, q) - at_rest
 
     def applied(self, arm: Robot, t: Any, q: Any, qd: Any, tau: Any = None, own: Mapping[str, Any] = NONE) -> Any:
         """The torques that act, without friction; a function of Python is asked for one state after another.

@@ -68,7 +68,7 @@ class Recording:
         """Whether everything is the same to the last bit, also torques, accelerations and energy."""
         if not isinstance(other, Recording):
             return NotImplemented
-        names = [each.name for each in fields(self) if each.compare] + ["tau", "qdd", "energy", "wrench"]
+        names = [each.name for each in fields(self) if each.compare] + ["tau", "qdd", "energy", "wrench", "point"]
         return all(same(getattr(self, name), getattr(other, name)) for name in names)
 
     @property
@@ -130,6 +130,12 @@ class Recording:
         found: np.ndarray | None = getattr(self.acting, "wrench", None)
         return found
 
+    @cached_property
+    def point(self) -> np.ndarray | None:
+        """Where the wrench acted: (3,) of the tip or (n, 3) of every link, in the table frames; None: mass centres."""
+        found: np.ndarray | None = getattr(self.acting, "point", None)
+        return found
+
     @property
     def imbalance(self) -> np.ndarray:
         """How far energy, work and heat are from balance; 0 but for the errors of integration."""
@@ -141,7 +147,8 @@ class Recording:
         wrench = self.wrench
         if wrench is not None:
             wrench = np.expand_dims(wrench, len(self.batch))  # the same at all samples
-        return np.asarray(edge.joint_wrenches(self.robot, self.q, self.qd, self.qdd, wrench, frame=frame))
+        motion = self.q, self.qd, self.qdd
+        return np.asarray(edge.joint_wrenches(self.robot, *motion, wrench, point=self.point, frame=frame))
 
     def summary(self) -> Description:
         """How far it went, in how many steps, how well energy was kept and which events were met, as a table."""

@@ -27,6 +27,7 @@ from .plain import Integrator, Progress
 from .problem import Problem
 from .progress import Watch
 from .recording import STATUS, End, Recording
+from .sticking import Point
 from .stretches import follow
 from .tableaux import DEFAULT, RADAU
 from .tableaux import method as tableau
@@ -52,6 +53,10 @@ class Acting:
     tau: np.ndarray | None
     wrench: np.ndarray | None
     own: dict[str, np.ndarray]  # parameters of the torque function, each with the batch in front
+
+    @property
+    def point(self) -> np.ndarray | None:
+        return None if self.problem.point is None else np.array(self.problem.point)
 
     def torques(self, t: np.ndarray, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
         """At the samples; NaN where a trajectory did not get to. A function is asked only where it did."""
@@ -81,7 +86,7 @@ class Acting:
             wrench = self.wrench[..., None, :, :]
         if self.problem.sticking is not None:
             return self.problem.sticking.accelerations(self.problem.robot, q, qd, tau, wrench)
-        return np.asarray(edge.forward_dynamics(self.problem.robot, q, qd, tau - drag, wrench))
+        return np.asarray(edge.forward_dynamics(self.problem.robot, q, qd, tau - drag, wrench, point=self.point))
 
 
 def simulate(
@@ -92,6 +97,7 @@ def simulate(
     torque: Any = None,
     wrench: Any = None,
     *,
+    point: Any = None,
     friction: bool | Friction = False,
     coordinates: str = "joint",
     method: str | None = None,
@@ -112,9 +118,10 @@ def simulate(
     None, an array (..., n) of constant torques, or a function torque(arm, t, q, qd) that gives them; one over `lw`
     pieces is traced, anew at each call, and compiled together with the integrator, any other runs in Python, which is
     slower. It must depend on its arguments alone while a simulation runs. `wrench` is constant, as for
-    `forward_dynamics`. `friction=True` takes the robot's own coefficients, a `Friction` its own. `parameters` are
-    numbers, by name, for what the torque function takes after qd, such as torque(arm, t, q, qd, kp): one for all
-    trajectories or, with the batch's axes in front, one for each.
+    `forward_dynamics`; `point` is the point of the link at which it acts, (3,) or (n, 3), the same for all
+    trajectories. `friction=True` takes the robot's own coefficients, a `Friction` its own. `parameters` are numbers, by
+    name, for what the torque function takes after qd, such as torque(arm, t, q, qd, kp): one for all trajectories or,
+    with the batch's axes in front, one for each.
 
     `integrator` is one of `lw.integrators()`; the error of a step is kept below atol + rtol |y|, where atol is a
     hundredth of rtol if it is not given. "radau" is for stiff springs and friction; it needs SciPy.
@@ -138,7 +145,7 @@ def simulate(
     arrays = {"q0": q0, "qd0": np.zeros(arm.n) if qd0 is None and isinstance(arm, Robot) else qd0} | (
         {} if constant is None else {"torque": constant}
     )
-    states = States(arm, arrays, wrench, True)
+    states = States(arm, arrays, wrench, True, point=point)
     if not states.numeric:
         raise TypeError("q0 and qd0 are not plain numbers (expected NumPy arrays or lists of them)")
     full = {name: full_array(states, name) for name in states.arrays}
@@ -185,6 +192,7 @@ def problem_of(
         method,
         events_of(events),
         own=own,
+        point=constant_point(states) if "point" in states.arrays else None,
     )
 
 
@@ -290,12 +298,17 @@ def even_times(samples: int, end: float) -> np.ndarray:
 
 
 def full_array(states: States, name: str) -> np.ndarray:
-    array = states.arrays[name]
-    if name == "wrench" and states.tip is not None:
-        array = array[..., 0, :]
-    own = array.shape[array.ndim - (states.trailing[name] - (name == "wrench" and states.tip is not None)) :]
-    shape = (*states.batch, *own)
+    array = states.own(name)
+    shape = (*states.batch, *dict(states.acting).get(name, (states.robot.n,)))
     return (array if array.shape == shape else np.broadcast_to(array, shape)).astype(float)
+
+
+def constant_point(states: States) -> Point:
+    """Where the wrench acts: numbers that are the same for all trajectories."""
+    point, own = states.own("point"), dict(states.acting)["point"]
+    if point.shape != own:
+        raise ValueError(f"point has shape {point.shape} (expected {own}: one for all trajectories)")
+    return tuple(tuple(x) if isinstance(x, list) else x for x in point.tolist())
 
 
 def drag_of(friction: bool | Friction) -> Friction | None:
@@ -372,13 +385,14 @@ def prepared(
     torque: Any = None,
     wrench: Any = None,
     *,
+    point: Any = None,
     integrator: str = DEFAULT,
     parameters: Mapping[str, Any] | None = None,
     **options: Any,
 ) -> Problem:
     """What `simulate` would integrate with these options, its functions frozen and its code compiled."""
     constant = {} if callable(torque) or torque is None else {"torque": torque}
-    states = States(arm, {"q0": np.zeros(arm.n), **constant}, wrench, True)
+    states = States(arm, {"q0": np.zeros(arm.n), **constant}, wrench, True, point=point)
     full = {name: full_array(states, name) for name in states.arrays}
     names = ("friction", "coordinates", "method", "events")
     own = {name: np.asarray(array) for name, array in checked_parameters(torque, parameters, ()).items()}

@@ -29,6 +29,7 @@ from ..spatial import add, dot_product, mul, sign, sqrt, sub
 from ..spatial.dense import cholesky_solve
 from .friction import Friction
 
+Point = tuple[Any, ...]  # three numbers, or three for each link
 TINY = 1e-200  # a joint at rest does not yet move against its mode
 MARGIN = 1e-12  # of the torques in sight: what they are rounded by never breaks a joint loose
 NEAR = 1e-8  # of the level of friction, or in rad/s or m/s: the least that is told from 0 within a step
@@ -59,16 +60,19 @@ class Sticking:
     friction: Friction
     joints: tuple[int, ...]
     level: tuple[float, ...]
+    point: Point | None = None  # where the wrench acts
 
     @staticmethod
-    def of(arm: Robot, friction: Friction | None) -> Sticking | None:
+    def of(arm: Robot, friction: Friction | None, point: Point | None = None) -> Sticking | None:
         """None where no joint may stick."""
         joints = () if friction is None else friction.dry(arm)
-        return Sticking(friction, joints, tuple(friction.at_rest(arm).tolist())) if friction and joints else None
+        if not friction or not joints:
+            return None
+        return Sticking(friction, joints, tuple(friction.at_rest(arm).tolist()), point)
 
     def held(self, arm: Robot, q: Any, qd: Any, applied: Any, wrench: Any, mode: Any) -> Held:
         """Forward dynamics with joints that stick, for one state, over generic scalars."""
-        inertia, bias = edge.inertia_matrix(arm, q), edge.bias_torque(arm, q, qd, wrench)
+        inertia, bias = edge.inertia_matrix(arm, q), edge.bias_torque(arm, q, qd, wrench, point=self.point)
         drag, push = self.friction.torque(arm, qd, mode), applied - bias
         free = [mode[i] * mode[i] if i in self.joints else 1.0 for i in range(arm.n)]
         rows = [[mul(mul(free[i], free[j]), inertia[i][j]) for j in range(arm.n)] for i in range(arm.n)]
@@ -109,7 +113,7 @@ class Sticking:
 
     def decided(self, arm: Robot, q: np.ndarray, qd: np.ndarray, applied: np.ndarray, wrench: Any) -> Decided:
         """The modes and accelerations of states (count, n) by themselves."""
-        inertia, bias = edge.inertia_matrix(arm, q), edge.bias_torque(arm, q, qd, wrench)
+        inertia, bias = edge.inertia_matrix(arm, q), edge.bias_torque(arm, q, qd, wrench, point=self.point)
         may = np.isin(np.arange(arm.n), self.joints)
         mode = np.where(may, np.sign(qd), 1.0)
         qdd, left = np.empty_like(mode), np.empty(len(mode), dtype=int)

@@ -98,6 +98,7 @@ def family_problem(family: Family, options: Mapping[str, Any], loads: Mapping[st
         events_of(options["events"]),
         family.symbols,
         tuple((name, loads[name].shape[1:]) for name in loads if name not in ("tau", "wrench")),
+        None if options["point"] is None else tuple(map(plain_tuple, options["point"])),
     )
 
 
@@ -124,6 +125,11 @@ def family_events(
             own = tuple(event._replace(qd=qd) for event, qd in zip(own, rates, strict=True))
         found.append(own)
     return tuple(found)
+
+
+def plain_tuple(x: Any) -> Any:
+    """A number as a float, a row of them as a tuple."""
+    return tuple(map(float, x)) if np.ndim(x) else float(x)
 
 
 def spread(given: Any, count: int) -> np.ndarray:

@@ -24,6 +24,7 @@ MEANING = {
     "qdd": "joint accelerations (rad/s2, m/s2)",
     "tau": "joint torques (N m) and forces (N)",
     "wrench": "external wrench, moment (N m) then force (N), in the base frame at the centre of mass",
+    "point": "where the wrench acts instead (m), in the table frame of the link",
     "energy": "energy (J)",
 }
 

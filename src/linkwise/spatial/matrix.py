@@ -223,13 +223,20 @@ def plane_turn(c: Scalar, s: Scalar, x: Scalar, y: Scalar) -> tuple[Scalar, Scal
 
 
 def turn_z(angle: Scalar) -> Rotation:
-    s, c = snap(sin(angle)), snap(cos(angle))
+    s, c = snapped_pair(sin(angle), cos(angle))
     return Rotation(((c, -s, 0.0), (s, c, 0.0), (0.0, 0.0, 1.0)))
 
 
 def turn_x(angle: Scalar) -> Rotation:
-    s, c = snap(sin(angle)), snap(cos(angle))
+    s, c = snapped_pair(sin(angle), cos(angle))
     return Rotation(((1.0, 0.0, 0.0), (0.0, c, -s), (0.0, s, c)))
+
+
+def snapped_pair(s: Scalar, c: Scalar) -> tuple[Scalar, Scalar]:
+    """Sine and cosine, both snapped or neither: a 1 beside an angle that is not 0 would not be orthogonal."""
+    near = snap(s), snap(c)
+    quarter = type(s) is float and type(c) is float and abs(near[0]) + abs(near[1]) == 1.0
+    return near if quarter else (s, c)
 
 
 def snap(x: Scalar) -> Scalar:
