@@ -19,6 +19,7 @@ MEANING: dict[str, Callable[..., Any]] = {
     "cos": np.cos,
     "sign": np.sign,
     "sqrt": np.sqrt,
+    "select": lambda x, a, b: selected(x, a, b),
 }
 
 
@@ -44,6 +45,11 @@ def evaluate(program: Program, *arrays: Any) -> tuple[np.ndarray, ...]:
         stacked = np.stack(flat, axis=-1) if flat else np.zeros((*batch, 0))
         outputs.append(stacked.reshape((*batch, *port.shape)))
     return tuple(outputs)
+
+
+def selected(x: Any, a: Any, b: Any) -> np.ndarray:
+    """a where x ≥ 0, otherwise b; two constants take the precision of x."""
+    return np.asarray(np.where(x >= 0, a, b), dtype=np.result_type(x, a, b))
 
 
 def rows(port: Port, value: Any) -> np.ndarray:

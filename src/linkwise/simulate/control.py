@@ -97,7 +97,8 @@ class ComputedTorque(Law):
 def computed_torque(reference: Any, kp: Any, kd: Any, *, model: Robot | None = None) -> ComputedTorque:
     """Inverse dynamics of the acceleration that lets each joint's error die out as ë + kd ė + kp e = 0.
 
-    `reference` is a target, or a trajectory: a function of t that gives q, qd and qdd, of one formula without branches.
+    `reference` is a target, or a trajectory: one of Linkwise's, which hold their ends, or a function of t that gives q,
+    qd and qdd without branches.
     `kp` (1/s²) and `kd` (1/s) are a number for all joints or one for each; kd = 2 √kp is the fastest without overshoot.
     `model` is the robot as the controller believes it to be, if not the one that is simulated.
 

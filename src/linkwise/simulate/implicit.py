@@ -83,7 +83,7 @@ class ImplicitMachine:
         program = problem.program()
         rates, *events = (result_of(program, k) for k in range(len(program.outputs)))
         slope = derivative(rates, "y")
-        self.problem = problem
+        self.problem, self.program = problem, program
         self.side = kernel_of(rates, "side")
         self.slope = kernel_of(slope, "slope") if count(slope).total <= LONGEST else None
         self.gauge = kernel_of(events[0], "gauge") if events else None

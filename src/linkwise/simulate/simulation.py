@@ -15,6 +15,8 @@ from ..edge.arrays import States
 from ..render.llvm_lanes import DONE, LOST, RUNNING, STUCK
 from ..render.llvm_stages import Method
 from ..robot import Robot
+from .breaks import breaks, with_breaks
+from .drives import Law
 from .events import Happening, events_of
 from .friction import Friction
 from .implicit import ImplicitMachine, run_implicit
@@ -174,22 +176,26 @@ def integrated(
     machine = machine_for(problem, scheme.name, compiled)
     interrupted: BaseException | None = None
     watch = Watch(end, progress)
+    switches = breaks_of(problem) if machine is None else breaks(machine.program)
 
-    def integrate() -> None:
+    def integrate(until: float) -> None:
         if machine is not None:
-            machine.run(now, end, times, out, parameters, numbers["rtol"], tolerance, threads, watch)
+            machine.run(now, until, times, out, parameters, numbers["rtol"], tolerance, threads, watch)
         elif scheme.name == RADAU:
-            run_implicit(problem, parameters, now, end, times, out, numbers["rtol"], tolerance, watch)
+            run_implicit(problem, parameters, now, until, times, out, numbers["rtol"], tolerance, watch)
         else:
             gauge = problem.plain_gauge(parameters) if problem.crossings else None
             side = problem.plain_side(parameters)
             plain = Integrator(scheme, side, numbers["rtol"], tolerance, gauge, problem.crossings)
-            while plain.advance(now, end, times, out, 100):
+            while plain.advance(now, until, times, out, 100):
                 watch(now)
+
+    def by_way_of_breaks() -> None:
+        with_breaks(now, switches, end, min(numbers["step"], end), integrate)
 
     given_up: dict[int, str] = {}
     try:
-        given_up = follow(problem, parameters, now, end, times, out, integrate)
+        given_up = follow(problem, parameters, now, end, times, out, by_way_of_breaks)
     except KeyboardInterrupt as error:
         interrupted = error
     finally:
@@ -270,6 +276,16 @@ def machine_for(problem: Problem, integrator: str, compiled: bool | None) -> Mac
             raise
         warnings.warn(f"this simulation runs in Python, which is slower: {reason}", RuntimeWarning, stacklevel=4)
         return None
+
+
+def breaks_of(problem: Problem) -> tuple[float, ...]:
+    """Of a run in Python: known for laws that can be traced. Other functions are called with numbers only."""
+    if not isinstance(problem.torque, Law):
+        return ()
+    try:
+        return breaks(problem.program())
+    except TypeError:  # it looks at values
+        return ()
 
 
 @lru_cache(maxsize=64)
