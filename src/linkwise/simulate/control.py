@@ -32,6 +32,8 @@ Trajectory = Callable[[Any], Any]  # t -> q, qd, qdd
 
 @dataclass(frozen=True, repr=False)
 class PDGravity(Law):
+    """g(q) + kp (target - q) - kd qd"""
+
     target: Each
     kp: Each
     kd: Each
@@ -69,6 +71,8 @@ def pd_gravity(target: Any, kp: Any, kd: Any, *, model: Robot | None = None) -> 
 
 @dataclass(frozen=True, repr=False)
 class ComputedTorque(Law):
+    """I(q) (qdd* + kd (qd* - qd) + kp (q* - q)) + C(q, qd) + g(q), where q*(t) is the reference."""
+
     reference: Each | Trajectory
     kp: Each
     kd: Each
@@ -115,6 +119,8 @@ def computed_torque(reference: Any, kp: Any, kd: Any, *, model: Robot | None = N
 
 @dataclass(frozen=True, repr=False)
 class DiagonalControl(Law):
+    """g(q) + L* kp L*' (target - q) - L kd nu, where nu = L' qd, I(q) = L L', L* = L(target)."""
+
     target: Each
     kp: Each
     kd: Each

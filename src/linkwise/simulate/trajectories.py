@@ -199,9 +199,9 @@ class Trajectory:
         end, slack = self.duration, SLACK * self.duration
         first, last = self._at(np.array([0.0, end])).q
         found, column = self._at(t if t.dtype == object else np.clip(t, 0.0, end)), t[:, None]
-        outside = choice(-(column + slack), 1.0, column - (end + slack))
-        standing = JointMotion(choice(column, last, first), 0.0, 0.0)
-        return JointMotion(*(choice(outside, *both) for both in zip(standing, found, strict=True)))
+        inside = choice(column + slack, (end + slack) - column, -1.0)
+        standing = JointMotion(choice(column - end, last, choice(-column, first, column)), 0.0, 0.0)  # NaN stays NaN
+        return JointMotion(*(choice(inside, *both) for both in zip(found, standing, strict=True)))
 
     def _at(self, t: Any) -> JointMotion:
         """By the formula of the piece in which each time lies; before and after, of the first and the last."""
