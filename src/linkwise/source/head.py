@@ -70,7 +70,7 @@ def about(function: Callable[..., Any]) -> list[str]:
     if inspect.isroutine(function):
         return [first] if first else []
     lines = [] if first.startswith(f"{kind.__name__}(") else [first]  # a dataclass without words shows its signature
-    if kind.__repr__ != object.__repr__ and " at 0x" not in repr(function):
+    if any("__repr__" in vars(each) for each in kind.__mro__[:-1]) and " at 0x" not in repr(function):
         lines.append(repr(function))
     return [line for line in lines if line]
 

@@ -34,6 +34,13 @@ class Input:
         object.__setattr__(self, "shape", shape)
 
 
+class Prepared:
+    """A function of a robot that knows its program, such as a derivative."""
+
+    def prepared(self, robot: Robot) -> Program:
+        raise NotImplementedError
+
+
 def trace(function: Callable[..., Any], robot: Robot, *, passes: Iterable[str] = (), **keywords: Any) -> Program:
     """The program of `function(robot, ...)`: straight-line code, customised to the robot.
 
@@ -44,6 +51,10 @@ def trace(function: Callable[..., Any], robot: Robot, *, passes: Iterable[str] =
     `passes` names changes of the program that are made only when asked for (see `linkwise.graph.passes`).
     """
     refuse_strangers(function, robot)
+    if isinstance(function, Prepared):
+        if keywords:
+            raise TypeError(f"{function_name(function)} takes no keywords here (it was given {', '.join(keywords)})")
+        return apply_passes(function.prepared(robot), passes)
     wanted: dict[str, Any] = {}
     for parameter in list(inspect.signature(function).parameters.values())[1:]:
         if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
