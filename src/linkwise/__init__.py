@@ -44,11 +44,12 @@ from .edge import (
     unnormalized,
     use_kernels,
 )
+from .edge.derivatives import Derivative, derivative
 from .errors import FileError, RobotError, SingularError
 from .formats import LIBRARY, load, save
 from .graph import Count, Program, evaluate, symbols
 from .robot import Frame, Joint, Link, Robot, chain, describe, random_tree
-from .trace import Derivative, Input, bind, count, derivative, symbols_of, trace
+from .trace import Input, bind, count, symbols_of, trace
 from .version import __version__ as __version__
 
 if TYPE_CHECKING:  # at run time these come when they are asked for: see __getattr__

@@ -26,11 +26,12 @@ def compile(  # noqa: A001
 ) -> Compiled:
     """The function, one of Linkwise's or your own over them, compiled for this robot.
 
-    Parameters without a default become inputs of one number per joint; keywords are handed on, or become inputs of
-    another shape when they are `lw.Input(...)`. Where the function has a choice of methods and none is named, the one
-    with the fewest operations is taken. `form` is "straight" for code without loops, customised to the robot, or
-    "loops" for loops over the links, which long chains and large trees get by themselves ("auto"). The kernel takes
-    arrays of any batch shape, `out=` and `threads=`, and has `.source`, `.ir`, `.count` and `.compile_seconds`.
+    Parameters without a default become inputs of one number per joint, the time `t` of one number; keywords are handed
+    on, or become inputs of another shape when they are `lw.Input(...)`. Where the function has a choice of methods and
+    none is named, the one with the fewest operations is taken. `form` is "straight" for code without loops, customised
+    to the robot, or "loops" for loops over the links, which long chains and large trees get by themselves ("auto"). The
+    kernel takes arrays of any batch shape, `out=` and `threads=`, and has `.source`, `.ir`, `.count` and
+    `.compile_seconds`.
 
     >>> import linkwise as lw
     >>> kernel = lw.compile(lw.gravity_torque, lw.load("gantry"))

@@ -19,7 +19,7 @@ from ..graph import Count, Port, Program
 from ..robot import Robot
 from ..robot.fingerprint import NoFingerprintError
 from ..trace import Input, trace
-from ..trace.tracing import few_operations, function_name
+from ..trace.tracing import ONE_NUMBER, few_operations, function_name
 
 if TYPE_CHECKING:
     from ..render.llvm_block import Layout
@@ -172,7 +172,8 @@ def said(function: Callable[..., Any], keywords: dict[str, Any]) -> dict[str, An
 def inputs_of(function: Callable[..., Any], keywords: dict[str, Any]) -> dict[str, tuple[int, ...] | None]:
     """The arrays that a function is to take: None for one number per joint, or the shape that was said."""
     parameters = list(inspect.signature(function).parameters.values())[1:]
-    usual = {p.name: None for p in parameters if p.default is p.empty and p.kind is not p.VAR_KEYWORD}
+    needed = [p.name for p in parameters if p.default is p.empty and p.kind is not p.VAR_KEYWORD]
+    usual: dict[str, tuple[int, ...] | None] = {name: () if name in ONE_NUMBER else None for name in needed}
     return {**usual, **{name: value.shape for name, value in keywords.items() if isinstance(value, Input)}}
 
 

@@ -54,8 +54,11 @@ class Collector:
                 return self.product(parts[0], parts[1])
             case "div":
                 return self.product(parts[0], self.inverse(parts[1]))
-        value = rules.function(x.op, self.built(parts[0]))
-        return self.sum(value) if rules.is_number(value) else self.atom(f"{x.op}({text(parts[0], exact)})", value)
+        operands = [self.built(part) for part in parts]
+        value = rules.select(*operands) if x.op == "select" else rules.function(x.op, operands[0])
+        if rules.is_number(value) or any(value is operand for operand in operands):
+            return self.sum(value)
+        return self.atom(f"{x.op}({', '.join(text(part, exact) for part in parts)})", value)
 
     def atom(self, name: str, node: Node) -> Sum:
         self.atoms[name] = node

@@ -9,7 +9,7 @@ from dataclasses import astuple, dataclass
 from .node import Node
 from .program import Program
 
-FUNCTIONS = ("sin", "cos", "sign", "sqrt")
+FUNCTIONS = ("sin", "cos", "sign", "sqrt", "select")
 
 
 @dataclass(frozen=True)
@@ -19,7 +19,7 @@ class Count:
     multiplications: int
     additions: int  # and subtractions
     divisions: int
-    functions: int  # sines, cosines, square roots
+    functions: int  # sines, cosines, square roots, signs, selects
     negations: int
 
     @property

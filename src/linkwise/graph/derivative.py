@@ -3,8 +3,9 @@
     forward   for each input x_k:   ∂(node)/∂x_k = Σ ∂(node)/∂(operand) · ∂(operand)/∂x_k,   from the inputs on
     reverse   for each output y:    ∂y/∂(operand) += ∂y/∂(node) · ∂(node)/∂(operand),        from the output back
 
-Both give the same numbers. What is zero is not made, and what two derivatives share is made once, as everywhere in the
-graph.
+Of select(x, a, b) the derivative is select(x, that of a, that of b). Both give the same numbers, except where a branch
+that is not taken has a slope that is not finite: reverse mode multiplies it by 0, which is NaN. What is zero is not
+made, and what two derivatives share is made once, as everywhere in the graph.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from . import rules
 from .grammar import check
 from .node import Node
 from .program import Port, Program
@@ -53,9 +55,13 @@ def forward(program: Program, seeds: list[Node]) -> list[list[Any]]:
         tangent: dict[int, Any] = {seed.index: 1.0}
         for node in program.nodes:
             total: Any = 0.0
-            for operand, partial in partials(node):
-                if operand.index in tangent:
-                    total = total + partial * tangent[operand.index]
+            if node.op == "select":
+                x, a, b = node.args
+                total = rules.select(x, tangent.get(a.index, 0.0), tangent.get(b.index, 0.0))
+            else:
+                for operand, partial in partials(node):
+                    if operand.index in tangent:
+                        total = total + partial * tangent[operand.index]
             if not is_zero(total):
                 tangent[node.index] = total
         by_seed.append(tangent)
@@ -71,13 +77,20 @@ def reverse(program: Program, seeds: list[Node]) -> list[list[Any]]:
             adjoint: dict[int, Any] = {output.index: 1.0}
             for node in reversed(program.nodes):
                 if node.index in adjoint:
-                    for operand, partial in partials(node):
-                        step = partial * adjoint[node.index]
+                    for operand, step in pulled_back(node, adjoint[node.index]):
                         if not is_zero(step):
                             adjoint[operand.index] = adjoint.get(operand.index, 0.0) + step
             row += [adjoint.get(seed.index, 0.0) for seed in seeds]
         found.append(row)
     return found
+
+
+def pulled_back(node: Node, adjoint: Any) -> list[tuple[Node, Any]]:
+    """What each operand adds to its derivative of the output, from that of the output by the node."""
+    if node.op == "select":
+        x, a, b = node.args
+        return [(a, rules.select(x, adjoint, 0.0)), (b, rules.select(x, 0.0, adjoint))]
+    return [(operand, partial * adjoint) for operand, partial in partials(node)]
 
 
 def partials(node: Node) -> list[tuple[Node, Any]]:

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from . import rules
 from .program import Port, Program
 
 MEANING: dict[str, Callable[..., Any]] = {
@@ -17,8 +18,9 @@ MEANING: dict[str, Callable[..., Any]] = {
     "div": lambda a, b: a / b,
     "sin": np.sin,
     "cos": np.cos,
-    "sign": np.sign,
+    "sign": lambda a: signed(a),
     "sqrt": np.sqrt,
+    "select": lambda x, a, b: selected(x, a, b),
 }
 
 
@@ -44,6 +46,17 @@ def evaluate(program: Program, *arrays: Any) -> tuple[np.ndarray, ...]:
         stacked = np.stack(flat, axis=-1) if flat else np.zeros((*batch, 0))
         outputs.append(stacked.reshape((*batch, *port.shape)))
     return tuple(outputs)
+
+
+def signed(a: Any) -> Any:
+    return np.frompyfunc(rules.sign, 1, 1)(a) if np.asarray(a).dtype == object else np.sign(a)
+
+
+def selected(x: Any, a: Any, b: Any) -> Any:
+    """a where x ≥ 0, otherwise b; two constants take the precision of x."""
+    if np.asarray(x).dtype == object:  # of nodes, which cannot be compared
+        return np.frompyfunc(rules.select, 3, 1)(x, a, b)
+    return np.asarray(np.where(x >= 0, a, b), dtype=np.result_type(x, a, b))
 
 
 def rows(port: Port, value: Any) -> np.ndarray:

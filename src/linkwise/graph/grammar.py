@@ -19,6 +19,7 @@ LEGAL = {  # how many operands each operation takes
     "sub": 2,
     "mul": 2,
     "div": 2,
+    "select": 3,
 }
 
 

@@ -2,7 +2,7 @@
 
 A node behaves as a number in + - * / and ** with a whole exponent, and has sin(), cos(), sign() and sqrt() (which is
 what `np.sin` and its sisters call). It has no value, so it cannot be compared or branched on. Which node an operation
-gives is said in `rules`.
+gives is said in `rules`, where there is also `select`, the choice between two values.
 """
 
 from __future__ import annotations

@@ -9,7 +9,11 @@
     signs       constants are stored positive: x + (-c) = x - c, x · (-c) = -(x · c), and so on
     same        x - x = 0    y - x = -(x - y) where x - y is there already
     order       the operands of + and · stand in the order in which they were made
+    select      select(x, a, a) = a    select(c, a, b) = a where c ≥ 0, otherwise b
     powers      xᵏ, k = 0, 1, 2, ...: products by repeated squaring; k negative: 1 / x⁻ᵏ
+
+select(x, a, b) is a where x ≥ 0 and b elsewhere, also where x is NaN: a comparison with NaN is false. What is not
+taken does not matter, finite or not.
 
 All are exact in IEEE arithmetic up to the sign of zero, apart from what is said of 0 and x - x on infinite values and
 NaN.
@@ -148,6 +152,15 @@ def function(name: str, a: Any) -> Any:
     if is_number(a):
         return getattr(math, name)(a)
     return a.graph.make(name, a)
+
+
+def select(x: Any, a: Any, b: Any) -> Any:
+    """a where x ≥ 0, otherwise b: a choice without branching. Numbers of many digits stay what they are."""
+    if is_number(x):
+        return a if x >= 0 else b
+    if a is b or (is_number(a) and is_number(b) and a == b):
+        return a
+    return x.graph.make("select", x, x.graph.node(a), x.graph.node(b))
 
 
 def power(a: Any, exponent: Any) -> Any:

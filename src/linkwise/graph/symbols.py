@@ -90,4 +90,5 @@ OPERATIONS: dict[str, Callable[..., Any]] = {
     "cos": rules.cos,
     "sign": rules.sign,
     "sqrt": lambda a: rules.function("sqrt", a),
+    "select": rules.select,
 }

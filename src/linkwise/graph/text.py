@@ -41,21 +41,22 @@ def infix(node: Node) -> str:
     return text if 0 < len(text) <= LONGEST else f"{node.op} #{node.index}"
 
 
-def expression(node: Node, named: Callable[[Node], str | None]) -> str:
+def expression(node: Node, named: Callable[[Node], str | None], words: Mapping[str, str] = NO_WORDS) -> str:
     """The node written out, down to those for which `named` has a text."""
     name = named(node)
-    return written_out(node, named) if name is None else name
+    return written_out(node, named, words) if name is None else name
 
 
 def written_out(node: Node, named: Callable[[Node], str | None], words: Mapping[str, str] = NO_WORDS) -> str:
     """One operation, on operands that are written out or named, in exactly the order in which it computes.
 
-    `words` are other names of functions.
+    `words` are other names of functions, or patterns with {0}, {1}, ... for the operands.
     """
     parts = [(named(a), a) for a in node.args]
     texts = [written_out(a, named, words) if name is None else name for name, a in parts]
     if node.op not in RANK:
-        return f"{words.get(node.op, node.op)}({texts[0]})"
+        word = words.get(node.op, node.op)
+        return word.format(*texts) if "{0}" in word else f"{word}({', '.join(texts)})"
     guarded = []
     for k, ((name, a), text) in enumerate(zip(parts, texts, strict=True)):
         own = RANK.get(a.op, 9) if name is None else (2 if text.startswith("-") else 9)

@@ -62,7 +62,7 @@ class CFunction:
     def body(self) -> str:
         """Everything is computed before anything is stored, so that an output may be the array of an input."""
         ending = "f" if self.dtype == "float32" else ""
-        words = {**{word: word + ending for word in ("sin", "cos", "sqrt")}, "sign": self.sign}
+        words = {**{word: word + ending for word in ("sin", "cos", "sqrt")}, "sign": self.sign, "select": SELECT}
         ports = dict(zip((port.name for port in self.program.inputs), self.inputs, strict=True))
         scalars = {port.name for port in self.program.inputs if not port.shape}
 
@@ -97,6 +97,7 @@ extern "C" {{
 }}
 #endif
 """
+SELECT = "({0} >= 0 ? {1} : {2})"
 SIGN = """static {type} {name}({type} x)
 {{
     return x > 0 ? 1 : x < 0 ? -1 : x - x; /* 0 for 0, NaN for NaN */

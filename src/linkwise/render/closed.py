@@ -13,7 +13,7 @@ from ..graph import Program
 from .normal import DEFINED, Normal, TooManyTermsError
 from .polynomial import Key, Number, Polynomial
 from .sums import shortened
-from .words import WIDTH, angle_sum, array, free_letter, function, input_text, number, too_wide, visible, word
+from .words import WIDTH, angle_sum, array, cases, free_letter, function, input_text, number, too_wide, visible, word
 
 CLOSED = 50  # a closed form is preferred if it has no more terms than this, all its results together
 SHORT = 3  # terms that a numerator holds
@@ -37,13 +37,17 @@ class ClosedForm:
         self.letter = free_letter(program)
         self.names: dict[Any, str] = {}
         self.definitions: dict[int, tuple[Polynomial, Key]] = {}
+        self.selects: dict[int, list[Polynomial]] = {}  # the operands of each, which have one term or none
         self.results = [[self._prepared(polynomial) for polynomial in flat] for flat in self.normal.results]
 
     def _prepared(self, polynomial: Polynomial, below: Key = ()) -> Polynomial:
         """The polynomial in its shortest form; what it needs, and what it is divided by, is defined before."""
         found = shortened(self.normal, polynomial)
         for x in sorted({x for key in (*found, below) for x, _ in key}):
-            if self.normal.atoms[x].op in DEFINED and x not in self.definitions:
+            if self.normal.atoms[x].op == "select" and x not in self.definitions:
+                self.selects[x] = [self._prepared(dict(part)) for part in self.normal.atoms[x].payload]
+                self.definitions[x] = ({}, ())
+            elif self.normal.atoms[x].op in DEFINED and x not in self.definitions:
                 definition = self.normal.definition(x)
                 self.definitions[x] = (self._prepared(*definition), definition[1])
         return found
@@ -52,7 +56,7 @@ class ClosedForm:
     def terms(self) -> int:
         """How many terms there are, those of equal results once."""
         distinct = {frozenset(polynomial.items()) for flat in self.results for polynomial in flat}
-        return sum(map(len, distinct)) + sum(len(above) for above, _ in self.definitions.values())
+        return sum(map(len, distinct)) + sum(len(above) or 3 for above, _ in self.definitions.values())
 
     def equations(self) -> list[str]:
         found = [equation(self._name(atom), self._defined(atom)) for atom in self.definitions]
@@ -71,6 +75,8 @@ class ClosedForm:
         return self.names.setdefault(key, f"{self.letter}_{{{len(self.names) + 1}}}")
 
     def _defined(self, atom: int) -> list[str]:
+        if atom in self.selects:
+            return [cases(*(" ".join(self.pieces(part)) for part in self.selects[atom]))]
         above, below = self.definitions[atom]
         pieces = self.pieces(above)
         if self.normal.atoms[atom].op == "function":

@@ -73,6 +73,8 @@ def normal_expressions(program: Program, named: bool) -> tuple[list[tuple[Any, A
         if atom.op in ("sin", "cos"):
             argument = sum(k * symbol(sympy, program, place) for place, k in atom.payload)
             return functions_of(sympy)[atom.op](argument)
+        if atom.op == "select":
+            return functions_of(sympy)["select"](*(expression(dict(part)) for part in atom.payload))
         above, below = normal.definition(index)
         found = expression(above) / sympy.Mul(*(factor(a) ** e for a, e in below))
         return functions_of(sympy)[atom.payload[0]](found) if atom.op == "function" else found
@@ -90,7 +92,10 @@ def imported() -> Any:
 
 
 def functions_of(sympy: Any) -> dict[str, Any]:
-    return {"sin": sympy.sin, "cos": sympy.cos, "sqrt": sympy.sqrt, "sign": sympy.sign}
+    def select(x: Any, a: Any, b: Any) -> Any:
+        return sympy.Piecewise((a, x >= 0), (b, True))
+
+    return {"sin": sympy.sin, "cos": sympy.cos, "sqrt": sympy.sqrt, "sign": sympy.sign, "select": select}
 
 
 def number(sympy: Any, x: Number) -> Any:

@@ -9,7 +9,7 @@ from ..graph import Node, Program
 from .angles import Angles, angle_sums, angles_of
 from .closed import CLOSED, ClosedForm
 from .normal import TooManyTermsError
-from .words import angle_sum, array, decimal, free_letter, function, input_text, too_wide, word
+from .words import angle_sum, array, cases, decimal, free_letter, function, input_text, too_wide, word
 
 RANK = {"add": 1, "sub": 1, "neg": 2, "mul": 3}
 PATIENCE = 6  # a closed form is given up once what leads to it has so many times the terms that it may have
@@ -36,7 +36,7 @@ class Writer:
                 continue
             size = 1 + sum(self.sizes.get(a.index, 0) for a in node.args if a.index not in self.names)
             self.sizes[node.index] = size
-            if node.op != "neg" and (self.uses[node.index] > 1 or size > INLINE):
+            if node.op == "select" or (node.op != "neg" and (self.uses[node.index] > 1 or size > INLINE)):
                 found.append(self.named(node))
         for port, nodes in zip(self.program.outputs, self.program.results, strict=True):
             for node in nodes:
@@ -71,6 +71,8 @@ class Writer:
         parts = [self.text(a) for a in node.args]
         if node.op == "div":
             return rf"\frac{{{parts[0]}}}{{{parts[1]}}}"
+        if node.op == "select":
+            return cases(*parts)
         if node.op not in RANK:
             return function(node.op, parts[0])
         rank = RANK[node.op]

@@ -165,6 +165,8 @@ class Nodes:
             return block.call("sqrt", *operands)
         if node.op == "sign":
             return sign(block, *operands)
+        if node.op == "select":
+            return select(block, *operands)
         return self.wave(*operands)[node.op == "cos"]
 
     def fused(self, node: Node) -> str:
@@ -222,6 +224,14 @@ def sign(block: Block, x: str) -> str:
     rest = block.say(f"select {layout.truths} {below}, {v} {minus}, {v} {x}")
     above = block.say(f"fcmp ogt {v} {x}, {zero}")
     return block.say(f"select {layout.truths} {above}, {v} {one}, {v} {rest}")
+
+
+def select(block: Block, x: str, a: str, b: str) -> str:
+    """a where x ≥ 0, b elsewhere, also where x is NaN."""
+    layout = block.layout
+    v = layout.vector
+    taken = block.say(f"fcmp oge {v} {x}, {layout.constant(0.0)}")
+    return block.say(f"select {layout.truths} {taken}, {v} {a}, {v} {b}")
 
 
 def no(layout: Layout) -> str:

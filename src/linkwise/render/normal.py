@@ -33,7 +33,7 @@ from .polynomial import (
 )
 
 TURNS = 8  # cos(k q) is expanded up to this k
-DEFINED = ("sum", "ratio", "function")  # atoms that have a definition
+DEFINED = ("sum", "ratio", "function", "select")  # atoms that have a definition
 
 
 class TooManyTermsError(Exception):
@@ -47,6 +47,7 @@ class Atom:
     input      payload (name, position)
     sin, cos   payload ((input, multiplier), ...): of a sum of inputs
     function   payload (operation, polynomial): of anything else
+    select     payload (polynomial, polynomial, polynomial): the second where the first is not negative, or the third
     sum        payload polynomial: something that is divided by
     ratio      payload (polynomial, key): a longer sum over a product
     """
@@ -90,6 +91,8 @@ class Normal:
                 return self.times(*operands)
             case "div":
                 return self.over(*operands)
+            case "select":
+                return self._select(*operands)
         return self._function(node.op, operands[0])
 
     def atom(self, op: str, payload: Any) -> int:
@@ -130,6 +133,14 @@ class Normal:
         if not a or (len(a) == 1 and len(next(iter(a))) <= 1):
             return a
         return power(self.atom("sum", frozen(cleaned(a))))
+
+    def _select(self, x: Polynomial, a: Polynomial, b: Polynomial) -> Polynomial:
+        if a == b:
+            return a
+        if set(x) <= {()}:
+            return a if x.get((), 0) >= 0 else b
+        parts = (self.named(part) if len(part) > 1 else part for part in (x, a, b))
+        return power(self.atom("select", tuple(map(frozen, parts))))
 
     def definition(self, atom: int) -> tuple[Polynomial, Key]:
         """The polynomial by which an atom is defined, and the product that it is divided by."""

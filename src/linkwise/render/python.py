@@ -8,9 +8,12 @@ from ..graph import Node, Port, Program, count
 from ..graph.text import expression
 from .assignments import assignments
 
+IMPORTED = {"sin": "sin", "cos": "cos", "sqrt": "sqrt", "sign": "sign", "select": "where"}
+WORDS = {"select": "where({0} >= 0, {1}, {2})"}
+
 
 def python_text(program: Program, name: str, about: str) -> str:
-    """A function of the program's inputs that needs nothing but sin, cos, sqrt and sign, from NumPy."""
+    """A function of the program's inputs that needs nothing but sin, cos, sqrt, sign and where, from NumPy."""
 
     def leaf(node: Node) -> str:
         if node.op == "const":
@@ -19,12 +22,12 @@ def python_text(program: Program, name: str, about: str) -> str:
         shape = next(p.shape for p in program.inputs if p.name == port)
         return place(port, shape, position)
 
-    lines, named = assignments(program, leaf, {port.name for port in program.inputs})
-    functions = sorted({n.op for n in program.nodes} & {"sin", "cos", "sqrt", "sign"})
+    lines, named = assignments(program, leaf, {port.name for port in program.inputs}, words=WORDS)
+    functions = sorted({IMPORTED[n.op] for n in program.nodes if n.op in IMPORTED})
     head = [f"from numpy import {', '.join(functions)}", "", ""] if functions else []
     arguments = ", ".join(port.name for port in program.inputs)
     results = [
-        nested([expression(n, named) for n in flat], port.shape)
+        nested([expression(n, named, WORDS) for n in flat], port.shape)
         for port, flat in zip(program.outputs, program.results, strict=True)
     ]
     return "\n".join(

@@ -59,6 +59,11 @@ def angle_sum(shapes: Shapes, op: str, angles: tuple[tuple[tuple[str, int], int]
     return function(op, " ".join(texts).removeprefix("+ "))
 
 
+def cases(x: str, a: str, b: str) -> str:
+    """select(x, a, b)"""
+    return rf"\begin{{cases}} {a} & {x} \ge 0 \\ {b} & \text{{otherwise}} \end{{cases}}"
+
+
 def function(op: str, argument: str) -> str:
     if op == "sqrt":
         return rf"\sqrt{{{argument}}}"

@@ -32,6 +32,8 @@ Trajectory = Callable[[Any], Any]  # t -> q, qd, qdd
 
 @dataclass(frozen=True, repr=False)
 class PDGravity(Law):
+    """g(q) + kp (target - q) - kd qd"""
+
     target: Each
     kp: Each
     kd: Each
@@ -69,6 +71,8 @@ def pd_gravity(target: Any, kp: Any, kd: Any, *, model: Robot | None = None) -> 
 
 @dataclass(frozen=True, repr=False)
 class ComputedTorque(Law):
+    """I(q) (qdd* + kd (qd* - qd) + kp (q* - q)) + C(q, qd) + g(q), where q*(t) is the reference."""
+
     reference: Each | Trajectory
     kp: Each
     kd: Each
@@ -97,7 +101,8 @@ class ComputedTorque(Law):
 def computed_torque(reference: Any, kp: Any, kd: Any, *, model: Robot | None = None) -> ComputedTorque:
     """Inverse dynamics of the acceleration that lets each joint's error die out as ë + kd ė + kp e = 0.
 
-    `reference` is a target, or a trajectory: a function of t that gives q, qd and qdd, of one formula without branches.
+    `reference` is a target, or a trajectory: one of Linkwise's, which hold their ends, or a function of t that gives q,
+    qd and qdd without branches.
     `kp` (1/s²) and `kd` (1/s) are a number for all joints or one for each; kd = 2 √kp is the fastest without overshoot.
     `model` is the robot as the controller believes it to be, if not the one that is simulated.
 
@@ -114,6 +119,8 @@ def computed_torque(reference: Any, kp: Any, kd: Any, *, model: Robot | None = N
 
 @dataclass(frozen=True, repr=False)
 class DiagonalControl(Law):
+    """g(q) + L* kp L*' (target - q) - L kd nu, where nu = L' qd, I(q) = L L', L* = L(target)."""
+
     target: Each
     kp: Each
     kd: Each

@@ -34,7 +34,13 @@ class Law:
     Laws and other torque functions add up: `lw.springs(20, 0) + my_function`.
     """
 
-    word: ClassVar[str]  # the function that makes it
+    word: ClassVar[str] = "torque"  # the function that makes it, if there is one
+    result_names: ClassVar[tuple[str, ...]] = ("tau",)  # in source files
+
+    @property
+    def __name__(self) -> str:
+        """What it is called where it is compiled or exported."""
+        return self.word
 
     def __call__(self, arm: Robot, t: Any, q: Any, qd: Any) -> Any:
         raise TypeError(f"{type(self).__name__} says no torque")
@@ -77,6 +83,8 @@ def terms(torque: TorqueFunction) -> tuple[TorqueFunction, ...]:
 
 @dataclass(frozen=True, repr=False)
 class Springs(Law):
+    """stiffness (rest - q) - damping qd"""
+
     stiffness: Each
     rest: Each = 0.0
     damping: Each = 0.0
@@ -107,6 +115,8 @@ def springs(stiffness: Any, rest: Any = 0.0, damping: Any = 0.0) -> Springs:
 
 @dataclass(frozen=True, repr=False)
 class Limited(Law):
+    """A torque, but at most what its limit is, in either direction."""
+
     torque: TorqueFunction
     most: Each
     word = "limited"

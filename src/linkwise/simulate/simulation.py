@@ -17,6 +17,8 @@ from ..graph import count
 from ..render.llvm_lanes import DONE, LOST, RUNNING, STUCK
 from ..render.llvm_stages import Method
 from ..robot import Robot
+from .breaks import breaks, with_breaks
+from .drives import Law, named
 from .events import Happening, events_of
 from .friction import Friction
 from .implicit import ImplicitMachine, run_implicit
@@ -31,7 +33,7 @@ from .sticking import Point
 from .stretches import follow
 from .tableaux import DEFAULT, RADAU
 from .tableaux import method as tableau
-from .traced import TracedFunction, UntraceableFunctionError
+from .traced import TracedFunction, UntraceableFunctionError, traced
 
 ROOM = 100  # events that are kept of each trajectory
 FIRST_STEP = 1e-3  # seconds; it grows tenfold a step where it is too small
@@ -229,22 +231,26 @@ def integrated(
     problem, machine, loops = way_for(problem, scheme.name, start, parameters, compiled)
     interrupted: BaseException | None = None
     watch = Watch(end, progress)
+    switches = breaks_of(problem)
 
-    def integrate() -> None:
+    def integrate(until: float) -> None:
         if machine is not None:
-            machine.run(now, end, times, out, parameters, numbers["rtol"], tolerance, threads, watch)
+            machine.run(now, until, times, out, parameters, numbers["rtol"], tolerance, threads, watch)
         elif scheme.name == RADAU:
-            run_implicit(problem, parameters, now, end, times, out, numbers["rtol"], tolerance, watch, loops)
+            run_implicit(problem, parameters, now, until, times, out, numbers["rtol"], tolerance, watch, loops)
         else:
             gauge = problem.plain_gauge(parameters) if problem.crossings else None
             side = problem.batch_side(parameters, loops) if loops else problem.plain_side(parameters)
             plain = Integrator(scheme, side, numbers["rtol"], tolerance, gauge, problem.crossings)
-            while plain.advance(now, end, times, out, 100):
+            while plain.advance(now, until, times, out, 100):
                 watch(now)
+
+    def by_way_of_breaks() -> None:
+        with_breaks(now, switches, end, min(numbers["step"], end), integrate)
 
     given_up: dict[int, str] = {}
     try:
-        given_up = follow(problem, parameters, now, end, times, out, integrate)
+        given_up = follow(problem, parameters, now, end, times, out, by_way_of_breaks)
     except KeyboardInterrupt as error:
         interrupted = error
     finally:
@@ -365,6 +371,17 @@ def freshly_traced(problem: Problem, start: np.ndarray, parameters: np.ndarray, 
             remedy = "Without compiled=True the simulation runs in Python, which is slower"
             raise UntraceableFunctionError(f"{reason}. {remedy}") from reason
         raise
+
+
+def breaks_of(problem: Problem) -> tuple[float, ...]:
+    """The times at which the torque function changes its formula; known for functions that were or can be traced."""
+    torque = problem.torque
+    if isinstance(torque, Law):  # in a run in Python; other functions are called with numbers only
+        try:
+            torque = traced(torque, problem.robot, named(torque), problem.own)
+        except UntraceableFunctionError:  # it looks at values
+            return ()
+    return breaks(torque.program) if isinstance(torque, TracedFunction) else ()
 
 
 @lru_cache(maxsize=64)

@@ -77,7 +77,7 @@ class TracedFunction:
     def fingerprint(self) -> tuple[Any, ...]:
         """All that the program computes: operations in order, with their operands and numbers, inputs and results."""
         place = {node.index: k for k, node in enumerate(self.program.nodes)}
-        nodes = tuple((n.op, n.payload, *(place[a.index] for a in n.args)) for n in self.program.nodes)
+        nodes = tuple((n.op, exact(n), *(place[a.index] for a in n.args)) for n in self.program.nodes)
         results = tuple(tuple(place[node.index] for node in result) for result in self.program.results)
         return nodes, self.program.inputs, tuple(port.shape for port in self.program.outputs), results
 
@@ -115,6 +115,11 @@ def traced(
     except Exception as error:  # of any kind: whether it is the user's mistake, numbers will tell
         raise UntraceableFunctionError(f"{what} cannot be traced{place_of(error)}: {said(error)}") from error
     return TracedFunction(program, named(function), tuple(name for name, _ in own))
+
+
+def exact(node: Node) -> Any:
+    """What a node holds, with numbers by their bits: 0.0 and -0.0 are equal and give different results."""
+    return node.payload.hex() if node.op == "const" else node.payload
 
 
 def place_of(error: BaseException) -> str:

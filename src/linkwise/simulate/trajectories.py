@@ -6,12 +6,14 @@
 The amplitude of the cycloid is that which reaches its end, (q(T) − q(0)) / 2π. Eq. (38) prints 1/2, which turns a joint
 by π; eq. (39) prints 1/2 too, where its stated ends (60 deg, 0.1 m) need 1/6, −1/12 and 0.1/2π.
 
-A trajectory runs from t = 0 to its duration. Angles in radians, displacements in m, times in s.
+A trajectory runs from t = 0 to its duration; before and after, the joints stand still where it starts and ends.
+Angles in radians, displacements in m, times in s.
 """
 
 from __future__ import annotations
 
 import csv
+import itertools
 import math
 import os
 from dataclasses import dataclass
@@ -21,8 +23,11 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from ..graph import rules
+
 Floats = NDArray[np.float64]
-SLACK = 1e-12  # how far outside its duration, in units of it, a trajectory may be asked for: rounding
+SLACK = 1e-12  # how far outside its duration, in units of it, a time still counts as an end: rounding
+TRACED = 64  # formulas: a trajectory of more is not traced, since each adds a choice for every coefficient
 NOTHING = 1e-100  # a way too short to be one
 SIDES = ("start", "end")
 GAP = 1e-9  # how far apart, relative to their size, an end and the start that follows it may be
@@ -60,8 +65,8 @@ class Piece(Protocol):
     @property
     def n(self) -> int: ...
     @property
-    def smooth(self) -> bool:
-        """Whether one formula holds throughout, with nothing to be looked up."""
+    def formulas(self) -> int:
+        """How many follow one another."""
         ...
 
     def at(self, t: Any) -> JointMotion: ...
@@ -72,7 +77,7 @@ class Cycloid:
     start: Floats  # (n,)
     change: Floats
     duration: float
-    smooth = True
+    formulas = 1
 
     @property
     def n(self) -> int:
@@ -105,20 +110,42 @@ class Polynomials:
         return int(self.coefficients.shape[-1])
 
     @property
-    def smooth(self) -> bool:
-        return len(self.coefficients) == 1
+    def formulas(self) -> int:
+        return len(self.coefficients)
 
     def at(self, t: Any) -> JointMotion:
         """Horner's scheme, for the value and at once for its first derivative and half its second."""
-        last = len(self.coefficients) - 1
-        j = 0 if last == 0 else np.clip(np.searchsorted(self.knots, t, side="right") - 1, 0, last)
-        width = np.diff(self.knots)[j, None]
-        s = (t[..., None] - self.knots[j, None]) / width
-        *lower, value = np.moveaxis(self.coefficients[j], -2, 0)
+        begin, width, coefficients = (
+            at_knots(t, self.knots, each)
+            for each in (self.knots[:-1, None], np.diff(self.knots)[:, None], self.coefficients)
+        )
+        s = (t[..., None] - begin) / width
+        *lower, value = np.moveaxis(coefficients, -2, 0)
         rate, half = np.zeros_like(value), np.zeros_like(value)
         for coefficient in reversed(lower):
             half, rate, value = half * s + rate, rate * s + value, value * s + coefficient
         return JointMotion(value, rate / width, 2.0 * half / width**2)
+
+
+def at_knots(t: Any, knots: Floats, values: Floats) -> Any:
+    """Of values (m, ...), those between the knots around each time: (..., ...). Before and after, the outermost."""
+    last = len(values) - 1
+    if t.dtype != object or last == 0:
+        j = 0 if last == 0 else np.clip(np.searchsorted(knots, t, side="right") - 1, 0, last)
+        return values[j]
+    found: Any = values[0]
+    inner = t[(..., *[None] * (values.ndim - 1))]
+    for knot, later in zip(knots[1:-1], values[1:], strict=True):
+        found = choice(inner - knot, later, found)
+    return found
+
+
+CHOICE = np.frompyfunc(rules.select, 3, 1)
+
+
+def choice(x: Any, a: Any, b: Any) -> Any:
+    """a where x ≥ 0, otherwise b, also where x has no value yet."""
+    return CHOICE(x, a, b) if x.dtype == object else np.where(x >= 0.0, a, b)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -150,52 +177,40 @@ class Trajectory:
         """How many joints move."""
         return self.pieces[0].n
 
-    def __call__(self, t: Any, *, hold: bool = False) -> JointMotion:
+    def __call__(self, t: Any, *, extrapolate: bool = False) -> JointMotion:
         """Positions, rates and accelerations at the times t, of any shape (...,): three arrays (..., n).
 
-        A time outside [0, duration] is an error, or with `hold=True` finds the joints standing where they start or end.
-        At a time where the formula changes, the later one holds. Where it never does (cycloid, cubic, quintic, septic),
-        t may also be a node of a graph, in a function that is traced or compiled; it is then not checked.
+        Before 0 and after the duration the joints stand where they start or end, with rates and accelerations of zero;
+        with `extrapolate=True` the first and the last formula go on instead. At a time where the formula changes, the
+        later one holds. t may also be a node of a graph, in a function that is traced or compiled: it means the same.
         """
         times = as_times(t)
-        if times.dtype == object:
-            return self._traced(times, hold)
-        inside = np.clip(times, 0.0, self.duration)
-        outside = np.abs(times - inside) > SLACK * self.duration
-        if outside.any() and not hold:
-            wrong = times[outside][0]
-            raise ValueError(
-                f"t is {wrong:.15g} s, but the trajectory runs from 0 to {self.duration:.15g} s"
-                " (hold=True lets the joints stand before and after)"
-            )
-        found = self._at(inside)
-        if outside.any():
-            still = outside[..., None]
-            found = JointMotion(found.q, np.where(still, 0.0, found.qd), np.where(still, 0.0, found.qdd))
-        return found
-
-    def _at(self, t: Floats) -> JointMotion:
-        if len(self.pieces) == 1:
-            return self.pieces[0].at(t)
-        ends = np.cumsum([piece.duration for piece in self.pieces])
-        which = np.searchsorted(ends[:-1], t, side="right")
-        found = JointMotion(*np.empty((3, *t.shape, self.n)))
-        for k, piece in enumerate(self.pieces):
-            here = which == k
-            begin = ends[k - 1] if k else 0.0
-            for whole, part in zip(found, piece.at(np.clip(t[here] - begin, 0.0, piece.duration)), strict=True):
-                whole[here] = part
-        return found
-
-    def _traced(self, t: Any, hold: bool) -> JointMotion:
-        """At a time without a value, or of many digits: one formula, nothing compared."""
-        if hold or len(self.pieces) > 1 or not self.pieces[0].smooth:
-            reason = "hold=True compares it with the duration" if hold else "the trajectory is made of several formulas"
+        formulas = sum(piece.formulas for piece in self.pieces)
+        if times.dtype == object and formulas > TRACED:
             raise TypeError(
-                f"t is {t.flat[0]!r}, which has no value to look up, and {reason}"
-                " (expected numbers, or a cycloid, cubic, quintic or septic)"
+                f"t is {times.flat[0]!r}, which has no value to look up, and the trajectory has {formulas} formulas"
+                f" (expected numbers, or a trajectory of at most {TRACED})"
             )
-        return self.pieces[0].at(t)
+        flat = times.reshape(-1)
+        found = self._at(flat) if extrapolate else self._held(flat)
+        return JointMotion(*(part.reshape((*times.shape, self.n)) for part in found))
+
+    def _held(self, t: Any) -> JointMotion:
+        end, slack = self.duration, SLACK * self.duration
+        first, last = self._at(np.array([0.0, end])).q
+        found, column = self._at(t if t.dtype == object else np.clip(t, 0.0, end)), t[:, None]
+        inside = choice(column + slack, (end + slack) - column, -1.0)
+        standing = JointMotion(choice(column - end, last, choice(-column, first, column)), 0.0, 0.0)  # NaN stays NaN
+        return JointMotion(*(choice(inside, *both) for both in zip(found, standing, strict=True)))
+
+    def _at(self, t: Any) -> JointMotion:
+        """By the formula of the piece in which each time lies; before and after, of the first and the last."""
+        found, begin = self.pieces[0].at(t), 0.0
+        for before, piece in itertools.pairwise(self.pieces):
+            begin += before.duration
+            past = (t - begin)[:, None]
+            found = JointMotion(*(choice(past, *both) for both in zip(piece.at(t - begin), found, strict=True)))
+        return found
 
     def then(self, following: Trajectory) -> Trajectory:
         """This motion, and after it another, which must start where this one ends; rates may jump there.

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ..edge.derivatives import Derivative
 from ..graph import Graph, Program, Transplant, evaluate
 from ..robot import Robot
 from ..trace import Input, symbols_of
@@ -44,10 +45,12 @@ def samples(
 def plain_run(
     function: Callable[..., Any], arm: Robot, symbols: tuple[str, ...], arguments: dict[str, Any]
 ) -> list[np.ndarray]:
-    values = {name: float(arguments.pop(name)) for name in symbols}
-    robot = arm.mapped(Transplant(Graph(), values)) if arm.unusual else arm
     with np.errstate(all="ignore"):
-        found = function(robot, **arguments)
+        if isinstance(function, Derivative):
+            found = function.of(arm)(**arguments)  # of which the symbols are inputs too
+        else:
+            values = {name: float(arguments.pop(name)) for name in symbols}
+            found = function(arm.mapped(Transplant(Graph(), values)) if arm.unusual else arm, **arguments)
     results = [np.asarray(x, dtype=float) for x in (found if isinstance(found, tuple) else (found,))]
     if not all(np.isfinite(x).all() for x in results):
         name = function_name(function)

@@ -18,6 +18,7 @@ from ..graph.node import UntraceableError, is_scalar
 from ..graph.passes import apply_passes
 from ..robot import Robot
 
+ONE_NUMBER = ("t",)  # parameters that are one number per state, not one per joint: the time
 fewest_operations: ContextVar[bool] = ContextVar("fewest_operations", default=False)  # where no method is named
 
 
@@ -33,21 +34,33 @@ class Input:
         object.__setattr__(self, "shape", shape)
 
 
+class Prepared:
+    """A function of a robot that knows its program, such as a derivative."""
+
+    def prepared(self, robot: Robot) -> Program:
+        raise NotImplementedError
+
+
 def trace(function: Callable[..., Any], robot: Robot, *, passes: Iterable[str] = (), **keywords: Any) -> Program:
     """The program of `function(robot, ...)`: straight-line code, customised to the robot.
 
-    Every parameter after the robot that has no default becomes an input of one number per joint. A keyword given here
-    is handed on as it is, or becomes an input of another shape when it is an `Input`. The function may be one of
-    Linkwise's or your own over them: anything that does arithmetic on arrays without branching on their numbers.
+    Every parameter after the robot that has no default becomes an input of one number per joint; one named `t`, the
+    time, of one number. A keyword given here is handed on as it is, or becomes an input of another shape when it is an
+    `Input`. The function may be one of Linkwise's or your own over them: anything that does arithmetic on arrays
+    without branching on their numbers.
     `passes` names changes of the program that are made only when asked for (see `linkwise.graph.passes`).
     """
     refuse_strangers(function, robot)
+    if isinstance(function, Prepared):
+        if keywords:
+            raise TypeError(f"{function_name(function)} takes no keywords here (it was given {', '.join(keywords)})")
+        return apply_passes(function.prepared(robot), passes)
     wanted: dict[str, Any] = {}
     for parameter in list(inspect.signature(function).parameters.values())[1:]:
         if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
             continue
         if parameter.default is parameter.empty:
-            wanted[parameter.name] = Input(robot.n)
+            wanted[parameter.name] = Input() if parameter.name in ONE_NUMBER else Input(robot.n)
     wanted.update(keywords)
     tape = Graph()
     ports = [Port(name, value.shape) for name, value in wanted.items() if isinstance(value, Input)]

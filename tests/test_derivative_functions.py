@@ -1,0 +1,190 @@
+"""A derivative is a function like the public ones: it compiles, counts, prints, is derived again, and takes batches."""
+
+import inspect
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import linkwise as lw
+from linkwise.edge import kernels
+from linkwise.spatial import sign
+from robots import relative
+
+TREE = lw.random_tree(4, seed=8)
+PLANAR = lw.load("planar3")
+
+
+def states(robot: lw.Robot, *batch: int) -> np.ndarray:
+    return np.random.default_rng(4).normal(size=(3, *batch, robot.n))
+
+
+def symbolic() -> tuple[lw.Robot, dict[str, float]]:
+    mass, length = lw.symbols("mass length")
+    rows = PLANAR.rows
+    rows[-1] |= {"mass": mass, "a": length}
+    return lw.Robot.from_dh(rows, convention="standard", name="open"), {"length": 0.3, "mass": 1.5}
+
+
+def differences(function: Any, x: np.ndarray, step: float = 1e-6) -> np.ndarray:
+    """Central differences by each component of x, (n,)."""
+    moved = [(function(x + step * e) - function(x - step * e)) / (2 * step) for e in np.eye(len(x))]
+    return np.stack(moved, axis=-1)
+
+
+@pytest.mark.parametrize(("function", "wrt"), [(lw.inverse_dynamics, "q"), (lw.forward_dynamics, "tau")])
+def test_every_call_of_the_house_takes_a_derivative(function: Any, wrt: str) -> None:
+    slope = lw.derivative(function, TREE, wrt)
+    arrays = states(TREE, 5)
+    expected = slope(*arrays)
+    assert lw.count(slope, TREE) == slope.count
+    assert lw.trace(slope, TREE) is slope.program
+    assert relative(lw.evaluate(lw.trace(slope, TREE, passes=["common-factors"]), *arrays)[0], expected) < 1e-10
+    kernel = lw.compile(slope, TREE)
+    assert kernel.name == f"d_{function.__name__}_d_{wrt}"
+    assert relative(kernel(*arrays), expected) < 1e-10
+    space: dict[str, Any] = {}
+    exec(lw.python_source(slope, TREE), space)
+    first = [a[0] for a in arrays]
+    assert relative(np.array(space[kernel.name](*first)), expected[0]) < 1e-12
+    assert kernel.name.replace("_", r"\_") in lw.latex(slope, TREE, closed=False)
+    assert list(inspect.signature(slope).parameters) == ["arm", *(port.name for port in slope.program.inputs)]
+    assert np.array_equal(slope(TREE, *arrays), expected)
+    assert np.array_equal(
+        slope(**dict(zip(list(inspect.signature(slope).parameters)[1:], arrays, strict=True))), expected
+    )
+
+
+def test_sympy_and_the_second_derivative() -> None:
+    pytest.importorskip("sympy")
+    slope = lw.derivative(lw.potential_energy, PLANAR, "q")
+    q = np.array([0.3, -0.7, 1.1])
+    matrix = lw.sympy(slope, PLANAR)
+    values = dict(zip([f"q{k}" for k in (1, 2, 3)], q, strict=True))
+    found = [float(x.subs({s: values[s.name] for s in x.free_symbols})) for x in matrix]
+    assert found == pytest.approx(lw.gravity_torque(PLANAR, q))
+    for mode in ("forward", "reverse"):
+        twice = lw.derivative(slope, PLANAR, "q", mode=mode)
+        assert twice(q).shape == (3, 3)
+        assert np.allclose(twice(q), differences(lambda x: lw.gravity_torque(PLANAR, x), q), atol=1e-8)
+    thrice = lw.derivative(twice, PLANAR, "q")
+    assert np.allclose(thrice(q), differences(twice, q), atol=1e-7)
+    assert lw.count(thrice, PLANAR).total > 0
+
+
+@pytest.mark.skipif(shutil.which("cc") is None, reason="needs a C compiler")
+@pytest.mark.parametrize("of_symbols", [False, True])
+def test_it_leaves_as_c(of_symbols: bool, tmp_path: Path) -> None:
+    arm = symbolic()[0] if of_symbols else PLANAR
+    source = lw.c_source(lw.derivative(lw.inverse_dynamics, arm, "q"), arm, self_test=True)
+    assert "derivative of inverse_dynamics by q" in source.header
+    source.save(tmp_path)
+    subprocess.run(["cc", "-std=c99", "-Werror", f"{source.name}.c", "-lm"], cwd=tmp_path, check=True)
+    subprocess.run(["./a.out"], cwd=tmp_path, check=True)
+
+
+def test_for_another_robot_it_is_derived_anew() -> None:
+    slope = lw.derivative(lw.inverse_dynamics, PLANAR, "qdd")
+    arrays = states(TREE)
+    assert relative(slope(TREE, *arrays), lw.inertia_matrix(TREE, arrays[0])) < 1e-12
+    assert relative(lw.compile(slope, TREE)(*arrays), lw.inertia_matrix(TREE, arrays[0])) < 1e-12
+    open_arm, numbers = symbolic()
+    general = lw.derivative(lw.inverse_dynamics, open_arm, "qdd")
+    bound = lw.bind(open_arm, **numbers)
+    given = states(bound)
+    expected = lw.inertia_matrix(bound, given[0])
+    assert relative(general(*given, numbers["length"], numbers["mass"]), expected) < 1e-12
+    assert relative(general(*given, **numbers), expected) < 1e-12
+    assert relative(lw.compile(general, open_arm)(*given, **numbers), expected) < 1e-12
+    assert relative(general(bound, *given), expected) < 1e-12
+
+
+def test_batches_broadcast_and_a_bad_state_is_blank_plain_and_compiled() -> None:
+    slope = lw.derivative(lw.gravity_torque, TREE, "q")  # of which some entries are constants
+    also = lw.derivative(lw.inverse_dynamics, TREE, "q")
+    q, qd, qdd = states(TREE, 2, 3)
+    q[1, 2, 0] = np.nan
+    results = []
+    for mode in ("never", "always"):
+        with lw.use_kernels(mode):
+            found, more = slope(q), also(q, qd[0, 0], qdd[:, :1])
+            assert np.isnan(found[1, 2]).all()
+            assert np.isnan(more[1, 2]).all()
+            assert np.isfinite(found.reshape(6, -1)[:5]).all()
+            assert more.shape == (2, 3, 4, 4)
+            single = slope(q.astype(np.float32))
+            assert single.dtype == np.float32
+            results.append((found, more))
+            with pytest.raises(ValueError, match=r"batch shapes do not fit together: q \(2, 3\), qd \(2,\), qdd \(\)"):
+                also(q, qd[:, 0], qdd[0, 0])
+            with pytest.raises(ValueError, match=r"q has shape \(3,\) \(expected \(\.\.\., 4\)\)"):
+                slope(np.zeros(3))
+            with pytest.raises(TypeError, match="takes the arrays q, qd, qdd"):
+                also(q)
+            with pytest.raises(TypeError, match="expected real numbers"):
+                slope(["a", "b", "c", "d"])
+    for plain, compiled in zip(*results, strict=True):
+        assert np.allclose(plain, compiled, rtol=1e-10, atol=1e-10, equal_nan=True)
+
+
+def test_it_runs_compiled_by_the_rule_of_the_public_functions(monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[str] = []
+
+    def spied(self: lw.Derivative, dtype: str) -> Any:
+        made.append(dtype)
+        return compiled(self, dtype)
+
+    compiled = lw.Derivative._compiled
+    monkeypatch.setattr(lw.Derivative, "_compiled", spied)
+    q = states(PLANAR)[0]
+    with lw.use_kernels("auto"):
+        slope = lw.derivative(lw.gravity_torque, PLANAR, "q")
+        for _ in range(kernels.CALLS - 1):
+            plain = slope(q)
+        assert made == []
+        assert relative(slope(q), plain) < 1e-13
+        slope(q)
+        assert made == ["float64"]
+        another = lw.derivative(lw.gravity_torque, PLANAR, "q")
+        another(np.zeros((kernels.BATCH - 1, 3)))
+        assert made == ["float64"]
+        another(np.zeros((kernels.BATCH, 3)))
+        assert made == ["float64", "float64"]
+    with lw.use_kernels("never"):
+        lw.derivative(lw.gravity_torque, PLANAR, "q")(np.zeros((kernels.BATCH, 3)))
+    assert len(made) == 2
+
+
+def test_a_joint_that_nothing_resists_is_the_same_error_plain_and_compiled() -> None:
+    light = lw.Robot.from_dh(
+        [row | {"mass": 0.0, "inertia": np.zeros((3, 3))} if k == 2 else row for k, row in enumerate(PLANAR.rows)],
+        convention="standard",
+    )
+    for mode in ("never", "always"):
+        with lw.use_kernels(mode), pytest.raises(lw.SingularError):
+            lw.derivative(lw.forward_dynamics, light, "tau")(*np.zeros((3, 3)))
+
+
+def test_options_were_given_when_it_was_made() -> None:
+    slope = lw.derivative(lw.inverse_dynamics, PLANAR, "qdd", method="fewest")
+    with pytest.raises(TypeError, match=r"takes no keywords here .* method"):
+        lw.count(slope, PLANAR, method="denoc")
+    pushed = lw.derivative(lw.inverse_dynamics, PLANAR, "q", wrench=lw.Input(6))
+    assert list(inspect.signature(pushed).parameters) == ["arm", "q", "qd", "qdd", "wrench"]
+    assert lw.compile(pushed, PLANAR)(*states(PLANAR), np.zeros(6)).shape == (3, 3)
+
+
+def test_signs_and_selects_inside_a_traced_function() -> None:
+    """A derivative that is called with nodes: neither sign nor select may compare them."""
+
+    def signs(x: Any) -> Any:
+        return np.array([each * sign(each) for each in x])
+
+    slope = lw.derivative(lambda arm, t, qd: lw.cubic(np.zeros(3), np.ones(3), 1.0)(t).q * signs(qd), PLANAR, "t")
+    kernel = lw.compile(lambda arm, t, qd: slope(t, qd), PLANAR)
+    qd = np.array([1.0, -2.0, 0.5])
+    for t in (-1.0, 0.5, 3.0):
+        assert kernel(t, qd) == pytest.approx(slope(t, qd))

@@ -1,0 +1,333 @@
+"""Past its end and before its start a trajectory stands still, by one rule for numbers, nodes, kernels and C."""
+
+import re
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import linkwise as lw
+from linkwise.graph import Graph, Port, Program, check, count, evaluate, rules
+from linkwise.graph.derivative import derivative as differentiate
+from linkwise.graph.passes import apply_passes
+from linkwise.simulate.trajectories import Trajectory
+
+ARM = lw.load("planar3")
+TABLE = np.random.default_rng(11).normal(size=(8, 3))
+
+
+def kinds() -> dict[str, Trajectory]:
+    """One of each kind, with rates and accelerations at the ends where the kind can have them."""
+    a, b, *rest = TABLE
+    times, points = [0.0, 0.4, 1.0, 1.5], TABLE[:4]
+    return {
+        "cycloid": lw.cycloid(a, b, 1.3),
+        "cubic": lw.cubic(a, b, 0.9, *rest[:2]),
+        "quintic": lw.quintic(a, b, 1.1, *rest[:4]),
+        "septic": lw.septic(a, b, 0.8, *rest[:6]),
+        "trapezoid": lw.trapezoid(a, b, speed=[1.0, 2.0, 3.0], acceleration=4.0),
+        "triangle": lw.trapezoid(a, b, speed=50.0, acceleration=4.0),
+        "standing": lw.cubic(a, a, duration=0.7),
+        "clamped": lw.spline(times, points),
+        "natural": lw.spline(times, points, ends="natural"),
+        "periodic": lw.spline(times, [*points[:3], points[0]], ends="periodic"),
+        "joined": lw.cycloid(a, b, 0.3).then(lw.spline([0, 0.2, 0.5], [b, a, b])).then(lw.cubic(b, a, 0.4, 1.0, 2.0)),
+    }
+
+
+over_kinds = pytest.mark.parametrize("kind", kinds())
+
+
+def outside(move: Trajectory) -> np.ndarray:
+    """Times before the start and after the end, from close by to far away."""
+    far = np.array([1e-9, 0.01, 0.7, 5.0, 1e3])
+    return np.concatenate([-far * move.duration, (1.0 + far) * move.duration])
+
+
+def inside(move: Trajectory) -> np.ndarray:
+    knots, begin = [], 0.0
+    for piece in move.pieces:
+        knots.append(begin + getattr(piece, "knots", np.array([0.0, piece.duration])))
+        begin += piece.duration
+    joints = np.concatenate(knots)
+    return np.concatenate([joints[joints <= move.duration], np.linspace(0.0, move.duration, 23)])
+
+
+def program(move: Trajectory, **keywords: Any) -> Program:
+    return lw.trace(lambda arm, t: tuple(move(t, **keywords)), ARM, t=lw.Input())
+
+
+@over_kinds
+def test_numbers_stand_before_the_start_and_after_the_end(kind: str) -> None:
+    move = kinds()[kind]
+    times = outside(move)
+    found = move(times)
+    ends = np.where((times < 0.0)[:, None], move(0.0).q, move(move.duration).q)
+    assert np.array_equal(found.q, ends)
+    assert not found.qd.any()
+    assert not found.qdd.any()
+
+
+@over_kinds
+def test_a_traced_time_means_what_a_number_means_inside_and_outside(kind: str) -> None:
+    move = kinds()[kind]
+    times = np.concatenate([inside(move), outside(move)])
+    for found, expected in zip(evaluate(program(move), times), move(times), strict=True):
+        assert found == pytest.approx(expected, rel=1e-12, abs=1e-12)
+    held = evaluate(program(move), outside(move))
+    assert not np.array(held[1:]).any()
+
+
+@over_kinds
+def test_compiled_it_stands_too(kind: str) -> None:
+    move = kinds()[kind]
+    kernel = lw.compile(lambda arm, t: np.concatenate(move(t)), ARM, t=lw.Input())
+    times = np.concatenate([inside(move), outside(move)])
+    expected = np.concatenate(move(times), axis=-1)
+    assert np.abs(kernel(times) - expected).max() < 1e-11 * np.abs(expected).max()
+    assert not kernel(outside(move))[:, 3:].any()
+    assert np.isnan(kernel(np.nan)).all()
+
+
+@over_kinds
+def test_extrapolate_goes_on_with_the_formula_of_the_end(kind: str) -> None:
+    """The last formula passes through any point by its own derivatives: differences of it beyond the end."""
+    move = kinds()[kind]
+    step = 1e-5 * move.duration
+    for t in (-0.1 * move.duration, 1.1 * move.duration):
+        before, here, after = (move(t + k * step, extrapolate=True) for k in (-1, 0, 1))
+        for k in (0, 1):
+            slope = (after[k] - before[k]) / (2.0 * step)
+            assert slope == pytest.approx(here[k + 1], rel=1e-6, abs=1e-6 * np.abs(here[k + 1]).max() + 1e-7)
+    times = np.concatenate([inside(move), np.array([-0.1, 1.1]) * move.duration])
+    for found, expected in zip(
+        evaluate(program(move, extrapolate=True), times), move(times, extrapolate=True), strict=True
+    ):
+        assert found == pytest.approx(expected, rel=1e-12, abs=1e-12)
+    within = inside(move)
+    assert np.array_equal(move(within, extrapolate=True).q, move(within).q)
+
+
+def test_rates_and_accelerations_at_the_very_ends_are_those_that_were_given() -> None:
+    move = lw.quintic(TABLE[0], TABLE[1], 0.3, *TABLE[2:6])
+    for t, rate, acceleration in ((0.0, 2, 4), (0.3, 3, 5), (0.1 + 0.2, 3, 5)):  # 0.1 + 0.2 is above 0.3
+        assert move(t).qd == pytest.approx(TABLE[rate], rel=1e-9)
+        assert move(t).qdd == pytest.approx(TABLE[acceleration], rel=1e-9)
+        traced = evaluate(program(move), t)
+        assert traced[1] == pytest.approx(TABLE[rate], rel=1e-9)
+
+
+def test_the_derivative_of_a_held_trajectory_is_zero_outside() -> None:
+    move = kinds()["trapezoid"]
+    for mode in ("forward", "reverse"):
+        slope = lw.derivative(lambda arm, t: move(t).q, ARM, "t", t=lw.Input(), mode=mode)
+        assert not slope(outside(move)).any()
+        times = move.duration * np.linspace(0.01, 0.99, 17)
+        assert slope(times) == pytest.approx(move(times).qd, rel=1e-12)
+
+
+def test_a_table_of_many_rows_is_not_traced_and_says_why(tmp_path: Path) -> None:
+    lw.cycloid(TABLE[0], TABLE[1], 2.0).to_csv(tmp_path / "move.csv", samples=200)
+    move = lw.trajectory_from_csv(tmp_path / "move.csv")
+    with pytest.raises(TypeError, match=r"199 formulas.*at most 64"):
+        program(move)
+
+
+@pytest.mark.parametrize(
+    ("kind", "compiled"),
+    [("quintic", True), ("trapezoid", True), ("clamped", True), ("joined", True), ("triangle", False)],
+)
+def test_a_controlled_arm_stays_at_the_end(kind: str, compiled: bool) -> None:
+    """The errors decay as exp(-20 t) and t exp(-20 t); two seconds later nothing is left of them."""
+    move = kinds()[kind]
+    if not compiled:  # every stage runs in Python
+        move = lw.trapezoid([0.0] * 3, [0.1, -0.1, 0.05], duration=0.3, acceleration=8.0)
+    law = lw.computed_torque(move, kp=400, kd=40)
+    start, duration = move(0.0), move.duration + (2.0 if compiled else 0.2)
+    keywords = {"torque": law, "compiled": compiled, "rtol": 1e-7 if compiled else 1e-4, "samples": [duration]}
+    run = lw.simulate(ARM, start.q, start.qd, duration, **keywords)
+    assert run.status == "done"
+    assert run.compiled is compiled
+    assert np.abs(run.q[-1] - move(move.duration).q).max() < 1e-4
+    assert np.abs(run.qd[-1]).max() < 1e-3
+
+
+@pytest.mark.parametrize("integrator", ["verner65", "rk4", "radau"])
+def test_no_step_leaps_over_a_short_motion_between_long_rests(integrator: str) -> None:
+    """At rest in equilibrium steps grow without bound; the motion out and back is over before the next stage."""
+    a, b = np.zeros(3), np.array([0.3, -0.2, 0.1])
+    short = lw.trapezoid(a, b, duration=0.05, acceleration=1e3).then(
+        lw.trapezoid(b, a, duration=0.05, acceleration=1e3)
+    )
+    move = lw.cubic(a, a, 40.0).then(short).then(lw.cubic(a, a, 40.0))
+    arm = ARM.with_gravity((0, 0, 0))
+    times = [0.0, 40.0, 40.03, 40.05, 40.06, 40.1]
+    step = {"step": 5e-3} if integrator == "rk4" else {}
+    if integrator == "rk4":
+        move, times = lw.cubic(a, a, 0.4005).then(short), [0.0, 0.4005, 0.43, 0.4505, 0.5005]
+    run = lw.simulate(
+        arm, a, a, times[-1] + 0.2, torque=lw.computed_torque(move, kp=100, kd=20), samples=times,
+        integrator=integrator, rtol=1e-8, **step,
+    )  # fmt: skip
+    assert np.abs(run.q - move(np.array(times)).q).max() < (1e-4 if integrator == "rk4" else 1e-7)
+
+
+def test_events_and_interruptions_do_not_notice_the_breaks() -> None:
+    """What is recorded is what was asked for, however many times the formula changes on the way."""
+    move = kinds()["trapezoid"]
+    law = lw.computed_torque(move, kp=400, kd=40)
+    middle = float(move(move.duration / 2).q[0])
+    passed = lw.Event(lambda arm, t, q, qd: q[0] - middle, "passed", stop=True)
+    start = move(0.0)
+    run = lw.simulate(ARM, start.q, start.qd, move.duration + 1, torque=law, events=passed)
+    assert run.status == "stopped"
+    assert [each.names for each in run.events] == [("passed",)]
+    assert run.events[0].t == pytest.approx(move.duration / 2, rel=1e-6)
+
+
+# select, wherever a program goes
+
+
+def selecting() -> tuple[Program, Any]:
+    """A program of selects, nested, shared, of constants and of computed values; and the same in NumPy."""
+    tape = Graph()
+    x, y, z = (tape.input("v", k) for k in range(3))
+    first = rules.select(x - y, x * y, z + 2.0)
+    second = rules.select(-z, 1.0, rules.select(y, first, -3.0)) * y
+    program = check(Program.of(tape, [Port("v", (3,))], [Port("out", (3,))], [[first, second, first / (y * y + 1.0)]]))
+
+    def meaning(v: np.ndarray) -> np.ndarray:
+        x, y, z = np.moveaxis(v, -1, 0)
+        first = np.where(x - y >= 0, x * y, z + 2.0)
+        second = np.where(-z >= 0, 1.0, np.where(y >= 0, first, -3.0)) * y
+        return np.stack([first, second, first / (y * y + 1.0)], axis=-1)
+
+    return program, meaning
+
+
+def states() -> np.ndarray:
+    rng = np.random.default_rng(2)
+    return np.concatenate([rng.normal(size=(40, 3)), rng.integers(-1, 2, size=(40, 3)).astype(float)])
+
+
+def chosen(arm: lw.Robot, v: Any) -> Any:
+    """The same, as a function to trace."""
+    first = rules.select(v[0] - v[1], v[0] * v[1], v[2] + 2.0)
+    second = rules.select(-v[2], 1.0, rules.select(v[1], first, -3.0)) * v[1]
+    return np.array([first, second, first / (v[1] * v[1] + 1.0)])
+
+
+def test_select_folds_numbers_and_equal_branches() -> None:
+    tape = Graph()
+    x, a, b = (tape.input(name) for name in "xab")
+    assert rules.select(2.0, a, b) is a
+    assert rules.select(0.0, a, b) is a
+    assert rules.select(-1e-300, a, b) is b
+    assert rules.select(float("nan"), a, b) is b
+    assert rules.select(x, a, a) is a
+    assert rules.select(x, 2.0, 2) == 2.0
+    assert rules.select(x, a, b) is rules.select(x, a, b)
+
+
+def test_select_means_the_same_evaluated_counted_and_after_passes() -> None:
+    program, meaning = selecting()
+    v = states()
+    assert np.array_equal(evaluate(program, v)[0], meaning(v))
+    assert count(program).functions == 3
+    for name in ("common-factors", "push-signs"):
+        assert np.array_equal(evaluate(apply_passes(program, [name]), v)[0], meaning(v))
+    single = evaluate(program, v.astype(np.float32))[0]
+    assert single.dtype == np.float32
+    held = evaluate(program, np.array([np.nan, 1.0, 2.0]))[0]
+    assert held[0] == 4.0  # a comparison with NaN is false
+
+
+def test_select_is_differentiated_by_both_modes_and_forward_forgets_the_branch_that_is_not_taken() -> None:
+    program, meaning = selecting()
+    v = states()[:40]
+    forward, reverse = (evaluate(differentiate(program, "v", mode), v)[0] for mode in ("forward", "reverse"))
+    assert np.allclose(forward, reverse, rtol=1e-14, atol=0)
+    step = 1e-6
+    for k in range(3):
+        ahead, behind = v.copy(), v.copy()
+        ahead[:, k] += step
+        behind[:, k] -= step
+        assert np.allclose(forward[..., k], (meaning(ahead) - meaning(behind)) / (2 * step), atol=1e-8)
+    tape = Graph()
+    x = tape.input("x")
+    root = check(Program.of(tape, [Port("x", ())], [Port("out", ())], [[rules.select(x, x.sqrt(), 0.0 * x + x * x)]]))
+    with np.errstate(all="ignore"):
+        assert evaluate(differentiate(root, "x", "forward"), np.array([-1.0, 4.0]))[0].tolist() == [-2.0, 0.25]
+
+
+def test_select_in_machine_code_python_and_sympy() -> None:
+    _, meaning = selecting()
+    v = states()
+    for dtype in ("float64", "float32"):
+        kernel = lw.compile(chosen, ARM, dtype=dtype, v=lw.Input(3))
+        assert kernel(v) == pytest.approx(meaning(v), rel=1e-12 if dtype == "float64" else 1e-5)
+        assert kernel(v[0]) == pytest.approx(meaning(v[0]), rel=1e-12 if dtype == "float64" else 1e-5)
+    space: dict[str, Any] = {}
+    text = lw.python_source(chosen, ARM, v=lw.Input(3))
+    exec(text, space)
+    assert np.array_equal(np.stack(space["chosen"](v.T), axis=-1), meaning(v))
+    sympy = pytest.importorskip("sympy")
+    for simplify in (False, True):
+        for named in (False, True):
+            found = lw.sympy(chosen, ARM, v=lw.Input(3), simplify=simplify, named=named)
+            steps, matrix = found if named else ([], found)
+            for values in v[:6]:
+                place = dict(zip(sympy.symbols("v1:4", real=True), values, strict=True))
+                for name, expression in steps:
+                    place[name] = expression.subs(place)
+                assert np.array(matrix.subs(place), dtype=float).ravel() == pytest.approx(meaning(values))
+
+
+@pytest.mark.parametrize("closed", [True, False])
+def test_select_in_latex_is_cases(closed: bool) -> None:
+    text = lw.latex(chosen, ARM, v=lw.Input(3), closed=closed)
+    assert text.count(r"\begin{cases}") == text.count(r"\end{cases}") == 3
+    assert text.count(r"\ge 0") == 3
+    assert text.count(r"& \text{otherwise}") == 3
+
+
+@pytest.mark.skipif(shutil.which("cc") is None, reason="needs a C compiler")
+def test_select_and_held_trajectories_in_c(tmp_path: Path) -> None:
+    moves = {name: kinds()[name] for name in ("quintic", "trapezoid", "joined")}
+
+    def everything(arm: lw.Robot, t: Any, v: Any) -> Any:
+        return np.concatenate([chosen(arm, v), *(part for move in moves.values() for part in move(t))])
+
+    source = lw.c_source(everything, ARM, t=lw.Input(), v=lw.Input(3))
+    times = np.concatenate([[-1e3, -0.01, 0.0, 0.2, 0.31, 0.7, 1.0, 1.1, 1.2, 1.3, 50.0]])
+    rows = ",\n".join(
+        "{" + ", ".join(map(repr, [float(t), *v.tolist()])) + "}" for t, v in zip(times, states(), strict=False)
+    )
+    main = f"""
+#include <stdio.h>
+int main(void)
+{{
+    static const double rows[{len(times)}][4] = {{{rows}}};
+    double out[30];
+    for (int k = 0; k < {len(times)}; ++k) {{
+        everything(rows[k][0], rows[k] + 1, out);
+        for (int i = 0; i < 30; ++i) printf("%.17g ", out[i]);
+        printf("\\n");
+    }}
+    return 0;
+}}
+"""
+    (tmp_path / "all.c").write_text(source + main)
+    command = ["cc", "-std=c99", "-Wall", "-Wextra", "-Werror", "all.c", "-o", "all", "-lm"]
+    subprocess.run(command, cwd=tmp_path, check=True)
+    said = subprocess.run(["./all"], cwd=tmp_path, check=True, capture_output=True, text=True).stdout
+    found = np.array(re.split(r"\s+", said.strip()), dtype=float).reshape(len(times), 30)
+    _, meaning = selecting()
+    expected = [
+        np.concatenate([meaning(v), *(p for m in moves.values() for p in m(t))])
+        for t, v in zip(times, states(), strict=False)
+    ]
+    assert found == pytest.approx(np.array(expected), rel=1e-12, abs=1e-12)
