@@ -13,7 +13,8 @@ from ..graph import Program
 from .normal import DEFINED, Normal, TooManyTermsError
 from .polynomial import Key, Number, Polynomial
 from .sums import shortened
-from .words import WIDTH, angle_sum, array, free_letter, function, input_text, number, too_wide, visible, word
+from .latex_names import LatexNames
+from .words import WIDTH, Equation, array, function, number, too_wide, visible
 
 CLOSED = 50  # a closed form is preferred if it has no more terms than this, all its results together
 SHORT = 3  # terms that a numerator holds
@@ -27,15 +28,15 @@ class ClosedForm:
     `limit` is for the number of terms on the way there.
     """
 
-    def __init__(self, program: Program, limit: float, digits: int) -> None:
-        self.program, self.digits = program, digits
+    def __init__(self, program: Program, limit: float, digits: int, latex_names: LatexNames | None = None) -> None:
+        self.program, self.digits, self.latex_names = program, digits, latex_names or LatexNames(program)
         self.normal = Normal(program, limit)
         if sum(len(polynomial) for flat in self.normal.results for polynomial in flat) > limit:
             raise TooManyTermsError
         self.shapes = {port.name: port.shape for port in program.inputs}
         self.symbolic = not all(self.shapes.values())
-        self.letter = free_letter(program)
         self.names: dict[Any, str] = {}
+        self.count = 0  # of intermediates named so far
         self.definitions: dict[int, tuple[Polynomial, Key]] = {}
         self.results = [[self._prepared(polynomial) for polynomial in flat] for flat in self.normal.results]
 
@@ -54,21 +55,32 @@ class ClosedForm:
         distinct = {frozenset(polynomial.items()) for flat in self.results for polynomial in flat}
         return sum(map(len, distinct)) + sum(len(above) for above, _ in self.definitions.values())
 
-    def equations(self) -> list[str]:
+    def equations(self, elements: bool = False) -> list[Equation]:
+        """Every quotient and then every output, as an array or element by element."""
         found = [equation(self._name(atom), self._defined(atom)) for atom in self.definitions]
-        for port, flat in zip(self.program.outputs, self.results, strict=True):
+        for k, (port, flat) in enumerate(zip(self.program.outputs, self.results, strict=True)):
+            own = self.latex_names.elements[k]
             cells = []
-            for polynomial in flat:
+            for position, polynomial in enumerate(flat):
                 key = frozenset(polynomial.items())
                 pieces = self.pieces(polynomial)
-                if key not in self.names and too_wide(" ".join(pieces), port.shape):
-                    found.append(equation(self._name(key), pieces))
+                if elements and own:
+                    found.append(equation(own[position], [self.names[key]] if key in self.names else pieces))
+                    if len(pieces) > 1:
+                        self.names.setdefault(key, own[position])
+                elif key not in self.names and too_wide(" ".join(pieces), port.shape):
+                    name = self.names.setdefault(key, own[position]) if self.latex_names.chosen else self._name(key)
+                    found.append(equation(name, pieces))
                 cells.append(self.names.get(key) or " ".join(pieces))
-            found.append(f"{word(port.name)} = {array(port.shape, cells)}")
+            if not (elements and own):
+                found.append((self.latex_names.outputs[k], [array(port.shape, cells)]))
         return found
 
     def _name(self, key: Any) -> str:
-        return self.names.setdefault(key, f"{self.letter}_{{{len(self.names) + 1}}}")
+        if key not in self.names:
+            self.count += 1
+            self.names[key] = f"{self.latex_names.letter}_{{{self.count}}}"
+        return self.names[key]
 
     def _defined(self, atom: int) -> list[str]:
         above, below = self.definitions[atom]
@@ -170,8 +182,8 @@ class ClosedForm:
     def _atom(self, atom: int) -> str:
         op, payload = self.normal.atoms[atom].op, self.normal.atoms[atom].payload
         if op == "input":
-            return input_text(self.shapes, *payload)
-        return self._name(atom) if op in DEFINED else angle_sum(self.shapes, op, payload)
+            return self.latex_names.input(*payload)
+        return self._name(atom) if op in DEFINED else self.latex_names.sine_or_cosine(op, payload)
 
 
 def times(factors: list[str]) -> str:
@@ -185,7 +197,7 @@ def enclosed(before: str, pieces: list[str], after: str) -> list[str]:
     return [a + piece + b for a, piece, b in zip(opened, pieces, closed, strict=True)]
 
 
-def equation(name: str, pieces: list[str]) -> str:
+def equation(name: str, pieces: list[str]) -> Equation:
     """One line, or several where that is too long."""
     lines, width = [[pieces[0]]], visible(pieces[0])
     for piece in pieces[1:]:
@@ -194,7 +206,4 @@ def equation(name: str, pieces: list[str]) -> str:
             lines.append([])
             width = visible(piece)
         lines[-1].append(piece)
-    if len(lines) == 1:
-        return f"{name} = {' '.join(pieces)}"
-    body = r" \\ & \quad ".join(" ".join(line) for line in lines)
-    return rf"\begin{{aligned}} {name} = {{}} & {body} \end{{aligned}}"
+    return name, [" ".join(line) for line in lines]

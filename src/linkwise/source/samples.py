@@ -33,7 +33,7 @@ def samples(
     names = [port.name for port in program.inputs]
     states = [dict(zip(names, state, strict=True)) for state in zip(*arrays, strict=True)] or [{}]
     fixed = {key: value for key, value in keywords.items() if not isinstance(value, Input)}
-    results = [plain_run(function, arm, symbols, {**fixed, **state}) for state in states]
+    results = [plain_run(function, arm, symbols, fixed, state) for state in states]
     return (
         [[np.ravel(x).tolist() for x in state.values()] for state in states],
         [[x.ravel().tolist() for x in result] for result in results],
@@ -42,9 +42,14 @@ def samples(
 
 
 def plain_run(
-    function: Callable[..., Any], arm: Robot, symbols: tuple[str, ...], arguments: dict[str, Any]
+    function: Callable[..., Any],
+    arm: Robot,
+    symbols: tuple[str, ...],
+    fixed: Mapping[str, Any],
+    state: Mapping[str, Any],
 ) -> list[np.ndarray]:
-    values = {name: float(arguments.pop(name)) for name in symbols}
+    values = {name: float(state[name]) for name in symbols}
+    arguments = {**fixed, **{name: x for name, x in state.items() if name not in symbols}}
     robot = arm.mapped(Transplant(Graph(), values)) if arm.unusual else arm
     with np.errstate(all="ignore"):
         found = function(robot, **arguments)
