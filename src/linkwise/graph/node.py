@@ -12,7 +12,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from . import rules
-from .text import infix
+from .text import PRINTED, infix
 
 
 class Node:
@@ -89,10 +89,10 @@ class Node:
         return not self == other
 
     def __str__(self) -> str:
-        return infix(self)
+        return infix(self, PRINTED)
 
     def __repr__(self) -> str:
-        return f"<{self.op} #{self.index}>" if self.args else f"<{infix(self)}>"
+        return f"<{infix(self)}>"
 
 
 class Graph:

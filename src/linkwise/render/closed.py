@@ -71,10 +71,14 @@ class ClosedForm:
                 elif key not in self.names and too_wide(" ".join(pieces), port.shape):
                     name = self.names.setdefault(key, own[position]) if self.latex_names.chosen else self._name(key)
                     found.append(equation(name, pieces))
-                cells.append(self.names.get(key) or " ".join(pieces))
+                cells.append(self.cell(polynomial))
             if not (elements and own):
                 found.append((self.latex_names.outputs[k], [array(port.shape, cells)]))
         return found
+
+    def cell(self, polynomial: Polynomial) -> str:
+        """What stands for a result in an array."""
+        return self.names.get(frozenset(polynomial.items())) or " ".join(self.pieces(polynomial))
 
     def _name(self, key: Any) -> str:
         if key not in self.names:
@@ -113,8 +117,8 @@ class ClosedForm:
     def _groups(self, polynomial: Polynomial, flat: bool) -> list[tuple[Key, Polynomial, Key]]:
         """What stands before, in and after parentheses, or a single term."""
         if flat:
-            return [((), {key: polynomial[key]}, ()) for key in self._ordered(polynomial)]
-        carriers = {x for key in polynomial for x, _ in key if self._rank(x)[0] == CARRIER}
+            return [((), {key: polynomial[key]}, ()) for key in self.ordered(polynomial)]
+        carriers = {x for key in polynomial for x, _ in key if self.rank(x)[0] == CARRIER}
         parts = self._split(polynomial, carriers or self._linear(polynomial))
         found: list[tuple[Key, Polynomial, Key]] = []
         for part, inner in parts:
@@ -130,22 +134,22 @@ class ClosedForm:
     def _split(self, polynomial: Polynomial, atoms: set[int]) -> list[tuple[Key, Polynomial]]:
         """The polynomial by what its terms hold of these atoms."""
         found: dict[Key, Polynomial] = {}
-        for key in self._ordered(polynomial):
+        for key in self.ordered(polynomial):
             part = tuple(p for p in key if p[0] in atoms)
             found.setdefault(part, {})[tuple(p for p in key if p[0] not in atoms)] = polynomial[key]
-        return [(part, found[part]) for part in sorted(self._ordered(found), key=lambda part: not part)]
+        return [(part, found[part]) for part in sorted(self.ordered(found), key=lambda part: not part)]
 
     def _linear(self, polynomial: Polynomial) -> set[int]:
         """Symbols in which the sum is linear, no two of them in one term; those in the most terms come first."""
-        uses = Counter(x for key in polynomial for x, _ in key if self._rank(x)[0] == SYMBOL)
+        uses = Counter(x for key in polynomial for x, _ in key if self.rank(x)[0] == SYMBOL)
         uses.subtract({x: len(polynomial) for key in polynomial for x, e in key if e != 1})
         found: set[int] = set()
-        for x in sorted(uses, key=lambda x: (-uses[x], self._rank(x))):
+        for x in sorted(uses, key=lambda x: (-uses[x], self.rank(x))):
             if uses[x] > 0 and not any(x in dict(key) and found & set(dict(key)) for key in polynomial):
                 found.add(x)
         return found
 
-    def _rank(self, atom: int) -> tuple[int, Any]:
+    def rank(self, atom: int) -> tuple[int, Any]:
         op, payload = self.normal.atoms[atom].op, self.normal.atoms[atom].payload
         if op == "input":
             name = payload[0]
@@ -154,18 +158,18 @@ class ClosedForm:
             return (VARIABLE if self.shapes[name] else SYMBOL), payload
         return (NAMED, (atom,)) if op in DEFINED else (TRIGONOMETRIC, (len(payload), payload))
 
-    def _ordered(self, keys: Any) -> list[Key]:
+    def ordered(self, keys: Any) -> list[Key]:
         """Fewer sines and cosines first, then as factors go."""
 
         def order(key: Key) -> Any:
-            ranks = sorted((self._rank(x), -e) for x, e in key)
+            ranks = sorted((self.rank(x), -e) for x, e in key)
             return [sum(rank[0] == TRIGONOMETRIC for rank, _ in ranks), ranks]
 
         return sorted(keys, key=order)
 
     def _product(self, x: Number, *keys: Key) -> str:
         """A number times powers of atoms, part by part; nothing for one."""
-        powers = [(a, e) for key in keys for a, e in sorted(key, key=lambda p: self._rank(p[0]))]
+        powers = [(a, e) for key in keys for a, e in sorted(key, key=lambda p: self.rank(p[0]))]
         above = [self._power(a, e) for a, e in powers if e > 0]
         below = [self._power(a, -e) for a, e in powers if e < 0]
         first = [] if x == 1 else [number(x, self.digits, self.symbolic)]
