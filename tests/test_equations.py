@@ -180,7 +180,12 @@ def test_latex_compiles(tmp_path: Path) -> None:
     parts += [lw.latex(lw.inverse_dynamics, arm, closed=True) for arm in (rods(), lw.load("puma560"))]
     parts += [lw.latex(lw.mass_factor, lw.load("planar3")), lw.latex(lw.forward_dynamics, lw.load("planar3"))]
     parts += [lw.latex(lw.inverse_inertia_matrix, rods(), method="elimination")]
-    lines = [r"\documentclass{article}", r"\usepackage{amsmath}", r"\usepackage[margin=15mm]{geometry}"]
+    lines = [
+        r"\documentclass{article}",
+        r"\usepackage{amsmath}",
+        r"\usepackage[margin=15mm]{geometry}",
+        r"\allowdisplaybreaks",
+    ]
     document = "\n".join([*lines, r"\begin{document}", *parts, r"\end{document}", ""])
     (tmp_path / "formulas.tex").write_text(document)
     command = ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "formulas.tex"]

@@ -46,7 +46,8 @@ class Sums:
         if x.op == "neg":
             found = merged({}, self.terms(x.args[0]), -1)
         elif x.op in ("add", "sub"):
-            found = merged(*map(self.terms, x.args), 1 if x.op == "add" else -1)
+            a, b = x.args
+            found = merged(self.terms(a), self.terms(b), 1 if x.op == "add" else -1)
         elif x.op == "mul" and any(a.op == "const" for a in x.args):
             constant, other = sorted(x.args, key=lambda a: a.op != "const")
             found = {key: factor * Fraction(constant.payload) for key, factor in self.terms(other).items()}

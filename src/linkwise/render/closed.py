@@ -10,13 +10,14 @@ from collections import Counter
 from typing import Any
 
 from ..graph import Program
+from .latex_names import LatexNames
 from .normal import DEFINED, Normal, TooManyTermsError
 from .polynomial import Key, Number, Polynomial
 from .sums import shortened
-from .latex_names import LatexNames
 from .words import WIDTH, Equation, array, function, number, too_wide, visible
 
 CLOSED = 50  # a closed form is preferred if it has no more terms than this, all its results together
+SHORT_NAME = 6  # characters on the left; equations stand below each other, so a longer name leaves less for lines
 SHORT = 3  # terms that a numerator holds
 
 SYMBOL, NAMED, VARIABLE, TRIGONOMETRIC, CARRIER = range(5)  # the order of factors; carriers are rates and torques
@@ -57,7 +58,8 @@ class ClosedForm:
 
     def equations(self, elements: bool = False) -> list[Equation]:
         """Every quotient and then every output, as an array or element by element."""
-        found = [equation(self._name(atom), self._defined(atom)) for atom in self.definitions]
+        width = WIDTH - max(0, max(map(visible, self.latex_names.outputs)) - SHORT_NAME)
+        found = [equation(self._name(atom), self._defined(atom), width) for atom in self.definitions]
         for k, (port, flat) in enumerate(zip(self.program.outputs, self.results, strict=True)):
             own = self.latex_names.elements[k]
             cells = []
@@ -65,12 +67,12 @@ class ClosedForm:
                 key = frozenset(polynomial.items())
                 pieces = self.pieces(polynomial)
                 if elements and own:
-                    found.append(equation(own[position], [self.names[key]] if key in self.names else pieces))
+                    found.append(equation(own[position], [self.names[key]] if key in self.names else pieces, width))
                     if len(pieces) > 1:
                         self.names.setdefault(key, own[position])
                 elif key not in self.names and too_wide(" ".join(pieces), port.shape):
                     name = self.names.setdefault(key, own[position]) if self.latex_names.chosen else self._name(key)
-                    found.append(equation(name, pieces))
+                    found.append(equation(name, pieces, width))
                 cells.append(self.cell(polynomial))
             if not (elements and own):
                 found.append((self.latex_names.outputs[k], [array(port.shape, cells)]))
@@ -201,13 +203,13 @@ def enclosed(before: str, pieces: list[str], after: str) -> list[str]:
     return [a + piece + b for a, piece, b in zip(opened, pieces, closed, strict=True)]
 
 
-def equation(name: str, pieces: list[str]) -> Equation:
+def equation(name: str, pieces: list[str], width: int) -> Equation:
     """One line, or several where that is too long."""
-    lines, width = [[pieces[0]]], visible(pieces[0])
+    lines, length = [[pieces[0]]], visible(pieces[0])
     for piece in pieces[1:]:
-        width += visible(piece)
-        if width > WIDTH:
+        length += visible(piece)
+        if length > width:
             lines.append([])
-            width = visible(piece)
+            length = visible(piece)
         lines[-1].append(piece)
     return name, [" ".join(line) for line in lines]

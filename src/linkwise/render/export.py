@@ -48,7 +48,7 @@ def latex(
 
     In closed form where that is small; otherwise named intermediates in reading order, then the results. `closed=True`
     wants the closed form however long it is, `closed=False` the intermediates. `name` is what stands on the left, a
-    word or LaTeX, one for each output; `elements=True` writes an equation for each element, I_{12}, instead of an array.
+    word or LaTeX, one for each output; `elements=True` writes an equation for each element, I_{12}, and no array.
     `environment` is "align*", "align" with a number for each equation, or None for a display of its own for each.
 
     >>> import linkwise as lw

@@ -69,7 +69,7 @@ def closed_texts(form: ClosedForm, letter: str) -> tuple[list[tuple[str, str]], 
         for key in form.ordered(polynomial):
             x = polynomial[key]
             sign = ("-" if x < 0 else "") if not found else (" - " if x < 0 else " + ")
-            found += sign + product(abs(x), key)
+            found += sign + product(-x if x < 0 else x, key)
         return found or "0"
 
     def product(x: Number, key: Key) -> str:

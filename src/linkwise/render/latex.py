@@ -12,13 +12,14 @@ from ..graph.cancel import Sums
 from ..graph.passes import rebuilt
 from .angles import Angles, angle_sums, angles_of
 from .closed import CLOSED, ClosedForm
-from .normal import TooManyTermsError
 from .latex_names import LatexNames
+from .normal import TooManyTermsError
 from .words import Equation, array, decimal, function, too_wide
 
 RANK = {"add": 1, "sub": 1, "neg": 2, "mul": 3}
 PATIENCE = 6  # a closed form is given up once what leads to it has so many times the terms that it may have
 CONTINUED = " \\\\\n  &\\quad "  # between the lines of a long equation
+ONE_PAGE = 30  # equations
 INLINE = 4  # an expression used once is written where it is used, if it has at most so many operations
 
 
@@ -122,7 +123,8 @@ def latex_text(
     if equations is None:
         equations = Writer(cancelled(angle_sums(program)), digits, latex_names).equations(elements)
     meaning = "s_i = sin q_i, c_ij = cos(q_i + q_j); " if latex_names.abbreviates else ""
-    return "\n".join([f"% {title}", f"% {meaning}needs amsmath", *displayed(equations, environment), ""])
+    breaks = r", and \allowdisplaybreaks for its length" if environment and len(equations) > ONE_PAGE else ""
+    return "\n".join([f"% {title}", f"% {meaning}needs amsmath{breaks}", *displayed(equations, environment), ""])
 
 
 def cancelled(program: Program) -> Program:

@@ -20,10 +20,11 @@ from .angles import Angles
 
 ARRAYS = {"q": "q", "qd": r"\dot{q}", "qdd": r"\ddot{q}", "tau": r"\tau"}
 LETTERS = "txyzw"  # of intermediates
-COMMANDS = """
+GREEK_LETTERS = """
 alpha beta gamma delta epsilon zeta eta theta iota kappa lambda mu nu xi pi rho sigma tau upsilon phi chi psi omega
 Gamma Delta Theta Lambda Xi Pi Sigma Upsilon Phi Psi Omega varepsilon vartheta varpi varrho varsigma varphi
-""".split()
+"""
+COMMANDS = GREEK_LETTERS.split()
 GREEK = "|".join(sorted(COMMANDS, key=len, reverse=True))
 HEADS = [  # a letter and its index, in one word
     rf"({GREEK}|[A-Za-z])(\d+[A-Za-z]?|\d+[xyz]{{2}})?",  # l, l1, l1x, I1xx, theta1

@@ -12,7 +12,7 @@ import numpy as np
 
 from .. import edge
 from ..robot import Robot
-from ..robot.describe import Description
+from ..robot.describe import Description, printed_alone
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -125,10 +125,10 @@ class Recording:
         return np.asarray(edge.joint_wrenches(self.robot, self.q, self.qd, self.qdd, wrench, frame=frame))
 
     def summary(self) -> Description:
-        """How far it went, in how many steps, and how well energy was kept, as a table."""
+        """How far it went, in how many steps, and how well energy was kept; prints as `lw.describe` does."""
         from .summary import summary
 
-        return summary(self)
+        return printed_alone(summary(self))
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write everything to a .npz, .csv or .parquet file, which `lw.load_recording` reads back to the last bit."""
