@@ -148,7 +148,7 @@ def test_nothing_to_be_wrong_about_is_no_error() -> None:
 
 def test_what_cannot_be_measured_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     arm, state = lw.load("planar3"), np.zeros((3, 3))
-    (m,) = lw.symbols("m")
+    m = lw.symbols("m")
     row = {"joint": "revolute", "a": 1.0, "b": 0.0, "alpha": 0.0, "mass": m, "com": (0, 0, 0)}
     named = lw.Robot.from_dh([{**row, "inertia": np.eye(3).tolist()}], convention="standard", name="named")
     with pytest.raises(lw.RobotError, match=r"'named': .* holds symbols; give them values with lw.bind"):

@@ -178,7 +178,7 @@ def run_main(folder: Path, text: str) -> subprocess.CompletedProcess[str]:
 @needs_cc
 @pytest.mark.parametrize("dtype", PRECISIONS)
 def test_the_self_test_passes_and_fails_when_the_file_is_tampered_with(dtype: str, tmp_path: Path) -> None:
-    (m1,) = lw.symbols("m1")
+    m1 = lw.symbols("m1")
     rows = [{**row, "mass": m1} if k == 0 else row for k, row in enumerate(PLANAR.rows)]
     arm = lw.Robot.from_dh(rows, convention="standard", gravity=(0, -9.81, 0))
     text = lw.c_source(lw.forward_dynamics, arm, wrench=lw.Input(6), dtype=dtype, self_test=True)

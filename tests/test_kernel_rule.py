@@ -374,7 +374,7 @@ def test_derivatives_and_moving_bases_compile():
 
 
 def test_a_symbolic_robot_says_which_joint_nothing_resists():
-    (m,) = lw.symbols("m")
+    m = lw.symbols("m")
     rows = lw.load("planar3").rows
     rows[-1] |= {"mass": m, "inertia": [[0, 0, 0], [0, 0, 0], [0, 0, 0]]}
     arm = lw.Robot.from_dh(rows, convention="standard")

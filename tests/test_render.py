@@ -54,7 +54,7 @@ def test_python_source_of_wrenches_symbols_and_odd_names() -> None:
     wrench = np.random.default_rng(0).normal(size=(3, 6))
     found = run(source, "inverse_dynamics")(q, qd, qdd, wrench)
     assert relative(found, lw.inverse_dynamics(arm, q, qd, qdd, wrench)) < 1e-12
-    (t1,) = lw.symbols("t1")
+    t1 = lw.symbols("t1")
     row = {**lw.load("planar3").rows[0], "mass": t1}
     symbolic = lw.Robot.from_dh([row], convention="standard")
     written = run(lw.python_source(lw.inertia_matrix, symbolic), "inertia_matrix")
@@ -200,7 +200,7 @@ def outputs(function: Any, robot: lw.Robot, arrays: list[np.ndarray], **keywords
 @pytest.mark.parametrize("function", ARGUMENTS, ids=lambda f: f.__name__)
 def test_latex_says_what_the_function_computes(robot: lw.Robot, function: Any, closed: bool | None) -> None:
     arrays, values = state(robot, function)
-    latex = lw.latex(function, robot, digits=17, closed=closed)
+    latex = lw.latex(function, robot, digits=17, closed=closed, environment=None)
     for found, expected in zip(evaluated(latex, values), outputs(function, robot, arrays), strict=True):
         assert agree(found, expected)
     assert latex.count("{") == latex.count("}")

@@ -18,7 +18,7 @@ MAY_IMPORT = {  # the house's own rooms
     "formats": {"errors", "robot"},
     "compile": {"sha256"},
     "edge": {"compile", "dynamics", "errors", "graph", "render", "robot", "spatial", "trace"},
-    "explain": {"dynamics", "edge", "errors", "robot", "spatial", "trace"},
+    "explain": {"dynamics", "edge", "errors", "graph", "render", "robot", "spatial", "trace"},
     "source": {"edge", "errors", "explain", "graph", "render", "robot", "trace", "version"},
     "simulate": {"compile", "edge", "errors", "formats", "graph", "render", "robot", "spatial", "trace", "version"},
     "cli": {"compile", "simulate", "version"},

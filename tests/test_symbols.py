@@ -20,7 +20,7 @@ def symbolic_planar() -> lw.Robot:
         inertia = mass * length**2 / 12
         row = {"joint": "revolute", "a": length, "b": 0.0, "alpha": 0.0, "mass": mass, "com": (-0.5 * length, 0, 0)}
         rows.append({**row, "inertia": [[0, 0, 0], [0, inertia, 0], [0, 0, inertia]]})
-    (g,) = lw.symbols("g")
+    g = lw.symbols("g")
     return lw.Robot.from_dh(rows, convention="standard", gravity=(0, -g, 0), name="planar")
 
 
@@ -90,7 +90,7 @@ def test_symbols_say_what_they_want(tmp_path: Any) -> None:
         lw.symbols(" ")
     with pytest.raises(lw.FileError, match="no symbols"):
         lw.save(symbolic_planar(), tmp_path / "arm.toml")
-    (q,) = lw.symbols("q")
+    q = lw.symbols("q")
     row = {
         "joint": "prismatic",
         "a": 0.0,

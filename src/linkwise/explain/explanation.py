@@ -10,6 +10,8 @@ import numpy as np
 from ..edge.arrays import Array, States
 from ..edge.singular import explained
 from ..errors import one_of
+from ..graph import Node
+from ..render.expressions import Expressions, as_sympy
 from ..robot import Robot
 from .quantities import Quantity, quantities
 
@@ -56,31 +58,71 @@ class Explanation(Mapping[str, Any]):
         parts = []
         for quantity in self._chosen(names):
             lines = [f"{quantity.symbol}   {quantity.meaning}   [{quantity.source}, {quantity.equation}]"]
+            shared, write = written(quantity, digits)
             for key, value in quantity.values.items():
                 label = ", ".join(self.robot.names[i] for i in key)
-                rows = table(value, digits)
+                rows = table(value, digits, write)
                 lead = f"  {label}: " if label else "  "
                 lines += [lead + rows[0], *(" " * len(lead) + row for row in rows[1:])]
+            lines += [f"  with {name} = {text}" for name, text in shared]
             parts.append("\n".join(lines))
         return "\n\n".join(parts)
 
     def latex(self, *names: str, digits: int = 5) -> str:
-        """As LaTeX, one display equation for each, with its source; needs amsmath."""
+        """As LaTeX, one display equation for each, with its source; needs amsmath.
+
+        With symbols, what the values share comes first, each with a name.
+        """
         parts = []
         for quantity in self._chosen(names):
+            nodes = nodes_of(quantity)
+            shared, cells = Expressions(nodes, digits).latex() if nodes else ([], [])
+            parts += shared
+            write = {node.index: cell for node, cell in zip(nodes, cells, strict=True)}
             for key, value in quantity.values.items():
                 index = ",".join(str(i + 1) for i in key)
                 left = f"{quantity.latex}_{{{index}}}" if index else quantity.latex
                 source = rf"\quad\text{{{quantity.equation} of {quantity.source}}}"
-                parts.append(rf"\[ {left} = {latex_value(value, digits)} {source} \]")
+                parts.append(rf"\[ {left} = {latex_value(value, digits, write)} {source} \]")
         return "\n".join(parts)
+
+
+Texts = Mapping[int, str]  # of nodes, by index
+NO_TEXTS: Texts = {}
+WIDE = 120  # characters of a row; a matrix with longer ones is shown element by element
+
+
+def nodes_of(quantity: Quantity) -> list[Node]:
+    """The expressions among its numbers, each once."""
+    found: dict[int, Node] = {}
+
+    def visit(x: Any) -> None:
+        if isinstance(x, list):
+            for part in x:
+                visit(part)
+        elif isinstance(x, Node):
+            found[x.index] = x
+
+    for value in quantity.values.values():
+        visit(value)
+    return list(found.values())
+
+
+def written(quantity: Quantity, digits: int) -> tuple[list[tuple[str, str]], Texts]:
+    """What its expressions share, by name, and the text of each."""
+    nodes = nodes_of(quantity)
+    if not nodes:
+        return [], NO_TEXTS
+    shared, texts = Expressions(nodes, digits).texts()
+    return shared, {node.index: text for node, text in zip(nodes, texts, strict=True)}
 
 
 def explain(arm: Robot, q: Array, qd: Array | None = None, qdd: Array | None = None) -> Explanation:
     """Every intermediate of the formulations for one state, by name and by link, with its equation and source.
 
     With q: Saha's B, p, M, M̃, M̂, ψ̂, m̂, ψ, N_l, N_d, I, E_k, U, D, U⁻¹, I⁻¹, Angeles' K and T, Kozłowski's P, D, G;
-    with qd also C, V, λ̇, ν, ξ, C(θ,ν), C(θ,ξ); with qdd also τ. q, qd, qdd are numbers, or symbols of SymPy.
+    with qd also C, V, λ̇, ν, ξ, C(θ,ν), C(θ,ξ); with qdd also τ. q, qd, qdd are numbers, or symbols of `lw.symbols` or
+    of SymPy. The robot may be one of symbols.
 
     >>> import linkwise as lw
     >>> e = lw.explain(lw.load("planar3"), q=[0, 0, 0])
@@ -97,6 +139,11 @@ def explain(arm: Robot, q: Array, qd: Array | None = None, qdd: Array | None = N
     if states.batch:
         raise ValueError(f"explain takes one state (expected arrays of shape ({arm.n},), not a batch {states.batch})")
     scalars = {name: states.scalars(name) for name in given}
+    if any(is_sympy(x) for values in scalars.values() for x in values):
+        arm = arm.mapped(lambda x: as_sympy(x) if isinstance(x, Node) else x)
+        scalars = {
+            name: [as_sympy(x) if isinstance(x, Node) else x for x in values] for name, values in scalars.items()
+        }
     with np.errstate(all="ignore"), explained(states):
         return Explanation(arm, quantities(arm, scalars["q"], scalars.get("qd"), scalars.get("qdd")))
 
@@ -106,30 +153,40 @@ def as_array(value: Any) -> Any:
     return array[()] if array.dtype == object else array.astype(float)[()]
 
 
-def shown(x: Any, digits: int) -> str:
+def shown(x: Any, digits: int, texts: Texts = NO_TEXTS) -> str:
+    if isinstance(x, Node):
+        return texts[x.index]
     return f"{float(x) + 0.0:.{digits}g}" if isinstance(x, (float, int, np.floating)) else str(x)
 
 
-def table(value: Any, digits: int) -> list[str]:
-    """A scalar, a vector or a matrix as aligned rows of text."""
+def table(value: Any, digits: int, texts: Texts = NO_TEXTS) -> list[str]:
+    """A scalar, a vector or a matrix as aligned rows of text; where those are too wide, what is not zero in it."""
     if not isinstance(value, list):
-        return [shown(value, digits)]
+        return [shown(value, digits, texts)]
     rows = value if isinstance(value[0], list) else [value]
-    cells = [[shown(x, digits) for x in row] for row in rows]
+    cells = [[shown(x, digits, texts) for x in row] for row in rows]
     widths = [max(len(row[k]) for row in cells) for k in range(len(cells[0]))]
+    if texts and sum(widths) > WIDE:
+        matrix = isinstance(value[0], list)
+        places = [
+            (f"{i + 1},{j + 1}" if matrix else f"{j + 1}", x) for i, row in enumerate(cells) for j, x in enumerate(row)
+        ]
+        return [f"[{place}] = {x}" for place, x in places if x != "0"]
     return ["  ".join(cell.rjust(w) for cell, w in zip(row, widths, strict=True)) for row in cells]
 
 
-def latex_value(value: Any, digits: int) -> str:
+def latex_value(value: Any, digits: int, texts: Texts) -> str:
     if not isinstance(value, list):
-        return latex_scalar(value, digits)
+        return latex_scalar(value, digits, texts)
     rows = value if isinstance(value[0], list) else [[x] for x in value]
-    body = r" \\ ".join(" & ".join(latex_scalar(x, digits) for x in row) for row in rows)
+    body = r" \\ ".join(" & ".join(latex_scalar(x, digits, texts) for x in row) for row in rows)
     return rf"\left[\begin{{array}}{{{'c' * len(rows[0])}}} {body} \end{{array}}\right]"
 
 
-def latex_scalar(x: Any, digits: int) -> str:
-    if type(x).__module__.startswith("sympy"):
+def latex_scalar(x: Any, digits: int, texts: Texts) -> str:
+    if isinstance(x, Node):
+        return texts[x.index]
+    if is_sympy(x):
         import sympy
 
         return str(sympy.latex(x))
@@ -137,3 +194,7 @@ def latex_scalar(x: Any, digits: int) -> str:
         return rf"\mathtt{{{x}}}"
     mantissa, _, exponent = shown(x, digits).partition("e")
     return rf"{mantissa} \cdot 10^{{{int(exponent)}}}" if exponent else mantissa
+
+
+def is_sympy(x: Any) -> bool:
+    return type(x).__module__.startswith("sympy")

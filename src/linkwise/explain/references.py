@@ -11,6 +11,7 @@ from ..edge import QuasiCoordinates
 from ..edge.functions import METHODS, method_name
 from ..errors import one_of
 from ..robot import Description, Robot
+from ..robot.describe import printed_alone
 
 BIBTEX = {
     "angeles": """@book{angeles,
@@ -131,7 +132,7 @@ PUBLISHED: dict[Callable[..., Any], str] = {  # of functions without a choice of
 
 
 def cite(method: str | QuasiCoordinates) -> Description:
-    """BibTeX and equation numbers of a method, to show or to print.
+    """BibTeX and equation numbers of a method: printed on a line of its own, as `lw.describe` is, and text as a value.
 
     >>> import linkwise as lw
     >>> print(lw.cite("inverse-inertia"))
@@ -148,7 +149,7 @@ def cite(method: str | QuasiCoordinates) -> Description:
     one_of(name, WHERE, "method")
     places = WHERE[str(name)]
     lines = [f"{name}: {equations} of {key}" for key, equations in places]
-    return Description("\n\n".join(["\n".join(lines), *(BIBTEX[key] for key, _ in places)]))
+    return printed_alone(Description("\n\n".join(["\n".join(lines), *(BIBTEX[key] for key, _ in places)])))
 
 
 def quasi_name(kind: QuasiCoordinates) -> str:

@@ -13,7 +13,7 @@ import numpy as np
 
 from ..sha256 import sha256
 from . import rules
-from .text import infix
+from .text import PRINTED, infix
 
 COMMUTATIVE = ("add", "mul")
 
@@ -116,10 +116,10 @@ class Node:
         return not self == other
 
     def __str__(self) -> str:
-        return infix(self)
+        return infix(self, PRINTED)
 
     def __repr__(self) -> str:
-        return f"<{self.op} #{self.index}>" if self.args else f"<{infix(self)}>"
+        return f"<{infix(self)}>"
 
 
 class Graph:

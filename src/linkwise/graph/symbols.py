@@ -2,37 +2,47 @@
 
 from __future__ import annotations
 
-import re
+import unicodedata
 from collections.abc import Callable
 from typing import Any
 
 from . import rules
+from .cancel import Sums
 from .node import Graph, Node
 
-NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _SHARED = Graph(
     scalar_inputs=True
 )  # one graph for all symbols, so that those made at different times can meet in one robot
 
 
-def symbols(names: str) -> tuple[Node, ...]:
+def symbols(names: str) -> Any:
     """Symbols by name, for the lengths, masses, inertias and gravity of a robot.
 
+    One name gives one symbol, several give a tuple, and so does a name with a comma after it. Names are those that
+    Python takes: letters of any alphabet, digits and underscores.
+
     >>> import linkwise as lw
+    >>> g = lw.symbols("g")
     >>> l1, m1 = lw.symbols("l1 m1")
     >>> rod = {"joint": "revolute", "a": l1, "b": 0, "alpha": 0, "mass": m1, "com": (-0.5 * l1, 0, 0),
     ...        "inertia": [[0, 0, 0], [0, m1 * l1**2 / 12, 0], [0, 0, m1 * l1**2 / 12]]}
-    >>> pendulum = lw.Robot.from_dh([rod], convention="standard", gravity=(0, -9.81, 0), name="pendulum")
+    >>> pendulum = lw.Robot.from_dh([rod], convention="standard", gravity=(0, -g, 0), name="pendulum")
     >>> [port.name for port in lw.trace(lw.inertia_matrix, pendulum).inputs]
-    ['q', 'l1', 'm1']
+    ['q', 'g', 'l1', 'm1']
     """
-    found = names.replace(",", " ").split()
-    for name in found:
-        if not NAME.fullmatch(name):
-            raise ValueError(f"the symbol {name!r} is no name (expected letters, digits and underscores)")
+    if not isinstance(names, str):
+        raise TypeError(f"the names of symbols are {names!r} (expected text, such as 'l1 m1')")
+    groups = unicodedata.normalize("NFKC", names).split(",")  # as Python reads names
+    found = [name for group in groups for name in group.split()]
     if not found:
         raise ValueError("no symbols are named (expected names with spaces between them, such as 'l1 m1')")
-    return tuple(_SHARED.input(name) for name in found)
+    if not all(group.split() for group in groups[:-1]):
+        raise ValueError(f"a name is missing between the commas of {names!r}")
+    for name in found:
+        if not name.isidentifier():
+            raise ValueError(f"the symbol {name!r} is no name (expected letters, digits and underscores)")
+    made = tuple(_SHARED.input(name) for name in found)
+    return made[0] if len(made) == 1 and len(groups) == 1 else made
 
 
 def shared_graph() -> Graph:
@@ -40,12 +50,16 @@ def shared_graph() -> Graph:
 
 
 class Transplant:
-    """Copies expressions of symbols into another graph, each once; `values` replaces symbols by numbers."""
+    """Copies expressions of symbols into another graph, each once; `values` replaces symbols by numbers.
+
+    Terms that cancel are left out: l1 + (r1 - l1) becomes r1.
+    """
 
     def __init__(self, graph: Graph, values: dict[str, float] | None = None) -> None:
         self.graph, self.values = graph, values or {}
         self.names: list[str] = []  # the symbols met that have no value, in the order in which they were met
         self._copies: dict[int, object] = {}
+        self._sums = Sums(graph)
 
     def __call__(self, x: object) -> object:
         if not isinstance(x, Node):
@@ -67,7 +81,7 @@ class Transplant:
                 self.names.append(name)
             return self.graph.input(name)
         operands = [self(a) for a in x.args]
-        return OPERATIONS[x.op](*operands)
+        return self._sums(x.op, *operands) if x.op in ("add", "sub") else OPERATIONS[x.op](*operands)
 
 
 def number(x: Any) -> float:

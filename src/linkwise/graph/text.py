@@ -12,15 +12,16 @@ SIGN = {"add": " + ", "sub": " - ", "mul": "*", "div": "/"}
 RANK = {"add": 1, "sub": 1, "neg": 2, "mul": 3, "div": 3}
 NO_WORDS: Mapping[str, str] = {}
 LONGEST = 60  # characters of an expression in a message; beyond them it is only named
+PRINTED = 2000  # characters of one that is printed
 
 
 class TooLongError(Exception):
     """The expression has more nodes than wanted."""
 
 
-def infix(node: Node) -> str:
+def infix(node: Node, longest: int = LONGEST) -> str:
     """`m1*l1*l1/12`, or the name of the operation where that would be long."""
-    left = LONGEST
+    left = longest
 
     def leaf(n: Node) -> str | None:
         nonlocal left
@@ -38,7 +39,7 @@ def infix(node: Node) -> str:
         text = expression(node, leaf)
     except TooLongError:
         text = ""
-    return text if 0 < len(text) <= LONGEST else f"{node.op} #{node.index}"
+    return text if 0 < len(text) <= longest else f"{node.op} #{node.index}"
 
 
 def expression(node: Node, named: Callable[[Node], str | None], words: Mapping[str, str] = NO_WORDS) -> str:

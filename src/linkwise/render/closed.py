@@ -10,12 +10,14 @@ from collections import Counter
 from typing import Any
 
 from ..graph import Program
+from .latex_names import LatexNames
 from .normal import DEFINED, Normal, TooManyTermsError
 from .polynomial import Key, Number, Polynomial
 from .sums import shortened
-from .words import WIDTH, angle_sum, array, cases, free_letter, function, input_text, number, too_wide, visible, word
+from .words import WIDTH, Equation, array, cases, function, number, too_wide, visible
 
 CLOSED = 50  # a closed form is preferred if it has no more terms than this, all its results together
+SHORT_NAME = 6  # characters on the left; equations stand below each other, so a longer name leaves less for lines
 SHORT = 3  # terms that a numerator holds
 
 SYMBOL, NAMED, VARIABLE, TRIGONOMETRIC, CARRIER = range(5)  # the order of factors; carriers are rates and torques
@@ -27,15 +29,15 @@ class ClosedForm:
     `limit` is for the number of terms on the way there.
     """
 
-    def __init__(self, program: Program, limit: float, digits: int) -> None:
-        self.program, self.digits = program, digits
+    def __init__(self, program: Program, limit: float, digits: int, latex_names: LatexNames | None = None) -> None:
+        self.program, self.digits, self.latex_names = program, digits, latex_names or LatexNames(program)
         self.normal = Normal(program, limit)
         if sum(len(polynomial) for flat in self.normal.results for polynomial in flat) > limit:
             raise TooManyTermsError
         self.shapes = {port.name: port.shape for port in program.inputs}
         self.symbolic = not all(self.shapes.values())
-        self.letter = free_letter(program)
         self.names: dict[Any, str] = {}
+        self.count = 0  # of intermediates named so far
         self.definitions: dict[int, tuple[Polynomial, Key]] = {}
         self.selects: dict[int, list[Polynomial]] = {}  # the operands of each, which have one term or none
         self.results = [[self._prepared(polynomial) for polynomial in flat] for flat in self.normal.results]
@@ -58,21 +60,37 @@ class ClosedForm:
         distinct = {frozenset(polynomial.items()) for flat in self.results for polynomial in flat}
         return sum(map(len, distinct)) + sum(len(above) or 3 for above, _ in self.definitions.values())
 
-    def equations(self) -> list[str]:
-        found = [equation(self._name(atom), self._defined(atom)) for atom in self.definitions]
-        for port, flat in zip(self.program.outputs, self.results, strict=True):
+    def equations(self, elements: bool = False) -> list[Equation]:
+        """Every quotient and then every output, as an array or element by element."""
+        width = WIDTH - max(0, max(map(visible, self.latex_names.outputs)) - SHORT_NAME)
+        found = [equation(self._name(atom), self._defined(atom), width) for atom in self.definitions]
+        for k, (port, flat) in enumerate(zip(self.program.outputs, self.results, strict=True)):
+            own = self.latex_names.elements[k]
             cells = []
-            for polynomial in flat:
+            for position, polynomial in enumerate(flat):
                 key = frozenset(polynomial.items())
                 pieces = self.pieces(polynomial)
-                if key not in self.names and too_wide(" ".join(pieces), port.shape):
-                    found.append(equation(self._name(key), pieces))
-                cells.append(self.names.get(key) or " ".join(pieces))
-            found.append(f"{word(port.name)} = {array(port.shape, cells)}")
+                if elements and own:
+                    found.append(equation(own[position], [self.names[key]] if key in self.names else pieces, width))
+                    if len(pieces) > 1:
+                        self.names.setdefault(key, own[position])
+                elif key not in self.names and too_wide(" ".join(pieces), port.shape):
+                    name = self.names.setdefault(key, own[position]) if self.latex_names.chosen else self._name(key)
+                    found.append(equation(name, pieces, width))
+                cells.append(self.cell(polynomial))
+            if not (elements and own):
+                found.append((self.latex_names.outputs[k], [array(port.shape, cells)]))
         return found
 
+    def cell(self, polynomial: Polynomial) -> str:
+        """What stands for a result in an array."""
+        return self.names.get(frozenset(polynomial.items())) or " ".join(self.pieces(polynomial))
+
     def _name(self, key: Any) -> str:
-        return self.names.setdefault(key, f"{self.letter}_{{{len(self.names) + 1}}}")
+        if key not in self.names:
+            self.count += 1
+            self.names[key] = f"{self.latex_names.letter}_{{{self.count}}}"
+        return self.names[key]
 
     def _defined(self, atom: int) -> list[str]:
         if atom in self.selects:
@@ -107,8 +125,8 @@ class ClosedForm:
     def _groups(self, polynomial: Polynomial, flat: bool) -> list[tuple[Key, Polynomial, Key]]:
         """What stands before, in and after parentheses, or a single term."""
         if flat:
-            return [((), {key: polynomial[key]}, ()) for key in self._ordered(polynomial)]
-        carriers = {x for key in polynomial for x, _ in key if self._rank(x)[0] == CARRIER}
+            return [((), {key: polynomial[key]}, ()) for key in self.ordered(polynomial)]
+        carriers = {x for key in polynomial for x, _ in key if self.rank(x)[0] == CARRIER}
         parts = self._split(polynomial, carriers or self._linear(polynomial))
         found: list[tuple[Key, Polynomial, Key]] = []
         for part, inner in parts:
@@ -124,22 +142,22 @@ class ClosedForm:
     def _split(self, polynomial: Polynomial, atoms: set[int]) -> list[tuple[Key, Polynomial]]:
         """The polynomial by what its terms hold of these atoms."""
         found: dict[Key, Polynomial] = {}
-        for key in self._ordered(polynomial):
+        for key in self.ordered(polynomial):
             part = tuple(p for p in key if p[0] in atoms)
             found.setdefault(part, {})[tuple(p for p in key if p[0] not in atoms)] = polynomial[key]
-        return [(part, found[part]) for part in sorted(self._ordered(found), key=lambda part: not part)]
+        return [(part, found[part]) for part in sorted(self.ordered(found), key=lambda part: not part)]
 
     def _linear(self, polynomial: Polynomial) -> set[int]:
         """Symbols in which the sum is linear, no two of them in one term; those in the most terms come first."""
-        uses = Counter(x for key in polynomial for x, _ in key if self._rank(x)[0] == SYMBOL)
+        uses = Counter(x for key in polynomial for x, _ in key if self.rank(x)[0] == SYMBOL)
         uses.subtract({x: len(polynomial) for key in polynomial for x, e in key if e != 1})
         found: set[int] = set()
-        for x in sorted(uses, key=lambda x: (-uses[x], self._rank(x))):
+        for x in sorted(uses, key=lambda x: (-uses[x], self.rank(x))):
             if uses[x] > 0 and not any(x in dict(key) and found & set(dict(key)) for key in polynomial):
                 found.add(x)
         return found
 
-    def _rank(self, atom: int) -> tuple[int, Any]:
+    def rank(self, atom: int) -> tuple[int, Any]:
         op, payload = self.normal.atoms[atom].op, self.normal.atoms[atom].payload
         if op == "input":
             name = payload[0]
@@ -148,18 +166,18 @@ class ClosedForm:
             return (VARIABLE if self.shapes[name] else SYMBOL), payload
         return (NAMED, (atom,)) if op in DEFINED else (TRIGONOMETRIC, (len(payload), payload))
 
-    def _ordered(self, keys: Any) -> list[Key]:
+    def ordered(self, keys: Any) -> list[Key]:
         """Fewer sines and cosines first, then as factors go."""
 
         def order(key: Key) -> Any:
-            ranks = sorted((self._rank(x), -e) for x, e in key)
+            ranks = sorted((self.rank(x), -e) for x, e in key)
             return [sum(rank[0] == TRIGONOMETRIC for rank, _ in ranks), ranks]
 
         return sorted(keys, key=order)
 
     def _product(self, x: Number, *keys: Key) -> str:
         """A number times powers of atoms, part by part; nothing for one."""
-        powers = [(a, e) for key in keys for a, e in sorted(key, key=lambda p: self._rank(p[0]))]
+        powers = [(a, e) for key in keys for a, e in sorted(key, key=lambda p: self.rank(p[0]))]
         above = [self._power(a, e) for a, e in powers if e > 0]
         below = [self._power(a, -e) for a, e in powers if e < 0]
         first = [] if x == 1 else [number(x, self.digits, self.symbolic)]
@@ -176,8 +194,8 @@ class ClosedForm:
     def _atom(self, atom: int) -> str:
         op, payload = self.normal.atoms[atom].op, self.normal.atoms[atom].payload
         if op == "input":
-            return input_text(self.shapes, *payload)
-        return self._name(atom) if op in DEFINED else angle_sum(self.shapes, op, payload)
+            return self.latex_names.input(*payload)
+        return self._name(atom) if op in DEFINED else self.latex_names.sine_or_cosine(op, payload)
 
 
 def times(factors: list[str]) -> str:
@@ -191,16 +209,13 @@ def enclosed(before: str, pieces: list[str], after: str) -> list[str]:
     return [a + piece + b for a, piece, b in zip(opened, pieces, closed, strict=True)]
 
 
-def equation(name: str, pieces: list[str]) -> str:
+def equation(name: str, pieces: list[str], width: int) -> Equation:
     """One line, or several where that is too long."""
-    lines, width = [[pieces[0]]], visible(pieces[0])
+    lines, length = [[pieces[0]]], visible(pieces[0])
     for piece in pieces[1:]:
-        width += visible(piece)
-        if width > WIDTH:
+        length += visible(piece)
+        if length > width:
             lines.append([])
-            width = visible(piece)
+            length = visible(piece)
         lines[-1].append(piece)
-    if len(lines) == 1:
-        return f"{name} = {' '.join(pieces)}"
-    body = r" \\ & \quad ".join(" ".join(line) for line in lines)
-    return rf"\begin{{aligned}} {name} = {{}} & {body} \end{{aligned}}"
+    return name, [" ".join(line) for line in lines]

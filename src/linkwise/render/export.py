@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from ..robot import Robot
@@ -10,6 +10,8 @@ from ..trace import trace
 from .formulas import normal_expressions, sympy_expressions
 from .latex import latex_text
 from .python import python_text
+
+ENVIRONMENTS = ("align*", "align", None)
 
 
 def python_source(function: Callable[..., Any], arm: Robot, **keywords: Any) -> str:
@@ -32,25 +34,46 @@ def python_source(function: Callable[..., Any], arm: Robot, **keywords: Any) -> 
 
 
 def latex(
-    function: Callable[..., Any], arm: Robot, *, digits: int = 6, closed: bool | None = None, **keywords: Any
+    function: Callable[..., Any],
+    arm: Robot,
+    *,
+    name: str | Sequence[str] | None = None,
+    elements: bool = False,
+    digits: int = 6,
+    closed: bool | None = None,
+    environment: str | None = "align*",
+    **keywords: Any,
 ) -> str:
-    """The function as LaTeX display equations, with s_1, c_23 for sines and cosines of sums of angles; needs amsmath.
+    """The function as LaTeX equations, with s_1, c_23 for sines and cosines of sums of angles; needs amsmath.
 
     In closed form where that is small; otherwise named intermediates in reading order, then the results. `closed=True`
-    wants the closed form however long it is, `closed=False` the intermediates.
+    wants the closed form however long it is, `closed=False` the intermediates. `name` is what stands on the left, a
+    word or LaTeX, one for each output; `elements=True` writes an equation for each element, I_{12}, and no array.
+    `environment` is "align*", "align" with a number for each equation, or None for a display of its own for each.
 
     >>> import linkwise as lw
-    >>> print(lw.latex(lw.gravity_torque, lw.load("gantry")))
+    >>> print(lw.latex(lw.gravity_torque, lw.load("gantry"), name="tau"))
     % gravity_torque of the robot gantry
     % s_i = sin q_i, c_ij = cos(q_i + q_j); needs amsmath
-    \\[ \\mathrm{gravity\\_torque} = \\left[\\begin{array}{c} 0 \\\\ 0 \\\\ -29.43 \\end{array}\\right] \\]
+    \\begin{align*}
+    \\tau &= \\left[\\begin{array}{c} 0 \\\\ 0 \\\\ -29.43 \\end{array}\\right]
+    \\end{align*}
     <BLANKLINE>
     """
-    name = getattr(function, "__name__", "function")
-    title = f"{name} of the robot {''.join(c for c in arm.name if c.isprintable())}"
+    title = (
+        f"{getattr(function, '__name__', 'function')} of the robot {''.join(c for c in arm.name if c.isprintable())}"
+    )
     if not (closed is None or isinstance(closed, bool)):
         raise TypeError(f"closed is {closed!r} (expected True, False, or None for whichever is small)")
-    return latex_text(trace(function, arm, **keywords), title, digits, closed)
+    if environment not in ENVIRONMENTS:
+        known = ", ".join(map(repr, ENVIRONMENTS))
+        raise ValueError(f"environment is {environment!r} (expected one of: {known})")
+    program = trace(function, arm, **keywords)
+    names = [name] if isinstance(name, str) else name
+    if names is not None and len(names) != len(program.outputs):
+        count = len(program.outputs)
+        raise ValueError(f"name is {name!r} (expected {count} name{'s' * (count != 1)}, one for each output)")
+    return latex_text(program, title, digits, closed, names=names, elements=elements, environment=environment)
 
 
 def sympy(

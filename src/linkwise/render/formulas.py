@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..graph import Node, Port, Program
+from .assignments import free_letter
 from .normal import DEFINED, Normal
 from .polynomial import Number, Polynomial, constant
 from .sums import shortened
@@ -14,6 +15,7 @@ def sympy_expressions(program: Program, named: bool) -> tuple[list[tuple[Any, An
     """Named intermediates (none if not asked for) and, for each output, a SymPy matrix, array or expression."""
     sympy = imported()
     functions = functions_of(sympy)
+    inputs, letter = input_symbols(sympy, program)
     uses: dict[int, int] = {}
     for node in program.nodes:
         for a in node.args:
@@ -25,7 +27,7 @@ def sympy_expressions(program: Program, named: bool) -> tuple[list[tuple[Any, An
         if node.op == "const":
             return number(sympy, constant(node.payload))
         if node.op == "input":
-            return symbol(sympy, program, node.payload)
+            return inputs[node.payload]
         operands = [value[a.index] for a in node.args]
         if node.op in functions:
             return functions[node.op](*operands)
@@ -37,7 +39,7 @@ def sympy_expressions(program: Program, named: bool) -> tuple[list[tuple[Any, An
     for node in program.nodes:
         found = made(node)
         if named and node.args and uses.get(node.index, 0) > 1:
-            name = sympy.Symbol(f"t{len(intermediates) + 1}", real=True)
+            name = sympy.Symbol(f"{letter}{len(intermediates) + 1}", real=True)
             intermediates.append((name, found))
             found = name
         value[node.index] = found
@@ -48,6 +50,7 @@ def sympy_expressions(program: Program, named: bool) -> tuple[list[tuple[Any, An
 def normal_expressions(program: Program, named: bool) -> tuple[list[tuple[Any, Any]], list[Any]]:
     """The same in normal form: sums multiplied out, sums of angles recognised. Quotients are named."""
     sympy = imported()
+    inputs, letter = input_symbols(sympy, program)
     normal = Normal(program)
     value: dict[int, Any] = {}
     intermediates: list[tuple[Any, Any]] = []
@@ -56,7 +59,7 @@ def normal_expressions(program: Program, named: bool) -> tuple[list[tuple[Any, A
         if index not in value:
             found = made(index)
             if named and normal.atoms[index].op in DEFINED:
-                name = sympy.Symbol(f"t{len(intermediates) + 1}", real=True)
+                name = sympy.Symbol(f"{letter}{len(intermediates) + 1}", real=True)
                 intermediates.append((name, found))
                 found = name
             value[index] = found
@@ -69,9 +72,9 @@ def normal_expressions(program: Program, named: bool) -> tuple[list[tuple[Any, A
     def made(index: int) -> Any:
         atom = normal.atoms[index]
         if atom.op == "input":
-            return symbol(sympy, program, atom.payload)
+            return inputs[atom.payload]
         if atom.op in ("sin", "cos"):
-            argument = sum(k * symbol(sympy, program, place) for place, k in atom.payload)
+            argument = sum(k * inputs[place] for place, k in atom.payload)
             return functions_of(sympy)[atom.op](argument)
         if atom.op == "select":
             return functions_of(sympy)["select"](*(expression(dict(part)) for part in atom.payload))
@@ -102,10 +105,21 @@ def number(sympy: Any, x: Number) -> Any:
     return sympy.Float(x, 17) if isinstance(x, float) else sympy.Rational(x.numerator, x.denominator)
 
 
-def symbol(sympy: Any, program: Program, place: tuple[str, int]) -> Any:
-    name, position = place
-    port = next(p for p in program.inputs if p.name == name)
-    return sympy.Symbol(f"{name}{position + 1}" if port.shape else name, real=True)
+def input_symbols(sympy: Any, program: Program) -> tuple[dict[tuple[str, int], Any], str]:
+    """The symbol of every number that goes in, no two alike, and what intermediates begin with.
+
+    Symbols of the robot keep their names. The numbers of an array q are q1, q2, ..., or q_1, q_2, ... where one of
+    those is taken.
+    """
+    names = {(port.name, 0): port.name for port in program.inputs if not port.shape}
+    for port in program.inputs:
+        if port.shape:
+            base = port.name
+            while not {f"{base}{k + 1}" for k in range(port.size)}.isdisjoint(names.values()):
+                base += "_"
+            names |= {(port.name, k): f"{base}{k + 1}" for k in range(port.size)}
+    letter = free_letter(names.values())
+    return {place: sympy.Symbol(name, real=True) for place, name in names.items()}, letter
 
 
 def shaped(sympy: Any, port: Port, numbers: list[Any]) -> Any:

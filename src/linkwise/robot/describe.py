@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import dis
 import math
+import sys
 from collections.abc import Mapping
 from typing import Any
 
@@ -22,13 +24,33 @@ class Description(str):
         return str(self)
 
 
+def printed_alone(text: Description) -> Description:
+    """The text of a public function; printed where the call of that function is a statement and its value is dropped.
+
+    At the prompt and in a doctest Python shows such a value itself. In a script, in the body of a function and in all
+    lines of a notebook's cell but the last it would vanish.
+    """
+    caller = sys._getframe(2)
+    following = (step for step in dis.get_instructions(caller.f_code) if step.offset > caller.f_lasti)
+    if next((step.opname for step in following), "") == "POP_TOP":
+        print(text)
+    return text
+
+
 def describe(robot: Robot) -> Description:
-    """The robot's table with its convention, units and gravity, as text.
+    """The robot's table with its convention, units and gravity.
+
+    `lw.describe(arm)` on a line of its own prints it, at the prompt, in a notebook and in a script. Used as a value it
+    is the text, and prints nothing: `text = lw.describe(arm)`, `print(lw.describe(arm))`.
 
     >>> from linkwise import load
     >>> describe(load("gantry")).splitlines()[0]
     'gantry: 3 joints (PPP), a chain'
     """
+    return printed_alone(description(robot))
+
+
+def description(robot: Robot) -> Description:
     if not isinstance(robot, Robot):
         hint = f"; did you mean linkwise.load({robot!r})?" if isinstance(robot, str) else ""
         raise TypeError(f"the robot to describe is {robot!r} (expected a Robot{hint})")

@@ -12,7 +12,7 @@ import numpy as np
 
 from .. import edge
 from ..robot import Robot
-from ..robot.describe import Description
+from ..robot.describe import Description, printed_alone
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -151,10 +151,13 @@ class Recording:
         return np.asarray(edge.joint_wrenches(self.robot, *motion, wrench, point=self.point, frame=frame))
 
     def summary(self) -> Description:
-        """How far it went, in how many steps, how well energy was kept and which events were met, as a table."""
+        """How far it went, in how many steps, how well energy was kept and which events were met.
+
+        It prints as `lw.describe` does.
+        """
         from .summary import summary
 
-        return summary(self)
+        return printed_alone(summary(self))
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write everything to a .npz, .csv or .parquet file, which `lw.load_recording` reads back to the last bit."""

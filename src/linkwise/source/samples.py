@@ -34,7 +34,7 @@ def samples(
     names = [port.name for port in program.inputs]
     states = [dict(zip(names, state, strict=True)) for state in zip(*arrays, strict=True)] or [{}]
     fixed = {key: value for key, value in keywords.items() if not isinstance(value, Input)}
-    results = [plain_run(function, arm, symbols, {**fixed, **state}) for state in states]
+    results = [plain_run(function, arm, symbols, fixed, state) for state in states]
     return (
         [[np.ravel(x).tolist() for x in state.values()] for state in states],
         [[x.ravel().tolist() for x in result] for result in results],
@@ -43,13 +43,18 @@ def samples(
 
 
 def plain_run(
-    function: Callable[..., Any], arm: Robot, symbols: tuple[str, ...], arguments: dict[str, Any]
+    function: Callable[..., Any],
+    arm: Robot,
+    symbols: tuple[str, ...],
+    fixed: Mapping[str, Any],
+    state: Mapping[str, Any],
 ) -> list[np.ndarray]:
     with np.errstate(all="ignore"):
         if isinstance(function, Derivative):
-            found = function.of(arm)(**arguments)  # of which the symbols are inputs too
+            found = function.of(arm)(**fixed, **state)  # the robot's symbols are arguments too
         else:
-            values = {name: float(arguments.pop(name)) for name in symbols}
+            values = {name: float(state[name]) for name in symbols}
+            arguments = {**fixed, **{name: x for name, x in state.items() if name not in symbols}}
             found = function(arm.mapped(Transplant(Graph(), values)) if arm.unusual else arm, **arguments)
     results = [np.asarray(x, dtype=float) for x in (found if isinstance(found, tuple) else (found,))]
     if not all(np.isfinite(x).all() for x in results):

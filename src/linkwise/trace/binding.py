@@ -19,11 +19,11 @@ def symbols_of(robot: Robot) -> tuple[str, ...]:
     return tuple(sorted(plant.names))
 
 
-def bind(robot: Robot, **values: float) -> Robot:
+def bind(robot: Robot, /, **values: float) -> Robot:
     """The robot with these values for its symbols; it is checked as any robot is. Symbols not named stay symbols.
 
     >>> import linkwise as lw
-    >>> (m,) = lw.symbols("m")
+    >>> m = lw.symbols("m")
     >>> slider = {"joint": "prismatic", "a": 0, "alpha": 0, "theta": 0, "mass": m, "com": (0, 0, 0),
     ...           "inertia": [[0, 0, 0], [0, 0, 0], [0, 0, 0]]}
     >>> arm = lw.Robot.from_dh([slider], convention="standard", name="slider")

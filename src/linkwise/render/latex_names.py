@@ -1,0 +1,183 @@
+"""How inputs, outputs, intermediates, sines and cosines are called in LaTeX. No two of them print alike.
+
+    l1, l_1   l_{1}          Jx6, Ixx, lc1   J_{x6}, I_{xx}, l_{c1}          m_tip   m_{\\mathrm{tip}}
+    alpha     \\alpha         theta1, θ1      \\theta_{1}                      mass    \\mathrm{mass}
+
+Where two would, symbols are written as they are spelled: \\mathrm{q2} beside the joint's q_{2}. Where a symbol is
+called c1 or s12, no sine or cosine is abbreviated.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from itertools import chain, count
+
+from ..graph import Port, Program
+from .angles import Angles
+
+ARRAYS = {"q": "q", "qd": r"\dot{q}", "qdd": r"\ddot{q}", "tau": r"\tau"}
+LETTERS = "txyzw"  # of intermediates
+GREEK_LETTERS = """
+alpha beta gamma delta epsilon zeta eta theta iota kappa lambda mu nu xi pi rho sigma tau upsilon phi chi psi omega
+Gamma Delta Theta Lambda Xi Pi Sigma Upsilon Phi Psi Omega varepsilon vartheta varpi varrho varsigma varphi
+"""
+COMMANDS = GREEK_LETTERS.split()
+GREEK = "|".join(sorted(COMMANDS, key=len, reverse=True))
+HEADS = [  # a letter and its index, in one word
+    rf"({GREEK}|[A-Za-z])(\d+[A-Za-z]?|\d+[xyz]{{2}})?",  # l, l1, l1x, I1xx, theta1
+    rf"({GREEK}|[A-Z])([xyz]{{1,2}}\d*)",  # Jx6, Ixx
+    r"([A-Za-z])([a-z]\d+)",  # lc1
+    r"([A-Za-z]{2,})(\d+)?",  # mass, mass1
+]
+SHORT = r"\d+|\d*[A-Za-z]\d*|\d*[xyz]{2,3}\d*"  # an index that is set in italics
+ABBREVIATION = r"[cs]_\{[\d,-]+\}"
+SUBSCRIPT = re.compile(r"((?:[^_{}]|\\_|\{[^{}]*\})+)_(?:\{((?:[^{}]|\{[^{}]*\})*)\}|(\w))")  # at the end of a text
+BAR = r"\bar{"
+SPECIAL = re.compile(r"([#$%&_{}])")
+
+
+def symbol_text(name: str) -> str:
+    """A name as people write it: a letter with an index, a Greek letter, a longer word upright."""
+    head, *rest = latin(name).split("_")
+    match = next(filter(None, (re.fullmatch(pattern, head) for pattern in HEADS)), None)
+    if match is None or "" in rest or not "".join(rest).isascii():
+        return spelled_text(name)
+    letter, index = match[1], match[2]
+    texts = [*([index] if index else []), *map(index_text, rest)]
+    base = rf"\{letter}" if letter in COMMANDS else letter if len(letter) == 1 else rf"\mathrm{{{letter}}}"
+    return f"{base}_{{{','.join(texts)}}}" if texts else base
+
+
+def index_text(piece: str) -> str:
+    if piece in COMMANDS:
+        return rf"\{piece}"
+    return piece if re.fullmatch(SHORT, piece) else rf"\mathrm{{{piece}}}"
+
+
+def spelled_text(name: str) -> str:
+    """The name letter by letter, upright: different for different names."""
+    runs = re.findall(r"[\x00-\x7f]+|[^\x00-\x7f]", name)
+    texts = [run_text(run) for run in runs]
+    return texts[0] if len(texts) == 1 else f"{{{''.join(texts)}}}"
+
+
+def run_text(run: str) -> str:
+    if run.isascii():
+        return r"\mathrm{" + SPECIAL.sub(r"\\\1", run) + "}"
+    word = greek_name(run)
+    return rf"\text{{{run}}}" if word is None else rf"\{word}"
+
+
+def latin(name: str) -> str:
+    """Greek letters that have a command in LaTeX by their names."""
+    return "".join(greek_name(c) or c for c in name)
+
+
+def greek_name(c: str) -> str | None:
+    match = re.fullmatch(r"GREEK (SMALL|CAPITAL) LETTER (\w+)", unicodedata.name(c, "").replace("LAMDA", "LAMBDA"))
+    if match is None:
+        return "varsigma" if c == "ς" else None
+    word = match[2].lower() if match[1] == "SMALL" else match[2].capitalize()
+    return word if word in COMMANDS else None
+
+
+def function_text(name: str) -> str:
+    """The name of a function on the left of its equation."""
+    if re.fullmatch(r"[A-Za-z]\d*", name):
+        return name if len(name) == 1 else f"{name[0]}_{{{name[1:]}}}"
+    return spelled_text(name)
+
+
+def with_index(base: str, index: str) -> str:
+    """I_{12} of I, and I_{c,12} of I_{c}."""
+    match = SUBSCRIPT.fullmatch(base)
+    if match is None:
+        return f"{base}_{{{index}}}" if "_" not in base.replace(r"\_", "") else f"{{{base}}}_{{{index}}}"
+    return f"{match[1]}_{{{match[2] or match[3]},{index}}}"
+
+
+def indices(shape: tuple[int, ...], between: str = ",") -> list[str]:
+    """The index of every number of an array, row by row, counted from 1."""
+    found: list[list[str]] = [[]]
+    for size in shape:
+        found = [[*before, str(k + 1)] for before in found for k in range(size)]
+    return [between.join(index) for index in found]
+
+
+class LatexNames:
+    """The texts of a program's inputs and outputs. `names` are chosen ones for the outputs."""
+
+    def __init__(self, program: Program, names: Sequence[str] | None = None) -> None:
+        ports = program.inputs
+        self.shapes = {port.name: port.shape for port in ports}
+        self.chosen = names is not None  # whether the elements of outputs have names worth using
+        left = [*map(chosen_text, names)] if names is not None else [function_text(p.name) for p in program.outputs]
+        self.elements = [element_texts(*each) for each in zip(left, program.outputs, strict=True)]
+        claimed = {*left, *(text for texts in self.elements for text in texts)} if names is not None else set()
+        self.inputs = input_texts([p for p in ports if p.shape], [p.name for p in ports if not p.shape], claimed)
+        texts = {text for each in self.inputs.values() for text in each}
+        for text in sorted(texts & claimed):
+            raise ValueError(f"name: {text} is how an input is printed (expected another name for the output)")
+        self.outputs = left
+        for k, port in enumerate(program.outputs):
+            while texts & {left[k], *self.elements[k]}:
+                left[k] = rf"\bar{{{left[k]}}}"
+                self.elements[k] = element_texts(left[k], port)
+        used = {*texts, *left, *(text for each in self.elements for text in each)}
+        self.abbreviates = not any(re.fullmatch(ABBREVIATION, text) for text in used)
+        bars = (rf"{BAR * k}t{'}' * k}" for k in count(1))
+        letters = (x for x in chain(LETTERS, bars) if not any(text == x or text.startswith(f"{x}_") for text in used))
+        self.letter = next(letters)
+
+    def input(self, name: str, position: int) -> str:
+        return self.inputs[name][position]
+
+    def sine_or_cosine(self, op: str, angles: Angles) -> str:
+        """c_{23} for cos(q_2 + q_3), c_{2-3} for cos(q_2 - q_3), and the cosine written out for other combinations."""
+        angles = tuple(sorted(angles, key=lambda angle: angle[1] < 0))
+        plain = all(name == "q" and self.shapes["q"] and abs(k) == 1 for (name, _), k in angles)
+        if self.abbreviates and plain and angles[0][1] > 0:
+            comma = "," if self.shapes["q"][0] > 9 else ""  # c_{12} is of q_1 + q_2 or of q_12, never of either
+            first, *rest = [("-" if k < 0 else comma, str(position + 1)) for (_, position), k in angles]
+            return f"{op[0]}_{{{first[1]}{''.join(sign + index for sign, index in rest)}}}"
+        terms = [(k, self.input(*place)) for place, k in angles]
+        texts = [("- " if k < 0 else "+ ") + (rf"{abs(k)} \, {x}" if abs(k) > 1 else x) for k, x in terms]
+        return rf"\{op}\left({' '.join(texts).removeprefix('+ ')}\right)"
+
+
+def input_texts(arrays: Sequence[Port], symbols: Sequence[str], claimed: Iterable[str]) -> dict[str, list[str]]:
+    """The texts of all numbers of every input: arrays first, symbols where they print like nothing else."""
+    bases = {port.name: ARRAYS.get(port.name) or symbol_text(port.name) for port in arrays}
+    for clash in (True, False):
+        found = {port.name: [with_index(bases[port.name], k) for k in indices(port.shape)] for port in arrays}
+        counts = Counter(text for texts in found.values() for text in texts)
+        if clash:
+            alike = {name for name, texts in found.items() if any(counts[text] > 1 for text in texts)}
+            bases |= {name: spelled_text(name) for name in alike - ARRAYS.keys()}
+    texts = {name: symbol_text(name) for name in symbols}
+    fixed = {*counts, *claimed}
+    while True:
+        counts = Counter(texts.values())
+        alike = {name for name, text in texts.items() if counts[text] > 1 or text in fixed}
+        alike = {name for name in alike if texts[name] != spelled_text(name)}
+        if not alike:
+            return {**found, **{name: [text] for name, text in texts.items()}}
+        texts |= {name: spelled_text(name) for name in alike}
+
+
+def element_texts(base: str, port: Port) -> list[str]:
+    """I_{12}, or I_{1,12} where an index has two digits."""
+    return [with_index(base, k) for k in indices(port.shape, "" if max(port.shape) < 10 else ",")] if port.shape else []
+
+
+def chosen_text(name: str) -> str:
+    """A name as given: LaTeX, or a plain word such as tau."""
+    depth = [0]
+    for c in re.sub(r"\\.", "", name) if isinstance(name, str) else "":
+        depth.append(depth[-1] + {"{": 1, "}": -1}.get(c, 0))
+    if not isinstance(name, str) or not name.strip() or not name.isprintable() or min(depth) < 0 or depth[-1]:
+        raise ValueError(rf"name is {name!r} (expected a word, or LaTeX with its braces closed, such as '\\tau')")
+    return symbol_text(name) if name.isidentifier() else name.strip()
