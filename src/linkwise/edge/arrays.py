@@ -19,7 +19,7 @@ REAL = ("float32", "float64")
 
 
 def library_of(values: Sequence[Any]) -> Any:
-    """The array library of the values: torch, jax.numpy or (untested) cupy if one of them is theirs, otherwise NumPy."""
+    """The array library of the values: torch, jax.numpy or (untested) cupy if one comes from there, otherwise NumPy."""
     for value in values:
         package = type(value).__module__.partition(".")[0]
         if package in ("torch", "cupy"):
