@@ -115,6 +115,7 @@ def set_mode(mode: str) -> None:
 DEFAULT = os.environ.get("LINKWISE_KERNELS", "auto")
 one_of(DEFAULT, MODES, "LINKWISE_KERNELS")
 MODE: ContextVar[str] = ContextVar("kernels_mode", default=DEFAULT)
+mode_here = MODE.get  # a method looked up each time would take longer
 NEVER_USED = DEFAULT == "never"  # otherwise no context is in that mode, and none need be asked
 UNKNOWN: Any = object()  # not None, which is a robot's code that is too long to compile
 KERNELS: OrderedDict[tuple[Any, ...], Compiled | None] = OrderedDict()  # None: too long to compile
@@ -135,7 +136,7 @@ def entered_directly(function: AnyFunction) -> AnyFunction:
 
 def with_q(function: Function, name: str) -> Function:
     def call(arm: Any, q: Any, *, method: Any = None, check: Any = False) -> Any:
-        if method is not None or check or (NEVER_USED and MODE.get() == "never"):
+        if method is not None or check or (NEVER_USED and mode_here() == "never"):
             return function(arm, q, method=method, check=check)
         try:
             entry = arm.shelf[name]
@@ -148,7 +149,7 @@ def with_q(function: Function, name: str) -> Function:
 
 def with_rates(function: Function, name: str) -> Function:
     def call(arm: Any, q: Any, qd: Any, **options: Any) -> Any:
-        if options or (NEVER_USED and MODE.get() == "never"):
+        if options or (NEVER_USED and mode_here() == "never"):
             return function(arm, q, qd, **options)
         try:
             entry = arm.shelf[name]
@@ -161,7 +162,7 @@ def with_rates(function: Function, name: str) -> Function:
 
 def with_rates_and_wrench(function: Function, name: str) -> Function:
     def call(arm: Any, q: Any, qd: Any, wrench: Any = None, **options: Any) -> Any:
-        if wrench is not None or options or (NEVER_USED and MODE.get() == "never"):
+        if wrench is not None or options or (NEVER_USED and mode_here() == "never"):
             return function(arm, q, qd, wrench, **options)
         try:
             entry = arm.shelf[name]
@@ -174,7 +175,7 @@ def with_rates_and_wrench(function: Function, name: str) -> Function:
 
 def with_accelerations(function: Function, name: str) -> Function:
     def call(arm: Any, q: Any, qd: Any, qdd: Any, wrench: Any = None, **options: Any) -> Any:
-        if wrench is not None or options or (NEVER_USED and MODE.get() == "never"):
+        if wrench is not None or options or (NEVER_USED and mode_here() == "never"):
             return function(arm, q, qd, qdd, wrench, **options)
         try:
             entry = arm.shelf[name]
@@ -187,7 +188,7 @@ def with_accelerations(function: Function, name: str) -> Function:
 
 def with_torques(function: Function, name: str) -> Function:
     def call(arm: Any, q: Any, qd: Any, tau: Any, wrench: Any = None, **options: Any) -> Any:
-        if wrench is not None or options or (NEVER_USED and MODE.get() == "never"):
+        if wrench is not None or options or (NEVER_USED and mode_here() == "never"):
             return function(arm, q, qd, tau, wrench, **options)
         try:
             entry = arm.shelf[name]
