@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 
 import linkwise as lw
-from linkwise.edge import functions
+from linkwise.edge import forms, functions
 from linkwise.edge.kernels import LARGEST
+from linkwise.edge.recipes import LoopRecipe
 from linkwise.robot import model
 from linkwise.simulate import problem, simulation
 from robots import relative
@@ -93,6 +94,16 @@ def test_fewest_counts_nothing_on_a_long_robot(function, monkeypatch):
     other = "articulated-regrouped" if function is lw.forward_dynamics else "composite-regrouped"
     found, meant = (function(CASES["tip"][0], *states, method=method) for method in ("fewest", other))
     assert np.array_equal(found, meant)
+
+
+def test_code_that_is_cached_does_not_change_the_form_of_a_kernel(monkeypatch, tmp_path):
+    monkeypatch.setenv("LINKWISE_CACHE", str(tmp_path))
+    monkeypatch.setattr(forms, "LONGEST", 50)  # operations; as if the arm were long
+    before = forms.recipe_for(lw.forward_dynamics, ARM, "float64", {})
+    lw.compile(lw.forward_dynamics, ARM, form="straight")
+    assert lw.compile(lw.forward_dynamics, ARM, form="straight").from_cache
+    after = forms.recipe_for(lw.forward_dynamics, ARM, "float64", {})
+    assert type(before) is type(after) is LoopRecipe
 
 
 def test_poses_look_each_frame_up_once(monkeypatch):

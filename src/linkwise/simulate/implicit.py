@@ -82,7 +82,8 @@ def run_implicit(
 class ImplicitMachine:
     """A problem's right-hand side and its derivative, compiled; its events too."""
 
-    def __init__(self, problem: Problem, program: Program) -> None:
+    def __init__(self, problem: Problem, program: Program | None = None) -> None:
+        program = program or problem.program()
         rates, *events = (result_of(program, k) for k in range(len(program.outputs)))
         slope = derivative(rates, "y") if count(rates).total <= LONGEST else None  # which is longer still
         self.problem = problem
