@@ -171,6 +171,8 @@ def test_explain_writes_expressions_of_the_symbols() -> None:
     assert "I1 + I2 + l1**2*m2 + m1*r1**2 + m2*r2**2 + 2*l1*m2*r2*cos(q2)" in e.text("I")
     assert r"2 \, l_{1} \, r_{2} \, \cos\left(q_{2}\right)" in e.latex("I")
     assert "#" not in str(e)
+    assert "I2" in str(e["m_hat"]["link2"])
+    assert "I2" in repr(e["m_hat"]["link2"])
     assert "#" not in e.latex()
     assert e.latex().count(r"\[") == e.latex().count(r"\]")
 

@@ -119,7 +119,8 @@ class Node:
         return infix(self, PRINTED)
 
     def __repr__(self) -> str:
-        return f"<{infix(self)}>"
+        readable = not self.args or self.graph.scalar_inputs  # an expression of symbols is its user's own
+        return f"<{infix(self)}>" if readable else f"<{self.op} #{self.index}>"
 
 
 class Graph:
