@@ -13,8 +13,8 @@
     com = [-0.5, 0.0, 0.0]
     inertia = [[0.0, 0.0, 0.0], [0.0, 0.25, 0.0], [0.0, 0.0, 0.25]]
 
-`about` (text: where the numbers come from) may stand beside the name. `parent` is a link's name or "base"; where a link is
-called "base", the base is `parent = ""`. Errors begin with file:line.
+`about` (text: where the numbers come from) may stand beside the name. `parent` is a link's name or "base"; where a
+link is called "base", the base is `parent = ""`. Errors begin with file:line.
 """
 
 from __future__ import annotations
