@@ -112,3 +112,18 @@ def test_sympy_symbols_work_as_well() -> None:
     arm = lw.Robot.from_dh([row], convention="standard", gravity=(0, -9.81, 0))
     matrix = lw.inertia_matrix(arm, np.array(sympy.symbols("q1:2"), dtype=object))
     assert sympy.simplify(matrix[0, 0] - m * length**2 / 3) == 0
+
+
+def test_robots_of_symbols_are_equal_when_their_expressions_are():
+    def rod(inertia):
+        row = {"joint": "revolute", "a": l, "b": 0, "alpha": 0, "mass": m, "com": (0, 0, 0), "inertia": inertia}
+        return lw.Robot.from_dh([row], convention="standard", name="rod")
+
+    m, l = lw.symbols("m l")
+    thin, again, other = (rod([[0, 0, 0], [0, m * l**2 / k, 0], [0, 0, m * l**2 / k]]) for k in (12, 12, 3))
+    assert thin == again
+    assert hash(thin) == hash(again)
+    assert thin != other
+    assert thin != lw.load("planar3")
+    assert lw.load("planar3") == lw.load("planar3")
+    assert lw.load("planar3") != "planar3"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import Any, ClassVar, Self
@@ -10,7 +11,7 @@ from typing import Any, ClassVar, Self
 from ..errors import RobotError, one_of
 from ..spatial import Scalar
 from .build import assemble, checked_gravity, warn_of_moved
-from .fingerprint import robot_fingerprint
+from .fingerprint import NoFingerprintError, robot_fingerprint
 from .link import Frame, Link
 from .mapping import Mapping as Mapped
 from .mapping import numbers_of
@@ -37,7 +38,7 @@ class Shelved:
         return made
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True, repr=False, eq=False)
 class Robot(Shelved):
     """A tree of links on a fixed base. Links stand in an order in which each parent comes before its children.
 
@@ -100,6 +101,14 @@ class Robot(Shelved):
         parts = assemble(rows, CONVENTIONS["frames"], gravity, name)
         warn_of_moved(name, parts.moved)
         return Robot(name, *parts[:4], convention="frames")
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Robot):
+            return NotImplemented
+        if self.symbolic or other.symbolic:  # expressions of symbols refuse to be compared
+            with suppress(NoFingerprintError):  # those of another library do not
+                return self.fingerprint == other.fingerprint
+        return (self.links, self.frames, self.gravity) == (other.links, other.frames, other.gravity)
 
     def __hash__(self) -> int:
         return self._hash

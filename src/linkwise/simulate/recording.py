@@ -65,10 +65,13 @@ class Recording:
         )
 
     def __eq__(self, other: object) -> bool:
-        """Whether everything is the same to the last bit, also torques, accelerations and energy."""
+        """Whether the motion and what acted are the same to the last bit.
+
+        Accelerations and energy follow from these, and are computed by whatever code is at hand: see `edge.kernels`.
+        """
         if not isinstance(other, Recording):
             return NotImplemented
-        names = [each.name for each in fields(self) if each.compare] + ["tau", "qdd", "energy", "wrench", "point"]
+        names = [each.name for each in fields(self) if each.compare] + ["tau", "wrench", "point"]
         return all(same(getattr(self, name), getattr(other, name)) for name in names)
 
     @property
