@@ -15,6 +15,7 @@ from linkwise.compile import cache, image
 from linkwise.compile.lock import LOCK
 from linkwise.edge import forms, kernels, recipes
 from linkwise.edge.compiling import Compiled
+from linkwise.lazy import cached_property
 from linkwise.simulate.sweep_work import plain_text
 from test_kernel_calls import in_a_new_process
 
@@ -178,6 +179,26 @@ FORKS = """
     worker.join()
     print(fine)
 """
+
+
+def test_no_lock_is_held_while_an_attribute_of_a_robot_is_computed() -> None:
+    """Python 3.11 holds one for all robots: another thread, or the child of a fork, would wait."""
+    arm, other = lw.chain(2, seed=21), lw.chain(2, seed=22)
+    computing, go_on = threading.Event(), threading.Event()
+    attribute = cached_property(lambda robot: (computing.set(), go_on.wait(60)) if robot is arm else None)
+    attribute.__set_name__(lw.Robot, "slow")
+    worker = threading.Thread(target=attribute.__get__, args=(arm, lw.Robot))
+    worker.start()
+    try:
+        assert computing.wait(60)
+        assert in_a_thread(lambda: attribute.__get__(other, lw.Robot)) is None
+    finally:
+        go_on.set()
+        worker.join()
+    assert arm.__dict__["slow"] == (None, True)
+    assert all(type(vars(lw.Robot)[name]) is cached_property for name in ("fingerprint", "_hash", "unusual"))
+
+
 WAYS = {"call": "lw.inertia_matrix(arm, np.ones(3))", "compile": "lw.compile(lw.gravity_torque, arm)"}
 
 

@@ -10,17 +10,29 @@ import pytest
 HOUSE = Path(__file__).parent.parent / "src" / "linkwise"
 MAY_IMPORT = {  # the house's own rooms
     "spatial": set(),
-    "robot": {"errors", "sha256", "spatial"},
+    "robot": {"errors", "lazy", "sha256", "spatial"},
     "dynamics": {"robot", "spatial"},
     "graph": {"sha256"},
     "trace": {"errors", "graph", "robot"},
     "render": {"graph", "robot", "trace"},
     "formats": {"errors", "robot"},
     "compile": {"sha256"},
-    "edge": {"compile", "dynamics", "errors", "graph", "render", "robot", "spatial", "trace"},
+    "edge": {"compile", "dynamics", "errors", "graph", "lazy", "render", "robot", "spatial", "trace"},
     "explain": {"dynamics", "edge", "errors", "graph", "render", "robot", "spatial", "trace"},
     "source": {"edge", "errors", "explain", "graph", "render", "robot", "trace", "version"},
-    "simulate": {"compile", "edge", "errors", "formats", "graph", "render", "robot", "spatial", "trace", "version"},
+    "simulate": {
+        "compile",
+        "edge",
+        "errors",
+        "formats",
+        "graph",
+        "lazy",
+        "render",
+        "robot",
+        "spatial",
+        "trace",
+        "version",
+    },
     "cli": {"compile", "simulate", "version"},
 }
 MAY_IMPORT_OUTSIDE = {

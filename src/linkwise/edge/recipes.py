@@ -5,7 +5,6 @@ from __future__ import annotations
 import inspect
 import sys
 from collections.abc import Callable, Iterable
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,6 +15,7 @@ from ..compile.kernel import REALS, Argument, Interface, Links, kernel_text
 from ..compile.machine import Processor, processor
 from ..compile.machine import surroundings as surroundings
 from ..graph import Count, Port, Program
+from ..lazy import cached_property
 from ..robot import Robot
 from ..robot.fingerprint import NoFingerprintError
 from ..trace import Input, trace

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 
+from ..lazy import cached_property
 from ..spatial import Placement, RigidInertia, Scalar, Symmetric, Vector
 from .joint import Joint
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, fields, replace
-from functools import cached_property
 from typing import Any, ClassVar, Self
 
 from ..errors import RobotError, one_of
+from ..lazy import cached_property
 from ..spatial import Scalar
 from .build import assemble, checked_gravity, warn_of_moved
 from .fingerprint import NoFingerprintError, robot_fingerprint

@@ -10,12 +10,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..graph import Graph, Node, Port, Program, check, evaluate
+from ..lazy import cached_property
 from ..robot import Robot
 from ..spatial import Scalar
 from ..trace import trace

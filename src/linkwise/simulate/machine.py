@@ -5,7 +5,6 @@ from __future__ import annotations
 import ctypes
 import threading
 from collections.abc import Callable
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -15,6 +14,7 @@ from ..compile.kernel import resolved
 from ..compile.machine import Code, Processor, processor
 from ..edge.recipes import surroundings
 from ..graph import Program, count
+from ..lazy import cached_property
 from ..render.llvm_block import Layout
 from ..render.llvm_events import Crossing
 from ..render.llvm_integrator import integrator_text, memory

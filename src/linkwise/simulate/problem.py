@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -19,6 +18,7 @@ import numpy as np
 from .. import edge
 from ..errors import one_of
 from ..graph import Program
+from ..lazy import cached_property
 from ..render.llvm_events import Crossing
 from ..robot import Robot
 from ..trace import Input, trace

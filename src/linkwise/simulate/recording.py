@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass, field, fields
-from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from .. import edge
+from ..lazy import cached_property
 from ..robot import Robot
 from ..robot.describe import Description, printed_alone
 

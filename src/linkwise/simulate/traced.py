@@ -10,7 +10,6 @@ from __future__ import annotations
 import sys
 import traceback
 from collections.abc import Callable, Mapping
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +17,7 @@ import numpy as np
 
 from ..graph import Node, Program, evaluate
 from ..graph.symbols import OPERATIONS
+from ..lazy import cached_property
 from ..robot import Robot
 from ..trace import Input, trace
 from ..trace.tracing import few_operations
