@@ -115,7 +115,7 @@ def test_constraint_wrenches_are_the_joint_wrenches_without_the_drives(robot: lw
     q, qd, qdd, _ = states(robot)
     wrench = np.random.default_rng(5).normal(size=(3, robot.n, 6))
     constraint = lw.constraint_wrenches(robot, q, qd, qdd, wrench)
-    loads = lw.joint_wrenches(robot, q, qd, qdd, wrench)
+    loads = lw.joint_wrenches(robot, q, qd, qdd, wrench, frame="base")
     own_frames = [np.array(link.frame.inverse().matrix()) for link in robot.links]
     axes = np.stack([(lw.poses(robot, q)[:, i] @ own_frames[i])[:, :3, 2] for i in range(robot.n)], axis=1)
     for i, kind in enumerate(robot.joints):
@@ -263,8 +263,8 @@ def test_a_moving_base_is_two_more_joints() -> None:
     assert relative(velocity @ turn.T, there[1][2:]) < 1e-13
     assert relative(acceleration @ turn.T, there[2][2:]) < 1e-13
     assert relative(position @ turn.T + q[1] * z, there[0][2:]) < 1e-13
-    loads = lw.joint_wrenches(tilted, q[2:], qd[2:], qdd[2:], base=base)
-    assert relative(loads[:, 3:] @ turn.T, lw.joint_wrenches(carried, q, qd, qdd)[2:, 3:]) < 1e-13
+    loads = lw.joint_wrenches(tilted, q[2:], qd[2:], qdd[2:], base=base, frame="base")
+    assert relative(loads[:, 3:] @ turn.T, lw.joint_wrenches(carried, q, qd, qdd, frame="base")[2:, 3:]) < 1e-13
 
 
 @over_small

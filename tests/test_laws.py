@@ -128,7 +128,7 @@ def test_turning_the_base_is_turning_gravity(robot: lw.Robot) -> None:
 @over_small
 def test_wrenches_on_the_base_are_the_rate_of_momentum(robot: lw.Robot) -> None:
     q, qd, qdd, _ = states(robot)
-    loads = lw.joint_wrenches(robot, q, qd, qdd)
+    loads = lw.joint_wrenches(robot, q, qd, qdd, frame="base")
     roots = [link.index for link in robot.links if link.parent < 0]
     force = sum(loads[:, i, 3:] for i in roots)
     moved, sped = scalars(q + 1j * STEP * qd), scalars(qd + 1j * STEP * qdd)
