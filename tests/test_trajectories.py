@@ -463,9 +463,9 @@ def test_peaks_are_those_of_the_arrays() -> None:
     assert peaks.units == ("N m", "N m", "N", "N m", "N m", "N m")
     text = str(peaks).splitlines()
     assert text[0].startswith("stanford, largest magnitudes of 301 samples over 2 s; loads in the joint frame")
-    assert text[1].split() == ["joint", "unit", "|tau|", "at", "(s)", "rms", "tau", "power", "(W)"] + [
-        *(f"|{axis}|" for axis in ("mx", "my", "mz", "fx", "fy", "fz")), "radial", "axial", "tilting"
-    ]  # fmt: skip
+    components = [f"|{axis}|" for axis in ("mx", "my", "mz", "fx", "fy", "fz")]
+    named = ["joint", "unit", "|tau|", "at", "(s)", "rms", "tau", "power", "(W)"]
+    assert text[1].split() == [*named, *components, "radial", "axial", "tilting"]
     assert len({len(line) - len(line.lstrip()) for line in text[3:]}) == 1
     assert text[5].split()[:4] == ["link3", "N", f"{peaks.tau[2]:.4g}", f"{peaks.when[2]:.4g}"]
     few = lw.torque_along(arm, move, 11, loads=False).peaks()
