@@ -158,8 +158,8 @@ def test_joint_loads_know_of_the_wrench_that_acted():
     for wrench in (tip, every):
         run = lw.simulate(PLANAR, [[0.1] * 3] * 2, [[0.0] * 3] * 2, 0.1, wrench=wrench, samples=4)
         meant = lw.joint_wrenches(PLANAR, run.q, run.qd, run.qdd, tip, frame="joint")
-        assert np.array_equal(run.joint_wrenches(), meant)
-        assert np.abs(run.joint_wrenches()[..., 2]).max() < 1e-12  # no torque acts along the axes
+        assert np.array_equal(run.joint_wrenches(frame="joint"), meant)
+        assert np.abs(run.joint_wrenches(frame="joint")[..., 2]).max() < 1e-12  # no torque acts along the axes
 
 
 def test_torques_are_asked_for_only_where_a_trajectory_went():

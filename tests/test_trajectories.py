@@ -389,8 +389,8 @@ TABLES = {
     "more rates": ("t,q1,qd1,qd2\n0,0,0,0\n1,1,1,1\n", r":1: column 'qd2' is of no joint"),
     "late header": ("\n\nt,q2\n0,0\n1,1\n", r":3: column 'q1' is missing, of 1 joint "),
     "no header": ("0,0\n1,1\n2,2\n", r":1: column '0'"),
-    "one row": ("t,q1\n0,0\n", r": has 1 rows"),
-    "nothing": ("", r": has 0 rows"),
+    "one row": ("t,q1\n0,0\n", r":2: ends after 1 rows"),
+    "nothing": ("", r":1: ends after 0 rows"),
 }
 
 
@@ -463,9 +463,9 @@ def test_peaks_are_those_of_the_arrays() -> None:
     assert peaks.units == ("N m", "N m", "N", "N m", "N m", "N m")
     text = str(peaks).splitlines()
     assert text[0].startswith("stanford, largest magnitudes of 301 samples over 2 s; loads in the joint frame")
-    assert text[1].split() == ["joint", "unit", "|tau|", "at", "(s)", "rms", "tau", "power", "(W)"] + [
-        f"|{axis}|" for axis in ("mx", "my", "mz", "fx", "fy", "fz")
-    ]
+    components = [f"|{axis}|" for axis in ("mx", "my", "mz", "fx", "fy", "fz")]
+    named = ["joint", "unit", "|tau|", "at", "(s)", "rms", "tau", "power", "(W)"]
+    assert text[1].split() == [*named, *components, "radial", "axial", "tilting"]
     assert len({len(line) - len(line.lstrip()) for line in text[3:]}) == 1
     assert text[5].split()[:4] == ["link3", "N", f"{peaks.tau[2]:.4g}", f"{peaks.when[2]:.4g}"]
     few = lw.torque_along(arm, move, 11, loads=False).peaks()
@@ -482,7 +482,7 @@ def test_rms_of_a_constant_torque_is_that_torque() -> None:
 
 def test_loads_are_joint_wrenches_and_the_drive_is_along_the_axis() -> None:
     arm, move = lw.load("stanford"), lw.septic(*PAPER["stanford"], 2.0)
-    along = lw.torque_along(arm, move, 5)
+    along = lw.torque_along(arm, move, 5, frame="joint")
     assert np.array_equal(along.loads, lw.joint_wrenches(arm, *move(along.t), frame="joint"))
     axis = np.where([kind == "P" for kind in arm.joints], 5, 2)
     assert np.take_along_axis(along.loads, axis[None, :, None], -1)[..., 0] == pytest.approx(along.tau, abs=1e-12)
@@ -524,7 +524,7 @@ def test_the_table_of_loads_is_complete_and_its_motion_is_read_back(tmp_path: Pa
     along = lw.torque_along(arm, move, 33)
     along.to_csv(tmp_path / "loads.csv")
     table = np.genfromtxt(tmp_path / "loads.csv", delimiter=",", names=True)
-    assert len(table.dtype.names) == 1 + 4 * 3 + 6 * 3
+    assert len(table.dtype.names) == 1 + 4 * 3 + 9 * 3
     for k in range(3):
         for word, values in (("q", along.q), ("qd", along.qd), ("qdd", along.qdd), ("tau", along.tau)):
             assert np.array_equal(table[f"{word}{k + 1}"], values[:, k])

@@ -221,9 +221,9 @@ def joint_wrenches(
     """All six components at each joint, what a link gets from its parent: (..., n, 6), moment then force.
 
     Moments are about the origin of the joint frame, which stands still in the parent link. Components are in the base
-    frame (`frame="base"`) or in the joint frame (`frame="joint"`), whose z is the joint's axis: there the third number
-    of a revolute joint and the sixth of a prismatic one is the torque or force of the drive, less what its rotor's
-    inertia takes. `wrench` and `point` as for `inverse_dynamics`.
+    frame, as those of `wrench` are; or, with `frame="joint"`, in the joint frame, whose z is the joint's axis: there
+    the third number of a revolute joint and the sixth of a prismatic one is the torque or force of the drive, less what
+    its rotor's inertia takes. `wrench` and `point` as for `inverse_dynamics`.
     """
     one_of(frame, ("base", "joint"), "frame")
     states = States(arm, {"q": q, "qd": qd, "qdd": qdd}, wrench, check, base_parts(base), point)

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 COMPONENTS = ("mx", "my", "mz", "fx", "fy", "fz")
+BEARING = ("radial", "axial", "tilting")  # force across the joint's axis, force along it, moment across it
 FRAMES = ("joint", "base")
 STYLES = ("-", "--", ":", "-.")  # of joints 1 to 6, 7 to 12, ...
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#7a5c00", "#56b4e9")
@@ -36,15 +37,21 @@ class Peaks:
     rms: Floats  # (n,) the root of the mean over time of tau²
     power: Floats  # (n,) the largest |tau qd|, W
     loads: Floats | None  # (n, 6) the largest magnitude of each component
+    radial: Floats | None  # (n,) the largest force across the joint's axis, N
+    axial: Floats | None  # (n,) the largest force along it, N
+    tilting: Floats | None  # (n,) the largest moment across it, N m
 
     def __repr__(self) -> str:
         head = ["joint", "unit", "|tau|", "at (s)", "rms tau", "power (W)"]
         if self.loads is not None:
-            head += [f"|{name}|" for name in COMPONENTS]
+            head += [*(f"|{name}|" for name in COMPONENTS), *BEARING]
         body = []
         for k, (joint, unit) in enumerate(zip(self.joints, self.units, strict=True)):
             row = [joint, unit, *(shown(x[k]) for x in (self.tau, self.when, self.rms, self.power))]
-            body.append(row if self.loads is None else [*row, *map(shown, self.loads[k])])
+            if self.loads is not None:
+                row += map(shown, self.loads[k])
+                row += [shown(getattr(self, name)[k]) for name in BEARING]
+            body.append(row)
         return "\n".join([self.title, *grid(head, body)])
 
 
@@ -60,6 +67,7 @@ class Loads:
     tau: Floats  # (samples, n) torques of revolute joints (N m), forces of prismatic ones (N)
     loads: Floats | None  # (samples, n, 6) what each link gets from its parent: moment, then force
     frame: str  # of the loads: "joint" or "base"
+    bearings: Floats | None  # (samples, n, 3) forces across and along the joint's axis, moment across it
 
     def __repr__(self) -> str:
         return f"<Loads of robot {self.arm.name!r}: {self._span}>"
@@ -74,11 +82,26 @@ class Loads:
         return self.tau * self.qd
 
     @property
+    def radial(self) -> Floats | None:
+        """The force across each joint's axis, in N, never negative: (samples, n)."""
+        return None if self.bearings is None else self.bearings[..., 0]
+
+    @property
+    def axial(self) -> Floats | None:
+        """The force along each joint's axis, in N; of a prismatic joint the drive's is in it: (samples, n)."""
+        return None if self.bearings is None else self.bearings[..., 1]
+
+    @property
+    def tilting(self) -> Floats | None:
+        """The moment across each joint's axis, in N m, never negative: (samples, n)."""
+        return None if self.bearings is None else self.bearings[..., 2]
+
+    @property
     def units(self) -> tuple[str, ...]:
         return tuple("N" if kind == "P" else "N m" for kind in self.arm.joints)
 
     def peaks(self) -> Peaks:
-        """The largest magnitudes among the samples, for each joint: torque and when, power, six components of load.
+        """The largest magnitudes among the samples, for each joint: torque and when, power, loads, bearing loads.
 
         Between two samples there may be more; more samples show it.
         """
@@ -95,18 +118,20 @@ class Loads:
             rms=np.sqrt(weights @ self.tau**2 / self.t[-1]),
             power=np.abs(self.power).max(axis=0),
             loads=None if self.loads is None else np.abs(self.loads).max(axis=0),
+            **{name: None if (each := getattr(self, name)) is None else np.abs(each).max(axis=0) for name in BEARING},
         )
 
     def to_csv(self, path: str | os.PathLike[str]) -> None:
-        """Write t, q1.., qd1.., qdd1.., tau1.. and the loads mx1, my1, mz1, fx1, fy1, fz1, mx2, ..., in full precision.
+        """Write t, q1.., qd1.., qdd1.., tau1.. and the loads mx1, .., fz1, radial1, axial1, tilting1, mx2, ...
 
-        `lw.trajectory_from_csv` reads the motion back.
+        All digits are there; `lw.trajectory_from_csv` reads the motion back.
         """
         columns = motion_columns(self.t, JointMotion(self.q, self.qd, self.qdd))
         columns |= {f"tau{k}": column for k, column in enumerate(self.tau.T, 1)}
-        if self.loads is not None:
+        if self.loads is not None and self.bearings is not None:
             for k in range(self.arm.n):
                 columns |= {f"{name}{k + 1}": self.loads[:, k, i] for i, name in enumerate(COMPONENTS)}
+                columns |= {f"{name}{k + 1}": self.bearings[:, k, i] for i, name in enumerate(BEARING)}
         write_csv(path, columns)
 
     def plot(self, *, loads: bool = False) -> Figure:
@@ -157,7 +182,7 @@ def torque_along(
     point: Any = None,
     friction: bool = False,
     loads: bool = True,
-    frame: str = "joint",
+    frame: str = "base",
 ) -> Loads:
     """Torques, and all six components of what each joint bears, at evenly spaced times of a trajectory.
 
@@ -165,7 +190,8 @@ def torque_along(
     (samples, n, 6) or (1, n, 6) on every link. `point` is where it acts if not at the mass centre: (3,) or (n, 3), or
     with the samples in front. `friction=True` adds the joints' friction to the torques. The loads are
     `lw.joint_wrenches`, about the origins of the joint frames; with `frame="joint"` z is along the joint's axis, and
-    the component there is the torque or force of the drive without what the rotor's inertia and friction take.
+    the component there is the torque or force of the drive without what the rotor's inertia and friction take. Beside
+    them stand the loads of the bearings, whatever the frame: force across and along the axis, moment across it.
 
     >>> import linkwise as lw
     >>> arm = lw.load("planar3")
@@ -187,8 +213,17 @@ def torque_along(
     t = even_times(trajectory.duration, samples)
     motion = trajectory(t)
     tau = inverse_dynamics(arm, *motion, wrench, point=point, friction=friction)
-    borne = joint_wrenches(arm, *motion, wrench, point=point, frame=frame) if loads else None
-    return Loads(arm, t, *motion, tau, borne, frame)
+    if not loads:
+        return Loads(arm, t, *motion, tau, None, frame, None)
+    borne = joint_wrenches(arm, *motion, wrench, point=point, frame="joint")
+    asked = borne if frame == "joint" else joint_wrenches(arm, *motion, wrench, point=point, frame=frame)
+    return Loads(arm, t, *motion, tau, asked, frame, bearing_loads(borne))
+
+
+def bearing_loads(loads: Floats) -> Floats:
+    """Of loads in joint frames (..., 6): force across z, force along z, moment across z."""
+    mx, my, _, fx, fy, fz = np.moveaxis(loads, -1, 0)
+    return np.stack([np.hypot(fx, fy), fz, np.hypot(mx, my)], axis=-1)
 
 
 def shown(x: float) -> str:

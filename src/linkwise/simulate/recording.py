@@ -145,8 +145,8 @@ class Recording:
         kept = self.energy if self.work is None or self.heat is None else self.energy - (self.work - self.heat)
         return np.asarray(kept - kept[..., :1])
 
-    def joint_wrenches(self, frame: str = "joint") -> np.ndarray:
-        """All six components at each joint: (..., len(t), n, 6)."""
+    def joint_wrenches(self, frame: str = "base") -> np.ndarray:
+        """All six components at each joint, as `lw.joint_wrenches` gives them: (..., len(t), n, 6)."""
         wrench = self.wrench
         if wrench is not None:
             wrench = np.expand_dims(wrench, len(self.batch))  # the same at all samples

@@ -23,7 +23,8 @@ from ..errors import FileError, near_miss, one_of
 from .trajectories import Floats, Trajectory, counted, hermite, numbers
 
 ENDS = ("clamped", "natural", "periodic")
-COLUMN = re.compile(r"(qdd|qd|q|tau|[mf][xyz])([1-9]\d*)")  # of a joint; torques and loads are passed over
+COLUMN = re.compile(r"(qdd|qd|q|tau|[mf][xyz]|radial|axial|tilting)([1-9]\d*)")  # of a joint; loads are passed over
+PASSED_OVER = ("energy", "work", "heat")  # other columns of recordings
 ALIKE = 1e-12  # how far apart, relative to the largest, the ends of a periodic spline may be: rounding
 
 
@@ -126,7 +127,8 @@ def trajectory_from_csv(path: str | os.PathLike[str], *, ends: str | None = None
 
     With rates and accelerations it is of degree 5 between rows, with rates alone of degree 3 (its accelerations jump at
     the rows); both pass through what is given. With positions alone it is a spline, whose `ends` are as there. Times
-    begin at 0. Columns of torques and loads, as `Loads.to_csv` writes them, are passed over.
+    begin at 0. Lines that begin with # are comments. So the tables that `Loads.to_csv` and `Recording.save` write can
+    be read: their other columns, torques, loads and energies, are passed over.
     """
     file = Path(path)
     names, lines, table = read_table(file)
@@ -154,8 +156,9 @@ def read_table(file: Path) -> tuple[list[str], list[int], Floats]:
         raise FileError(f"{file}: cannot be read ({error.strerror})") from None
     except UnicodeDecodeError:
         raise FileError(f"{file}: is no text (expected a table of comma-separated numbers in UTF-8)") from None
-    reader = csv.reader(text.splitlines())
+    reader = csv.reader("" if line.startswith("#") else line for line in text.splitlines())
     names: list[str] = []
+    line = 1
     lines, rows = [], []
     for row in reader:
         cells, line = [cell.strip() for cell in row], reader.line_num
@@ -167,10 +170,15 @@ def read_table(file: Path) -> tuple[list[str], list[int], Floats]:
             continue
         if len(cells) != len(names):
             raise FileError(f"{file}:{line}: has {len(cells)} cells (expected {len(names)}: {', '.join(names)})")
+        if "trajectory" in names and cells[names.index("trajectory")] != "0":
+            begun = cells[names.index("trajectory")]
+            raise FileError(f"{file}:{line}: trajectory {begun} begins (expected a table of one)")
         lines.append(line)
         rows.append([number(file, line, name, cell) for name, cell in zip(names, cells, strict=True)])
     if len(rows) < 2:
-        raise FileError(f"{file}: has {len(rows)} rows (expected a header t, q1, ..., then at least two rows)")
+        raise FileError(
+            f"{file}:{line}: ends after {len(rows)} rows (expected a header t, q1, ..., then at least two rows)"
+        )
     return names, lines, np.array(rows)
 
 
@@ -188,7 +196,7 @@ def check_header(where: str, names: list[str]) -> None:
     """It must name each column once, and the same joints for q, qd and qdd."""
     expected = "(expected t, q1, q2, ... and, if known, qd1, ..., qdd1, ...)"
     for name in names:
-        if name != "t" and not COLUMN.fullmatch(name):
+        if name not in ("t", "trajectory", *PASSED_OVER) and not COLUMN.fullmatch(name):
             raise FileError(f"{where}: column {name!r}{near_miss(name, ['t', 'q1', 'qd1', 'qdd1'])} {expected}")
         if names.count(name) > 1:
             raise FileError(f"{where}: column {name!r} stands there twice")
