@@ -177,7 +177,7 @@ def arithmetic(tape: Graph, said: Any) -> Any:
 
 SYMBOLIC = """
     import linkwise as lw
-    made = {name: lw.symbols(name)[0] for name in ORDER.split()}
+    made = {name: lw.symbols(name) for name in ORDER.split()}
     m, l = made["m"], made["l"]
     rod = {"joint": "revolute", "a": l, "b": 0, "alpha": 0.3, "mass": m, "com": (-0.5 * l, 0, 0),
            "inertia": [[0, 0, 0], [0, m * l**2 / 12, 0], [0, 0, l**2 * m / 12]]}

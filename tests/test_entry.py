@@ -385,7 +385,7 @@ def product(arm: Any, a: Any, b: Any) -> Any:
 
 
 def with_symbols() -> lw.Robot:
-    (m,) = lw.symbols("m")
+    m = lw.symbols("m")
     rows = PLANAR.rows
     rows[-1] |= {"mass": m}
     return lw.Robot.from_dh(rows, convention="standard")

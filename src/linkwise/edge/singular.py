@@ -32,6 +32,7 @@ class Singular(NamedTuple):
 
 def first_singular(arm: Robot, q: np.ndarray) -> Singular | None:
     """The first state of q, (count, n), in which nothing resists the motion of some joint."""
+    arm = arm.mapped(float)  # also one of many-digit numbers
     for start in range(0, len(q), AT_ONCE):
         pivots, frozen = inertias(arm, q[start : start + AT_ONCE])
         free = np.isfinite(frozen) & (pivots <= NOTHING * frozen)  # no pivot is, if something overflowed on its way
@@ -85,7 +86,7 @@ def explained(states: States) -> Iterator[None]:
 def singular(states: States, suspects: np.ndarray | None = None) -> SingularError | None:
     """The error for the first singular state among the suspects; without any, for a robot that is always singular."""
     arm = states.robot
-    if arm.unusual:  # symbols have no values
+    if arm.symbolic:  # symbols have no values
         return None
     if suspects is None:
         found = first_singular(arm, np.zeros((1, arm.n)))
