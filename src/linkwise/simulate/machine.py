@@ -23,13 +23,15 @@ from ..render.llvm_stages import Method
 from .plain import Progress
 
 Watcher = Callable[[Progress], None]  # told where all trajectories are, now and then; may raise to stop
+NO_BOUND = 1 << 62  # steps
 SLICE = 1_000_000_000  # operations between two looks: less than a second
 
 
 WHOLE, POINTER, REAL = ctypes.c_int64, ctypes.c_void_p, ctypes.c_double
 ADVANCE = ctypes.CFUNCTYPE(
-    None, POINTER, POINTER, WHOLE, POINTER, POINTER, REAL, POINTER, WHOLE, POINTER, REAL, POINTER, POINTER, WHOLE, WHOLE
-)  # as in render.llvm_integrator
+    None, POINTER, POINTER, WHOLE, POINTER, POINTER, REAL, POINTER, WHOLE, POINTER, REAL, POINTER, POINTER, WHOLE,
+    WHOLE, WHOLE,
+)  # fmt: skip  # as in render.llvm_integrator
 
 
 def address(array: Any) -> int:
@@ -73,6 +75,7 @@ class MachineIntegrator:
         atol: np.ndarray,
         threads: int | None = None,
         watch: Watcher | None = None,
+        most: int = NO_BOUND,
     ) -> None:
         """Integrate to the end, from wherever `now` is; it is kept up to date, whatever stops the run."""
         book = now.give(parameters)
@@ -91,7 +94,7 @@ class MachineIntegrator:
                 rows, order, turn, room, when, samples, allowed, log = map(address, arrays)
                 function(
                     rows, order, len(waiting), turn, room, end, when, len(times), samples, rtol, allowed, log,
-                    now.log.shape[1], tries,
+                    now.log.shape[1], most, tries,
                 )  # fmt: skip
 
             others = [threading.Thread(target=work) for _ in range(min(workers, len(waiting)) - 1)]
@@ -100,6 +103,8 @@ class MachineIntegrator:
             work()
             for thread in others:
                 thread.join()
+            if now.log.size:
+                now.empty_logs()
             if watch is not None:
                 watch(now)
             waiting = (now.status == RUNNING).nonzero()[0]

@@ -134,7 +134,8 @@ class Problem:
     @property
     def crossings(self) -> tuple[Crossing, ...]:
         """What the integrator looks for: the events, and, last, an end of the modes."""
-        return (*(event.crossing for event in self.events), *[Crossing(-1, stop=True)] * (self.sticking is not None))
+        modes = [Crossing(-1, stop=True, inside=False)] * (self.sticking is not None)
+        return (*(event.crossing for event in self.events), *modes)
 
     @property
     def parameters(self) -> dict[str, Input]:

@@ -27,7 +27,7 @@ from .stretches import follow
 from .tableaux import DEFAULT, RADAU
 from .tableaux import method as tableau
 
-ROOM = 100  # events that are kept of each trajectory
+ROOM = 32  # events of each trajectory that machine code logs before Python takes them over
 FIRST_STEP = 1e-3  # seconds; it grows tenfold a step where it is too small
 
 
@@ -166,7 +166,7 @@ def integrated(
     """From the start (count, size), each trajectory with its row of parameters."""
     end = numbers["duration"]
     out = np.full((len(start), len(times), problem.size), np.nan)
-    now = Progress(start, min(numbers["step"], end), ROOM if problem.events else 0)
+    now = Progress(start, min(numbers["step"], end), len(problem.crossings), ROOM)
     if times[0] == 0.0:
         out[:, 0] = start
         now.next = 1
@@ -193,6 +193,7 @@ def integrated(
     except KeyboardInterrupt as error:
         interrupted = error
     finally:
+        now.empty_logs()
         watch.close()
     return Run(out, now, machine is not None, interrupted, given_up)
 
@@ -300,7 +301,7 @@ def recorded(
         each["evaluations"] = (each["steps"] + each["rejected"]) * (scheme.stages - scheme.first_is_last)
     else:
         each["evaluations"] = now.evaluations.reshape(batch) if batch else now.evaluations.item()
-    happenings = [happened(problem, now, k) for k in range(len(now.log))] if problem.events else []
+    happenings = [happened(problem, now, k) for k in range(len(now.met))] if problem.events else []
     work, heat = (shaped[..., 2 * n + k].copy() if problem.accounted else None for k in range(2))
     return Recording(
         problem.robot,
@@ -322,7 +323,7 @@ def recorded(
 def happened(problem: Problem, now: Progress, k: int) -> tuple[Happening, ...]:
     """The events of one trajectory."""
     found, n = [], problem.robot.n
-    for t, which, *state in now.log[k, : min(int(now.logged[k]), now.log.shape[1])]:
+    for t, which, *state in now.met[k]:
         q, v = np.array(state[:n]), np.array(state[n : 2 * n])
         names = tuple(event.name for e, event in enumerate(problem.events) if int(which) >> e & 1)
         found.append(Happening(float(t), names, q, np.asarray(problem.rates(q, v))))

@@ -111,15 +111,9 @@ class Stretches:
         return np.array(going_on, dtype=int)
 
     def goes_on(self, k: int) -> bool:
-        now, events = self.now, self.problem.events
-        last = int(now.logged[k]) - 1
-        if last >= now.log.shape[1]:  # its log is full: a change of modes shows in the state
-            only = np.array([k])
-            return not any(event.stop for event in events) or bool(
-                (self.against(only) & (self.modes[only, :-1] != 0.0)).any()
-                or (self.decide(only).mode != self.modes[only, :-1]).any()
-            )
-        met = int(now.log[k, last, 1]) & ((1 << len(events)) - 1)
-        now.log[k, last, 1] = met
-        now.logged[k] -= not met
-        return not any(event.stop and met >> e & 1 for e, event in enumerate(events))
+        met, events = self.now.met[k], self.problem.events
+        asked_for = int(met[-1][1]) & ((1 << len(events)) - 1)
+        met[-1][1] = asked_for
+        if not asked_for:
+            met.pop()
+        return not any(event.stop and asked_for >> e & 1 for e, event in enumerate(events))
