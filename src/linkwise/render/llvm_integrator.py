@@ -41,6 +41,7 @@ from .llvm_stages import HALVES, Method, ended, stages_text, values_text, weight
 
 SAFETY, SMALLEST, LARGEST = 0.9, 0.2, 10.0
 LEAST_ERROR, LEAST_BEFORE = 1e-10, 1e-4
+SHORTEST, SHORTEST_AT_0 = 1e-15, 1e-22  # steps: of the time until then, and of all the time
 CHAINS = 4  # so many components do not wait for one another when their errors are compared
 
 
@@ -156,7 +157,8 @@ class Driver:
             status = flow.select(refused, flow.whole(LOST), status, self.whole)
         else:
             following = self.next_step(error, step, accepted)
-            tiny = flow.do("fmul", flow.call("fabs", flow.do("fadd", self.end, t)), self.layout.constant(1e-15))
+            tiny = flow.do("fmul", self.end, self.layout.constant(SHORTEST_AT_0))
+            tiny = flow.fused(t, self.layout.constant(SHORTEST), tiny)
             stuck = flow.both(refused, flow.compare("ole", following, tiny))
             strange = flow.compare("uno", error, self.layout.constant(0.0))
             reason = flow.select(strange, flow.whole(LOST), flow.whole(STUCK), self.whole)

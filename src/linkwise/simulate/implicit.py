@@ -28,7 +28,8 @@ from ..graph.derivative import derivative
 from ..render.llvm import llvm_text
 from ..render.llvm_block import Layout
 from ..render.llvm_events import TRIALS, Crossing
-from ..render.llvm_lanes import DONE, HALTED, LOST, RUNNING, STUCK
+from ..render.llvm_lanes import DONE, HALTED, LOST, RUNNING, STUCK, TOO_MANY
+from .chattering import Bounds
 from .plain import Progress
 from .problem import Problem
 from .search import ahead, begun, look_within, remembered
@@ -59,6 +60,7 @@ def run_implicit(
     rtol: float,
     atol: np.ndarray,
     watch: Watch | None = None,
+    bounds: Bounds | None = None,
 ) -> None:
     """Integrate to the end, from wherever `now` is, the right-hand side running in Python."""
 
@@ -77,7 +79,7 @@ def run_implicit(
 
         return Functions(side, None, gauge if problem.crossings else None)
 
-    follow_all(functions, problem.crossings, now, end, times, out, rtol, atol, watch)
+    follow_all(functions, problem.crossings, now, end, times, out, rtol, atol, watch, bounds or Bounds())
 
 
 class ImplicitMachine:
@@ -103,6 +105,7 @@ class ImplicitMachine:
         atol: np.ndarray,
         threads: int | None = None,
         watch: Watch | None = None,
+        bounds: Bounds | None = None,
     ) -> None:
         """Integrate to the end, from wherever `now` is; it is kept up to date, whatever stops the run."""
 
@@ -114,7 +117,7 @@ class ImplicitMachine:
 
             return Functions(at(self.side), self.slope and at(self.slope), self.gauge and at(self.gauge))
 
-        follow_all(functions, self.problem.crossings, now, end, times, out, rtol, atol, watch)
+        follow_all(functions, self.problem.crossings, now, end, times, out, rtol, atol, watch, bounds or Bounds())
 
 
 def result_of(program: Program, which: int) -> Program:
@@ -148,6 +151,7 @@ def follow_all(
     rtol: float,
     atol: np.ndarray,
     watch: Watch | None,
+    bounds: Bounds,
 ) -> None:
     """One trajectory after another, `functions` giving those of each."""
     radau, looked = scipy_radau(), time.monotonic()
@@ -166,13 +170,19 @@ def follow_all(
                     counted.begin()
                     solver.step()
                     refused = counted.tries - (solver.status != "failed")
+                    change = solver.y - now.y
                     record(now, k, solver, times, out, refused, counted.states, search)
-                    if now.status[k] == HALTED:
+                    if now.status[k] == RUNNING and solver.status == "running":
+                        if bounds.chattering is not None:
+                            bounds.chattering.watch(now, np.array([k]), change, end)
+                        if now.status[k] == RUNNING and now.steps[k] + now.rejected[k] >= bounds.most:
+                            now.status[k] = TOO_MANY
+                    if now.status[k] != RUNNING:
                         break
                     if watch is not None and time.monotonic() - looked > MOMENT:
                         looked = time.monotonic()
                         watch(now)
-            if now.status[k] != HALTED:
+            if now.status[k] == RUNNING:
                 now.status[k] = DONE if solver.status == "finished" else LOST if counted.strange else STUCK
         except ValueError as error:
             if "NaN" not in str(error):  # which is what SciPy says of a derivative that is not finite

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import math
 import threading
 from collections.abc import Callable
 from functools import cached_property
@@ -20,10 +21,10 @@ from ..render.llvm_events import Crossing
 from ..render.llvm_integrator import integrator_text, memory
 from ..render.llvm_lanes import RUNNING
 from ..render.llvm_stages import Method
+from .chattering import Bounds
 from .plain import Progress
 
 Watcher = Callable[[Progress], None]  # told where all trajectories are, now and then; may raise to stop
-NO_BOUND = 1 << 62  # steps
 SLICE = 1_000_000_000  # operations between two looks: less than a second
 
 
@@ -75,7 +76,7 @@ class MachineIntegrator:
         atol: np.ndarray,
         threads: int | None = None,
         watch: Watcher | None = None,
-        most: int = NO_BOUND,
+        bounds: Bounds | None = None,
     ) -> None:
         """Integrate to the end, from wherever `now` is; it is kept up to date, whatever stops the run."""
         book = now.give(parameters)
@@ -84,6 +85,7 @@ class MachineIntegrator:
         workers = 1 if alone else resolved(threads, -(-len(book) // width), 1)
         tries = max(1, SLICE // (self.cost * width))
         function, vectors = self.functions[width], self.vectors
+        most = int(min(bounds.most if bounds else math.inf, 1 << 62))
         waiting = (now.status == RUNNING).nonzero()[0]
         while len(waiting):
             queue = np.zeros(1, dtype=np.int64)

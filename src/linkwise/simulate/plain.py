@@ -19,13 +19,23 @@ import numpy as np
 
 from ..render.llvm_events import CLOSE, SECANTS, TRIALS, Crossing
 from ..render.llvm_flow import EXP2, LOG2
-from ..render.llvm_integrator import LARGEST, LEAST_BEFORE, LEAST_ERROR, SAFETY, SMALLEST
-from ..render.llvm_lanes import DONE, HALTED, LOG_FULL, LOST, RECORD, RUNNING, STUCK
+from ..render.llvm_integrator import (
+    LARGEST,
+    LEAST_BEFORE,
+    LEAST_ERROR,
+    SAFETY,
+    SHORTEST,
+    SHORTEST_AT_0,
+    SMALLEST,
+)
+from ..render.llvm_lanes import DONE, HALTED, LOG_FULL, LOST, RECORD, RUNNING, STUCK, TOO_MANY
 from ..render.llvm_stages import HALVES, Method
+from .chattering import Bounds
 from .search import ahead, begun, look_within, remembered
 
 Side = Callable[[np.ndarray, np.ndarray], np.ndarray]  # t (B,), y (B, m) -> dy (B, m)
 Gauge = Side  # -> the values of the events (B, e)
+NO_BOUNDS = Bounds()
 
 
 class Column:
@@ -68,6 +78,7 @@ class Progress:
         self.log = np.full((count, room if events else 0, 2 + self.size), np.nan)  # of machine code, see `empty_logs`
         self.met: list[list[np.ndarray]] = [[] for _ in range(count)]  # the events: time, which, state
         self.evaluations: np.ndarray | None = None  # where they were counted
+        self.chattering: dict[int, int] = {}  # which number of the state of a trajectory goes to and fro
 
     @property
     def y(self) -> np.ndarray:
@@ -104,6 +115,7 @@ class Integrator:
     atol: np.ndarray
     gauge: Gauge | None = None
     crossings: tuple[Crossing, ...] = ()
+    bounds: Bounds = NO_BOUNDS
 
     def advance(self, now: Progress, end: float, times: np.ndarray, out: np.ndarray, budget: int) -> bool:
         """At most `budget` tries; whether something is left to do."""
@@ -131,6 +143,7 @@ class Integrator:
                 landed, halted = self.meet(now, accepted, step, landed, z, k)
             hits = hits & (landed >= end)
         self.sample(now, accepted, step, landed, z, k, times, out)
+        change = z - now.y
         now.y[accepted] = z[accepted]
         now.t = np.where(accepted, landed, now.t)
         now.status[accepted & hits] = DONE
@@ -139,11 +152,14 @@ class Integrator:
             now.status[refused] = LOST
         else:
             following = step * self.factor(now, error, accepted)
-            stuck = refused & (following <= 1e-15 * np.abs(end + now.t))
+            stuck = refused & (following <= SHORTEST * now.t + SHORTEST_AT_0 * end)
             now.status[stuck] = np.where(np.isnan(error), LOST, STUCK)[stuck]
             now.h = np.where(active, following, now.h)
         now.steps += accepted
         now.rejected += refused
+        if self.bounds.chattering is not None:
+            self.bounds.chattering.watch(now, np.flatnonzero(accepted & (now.status == RUNNING)), change, end)
+        now.status[(now.status == RUNNING) & (now.steps + now.rejected >= self.bounds.most)] = TOO_MANY
 
     def stages(self, t: np.ndarray, h: np.ndarray, y: np.ndarray, start: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """One step on from y, and all stages."""

@@ -12,9 +12,10 @@ import numpy as np
 
 from .. import edge
 from ..edge.arrays import States
-from ..render.llvm_lanes import DONE, LOST, RUNNING, STUCK
+from ..render.llvm_lanes import CHATTERING, DONE, LOST, RUNNING, STUCK, TOO_MANY
 from ..render.llvm_stages import Method
 from ..robot import Robot
+from .chattering import TOO_FAR, WINDOW, Bounds, Chattering
 from .events import Happening, events_of
 from .friction import Friction
 from .implicit import ImplicitMachine, run_implicit
@@ -22,12 +23,14 @@ from .machine import MachineIntegrator
 from .plain import Integrator, Progress
 from .problem import Problem
 from .progress import Watch
-from .recording import STATUS, Recording
+from .recording import FAILED, STATUS, Recording
 from .stretches import follow
 from .tableaux import DEFAULT, RADAU
 from .tableaux import method as tableau
 
 ROOM = 32  # events of each trajectory that machine code logs before Python takes them over
+MOST_STEPS = 10_000_000  # of each trajectory, unless its step is fixed
+LEAST_RTOL = 100 * float(np.finfo(float).eps)  # below that, the estimate of an error is rounding
 FIRST_STEP = 1e-3  # seconds; it grows tenfold a step where it is too small
 
 
@@ -83,6 +86,7 @@ def simulate(
     samples: Any = 501,
     events: Any = (),
     step: float | None = None,
+    max_steps: int | None = None,
     threads: int | None = None,
     compiled: bool | None = None,
     progress: bool | None = None,
@@ -98,8 +102,9 @@ def simulate(
     hundredth of rtol if it is not given. "radau" is for stiff springs and friction; it needs SciPy.
     `samples` is how many there are, at equal distances, or the times themselves.
     `events` are functions of (arm, t, q, qd) whose crossing of zero is recorded, `lw.Event`s that may also stop, or
-    `lw.joint_limits(arm)`. `step` is the first step, or the step of "rk4". Long runs show how far they are on a
-    terminal (`progress`); Ctrl-C raises `SimulationInterrupted`, which keeps what was computed.
+    `lw.joint_limits(arm)`. `step` is the first step, or the step of "rk4". No trajectory makes more than `max_steps`
+    steps, refused ones counted: ten million if not given, without a bound for "rk4". Long runs show how far they are on
+    a terminal, and with `progress=True` anywhere; Ctrl-C raises `SimulationInterrupted`, which keeps what was computed.
 
     >>> import linkwise as lw
     >>> fall = lw.simulate(lw.load("planar3"), [0, 0, 0], [0, 0, 0], 1.0, rtol=1e-10)
@@ -107,7 +112,7 @@ def simulate(
     ((501, 3), 'done', True)
     """
     scheme = tableau(integrator)
-    numbers = checked_numbers(scheme, duration, rtol, atol, step)
+    numbers = checked_numbers(scheme, duration, rtol, atol, step, max_steps)
     times = sample_times(samples, numbers["duration"])
     constant = None if callable(torque) or torque is None else torque
     arrays = {"q0": q0, "qd0": qd0} | ({} if constant is None else {"torque": constant})
@@ -137,8 +142,8 @@ def simulate(
     recording = recorded(acting, states.batch, times, run.out, run.now, scheme, numbers, run.compiled)
     if run.interrupted is not None:
         raise SimulationInterrupted(recording) from run.interrupted
-    if not states.batch and recording.status in ("stuck", "lost"):
-        raise SimulationError(run.given_up.get(0) or reason(problem, run.now, recording), recording)
+    if not states.batch and recording.status in FAILED:
+        raise SimulationError(run.given_up.get(0) or reason(problem, parameters, run.now, recording), recording)
     return recording
 
 
@@ -174,16 +179,17 @@ def integrated(
     machine = machine_for(problem, scheme.name, compiled)
     interrupted: BaseException | None = None
     watch = Watch(end, progress)
+    bounds = Bounds(numbers["most"], None if scheme.fixed else Chattering(len(start), problem.size, numbers["too_far"]))
 
     def integrate() -> None:
         if machine is not None:
-            machine.run(now, end, times, out, parameters, numbers["rtol"], tolerance, threads, watch)
+            machine.run(now, end, times, out, parameters, numbers["rtol"], tolerance, threads, watch, bounds)
         elif scheme.name == RADAU:
-            run_implicit(problem, parameters, now, end, times, out, numbers["rtol"], tolerance, watch)
+            run_implicit(problem, parameters, now, end, times, out, numbers["rtol"], tolerance, watch, bounds)
         else:
             gauge = problem.plain_gauge(parameters) if problem.crossings else None
             side = problem.plain_side(parameters)
-            plain = Integrator(scheme, side, numbers["rtol"], tolerance, gauge, problem.crossings)
+            plain = Integrator(scheme, side, numbers["rtol"], tolerance, gauge, problem.crossings, bounds)
             while plain.advance(now, end, times, out, 100):
                 watch(now)
 
@@ -198,8 +204,20 @@ def integrated(
     return Run(out, now, machine is not None, interrupted, given_up)
 
 
-def checked_numbers(scheme: Method, duration: Any, rtol: Any, atol: Any = None, step: Any = None) -> dict[str, float]:
+def checked_numbers(
+    scheme: Method, duration: Any, rtol: Any, atol: Any = None, step: Any = None, max_steps: Any = None
+) -> dict[str, float]:
     numbers = checked(duration=duration, rtol=rtol, step=FIRST_STEP if step is None else step)
+    if numbers["rtol"] < LEAST_RTOL:
+        raise ValueError(f"rtol is {rtol!r} (expected at least {LEAST_RTOL:.3g}: less is lost in rounding)")
+    if max_steps is None:
+        numbers["most"], numbers["too_far"] = math.inf if scheme.fixed else MOST_STEPS, TOO_FAR
+    elif isinstance(max_steps, bool) or not isinstance(max_steps, (int, np.integer)):
+        raise TypeError(f"max_steps is {max_steps!r} (expected a whole number, or None)")
+    elif max_steps < 1:
+        raise ValueError(f"max_steps is {max_steps} (expected at least 1)")
+    else:
+        numbers["most"] = numbers["too_far"] = int(max_steps)
     numbers["atol"] = numbers["rtol"] / 100 if atol is None else checked(atol=atol)["atol"]
     if scheme.fixed and step is None:
         raise ValueError(f"integrator {scheme.name!r} has no step of its own (expected step=...)")
@@ -338,24 +356,46 @@ def shaped_list(values: list[Any], batch: tuple[int, ...]) -> Any:
     return tuple(shaped_list(values[i * size : (i + 1) * size], batch[1:]) for i in range(batch[0]))
 
 
-def reason(problem: Problem, now: Progress, recording: Recording) -> str:
+def reason(problem: Problem, parameters: np.ndarray, now: Progress, recording: Recording) -> str:
     """Why a trajectory ended early: the joint, the time and the state."""
-    n, robot = problem.robot.n, problem.robot
-    q, v = now.y[0, :n], now.y[0, n : 2 * n]
-    where = f"robot {robot.name!r} at t = {now.t[0]:.6g} s, q = {q.tolist()}"
+    n, robot, status = problem.robot.n, problem.robot, int(now.status[0])
+    q, v, h = now.y[0, :n], now.y[0, n : 2 * n], float(now.h[0])
+    where = f"robot {robot.name!r} at t = {now.t[0]:.9g} s, q = {q.tolist()}, qd = "
+    side = problem.plain_side(parameters)
     try:
         rates = problem.rates(q, v)
-        qdd = edge.forward_dynamics(robot, q, rates, np.zeros(n))
-    except ValueError as error:
+        where += f"{np.asarray(rates).tolist()}"
+        with np.errstate(all="ignore"):
+            here = side(now.t, now.y)
+            there = side(now.t + h, now.y + h * here)
+    except (ValueError, ArithmeticError) as error:
         return f"{where}: {error}"
-    worst = int(np.argmax(np.where(np.isfinite(qdd), np.abs(qdd), np.inf)))
+    jump = np.abs(there - here)[0, n : 2 * n]
+    worst = int(np.argmax(np.where(np.isfinite(jump), jump, np.inf)))
+    if 0 in now.chattering:
+        worst = now.chattering[0] % n if now.chattering[0] < 2 * n else worst
+    tried = int(now.steps[0] + now.rejected[0])
     what = {
         LOST: "a number is no longer finite",
-        STUCK: f"the step shrank to {now.h[0]:.3g} s",
+        STUCK: f"the step shrank to {h:.3g} s",
+        TOO_MANY: f"{tried} steps were tried, as many as max_steps allows, the last of {h:.3g} s",
+        CHATTERING: f"of the last {WINDOW} steps, of about {h:.3g} s, many went to and fro; the end is out of reach",
         RUNNING: "it was stopped",
         DONE: "it is done",
-    }[int(now.status[0])]
+    }[status]
     return (
         f"{where}: {what}; joint of link {robot.names[worst]!r} moves at {rates[worst]:.6g} and accelerates at"
-        f" {qdd[worst]:.6g}. The recording until then is in `.recording` of this error ({len(recording.t)} samples)"
+        f" {here[0, n + worst]:.6g}, {h:.3g} s later at {there[0, n + worst]:.6g}.{WAY_OUT.get(status, '')}"
+        f" The recording until then is in `.recording` of this error ({len(recording.t)} samples)"
     )
+
+
+JUMPS = (
+    " If a torque jumps there (np.sign, a comparison): lw.Friction(smooth=...) or another smooth function instead of"
+    " np.sign, lw.Friction(smooth=0) for joints that stick, or integrator='rk4' with a fixed step"
+)
+WAY_OUT = {
+    STUCK: f"{JUMPS}.",
+    CHATTERING: f"{JUMPS}; max_steps=... to go on all the same.",
+    TOO_MANY: f"{JUMPS}; integrator='radau' for stiff springs and friction; or max_steps=... for a longer run.",
+}

@@ -14,12 +14,12 @@ from collections.abc import Callable
 import numpy as np
 
 from ..render.llvm_integrator import LEAST_BEFORE
-from ..render.llvm_lanes import HALTED, RUNNING, STUCK
+from ..render.llvm_lanes import CHATTERING, HALTED, RUNNING
 from .plain import Progress
 from .problem import Problem
 from .sticking import Decided, Sticking
 
-CHANGES, MOMENT = 200, 1e-4  # so many changes within this part of the duration are no motion any more
+CHANGES, MOMENT = 200, 1e-4  # so many changes within so many seconds, or this part of a run below 1 s, are no motion
 
 
 def follow(
@@ -93,9 +93,9 @@ class Stretches:
         now, robot = self.now, self.problem.robot
         t, long_ago = now.t[k], self.changes[k][0]
         self.changes[k].append(t)
-        if left < 0 and t - long_ago > MOMENT * self.end:
+        if left < 0 and t - long_ago > MOMENT * min(self.end, 1.0):
             return
-        now.status[k] = STUCK
+        now.status[k] = CHATTERING
         name = robot.names[left if left >= 0 else int(np.argmax(moved))]
         said = f"has stuck and come loose {CHANGES} times since t = {long_ago:.9g} s"
         self.given_up[k] = (

@@ -34,7 +34,7 @@ class Followed:
     @property
     def strange(self) -> np.ndarray:
         """Which trajectories did not get away from the start."""
-        return np.asarray(np.isin(self.status, ["lost", "stuck"]) & (self.steps == 0))
+        return np.asarray(np.isin(self.status, ["lost", "step too small"]) & (self.steps == 0))
 
     def some(self, which: np.ndarray) -> Followed:
         """Those trajectories alone."""
