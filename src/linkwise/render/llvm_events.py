@@ -23,6 +23,8 @@ CLOSE = 4.5e-16  # of the time: two digits apart
 FAR = -1e300  # an event that cannot be met
 TINY = 1e-300  # for a value of exactly zero, that it was below or above
 LOOKS = 10  # points of a step at which it is looked for events between its ends
+GLANCES = (0.3, 0.6)  # parts of a step at which it is first seen whether an event is near zero at all
+REACH = 4.0  # times the range of the values seen: further than that from them, no value within the step is
 REFINED = 2  # how often a peak is found anew, from points closer to it
 EDGE = 1.0 / 64.0  # of the distance of two such points: peaks closer to the ends of a step are not told from them
 
@@ -94,6 +96,50 @@ def begin(flow: Flow, count: int, places: Places) -> None:
         same = flow.both(flow.compare("oeq", new, zero), flow.compare("ord", old, old))
         side = flow.select(flow.compare("oeq", old, zero), zero, flow.call("copysign", tiny, old))
         flow.store(flow.select(same, side, new), places.before, e)
+
+
+def nearby(
+    flow: Flow,
+    crossings: Sequence[Crossing],
+    places: Places,
+    size: int,
+    last: str,
+    t: str,
+    step: str,
+    landed: str,
+) -> str:
+    """Which lanes have an event that may be beyond zero within the step, as seen on a cubic between its ends.
+
+    `last` points to y' at the end of the step.
+    """
+    layout = flow.layout
+    values = [ahead(flow, crossings, places, places.before)]
+    gauge(flow, landed, places.z, places)
+    values.append(ahead(flow, crossings, places, places.after))
+    for part in GLANCES:
+        for_z, for_first, for_last = hermite(part)
+        with flow.counted(size) as i:
+            y, slope = flow.load(places.y, i), flow.do("fmul", flow.load(places.k, i), layout.constant(for_first))
+            slope = flow.fused(flow.load(last, i), layout.constant(for_last), slope)
+            way = flow.do("fmul", flow.do("fsub", flow.load(places.z, i), y), layout.constant(for_z))
+            flow.store(flow.do("fadd", flow.fused(step, slope, way), y), places.z_there, i)
+        gauge(flow, flow.fused(step, layout.constant(part), t), places.z_there, places)
+        values.append(ahead(flow, crossings, places, places.after))
+    near = layout.splat("i1", "false")
+    for e, crossing in enumerate(crossings):
+        if crossing.inside:
+            low = high = values[0][e]
+            for each in values[1:]:
+                low, high = flow.call("minnum", low, each[e]), flow.call("maxnum", high, each[e])
+            most = flow.fused(flow.do("fsub", high, low), layout.constant(REACH), high)
+            known = flow.compare("ogt", low, layout.constant(FAR))
+            near = flow.say(f"or {layout.truths} {near}, {flow.both(known, crossed(flow, most))}")
+    return near
+
+
+def hermite(part: float) -> tuple[float, float, float]:
+    """A state within a step is y + a (z - y) + h (b y' + c z'): these weights, of the cubic through both ends."""
+    return part * part * (3.0 - 2.0 * part), part * (1.0 - part) ** 2, part * part * (part - 1.0)
 
 
 def look_within(

@@ -17,7 +17,7 @@ from collections.abc import Sequence
 
 from ..graph import Program
 from .llvm_block import Layout, assembled
-from .llvm_events import Crossing, Places, begin, end_at, look_within, remember, search, step_to, write_log
+from .llvm_events import Crossing, Places, begin, end_at, look_within, nearby, remember, search, step_to, write_log
 from .llvm_flow import Flow
 from .llvm_lanes import (
     AT,
@@ -234,17 +234,26 @@ class Driver:
 
     def shorten(self, places: Places, t: str, step: str, landed: str, accepted: str) -> tuple[str, str]:
         """End steps where an event is beyond zero, or nearly so, within them: where lanes land, and which are cut."""
-        flow, layout, where = self.flow, self.layout, self.where
-        if self.method.dense:
-            self.call("within", f"{t}, {layout.vector} {step}", "y", "p", "k", "z_there", "powers")
-        else:
-            self.halves(places, t, step)
-        part = look_within(flow, self.crossings, places, t, step, accepted, self.interpolate, self.slots[:2])
-        cut = flow.both(accepted, flow.compare("olt", part, layout.constant(1.0)))
-        there = flow.fused(part, step, t)
-        with flow.when(flow.some(cut)):
-            end_at(flow, places, where.size, t, there, cut)
-        return flow.select(cut, there, landed), cut
+        flow, layout, where, until = self.flow, self.layout, self.where, self.slots[2]
+        near = accepted
+        if self.method.first_is_last:
+            last = flow.place(self.at["k"], (self.method.stages - 1) * where.size)
+            near = nearby(flow, self.crossings, places, where.size, last, t, step, landed)
+            near = flow.both(accepted, near)
+        flow.store(layout.constant(1.0), until)
+        with flow.when(flow.some(near)):
+            if self.method.dense:
+                self.call("within", f"{t}, {layout.vector} {step}", "y", "p", "k", "z_there", "powers")
+            else:
+                self.halves(places, t, step)
+            part = look_within(flow, self.crossings, places, t, step, near, self.interpolate, self.slots[:2])
+            flow.store(part, until)
+            cut = flow.both(near, flow.compare("olt", part, layout.constant(1.0)))
+            with flow.when(flow.some(cut)):
+                end_at(flow, places, where.size, t, flow.fused(part, step, t), cut)
+        part = flow.load(until)
+        cut = flow.both(near, flow.compare("olt", part, layout.constant(1.0)))
+        return flow.select(cut, flow.fused(part, step, t), landed), cut
 
     def halves(self, places: Places, t: str, step: str) -> None:
         """The polynomial of methods without one of their own, through a step to the middle and the end; see HALVES."""
@@ -279,8 +288,7 @@ class Driver:
             due = flow.both(flow.both(accepted, there), flow.compare("ole", wanted, landed))
             return index, wanted, due, flow.both(due, flow.compare("olt", wanted, landed))
 
-        looked = any(crossing.inside for crossing in self.crossings)  # the polynomial is known then
-        if self.method.dense and not looked:
+        if self.method.dense:
             with flow.when(flow.some(due_now()[-1])):
                 self.call("within", f"{t}, {self.layout.vector} {step}", "y", "p", "k", "z_there", "powers")
         flow.go("samples")

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..render.llvm_events import CLOSE, SECANTS, TRIALS, Crossing
+from ..render.llvm_events import CLOSE, GLANCES, SECANTS, TRIALS, Crossing, hermite
 from ..render.llvm_flow import EXP2, LOG2
 from ..render.llvm_integrator import (
     LARGEST,
@@ -31,7 +31,7 @@ from ..render.llvm_integrator import (
 from ..render.llvm_lanes import DONE, HALTED, LOG_FULL, LOST, RECORD, RUNNING, STUCK, TOO_MANY
 from ..render.llvm_stages import HALVES, Method
 from .chattering import Bounds
-from .search import ahead, begun, look_within, remembered
+from .search import ahead, begun, look_within, nearby, remembered
 
 Side = Callable[[np.ndarray, np.ndarray], np.ndarray]  # t (B,), y (B, m) -> dy (B, m)
 Gauge = Side  # -> the values of the events (B, e)
@@ -237,6 +237,10 @@ class Integrator:
         """End steps where an event is beyond zero, or nearly so, within them: where trajectories land."""
         assert self.gauge is not None
         gauge = self.gauge
+        if self.method.first_is_last:
+            accepted = accepted & self.nearby(now, before, step, landed, z, k)
+            if not accepted.any():
+                return landed
         powers = self.within(now.t, step, now.y, k) if self.method.dense else self.halves(now.t, step, now.y, z, k)
 
         def values_at(parts: np.ndarray) -> np.ndarray:
@@ -246,6 +250,18 @@ class Integrator:
 
         ends = look_within(self.crossings, before, accepted, values_at)
         return self.end_at(now, accepted & (ends < 1.0), now.t + ends * step, landed, z, k)
+
+    def nearby(
+        self, now: Progress, before: np.ndarray, h: np.ndarray, landed: np.ndarray, z: np.ndarray, k: np.ndarray
+    ) -> np.ndarray:
+        """Which trajectories have an event that may be beyond zero within the step, as seen on a cubic."""
+        assert self.gauge is not None
+        seen = [self.gauge(landed, z)]
+        for part in GLANCES:
+            for_z, for_first, for_last = hermite(part)
+            state = now.y + for_z * (z - now.y) + h[:, None] * (for_first * k[0] + for_last * k[-1])
+            seen.append(self.gauge(now.t + part * h, state))
+        return nearby(self.crossings, before, seen)
 
     def end_at(
         self, now: Progress, which: np.ndarray, time: np.ndarray, landed: np.ndarray, z: np.ndarray, k: np.ndarray

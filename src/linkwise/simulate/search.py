@@ -3,9 +3,10 @@
 An event that was on one side of zero counts as soon as its value reaches zero, in the direction asked for. One that was
 exactly zero, at the start of a trajectory or right after it was met, counts as soon as it is beyond zero.
 
-A step's ends do not show a value that goes beyond zero and comes back between them. So it is also looked at within the
-step, at LOOKS points on the polynomial that the samples lie on, and where a parabola through three of them has a peak
-near zero. If it is beyond zero there, or nearly so, the step ends there; what remains is a crossing between two ends.
+A step's ends do not show a value that goes beyond zero and comes back between them. So, unless it is far from zero at
+both ends and at two points between them, it is also looked at within the step: at LOOKS points on the polynomial that
+the samples lie on, and where a parabola through three of them has a peak near zero. If it is beyond zero there, or
+nearly so, the step ends there; what remains is a crossing between two ends.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from ..render.llvm_events import EDGE, FAR, LOOKS, REFINED, TINY, Crossing
+from ..render.llvm_events import EDGE, FAR, LOOKS, REACH, REFINED, TINY, Crossing
 
 ValuesAt = Callable[[np.ndarray], np.ndarray]  # parts of steps (p, B) -> values of the events (p, B, e)
 
@@ -39,6 +40,14 @@ def remembered(crossings: tuple[Crossing, ...], before: np.ndarray, values: np.n
 def begun(before: np.ndarray, values: np.ndarray) -> np.ndarray:
     """The same where an integration begins, or goes on; `before` is NaN if nothing is known yet."""
     return np.asarray(np.where((values == 0) & ~np.isnan(before), TINY * np.sign(before), values))
+
+
+def nearby(crossings: tuple[Crossing, ...], before: np.ndarray, seen: list[np.ndarray]) -> np.ndarray:
+    """Which trajectories (B,) have an event that may be beyond zero within a step, as seen at some points (B, e)."""
+    looked_at = np.array([crossing.inside for crossing in crossings])
+    values = np.array([ahead(crossings, before, each) for each in (before, *seen)])
+    low, high = values.min(axis=0), values.max(axis=0)
+    return np.asarray((looked_at & (low > FAR) & (high + REACH * (high - low) >= 0)).any(axis=1))
 
 
 def look_within(

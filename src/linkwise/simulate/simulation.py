@@ -179,7 +179,8 @@ def integrated(
     machine = machine_for(problem, scheme.name, compiled)
     interrupted: BaseException | None = None
     watch = Watch(end, progress)
-    bounds = Bounds(numbers["most"], None if scheme.fixed else Chattering(len(start), problem.size, numbers["too_far"]))
+    watched = not scheme.fixed and not isinstance(machine, MachineIntegrator)
+    bounds = Bounds(numbers["most"], Chattering(len(start), problem.size, numbers["too_far"]) if watched else None)
 
     def integrate() -> None:
         if machine is not None:
@@ -199,7 +200,8 @@ def integrated(
     except KeyboardInterrupt as error:
         interrupted = error
     finally:
-        now.empty_logs()
+        if now.log.size:
+            now.empty_logs()
         watch.close()
     return Run(out, now, machine is not None, interrupted, given_up)
 
