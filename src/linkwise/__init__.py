@@ -47,7 +47,7 @@ from .edge import (
 from .errors import FileError, RobotError, SingularError
 from .formats import LIBRARY, load, save
 from .graph import Count, Program, evaluate, symbols
-from .robot import Frame, Joint, Link, Robot, chain, describe, random_tree
+from .robot import Frame, Friction, Joint, Link, Robot, chain, describe, random_tree
 from .trace import Derivative, Input, bind, count, derivative, symbols_of, trace
 from .version import __version__ as __version__
 
@@ -57,7 +57,6 @@ if TYPE_CHECKING:  # at run time these come when they are asked for: see __getat
     from .render import latex, python_source, sympy  # type: ignore[no-redef]
     from .simulate import (  # type: ignore[no-redef]
         Event,
-        Friction,
         Happening,
         JointMotion,
         Loads,
@@ -200,7 +199,6 @@ LATE = {  # rooms that are not entered before one of their names is asked for
     "render": ("latex", "python_source", "sympy"),
     "simulate": (
         "Event",
-        "Friction",
         "Happening",
         "JointMotion",
         "Loads",

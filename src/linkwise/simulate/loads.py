@@ -10,7 +10,7 @@ import numpy as np
 
 from ..edge import inverse_dynamics, joint_wrenches
 from ..errors import one_of
-from ..robot import Robot
+from ..robot import Friction, Robot
 from ..robot.describe import grid
 from .trajectories import Floats, JointMotion, Trajectory, counted, even_times, motion_columns, write_csv
 
@@ -154,14 +154,14 @@ def torque_along(
     samples: int = 501,
     *,
     wrench: Any = None,
-    friction: bool = False,
+    friction: bool | Friction = False,
     loads: bool = True,
     frame: str = "joint",
 ) -> Loads:
     """Torques, and all six components of what each joint bears, at evenly spaced times of a trajectory.
 
     `wrench` acts on the robot from outside, as in `lw.inverse_dynamics`: (6,) or (samples, 6) on the tip link,
-    (samples, n, 6) or (1, n, 6) on every link. `friction=True` adds the joints' friction to the torques. The loads are
+    (samples, n, 6) or (1, n, 6) on every link. `friction` adds that of the joints to the torques. The loads are
     `lw.joint_wrenches`, about the origins of the joint frames; with `frame="joint"` z is along the joint's axis, and
     the component there is the torque or force of the drive without what the rotor's inertia and friction take.
 

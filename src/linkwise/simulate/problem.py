@@ -20,11 +20,10 @@ from .. import edge
 from ..errors import one_of
 from ..graph import Program
 from ..render.llvm_events import Crossing
-from ..robot import Robot
+from ..robot import Friction, Robot
 from ..trace import Input, trace
 from ..trace.tracing import few_operations
 from .events import Event
-from .friction import Friction
 from .sticking import ROUGHLY, Sticking
 
 COORDINATES = {"joint": None, "normalized": edge.normalized, "unnormalized": edge.unnormalized}

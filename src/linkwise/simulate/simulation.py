@@ -14,10 +14,9 @@ from .. import edge
 from ..edge.arrays import States
 from ..render.llvm_lanes import CHATTERING, DONE, LOST, RUNNING, STUCK, TOO_MANY
 from ..render.llvm_stages import Method
-from ..robot import Robot
+from ..robot import Friction, Robot
 from .chattering import TOO_FAR, WINDOW, Bounds, Chattering
 from .events import Happening, events_of
-from .friction import Friction
 from .implicit import ImplicitMachine, run_implicit
 from .machine import MachineIntegrator
 from .plain import Integrator, Progress
@@ -96,7 +95,8 @@ def simulate(
     q0 and qd0 are (..., n): a batch is integrated side by side, every trajectory with steps of its own. `torque` is
     None, an array (..., n) of constant torques, or a function torque(arm, t, q, qd) that gives them; one over `lw`
     pieces is compiled together with the integrator, any other runs in Python, which is slower. `wrench` is constant, as
-    for `forward_dynamics`. `friction=True` takes the robot's own coefficients, a `Friction` its own.
+    for `forward_dynamics`. `friction` is the same law as there: True for the robot's
+    own coefficients, or a `Friction`; with `Friction(smooth=0)` joints stick.
 
     `integrator` is one of `lw.integrators()`; the error of a step is kept below atol + rtol |y|, where atol is a
     hundredth of rtol if it is not given. "radau" is for stiff springs and friction; it needs SciPy.
@@ -125,7 +125,7 @@ def simulate(
         torque if callable(torque) else None,
         constant is not None,
         None if wrench is None else full["wrench"].shape[len(states.batch) :],
-        drag_of(friction),
+        Friction.of(friction),
         coordinates,
         method,
         events_of(events),
@@ -270,14 +270,6 @@ def full_array(states: States, name: str) -> np.ndarray:
     own = array.shape[array.ndim - (states.trailing[name] - (name == "wrench" and states.tip is not None)) :]
     shape = (*states.batch, *own)
     return (array if array.shape == shape else np.broadcast_to(array, shape)).astype(float)
-
-
-def drag_of(friction: bool | Friction) -> Friction | None:
-    if isinstance(friction, bool):
-        return Friction() if friction else None
-    if not isinstance(friction, Friction):
-        raise TypeError(f"friction is {friction!r} (expected True, False or a Friction)")
-    return friction
 
 
 def machine_for(problem: Problem, integrator: str, compiled: bool | None) -> MachineIntegrator | ImplicitMachine | None:

@@ -24,10 +24,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .. import edge
-from ..robot import Robot
+from ..robot import Friction, Robot
 from ..spatial import add, dot_product, mul, sign, sqrt, sub
 from ..spatial.dense import cholesky_solve
-from .friction import Friction
 
 TINY = 1e-200  # a joint at rest does not yet move against its mode
 MARGIN = 1e-12  # of the torques in sight: what they are rounded by never breaks a joint loose

@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 
 from .. import edge
-from ..robot import Robot
+from ..robot import Friction, Robot
 from .events import events_of
 from .family import Family
 from .problem import COORDINATES, Problem
 from .recording import STATUS
-from .simulation import checked_numbers, drag_of, integrated, sample_times
+from .simulation import checked_numbers, integrated, sample_times
 from .tableaux import method as tableau
 
 
@@ -48,7 +48,7 @@ def followed(
     """As `simulate`, with the options of a sweep, each trajectory with a row of numbers; there is no road but code."""
     count, n = q0.shape
     scheme = tableau(options["integrator"])
-    checked = checked_numbers(scheme, duration, options["rtol"], options["atol"], options["step"])
+    checked = checked_numbers(scheme, duration, options["rtol"], options["atol"], options["step"], options["max_steps"])
     times = sample_times(options["samples"], duration)
     torque, wrench = options["torque"], options["wrench"]
     constant = {"tau": None if callable(torque) else torque, "wrench": wrench}
@@ -58,7 +58,7 @@ def followed(
         torque if callable(torque) else None,
         "tau" in loads,
         loads["wrench"].shape[1:] if "wrench" in loads else None,
-        drag_of(options["friction"]),
+        Friction.of(options["friction"]),
         options["coordinates"],
         options["method"],
         events_of(options["events"]),

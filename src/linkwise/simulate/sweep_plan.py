@@ -17,9 +17,8 @@ from typing import Any
 
 import numpy as np
 
-from ..robot import Robot
+from ..robot import Friction, Robot
 from ..version import __version__
-from .friction import Friction
 from .simulation import simulate
 from .sweep_files import plan_hash
 from .sweep_formats import digest
