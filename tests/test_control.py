@@ -5,7 +5,7 @@ import pytest
 from scipy.integrate import simpson
 
 import linkwise as lw
-from linkwise.simulate.simulation import machine_of
+from linkwise.simulate.backend import machine_of
 from robots import CHAINS, DRIVEN, TREES, relative, states
 
 PLANAR = lw.load("planar3")

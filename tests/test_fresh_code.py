@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import linkwise as lw
-from linkwise.simulate import simulation
+from linkwise.simulate import backend
 
 ARM = lw.load("planar3")
 START = [0.3, -0.2, 0.1]
@@ -105,11 +105,11 @@ def test_functions_that_do_the_same_share_compiled_code():
         lw.simulate(ARM, START, [0] * 3, 0.01, torque=lambda arm, t, q, qd: gain * q, events=lambda arm, t, q, qd: q[0])
 
     run(3.0)
-    made = simulation.machine_of.cache_info().misses
+    made = backend.machine_of.cache_info().misses
     run(3.0)
-    assert simulation.machine_of.cache_info().misses == made
+    assert backend.machine_of.cache_info().misses == made
     run(3.5)
-    assert simulation.machine_of.cache_info().misses == made + 1
+    assert backend.machine_of.cache_info().misses == made + 1
 
 
 def test_a_controller_with_another_model_is_other_code():

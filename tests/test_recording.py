@@ -82,7 +82,7 @@ def recordings(draw):
         return found if shape else found[()].item()
 
     whole = {"kind": st.integers(0, 2**62), "dtype": np.int64}
-    names = draw(arrays("<U7", batch, elements=st.sampled_from(["stopped", "done", "stuck", "lost"])))
+    names = draw(arrays("<U14", batch, elements=st.sampled_from(["stopped", "done", "step too small", "lost"])))
     made = lw.Recording(
         robot,
         np.cumsum(draw(arrays(float, length, elements=st.floats(0.001, 10)))),
@@ -426,7 +426,7 @@ def test_many_trajectories_are_lines_then_a_median_with_its_band(count):
 
 def test_pictures_show_where_a_trajectory_ended(stuck):
     figure = stuck.plot()
-    assert "stuck at" in figure.get_suptitle()
+    assert "step too small at" in figure.get_suptitle()
     for place in figure.axes:
         assert any(np.allclose(line.get_xdata(), stuck.reached) for line in place.lines)
     rates = np.array([[0.0] * 3, [20.0] * 3, [1e-3] * 3])

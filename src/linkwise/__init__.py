@@ -48,7 +48,7 @@ from .edge.derivatives import Derivative, derivative
 from .errors import FileError, RobotError, SingularError
 from .formats import LIBRARY, load, save
 from .graph import Count, Program, evaluate, symbols
-from .robot import Frame, Joint, Link, Robot, chain, describe, random_tree
+from .robot import Frame, Friction, Joint, Link, Robot, chain, describe, random_tree
 from .trace import Input, bind, count, symbols_of, trace
 from .version import __version__ as __version__
 
@@ -59,7 +59,6 @@ if TYPE_CHECKING:  # at run time these come when they are asked for: see __getat
     from .simulate import (  # type: ignore[no-redef]
         CompiledSimulation,
         Event,
-        Friction,
         Happening,
         JointMotion,
         Loads,
@@ -206,7 +205,6 @@ LATE = {  # rooms that are not entered before one of their names is asked for
     "simulate": (
         "CompiledSimulation",
         "Event",
-        "Friction",
         "Happening",
         "JointMotion",
         "Loads",

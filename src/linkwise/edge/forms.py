@@ -30,7 +30,9 @@ def recipe_for(
     methods = ROLLED.get(function, {}) if isinstance(function, Hashable) else {}
     shapes = inputs_of(function, keywords).values()
     per_link = all(shape is None or shape[:1] == (robot.n,) for shape in shapes)
+    uniform = getattr(keywords.get("friction"), "uniform", True)  # numbers for each joint have no place in a loop
     can = keywords.get("method") in methods and per_link and not passes and robot.n > 0 and not robot.unusual
+    can = can and uniform
     if not can:
         if form == "loops":
             offered = ", ".join(f"{f.__name__} ({', '.join(x for x in m if x)})" for f, m in ROLLED.items())

@@ -16,7 +16,7 @@ import numpy as np
 from .. import dynamics
 from ..dynamics import centres, energy, kinematics, newton_euler
 from ..errors import one_of
-from ..robot import Robot
+from ..robot import Friction, Robot
 from ..robot.numbers import vector3
 from ..spatial import Vector, Wrench, add, sub
 from ..trace import fewest
@@ -40,12 +40,13 @@ def inverse_dynamics(
     point: Array | None = None,
     method: str | None = None,
     base: BaseMotion | None = None,
-    friction: bool = False,
+    friction: bool | Friction = False,
     check: bool = False,
 ) -> Array:
     """Joint torques (revolute, N·m) and forces (prismatic, N) that give the accelerations qdd: (..., n).
 
-    Gravity and the drives' inertia are in; friction is with `friction=True`. `method` is one of `lw.methods`.
+    Gravity and the drives' inertia are in; friction is with `friction=True`, by the robot's own coefficients, or with
+    an `lw.Friction`. `method` is one of `lw.methods`.
     `wrench` is an external wrench, moment then force, in the base frame at the centre of mass: (..., 6) on the tip link
     or (..., n, 6) on every link. `point` is where it acts instead, in the table frame of the link (that of `lw.poses`):
     (..., 3) on the tip link, (..., n, 3) on every link. `base` prescribes the motion of the base (Newton-Euler only).
@@ -59,7 +60,7 @@ def inverse_dynamics(
         if method not in (None, "newton-euler"):
             raise ValueError(f"method {method!r} has no moving base (expected method='newton-euler' with base=...)")
         method = "newton-euler"
-    algorithm = chosen(inverse_dynamics, method)
+    algorithm, law = chosen(inverse_dynamics, method), Friction.of(friction)
     states = States(arm, {"q": q, "qd": qd, "qdd": qdd}, wrench, check, base_parts(base), point)
 
     def torques() -> list[Any]:
@@ -68,9 +69,9 @@ def inverse_dynamics(
         tau: list[Any] = algorithm(
             arm, states.scalars("q"), rates, states.scalars("qdd"), external_wrenches(states), **moving
         )
-        return [add(*each) for each in zip(tau, energy.dissipation(arm, rates), strict=True)] if friction else tau
+        return tau if law is None else [add(*each) for each in zip(tau, law.torques(arm, rates), strict=True)]
 
-    task = Task.of(inverse_dynamics, method=method, friction=friction) if base is None else None
+    task = Task.of(inverse_dynamics, method=method, friction=law) if base is None else None
     return computed(states, torques, (arm.n,), task)
 
 
@@ -84,7 +85,7 @@ def forward_dynamics(
     *,
     point: Array | None = None,
     method: str | None = None,
-    friction: bool = False,
+    friction: bool | Friction = False,
     check: bool = False,
 ) -> Array:
     """Joint accelerations under the torques tau: (..., n). `wrench`, `point` and `friction` as for `inverse_dynamics`.
@@ -97,17 +98,17 @@ def forward_dynamics(
     >>> lw.forward_dynamics(arm, q=[0, 0, 0], qd=[0, 0, 0], tau=[4.34583, 1.54998, 0.32373]).round(9) + 0.0
     array([0., 0., 0.])
     """
-    algorithm = chosen(forward_dynamics, method, arm)
+    algorithm, law = chosen(forward_dynamics, method, arm), Friction.of(friction)
     states = States(arm, {"q": q, "qd": qd, "tau": tau}, wrench, check, point=point)
 
     def accelerations() -> list[Any]:
         rates, given = states.scalars("qd"), states.scalars("tau")
-        if friction:
-            given = [sub(*each) for each in zip(given, energy.dissipation(arm, rates), strict=True)]
+        if law is not None:
+            given = [sub(*each) for each in zip(given, law.torques(arm, rates), strict=True)]
         found: list[Any] = algorithm(arm, states.scalars("q"), rates, given, external_wrenches(states))
         return found
 
-    return guarded(states, accelerations, (arm.n,), Task.of(forward_dynamics, method=method, friction=friction))
+    return guarded(states, accelerations, (arm.n,), Task.of(forward_dynamics, method=method, friction=law))
 
 
 @entered_directly

@@ -1,13 +1,14 @@
 """Numerical integration in LLVM assembly: right-hand side and embedded Runge-Kutta method in one function.
 
     void @advance_W(ptr book, ptr waiting, i64 total, ptr queue, ptr context, double end, ptr times, i64 count, ptr out,
-                    double rtol, ptr atol, ptr log, i64 room, i64 budget)
+                    double rtol, ptr atol, ptr log, i64 room, i64 most, i64 budget)
 
 integrates the `total` trajectories of y' = f(t, y, p) that wait, W at a time, one in each lane, each with steps of its
-own, until `end`, for at most `budget` tries; see `llvm_lanes` for the book and the queue. At the given times, which
-increase, y is written to row index · count + time of out. It lies on the polynomial of the method within the step; or,
-if there is none, at the end of a step from the last accepted state to there. Events are those of `llvm_events`; the log
-has room for so many of each trajectory. The same in Python: `simulate.plain`.
+own, until `end`, for at most `budget` tries and at most `most` of each trajectory; see `llvm_lanes` for the book and
+the queue. At the given times, which increase, y is written to row index · count + time of out. It lies on the
+polynomial of the method within the step; or, if there is none, at the end of a step from the last accepted state to
+there. Events are those of `llvm_events`; the log has room for so many of each trajectory, which stops when that is
+full. The same in Python: `simulate.plain`.
 """
 
 from __future__ import annotations
@@ -16,28 +17,31 @@ from collections.abc import Sequence
 
 from ..graph import Program
 from .llvm_block import Layout, assembled
-from .llvm_events import Crossing, Places, search, write_log
+from .llvm_events import Crossing, Places, begin, end_at, look_within, nearby, remember, search, step_to, write_log
 from .llvm_flow import Flow
 from .llvm_lanes import (
     AT,
     DONE,
     HALTED,
+    LOG_FULL,
     LOST,
     RUNNING,
     STUCK,
+    TOO_MANY,
     Memory,
     empty_lanes,
     put_all_back,
-    spread_count,
+    spread_whole,
     take_next,
     time_of,
     write_sample,
 )
 from .llvm_sine import large_angle, sine_cosine
-from .llvm_stages import Method, ended, stages_text, values_text, weighted, within_text
+from .llvm_stages import HALVES, Method, ended, stages_text, values_text, weighted, within_text
 
 SAFETY, SMALLEST, LARGEST = 0.9, 0.2, 10.0
 LEAST_ERROR, LEAST_BEFORE = 1e-10, 1e-4
+SHORTEST, SHORTEST_AT_0 = 1e-15, 1e-22  # steps: of the time until then, and of all the time
 CHAINS = 4  # so many components do not wait for one another when their errors are compared
 
 
@@ -60,7 +64,8 @@ def memory(program: Program, method: Method) -> Memory:
     _, y, *others = program.inputs
     events = sum(port.size for port in program.outputs[1:])
     stages = max(len(method.a), len(method.dense))
-    return Memory(y.size, sum(port.size for port in others), stages, method.degree, events)
+    degree = method.degree or (len(HALVES[0]) if events else 0)
+    return Memory(y.size, sum(port.size for port in others), stages, degree, events)
 
 
 class Driver:
@@ -75,19 +80,22 @@ class Driver:
     def text(self) -> str:
         """Of the function, and of those for the stages."""
         flow, where, layout = self.flow, self.where, self.layout
-        names = ("y", "p", "k", "z", "powers", "k_there", "z_there", "before")
+        names = ("y", "p", "k", "z", "powers", "k_there", "z_there", "before", "after")
         self.at = {name: flow.place("%context", getattr(where, name)) for name in names}
-        self.at["after"] = flow.place("%context", where.before + where.events)
+        self.at["last"], self.at["last_but_one"] = (
+            flow.place("%context", where.after + k * where.events) for k in (1, 2)
+        )
         self.sums = [flow.say(f"alloca {layout.vector}, i64 {CHAINS}") for _ in range(2)]
         self.slots = [flow.say(f"alloca {layout.vector}") for _ in range(5)]
         self.tries, self.more = (flow.say("alloca i64") for _ in range(2))
         for value, place in ((0, self.tries), (1, self.more)):
             flow.lines.append(f"  store i64 {value}, ptr {place}")
         self.rtol, self.end = flow.spread("%rtol"), flow.spread("%end")
+        self.most, self.room = spread_whole(flow, "%most"), spread_whole(flow, "%room")
         self.never = layout.splat("i1", "false")
         empty_lanes(flow, where)
         self.loop()
-        numbers = "double %rtol, ptr %atol, ptr %log, i64 %room, i64 %budget"
+        numbers = "double %rtol, ptr %atol, ptr %log, i64 %room, i64 %most, i64 %budget"
         arrays = "ptr %context, double %end, ptr %times, i64 %count, ptr %out"
         head = f"void @advance_{layout.lanes}(ptr %book, ptr %waiting, i64 %total, ptr %queue, {arrays}, {numbers})"
         texts = [stages_text(self.method, layout, where.size)]
@@ -109,7 +117,8 @@ class Driver:
         take_next(flow, where, self.more)
         self.evaluate(self.at["k"])
         if self.crossings:
-            self.call("gauge", self.state("t"), "y", "p", "before")
+            self.call("gauge", self.state("t"), "y", "p", "after")
+            begin(flow, where.events, self.places())
         flow.go("again")
 
         flow.enter("tries")
@@ -137,7 +146,7 @@ class Driver:
         landed = flow.select(hits, self.end, flow.do("fadd", t, step))
         met = halted = self.never
         if self.crossings:
-            landed, met, halted = self.meet(t, landed, accepted)
+            landed, met, halted = self.meet(t, step, landed, accepted)
             hits = flow.both(hits, flow.compare("oge", landed, self.end))
         self.samples(t, step, landed, accepted)
         self.replace_all(accepted, "y", at["z"])
@@ -148,16 +157,28 @@ class Driver:
             status = flow.select(refused, flow.whole(LOST), status, self.whole)
         else:
             following = self.next_step(error, step, accepted)
-            tiny = flow.do("fmul", flow.call("fabs", flow.do("fadd", self.end, t)), self.layout.constant(1e-15))
+            tiny = flow.do("fmul", self.end, self.layout.constant(SHORTEST_AT_0))
+            tiny = flow.fused(t, self.layout.constant(SHORTEST), tiny)
             stuck = flow.both(refused, flow.compare("ole", following, tiny))
             strange = flow.compare("uno", error, self.layout.constant(0.0))
             reason = flow.select(strange, flow.whole(LOST), flow.whole(STUCK), self.whole)
             status = flow.select(stuck, reason, status, self.whole)
             flow.store(flow.select(active, following, h), "%context", AT["h"])
-        flow.store(status, "%context", AT["status"], self.whole)
         for name, which in (("steps", accepted), ("rejected", refused)):
             flow.store(flow.plus_one(self.state(name), which), "%context", AT[name], self.whole)
+        flow.store(self.bounded(status), "%context", AT["status"], self.whole)
         self.renew(accepted, met)
+
+    def bounded(self, status: str) -> str:
+        """The status, with that of trajectories that run on and have used up their steps, or the room of their log."""
+        flow, whole = self.flow, self.whole
+        going_on = flow.say(f"icmp eq {whole} {status}, {flow.whole(RUNNING)}")
+        if self.crossings:
+            full = flow.both(going_on, flow.say(f"icmp uge {whole} {self.state('logged')}, {self.room}"))
+            status = flow.select(full, flow.whole(LOG_FULL), status, whole)
+        tried = flow.say(f"add {whole} {self.state('steps')}, {self.state('rejected')}")
+        many = flow.both(going_on, flow.say(f"icmp uge {whole} {tried}, {self.most}"))
+        return flow.select(many, flow.whole(TOO_MANY), status, whole)
 
     def state(self, name: str) -> str:
         whole = name in ("next", "steps", "rejected", "status", "logged")
@@ -194,18 +215,67 @@ class Driver:
                 self.replace_all(met, "k", at["k_there"])
         return None
 
-    def meet(self, t: str, landed: str, accepted: str) -> tuple[str, str, str]:
-        """Where lanes land, which of them at an event, and which have to stop there."""
-        flow, where, at = self.flow, self.where, self.at
-        names = ("y", "p", "k", "k_there", "z", "z_there", "before", "after")
-        places = Places(*(at[name] for name in names))
+    def places(self) -> Places:
+        names = ("y", "p", "k", "k_there", "z", "z_there", "before", "after", "last", "last_but_one")
+        return Places(*(self.at[name] for name in names))
+
+    def meet(self, t: str, step: str, landed: str, accepted: str) -> tuple[str, str, str]:
+        """Where lanes land, which of them within their step, and which have to stop there."""
+        flow, where, places = self.flow, self.where, self.places()
+        cut = self.never
+        if any(crossing.inside for crossing in self.crossings):
+            landed, cut = self.shorten(places, t, step, landed, accepted)
         landed, met = search(flow, self.crossings, places, where.size, t, landed, accepted, self.slots)
         index = flow.load("%context", where.index, self.whole)
         halted = write_log(flow, self.crossings, places, where.size, landed, met, self.state("logged"), index)
         flow.store(flow.plus_one(self.state("logged"), met), "%context", AT["logged"], self.whole)
-        for e in range(where.events):
-            self.replace(accepted, at["before"], e, flow.load(at["after"], e))
-        return landed, met, halted
+        remember(flow, self.crossings, places, accepted)
+        return landed, flow.say(f"or {self.layout.truths} {met}, {cut}"), halted
+
+    def shorten(self, places: Places, t: str, step: str, landed: str, accepted: str) -> tuple[str, str]:
+        """End steps where an event is beyond zero, or nearly so, within them: where lanes land, and which are cut."""
+        flow, layout, where, until = self.flow, self.layout, self.where, self.slots[2]
+        near = accepted
+        if self.method.first_is_last:
+            last = flow.place(self.at["k"], (self.method.stages - 1) * where.size)
+            near = nearby(flow, self.crossings, places, where.size, last, t, step, landed)
+            near = flow.both(accepted, near)
+        flow.store(layout.constant(1.0), until)
+        with flow.when(flow.some(near)):
+            if self.method.dense:
+                self.call("within", f"{t}, {layout.vector} {step}", "y", "p", "k", "z_there", "powers")
+            else:
+                self.halves(places, t, step)
+            part = look_within(flow, self.crossings, places, t, step, near, self.interpolate, self.slots[:2])
+            flow.store(part, until)
+            cut = flow.both(near, flow.compare("olt", part, layout.constant(1.0)))
+            with flow.when(flow.some(cut)):
+                end_at(flow, places, where.size, t, flow.fused(part, step, t), cut)
+        part = flow.load(until)
+        cut = flow.both(near, flow.compare("olt", part, layout.constant(1.0)))
+        return flow.select(cut, flow.fused(part, step, t), landed), cut
+
+    def halves(self, places: Places, t: str, step: str) -> None:
+        """The polynomial of methods without one of their own, through a step to the middle and the end; see HALVES."""
+        flow, layout, at, size = self.flow, self.layout, self.at, self.where.size
+        half = flow.do("fmul", step, layout.constant(0.5))
+        everywhere = layout.splat("i1", "true")
+        step_to(flow, places, size, t, flow.do("fadd", t, half), everywhere)
+        for stage, (time, state) in enumerate(((half, "z_there"), (step, "z")), 1):
+            self.at["target"] = flow.place(at["k_there"], stage * size)
+            self.call("side", flow.do("fadd", t, time), state, "p", "target")
+        known = flow.compare("ogt", step, layout.constant(0.0))
+        length = flow.select(known, step, layout.constant(1.0))
+        with flow.counted(size) as i:
+            start = flow.load(at["y"], i)
+            parts = [flow.load(at["k"], i)]
+            parts += [flow.load(at["k_there"], flow.say(f"add i64 {i}, {stage * size}")) for stage in (1, 2)]
+            parts += [flow.do("fdiv", flow.do("fsub", flow.load(at[z], i), start), length) for z in ("z_there", "z")]
+            for power in range(len(HALVES[0])):
+                total = layout.constant(0.0)
+                for x, row in zip(parts, HALVES, strict=True):
+                    total = flow.fused(x, layout.constant(float(row[power])), total) if row[power] else total
+                flow.store(total, at["powers"], flow.say(f"add i64 {i}, {power * size}"))
 
     def samples(self, t: str, step: str, landed: str, accepted: str) -> None:
         """All that lie in an accepted step."""
@@ -214,7 +284,7 @@ class Driver:
         def due_now() -> tuple[str, str, str, str]:
             index = self.state("next")
             wanted = time_of(flow, index)
-            there = flow.say(f"icmp ult {self.whole} {index}, {spread_count(flow)}")
+            there = flow.say(f"icmp ult {self.whole} {index}, {spread_whole(flow, '%count')}")
             due = flow.both(flow.both(accepted, there), flow.compare("ole", wanted, landed))
             return index, wanted, due, flow.both(due, flow.compare("olt", wanted, landed))
 
@@ -228,7 +298,7 @@ class Driver:
         flow.enter("sample")
         short = flow.select(inside, flow.do("fsub", wanted, t), self.layout.constant(0.0))
         if self.method.dense:
-            self.interpolate(short, step)
+            self.interpolate(short, flow.do("fdiv", short, step))
         else:
             with flow.counted(where.size) as i:
                 flow.store(flow.load(at["k"], i), at["k_there"], i)
@@ -240,11 +310,10 @@ class Driver:
         flow.go("samples")
         flow.enter("sampled")
 
-    def interpolate(self, short: str, step: str) -> None:
-        """y + θ h (P_0 + θ P_1 + ...), where θ h is short."""
+    def interpolate(self, short: str, part: str) -> None:
+        """y + θ h (P_0 + θ P_1 + ...), where θ is the part and θ h is short."""
         flow, size, at = self.flow, self.where.size, self.at
-        part = flow.do("fdiv", short, step)
-        powers = [flow.place(at["powers"], power * size) for power in range(self.method.degree)]
+        powers = [flow.place(at["powers"], power * size) for power in range(self.where.degree)]
 
         with flow.counted(size) as i:
             total = flow.load(powers[-1], i)

@@ -1,8 +1,9 @@
 """Trajectories in lanes, in LLVM assembly: what is kept of each, and how a lane that is done takes the next one.
 
-The book has a row for each trajectory: the numbers of RECORD, y and the parameters. A lane takes a row from the queue,
-works on it in the context, where all lanes lie side by side, and writes it back when it is done or the budget is spent.
-The queue is shared between threads; which lane takes which trajectory makes no difference to any.
+The book has a row for each trajectory: the numbers of RECORD, y, the values of the events and the parameters. A lane
+takes a row from the queue, works on it in the context, where all lanes lie side by side, and writes it back when it is
+done or the budget is spent. The queue is shared between threads; which lane takes which trajectory makes no difference
+to any.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from .llvm_flow import Flow
 
 RECORD = ("t", "h", "error", "again", "next", "steps", "rejected", "status", "logged")
 AT = {name: k for k, name in enumerate(RECORD)}
-RUNNING, DONE, STUCK, LOST, HALTED = range(5)
+RUNNING, DONE, STUCK, LOST, HALTED, LOG_FULL, TOO_MANY, CHATTERING = range(8)
 
 
 @dataclass(frozen=True)
@@ -31,8 +32,13 @@ class Memory:
         return len(RECORD)
 
     @property
-    def p(self) -> int:
+    def before(self) -> int:
+        """Events at the last accepted state."""
         return self.y + self.size
+
+    @property
+    def p(self) -> int:
+        return self.before + self.events
 
     @property
     def row(self) -> int:
@@ -67,13 +73,13 @@ class Memory:
         return self.k_there + self.stages * self.size
 
     @property
-    def before(self) -> int:
-        """Events at the last accepted state; behind them those at the end of a step."""
+    def after(self) -> int:
+        """Events at the end of a step; behind them those at the last two points that were looked at within it."""
         return self.z_there + self.size
 
     @property
     def vectors(self) -> int:
-        return self.before + 2 * self.events
+        return self.after + 3 * self.events
 
 
 def in_lane(flow: Flow, vector: int | str, lane: int | str) -> str:
@@ -139,11 +145,12 @@ def time_of(flow: Flow, index: str) -> str:
     return found
 
 
-def spread_count(flow: Flow) -> str:
+def spread_whole(flow: Flow, number: str) -> str:
+    """A whole number in every lane."""
     lanes, whole = flow.layout.lanes, flow.layout.of("i64")
     if lanes == 1:
-        return "%count"
-    one = flow.say(f"insertelement {whole} poison, i64 %count, i64 0")
+        return number
+    one = flow.say(f"insertelement {whole} poison, i64 {number}, i64 0")
     return flow.say(f"shufflevector {whole} {one}, {whole} poison, <{lanes} x i32> zeroinitializer")
 
 

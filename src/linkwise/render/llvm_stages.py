@@ -16,6 +16,10 @@ from .llvm import Nodes
 from .llvm_block import Layout
 from .llvm_flow import Flow
 
+# The polynomial through a step to the middle and one to the end: weights of the slopes at the start, in the middle and
+# at the end, and of the ways to the middle and to the end, by powers
+HALVES = ((1, -6, 13, -12, 4), (0, -8, 32, -40, 16), (0, -1, 5, -8, 4), (0, 16, -32, 16, 0), (0, 7, -34, 52, -24))
+
 
 @dataclass(frozen=True)
 class Method:

@@ -1,6 +1,7 @@
 """Robots as frozen data: a tree of links, the tables they are made from, and the sweeps that visit them."""
 
 from .describe import Description, describe
+from .friction import Friction
 from .joint import ALL_JOINTS, Joint, Prismatic, Revolute
 from .link import Frame, Link
 from .model import Robot
@@ -12,6 +13,7 @@ __all__ = [
     "ALL_JOINTS",
     "Description",
     "Frame",
+    "Friction",
     "Joint",
     "Link",
     "Motion",

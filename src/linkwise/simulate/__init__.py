@@ -5,7 +5,6 @@ from .control import computed_torque, diagonal_control, pd_gravity
 from .drives import limited, springs, with_gears
 from .events import Event, Happening, joint_limits
 from .files import load_recording
-from .friction import Friction
 from .loads import Loads, Peaks, torque_along
 from .recording import Recording
 from .simulation import SimulationError, SimulationInterrupted, simulate
@@ -19,7 +18,6 @@ from .trajectories import JointMotion, Trajectory, cubic, cycloid, quintic, sept
 __all__ = [
     "CompiledSimulation",
     "Event",
-    "Friction",
     "Happening",
     "JointMotion",
     "Loads",

@@ -16,7 +16,10 @@ MOST = 50  # events that one simulation can watch: a bit of a float for each
 
 @dataclass(frozen=True)
 class Event:
-    """`function(arm, t, q, qd)` crossing zero; `direction` 1 counts upward crossings only, -1 downward, 0 both."""
+    """`function(arm, t, q, qd)` crossing zero; `direction` 1 counts upward crossings only, -1 downward, 0 both.
+
+    A value that is exactly zero at the start counts as soon as it leaves zero in that direction.
+    """
 
     function: Callable[..., Any]
     name: str

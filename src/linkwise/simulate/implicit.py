@@ -6,8 +6,8 @@ over that, and solves for the state after the step by Newton's method with ∂f/
 `lw.derivative`, up to as many operations as compile in a moment; beyond, SciPy takes differences.
 
 Trajectories of a batch follow one another, each step driven from Python. Samples lie on the polynomial of degree 3
-through the stages of a step: near, but not quite as exact as, the steps. Events are searched for on it too, by halving
-as in `plain`; one that does not stop leaves the step as it is.
+through the stages of a step: near, but not quite as exact as, the steps. Events are searched for on it too, as in
+`search` and by halving; one that does not stop leaves the step as it is.
 """
 
 from __future__ import annotations
@@ -28,14 +28,17 @@ from ..graph.derivative import derivative
 from ..render.llvm import llvm_text, work_vectors
 from ..render.llvm_block import Layout
 from ..render.llvm_events import TRIALS, Crossing
-from ..render.llvm_lanes import DONE, HALTED, LOST, RUNNING, STUCK
+from ..render.llvm_lanes import DONE, HALTED, LOST, RUNNING, STUCK, TOO_MANY
+from .chattering import Bounds
 from .long import LoopDynamics
-from .plain import Progress, crossed
+from .plain import Progress
 from .problem import Problem
+from .search import ahead, begun, look_within, remembered
 
 Side = Callable[[Any, np.ndarray], np.ndarray]  # t, y (..., m) -> dy/dt (..., m)
 Slope = Callable[[float, np.ndarray], np.ndarray]  # t, y (m,) -> ∂(dy/dt)/∂y (m, m)
-Gauge = Callable[[float, np.ndarray], np.ndarray]  # t, y (m,) -> the values of the events (e,)
+Gauge = Side  # -> the values of the events (..., e)
+Curve = Callable[[Any], np.ndarray]  # t within a step -> y
 Watch = Callable[[Progress], None]
 MOMENT = 1.0  # seconds between two looks of the watch
 
@@ -59,6 +62,7 @@ def run_implicit(
     atol: np.ndarray,
     watch: Watch | None = None,
     loops: LoopDynamics | None = None,
+    bounds: Bounds | None = None,
 ) -> None:
     """Integrate to the end, from wherever `now` is, the right-hand side running in Python, or in compiled loops."""
 
@@ -70,13 +74,15 @@ def run_implicit(
                 return np.asarray(plain(np.array([t]), y[None])[0])
             return np.array([plain(np.array([t]), row[None])[0] for row in y])
 
-        def gauge(t: float, y: np.ndarray) -> np.ndarray:
-            return np.asarray(events(np.array([t]), y[None])[0])
+        def gauge(t: Any, y: np.ndarray) -> np.ndarray:
+            if y.ndim == 1:
+                return np.asarray(events(np.array([t]), y[None])[0])
+            return np.array([events(np.array([time]), row[None])[0] for time, row in zip(t, y, strict=True)])
 
         all_at_once = problem.batch_side(parameters[k], loops) if loops else side
         return Functions(all_at_once, None, gauge if problem.crossings else None)
 
-    follow_all(functions, problem.crossings, now, end, times, out, rtol, atol, watch)
+    follow_all(functions, problem.crossings, now, end, times, out, rtol, atol, watch, bounds or Bounds())
 
 
 class ImplicitMachine:
@@ -102,6 +108,7 @@ class ImplicitMachine:
         atol: np.ndarray,
         threads: int | None = None,
         watch: Watch | None = None,
+        bounds: Bounds | None = None,
     ) -> None:
         """Integrate to the end, from wherever `now` is; it is kept up to date, whatever stops the run."""
 
@@ -109,11 +116,11 @@ class ImplicitMachine:
             given = [part.copy() for part in self.problem.given(parameters[k]).values()]
 
             def at(kernel: Kernel) -> Side:
-                return lambda t, y: np.asarray(kernel(np.float64(t), np.ascontiguousarray(y), *given))
+                return lambda t, y: np.asarray(kernel(np.asarray(t, float), np.ascontiguousarray(y), *given))
 
             return Functions(at(self.side), self.slope and at(self.slope), self.gauge and at(self.gauge))
 
-        follow_all(functions, self.problem.crossings, now, end, times, out, rtol, atol, watch)
+        follow_all(functions, self.problem.crossings, now, end, times, out, rtol, atol, watch, bounds or Bounds())
 
 
 def result_of(program: Program, which: int) -> Program:
@@ -147,6 +154,7 @@ def follow_all(
     rtol: float,
     atol: np.ndarray,
     watch: Watch | None,
+    bounds: Bounds,
 ) -> None:
     """One trajectory after another, `functions` giving those of each."""
     radau, looked = scipy_radau(), time.monotonic()
@@ -165,13 +173,19 @@ def follow_all(
                     counted.begin()
                     solver.step()
                     refused = counted.tries - (solver.status != "failed")
+                    change = solver.y - now.y
                     record(now, k, solver, times, out, refused, counted.states, search)
-                    if now.status[k] == HALTED:
+                    if now.status[k] == RUNNING and solver.status == "running":
+                        if bounds.chattering is not None:
+                            bounds.chattering.watch(now, np.array([k]), change, end)
+                        if now.status[k] == RUNNING and now.steps[k] + now.rejected[k] >= bounds.most:
+                            now.status[k] = TOO_MANY
+                    if now.status[k] != RUNNING:
                         break
                     if watch is not None and time.monotonic() - looked > MOMENT:
                         looked = time.monotonic()
                         watch(now)
-            if now.status[k] != HALTED:
+            if now.status[k] == RUNNING:
                 now.status[k] = DONE if solver.status == "finished" else LOST if counted.strange else STUCK
         except ValueError as error:
             if "NaN" not in str(error):  # which is what SciPy says of a derivative that is not finite
@@ -205,37 +219,54 @@ class Counted:
 
 
 class Search:
-    """The events of trajectory k, which are logged as they are met; `now` says where it was before a step."""
+    """The events of trajectory k, which are noted as they are met; `now` says where it was before a step."""
 
     def __init__(self, gauge: Gauge, crossings: tuple[Crossing, ...], now: Progress, k: int) -> None:
         self.gauge, self.crossings, self.now, self.k = gauge, crossings, now, k
-        self.before = gauge(now.t[k], now.y[k])
+        self.before = now.values[k] = begun(now.values[k], gauge(now.t[k], now.y[k]))
+        self.inside = any(crossing.inside for crossing in crossings)
 
-    def meet(self, curve: Callable[[float], np.ndarray], end: float, state: np.ndarray) -> float | None:
+    def meet(self, curve: Curve, end: float, state: np.ndarray) -> float | None:
         """The events on the way to the end of a step, one after another; the time of one that stops."""
         start = float(self.now.t[self.k])
-        while self.past(after := self.gauge(end, state)):
-            low, high = start, end
-            for _ in range(TRIALS):
-                middle = 0.5 * (low + high)
-                low, high = (low, middle) if self.past(self.gauge(middle, curve(middle))) else (middle, high)
-            start, there = high, curve(high) if high < end else state
-            which = crossed(self.crossings, self.before, values := self.gauge(high, there))
-            self.log(high, which, there)
+        while start < end:
+            until, there = self.shortened(curve, start, end, state)
+            until, there = self.first(curve, start, until, there)
+            values = self.gauge(until, there)
+            which = ahead(self.crossings, self.before, values) >= 0
+            self.before = self.now.values[self.k] = remembered(self.crossings, self.before, values)
+            if which.any():
+                self.now.note(self.k, until, which, there)
             if any(crossing.stop and met for crossing, met in zip(self.crossings, which, strict=True)):
-                return high
-            self.before = values
-        self.before = after
+                return until
+            start = until
         return None
 
-    def past(self, values: np.ndarray) -> bool:
-        return bool(crossed(self.crossings, self.before, values).any())
+    def shortened(self, curve: Curve, start: float, end: float, state: np.ndarray) -> tuple[float, np.ndarray]:
+        """The end of a step; or where an event is beyond zero, or nearly so, within it."""
+        if not self.inside:
+            return end, state
 
-    def log(self, t: float, which: np.ndarray, state: np.ndarray) -> None:
-        now, k = self.now, self.k
-        if now.logged[k] < now.log.shape[1]:
-            now.log[k, now.logged[k]] = [t, (which * 2.0 ** np.arange(len(which))).sum(), *state]
-        now.logged[k] += 1
+        def values_at(parts: np.ndarray) -> np.ndarray:
+            times = start + parts[:, 0] * (end - start)
+            return self.gauge(times, curve(times).T)[:, None]
+
+        part = float(look_within(self.crossings, self.before[None], np.array([True]), values_at)[0])
+        until = start + part * (end - start)
+        return (until, curve(until)) if part < 1.0 and start < until < end else (end, state)
+
+    def first(self, curve: Curve, start: float, end: float, state: np.ndarray) -> tuple[float, np.ndarray]:
+        """Where the first event between two times is met, by halving; the end if there is none."""
+        if not self.past(self.gauge(end, state)):
+            return end, state
+        low, high = start, end
+        for _ in range(TRIALS):
+            middle = 0.5 * (low + high)
+            low, high = (low, middle) if self.past(self.gauge(middle, curve(middle))) else (middle, high)
+        return (high, curve(high)) if high < end else (end, state)
+
+    def past(self, values: np.ndarray) -> bool:
+        return bool((ahead(self.crossings, self.before, values) >= 0).any())
 
 
 def record(

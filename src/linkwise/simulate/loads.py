@@ -10,7 +10,7 @@ import numpy as np
 
 from ..edge import inverse_dynamics, joint_wrenches
 from ..errors import one_of
-from ..robot import Robot
+from ..robot import Friction, Robot
 from ..robot.describe import grid
 from .trajectories import Floats, JointMotion, Trajectory, counted, even_times, motion_columns, write_csv
 
@@ -180,7 +180,7 @@ def torque_along(
     *,
     wrench: Any = None,
     point: Any = None,
-    friction: bool = False,
+    friction: bool | Friction = False,
     loads: bool = True,
     frame: str = "base",
 ) -> Loads:
@@ -188,7 +188,7 @@ def torque_along(
 
     `wrench` acts on the robot from outside, as in `lw.inverse_dynamics`: (6,) or (samples, 6) on the tip link,
     (samples, n, 6) or (1, n, 6) on every link. `point` is where it acts if not at the mass centre: (3,) or (n, 3), or
-    with the samples in front. `friction=True` adds the joints' friction to the torques. The loads are
+    with the samples in front. `friction` adds that of the joints to the torques. The loads are
     `lw.joint_wrenches`, about the origins of the joint frames; with `frame="joint"` z is along the joint's axis, and
     the component there is the torque or force of the drive without what the rotor's inertia and friction take. Beside
     them stand the loads of the bearings, whatever the frame: force across and along the axis, moment across it.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import math
 import threading
 from collections.abc import Callable
 from typing import Any
@@ -20,6 +21,7 @@ from ..render.llvm_events import Crossing
 from ..render.llvm_integrator import integrator_text, memory
 from ..render.llvm_lanes import RUNNING
 from ..render.llvm_stages import Method
+from .chattering import Bounds
 from .plain import Progress
 
 Watcher = Callable[[Progress], None]  # told where all trajectories are, now and then; may raise to stop
@@ -28,8 +30,9 @@ SLICE = 1_000_000_000  # operations between two looks: less than a second
 
 WHOLE, POINTER, REAL = ctypes.c_int64, ctypes.c_void_p, ctypes.c_double
 ADVANCE = ctypes.CFUNCTYPE(
-    None, POINTER, POINTER, WHOLE, POINTER, POINTER, REAL, POINTER, WHOLE, POINTER, REAL, POINTER, POINTER, WHOLE, WHOLE
-)  # as in render.llvm_integrator
+    None, POINTER, POINTER, WHOLE, POINTER, POINTER, REAL, POINTER, WHOLE, POINTER, REAL, POINTER, POINTER, WHOLE,
+    WHOLE, WHOLE,
+)  # fmt: skip  # as in render.llvm_integrator
 
 
 def address(array: Any) -> int:
@@ -73,6 +76,7 @@ class MachineIntegrator:
         atol: np.ndarray,
         threads: int | None = None,
         watch: Watcher | None = None,
+        bounds: Bounds | None = None,
     ) -> None:
         """Integrate to the end, from wherever `now` is; it is kept up to date, whatever stops the run."""
         book = now.give(parameters)
@@ -81,6 +85,7 @@ class MachineIntegrator:
         workers = 1 if alone else resolved(threads, -(-len(book) // width), 1)
         tries = max(1, SLICE // (self.cost * width))
         function, vectors = self.functions[width], self.vectors
+        most = int(min(bounds.most if bounds else math.inf, 1 << 62))
         waiting = (now.status == RUNNING).nonzero()[0]
         while len(waiting):
             queue = np.zeros(1, dtype=np.int64)
@@ -91,7 +96,7 @@ class MachineIntegrator:
                 rows, order, turn, room, when, samples, allowed, log = map(address, arrays)
                 function(
                     rows, order, len(waiting), turn, room, end, when, len(times), samples, rtol, allowed, log,
-                    now.log.shape[1], tries,
+                    now.log.shape[1], most, tries,
                 )  # fmt: skip
 
             others = [threading.Thread(target=work) for _ in range(min(workers, len(waiting)) - 1)]
@@ -100,6 +105,8 @@ class MachineIntegrator:
             work()
             for thread in others:
                 thread.join()
+            if now.log.size:
+                now.empty_logs()
             if watch is not None:
                 watch(now)
             waiting = (now.status == RUNNING).nonzero()[0]

@@ -17,14 +17,25 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..render.llvm_events import CLOSE, FAR, SECANTS, TRIALS, Crossing
+from ..render.llvm_events import CLOSE, GLANCES, SECANTS, TRIALS, Crossing, hermite
 from ..render.llvm_flow import EXP2, LOG2
-from ..render.llvm_integrator import LARGEST, LEAST_BEFORE, LEAST_ERROR, SAFETY, SMALLEST
-from ..render.llvm_lanes import DONE, HALTED, LOST, RECORD, RUNNING, STUCK
-from ..render.llvm_stages import Method
+from ..render.llvm_integrator import (
+    LARGEST,
+    LEAST_BEFORE,
+    LEAST_ERROR,
+    SAFETY,
+    SHORTEST,
+    SHORTEST_AT_0,
+    SMALLEST,
+)
+from ..render.llvm_lanes import DONE, HALTED, LOG_FULL, LOST, RECORD, RUNNING, STUCK, TOO_MANY
+from ..render.llvm_stages import HALVES, Method
+from .chattering import Bounds
+from .search import ahead, begun, look_within, nearby, remembered
 
 Side = Callable[[np.ndarray, np.ndarray], np.ndarray]  # t (B,), y (B, m) -> dy (B, m)
 Gauge = Side  # -> the values of the events (B, e)
+NO_BOUNDS = Bounds()
 
 
 class Column:
@@ -54,26 +65,46 @@ class Progress:
     steps = Column(np.int64)
     rejected = Column(np.int64)
     status = Column(np.int64)
-    logged = Column(np.int64)  # how many events were met
+    logged = Column(np.int64)  # how many rows of its log are filled
 
-    def __init__(self, y: np.ndarray, first_step: float, room: int = 0) -> None:
+    def __init__(self, y: np.ndarray, first_step: float, events: int = 0, room: int = 0) -> None:
         count, self.size = y.shape
-        self.book = np.zeros((count, len(RECORD) + self.size))
-        self.book[:, len(RECORD) :] = y
+        self.first_value = len(RECORD) + self.size
+        self.known = self.first_value + events
+        self.book = np.zeros((count, self.known))
+        self.book[:, len(RECORD) : self.first_value] = y
+        self.book[:, self.first_value :] = np.nan
         self.h, self.error = first_step, LEAST_BEFORE
-        self.log = np.full((count, room, 2 + self.size), np.nan)  # time, which, state
+        self.log = np.full((count, room if events else 0, 2 + self.size), np.nan)  # of machine code, see `empty_logs`
+        self.met: list[list[np.ndarray]] = [[] for _ in range(count)]  # the events: time, which, state
         self.evaluations: np.ndarray | None = None  # where they were counted
+        self.chattering: dict[int, int] = {}  # which number of the state of a trajectory goes to and fro
 
     @property
     def y(self) -> np.ndarray:
-        return self.book[:, len(RECORD) : len(RECORD) + self.size]
+        return self.book[:, len(RECORD) : self.first_value]
+
+    @property
+    def values(self) -> np.ndarray:
+        """Of the events at the last accepted state, as `search` remembers them; NaN at the start."""
+        return self.book[:, self.first_value : self.known]
 
     def give(self, parameters: np.ndarray) -> np.ndarray:
         """The book, with the parameters at the end of its rows."""
         if parameters.shape[1]:
-            known = self.book[:, : len(RECORD) + self.size]
-            self.book = np.concatenate([known, parameters], axis=1)
+            self.book = np.concatenate([self.book[:, : self.known], parameters], axis=1)
         return self.book
+
+    def note(self, k: int, t: float, which: np.ndarray, state: np.ndarray) -> None:
+        """Trajectory k has met events."""
+        self.met[k].append(np.array([t, (which * 2.0 ** np.arange(len(which))).sum(), *state]))
+
+    def empty_logs(self) -> None:
+        """Take over what machine code has logged; trajectories that waited for room go on."""
+        for k in np.flatnonzero(self.logged).tolist():
+            self.met[k].extend(self.log[k, : self.logged[k]].copy())
+        self.logged = 0
+        self.status[self.status == LOG_FULL] = RUNNING
 
 
 @dataclass(frozen=True)
@@ -84,6 +115,7 @@ class Integrator:
     atol: np.ndarray
     gauge: Gauge | None = None
     crossings: tuple[Crossing, ...] = ()
+    bounds: Bounds = NO_BOUNDS
 
     def advance(self, now: Progress, end: float, times: np.ndarray, out: np.ndarray, budget: int) -> bool:
         """At most `budget` tries; whether something is left to do."""
@@ -107,9 +139,11 @@ class Integrator:
         landed = np.where(hits, end, now.t + step)
         halted = np.zeros_like(hits)
         if self.gauge is not None:
-            landed, halted = self.meet(now, accepted, landed, start, z)
+            with np.errstate(all="ignore"):
+                landed, halted = self.meet(now, accepted, step, landed, z, k)
             hits = hits & (landed >= end)
         self.sample(now, accepted, step, landed, z, k, times, out)
+        change = z - now.y
         now.y[accepted] = z[accepted]
         now.t = np.where(accepted, landed, now.t)
         now.status[accepted & hits] = DONE
@@ -118,11 +152,14 @@ class Integrator:
             now.status[refused] = LOST
         else:
             following = step * self.factor(now, error, accepted)
-            stuck = refused & (following <= 1e-15 * np.abs(end + now.t))
+            stuck = refused & (following <= SHORTEST * now.t + SHORTEST_AT_0 * end)
             now.status[stuck] = np.where(np.isnan(error), LOST, STUCK)[stuck]
             now.h = np.where(active, following, now.h)
         now.steps += accepted
         now.rejected += refused
+        if self.bounds.chattering is not None:
+            self.bounds.chattering.watch(now, np.flatnonzero(accepted & (now.status == RUNNING)), change, end)
+        now.status[(now.status == RUNNING) & (now.steps + now.rejected >= self.bounds.most)] = TOO_MANY
 
     def stages(self, t: np.ndarray, h: np.ndarray, y: np.ndarray, start: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """One step on from y, and all stages."""
@@ -155,45 +192,93 @@ class Integrator:
         return np.minimum(np.maximum(wanted, SMALLEST), most)
 
     def meet(
-        self, now: Progress, accepted: np.ndarray, landed: np.ndarray, start: np.ndarray, z: np.ndarray
+        self, now: Progress, accepted: np.ndarray, step: np.ndarray, landed: np.ndarray, z: np.ndarray, k: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:
         """Where trajectories land, the first events in their steps searched by false position, and which must stop."""
         assert self.gauge is not None
-        before = self.gauge(now.t, now.y)
-        above = self.ahead(before, self.gauge(landed, z)).max(axis=1)
+        now.values[:] = before = begun(now.values, self.gauge(now.t, now.y))
+        if any(crossing.inside for crossing in self.crossings) and accepted.any():
+            landed = self.shorten(now, before, accepted, step, landed, z, k)
+        above = ahead(self.crossings, before, self.gauge(landed, z)).max(axis=1)
         hit = accepted & (above >= 0)
-        if not hit.any():
-            return landed, np.zeros_like(hit)
-        low, high, below = now.t.copy(), landed.copy(), self.ahead(before, before).max(axis=1)
+        low, high, below = now.t.copy(), landed.copy(), ahead(self.crossings, before, before).max(axis=1)
         side = np.zeros(len(low))
         for trial in range(TRIALS):
-            opened = hit & (high - low > CLOSE * np.abs(high))
+            opened = hit & (high - low > CLOSE * np.abs(landed))
             if not opened.any():
                 break
-            middle = between(low, high, below, above) if trial < SECANTS else 0.5 * (low + high)
-            there, _ = self.stages(now.t, np.where(hit, middle - now.t, 0.0), now.y, start)
-            value = self.ahead(before, self.gauge(middle, there)).max(axis=1)
+            middle = between(low, high, below, above, landed) if trial < SECANTS else 0.5 * (low + high)
+            there, _ = self.stages(now.t, np.where(hit, middle - now.t, 0.0), now.y, k[0])
+            value = ahead(self.crossings, before, self.gauge(middle, there)).max(axis=1)
             past, short = opened & (value >= 0), opened & (value < 0)
             low, high = np.where(short, middle, low), np.where(past, middle, high)
             below = np.where(short, value, np.where(past & (side > 0), 0.5 * below, below))
             above = np.where(past, value, np.where(short & (side < 0), 0.5 * above, above))
             side = np.where(past, 1.0, np.where(short, -1.0, side))
-        inside = hit & (high < landed)
-        there, _ = self.stages(now.t, np.where(inside, high - now.t, 0.0), now.y, start)
-        z[inside] = there[inside]
-        landed = np.where(hit, high, landed)
-        which = (self.ahead(before, self.gauge(landed, z)) >= 0) & hit[:, None]
-        for k in np.flatnonzero(hit & (now.logged < now.log.shape[1])):
-            now.log[k, now.logged[k]] = [landed[k], (which[k] * 2.0 ** np.arange(which.shape[1])).sum(), *z[k]]
-        now.logged += hit
+        landed = self.end_at(now, hit & (high < landed), high, landed, z, k)
+        after = self.gauge(landed, z)
+        which = (ahead(self.crossings, before, after) >= 0) & hit[:, None]
+        for trajectory in np.flatnonzero(hit).tolist():
+            now.note(trajectory, landed[trajectory], which[trajectory], z[trajectory])
+        now.values[accepted] = remembered(self.crossings, before, after)[accepted]
         stopping = np.array([crossing.stop for crossing in self.crossings])
         return landed, np.asarray((which & stopping).any(axis=1))
 
-    def ahead(self, before: np.ndarray, values: np.ndarray) -> np.ndarray:
-        """How far each event is beyond zero, coming from `before`: below 0 until it has crossed."""
-        direction = np.array([crossing.direction for crossing in self.crossings])
-        up, down = (before < 0) & (direction >= 0), (before > 0) & (direction <= 0)
-        return np.asarray(np.fmax(np.where(up, values, np.where(down, -values, FAR)), FAR))
+    def shorten(
+        self,
+        now: Progress,
+        before: np.ndarray,
+        accepted: np.ndarray,
+        step: np.ndarray,
+        landed: np.ndarray,
+        z: np.ndarray,
+        k: np.ndarray,
+    ) -> np.ndarray:
+        """End steps where an event is beyond zero, or nearly so, within them: where trajectories land."""
+        assert self.gauge is not None
+        gauge = self.gauge
+        if self.method.first_is_last:
+            accepted = accepted & self.nearby(now, before, step, landed, z, k)
+            if not accepted.any():
+                return landed
+        powers = self.within(now.t, step, now.y, k) if self.method.dense else self.halves(now.t, step, now.y, z, k)
+
+        def values_at(parts: np.ndarray) -> np.ndarray:
+            shorts = [part * step for part in parts]
+            states = [on_polynomial(now.y, part, short, powers) for part, short in zip(parts, shorts, strict=True)]
+            return np.array([gauge(now.t + short, state) for short, state in zip(shorts, states, strict=True)])
+
+        ends = look_within(self.crossings, before, accepted, values_at)
+        return self.end_at(now, accepted & (ends < 1.0), now.t + ends * step, landed, z, k)
+
+    def nearby(
+        self, now: Progress, before: np.ndarray, h: np.ndarray, landed: np.ndarray, z: np.ndarray, k: np.ndarray
+    ) -> np.ndarray:
+        """Which trajectories have an event that may be beyond zero within the step, as seen on a cubic."""
+        assert self.gauge is not None
+        seen = [self.gauge(landed, z)]
+        for part in GLANCES:
+            for_z, for_first, for_last = hermite(part)
+            state = now.y + for_z * (z - now.y) + h[:, None] * (for_first * k[0] + for_last * k[-1])
+            seen.append(self.gauge(now.t + part * h, state))
+        return nearby(self.crossings, before, seen)
+
+    def end_at(
+        self, now: Progress, which: np.ndarray, time: np.ndarray, landed: np.ndarray, z: np.ndarray, k: np.ndarray
+    ) -> np.ndarray:
+        """Steps of some trajectories to a time within the step; z is then the state there."""
+        if which.any():
+            there, _ = self.stages(now.t, np.where(which, time - now.t, 0.0), now.y, k[0])
+            z[which] = there[which]
+        return np.where(which, time, landed)
+
+    def halves(self, t: np.ndarray, h: np.ndarray, y: np.ndarray, z: np.ndarray, k: np.ndarray) -> np.ndarray:
+        """As `within`, for methods without a polynomial of their own: through a step to the middle."""
+        middle, _ = self.stages(t, 0.5 * h, y, k[0])
+        slopes = [k[0], self.side(t + 0.5 * h, middle), self.side(t + h, z)]
+        length = np.where(h > 0, h, 1.0)[:, None]
+        ways = [(middle - y) / length, (z - y) / length]
+        return np.asarray(np.tensordot(np.transpose(HALVES), np.array([*slopes, *ways]), 1))
 
     def sample(
         self,
@@ -217,7 +302,7 @@ class Integrator:
             if inside.any() and self.method.dense:
                 powers = self.within(now.t, step, now.y, k) if powers is None else powers
                 part = np.divide(short, step, out=np.zeros_like(short), where=inside)
-                there = now.y + short[:, None] * np.polynomial.polynomial.polyval(part[:, None], powers, tensor=False)
+                there = on_polynomial(now.y, part, short, powers)
             elif inside.any():
                 there, _ = self.stages(now.t, short, now.y, k[0])
             out[due, now.next[due]] = np.where(inside[:, None], there, z)[due]
@@ -232,20 +317,19 @@ class Integrator:
         return np.asarray(np.tensordot(np.transpose(self.method.dense), stages, 1))
 
 
-def between(low: np.ndarray, high: np.ndarray, below: np.ndarray, above: np.ndarray) -> np.ndarray:
+def on_polynomial(y: np.ndarray, part: np.ndarray, short: np.ndarray, powers: np.ndarray) -> np.ndarray:
+    """The states at parts of a step, which are so long."""
+    values = np.polynomial.polynomial.polyval(part[:, None], powers, tensor=False)
+    return np.asarray(y + short[:, None] * values)
+
+
+def between(low: np.ndarray, high: np.ndarray, below: np.ndarray, above: np.ndarray, landed: np.ndarray) -> np.ndarray:
     """Where the line through both ends is zero, not closer to them than digits go; or the middle."""
-    margin = 0.5 * CLOSE * np.abs(high)
+    margin = 0.5 * CLOSE * np.abs(landed)
     with np.errstate(all="ignore"):
         line = high - (high - low) * (above / (above - below))
     line = np.fmax(np.fmin(line, high - margin), low + margin)
     return np.asarray(np.where((line > low) & (line < high), line, 0.5 * (low + high)))
-
-
-def crossed(crossings: tuple[Crossing, ...], before: np.ndarray, after: np.ndarray) -> np.ndarray:
-    """Which events have crossed zero, in the direction that counts, between values (..., e)."""
-    direction = np.array([crossing.direction for crossing in crossings])
-    up, down = (before < 0) & (after >= 0), (before > 0) & (after <= 0)
-    return np.asarray((up & (direction >= 0)) | (down & (direction <= 0)))
 
 
 def rough_log2(x: np.ndarray) -> np.ndarray:

@@ -20,12 +20,11 @@ from ..errors import one_of
 from ..graph import Program
 from ..lazy import cached_property
 from ..render.llvm_events import Crossing
-from ..robot import Robot
+from ..robot import Friction, Robot
 from ..trace import Input, trace
 from ..trace.tracing import few_operations
 from .drives import named
 from .events import Event
-from .friction import Friction
 from .parameters import NONE, PREFIX, called, without_prefix
 from .sticking import ROUGHLY, Point, Sticking
 from .traced import TracedFunction, traced
@@ -194,7 +193,8 @@ class Problem:
     @property
     def crossings(self) -> tuple[Crossing, ...]:
         """What the integrator looks for: the events, and, last, an end of the modes."""
-        return (*(event.crossing for event in self.events), *[Crossing(-1, stop=True)] * (self.sticking is not None))
+        modes = [Crossing(-1, stop=True, inside=False)] * (self.sticking is not None)
+        return (*(event.crossing for event in self.events), *modes)
 
     @property
     def parameters(self) -> dict[str, Input]:

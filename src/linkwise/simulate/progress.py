@@ -1,4 +1,7 @@
-"""How far a long run is, on the terminal: a bar if `rich` is installed, otherwise a line."""
+"""How far a long run is, on stderr: on a terminal a bar if `rich` is installed, otherwise a line; elsewhere lines.
+
+Without a terminal, as in a pipe or a log, nothing is shown unless asked for, and then ever more rarely.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,8 @@ import numpy as np
 
 from .plain import Progress
 
-PATIENCE = 1.0  # seconds before anything is shown, and between lines
+PATIENCE = 1.0  # seconds before anything is shown, and between two times
+RARELY = 60.0  # seconds between lines that stay, after some time
 
 
 class Watch:
@@ -20,16 +24,22 @@ class Watch:
         self.end = end
         self.shown = shown  # None: on a terminal
         self.started = self.last = time.monotonic()
+        self.wait = PATIENCE
         self.bar: Any = None
         self.task: Any = None
         self.written = False
 
     def __call__(self, now: Progress) -> None:
-        moment = time.monotonic()
-        if moment - self.last < PATIENCE or not (sys.stderr.isatty() if self.shown is None else self.shown):
+        moment, terminal = time.monotonic(), sys.stderr.isatty()
+        if moment - self.last < self.wait or not (terminal if self.shown is None else self.shown):
             return
         self.last = moment
         fraction = float(np.mean(np.where(now.status == 0, now.t / self.end, 1.0)))
+        said = f"{fraction:6.1%} after {moment - self.started:.0f} s"
+        if not terminal:
+            self.wait = min(2.0 * self.wait, RARELY)
+            print(f"simulate: {said}", file=sys.stderr, flush=True)
+            return
         if self.bar is None and not self.written:
             self.bar = rich_bar()
             if self.bar is not None:
@@ -39,7 +49,7 @@ class Watch:
             self.bar.update(self.task, completed=fraction)
         else:
             self.written = True
-            print(f"\r{fraction:6.1%} after {moment - self.started:.0f} s", end="", file=sys.stderr, flush=True)
+            print(f"\r{said}", end="", file=sys.stderr, flush=True)
 
     def close(self) -> None:
         if self.bar is not None:

@@ -11,13 +11,23 @@ import numpy as np
 
 from .. import edge
 from ..lazy import cached_property
+from ..render.llvm_lanes import CHATTERING, DONE, HALTED, LOST, RUNNING, STUCK, TOO_MANY
 from ..robot import Robot
 from ..robot.describe import Description, printed_alone
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-STATUS = {0: "interrupted", 1: "done", 2: "stuck", 3: "lost", 4: "stopped"}
+STATUS = {
+    RUNNING: "interrupted",
+    DONE: "done",
+    STUCK: "step too small",
+    LOST: "lost",
+    HALTED: "stopped",
+    TOO_MANY: "too many steps",
+    CHATTERING: "chattering",
+}
+FAILED = ("step too small", "lost", "too many steps", "chattering")
 
 
 class End(NamedTuple):
@@ -33,9 +43,10 @@ class End(NamedTuple):
 class Recording:
     """Trajectories at the times `t`: q and qd are (..., len(t), n). What was not reached is NaN.
 
-    `status` is "done", "stopped" (by an event), "interrupted", "stuck" (the step shrank to nothing) or "lost" (a number
-    was no longer finite), for each trajectory of a batch; `reached` is the time until which it went. `evaluations`
-    counts those of the right-hand side for steps; samples and events take some more.
+    `status` is "done", "stopped" (by an event), "interrupted", "step too small" (it shrank to nothing), "lost" (a
+    number was no longer finite), "too many steps" (see `max_steps`) or "chattering" (something jumps to and fro without
+    end), for each trajectory of a batch; `reached` is the time until which it went. `evaluations` counts those of the
+    right-hand side for steps; samples and events take some more.
     """
 
     robot: Robot
@@ -87,7 +98,7 @@ class Recording:
 
     @property
     def ends(self) -> str:
-        """How it ended, in words: 'done', 'stuck at 1.3 s', '198 done, 2 lost'."""
+        """How it ended, in words: 'done', 'stopped at 1.3 s', '198 done, 2 lost'."""
         if not self.batch:
             return str(self.status) if self.status == "done" else f"{self.status} at {self.reached:.6g} s"
         kinds, counts = np.unique(self.status, return_counts=True)

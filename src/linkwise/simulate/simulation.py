@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
@@ -13,29 +12,28 @@ import numpy as np
 
 from .. import edge
 from ..edge.arrays import States
-from ..graph import count
-from ..render.llvm_lanes import DONE, LOST, RUNNING, STUCK
 from ..render.llvm_stages import Method
-from ..robot import Robot
-from .breaks import breaks, with_breaks
-from .drives import Law, named
+from ..robot import Friction, Robot
+from .backend import backend_for, breaks_of, freshly_traced
+from .breaks import with_breaks
+from .chattering import TOO_FAR, Bounds, Chattering
 from .events import Happening, events_of
-from .friction import Friction
-from .implicit import ImplicitMachine, run_implicit
-from .long import MOST_OPERATIONS, LoopDynamics, is_long, loops_for
-from .machine import MachineIntegrator
+from .failure import reason
+from .implicit import run_implicit
 from .parameters import PREFIX, called, checked_parameters
 from .plain import Integrator, Progress
 from .problem import Problem
 from .progress import Watch
-from .recording import STATUS, End, Recording
+from .recording import FAILED, STATUS, End, Recording
 from .sticking import Point
 from .stretches import follow
 from .tableaux import DEFAULT, RADAU
 from .tableaux import method as tableau
-from .traced import TracedFunction, UntraceableFunctionError, traced
+from .traced import TracedFunction
 
-ROOM = 100  # events that are kept of each trajectory
+ROOM = 32  # events of each trajectory that machine code logs before Python takes them over
+MOST_STEPS = 10_000_000  # of each trajectory, unless its step is fixed
+LEAST_RTOL = 100 * float(np.finfo(float).eps)  # below that, the estimate of an error is rounding
 FIRST_STEP = 1e-3  # seconds; it grows tenfold a step where it is too small
 
 
@@ -109,6 +107,7 @@ def simulate(
     samples: Any = 501,
     events: Any = (),
     step: float | None = None,
+    max_steps: int | None = None,
     threads: int | None = None,
     compiled: bool | None = None,
     progress: bool | None = None,
@@ -121,16 +120,17 @@ def simulate(
     pieces is traced, anew at each call, and compiled together with the integrator, any other runs in Python, which is
     slower. It must depend on its arguments alone while a simulation runs. `wrench` is constant, as for
     `forward_dynamics`; `point` is the point of the link at which it acts, (3,) or (n, 3), the same for all
-    trajectories. `friction=True` takes the robot's own coefficients, a `Friction` its own. `parameters` are numbers, by
-    name, for what the torque function takes after qd, such as torque(arm, t, q, qd, kp): one for all trajectories or,
-    with the batch's axes in front, one for each.
+    trajectories. `friction` is the same law as there: True for the robot's own coefficients, or a `Friction`; with
+    `Friction(smooth=0)` joints stick. `parameters` are numbers, by name, for what the torque function takes after qd,
+    such as torque(arm, t, q, qd, kp): one for all trajectories or, with the batch's axes in front, one for each.
 
     `integrator` is one of `lw.integrators()`; the error of a step is kept below atol + rtol |y|, where atol is a
     hundredth of rtol if it is not given. "radau" is for stiff springs and friction; it needs SciPy.
     `samples` is how many there are, at equal distances, or the times themselves.
     `events` are functions of (arm, t, q, qd) whose crossing of zero is recorded, `lw.Event`s that may also stop, or
-    `lw.joint_limits(arm)`. `step` is the first step, or the step of "rk4". Long runs show how far they are on a
-    terminal (`progress`); Ctrl-C raises `SimulationInterrupted`, which keeps what was computed.
+    `lw.joint_limits(arm)`. `step` is the first step, or the step of "rk4". No trajectory makes more than `max_steps`
+    steps, refused ones counted: ten million if not given, without a bound for "rk4". Long runs show how far they are on
+    a terminal, and with `progress=True` anywhere; Ctrl-C raises `SimulationInterrupted`, which keeps what was computed.
 
     >>> import linkwise as lw
     >>> fall = lw.simulate(lw.load("planar3"), [0, 0, 0], duration=1.0, rtol=1e-10)
@@ -141,7 +141,7 @@ def simulate(
     if duration is None:
         given = "" if qd0 is None else f"; the third argument, {qd0!r}, is qd0"
         raise TypeError(f"duration is missing (expected seconds: simulate(arm, q0, duration=2.0){given})")
-    numbers = checked_numbers(scheme, duration, rtol, atol, step)
+    numbers = checked_numbers(scheme, duration, rtol, atol, step, max_steps)
     times = sample_times(samples, numbers["duration"])
     constant = None if callable(torque) or torque is None else torque
     arrays = {"q0": q0, "qd0": np.zeros(arm.n) if qd0 is None and isinstance(arm, Robot) else qd0} | (
@@ -169,8 +169,9 @@ def simulate(
         _ = recording.tau  # asked now: later the function may be another
     if run.interrupted is not None:
         raise SimulationInterrupted(recording) from run.interrupted
-    if not states.batch and recording.status in ("stuck", "lost"):
-        raise SimulationError(run.given_up.get(0) or reason(problem, run.now, recording), recording)
+    if not states.batch and recording.status in FAILED:
+        why = run.given_up.get(0) or reason(run.problem, constants_of_each, run.now, recording)
+        raise SimulationError(why, recording)
     return recording
 
 
@@ -189,7 +190,7 @@ def problem_of(
         torque if callable(torque) else None,
         "torque" in full,
         full["wrench"].shape[len(states.batch) :] if "wrench" in full else None,
-        drag_of(friction),
+        Friction.of(friction),
         coordinates,
         method,
         events_of(events),
@@ -223,25 +224,27 @@ def integrated(
     """From the start (count, size), each trajectory with its row of parameters."""
     end = numbers["duration"]
     out = np.full((len(start), len(times), problem.size), np.nan)
-    now = Progress(start, min(numbers["step"], end), ROOM if problem.events else 0)
+    now = Progress(start, min(numbers["step"], end), len(problem.crossings), ROOM)
     if times[0] == 0.0:
         out[:, 0] = start
         now.next = 1
     tolerance = problem.tolerance(numbers["atol"])
-    problem, machine, loops = way_for(problem, scheme.name, start, parameters, compiled)
+    problem, machine, loops = backend_for(problem, scheme.name, start, parameters, compiled)
     interrupted: BaseException | None = None
     watch = Watch(end, progress)
     switches = breaks_of(problem)
+    watched = not scheme.fixed and (machine is None or scheme.name == RADAU)  # machine code is fast enough without
+    bounds = Bounds(numbers["most"], Chattering(len(start), problem.size, numbers["too_far"]) if watched else None)
 
     def integrate(until: float) -> None:
         if machine is not None:
-            machine.run(now, until, times, out, parameters, numbers["rtol"], tolerance, threads, watch)
+            machine.run(now, until, times, out, parameters, numbers["rtol"], tolerance, threads, watch, bounds)
         elif scheme.name == RADAU:
-            run_implicit(problem, parameters, now, until, times, out, numbers["rtol"], tolerance, watch, loops)
+            run_implicit(problem, parameters, now, until, times, out, numbers["rtol"], tolerance, watch, loops, bounds)
         else:
             gauge = problem.plain_gauge(parameters) if problem.crossings else None
             side = problem.batch_side(parameters, loops) if loops else problem.plain_side(parameters)
-            plain = Integrator(scheme, side, numbers["rtol"], tolerance, gauge, problem.crossings)
+            plain = Integrator(scheme, side, numbers["rtol"], tolerance, gauge, problem.crossings, bounds)
             while plain.advance(now, until, times, out, 100):
                 watch(now)
 
@@ -254,12 +257,26 @@ def integrated(
     except KeyboardInterrupt as error:
         interrupted = error
     finally:
+        if now.log.size:
+            now.empty_logs()
         watch.close()
     return Run(problem, out, now, machine is not None or (loops is not None and problem.frozen), interrupted, given_up)
 
 
-def checked_numbers(scheme: Method, duration: Any, rtol: Any, atol: Any = None, step: Any = None) -> dict[str, float]:
+def checked_numbers(
+    scheme: Method, duration: Any, rtol: Any, atol: Any = None, step: Any = None, max_steps: Any = None
+) -> dict[str, float]:
     numbers = checked(duration=duration, rtol=rtol, step=FIRST_STEP if step is None else step)
+    if numbers["rtol"] < LEAST_RTOL:
+        raise ValueError(f"rtol is {rtol!r} (expected at least {LEAST_RTOL:.3g}: less is lost in rounding)")
+    if max_steps is None:
+        numbers["most"], numbers["too_far"] = math.inf if scheme.fixed else MOST_STEPS, TOO_FAR
+    elif isinstance(max_steps, bool) or not isinstance(max_steps, (int, np.integer)):
+        raise TypeError(f"max_steps is {max_steps!r} (expected a whole number, or None)")
+    elif max_steps < 1:
+        raise ValueError(f"max_steps is {max_steps} (expected at least 1)")
+    else:
+        numbers["most"] = numbers["too_far"] = int(max_steps)
     numbers["atol"] = numbers["rtol"] / 100 if atol is None else checked(atol=atol)["atol"]
     if scheme.fixed and step is None:
         raise ValueError(f"integrator {scheme.name!r} has no step of its own (expected step=...)")
@@ -317,86 +334,6 @@ def constant_point(states: States) -> Point:
     return tuple(tuple(x) if isinstance(x, list) else x for x in point.tolist())
 
 
-def drag_of(friction: bool | Friction) -> Friction | None:
-    if isinstance(friction, bool):
-        return Friction() if friction else None
-    if not isinstance(friction, Friction):
-        raise TypeError(f"friction is {friction!r} (expected True, False or a Friction)")
-    return friction
-
-
-class Way(NamedTuple):
-    """How a problem is integrated: by a compiled integrator; or in NumPy, over compiled loops; or all in Python."""
-
-    problem: Problem  # with the user's functions as they are now, where they were traced
-    machine: MachineIntegrator | ImplicitMachine | None = None
-    loops: LoopDynamics | None = None
-
-
-def way_for(problem: Problem, integrator: str, start: np.ndarray, parameters: np.ndarray, compiled: bool | None) -> Way:
-    if compiled is False:
-        return Way(problem)
-    try:
-        if compiled is None and is_long(problem.robot):
-            why = f"the robot has {problem.robot.n} links, and these options have no form with loops over them"
-        else:
-            problem = freshly_traced(problem, start, parameters, compiled)
-            machine = machine_of(problem, integrator, compiled is True)
-            if machine is not None:
-                return Way(problem, machine)
-            why = f"its right-hand side has more than {MOST_OPERATIONS:,} operations, too many to compile"
-        loops = loops_for(problem)
-        if loops is not None:
-            return Way(problem, None, loops)
-    except (UntraceableFunctionError, ImportError) as reason:
-        if compiled:
-            raise
-        why = str(reason)
-    warnings.warn(f"this simulation runs in Python, which is slower: {why}", RuntimeWarning, stacklevel=4)
-    return Way(problem)
-
-
-def freshly_traced(problem: Problem, start: np.ndarray, parameters: np.ndarray, compiled: bool | None) -> Problem:
-    """The problem with its functions as they are now. What is wrong with one on numbers too is raised as it is."""
-    try:
-        return problem.traced()
-    except UntraceableFunctionError as reason:
-        if problem.symbols:  # there are no numbers to try it on
-            raise
-        if len(start):
-            n = problem.robot.n
-            q, v = start[0, :n], start[0, n : 2 * n]
-            problem.call_functions(q, np.asarray(problem.rates(q, v)), problem.given(parameters[0]))
-        if compiled:
-            remedy = "Without compiled=True the simulation runs in Python, which is slower"
-            raise UntraceableFunctionError(f"{reason}. {remedy}") from reason
-        raise
-
-
-def breaks_of(problem: Problem) -> tuple[float, ...]:
-    """The times at which the torque function changes its formula; known for functions that were or can be traced."""
-    torque = problem.torque
-    if isinstance(torque, Law):  # in a run in Python; other functions are called with numbers only
-        try:
-            torque = traced(torque, problem.robot, named(torque), problem.own)
-        except UntraceableFunctionError:  # it looks at values
-            return ()
-    return breaks(torque.program) if isinstance(torque, TracedFunction) else ()
-
-
-@lru_cache(maxsize=64)
-def machine_of(
-    problem: Problem, integrator: str, however_long: bool = False
-) -> MachineIntegrator | ImplicitMachine | None:
-    """The compiled integrator of a problem whose functions are frozen, or None where its code would be too long."""
-    program = problem.program()
-    if not however_long and count(program).total > MOST_OPERATIONS:
-        return None
-    if integrator == RADAU:
-        return ImplicitMachine(problem, program)
-    return MachineIntegrator(program, tableau(integrator), problem.crossings)
-
-
 def prepared(
     arm: Robot,
     torque: Any = None,
@@ -421,7 +358,7 @@ def prepared(
     for name, array in own.items():
         row[0, problem.columns[PREFIX + name]] = array.ravel()
     traced = freshly_traced(problem, start, row, None)
-    return way_for(traced, tableau(integrator).name, start, row, None).problem
+    return backend_for(traced, tableau(integrator).name, start, row, None).problem
 
 
 def recorded(
@@ -445,7 +382,7 @@ def recorded(
         each["evaluations"] = (each["steps"] + each["rejected"]) * (scheme.stages - scheme.first_is_last)
     else:
         each["evaluations"] = now.evaluations.reshape(batch) if batch else now.evaluations.item()
-    happenings = [happened(problem, now, k) for k in range(len(now.log))] if problem.events else []
+    happenings = [happened(problem, now, k) for k in range(len(now.met))] if problem.events else []
     work, heat = (shaped[..., 2 * n + k].copy() if problem.accounted else None for k in range(2))
     return Recording(
         problem.robot,
@@ -474,7 +411,7 @@ def end_of(problem: Problem, y: np.ndarray) -> End:
 def happened(problem: Problem, now: Progress, k: int) -> tuple[Happening, ...]:
     """The events of one trajectory."""
     found, n = [], problem.robot.n
-    for t, which, *state in now.log[k, : min(int(now.logged[k]), now.log.shape[1])]:
+    for t, which, *state in now.met[k]:
         q, v = np.array(state[:n]), np.array(state[n : 2 * n])
         names = tuple(event.name for e, event in enumerate(problem.events) if int(which) >> e & 1)
         found.append(Happening(float(t), names, q, np.asarray(problem.rates(q, v))))
@@ -487,26 +424,3 @@ def shaped_list(values: list[Any], batch: tuple[int, ...]) -> Any:
         return values[0]
     size = len(values) // batch[0] if batch[0] else 0
     return tuple(shaped_list(values[i * size : (i + 1) * size], batch[1:]) for i in range(batch[0]))
-
-
-def reason(problem: Problem, now: Progress, recording: Recording) -> str:
-    """Why a trajectory ended early: the joint, the time and the state."""
-    n, robot = problem.robot.n, problem.robot
-    q, v = now.y[0, :n], now.y[0, n : 2 * n]
-    where = f"robot {robot.name!r} at t = {now.t[0]:.6g} s, q = {q.tolist()}"
-    try:
-        rates = problem.rates(q, v)
-        qdd = edge.forward_dynamics(robot, q, rates, np.zeros(n))
-    except ValueError as error:
-        return f"{where}: {error}"
-    worst = int(np.argmax(np.where(np.isfinite(qdd), np.abs(qdd), np.inf)))
-    what = {
-        LOST: "a number is no longer finite",
-        STUCK: f"the step shrank to {now.h[0]:.3g} s",
-        RUNNING: "it was stopped",
-        DONE: "it is done",
-    }[int(now.status[0])]
-    return (
-        f"{where}: {what}; joint of link {robot.names[worst]!r} moves at {rates[worst]:.6g} and accelerates at"
-        f" {qdd[worst]:.6g}. The recording until then is in `.recording` of this error ({len(recording.t)} samples)"
-    )

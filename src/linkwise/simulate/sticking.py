@@ -24,10 +24,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .. import edge
-from ..robot import Robot
+from ..robot import Friction, Robot
 from ..spatial import add, dot_product, mul, sign, sqrt, sub
 from ..spatial.dense import cholesky_solve
-from .friction import Friction
 
 Point = tuple[Any, ...]  # three numbers, or three for each link
 TINY = 1e-200  # a joint at rest does not yet move against its mode

@@ -14,12 +14,12 @@ from collections.abc import Callable
 import numpy as np
 
 from ..render.llvm_integrator import LEAST_BEFORE
-from ..render.llvm_lanes import HALTED, RUNNING, STUCK
+from ..render.llvm_lanes import CHATTERING, HALTED, RUNNING
 from .plain import Progress
 from .problem import Problem
 from .sticking import Decided, Sticking
 
-CHANGES, MOMENT = 200, 1e-4  # so many changes within this part of the duration are no motion any more
+CHANGES, MOMENT = 200, 1e-4  # so many changes within so many seconds, or this part of a run below 1 s, are no motion
 
 
 def follow(
@@ -94,9 +94,9 @@ class Stretches:
         now, robot = self.now, self.problem.robot
         t, long_ago = now.t[k], self.changes[k][0]
         self.changes[k].append(t)
-        if left < 0 and t - long_ago > MOMENT * self.end:
+        if left < 0 and t - long_ago > MOMENT * min(self.end, 1.0):
             return
-        now.status[k] = STUCK
+        now.status[k] = CHATTERING
         name = robot.names[left if left >= 0 else int(np.argmax(moved))]
         said = f"has stuck and come loose {CHANGES} times since t = {long_ago:.9g} s"
         self.given_up[k] = (
@@ -112,15 +112,9 @@ class Stretches:
         return np.array(going_on, dtype=int)
 
     def goes_on(self, k: int) -> bool:
-        now, events = self.now, self.problem.events
-        last = int(now.logged[k]) - 1
-        if last >= now.log.shape[1]:  # its log is full: a change of modes shows in the state
-            only = np.array([k])
-            return not any(event.stop for event in events) or bool(
-                (self.against(only) & (self.modes[only, :-1] != 0.0)).any()
-                or (self.decide(only).mode != self.modes[only, :-1]).any()
-            )
-        met = int(now.log[k, last, 1]) & ((1 << len(events)) - 1)
-        now.log[k, last, 1] = met
-        now.logged[k] -= not met
-        return not any(event.stop and met >> e & 1 for e, event in enumerate(events))
+        met, events = self.now.met[k], self.problem.events
+        asked_for = int(met[-1][1]) & ((1 << len(events)) - 1)
+        met[-1][1] = asked_for
+        if not asked_for:
+            met.pop()
+        return not any(event.stop and asked_for >> e & 1 for e, event in enumerate(events))

@@ -13,9 +13,9 @@ import numpy as np
 
 from ..errors import RobotError
 from ..graph import evaluate
+from ..robot import Friction
 from .family import kinship
 from .parameters import among
-from .simulation import drag_of
 from .sweep_family import family_problem, loads_of
 from .sweep_files import note
 from .sweep_plan import Inputs
@@ -32,7 +32,7 @@ def check_effects(inputs: Inputs) -> None:
     if inputs.vary is not None or not names:
         return
     idle = without_effect(inputs, names)
-    drag = drag_of(inputs.options["friction"])
+    drag = Friction.of(inputs.options["friction"])
     for name in idle:
         word = name.rpartition(".")[2]
         if word not in FRICTION:
@@ -103,7 +103,7 @@ def acting(inputs: Inputs) -> dict[str, Any]:
 
 def unread_friction(inputs: Inputs, names: list[str]) -> list[str]:
     """Without a program: the friction of joints, where nobody could read it."""
-    drag = drag_of(inputs.options["friction"])
+    drag = Friction.of(inputs.options["friction"])
     if callable(inputs.options["torque"]) or inputs.options["events"]:
         return []
     words = [word for word, own in FRICTION.items() if drag is None or getattr(drag, own) is not None]

@@ -9,14 +9,14 @@ from typing import Any
 import numpy as np
 
 from .. import edge
-from ..robot import Robot
+from ..robot import Friction, Robot
 from .events import Happening, events_of
 from .family import Family
 from .parameters import checked_parameters
 from .plain import Progress
 from .problem import COORDINATES, Problem
 from .recording import STATUS
-from .simulation import checked_numbers, drag_of, happened, integrated, sample_times
+from .simulation import checked_numbers, happened, integrated, sample_times
 from .tableaux import method as tableau
 
 
@@ -39,7 +39,7 @@ class Followed:
     @property
     def strange(self) -> np.ndarray:
         """Which trajectories did not get away from the start."""
-        return np.asarray(np.isin(self.status, ["lost", "stuck"]) & (self.steps == 0))
+        return np.asarray(np.isin(self.status, ["lost", "step too small"]) & (self.steps == 0))
 
     def some(self, which: np.ndarray) -> Followed:
         """Those trajectories alone."""
@@ -56,7 +56,7 @@ def followed(
     """As `simulate`, with the options of a sweep, each trajectory with a row of numbers; there is no road but code."""
     count, n = q0.shape
     scheme = tableau(options["integrator"])
-    checked = checked_numbers(scheme, duration, options["rtol"], options["atol"], options["step"])
+    checked = checked_numbers(scheme, duration, options["rtol"], options["atol"], options["step"], options["max_steps"])
     times = sample_times(options["samples"], duration)
     loads = loads_of(options, count)
     problem = family_problem(family, options, loads)
@@ -92,7 +92,7 @@ def family_problem(family: Family, options: Mapping[str, Any], loads: Mapping[st
         torque if callable(torque) else None,
         "tau" in loads,
         loads["wrench"].shape[1:] if "wrench" in loads else None,
-        drag_of(options["friction"]),
+        Friction.of(options["friction"]),
         options["coordinates"],
         options["method"],
         events_of(options["events"]),

@@ -14,9 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from ..robot import Robot
+from ..robot import Friction, Robot
 from ..version import __version__
-from .friction import Friction
 from .parameters import among
 from .simulation import simulate
 from .sweep_files import LAYOUT, plan_hash

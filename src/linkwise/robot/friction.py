@@ -1,0 +1,120 @@
+"""Friction of the joints: the one law, over generic scalars, that all functions with `friction=` take.
+
+    τ = b q̇ + (c + (s - c) / (1 + (q̇/w)²)) S(q̇)       viscous, Coulomb and Stribeck
+
+S is q̇ / √(q̇² + ε²), which is regularised: a joint that should stick under a load f below c creeps on, at
+ε (f/c) / √(1 - (f/c)²) where b = 0 and s = c. Or, with ε = 0, S is the sign of q̇, which is 0 at rest; in a simulation a
+joint at rest then sticks as long as less than s (or c) is needed to hold it: see `simulate.sticking`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..spatial import Scalar, Scalars, add, mul, sign, sqrt, sub
+from .model import Robot
+
+Each = float | tuple[float, ...] | None
+
+
+@dataclass(frozen=True)
+class Friction:
+    """Coefficients: a number for all joints, one for each, or None for those of the robot itself.
+
+    `stribeck` is the friction on breaking loose, which falls to the Coulomb friction with the rate `stribeck_rate`.
+
+    >>> import numpy as np
+    >>> import linkwise as lw
+    >>> lw.Friction(viscous=0, coulomb=[0.5, 0.4, 0.3]).torque(lw.load("planar3"), np.array([1.0, 0.001, 0.0])).round(4)
+    array([0.5   , 0.2828, 0.    ])
+    """
+
+    viscous: Each = None
+    coulomb: Each = None
+    stribeck: Each = None  # otherwise as Coulomb friction
+    stribeck_rate: float = 0.01
+    smooth: float = 1e-3  # ε in rad/s or m/s; 0: the sign, and joints stick
+
+    def __post_init__(self) -> None:
+        for name in ("viscous", "coulomb", "stribeck"):
+            value = getattr(self, name)
+            if isinstance(value, (list, np.ndarray)):
+                object.__setattr__(self, name, tuple(float(x) for x in value))
+            if value is not None and not np.all(np.asarray(value, dtype=float) >= 0.0):
+                raise ValueError(f"{name} is {value!r} (expected numbers from 0 on)")
+        if not self.smooth >= 0.0 or not self.stribeck_rate > 0.0:
+            said = f"smooth is {self.smooth!r} and stribeck_rate {self.stribeck_rate!r}"
+            raise ValueError(f"{said} (expected at least 0, and more than 0)")
+
+    @staticmethod
+    def of(given: bool | Friction) -> Friction | None:
+        """What `friction=` means: True is the robot's own coefficients, False no friction."""
+        if isinstance(given, bool):
+            return Friction() if given else None
+        if not isinstance(given, Friction):
+            raise TypeError(f"friction is {given!r} (expected True, False or a Friction)")
+        return given
+
+    @property
+    def uniform(self) -> bool:
+        """Whether each coefficient is one number for all joints, or the robot's own."""
+        return not any(isinstance(value, tuple) for value in (self.viscous, self.coulomb, self.stribeck))
+
+    def torques(self, arm: Robot, rates: Scalars, directions: Scalars | None = None) -> list[Scalar]:
+        """What friction takes from the drive of each joint.
+
+        `directions` are those in which joints slide (1 or -1), otherwise as their rates say.
+        """
+        viscous, level = self._each(arm, self.viscous, "viscous_friction"), self._level(arm, rates)
+        if directions is None:
+            directions = [self._direction(rate) for rate in rates]
+        rows = zip(viscous, rates, level, directions, strict=True)
+        return [add(mul(b, rate), mul(c, direction)) for b, rate, c, direction in rows]
+
+    def _level(self, arm: Robot, rates: Scalars) -> Sequence[Scalar]:
+        coulomb = self._each(arm, self.coulomb, "coulomb_friction")
+        if self.stribeck is None:
+            return coulomb
+        more = [sub(s, c) for s, c in zip(self._each(arm, self.stribeck, ""), coulomb, strict=True)]
+        falling = [1.0 / (1.0 + (rate / self.stribeck_rate) * (rate / self.stribeck_rate)) for rate in rates]
+        return [add(c, mul(m, f)) for c, m, f in zip(coulomb, more, falling, strict=True)]
+
+    def _direction(self, rate: Scalar) -> Scalar:
+        smooth = float(self.smooth)
+        return sign(rate) if smooth == 0.0 else rate / sqrt(rate * rate + smooth * smooth)
+
+    def torque(self, arm: Robot, qd: Any, direction: Any = None) -> np.ndarray:
+        """The same for arrays (..., n)."""
+        qd = np.asarray(qd)
+        rates = [qd[..., i] for i in range(arm.n)]
+        directions = None if direction is None else [direction[..., i] for i in range(arm.n)]
+        found = self.torques(arm, rates, directions)
+        if qd.dtype == object:
+            return np.array(found, dtype=object)
+        return np.stack([np.broadcast_to(each, qd.shape[:-1]) for each in found], axis=-1)
+
+    def at_rest(self, arm: Robot) -> np.ndarray:
+        """The most that friction holds of each joint before it breaks loose."""
+        if self.stribeck is None:
+            return np.array(self._each(arm, self.coulomb, "coulomb_friction"))
+        return np.array(self._each(arm, self.stribeck, ""))
+
+    def dry(self, arm: Robot) -> tuple[int, ...]:
+        """The joints whose friction is exact and has a direction, so that they may stick."""
+        if self.smooth > 0.0:
+            return ()
+        either = np.array(self._each(arm, self.coulomb, "coulomb_friction")) + self.at_rest(arm)
+        return tuple(np.flatnonzero(either > 0.0).tolist())
+
+    def _each(self, arm: Robot, value: Each, own: str) -> list[Scalar]:
+        """A coefficient for each joint."""
+        if value is None:
+            return [getattr(link.joint, own) for link in arm.links]
+        found = np.asarray(value, dtype=float)
+        if found.shape not in ((), (arm.n,)):
+            raise ValueError(f"friction has {found.size} coefficients (expected one, or one for each of {arm.n})")
+        return list(np.broadcast_to(found, (arm.n,)).tolist())

@@ -1,0 +1,94 @@
+"""Which code integrates a problem: a compiled integrator, NumPy over compiled loops, or Python alone."""
+
+from __future__ import annotations
+
+import warnings
+from functools import lru_cache
+from typing import NamedTuple
+
+import numpy as np
+
+from ..graph import count
+from .breaks import breaks
+from .drives import Law, named
+from .implicit import ImplicitMachine
+from .long import MOST_OPERATIONS, LoopDynamics, is_long, loops_for
+from .machine import MachineIntegrator
+from .problem import Problem
+from .tableaux import RADAU
+from .tableaux import method as tableau
+from .traced import TracedFunction, UntraceableFunctionError, traced
+
+
+class Backend(NamedTuple):
+    """How a problem is integrated: by a compiled integrator; or in NumPy, over compiled loops; or all in Python."""
+
+    problem: Problem  # with the user's functions as they are now, where they were traced
+    machine: MachineIntegrator | ImplicitMachine | None = None
+    loops: LoopDynamics | None = None
+
+
+def backend_for(
+    problem: Problem, integrator: str, start: np.ndarray, parameters: np.ndarray, compiled: bool | None
+) -> Backend:
+    if compiled is False:
+        return Backend(problem)
+    try:
+        if compiled is None and is_long(problem.robot):
+            why = f"the robot has {problem.robot.n} links, and these options have no form with loops over them"
+        else:
+            problem = freshly_traced(problem, start, parameters, compiled)
+            machine = machine_of(problem, integrator, compiled is True)
+            if machine is not None:
+                return Backend(problem, machine)
+            why = f"its right-hand side has more than {MOST_OPERATIONS:,} operations, too many to compile"
+        loops = loops_for(problem)
+        if loops is not None:
+            return Backend(problem, None, loops)
+    except (UntraceableFunctionError, ImportError) as reason:
+        if compiled:
+            raise
+        why = str(reason)
+    warnings.warn(f"this simulation runs in Python, which is slower: {why}", RuntimeWarning, stacklevel=4)
+    return Backend(problem)
+
+
+def freshly_traced(problem: Problem, start: np.ndarray, parameters: np.ndarray, compiled: bool | None) -> Problem:
+    """The problem with its functions as they are now. What is wrong with one on numbers too is raised as it is."""
+    try:
+        return problem.traced()
+    except UntraceableFunctionError as reason:
+        if problem.symbols:  # there are no numbers to try it on
+            raise
+        if len(start):
+            n = problem.robot.n
+            q, v = start[0, :n], start[0, n : 2 * n]
+            problem.call_functions(q, np.asarray(problem.rates(q, v)), problem.given(parameters[0]))
+        if compiled:
+            remedy = "Without compiled=True the simulation runs in Python, which is slower"
+            raise UntraceableFunctionError(f"{reason}. {remedy}") from reason
+        raise
+
+
+def breaks_of(problem: Problem) -> tuple[float, ...]:
+    """The times at which the torque function changes its formula; known for functions that were or can be traced."""
+    torque = problem.torque
+    if isinstance(torque, Law):  # in a run in Python; other functions are called with numbers only
+        try:
+            torque = traced(torque, problem.robot, named(torque), problem.own)
+        except UntraceableFunctionError:  # it looks at values
+            return ()
+    return breaks(torque.program) if isinstance(torque, TracedFunction) else ()
+
+
+@lru_cache(maxsize=64)
+def machine_of(
+    problem: Problem, integrator: str, however_long: bool = False
+) -> MachineIntegrator | ImplicitMachine | None:
+    """The compiled integrator of a problem whose functions are frozen, or None where its code would be too long."""
+    program = problem.program()
+    if not however_long and count(program).total > MOST_OPERATIONS:
+        return None
+    if integrator == RADAU:
+        return ImplicitMachine(problem, program)
+    return MachineIntegrator(program, tableau(integrator), problem.crossings)

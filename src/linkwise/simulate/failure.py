@@ -1,0 +1,55 @@
+"""Why a trajectory ended early, in words."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..render.llvm_lanes import CHATTERING, DONE, LOST, RUNNING, STUCK, TOO_MANY
+from .chattering import WINDOW
+from .plain import Progress
+from .problem import Problem
+from .recording import Recording
+
+JUMPS = (
+    " If a torque jumps there (np.sign, a comparison): lw.Friction(smooth=...) or another smooth function instead of"
+    " np.sign, lw.Friction(smooth=0) for joints that stick, or integrator='rk4' with a fixed step"
+)
+WAY_OUT = {
+    STUCK: f"{JUMPS}.",
+    CHATTERING: f"{JUMPS}; max_steps=... to go on all the same.",
+    TOO_MANY: f"{JUMPS}; integrator='radau' for stiff springs and friction; or max_steps=... for a longer run.",
+}
+
+
+def reason(problem: Problem, parameters: np.ndarray, now: Progress, recording: Recording) -> str:
+    """Why a trajectory ended early: the joint, the time and the state."""
+    n, robot, status = problem.robot.n, problem.robot, int(now.status[0])
+    q, v, h = now.y[0, :n], now.y[0, n : 2 * n], float(now.h[0])
+    where = f"robot {robot.name!r} at t = {now.t[0]:.9g} s, q = {q.tolist()}, qd = "
+    side = problem.plain_side(parameters)
+    try:
+        rates = problem.rates(q, v)
+        where += f"{np.asarray(rates).tolist()}"
+        with np.errstate(all="ignore"):
+            here = side(now.t, now.y)
+            there = side(now.t + h, now.y + h * here)
+    except (ValueError, ArithmeticError) as error:
+        return f"{where}: {error}"
+    jump = np.abs(there - here)[0, n : 2 * n]
+    worst = int(np.argmax(np.where(np.isfinite(jump), jump, np.inf)))
+    if 0 in now.chattering:
+        worst = now.chattering[0] % n if now.chattering[0] < 2 * n else worst
+    tried = int(now.steps[0] + now.rejected[0])
+    what = {
+        LOST: "a number is no longer finite",
+        STUCK: f"the step shrank to {h:.3g} s",
+        TOO_MANY: f"{tried} steps were tried, as many as max_steps allows, the last of {h:.3g} s",
+        CHATTERING: f"of the last {WINDOW} steps, of about {h:.3g} s, many went to and fro; the end is out of reach",
+        RUNNING: "it was stopped",
+        DONE: "it is done",
+    }[status]
+    return (
+        f"{where}: {what}; joint of link {robot.names[worst]!r} moves at {rates[worst]:.6g} and accelerates at"
+        f" {here[0, n + worst]:.6g}, {h:.3g} s later at {there[0, n + worst]:.6g}.{WAY_OUT.get(status, '')}"
+        f" The recording until then is in `.recording` of this error ({len(recording.t)} samples)"
+    )

@@ -1,0 +1,127 @@
+"""Runs that would not end are given up with a reason, and long runs that make sense are not."""
+
+import importlib
+
+import numpy as np
+import pytest
+
+import linkwise as lw
+from linkwise.spatial import sign
+
+chattering = importlib.import_module("linkwise.simulate.chattering")
+progress = importlib.import_module("linkwise.simulate.progress")
+machine = importlib.import_module("linkwise.simulate.machine")
+
+PLANAR = lw.load("planar3")
+ROW = {"joint": "prismatic", "a": 0, "alpha": 0, "theta": 0, "mass": 2.0, "com": (0, 0, 0), "inertia": np.eye(3)}
+CART = lw.Robot.from_dh([ROW], convention="standard", gravity=(0, 0, 0), name="cart")
+DRY = lw.Friction(viscous=0.0, coulomb=0.6, smooth=0.0)
+
+
+def relay(arm, t, q, qd):
+    return -0.05 * np.sign(qd)
+
+
+def traced_relay(arm, t, q, qd):
+    return np.array([-0.05 * sign(rate) for rate in qd])
+
+
+@pytest.mark.parametrize("integrator", ["verner65", "dop853", "cash-karp54", "radau"])
+def test_a_torque_that_jumps_without_end_is_given_up_with_the_joint_and_the_way_out(integrator, monkeypatch):
+    monkeypatch.setattr(chattering, "WINDOW", 150)
+    said = (
+        r"'cart' at t = 1.*(to and fro|step shrank).*joint of link 'link1'.*lw\.Friction\(smooth=.*instead of np\.sign"
+    )
+    with pytest.warns(RuntimeWarning, match="in Python"), pytest.raises(lw.SimulationError, match=said) as caught:
+        lw.simulate(CART, [0.0], [0.025], 100.0, torque=relay, integrator=integrator, samples=1001)
+    kept = caught.value.recording
+    assert kept.status == ("step too small" if integrator == "radau" else "chattering")
+    assert abs(kept.reached - 1.0) < 1e-2  # where it comes to rest
+    assert np.isfinite(kept.q[kept.t <= kept.reached]).all()
+    assert np.isnan(kept.q[kept.t > kept.reached]).all()
+
+
+def test_in_a_batch_the_others_go_on(monkeypatch):
+    monkeypatch.setattr(chattering, "WINDOW", 100)
+    rates = np.array([[0.025], [9.0], [5.0]])
+    run = lw.simulate(CART, np.zeros((3, 1)), rates, 100.0, torque=relay, compiled=False, samples=5)
+    assert run.status.tolist() == ["chattering", "done", "done"]
+    assert np.isfinite(run.q[1:]).all()
+
+
+@pytest.mark.parametrize("integrator", lw.integrators())
+@pytest.mark.parametrize("compiled", [True, False])
+def test_no_more_steps_are_made_than_are_allowed(integrator, compiled):
+    how = {"integrator": integrator, "compiled": compiled, "samples": 5, "torque": traced_relay, "step": 0.1}
+    with pytest.raises(lw.SimulationError, match=r"2\d steps were tried.*max_steps.*joint of link 'link1'") as caught:
+        lw.simulate(CART, [0.0], [0.025], 3.0, max_steps=20, **how)
+    kept = caught.value.recording
+    over = 10 if integrator == "radau" else 0  # SciPy tries until a step is accepted
+    assert kept.status == "too many steps"
+    assert 20 <= kept.steps + kept.rejected <= 20 + over
+    both = lw.simulate(CART, np.zeros((2, 1)), [[0.025], [1e3]], 3.0, max_steps=30, **how)
+    assert both.status.tolist() == ["too many steps" if integrator != "rk4" else "done", "done"]
+    assert (both.steps + both.rejected <= 30 + over).all()
+
+
+def test_a_run_that_needs_all_its_steps_is_done():
+    whole = lw.simulate(PLANAR, [0] * 3, [0] * 3, 1.0)
+    tried = whole.steps + whole.rejected
+    same = lw.simulate(PLANAR, [0] * 3, [0] * 3, 1.0, max_steps=tried)
+    assert np.array_equal(same.q, whole.q)
+    with pytest.raises(lw.SimulationError, match="as many as max_steps allows"):
+        lw.simulate(PLANAR, [0] * 3, [0] * 3, 1.0, max_steps=tried - 1)
+
+
+def test_fast_springs_do_not_chatter(monkeypatch):
+    """Steps at the edge of stability go to and fro as well; but their end can be reached."""
+    monkeypatch.setattr(chattering, "WINDOW", 50)
+    run = lw.simulate(CART, [1.0], [0.0], 1.0, torque=lw.springs(1e5, damping=2e3), compiled=False, rtol=1e-4)
+    assert run.status == "done"
+    assert run.steps > 150
+
+
+@pytest.mark.parametrize(
+    ("change", "error", "said"),
+    [
+        ({"rtol": 1e-15}, ValueError, r"rtol is 1e-15 \(expected at least 2\.22e-14"),
+        ({"rtol": 1e-300}, ValueError, "rtol is 1e-300"),
+        ({"max_steps": 0}, ValueError, "max_steps is 0"),
+        ({"max_steps": 1e6}, TypeError, r"max_steps is 1000000\.0 \(expected a whole number"),
+        ({"max_steps": True}, TypeError, "max_steps is True"),
+    ],
+)
+def test_bounds_that_cannot_be_kept_are_refused(change, error, said):
+    with pytest.raises(error, match=said):
+        lw.simulate(CART, [0.0], [0.0], 1.0, **change)
+
+
+def test_how_far_a_run_is_can_be_seen_in_a_pipe(monkeypatch, capsys):
+    monkeypatch.setattr(machine, "SLICE", 100_000)
+    monkeypatch.setattr(progress, "PATIENCE", 0.0)
+    lw.simulate(PLANAR, [0] * 3, [0] * 3, 2.0, progress=True)
+    lines = capsys.readouterr().err.splitlines()
+    assert len(lines) > 3
+    assert all(line.startswith("simulate: ") and "%" in line for line in lines)
+    lw.simulate(PLANAR, [0] * 3, [0] * 3, 2.0)
+    assert capsys.readouterr().err == ""
+
+
+def test_sticking_over_a_million_seconds():
+    """On a slow spring the cart waits, slips, and waits again. Shaken, it takes too many steps, and that is said."""
+
+    def drawn(arm, t, q, qd):
+        return 1e-3 * (1e-2 * t - q)
+
+    run = lw.simulate(CART, [0.0], [0.0], 1e6, torque=drawn, friction=DRY, samples=1001)
+    assert run.status == "done"
+    pull = 1e-3 * (1e-2 * run.t - run.q[:, 0])
+    assert (np.abs(pull) < 0.6 + 0.05).all()
+    assert run.q[-1, 0] > 9000.0
+
+    def shaken(arm, t, q, qd):
+        return np.array([0.8 * np.sin(20.0 * t)])
+
+    with pytest.raises(lw.SimulationError, match="as many as max_steps allows") as caught:
+        lw.simulate(CART, [0.0], [0.0], 1e6, torque=shaken, friction=DRY, max_steps=20_000)
+    assert caught.value.recording.reached > 20.0  # two hundred changes of modes and more within 1e-4 of the duration
