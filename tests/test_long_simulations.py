@@ -43,7 +43,7 @@ def test_a_long_robot_is_simulated_by_loops_as_by_the_plain_text(name, monkeypat
     monkeypatch.setattr(problem, "trace", None)
     run = lw.simulate(arm, q, **keywords)
     assert run.compiled is not callable(options.get("torque"))
-    monkeypatch.setattr(simulation, "loops_for", None)
+    monkeypatch.setattr(backend, "loops_for", None)
     if name == "radau":  # differences for a derivative take the plain text too long
         assert abs(run.imbalance[:, -1]).max() < 1e-5 * abs(run.work[:, -1]).max()
         keywords["integrator"] = "dormand54"
@@ -76,7 +76,7 @@ def test_a_right_hand_side_that_is_too_long_takes_loops_too(monkeypatch, integra
     arguments["torque"] = lambda arm, t, q, qd: lw.gravity_torque(arm, q) - qd + np.sin(t)
     short = lw.simulate(ARM, **arguments)
     backend.machine_of.cache_clear()
-    monkeypatch.setattr(simulation, "MOST_OPERATIONS", 10)
+    monkeypatch.setattr(backend, "MOST_OPERATIONS", 10)
     long = lw.simulate(ARM, **arguments)
     assert short.compiled
     assert long.compiled
