@@ -79,7 +79,7 @@ def other_structures(robot: lw.Robot) -> Iterator[lw.Robot]:
     yield replace(robot, frames=(*robot.frames, lw.Frame("tip", -1, robot.links[0].frame)))
 
 
-# line 1: robots that differ have other fingerprints, equal ones the same
+# robots that differ have other fingerprints, equal ones the same
 
 
 @every_robot
@@ -207,7 +207,7 @@ def test_what_has_no_exact_text_has_no_fingerprint() -> None:
         _ = replace(arm, links=links).fingerprint
 
 
-# line 1: keys of compiled code
+# keys of compiled code
 
 
 @pytest.fixture
@@ -313,7 +313,7 @@ def test_changed_sources_change_the_key(tmp_path: Path) -> None:
     assert sources(str(tmp_path)) != before
 
 
-# line 14: files are read by what several threads may use at once
+# files are read by what several threads may use at once
 
 
 def test_no_file_of_the_package_evaluates_python_text() -> None:

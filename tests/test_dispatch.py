@@ -48,7 +48,7 @@ def runs_compiled(robot: lw.Robot) -> bool:
     return len(kernels.KERNELS) > before
 
 
-# line 8: the mode belongs to a context
+# the mode belongs to a context
 
 
 def test_the_mode_of_a_thread_is_its_own() -> None:
@@ -117,7 +117,7 @@ def test_a_mode_may_be_entered_again() -> None:
             assert kernels.MODE.get() == "auto"
 
 
-# line 13: a fork while another thread compiles
+# a fork while another thread compiles
 
 FORKS = """
     import os, signal, sys, threading, time, warnings
@@ -208,7 +208,7 @@ def test_a_fork_while_another_thread_compiles_gives_a_child_that_compiles(way: s
     assert in_a_new_process(FORKS.replace("WAY", WAYS[way])).strip() == "[True, True]"
 
 
-# line 21: kernels at hand run from the first call on, others when the plain calls have cost what compiling costs
+# kernels at hand run from the first call on, others when the plain calls have cost what compiling costs
 
 
 @pytest.fixture
