@@ -9,7 +9,6 @@ joint at rest then sticks as long as less than s (or c) is needed to hold it: se
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -69,39 +68,40 @@ class Friction:
 
         `directions` are those in which joints slide (1 or -1), otherwise as their rates say.
         """
-        viscous, level = self._each(arm, self.viscous, "viscous_friction"), self._level(arm, rates)
-        if directions is None:
-            directions = [self._direction(rate) for rate in rates]
-        rows = zip(viscous, rates, level, directions, strict=True)
-        return [add(mul(b, rate), mul(c, direction)) for b, rate, c, direction in rows]
-
-    def _level(self, arm: Robot, rates: Scalars) -> Sequence[Scalar]:
-        coulomb = self._each(arm, self.coulomb, "coulomb_friction")
-        if self.stribeck is None:
-            return coulomb
-        more = [sub(s, c) for s, c in zip(self._each(arm, self.stribeck, ""), coulomb, strict=True)]
-        falling = [1.0 / (1.0 + (rate / self.stribeck_rate) * (rate / self.stribeck_rate)) for rate in rates]
-        return [add(c, mul(m, f)) for c, m, f in zip(coulomb, more, falling, strict=True)]
-
-    def _direction(self, rate: Scalar) -> Scalar:
-        smooth = float(self.smooth)
-        return sign(rate) if smooth == 0.0 else rate / sqrt(rate * rate + smooth * smooth)
+        rows = zip(*self._coefficients(arm), rates, directions or [None] * arm.n, strict=True)
+        return [self._law(*row) for row in rows]
 
     def torque(self, arm: Robot, qd: Any, direction: Any = None) -> np.ndarray:
         """The same for arrays (..., n)."""
         qd = np.asarray(qd)
-        rates = [qd[..., i] for i in range(arm.n)]
-        directions = None if direction is None else [direction[..., i] for i in range(arm.n)]
-        found = self.torques(arm, rates, directions)
-        if qd.dtype == object:
-            return np.array(found, dtype=object)
-        return np.stack([np.broadcast_to(each, qd.shape[:-1]) for each in found], axis=-1)
+        if qd.dtype == object or arm.unusual:  # nodes, symbols, numbers of many digits: one by one
+            rates = [qd[..., i] for i in range(arm.n)]
+            directions = None if direction is None else [direction[..., i] for i in range(arm.n)]
+            found = np.array(self.torques(arm, rates, directions), dtype=object)
+            return np.moveaxis(found, 0, -1) if found.ndim > 1 else found
+        viscous, coulomb, stribeck = (np.array(each) for each in self._coefficients(arm))
+        return np.asarray(self._law(viscous, coulomb, stribeck, qd, direction))
+
+    def _law(
+        self, viscous: Scalar, coulomb: Scalar, stribeck: Scalar, rate: Scalar, direction: Scalar | None
+    ) -> Scalar:
+        level, smooth = coulomb, float(self.smooth)
+        if self.stribeck is not None:
+            slow = rate / self.stribeck_rate
+            level = add(coulomb, mul(sub(stribeck, coulomb), 1.0 / (1.0 + slow * slow)))
+        if direction is None:
+            direction = sign(rate) if smooth == 0.0 else rate / sqrt(rate * rate + smooth * smooth)
+        return add(mul(viscous, rate), mul(level, direction))
+
+    def _coefficients(self, arm: Robot) -> tuple[list[Scalar], list[Scalar], list[Scalar]]:
+        """Of each joint: viscous and Coulomb friction, and that on breaking loose."""
+        coulomb = self._each(arm, self.coulomb, "coulomb_friction")
+        stribeck = coulomb if self.stribeck is None else self._each(arm, self.stribeck, "")
+        return self._each(arm, self.viscous, "viscous_friction"), coulomb, stribeck
 
     def at_rest(self, arm: Robot) -> np.ndarray:
         """The most that friction holds of each joint before it breaks loose."""
-        if self.stribeck is None:
-            return np.array(self._each(arm, self.coulomb, "coulomb_friction"))
-        return np.array(self._each(arm, self.stribeck, ""))
+        return np.array(self._coefficients(arm)[2])
 
     def dry(self, arm: Robot) -> tuple[int, ...]:
         """The joints whose friction is exact and has a direction, so that they may stick."""

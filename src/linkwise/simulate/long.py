@@ -62,9 +62,8 @@ class LoopDynamics:
             self.gravity = compiled_kernel(edge.gravity_torque, robot, form="loops")
             self.bias = compiled_kernel(edge.bias_torque, robot, form="loops", **loads)
 
-    def forward_dynamics(
-        self, _: Robot, q: Any, qd: Any, tau: Any, wrench: Any, *, point: Any, method: str | None
-    ) -> Any:
+    def forward_dynamics(self, _: Robot, q: Any, qd: Any, tau: Any, wrench: Any, **__: Any) -> Any:
+        """Method and point are those that it was made for."""
         return self.forward(q, qd, tau, *self.loads(q, wrench))
 
     def gravity_torque(self, _: Robot, q: Any) -> Any:
