@@ -15,7 +15,7 @@ from report import Claim, Section, Table, at_least, at_most, ratios, spread, ver
 from timing import command, one_core, without_cache
 
 import linkwise as lw
-from linkwise.simulate import simulation
+from linkwise.simulate import backend
 from linkwise.simulate.sweep_samples import varied
 
 ABOUT = (
@@ -37,7 +37,7 @@ def samples_of(arm: lw.Robot, count: int) -> dict[str, np.ndarray]:
 def family(arm: lw.Robot, samples: dict[str, np.ndarray]) -> tuple[float, dict[str, np.ndarray]]:
     """Seconds for all, and what the sweep found."""
     with tempfile.TemporaryDirectory() as folder:
-        simulation.machine_of.cache_clear()
+        backend.machine_of.cache_clear()
         start = perf_counter()
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", lw.SweepWarning)  # no motion depends on the mass of PUMA's first link
@@ -47,7 +47,7 @@ def family(arm: lw.Robot, samples: dict[str, np.ndarray]) -> tuple[float, dict[s
 
 def one_by_one(arm: lw.Robot, samples: dict[str, np.ndarray], count: int) -> tuple[float, np.ndarray]:
     """Seconds for so many, and where they end."""
-    simulation.machine_of.cache_clear()
+    backend.machine_of.cache_clear()
     start, ends = perf_counter(), []
     for k in range(count):
         robot = varied(arm, {name: array[k] for name, array in samples.items() if name != "q0"})

@@ -462,7 +462,7 @@ def test_peaks_are_those_of_the_arrays() -> None:
     assert peaks.joints == arm.names
     assert peaks.units == ("N m", "N m", "N", "N m", "N m", "N m")
     text = str(peaks).splitlines()
-    assert text[0].startswith("stanford, largest magnitudes of 301 samples over 2 s; loads in the joint frame")
+    assert text[0].startswith("stanford, largest magnitudes of 301 samples over 2 s; loads in the base frame")
     components = [f"|{axis}|" for axis in ("mx", "my", "mz", "fx", "fy", "fz")]
     named = ["joint", "unit", "|tau|", "at", "(s)", "rms", "tau", "power", "(W)"]
     assert text[1].split() == [*named, *components, "radial", "axial", "tilting"]
