@@ -1,6 +1,7 @@
 """A derivative is a function like the public ones: it compiles, counts, prints, is derived again, and takes batches."""
 
 import inspect
+import pickle
 import shutil
 import subprocess
 from pathlib import Path
@@ -190,3 +191,11 @@ def test_signs_and_selects_inside_a_traced_function() -> None:
     qd = np.array([1.0, -2.0, 0.5])
     for t in (-1.0, 0.5, 3.0):
         assert kernel(t, qd) == pytest.approx(slope(t, qd))
+
+
+def test_it_can_be_pickled_before_and_after_it_was_compiled() -> None:
+    slope, q = lw.derivative(lw.gravity_torque, PLANAR, "q"), np.zeros((300, 3))
+    for mode in ("never", "always"):
+        with lw.use_kernels(mode):
+            expected = slope(q)
+            assert np.array_equal(pickle.loads(pickle.dumps(slope))(q), expected)

@@ -181,6 +181,42 @@ FORKS = """
 """
 
 
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
+def test_a_fork_while_another_thread_loads_a_module_gives_a_child_that_loads_it() -> None:
+    text = """
+    import os, signal, sys, threading, time, warnings
+    import linkwise as lw
+
+    warnings.simplefilter("ignore", DeprecationWarning)  # Python 3.12 and later: forks and threads
+    begun, find = threading.Event(), sys.meta_path[-1].find_spec
+
+    class Slow:
+        def find_spec(self, name, path=None, target=None):
+            if name == "linkwise.simulate.tableaux":
+                begun.set()
+                time.sleep(0.3)
+
+    sys.meta_path.insert(0, Slow())
+    worker = threading.Thread(target=lambda: lw.simulate)
+    worker.start()
+    assert begun.wait(60)
+    child = os.fork()
+    if child == 0:
+        lw.simulate
+        os._exit(0)
+    worker.join()
+    for _ in range(600):
+        ended, status = os.waitpid(child, os.WNOHANG)
+        if ended:
+            break
+        time.sleep(0.05)
+    else:
+        os.kill(child, signal.SIGKILL)
+    print(ended == child and status == 0)
+    """
+    assert in_a_new_process(text).strip() == "True"
+
+
 def test_no_lock_is_held_while_an_attribute_of_a_robot_is_computed() -> None:
     """Python 3.11 holds one for all robots: another thread, or the child of a fork, would wait."""
     arm, other = lw.chain(2, seed=21), lw.chain(2, seed=22)

@@ -146,3 +146,23 @@ def test_all_events_are_listed_however_many_and_the_stop_after_them(integrator, 
         places = np.array([each.q[0] for each in log[:-1]])
         assert np.abs(places - np.round(places)).max() < 1e-9
         assert (np.diff(np.round(places)) == 1.0).all()
+
+
+@pytest.mark.parametrize(
+    ("integrator", "compiled"),
+    [*((name, None) for name in lw.integrators() if name != "rk4"), ("dop853", False), ("radau", False)],
+)
+def test_out_and_back_within_a_step_counts_in_the_direction_that_is_asked_for(integrator, compiled):
+    """A body on a spring, q = sin t, beyond 0.9999 for a short while."""
+    rail = lw.Robot.from_dh(
+        [{"joint": "prismatic", "a": 0, "alpha": 0, "theta": 0, "mass": 2, "com": (0, 0, 0), "inertia": np.eye(3)}],
+        convention="standard", gravity=(0, 0, 0), name="rail",
+    )  # fmt: skip
+    out, back = np.arcsin(0.9999), np.pi - np.arcsin(0.9999)
+    for direction, expected in ((0, [out, back]), (1, [out]), (-1, [back])):
+        event = lw.Event(lambda arm, t, q, qd: q[0] - 0.9999, "beyond", direction=direction)
+        run = lw.simulate(
+            rail, [0], [1], 3, torque=lambda arm, t, q, qd: -2 * q, rtol=1e-4, integrator=integrator,
+            compiled=compiled, events=event,
+        )  # fmt: skip
+        assert [met.t for met in run.events] == pytest.approx(expected, abs=2e-3)

@@ -231,3 +231,20 @@ def test_a_torque_function_that_changes_its_arguments_changes_nothing_else():
     runs = [lw.simulate(ARM, START, [0] * 3, 0.1, torque=careless, samples=3, compiled=c) for c in (True, False)]
     assert np.abs(runs[0].q - runs[1].q).max() < 1e-9
     assert runs[0].q[0].tolist() == START
+
+
+def test_a_compiled_simulation_keeps_copies_of_arrays():
+    arm, start = lw.load("planar3"), [0.3, 0.2, 0.1]
+    tau, wrench, gain = np.full(3, 0.1), np.zeros(6), np.array([1.0, 2.0, 3.0])
+
+    def spring(arm, t, q, qd, gain):
+        return -gain * q
+
+    runs = [
+        lw.compile_simulation(arm, torque=tau, wrench=wrench),
+        lw.compile_simulation(arm, torque=spring, parameters={"gain": gain}),
+    ]
+    before = [run(start, duration=0.1) for run in runs]
+    for array in (tau, wrench, gain):
+        array += 5.0
+    assert [run(start, duration=0.1) for run in runs] == before

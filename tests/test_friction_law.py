@@ -139,3 +139,12 @@ def test_what_is_no_law_is_refused(function, wrong):
         function(ROBOTS[0], [0] * 3, [0] * 3, [0] * 3, friction=wrong)
     with pytest.raises(ValueError, match="friction has 2 coefficients"):
         function(ROBOTS[0], [0] * 3, [0] * 3, [0] * 3, friction=lw.Friction(viscous=[0.1, 0.2]))
+
+
+@pytest.mark.parametrize("wrong", [
+    {"viscous": "1"}, {"viscous": np.inf}, {"coulomb": [0.1, np.nan]}, {"coulomb": -1.0}, {"stribeck": [[1.0, 2.0]]},
+    {"viscous": True}, {"smooth": np.inf}, {"smooth": -1.0}, {"stribeck_rate": 0.0},
+], ids=str)  # fmt: skip
+def test_coefficients_that_are_no_numbers_from_zero_on_are_refused(wrong):
+    with pytest.raises((TypeError, ValueError), match=next(iter(wrong))):
+        lw.Friction(**wrong)

@@ -13,6 +13,7 @@ from importlib import import_module
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
+from .compile.lock import LOCK
 from .edge import (
     BaseMotion,
     base_parameters,
@@ -247,7 +248,8 @@ ROOM_OF = {name: room for room, names in LATE.items() for name in names}
 def __getattr__(name: str) -> Any:
     if name not in ROOM_OF:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = globals()[name] = getattr(import_module(f".{ROOM_OF[name]}", __name__), name)
+    with LOCK:  # which a fork waits for: its child must not find a module half loaded
+        value = globals()[name] = getattr(import_module(f".{ROOM_OF[name]}", __name__), name)
     return value
 
 

@@ -65,6 +65,10 @@ class Derivative(Prepared):
         self._spent += kernels.clock() - started
         return result
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Without machine code, which is of this process."""
+        return {**vars(self), "_kernels": {}}
+
     def of(self, robot: Robot) -> Derivative:
         """The same derivative for this robot."""
         own = robot is self.robot or not (robot.unusual or self.robot.unusual or robot != self.robot)

@@ -13,7 +13,7 @@ which events (bit k for event k), y. The same in Python: `simulate.search` and `
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from .llvm_flow import Flow
 from .llvm_lanes import copy_lane, of_lane
@@ -39,6 +39,11 @@ class Crossing:
     direction: int = 0
     stop: bool = False
     inside: bool = True
+
+
+def either_way(crossings: Sequence[Crossing]) -> tuple[Crossing, ...]:
+    """The same events in both directions: out and back within a step, one of the two crossings is asked for."""
+    return tuple(replace(crossing, direction=0) for crossing in crossings)
 
 
 @dataclass(frozen=True)
@@ -112,7 +117,7 @@ def nearby(
 
     `last` points to y' at the end of the step.
     """
-    layout = flow.layout
+    layout, crossings = flow.layout, either_way(crossings)
     values = [ahead(flow, crossings, places, places.before)]
     gauge(flow, landed, places.z, places)
     values.append(ahead(flow, crossings, places, places.after))
@@ -156,7 +161,7 @@ def look_within(
 
     `interpolate(short, part)` writes the state at a part of the step, which is so long, to z_there.
     """
-    layout, v = flow.layout, flow.layout.vector
+    layout, v, crossings = flow.layout, flow.layout.vector, either_way(crossings)
     ends, remaining = slots
     one, zero = (layout.constant(x) for x in (1.0, 0.0))
     looked_at = [e for e, crossing in enumerate(crossings) if crossing.inside]

@@ -9,6 +9,7 @@ joint at rest then sticks as long as less than s (or c) is needed to hold it: se
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -41,13 +42,18 @@ class Friction:
     def __post_init__(self) -> None:
         for name in ("viscous", "coulomb", "stribeck"):
             value = getattr(self, name)
-            if isinstance(value, (list, np.ndarray)):
-                object.__setattr__(self, name, tuple(float(x) for x in value))
-            if value is not None and not np.all(np.asarray(value, dtype=float) >= 0.0):
-                raise ValueError(f"{name} is {value!r} (expected numbers from 0 on)")
-        if not self.smooth >= 0.0 or not self.stribeck_rate > 0.0:
+            if value is None:
+                continue
+            numbers = np.asarray(value)
+            if numbers.dtype.kind not in "fiu" or numbers.ndim > 1:
+                raise TypeError(f"{name} is {value!r} (expected a number, or one for each joint)")
+            if not (np.isfinite(numbers) & (numbers >= 0.0)).all():
+                raise ValueError(f"{name} is {value!r} (expected finite numbers from 0 on)")
+            if numbers.ndim:
+                object.__setattr__(self, name, tuple(numbers.astype(float).tolist()))
+        if not 0.0 <= self.smooth < math.inf or not 0.0 < self.stribeck_rate < math.inf:
             said = f"smooth is {self.smooth!r} and stribeck_rate {self.stribeck_rate!r}"
-            raise ValueError(f"{said} (expected at least 0, and more than 0)")
+            raise ValueError(f"{said} (expected finite numbers, at least 0 and more than 0)")
 
     @staticmethod
     def of(given: bool | Friction) -> Friction | None:

@@ -9,15 +9,13 @@ from typing import NamedTuple
 import numpy as np
 
 from ..graph import count
-from .breaks import breaks
-from .drives import Law, named
 from .implicit import ImplicitMachine
 from .long import MOST_OPERATIONS, LoopDynamics, is_long, loops_for
 from .machine import MachineIntegrator
 from .problem import Problem
 from .tableaux import RADAU
 from .tableaux import method as tableau
-from .traced import TracedFunction, UntraceableFunctionError, traced
+from .traced import UntraceableFunctionError
 
 
 class Backend(NamedTuple):
@@ -68,17 +66,6 @@ def freshly_traced(problem: Problem, start: np.ndarray, parameters: np.ndarray, 
             remedy = "Without compiled=True the simulation runs in Python, which is slower"
             raise UntraceableFunctionError(f"{reason}. {remedy}") from reason
         raise
-
-
-def breaks_of(problem: Problem) -> tuple[float, ...]:
-    """The times at which the torque function changes its formula; known for functions that were or can be traced."""
-    torque = problem.torque
-    if isinstance(torque, Law):  # in a run in Python; other functions are called with numbers only
-        try:
-            torque = traced(torque, problem.robot, named(torque), problem.own)
-        except UntraceableFunctionError:  # it looks at values
-            return ()
-    return breaks(torque.program) if isinstance(torque, TracedFunction) else ()
 
 
 @lru_cache(maxsize=64)

@@ -1,90 +1,172 @@
 """Times at which the right-hand side changes its formula, such as the end of a trajectory that a controller follows.
 
 There accelerations jump, and a long step could leap over a motion that is short. The times are known beforehand: they
-are where the selects of the program that look at t alone change over. So an integrator ends a step just before each,
-makes one across it that is as short as digits allow, and begins anew behind it.
+are where the selects of the torque function that look at a line in t, a t + b, change over. The numbers a and b may
+hold parameters, which each trajectory has for itself. So an integrator ends a step just before each such time, makes
+one across it that is as short as digits allow, and begins anew behind it.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
 
 import numpy as np
 
-from ..graph import Node, Program
+from ..graph import Graph, Node
 from ..render.llvm_integrator import LEAST_BEFORE
 from ..render.llvm_lanes import DONE, RUNNING, STUCK
+from .parameters import PREFIX, called
 from .plain import Progress
+from .problem import Problem
+from .traced import TracedFunction
 
-Line = tuple[float, float]  # slope and offset of a node that is slope · t + offset
+Number = Any  # a float, or one for each trajectory
+Line = tuple[Number | None, Number]  # slope and offset of a node that is slope · t + offset; None: it is constant
+Group = tuple[np.ndarray, tuple[float, ...]]  # trajectories, and their breaks in order
 ULPS = 4  # how far on either side of a break steps end
 
 
-def breaks(program: Program, time: str = "t") -> tuple[float, ...]:
-    """The times at which some select of the program changes over whatever the state is, in order."""
+def breaks_of(problem: Problem, start: np.ndarray, parameters: np.ndarray) -> list[Group]:
+    """The trajectories in groups that have the same breaks.
+
+    A function that was not traced is called once with a time that has no value; none are known if it looks at it.
+    """
+    every = np.arange(len(start))
+    if problem.torque is None or not len(start):
+        return [(every, ())]
+    if isinstance(problem.torque, TracedFunction):
+        known = {
+            (name, position): parameters[:, column.start + position]
+            for name, column in problem.columns.items()
+            for position in range(column.stop - column.start)
+        }
+        return grouped(breaks(problem.torque.program.nodes, known), len(start))
+    own = [column for name, column in problem.columns.items() if name.startswith(PREFIX)]
+    rows = np.concatenate([parameters[:, :0], *(parameters[:, column] for column in own)], axis=1)
+    _, first, inverse = np.unique(rows, axis=0, return_index=True, return_inverse=True)
+    found = [probed(problem, start[k], parameters[k]) for k in first.tolist()]
+    return [(np.flatnonzero(inverse.ravel() == k), times) for k, times in enumerate(found)]
+
+
+def probed(problem: Problem, start: np.ndarray, parameters: np.ndarray) -> tuple[float, ...]:
+    """The breaks of a function that runs in Python, from a call with a node for t and numbers for the state."""
+    n, tape = problem.robot.n, Graph()
+    q = start[:n].copy()
+    own = {name.removeprefix(PREFIX): x for name, x in problem.given(parameters).items() if name.startswith(PREFIX)}
+    try:
+        with np.errstate(all="ignore"):
+            qd = np.asarray(problem.rates(q, start[n : 2 * n].copy()))
+            called(problem.torque, problem.robot, tape.input("t"), q, qd, own)  # type: ignore[arg-type]
+    except Exception:  # of any kind: a node is no number, and what the function does with one is its own affair
+        return ()
+    return grouped(breaks(tape.nodes, {}), 1)[0][1]
+
+
+def breaks(nodes: Iterable[Node], known: Mapping[tuple[str, int], Number], time: str = "t") -> list[Number]:
+    """The times at which some select changes over, whatever the state is; infinite where there is none."""
     lines: dict[int, Line] = {}
-    found: set[float] = set()
-    for node in program.nodes:
-        line = line_of(node, lines, time)
+    found: dict[int, Number] = {}
+    for node in nodes:
+        line = line_of(node, lines, known, time)
         if line is not None:
             lines[node.index] = line
         if node.op == "select":
-            found |= roots(node.args[0], lines)
-    return tuple(sorted(found))
+            roots(node.args[0], lines, found)
+    return list(found.values())
 
 
-def line_of(node: Node, lines: dict[int, Line], time: str) -> Line | None:
+def line_of(node: Node, lines: dict[int, Line], known: Mapping[tuple[str, int], Number], time: str) -> Line | None:
     if node.op == "const":
-        return 0.0, node.payload
+        return None, node.payload
     if node.op == "input":
-        return (1.0, 0.0) if node.payload[0] == time else None
+        return (1.0, 0.0) if node.payload[0] == time else (None, known[node.payload]) if node.payload in known else None
     if any(a.index not in lines for a in node.args):
         return None
     match node.op, [lines[a.index] for a in node.args]:
         case "neg", [(a, b)]:
-            return -a, -b
+            return None if a is None else -a, -b
         case "add", [(a, b), (c, d)]:
-            return a + c, b + d
+            return c if a is None else a if c is None else a + c, b + d
         case "sub", [(a, b), (c, d)]:
-            return a - c, b - d
-        case "mul", [(a, b), (0.0, d)] | [(0.0, d), (a, b)]:
-            return a * d, b * d
-        case "div", [(a, b), (0.0, d)] if d != 0.0:
-            return a / d, b / d
+            return (None if c is None else -c) if a is None else a if c is None else a - c, b - d
+        case "mul", [(a, b), (None, d)] | [(None, d), (a, b)]:
+            return None if a is None else a * d, b * d
+        case "div", [(a, b), (None, d)]:
+            with np.errstate(all="ignore"):
+                return None if a is None else np.divide(a, d), np.divide(b, d)
     return None
 
 
-def roots(node: Node, lines: dict[int, Line]) -> set[float]:
+def roots(node: Node, lines: dict[int, Line], found: dict[int, Number]) -> None:
     """Where a line in t is zero; of a select of such lines, where any of them is."""
     if node.index in lines:
         slope, offset = lines[node.index]
-        return {-offset / slope} if slope else set()
-    return set().union(*(roots(a, lines) for a in node.args)) if node.op == "select" else set()
+        if slope is not None:
+            with np.errstate(all="ignore"):
+                time = np.divide(np.negative(offset), slope)
+            found[node.index] = np.where(np.isfinite(time), time, np.inf)
+    elif node.op == "select":
+        for operand in node.args:
+            roots(operand, lines, found)
+
+
+def grouped(times: list[Number], count: int) -> list[Group]:
+    """Trajectories with the same times, each of which is one for all or one for each."""
+    if all(np.ndim(time) == 0 for time in times):
+        return [(np.arange(count), tuple(sorted({float(time) for time in times if time < math.inf})))]
+    table = np.sort(np.stack([np.broadcast_to(time, (count,)) for time in times], axis=1), axis=1)
+    rows, inverse = np.unique(table, axis=0, return_inverse=True)
+    finite = [tuple(dict.fromkeys(row[np.isfinite(row)].tolist())) for row in rows]
+    return [(np.flatnonzero(inverse.ravel() == k), each) for k, each in enumerate(finite)]
 
 
 def with_breaks(
-    now: Progress, times: tuple[float, ...], end: float, first_step: float, integrate: Callable[[float], None]
+    now: Progress, groups: list[Group], end: float, first_step: float, integrate: Callable[[float], None]
 ) -> None:
     """`integrate(until)` up to the end, by way of the breaks, for the trajectories that are not there yet."""
+    if len(groups) == 1 and not groups[0][1]:
+        integrate(end)
+        return
+    for which, times in groups:
+        waiting = now.status == RUNNING
+        waiting[which] = False
+        now.status[waiting] = DONE
+        try:
+            follow_group(now, which, times, end, first_step, integrate)
+        finally:
+            now.status[waiting] = RUNNING
+
+
+def follow_group(
+    now: Progress,
+    which: np.ndarray,
+    times: tuple[float, ...],
+    end: float,
+    first_step: float,
+    integrate: Callable[[float], None],
+) -> None:
+    own = np.zeros(len(now.t), dtype=bool)
+    own[which] = True
     try:
         for time in times:
             before, after = (time + side * ULPS * math.ulp(time) for side in (-1, 1))
             if not 0.0 < before < after < end:
                 continue
-            advance(now, before, integrate)
-            at_break = (now.status == DONE) & (now.t == before)
-            advance(now, after, integrate)
-            refused = (now.status == STUCK) & (now.t >= before) & (now.t < after)
+            advance(now, own, before, integrate)
+            at_break = own & (now.status == DONE) & (now.t == before)
+            advance(now, own, after, integrate)
+            refused = own & (now.status == STUCK) & (now.t >= before) & (now.t < after)
             now.t[refused], now.status[refused] = after, DONE  # a jump too high for the error allowed: digits end here
             now.h[at_break], now.error[at_break], now.again[at_break] = first_step, LEAST_BEFORE, False
-        advance(now, end, integrate)
+        advance(now, own, end, integrate)
     finally:
-        now.status[(now.status == DONE) & (now.t < end)] = RUNNING
+        now.status[own & (now.status == DONE) & (now.t < end)] = RUNNING
 
 
-def advance(now: Progress, until: float, integrate: Callable[[float], None]) -> None:
-    going = (now.status == RUNNING) | (now.status == DONE)
+def advance(now: Progress, own: np.ndarray, until: float, integrate: Callable[[float], None]) -> None:
+    going = own & ((now.status == RUNNING) | (now.status == DONE))
     now.status[going] = np.where(now.t[going] < until, RUNNING, DONE)
     if (now.status == RUNNING).any():
         integrate(until)

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import inspect
+from collections.abc import Mapping
 from typing import Any
+
+import numpy as np
 
 from ..robot import Robot
 from .problem import Problem
@@ -16,12 +19,12 @@ FROZEN = ("torque", "wrench", "point", "friction", "coordinates", "method", "int
 class CompiledSimulation:
     """`run(q0, qd0, duration)`: as `lw.simulate`, with torque and event functions frozen as they were.
 
-    Whatever those functions read, globals, attributes or lists, was read once, when this was made. `samples`, `rtol`
-    and the other numbers may be given again for each run.
+    Whatever those functions read, globals, attributes or lists, was read once, when this was made, and arrays were
+    copied. `samples`, `rtol` and the other numbers may be given again for each run.
     """
 
     def __init__(self, arm: Robot, problem: Problem, options: dict[str, Any]) -> None:
-        self.robot, self.options = arm, options
+        self.robot, self.options = arm, {name: frozen(value) for name, value in options.items()}
         self.options |= {"events": problem.events} | ({"torque": problem.torque} if problem.torque else {})
 
     def __call__(self, q0: Any, qd0: Any = None, duration: Any = None, **others: Any) -> Recording:
@@ -33,6 +36,13 @@ class CompiledSimulation:
     def __repr__(self) -> str:
         given = ", ".join(name for name in self.options if name in FROZEN and self.options[name])
         return f"<Simulation of robot {self.robot.name!r}, frozen{': ' if given else ''}{given}>"
+
+
+def frozen(value: Any) -> Any:
+    """A copy of arrays, lists and mappings of them, which others may change."""
+    if isinstance(value, Mapping):
+        return {name: frozen(each) for name, each in value.items()}
+    return np.array(value) if isinstance(value, (np.ndarray, list)) else value
 
 
 def compile_simulation(arm: Robot, **options: Any) -> CompiledSimulation:

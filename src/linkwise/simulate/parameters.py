@@ -75,7 +75,10 @@ def checked_parameters(torque: Any, given: Mapping[str, Any] | None, batch: tupl
             raise ValueError(f"the torque function has a parameter {name!r} (expected a number for it, or a default)")
     found = {}
     for name in sorted(given):
-        array = np.array(given[name], dtype=float)
+        array = np.array(given[name])
+        if array.dtype.kind not in "fiu":
+            raise TypeError(f"parameters: {name!r} is {given[name]!r} (expected real numbers)")
+        array = array.astype(float)
         own = array.shape[len(batch) :] if array.shape[: len(batch)] == batch else array.shape
         found[name] = np.broadcast_to(array, (*batch, *own))
         if not np.isfinite(array).all():

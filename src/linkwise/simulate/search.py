@@ -6,7 +6,8 @@ exactly zero, at the start of a trajectory or right after it was met, counts as 
 A step's ends do not show a value that goes beyond zero and comes back between them. So, unless it is far from zero at
 both ends and at two points between them, it is also looked at within the step: at LOOKS points on the polynomial that
 the samples lie on, and where a parabola through three of them has a peak near zero. If it is beyond zero there, or
-nearly so, the step ends there; what remains is a crossing between two ends.
+nearly so, the step ends there; what remains is a crossing between two ends. Either way counts in this: of a value that
+goes out and back within a step, the return may be the crossing that is asked for.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from ..render.llvm_events import EDGE, FAR, LOOKS, REACH, REFINED, TINY, Crossing
+from ..render.llvm_events import EDGE, FAR, LOOKS, REACH, REFINED, TINY, Crossing, either_way
 
 ValuesAt = Callable[[np.ndarray], np.ndarray]  # parts of steps (p, B) -> values of the events (p, B, e)
 
@@ -45,6 +46,7 @@ def begun(before: np.ndarray, values: np.ndarray) -> np.ndarray:
 def nearby(crossings: tuple[Crossing, ...], before: np.ndarray, seen: list[np.ndarray]) -> np.ndarray:
     """Which trajectories (B,) have an event that may be beyond zero within a step, as seen at some points (B, e)."""
     looked_at = np.array([crossing.inside for crossing in crossings])
+    crossings = either_way(crossings)
     values = np.array([ahead(crossings, before, each) for each in (before, *seen)])
     low, high = values.min(axis=0), values.max(axis=0)
     return np.asarray((looked_at & (low > FAR) & (high + REACH * (high - low) >= 0)).any(axis=1))
@@ -55,6 +57,7 @@ def look_within(
 ) -> np.ndarray:
     """At which part of a step it is to end, so that its ends show what is beyond zero: (B,), 1 where at its end."""
     looked_at, count = np.array([crossing.inside for crossing in crossings]), len(before)
+    crossings = either_way(crossings)
 
     def beyond(parts: np.ndarray) -> np.ndarray:
         return np.where(looked_at, ahead(crossings, before, values_at(parts)), FAR)

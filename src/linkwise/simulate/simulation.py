@@ -14,8 +14,8 @@ from .. import edge
 from ..edge.arrays import States
 from ..render.llvm_stages import Method
 from ..robot import Friction, Robot
-from .backend import backend_for, breaks_of, freshly_traced
-from .breaks import with_breaks
+from .backend import backend_for, freshly_traced
+from .breaks import breaks_of, with_breaks
 from .chattering import TOO_FAR, Bounds, Chattering
 from .events import Happening, events_of
 from .failure import reason
@@ -232,7 +232,7 @@ def integrated(
     problem, machine, loops = backend_for(problem, scheme.name, start, parameters, compiled)
     interrupted: BaseException | None = None
     watch = Watch(end, progress)
-    switches = breaks_of(problem)
+    groups = breaks_of(problem, start, parameters)
     watched = not scheme.fixed and (machine is None or scheme.name == RADAU)  # machine code is fast enough without
     bounds = Bounds(numbers["most"], Chattering(len(start), problem.size, numbers["too_far"]) if watched else None)
 
@@ -249,7 +249,7 @@ def integrated(
                 watch(now)
 
     def by_way_of_breaks() -> None:
-        with_breaks(now, switches, end, min(numbers["step"], end), integrate)
+        with_breaks(now, groups, end, min(numbers["step"], end), integrate)
 
     given_up: dict[int, str] = {}
     try:

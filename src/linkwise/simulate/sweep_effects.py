@@ -61,6 +61,8 @@ def without_effect(inputs: Inputs, names: list[str]) -> list[str]:
         program = problem.program()
     except (TypeError, ValueError, RobotError):  # rotations, axes, exact friction, functions that cannot be traced
         return unread_friction(inputs, names)
+    if any(node.op == "select" for node in program.nodes):  # a few states do not show both sides of each
+        return unread_friction(inputs, names)
     names = [name for name in names if differ[name].any()]
     rows = {name: np.stack([one[name]] * (1 + len(names))) for name in one}
     for k, name in enumerate(names, 1):
