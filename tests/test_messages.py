@@ -77,7 +77,7 @@ def assigned(arm, t, q, qd):
     [
         (assigned, r"tau\[0\] = -5 \* q\[0\].*become a float: write np.array\(\[...\]\) or a list instead of"),
         (lambda arm, t, q, qd: np.clip(-q, -1, 1), r"be compared: .*lw.limited\(...\) does what np.clip would"),
-        (lambda arm, t, q, qd: -np.tanh(qd), "np.tanh.*lw.Friction"),
+        (lambda arm, t, q, qd: -np.tanh(qd), "np.tanh.*lw.Friction what np.sign"),
     ],
     ids=["assignment", "clip", "tanh"],
 )
