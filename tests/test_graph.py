@@ -223,7 +223,7 @@ def test_nodes_are_keys_by_identity():
 def test_asking_a_node_for_its_value_is_refused_with_help(deed):
     with pytest.raises(TypeError, match=r"the node [xy]\[0\] stands for a number that is not known yet") as caught:
         deed(X)
-    assert "without if, max, comparisons or float()" in str(caught.value)
+    assert "without if, max and comparisons" in str(caught.value) or "np.array([...]) or a list" in str(caught.value)
 
 
 @pytest.mark.parametrize("deed", [int, abs, lambda x: x % 2, lambda x: x // 2, lambda x: 2**x, len, np.tanh])

@@ -24,6 +24,11 @@ TRACEABLE = (
 )
 
 
+IN_TORQUES = (  # what to write in a torque function in place of what has no form as a node
+    "lw.limited(...) does what np.clip would, lw.Friction what np.sign or np.tanh of a rate would"
+)
+
+
 class UntraceableError(TypeError, AttributeError):
     """An operation that nodes do not have. It is an AttributeError too, so that `hasattr` says no."""
 
@@ -90,10 +95,7 @@ class Node:
         """What nodes do not have: `np.exp(x)` asks for `x.exp`, `np.hypot(x, y)` for `x.hypot`."""
         if name.startswith("_"):
             raise AttributeError(f"'Node' object has no attribute {name!r}")
-        raise UntraceableError(
-            f"{name!r} (np.{name}, or .{name} of a number) cannot be traced: it was asked of the node {self!r}, which"
-            f" stands for a number that is not known yet. What can be traced: {TRACEABLE}"
-        )
+        raise untraceable(self, f"{name!r} (np.{name}, or .{name} of a number)")
 
     def __hash__(self) -> int:
         return id(self)
@@ -103,6 +105,40 @@ class Node:
 
     def __float__(self) -> NoReturn:
         raise no_value(self, "become a float")
+
+    def __abs__(self) -> NoReturn:
+        raise untraceable(self, "abs()")
+
+    def __int__(self) -> NoReturn:
+        raise untraceable(self, "int()")
+
+    def __index__(self) -> NoReturn:
+        raise untraceable(self, "its use as an index")
+
+    def __round__(self, digits: int | None = None) -> NoReturn:
+        raise untraceable(self, "round()")
+
+    def __floor__(self) -> NoReturn:
+        raise untraceable(self, "math.floor()")
+
+    def __ceil__(self) -> NoReturn:
+        raise untraceable(self, "math.ceil()")
+
+    def _modulo(self, other: Any) -> NoReturn:
+        raise untraceable(self, "%")
+
+    def _floor_division(self, other: Any) -> NoReturn:
+        raise untraceable(self, "//")
+
+    def _divmod(self, other: Any) -> NoReturn:
+        raise untraceable(self, "divmod()")
+
+    def __rpow__(self, base: Any) -> NoReturn:
+        raise untraceable(self, "** with an exponent that is not known yet")
+
+    __mod__ = __rmod__ = _modulo
+    __floordiv__ = __rfloordiv__ = _floor_division
+    __divmod__ = __rdivmod__ = _divmod
 
     def _compare(self, other: object) -> bool:
         raise no_value(self, "be compared")
@@ -175,9 +211,24 @@ def is_scalar(x: object) -> bool:
     return isinstance(x, (Node, float, int, np.floating, np.integer)) and not isinstance(x, bool)
 
 
+def untraceable(node: Node, what: str) -> UntraceableError:
+    return UntraceableError(
+        f"{what} cannot be traced: it was asked of the node {node!r}, which stands for a number that is not known yet."
+        f" What can be traced: {TRACEABLE}. In a torque function {IN_TORQUES}"
+    )
+
+
 def no_value(node: Node, deed: str) -> TypeError:
+    if deed == "become a float":
+        instead = (
+            "write np.array([...]) or a list instead of assignments into np.zeros(n), np.sin instead of math.sin, and"
+            " leave out float()"
+        )
+    else:
+        instead = (
+            "write the function without if, max and comparisons of its inputs (branch on the robot or on plain Python"
+            f" values); in a torque function {IN_TORQUES}"
+        )
     return TypeError(
-        f"the node {infix(node)} stands for a number that is not known yet, so it cannot {deed}. Write the function"
-        " without if, max, comparisons or float() on its inputs (branch on the robot or on plain Python values),"
-        " or evaluate it on arrays."
+        f"the node {infix(node)} stands for a number that is not known yet, so it cannot {deed}: {instead}"
     )

@@ -52,7 +52,10 @@ def table(kind: str, name: str, port: Port, rows: Sequence[Numbers], dtype: str)
 
 
 TEMPLATE = """
-/* Self-test: the states, the results that Python computes for them, and a comparison. */
+/* Self-test: the states, the results that Python computes for them, and a comparison.
+ * Compiled with -DLINKWISE_NO_MAIN, the file is without it and links with a program that has a main of its own. */
+
+#ifndef LINKWISE_NO_MAIN
 
 #include <math.h>
 #include <stdio.h>
@@ -95,4 +98,6 @@ int main(void)
     printf("{name}: %s, largest deviation %.1e (allowed %.1e)\\n", failed_ ? "FAILED" : "ok", worst_, {tolerance});
     return failed_;
 }}
+
+#endif
 """

@@ -6,13 +6,15 @@ import dis
 import math
 import sys
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, TypeVar
 
 from ..spatial import Rotation
 from .joint import ALL_JOINTS
 from .model import Robot
 from .numbers import is_symbol
 from .tables import CONVENTIONS
+
+Printed = TypeVar("Printed")
 
 
 class Description(str):
@@ -24,8 +26,8 @@ class Description(str):
         return str(self)
 
 
-def printed_alone(text: Description) -> Description:
-    """The text of a public function; printed where the call of that function is a statement and its value is dropped.
+def printed_alone(text: Printed) -> Printed:
+    """What a public function gives; printed where the call of that function is a statement and its value is dropped.
 
     At the prompt and in a doctest Python shows such a value itself. In a script, in the body of a function and in all
     lines of a notebook's cell but the last it would vanish.

@@ -11,7 +11,7 @@ import numpy as np
 from ..robot import Robot
 from .problem import Problem
 from .recording import Recording
-from .simulation import prepared, simulate
+from .simulation import prepared, refuse_unknown, simulate
 
 FROZEN = ("torque", "wrench", "point", "friction", "coordinates", "method", "integrator", "events", "compiled")
 
@@ -59,5 +59,6 @@ def compile_simulation(arm: Robot, **options: Any) -> CompiledSimulation:
     >>> run([0, 0, 0], duration=20.0).q[-1].round(4)
     array([ 0.5, -0.3,  0.2])
     """
-    inspect.signature(simulate).bind(arm, None, **options)  # complains of unknown names
+    refuse_unknown(options)
+    inspect.signature(simulate).bind(arm, None, **options)  # complains of q0
     return CompiledSimulation(arm, prepared(arm, **options), options)

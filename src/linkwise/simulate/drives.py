@@ -205,7 +205,10 @@ def numbers(value: Each, name: str, arm: Robot) -> np.ndarray:
 
 
 def checked(torque: TorqueFunction, arm: Robot, t: Any, q: Any, qd: Any) -> np.ndarray:
-    found = np.asarray(torque(arm, t, q, qd))
+    given = torque(arm, t, q, qd)
+    if given is None:
+        raise ValueError(f"{named(torque)} returned None (expected numbers: is its `return` missing?)")
+    found = np.asarray(given)
     if found.shape[-1:] != (arm.n,):
         raise ValueError(f"{named(torque)} gave shape {found.shape} (expected one torque for each of {arm.n} joints)")
     return found

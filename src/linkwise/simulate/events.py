@@ -37,7 +37,10 @@ class Event:
         return Crossing(self.direction, self.stop)
 
     def value(self, arm: Robot, t: Any, q: Any, qd: Any) -> Any:
-        found = np.asarray(self.function(arm, t, q, qd))
+        given = self.function(arm, t, q, qd)
+        if given is None:
+            raise ValueError(f"event {self.name!r} returned None (expected one number: is its `return` missing?)")
+        found = np.asarray(given)
         if found.shape != ():
             raise ValueError(f"event {self.name!r} gave shape {found.shape} (expected one number)")
         return found[()]
@@ -78,10 +81,13 @@ def joint_limits(arm: Robot, *, stop: bool = True) -> tuple[Event, ...]:
     return tuple(found)
 
 
-def events_of(given: Iterable[Any]) -> tuple[Event, ...]:
+def events_of(given: Any) -> tuple[Event, ...]:
     """Events as they are; other functions as events that are recorded and do not stop."""
     if callable(given) or isinstance(given, Event):
         given = [given]
+    if isinstance(given, str) or not isinstance(given, Iterable):
+        expected = "functions of arm, t, q and qd, lw.Events, or lw.joint_limits(arm)"
+        raise TypeError(f"events is {given!r} (expected {expected})")
     found = [each if isinstance(each, Event) else Event(each, getattr(each, "__name__", "event")) for each in given]
     if len(found) > MOST:
         raise ValueError(f"there are {len(found)} events (expected at most {MOST})")

@@ -11,7 +11,8 @@ import numpy as np
 from ..edge import inverse_dynamics, joint_wrenches
 from ..errors import one_of
 from ..robot import Friction, Robot
-from ..robot.describe import grid
+from ..robot.describe import grid, printed_alone
+from ..trace import refuse_symbols
 from .trajectories import Floats, JointMotion, Trajectory, counted, even_times, motion_columns, write_csv
 
 if TYPE_CHECKING:
@@ -103,13 +104,13 @@ class Loads:
     def peaks(self) -> Peaks:
         """The largest magnitudes among the samples, for each joint: torque and when, power, loads, bearing loads.
 
-        Between two samples there may be more; more samples show it.
+        Between two samples there may be more; more samples show it. It prints as `lw.describe` does.
         """
         size = np.abs(self.tau)
         weights = np.full(len(self.t), self.t[1])  # the trapezoidal rule over evenly spaced times
         weights[[0, -1]] /= 2.0
         bearing = "" if self.loads is None else f"; loads in the {self.frame} frame, moments in N m, forces in N"
-        return Peaks(
+        found = Peaks(
             title=f"{self.arm.name}, largest magnitudes of {self._span}{bearing}",
             joints=self.arm.names,
             units=self.units,
@@ -120,6 +121,7 @@ class Loads:
             loads=None if self.loads is None else np.abs(self.loads).max(axis=0),
             **{name: None if (each := getattr(self, name)) is None else np.abs(each).max(axis=0) for name in BEARING},
         )
+        return printed_alone(found)
 
     def to_csv(self, path: str | os.PathLike[str]) -> None:
         """Write t, q1.., qd1.., qdd1.., tau1.. and the loads mx1, .., fz1, radial1, axial1, tilting1, mx2, ...
@@ -134,10 +136,10 @@ class Loads:
                 columns |= {f"{name}{k + 1}": self.bearings[:, k, i] for i, name in enumerate(BEARING)}
         write_csv(path, columns)
 
-    def plot(self, *, loads: bool = False) -> Figure:
+    def plot(self, path: str | os.PathLike[str] | None = None, *, loads: bool = False) -> Figure:
         """A matplotlib figure of the torques and forces, and with `loads=True` of the six components at each joint.
 
-        `figure.savefig("torques.png")` keeps it.
+        `path` is a picture to write.
         """
         try:
             from matplotlib.figure import Figure
@@ -160,6 +162,10 @@ class Loads:
             place.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), frameon=False)
         frame = f"; loads in the {self.frame} frame" if loads else ""
         figure.suptitle(f"{self.arm.name}: what the trajectory asks of its joints{frame}")
+        if path is not None:
+            from .plot import write
+
+            write(figure, path)
         return figure
 
     def _draw(self, place: Axes, curves: Floats, label: str) -> None:
@@ -207,8 +213,7 @@ def torque_along(
     if trajectory.n != arm.n:
         names = ", ".join(arm.names)
         raise ValueError(f"the trajectory has {counted(trajectory.n)}, robot {arm.name!r} has {arm.n}: {names}")
-    if arm.symbolic:
-        raise ValueError(f"robot {arm.name!r} has symbols (expected numbers: lw.bind puts them in)")
+    refuse_symbols(arm)
     one_of(frame, FRAMES, "frame")
     t = even_times(trajectory.duration, samples)
     motion = trajectory(t)

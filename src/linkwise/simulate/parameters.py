@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import near_miss
-from .drives import Law
+from .drives import Law, named
 
 STATE = 4  # arguments of every torque function: arm, t, q, qd
 NONE: Mapping[str, Any] = {}
@@ -49,11 +49,12 @@ def is_number(value: Any) -> bool:
 
 def called(torque: Callable[..., Any], arm: Any, t: Any, q: Any, qd: Any, own: Mapping[str, Any]) -> Any:
     """What the function gives, with the parameters in place of its own."""
-    if not own:
-        return torque(arm, t, q, qd)
-    if isinstance(torque, Law):
+    if own and isinstance(torque, Law):
         return replace(torque, **own)(arm, t, q, qd)  # type: ignore[type-var]
-    return torque(arm, t, q, qd, **own)
+    found = torque(arm, t, q, qd, **own)
+    if found is None:
+        raise ValueError(f"the function {named(torque)!r} returned None (expected numbers: is its `return` missing?)")
+    return found
 
 
 def without_prefix(own: Mapping[str, Any]) -> dict[str, Any]:

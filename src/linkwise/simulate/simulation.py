@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, NamedTuple
+from inspect import signature
+from typing import Any, NamedTuple, Never
 
 import numpy as np
 
 from .. import edge
 from ..edge.arrays import States
+from ..errors import near_miss
 from ..render.llvm_stages import Method
 from ..robot import Friction, Robot
+from ..trace import refuse_symbols
 from .backend import backend_for, freshly_traced
 from .breaks import breaks_of, with_breaks
 from .chattering import TOO_FAR, Bounds, Chattering
@@ -112,6 +115,7 @@ def simulate(
     compiled: bool | None = None,
     progress: bool | None = None,
     parameters: Mapping[str, Any] | None = None,
+    **unknown: Never,
 ) -> Recording:
     """The motion of the robot from q0 and qd0, at rest without it, over `duration` seconds.
 
@@ -137,6 +141,7 @@ def simulate(
     >>> fall.q.shape, fall.status, bool(abs(fall.imbalance).max() < 1e-8)
     ((501, 3), 'done', True)
     """
+    refuse_unknown(unknown)
     scheme = tableau(integrator)
     if duration is None:
         given = "" if qd0 is None else f"; the third argument, {qd0!r}, is qd0"
@@ -148,6 +153,7 @@ def simulate(
         {} if constant is None else {"torque": constant}
     )
     states = States(arm, arrays, wrench, True, point=point)
+    refuse_symbols(arm)
     if not states.numeric:
         raise TypeError("q0 and qd0 are not plain numbers (expected NumPy arrays or lists of them)")
     full = {name: full_array(states, name) for name in states.arrays}
@@ -173,6 +179,19 @@ def simulate(
         why = run.given_up.get(0) or reason(run.problem, constants_of_each, run.now, recording)
         raise SimulationError(why, recording)
     return recording
+
+
+def arguments() -> dict[str, Any]:
+    """The names of the arguments of `simulate`, with their defaults."""
+    every = signature(simulate).parameters.values()
+    return {p.name: p.default for p in every if p.kind is not p.VAR_KEYWORD}
+
+
+def refuse_unknown(names: Iterable[str]) -> None:
+    for name in names:
+        known = arguments()
+        if name not in known:
+            raise TypeError(f"lw.simulate has no argument {name!r}{near_miss(name, known)} (it has {', '.join(known)})")
 
 
 def problem_of(
@@ -347,6 +366,7 @@ def prepared(
     """What `simulate` would integrate with these options, its functions frozen and its code compiled."""
     constant = {} if callable(torque) or torque is None else {"torque": torque}
     states = States(arm, {"q0": np.zeros(arm.n), **constant}, wrench, True, point=point)
+    refuse_symbols(arm)
     full = {name: full_array(states, name) for name in states.arrays}
     names = ("friction", "coordinates", "method", "events")
     own = {name: np.asarray(array) for name, array in checked_parameters(torque, parameters, ()).items()}

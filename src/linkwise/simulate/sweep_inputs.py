@@ -9,6 +9,7 @@ import numpy as np
 
 from ..errors import SingularError, near_miss, one_of
 from ..robot import Robot
+from ..trace import refuse_symbols
 from ..version import __version__
 from .parameters import among, parameters_of
 from .simulation import checked, sample_times, simulate
@@ -28,8 +29,9 @@ def checked_inputs(
 ) -> Inputs:
     if not isinstance(arm, Robot):
         raise TypeError(f"the first argument is {arm!r} (expected a Robot)")
+    refuse_symbols(arm)
     if arm.unusual:
-        raise TypeError(f"robot {arm.name!r} has numbers such as {arm.unusual[0]!r} (expected floats; see lw.bind)")
+        raise TypeError(f"robot {arm.name!r} has numbers such as {arm.unusual[0]!r} (expected floats)")
     if isinstance(chunk, bool) or not isinstance(chunk, (int, np.integer)) or chunk < 1:
         raise ValueError(f"chunk is {chunk!r} (expected a whole number of trajectories, at least 1)")
     one_of(keep, KEEP, "keep")

@@ -6,7 +6,6 @@ says `sweep_functions`.
 
 from __future__ import annotations
 
-import inspect
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, is_dataclass
@@ -17,7 +16,7 @@ import numpy as np
 from ..robot import Friction, Robot
 from ..version import __version__
 from .parameters import among
-from .simulation import simulate
+from .simulation import arguments
 from .sweep_files import LAYOUT, plan_hash
 from .sweep_formats import digest
 from .sweep_functions import DIFFERS, Context, context, described_function, described_vary
@@ -54,8 +53,7 @@ class Inputs:
 
 def usual_options() -> dict[str, Any]:
     """The options of `simulate` and their defaults."""
-    parameters = inspect.signature(simulate).parameters.values()
-    return {p.name: p.default for p in parameters if p.name not in GIVEN}
+    return {name: default for name, default in arguments().items() if name not in GIVEN}
 
 
 def plan_of(inputs: Inputs, files: str) -> dict[str, Any]:

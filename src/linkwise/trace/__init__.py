@@ -1,7 +1,7 @@
 """From a Python function and a robot to a program: the function is called once, on nodes."""
 
 from ..graph import Collector, written
-from .binding import bind, draws, symbols_of
+from .binding import bind, draws, refuse_symbols, symbols_of
 from .tracing import Input, count, fewest, trace
 
 __all__ = [
@@ -11,6 +11,7 @@ __all__ = [
     "count",
     "draws",
     "fewest",
+    "refuse_symbols",
     "symbols_of",
     "trace",
     "written",

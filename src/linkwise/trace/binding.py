@@ -7,9 +7,10 @@ from typing import Any
 import numpy as np
 
 from ..errors import near_miss
-from ..graph import Transplant
+from ..graph import Node, Transplant
 from ..graph.symbols import shared_graph
 from ..robot import Robot
+from ..robot.numbers import is_symbol
 
 
 def symbols_of(robot: Robot) -> tuple[str, ...]:
@@ -17,6 +18,15 @@ def symbols_of(robot: Robot) -> tuple[str, ...]:
     plant = Transplant(shared_graph(), {"": 0.0})  # a value for no symbol: everything is visited
     robot.mapped(plant)
     return tuple(sorted(plant.names))
+
+
+def refuse_symbols(robot: Robot) -> None:
+    """Complain of a robot that has symbols, where only numbers will do."""
+    if not robot.symbolic:
+        return
+    others = [repr(x) for x in robot.unusual if is_symbol(x) and not isinstance(x, Node)]  # of other libraries
+    names = ", ".join(sorted(set(others)) or symbols_of(robot))
+    raise ValueError(f"robot {robot.name!r} has symbols: {names} (expected numbers: lw.bind puts them in)")
 
 
 def bind(robot: Robot, /, **values: float) -> Robot:

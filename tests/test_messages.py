@@ -1,0 +1,144 @@
+"""What a user is told who wrote something that cannot be: which argument, which symbol, and what to write instead."""
+
+import math
+import shutil
+import subprocess
+
+import numpy as np
+import pytest
+
+import linkwise as lw
+
+PLANAR = lw.load("planar3")
+START = [0.1, 0.2, 0.3]
+
+
+def of_symbols() -> lw.Robot:
+    rows = [{**row, "mass": lw.symbols(f"m{k}")} for k, row in enumerate(PLANAR.rows)]
+    return lw.Robot.from_dh(rows, convention="standard", gravity=(0, -lw.symbols("g"), 0), name="3R")
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda arm, folder: lw.simulate(arm, START, duration=1.0),
+        lambda arm, folder: lw.simulate(arm, START, duration=1.0, torque=lambda arm, t, q, qd: -q),
+        lambda arm, folder: lw.compile_simulation(arm),
+        lambda arm, folder: lw.sweep(arm, {"q0": [START]}, folder, 1.0),
+        lambda arm, folder: lw.torque_along(arm, lw.cycloid([0] * 3, [1] * 3, 1.0)),
+    ],
+    ids=["simulate", "simulate a law", "compile_simulation", "sweep", "torque_along"],
+)
+def test_a_robot_of_symbols_is_refused_with_their_names(call, tmp_path):
+    with pytest.raises(ValueError, match=r"robot '3R' has symbols: g, m0, m1, m2 \(expected numbers: lw.bind"):
+        call(of_symbols(), tmp_path)
+
+
+def test_symbols_of_another_library_are_named_too():
+    sympy = pytest.importorskip("sympy")
+    rows = [{**PLANAR.rows[0], "mass": sympy.Symbol("M"), "parent": None}]
+    arm = lw.Robot.from_dh(rows, convention="standard", name="R")
+    with pytest.raises(ValueError, match="robot 'R' has symbols: M "):
+        lw.simulate(arm, [0.0], duration=1.0)
+
+
+UNTRACEABLE = {
+    "abs": (abs, r"abs\(\)"),
+    "int": (int, r"int\(\)"),
+    "index": (lambda x: [1.0, 2.0][x], "an index"),
+    "modulo": (lambda x: x % 2, "%"),
+    "modulo of it": (lambda x: 2 % x, "%"),
+    "floor division": (lambda x: x // 2, "//"),
+    "floor division by it": (lambda x: 2 // x, "//"),
+    "divmod": (lambda x: divmod(x, 2), "divmod"),
+    "round": (round, r"round\(\)"),
+    "floor": (math.floor, "floor"),
+    "ceil": (math.ceil, "ceil"),
+    "exponent": (lambda x: 2**x, "exponent"),
+    "tanh": (np.tanh, "np.tanh"),
+}
+
+
+@pytest.mark.parametrize("name", UNTRACEABLE)
+def test_an_operation_that_nodes_do_not_have_is_named_with_what_there_is(name):
+    deed, said = UNTRACEABLE[name]
+    with pytest.raises(TypeError, match=rf"{said}.* cannot be traced.*q\[0\].*What can be traced: .*lw.Friction"):
+        lw.trace(lambda arm, q: [deed(q[0])], PLANAR)
+
+
+def assigned(arm, t, q, qd):
+    tau = np.zeros(3)
+    tau[0] = -5 * q[0]
+    return tau
+
+
+@pytest.mark.parametrize(
+    ("torque", "said"),
+    [
+        (assigned, r"tau\[0\] = -5 \* q\[0\].*become a float: write np.array\(\[...\]\) or a list instead of"),
+        (lambda arm, t, q, qd: np.clip(-q, -1, 1), r"be compared: .*lw.limited\(...\) does what np.clip would"),
+        (lambda arm, t, q, qd: -np.tanh(qd), "np.tanh.*lw.Friction what np.sign"),
+    ],
+    ids=["assignment", "clip", "tanh"],
+)
+def test_an_untraceable_torque_function_is_told_what_to_write_instead(torque, said):
+    with pytest.raises(TypeError, match=said) as caught:
+        lw.simulate(PLANAR, START, duration=0.01, torque=torque, compiled=True)
+    assert "arrays" not in str(caught.value).split("What can be traced")[0]
+
+
+def test_functions_without_return_are_said_to_return_none():
+    def law(arm, t, q, qd):
+        np.sin(q)
+
+    with pytest.raises(ValueError, match=r"'law' returned None .*return"):
+        lw.simulate(PLANAR, START, duration=0.01, torque=law)
+    with pytest.raises(ValueError, match=r"law returned None .*return"):
+        lw.simulate(PLANAR, START, duration=0.01, torque=lw.limited(law, 1.0))
+    for compiled in (None, False):
+        with pytest.raises(ValueError, match=r"law'? returned None .*return"):
+            lw.simulate(PLANAR, START, duration=0.01, events=law, compiled=compiled)
+
+
+@pytest.mark.parametrize("events", ["limits", 3, None])
+def test_events_that_are_none_are_refused(events):
+    with pytest.raises(TypeError, match=rf"events is {events!r} .*lw.joint_limits\(arm\)"):
+        lw.simulate(PLANAR, START, duration=0.01, events=events)
+
+
+def test_a_misspelt_argument_of_simulate_is_answered_with_the_nearest():
+    wrong = {"torqe": [0.0] * 3}
+    with pytest.raises(TypeError, match="no argument 'torqe', did you mean 'torque'"):
+        lw.simulate(PLANAR, START, duration=0.01, **wrong)
+    with pytest.raises(TypeError, match="no argument 'torqe', did you mean 'torque'"):
+        lw.compile_simulation(PLANAR, **wrong)
+
+
+def test_peaks_on_a_line_of_their_own_are_printed(capsys):
+    along = lw.torque_along(PLANAR, lw.cycloid([0] * 3, [1] * 3, 1.0), 5)
+    kept = along.peaks()
+    assert capsys.readouterr().out == ""
+    along.peaks()
+    assert capsys.readouterr().out == f"{kept}\n"
+
+
+def test_the_picture_of_loads_is_written_to_a_path(tmp_path):
+    pytest.importorskip("matplotlib")
+    along = lw.torque_along(PLANAR, lw.cycloid([0] * 3, [1] * 3, 1.0), 5)
+    along.plot(tmp_path / "loads.png", loads=True)
+    assert (tmp_path / "loads.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_a_file_with_a_self_test_links_with_another_main(tmp_path):
+    compiler = shutil.which("gcc") or shutil.which("cc")
+    if compiler is None:
+        pytest.skip("no C compiler")
+    source = lw.c_source(lw.gravity_torque, PLANAR, self_test=True)
+    files = [str(path) for path in source.save(tmp_path) if path.suffix == ".c"]
+    own = tmp_path / "own.c"
+    own.write_text('#include "gravity_torque.h"\nint main(void) { return 3; }\n')
+    strict = [compiler, "-std=c99", "-Wall", "-Wextra", "-Werror", "-o", str(tmp_path / "own")]
+    both = [*files, str(own), "-lm"]
+    assert subprocess.run([*strict, *both], capture_output=True).returncode != 0
+    subprocess.run([*strict, "-DLINKWISE_NO_MAIN", *both], check=True)
+    assert subprocess.run([str(tmp_path / "own")]).returncode == 3
