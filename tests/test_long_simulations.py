@@ -26,7 +26,13 @@ CASES = {
     "tip": (lw.chain(N), {"wrench": TIP, "torque": damped, "events": lambda arm, t, q, qd: q[0] - 0.1}),
     "tree": (
         lw.random_tree(N, seed=2),
-        {"torque": RNG.normal(size=N), "wrench": EVERY, "friction": lw.Friction(0.1, 0.1)},
+        {
+            "torque": RNG.normal(size=N),
+            "wrench": EVERY,
+            "friction": lw.Friction(0.1, 0.1),
+            "integrator": "rk4",
+            "step": 1e-3,
+        },
     ),
     "radau": (lw.chain(N), {"integrator": "radau", "torque": np.full(N, 0.1)}),
 }
