@@ -148,21 +148,50 @@ def test_all_events_are_listed_however_many_and_the_stop_after_them(integrator, 
         assert (np.diff(np.round(places)) == 1.0).all()
 
 
+RAIL = lw.Robot.from_dh(
+    [{"joint": "prismatic", "a": 0, "alpha": 0, "theta": 0, "mass": 2, "com": (0, 0, 0), "inertia": np.eye(3)}],
+    convention="standard",
+    gravity=(0, 0, 0),
+    name="rail",
+)
+
+
+def swing(arm, t, q, qd):
+    return -2 * q  # q = sin t
+
+
 @pytest.mark.parametrize(
     ("integrator", "compiled"),
     [*((name, None) for name in lw.integrators() if name != "rk4"), ("dop853", False), ("radau", False)],
 )
 def test_out_and_back_within_a_step_counts_in_the_direction_that_is_asked_for(integrator, compiled):
     """A body on a spring, q = sin t, beyond 0.9999 for a short while."""
-    rail = lw.Robot.from_dh(
-        [{"joint": "prismatic", "a": 0, "alpha": 0, "theta": 0, "mass": 2, "com": (0, 0, 0), "inertia": np.eye(3)}],
-        convention="standard", gravity=(0, 0, 0), name="rail",
-    )  # fmt: skip
     out, back = np.arcsin(0.9999), np.pi - np.arcsin(0.9999)
     for direction, expected in ((0, [out, back]), (1, [out]), (-1, [back])):
         event = lw.Event(lambda arm, t, q, qd: q[0] - 0.9999, "beyond", direction=direction)
         run = lw.simulate(
-            rail, [0], [1], 3, torque=lambda arm, t, q, qd: -2 * q, rtol=1e-4, integrator=integrator,
-            compiled=compiled, events=event,
-        )  # fmt: skip
+            RAIL, [0], [1], 3, torque=swing, rtol=1e-4, integrator=integrator, compiled=compiled, events=event
+        )
         assert [met.t for met in run.events] == pytest.approx(expected, abs=2e-3)
+
+
+@pytest.mark.parametrize("integrator", [name for name in lw.integrators() if name != "rk4"])
+def test_events_do_not_hide_each_other(integrator):
+    """Out and back at one threshold, and a higher one: whatever part of a step they fall into."""
+    phase = np.linspace(0.0, 1.2, 4 if integrator == "radau" else 40)
+    options = {"torque": swing, "integrator": integrator, "rtol": 1e-6, "samples": 2}
+
+    def names(*events):
+        run = lw.simulate(RAIL, np.sin(phase)[:, None], np.cos(phase)[:, None], 3.0, events=events, **options)
+        return [[name for event in met for name in event.names] for met in run.events]
+
+    for height in (1e-4, 1e-5):
+
+        def level(arm, t, q, qd, height=height):
+            return q[0] - 1.0 + height
+
+        pair = lw.Event(level, "out", direction=1), lw.Event(level, "back", direction=-1)
+        assert names(*pair) == [["out", "back"]] * len(phase)
+    low = lw.Event(lambda arm, t, q, qd: q[0] - 0.9999, "low", direction=-1)
+    high = lw.Event(lambda arm, t, q, qd: q[0] - 0.99999, "high")
+    assert names(low, high) == [["high", "high", "low"]] * len(phase)

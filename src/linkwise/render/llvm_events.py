@@ -84,7 +84,7 @@ def ahead(flow: Flow, crossings: Sequence[Crossing], places: Places, values: str
 def remember(flow: Flow, crossings: Sequence[Crossing], places: Places, accepted: str) -> None:
     """The values after a step become those before the next; of one that is exactly zero, the side it came to."""
     zero = flow.layout.constant(0.0)
-    for e, beyond in enumerate(ahead(flow, crossings, places, places.after)):
+    for e, beyond in enumerate(ahead(flow, either_way(crossings), places, places.after)):
         old, new = flow.load(places.before, e), flow.load(places.after, e)
         side = flow.call("copysign", flow.layout.constant(TINY), flow.do("fneg", old))
         side = flow.select(flow.compare("oeq", old, zero), zero, side)

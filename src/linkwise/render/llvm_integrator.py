@@ -17,7 +17,19 @@ from collections.abc import Sequence
 
 from ..graph import Program
 from .llvm_block import Layout, assembled
-from .llvm_events import Crossing, Places, begin, end_at, look_within, nearby, remember, search, step_to, write_log
+from .llvm_events import (
+    LOOKS,
+    Crossing,
+    Places,
+    begin,
+    end_at,
+    look_within,
+    nearby,
+    remember,
+    search,
+    step_to,
+    write_log,
+)
 from .llvm_flow import Flow
 from .llvm_lanes import (
     AT,
@@ -157,6 +169,9 @@ class Driver:
             status = flow.select(refused, flow.whole(LOST), status, self.whole)
         else:
             following = self.next_step(error, step, accepted)
+            if self.crossings:
+                short = flow.do("fdiv", step, self.layout.constant(float(LOOKS)))
+                following = flow.select(met, flow.call("minnum", following, short), following)
             tiny = flow.do("fmul", self.end, self.layout.constant(SHORTEST_AT_0))
             tiny = flow.fused(t, self.layout.constant(SHORTEST), tiny)
             stuck = flow.both(refused, flow.compare("ole", following, tiny))
@@ -249,7 +264,14 @@ class Driver:
             part = look_within(flow, self.crossings, places, t, step, near, self.interpolate, self.slots[:2])
             flow.store(part, until)
             cut = flow.both(near, flow.compare("olt", part, layout.constant(1.0)))
-            with flow.when(flow.some(cut)):
+            with flow.when(flow.some(cut)):  # another event may have gone out and back before
+                whole, short = flow.load(until), flow.do("fmul", part, step)
+                part = look_within(
+                    flow, self.crossings, places, t, short, cut,
+                    lambda time, part: self.interpolate(time, flow.do("fmul", part, whole)), self.slots[:2],
+                )  # fmt: skip
+                part = flow.do("fmul", whole, part)
+                flow.store(part, until)
                 end_at(flow, places, where.size, t, flow.fused(part, step, t), cut)
         part = flow.load(until)
         cut = flow.both(near, flow.compare("olt", part, layout.constant(1.0)))

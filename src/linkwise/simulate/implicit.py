@@ -33,7 +33,7 @@ from .chattering import Bounds
 from .long import LoopDynamics
 from .plain import Progress
 from .problem import Problem
-from .search import ahead, begun, look_within, remembered
+from .search import ahead, begun, look_closely, remembered
 
 Side = Callable[[Any, np.ndarray], np.ndarray]  # t, y (..., m) -> dy/dt (..., m)
 Slope = Callable[[float, np.ndarray], np.ndarray]  # t, y (m,) -> ∂(dy/dt)/∂y (m, m)
@@ -251,7 +251,7 @@ class Search:
             times = start + parts[:, 0] * (end - start)
             return self.gauge(times, curve(times).T)[:, None]
 
-        part = float(look_within(self.crossings, self.before[None], np.array([True]), values_at)[0])
+        part = float(look_closely(self.crossings, self.before[None], np.array([True]), values_at)[0])
         until = start + part * (end - start)
         return (until, curve(until)) if part < 1.0 and start < until < end else (end, state)
 

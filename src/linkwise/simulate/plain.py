@@ -17,7 +17,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..render.llvm_events import CLOSE, GLANCES, SECANTS, TRIALS, Crossing, hermite
+from ..render.llvm_events import CLOSE, GLANCES, LOOKS, SECANTS, TRIALS, Crossing, hermite
 from ..render.llvm_flow import EXP2, LOG2
 from ..render.llvm_integrator import (
     LARGEST,
@@ -31,7 +31,7 @@ from ..render.llvm_integrator import (
 from ..render.llvm_lanes import DONE, HALTED, LOG_FULL, LOST, RECORD, RUNNING, STUCK, TOO_MANY
 from ..render.llvm_stages import HALVES, Method
 from .chattering import Bounds
-from .search import ahead, begun, look_within, nearby, remembered
+from .search import ahead, begun, look_closely, nearby, remembered
 
 Side = Callable[[np.ndarray, np.ndarray], np.ndarray]  # t (B,), y (B, m) -> dy (B, m)
 Gauge = Side  # -> the values of the events (B, e)
@@ -137,10 +137,10 @@ class Integrator:
         fine = error <= 1.0
         accepted, refused = active & fine, active & ~fine
         landed = np.where(hits, end, now.t + step)
-        halted = np.zeros_like(hits)
+        halted = cut = np.zeros_like(hits)
         if self.gauge is not None:
             with np.errstate(all="ignore"):
-                landed, halted = self.meet(now, accepted, step, landed, z, k)
+                landed, cut, halted = self.meet(now, accepted, step, landed, z, k)
             hits = hits & (landed >= end)
         self.sample(now, accepted, step, landed, z, k, times, out)
         change = z - now.y
@@ -152,6 +152,7 @@ class Integrator:
             now.status[refused] = LOST
         else:
             following = step * self.factor(now, error, accepted)
+            following = np.where(cut, np.minimum(following, step / LOOKS), following)
             stuck = refused & (following <= SHORTEST * now.t + SHORTEST_AT_0 * end)
             now.status[stuck] = np.where(np.isnan(error), LOST, STUCK)[stuck]
             now.h = np.where(active, following, now.h)
@@ -193,12 +194,16 @@ class Integrator:
 
     def meet(
         self, now: Progress, accepted: np.ndarray, step: np.ndarray, landed: np.ndarray, z: np.ndarray, k: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """Where trajectories land, the first events in their steps searched by false position, and which must stop."""
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Where trajectories land, which of them within their step, and which must stop there.
+
+        The first events in their steps are searched by false position.
+        """
         assert self.gauge is not None
         now.values[:] = before = begun(now.values, self.gauge(now.t, now.y))
+        cut = np.zeros_like(accepted)
         if any(crossing.inside for crossing in self.crossings) and accepted.any():
-            landed = self.shorten(now, before, accepted, step, landed, z, k)
+            landed, cut = self.shorten(now, before, accepted, step, landed, z, k)
         above = ahead(self.crossings, before, self.gauge(landed, z)).max(axis=1)
         hit = accepted & (above >= 0)
         low, high, below = now.t.copy(), landed.copy(), ahead(self.crossings, before, before).max(axis=1)
@@ -222,7 +227,7 @@ class Integrator:
             now.note(trajectory, landed[trajectory], which[trajectory], z[trajectory])
         now.values[accepted] = remembered(self.crossings, before, after)[accepted]
         stopping = np.array([crossing.stop for crossing in self.crossings])
-        return landed, np.asarray((which & stopping).any(axis=1))
+        return landed, hit | cut, np.asarray((which & stopping).any(axis=1))
 
     def shorten(
         self,
@@ -233,14 +238,14 @@ class Integrator:
         landed: np.ndarray,
         z: np.ndarray,
         k: np.ndarray,
-    ) -> np.ndarray:
-        """End steps where an event is beyond zero, or nearly so, within them: where trajectories land."""
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """End steps where an event is beyond zero, or nearly so, within them: where they land, and which are cut."""
         assert self.gauge is not None
         gauge = self.gauge
         if self.method.first_is_last:
             accepted = accepted & self.nearby(now, before, step, landed, z, k)
             if not accepted.any():
-                return landed
+                return landed, accepted
         powers = self.within(now.t, step, now.y, k) if self.method.dense else self.halves(now.t, step, now.y, z, k)
 
         def values_at(parts: np.ndarray) -> np.ndarray:
@@ -248,8 +253,9 @@ class Integrator:
             states = [on_polynomial(now.y, part, short, powers) for part, short in zip(parts, shorts, strict=True)]
             return np.array([gauge(now.t + short, state) for short, state in zip(shorts, states, strict=True)])
 
-        ends = look_within(self.crossings, before, accepted, values_at)
-        return self.end_at(now, accepted & (ends < 1.0), now.t + ends * step, landed, z, k)
+        ends = look_closely(self.crossings, before, accepted, values_at)
+        cut = accepted & (ends < 1.0)
+        return self.end_at(now, cut, now.t + ends * step, landed, z, k), cut
 
     def nearby(
         self, now: Progress, before: np.ndarray, h: np.ndarray, landed: np.ndarray, z: np.ndarray, k: np.ndarray

@@ -7,7 +7,8 @@ A step's ends do not show a value that goes beyond zero and comes back between t
 both ends and at two points between them, it is also looked at within the step: at LOOKS points on the polynomial that
 the samples lie on, and where a parabola through three of them has a peak near zero. If it is beyond zero there, or
 nearly so, the step ends there; what remains is a crossing between two ends. Either way counts in this: of a value that
-goes out and back within a step, the return may be the crossing that is asked for.
+goes out and back within a step, the return may be the crossing that is asked for. The step after one that was ended
+within is no longer than the distance of two points, so that it does not leap over what comes right behind.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ def ahead(crossings: tuple[Crossing, ...], before: np.ndarray, values: np.ndarra
 
 def remembered(crossings: tuple[Crossing, ...], before: np.ndarray, values: np.ndarray) -> np.ndarray:
     """The values, as they are `before` for what follows: of one that is exactly zero, the side that it came to."""
-    met = ahead(crossings, before, values) >= 0
+    met = ahead(either_way(crossings), before, values) >= 0
     zero = np.where(met, -TINY * np.sign(before), before)
     return np.asarray(np.where(values == 0, zero, values))
 
@@ -50,6 +51,17 @@ def nearby(crossings: tuple[Crossing, ...], before: np.ndarray, seen: list[np.nd
     values = np.array([ahead(crossings, before, each) for each in (before, *seen)])
     low, high = values.min(axis=0), values.max(axis=0)
     return np.asarray((looked_at & (low > FAR) & (high + REACH * (high - low) >= 0)).any(axis=1))
+
+
+def look_closely(
+    crossings: tuple[Crossing, ...], before: np.ndarray, accepted: np.ndarray, values_at: ValuesAt
+) -> np.ndarray:
+    """As `look_within`, and once more within what is left: another event may have gone out and back before."""
+    ends = look_within(crossings, before, accepted, values_at)
+    cut = accepted & (ends < 1.0)
+    if not cut.any():
+        return ends
+    return np.asarray(ends * look_within(crossings, before, cut, lambda parts: values_at(parts * ends)))
 
 
 def look_within(
