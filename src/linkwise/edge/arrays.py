@@ -16,6 +16,7 @@ from ..robot import Robot
 Array = Any
 PLAIN = (int, float, np.integer, np.floating, Fraction, Decimal)  # what an object array may hold and be floats
 REAL = ("float32", "float64")
+FLOAT = np.dtype(float)
 
 
 def library_of(values: Sequence[Any]) -> Any:
@@ -131,7 +132,7 @@ class States:
         Integers alone become what the library makes of them beside a float.
         """
         dtypes = {array.dtype for array in self.arrays.values()}
-        if self.xp is np and any(dtype.kind == "O" for dtype in dtypes):
+        if self.xp is np and (any(dtype.kind == "O" for dtype in dtypes) or dtypes == {FLOAT}):
             return
         common = reduce(self.xp.promote_types, dtypes)
         if "float" not in str(common):
