@@ -15,7 +15,7 @@ from report import Claim, Section, Table, at_least, ratios, spread, verdict
 from timing import Contestant, command, interleaved, one_core, optional
 
 import linkwise as lw
-from linkwise.compile.kernel import processors
+from linkwise.kernels.kernel import processors
 
 ABOUT = (
     "One core. At rest from the paper's initial states, and the Puma from one of ours, without its drives' inertia;"

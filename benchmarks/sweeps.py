@@ -16,7 +16,7 @@ from timing import command, one_core, without_cache
 
 import linkwise as lw
 from linkwise.simulate import backend
-from linkwise.simulate.sweep_samples import varied
+from linkwise.sweep.samples import varied
 
 ABOUT = (
     "One core. Every link's mass is drawn between 0.8 and 1.2 times its own, every robot starts at rest somewhere else;"

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import linkwise as lw
-from linkwise.edge.functions import METHODS
+from linkwise.api.functions import METHODS
 from linkwise.explain.accuracy import exact_accelerations, numbers
 from robots import SMALL, conditioned, ids, states
 

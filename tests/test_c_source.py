@@ -14,9 +14,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import linkwise as lw
+from linkwise.codegen.c.function import c_comment, c_number
+from linkwise.codegen.c.names import KEYWORDS, LIBRARY, MATH, c_name, c_names
 from linkwise.explain.references import PUBLISHED, published_as
-from linkwise.render.c import c_comment, c_number
-from linkwise.render.names import KEYWORDS, LIBRARY, MATH, c_name, c_names
 from linkwise.spatial.scalar import sign
 from robots import CHAINS, DRIVEN, TREES, conditioned, relative, states
 

@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from linkwise.compile import cache, kernel_file
+from linkwise.kernels import cache
+from linkwise.kernels import cache_file as kernel_file
 
 POSIX = pytest.mark.skipif(sys.platform == "win32", reason="owners and modes are POSIX's")
 KEY, OTHER = cache.key("program", "cpu"), cache.key("another")
@@ -181,7 +182,7 @@ def test_a_folder_without_the_right_to_write(kernel: Path) -> None:
 
 def test_a_full_disk_leaves_no_part_of_a_file(place: Path) -> None:
     code = (
-        "import resource, signal, warnings; from linkwise.compile import cache; warnings.simplefilter('ignore');"
+        "import resource, signal, warnings; from linkwise.kernels import cache; warnings.simplefilter('ignore');"
         "signal.signal(signal.SIGXFSZ, signal.SIG_IGN); resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000));"
         f"cache.store({KEY!r}, {{}}, bytes(50_000)); print(cache.load({KEY!r}))"
     )
@@ -261,7 +262,7 @@ def test_the_folder_stays_bounded(kernel: Path, monkeypatch: pytest.MonkeyPatch)
 
 CONTEST = """
 import os, sys
-from linkwise.compile import cache
+from linkwise.kernels import cache
 print("ready", flush=True)
 sys.stdin.readline()
 for turn in range(300):

@@ -17,11 +17,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import linkwise as lw
-from linkwise.compile.machine import Processor
-from linkwise.compile.sources import sources
-from linkwise.edge import forms
-from linkwise.edge.recipes import Recipe
 from linkwise.graph import Graph
+from linkwise.kernels import forms
+from linkwise.kernels.host import Processor
+from linkwise.kernels.sources import sources
+from linkwise.kernels.spec import Recipe
 from linkwise.robot import Prismatic, Revolute
 from linkwise.robot.fingerprint import NoFingerprintError
 from robots import with_drives

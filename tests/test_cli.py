@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import linkwise as lw
-from linkwise.compile import cache
+from linkwise.kernels import cache
 
 
 def linkwise(*words: str, folder: Path | str) -> subprocess.CompletedProcess[str]:

@@ -11,12 +11,13 @@ import numpy as np
 import pytest
 
 import linkwise as lw
-from linkwise.compile import cache, image
-from linkwise.compile.lock import LOCK
-from linkwise.edge import forms, kernels, recipes
-from linkwise.edge.compiling import Compiled
+from linkwise.kernels import cache, forms, image
+from linkwise.kernels import dispatch as kernels
+from linkwise.kernels import spec as recipes
+from linkwise.kernels.compiler import Compiled
+from linkwise.kernels.lock import LOCK
 from linkwise.lazy import cached_property
-from linkwise.simulate.sweep_work import plain_text
+from linkwise.sweep.work import plain_text
 from test_kernel_calls import in_a_new_process
 
 pytest.importorskip("llvmlite")
@@ -122,7 +123,7 @@ def test_a_mode_may_be_entered_again() -> None:
 FORKS = """
     import os, signal, sys, threading, time, warnings
     import numpy as np, linkwise as lw
-    from linkwise.compile import machine
+    from linkwise.kernels import machine
 
     warnings.simplefilter("ignore", DeprecationWarning)  # Python 3.12 and later: forks and threads
     lw.use_kernels("always")
@@ -192,7 +193,7 @@ def test_a_fork_while_another_thread_loads_a_module_gives_a_child_that_loads_it(
 
     class Slow:
         def find_spec(self, name, path=None, target=None):
-            if name == "linkwise.simulate.tableaux":
+            if name == "linkwise.ode.methods":
                 begun.set()
                 time.sleep(0.3)
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import linkwise as lw
-from linkwise.compile import entry as compile_entry
+from linkwise.kernels import entry as compile_entry
 from robots import relative
 from test_kernel_calls import in_a_new_process, same
 
@@ -491,7 +491,7 @@ def test_several_results_keep_no_references() -> None:
 
 def test_the_layout_of_objects_is_probed() -> None:
     """What is found agrees with what C sees: with NumPy's own address of the numbers, and with a tuple's items."""
-    from linkwise.compile import layout
+    from linkwise.kernels import object_layout as layout
 
     found = layout.object_layout()
     if not layout.supported():
@@ -507,7 +507,7 @@ def test_the_layout_of_objects_is_probed() -> None:
 
 @pytest.mark.parametrize("probe", range(4))
 def test_without_a_known_layout_the_python_way_is_taken(probe: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    from linkwise.compile import layout
+    from linkwise.kernels import object_layout as layout
 
     probes = list(layout.PROBES)
     probes[probe] = lambda: None
@@ -524,7 +524,7 @@ def test_without_a_known_layout_the_python_way_is_taken(probe: int, monkeypatch:
 
 
 def test_a_probe_that_finds_several_places_or_none_disagrees() -> None:
-    from linkwise.compile import layout
+    from linkwise.kernels import object_layout as layout
 
     assert layout.only(range(3), [1, 2], lambda x, at: at == 1) == (1,)
     assert layout.only(range(3), [1, 2], lambda x, at: True) is None

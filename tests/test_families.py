@@ -7,8 +7,11 @@ import numpy as np
 import pytest
 
 import linkwise as lw
-from linkwise.simulate import backend, sweep_inputs, sweep_robots, sweep_samples
-from linkwise.simulate.family import families, kinship
+from linkwise.simulate import backend
+from linkwise.sweep import inputs as sweep_inputs
+from linkwise.sweep import robots as sweep_robots
+from linkwise.sweep import samples as sweep_samples
+from linkwise.sweep.family import families, kinship
 from robots import ALL, ids, relative, states
 
 ROBOTS = [robot for robot in ALL if robot.n <= 7]

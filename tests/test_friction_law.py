@@ -8,7 +8,7 @@ import pytest
 import linkwise as lw
 from robots import CHAINS, TREES, conditioned, relative, states
 
-implicit = importlib.import_module("linkwise.simulate.implicit")
+implicit = importlib.import_module("linkwise.ode.radau")
 simulation = importlib.import_module("linkwise.simulate.simulation")
 Problem = importlib.import_module("linkwise.simulate.problem").Problem
 

@@ -13,7 +13,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 import linkwise as lw
-from linkwise import edge, graph
+from linkwise import api, graph
 from linkwise.graph import LEGAL, MEANING, GrammarError, Graph, Node, Port, Program, check, evaluate, rules
 from robots import relative
 
@@ -510,7 +510,7 @@ def agree(function: Callable[..., Any], robot: lw.Robot, *arrays: np.ndarray, **
     return all(same)
 
 
-PUBLIC = [getattr(edge, name) for name in edge.__all__ if name != "methods"]
+PUBLIC = [getattr(api, name) for name in api.__all__ if name != "methods"]
 FUNCTIONS = [f for f in PUBLIC if inspect.isfunction(f) and "q" in inspect.signature(f).parameters]
 CHOICES = [
     pytest.param(function, method, id="-".join(filter(None, [function.__name__, method])))

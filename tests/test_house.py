@@ -17,7 +17,7 @@ def test_every_public_name_is_there_and_listed():
         lw.simulat  # noqa: B018
 
 
-@pytest.mark.parametrize("name", ["simulate", "compile", "explain"])
+@pytest.mark.parametrize("name", ["simulate", "sweep", "explain"])
 def test_a_function_named_like_its_room_stays_the_function(name):
     code = f"import linkwise.{name}; import linkwise as lw; print(type(lw.{name}).__name__)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
@@ -26,6 +26,7 @@ def test_a_function_named_like_its_room_stays_the_function(name):
 
 
 def test_rooms_are_entered_only_when_they_are_needed():
-    code = "import sys, linkwise; print([m for m in sys.modules if m.startswith('linkwise.simulate')])"
+    rooms = ("linkwise.simulate", "linkwise.sweep", "linkwise.ode")
+    code = f"import sys, linkwise; print([m for m in sys.modules if m.startswith({rooms})])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"

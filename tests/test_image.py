@@ -12,7 +12,8 @@ import numpy as np
 import pytest
 
 import linkwise as lw
-from linkwise.compile import elf, image, machine, sources
+from linkwise.kernels import elf, image, sources
+from linkwise.kernels import host as machine
 from test_kernel_calls import in_a_new_process
 
 pytest.importorskip("llvmlite")

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 import linkwise as lw
-from linkwise.simulate import implicit, simulation
+from linkwise.ode import radau as implicit
+from linkwise.simulate import simulation
 from linkwise.simulate.problem import Problem
 from robots import CHAINS, TREES, relative, states
 

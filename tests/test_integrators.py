@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import linkwise as lw
-from linkwise.simulate.plain import Integrator
-from linkwise.simulate.tableaux import continued, entries, method
+from linkwise.ode.methods import continued, entries, method
+from linkwise.ode.numpy_driver import Integrator
 from robots import CHAINS, TREES, relative, states
 
 PLANAR = lw.load("planar3")

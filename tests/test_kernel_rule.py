@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 import linkwise as lw
-from linkwise.edge import kernels
+from linkwise.kernels import dispatch as kernels
 from linkwise.spatial import sign, sqrt
 from robots import relative
-from test_edge import CALLS, Call
+from test_api import CALLS, Call
 from test_kernel_calls import in_a_new_process
 
 pytest.importorskip("llvmlite")
@@ -178,7 +178,7 @@ def test_other_numbers_and_symbols_run_plain() -> None:
 def test_the_environment_says_the_mode() -> None:
     text = """
     import numpy as np, linkwise as lw
-    from linkwise.edge import kernels
+    from linkwise.api import kernels
     lw.gravity_torque(lw.load("planar3"), np.ones((300, 3)))
     lw.gravity_torque(lw.load("gantry"), np.ones(3))
     print(len(kernels.KERNELS))

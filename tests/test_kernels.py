@@ -12,11 +12,11 @@ import numpy as np
 import pytest
 
 import linkwise as lw
-from linkwise.compile.machine import processor
-from linkwise.edge.compiling import Compiled
-from linkwise.edge.recipes import LoopRecipe, Recipe
+from linkwise.kernels.compiler import Compiled
+from linkwise.kernels.host import processor
+from linkwise.kernels.spec import LoopRecipe, Recipe
 from robots import relative, states
-from test_edge import CALLS, Call
+from test_api import CALLS, Call
 
 pytest.importorskip("llvmlite")
 PLANAR, STANFORD = lw.load("planar3"), lw.load("stanford")

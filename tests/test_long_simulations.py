@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 
 import linkwise as lw
-from linkwise.edge import forms, functions
-from linkwise.edge.kernels import LARGEST
-from linkwise.edge.recipes import LoopRecipe
+from linkwise.api import functions
+from linkwise.kernels import forms
+from linkwise.kernels.dispatch import LARGEST
+from linkwise.kernels.spec import LoopRecipe
 from linkwise.robot import model
 from linkwise.simulate import backend, problem
 from robots import relative

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import linkwise as lw
-from linkwise.edge.kernels import ROLLED
+from linkwise.kernels.dispatch import ROLLED
 from linkwise.trace.rolled import NotRollableError, trace_rolled
 from robots import CHAINS, DRIVEN, TREES, conditioned, relative, states
 

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import linkwise as lw
+from linkwise.api.base_parameters import TEN, body_of
 from linkwise.dynamics import denoc
-from linkwise.edge.parameters import TEN, body_of
 from linkwise.graph import Transplant
 from linkwise.graph.symbols import shared_graph
 from linkwise.spatial import RigidInertia, Wrench

@@ -17,8 +17,8 @@ from hypothesis.extra.numpy import arrays
 from matplotlib.figure import Figure
 
 import linkwise as lw
-from linkwise.simulate import files
-from linkwise.simulate.plot import IMBALANCE, LABELS, MOST_LINES
+from linkwise.recording import files
+from linkwise.recording.plot import IMBALANCE, LABELS, MOST_LINES
 from robots import ALL, states
 
 PLANAR, STANFORD = lw.load("planar3"), lw.load("stanford")

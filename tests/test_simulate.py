@@ -5,8 +5,9 @@ import pytest
 from scipy.integrate import solve_ivp
 
 import linkwise as lw
-from linkwise.simulate import machine, progress, simulation
-from linkwise.simulate.tableaux import entries, method
+from linkwise.ode import compiled as machine
+from linkwise.ode.methods import entries, method
+from linkwise.simulate import progress, simulation
 from reference import DATA
 from robots import CHAINS, TREES, relative, states
 

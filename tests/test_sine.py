@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 import linkwise as lw
-from linkwise.compile.machine import processor
-from linkwise.edge.compiling import Compiled
-from linkwise.edge.recipes import Recipe
+from linkwise.kernels.compiler import Compiled
+from linkwise.kernels.host import processor
+from linkwise.kernels.spec import Recipe
 
 pytest.importorskip("llvmlite")
 ONE = lw.chain(1)

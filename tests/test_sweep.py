@@ -15,8 +15,11 @@ import numpy as np
 import pytest
 
 import linkwise as lw
-from linkwise.simulate import engines, sweep_files, sweep_inputs, sweep_progress
-from linkwise.simulate import sweep_work as working
+from linkwise.sweep import engines
+from linkwise.sweep import files as sweep_files
+from linkwise.sweep import inputs as sweep_inputs
+from linkwise.sweep import progress as sweep_progress
+from linkwise.sweep import work as working
 
 PLANAR = lw.load("planar3")
 STARTS = lw.monte_carlo(23, 5, q0=([-1.0] * 3, [1.0] * 3), qd0=([-0.5] * 3, [0.5] * 3))
@@ -147,7 +150,7 @@ def test_grids_are_full_products_and_draws_continue():
 
 SCRIPT = """
 import signal, sys, time, numpy as np, linkwise as lw
-from linkwise.simulate import engines
+from linkwise.sweep import engines
 signal.signal(signal.SIGINT, signal.default_int_handler)  # which a run in the background may have been started without
 work = engines.work
 engines.work = lambda job: (time.sleep(0.1), work(job))[1]  # time for a blow to fall
@@ -336,7 +339,7 @@ def test_another_function_is_another_input(tmp_path):
 
 def test_another_version_may_read_and_not_go_on(tmp_path, monkeypatch):
     quick(folder=tmp_path)
-    from linkwise.simulate import sweep_plan
+    from linkwise.sweep import plan as sweep_plan
 
     monkeypatch.setattr(sweep_plan, "__version__", "99")
     with pytest.raises(ValueError, match=r"linkwise was .*, is '99'"):

@@ -15,7 +15,7 @@ from scipy.integrate import simpson
 from scipy.interpolate import BPoly, CubicSpline
 
 import linkwise as lw
-from linkwise.simulate.trajectories import HERMITE, Trajectory
+from linkwise.trajectories.profiles import HERMITE, Trajectory
 from reference import DATA, ROBOTS
 
 STEP = 1e-30  # of the complex-step derivative, which is exact to rounding

@@ -13,8 +13,7 @@ from importlib import import_module
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from .compile.lock import LOCK
-from .edge import (
+from .api import (
     BaseMotion,
     base_parameters,
     bias_torque,
@@ -45,56 +44,46 @@ from .edge import (
     unnormalized,
     use_kernels,
 )
-from .edge.derivatives import Derivative, derivative
+from .api.derivatives import Derivative, derivative
 from .errors import FileError, RobotError, SingularError
 from .formats import LIBRARY, load, save
 from .graph import Count, Program, evaluate, symbols
+from .kernels.lock import LOCK
 from .robot import Frame, Friction, Joint, Link, Robot, chain, describe, random_tree
 from .trace import Input, bind, count, symbols_of, trace
 from .version import __version__ as __version__
 
 if TYPE_CHECKING:  # at run time these come when they are asked for: see __getattr__
-    from .edge.compiling import Compiled
+    from .control import computed_torque, diagonal_control, limited, pd_gravity, springs, with_gears
     from .explain import Accuracy, Explanation, accuracy, cite, explain  # type: ignore[no-redef]
-    from .render import latex, python_source, sympy  # type: ignore[no-redef]
-    from .simulate import (  # type: ignore[no-redef]
+    from .export import CSource, c_source, latex, python_source, sympy  # type: ignore[no-redef]
+    from .kernels.compiler import Compiled
+    from .ode import integrators
+    from .recording import Recording, load_recording
+    from .simulate import (
         CompiledSimulation,
         Event,
         Happening,
-        JointMotion,
-        Loads,
-        Recording,
         SimulationError,
         SimulationInterrupted,
-        Sweep,
-        SweepInterrupted,
-        SweepWarning,
-        Trajectory,
         compile_simulation,
-        computed_torque,
+        joint_limits,
+        simulate,
+    )
+    from .sweep import Sweep, SweepInterrupted, SweepWarning, grid, monte_carlo, open_sweep, sweep  # type: ignore[no-redef]
+    from .trajectories import (
+        JointMotion,
+        Loads,
+        Trajectory,
         cubic,
         cycloid,
-        diagonal_control,
-        grid,
-        integrators,
-        joint_limits,
-        limited,
-        load_recording,
-        monte_carlo,
-        open_sweep,
-        pd_gravity,
         quintic,
         septic,
-        simulate,
         spline,
-        springs,
-        sweep,
         torque_along,
         trajectory_from_csv,
         trapezoid,
-        with_gears,
     )
-    from .source import CSource, c_source  # type: ignore[no-redef]
 
 __all__ = [
     "LIBRARY",
@@ -200,47 +189,36 @@ __all__ = [
 ]
 
 LATE = {  # rooms that are not entered before one of their names is asked for
-    "edge.compiling": ("Compiled",),
+    "control": ("computed_torque", "diagonal_control", "limited", "pd_gravity", "springs", "with_gears"),
     "explain": ("Accuracy", "Explanation", "accuracy", "cite", "explain"),
-    "render": ("latex", "python_source", "sympy"),
+    "export": ("CSource", "c_source", "latex", "python_source", "sympy"),
+    "kernels.compiler": ("Compiled",),
+    "ode": ("integrators",),
+    "recording": ("Recording", "load_recording"),
     "simulate": (
         "CompiledSimulation",
         "Event",
         "Happening",
-        "JointMotion",
-        "Loads",
-        "Recording",
         "SimulationError",
         "SimulationInterrupted",
-        "Sweep",
-        "SweepInterrupted",
-        "SweepWarning",
-        "Trajectory",
         "compile_simulation",
-        "computed_torque",
+        "joint_limits",
+        "simulate",
+    ),
+    "sweep": ("Sweep", "SweepInterrupted", "SweepWarning", "grid", "monte_carlo", "open_sweep", "sweep"),
+    "trajectories": (
+        "JointMotion",
+        "Loads",
+        "Trajectory",
         "cubic",
         "cycloid",
-        "diagonal_control",
-        "grid",
-        "integrators",
-        "joint_limits",
-        "limited",
-        "load_recording",
-        "monte_carlo",
-        "open_sweep",
-        "pd_gravity",
         "quintic",
         "septic",
-        "simulate",
         "spline",
-        "springs",
-        "sweep",
         "torque_along",
         "trajectory_from_csv",
         "trapezoid",
-        "with_gears",
     ),
-    "source": ("CSource", "c_source"),
 }
 ROOM_OF = {name: room for room, names in LATE.items() for name in names}
 

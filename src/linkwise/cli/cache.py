@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from ..compile import cache
+from ..kernels import cache
 
 ABOUT = """\
 Compiled code is kept in a folder of yours, so that a second start need not compile.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 
-from ..simulate import open_sweep
+from ..sweep import open_sweep
 
 ABOUT = """\
 The state of a sweep, as lw.sweep left it in its folder: chunks that are done, failed and missing.

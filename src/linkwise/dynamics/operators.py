@@ -14,19 +14,7 @@ D. Link i: in its own frame about O_i.
 from collections.abc import Sequence
 
 from ..robot import Link, Robot, inward, outward
-from ..spatial import (
-    Placement,
-    Scalar,
-    Scalars,
-    Twist,
-    Vector,
-    Wrench,
-    add,
-    cross_twist,
-    cross_wrench,
-    mul,
-    power,
-)
+from ..spatial import Placement, Scalar, Scalars, Twist, Vector, Wrench, add, cross_twist, cross_wrench, mul, power
 from .kinematics import in_link_frames, twists
 
 

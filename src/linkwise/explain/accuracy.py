@@ -15,11 +15,11 @@ from typing import Any, cast
 
 import numpy as np
 
-from ..edge import forward_dynamics, inertia_matrix, methods, use_kernels
-from ..edge.arrays import REAL, Array, States
-from ..edge.compiling import Compiled
-from ..edge.forms import recipe_for, too_long
+from ..api import forward_dynamics, inertia_matrix, methods, use_kernels
+from ..api.states import REAL, Array, States
 from ..errors import RobotError, SingularError, one_of
+from ..kernels.compiler import Compiled
+from ..kernels.forms import recipe_for, too_long
 from ..robot import Robot
 from ..trace import Input
 from .explanation import table as aligned

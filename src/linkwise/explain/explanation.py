@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from ..edge.arrays import Array, States
-from ..edge.singular import explained
+from ..api.singular import explained
+from ..api.states import Array, States
 from ..errors import one_of
 from ..graph import Node
-from ..render.expressions import Expressions, as_sympy
 from ..robot import Robot
+from ..symbolic.expressions import Expressions, as_sympy
 from .quantities import Quantity, quantities
 
 

@@ -6,9 +6,9 @@ import inspect
 from collections.abc import Callable, Hashable
 from typing import Any
 
-from .. import edge
-from ..edge import QuasiCoordinates
-from ..edge.functions import METHODS, method_name
+from .. import api
+from ..api import QuasiCoordinates
+from ..api.functions import METHODS, method_name
 from ..errors import one_of
 from ..robot import Description, Robot
 from ..robot.describe import printed_alone
@@ -116,18 +116,18 @@ WHERE: dict[str, list[tuple[str, str]]] = {
 }
 
 PUBLISHED: dict[Callable[..., Any], str] = {  # of functions without a choice of methods
-    edge.bias_torque: "newton-euler",
-    edge.gravity_torque: "newton-euler",
-    edge.joint_wrenches: "newton-euler",
-    edge.udu: "udu",
-    edge.coriolis_matrix: "coriolis",
-    edge.inverse_inertia_matrix: "inverse-inertia",
-    edge.denoc_matrices: "denoc",
-    edge.complement_matrices: "constraints",
-    edge.constraint_wrenches: "constraints",
-    edge.operators: "operators",
-    edge.mass_factor: "mass-factor",
-    edge.mass_factor_rate: "mass-factor",
+    api.bias_torque: "newton-euler",
+    api.gravity_torque: "newton-euler",
+    api.joint_wrenches: "newton-euler",
+    api.udu: "udu",
+    api.coriolis_matrix: "coriolis",
+    api.inverse_inertia_matrix: "inverse-inertia",
+    api.denoc_matrices: "denoc",
+    api.complement_matrices: "constraints",
+    api.constraint_wrenches: "constraints",
+    api.operators: "operators",
+    api.mass_factor: "mass-factor",
+    api.mass_factor_rate: "mass-factor",
 }
 
 

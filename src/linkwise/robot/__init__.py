@@ -6,8 +6,8 @@ from .joint import ALL_JOINTS, Joint, Prismatic, Revolute
 from .link import Frame, Link
 from .model import Robot
 from .motion import Motion
+from .recursion import inward, outward, toward_base
 from .study import chain, random_tree
-from .sweep import inward, outward, toward_base
 
 __all__ = [
     "ALL_JOINTS",

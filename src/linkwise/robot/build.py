@@ -13,18 +13,7 @@ from ..errors import RobotError, RowError, near_miss
 from ..spatial import Placement, RigidInertia, Scalar, Symmetric, Vector
 from .joint import ALL_JOINTS, Joint
 from .link import Frame, Link
-from .numbers import (
-    RESIDUE,
-    EntryError,
-    limits,
-    not_negative,
-    number,
-    positive_part,
-    sequence,
-    square,
-    tensor,
-    vector3,
-)
+from .numbers import RESIDUE, EntryError, limits, not_negative, number, positive_part, sequence, square, tensor, vector3
 from .tables import COMMON, DRIVE, JOINTS, Convention, Geometry
 
 BASE = "base"

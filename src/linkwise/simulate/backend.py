@@ -9,12 +9,12 @@ from typing import NamedTuple
 import numpy as np
 
 from ..graph import count
-from .implicit import ImplicitMachine
+from ..ode.compiled import MachineIntegrator
+from ..ode.methods import RADAU
+from ..ode.methods import method as tableau
+from ..ode.radau import ImplicitMachine
 from .long import MOST_OPERATIONS, LoopDynamics, is_long, loops_for
-from .machine import MachineIntegrator
 from .problem import Problem
-from .tableaux import RADAU
-from .tableaux import method as tableau
 from .traced import UntraceableFunctionError
 
 

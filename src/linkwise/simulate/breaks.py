@@ -14,11 +14,11 @@ from typing import Any
 
 import numpy as np
 
+from ..codegen.llvm.integrator import LEAST_BEFORE
+from ..codegen.llvm.lanes import DONE, RUNNING, STUCK
 from ..graph import Graph, Node
-from ..render.llvm_integrator import LEAST_BEFORE
-from ..render.llvm_lanes import DONE, RUNNING, STUCK
+from ..ode.numpy_driver import Progress
 from .parameters import PREFIX, called
-from .plain import Progress
 from .problem import Problem
 from .traced import TracedFunction
 

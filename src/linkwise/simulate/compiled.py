@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from ..recording.recording import Recording
 from ..robot import Robot
 from .problem import Problem
-from .recording import Recording
 from .simulation import prepared, refuse_unknown, simulate
 
 FROZEN = ("torque", "wrench", "point", "friction", "coordinates", "method", "integrator", "events", "compiled")

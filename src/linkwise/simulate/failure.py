@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..render.llvm_lanes import CHATTERING, DONE, LOST, RUNNING, STUCK, TOO_MANY
-from .chattering import WINDOW
-from .plain import Progress
+from ..codegen.llvm.lanes import CHATTERING, DONE, LOST, RUNNING, STUCK, TOO_MANY
+from ..ode.chattering import WINDOW
+from ..ode.numpy_driver import Progress
+from ..recording.recording import Recording
 from .problem import Problem
-from .recording import Recording
 
 JUMPS = (
     " If a torque jumps there (np.sign, a comparison): lw.Friction(smooth=...) or another smooth function instead of"

@@ -1,7 +1,7 @@
 """Long robots: their dynamics in compiled loops over the links, while NumPy drives the steps.
 
 Straight-line code of a right-hand side grows with the robot, and the time to compile it faster than that. Loops compile
-in a moment, whatever the number of links; see `edge.kernels`. Functions of the user are called as they are, for one
+in a moment, whatever the number of links; see `kernels.dispatch`. Functions of the user are called as they are, for one
 state after another.
 """
 
@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from .. import edge
-from ..edge.compiled import compile as compiled_kernel
-from ..edge.kernels import LARGEST, ROLLED
+from .. import api
+from ..api.compiling import compile as compiled_kernel
+from ..kernels.dispatch import LARGEST, ROLLED
 from ..robot import Robot
 from ..trace import Input
 from .problem import Problem
@@ -30,7 +30,7 @@ def is_long(robot: Robot) -> bool:
 
 def loops_for(problem: Problem) -> LoopDynamics | None:
     """The compiled loops of a problem, or None where its dynamics cannot loop over the links."""
-    methods = ROLLED[edge.forward_dynamics]
+    methods = ROLLED[api.forward_dynamics]
     plain = problem.coordinates == "joint" and problem.sticking is None and not problem.robot.unusual
     if not plain or problem.method not in methods:
         return None
@@ -57,10 +57,10 @@ class LoopDynamics:
             self.points = [np.zeros((robot.n, 3))]
             self.points[0][self.tip if self.on_tip else ...] = point
         asked: dict[str, Any] = {"method": method} if method else {}
-        self.forward = compiled_kernel(edge.forward_dynamics, robot, form="loops", **asked, **loads)
+        self.forward = compiled_kernel(api.forward_dynamics, robot, form="loops", **asked, **loads)
         if wrench:
-            self.gravity = compiled_kernel(edge.gravity_torque, robot, form="loops")
-            self.bias = compiled_kernel(edge.bias_torque, robot, form="loops", **loads)
+            self.gravity = compiled_kernel(api.gravity_torque, robot, form="loops")
+            self.bias = compiled_kernel(api.bias_torque, robot, form="loops", **loads)
 
     def forward_dynamics(self, _: Robot, q: Any, qd: Any, tau: Any, wrench: Any, **__: Any) -> Any:
         """Method and point are those that it was made for."""

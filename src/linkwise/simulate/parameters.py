@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
+from ..control.drives import Law, named
 from ..errors import near_miss
-from .drives import Law, named
 
 STATE = 4  # arguments of every torque function: arm, t, q, qd
 NONE: Mapping[str, Any] = {}

@@ -15,21 +15,21 @@ from typing import Any
 
 import numpy as np
 
-from .. import edge
+from .. import api
+from ..codegen.llvm.events import Crossing
+from ..control.drives import named
 from ..errors import one_of
 from ..graph import Program
 from ..lazy import cached_property
-from ..render.llvm_events import Crossing
 from ..robot import Friction, Robot
 from ..trace import Input, trace
 from ..trace.tracing import few_operations
-from .drives import named
 from .events import Event
 from .parameters import NONE, PREFIX, called, without_prefix
 from .sticking import ROUGHLY, Point, Sticking
 from .traced import TracedFunction, traced
 
-COORDINATES = {"joint": None, "normalized": edge.normalized, "unnormalized": edge.unnormalized}
+COORDINATES = {"joint": None, "normalized": api.normalized, "unnormalized": api.unnormalized}
 Torque = Callable[..., Any]  # torque(arm, t, q, qd), or with parameters after these
 
 
@@ -113,7 +113,7 @@ class Problem:
         tau: Any = None,
         wrench: Any = None,
         modes: Any = None,
-        dynamics: Any = edge,
+        dynamics: Any = api,
         **own: Any,
     ) -> Any:
         """f for one state; unless joints may stick, also for many, (..., size). `dynamics` are the functions called."""
@@ -149,7 +149,7 @@ class Problem:
         lost = [(pushed * qd).sum(), (found.drag * qd).sum(), sticking.nearness(qd, mode, found)]
         return np.concatenate([np.asarray(part, dtype=object) for part in (qd, found.qdd, lost)])
 
-    def pushed(self, arm: Robot, q: Any, wrench: Any, dynamics: Any = edge) -> Any:
+    def pushed(self, arm: Robot, q: Any, wrench: Any, dynamics: Any = api) -> Any:
         """The torques that do the same work as the wrench."""
         at_rest = dynamics.bias_torque(arm, q, np.zeros(arm.n), wrench, point=self.point)
         return dynamics.gravity_torque(arm, q) - at_rest

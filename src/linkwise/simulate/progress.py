@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from .plain import Progress
+from ..ode.numpy_driver import Progress
 
 PATIENCE = 1.0  # seconds before anything is shown, and between two times
 RARELY = 60.0  # seconds between lines that stay, after some time

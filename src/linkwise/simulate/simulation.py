@@ -11,27 +11,27 @@ from typing import Any, NamedTuple, Never
 
 import numpy as np
 
-from .. import edge
-from ..edge.arrays import States
+from .. import api
+from ..api.states import States
+from ..codegen.llvm.stages import Method
 from ..errors import near_miss
-from ..render.llvm_stages import Method
+from ..ode.chattering import TOO_FAR, Bounds, Chattering
+from ..ode.methods import DEFAULT, RADAU
+from ..ode.methods import method as tableau
+from ..ode.numpy_driver import Integrator, Progress
+from ..ode.radau import run_implicit
+from ..recording.recording import FAILED, STATUS, End, Recording
 from ..robot import Friction, Robot
 from ..trace import refuse_symbols
 from .backend import backend_for, freshly_traced
 from .breaks import breaks_of, with_breaks
-from .chattering import TOO_FAR, Bounds, Chattering
 from .events import Happening, events_of
 from .failure import reason
-from .implicit import run_implicit
 from .parameters import PREFIX, called, checked_parameters
-from .plain import Integrator, Progress
 from .problem import Problem
 from .progress import Watch
-from .recording import FAILED, STATUS, End, Recording
 from .sticking import Point
 from .stretches import follow
-from .tableaux import DEFAULT, RADAU
-from .tableaux import method as tableau
 from .traced import TracedFunction
 
 ROOM = 32  # events of each trajectory that machine code logs before Python takes them over
@@ -89,7 +89,7 @@ class Acting:
             wrench = self.wrench[..., None, :, :]
         if self.problem.sticking is not None:
             return self.problem.sticking.accelerations(self.problem.robot, q, qd, tau, wrench)
-        return np.asarray(edge.forward_dynamics(self.problem.robot, q, qd, tau - drag, wrench, point=self.point))
+        return np.asarray(api.forward_dynamics(self.problem.robot, q, qd, tau - drag, wrench, point=self.point))
 
 
 def simulate(

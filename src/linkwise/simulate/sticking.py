@@ -23,7 +23,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .. import edge
+from .. import api
 from ..robot import Friction, Robot
 from ..spatial import add, dot_product, mul, sign, sqrt, sub
 from ..spatial.dense import cholesky_solve
@@ -71,7 +71,7 @@ class Sticking:
 
     def held(self, arm: Robot, q: Any, qd: Any, applied: Any, wrench: Any, mode: Any) -> Held:
         """Forward dynamics with joints that stick, for one state, over generic scalars."""
-        inertia, bias = edge.inertia_matrix(arm, q), edge.bias_torque(arm, q, qd, wrench, point=self.point)
+        inertia, bias = api.inertia_matrix(arm, q), api.bias_torque(arm, q, qd, wrench, point=self.point)
         drag, push = self.friction.torque(arm, qd, mode), applied - bias
         free = [mode[i] * mode[i] if i in self.joints else 1.0 for i in range(arm.n)]
         rows = [[mul(mul(free[i], free[j]), inertia[i][j]) for j in range(arm.n)] for i in range(arm.n)]
@@ -112,7 +112,7 @@ class Sticking:
 
     def decided(self, arm: Robot, q: np.ndarray, qd: np.ndarray, applied: np.ndarray, wrench: Any) -> Decided:
         """The modes and accelerations of states (count, n) by themselves."""
-        inertia, bias = edge.inertia_matrix(arm, q), edge.bias_torque(arm, q, qd, wrench, point=self.point)
+        inertia, bias = api.inertia_matrix(arm, q), api.bias_torque(arm, q, qd, wrench, point=self.point)
         may = np.isin(np.arange(arm.n), self.joints)
         mode = np.where(may, np.sign(qd), 1.0)
         qdd, left = np.empty_like(mode), np.empty(len(mode), dtype=int)

@@ -13,9 +13,9 @@ from collections.abc import Callable
 
 import numpy as np
 
-from ..render.llvm_integrator import LEAST_BEFORE
-from ..render.llvm_lanes import CHATTERING, HALTED, RUNNING
-from .plain import Progress
+from ..codegen.llvm.integrator import LEAST_BEFORE
+from ..codegen.llvm.lanes import CHATTERING, HALTED, RUNNING
+from ..ode.numpy_driver import Progress
 from .problem import Problem
 from .sticking import Decided, Sticking
 

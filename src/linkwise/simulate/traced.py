@@ -15,13 +15,13 @@ from typing import Any
 
 import numpy as np
 
+from ..control.drives import named
 from ..graph import Node, Program, evaluate
 from ..graph.symbols import OPERATIONS
 from ..lazy import cached_property
 from ..robot import Robot
 from ..trace import Input, trace
 from ..trace.tracing import few_operations
-from .drives import named
 from .parameters import NONE, PREFIX, called, without_prefix
 
 BLOCK = 4_000_000  # numbers that are held at once where many states are evaluated

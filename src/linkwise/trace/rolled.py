@@ -86,7 +86,7 @@ class Rolled:
 
     program: LoopProgram
     table: np.ndarray  # a row for each link, in the order of visits
-    tree: np.ndarray  # how they hang together; see `render.llvm_rolled`
+    tree: np.ndarray  # how they hang together; see `codegen.llvm.loops`
     kinds: tuple[int, ...]  # of the links
     chain: bool  # whether each link's parent is the one before
 

@@ -1,0 +1,73 @@
+"""The public functions: arrays of any batch shape in, checked; arrays out."""
+
+from ..kernels.dispatch import use_kernels
+from .base_motion import BaseMotion
+from .base_parameters import BaseParameter, BaseParameters, base_parameters
+from .compiling import compile
+from .functions import (
+    bias_torque,
+    forward_dynamics,
+    gravity_torque,
+    inertia_matrix,
+    inverse_dynamics,
+    jacobian,
+    joint_wrenches,
+    kinetic_energy,
+    mass_centres,
+    methods,
+    poses,
+    potential_energy,
+    udu,
+)
+from .matrices import (
+    OperatorRates,
+    Operators,
+    complement_matrices,
+    constraint_wrenches,
+    coriolis_matrix,
+    denoc_matrices,
+    inverse_inertia_matrix,
+    kinetic_gradient,
+    mass_factor,
+    mass_factor_rate,
+    operator_rates,
+    operators,
+)
+from .quasi import QuasiCoordinates, normalized, unnormalized
+
+__all__ = [
+    "BaseMotion",
+    "BaseParameter",
+    "BaseParameters",
+    "OperatorRates",
+    "Operators",
+    "QuasiCoordinates",
+    "base_parameters",
+    "bias_torque",
+    "compile",
+    "complement_matrices",
+    "constraint_wrenches",
+    "coriolis_matrix",
+    "denoc_matrices",
+    "forward_dynamics",
+    "gravity_torque",
+    "inertia_matrix",
+    "inverse_dynamics",
+    "inverse_inertia_matrix",
+    "jacobian",
+    "joint_wrenches",
+    "kinetic_energy",
+    "kinetic_gradient",
+    "mass_centres",
+    "mass_factor",
+    "mass_factor_rate",
+    "methods",
+    "normalized",
+    "operator_rates",
+    "operators",
+    "poses",
+    "potential_energy",
+    "udu",
+    "unnormalized",
+    "use_kernels",
+]

@@ -1,0 +1,393 @@
+"""The public functions. Each takes the robot first, then arrays (..., n) of any batch shape, and returns arrays.
+
+NumPy arrays, lists, torch tensors and JAX arrays come back as their own kind, differentiable where the library is;
+object arrays of symbols, of graph nodes or of many-digit numbers run the same text. Every function takes `check=True`
+to refuse numbers that are not finite; without it, a state that contains one gives NaN throughout its result, and the
+other states are as they were.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+import numpy as np
+
+from .. import dynamics
+from ..dynamics import centres, energy, kinematics, newton_euler
+from ..errors import one_of
+from ..kernels.dispatch import LARGEST, ROLLED, Task, compiled_result, entered_directly, plain_run
+from ..robot import Friction, Robot
+from ..robot.numbers import vector3
+from ..spatial import Vector, Wrench, add, sub
+from ..trace import fewest
+from ..trace.tracing import fewest_operations
+from .base_motion import BaseMotion, base_motion, base_parts, base_velocity
+from .singular import explained, refuse_singular
+from .states import Array, States
+
+Function = Callable[..., Any]
+
+
+@entered_directly
+def inverse_dynamics(
+    arm: Robot,
+    q: Array,
+    qd: Array,
+    qdd: Array,
+    wrench: Array | None = None,
+    *,
+    point: Array | None = None,
+    method: str | None = None,
+    base: BaseMotion | None = None,
+    friction: bool | Friction = False,
+    check: bool = False,
+) -> Array:
+    """Joint torques (revolute, N·m) and forces (prismatic, N) that give the accelerations qdd: (..., n).
+
+    Gravity and the drives' inertia are in; friction is with `friction=True`, by the robot's own coefficients, or with
+    an `lw.Friction`. `method` is one of `lw.methods`.
+    `wrench` is an external wrench, moment then force, in the base frame at the centre of mass: (..., 6) on the tip link
+    or (..., n, 6) on every link. `point` is where it acts instead, in the table frame of the link (that of `lw.poses`):
+    (..., 3) on the tip link, (..., n, 3) on every link. `base` prescribes the motion of the base (Newton-Euler only).
+
+    >>> import linkwise as lw
+    >>> arm = lw.load("planar3")
+    >>> lw.inverse_dynamics(arm, q=[0, 0, 0], qd=[0, 0, 0], qdd=[0, 0, 0])
+    array([4.34583, 1.54998, 0.32373])
+    """
+    if base is not None:
+        if method not in (None, "newton-euler"):
+            raise ValueError(f"method {method!r} has no moving base (expected method='newton-euler' with base=...)")
+        method = "newton-euler"
+    algorithm, law = chosen(inverse_dynamics, method), Friction.of(friction)
+    states = States(arm, {"q": q, "qd": qd, "qdd": qdd}, wrench, check, base_parts(base), point)
+
+    def torques() -> list[Any]:
+        rates = states.scalars("qd")
+        moving = {} if base is None else {"base": base_motion(states, base)}
+        tau: list[Any] = algorithm(
+            arm, states.scalars("q"), rates, states.scalars("qdd"), external_wrenches(states), **moving
+        )
+        return tau if law is None else [add(*each) for each in zip(tau, law.torques(arm, rates), strict=True)]
+
+    task = Task.of(inverse_dynamics, method=method, friction=law) if base is None else None
+    return computed(states, torques, (arm.n,), task)
+
+
+@entered_directly
+def forward_dynamics(
+    arm: Robot,
+    q: Array,
+    qd: Array,
+    tau: Array,
+    wrench: Array | None = None,
+    *,
+    point: Array | None = None,
+    method: str | None = None,
+    friction: bool | Friction = False,
+    check: bool = False,
+) -> Array:
+    """Joint accelerations under the torques tau: (..., n). `wrench`, `point` and `friction` as for `inverse_dynamics`.
+
+    `method="fewest"` takes the road that needs the fewest operations on this robot, by counting; beyond 60 links, where
+    counting takes long, that whose operations grow as the number of links, "articulated-regrouped".
+
+    >>> import linkwise as lw
+    >>> arm = lw.load("planar3")
+    >>> lw.forward_dynamics(arm, q=[0, 0, 0], qd=[0, 0, 0], tau=[4.34583, 1.54998, 0.32373]).round(9) + 0.0
+    array([0., 0., 0.])
+    """
+    algorithm, law = chosen(forward_dynamics, method, arm), Friction.of(friction)
+    states = States(arm, {"q": q, "qd": qd, "tau": tau}, wrench, check, point=point)
+
+    def accelerations() -> list[Any]:
+        rates, given = states.scalars("qd"), states.scalars("tau")
+        if law is not None:
+            given = [sub(*each) for each in zip(given, law.torques(arm, rates), strict=True)]
+        found: list[Any] = algorithm(arm, states.scalars("q"), rates, given, external_wrenches(states))
+        return found
+
+    return guarded(states, accelerations, (arm.n,), Task.of(forward_dynamics, method=method, friction=law))
+
+
+@entered_directly
+def inertia_matrix(arm: Robot, q: Array, *, method: str | None = None, check: bool = False) -> Array:
+    """The generalized inertia matrix I(q): (..., n, n), symmetric, positive definite.
+
+    >>> import linkwise as lw
+    >>> lw.inertia_matrix(lw.load("gantry"), [0, 0, 0]).diagonal()
+    array([12.,  7.,  3.])
+    """
+    algorithm = chosen(inertia_matrix, method, arm)
+    states = States(arm, {"q": q}, check=check)
+    task = Task.of(inertia_matrix, method=method)
+    return guarded(states, lambda: algorithm(arm, states.scalars("q")), (arm.n, arm.n), task)
+
+
+def udu(arm: Robot, q: Array, *, method: str = "denoc", check: bool = False) -> tuple[Array, Array]:
+    """The factors of I = U D Uᵀ: U (..., n, n), unit upper triangular, and the diagonal of D (..., n), all positive.
+
+    By the recursion of the articulated bodies, or with `method="elimination"` from the elements of I, as in formulas.
+
+    >>> import linkwise as lw
+    >>> U, D = lw.udu(lw.load("planar3"), [0.1, 0.2, 0.3])
+    >>> U.shape, D.shape
+    ((3, 3), (3,))
+    """
+    algorithm = chosen(udu, method)
+    states = States(arm, {"q": q}, check=check)
+    with np.errstate(all="ignore"), explained(states):
+        upper, diagonal = algorithm(arm, states.scalars("q"))
+        factors = states.join(upper, (arm.n, arm.n)), states.join(diagonal, (arm.n,))
+    refuse_singular(states, np.where(factors[1] == 0.0, np.nan, factors[1]) if states.numeric else factors[1])
+    return factors
+
+
+@entered_directly
+def bias_torque(
+    arm: Robot,
+    q: Array,
+    qd: Array,
+    wrench: Array | None = None,
+    *,
+    point: Array | None = None,
+    method: str | None = None,
+    check: bool = False,
+) -> Array:
+    """The torques at zero acceleration, C(q, qd) qd + g(q), less those of the external wrench: (..., n).
+
+    By any `method` of inverse dynamics; `wrench` and `point` as there.
+    """
+    algorithm = chosen(bias_torque, method)
+    states = States(arm, {"q": q, "qd": qd}, wrench, check, point=point)
+    still = [0.0] * arm.n
+
+    def torques() -> Any:
+        return algorithm(arm, states.scalars("q"), states.scalars("qd"), still, external_wrenches(states))
+
+    return computed(states, torques, (arm.n,), Task.of(bias_torque, method=method))
+
+
+@entered_directly
+def gravity_torque(arm: Robot, q: Array, *, method: str | None = None, check: bool = False) -> Array:
+    """The torques that hold the robot still against gravity, g(q): (..., n). By any `method` of inverse dynamics."""
+    algorithm = chosen(gravity_torque, method)
+    states = States(arm, {"q": q}, check=check)
+    still, nothing = [0.0] * arm.n, [Wrench.zero()] * arm.n
+    task = Task.of(gravity_torque, method=method)
+    return computed(states, lambda: algorithm(arm, states.scalars("q"), still, still, nothing), (arm.n,), task)
+
+
+@entered_directly
+def kinetic_energy(arm: Robot, q: Array, qd: Array, *, check: bool = False) -> Array:
+    """Kinetic energy, that of the drives' inertia included, in J: (...)."""
+    states = States(arm, {"q": q, "qd": qd}, check=check)
+    task = Task.of(kinetic_energy)
+    return computed(states, lambda: energy.kinetic_energy(arm, states.scalars("q"), states.scalars("qd")), (), task)
+
+
+def potential_energy(arm: Robot, q: Array, *, check: bool = False) -> Array:
+    """Potential energy of gravity in J, zero for masses at the origin of the base frame: (...)."""
+    states = States(arm, {"q": q}, check=check)
+    task = Task.of(potential_energy)
+    return computed(states, lambda: energy.potential_energy(arm, states.scalars("q")), (), task)
+
+
+def mass_centres(
+    arm: Robot, q: Array, qd: Array, qdd: Array, *, base: BaseMotion | None = None, check: bool = False
+) -> tuple[Array, Array, Array]:
+    """Positions, velocities and accelerations of the mass centres, in the base frame: three arrays (..., n, 3)."""
+    states = States(arm, {"q": q, "qd": qd, "qdd": qdd}, None, check, base_parts(base))
+    with np.errstate(all="ignore"):
+        moving, velocity = base_motion(states, base), base_velocity(states, base)
+        motion = (states.scalars("q"), states.scalars("qd"), states.scalars("qdd"))
+        found = centres.mass_centres(arm, *motion, moving, velocity)
+    positions, velocities, accelerations = (states.join([list(v) for v in part], (arm.n, 3)) for part in found)
+    return positions, velocities, accelerations
+
+
+def joint_wrenches(
+    arm: Robot,
+    q: Array,
+    qd: Array,
+    qdd: Array,
+    wrench: Array | None = None,
+    *,
+    point: Array | None = None,
+    frame: str = "base",
+    base: BaseMotion | None = None,
+    check: bool = False,
+) -> Array:
+    """All six components at each joint, what a link gets from its parent: (..., n, 6), moment then force.
+
+    Moments are about the origin of the joint frame, which stands still in the parent link. Components are in the base
+    frame, as those of `wrench` are; or, with `frame="joint"`, in the joint frame, whose z is the joint's axis: there
+    the third number of a revolute joint and the sixth of a prismatic one is the torque or force of the drive, less what
+    its rotor's inertia takes. `wrench` and `point` as for `inverse_dynamics`.
+    """
+    one_of(frame, ("base", "joint"), "frame")
+    states = States(arm, {"q": q, "qd": qd, "qdd": qdd}, wrench, check, base_parts(base), point)
+
+    def loads() -> list[list[Any]]:
+        angles, rates, accelerations = (states.scalars(name) for name in ("q", "qd", "qdd"))
+        moving, external = base_motion(states, base), external_wrenches(states)
+        found = newton_euler.joint_wrenches(arm, angles, rates, accelerations, external, moving)
+        found = kinematics.in_joint_frames(arm, angles, found)
+        if frame == "base":
+            found = kinematics.in_base_frame(arm, angles, found)
+        return [list(load) for load in found]
+
+    task = Task.of(joint_wrenches, frame=frame) if base is None else None
+    return computed(states, loads, (arm.n, 6), task)
+
+
+def poses(arm: Robot, q: Array, *, frames: Iterable[str] | None = None, check: bool = False) -> Array:
+    """Homogeneous matrices in the base frame: (..., n, 4, 4), one for each link's table frame (DH: its DH frame).
+
+    `frames` asks for others by name, those of merged fixed joints among them: (..., len(frames), 4, 4).
+    """
+    states = States(arm, {"q": q}, check=check)
+    if isinstance(frames, str):
+        raise TypeError(f"frames is {frames!r} (expected a list of names: [{frames!r}])")
+    names = arm.names if frames is None else tuple(frames)
+    wanted = [arm.frame(name) for name in names]
+
+    def matrices() -> list[list[list[Any]]]:
+        links = kinematics.poses(arm, states.scalars("q"))
+        found = [links[f.link].then(f.placement) if f.link >= 0 else f.placement for f in wanted]
+        return [pose.matrix() for pose in found]
+
+    return computed(states, matrices, (len(wanted), 4, 4), Task.of(poses, frames=names))
+
+
+def jacobian(
+    arm: Robot, q: Array, *, link: str | int | None = None, point: str | Iterable[float] = "frame", check: bool = False
+) -> Array:
+    """From joint rates to the twist of a link, angular part first, in the base frame: (..., 6, n).
+
+    `link` is a name (also of a frame on a merged fixed joint) or an index, otherwise the last link; `point` is where
+    the linear part is taken: "frame" for the origin of the link's table frame, "com" for its centre of mass, or three
+    numbers in that frame.
+    """
+    states = States(arm, {"q": q}, check=check)
+    if link is None:
+        link = arm.n - 1
+    frame = None
+    if isinstance(link, str):
+        frame = arm.frame(link)
+        if frame.link < 0:
+            raise ValueError(f"the frame {link!r} of robot {arm.name!r} is fixed to the base, which does not move")
+        link = frame.link
+    if isinstance(link, bool) or not isinstance(link, (int, np.integer)):
+        raise TypeError(f"link is {link!r} (expected a name, or a whole number below {arm.n})")
+    if not -arm.n <= link < arm.n:
+        raise ValueError(f"link is {link} (expected a name, or a whole number below {arm.n})")
+    body = arm.links[link]
+    seat = body.frame if frame is None else frame.placement
+    if isinstance(point, str):
+        one_of(point, ("frame", "com"), "point")
+        place = body.com if point == "com" else seat.translation
+    else:
+        point = vector3({"point": point}, "point")
+        place = seat.point(Vector(*point))
+    where = point if isinstance(point, str) else tuple(point)
+    task = Task.of(jacobian, link=frame.name if frame else body.index, point=where)
+    return computed(states, lambda: kinematics.jacobian(arm, states.scalars("q"), body.index, place), (6, arm.n), task)
+
+
+FEWEST: dict[Function, tuple[str, ...]] = {  # what method="fewest" chooses from, by counting on the robot at hand
+    forward_dynamics: ("composite-udu", "articulated-regrouped"),
+    inertia_matrix: ("composite", "denoc", "composite-regrouped"),
+}
+LONG = {forward_dynamics: "articulated-regrouped", inertia_matrix: "composite-regrouped"}  # of long robots, uncounted
+METHODS: dict[Function, Mapping[str, Any]] = {
+    inverse_dynamics: dynamics.ALL_INVERSE_DYNAMICS,
+    forward_dynamics: {**dynamics.ALL_FORWARD_DYNAMICS, "fewest": FEWEST[forward_dynamics]},
+    inertia_matrix: {**dynamics.ALL_INERTIA_MATRICES, "fewest": FEWEST[inertia_matrix]},
+    bias_torque: dynamics.ALL_INVERSE_DYNAMICS,
+    gravity_torque: dynamics.ALL_INVERSE_DYNAMICS,
+    udu: dynamics.ALL_UDU,
+}
+
+
+_SWEEPS: dict[str | None, str] = {"newton-euler": "newton-euler", "fewest": "fewest", None: "fewest"}
+ROLLED.update(
+    {
+        inverse_dynamics: _SWEEPS,
+        bias_torque: _SWEEPS,
+        gravity_torque: _SWEEPS,
+        forward_dynamics: {
+            "denoc": "denoc",
+            "articulated": "articulated",
+            "kalman": "kalman",
+            "articulated-regrouped": "articulated-regrouped",
+            "fewest": "articulated-regrouped",
+            None: "articulated-regrouped",
+        },
+    }
+)
+
+
+def methods(function: Function) -> list[str]:
+    """The names of every formulation that a function offers as `method=`.
+
+    >>> import linkwise as lw
+    >>> lw.methods(lw.inertia_matrix)
+    ['composite', 'denoc', 'complement', 'operators', 'udu', 'composite-regrouped', 'fewest']
+    """
+    if not callable(function) or function not in METHODS:
+        offered = ", ".join(f.__qualname__ for f in METHODS)
+        raise ValueError(f"{function!r} is no function with a choice of methods (these are: {offered})")
+    return list(METHODS[function])
+
+
+def chosen(function: Function, method: str | None, arm: Robot | None = None) -> Any:
+    """The plain function that a method's name stands for, on this robot."""
+    return METHODS[function][method_name(function, method, arm)]
+
+
+def method_name(function: Function, method: str | None, arm: Robot | None = None) -> str:
+    """The method's name: without one, the first offered; of "fewest", the name of that which it takes on this robot.
+
+    Where code is made (`few_operations`), the fewest operations are wanted without asking.
+    """
+    if method is None:
+        method = (
+            "fewest" if fewest_operations.get() and "fewest" in METHODS[function] else next(iter(METHODS[function]))
+        )
+    one_of(method, METHODS[function], f"{function.__name__}: method")
+    if function in FEWEST and method == "fewest":
+        if not isinstance(arm, Robot):
+            return FEWEST[function][0]
+        return LONG[function] if arm.n > LARGEST else fewest(function, arm, *FEWEST[function])
+    return method
+
+
+def external_wrenches(states: States) -> list[Wrench]:
+    """What acts on each link, moved to its mass centre, in its own frame."""
+    given = states.wrenches()
+    if given is None:
+        return [Wrench.zero()] * states.robot.n
+    at_base = [Wrench(Vector(*six[:3]), Vector(*six[3:])) for six in given]
+    found = kinematics.in_link_frames(states.robot, states.scalars("q"), at_base)
+    placed = zip(states.robot.links, found, states.points(), strict=True)
+    return [w if at is None else w.acting_at(link.frame.point(Vector(*at)) - link.com) for link, w, at in placed]
+
+
+def computed(states: States, compute: Callable[[], Any], shape: tuple[int, ...], task: Task | None = None) -> Array:
+    """The result as an array, compiled where that pays; infinities and NaN on the way are no reason for warnings."""
+    found = compiled_result(states, task)
+    if found is not None:
+        return found.array
+    with plain_run(states), np.errstate(all="ignore"):
+        return states.join(compute(), shape)
+
+
+def guarded(states: States, compute: Callable[[], Any], shape: tuple[int, ...], task: Task | None = None) -> Array:
+    """As `computed`, for what divides by inertias: a joint that nothing resists is an error that names it."""
+    found = compiled_result(states, task)
+    if found is not None:
+        return refuse_singular(states, found.array) if found.lost else found.array
+    with explained(states):
+        return refuse_singular(states, computed(states, compute, shape))

@@ -1,0 +1,179 @@
+"""The matrices of the formulations, as public functions."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..dynamics import ALL_INVERSE_INERTIA_MATRICES, constraints, coriolis, denoc, operator_matrices
+from ..dynamics import mass_factor as factor
+from ..dynamics import operator_rates as table
+from ..errors import one_of
+from ..kernels.dispatch import Task, entered_directly
+from ..robot import Robot
+from .functions import FEWEST, METHODS, chosen, computed, external_wrenches, guarded
+from .singular import explained, refuse_singular
+from .states import Array, States
+
+
+@entered_directly
+def coriolis_matrix(arm: Robot, q: Array, qd: Array, *, check: bool = False) -> Array:
+    """The matrix C(q, qd) of Saha's equation (29): (..., n, n). C qd are the Coriolis and centrifugal torques.
+
+    The rate of the inertia matrix is C + Cᵀ, that is, İ - 2C is skew. C is not the matrix of Christoffel symbols.
+    """
+    states = States(arm, {"q": q, "qd": qd}, check=check)
+    task, shape = Task.of(coriolis_matrix), (arm.n, arm.n)
+    return computed(
+        states, lambda: coriolis.coriolis_matrix(arm, states.scalars("q"), states.scalars("qd")), shape, task
+    )
+
+
+@entered_directly
+def inverse_inertia_matrix(arm: Robot, q: Array, *, method: str | None = None, check: bool = False) -> Array:
+    """The inverse of the inertia matrix, element by element by Saha's recursions: (..., n, n).
+
+    `method="elimination"` takes the elements of I instead, as in formulas; `"fewest"` whichever is shorter.
+    """
+    algorithm = chosen(inverse_inertia_matrix, method, arm)
+    states = States(arm, {"q": q}, check=check)
+    task = Task.of(inverse_inertia_matrix, method=method)
+    return guarded(states, lambda: algorithm(arm, states.scalars("q")), (arm.n, arm.n), task)
+
+
+FEWEST[inverse_inertia_matrix] = tuple(ALL_INVERSE_INERTIA_MATRICES)
+METHODS[inverse_inertia_matrix] = {**ALL_INVERSE_INERTIA_MATRICES, "fewest": FEWEST[inverse_inertia_matrix]}
+
+
+def denoc_matrices(arm: Robot, q: Array, *, check: bool = False) -> tuple[Array, Array]:
+    """The decoupled natural orthogonal complement: N_l (..., 6n, 6n) and N_d (..., 6n, n).
+
+    N_l N_d qd are the links' twists, angular part first, at their mass centres, in the base frame.
+    """
+    states = States(arm, {"q": q}, check=check)
+    with np.errstate(all="ignore"):
+        N_l, N_d = denoc.matrices(arm, states.scalars("q"))
+    return states.join(N_l, (6 * arm.n, 6 * arm.n)), states.join(N_d, (6 * arm.n, arm.n))
+
+
+def complement_matrices(arm: Robot, q: Array, *, check: bool = False) -> tuple[Array, Array]:
+    """Angeles' constraint matrix K (..., 6n, 6n), of rank 5n, and its complement T (..., 6n, n): K T = 0.
+
+    For twists at the mass centres, angular part first, in the base frame.
+    """
+    states = States(arm, {"q": q}, check=check)
+    with np.errstate(all="ignore"):
+        K, T = constraints.matrices(arm, states.scalars("q"))
+    return states.join(K, (6 * arm.n, 6 * arm.n)), states.join(T, (6 * arm.n, arm.n))
+
+
+def constraint_wrenches(
+    arm: Robot,
+    q: Array,
+    qd: Array,
+    qdd: Array,
+    wrench: Array | None = None,
+    *,
+    point: Array | None = None,
+    check: bool = False,
+) -> Array:
+    """What each joint transmits without its drive, from the multipliers of Angeles' constraints: (..., n, 6).
+
+    Moment about the joint, then force, in the base frame: `joint_wrenches` less its component along the joint's axis.
+    `wrench` and `point` as for `inverse_dynamics`.
+    """
+    states = States(arm, {"q": q, "qd": qd, "qdd": qdd}, wrench, check, point=point)
+
+    def loads() -> list[list[Any]]:
+        motion = (states.scalars("q"), states.scalars("qd"), states.scalars("qdd"))
+        return [list(load) for load in constraints.constraint_wrenches(arm, *motion, external_wrenches(states))]
+
+    return computed(states, loads, (arm.n, 6), Task.of(constraint_wrenches))
+
+
+class Operators(NamedTuple):
+    """Kozłowski's spatial operators as matrices, links base first: see `operators`."""
+
+    H: Array
+    M: Array
+    E_phi: Array
+    phi: Array
+    P: Array
+    D: Array
+    G: Array
+    K: Array
+    tau_bar: Array
+    E_psi: Array
+    psi: Array
+
+
+def operators(arm: Robot, q: Array, *, check: bool = False) -> Operators:
+    """The spatial operators H, M, E_Φ, Φ, P, D, G, K, τ̄, E_Ψ, Ψ as arrays (..., rows, columns), links base first.
+
+    The inertia matrix is H Φ M Φ* H* = (1 + H Φ K) D (1 + H Φ K)*, and (1 + H Φ K)⁻¹ = 1 - H Ψ K. Components are in the
+    links' joint-aligned frames. For robots whose drives have no inertia of their own (see `Robot.without_rotors`).
+    """
+    states = States(arm, {"q": q}, check=check)
+    arm.refuse_rotors("the spatial operators")
+    with np.errstate(all="ignore"), explained(states):
+        found: Any = operator_matrices.operators(arm, states.scalars("q"))
+        arrays = [states.join(matrix, (len(matrix), len(matrix[0]))) for matrix in found]
+    return Operators(*(refuse_singular(states, array) for array in arrays))
+
+
+class OperatorRates(NamedTuple):
+    """How the spatial operators change: see `operator_rates`."""
+
+    E_phi: Array
+    phi: Array
+    H: Array
+    M: Array
+    D: Array
+    G: Array
+    tau_bar: Array
+    E_psi: Array
+    P: Array  # always seen from the links
+    lambda_: Array  # λ̇: the rate of P seen from the parents
+    omega: Array  # Ω: how the links turn
+    omega_delta: Array  # Ω_δ: how the joints move
+
+
+def operator_rates(arm: Robot, q: Array, qd: Array, *, seen_from: str = "links", check: bool = False) -> OperatorRates:
+    """Kozłowski's Table 1: the rates of the spatial operators, seen from the links or from the ground.
+
+    `seen_from="links"` gives the local rates, `"ground"` the inertial ones, both with components in the links'
+    joint-aligned frames. Shapes and robots as for `operators`.
+    """
+    one_of(seen_from, ("links", "ground"), "seen_from")
+    states = States(arm, {"q": q, "qd": qd}, check=check)
+    arm.refuse_rotors("the rates of the spatial operators")
+    with np.errstate(all="ignore"), explained(states):
+        found = table.operator_rates(arm, states.scalars("q"), states.scalars("qd"))
+        named = found.local if seen_from == "links" else found.inertial
+        matrices = [*named.values(), found.P_dot, found.lambda_dot, found.omega, found.omega_delta]
+        arrays = [states.join(matrix, (len(matrix), len(matrix[0]))) for matrix in matrices]
+    return OperatorRates(*(refuse_singular(states, array) for array in arrays))
+
+
+def mass_factor(arm: Robot, q: Array, *, check: bool = False) -> Array:
+    """Kozłowski's m = (1 + H Φ K) D^½ of the inertia matrix m mᵀ: (..., n, n). The normalized velocities are mᵀ qd."""
+    states = States(arm, {"q": q}, check=check)
+    task = Task.of(mass_factor)
+    return guarded(states, lambda: factor.mass_factor(arm, states.scalars("q")), (arm.n, arm.n), task)
+
+
+def mass_factor_rate(arm: Robot, q: Array, qd: Array, *, check: bool = False) -> Array:
+    """The rate of `mass_factor`, by Kozłowski's equation (29): (..., n, n). For robots without rotor inertias."""
+    states = States(arm, {"q": q, "qd": qd}, check=check)
+    arm.refuse_rotors("the rates of the mass factor")
+    return guarded(
+        states, lambda: factor.mass_factor_rate(arm, states.scalars("q"), states.scalars("qd")), (arm.n, arm.n)
+    )
+
+
+def kinetic_gradient(arm: Robot, q: Array, qd: Array, *, check: bool = False) -> Array:
+    """The vector of qdᵀ (∂I/∂q_k) qd, by Kozłowski's equation (32): (..., n). For robots without rotor inertias."""
+    states = States(arm, {"q": q, "qd": qd}, check=check)
+    arm.refuse_rotors("the gradients of the kinetic energy")
+    return guarded(states, lambda: factor.kinetic_gradient(arm, states.scalars("q"), states.scalars("qd")), (arm.n,))

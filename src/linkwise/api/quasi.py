@@ -1,0 +1,111 @@
+"""Quasi-coordinates: `lw.normalized` (ν, ε) and `lw.unnormalized` (ξ, κ), the same verbs for both."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..dynamics import quasi
+from ..kernels.dispatch import Task
+from ..robot import Robot
+from .functions import METHODS, chosen, external_wrenches, guarded
+from .states import Array, States
+
+
+class QuasiCoordinates:
+    """Kozłowski's diagonalized equations of motion.
+
+    normalized:    ν = D^½ Uᵀ qd,   ν̇ + C(q, ν) = ε,   ε = D^-½ U⁻¹ tau,   kinetic energy ½ νᵀν
+    unnormalized:  ξ = Uᵀ qd,     D ξ̇ + C(q, ξ) = κ,   κ = U⁻¹ tau,        kinetic energy ½ ξᵀD ξ
+
+    with I = U D Uᵀ the inertia matrix. Without gravity νᵀ C(q, ν) = 0: the Coriolis forces do no work.
+    """
+
+    def __init__(self, kind: quasi.Unnormalized) -> None:
+        self._kind = kind
+
+    def __repr__(self) -> str:
+        return f"linkwise.{self._kind.name}"
+
+    def velocity(self, arm: Robot, q: Array, qd: Array, *, check: bool = False) -> Array:
+        """The quasi-velocities of the joint rates qd: (..., n)."""
+        states = States(arm, {"q": q, "qd": qd}, check=check)
+        task = Task.of(self.velocity)
+        return guarded(
+            states, lambda: self._kind.velocity(arm, states.scalars("q"), states.scalars("qd")), (arm.n,), task
+        )
+
+    def joint_rates(self, arm: Robot, q: Array, velocity: Array, *, check: bool = False) -> Array:
+        """The joint rates of quasi-velocities: (..., n)."""
+        states = States(arm, {"q": q, "velocity": velocity}, check=check)
+        task = Task.of(self.joint_rates)
+        return guarded(
+            states, lambda: self._kind.joint_rates(arm, states.scalars("q"), states.scalars("velocity")), (arm.n,), task
+        )
+
+    def force(self, arm: Robot, q: Array, tau: Array, *, check: bool = False) -> Array:
+        """The quasi-forces of the torques tau: (..., n)."""
+        states = States(arm, {"q": q, "tau": tau}, check=check)
+        task = Task.of(self.force)
+        return guarded(
+            states, lambda: self._kind.force(arm, states.scalars("q"), states.scalars("tau")), (arm.n,), task
+        )
+
+    def joint_torque(self, arm: Robot, q: Array, force: Array, *, check: bool = False) -> Array:
+        """The torques of quasi-forces: (..., n)."""
+        states = States(arm, {"q": q, "force": force}, check=check)
+        task = Task.of(self.joint_torque)
+        return guarded(
+            states, lambda: self._kind.joint_torque(arm, states.scalars("q"), states.scalars("force")), (arm.n,), task
+        )
+
+    def coriolis(
+        self,
+        arm: Robot,
+        q: Array,
+        velocity: Array,
+        wrench: Array | None = None,
+        *,
+        point: Array | None = None,
+        gravity: bool = True,
+        method: str = "recursive",
+        check: bool = False,
+    ) -> Array:
+        """C(q, velocity), with gravity and the external wrench in it: (..., n).
+
+        `wrench` and `point` as for `lw.inverse_dynamics`. `method` is "recursive", in O(n), or "component", by the sums
+        of Kozłowski's equation (48).
+        """
+        chosen(self.coriolis, method)
+        states = States(arm, {"q": q, "velocity": velocity}, wrench, check, point=point)
+        there = arm if gravity else arm.with_gravity((0.0, 0.0, 0.0))
+
+        def forces() -> list[Any]:
+            external = external_wrenches(states)
+            return self._kind.coriolis(there, states.scalars("q"), states.scalars("velocity"), external, method)
+
+        return guarded(states, forces, (arm.n,), Task.of(self.coriolis, gravity=gravity, method=method))
+
+    def acceleration(
+        self,
+        arm: Robot,
+        q: Array,
+        velocity: Array,
+        tau: Array,
+        wrench: Array | None = None,
+        *,
+        point: Array | None = None,
+        check: bool = False,
+    ) -> Array:
+        """The rates of the quasi-velocities under the torques tau: (..., n). `wrench` and `point` as for `coriolis`."""
+        states = States(arm, {"q": q, "velocity": velocity, "tau": tau}, wrench, check, point=point)
+
+        def accelerations() -> list[Any]:
+            angles, rates, torques = (states.scalars(name) for name in ("q", "velocity", "tau"))
+            return self._kind.acceleration(arm, angles, rates, torques, external_wrenches(states))
+
+        return guarded(states, accelerations, (arm.n,), Task.of(self.acceleration))
+
+
+normalized = QuasiCoordinates(quasi.normalized)
+unnormalized = QuasiCoordinates(quasi.unnormalized)
+METHODS.update({kind.coriolis: quasi.CORIOLIS for kind in (normalized, unnormalized)})

@@ -1,0 +1,107 @@
+"""States in which a joint moves without resistance, found and named.
+
+A state is singular if, by its configuration q alone, the articulated inertia of some joint vanishes beside the inertia
+of all that the joint carries, frozen. This is looked into only where a finite state has a result that is not finite: it
+may as well have overflowed, which is no error. The rule is the same for one state and for a batch, plain and compiled.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import NamedTuple
+
+import numpy as np
+
+from ..dynamics import composite
+from ..dynamics import udu as factors
+from ..errors import SingularError
+from ..robot import Robot, inward
+from ..spatial import RigidInertia, add, power
+from .states import Array, States
+
+NOTHING = 1e-14  # beside the frozen inertia: articulated inertias this small are rounding
+AT_ONCE = 4096  # states, so as to need little memory
+
+
+class Singular(NamedTuple):
+    state: int  # the first, in the order given
+    joint: int  # the first from the tips
+    inertia: float  # articulated
+
+
+def first_singular(arm: Robot, q: np.ndarray) -> Singular | None:
+    """The first state of q, (count, n), in which nothing resists the motion of some joint."""
+    arm = arm.mapped(float)  # also one of many-digit numbers
+    for start in range(0, len(q), AT_ONCE):
+        pivots, frozen = inertias(arm, q[start : start + AT_ONCE])
+        free = np.isfinite(frozen) & (pivots <= NOTHING * frozen)  # no pivot is, if something overflowed on its way
+        if free.any():
+            state = int(np.flatnonzero(free.any(axis=-1))[0])
+            joint = int(np.flatnonzero(free[state])[-1])
+            return Singular(start + state, joint, float(pivots[state, joint]))
+    return None
+
+
+def inertias(arm: Robot, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Articulated inertias along the joints, and those of all they carry, frozen: two arrays like q."""
+    angles = list(np.asarray(q, dtype=float).T)
+    poses = [link.pose(angle) for link, angle in zip(arm.links, angles, strict=True)]
+    with np.errstate(all="ignore"):
+        unfolded = arm.mapped(np.float64)  # a constant pivot of zero then gives infinity, where a float is an error
+        pivots = [body.pivot for body in factors.articulated_bodies(unfolded, angles)]
+        bodies = inward(arm, composite.freeze, RigidInertia.zero(), poses)
+        frozen = [
+            add(power(link.joint.axis, body @ link.joint.axis), link.joint.rotor_inertia)
+            for link, body in zip(arm.links, bodies, strict=True)
+        ]
+    return stacked(pivots, len(q)), stacked(frozen, len(q))
+
+
+def stacked(values: list[Array], count: int) -> np.ndarray:
+    return np.stack([np.broadcast_to(np.asarray(x, dtype=float), (count,)) for x in values], axis=-1)
+
+
+def refuse_singular(states: States, result: Array) -> Array:
+    """The result, or the error that names the first singular state, if a finite state has a result that is not."""
+    if states.numeric and not np.isfinite(result).all():
+        good = np.isfinite(result.reshape((*states.batch, -1))).all(axis=-1)
+        error = singular(states, np.flatnonzero(states.finite() & ~good))
+        if error is not None:
+            raise error
+    return result
+
+
+@contextmanager
+def explained(states: States) -> Iterator[None]:
+    """A division of constants by zero is a joint that nothing resists in any state."""
+    try:
+        yield
+    except ZeroDivisionError:
+        suspects = np.flatnonzero(states.finite()) if states.numeric else None
+        fallback = SingularError(f"robot {states.robot.name!r}: a joint has no inertia to resist its motion")
+        raise singular(states, suspects) or singular(states) or fallback from None
+
+
+def singular(states: States, suspects: np.ndarray | None = None) -> SingularError | None:
+    """The error for the first singular state among the suspects; without any, for a robot that is always singular."""
+    arm = states.robot
+    if arm.symbolic:  # symbols have no values
+        return None
+    if suspects is None:
+        found = first_singular(arm, np.zeros((1, arm.n)))
+        return None if found is None else singular_error(arm, found, ())
+    q = np.broadcast_to(states.arrays["q"], (*states.batch, arm.n)).reshape(-1, arm.n)
+    found = first_singular(arm, q[suspects])
+    if found is None:
+        return None
+    return singular_error(arm, found, tuple(map(int, np.unravel_index(suspects[found.state], states.batch))))
+
+
+def singular_error(arm: Robot, found: Singular, state: tuple[int, ...]) -> SingularError:
+    return SingularError(
+        f"robot {arm.name!r}, joint of link {arm.names[found.joint]!r}: nothing resists its motion",
+        f" (articulated inertia {found.inertia:.3g}); give the link, or one beyond it, mass or inertia, or the joint a"
+        " rotor inertia",
+        state,
+    )

@@ -1,0 +1,1 @@
+"""Programs as source text: LLVM assembly, C, Python. Imports no compiler."""

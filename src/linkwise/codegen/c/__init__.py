@@ -1,0 +1,1 @@
+"""C99: functions on plain arrays, their names, their self-tests."""

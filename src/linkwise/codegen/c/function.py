@@ -1,0 +1,145 @@
+"""A program as C99: one function on plain arrays, straight-line code without allocation, and its header."""
+
+from __future__ import annotations
+
+import math
+import re
+import struct
+import textwrap
+import unicodedata
+from collections.abc import Iterable, Sequence
+
+from ...graph import Node, Port, Program
+from ...graph.assignments import assignments
+from .names import c_names
+
+TYPES = {"float64": "double", "float32": "float"}
+WIDTH = 100  # of comments and signatures
+
+
+class CFunction:
+    """A program with the names that its inputs and outputs have in C. Arrays are flat, row by row."""
+
+    def __init__(self, program: Program, name: str, outputs: Sequence[str], dtype: str) -> None:
+        self.program, self.name, self.dtype, self.type = program, name, dtype, TYPES[dtype]
+        self.sign = f"{name}_sign"
+        wanted = [port.name for port in program.inputs]
+        names = c_names([*wanted, *outputs], taken=(name, self.sign))
+        self.inputs, self.outputs = names[: len(wanted)], names[len(wanted) :]
+
+    @property
+    def signature(self) -> str:
+        given = [
+            f"const {self.type} {name}{brackets(port)}" if port.shape else f"{self.type} {name}"
+            for name, port in zip(self.inputs, self.program.inputs, strict=True)
+        ]
+        found = [
+            f"{self.type} {name}{brackets(port)}" for name, port in zip(self.outputs, self.program.outputs, strict=True)
+        ]
+        line = f"void {self.name}({', '.join([*given, *found])})"
+        if len(line) <= WIDTH:
+            return line
+        return f"void {self.name}(\n    " + ",\n    ".join([*given, *found]) + ")"
+
+    @property
+    def prototype(self) -> str:
+        """The declaration, for C and for C++."""
+        return PROTOTYPE.format(signature=self.signature)
+
+    def header(self, comment: str) -> str:
+        guard = f"LINKWISE_{self.name}_H"
+        return f"{comment}\n#ifndef {guard}\n#define {guard}\n\n{self.prototype}\n#endif\n"
+
+    def source(self, comment: str) -> str:
+        used = {node.op for node in self.program.nodes}
+        parts = [comment, self.prototype]
+        if used & {"sin", "cos", "sqrt"}:
+            parts.insert(1, "#include <math.h>\n")
+        if "sign" in used:
+            parts.append(SIGN.format(name=self.sign, type=self.type))
+        return "\n".join([*parts, f"{self.signature}\n{{\n{self.body()}}}\n"])
+
+    def body(self) -> str:
+        """Everything is computed before anything is stored, so that an output may be the array of an input."""
+        ending = "f" if self.dtype == "float32" else ""
+        words = {**{word: word + ending for word in ("sin", "cos", "sqrt")}, "sign": self.sign, "select": SELECT}
+        ports = dict(zip((port.name for port in self.program.inputs), self.inputs, strict=True))
+        scalars = {port.name for port in self.program.inputs if not port.shape}
+
+        def leaf(node: Node) -> str:
+            if node.op == "const":
+                return c_number(node.payload, self.dtype)
+            port, position = node.payload
+            return ports[port] if port in scalars else f"{ports[port]}[{position}]"
+
+        results = [node for result in self.program.results for node in result]
+        kept = {node.index for node in results if node.op != "const"}
+        taken = (self.name, self.sign, *self.inputs, *self.outputs)
+        lines, named = assignments(self.program, leaf, taken, kept=kept, words=words)
+        read = {node.payload[0] for node in self.program.nodes if node.op == "input"}
+        idle = [f"    (void){ports[port.name]};" for port in self.program.inputs if port.name not in read]
+        computed = [f"    const {self.type} {left} = {right};" for left, right in lines]
+        stored = [
+            f"    {name}[{position}] = {named(node)};"
+            for name, result in zip(self.outputs, self.program.results, strict=True)
+            for position, node in enumerate(result)
+        ]
+        return "\n".join([*idle, *computed, "", *stored, ""])
+
+
+PROTOTYPE = """#ifdef __cplusplus
+extern "C" {{
+#endif
+
+{signature};
+
+#ifdef __cplusplus
+}}
+#endif
+"""
+SELECT = "({0} >= 0 ? {1} : {2})"
+SIGN = """static {type} {name}({type} x)
+{{
+    return x > 0 ? 1 : x < 0 ? -1 : x - x; /* 0 for 0, NaN for NaN */
+}}
+"""
+
+
+def brackets(port: Port) -> str:
+    return f"[{port.size}]" if port.size else "[]"
+
+
+def c_number(x: float, dtype: str) -> str:
+    """A constant that reads back as the same number, in as few digits as that takes."""
+    if dtype == "float64":
+        return repr(x)
+    single = as_single(x)
+    if math.isinf(single):
+        raise ValueError(f"the constant {x} is too large for dtype='float32' (expected dtype='float64')")
+    text = next(t for t in (f"{single:.{digits}g}" for digits in range(1, 10)) if as_single(float(t)) == single)
+    return f"{text}f" if set(text) & {".", "e"} else f"{text}.0f"
+
+
+def as_single(x: float) -> float:
+    """The nearest number of single precision, or infinity."""
+    try:
+        return float(struct.unpack("<f", struct.pack("<f", x))[0])
+    except OverflowError:
+        return math.inf
+
+
+def c_comment(paragraphs: Iterable[str]) -> str:
+    """A comment of the texts, wrapped; lines that begin with a space stay as they are. Nothing in it can end it."""
+    lines: list[str] = []
+    for paragraph in paragraphs:
+        for line in comment_text(paragraph).split("\n"):
+            lines += [line] if line.startswith(" ") else textwrap.wrap(line, WIDTH - 3) or [""]
+    return "\n".join(["/* " + lines[0], *(f" * {line}".rstrip() for line in lines[1:]), " */", ""])
+
+
+def comment_text(text: str) -> str:
+    """Printable ASCII and line breaks, without what begins or ends a comment or makes a trigraph."""
+    plain = unicodedata.normalize("NFKD", text.translate({0xB7: " "}))  # N m for N·m
+    plain = "".join(c for c in plain if not unicodedata.combining(c))
+    plain = re.sub(r"[^ -~\n]", "_", plain)
+    return re.sub(r"\*(?=/)|/(?=\*)|\?(?=\?)", r"\g<0> ", plain)

@@ -1,0 +1,1 @@
+"""LLVM assembly: programs, loops over links, sine and cosine, integrators."""

@@ -1,0 +1,266 @@
+"""A program of loops as LLVM assembly: blocks of states as in `llvm`, and a loop over the links inside.
+
+    i64 @block_W(i64 begin, i64 end, i64 n, ptr table, ptr tree, ptr work, ptr input, ..., ptr output, ...)
+
+Links are visited branch by branch (a link, all it carries, the next link), so that what a tree hands on is one row a
+level: outward that of the last link there, inward the sum of what its children have passed so far. `table` has a row of
+numbers for each link, in the order of visits; `work` is memory for what has to be remembered (see `LoopText.vectors`).
+`tree` has 32-bit numbers: how many levels there are, 0, 0; then, in the order of visits, each link, how deep it is and
+of which kind.
+
+States begin, begin + 1, ... are computed, one in each lane; lanes beyond `end` repeat the last state. What is not
+finite is treated as in `llvm`. Before the loops the inputs are turned from rows, a state each, into vectors with a
+state in each lane; after them the results are turned back.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ...graph.loops import Body, Loop, LoopProgram
+from .block import Block, Layout, assembled
+from .links import LinkMemory, Turning
+from .program import Nodes, as_number
+from .sine import large_angle, sine_cosine
+
+SOON = 6  # links ahead
+
+
+@dataclass(frozen=True)
+class LoopText:
+    """What the text of a program of loops needs to know."""
+
+    program: LoopProgram
+    chain: bool  # each link's parent is the one before it: what is carried stays in registers
+
+    @property
+    def columns(self) -> int:
+        """Numbers of a link in the table."""
+        return max(map(len, self.program.columns))
+
+    @property
+    def carried(self) -> int:
+        """Vectors carried from link to link, where they are kept in memory."""
+        return 0 if self.chain else max(len(loop.carried) for loop in self.program.loops)
+
+    @property
+    def rows(self) -> int:
+        """Numbers of a link in the arrays that go in; or that come out, should these be more."""
+        return max(sum(port.size for port in ports) for ports in (self.program.inputs, self.program.outputs))
+
+    def vectors(self, n: int, levels: int) -> int:
+        """How many vectors n links need: numbers of the arrays, slots, and what a tree carries."""
+        return n * (self.rows + self.program.slots) + levels * self.carried
+
+    @property
+    def arguments(self) -> str:
+        arrays = [f"ptr %in{k}" for k in range(len(self.program.inputs))] + ["ptr %out0"]
+        return ", ".join(["i64 %begin", "i64 %end", "i64 %n", "ptr %table", "ptr %tree", "ptr %work", *arrays])
+
+    def text(self, layouts: list[Layout]) -> str:
+        texts = [BlockText(self, layout).text() for layout in layouts]
+        nodes = [node for loop in self.program.loops for body in loop.bodies for node in body.nodes]
+        if any(node.op in ("sin", "cos") for node in nodes):
+            texts = [large_angle(), *(sine_cosine(layout) for layout in layouts), *texts]
+        return assembled(*texts, batch_text(self, layouts[-1].lanes))
+
+
+class BlockText:
+    """Writes one block function."""
+
+    def __init__(self, given: LoopText, layout: Layout) -> None:
+        self.given, self.program, self.layout = given, given.program, layout
+        self.block = Block(layout)
+        self.memory = LinkMemory(self.block, given.rows, self.program.slots, given.carried, given.columns, given.chain)
+
+    def text(self) -> str:
+        block, truths = self.block, self.layout.truths
+        block.lines.append("start:")
+        label, total, row = "start", self.layout.constant(0.0), 0
+        for k, port in enumerate(self.program.inputs):
+            label, total = Turning(self.memory, f"in{k}", port.size, row).written(label, total)
+            row += port.size
+        bad = self.strange(total)
+        for s, loop in enumerate(self.program.loops):
+            label = self.loop(s, loop, label)
+        results, total = Turning(self.memory, "out0", self.program.outputs[0].size, 0), self.layout.constant(0.0)
+        _, total = results.written(label, total, blank=bad)
+        no = self.layout.splat("i1", "false")
+        lost = block.say(f"select {truths} {bad}, {truths} {no}, {truths} {self.strange(total)}")
+        block.lines.append(f"  ret i64 {as_number(block, lost)}")
+        head = f"define internal i64 @block_{self.layout.lanes}({self.given.arguments}) #0 {{"
+        return "\n".join([*sorted(block.declared), head, *block.lines, "}", ""])
+
+    def strange(self, total: str) -> str:
+        return self.block.say(f"fcmp uno {self.layout.vector} {total}, {self.layout.constant(0.0)}")
+
+    def loop(self, s: int, loop: Loop, before: str) -> str:
+        """One loop over the links; the label after it."""
+        block, v, lines = self.block, self.layout.vector, self.block.lines
+        if not self.given.chain:
+            before = self.starting(s, loop, before)
+        lines += [f"  br label %loop{s}", f"loop{s}:"]
+        lines.append(f"  %count{s} = phi i64 [0, %{before}], [%next{s}, %latch{s}]")
+        if self.given.chain:
+            for j, start in enumerate(loop.start):
+                lines.append(
+                    f"  %c{s}_{j} = phi {v} [{self.layout.constant(start)}, %{before}], [%p{s}_{j}, %latch{s}]"
+                )
+        i = f"%count{s}"
+        if not loop.outward:
+            i = block.say(f"sub i64 {block.say('sub i64 %n, 1')}, %count{s}")
+        kinds = len(loop.bodies)
+        link, depth, kind = i, "", ""
+        if not self.given.chain or kinds > 1:
+            link, depth, kind = self.memory.visit(i)
+        if not self.given.chain:
+            self.ask_for_later(loop, i)
+        carried = self.carried(s, loop, depth)
+        if kinds > 1:
+            others = " ".join(f"i64 {k}, label %kind{s}_{k}" for k in range(1, kinds))
+            lines.append(f"  switch i64 {kind}, label %kind{s}_0 [{others}]")
+        passed = []
+        for k, body in enumerate(loop.bodies):
+            if kinds > 1:
+                lines.append(f"kind{s}_{k}:")
+            passed.append(self.body(loop, body, i, link, carried))
+            if kinds > 1:
+                lines.append(f"  br label %join{s}")
+        if kinds > 1:
+            lines.append(f"join{s}:")
+            passed = [
+                [
+                    block.say(f"phi {v} " + ", ".join(f"[{each[j]}, %kind{s}_{k}]" for k, each in enumerate(passed)))
+                    for j in range(len(loop.start))
+                ]
+            ]
+        self.pass_on(loop, passed[0], depth)
+        lines += [f"  br label %latch{s}", f"latch{s}:"]
+        if self.given.chain:
+            lines += [f"  %p{s}_{j} = {same(self.layout, x)}" for j, x in enumerate(passed[0])]
+        lines += [
+            f"  %next{s} = add i64 %count{s}, 1",
+            f"  %more{s} = icmp ult i64 %next{s}, %n",
+            f"  br i1 %more{s}, label %loop{s}, label %after{s}",
+            f"after{s}:",
+        ]
+        return f"after{s}"
+
+    def starting(self, s: int, loop: Loop, before: str) -> str:
+        """Memory for what a tree carries: outward the base's values, inward what the links receive at first."""
+        lines = self.block.lines
+        if loop.outward:
+            self.begin(loop, "0")
+            return before
+        levels = self.memory.of_tree("0")
+        lines += [f"  br label %fill{s}", f"fill{s}:", f"  %f{s} = phi i64 [0, %{before}], [%g{s}, %fill{s}]"]
+        self.begin(loop, f"%f{s}")
+        lines += [
+            f"  %g{s} = add i64 %f{s}, 1",
+            f"  %h{s} = icmp ult i64 %g{s}, {levels}",
+            f"  br i1 %h{s}, label %fill{s}, label %filled{s}",
+            f"filled{s}:",
+        ]
+        return f"filled{s}"
+
+    def begin(self, loop: Loop, level: str) -> None:
+        for j, x in enumerate(loop.start):
+            self.memory.store(self.layout.constant(x), self.memory.carry_place(level, j))
+
+    def carried(self, s: int, loop: Loop, depth: str) -> list[str]:
+        """What a link is handed: outward by its parent, a level up; inward by its children, whose sum starts anew."""
+        if self.given.chain:
+            return [f"%c{s}_{j}" for j in range(len(loop.carried))]
+        level = depth if loop.outward else self.block.say(f"add i64 {depth}, 1")
+        values = [self.memory.load(self.memory.carry_place(level, j)) for j in range(len(loop.carried))]
+        if not loop.outward:
+            self.begin(loop, level)
+        return values
+
+    def pass_on(self, loop: Loop, values: list[str], depth: str) -> None:
+        """In a tree: outward the link's own values, for its children; inward more for its parent."""
+        if self.given.chain:
+            return
+        level = self.block.say(f"add i64 {depth}, 1") if loop.outward else depth
+        for j, x in enumerate(values):
+            place = self.memory.carry_place(level, j)
+            self.memory.store(x if loop.outward else self.block.do("fadd", self.memory.load(place), x), place)
+
+    def ask_for_later(self, loop: Loop, i: str) -> None:
+        """Numbers of links that come soon: in a tree these may be anywhere in the arrays."""
+        block, memory = self.block, self.memory
+        if loop.outward:
+            block.declared.add("declare i64 @llvm.umin.i64(i64, i64)")
+            later, end = block.say(f"add i64 {i}, {SOON}"), block.say("sub i64 %n, 1")
+            later = block.say(f"call i64 @llvm.umin.i64(i64 {later}, i64 {end})")
+        else:
+            block.declared.add("declare i64 @llvm.usub.sat.i64(i64, i64)")
+            later = block.say(f"call i64 @llvm.usub.sat.i64(i64 {i}, i64 {SOON})")
+        link = memory.visit(later)[0]
+        for row in sorted({row for body in loop.bodies for row in body.inputs.values()}):
+            memory.ask_for(memory.row_place(row, link))
+        for row in range(max(len(body.results) for body in loop.bodies)):
+            memory.ask_for(memory.row_place(row, link), to_write=True)
+
+    def body(self, loop: Loop, body: Body, i: str, link: str, carried: list[str]) -> list[str]:
+        """What the loop does for a link of this kind; the values it passes on."""
+        memory = self.memory
+        given: dict[int, str] = {node.index: x for node, x in zip(loop.carried, carried, strict=True)}
+        for node in body.nodes:
+            if node.index in body.loads:
+                given[node.index] = memory.load(memory.slot_place(i, body.loads[node.index]))
+            elif node.index in body.inputs:
+                given[node.index] = memory.load(memory.row_place(body.inputs[node.index], link))
+            elif node.index in body.numbers:
+                given[node.index] = memory.constant(i, body.numbers[node.index])
+        wanted = [*body.stores, *body.results, *(node.index for node in body.passed)]
+        value = Nodes(self.block, body.nodes, given, wanted).written()
+        for index, slot in body.stores.items():
+            memory.store(value[index], memory.slot_place(i, slot))
+        for row, index in enumerate(body.results):
+            memory.store(value[index], memory.row_place(row, link))
+        return [value[node.index] for node in body.passed]
+
+
+def same(layout: Layout, x: str) -> str:
+    """An instruction that gives x another name."""
+    return f"select i1 true, {layout.vector} {x}, {layout.vector} {x}"
+
+
+def batch_text(given: LoopText, lanes: int) -> str:
+    """`i64 @batch(...)`, with the arguments of a block, over all states; a single one left, singly."""
+    arguments = given.arguments
+    handed = arguments.replace("i64 %begin", "i64 %b", 1)
+    return f"""
+declare i64 @llvm.ctpop.i64(i64)
+define i64 @batch({arguments}) {{
+start:
+  br label %test
+test:
+  %b = phi i64 [%begin, %start], [%next, %many]
+  %lost = phi i64 [0, %start], [%sum, %many]
+  %more = icmp ult i64 %b, %end
+  br i1 %more, label %go, label %done
+go:
+  %left = sub i64 %end, %b
+  %single = icmp eq i64 %left, 1
+  br i1 %single, label %one_more, label %many
+one_more:
+  %bit = call i64 @block_1({handed})
+  %last = add i64 %lost, %bit
+  ret i64 %last
+many:
+  %bits = call i64 @block_{lanes}({handed})
+  %next = add i64 %b, {lanes}
+  %short = icmp ult i64 %left, {lanes}
+  %one = shl i64 1, %left
+  %those = sub i64 %one, 1
+  %part = and i64 %bits, %those
+  %kept = select i1 %short, i64 %part, i64 %bits
+  %count = call i64 @llvm.ctpop.i64(i64 %kept)
+  %sum = add i64 %lost, %count
+  br label %test
+done:
+  ret i64 %lost
+}}
+"""

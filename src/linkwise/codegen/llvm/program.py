@@ -1,0 +1,259 @@
+"""A program as LLVM assembly: a function that computes a block of states, one state in each lane of the vectors.
+
+    i64 @block_W(ptr work, ptr input, ..., ptr output, ...)          W lanes
+
+Inputs and outputs are W rows of numbers, a row for each state. `work` is memory for `work_vectors`: of programs with
+very many results, which would not fit on the stack of every thread. What is returned has a bit for each lane that gave
+a number which is not finite although all its inputs were; a state with an input that is not finite gives NaN
+throughout. All inputs are read before the first output is written.
+
+Products are fused into sums here, not by the compiler, so that every width, and every processor that has fused
+multiply-add, gives the same bits.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+
+from ...graph import Node, Program
+from .block import Block, Layout, assembled
+from .flow import Flow
+from .rows import MANY, load_rows, store_rows, store_rows_by_table
+from .sine import large_angle, sine_cosine
+
+WORDS = {"add": "fadd", "sub": "fsub", "mul": "fmul", "div": "fdiv"}
+
+
+def llvm_text(program: Program, layouts: Iterable[Layout]) -> str:
+    """The block function for each layout, and all that they call."""
+    layouts = list(layouts)
+    widest = max(layouts, key=lambda layout: layout.lanes)
+    texts = [block_text(program, layout, widest) for layout in layouts]
+    if any(node.op in ("sin", "cos") for node in program.nodes):
+        texts = [large_angle(), *(sine_cosine(layout) for layout in layouts), *texts]
+    return assembled(*texts)
+
+
+def block_text(program: Program, layout: Layout, widest: Layout) -> str:
+    block = Flow(layout)
+    loaded = {
+        (port.name, position): x
+        for k, port in enumerate(program.inputs)
+        for position, x in enumerate(load_rows(block, f"%in{k}", port.size))
+    }
+    bad = not_finite(block, loaded.values())
+    given = {node.index: loaded[node.payload] for node in program.nodes if node.op == "input"}
+    wanted = (node.index for flat in program.results for node in flat)
+    nodes = Nodes(block, program.nodes, given, wanted, widest if layout.lanes == 1 else None)
+    total = (many_results if has_many_results(program) else few_results)(block, program, nodes, bad)
+    lost = "0"
+    if can_lose(program):
+        strange = block.say(f"fcmp uno {layout.vector} {total}, {layout.constant(0.0)}")
+        lost = as_number(
+            block, block.say(f"select {layout.truths} {bad}, {layout.truths} {no(layout)}, {layout.truths} {strange}")
+        )
+    arrays = [*(f"%in{k}" for k in range(len(program.inputs))), *(f"%out{k}" for k in range(len(program.outputs)))]
+    head = (
+        f"define internal i64 @block_{layout.lanes}({', '.join(f'ptr {p}' for p in ['noalias %work', *arrays])}) #0 {{"
+    )
+    return "\n".join([*sorted(block.declared), head, *block.lines, f"  ret i64 {lost}", "}", ""])
+
+
+def can_lose(program: Program) -> bool:
+    """Whether it is counted where a finite state has a result that is not finite: that is for programs that divide."""
+    return any(node.op in ("div", "sqrt") for node in program.nodes)
+
+
+def has_many_results(program: Program) -> bool:
+    return sum(map(len, program.results)) > MANY
+
+
+def work_vectors(program: Program) -> int:
+    """How many vectors of memory a block needs besides its arrays: for the results, and for their sum."""
+    return len(result_slots(program)) + 1 if has_many_results(program) else 0
+
+
+def result_slots(program: Program) -> dict[int, int]:
+    """The nodes that are results, by index, numbered in the order in which they are computed."""
+    wanted = {node.index for flat in program.results for node in flat}
+    return {index: k for k, index in enumerate(node.index for node in program.nodes if node.index in wanted)}
+
+
+def few_results(block: Flow, program: Program, nodes: Nodes, bad: str) -> str:
+    """Write the results from registers; 0, or NaN in the lanes where one of them is not finite."""
+    layout, value = block.layout, nodes.written()
+    results = [[value[node.index] for node in flat] for flat in program.results]
+    total = zero_or_nan(block, dict.fromkeys(x for flat in results for x in flat)) if can_lose(program) else ""
+    v, nan = layout.vector, layout.constant(float("nan"))
+    for k, flat in enumerate(results):
+        blank = {x: block.say(f"select {layout.truths} {bad}, {v} {nan}, {v} {x}") for x in dict.fromkeys(flat)}
+        store_rows(block, f"%out{k}", [blank[x] for x in flat])
+    return total
+
+
+def many_results(block: Flow, program: Program, nodes: Nodes, bad: str) -> str:
+    """The same by way of %work: each result goes there as soon as it is computed, so that the stack stays small."""
+    layout, slots = block.layout, result_slots(program)
+    total, zero, nan = len(slots), layout.constant(0.0), layout.constant(float("nan"))
+    nodes.written(lambda index, x: block.store(x, "%work", slots[index]) if index in slots else None)
+    block.store(zero, "%work", total)
+    with block.counted(len(slots)) as slot:
+        x = block.load("%work", slot)
+        block.store(block.fused(x, zero, block.load("%work", total)), "%work", total)
+        block.store(block.select(bad, nan, x), "%work", slot)
+    for k, flat in enumerate(program.results):
+        if flat:
+            numbers = [slots[node.index] for node in flat]
+            store_rows_by_table(block, f"%out{k}", "%work", numbers, f"columns_{layout.lanes}_{k}")
+    return block.load("%work", total)
+
+
+class Nodes:
+    """Nodes written one after another. `given` says what some are called already, by index; `wanted` are needed.
+
+    Of one state, angles may take the lanes that no other states are there for: the sines and cosines of as many as
+    there are in `beside` are then computed at once.
+    """
+
+    def __init__(
+        self,
+        block: Block,
+        nodes: Sequence[Node],
+        given: dict[int, str],
+        wanted: Iterable[int],
+        beside: Layout | None = None,
+    ) -> None:
+        self.block, self.nodes, self.beside = block, nodes, beside
+        self.value = dict(given)
+        self.waves: dict[str, tuple[str, str]] = {}
+        computed = [node for node in nodes if node.index not in given]
+        self.products = fused_products(computed, set(wanted))
+
+    def written(self, then: Callable[[int, str], None] | None = None) -> dict[int, str]:
+        """What each node is called in the text; `then` is told of each, by index, as soon as it is written."""
+        early = [n for n in self.nodes if n.op in ("sin", "cos") and n.args[0].index in self.value]
+        angles = list(dict.fromkeys(self.value[n.args[0].index] for n in early))
+        if self.beside is not None and self.beside.lanes > 1:
+            for k in range(0, len(angles), self.beside.lanes):
+                self.waves_beside(angles[k : k + self.beside.lanes], self.beside)
+        for node in early:  # while little else is at hand: a call spills it
+            self.write(node)
+        for node in self.nodes:
+            if node.index not in self.products:
+                self.write(node)
+                if then is not None:
+                    then(node.index, self.value[node.index])
+        return self.value
+
+    def write(self, node: Node) -> None:
+        if node.index not in self.value:
+            self.value[node.index] = self.instruction(node)
+
+    def instruction(self, node: Node) -> str:
+        block = self.block
+        if node.op == "const":
+            return block.layout.constant(node.payload)
+        if any(x.index in self.products for x in node.args):
+            return self.fused(node)
+        operands = [self.value[x.index] for x in node.args]
+        if node.op in WORDS:
+            return block.do(WORDS[node.op], *operands)
+        if node.op == "neg":
+            return block.do("fneg", *operands)
+        if node.op == "sqrt":
+            return block.call("sqrt", *operands)
+        if node.op == "sign":
+            return sign(block, *operands)
+        if node.op == "select":
+            return select(block, *operands)
+        return self.wave(*operands)[node.op == "cos"]
+
+    def fused(self, node: Node) -> str:
+        """A sum or difference, together with the product in it."""
+        block, (a, b) = self.block, node.args
+        first = a.index in self.products
+        x, y = (self.value[f.index] for f in (a if first else b).args)
+        other = self.value[(b if first else a).index]
+        if node.op == "sub":
+            x, other = (x, block.do("fneg", other)) if first else (block.do("fneg", x), other)
+        return block.fused(x, y, other)
+
+    def wave(self, angle: str) -> tuple[str, str]:
+        """Sine and cosine; they are computed together."""
+        if angle not in self.waves:
+            v, block = self.block.layout.vector, self.block
+            pair = block.say(f"call {{{v}, {v}}} @sine_cosine_{block.layout.lanes}({v} {angle})")
+            sine, cosine = (block.say(f"extractvalue {{{v}, {v}}} {pair}, {k}") for k in range(2))
+            self.waves[angle] = sine, cosine
+        return self.waves[angle]
+
+    def waves_beside(self, angles: Sequence[str], layout: Layout) -> None:
+        """Sines and cosines of several angles of one state, each in a lane; lanes to spare repeat the first."""
+        if len(angles) == 1:
+            return
+        block, v, real = self.block, layout.vector, layout.real
+        filled = [*angles, *[angles[0]] * (layout.lanes - len(angles))]
+        x = "poison"
+        for lane, angle in enumerate(filled):
+            x = block.say(f"insertelement {v} {x}, {real} {angle}, i64 {lane}")
+        pair = block.say(f"call {{{v}, {v}}} @sine_cosine_{layout.lanes}({v} {x})")
+        both = [block.say(f"extractvalue {{{v}, {v}}} {pair}, {k}") for k in range(2)]
+        for lane, angle in enumerate(angles):
+            sine, cosine = (block.say(f"extractelement {v} {each}, i64 {lane}") for each in both)
+            self.waves[angle] = sine, cosine
+
+
+def fused_products(nodes: Sequence[Node], wanted: set[int]) -> set[int]:
+    """Products used once, by a sum or a difference with which they are computed."""
+    uses = Counter(a.index for node in nodes for a in node.args)
+    there = {node.index for node in nodes} - wanted
+    found: set[int] = set()
+    for node in nodes:
+        if node.op in ("add", "sub"):
+            products = [x.index for x in node.args if x.op == "mul" and uses[x.index] == 1 and x.index in there]
+            found.update(products[-1:])
+    return found
+
+
+def sign(block: Block, x: str) -> str:
+    """1, -1, or x itself where it is zero or NaN."""
+    layout, zero = block.layout, block.layout.constant(0.0)
+    v, one, minus = layout.vector, layout.constant(1.0), layout.constant(-1.0)
+    below = block.say(f"fcmp olt {v} {x}, {zero}")
+    rest = block.say(f"select {layout.truths} {below}, {v} {minus}, {v} {x}")
+    above = block.say(f"fcmp ogt {v} {x}, {zero}")
+    return block.say(f"select {layout.truths} {above}, {v} {one}, {v} {rest}")
+
+
+def select(block: Block, x: str, a: str, b: str) -> str:
+    """a where x ≥ 0, b elsewhere, also where x is NaN."""
+    layout = block.layout
+    v = layout.vector
+    taken = block.say(f"fcmp oge {v} {x}, {layout.constant(0.0)}")
+    return block.say(f"select {layout.truths} {taken}, {v} {a}, {v} {b}")
+
+
+def no(layout: Layout) -> str:
+    return layout.splat("i1", "false")
+
+
+def not_finite(block: Block, values: Iterable[str]) -> str:
+    """In which lanes some value is infinite or NaN."""
+    total, zero = zero_or_nan(block, values), block.layout.constant(0.0)
+    return block.say(f"fcmp uno {block.layout.vector} {total}, {zero}")
+
+
+def zero_or_nan(block: Block, values: Iterable[str]) -> str:
+    """0, or NaN in the lanes where some value is infinite or NaN: 0 x is NaN there."""
+    zero = block.layout.constant(0.0)
+    sums = [zero] * 4  # four, so as not to wait for one another
+    for k, x in enumerate(values):
+        sums[k % 4] = block.fused(x, zero, sums[k % 4])
+    return block.do("fadd", block.do("fadd", sums[0], sums[1]), block.do("fadd", sums[2], sums[3]))
+
+
+def as_number(block: Block, truths: str) -> str:
+    lanes = block.layout.lanes
+    bits = truths if lanes == 1 else block.say(f"bitcast <{lanes} x i1> {truths} to i{lanes}")
+    return block.say(f"zext i{lanes} {bits} to i64")

@@ -1,0 +1,95 @@
+"""Rows of numbers in memory as vectors with a row in each lane, and back. Nothing beyond the rows is touched."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from .block import Block
+from .flow import Flow
+
+MANY = 512  # results: beyond that they are written by loops, since LLVM takes long over so many squares
+FENCED = 8  # after that exchange, in squares of 16: LLVM, joining it to the next ones, fails where columns repeat
+
+
+def load_rows(block: Block, pointer: str, size: int) -> list[str]:
+    """The columns of `lanes` rows of `size` numbers, each a vector."""
+    lanes = block.layout.lanes
+    columns: list[str] = []
+    for start in range(0, size, lanes):
+        count = min(lanes, size - start)
+        rows = [load(block, address(block, pointer, row * size + start), count) for row in range(lanes)]
+        columns += transposed(block, rows)[:count]
+    return columns
+
+
+def store_rows(block: Block, pointer: str, columns: list[str]) -> None:
+    lanes, size = block.layout.lanes, len(columns)
+    for start in range(0, size, lanes):
+        part = columns[start : start + lanes]
+        rows = transposed(block, part + ["poison"] * (lanes - len(part)))
+        for row, x in enumerate(rows):
+            store(block, x, address(block, pointer, row * size + start), len(part))
+
+
+def store_rows_by_table(flow: Flow, pointer: str, vectors: str, columns: Sequence[int], name: str) -> None:
+    """The same for very many columns: a table says which of the vectors in memory each of them is."""
+    layout, size = flow.layout, len(columns)
+    entries = ", ".join(f"i32 {k}" for k in columns)
+    flow.declared.add(f"@{name} = internal constant [{size} x i32] [{entries}]")
+    with flow.counted(size) as column:
+        which = flow.say(f"load i32, ptr {flow.say(f'getelementptr i32, ptr @{name}, i64 {column}')}")
+        source = flow.place(vectors, flow.say(f"zext i32 {which} to i64"))
+        target = flow.say(f"getelementptr {layout.real}, ptr {pointer}, i64 {column}")
+        for row in range(layout.lanes):
+            x = flow.say(f"load {layout.real}, ptr {address(flow, source, row)}")
+            flow.lines.append(f"  store {layout.real} {x}, ptr {address(flow, target, row * size)}")
+
+
+def address(block: Block, pointer: str, position: int) -> str:
+    return block.say(f"getelementptr {block.layout.real}, ptr {pointer}, i64 {position}") if position else pointer
+
+
+def load(block: Block, place: str, count: int) -> str:
+    """The first `count` numbers at a place."""
+    layout, align = block.layout, block.layout.bits // 8
+    v, truths = layout.vector, layout.truths
+    if count == layout.lanes:
+        return block.say(f"load {v}, ptr {place}, align {align}")
+    name = f"@llvm.masked.load.{layout.suffix}.p0"
+    block.declared.add(f"declare {v} {name}(ptr, i32, {truths}, {v})")
+    return block.say(f"call {v} {name}(ptr {place}, i32 {align}, {truths} {first(block, count)}, {v} zeroinitializer)")
+
+
+def store(block: Block, x: str, place: str, count: int) -> None:
+    layout, align = block.layout, block.layout.bits // 8
+    v, truths = layout.vector, layout.truths
+    if count == layout.lanes:
+        block.lines.append(f"  store {v} {x}, ptr {place}, align {align}")
+        return
+    name = f"@llvm.masked.store.{layout.suffix}.p0"
+    block.declared.add(f"declare void {name}({v}, ptr, i32, {truths})")
+    block.lines.append(f"  call void {name}({v} {x}, ptr {place}, i32 {align}, {truths} {first(block, count)})")
+
+
+def first(block: Block, count: int) -> str:
+    return "<" + ", ".join(f"i1 {int(k < count)}" for k in range(block.layout.lanes)) + ">"
+
+
+def transposed(block: Block, rows: list[str]) -> list[str]:
+    """The columns of a square of as many rows as lanes, by exchanging halves, then quarters, and so on."""
+    v, lanes = block.layout.vector, block.layout.lanes
+    step = lanes // 2
+    while step:
+        low = [j if not j & step else j - step + lanes for j in range(lanes)]
+        high = [j + step if not j & step else j + lanes for j in range(lanes)]
+        exchanged = list(rows)
+        for i in (i for i in range(lanes) if not i & step):
+            for target, picks in ((i, low), (i + step, high)):
+                chosen = ", ".join(f"i32 {p}" for p in picks)
+                exchanged[target] = block.say(
+                    f"shufflevector {v} {rows[i]}, {v} {rows[i + step]}, <{lanes} x i32> <{chosen}>"
+                )
+        if step == FENCED:
+            exchanged = [x if x == "poison" else block.call("arithmetic.fence", x) for x in exchanged]
+        rows, step = exchanged, step // 2
+    return rows

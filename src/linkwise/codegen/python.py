@@ -1,0 +1,92 @@
+"""A program as Python source: plain assignments, in an order in which they can be read and run."""
+
+from __future__ import annotations
+
+import keyword
+from collections.abc import Iterable
+
+from ..graph import Node, Port, Program, count
+from ..graph.assignments import assignments
+from ..graph.text import expression
+
+IMPORTED = {"sin": "sin", "cos": "cos", "sqrt": "sqrt", "sign": "sign", "select": "where"}
+WORDS = {"select": "where({0} >= 0, {1}, {2})"}
+
+
+def python_text(program: Program, name: str, about: str) -> str:
+    """A function of the program's inputs that needs nothing but sin, cos, sqrt, sign and where, from NumPy."""
+
+    inputs = python_names(port.name for port in program.inputs)
+    shapes = {port.name: port.shape for port in program.inputs}
+
+    def leaf(node: Node) -> str:
+        if node.op == "const":
+            return repr(node.payload)
+        port, position = node.payload
+        return place(inputs[port], shapes[port], position)
+
+    lines, named = assignments(program, leaf, inputs.values(), words=WORDS)
+    functions = sorted({IMPORTED[n.op] for n in program.nodes if n.op in IMPORTED})
+    head = [f"from numpy import {', '.join(functions)}", "", ""] if functions else []
+    arguments = ", ".join(inputs.values())
+    results = [
+        nested([expression(n, named, WORDS) for n in flat], port.shape)
+        for port, flat in zip(program.outputs, program.results, strict=True)
+    ]
+    return "\n".join(
+        [
+            *head,
+            f"def {safe(name)}({arguments}):",
+            f'    """{about}',
+            "",
+            *(f"    {inputs[port.name]}: {described(port, inputs[port.name])}" for port in program.inputs),
+            f"    {count(program)}",
+            '    """',
+            *(f"    {left} = {right}" for left, right in lines),
+            f"    return {', '.join(results)}",
+            "",
+        ]
+    )
+
+
+def place(name: str, shape: tuple[int, ...], position: int) -> str:
+    """How the number at that position is written: q[2], wrench[1][0], or the name alone."""
+    index: list[int] = []
+    for size in reversed(shape):
+        position, k = divmod(position, size)
+        index.append(k)
+    return name + "".join(f"[{k}]" for k in reversed(index))
+
+
+def nested(texts: list[str], shape: tuple[int, ...]) -> str:
+    if not shape:
+        return texts[0]
+    step = len(texts) // shape[0] if shape[0] else 0
+    return "[" + ", ".join(nested(texts[i * step : (i + 1) * step], shape[1:]) for i in range(shape[0])) + "]"
+
+
+def described(port: Port, name: str) -> str:
+    numbers = "a number" if not port.shape else " x ".join(map(str, port.shape)) + " numbers"
+    return numbers if name == port.name else f"{numbers}, {port.name} of the program"
+
+
+def python_names(names: Iterable[str]) -> dict[str, str]:
+    """A name in Python for each: itself, with underscores behind it where Python or the text has another use for it."""
+    wanted = tuple(names)
+    found: dict[str, str] = {}
+    for name in wanted:
+        free = name
+        while reserved(free) or (free != name and free in (*wanted, *found.values())):
+            free += "_"
+        found[name] = free
+    return found
+
+
+def reserved(name: str) -> bool:
+    return keyword.iskeyword(name) or name in IMPORTED.values() or name == "__debug__"
+
+
+def safe(name: str) -> str:
+    """A name that Python takes."""
+    clean = "".join(c if c.isalnum() or c == "_" else "_" for c in name)
+    return f"f_{clean}" if not clean.isidentifier() or reserved(clean) else clean

@@ -1,0 +1,175 @@
+"""Controllers to try things with, each a torque function that can be traced.
+
+    pd_gravity         τ = g(q) + kp (q* - q) - kd q̇
+    computed_torque    τ = I(q) (q̈* + kd (q̇* - q̇) + kp (q* - q)) + C(q, q̇) + g(q)
+    diagonal_control   τ = g(q) + L* kp L*ᵀ (q* - q) - L kd ν         ν = Lᵀ q̇,  I = L Lᵀ,  L = U D^½,  L* = L(q*)
+
+What they do, friction and limits aside:
+
+    pd_gravity         V = ½ q̇ᵀ I q̇ + ½ eᵀ kp e         V̇ = - Σ kd q̇²         e = q* - q, q* at rest
+    computed_torque    ë + kd ė + kp e = 0               each joint for itself, wherever it is
+    diagonal_control   V = ½ νᵀν + ½ eᵀ L* kp L*ᵀ e      V̇ = - Σ kd ν²
+
+The last is kozlowski1995, (40), with ε = L⁻¹ (τ - g) in ν̇ + C(q, ν) = ε: νᵀ C = 0, so the Coriolis forces need not be
+compensated for V to fall. Where they are (`coriolis=True`, τ also has L C), ν̇ = L⁻¹ (spring) - kd ν: without springs
+each ν_i falls as e^(-kd t) by itself. Near q*, in x = L*ᵀ (q - q*), both are ẍ + kd ẋ + kp x = 0, each x_i for itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from .. import api
+from ..robot import Robot
+from .drives import Each, Law, each, named, spread
+
+Trajectory = Callable[[Any], Any]  # t -> q, qd, qdd
+
+
+@dataclass(frozen=True, repr=False)
+class PDGravity(Law):
+    """g(q) + kp (target - q) - kd qd"""
+
+    target: Each
+    kp: Each
+    kd: Each
+    model: Robot | None = None
+    word = "pd_gravity"
+
+    def __call__(self, arm: Robot, t: Any, q: Any, qd: Any) -> Any:
+        kp, kd = (spread(self, name, arm) for name in ("kp", "kd"))
+        return api.gravity_torque(self.model or arm, q) + kp * self.error(arm, q) - kd * np.asarray(qd)
+
+    def error(self, arm: Robot, q: Any) -> Any:
+        return spread(self, "target", arm) - np.asarray(q)
+
+    def lyapunov(self, arm: Robot, q: Any, qd: Any) -> Any:
+        """V, which never increases: (...)."""
+        spring = 0.5 * (spread(self, "kp", arm) * self.error(arm, q) ** 2).sum(-1)
+        return api.kinetic_energy(arm, q, qd) + spring
+
+
+def pd_gravity(target: Any, kp: Any, kd: Any, *, model: Robot | None = None) -> PDGravity:
+    """Springs and dampers that pull every joint to its target, gravity compensated: g(q) + kp (target - q) - kd q̇.
+
+    `kp` (N m/rad or N/m) and `kd` (N m s/rad or N s/m) are a number for all joints or one for each. `model` is
+    the robot as the controller believes it to be, if not the one that is simulated.
+
+    >>> import linkwise as lw
+    >>> arm, hold = lw.load("planar3"), lw.pd_gravity([0.5, -0.3, 0.2], kp=60, kd=20)
+    >>> hold
+    pd_gravity(target=(0.5, -0.3, 0.2), kp=60.0, kd=20.0)
+    >>> lw.simulate(arm, [0, 0, 0], [0, 0, 0], 20, torque=hold).q[-1].round(4)
+    array([ 0.5, -0.3,  0.2])
+    """
+    return PDGravity(each("target", target), *gains(kp, kd), model)
+
+
+@dataclass(frozen=True, repr=False)
+class ComputedTorque(Law):
+    """I(q) (qdd* + kd (qd* - qd) + kp (q* - q)) + C(q, qd) + g(q), where q*(t) is the reference."""
+
+    reference: Each | Trajectory
+    kp: Each
+    kd: Each
+    model: Robot | None = None
+    word = "computed_torque"
+
+    def __call__(self, arm: Robot, t: Any, q: Any, qd: Any) -> Any:
+        kp, kd = (spread(self, name, arm) for name in ("kp", "kd"))
+        wanted, rate, acceleration = self.wanted(arm, t)
+        command = acceleration + kd * (rate - np.asarray(qd)) + kp * (wanted - np.asarray(q))
+        return api.inverse_dynamics(self.model or arm, q, qd, command)
+
+    def wanted(self, arm: Robot, t: Any) -> tuple[Any, Any, Any]:
+        """Position, rate and acceleration that are wanted at t."""
+        if not callable(self.reference):
+            return spread(self, "reference", arm), np.zeros(arm.n), np.zeros(arm.n)
+        found = tuple(map(np.asarray, self.reference(t)))
+        if [part.shape for part in found] != [(arm.n,)] * 3:
+            shapes = ", ".join(str(part.shape) for part in found)
+            expected = f"q, qd and qdd, each ({arm.n},)"
+            raise ValueError(f"the trajectory {named(self.reference)} gave shapes {shapes} (expected {expected})")
+        q, qd, qdd = found
+        return q, qd, qdd
+
+
+def computed_torque(reference: Any, kp: Any, kd: Any, *, model: Robot | None = None) -> ComputedTorque:
+    """Inverse dynamics of the acceleration that lets each joint's error die out as ë + kd ė + kp e = 0.
+
+    `reference` is a target, or a trajectory: one of Linkwise's, which hold their ends, or a function of t that gives q,
+    qd and qdd without branches.
+    `kp` (1/s²) and `kd` (1/s) are a number for all joints or one for each; kd = 2 √kp is the fastest without overshoot.
+    `model` is the robot as the controller believes it to be, if not the one that is simulated.
+
+    >>> import numpy as np, linkwise as lw
+    >>> arm = lw.load("planar3")
+    >>> def swing(t):
+    ...     return np.array([np.sin(t), t, t * t / 2]), np.array([np.cos(t), 1.0, t]), np.array([-np.sin(t), 0.0, 1.0])
+    >>> run = lw.simulate(arm, [0, 0, 0], [1, 1, 0], 2, torque=lw.computed_torque(swing, kp=100, kd=20))
+    >>> bool(abs(run.q[-1] - swing(2.0)[0]).max() < 1e-7)
+    True
+    """
+    return ComputedTorque(reference if callable(reference) else each("reference", reference), *gains(kp, kd), model)
+
+
+@dataclass(frozen=True, repr=False)
+class DiagonalControl(Law):
+    """g(q) + L* kp L*' (target - q) - L kd nu, where nu = L' qd, I(q) = L L', L* = L(target)."""
+
+    target: Each
+    kp: Each
+    kd: Each
+    coriolis: bool = False
+    model: Robot | None = None
+    word = "diagonal_control"
+
+    def __call__(self, arm: Robot, t: Any, q: Any, qd: Any) -> Any:
+        model, nu = self.model or arm, api.normalized
+        velocity = nu.velocity(model, q, qd)
+        force = -(spread(self, "kd", arm) * velocity)
+        if self.coriolis:
+            force = force + nu.coriolis(model, q, velocity, gravity=False)
+        spring = self.stiffness(model) @ (spread(self, "target", arm) - np.asarray(q))
+        return api.gravity_torque(model, q) + spring + nu.joint_torque(model, q, force)
+
+    def stiffness(self, arm: Robot) -> Any:
+        """L* kp L*ᵀ: (n, n)."""
+        factor = api.mass_factor(arm, spread(self, "target", arm))
+        return (factor * spread(self, "kp", arm)) @ factor.T
+
+    def lyapunov(self, arm: Robot, q: Any, qd: Any) -> Any:
+        """V, which falls by Σ kd ν² each second: (...)."""
+        error = spread(self, "target", arm) - np.asarray(q)
+        spring = 0.5 * (error * (error @ self.stiffness(self.model or arm))).sum(-1)
+        return api.kinetic_energy(arm, q, qd) + spring
+
+
+def diagonal_control(
+    target: Any, kp: Any, kd: Any, *, coriolis: bool = False, model: Robot | None = None
+) -> DiagonalControl:
+    """Springs and dampers in the diagonalized velocities ν: g(q) + L* kp L*ᵀ (target - q) - L kd ν.
+
+    `kp` (1/s²) and `kd` (1/s) are a number for all or one for each ν_i: in ν every mass is 1. Near the target the
+    motion is that of n separate oscillators ẍ + kd ẋ + kp x = 0; anywhere, the energy falls by Σ kd ν² each second.
+    With kp = 0 it is a brake. `coriolis=True` compensates C(q, ν) too: each ν_i is then braked by itself. `model` is
+    the robot as the controller believes it to be, if not the one that is simulated.
+
+    >>> import numpy as np, linkwise as lw
+    >>> arm, brake = lw.load("planar3"), lw.diagonal_control([0, 0, 0], kp=0, kd=3)
+    >>> run = lw.simulate(arm, [0, 1, 1], [1, -1, 2], 1, torque=brake)
+    >>> kinetic = lw.kinetic_energy(arm, run.q, run.qd)
+    >>> bool(np.allclose(kinetic, kinetic[0] * np.exp(-6 * run.t), rtol=1e-5))
+    True
+    """
+    if not isinstance(coriolis, bool):
+        raise TypeError(f"coriolis is {coriolis!r} (expected True or False)")
+    return DiagonalControl(each("target", target), *gains(kp, kd), coriolis, model)
+
+
+def gains(kp: Any, kd: Any) -> tuple[Each, Each]:
+    return each("kp", kp, least=0.0), each("kd", kd, least=0.0)

@@ -1,0 +1,99 @@
+"""The public calls: a function and a robot in, text or formulas out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from ..codegen.python import python_text
+from ..robot import Robot
+from ..symbolic.latex import latex_text
+from ..symbolic.sympy_expressions import normal_expressions, sympy_expressions
+from ..trace import trace
+
+ENVIRONMENTS = ("align*", "align", None)
+
+
+def python_source(function: Callable[..., Any], arm: Robot, **keywords: Any) -> str:
+    """Python source of the function, customised to the robot: plain assignments on numbers or arrays, and nothing else.
+
+    >>> import linkwise as lw
+    >>> print(lw.python_source(lw.gravity_torque, lw.load("gantry")))
+    def gravity_torque(q):
+        \"\"\"gravity_torque of the robot gantry.
+    <BLANKLINE>
+        q: 3 numbers
+        0 multiplications, 0 additions, 0 divisions, 0 functions
+        \"\"\"
+        return [0.0, 0.0, -29.43]
+    <BLANKLINE>
+    """
+    name = getattr(function, "__name__", "function")
+    about = f"{name} of the robot {''.join(c for c in arm.name if c.isprintable() and c not in chr(34) + chr(92))}."
+    return python_text(trace(function, arm, **keywords), name, about)
+
+
+def latex(
+    function: Callable[..., Any],
+    arm: Robot,
+    *,
+    name: str | Sequence[str] | None = None,
+    elements: bool = False,
+    digits: int = 6,
+    closed: bool | None = None,
+    environment: str | None = "align*",
+    **keywords: Any,
+) -> str:
+    """The function as LaTeX equations, with s_1, c_23 for sines and cosines of sums of angles; needs amsmath.
+
+    In closed form where that is small; otherwise named intermediates in reading order, then the results. `closed=True`
+    wants the closed form however long it is, `closed=False` the intermediates. `name` is what stands on the left, a
+    word or LaTeX, one for each output; `elements=True` writes an equation for each element, I_{12}, and no array.
+    `environment` is "align*", "align" with a number for each equation, or None for a display of its own for each.
+
+    >>> import linkwise as lw
+    >>> print(lw.latex(lw.gravity_torque, lw.load("gantry"), name="tau"))
+    % gravity_torque of the robot gantry
+    % s_i = sin q_i, c_ij = cos(q_i + q_j); needs amsmath
+    \\begin{align*}
+    \\tau &= \\left[\\begin{array}{c} 0 \\\\ 0 \\\\ -29.43 \\end{array}\\right]
+    \\end{align*}
+    <BLANKLINE>
+    """
+    title = (
+        f"{getattr(function, '__name__', 'function')} of the robot {''.join(c for c in arm.name if c.isprintable())}"
+    )
+    if not (closed is None or isinstance(closed, bool)):
+        raise TypeError(f"closed is {closed!r} (expected True, False, or None for whichever is small)")
+    if environment not in ENVIRONMENTS:
+        known = ", ".join(map(repr, ENVIRONMENTS))
+        raise ValueError(f"environment is {environment!r} (expected one of: {known})")
+    program = trace(function, arm, **keywords)
+    names = [name] if isinstance(name, str) else name
+    if names is not None and len(names) != len(program.outputs):
+        count = len(program.outputs)
+        raise ValueError(f"name is {name!r} (expected {count} name{'s' * (count != 1)}, one for each output)")
+    return latex_text(program, title, digits, closed, names=names, elements=elements, environment=environment)
+
+
+def sympy(
+    function: Callable[..., Any], arm: Robot, *, named: bool = False, simplify: bool = False, **keywords: Any
+) -> Any:
+    """The function as SymPy: a matrix for each output, in q1, q2, ...; needs SymPy.
+
+    `simplify=True` brings every entry to a normal form: products multiplied out, with cos(q2 + q3) for what is one.
+
+    With `named=True` the result is a list of intermediates (symbol, expression), each used more than once, and the
+    outputs in terms of them: short, and in an order in which they can be read. With both, only quotients are named.
+
+    >>> import linkwise as lw
+    >>> lw.sympy(lw.inertia_matrix, lw.load("gantry"))
+    Matrix([
+    [12, 0, 0],
+    [ 0, 7, 0],
+    [ 0, 0, 3]])
+    """
+    expressions = normal_expressions if simplify else sympy_expressions
+    intermediates, outputs = expressions(trace(function, arm, **keywords), named)
+    result = outputs[0] if len(outputs) == 1 else tuple(outputs)
+    return (intermediates, result) if named else result

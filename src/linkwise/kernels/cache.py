@@ -1,0 +1,140 @@
+"""Compiled code kept on disk, in the user's own cache folder, so that a second start need not compile.
+
+One file per key, `<key>.kernel`, laid out and verified as `kernel_file` says. The cache never stands in the way: what
+is wrong with a file or the folder is noted, once (`CacheWarning`), and the caller compiles again. Processes share the
+folder without locks: files are replaced as a whole, never changed, and one that vanishes is merely not there.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import stat
+import sys
+import warnings
+from pathlib import Path
+from typing import Any
+
+from ..sha256 import sha256
+from . import cache_file
+
+LIMIT = 2000  # files; beyond it, those go that were not used for longest
+OURS = r"[0-9a-f]{64}\.(kernel|[0-9a-f]{16}\.tmp)"  # a .tmp is what a killed process left
+_noted: set[Path] = set()
+
+
+class CacheWarning(UserWarning):
+    """A file or folder of the cache was not used: the message says which and why."""
+
+
+def folder() -> Path | None:
+    """Where the files are: LINKWISE_CACHE ("off" or "0": nowhere), otherwise the platform's folder for caches."""
+    chosen = os.environ.get("LINKWISE_CACHE", "")
+    if chosen.lower() in ("off", "0"):
+        return None
+    try:
+        if chosen:
+            return Path(chosen).expanduser()
+        if sys.platform == "win32":
+            return Path(os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local") / "linkwise" / "Cache"
+        if sys.platform == "darwin":
+            return Path.home() / "Library" / "Caches" / "linkwise"
+        base = Path(os.environ.get("XDG_CACHE_HOME", ""))
+        return (base if base.is_absolute() else Path.home() / ".cache") / "linkwise"
+    except RuntimeError:  # this user has no home
+        return None
+
+
+def key(*parts: str) -> str:
+    """A hash of all parts, each with its length, so that ("ab", "c") and ("a", "bc") differ."""
+    digest = sha256()
+    for part in parts:
+        text = part.encode()
+        digest.update(b"%d:%b" % (len(text), text))
+    return str(digest.hexdigest())
+
+
+def load(key: str) -> tuple[dict[str, Any], bytes] | None:
+    """Metadata and code stored under a key, or None where there are none that can be trusted."""
+    place = folder()
+    if place is None:
+        return None
+    path, suspect = place / f"{key}.kernel", place
+    try:
+        cache_file.refuse_foreign(place.lstat(), stat.S_ISDIR)
+        suspect = path
+        found = cache_file.unpack(key, cache_file.read(path))
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError) as reason:
+        _note(suspect, f"ignored: {reason}")
+        return None
+    with contextlib.suppress(OSError):  # the file was removed meanwhile, or its disk can only be read
+        os.utime(path)  # used now, hence kept for longer
+    return found
+
+
+def store(key: str, metadata: dict[str, Any], code: bytes) -> None:
+    """Keep code and metadata (what JSON can say) under a key; where that is impossible, only say so."""
+    place = folder()
+    if place is None:
+        return
+    content = cache_file.pack(key, metadata, code)
+    try:
+        place.mkdir(mode=0o700, parents=True, exist_ok=True)
+        cache_file.refuse_foreign(place.lstat(), stat.S_ISDIR)
+        cache_file.write(place / f"{key}.kernel", content, place / f"{key}.{os.urandom(8).hex()}.tmp")
+    except (OSError, ValueError) as reason:
+        _note(place, f"compiled code is not kept: {reason}")
+        return
+    files = _files(place)
+    if len(files) > LIMIT:
+        for entry in sorted(files, key=lambda entry: _use_and_size(entry)[0])[:-LIMIT]:
+            _remove(entry)
+
+
+def clear() -> int:
+    """Remove our files from the folder, no others; how many were removed."""
+    place = folder()
+    return sum(_remove(entry) for entry in _files(place)) if place else 0
+
+
+def size() -> tuple[int, int]:
+    """How many files there are, and their bytes."""
+    place = folder()
+    files = _files(place) if place else []
+    return len(files), sum(_use_and_size(entry)[1] for entry in files)
+
+
+def _files(place: Path) -> list[os.DirEntry[str]]:
+    try:
+        with os.scandir(place) as entries:
+            return [
+                entry for entry in entries if re.fullmatch(OURS, entry.name) and entry.is_file(follow_symlinks=False)
+            ]
+    except OSError:
+        return []
+
+
+def _use_and_size(entry: os.DirEntry[str]) -> tuple[int, int]:
+    """Time of last use and bytes; zeros for a file that another process has removed meanwhile."""
+    try:
+        status = entry.stat(follow_symlinks=False)
+    except OSError:
+        return 0, 0
+    return status.st_mtime_ns, status.st_size
+
+
+def _remove(entry: os.DirEntry[str]) -> bool:
+    try:
+        os.unlink(entry)
+    except OSError:
+        return False
+    return True
+
+
+def _note(path: Path, what: str) -> None:
+    if path not in _noted:
+        _noted.add(path)
+        warnings.warn(f"{path}: {what}", CacheWarning, stacklevel=3)

@@ -1,0 +1,53 @@
+"""Chattering: a right-hand side that jumps, as np.sign of a rate does, and is held at the jump.
+
+A method with error control then makes step after step of one small size, and a rate goes to and fro: at that size,
+the end of the motion is out of reach. Such a trajectory is given up, rather than followed for hours or days.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from ..codegen.llvm.lanes import CHATTERING
+
+if TYPE_CHECKING:
+    from .numpy_driver import Progress
+
+WINDOW = 1000  # accepted steps after which it is asked again
+SHARE = 0.25  # of them: so often a rate turns
+TOO_FAR = 1_000_000  # steps that would be left: in Python, the better part of an hour
+
+
+class Chattering:
+    """Counts how often numbers of the state turn; a trajectory is given up with more than `too_far` steps to go."""
+
+    def __init__(self, count: int, size: int, too_far: float = TOO_FAR) -> None:
+        self.too_far = too_far
+        self.direction = np.zeros((count, size))
+        self.turns = np.zeros((count, size), dtype=int)
+        self.steps = np.zeros(count, dtype=int)
+        self.since = np.full(count, np.nan)
+
+    def watch(self, now: Progress, which: np.ndarray, change: np.ndarray, end: float) -> None:
+        """After a step of some trajectories; `change` is that of all states."""
+        direction = np.sign(change[which])
+        self.turns[which] += direction * self.direction[which] < 0
+        self.direction[which] = direction
+        self.steps[which] += 1
+        for k in which[self.steps[which] >= WINDOW].tolist():
+            advance = (now.t[k] - self.since[k]) / WINDOW  # not known at first
+            worst = int(np.argmax(self.turns[k]))
+            if (end - now.t[k]) / self.too_far > advance and self.turns[k, worst] > SHARE * WINDOW:
+                now.status[k] = CHATTERING
+                now.chattering[k] = worst
+            self.turns[k], self.steps[k], self.since[k] = 0, 0, now.t[k]
+
+
+class Bounds(NamedTuple):
+    """When a trajectory is given up."""
+
+    most: float = math.inf  # steps, refused ones with them
+    chattering: Chattering | None = None

@@ -1,0 +1,114 @@
+"""The integrators, read from tableaux.toml."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Sequence
+from fractions import Fraction
+from functools import lru_cache
+from importlib import resources
+from typing import Any
+
+from ..codegen.llvm.stages import Method
+from ..errors import one_of
+
+DEFAULT = "verner65"
+Table = list[list[Fraction]]
+Known = tuple[Fraction | int, int, list[Fraction]]
+RADAU = "radau"  # implicit: see `implicit`
+
+
+@lru_cache(maxsize=1)
+def entries() -> dict[str, Any]:
+    text = resources.files(__package__).joinpath("tableaux.toml").read_text(encoding="utf-8")
+    return tomllib.loads(text)
+
+
+def integrators() -> list[str]:
+    """The names of all integrators that `simulate` offers.
+
+    >>> import linkwise as lw
+    >>> lw.integrators()
+    ['verner65', 'dverk65', 'dormand54', 'cash-karp54', 'rk4', 'dop853', 'radau']
+    """
+    return [*entries(), RADAU]
+
+
+@lru_cache(maxsize=16)
+def method(name: str) -> Method:
+    one_of(name, integrators(), "integrator")
+    if name == RADAU:
+        return Method(name, 5, (), (), (), ())
+    entry = entries()[name]
+    rows, dense = continued(entry)
+    scale = Fraction(entry.get("scale", 1))
+    weights = {key: [Fraction(x) for x in entry.get(key, [])] for key in ("b", "error", "damp")}
+    return Method(
+        name,
+        entry["order"],
+        tuple(rounded([*row, *[Fraction(0)] * (s - len(row))]) for s, row in enumerate(rows)),
+        rounded(weights["b"]),
+        tuple(float(sum(row)) for row in rows),
+        rounded([scale * x for x in weights["error"]]),
+        rounded(weights["damp"]),
+        fixed=entry.get("fixed", False),
+        first_is_last=entry.get("last") == "first",
+        dense=tuple(zip(*(rounded(column) for column in zip(*dense, strict=True)), strict=True)),
+    )
+
+
+def rounded(weights: Sequence[Fraction]) -> tuple[float, ...]:
+    """As floats, the smallest of them such that the sum stays what it is: stages differ little, errors would add up."""
+    found = [float(x) for x in weights]
+    there = [k for k, x in enumerate(weights) if x]
+    if len(there) > 1:
+        smallest = min(there, key=lambda k: abs(weights[k]))
+        others = sum(Fraction(x) for k, x in enumerate(found) if k != smallest)
+        found[smallest] = float(sum(weights) - others)
+    return tuple(found)
+
+
+def continued(entry: dict[str, Any]) -> tuple[Table, Table]:
+    """The rows of all stages; and the polynomials by which these, and at last Σ b k, enter a state within the step."""
+    rows = [[Fraction(x) for x in row] for row in entry["a"] + entry.get("extra", [])]
+    last, points = len(entry["a"]) - 1, [Fraction(x) for x in entry.get("refine", [])]
+    if not points:
+        return rows, []
+    slopes: list[Known] = [(0, 1, unit(0)), (1, 1, unit(last))]
+    if "dense" in entry:
+        first = [[Fraction(x) for x in row] for row in entry["dense"]]
+    else:  # through the states and slopes of the stages beyond
+        slopes += [(sum(row), 1, unit(stage)) for stage, row in enumerate(rows[last + 1 :], last + 1)]
+        beyond: list[Known] = [(sum(row), 0, row) for row in rows[last + 1 :]]
+        first = through([(1, 0, [Fraction(x) for x in entry["b"]]), *slopes, *beyond], len(rows))
+    slopes += [(x, 1, unit(stage)) for stage, x in enumerate(points, len(rows))]
+    rows += [[sum((w * x**j for j, w in enumerate(row, 1)), Fraction(0)) for row in first] for x in points]
+    return rows, through([(1, 0, unit(len(rows))), *slopes], len(rows) + 1)
+
+
+def unit(stage: int) -> list[Fraction]:
+    return [*[Fraction(0)] * stage, Fraction(1)]
+
+
+def through(known: list[Known], stages: int) -> Table:
+    """The polynomial in θ, without a constant, whose value or slope is known at as many points as it has powers.
+
+    A known (θ, 0 or 1, weights) says that its value or slope there is the sum of the stages with these weights.
+    """
+    powers = range(1, len(known) + 1)
+    matrix = [[Fraction(x) ** j if not slope else j * Fraction(x) ** (j - 1) for j in powers] for x, slope, _ in known]
+    right = [[*weights, *[Fraction(0)] * (stages - len(weights))] for _, _, weights in known]
+    return [list(column) for column in zip(*solved(matrix, right), strict=True)]
+
+
+def solved(matrix: Table, right: Table) -> Table:
+    """Linear equations, exactly."""
+    rows = [[*left, *other] for left, other in zip(matrix, right, strict=True)]
+    for i in range(len(rows)):
+        pivot = next(k for k in range(i, len(rows)) if rows[k][i])
+        rows[i], rows[pivot] = rows[pivot], rows[i]
+        rows[i] = [x / rows[i][i] for x in rows[i]]
+        for k in range(len(rows)):
+            if k != i and rows[k][i]:
+                rows[k] = [x - rows[k][i] * y for x, y in zip(rows[k], rows[i], strict=True)]
+    return [row[len(matrix) :] for row in rows]

@@ -1,0 +1,223 @@
+"""What a simulation gives."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass, field, fields
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from .. import api
+from ..codegen.llvm.lanes import CHATTERING, DONE, HALTED, LOST, RUNNING, STUCK, TOO_MANY
+from ..lazy import cached_property
+from ..robot import Robot
+from ..robot.describe import Description, printed_alone
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+STATUS = {
+    RUNNING: "interrupted",
+    DONE: "done",
+    STUCK: "step too small",
+    LOST: "lost",
+    HALTED: "stopped",
+    TOO_MANY: "too many steps",
+    CHATTERING: "chattering",
+}
+FAILED = ("step too small", "lost", "too many steps", "chattering")
+
+
+class End(NamedTuple):
+    """The state in which each trajectory ended, at the time `reached`; work and heat where they are accounted for."""
+
+    q: np.ndarray
+    qd: np.ndarray
+    work: np.ndarray | None
+    heat: np.ndarray | None
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class Recording:
+    """Trajectories at the times `t`: q and qd are (..., len(t), n). What was not reached is NaN.
+
+    `status` is "done", "stopped" (by an event), "interrupted", "step too small" (it shrank to nothing), "lost" (a
+    number was no longer finite), "too many steps" (see `max_steps`) or "chattering" (something jumps to and fro without
+    end), for each trajectory of a batch; `reached` is the time until which it went. `evaluations` counts those of the
+    right-hand side for steps; samples and events take some more.
+    """
+
+    robot: Robot
+    t: np.ndarray
+    q: np.ndarray
+    qd: np.ndarray
+    status: Any
+    reached: Any
+    steps: Any
+    rejected: Any
+    evaluations: Any
+    integrator: str
+    rtol: float
+    atol: float
+    compiled: bool
+    work: np.ndarray | None = None  # of the torques and the wrench since the start
+    heat: np.ndarray | None = None  # lost to friction since the start
+    events: Any = ()  # what was met, for each trajectory: `Happening`s in order
+    acting: Any = field(default=None, compare=False)  # the problem and its parameters, to find torques again
+    end: End | None = field(default=None, compare=False)  # not in files
+
+    def __repr__(self) -> str:
+        how = "" if self.compiled else ", in Python"
+        return (
+            f"<Recording of {self.robot.name!r}: {self.extent}, {self.ends};"
+            f" {int(np.sum(self.steps))} steps of {self.integrator}{how}>"
+        )
+
+    def __eq__(self, other: object) -> bool:
+        """Whether the motion and what acted are the same to the last bit.
+
+        Accelerations and energy follow from these, and are computed again, compiled or not (`kernels.dispatch`).
+        """
+        if not isinstance(other, Recording):
+            return NotImplemented
+        names = [each.name for each in fields(self) if each.compare] + ["tau", "wrench", "point"]
+        return all(same(getattr(self, name), getattr(other, name)) for name in names)
+
+    @property
+    def batch(self) -> tuple[int, ...]:
+        return tuple(self.q.shape[:-2])
+
+    @property
+    def extent(self) -> str:
+        """How much was recorded, in words."""
+        count = " x ".join(map(str, self.batch))
+        many = f"{count} trajector{'y' if count == '1' else 'ies'}, " if count else ""
+        return f"{many}{self.t[-1]:g} s, {len(self.t)} sample{'s' * (len(self.t) != 1)}"
+
+    @property
+    def ends(self) -> str:
+        """How it ended, in words: 'done', 'stopped at 1.3 s', '198 done, 2 lost'."""
+        if not self.batch:
+            return str(self.status) if self.status == "done" else f"{self.status} at {self.reached:.6g} s"
+        kinds, counts = np.unique(self.status, return_counts=True)
+        found = dict(zip(kinds.tolist(), counts.tolist(), strict=True))
+        known = [kind for kind in ("done", *STATUS.values()) if kind in found]
+        return ", ".join(f"{found[kind]} {kind}" for kind in dict.fromkeys([*known, *found])) or "none"
+
+    @property
+    def event_list(self) -> list[tuple[tuple[int, ...], float, str]]:
+        """All events in the order of trajectory and time: the trajectory's index, the time and the name."""
+        found = []
+        for index in np.ndindex(self.batch) if self.events else ():
+            own = self.events
+            for k in index:
+                own = own[k]
+            found += [(index, event.t, name) for event in own for name in event.names]
+        return found
+
+    @cached_property
+    def tau(self) -> np.ndarray:
+        """The torques that acted, friction not among them."""
+        if self.acting is None:
+            there = np.isfinite(self.q).all(axis=-1, keepdims=True)
+            return np.where(there, 0.0, np.nan)[..., [0] * self.robot.n]
+        return np.asarray(self.acting.torques(self.t, self.q, self.qd))
+
+    @cached_property
+    def qdd(self) -> np.ndarray:
+        """Accelerations."""
+        if self.acting is None:
+            return np.asarray(api.forward_dynamics(self.robot, self.q, self.qd, np.zeros(self.robot.n)))
+        return np.asarray(self.acting.accelerations(self.q, self.qd, self.tau))
+
+    @cached_property
+    def energy(self) -> np.ndarray:
+        """Kinetic and potential energy together."""
+        kinetic = api.kinetic_energy(self.robot, self.q, self.qd)
+        return np.asarray(kinetic + api.potential_energy(self.robot, self.q))
+
+    @cached_property
+    def wrench(self) -> np.ndarray | None:
+        """The wrench that acted on the tip (..., 6) or on every link (..., n, 6), constant in time; or None."""
+        found: np.ndarray | None = getattr(self.acting, "wrench", None)
+        return found
+
+    @cached_property
+    def point(self) -> np.ndarray | None:
+        """Where the wrench acted: (3,) of the tip or (n, 3) of every link, in the table frames; None: mass centres."""
+        found: np.ndarray | None = getattr(self.acting, "point", None)
+        return found
+
+    @property
+    def imbalance(self) -> np.ndarray:
+        """How far energy, work and heat are from balance; 0 but for the errors of integration."""
+        kept = self.energy if self.work is None or self.heat is None else self.energy - (self.work - self.heat)
+        return np.asarray(kept - kept[..., :1])
+
+    def joint_wrenches(self, frame: str = "base") -> np.ndarray:
+        """All six components at each joint, as `lw.joint_wrenches` gives them: (..., len(t), n, 6)."""
+        wrench = self.wrench
+        if wrench is not None:
+            wrench = np.expand_dims(wrench, len(self.batch))  # the same at all samples
+        motion = self.q, self.qd, self.qdd
+        return np.asarray(api.joint_wrenches(self.robot, *motion, wrench, point=self.point, frame=frame))
+
+    def summary(self) -> Description:
+        """How far it went, in how many steps, how well energy was kept and which events were met.
+
+        It prints as `lw.describe` does.
+        """
+        from .summary import summary
+
+        return printed_alone(summary(self))
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write everything to a .npz, .csv or .parquet file, which `lw.load_recording` reads back to the last bit."""
+        from .files import save
+
+        save(self, path)
+
+    def to_numpy(self) -> dict[str, np.ndarray]:
+        """Every array by name, and status, steps and the like as arrays of the batch's shape."""
+        from .files import values_of
+
+        skipped = ("integrator", "rtol", "atol", "compiled")
+        return {name: np.asarray(value) for name, value in values_of(self).items() if name not in skipped}
+
+    def to_pandas(self) -> Any:
+        """A DataFrame with a row for each sample: [trajectory,] t, q1, ..., qd1, ..., qdd1, ..., tau1, ..., energy."""
+        from .files import to_pandas
+
+        return to_pandas(self)
+
+    def plot(
+        self, path: str | os.PathLike[str] | None = None, joints: str | int | Sequence[str | int] | None = None
+    ) -> Figure:
+        """A matplotlib figure: positions, rates, torques if any acted, and the imbalance of energy, over time.
+
+        Events are vertical lines, or marks at the top where there are several trajectories; the legend has their names.
+
+        `joints` are those to show, by their links' names or by number from 0; `path` is a picture to write. Up to 50
+        trajectories are lines, more are a median and the band from the 5th to the 95th percentile.
+        """
+        from .plot import figure_of, write
+
+        figure = figure_of(self, joints)
+        if path is not None:
+            write(figure, path)
+        return figure
+
+
+def same(a: Any, b: Any) -> bool:
+    """Equal to the last bit; NaN is equal to NaN."""
+    if isinstance(a, np.ndarray) and isinstance(b, np.ndarray):
+        if a.dtype != b.dtype or a.shape != b.shape:
+            return False
+        if a.dtype.kind != "f":
+            return bool((a == b).all())
+        return bool(((a == b) & (np.signbit(a) == np.signbit(b)) | np.isnan(a) & np.isnan(b)).all())
+    if isinstance(a, tuple):
+        return isinstance(b, tuple) and len(a) == len(b) and all(map(same, a, b))
+    return type(a) is type(b) and bool(a == b or (a != a and b != b))

@@ -1,0 +1,56 @@
+"""Events of many trajectories as flat columns, a row for each name that was met, in the order of trajectory and time.
+
+    events                                   how many each trajectory met; two at the same time count as two
+    event_t, event_name, event_q, event_qd   all of them, one after another
+
+In Parquet the flat columns are lists, one for each trajectory (see `formats`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import groupby
+from typing import Any
+
+import numpy as np
+
+from ..simulate.events import Happening, events_of
+
+COUNT = "events"
+FLAT = ("event_t", "event_name", "event_q", "event_qd")
+
+
+def watched(options: Mapping[str, Any]) -> bool:
+    """Whether a sweep looks for events."""
+    return len(events_of(options["events"])) > 0
+
+
+def event_columns(events: Sequence[Sequence[Happening]], n: int) -> dict[str, np.ndarray]:
+    rows = [[(event.t, name, event.q, event.qd) for event in each for name in event.names] for each in events]
+    flat = [row for each in rows for row in each]
+    t, names, q, qd = zip(*flat, strict=True) if flat else ((), (), (), ())
+    return {
+        COUNT: np.array([len(each) for each in rows], dtype=np.int64),
+        "event_t": np.array(t, dtype=float),
+        "event_name": np.array(names, dtype=str),
+        "event_q": np.array(q, dtype=float).reshape(-1, n),
+        "event_qd": np.array(qd, dtype=float).reshape(-1, n),
+    }
+
+
+def event_table(columns: Mapping[str, np.ndarray], n: int) -> dict[str, np.ndarray]:
+    """trajectory, t, name, q and qd of all events."""
+    if COUNT not in columns:
+        columns = {"trajectory": np.zeros(0, dtype=np.int64), **event_columns([], n)}
+    trajectory = np.repeat(columns["trajectory"], columns[COUNT])
+    return {"trajectory": trajectory, **{name.removeprefix("event_"): columns[name] for name in FLAT}}
+
+
+def happenings(table: Mapping[str, np.ndarray]) -> tuple[Happening, ...]:
+    """The events of one trajectory; names that were met at the same time are one event."""
+    rows = zip(*(table[name] for name in ("t", "name", "q", "qd")), strict=True)
+    found = []
+    for t, group in groupby(rows, key=lambda row: float(row[0])):
+        same = list(group)
+        found.append(Happening(t, tuple(str(row[1]) for row in same), same[0][2], same[0][3]))
+    return tuple(found)

@@ -1,0 +1,142 @@
+"""The members of a family, simulated side by side by one compiled program; each has its numbers as parameters."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, replace
+from typing import Any
+
+import numpy as np
+
+from .. import api
+from ..ode.methods import method as tableau
+from ..ode.numpy_driver import Progress
+from ..recording.recording import STATUS
+from ..robot import Friction, Robot
+from ..simulate.events import Happening, events_of
+from ..simulate.parameters import checked_parameters
+from ..simulate.problem import COORDINATES, Problem
+from ..simulate.simulation import checked_numbers, happened, integrated, sample_times
+from .family import Family
+
+
+@dataclass(frozen=True)
+class Followed:
+    """What became of each trajectory: the states at the times t, and what a `Recording` would say of it."""
+
+    t: np.ndarray
+    q: np.ndarray
+    qd: np.ndarray
+    status: np.ndarray
+    reached: np.ndarray
+    steps: np.ndarray
+    rejected: np.ndarray
+    q_end: np.ndarray  # the state at the time `reached`
+    qd_end: np.ndarray
+    imbalance: np.ndarray  # there
+    events: tuple[tuple[Happening, ...], ...]
+
+    @property
+    def strange(self) -> np.ndarray:
+        """Which trajectories did not get away from the start."""
+        return np.asarray(np.isin(self.status, ["lost", "step too small"]) & (self.steps == 0))
+
+    def some(self, which: np.ndarray) -> Followed:
+        """Those trajectories alone."""
+        parts = {
+            each.name: getattr(self, each.name)[which] for each in fields(self) if each.name not in ("t", "events")
+        }
+        events = tuple(self.events[k] for k in np.flatnonzero(which)) if self.events else ()
+        return replace(self, **parts, events=events)
+
+
+def followed(
+    family: Family, numbers: np.ndarray, q0: np.ndarray, qd0: np.ndarray, duration: float, options: Mapping[str, Any]
+) -> Followed:
+    """As `simulate`, with the options of a sweep, each trajectory with a row of numbers; there is no road but code."""
+    count, n = q0.shape
+    scheme = tableau(options["integrator"])
+    checked = checked_numbers(scheme, duration, options["rtol"], options["atol"], options["step"], options["max_steps"])
+    times = sample_times(options["samples"], duration)
+    loads = loads_of(options, count)
+    problem = family_problem(family, options, loads)
+    quasi = COORDINATES[problem.coordinates]
+    v = qd0 if quasi is None else family.evaluated(quasi.velocity, numbers, q=q0[:, None], qd=qd0[:, None])[:, 0]
+    start = np.concatenate([q0, v, np.zeros((count, problem.size - 2 * n))], axis=1)
+    parameters = np.concatenate([*(load.reshape(count, -1) for load in loads.values()), numbers], axis=1)
+    run = integrated(problem, scheme, start, parameters, times, checked, options["threads"], True, False)
+    if run.interrupted is not None:
+        raise run.interrupted
+    now = run.now
+    y = np.concatenate([run.out, now.y[:, None]], axis=1)  # the end, wherever it is, comes last
+    there = np.isfinite(run.out[:, -1]).all(axis=1)
+    y[there, -1] = run.out[there, -1]
+    q, v = y[..., :n], y[..., n : 2 * n]
+    qd = v if quasi is None else family.evaluated(quasi.joint_rates, numbers, q=q, velocity=v)
+    kept = family.evaluated(energy, numbers, q=q[:, [0, -1]], qd=qd[:, [0, -1]])
+    if problem.accounted:
+        work, heat = (y[:, [0, -1], 2 * n + k] for k in range(2))
+        kept = kept - (work - heat)
+    status = np.array([STATUS[int(code)] for code in now.status])
+    return Followed(
+        times, q[:, :-1], qd[:, :-1], status, now.t, now.steps, now.rejected,
+        q_end=q[:, -1], qd_end=qd[:, -1], imbalance=kept[:, -1] - kept[:, 0],
+        events=family_events(family, problem, now, numbers),
+    )  # fmt: skip
+
+
+def family_problem(family: Family, options: Mapping[str, Any], loads: Mapping[str, np.ndarray]) -> Problem:
+    torque = options["torque"]
+    return Problem(
+        family.robot,
+        torque if callable(torque) else None,
+        "tau" in loads,
+        loads["wrench"].shape[1:] if "wrench" in loads else None,
+        Friction.of(options["friction"]),
+        options["coordinates"],
+        options["method"],
+        events_of(options["events"]),
+        family.symbols,
+        tuple((name, loads[name].shape[1:]) for name in loads if name not in ("tau", "wrench")),
+        None if options["point"] is None else tuple(map(plain_tuple, options["point"])),
+    )
+
+
+def loads_of(options: Mapping[str, Any], count: int) -> dict[str, np.ndarray]:
+    """What acts on each trajectory, and the parameters of the torque function, in the order of `Problem.loads`."""
+    torque = options["torque"]
+    constant = {"tau": None if callable(torque) else torque, "wrench": options["wrench"]}
+    loads = {name: spread(load, count) for name, load in constant.items() if load is not None}
+    return {**loads, **checked_parameters(torque, options.get("parameters"), (count,))}
+
+
+def family_events(
+    family: Family, problem: Problem, now: Progress, numbers: np.ndarray
+) -> tuple[tuple[Happening, ...], ...]:
+    """The events of each trajectory; the rates of quasi-velocities are those of its own robot."""
+    if not problem.events:
+        return ()
+    quasi, found = COORDINATES[problem.coordinates], []
+    for k in range(len(now.log)):
+        own = happened(replace(problem, coordinates="joint"), now, k)
+        if quasi is not None and own:
+            q, v = (np.array([getattr(event, name) for event in own])[None] for name in ("q", "qd"))
+            rates = family.evaluated(quasi.joint_rates, numbers[[k]], q=q, velocity=v)[0]
+            own = tuple(event._replace(qd=qd) for event, qd in zip(own, rates, strict=True))
+        found.append(own)
+    return tuple(found)
+
+
+def plain_tuple(x: Any) -> Any:
+    """A number as a float, a row of them as a tuple."""
+    return tuple(map(float, x)) if np.ndim(x) else float(x)
+
+
+def spread(given: Any, count: int) -> np.ndarray:
+    """A load for each trajectory, from such, or from one for all."""
+    array = np.asarray(given, dtype=float)
+    return np.broadcast_to(array, (count, *(array.shape if array.ndim == 1 else array.shape[1:])))
+
+
+def energy(arm: Robot, q: Any, qd: Any) -> Any:
+    return api.kinetic_energy(arm, q, qd) + api.potential_energy(arm, q)

@@ -1,0 +1,187 @@
+"""The samples of a sweep: arrays by name, with one row for each trajectory; full products and random draws."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from ..api.states import as_array
+from ..errors import near_miss
+from ..robot import Robot
+from ..robot.tables import CONVENTIONS, DRIVE
+
+STATE = ("q0", "qd0", "torque")  # one number for each joint
+VECTORS = {"com": (3,), "inertia": (3, 3), "translation": (3,), "rotation": (3, 3), "axis": (3,)}
+KNOWN = (*STATE, "wrench", "gravity", "duration")  # what they mean is not for others to say
+Samples = dict[str, np.ndarray]
+
+
+def grid(**values: Any) -> Samples:
+    """Samples for `lw.sweep`: every combination of the values; those of the last name vary fastest.
+
+    A number stands for itself, a list for its values one after another. For q0, qd0, torque, wrench and gravity, and
+    for the vectors and tensors of links, there is a number or a list for each component.
+
+    >>> import linkwise as lw
+    >>> lw.grid(**{"link1.mass": [1, 2]}, q0=[0, [0.1, 0.2, 0.3]])["q0"].tolist()
+    [[0.0, 0.1], [0.0, 0.2], [0.0, 0.3], [0.0, 0.1], [0.0, 0.2], [0.0, 0.3]]
+    """
+    parts = {name: components(value, rank(name), name) for name, value in values.items()}
+    axes = [axis for shape, lists in parts.values() for axis in lists]
+    count = int(np.prod([len(axis) for axis in axes], dtype=int))
+    columns, inner = [], count
+    for axis in axes:
+        inner //= len(axis)
+        columns.append(np.tile(np.repeat(axis, inner), count // (inner * len(axis))))
+    found, start = {}, 0
+    for name, (shape, lists) in parts.items():
+        found[name] = np.stack(columns[start : start + len(lists)], axis=-1).reshape(count, *shape)
+        start += len(lists)
+    return found
+
+
+def components(value: Any, deep: int, name: str) -> tuple[tuple[int, ...], list[np.ndarray]]:
+    """The shape of one sample, and the values of each of its components."""
+    if deep == 0:
+        values = np.atleast_1d(as_array(np, value, name, None)).astype(float)
+        if values.ndim != 1 or not len(values):
+            raise ValueError(f"{name} has values {value!r} (expected a number or a list of numbers for each component)")
+        return (), [values]
+    if isinstance(value, str) or not isinstance(value, (Sequence, np.ndarray)) or not len(value):
+        raise ValueError(f"{name} has {value!r} (expected a number or a list of numbers for each component)")
+    inner = [components(each, deep - 1, f"{name}[{k}]") for k, each in enumerate(value)]
+    if len({shape for shape, _ in inner}) != 1:
+        raise ValueError(f"{name} has rows of different lengths")
+    return (len(inner), *inner[0][0]), [axis for _, lists in inner for axis in lists]
+
+
+def monte_carlo(count: int, seed: int, /, **bounds: Any) -> Samples:
+    """Samples for `lw.sweep`: `count` uniform draws between (low, high), or what a function of (rng, count) draws.
+
+    They depend on the seed and the name alone: more samples continue the same sequence, and other names beside it
+    change nothing.
+
+    >>> import linkwise as lw
+    >>> few, many = (lw.monte_carlo(count, 7, q0=([-1, -1], [1, 1])) for count in (3, 1000))
+    >>> many["q0"].shape, bool((few["q0"] == many["q0"][:3]).all())
+    ((1000, 2), True)
+    """
+    if isinstance(count, bool) or not isinstance(count, (int, np.integer)) or count < 1:
+        raise ValueError(f"count is {count!r} (expected a whole number of samples, at least 1)")
+    found = {}
+    for name, bound in bounds.items():
+        rng = np.random.default_rng([seed, *name.encode()])
+        if callable(bound):
+            found[name] = as_array(np, bound(rng, count), name, None)
+            continue
+        if isinstance(bound, str) or not isinstance(bound, (Sequence, np.ndarray)) or len(bound) != 2:
+            raise ValueError(f"{name} is {bound!r} (expected (low, high), or a function of (rng, count))")
+        low, high = np.broadcast_arrays(*(as_array(np, each, name, None) for each in bound))
+        if low.ndim != rank(name) and (name in KNOWN or "." in name):
+            expected = "numbers" if rank(name) == 0 else "one number for each component"
+            raise ValueError(f"{name} has bounds of shape {low.shape} (expected {expected})")
+        found[name] = low + (high - low) * rng.random((count, *low.shape))
+    return found
+
+
+def rank(name: str) -> int:
+    """How many axes one sample has: 0 for a number, as also for names of a user's own."""
+    if name in (*STATE, "wrench", "gravity"):
+        return 1
+    return len(VECTORS.get(name.rpartition(".")[2], ())) if "." in name else 0
+
+
+def checked_samples(arm: Robot, samples: Mapping[str, Any], free: bool, own: Collection[str] = ()) -> Samples:
+    """All arrays as float64 with one row for each trajectory; `own` are names of parameters of the torque function.
+
+    `free`: names may also be others, for `vary`.
+    """
+    if not isinstance(samples, Mapping):
+        raise TypeError(
+            f"the samples are {type(samples).__name__} (expected a mapping of names such as 'q0' to arrays)"
+        )
+    arrays: Samples = {}
+    for name, value in {"qd0": np.zeros(arm.n), **samples}.items():
+        array = as_array(np, value, name, None)
+        if array.dtype.kind != "f":
+            raise TypeError(f"{name} holds {array.flat[0]!r} (expected plain numbers)")
+        arrays[name] = array.astype(float)
+    if "q0" not in arrays:
+        raise ValueError(f"the samples have no q0 (they have {', '.join(samples)})")
+    shapes = {name: sample_shape(arm, name, array, free, own) for name, array in arrays.items()}
+    whole = {name: array.shape[0] for name, array in arrays.items() if array.ndim == len(shapes[name]) + 1}
+    if len(set(whole.values())) != 1:
+        said = ", ".join(f"{name} {count}" for name, count in whole.items()) or "one sample for all"
+        raise ValueError(f"the samples do not fit together: {said} (expected the same number of rows)")
+    count = next(iter(whole.values()))
+    if count == 0:
+        raise ValueError("there are no samples (expected at least one row)")
+    return {name: np.broadcast_to(array, (count, *shapes[name])) for name, array in arrays.items()}
+
+
+def sample_shape(arm: Robot, name: str, array: np.ndarray, free: bool, own: Collection[str] = ()) -> tuple[int, ...]:
+    """The shape of one sample of this name; one axis less than a row each means the same for all."""
+    link, dot, word = name.rpartition(".")
+    if name == "wrench":
+        if array.shape[1:] not in ((6,), (arm.n, 6)):
+            raise ValueError(f"wrench has shape {array.shape} (expected (count, 6) or (count, {arm.n}, 6))")
+        return array.shape[1:]
+    if name in STATE:
+        shape: tuple[int, ...] = (arm.n,)
+    elif name == "gravity":
+        shape = (3,)
+    elif name == "duration":
+        shape = ()
+    elif dot and link in table_names(arm) and word in words(arm):
+        shape = VECTORS.get(word, ())
+    elif free or name in own:
+        return array.shape[1:]
+    elif dot and link in table_names(arm) and word == "limits":
+        raise ValueError(f"the samples have {name!r} (limits act through events=...; those of a sweep are one for all)")
+    else:
+        known = [*own, *KNOWN, *(f"{row}.{word}" for row in table_names(arm) for word in words(arm))]
+        raise ValueError(
+            f"the samples have a name {name!r}{near_miss(name, known)} (expected {', '.join(KNOWN)}, a parameter of the"
+            f" torque function, or a link and a word of its row, such as {known[-1]!r}; other names are for vary=...)"
+        )
+    if array.shape != shape and (array.ndim != len(shape) + 1 or array.shape[1:] != shape):
+        wanted = ", ".join(map(str, ("count", *shape)))
+        raise ValueError(f"{name} has shape {array.shape} (expected ({wanted}), or {shape} for the same in all)")
+    return shape
+
+
+def table_names(arm: Robot) -> list[str]:
+    return [str(row["name"]) for row in arm.rows]
+
+
+def words(arm: Robot) -> tuple[str, ...]:
+    """Those entries of a row that are numbers."""
+    return (*CONVENTIONS[arm.convention].words, "mass", "com", "inertia", *DRIVE[:3])
+
+
+def parameters(samples: Mapping[str, Any], arm: Robot) -> list[str]:
+    """The names that say what the robot is."""
+    links, entries = table_names(arm), words(arm)
+    split = {name: name.rpartition(".") for name in samples}
+    return [name for name, (link, _, word) in split.items() if name == "gravity" or (link in links and word in entries)]
+
+
+def varied(arm: Robot, changes: Mapping[str, np.ndarray]) -> Robot:
+    """The robot made again from its table, with other numbers in it."""
+    base = arm.with_gravity(changes["gravity"].tolist()) if "gravity" in changes else arm
+    if set(changes) == {"gravity"}:
+        return base
+    rows, names = arm.rows, table_names(arm)
+    for name, value in changes.items():
+        link, _, word = name.rpartition(".")
+        if name != "gravity":
+            rows[names.index(link)][word] = value.tolist()
+    return from_table(rows, arm.convention, base.gravity, arm.name)
+
+
+def from_table(rows: Any, convention: str, gravity: Any, name: str) -> Robot:
+    make: Callable[..., Robot] = partial(Robot.from_dh, convention=convention)
+    return (Robot.from_frames if convention == "frames" else make)(rows, gravity=gravity, name=name)

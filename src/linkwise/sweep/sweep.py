@@ -1,0 +1,236 @@
+"""`sweep`: many simulations in chunks, each kept in a file as soon as it is there."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from contextlib import closing
+from typing import Any
+
+import numpy as np
+
+from ..robot import Robot
+from ..simulate.events import Happening
+from .effects import check_effects
+from .engines import outcomes
+from .events import FLAT, event_table, happenings
+from .files import SAMPLES, Folder, note, require
+from .formats import Columns
+from .inputs import checked_files, checked_inputs, jobs, samples_in, try_out
+from .plan import Inputs, differences, plan_of, restored
+from .progress import Meter
+from .robots import Vary
+from .samples import Samples
+from .work import kept_times, room_for_times
+
+
+class SweepInterrupted(KeyboardInterrupt):
+    """Ctrl-C during a sweep; what was finished is in `sweep` and its folder."""
+
+    def __init__(self, sweep: Sweep) -> None:
+        again = f"lw.open_sweep({os.fspath(sweep.folder)!r}).resume(), or the same call of lw.sweep, goes on from there"
+        super().__init__(f"interrupted: {sweep!r} is kept; {again}")
+        self.sweep = sweep
+
+
+class Sweep:
+    """The state of a sweep: what its folder holds."""
+
+    def __init__(self, files: Folder, plan: Mapping[str, Any], samples: Samples, inputs: Inputs | str) -> None:
+        self._files, self.plan, self.samples = files, plan, samples
+        self._inputs = inputs  # or why there are none
+        self.count = len(samples["q0"])
+        self.chunks = -(-self.count // plan["chunk"])
+        require(files.kind, files.path)
+
+    @property
+    def folder(self) -> str:
+        return os.fspath(self._files.path)
+
+    @property
+    def done(self) -> list[int]:
+        """The chunks that are finished and as they were written."""
+        return [k for k in range(self.chunks) if self._files.doubt(k, self.plan["sha256"]) is None]
+
+    @property
+    def failed(self) -> dict[int, str]:
+        """The chunks that failed when they were last tried, and the text of the error."""
+        done = set(self.done)
+        texts = {k: self._files.failure(k) for k in range(self.chunks) if k not in done}
+        return {k: text for k, text in texts.items() if text is not None}
+
+    @property
+    def missing(self) -> list[int]:
+        """The chunks that are neither finished nor failed."""
+        others = {*self.done, *self.failed}
+        return [k for k in range(self.chunks) if k not in others]
+
+    @property
+    def t(self) -> np.ndarray:
+        """The times of q and qd in `read`; where durations are swept, those of each trajectory (count, times)."""
+        keep, options, duration = self.plan["keep"], self.plan["options"], self.plan["duration"]
+        if duration is not None:
+            return kept_times(keep, options, duration)
+        found = np.full((self.count, room_for_times(keep, options, 1.0)), np.nan)
+        for k, own in enumerate(self.samples["duration"].tolist()):
+            if own > 0.0:
+                times = kept_times(keep, options, own)
+                found[k, : len(times)] = times
+        return found
+
+    def __repr__(self) -> str:
+        done, failed = len(self.done), len(self.failed)
+        counts = f"{done} done, {failed} failed, {self.chunks - done - failed} missing"
+        return (
+            f"<Sweep {self.folder!r}: {self.count} trajectories in {self.chunks} {self._files.kind} chunks: {counts}>"
+        )
+
+    def read(self, *chunks: int) -> Columns:
+        """Arrays over all finished chunks, or those that are named, in the order of the samples."""
+        return {name: column for name, column in self._columns(chunks).items() if name not in FLAT}
+
+    def _columns(self, chunks: Sequence[int]) -> Columns:
+        wanted = sorted(chunks) if chunks else self.done
+        parts = [self._files.load(k, self.plan["sha256"]) for k in wanted]
+        return {name: np.concatenate([part[name] for part in parts]) for name in (parts[0] if parts else ())}
+
+    def event_table(self, *chunks: int) -> Columns:
+        """The events of all finished chunks, or those that are named: trajectory, t, name, q and qd, a row for each."""
+        return event_table(self._columns(chunks), self.samples["q0"].shape[1])
+
+    def events(self, trajectory: int) -> tuple[Happening, ...]:
+        """The events of one trajectory, as a `Recording` has them."""
+        if not 0 <= trajectory < self.count:
+            raise IndexError(f"trajectory is {trajectory} (expected 0 to {self.count - 1})")
+        table = self.event_table(trajectory // self.plan["chunk"])
+        return happenings({name: column[table["trajectory"] == trajectory] for name, column in table.items()})
+
+    def to_pandas(self) -> Any:
+        """A DataFrame with a row for each finished trajectory: its samples and what `read` gives, but q and qd in time.
+
+        Vectors are a column for each component: q0_1, q0_2, ..., q_end_1, ..., link2.com_1, ...
+        """
+        try:
+            import pandas
+        except ImportError:
+            raise ImportError("pandas is not installed: pip install pandas, or linkwise[pandas]") from None
+        found = {name: column for name, column in self.read().items() if name not in ("q", "qd")}
+        rows = found.pop("trajectory", np.zeros(0, dtype=np.int64))
+        columns = {name: array[rows] for name, array in self.samples.items()}
+        return pandas.DataFrame({"trajectory": rows, **components(columns), **components(found)})
+
+    def resume(self, engine: Any = None, progress: bool | None = None) -> Sweep:
+        """Compute all chunks that are not finished, those that failed among them."""
+        if isinstance(self._inputs, str):
+            raise ValueError(f"{self.folder}: {self._inputs}")
+        self._files.clear_abandoned()
+        doubts = {k: self._files.doubt(k, self.plan["sha256"]) for k in range(self.chunks)}
+        for k, doubt in doubts.items():
+            if doubt:
+                note(f"{self._files.chunk(k)}: computed again: {doubt}")
+        waiting = [k for k, doubt in doubts.items() if doubt is not None]
+        if not waiting:
+            return self
+        meter, said = Meter(progress, self.chunks, self.chunks - len(waiting)), set()
+        try:
+            with closing(outcomes(engine, jobs(self._inputs, waiting))) as arriving:
+                for outcome in arriving:
+                    if outcome.error:
+                        self._files.fail(outcome.index, outcome.error)
+                    else:
+                        self._files.store(outcome.index, self.plan["sha256"], outcome.columns)
+                    if outcome.note and outcome.note not in said:
+                        note(f"{self._files.chunk(outcome.index)}: {outcome.note}")
+                        said.add(outcome.note)
+                    meter.step(bool(outcome.error))
+        except KeyboardInterrupt as stopped:
+            raise SweepInterrupted(self) from stopped
+        except Exception as error:  # a full disk, a cluster that is gone
+            error.add_note(f"{self!r} is kept; .resume() goes on from there")
+            raise
+        finally:
+            meter.close()
+        if self.failed:
+            note(f"{self!r}: .failed says why; .resume() tries again")
+        return self
+
+
+def components(columns: Mapping[str, np.ndarray]) -> Columns:
+    """A column of numbers for each component, which are counted from 1."""
+    found: Columns = {}
+    for name, array in columns.items():
+        for index in np.ndindex(array.shape[1:]):
+            found["_".join([name, *(str(k + 1) for k in index)])] = array[(slice(None), *index)]
+    return found
+
+
+def sweep(
+    arm: Robot,
+    samples: Mapping[str, Any],
+    /,
+    folder: str | os.PathLike[str],
+    duration: float | None = None,
+    *,
+    engine: Any = None,
+    chunk: int = 256,
+    keep: str = "samples",
+    vary: Vary | None = None,
+    files: str | None = None,
+    progress: bool | None = None,
+    **options: Any,
+) -> Sweep:
+    """Simulate every row of the samples, in chunks; the same call on the same folder goes on where it was stopped.
+
+    `samples` maps names to arrays with a row for each trajectory: q0, qd0, torque (count, n), wrench, gravity
+    (count, 3), duration, and entries of the robot's table such as "link3.mass" or "link2.com"; an array without the
+    first axis holds for all. A sample with the name of a parameter of the torque function, which is an argument after
+    qd or a number of a controller such as `lw.pd_gravity`, gives each trajectory its own. `lw.grid` and
+    `lw.monte_carlo` make samples. `vary(arm, row)` makes the robot of a row itself; the samples may then have other
+    names too. Robots of one structure are compiled once, whatever their numbers, and integrated side by side.
+
+    `keep` is "samples" or "ends": whether q and qd are kept at the sample times or at the end alone. `engine` is None
+    for this process, "dask://host:port", "dask://local?workers=2" or a `dask.distributed.Client`. `files` is "parquet"
+    or "npz"; the first if pyarrow is installed. The options are those of `lw.simulate`.
+
+    >>> import linkwise as lw, tempfile
+    >>> arm, samples = lw.load("planar3"), lw.monte_carlo(10, 1, q0=([-1] * 3, [1] * 3))
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     falls = lw.sweep(arm, samples, folder, 0.5, chunk=4, files="npz")
+    ...     print(falls.done, falls.read()["q_end"].shape)
+    [0, 1, 2] (10, 3)
+    """
+    inputs = checked_inputs(arm, samples, duration, chunk, keep, vary, options)
+    place = Folder(folder)
+    before = place.plan()
+    plan = plan_of(inputs, checked_files(files, before))
+    if before is None:
+        try_out(inputs)
+        check_effects(inputs)
+        place.begin(plan)
+    elif found := differences(before, plan):
+        said = "; ".join(found[:5]) + (f"; and {len(found) - 5} more" if len(found) > 5 else "")
+        raise ValueError(f"{place.path}: this sweep was begun with other inputs: {said} (expected another folder)")
+    plan = before or plan
+    made = Sweep(place, plan, inputs.samples, inputs)
+    try:
+        samples_in(place, plan)
+    except ValueError:  # none yet, or damaged ones: those that were given take their place
+        place.store_samples(inputs.samples)
+    return made.resume(engine, progress)
+
+
+def open_sweep(folder: str | os.PathLike[str]) -> Sweep:
+    """The sweep in a folder, to look at, read and resume."""
+    place = Folder(folder)
+    plan = place.plan()
+    if plan is None:
+        raise FileNotFoundError(f"{place.path}: holds no sweep (expected the folder of a call of lw.sweep)")
+    try:
+        samples = samples_in(place, plan)
+    except ValueError as reason:
+        raise ValueError(f"{place.path / SAMPLES}: {reason}; the same call of lw.sweep restores it") from None
+    try:
+        inputs: Inputs | str = restored(plan, samples)
+    except (ValueError, TypeError) as reason:
+        inputs = str(reason)
+    return Sweep(place, plan, samples, inputs)

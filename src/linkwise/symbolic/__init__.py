@@ -1,0 +1,1 @@
+"""Formulas to read: normal forms, LaTeX, SymPy."""

@@ -1,0 +1,122 @@
+"""Expressions of symbols, outside a program of their own: as text and as LaTeX, with names for what they share."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import Any
+
+from ..graph import Node, Port, Program
+from ..graph.assignments import assignments, free_letter
+from ..graph.text import expression
+from .closed_form import CLOSED, ClosedForm
+from .latex import PATIENCE, Writer, cancelled, displayed
+from .latex_numbers import SIMPLE
+from .normal_form import TooManyTermsError
+from .polynomial import Key, Number, Polynomial
+from .sympy_expressions import sympy_expressions
+
+
+def program_of(nodes: Sequence[Node]) -> Program:
+    """The program that gives these nodes; its inputs are their symbols."""
+    program = Program.of(nodes[0].graph, (), [Port("values", (len(nodes),))], [nodes])
+    names = sorted(node.payload[0] for node in program.nodes if node.op == "input")
+    return Program(tuple(Port(name, ()) for name in names), program.nodes, program.outputs, program.results)
+
+
+class Expressions:
+    """Nodes in closed form where that is small, otherwise with named intermediates."""
+
+    def __init__(self, nodes: Sequence[Node], digits: int) -> None:
+        self.nodes, self.digits = nodes, digits
+        self.program = program_of(nodes)
+        self.form: ClosedForm | None
+        try:
+            self.form = ClosedForm(self.program, PATIENCE * CLOSED, digits)
+        except TooManyTermsError:
+            self.form = None
+
+    def texts(self) -> tuple[list[tuple[str, str]], list[str]]:
+        """Names with their expressions, in order, and the text of each node."""
+        taken = [port.name for port in self.program.inputs]
+        if self.form is not None:
+            return closed_texts(self.form, free_letter(taken))
+        program = cancelled(self.program)
+
+        def leaf(node: Node) -> str:
+            return f"{node.payload:.{self.digits}g}" if node.op == "const" else str(node.payload[0])
+
+        lines, named = assignments(program, leaf, taken)
+        return lines, [expression(node, named) for node in program.results[0]]
+
+    def latex(self) -> tuple[list[str], list[str]]:
+        """Display equations of the names, in order, and the LaTeX of each node."""
+        if self.form is not None:
+            *equations, _ = self.form.equations()
+            return displayed(equations, None), [self.form.cell(polynomial) for polynomial in self.form.results[0]]
+        program = cancelled(self.program)
+        writer = Writer(program, self.digits)
+        *equations, _ = writer.equations()
+        return displayed(equations, None), [writer.text(node) for node in program.results[0]]
+
+
+def closed_texts(form: ClosedForm, letter: str) -> tuple[list[tuple[str, str]], list[str]]:
+    names = {atom: f"{letter}{k + 1}" for k, atom in enumerate(form.definitions)}
+
+    def total(polynomial: Polynomial) -> str:
+        """`0.5*l1*m1 - l1**2*m2`"""
+        found = ""
+        for key in form.ordered(polynomial):
+            x = polynomial[key]
+            sign = ("-" if x < 0 else "") if not found else (" - " if x < 0 else " + ")
+            found += sign + product(-x if x < 0 else x, key)
+        return found or "0"
+
+    def product(x: Number, key: Key) -> str:
+        above, below = coefficient(x, form.digits)
+        for atom, exponent in sorted(key, key=lambda power: form.rank(power[0])):
+            (above if exponent > 0 else below).append(raised(atom_text(atom), abs(exponent)))
+        return "*".join(above or ["1"]) + "".join(f"/{factor}" for factor in below)
+
+    def atom_text(atom: int) -> str:
+        op, payload = form.normal.atoms[atom].op, form.normal.atoms[atom].payload
+        if op == "input":
+            return str(payload[0])
+        if atom in names:
+            return names[atom]
+        (first, turns), *others = [(name, k) for (name, _), k in payload]
+        rest = [f" {'-' if k < 0 else '+'} {multiple(abs(k), name)}" for name, k in others]
+        return f"{op}({'-' * (turns < 0)}{multiple(abs(turns), first)}{''.join(rest)})"
+
+    def definition(atom: int) -> str:
+        above, below = form.definitions[atom]
+        kind = form.normal.atoms[atom]
+        if kind.op == "function":
+            return f"{kind.payload[0]}({total(above)})"
+        text = f"({total(above)})" if below and len(above) > 1 else total(above)
+        return text + "".join(f"/{raised(atom_text(x), exponent)}" for x, exponent in below)
+
+    lines = [(names[atom], definition(atom)) for atom in form.definitions]
+    return lines, [total(polynomial) for polynomial in form.results[0]]
+
+
+def coefficient(x: Number, digits: int) -> tuple[list[str], list[str]]:
+    """A positive number above and below the line: a third is 1/3, and nothing stands for one."""
+    if isinstance(x, Fraction) and x.denominator <= SIMPLE and x.denominator % 5:
+        above = [] if x.numerator == 1 else [str(x.numerator)]
+        return above, [] if x.denominator == 1 else [str(x.denominator)]
+    return [f"{float(x):.{digits}g}"], []
+
+
+def multiple(k: int, name: str) -> str:
+    return name if k == 1 else f"{k}*{name}"
+
+
+def raised(text: str, exponent: int) -> str:
+    return text if exponent == 1 else f"{text}**{exponent}"
+
+
+def as_sympy(node: Node) -> Any:
+    """The node as a SymPy expression of symbols with the same names."""
+    _, (column,) = sympy_expressions(program_of([node]), named=False)
+    return column[0]

@@ -1,0 +1,169 @@
+"""A program as LaTeX: intermediates in the order in which they are read, then the results. Needs amsmath."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any
+
+from ..graph import Graph, Node, Program
+from ..graph.cancel import Sums
+from ..graph.passes import rebuilt
+from .angles import Angles, angle_sums, angles_of
+from .closed_form import CLOSED, ClosedForm
+from .latex_names import LatexNames
+from .latex_numbers import Equation, array, cases, decimal, function, too_wide
+from .normal_form import TooManyTermsError
+
+RANK = {"add": 1, "sub": 1, "neg": 2, "mul": 3}
+PATIENCE = 6  # a closed form is given up once what leads to it has so many times the terms that it may have
+CONTINUED = " \\\\\n  &\\quad "  # between the lines of a long equation
+ONE_PAGE = 30  # equations
+INLINE = 4  # an expression used once is written where it is used, if it has at most so many operations
+
+
+class Writer:
+    """Names what is used more than once or grows long, and writes the rest where it is used."""
+
+    def __init__(self, program: Program, digits: int, latex_names: LatexNames | None = None) -> None:
+        self.program, self.digits, self.latex_names = program, digits, latex_names or LatexNames(program)
+        self.uses = Counter(a.index for node in program.nodes if self.angles(node) is None for a in node.args)
+        self.uses.update(node.index for result in program.results for node in result)
+        self.count = 0  # of intermediates named so far
+        self.elements: dict[int, str] = {}  # what elements of outputs are called
+        self.names: dict[int, str] = {}
+        self.sizes: dict[int, int] = {}
+
+    def equations(self, elements: bool = False) -> list[Equation]:
+        """Every named intermediate and then every output, as an array or element by element."""
+        if elements or self.latex_names.chosen:
+            for own, nodes in zip(self.latex_names.elements, self.program.results, strict=True):
+                for text, node in zip(own, nodes, strict=False):
+                    self.elements.setdefault(node.index, text)
+        found = []
+        for node in self.program.nodes:
+            if not node.args or not self.uses[node.index] or self.leaf(node) is not None:
+                continue
+            size = 1 + sum(self.sizes.get(a.index, 0) for a in node.args if a.index not in self.names)
+            self.sizes[node.index] = size
+            if node.op == "select" or (node.op != "neg" and (self.uses[node.index] > 1 or size > INLINE)):
+                found.append(self.named(node))
+        for k, (port, nodes) in enumerate(zip(self.program.outputs, self.program.results, strict=True)):
+            own = self.latex_names.elements[k]
+            for position, node in enumerate(nodes):
+                if elements and own:
+                    if self.names.get(node.index) != own[position]:
+                        found.append((own[position], [self.text(node)]))
+                elif self.leaf(node) is None and too_wide(self.text(node), port.shape):
+                    found.append(self.named(node))
+            if not (elements and own):
+                cells = [self.text(node) for node in nodes]
+                found.append((self.latex_names.outputs[k], [array(port.shape, cells)]))
+        return found
+
+    def named(self, node: Node) -> Equation:
+        text = self.operation(node)
+        name = self.elements.get(node.index)
+        if name is None:
+            self.count += 1
+            name = f"{self.latex_names.letter}_{{{self.count}}}"
+        self.names[node.index] = name
+        return name, [text]
+
+    def angles(self, node: Node) -> Angles | None:
+        return angles_of(node.args[0]) if node.op in ("sin", "cos") else None
+
+    def leaf(self, node: Node) -> str | None:
+        """What needs no expression: numbers, inputs, and the sine and cosine of a joint's variable."""
+        if node.op == "const":
+            return decimal(node.payload, self.digits)
+        if node.op == "input":
+            return self.latex_names.input(*node.payload)
+        angles = self.angles(node)
+        if angles is not None:
+            return self.latex_names.sine_or_cosine(node.op, angles)
+        return self.names.get(node.index)
+
+    def text(self, node: Node) -> str:
+        return self.leaf(node) or self.operation(node)
+
+    def operation(self, node: Node) -> str:
+        parts = [self.text(a) for a in node.args]
+        if node.op == "div":
+            return rf"\frac{{{parts[0]}}}{{{parts[1]}}}"
+        if node.op == "select":
+            return cases(*parts)
+        if node.op not in RANK:
+            return function(node.op, parts[0])
+        rank = RANK[node.op]
+        for k, a in enumerate(node.args):
+            own = 9 if self.leaf(a) is not None else RANK.get(a.op, 9)
+            if own < rank + (k if node.op == "sub" else 0) or (k and parts[k].startswith("-")):
+                parts[k] = rf"\left({parts[k]}\right)"
+        if node.op == "neg":
+            return f"-{parts[0]}"
+        if node.op == "mul":
+            constant_last = node.args[1].op == "const" and node.args[0].op != "const"
+            return r" \, ".join(reversed(parts) if constant_last else parts)
+        return f"{parts[0]} {'+' if node.op == 'add' else '-'} {parts[1]}"
+
+
+def latex_text(
+    program: Program,
+    title: str,
+    digits: int,
+    closed: bool | None,
+    *,
+    names: Sequence[str] | None = None,
+    elements: bool = False,
+    environment: str | None = "align*",
+) -> str:
+    """In closed form if wanted, or, where that is left open, if it is small; otherwise with named intermediates."""
+    latex_names = LatexNames(program, names)
+    equations = closed_equations(program, digits, closed, latex_names, elements) if closed is not False else None
+    if equations is None:
+        equations = Writer(cancelled(angle_sums(program)), digits, latex_names).equations(elements)
+    meaning = "s_i = sin q_i, c_ij = cos(q_i + q_j); " if latex_names.abbreviates else ""
+    breaks = r", and \allowdisplaybreaks for its length" if environment and len(equations) > ONE_PAGE else ""
+    return "\n".join([f"% {title}", f"% {meaning}needs amsmath{breaks}", *displayed(equations, environment), ""])
+
+
+def cancelled(program: Program) -> Program:
+    """The program without terms that cancel."""
+    sums: list[Sums] = []
+
+    def change(node: Node, made: dict[int, Any], graph: Graph) -> Any:
+        if node.op not in ("add", "sub"):
+            return None
+        if not sums:
+            sums.append(Sums(graph))
+        return sums[0](node.op, *(made[a.index] for a in node.args))
+
+    return rebuilt(program, change)
+
+
+def displayed(equations: list[Equation], environment: str | None) -> list[str]:
+    """The equations below each other in one environment, or each as a display of its own."""
+    if environment is None:
+        return [rf"\[ {display(*equation)} \]" for equation in equations]
+    number = r" \nonumber" if environment == "align" else ""  # one for each equation, not for each line
+    lines = (f"{left} &= {(number + CONTINUED).join(lines)}" for left, lines in equations)
+    return [rf"\begin{{{environment}}}", " \\\\\n".join(lines), rf"\end{{{environment}}}"]
+
+
+def display(left: str, lines: list[str]) -> str:
+    if len(lines) == 1:
+        return f"{left} = {lines[0]}"
+    body = r" \\ & \quad ".join(lines)
+    return rf"\begin{{aligned}} {left} = {{}} & {body} \end{{aligned}}"
+
+
+def closed_equations(
+    program: Program, digits: int, wanted: bool | None, latex_names: LatexNames, elements: bool
+) -> list[Equation] | None:
+    try:
+        form = ClosedForm(program, math.inf if wanted else PATIENCE * CLOSED, digits, latex_names)
+    except TooManyTermsError:
+        return None
+    return form.equations(elements) if wanted or form.terms <= CLOSED else None

@@ -1,0 +1,131 @@
+"""A program as SymPy expressions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..graph import Node, Port, Program
+from ..graph.assignments import free_letter
+from .angle_sums import shortened
+from .normal_form import DEFINED, Normal
+from .polynomial import Number, Polynomial, constant
+
+
+def sympy_expressions(program: Program, named: bool) -> tuple[list[tuple[Any, Any]], list[Any]]:
+    """Named intermediates (none if not asked for) and, for each output, a SymPy matrix, array or expression."""
+    sympy = imported()
+    functions = functions_of(sympy)
+    inputs, letter = input_symbols(sympy, program)
+    uses: dict[int, int] = {}
+    for node in program.nodes:
+        for a in node.args:
+            uses[a.index] = uses.get(a.index, 0) + 1
+    value: dict[int, Any] = {}
+    intermediates: list[tuple[Any, Any]] = []
+
+    def made(node: Node) -> Any:
+        if node.op == "const":
+            return number(sympy, constant(node.payload))
+        if node.op == "input":
+            return inputs[node.payload]
+        operands = [value[a.index] for a in node.args]
+        if node.op in functions:
+            return functions[node.op](*operands)
+        if node.op == "neg":
+            return -operands[0]
+        a, b = operands
+        return {"add": lambda: a + b, "sub": lambda: a - b, "mul": lambda: a * b, "div": lambda: a / b}[node.op]()
+
+    for node in program.nodes:
+        found = made(node)
+        if named and node.args and uses.get(node.index, 0) > 1:
+            name = sympy.Symbol(f"{letter}{len(intermediates) + 1}", real=True)
+            intermediates.append((name, found))
+            found = name
+        value[node.index] = found
+    results = [[value[node.index] for node in flat] for flat in program.results]
+    return intermediates, [shaped(sympy, *each) for each in zip(program.outputs, results, strict=True)]
+
+
+def normal_expressions(program: Program, named: bool) -> tuple[list[tuple[Any, Any]], list[Any]]:
+    """The same in normal form: sums multiplied out, sums of angles recognised. Quotients are named."""
+    sympy = imported()
+    inputs, letter = input_symbols(sympy, program)
+    normal = Normal(program)
+    value: dict[int, Any] = {}
+    intermediates: list[tuple[Any, Any]] = []
+
+    def factor(index: int) -> Any:
+        if index not in value:
+            found = made(index)
+            if named and normal.atoms[index].op in DEFINED:
+                name = sympy.Symbol(f"{letter}{len(intermediates) + 1}", real=True)
+                intermediates.append((name, found))
+                found = name
+            value[index] = found
+        return value[index]
+
+    def expression(polynomial: Polynomial) -> Any:
+        terms = shortened(normal, polynomial).items()
+        return sympy.Add(*(sympy.Mul(number(sympy, x), *(factor(a) ** e for a, e in key)) for key, x in terms))
+
+    def made(index: int) -> Any:
+        atom = normal.atoms[index]
+        if atom.op == "input":
+            return inputs[atom.payload]
+        if atom.op in ("sin", "cos"):
+            argument = sum(k * inputs[place] for place, k in atom.payload)
+            return functions_of(sympy)[atom.op](argument)
+        if atom.op == "select":
+            return functions_of(sympy)["select"](*(expression(dict(part)) for part in atom.payload))
+        above, below = normal.definition(index)
+        found = expression(above) / sympy.Mul(*(factor(a) ** e for a, e in below))
+        return functions_of(sympy)[atom.payload[0]](found) if atom.op == "function" else found
+
+    results = [[expression(polynomial) for polynomial in flat] for flat in normal.results]
+    return intermediates, [shaped(sympy, *each) for each in zip(program.outputs, results, strict=True)]
+
+
+def imported() -> Any:
+    try:
+        import sympy
+    except ImportError:
+        raise ImportError("SymPy is not installed: pip install sympy, or linkwise[symbolic]") from None
+    return sympy
+
+
+def functions_of(sympy: Any) -> dict[str, Any]:
+    def select(x: Any, a: Any, b: Any) -> Any:
+        return sympy.Piecewise((a, x >= 0), (b, True))
+
+    return {"sin": sympy.sin, "cos": sympy.cos, "sqrt": sympy.sqrt, "sign": sympy.sign, "select": select}
+
+
+def number(sympy: Any, x: Number) -> Any:
+    return sympy.Float(x, 17) if isinstance(x, float) else sympy.Rational(x.numerator, x.denominator)
+
+
+def input_symbols(sympy: Any, program: Program) -> tuple[dict[tuple[str, int], Any], str]:
+    """The symbol of every number that goes in, no two alike, and what intermediates begin with.
+
+    Symbols of the robot keep their names. The numbers of an array q are q1, q2, ..., or q_1, q_2, ... where one of
+    those is taken.
+    """
+    names = {(port.name, 0): port.name for port in program.inputs if not port.shape}
+    for port in program.inputs:
+        if port.shape:
+            base = port.name
+            while not {f"{base}{k + 1}" for k in range(port.size)}.isdisjoint(names.values()):
+                base += "_"
+            names |= {(port.name, k): f"{base}{k + 1}" for k in range(port.size)}
+    letter = free_letter(names.values())
+    return {place: sympy.Symbol(name, real=True) for place, name in names.items()}, letter
+
+
+def shaped(sympy: Any, port: Port, numbers: list[Any]) -> Any:
+    if len(port.shape) > 2:
+        return sympy.ImmutableDenseNDimArray(numbers, port.shape)
+    if not port.shape:
+        return numbers[0]
+    rows, columns = (port.shape[0], 1) if len(port.shape) == 1 else port.shape
+    return sympy.Matrix(rows, columns, numbers)

@@ -1,0 +1,235 @@
+"""What a trajectory asks of a robot: the torques of its drives and what its joints bear, and the peaks of both."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..api import inverse_dynamics, joint_wrenches
+from ..errors import one_of
+from ..robot import Friction, Robot
+from ..robot.describe import grid, printed_alone
+from ..trace import refuse_symbols
+from .profiles import Floats, JointMotion, Trajectory, counted, even_times, motion_columns, write_csv
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+COMPONENTS = ("mx", "my", "mz", "fx", "fy", "fz")
+BEARING = ("radial", "axial", "tilting")  # force across the joint's axis, force along it, moment across it
+FRAMES = ("joint", "base")
+STYLES = ("-", "--", ":", "-.")  # of joints 1 to 6, 7 to 12, ...
+COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#7a5c00", "#56b4e9")
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Peaks:
+    """For each joint the largest magnitudes among the samples; printed, a table."""
+
+    title: str
+    joints: tuple[str, ...]  # the links' names
+    units: tuple[str, ...]  # "N m" or "N"
+    tau: Floats  # (n,) the largest |tau|
+    when: Floats  # (n,) the time of that, the first if there are several
+    rms: Floats  # (n,) the root of the mean over time of tau²
+    power: Floats  # (n,) the largest |tau qd|, W
+    loads: Floats | None  # (n, 6) the largest magnitude of each component
+    radial: Floats | None  # (n,) the largest force across the joint's axis, N
+    axial: Floats | None  # (n,) the largest force along it, N
+    tilting: Floats | None  # (n,) the largest moment across it, N m
+
+    def __repr__(self) -> str:
+        head = ["joint", "unit", "|tau|", "at (s)", "rms tau", "power (W)"]
+        if self.loads is not None:
+            head += [*(f"|{name}|" for name in COMPONENTS), *BEARING]
+        body = []
+        for k, (joint, unit) in enumerate(zip(self.joints, self.units, strict=True)):
+            row = [joint, unit, *(shown(x[k]) for x in (self.tau, self.when, self.rms, self.power))]
+            if self.loads is not None:
+                row += map(shown, self.loads[k])
+                row += [shown(getattr(self, name)[k]) for name in BEARING]
+            body.append(row)
+        return "\n".join([self.title, *grid(head, body)])
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Loads:
+    """A robot along a trajectory, sampled: each array has an axis of samples first."""
+
+    arm: Robot
+    t: Floats  # (samples,)
+    q: Floats  # (samples, n)
+    qd: Floats
+    qdd: Floats
+    tau: Floats  # (samples, n) torques of revolute joints (N m), forces of prismatic ones (N)
+    loads: Floats | None  # (samples, n, 6) what each link gets from its parent: moment, then force
+    frame: str  # of the loads: "joint" or "base"
+    bearings: Floats | None  # (samples, n, 3) forces across and along the joint's axis, moment across it
+
+    def __repr__(self) -> str:
+        return f"<Loads of robot {self.arm.name!r}: {self._span}>"
+
+    @property
+    def _span(self) -> str:
+        return f"{len(self.t)} samples over {self.t[-1]:g} s"
+
+    @property
+    def power(self) -> Floats:
+        """What each drive gives, in W, negative where it brakes: (samples, n)."""
+        return self.tau * self.qd
+
+    @property
+    def radial(self) -> Floats | None:
+        """The force across each joint's axis, in N, never negative: (samples, n)."""
+        return None if self.bearings is None else self.bearings[..., 0]
+
+    @property
+    def axial(self) -> Floats | None:
+        """The force along each joint's axis, in N; of a prismatic joint the drive's is in it: (samples, n)."""
+        return None if self.bearings is None else self.bearings[..., 1]
+
+    @property
+    def tilting(self) -> Floats | None:
+        """The moment across each joint's axis, in N m, never negative: (samples, n)."""
+        return None if self.bearings is None else self.bearings[..., 2]
+
+    @property
+    def units(self) -> tuple[str, ...]:
+        return tuple("N" if kind == "P" else "N m" for kind in self.arm.joints)
+
+    def peaks(self) -> Peaks:
+        """The largest magnitudes among the samples, for each joint: torque and when, power, loads, bearing loads.
+
+        Between two samples there may be more; more samples show it. It prints as `lw.describe` does.
+        """
+        size = np.abs(self.tau)
+        weights = np.full(len(self.t), self.t[1])  # the trapezoidal rule over evenly spaced times
+        weights[[0, -1]] /= 2.0
+        bearing = "" if self.loads is None else f"; loads in the {self.frame} frame, moments in N m, forces in N"
+        found = Peaks(
+            title=f"{self.arm.name}, largest magnitudes of {self._span}{bearing}",
+            joints=self.arm.names,
+            units=self.units,
+            tau=size.max(axis=0),
+            when=self.t[size.argmax(axis=0)],
+            rms=np.sqrt(weights @ self.tau**2 / self.t[-1]),
+            power=np.abs(self.power).max(axis=0),
+            loads=None if self.loads is None else np.abs(self.loads).max(axis=0),
+            **{name: None if (each := getattr(self, name)) is None else np.abs(each).max(axis=0) for name in BEARING},
+        )
+        return printed_alone(found)
+
+    def to_csv(self, path: str | os.PathLike[str]) -> None:
+        """Write t, q1.., qd1.., qdd1.., tau1.. and the loads mx1, .., fz1, radial1, axial1, tilting1, mx2, ...
+
+        All digits are there; `lw.trajectory_from_csv` reads the motion back.
+        """
+        columns = motion_columns(self.t, JointMotion(self.q, self.qd, self.qdd))
+        columns |= {f"tau{k}": column for k, column in enumerate(self.tau.T, 1)}
+        if self.loads is not None and self.bearings is not None:
+            for k in range(self.arm.n):
+                columns |= {f"{name}{k + 1}": self.loads[:, k, i] for i, name in enumerate(COMPONENTS)}
+                columns |= {f"{name}{k + 1}": self.bearings[:, k, i] for i, name in enumerate(BEARING)}
+        write_csv(path, columns)
+
+    def plot(self, path: str | os.PathLike[str] | None = None, *, loads: bool = False) -> Figure:
+        """A matplotlib figure of the torques and forces, and with `loads=True` of the six components at each joint.
+
+        `path` is a picture to write.
+        """
+        try:
+            from matplotlib.figure import Figure
+        except ImportError:
+            raise ImportError("matplotlib is not installed: pip install matplotlib, or linkwise[demo]") from None
+        if loads and self.loads is None:
+            raise ValueError("the loads were left out (expected lw.torque_along(..., loads=True))")
+        drives = [unit for unit in ("N m", "N") if unit in self.units]
+        figure = Figure(figsize=(11, 9) if loads else (9, 1 + 3.4 * len(drives)), layout="constrained")
+        if loads and self.loads is not None:
+            above, below = figure.subfigures(2, 1, squeeze=False, height_ratios=(1, 2)).flat
+            axes = list(above.subplots(1, len(drives), squeeze=False).flat)
+            for place, name, curves in zip(below.subplots(2, 3).flat, COMPONENTS, self.loads.T, strict=True):
+                self._draw(place, curves, f"${name[0]}_{name[1]}$ ({'N m' if name[0] == 'm' else 'N'})")
+        else:
+            axes = list(figure.subplots(len(drives), 1, squeeze=False).flat)
+        for place, unit in zip(axes, drives, strict=True):
+            curves = np.where(np.array(self.units)[:, None] == unit, self.tau.T, np.nan)
+            self._draw(place, curves, f"{'torque' if unit == 'N m' else 'force'} of the drive ({unit})")
+            place.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), frameon=False)
+        frame = f"; loads in the {self.frame} frame" if loads else ""
+        figure.suptitle(f"{self.arm.name}: what the trajectory asks of its joints{frame}")
+        if path is not None:
+            from ..recording.plot import write
+
+            write(figure, path)
+        return figure
+
+    def _draw(self, place: Axes, curves: Floats, label: str) -> None:
+        """Curves (n, samples), a line for each joint; none for those that are NaN."""
+        for k, (name, curve) in enumerate(zip(self.arm.names, curves, strict=True)):
+            if not np.isnan(curve).all():
+                place.plot(self.t, curve, color=COLOURS[k % 6], linestyle=STYLES[k // 6 % 4], label=name)
+        place.set(xlabel="time (s)", ylabel=label, xlim=(self.t[0], self.t[-1]))
+        place.axhline(0.0, color="0.6", linewidth=0.8, zorder=0)
+        place.grid(color="0.92")
+        place.spines[["top", "right"]].set_visible(False)
+
+
+def torque_along(
+    arm: Robot,
+    trajectory: Trajectory,
+    samples: int = 501,
+    *,
+    wrench: Any = None,
+    point: Any = None,
+    friction: bool | Friction = False,
+    loads: bool = True,
+    frame: str = "base",
+) -> Loads:
+    """Torques, and all six components of what each joint bears, at evenly spaced times of a trajectory.
+
+    `wrench` acts on the robot from outside, as in `lw.inverse_dynamics`: (6,) or (samples, 6) on the tip link,
+    (samples, n, 6) or (1, n, 6) on every link. `point` is where it acts if not at the mass centre: (3,) or (n, 3), or
+    with the samples in front. `friction` adds that of the joints to the torques. The loads are
+    `lw.joint_wrenches`, about the origins of the joint frames; with `frame="joint"` z is along the joint's axis, and
+    the component there is the torque or force of the drive without what the rotor's inertia and friction take. Beside
+    them stand the loads of the bearings, whatever the frame: force across and along the axis, moment across it.
+
+    >>> import linkwise as lw
+    >>> arm = lw.load("planar3")
+    >>> along = lw.torque_along(arm, lw.cycloid([0, 0, 0], [1, 1, 1], duration=2))
+    >>> along.tau.shape, along.loads.shape
+    ((501, 3), (501, 3, 6))
+    """
+    if not isinstance(arm, Robot):
+        hint = f"; did you mean linkwise.load({arm!r})?" if isinstance(arm, str) else ""
+        raise TypeError(f"the first argument is {arm!r} (expected a Robot{hint})")
+    if not isinstance(trajectory, Trajectory):
+        raise TypeError(f"the second argument is {trajectory!r} (expected a Trajectory, such as lw.cycloid(...))")
+    if trajectory.n != arm.n:
+        names = ", ".join(arm.names)
+        raise ValueError(f"the trajectory has {counted(trajectory.n)}, robot {arm.name!r} has {arm.n}: {names}")
+    refuse_symbols(arm)
+    one_of(frame, FRAMES, "frame")
+    t = even_times(trajectory.duration, samples)
+    motion = trajectory(t)
+    tau = inverse_dynamics(arm, *motion, wrench, point=point, friction=friction)
+    if not loads:
+        return Loads(arm, t, *motion, tau, None, frame, None)
+    borne = joint_wrenches(arm, *motion, wrench, point=point, frame="joint")
+    asked = borne if frame == "joint" else joint_wrenches(arm, *motion, wrench, point=point, frame=frame)
+    return Loads(arm, t, *motion, tau, asked, frame, bearing_loads(borne))
+
+
+def bearing_loads(loads: Floats) -> Floats:
+    """Of loads in joint frames (..., 6): force across z, force along z, moment across z."""
+    mx, my, _, fx, fy, fz = np.moveaxis(loads, -1, 0)
+    return np.stack([np.hypot(fx, fy), fz, np.hypot(mx, my)], axis=-1)
+
+
+def shown(x: float) -> str:
+    return f"{float(x) + 0.0:.4g}"
