@@ -8,8 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import linkwise as lw
-from linkwise.graph import Collector, Transplant, written
-from linkwise.graph.symbols import shared_graph
+from linkwise.symbolic import Collector, Transplant, collected_text, shared_graph
 
 X, Y, Z = lw.symbols("x y z")
 VALUES = {"x": 0.7, "y": -1.3, "z": 0.4}
@@ -38,24 +37,24 @@ def test_collecting_keeps_the_value_and_does_nothing_more_the_second_time(x: Any
     collect = Collector()
     once = collect(x)
     assert value(once) == pytest.approx(value(x), rel=1e-9, abs=1e-9)
-    assert written(once) == written(x)
+    assert collected_text(once) == collected_text(x)
 
 
 @given(*[st.recursive(leaves, grown, max_leaves=4)] * 3)
 def test_one_text_for_all_ways_of_writing(x: Any, y: Any, z: Any) -> None:
-    assert written(x + y) == written(y + x)
-    assert written(x * y) == written(y * x)
-    assert written((x + y) * z) == written(x * z + z * y)
-    assert written(x - x) == "0"
+    assert collected_text(x + y) == collected_text(y + x)
+    assert collected_text(x * y) == collected_text(y * x)
+    assert collected_text((x + y) * z) == collected_text(x * z + z * y)
+    assert collected_text(x - x) == "0"
 
 
 def test_text_is_as_one_would_write_it() -> None:
     a, b, c = lw.symbols("alpha b c")
-    assert written(b * (c + 1.0) - 0.25 * b * c) == "b + 0.75*b*c"
-    assert written(-b * b / c) == "-b**2/c"
-    assert written(np.sin(a) ** 2 + np.cos(a) ** 2) == "1"
-    assert written((b * np.sin(a)) ** 2 / (b + c)) == "b**2/(b + c) - b**2*cos(alpha)**2/(b + c)"
-    assert written(b - b) == "0"
-    assert written(np.sin(0.1234567 * a) - np.sin(0.1234568 * a)) != "0"
-    assert written(0.1 * b + 0.2 * b - 0.3 * b) == "0"
-    assert written(2.5) == "2.5"
+    assert collected_text(b * (c + 1.0) - 0.25 * b * c) == "b + 0.75*b*c"
+    assert collected_text(-b * b / c) == "-b**2/c"
+    assert collected_text(np.sin(a) ** 2 + np.cos(a) ** 2) == "1"
+    assert collected_text((b * np.sin(a)) ** 2 / (b + c)) == "b**2/(b + c) - b**2*cos(alpha)**2/(b + c)"
+    assert collected_text(b - b) == "0"
+    assert collected_text(np.sin(0.1234567 * a) - np.sin(0.1234568 * a)) != "0"
+    assert collected_text(0.1 * b + 0.2 * b - 0.3 * b) == "0"
+    assert collected_text(2.5) == "2.5"

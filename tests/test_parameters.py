@@ -10,9 +10,8 @@ import pytest
 import linkwise as lw
 from linkwise.api.base_parameters import TEN, body_of
 from linkwise.dynamics import denoc
-from linkwise.graph import Transplant
-from linkwise.graph.symbols import shared_graph
 from linkwise.spatial import RigidInertia, Wrench
+from linkwise.symbolic import Transplant, shared_graph
 from robots import SMALL, ids, relative, scalars, states
 
 GRAVITIES = ((0, 0, -9.81), (0, -9.81, 0), (1.0, 2.0, -9.0), (0, 0, 0))

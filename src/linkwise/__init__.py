@@ -47,9 +47,10 @@ from .api import (
 from .api.derivatives import Derivative, derivative
 from .errors import FileError, RobotError, SingularError
 from .formats import LIBRARY, load, save
-from .graph import Count, Program, evaluate, symbols
+from .graph import Count, Program, evaluate
 from .kernels.lock import LOCK
 from .robot import Frame, Friction, Joint, Link, Robot, chain, describe, random_tree
+from .symbolic import symbols
 from .trace import Input, bind, count, symbols_of, trace
 from .version import __version__ as __version__
 

@@ -10,7 +10,7 @@ import numpy as np
 from ..robot import Robot
 from ..robot.regroup import felt_numbers
 from ..spatial import RigidInertia, Scalar, Symmetric, Vector, dot_product
-from ..trace import Collector, written
+from ..symbolic import Collector, collected_text
 from .mobility import motions
 
 TEN = ("m", "hx", "hy", "hz", "Jxx", "Jxy", "Jxz", "Jyy", "Jyz", "Jzz")  # about the joint's origin
@@ -29,8 +29,8 @@ class BaseParameter:
     made_of: dict[str, Scalar]
 
     def __str__(self) -> str:
-        terms = [signed(name, written(x)) for name, x in self.made_of.items()]
-        return f"{self.name} = {written(self.value)} = " + " ".join(terms).removeprefix("+ ")
+        terms = [signed(name, collected_text(x)) for name, x in self.made_of.items()]
+        return f"{self.name} = {collected_text(self.value)} = " + " ".join(terms).removeprefix("+ ")
 
 
 class BaseParameters(tuple[BaseParameter, ...]):

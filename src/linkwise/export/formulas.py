@@ -7,7 +7,7 @@ from typing import Any
 
 from ..codegen.python import python_text
 from ..robot import Robot
-from ..symbolic.latex import latex_text
+from ..symbolic.latex.program import latex_text
 from ..symbolic.sympy_expressions import normal_expressions, sympy_expressions
 from ..trace import trace
 

@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 
 from ..api.derivatives import Derivative
-from ..graph import Graph, Program, Transplant, evaluate
+from ..graph import Graph, Program, evaluate
 from ..robot import Robot
+from ..symbolic import Transplant
 from ..trace import Input, symbols_of
 from ..trace.tracing import function_name
 

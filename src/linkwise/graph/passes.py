@@ -15,7 +15,7 @@ from typing import Any
 from .grammar import check
 from .node import Graph, Node
 from .program import Program
-from .symbols import OPERATIONS
+from .rules import OPERATIONS
 
 
 def apply_passes(program: Program, names: Iterable[str]) -> Program:

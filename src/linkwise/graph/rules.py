@@ -23,6 +23,7 @@ from __future__ import annotations
 
 import math
 import operator
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -184,3 +185,17 @@ def power(a: Any, exponent: Any) -> Any:
 
 def commutative(op: str, a: Node, b: Node) -> Node:
     return a.graph.make(op, a, b) if a.index <= b.index else a.graph.make(op, b, a)
+
+
+OPERATIONS: dict[str, Callable[..., Any]] = {
+    "neg": neg,
+    "add": add,
+    "sub": sub,
+    "mul": mul,
+    "div": div,
+    "sin": sin,
+    "cos": cos,
+    "sign": sign,
+    "sqrt": lambda a: function("sqrt", a),
+    "select": select,
+}

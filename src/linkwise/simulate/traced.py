@@ -17,7 +17,7 @@ import numpy as np
 
 from ..control.drives import named
 from ..graph import Node, Program, evaluate
-from ..graph.symbols import OPERATIONS
+from ..graph.rules import OPERATIONS
 from ..lazy import cached_property
 from ..robot import Robot
 from ..trace import Input, trace

@@ -9,11 +9,12 @@ from typing import Any
 from ..graph import Node, Port, Program
 from ..graph.assignments import assignments, free_letter
 from ..graph.text import expression
-from .closed_form import CLOSED, ClosedForm
-from .latex import PATIENCE, Writer, cancelled, displayed
-from .latex_numbers import SIMPLE
-from .normal_form import TooManyTermsError
-from .polynomial import Key, Number, Polynomial
+from .cancel import cancelled
+from .collect import quotient_text, raised, sum_text
+from .latex.closed_form import CLOSED, ClosedForm
+from .latex.format import SIMPLE
+from .latex.program import PATIENCE, Writer, displayed
+from .polynomial import Key, Number, Polynomial, TooManyTermsError
 from .sympy_expressions import sympy_expressions
 
 
@@ -65,18 +66,14 @@ def closed_texts(form: ClosedForm, letter: str) -> tuple[list[tuple[str, str]], 
 
     def total(polynomial: Polynomial) -> str:
         """`0.5*l1*m1 - l1**2*m2`"""
-        found = ""
-        for key in form.ordered(polynomial):
-            x = polynomial[key]
-            sign = ("-" if x < 0 else "") if not found else (" - " if x < 0 else " + ")
-            found += sign + product(-x if x < 0 else x, key)
-        return found or "0"
+        terms = ((polynomial[key], key) for key in form.ordered(polynomial))
+        return sum_text((x < 0, product(-x if x < 0 else x, key)) for x, key in terms)
 
     def product(x: Number, key: Key) -> str:
         above, below = coefficient(x, form.digits)
         for atom, exponent in sorted(key, key=lambda power: form.rank(power[0])):
             (above if exponent > 0 else below).append(raised(atom_text(atom), abs(exponent)))
-        return "*".join(above or ["1"]) + "".join(f"/{factor}" for factor in below)
+        return quotient_text(above, below)
 
     def atom_text(atom: int) -> str:
         op, payload = form.normal.atoms[atom].op, form.normal.atoms[atom].payload
@@ -84,9 +81,7 @@ def closed_texts(form: ClosedForm, letter: str) -> tuple[list[tuple[str, str]], 
             return str(payload[0])
         if atom in names:
             return names[atom]
-        (first, turns), *others = [(name, k) for (name, _), k in payload]
-        rest = [f" {'-' if k < 0 else '+'} {multiple(abs(k), name)}" for name, k in others]
-        return f"{op}({'-' * (turns < 0)}{multiple(abs(turns), first)}{''.join(rest)})"
+        return f"{op}({sum_text((k < 0, multiple(abs(k), name)) for (name, _), k in payload)})"
 
     def definition(atom: int) -> str:
         above, below = form.definitions[atom]
@@ -110,10 +105,6 @@ def coefficient(x: Number, digits: int) -> tuple[list[str], list[str]]:
 
 def multiple(k: int, name: str) -> str:
     return name if k == 1 else f"{k}*{name}"
-
-
-def raised(text: str, exponent: int) -> str:
-    return text if exponent == 1 else f"{text}**{exponent}"
 
 
 def as_sympy(node: Node) -> Any:

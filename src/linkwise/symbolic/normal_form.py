@@ -1,12 +1,10 @@
 """The normal form of a program's numbers: polynomials in its inputs, in sines and cosines, and in named quotients.
 
-Sines occur to the first power only,
-
     s² = 1 - c²      cos(a + b) = c_a c_b - s_a s_b      sin(a + b) = s_a c_b + c_a s_b
 
-so that equal trigonometric polynomials are equal dictionaries, whatever road led to them. Quotients are not multiplied
-out. A division names what it divides by; a longer sum over something named is an atom of its own; and so is a sum with
-such atoms in it that is needed more than once.
+Equal trigonometric polynomials are equal dictionaries, whatever road led to them. Quotients are not multiplied out. A
+division names what it divides by; a longer sum over something named is an atom of its own; and so is a sum with such
+atoms in it that is needed more than once.
 """
 
 from __future__ import annotations
@@ -20,6 +18,7 @@ from ..graph import Node, Program
 from .polynomial import (
     EPSILON,
     Key,
+    Multiplication,
     Polynomial,
     cleaned,
     frozen,
@@ -34,10 +33,6 @@ from .polynomial import (
 
 TURNS = 8  # cos(k q) is expanded up to this k
 DEFINED = ("sum", "ratio", "function", "select")  # atoms that have a definition
-
-
-class TooManyTermsError(Exception):
-    """A polynomial has more terms than wanted."""
 
 
 @dataclass(frozen=True)
@@ -60,11 +55,10 @@ class Normal:
     """The atoms of a program, and the polynomial that each of its nodes is; no longer than `limit` terms."""
 
     def __init__(self, program: Program, limit: float = math.inf) -> None:
-        self.limit = limit
+        self.multiply = Multiplication(limit)
+        self.cosine = self.multiply.cosine
         self.atoms: list[Atom] = []
-        self.cosine: dict[int, int] = {}  # of each sine
         self._known: dict[Any, int] = {}
-        self._products: dict[tuple[Key, Key], tuple[tuple[Key, int], ...]] = {}
         value: dict[int, Polynomial] = {}
         uses = Counter(a.index for node in program.nodes for a in node.args)
         uses.update({node.index for flat in program.results for node in flat})
@@ -113,14 +107,7 @@ class Normal:
                     above = tuple((x, e) for x, e in key if (x, -e) not in below)
                     ratio = self.atom("ratio", (frozen(cleaned(numerator)), below))
                     return self.times({above: factor}, power(ratio))
-        found: Polynomial = {}
-        for key_a, x in a.items():
-            for key_b, y in b.items():
-                for key, sign in self._product(key_a, key_b):
-                    found[key] = found.get(key, 0) + (x * y if sign > 0 else -x * y)
-        if len(found) > self.limit:
-            raise TooManyTermsError
-        return without_zeros(found)
+        return self.multiply(a, b)
 
     def over(self, a: Polynomial, b: Polynomial) -> Polynomial:
         if not b:
@@ -164,25 +151,6 @@ class Normal:
                         squared = shifted(without, (), (sine, sine))
                         found[squared] = found.get(squared, 0) - x
         return without_zeros(found)
-
-    def _product(self, a: Key, b: Key) -> tuple[tuple[Key, int], ...]:
-        """Powers added, squared sines replaced: one key, or several with their signs."""
-        if not a or not b:
-            return ((a or b, 1),)
-        found = self._products.get((a, b))
-        if found is None:
-            merged = dict(a)
-            for atom, exponent in b:
-                merged[atom] = merged.get(atom, 0) + exponent
-            several = [(merged, 1)]
-            for sine in [x for x, e in merged.items() if e > 1 and x in self.cosine]:
-                for powers, _ in several:
-                    powers[sine] -= 2
-                c = self.cosine[sine]
-                several += [({**powers, c: powers.get(c, 0) + 2}, -sign) for powers, sign in several]
-            found = tuple((tuple(sorted((x, e) for x, e in powers.items() if e)), sign) for powers, sign in several)
-            self._products[a, b] = found
-        return found
 
     def _function(self, op: str, argument: Polynomial) -> Polynomial:
         angles = self._angles(argument) if op in ("sin", "cos") else None

@@ -1,7 +1,12 @@
-"""Polynomials as dictionaries from products of powers of atoms to coefficients: fractions, or floats where need be."""
+"""Polynomials: dictionaries from products of powers of atoms to coefficients, fractions or floats.
+
+Atoms are whole numbers; whoever makes a polynomial knows what they stand for. Sines occur to the first power only,
+s² = 1 - c², so that equal trigonometric polynomials are equal dictionaries.
+"""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from fractions import Fraction
 from sys import float_info
@@ -12,6 +17,10 @@ Polynomial = dict[Key, Number]
 
 SMALL = 1_000_000  # a constant is a fraction if its denominator is no larger
 EPSILON = float_info.epsilon
+
+
+class TooManyTermsError(Exception):
+    """A polynomial has more terms than wanted."""
 
 
 def rational(x: float) -> Fraction | None:
@@ -37,11 +46,19 @@ def power(atom: int, exponent: int = 1) -> Polynomial:
     return {((atom, exponent),): Fraction(1)}
 
 
-def plus(a: Polynomial, b: Polynomial) -> Polynomial:
-    found = dict(a)
+def plus(a: Polynomial, b: Polynomial, rounding: float = 0.0) -> Polynomial:
+    """The sum. Coefficients that cancel to within `rounding`, relatively, are dropped."""
+    total = dict(a)
     for key, x in b.items():
-        found[key] = found.get(key, 0) + x
-    return without_zeros(found)
+        accumulate(total, key, x, rounding)
+    return without_zeros(total)
+
+
+def accumulate(total: Polynomial, key: Key, x: Number, rounding: float) -> None:
+    """Add a term to the total; where it cancels, the coefficient 0 stays."""
+    before = total.get(key, 0)
+    after = before + x
+    total[key] = 0.0 if rounding and size(after) <= rounding * size(before) else after
 
 
 def scaled(a: Polynomial, factor: Number) -> Polynomial:
@@ -72,3 +89,41 @@ def shifted(key: Key, away: Iterable[int], to: Iterable[int]) -> Key:
     for atom in to:
         powers[atom] = powers.get(atom, 0) + 1
     return tuple(sorted((x, e) for x, e in powers.items() if e))
+
+
+class Multiplication:
+    """Multiplies polynomials out; no product may have more than `limit` terms. `rounding` is that of `plus`."""
+
+    def __init__(self, limit: float = math.inf, rounding: float = 0.0) -> None:
+        self.limit, self.rounding = limit, rounding
+        self.cosine: dict[int, int] = {}  # of each sine, both by their atoms
+        self._products: dict[tuple[Key, Key], tuple[tuple[Key, int], ...]] = {}
+
+    def __call__(self, a: Polynomial, b: Polynomial) -> Polynomial:
+        total: Polynomial = {}
+        for key_a, x in a.items():
+            for key_b, y in b.items():
+                for key, sign in self._product(key_a, key_b):
+                    accumulate(total, key, x * y if sign > 0 else -x * y, self.rounding)
+        if len(total) > self.limit:
+            raise TooManyTermsError
+        return without_zeros(total)
+
+    def _product(self, a: Key, b: Key) -> tuple[tuple[Key, int], ...]:
+        """Powers added, squared sines replaced: one key, or several with their signs."""
+        if not a or not b:
+            return ((a or b, 1),)
+        product = self._products.get((a, b))
+        if product is None:
+            merged = dict(a)
+            for atom, exponent in b:
+                merged[atom] = merged.get(atom, 0) + exponent
+            terms = [(merged, 1)]
+            for sine in [x for x, e in merged.items() if e > 1 and x in self.cosine]:
+                for powers, _ in terms:
+                    powers[sine] -= 2
+                c = self.cosine[sine]
+                terms += [({**powers, c: powers.get(c, 0) + 2}, -sign) for powers, sign in terms]
+            product = tuple((tuple(sorted((x, e) for x, e in powers.items() if e)), sign) for powers, sign in terms)
+            self._products[a, b] = product
+        return product

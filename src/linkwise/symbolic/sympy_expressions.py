@@ -6,7 +6,7 @@ from typing import Any
 
 from ..graph import Node, Port, Program
 from ..graph.assignments import free_letter
-from .angle_sums import shortened
+from .fourier import shortened
 from .normal_form import DEFINED, Normal
 from .polynomial import Number, Polynomial, constant
 

@@ -1,11 +1,9 @@
 """From a Python function and a robot to a program: the function is called once, on nodes."""
 
-from ..graph import Collector, written
 from .binding import bind, draws, refuse_symbols, symbols_of
 from .tracing import Input, count, fewest, trace
 
 __all__ = [
-    "Collector",
     "Input",
     "bind",
     "count",
@@ -14,5 +12,4 @@ __all__ = [
     "refuse_symbols",
     "symbols_of",
     "trace",
-    "written",
 ]

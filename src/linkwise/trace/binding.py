@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 
 from ..errors import near_miss
-from ..graph import Node, Transplant
-from ..graph.symbols import shared_graph
+from ..graph import Node
 from ..robot import Robot
 from ..robot.numbers import is_symbol
+from ..symbolic import Transplant, shared_graph
 
 
 def symbols_of(robot: Robot) -> tuple[str, ...]:

@@ -13,10 +13,11 @@ from typing import Any
 import numpy as np
 
 from .. import graph
-from ..graph import Count, Graph, Node, Port, Program, Transplant, check
+from ..graph import Count, Graph, Node, Port, Program, check
 from ..graph.node import UntraceableError, is_scalar
 from ..graph.passes import apply_passes
 from ..robot import Robot
+from ..symbolic import Transplant
 
 ONE_NUMBER = ("t",)  # parameters that are one number per state, not one per joint: the time
 fewest_operations: ContextVar[bool] = ContextVar("fewest_operations", default=False)  # where no method is named

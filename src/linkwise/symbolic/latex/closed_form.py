@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any
 
-from ..graph import Program
-from .angle_sums import shortened
-from .latex_names import LatexNames
-from .latex_numbers import WIDTH, Equation, array, cases, function, number, too_wide, visible
-from .normal_form import DEFINED, Normal, TooManyTermsError
-from .polynomial import Key, Number, Polynomial
+from ...graph import Program
+from ..fourier import shortened
+from ..normal_form import DEFINED, Normal
+from ..polynomial import Key, Number, Polynomial, TooManyTermsError
+from .format import WIDTH, Equation, array, cases, function, number, too_wide, visible
+from .names import LatexNames
 
 CLOSED = 50  # a closed form is preferred if it has no more terms than this, all its results together
 SHORT_NAME = 6  # characters on the left; equations stand below each other, so a longer name leaves less for lines

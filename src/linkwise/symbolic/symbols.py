@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Callable
 from typing import Any
 
-from . import rules
+from ..graph import Graph, Node, rules
 from .cancel import Sums
-from .node import Graph, Node
 
-_SHARED = Graph(
-    scalar_inputs=True
-)  # one graph for all symbols, so that those made at different times can meet in one robot
+_SHARED = Graph(scalar_inputs=True)  # of all symbols, so that those made at different times can meet in one robot
 
 
 def symbols(names: str) -> Any:
@@ -81,7 +77,7 @@ class Transplant:
                 self.names.append(name)
             return self.graph.input(name)
         operands = [self(a) for a in x.args]
-        return self._sums(x.op, *operands) if x.op in ("add", "sub") else OPERATIONS[x.op](*operands)
+        return self._sums(x.op, *operands) if x.op in ("add", "sub") else rules.OPERATIONS[x.op](*operands)
 
 
 def number(x: Any) -> float:
@@ -92,17 +88,3 @@ def number(x: Any) -> float:
         raise TypeError(
             f"{x!r} of the robot is no number and no symbol of linkwise.symbols, so it cannot be traced"
         ) from None
-
-
-OPERATIONS: dict[str, Callable[..., Any]] = {
-    "neg": rules.neg,
-    "add": rules.add,
-    "sub": rules.sub,
-    "mul": rules.mul,
-    "div": rules.div,
-    "sin": rules.sin,
-    "cos": rules.cos,
-    "sign": rules.sign,
-    "sqrt": lambda a: rules.function("sqrt", a),
-    "select": rules.select,
-}

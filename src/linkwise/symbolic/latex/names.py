@@ -15,8 +15,8 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from itertools import chain, count
 
-from ..graph import Port, Program
-from .angles import Angles
+from ...graph import Port, Program
+from ..addition_theorems import Angles
 
 ARRAYS = {"q": "q", "qd": r"\dot{q}", "qdd": r"\ddot{q}", "tau": r"\tau"}
 LETTERS = "txyzw"  # of intermediates

@@ -5,16 +5,14 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Sequence
-from typing import Any
 
-from ..graph import Graph, Node, Program
-from ..graph.cancel import Sums
-from ..graph.passes import rebuilt
-from .angles import Angles, angle_sums, angles_of
+from ...graph import Node, Program
+from ..addition_theorems import Angles, angle_sums, angles_of
+from ..cancel import cancelled
+from ..polynomial import TooManyTermsError
 from .closed_form import CLOSED, ClosedForm
-from .latex_names import LatexNames
-from .latex_numbers import Equation, array, cases, decimal, function, too_wide
-from .normal_form import TooManyTermsError
+from .format import Equation, array, cases, decimal, function, too_wide
+from .names import LatexNames
 
 RANK = {"add": 1, "sub": 1, "neg": 2, "mul": 3}
 PATIENCE = 6  # a closed form is given up once what leads to it has so many times the terms that it may have
@@ -127,20 +125,6 @@ def latex_text(
     meaning = "s_i = sin q_i, c_ij = cos(q_i + q_j); " if latex_names.abbreviates else ""
     breaks = r", and \allowdisplaybreaks for its length" if environment and len(equations) > ONE_PAGE else ""
     return "\n".join([f"% {title}", f"% {meaning}needs amsmath{breaks}", *displayed(equations, environment), ""])
-
-
-def cancelled(program: Program) -> Program:
-    """The program without terms that cancel."""
-    sums: list[Sums] = []
-
-    def change(node: Node, made: dict[int, Any], graph: Graph) -> Any:
-        if node.op not in ("add", "sub"):
-            return None
-        if not sums:
-            sums.append(Sums(graph))
-        return sums[0](node.op, *(made[a.index] for a in node.args))
-
-    return rebuilt(program, change)
 
 
 def displayed(equations: list[Equation], environment: str | None) -> list[str]:

@@ -1,0 +1,83 @@
+"""Sums in which terms cancel or add up: l1 + (r1 - l1) = r1, l1 - 0.5*l1 = 0.5*l1.
+
+Exact algebra, with coefficients that are added without rounding. But it changes what rounding does to the numbers, so
+it is done only where a robot of symbols is traced, and for equations that are printed.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+from ..graph import Graph, Node, Program, rules
+from ..graph.passes import rebuilt
+from .polynomial import Polynomial, plus, power, scaled
+
+LONGEST = 16  # terms of a sum that is taken apart; a longer one is a term itself
+
+
+class Sums:
+    """Adds and subtracts nodes of one graph, term by term where that leaves fewer terms.
+
+    A sum is a polynomial of degree one; its atoms are the indices of nodes.
+    """
+
+    def __init__(self, graph: Graph) -> None:
+        self.graph = graph
+        self._terms: dict[int, Polynomial] = {}
+
+    def __call__(self, op: str, a: Any, b: Any) -> Any:
+        """a + b or a - b."""
+        x, y = self.terms(a), self.terms(b)
+        if x.keys() & y.keys():
+            total = plus(x, scaled(y, SIGN[op]))
+            if len(total) <= max(len(x), len(y)) and all(Fraction(float(c)) == c for c in total.values()):
+                return self.built(total)
+        return rules.OPERATIONS[op](a, b)
+
+    def terms(self, x: Any) -> Polynomial:
+        if rules.is_number(x):
+            return {(): Fraction(x)} if x else {}
+        if x.index not in self._terms:
+            self._terms[x.index] = self._taken_apart(x)
+        return self._terms[x.index]
+
+    def _taken_apart(self, x: Node) -> Polynomial:
+        if x.op == "const":
+            return self.terms(x.payload)
+        terms: Polynomial | None = None
+        if x.op == "neg":
+            terms = scaled(self.terms(x.args[0]), -1)
+        elif x.op in SIGN:
+            a, b = x.args
+            terms = plus(self.terms(a), scaled(self.terms(b), SIGN[x.op]))
+        elif x.op == "mul" and any(a.op == "const" for a in x.args):
+            constant, other = sorted(x.args, key=lambda a: a.op != "const")
+            terms = scaled(self.terms(other), Fraction(constant.payload))
+        return power(x.index) if terms is None or len(terms) > LONGEST else terms
+
+    def built(self, total: Polynomial) -> Any:
+        """The sum of the terms, those with a plus sign first."""
+        result: Any = 0.0
+        for key, factor in sorted(total.items(), key=lambda term: term[1] < 0):
+            size = abs(float(factor))
+            term = rules.mul(size, self.graph.nodes[key[0][0]]) if key else size
+            result = rules.add(result, term) if factor > 0 else rules.sub(result, term)
+        return result
+
+
+SIGN = {"add": 1, "sub": -1}
+
+
+def cancelled(program: Program) -> Program:
+    """The program without terms that cancel."""
+    sums: list[Sums] = []
+
+    def change(node: Node, made: dict[int, Any], graph: Graph) -> Any:
+        if node.op not in SIGN:
+            return None
+        if not sums:
+            sums.append(Sums(graph))
+        return sums[0](node.op, *(made[a.index] for a in node.args))
+
+    return rebuilt(program, change)

@@ -1,0 +1,143 @@
+"""Expressions of symbols multiplied out: sums of products in one order, by name, whatever made them.
+
+    l1*(m2 + m1) - 0.5*l1*m1   ->   0.5*l1*m1 + l1*m2          sin(a)² = 1 - cos(a)²
+
+Atoms of the polynomials are symbols, functions of collected expressions, and sums that something is divided by.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from ..graph import Node, rules
+from .polynomial import Key, Multiplication, Number, Polynomial, of_number, plus, power, scaled, size
+
+CANCELLED = 1e-13  # what is left of two coefficients, relatively, when they cancel
+
+
+class Collector:
+    """Multiplies expressions of one graph out. Atoms are numbered; `names` and `nodes` say what they are."""
+
+    def __init__(self) -> None:
+        self.multiply = Multiplication(rounding=CANCELLED)
+        self.names: list[str] = []
+        self.nodes: list[Any] = []
+        self._atoms: dict[str, int] = {}
+        self._polynomials: dict[int, Polynomial] = {}  # of nodes, by index
+
+    def __call__(self, x: Any) -> Any:
+        """The expression multiplied out; a number stays one."""
+        return float(x) + 0.0 if rules.is_number(x) else self.built(self.polynomial(x))
+
+    def polynomial(self, x: Any) -> Polynomial:
+        if rules.is_number(x):
+            return of_number(float(x))
+        if x.index not in self._polynomials:
+            self._polynomials[x.index] = self._polynomial(x)
+        return self._polynomials[x.index]
+
+    def _polynomial(self, x: Node) -> Polynomial:
+        if x.op == "const":
+            return of_number(x.payload)
+        if x.op == "input":
+            return power(self.atom(str(x), x))
+        parts = [self.polynomial(a) for a in x.args]
+        match x.op:
+            case "neg":
+                return scaled(parts[0], -1)
+            case "add":
+                return plus(parts[0], parts[1], CANCELLED)
+            case "sub":
+                return plus(parts[0], scaled(parts[1], -1), CANCELLED)
+            case "mul":
+                return self.multiply(parts[0], parts[1])
+            case "div":
+                return self.multiply(parts[0], self.inverse(parts[1]))
+        operands = [self.built(part) for part in parts]
+        value = rules.select(*operands) if x.op == "select" else rules.function(x.op, operands[0])
+        if rules.is_number(value) or any(value is operand for operand in operands):
+            return self.polynomial(value)
+        inside = f"({', '.join(self.text(part, exact) for part in parts)})"
+        atom = self.atom(f"{x.op}{inside}", value)
+        if x.op == "sin":
+            self.multiply.cosine[atom] = self.atom(f"cos{inside}", rules.cos(value.args[0]))
+        return power(atom)
+
+    def atom(self, name: str, node: Any) -> int:
+        """The number of the atom with this name; a new one gets the next number."""
+        if name not in self._atoms:
+            self._atoms[name] = len(self.names)
+            self.names.append(name)
+            self.nodes.append(node)
+        return self._atoms[name]
+
+    def inverse(self, x: Polynomial) -> Polynomial:
+        if len(x) == 1:
+            ((key, factor),) = x.items()
+            return {tuple((atom, -exponent) for atom, exponent in key): 1 / factor}
+        return power(self.atom(f"({self.text(x, exact)})", self.built(x)), -1)
+
+    def built(self, x: Polynomial) -> Any:
+        """The polynomial as an expression, added up in pairs, so that it is not deep."""
+        terms = [self._built_term(product, factor) for product, factor in self.ordered(x)]
+        while len(terms) > 1:
+            pairs = zip(terms[::2], [*terms[1::2], 0.0], strict=False)
+            terms = [rules.add(a, b) for a, b in pairs]
+        return terms[0] if terms else 0.0
+
+    def _built_term(self, key: Key, factor: Number) -> Any:
+        value: Any = float(factor)
+        for atom, exponent in key:
+            value = rules.mul(value, rules.power(self.nodes[atom], max(exponent, 0)))
+            for _ in range(-exponent):
+                value = rules.div(value, self.nodes[atom])
+        return value
+
+    def ordered(self, x: Polynomial) -> list[tuple[Key, Number]]:
+        """The terms, and the factors of each, in the order of their names."""
+
+        def named(key: Key) -> list[tuple[str, int]]:
+            return sorted((self.names[atom], exponent) for atom, exponent in key)
+
+        terms = sorted((named(key), factor) for key, factor in x.items())
+        return [(tuple((self._atoms[name], e) for name, e in key), factor) for key, factor in terms]
+
+    def text(self, x: Polynomial, digits: Callable[[float], str]) -> str:
+        """`0.5*l1*m1 - l1**2*m2`"""
+        terms = []
+        for key, factor in self.ordered(x):
+            number = digits(size(factor))
+            above = [raised(self.names[atom], exponent) for atom, exponent in key if exponent > 0]
+            below = [raised(self.names[atom], -exponent) for atom, exponent in key if exponent < 0]
+            terms.append((factor < 0, quotient_text(above if above and number == "1" else [number, *above], below)))
+        return sum_text(terms)
+
+
+def brief(x: float) -> str:
+    return f"{x:.6g}"
+
+
+def exact(x: float) -> str:
+    """All digits: for the names of atoms, which must differ where the atoms do."""
+    return repr(x).removesuffix(".0")
+
+
+def sum_text(terms: Iterable[tuple[bool, str]]) -> str:
+    """`a - b + c` of terms, each with whether it is negative."""
+    text = " ".join(f"{'-' if negative else '+'} {term}" for negative, term in terms)
+    return text.replace("- ", "-", 1) if text.startswith("-") else text.removeprefix("+ ") or "0"
+
+
+def quotient_text(above: list[str], below: list[str]) -> str:
+    return "*".join(above or ["1"]) + "".join(f"/{factor}" for factor in below)
+
+
+def raised(text: str, exponent: int) -> str:
+    return text if exponent == 1 else f"{text}**{exponent}"
+
+
+def collected_text(x: Any) -> str:
+    """An expression or a number as text, multiplied out."""
+    collector = Collector()
+    return collector.text(collector.polynomial(x), brief)

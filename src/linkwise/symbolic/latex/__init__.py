@@ -1,0 +1,1 @@
+"""Programs as LaTeX, in closed form or with named intermediates."""
