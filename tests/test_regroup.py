@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import linkwise as lw
-from linkwise.robot.twofold import Twofold
+from linkwise.robot.regroup import LongDecimal, long_decimal
 from robots import ALL, CHAINS, TREES, conditioned, ids, relative, states
 
 over_all = pytest.mark.parametrize("robot", ALL, ids=ids(ALL))
@@ -96,8 +96,8 @@ numbers = st.floats(1e-30, 1e30) | st.floats(-1e30, -1e-30)
 
 
 @given(numbers, numbers, numbers)
-def test_twofold_numbers_have_thirty_digits(a: float, b: float, c: float) -> None:
-    x, y = Twofold(a) * b, Twofold(c) / 3.0  # neither is a float
+def test_long_decimals_have_thirty_digits_beside_floats_too(a: float, b: float, c: float) -> None:
+    x, y = long_decimal(a) * b, long_decimal(c) / 3.0  # neither is a float
     p, q = fraction(x), fraction(y)
     assert abs(p - Fraction(a) * Fraction(b)) <= abs(p) / 2**104
     assert abs(3 * q - Fraction(c)) <= abs(q) / 2**98
@@ -108,5 +108,5 @@ def test_twofold_numbers_have_thirty_digits(a: float, b: float, c: float) -> Non
         assert float(here) == float(fraction(here))
 
 
-def fraction(x: Twofold) -> Fraction:
-    return Fraction(x.high) + Fraction(x.low)
+def fraction(x: LongDecimal) -> Fraction:
+    return Fraction(x.value)

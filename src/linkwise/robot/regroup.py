@@ -10,19 +10,52 @@ What no torque feels at all (the tensor of a first link except about its axis, s
 since what no result needs is not computed.
 
 A kept tensor is a difference of the large terms of Steiner: (J_xx - J_yy + J_zz) / 2 and the like. Robots made of
-floats are therefore regrouped in twice as many digits (`Twofold`) and rounded at the end.
+floats are therefore regrouped in decimals of 80 digits and rounded at the end.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from decimal import Context, Decimal
 
 from ..spatial import RigidInertia, Scalar, Symmetric, Vector
 from .link import Link
 from .mapping import Mapping, numbers_of
 from .motion import Motion
-from .twofold import Twofold
+
+DIGITS = Context(prec=80, traps=[])  # a sum of two floats has up to 60; what overflows becomes infinite, as floats do
+
+
+def operation(function: Callable[[Decimal, Decimal], Decimal], swapped: bool = False) -> Callable[..., LongDecimal]:
+    def method(self: LongDecimal, other: LongDecimal | float) -> LongDecimal:
+        x = other.value if isinstance(other, LongDecimal) else Decimal(other)
+        return LongDecimal(function(x, self.value) if swapped else function(self.value, x))
+
+    return method
+
+
+class LongDecimal:
+    """A decimal of 80 digits that also computes with floats, as every scalar of a robot must."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, value: Decimal) -> None:
+        self.value = value
+
+    def __float__(self) -> float:
+        return float(self.value)
+
+    def __neg__(self) -> LongDecimal:
+        return LongDecimal(DIGITS.minus(self.value))
+
+    def sqrt(self) -> LongDecimal:
+        return LongDecimal(DIGITS.sqrt(self.value))
+
+    __add__ = __radd__ = operation(DIGITS.add)
+    __mul__ = __rmul__ = operation(DIGITS.multiply)
+    __sub__, __rsub__ = operation(DIGITS.subtract), operation(DIGITS.subtract, swapped=True)
+    __truediv__, __rtruediv__ = operation(DIGITS.divide), operation(DIGITS.divide, swapped=True)
 
 
 def regrouped_bodies(links: Sequence[Link]) -> list[RigidInertia]:
@@ -30,12 +63,12 @@ def regrouped_bodies(links: Sequence[Link]) -> list[RigidInertia]:
     bodies = passed_on(links)
     if not all(type(x) is float for link in links for x in numbers_of(link)):
         return bodies
-    finer = passed_on(list(map(Mapping(twofold, orthonormal=True).link, links)))
-    return [rounded(*each) for each in zip(links, bodies, finer, strict=True)]
+    finer = passed_on(list(map(Mapping(long_decimal, orthonormal=True).link, links)))
+    return list(map(rounded, links, bodies, finer))
 
 
-def twofold(x: float) -> Scalar:
-    return x if x in (0.0, 1.0, -1.0) else Twofold(x)  # these fold, as everywhere
+def long_decimal(x: float) -> Scalar:
+    return x if x in (0.0, 1.0, -1.0) else LongDecimal(Decimal(x))  # these fold, as everywhere
 
 
 def rounded(link: Link, plain: RigidInertia, fine: RigidInertia) -> RigidInertia:
