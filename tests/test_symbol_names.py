@@ -91,7 +91,7 @@ def test_sympy_symbols_are_as_many_as_the_inputs_and_give_the_numbers(names: lis
 
 def symbol(arm: lw.Robot, name: str) -> Any:
     """The symbol of the traced robot, among its numbers."""
-    graph = next(x for x in arm.unusual if not isinstance(x, float)).graph
+    graph = next(x for x in arm.non_floats if not isinstance(x, float)).graph
     return graph.input(name)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from ..dynamics.newton_euler import Motion
+from ..dynamics.newton_euler import LinkMotion
 from ..spatial import Placement, Vector
 from .states import Array, States
 
@@ -40,7 +40,7 @@ def base_parts(base: BaseMotion | None) -> dict[str, tuple[Any, tuple[int, ...]]
     return base.arrays()
 
 
-def base_motion(states: States, base: BaseMotion | None) -> Motion | None:
+def base_motion(states: States, base: BaseMotion | None) -> LinkMotion | None:
     """The prescribed motion in scalars; parts that are not given cost nothing."""
     if base is None:
         return None
@@ -49,7 +49,7 @@ def base_motion(states: States, base: BaseMotion | None) -> Motion | None:
         return Vector.zero() if getattr(base, name) is STILL else Vector(*states.scalars(f"base.{name}"))
 
     parts = (vector(name) for name in ("angular_velocity", "angular_acceleration", "acceleration"))
-    return Motion(Placement.identity(), *parts)
+    return LinkMotion(Placement.identity(), *parts)
 
 
 def base_velocity(states: States, base: BaseMotion | None) -> Vector:

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..robot import Robot
-from ..robot.regroup import felt_numbers
+from ..robot.regroup import identifiable_parameters
 from ..spatial import RigidInertia, Scalar, Symmetric, Vector, dot_product
 from ..symbolic import Collector, collected_text
-from .mobility import motions
+from .mobility import mobilities
 
 TEN = ("m", "hx", "hy", "hz", "Jxx", "Jxy", "Jxz", "Jyy", "Jyz", "Jzz")  # about the joint's origin
 ROUNDING = 1e-12  # a multiple this close to a whole number is that number
@@ -66,14 +66,14 @@ def base_parameters(arm: Robot) -> BaseParameters:
     arm = arm.without_rotors()
     if not arm.symbolic:
         arm = arm.mapped(float)
-    moving, collect = motions(arm), Collector()
+    moving, collect = mobilities(arm), Collector()
     own = {f"{link.name}.{name}": x for link in arm.links for name, x in zip(TEN, ten_numbers(link.rigid), strict=True)}
     made_of: dict[str, dict[str, Scalar]] = {}
     for link in arm.links:
         for name, unit in zip(TEN, np.eye(10).tolist(), strict=True):
             bodies = [body_of(unit) if k is link else RigidInertia.zero() for k in arm.links]
-            for k, felt in zip(arm.links, felt_numbers(arm.links, moving, bodies), strict=True):
-                for number, x in felt.items():
+            for k, parameters in zip(arm.links, identifiable_parameters(arm.links, moving, bodies), strict=True):
+                for number, x in parameters.items():
                     made_of.setdefault(f"{k.name}.{number}", {})[f"{link.name}.{name}"] = rounded(collect(x))
     found = []
     for name, shares in made_of.items():

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from ..errors import one_of
 from ..kernels.lock import LOCK
 from ..robot import Robot
-from ..trace.tracing import refuse_strangers
+from ..trace.tracing import check_function_and_robot
 
 if TYPE_CHECKING:
     from ..kernels.compiler import Compiled
@@ -42,7 +42,7 @@ def compile(  # noqa: A001
         from ..kernels.compiler import Compiled  # the compiler's rooms are entered only when something is compiled
         from ..kernels.forms import FORMS, recipe_for
 
-        refuse_strangers(function, arm)
+        check_function_and_robot(function, arm)
         one_of(target, ("cpu",), "target")
         one_of(dtype, ("float64", "float32"), "dtype")
         one_of(form, FORMS, "form")

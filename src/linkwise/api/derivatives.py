@@ -47,7 +47,7 @@ class Derivative(Prepared):
         self.function, self.robot, self.wrt, self._asked, self._keywords = function, robot, wrt, asked, keywords
         self.__name__ = f"d_{function_name(function)}_d_{wrt}"
         self.__doc__ = f"The derivative of {function_name(function)} by {wrt}."
-        self.__signature__ = signature(self.program, symbols_of(robot) if robot.unusual else ())
+        self.__signature__ = signature(self.program, symbols_of(robot) if robot.non_floats else ())
         self._spent = 0.0  # seconds that plain calls have taken
         self._kernels: dict[str, Compiled | None] = {}  # None: too long to compile
         self._others: dict[Robot, Derivative] = {}
@@ -71,7 +71,7 @@ class Derivative(Prepared):
 
     def of(self, robot: Robot) -> Derivative:
         """The same derivative for this robot."""
-        own = robot is self.robot or not (robot.unusual or self.robot.unusual or robot != self.robot)
+        own = robot is self.robot or not (robot.non_floats or self.robot.non_floats or robot != self.robot)
         if own:
             return self
         if robot not in self._others:
@@ -129,7 +129,7 @@ class Derivative(Prepared):
         """Let the function itself say why a finite state has no finite derivative: it may raise an error."""
         good = [np.isfinite(x).all(axis=own_axes(p, x)) for p, x in zip(self.program.outputs, results, strict=True)]
         lost = finite & ~np.all(good, axis=0)
-        if self.robot.unusual or not lost.any():
+        if self.robot.non_floats or not lost.any():
             return
         index = tuple(np.argwhere(lost)[0])
         ports = self.program.inputs

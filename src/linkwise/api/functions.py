@@ -20,8 +20,8 @@ from ..kernels.dispatch import LARGEST, ROLLED, Task, compiled_result, entered_d
 from ..robot import Friction, Robot
 from ..robot.numbers import vector3
 from ..spatial import Vector, Wrench, add, sub
-from ..trace import fewest
-from ..trace.tracing import fewest_operations
+from ..trace import cheapest_method
+from ..trace.tracing import FEWEST_PREFERRED
 from .base_motion import BaseMotion, base_motion, base_parts, base_velocity
 from .singular import explained, refuse_singular
 from .states import Array, States
@@ -350,17 +350,15 @@ def chosen(function: Function, method: str | None, arm: Robot | None = None) -> 
 def method_name(function: Function, method: str | None, arm: Robot | None = None) -> str:
     """The method's name: without one, the first offered; of "fewest", the name of that which it takes on this robot.
 
-    Where code is made (`few_operations`), the fewest operations are wanted without asking.
+    Where code is made (`prefer_fewest`), the fewest operations are wanted without asking.
     """
     if method is None:
-        method = (
-            "fewest" if fewest_operations.get() and "fewest" in METHODS[function] else next(iter(METHODS[function]))
-        )
+        method = "fewest" if FEWEST_PREFERRED.get() and "fewest" in METHODS[function] else next(iter(METHODS[function]))
     one_of(method, METHODS[function], f"{function.__name__}: method")
     if function in FEWEST and method == "fewest":
         if not isinstance(arm, Robot):
             return FEWEST[function][0]
-        return LONG[function] if arm.n > LARGEST else fewest(function, arm, *FEWEST[function])
+        return LONG[function] if arm.n > LARGEST else cheapest_method(function, arm, *FEWEST[function])
     return method
 
 

@@ -10,9 +10,9 @@ from __future__ import annotations
 import numpy as np
 
 from ..dynamics import kinematics
-from ..robot import Link, Motion, Robot, outward
+from ..robot import Link, LinkMobility, Robot, outward
 from ..spatial import Placement, Scalar, Twist, Vector, add, cross, dot, mul, reciprocal
-from ..trace import draws
+from ..trace import random_bindings
 
 DRAWS = 3  # random geometries for a robot made of symbols
 STATES = 20  # random states of each
@@ -22,15 +22,15 @@ Z = Vector(0.0, 0.0, 1.0)
 Freedom = tuple[int, bool, bool, bool, bool]  # turns, swings, and which components the direction of turning has
 
 
-def motions(arm: Robot) -> list[Motion]:
-    """The motion of each link, for a robot of numbers or of symbols."""
-    seen = zip(*map(freedoms, draws(arm, DRAWS)), strict=True)
+def mobilities(arm: Robot) -> list[LinkMobility]:
+    """The mobility of each link, for a robot of numbers or of symbols."""
+    seen = zip(*map(freedoms, random_bindings(arm, DRAWS)), strict=True)
     most = [tuple(map(max, zip(*of_link, strict=True))) for of_link in seen]
     directions = outward(arm, direction, Vector.zero())
     still = [turns == 2 and not swings for turns, swings, *_ in most]
     levers = lever_arms(arm) if any(still) else [0.0] * arm.n
     return [
-        Motion(turns, swings, (x, y, z), n, lever if stands else 0.0)
+        LinkMobility(turns, swings, (x, y, z), n, lever if stands else 0.0)
         for (turns, swings, x, y, z), n, lever, stands in zip(most, directions, levers, still, strict=True)
     ]
 

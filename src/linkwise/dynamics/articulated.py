@@ -36,7 +36,7 @@ from ..spatial import (
 )
 
 
-class Moving(NamedTuple):
+class LinkVelocity(NamedTuple):
     pose: Placement
     twist: Twist
     bias: Twist  # c
@@ -58,16 +58,16 @@ class Solved(NamedTuple):
     u: Scalar
 
 
-def move(link: Link, parent: Moving, q: Scalar, qd: Scalar) -> Moving:
+def move(link: Link, parent: LinkVelocity, q: Scalar, qd: Scalar) -> LinkVelocity:
     pose, joint = link.pose(q), link.joint.axis * qd
     twist = parent.twist.to_child(pose) + joint
-    return Moving(pose, twist, cross_twist(twist, joint))  # (1)
+    return LinkVelocity(pose, twist, cross_twist(twist, joint))  # (1)
 
 
-def free(link: Link, beyond: Freed, motion: Moving, tau: Scalar, external: Wrench) -> tuple[Solved, Freed]:
+def free(link: Link, children: Freed, motion: LinkVelocity, tau: Scalar, external: Wrench) -> tuple[Solved, Freed]:
     at_origin = external.acting_at(link.com)
     own = cross_wrench(motion.twist, link.body @ motion.twist) - at_origin  # (1)
-    body = Freed(ArticulatedInertia.of_rigid(link.body), own) + beyond
+    body = Freed(ArticulatedInertia.of_rigid(link.body), own) + children
     U = body.inertia @ link.joint.axis
     inverse = reciprocal(add(power(link.joint.axis, U), link.joint.rotor_inertia))
     u = sub(tau, power(link.joint.axis, body.bias))  # (2)
@@ -76,14 +76,14 @@ def free(link: Link, beyond: Freed, motion: Moving, tau: Scalar, external: Wrenc
     return Solved(U, inverse, u), Freed(inertia.to_parent(motion.pose), bias.to_parent(motion.pose))  # (4)
 
 
-def accelerate(link: Link, parent: tuple[Twist, Scalar], motion: Moving, solved: Solved) -> tuple[Twist, Scalar]:
+def accelerate(link: Link, parent: tuple[Twist, Scalar], motion: LinkVelocity, solved: Solved) -> tuple[Twist, Scalar]:
     drift = parent[0].to_child(motion.pose) + motion.bias
     qdd = mul(sub(solved.u, power(drift, solved.U)), solved.inverse)  # (5)
     return drift + link.joint.axis * qdd, qdd
 
 
 def forward_dynamics(robot: Robot, q: Scalars, qd: Scalars, tau: Scalars, external: Sequence[Wrench]) -> list[Scalar]:
-    still = Moving(Placement.identity(), Twist.zero(), Twist.zero())
+    still = LinkVelocity(Placement.identity(), Twist.zero(), Twist.zero())
     motions = outward(robot, move, still, q, qd)
     solved = inward(robot, free, Freed(ArticulatedInertia.zero(), Wrench.zero()), motions, tau, external)
     lift = Twist(Vector.zero(), -Vector.of(robot.gravity))

@@ -11,7 +11,7 @@ with it, in the axes that the base has at that moment. Gravity has no part in th
 from ..robot import Robot
 from ..spatial import Scalars, Twist, Vector, cross
 from .kinematics import poses, twists
-from .newton_euler import Motion, centre_acceleration, link_motions, resting_base
+from .newton_euler import LinkMotion, centre_acceleration, link_motions, resting_base
 
 
 def mass_centres(
@@ -19,7 +19,7 @@ def mass_centres(
     q: Scalars,
     qd: Scalars,
     qdd: Scalars,
-    base: Motion | None = None,
+    base: LinkMotion | None = None,
     base_velocity: Vector | None = None,
 ) -> tuple[list[Vector], list[Vector], list[Vector]]:
     """Position, velocity and acceleration of every mass centre."""

@@ -12,13 +12,13 @@ from collections.abc import Sequence
 from ..robot import Link, Robot, inward
 from ..spatial import Scalar, Twist, Wrench, add, cross_twist, mul, power, sub
 from ..spatial.dense import Column, Dense, apply, zeros
-from .diagonal import Moving, through
+from .diagonal import QuasiMotion, through
 from .udu import Articulated
 
 
-def sums(robot: Robot, bodies: Sequence[Articulated], motions: Sequence[Moving]) -> Dense:
+def sums(robot: Robot, bodies: Sequence[Articulated], motions: Sequence[QuasiMotion]) -> Dense:
     """s_ki, for k = i or on the way from i to the base, and zeros elsewhere."""
-    found = zeros(robot.n, robot.n)
+    s = zeros(robot.n, robot.n)
     reached: list[dict[int, Twist]] = []  # Ψ*_im H*_i at each link m, for every i between it and the base
     for link, body, motion in zip(robot.links, bodies, motions, strict=True):
         here: dict[int, Twist] = {}
@@ -32,20 +32,22 @@ def sums(robot: Robot, bodies: Sequence[Articulated], motions: Sequence[Moving])
             wrench = body.inertia @ cross_twist(twist, joint)  # P Ω_δ*
             for k, other in here.items():
                 if k <= i:
-                    found[k][i] = add(found[k][i], power(other, wrench))
-    return found
+                    s[k][i] = add(s[k][i], power(other, wrench))
+    return s
 
 
 def psi_b(robot: Robot, bodies: Sequence[Articulated], b: Sequence[Wrench]) -> list[Scalar]:
     """H Ψ b"""
 
-    def step(link: Link, beyond: Wrench, body: Articulated, b: Wrench) -> tuple[Scalar, Wrench]:
-        return power(link.joint.axis, b + beyond), through(link, body, b + beyond)
+    def step(link: Link, children: Wrench, body: Articulated, b: Wrench) -> tuple[Scalar, Wrench]:
+        return power(link.joint.axis, b + children), through(link, body, b + children)
 
     return inward(robot, step, Wrench.zero(), bodies, b)
 
 
-def coriolis_xi(robot: Robot, bodies: Sequence[Articulated], motions: Sequence[Moving], b: Sequence[Wrench]) -> Column:
+def coriolis_xi(
+    robot: Robot, bodies: Sequence[Articulated], motions: Sequence[QuasiMotion], b: Sequence[Wrench]
+) -> Column:
     """C(θ, ξ)"""
     upper, n = sums(robot, bodies, motions), robot.n
     matrix = [[upper[k][i] if k <= i else sub(0.0, upper[i][k]) for i in range(n)] for k in range(n)]
@@ -53,7 +55,7 @@ def coriolis_xi(robot: Robot, bodies: Sequence[Articulated], motions: Sequence[M
 
 
 def twice_coriolis_nu(
-    robot: Robot, bodies: Sequence[Articulated], motions: Sequence[Moving], b: Sequence[Wrench]
+    robot: Robot, bodies: Sequence[Articulated], motions: Sequence[QuasiMotion], b: Sequence[Wrench]
 ) -> Column:
     """2 D^½ C(θ, ν)"""
     upper, n = sums(robot, bodies, motions), robot.n
@@ -64,7 +66,7 @@ def twice_coriolis_nu(
 
 
 def total(
-    matrix: Dense, robot: Robot, bodies: Sequence[Articulated], motions: Sequence[Moving], b: Sequence[Wrench]
+    matrix: Dense, robot: Robot, bodies: Sequence[Articulated], motions: Sequence[QuasiMotion], b: Sequence[Wrench]
 ) -> Column:
     """c ξ + H Ψ b"""
     moved = apply(matrix, [motion.xi for motion in motions])

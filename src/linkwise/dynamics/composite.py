@@ -12,8 +12,8 @@ from ..robot import Link, Robot, inward, toward_base
 from ..spatial import Placement, RigidInertia, Scalar, Scalars, add, power
 
 
-def freeze(link: Link, beyond: RigidInertia, pose: Placement) -> tuple[RigidInertia, RigidInertia]:
-    composite = link.body + beyond  # (23b)
+def freeze(link: Link, children: RigidInertia, pose: Placement) -> tuple[RigidInertia, RigidInertia]:
+    composite = link.body + children  # (23b)
     return composite, composite.to_parent(pose)
 
 

@@ -34,7 +34,7 @@ class JointConstraint(NamedTuple):
 
 def joint_constraints(robot: Robot, q: Scalars) -> list[JointConstraint]:
     frames = poses(robot, q)
-    found = []
+    constraints = []
     for link, pose in zip(robot.links, frames, strict=True):
         on_base = link.parent < 0
         parent = Placement.identity() if on_base else frames[link.parent]
@@ -42,8 +42,8 @@ def joint_constraints(robot: Robot, q: Scalars) -> list[JointConstraint]:
         origin = parent.point(link.placement.translation)
         axis = pose.rotation @ Vector(0.0, 0.0, 1.0)
         A, L = link.joint.constraint(axis)
-        found.append(JointConstraint(pose.point(link.com) - origin, origin - parent_centre, A, L))
-    return found
+        constraints.append(JointConstraint(pose.point(link.com) - origin, origin - parent_centre, A, L))
+    return constraints
 
 
 def matrices(robot: Robot, q: Scalars) -> tuple[Dense, Dense]:
@@ -72,8 +72,8 @@ def multipliers(robot: Robot, q: Scalars, constraint: Sequence[Wrench]) -> list[
 
     def step(link: Link, reactions: Wrench, joint: JointConstraint, w: Wrench) -> tuple[Wrench, Wrench]:
         left = w + reactions
-        found = Wrench(joint.A @ (left.moment + cross(joint.lever, left.force)), joint.L @ left.force)
-        return found, joint_wrench(joint, found).acting_at(joint.parent_lever)  # passed: - K_iβᵀ λ_i
+        multiplier = Wrench(joint.A @ (left.moment + cross(joint.lever, left.force)), joint.L @ left.force)
+        return multiplier, joint_wrench(joint, multiplier).acting_at(joint.parent_lever)  # passed: - K_iβᵀ λ_i
 
     return inward(robot, step, Wrench.zero(), joint_constraints(robot, q), constraint)
 
@@ -98,15 +98,14 @@ def constraint_wrenches(
         if link.parent >= 0:
             reaction = Wrench(moment + cross(joint.parent_lever, force), force)
             needed[link.parent] = needed[link.parent] + reaction
-    found = multipliers(robot, q, needed)
-    return [joint_wrench(joint, multiplier) for joint, multiplier in zip(joints, found, strict=True)]
+    return list(map(joint_wrench, joints, multipliers(robot, q, needed)))
 
 
 def link_wrenches(robot: Robot, q: Scalars, qd: Scalars, qdd: Scalars, external: Sequence[Wrench]) -> list[Wrench]:
     """What each link needs for itself alone, at its mass centre, in the base frame."""
     frames = poses(robot, q)
-    found = []
+    wrenches = []
     for link, motion, w, pose in zip(robot.links, link_motions(robot, q, qd, qdd), external, frames, strict=True):
         alone = own_wrench(link, motion, w)
-        found.append(Wrench(pose.rotation @ alone.moment, pose.rotation @ alone.force))
-    return found
+        wrenches.append(Wrench(pose.rotation @ alone.moment, pose.rotation @ alone.force))
+    return wrenches

@@ -16,7 +16,7 @@ from collections.abc import Sequence
 
 from ..robot import Link, Robot, inward, outward, toward_base
 from ..spatial import RigidInertia, Rotation, Scalar, Scalars, Twist, Vector, Wrench, cross, power
-from .denoc import Rate, base_motion, carry, move, spin
+from .denoc import TwistRate, base_motion, carry, move, spin
 
 UNITS = tuple(Vector.of(row) for row in Rotation.identity().rows)
 
@@ -49,10 +49,12 @@ def gyroscopic(link: Link, omega: Vector, angular: Vector) -> Wrench:
     return Wrench(cross(omega, link.inertia @ angular) + cross(link.com, force), force)
 
 
-def compose(link: Link, beyond: Composite, motion: Rate, parent: Vector, qd: Scalar) -> tuple[Composite, Composite]:
+def compose(
+    link: Link, children: Composite, motion: TwistRate, parent: Vector, qd: Scalar
+) -> tuple[Composite, Composite]:
     omega, pose = motion.twist.angular, motion.pose
     own = Composite(link.rigid, [gyroscopic(link, omega, unit) for unit in UNITS])
-    whole = own + beyond
+    whole = own + children
     passed = []
     for unit in UNITS:  # of the parent's frame
         t, b_dot = carry(link, pose, parent, qd, Twist(unit, Vector.zero()), Twist.zero())
@@ -70,7 +72,7 @@ def coriolis_matrix(robot: Robot, q: Scalars, qd: Scalars) -> list[list[Scalar]]
         j, axis = link.index, link.joint.axis
         spun = spin(motions[j].twist.angular, axis)  # Ω_j p_j
         carried = {j: (axis, spun)}
-        for i in robot.beyond(j):
+        for i in robot.subtree(j):
             body = robot.links[i]
             if i != j:
                 t, rate = carried[body.parent]

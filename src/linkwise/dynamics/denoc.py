@@ -37,7 +37,7 @@ from .composite import freeze
 from .kinematics import poses as base_poses
 
 
-class Rate(NamedTuple):
+class TwistRate(NamedTuple):
     """A twist of a link and its rate in space."""
 
     pose: Placement
@@ -57,25 +57,25 @@ def carry(link: Link, pose: Placement, omega: Vector, qd: Scalar, t: Twist, rate
     return t.to_child(pose), rate.to_child(pose) + b_dot
 
 
-def move(link: Link, parent: Rate, q: Scalar, qd: Scalar, qdd: Scalar) -> Rate:
+def move(link: Link, parent: TwistRate, q: Scalar, qd: Scalar, qdd: Scalar) -> TwistRate:
     pose = link.pose(q)
     twist, rate = carry(link, pose, parent.twist.angular, qd, parent.twist, parent.rate)
     nu = twist + link.joint.axis * qd
     xi = rate + link.joint.axis * qdd + spin(nu.angular, link.joint.axis * qd)
-    return Rate(pose, nu, xi)
+    return TwistRate(pose, nu, xi)
 
 
-def load(link: Link, beyond: Wrench, motion: Rate, external: Wrench) -> tuple[Wrench, Wrench]:
+def load(link: Link, children: Wrench, motion: TwistRate, external: Wrench) -> tuple[Wrench, Wrench]:
     omega = motion.twist.angular
     at_origin = external.acting_at(link.com)
     momentum = link.body @ Twist(omega, Vector.zero())  # of the turning about O_i: [J ω; ω × h]
     gyroscopic_wrench = Wrench(cross(omega, momentum.moment), cross(omega, momentum.force))  # Ṁ ν
-    gamma = link.body @ motion.rate + gyroscopic_wrench - at_origin + beyond
+    gamma = link.body @ motion.rate + gyroscopic_wrench - at_origin + children
     return gamma, gamma.to_parent(motion.pose)
 
 
-def base_motion(robot: Robot) -> Rate:
-    return Rate(Placement.identity(), Twist.zero(), Twist(Vector.zero(), -Vector.of(robot.gravity)))
+def base_motion(robot: Robot) -> TwistRate:
+    return TwistRate(Placement.identity(), Twist.zero(), Twist(Vector.zero(), -Vector.of(robot.gravity)))
 
 
 def inverse_dynamics(robot: Robot, q: Scalars, qd: Scalars, qdd: Scalars, external: Sequence[Wrench]) -> list[Scalar]:
@@ -93,7 +93,7 @@ def inertia_matrix(robot: Robot, q: Scalars) -> list[list[Scalar]]:
     matrix: list[list[Scalar]] = [[0.0] * robot.n for _ in robot.links]
     for link in robot.links:
         j, propagated = link.index, {link.index: link.joint.axis}
-        for i in robot.beyond(j):
+        for i in robot.subtree(j):
             body = robot.links[i]
             if i != j:
                 propagated[i] = propagated[body.parent].to_child(poses[i])  # B_ij p_j

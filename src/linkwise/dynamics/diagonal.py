@@ -37,34 +37,34 @@ from ..spatial import (
 from .udu import Articulated
 
 
-class Moving(NamedTuple):
+class QuasiMotion(NamedTuple):
     above: Twist  # V⁺
     twist: Twist  # V
     qd: Scalar
     xi: Scalar
 
 
-class Rates(NamedTuple):
+class InertiaRates(NamedTuple):
     P_dot: ArticulatedInertia
     lambda_dot: ArticulatedInertia
 
 
-STILL = Moving(Twist.zero(), Twist.zero(), 0.0, 0.0)
+STILL = QuasiMotion(Twist.zero(), Twist.zero(), 0.0, 0.0)
 
 
-def from_joint_rates(robot: Robot, bodies: Sequence[Articulated], qd: Scalars) -> list[Moving]:
-    def step(link: Link, parent: Moving, body: Articulated, qd: Scalar) -> Moving:
+def from_joint_rates(robot: Robot, bodies: Sequence[Articulated], qd: Scalars) -> list[QuasiMotion]:
+    def step(link: Link, parent: QuasiMotion, body: Articulated, qd: Scalar) -> QuasiMotion:
         above = parent.twist.to_child(body.pose)
-        return Moving(above, above + link.joint.axis * qd, qd, add(qd, power(above, body.psi)))
+        return QuasiMotion(above, above + link.joint.axis * qd, qd, add(qd, power(above, body.psi)))
 
     return outward(robot, step, STILL, bodies, qd)
 
 
-def from_quasi_velocities(robot: Robot, bodies: Sequence[Articulated], xi: Scalars) -> list[Moving]:
-    def step(link: Link, parent: Moving, body: Articulated, xi: Scalar) -> Moving:
+def from_quasi_velocities(robot: Robot, bodies: Sequence[Articulated], xi: Scalars) -> list[QuasiMotion]:
+    def step(link: Link, parent: QuasiMotion, body: Articulated, xi: Scalar) -> QuasiMotion:
         above = parent.twist.to_child(body.pose)
         qd = sub(xi, power(above, body.psi))
-        return Moving(above, above + link.joint.axis * qd, qd, xi)
+        return QuasiMotion(above, above + link.joint.axis * qd, qd, xi)
 
     return outward(robot, step, STILL, bodies, xi)
 
@@ -88,17 +88,17 @@ def joint_torque(robot: Robot, bodies: Sequence[Articulated], kappa: Scalars) ->
     return inward(robot, step, Wrench.zero(), bodies, kappa)
 
 
-def rates(robot: Robot, bodies: Sequence[Articulated], motions: Sequence[Moving]) -> list[Rates]:
+def rates(robot: Robot, bodies: Sequence[Articulated], motions: Sequence[QuasiMotion]) -> list[InertiaRates]:
     """Ṗ and λ̇"""
 
     def step(
-        link: Link, P_dot: ArticulatedInertia, body: Articulated, motion: Moving
-    ) -> tuple[Rates, ArticulatedInertia]:
+        link: Link, P_dot: ArticulatedInertia, body: Articulated, motion: QuasiMotion
+    ) -> tuple[InertiaRates, ArticulatedInertia]:
         lambda_dot = P_dot + body.inertia.carried(link.joint.axis * motion.qd)  # (20)
         column = lambda_dot @ link.joint.axis
         half = mul(0.5, power(link.joint.axis, column))
         projected = lambda_dot.less_both(body.psi, column - body.psi * half)  # τ̄ λ̇ τ̄*
-        return Rates(P_dot, lambda_dot), projected.to_parent(body.pose)  # (16)
+        return InertiaRates(P_dot, lambda_dot), projected.to_parent(body.pose)  # (16)
 
     return inward(robot, step, ArticulatedInertia.zero(), bodies, motions)
 
@@ -110,33 +110,33 @@ def through(link: Link, body: Articulated, y: Wrench) -> Wrench:
 
 
 def coriolis_xi(
-    robot: Robot, bodies: Sequence[Articulated], motions: Sequence[Moving], b: Sequence[Wrench]
+    robot: Robot, bodies: Sequence[Articulated], motions: Sequence[QuasiMotion], b: Sequence[Wrench]
 ) -> list[Scalar]:
     """C(θ, ξ)"""
 
     def step(
-        link: Link, beyond: Wrench, body: Articulated, motion: Moving, rate: Rates, b: Wrench
+        link: Link, children: Wrench, body: Articulated, motion: QuasiMotion, rate: InertiaRates, b: Wrench
     ) -> tuple[Scalar, Wrench]:
         X_V = cross_wrench(link.joint.axis * motion.qd, body.inertia @ motion.twist)
-        y = beyond + rate.lambda_dot @ (link.joint.axis * motion.xi) - X_V + b
+        y = children + rate.lambda_dot @ (link.joint.axis * motion.xi) - X_V + b
         return power(link.joint.axis, y), through(link, body, y)
 
     return inward(robot, step, Wrench.zero(), bodies, motions, rates(robot, bodies, motions), b)  # (45)
 
 
 def twice_coriolis_nu(
-    robot: Robot, bodies: Sequence[Articulated], motions: Sequence[Moving], b: Sequence[Wrench]
+    robot: Robot, bodies: Sequence[Articulated], motions: Sequence[QuasiMotion], b: Sequence[Wrench]
 ) -> list[Scalar]:
     """2 D^½ C(θ, ν)"""
 
     def step(
-        link: Link, beyond: Wrench, body: Articulated, motion: Moving, rate: Rates, b: Wrench
+        link: Link, children: Wrench, body: Articulated, motion: QuasiMotion, rate: InertiaRates, b: Wrench
     ) -> tuple[Scalar, Wrench]:
         joint, V = link.joint.axis * motion.qd, motion.twist
         let_through = V - link.joint.axis * motion.xi  # ψ* V_β
         X_V = cross_wrench(joint, body.inertia @ V)
         X_star_V = body.inertia @ cross_twist(V, joint)
-        y = beyond - rate.lambda_dot @ let_through + X_star_V - X_V + b + b
+        y = children - rate.lambda_dot @ let_through + X_star_V - X_V + b + b
         return power(link.joint.axis, y), through(link, body, y + rate.lambda_dot @ V)
 
     return inward(robot, step, Wrench.zero(), bodies, motions, rates(robot, bodies, motions), b)  # (42)

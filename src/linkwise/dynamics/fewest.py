@@ -36,15 +36,15 @@ from . import articulated
 from .composite import inertia_matrix
 
 
-class Motion(NamedTuple):
+class TensorMotion(NamedTuple):
     pose: Placement  # in the parent
     omega: Vector
     omega_dot: Vector
-    turning: Matrix  # U
+    tensor: Matrix  # U
     acceleration: Vector  # of the origin
 
 
-def turning_matrix(w: Vector, wd: Vector) -> Matrix:
+def angular_acceleration_tensor(w: Vector, wd: Vector) -> Matrix:
     xx, yy, zz = mul(w.x, w.x), mul(w.y, w.y), mul(w.z, w.z)
     xy, xz, yz = mul(w.x, w.y), mul(w.x, w.z), mul(w.y, w.z)
     return Matrix(
@@ -75,20 +75,20 @@ def total(*terms: Scalar) -> Scalar:
     return sum_
 
 
-def move(link: Link, parent: Motion, q: Scalar, qd: Scalar, qdd: Scalar) -> Motion:
+def move(link: Link, parent: TensorMotion, q: Scalar, qd: Scalar, qdd: Scalar) -> TensorMotion:
     pose, joint = link.pose(q), link.joint
     inward_turn = pose.rotation.T
     omega = inward_turn @ parent.omega + joint.turn(qd)
     omega_dot = inward_turn @ parent.omega_dot + cross(omega, joint.turn(qd)) + joint.turn(qdd)
-    at_joint = inward_turn @ (parent.acceleration + parent.turning @ pose.translation)  # (1)
+    at_joint = inward_turn @ (parent.acceleration + parent.tensor @ pose.translation)  # (1)
     acceleration = at_joint + cross(omega, joint.slide(qd)) * 2.0 + joint.slide(qdd)
-    return Motion(pose, omega, omega_dot, turning_matrix(omega, omega_dot), acceleration)
+    return TensorMotion(pose, omega, omega_dot, angular_acceleration_tensor(omega, omega_dot), acceleration)
 
 
-def support(link: Link, carried: Wrench, motion: Motion, external: Wrench) -> tuple[Wrench, Wrench]:
+def support(link: Link, carried: Wrench, motion: TensorMotion, external: Wrench) -> tuple[Wrench, Wrench]:
     m, h, a = link.body.mass, link.body.moment, motion.acceleration
-    force = motion.turning @ h + a * m  # (2)
-    moment = axial(motion.turning, link.body.pseudo(), motion.omega) + cross(h, a)  # (3)
+    force = motion.tensor @ h + a * m  # (2)
+    moment = axial(motion.tensor, link.body.pseudo(), motion.omega) + cross(h, a)  # (3)
     outside = external.acting_at(link.com)
     wrench = Wrench(moment, force) - outside + carried
     return wrench, wrench.to_parent(motion.pose)
@@ -96,7 +96,7 @@ def support(link: Link, carried: Wrench, motion: Motion, external: Wrench) -> tu
 
 def inverse_dynamics(robot: Robot, q: Scalars, qd: Scalars, qdd: Scalars, external: Sequence[Wrench]) -> list[Scalar]:
     robot, still = robot.regrouped(), Vector.zero()
-    base = Motion(Placement.identity(), still, still, Matrix.zero(), -Vector.of(robot.gravity))
+    base = TensorMotion(Placement.identity(), still, still, Matrix.zero(), -Vector.of(robot.gravity))
     wrenches = inward(robot, support, Wrench.zero(), outward(robot, move, base, q, qd, qdd), external)
     return [
         add(power(link.joint.axis, wrench), mul(link.joint.rotor_inertia, qdd_i))

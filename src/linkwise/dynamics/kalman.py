@@ -19,8 +19,10 @@ from .operators import bias_acceleration, bias_wrenches
 from .udu import Articulated, articulated_bodies
 
 
-def filtered(link: Link, beyond: Wrench, body: Articulated, tau: Scalar, a: Twist, b: Wrench) -> tuple[Scalar, Wrench]:
-    z = beyond + b + body.inertia @ a
+def filtered(
+    link: Link, children: Wrench, body: Articulated, tau: Scalar, a: Twist, b: Wrench
+) -> tuple[Scalar, Wrench]:
+    z = children + b + body.inertia @ a
     innovation = sub(tau, power(link.joint.axis, z))
     return mul(innovation, body.inverse_pivot), (z + body.psi * innovation).to_parent(body.pose)
 

@@ -27,14 +27,14 @@ from ..robot import Link, Robot, inward, outward
 from ..spatial import Placement, Scalar, Scalars, Vector, Wrench, add, cross, mul, power, sub
 
 
-class Motion(NamedTuple):
+class LinkMotion(NamedTuple):
     pose: Placement  # in the parent
     angular_velocity: Vector  # ω
     angular_acceleration: Vector  # ω̇
     acceleration: Vector  # of the origin
 
 
-def move(link: Link, parent: Motion, q: Scalar, qd: Scalar, qdd: Scalar) -> Motion:
+def move(link: Link, parent: LinkMotion, q: Scalar, qd: Scalar, qdd: Scalar) -> LinkMotion:
     pose = link.pose(q)
     Q, s = pose.rotation, pose.translation
     turn, slide = link.joint.turn, link.joint.slide
@@ -44,33 +44,35 @@ def move(link: Link, parent: Motion, q: Scalar, qd: Scalar, qdd: Scalar) -> Moti
     omega_dot = Q.T @ wd + cross(omega, turn(qd)) + turn(qdd)  # (7.26b)
     at_joint = Q.T @ (a + cross(wd, s) + cross(w, cross(w, s)))  # (7.33b)
     acceleration = at_joint + cross(omega, slide(qd)) * 2.0 + slide(qdd)  # (7.34f)
-    return Motion(pose, omega, omega_dot, acceleration)
+    return LinkMotion(pose, omega, omega_dot, acceleration)
 
 
-def centre_acceleration(link: Link, motion: Motion) -> Vector:
+def centre_acceleration(link: Link, motion: LinkMotion) -> Vector:
     c, w, wd = link.com, motion.angular_velocity, motion.angular_acceleration
     return motion.acceleration + cross(wd, c) + cross(w, cross(w, c))  # (7.33b)
 
 
-def own_wrench(link: Link, motion: Motion, external: Wrench) -> Wrench:
+def own_wrench(link: Link, motion: LinkMotion, external: Wrench) -> Wrench:
     """What the link needs for itself alone, at its mass centre."""
     I, w, wd = link.inertia, motion.angular_velocity, motion.angular_acceleration
     force = centre_acceleration(link, motion) * link.mass
     return Wrench(I @ wd + cross(w, I @ w), force) - external
 
 
-def support(link: Link, carried: Wrench, motion: Motion, external: Wrench) -> tuple[Wrench, Wrench]:
+def support(link: Link, carried: Wrench, motion: LinkMotion, external: Wrench) -> tuple[Wrench, Wrench]:
     own = own_wrench(link, motion, external)
     wrench = own.acting_at(link.com) + carried  # (7.38c, d)
     return wrench, wrench.to_parent(motion.pose)
 
 
-def resting_base() -> Motion:
+def resting_base() -> LinkMotion:
     still = Vector.zero()
-    return Motion(Placement.identity(), still, still, still)
+    return LinkMotion(Placement.identity(), still, still, still)
 
 
-def link_motions(robot: Robot, q: Scalars, qd: Scalars, qdd: Scalars, base: Motion | None = None) -> list[Motion]:
+def link_motions(
+    robot: Robot, q: Scalars, qd: Scalars, qdd: Scalars, base: LinkMotion | None = None
+) -> list[LinkMotion]:
     """How each link moves, seen from a base that accelerates at -g on top of its own motion (7.44)."""
     base = base or resting_base()
     lifted = base._replace(acceleration=base.acceleration - Vector.of(robot.gravity))
@@ -83,7 +85,7 @@ def joint_wrenches(
     qd: Scalars,
     qdd: Scalars,
     external: Sequence[Wrench],
-    base: Motion | None = None,
+    base: LinkMotion | None = None,
 ) -> list[Wrench]:
     """What each link gets from its parent: moment about its origin and force, in its own frame."""
     motions = link_motions(robot, q, qd, qdd, base)
@@ -96,7 +98,7 @@ def inverse_dynamics(
     qd: Scalars,
     qdd: Scalars,
     external: Sequence[Wrench],
-    base: Motion | None = None,
+    base: LinkMotion | None = None,
 ) -> list[Scalar]:
     wrenches = joint_wrenches(robot, q, qd, qdd, external, base)
     return [

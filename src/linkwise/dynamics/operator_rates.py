@@ -25,7 +25,7 @@ from .operator_matrices import block_diagonal, crosses, of_twists, operators
 from .udu import articulated_bodies
 
 
-class Rates(NamedTuple):
+class OperatorRates(NamedTuple):
     local: dict[str, Dense]  # Table 1
     inertial: dict[str, Dense]
     P_dot: Dense
@@ -34,12 +34,12 @@ class Rates(NamedTuple):
     omega_delta: Dense  # Ω_δ
 
 
-def operator_rates(robot: Robot, q: Scalars, qd: Scalars) -> Rates:
+def operator_rates(robot: Robot, q: Scalars, qd: Scalars) -> OperatorRates:
     bodies, op = articulated_bodies(robot, q), operators(robot, q)
     motions = from_joint_rates(robot, bodies, qd)
-    found = rates(robot, bodies, motions)
-    P_dot = block_diagonal([of_twists(r.P_dot.__matmul__) for r in found])
-    lambda_dot = block_diagonal([of_twists(r.lambda_dot.__matmul__) for r in found])
+    of_links = rates(robot, bodies, motions)
+    P_dot = block_diagonal([of_twists(r.P_dot.__matmul__) for r in of_links])
+    lambda_dot = block_diagonal([of_twists(r.lambda_dot.__matmul__) for r in of_links])
     delta = crosses(link.joint.axis * qd_i for link, qd_i in zip(robot.links, qd, strict=True))
     omega = crosses(Twist(m.twist.angular, Vector.zero()) for m in motions)
     inverse_D = diagonal([body.inverse_pivot for body in bodies])
@@ -69,4 +69,4 @@ def operator_rates(robot: Robot, q: Scalars, qd: Scalars) -> Rates:
         "tau_bar": plus(local["tau_bar"], commutator(op.tau_bar)),
         "E_psi": plus(local["E_psi"], commutator(op.E_psi)),
     }
-    return Rates(local, inertial, P_dot, lambda_dot, omega, delta)
+    return OperatorRates(local, inertial, P_dot, lambda_dot, omega, delta)

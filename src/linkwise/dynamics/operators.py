@@ -5,7 +5,7 @@
     𝓜 = H Φ M Φ* H* = (1 + H Φ K) D (1 + H Φ K)*      (1 + H Φ K)⁻¹ = 1 - H Ψ K                          (22)-(25)
     V = Φ* H* θ̇      𝓜 θ̈ + H Φ (M Φ* a + b) = τ                                                            (38)
 
-φ_i carries forces from O_i to O_β and contains the rotation A. Applying Φ* is an outward sweep, applying Φ an inward
+φ_i carries forces from O_i to O_β and contains the rotation A. Applying Φ* is an outward pass, applying Φ an inward
 one: so the standard equations are solved here in O(n). a = V × H* θ̇, and b = V × M V less gravity and external
 wrenches, with m ω × v where print has m p × v; l(k, k-1) runs from O_k to O_{k-1}, against print. Rotor inertia joins
 D. Link i: in its own frame about O_i.
@@ -34,8 +34,8 @@ def phi_star(robot: Robot, poses: Sequence[Placement], x: Sequence[Twist]) -> li
 def phi(robot: Robot, poses: Sequence[Placement], x: Sequence[Wrench]) -> list[Wrench]:
     """Φ x: wrenches gathered from the tips inward."""
 
-    def step(link: Link, beyond: Wrench, pose: Placement, own: Wrench) -> tuple[Wrench, Wrench]:
-        return own + beyond, (own + beyond).to_parent(pose)
+    def step(link: Link, children: Wrench, pose: Placement, own: Wrench) -> tuple[Wrench, Wrench]:
+        return own + children, (own + children).to_parent(pose)
 
     return inward(robot, step, Wrench.zero(), poses, x)
 
@@ -62,7 +62,7 @@ def bias_wrench(link: Link, V: Twist, gravity: Vector, external: Wrench) -> Wren
 def bias_wrenches(robot: Robot, q: Scalars, V: Sequence[Twist], external: Sequence[Wrench]) -> list[Wrench]:
     down = Wrench(Vector.zero(), Vector.of(robot.gravity))
     local = in_link_frames(robot, q, [down] * robot.n)
-    return [bias_wrench(*each) for each in zip(robot.links, V, (w.force for w in local), external, strict=True)]
+    return [bias_wrench(k, v, w.force, e) for k, v, w, e in zip(robot.links, V, local, external, strict=True)]
 
 
 def inverse_dynamics(robot: Robot, q: Scalars, qd: Scalars, qdd: Scalars, external: Sequence[Wrench]) -> list[Scalar]:

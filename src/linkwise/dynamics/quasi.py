@@ -16,13 +16,13 @@ from collections.abc import Sequence
 from ..robot import Link, Robot, outward
 from ..spatial import Scalar, Scalars, Twist, Wrench, cross_twist, mul, power, sqrt, sub
 from . import components, diagonal
-from .diagonal import Moving, Rates, from_joint_rates, from_quasi_velocities, rates
+from .diagonal import InertiaRates, QuasiMotion, from_joint_rates, from_quasi_velocities, rates
 from .operators import bias_wrenches
 from .udu import Articulated, articulated_bodies
 
 Wrenches = Sequence[Wrench]
 Bodies = Sequence[Articulated]
-Motions = Sequence[Moving]
+Motions = Sequence[QuasiMotion]
 CORIOLIS = {"recursive": diagonal, "component": components}
 
 
@@ -39,15 +39,16 @@ class Unnormalized:
         return 1.0
 
     def coriolis_of(self, robot: Robot, bodies: Bodies, motions: Motions, b: Wrenches, method: str) -> list[Scalar]:
-        found: list[Scalar] = CORIOLIS[method].coriolis_xi(robot, bodies, motions, b)
-        return found
+        forces: list[Scalar] = CORIOLIS[method].coriolis_xi(robot, bodies, motions, b)
+        return forces
 
     def rate(self, body: Articulated, force: Scalar, coriolis: Scalar) -> Scalar:
         """What D ξ̇ + C = κ says of the rate."""
         return mul(sub(force, coriolis), body.inverse_pivot)  # (44)
 
-    def xi_rate(self, link: Link, body: Articulated, rate: Rates, xi: Scalar, given: Scalar) -> Scalar:
-        return given
+    def xi_rate(self, link: Link, body: Articulated, rate: InertiaRates, xi: Scalar, acceleration: Scalar) -> Scalar:
+        """ξ̇ of the rate of the quasi-velocity."""
+        return acceleration
 
     def velocity(self, robot: Robot, q: Scalars, qd: Scalars) -> list[Scalar]:
         bodies = articulated_bodies(robot, q)
@@ -83,20 +84,25 @@ class Unnormalized:
     def forward_dynamics(self, robot: Robot, q: Scalars, qd: Scalars, tau: Scalars, external: Wrenches) -> list[Scalar]:
         bodies = articulated_bodies(robot, q)
         motions = from_joint_rates(robot, bodies, qd)
-        given = self._rates(robot, q, bodies, motions, tau, external)
+        accelerations = self._rates(robot, q, bodies, motions, tau, external)
 
         def step(
-            link: Link, parent: tuple[Twist, Scalar], body: Articulated, motion: Moving, rate: Rates, given: Scalar
+            link: Link,
+            parent: tuple[Twist, Scalar],
+            body: Articulated,
+            motion: QuasiMotion,
+            rate: InertiaRates,
+            acceleration: Scalar,
         ) -> tuple[Twist, Scalar]:
-            xi_dot = self.xi_rate(link, body, rate, motion.xi, given)
+            xi_dot = self.xi_rate(link, body, rate, motion.xi, acceleration)
             let_through = motion.twist - link.joint.axis * motion.xi  # ψ* V_β
             turning = mul(power(link.joint.axis, rate.P_dot @ let_through), body.inverse_pivot)
             drift = parent[0].to_child(body.pose) + cross_twist(motion.twist, link.joint.axis * motion.qd)
             qdd = sub(sub(xi_dot, turning), power(drift, body.psi))  # (36)
             return drift + link.joint.axis * qdd, qdd
 
-        found = outward(robot, step, (Twist.zero(), 0.0), bodies, motions, rates(robot, bodies, motions), given)
-        return [qdd for _, qdd in found]
+        moved = outward(robot, step, (Twist.zero(), 0.0), bodies, motions, rates(robot, bodies, motions), accelerations)
+        return [qdd for _, qdd in moved]
 
     def _rates(
         self, robot: Robot, q: Scalars, bodies: Bodies, motions: Motions, tau: Scalars, external: Wrenches
@@ -104,7 +110,7 @@ class Unnormalized:
         b = bias_wrenches(robot, q, [m.twist for m in motions], external)
         coriolis = self.coriolis_of(robot, bodies, motions, b, "recursive")
         force = self._unscaled(bodies, diagonal.quasi_force(robot, bodies, tau))
-        return [self.rate(*each) for each in zip(bodies, force, coriolis, strict=True)]
+        return list(map(self.rate, bodies, force, coriolis))
 
     def _scaled(self, bodies: Bodies, x: Scalars) -> list[Scalar]:
         return [mul(self.scale(body), x_i) for body, x_i in zip(bodies, x, strict=True)]
@@ -131,9 +137,9 @@ class Normalized(Unnormalized):
     def rate(self, body: Articulated, force: Scalar, coriolis: Scalar) -> Scalar:
         return sub(force, coriolis)  # (40)
 
-    def xi_rate(self, link: Link, body: Articulated, rate: Rates, xi: Scalar, given: Scalar) -> Scalar:
+    def xi_rate(self, link: Link, body: Articulated, rate: InertiaRates, xi: Scalar, acceleration: Scalar) -> Scalar:
         D_dot = power(link.joint.axis, rate.lambda_dot @ link.joint.axis)
-        return sub(mul(self.inverse_scale(body), given), mul(mul(0.5, xi), mul(D_dot, body.inverse_pivot)))
+        return sub(mul(self.inverse_scale(body), acceleration), mul(mul(0.5, xi), mul(D_dot, body.inverse_pivot)))
 
 
 normalized = Normalized()

@@ -37,9 +37,9 @@ class Articulated(NamedTuple):
     inverse_pivot: Scalar  # 1 / m̂
 
 
-def articulate(link: Link, beyond: ArticulatedInertia, q: Scalar) -> tuple[Articulated, ArticulatedInertia]:
+def articulate(link: Link, children: ArticulatedInertia, q: Scalar) -> tuple[Articulated, ArticulatedInertia]:
     pose = link.pose(q)
-    inertia = ArticulatedInertia.of_rigid(link.body) + beyond
+    inertia = ArticulatedInertia.of_rigid(link.body) + children
     psi_hat = inertia @ link.joint.axis
     pivot = add(power(link.joint.axis, psi_hat), link.joint.rotor_inertia)
     inverse_pivot = reciprocal(pivot)
@@ -67,13 +67,13 @@ def udu(robot: Robot, q: Scalars) -> tuple[list[list[Scalar]], list[Scalar]]:
 def elimination_matrices(robot: Robot, q: Scalars) -> list[Dense]:
     """E_n, ..., E_2 of the reverse Gaussian elimination: E_2 ... E_n I is lower triangular."""
     upper, _ = udu(robot, q)
-    found = []
+    matrices = []
     for k in reversed(range(1, robot.n)):
         matrix = identity(robot.n)
         for i in range(k):
             matrix[i][k] = sub(0.0, upper[i][k])  # (44)
-        found.append(matrix)
-    return found
+        matrices.append(matrix)
+    return matrices
 
 
 def inertia_matrix(robot: Robot, q: Scalars) -> list[list[Scalar]]:

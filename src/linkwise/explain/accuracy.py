@@ -193,8 +193,10 @@ def many_digits() -> Any:
 
 def checked(arm: Robot, q: Array, qd: Array, tau: Array, wrench: Array | None, point: Array | None) -> States:
     """The states, all finite and of plain numbers, of a robot of plain numbers."""
-    if isinstance(arm, Robot) and arm.unusual:
-        kind = "symbols; give them values with lw.bind" if arm.symbolic else f"{type(arm.unusual[0]).__name__} numbers"
+    if isinstance(arm, Robot) and arm.non_floats:
+        kind = (
+            "symbols; give them values with lw.bind" if arm.symbolic else f"{type(arm.non_floats[0]).__name__} numbers"
+        )
         raise RobotError(f"robot {arm.name!r}: accuracy is measured on a robot of floats, and this one holds {kind}")
     states = States(arm, {"q": q, "qd": qd, "tau": tau}, wrench, check=True, point=point)
     if not states.numeric or any(array.dtype.name not in REAL for array in states.arrays.values()):

@@ -15,7 +15,7 @@ from ..errors import one_of
 from ..graph import Program
 from ..robot import Description, Robot
 from ..trace import trace
-from ..trace.tracing import few_operations, function_name
+from ..trace.tracing import function_name, prefer_fewest
 from .header import MARK, head, title
 from .samples import samples
 
@@ -62,7 +62,7 @@ def written_by_us(path: Path) -> bool:
         return MARK.encode() in file.readline(1000)
 
 
-@few_operations()
+@prefer_fewest()
 def c_source(
     function: Callable[..., Any],
     arm: Robot,

@@ -56,7 +56,7 @@ def plain_run(
         else:
             values = {name: float(state[name]) for name in symbols}
             arguments = {**fixed, **{name: x for name, x in state.items() if name not in symbols}}
-            found = function(arm.mapped(Transplant(Graph(), values)) if arm.unusual else arm, **arguments)
+            found = function(arm.mapped(Transplant(Graph(), values)) if arm.non_floats else arm, **arguments)
     results = [np.asarray(x, dtype=float) for x in (found if isinstance(found, tuple) else (found,))]
     if not all(np.isfinite(x).all() for x in results):
         name = function_name(function)

@@ -102,7 +102,7 @@ class Compiled(Kernel):
         Functions other than Linkwise's may have another configuration than q in mind: of them some more are looked at.
         """
         q = next((row for a, row in zip(self.interface.inputs, rows, strict=True) if a == ("q", (self.robot.n,))), None)
-        if q is None or self.robot.unusual:
+        if q is None or self.robot.non_floats:
             return bad[:SUSPECTS]
         found = first_singular(self.robot, q[tuple(bad.T)])
         first = bad[:0] if found is None else bad[found.state, None]

@@ -210,7 +210,7 @@ WAYS_IN = {
 
 def compiled_result(states: States, task: Task | None) -> Found | None:
     """The result from a kernel, or None where the plain text is to run."""
-    if task is None or MODE.get() == "never" or not states.numeric or states.robot.unusual:
+    if task is None or MODE.get() == "never" or not states.numeric or states.robot.non_floats:
         return None
     dtype = np.result_type(*(array.dtype for array in states.arrays.values())).name
     if dtype not in ("float64", "float32"):

@@ -31,7 +31,7 @@ def recipe_for(
     shapes = inputs_of(function, keywords).values()
     per_link = all(shape is None or shape[:1] == (robot.n,) for shape in shapes)
     uniform = getattr(keywords.get("friction"), "uniform", True)  # numbers for each joint have no place in a loop
-    can = keywords.get("method") in methods and per_link and not passes and robot.n > 0 and not robot.unusual
+    can = keywords.get("method") in methods and per_link and not passes and robot.n > 0 and not robot.non_floats
     can = can and uniform
     if not can:
         if form == "loops":

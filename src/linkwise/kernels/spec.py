@@ -15,7 +15,7 @@ from ..lazy import cached_property
 from ..robot import Robot
 from ..robot.fingerprint import NoFingerprintError
 from ..trace import Input, trace
-from ..trace.tracing import ONE_NUMBER, few_operations, function_name
+from ..trace.tracing import ONE_NUMBER, function_name, prefer_fewest
 from . import cache
 from .host import Processor, processor
 from .host import surroundings as surroundings
@@ -50,7 +50,7 @@ class Recipe:
 
     @cached_property
     def program(self) -> Program:
-        with few_operations():
+        with prefer_fewest():
             return trace(self.function, self.robot, passes=self.passes, **self.keywords)
 
     @cached_property
@@ -96,7 +96,7 @@ class Recipe:
         """All that the text depends on, if that can be said without it."""
         name = own_name(self.function)
         options = [x for value in self.keywords.values() for x in (value if isinstance(value, tuple) else (value,))]
-        if name is None or self.robot.unusual or not all(type(x) in PLAIN for x in options):
+        if name is None or self.robot.non_floats or not all(type(x) in PLAIN for x in options):
             return None  # symbols too: operands of sums and products stand in the order in which they were made
         try:
             robot = self.robot.fingerprint

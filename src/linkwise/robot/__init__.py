@@ -1,11 +1,11 @@
-"""Robots as frozen data: a tree of links, the tables they are made from, and the sweeps that visit them."""
+"""Robots as frozen data: a tree of links, the tables they are made from, and the recursions over them."""
 
 from .describe import Description, describe
 from .friction import Friction
 from .joint import ALL_JOINTS, Joint, Prismatic, Revolute
 from .link import Frame, Link
+from .mobility import LinkMobility
 from .model import Robot
-from .motion import Motion
 from .recursion import inward, outward, toward_base
 from .study import chain, random_tree
 
@@ -16,7 +16,7 @@ __all__ = [
     "Friction",
     "Joint",
     "Link",
-    "Motion",
+    "LinkMobility",
     "Prismatic",
     "Revolute",
     "Robot",

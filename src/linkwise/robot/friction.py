@@ -80,7 +80,7 @@ class Friction:
     def torque(self, arm: Robot, qd: Any, direction: Any = None) -> np.ndarray:
         """The same for arrays (..., n)."""
         qd = np.asarray(qd)
-        if qd.dtype == object or arm.unusual:  # nodes, symbols, numbers of many digits: one by one
+        if qd.dtype == object or arm.non_floats:  # nodes, symbols, numbers of many digits: one by one
             rates = [qd[..., i] for i in range(arm.n)]
             directions = None if direction is None else [direction[..., i] for i in range(arm.n)]
             found = np.array(self.torques(arm, rates, directions), dtype=object)

@@ -23,7 +23,7 @@ from ..spatial import (
     sub,
     turn_z,
 )
-from .motion import Motion
+from .mobility import LinkMobility
 
 
 @dataclass(frozen=True)
@@ -69,8 +69,8 @@ class Joint:
         """A body as two: what the joint moves, and what may as well belong to the parent, since no torque tells."""
         raise TypeError(f"{type(self).__name__} is not a kind of joint: use Revolute or Prismatic")
 
-    def felt(self, body: RigidInertia, motion: Motion) -> tuple[dict[str, Scalar], RigidInertia]:
-        """Those numbers of a body that torques feel when the link moves so, by name, and what the parent is to take."""
+    def identifiable(self, body: RigidInertia, mobility: LinkMobility) -> tuple[dict[str, Scalar], RigidInertia]:
+        """The parameters of a body that torques depend on, by name, and the rest of the body, for the parent."""
         raise TypeError(f"{type(self).__name__} is not a kind of joint: use Revolute or Prismatic")
 
     def turn(self, rate: Scalar) -> Vector:
@@ -120,17 +120,17 @@ class Revolute(Joint):
         kept = RigidInertia(0.0, Vector(h.x, h.y, 0.0), Symmetric(xx, J.xy, J.xz, yy, J.yz, add(xx, yy)))
         return kept, RigidInertia(body.mass, Vector(0.0, 0.0, h.z), Symmetric(k, 0.0, 0.0, k, 0.0, 0.0))
 
-    def felt(self, body: RigidInertia, motion: Motion) -> tuple[dict[str, Scalar], RigidInertia]:
+    def identifiable(self, body: RigidInertia, mobility: LinkMobility) -> tuple[dict[str, Scalar], RigidInertia]:
         """As `split`; and of a tensor that turns about the joint's direction alone, J_zz.
 
         A first moment that nothing swings is felt only as part of the tensor about the point that stands still.
         """
         kept, passed = self.split(body)
         h, J = kept.moment, kept.tensor
-        swung = {"hx": h.x, "hy": h.y} if motion.swings else {}
-        if motion.turns == 1:
+        swung = {"hx": h.x, "hy": h.y} if mobility.swings else {}
+        if mobility.turns == 1:
             return {**swung, "Jzz": body.tensor.zz}, RigidInertia(body.mass, Vector.zero(), Symmetric.zero())
-        lever = 0.0 if motion.swings else motion.lever
+        lever = 0.0 if mobility.swings else mobility.lever
         xz, yz = sub(J.xz, mul(lever, h.x)), sub(J.yz, mul(lever, h.y))
         return {**swung, "Jxx": J.xx, "Jxy": J.xy, "Jxz": xz, "Jyy": J.yy, "Jyz": yz}, passed
 
@@ -160,21 +160,21 @@ class Prismatic(Joint):
         kept = RigidInertia(body.mass, body.moment, Symmetric.zero())
         return kept, RigidInertia(0.0, Vector.zero(), body.tensor)
 
-    def felt(self, body: RigidInertia, motion: Motion) -> tuple[dict[str, Scalar], RigidInertia]:
+    def identifiable(self, body: RigidInertia, mobility: LinkMobility) -> tuple[dict[str, Scalar], RigidInertia]:
         """As `split`; but no first moment is felt that does not turn, nor one along the only direction of turning.
 
         Where that direction is the joint's, the first moment across it may as well belong to the parent.
         """
         kept, passed = self.split(body)
         mass, h = {"m": kept.mass}, kept.moment
-        if motion.turns == 0:
+        if mobility.turns == 0:
             return mass, RigidInertia.zero()
-        if motion.turns > 1:
+        if mobility.turns > 1:
             return {**mass, "hx": h.x, "hy": h.y, "hz": h.z}, passed
-        if motion.along == (False, False, True):
+        if mobility.along == (False, False, True):
             return mass, RigidInertia(0.0, h, passed.tensor)
-        moments = dict(zip(("hx", "hy", "hz"), zip(h, motion.direction, strict=True), strict=True))
-        last = [name for name, there in zip(moments, motion.along, strict=True) if there][-1]
+        moments = dict(zip(("hx", "hy", "hz"), zip(h, mobility.direction, strict=True), strict=True))
+        last = [name for name, there in zip(moments, mobility.along, strict=True) if there][-1]
         h_last, n_last = moments.pop(last)
         share = mul(h_last, reciprocal(n_last))
         return {**mass, **{name: sub(h_k, mul(share, n_k)) for name, (h_k, n_k) in moments.items()}}, passed

@@ -54,7 +54,7 @@ class Robot(Shelved):
     convention: str = field(compare=False)
     about: str = field(default="", compare=False)  # where the numbers come from
 
-    loops: ClassVar[Any] = None  # what runs the sweeps of a robot whose links stand for many; see `trace.rolled`
+    loops: ClassVar[Any] = None  # what runs the recursions of a robot whose links stand for many; see `trace.rolled`
 
     @staticmethod
     def from_dh(
@@ -171,7 +171,7 @@ class Robot(Shelved):
             index = self.links[index].parent
         return tuple(path)
 
-    def beyond(self, index: int) -> tuple[int, ...]:
+    def subtree(self, index: int) -> tuple[int, ...]:
         """The link itself and all that it carries, in order."""
         found = {index}
         for link in self.links[index + 1 :]:
@@ -282,7 +282,7 @@ class Robot(Shelved):
         return {each.name: self.__dict__[each.name] for each in fields(self)}
 
     @cached_property
-    def unusual(self) -> tuple[Scalar, ...]:
+    def non_floats(self) -> tuple[Scalar, ...]:
         """Those of its numbers that are not floats: symbols, numbers of many digits."""
         numbers = (x for link in self.links for x in numbers_of(link))
         return tuple(x for x in (*self.gravity, *numbers) if type(x) is not float)
@@ -290,7 +290,7 @@ class Robot(Shelved):
     @cached_property
     def symbolic(self) -> bool:
         """Whether some of its numbers are symbols."""
-        return any(map(is_symbol, self.unusual))
+        return any(map(is_symbol, self.non_floats))
 
     def mapped(self, convert: Callable[[Scalar], Scalar], *, orthonormal: bool = False) -> Robot:
         """The robot with every number replaced by what `convert` makes of it."""

@@ -1,4 +1,4 @@
-"""The two sweeps that every recursion is made of, and the walk to the base.
+"""The two passes over the links that every recursion is made of, and the walk to the base.
 
     outward   base to tip:  what the parent has, and the link's own values  ->  what the link has
     inward    tip to base:  what the children pass down, added up, and own  ->  what the link keeps, what it passes on

@@ -22,7 +22,7 @@ from decimal import Context, Decimal
 from ..spatial import RigidInertia, Scalar, Symmetric, Vector
 from .link import Link
 from .mapping import Mapping, numbers_of
-from .motion import Motion
+from .mobility import LinkMobility
 
 DIGITS = Context(prec=80, traps=[])  # a sum of two floats has up to 60; what overflows becomes infinite, as floats do
 
@@ -95,14 +95,14 @@ def passed_on(links: Sequence[Link]) -> list[RigidInertia]:
     return bodies
 
 
-def felt_numbers(
-    links: Sequence[Link], motions: Sequence[Motion], bodies: Sequence[RigidInertia]
+def identifiable_parameters(
+    links: Sequence[Link], mobilities: Sequence[LinkMobility], bodies: Sequence[RigidInertia]
 ) -> list[dict[str, Scalar]]:
-    """What torques feel of these bodies on each link, by name: the least set of numbers."""
+    """The parameters of these bodies that torques depend on, for each link by name: the least set of numbers."""
     bodies = list(bodies)
-    felt: list[dict[str, Scalar]] = [{} for _ in links]
-    for link, motion in zip(reversed(links), reversed(motions), strict=True):
-        felt[link.index], passed = link.joint.felt(bodies[link.index], motion)
+    parameters: list[dict[str, Scalar]] = [{} for _ in links]
+    for link, mobility in zip(reversed(links), reversed(mobilities), strict=True):
+        parameters[link.index], passed = link.joint.identifiable(bodies[link.index], mobility)
         if link.parent >= 0:
             bodies[link.parent] = bodies[link.parent] + passed.to_parent(link.placement)
-    return felt
+    return parameters

@@ -31,7 +31,7 @@ def is_long(robot: Robot) -> bool:
 def loops_for(problem: Problem) -> LoopDynamics | None:
     """The compiled loops of a problem, or None where its dynamics cannot loop over the links."""
     methods = ROLLED[api.forward_dynamics]
-    plain = problem.coordinates == "joint" and problem.sticking is None and not problem.robot.unusual
+    plain = problem.coordinates == "joint" and problem.sticking is None and not problem.robot.non_floats
     if not plain or problem.method not in methods:
         return None
     return loop_dynamics(problem.robot, problem.method, problem.wrench, problem.point)

@@ -23,7 +23,7 @@ from ..graph import Program
 from ..lazy import cached_property
 from ..robot import Friction, Robot
 from ..trace import Input, trace
-from ..trace.tracing import few_operations
+from ..trace.tracing import prefer_fewest
 from .events import Event
 from .parameters import NONE, PREFIX, called, without_prefix
 from .sticking import ROUGHLY, Point, Sticking
@@ -231,7 +231,7 @@ class Problem:
             rates = self.side(arm, t, y, **parameters)
             return (rates, np.array(self.gauges(arm, t, y, **parameters), dtype=object)) if self.crossings else rates
 
-        with few_operations():
+        with prefer_fewest():
             inputs: dict[str, Any] = {"t": Input(), "y": Input(self.size), **self.loads}
             return trace(side, self.robot, **inputs)
 

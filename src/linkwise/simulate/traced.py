@@ -21,7 +21,7 @@ from ..graph.rules import OPERATIONS
 from ..lazy import cached_property
 from ..robot import Robot
 from ..trace import Input, trace
-from ..trace.tracing import few_operations
+from ..trace.tracing import prefer_fewest
 from .parameters import NONE, PREFIX, called, without_prefix
 
 BLOCK = 4_000_000  # numbers that are held at once where many states are evaluated
@@ -109,7 +109,7 @@ def traced(
         return np.asarray(called(function, arm, t, q, qd, without_prefix(given)))
 
     try:
-        with few_operations():
+        with prefer_fewest():
             inputs: dict[str, Any] = {PREFIX + name: Input(*shape) for name, shape in own}
             program = trace(values, robot, t=Input(), q=Input(robot.n), qd=Input(robot.n), **inputs)
     except Exception as error:  # of any kind: whether it is the user's mistake, numbers will tell

@@ -30,8 +30,8 @@ def checked_inputs(
     if not isinstance(arm, Robot):
         raise TypeError(f"the first argument is {arm!r} (expected a Robot)")
     refuse_symbols(arm)
-    if arm.unusual:
-        raise TypeError(f"robot {arm.name!r} has numbers such as {arm.unusual[0]!r} (expected floats)")
+    if arm.non_floats:
+        raise TypeError(f"robot {arm.name!r} has numbers such as {arm.non_floats[0]!r} (expected floats)")
     if isinstance(chunk, bool) or not isinstance(chunk, (int, np.integer)) or chunk < 1:
         raise ValueError(f"chunk is {chunk!r} (expected a whole number of trajectories, at least 1)")
     one_of(keep, KEEP, "keep")

@@ -31,10 +31,10 @@ def shortened(normal: Normal, polynomial: Polynomial) -> Polynomial:
 
 def length(normal: Normal, polynomial: Polynomial) -> int:
     """How much there is to read: terms, factors, and differences and multiples of angles."""
-    return sum(1 + sum(abs(e) + beyond(normal.atoms[x]) for x, e in key) for key in polynomial)
+    return sum(1 + sum(abs(e) + extra_length(normal.atoms[x]) for x, e in key) for key in polynomial)
 
 
-def beyond(atom: Atom) -> int:
+def extra_length(atom: Atom) -> int:
     return sum(abs(k - 1) for _, k in atom.payload) if atom.op in ("sin", "cos") else 0
 
 

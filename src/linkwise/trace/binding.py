@@ -24,7 +24,7 @@ def refuse_symbols(robot: Robot) -> None:
     """Complain of a robot that has symbols, where only numbers will do."""
     if not robot.symbolic:
         return
-    others = [repr(x) for x in robot.unusual if is_symbol(x) and not isinstance(x, Node)]  # of other libraries
+    others = [repr(x) for x in robot.non_floats if is_symbol(x) and not isinstance(x, Node)]  # of other libraries
     names = ", ".join(sorted(set(others)) or symbols_of(robot))
     raise ValueError(f"robot {robot.name!r} has symbols: {names} (expected numbers: lw.bind puts them in)")
 
@@ -53,7 +53,7 @@ def bind(robot: Robot, /, **values: float) -> Robot:
     return Robot.from_dh(rows, convention=robot.convention, gravity=gravity, name=robot.name)
 
 
-def draws(robot: Robot, count: int) -> list[Robot]:
+def random_bindings(robot: Robot, count: int) -> list[Robot]:
     """The robot with random values for its symbols, so many times; unchecked. A robot of numbers is its only draw."""
     names = symbols_of(robot)
     values = np.random.default_rng(len(names)).uniform(0.5, 1.5, (count, len(names)) if names else (1, 0))

@@ -1,4 +1,4 @@
-"""Tracing for any number of links: each sweep becomes a loop, its step traced once for every kind of joint."""
+"""Tracing for any number of links: each pass becomes a loop, its step traced once for every kind of joint."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ..robot.mapping import Mapping
 
 
 class NotRollableError(TypeError):
-    """A function asks for more of a robot than sweeps over its links."""
+    """A function asks for more of a robot than passes over its links."""
 
 
 class Unknown:
@@ -33,7 +33,7 @@ UNKNOWN: Any = Unknown()
 
 
 class Loops:
-    """Records sweeps as recursions."""
+    """Records passes as recursions."""
 
     def __init__(self, tape: Graph) -> None:
         self.tape = tape

@@ -20,7 +20,7 @@ from ..robot import Robot
 from ..symbolic import Transplant
 
 ONE_NUMBER = ("t",)  # parameters that are one number per state, not one per joint: the time
-fewest_operations: ContextVar[bool] = ContextVar("fewest_operations", default=False)  # where no method is named
+FEWEST_PREFERRED: ContextVar[bool] = ContextVar("fewest_preferred", default=False)  # where no method is named
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ def trace(function: Callable[..., Any], robot: Robot, *, passes: Iterable[str] =
     without branching on their numbers.
     `passes` names changes of the program that are made only when asked for (see `linkwise.graph.passes`).
     """
-    refuse_strangers(function, robot)
+    check_function_and_robot(function, robot)
     if isinstance(function, Prepared):
         if keywords:
             raise TypeError(f"{function_name(function)} takes no keywords here (it was given {', '.join(keywords)})")
@@ -66,7 +66,7 @@ def trace(function: Callable[..., Any], robot: Robot, *, passes: Iterable[str] =
     tape = Graph()
     ports = [Port(name, value.shape) for name, value in wanted.items() if isinstance(value, Input)]
     arguments = {**wanted, **{port.name: placeholders(tape, port) for port in ports}}
-    if robot.unusual:
+    if robot.non_floats:
         plant = Transplant(tape)
         robot = robot.mapped(plant)
         taken = sorted({port.name for port in ports} & set(plant.names))
@@ -95,7 +95,7 @@ def called(function: Callable[..., Any], robot: Robot, arguments: dict[str, Any]
         raise
 
 
-def refuse_strangers(function: object, robot: object) -> None:
+def check_function_and_robot(function: object, robot: object) -> None:
     if not callable(function):
         raise TypeError(f"the first argument is {function!r} (expected a function, such as linkwise.inverse_dynamics)")
     if not isinstance(robot, Robot):
@@ -104,13 +104,13 @@ def refuse_strangers(function: object, robot: object) -> None:
 
 
 @contextmanager
-def few_operations() -> Iterator[None]:
+def prefer_fewest() -> Iterator[None]:
     """Inside, functions that have a choice of methods and are told none take that with the fewest operations."""
-    before = fewest_operations.set(True)
+    before = FEWEST_PREFERRED.set(True)
     try:
         yield
     finally:
-        fewest_operations.reset(before)
+        FEWEST_PREFERRED.reset(before)
 
 
 def count(function: Callable[..., Any], robot: Robot, *, passes: Iterable[str] = (), **keywords: Any) -> Count:
@@ -124,7 +124,7 @@ def count(function: Callable[..., Any], robot: Robot, *, passes: Iterable[str] =
 
 
 @lru_cache(maxsize=256)
-def fewest(function: Callable[..., Any], robot: Robot, *candidates: str) -> str:
+def cheapest_method(function: Callable[..., Any], robot: Robot, *candidates: str) -> str:
     """The name of that method, among the candidates, which takes the fewest operations on this robot, by counting."""
     return min(candidates, key=lambda method: count(function, robot, method=method).total)
 

@@ -8,7 +8,7 @@ from ..spatial import Scalar, Vector
 
 
 @dataclass(frozen=True)
-class Motion:
+class LinkMobility:
     """What the joints before a link, and its own, let it do.
 
     `turns` is 0 for a link that only slides, 1 for one that turns about a single direction, 2 for any other. `swings`
