@@ -248,17 +248,23 @@ print("=====")
 print(lw.describe(arm))
 print("=====")
 lw.cite("denoc")
+print("=====")
+lw.simulate(arm, [0, 0, 0], [0, 0, 0], 0.1, samples=2, compiled=False).summary()
+print("=====")
+lw.torque_along(arm, lw.cubic([0, 0, 0], [1, 1, 1], 1.0), samples=3).peaks()
 """
 
 
 def test_describe_prints_in_a_script_and_is_a_text_where_its_value_is_used() -> None:
     run = subprocess.run([sys.executable, "-c", SCRIPT], capture_output=True, text=True, check=True)
-    alone, used, printed, cited = run.stdout.split("=====\n")
+    alone, used, printed, cited, summary, peaks = run.stdout.split("=====\n")
     text = str(lw.describe(lw.load("gantry"))) + "\n"
     assert alone == text + text
     assert used == ""
     assert printed == text
     assert cited.startswith("denoc: ")
+    assert summary.startswith("gantry: 3 joints (PPP)")
+    assert peaks.startswith("gantry, largest magnitudes")
 
 
 def test_describe_shows_itself_once_at_the_prompt(capsys: pytest.CaptureFixture[str]) -> None:

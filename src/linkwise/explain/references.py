@@ -11,7 +11,7 @@ from ..api import QuasiCoordinates
 from ..api.functions import METHODS, method_name
 from ..errors import one_of
 from ..robot import Description, Robot
-from ..robot.describe import printed_alone
+from ..robot.printing import print_if_dropped
 
 BIBTEX = {
     "angeles": """@book{angeles,
@@ -149,7 +149,7 @@ def cite(method: str | QuasiCoordinates) -> Description:
     one_of(name, WHERE, "method")
     places = WHERE[str(name)]
     lines = [f"{name}: {equations} of {key}" for key, equations in places]
-    return printed_alone(Description("\n\n".join(["\n".join(lines), *(BIBTEX[key] for key, _ in places)])))
+    return print_if_dropped(Description("\n\n".join(["\n".join(lines), *(BIBTEX[key] for key, _ in places)])))
 
 
 def quasi_name(kind: QuasiCoordinates) -> str:

@@ -13,7 +13,7 @@ from .. import api
 from ..codegen.llvm.lanes import CHATTERING, DONE, HALTED, LOST, RUNNING, STUCK, TOO_MANY
 from ..lazy import cached_property
 from ..robot import Robot
-from ..robot.describe import Description, printed_alone
+from ..robot.printing import Description, print_if_dropped
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -171,7 +171,7 @@ class Recording:
         """
         from .summary import summary
 
-        return printed_alone(summary(self))
+        return print_if_dropped(summary(self))
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write everything to a .npz, .csv or .parquet file, which `lw.load_recording` reads back to the last bit."""

@@ -2,41 +2,16 @@
 
 from __future__ import annotations
 
-import dis
 import math
-import sys
 from collections.abc import Mapping
-from typing import Any, TypeVar
+from typing import Any
 
 from ..spatial import Rotation
 from .joint import ALL_JOINTS
 from .model import Robot
 from .numbers import is_symbol
+from .printing import Description, print_if_dropped
 from .tables import CONVENTIONS
-
-Printed = TypeVar("Printed")
-
-
-class Description(str):
-    """Text that shows itself as it is at the prompt."""
-
-    __slots__ = ()
-
-    def __repr__(self) -> str:
-        return str(self)
-
-
-def printed_alone(text: Printed) -> Printed:
-    """What a public function gives; printed where the call of that function is a statement and its value is dropped.
-
-    At the prompt and in a doctest Python shows such a value itself. In a script, in the body of a function and in all
-    lines of a notebook's cell but the last it would vanish.
-    """
-    caller = sys._getframe(2)
-    following = (step for step in dis.get_instructions(caller.f_code) if step.offset > caller.f_lasti)
-    if next((step.opname for step in following), "") == "POP_TOP":
-        print(text)
-    return text
 
 
 def describe(robot: Robot) -> Description:
@@ -49,7 +24,7 @@ def describe(robot: Robot) -> Description:
     >>> describe(load("gantry")).splitlines()[0]
     'gantry: 3 joints (PPP), a chain'
     """
-    return printed_alone(description(robot))
+    return print_if_dropped(description(robot))
 
 
 def description(robot: Robot) -> Description:

@@ -11,7 +11,8 @@ import numpy as np
 from ..api import inverse_dynamics, joint_wrenches
 from ..errors import one_of
 from ..robot import Friction, Robot
-from ..robot.describe import grid, printed_alone
+from ..robot.describe import grid
+from ..robot.printing import print_if_dropped
 from ..trace import refuse_symbols
 from .profiles import Floats, JointMotion, Trajectory, counted, even_times, motion_columns, write_csv
 
@@ -121,7 +122,7 @@ class Loads:
             loads=None if self.loads is None else np.abs(self.loads).max(axis=0),
             **{name: None if (each := getattr(self, name)) is None else np.abs(each).max(axis=0) for name in BEARING},
         )
-        return printed_alone(found)
+        return print_if_dropped(found)
 
     def to_csv(self, path: str | os.PathLike[str]) -> None:
         """Write t, q1.., qd1.., qdd1.., tau1.. and the loads mx1, .., fz1, radial1, axial1, tilting1, mx2, ...
