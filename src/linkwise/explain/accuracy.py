@@ -63,7 +63,7 @@ class Accuracy(Mapping[str, MethodAccuracy]):
     def __init__(
         self,
         robot: Robot,
-        found: Iterable[MethodAccuracy],
+        results: Iterable[MethodAccuracy],
         *,
         exact: np.ndarray,
         condition: np.ndarray,
@@ -76,21 +76,23 @@ class Accuracy(Mapping[str, MethodAccuracy]):
         self.robot, self.exact, self.condition = robot, exact, condition
         self.digits, self.asked, self.agreement = digits, asked, agreement
         self.compiled, self.left_out = compiled, tuple(left_out)
-        self._found = {each.method: each for each in sorted(found, key=lambda each: (each.worst, each.median))}
+        self._by_method = {
+            result.method: result for result in sorted(results, key=lambda result: (result.worst, result.median))
+        }
 
     def __getitem__(self, method: str) -> MethodAccuracy:
-        if method not in self._found:
-            raise KeyError(f"{method!r} was not measured (these were: {', '.join(self._found)})")
-        return self._found[method]
+        if method not in self._by_method:
+            raise KeyError(f"{method!r} was not measured (these were: {', '.join(self._by_method)})")
+        return self._by_method[method]
 
     def __contains__(self, method: object) -> bool:
-        return method in self._found
+        return method in self._by_method
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._found)
+        return iter(self._by_method)
 
     def __len__(self) -> int:
-        return len(self._found)
+        return len(self._by_method)
 
     def __repr__(self) -> str:
         return str(self)
@@ -113,12 +115,12 @@ class Accuracy(Mapping[str, MethodAccuracy]):
 
     def _rows(self, batch: bool) -> list[str]:
         shown: list[list[str]] = []
-        for name, each in self.items():
-            worst = np.unravel_index(int(np.argmax(each.relative)), each.relative.shape)
-            figures = [each.relative, each.units] if batch else []
+        for name, result in self.items():
+            worst = np.unravel_index(int(np.argmax(result.relative)), result.relative.shape)
+            figures = [result.relative, result.units] if batch else []
             cells = [f"{np.median(x):.1e}" for x in figures]
-            cells += [f"{x[worst]:.1e}" for x in (each.relative, each.units, each.absolute)]
-            shown.append([name, *cells, self.robot.names[each.joint[worst]]])
+            cells += [f"{x[worst]:.1e}" for x in (result.relative, result.units, result.absolute)]
+            shown.append([name, *cells, self.robot.names[result.joint[worst]]])
         head = ["method", "relative error", "in κ(I) ε", "absolute", "worst joint"]
         if batch:
             head = ["method", "median", "in κ(I) ε", "worst", "in κ(I) ε", "absolute", "worst joint"]
@@ -165,14 +167,14 @@ def accuracy(
     with use_kernels("never"):
         condition = np.asarray(np.linalg.cond(np.asarray(inertia_matrix(arm, arrays["q"]), dtype=float)))
     exact, context, agreement = exact_accelerations(mpmath, arm, arrays, int(digits))
-    found = []
+    results = []
     for name in wanted:
         result = finite_or_nan(runner(arm, name, arrays, compiled), arrays)
-        found.append(compared(context, name, result, exact, condition))
+        results.append(compared(context, name, result, exact, condition))
     rounded = np.array([float(x) for x in exact.flat]).reshape(exact.shape).astype(arrays["q"].dtype)
     return Accuracy(
         arm,
-        found,
+        results,
         exact=rounded,
         condition=condition,
         digits=context.dps,
@@ -265,8 +267,8 @@ def finite_or_nan(run: Callable[..., np.ndarray], arrays: Mapping[str, np.ndarra
         batch, n = arrays["q"].shape[:-1], arrays["q"].shape[-1]
         if not batch:
             return np.full(n, np.nan, arrays["q"].dtype)
-        each = [finite_or_nan(run, {name: a[index] for name, a in arrays.items()}) for index in np.ndindex(batch)]
-        return np.array(each).reshape((*batch, n))
+        results = [finite_or_nan(run, {name: a[index] for name, a in arrays.items()}) for index in np.ndindex(batch)]
+        return np.array(results).reshape((*batch, n))
 
 
 def exact_accelerations(
@@ -297,17 +299,17 @@ def many_digit_result(context: Any, arm: Robot, arrays: Mapping[str, np.ndarray]
     batch = arrays["q"].shape[:-1]
     result = np.empty((*batch, arm.n), dtype=object)
     for k in np.ndindex(batch):
-        given: dict[str, Any] = {name: numbers(context, array[k]) for name, array in arrays.items()}
-        result[k] = forward_dynamics(robot, **given, method=method)
+        state: dict[str, Any] = {name: numbers(context, array[k]) for name, array in arrays.items()}
+        result[k] = forward_dynamics(robot, **state, method=method)
     return result
 
 
 def numbers(context: Any, array: np.ndarray) -> np.ndarray:
     """The same numbers, exactly."""
-    found = np.empty(array.shape, dtype=object)
+    converted = np.empty(array.shape, dtype=object)
     for k in np.ndindex(array.shape):
-        found[k] = context.mpf(float(array[k]))
-    return found
+        converted[k] = context.mpf(float(array[k]))
+    return converted
 
 
 def size(vector: Iterable[Any]) -> Any:

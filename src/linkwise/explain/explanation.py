@@ -23,9 +23,9 @@ class Explanation(Mapping[str, Any]):
     `text(...)` and `latex(...)` show chosen ones.
     """
 
-    def __init__(self, robot: Robot, found: Iterable[Quantity]) -> None:
+    def __init__(self, robot: Robot, quantities: Iterable[Quantity]) -> None:
         self.robot = robot
-        self.quantities = {quantity.name: quantity for quantity in found}
+        self.quantities = {quantity.name: quantity for quantity in quantities}
 
     def __getitem__(self, name: str) -> Any:
         values = self.quantities[name].values
@@ -58,7 +58,7 @@ class Explanation(Mapping[str, Any]):
         parts = []
         for quantity in self._chosen(names):
             lines = [f"{quantity.symbol}   {quantity.meaning}   [{quantity.source}, {quantity.equation}]"]
-            shared, write = written(quantity, digits)
+            shared, write = expression_texts(quantity, digits)
             for key, value in quantity.values.items():
                 label = ", ".join(self.robot.names[i] for i in key)
                 rows = table(value, digits, write)
@@ -94,21 +94,21 @@ WIDE = 120  # characters of a row; a matrix with longer ones is shown element by
 
 def nodes_of(quantity: Quantity) -> list[Node]:
     """The expressions among its numbers, each once."""
-    found: dict[int, Node] = {}
+    nodes: dict[int, Node] = {}
 
     def visit(x: Any) -> None:
         if isinstance(x, list):
             for part in x:
                 visit(part)
         elif isinstance(x, Node):
-            found[x.index] = x
+            nodes[x.index] = x
 
     for value in quantity.values.values():
         visit(value)
-    return list(found.values())
+    return list(nodes.values())
 
 
-def written(quantity: Quantity, digits: int) -> tuple[list[tuple[str, str]], Texts]:
+def expression_texts(quantity: Quantity, digits: int) -> tuple[list[tuple[str, str]], Texts]:
     """What its expressions share, by name, and the text of each."""
     nodes = nodes_of(quantity)
     if not nodes:
@@ -132,13 +132,13 @@ def explain(arm: Robot, q: Array, qd: Array | None = None, qdd: Array | None = N
       link2: 0.013021
       link3: 0.00484
     """
-    given = {name: value for name, value in (("q", q), ("qd", qd), ("qdd", qdd)) if value is not None}
+    arrays = {name: value for name, value in (("q", q), ("qd", qd), ("qdd", qdd)) if value is not None}
     if qdd is not None and qd is None:
         raise ValueError("qdd is given without qd (expected both, or neither)")
-    states = States(arm, given)
+    states = States(arm, arrays)
     if states.batch:
         raise ValueError(f"explain takes one state (expected arrays of shape ({arm.n},), not a batch {states.batch})")
-    scalars = {name: states.scalars(name) for name in given}
+    scalars = {name: states.scalars(name) for name in arrays}
     if any(is_sympy(x) for values in scalars.values() for x in values):
         arm = arm.mapped(lambda x: as_sympy(x) if isinstance(x, Node) else x)
         scalars = {
@@ -168,10 +168,10 @@ def table(value: Any, digits: int, texts: Texts = NO_TEXTS) -> list[str]:
     widths = [max(len(row[k]) for row in cells) for k in range(len(cells[0]))]
     if texts and sum(widths) > WIDE:
         matrix = isinstance(value[0], list)
-        places = [
+        elements = [
             (f"{i + 1},{j + 1}" if matrix else f"{j + 1}", x) for i, row in enumerate(cells) for j, x in enumerate(row)
         ]
-        return [f"[{place}] = {x}" for place, x in places if x != "0"]
+        return [f"[{index}] = {x}" for index, x in elements if x != "0"]
     return ["  ".join(cell.rjust(w) for cell, w in zip(row, widths, strict=True)) for row in cells]
 
 

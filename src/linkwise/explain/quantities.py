@@ -73,16 +73,16 @@ def quantities(
     robot: Robot, q: Sequence[Scalar], qd: Sequence[Scalar] | None, qdd: Sequence[Scalar] | None
 ) -> list[Quantity]:
     """What q alone determines; with qd, what the rates do too; with qdd, the torques."""
-    found = {**by_saha(robot, q), **by_angeles(robot, q), **by_kozlowski(robot, q)}
+    values = {**by_saha(robot, q), **by_angeles(robot, q), **by_kozlowski(robot, q)}
     if qd is not None:
-        found |= with_rates(robot, q, qd)
+        values |= with_rates(robot, q, qd)
     if qd is not None and qdd is not None:
         still = [Wrench.zero()] * robot.n
-        found["tau"] = {(): denoc.inverse_dynamics(robot, q, qd, qdd, still)}
-    return [Quantity(name, *DEFINITIONS[name], values=found[name]) for name in DEFINITIONS if name in found]
+        values["tau"] = {(): denoc.inverse_dynamics(robot, q, qd, qdd, still)}
+    return [Quantity(name, *DEFINITIONS[name], values=values[name]) for name in DEFINITIONS if name in values]
 
 
-def each(values: Sequence[Any]) -> Values:
+def by_link(values: Sequence[Any]) -> Values:
     return {(i,): value for i, value in enumerate(values)}
 
 
@@ -101,7 +101,7 @@ def by_saha(robot: Robot, q: Sequence[Scalar]) -> dict[str, Values]:
 
     def inertia(values: Sequence[Any]) -> Values:
         moved = (value.to_parent(seat) for value, seat in zip(values, seats, strict=True))
-        return each([of_twists(value.__matmul__) for value in moved])
+        return by_link([of_twists(value.__matmul__) for value in moved])
 
     axes = [[row[i] for row in N_d[6 * i : 6 * i + 6]] for i in range(robot.n)]
     psi = [list(body.psi.to_parent(seat)) for body, seat in zip(bodies, seats, strict=True)]
@@ -109,20 +109,20 @@ def by_saha(robot: Robot, q: Sequence[Scalar]) -> dict[str, Values]:
     B: Values = {(k.index, k.parent): cut(N_l, k.index, k.parent) for k in robot.links if k.parent >= 0}
     return {
         "B": B,
-        "p": each(axes),
+        "p": by_link(axes),
         "M": inertia([link.rigid for link in robot.links]),
         "M_tilde": inertia(composites),
         "M_hat": inertia([body.inertia for body in bodies]),
-        "psi_hat": each([[mul(x, body.pivot) for x in w] for w, body in zip(psi, bodies, strict=True)]),
-        "m_hat": each(diagonal),
-        "psi": each(psi),
+        "psi_hat": by_link([[mul(x, body.pivot) for x in w] for w, body in zip(psi, bodies, strict=True)]),
+        "m_hat": by_link(diagonal),
+        "psi": by_link(psi),
         "N_l": {(): N_l},
         "N_d": {(): N_d},
         "I": {(): denoc.inertia_matrix(robot, q)},
         "E": {(robot.n - 1 - k,): e for k, e in enumerate(udu.elimination_matrices(robot, q))},
         "U": {(): upper},
         "D": {(): diagonal},
-        "Psi": each(Psi),
+        "Psi": by_link(Psi),
         "B_hat": carried_through(robot, B, Psi),
         "alpha_prime": {(): minus(identity(robot.n), inverse_upper)},
         "U_inverse": {(): inverse_upper},
@@ -136,13 +136,13 @@ def cut(matrix: Dense, i: int, j: int) -> Dense:
 
 def carried_through(robot: Robot, B: Values, Psi: Sequence[Dense]) -> Values:
     """B̂_ji for every link j and every i between it and the base."""
-    found: Values = {}
+    B_hat: Values = {}
     for j in range(robot.n):
         way = robot.ancestors(j)
         for below, i in pairwise(way):
             step = B[below, i]
-            found[j, i] = step if below == j else product(found[j, below], transposed(Psi[below]), step)
-    return found
+            B_hat[j, i] = step if below == j else product(B_hat[j, below], transposed(Psi[below]), step)
+    return B_hat
 
 
 def by_angeles(robot: Robot, q: Sequence[Scalar]) -> dict[str, Values]:
@@ -153,9 +153,9 @@ def by_angeles(robot: Robot, q: Sequence[Scalar]) -> dict[str, Values]:
 def by_kozlowski(robot: Robot, q: Sequence[Scalar]) -> dict[str, Values]:
     bodies = udu.articulated_bodies(robot, q)
     return {
-        "P": each([of_twists(body.inertia.__matmul__) for body in bodies]),
-        "D_k": each([body.pivot for body in bodies]),
-        "G": each([list(body.psi) for body in bodies]),
+        "P": by_link([of_twists(body.inertia.__matmul__) for body in bodies]),
+        "D_k": by_link([body.pivot for body in bodies]),
+        "G": by_link([list(body.psi) for body in bodies]),
     }
 
 
@@ -166,8 +166,8 @@ def with_rates(robot: Robot, q: Sequence[Scalar], qd: Sequence[Scalar]) -> dict[
     floating, still = robot.with_gravity((0.0, 0.0, 0.0)), [Wrench.zero()] * robot.n
     return {
         "C": {(): coriolis.coriolis_matrix(robot, q, qd)},
-        "V": each([list(motion.twist) for motion in motions]),
-        "lambda_dot": each([of_twists(rate.lambda_dot.__matmul__) for rate in rates(robot, bodies, motions)]),
+        "V": by_link([list(motion.twist) for motion in motions]),
+        "lambda_dot": by_link([of_twists(rate.lambda_dot.__matmul__) for rate in rates(robot, bodies, motions)]),
         "nu": {(): nu},
         "xi": {(): xi},
         "C_nu": {(): quasi.normalized.coriolis(floating, q, nu, still)},

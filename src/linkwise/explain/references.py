@@ -147,9 +147,9 @@ def cite(method: str | QuasiCoordinates) -> Description:
     """
     name = quasi_name(method) if isinstance(method, QuasiCoordinates) else method
     one_of(name, WHERE, "method")
-    places = WHERE[str(name)]
-    lines = [f"{name}: {equations} of {key}" for key, equations in places]
-    return print_if_dropped(Description("\n\n".join(["\n".join(lines), *(BIBTEX[key] for key, _ in places)])))
+    sources = WHERE[str(name)]
+    lines = [f"{name}: {equations} of {key}" for key, equations in sources]
+    return print_if_dropped(Description("\n\n".join(["\n".join(lines), *(BIBTEX[key] for key, _ in sources)])))
 
 
 def quasi_name(kind: QuasiCoordinates) -> str:

@@ -52,8 +52,8 @@ def parsed(text: str, path: Path) -> Robot:
     try:
         data = tomllib.loads(text)
     except tomllib.TOMLDecodeError as problem:
-        found = LINE.search(str(problem))
-        line = int(found[1]) if found else text.rstrip().count("\n") + 1
+        position = LINE.search(str(problem))
+        line = int(position[1]) if position else text.rstrip().count("\n") + 1
         raise FileError(f"{path}:{line}: is not TOML: {problem}") from None
     except (RecursionError, ValueError) as problem:
         raise FileError(f"{path}:1: cannot be read as TOML: {problem}") from None
@@ -62,7 +62,7 @@ def parsed(text: str, path: Path) -> Robot:
 
 def without_long_texts(text: str) -> str:
     """The same lines, with texts of several lines blank, so that no word in them is taken for an entry."""
-    return TEXTS.sub(lambda found: "\n" * found[0].count("\n") if found[1] else found[0], text)
+    return TEXTS.sub(lambda match: "\n" * match[0].count("\n") if match[1] else match[0], text)
 
 
 class Reader:
@@ -79,8 +79,8 @@ class Reader:
         convention = data.get("convention")
         if convention not in tuple(CONVENTIONS):
             known = ", ".join(map(repr, CONVENTIONS))
-            found = f"{convention!r}{near_miss(convention, CONVENTIONS)}" if "convention" in data else "missing"
-            self.fail(f"convention is {found} (expected one of {known})", "convention")
+            value = f"{convention!r}{near_miss(convention, CONVENTIONS)}" if "convention" in data else "missing"
+            self.fail(f"convention is {value} (expected one of {known})", "convention")
         rows = data.get("link")
         if not isinstance(rows, list) or not rows or not all(isinstance(row, dict) for row in rows):
             self.fail("has no links (expected one [[link]] table for each row)", "link")
@@ -115,11 +115,11 @@ class Reader:
             return self.line("link", None)
         word = "[bd]" if key == "b" else re.escape(INDICES.sub("", key or ""))
         entry = re.compile(rf"\s*[\"']?{word}[\"']?\s*[=.]")
-        found = [i for i in range(start, end) if entry.match(self.lines[i])]
-        if row is None and not found:
+        matches = [i for i in range(start, end) if entry.match(self.lines[i])]
+        if row is None and not matches:
             table = re.compile(rf"\s*\[\[?\s*[\"']?{word}[\"']?\s*[].]")
-            found = [i for i, line in enumerate(self.lines) if table.match(line)]
-        return (found or [start])[0] + 1
+            matches = [i for i, line in enumerate(self.lines) if table.match(line)]
+        return (matches or [start])[0] + 1
 
 
 def write(robot: Robot, path: Path) -> None:

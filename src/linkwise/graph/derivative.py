@@ -70,7 +70,7 @@ def forward(program: Program, seeds: list[Node]) -> list[list[Any]]:
 
 def reverse(program: Program, seeds: list[Node]) -> list[list[Any]]:
     """For each output, row by row, its derivatives by each seed."""
-    found = []
+    rows = []
     for result in program.results:
         row: list[Any] = []
         for output in result:
@@ -81,8 +81,8 @@ def reverse(program: Program, seeds: list[Node]) -> list[list[Any]]:
                         if not is_zero(step):
                             adjoint[operand.index] = adjoint.get(operand.index, 0.0) + step
             row += [adjoint.get(seed.index, 0.0) for seed in seeds]
-        found.append(row)
-    return found
+        rows.append(row)
+    return rows
 
 
 def pulled_back(node: Node, adjoint: Any) -> list[tuple[Node, Any]]:

@@ -29,15 +29,15 @@ def evaluate(program: Program, *arrays: Any) -> tuple[np.ndarray, ...]:
     if len(arrays) != len(program.inputs):
         names = ", ".join(port.name for port in program.inputs)
         raise TypeError(f"the program takes {len(program.inputs)} arrays ({names}), not {len(arrays)}")
-    given = {port.name: rows(port, a) for port, a in zip(program.inputs, arrays, strict=True)}
-    batch = np.broadcast_shapes(*(a.shape[:-1] for a in given.values()))
+    inputs = {port.name: rows(port, a) for port, a in zip(program.inputs, arrays, strict=True)}
+    batch = np.broadcast_shapes(*(a.shape[:-1] for a in inputs.values()))
     value: dict[int, Any] = {}
     for node in program.nodes:
         if node.op == "const":
             value[node.index] = node.payload
         elif node.op == "input":
             name, position = node.payload
-            value[node.index] = given[name][..., position]
+            value[node.index] = inputs[name][..., position]
         else:
             value[node.index] = MEANING[node.op](*(value[a.index] for a in node.args))
     outputs = []

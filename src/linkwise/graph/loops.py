@@ -99,8 +99,8 @@ class Placing:
         return self.level[node.index]
 
     def loops(self) -> list[Loop]:
-        found = [self.loop(s) for s in reversed(range(len(self.recursions)))]
-        return list(reversed(found))
+        reversed_loops = [self.loop(s) for s in reversed(range(len(self.recursions)))]
+        return list(reversed(reversed_loops))
 
     def loop(self, s: int) -> Loop:
         recursion = self.recursions[s]
@@ -139,15 +139,15 @@ class Placing:
 
     def reach(self, s: int, roots: Iterable[Node]) -> dict[int, Node]:
         """What the loop computes, loads or takes for these nodes."""
-        found: dict[int, Node] = {}
+        reached: dict[int, Node] = {}
         waiting = list(roots)
         while waiting:
             node = waiting.pop()
-            if node.index not in found:
-                found[node.index] = node
+            if node.index not in reached:
+                reached[node.index] = node
                 if not 0 <= self.home(node) < s:
                     waiting.extend(node.args)
-        return found
+        return reached
 
 
 def with_slots(bodies: Sequence[Body]) -> int:
@@ -158,7 +158,7 @@ def with_slots(bodies: Sequence[Body]) -> int:
     count = 0
     for s, body in enumerate(bodies):
         body.loads = {index: slot[index] for index in body.loads}
-        free += [place for index, place in body.loads.items() if last[index] == s]
+        free += [free_slot for index, free_slot in body.loads.items() if last[index] == s]
         for index in body.stores:
             if not free:
                 free, count = [count], count + 1
@@ -197,9 +197,9 @@ def placed(
     for kind, wanted in enumerate(results):
         bodies = [loop.bodies[kind] for loop in loops]
         elements = [(port.name, kind * port.size + position) for port in inputs for position in range(port.size)]
-        places = {tape.input(*element).index: place for place, element in enumerate(elements)}
+        inputs_of = {tape.input(*element).index: column for column, element in enumerate(elements)}
         for body in bodies:
-            body.inputs = {node.index: places[node.index] for node in body.nodes if node.index in places}
+            body.inputs = {node.index: inputs_of[node.index] for node in body.nodes if node.index in inputs_of}
         bodies[-1].results = tuple(node.index for node in wanted)
         columns.append(with_columns(bodies, tables[kind]))
         slots = max(slots, with_slots(bodies))
@@ -208,9 +208,9 @@ def placed(
 
 def count_loops(program: LoopProgram, kinds: Sequence[int]) -> Count:
     """The operations for one state of a robot with links of these kinds."""
-    links, found = Counter(kinds), Count(0, 0, 0, 0, 0)
+    links, total = Counter(kinds), Count(0, 0, 0, 0, 0)
     for loop in program.loops:
         for kind, body in enumerate(loop.bodies):
             computed = [node for node in body.nodes if node.index not in body.loads]
-            found = found + count_nodes(computed) * links[kind]
-    return found
+            total = total + count_nodes(computed) * links[kind]
+    return total

@@ -192,12 +192,12 @@ class Graph:
 
     def fingerprint(self, node: Node) -> str:
         """A hash of the expression alone; see `Node.fingerprint`. Arguments come before what is made of them."""
-        for each in self.nodes[len(self._fingerprints) : self.own(node).index + 1]:
-            said = each.payload.hex() if each.op == "const" else repr(each.payload)
-            args = [self._fingerprints[a.index] for a in each.args]
-            if each.op in COMMUTATIVE:  # their order is that in which they were made
+        for earlier in self.nodes[len(self._fingerprints) : self.own(node).index + 1]:
+            payload = earlier.payload.hex() if earlier.op == "const" else repr(earlier.payload)
+            args = [self._fingerprints[a.index] for a in earlier.args]
+            if earlier.op in COMMUTATIVE:  # their order is that in which they were made
                 args.sort()
-            text = " ".join((each.op, said, *args))
+            text = " ".join((earlier.op, payload, *args))
             self._fingerprints.append(sha256(text.encode()).hexdigest())
         return self._fingerprints[node.index]
 

@@ -36,19 +36,19 @@ def use_counts(program: Program) -> Counter[int]:
 def rebuilt(program: Program, change: Callable[[Node, dict[int, Any], Graph], Any]) -> Program:
     """The program made again in a new graph; `change` may give a node another value, or None for the usual one."""
     graph = Graph()
-    made: dict[int, Any] = {}
+    values: dict[int, Any] = {}
     for node in program.nodes:
         if node.op == "const":
-            found = node.payload
+            value = node.payload
         elif node.op == "input":
-            found = graph.input(*node.payload)
+            value = graph.input(*node.payload)
         else:
-            found = change(node, made, graph)
-            if found is None:
-                found = OPERATIONS[node.op](*(made[a.index] for a in node.args))
-        made[node.index] = found
-    values = [[made[node.index] for node in result] for result in program.results]
-    return Program.of(graph, program.inputs, program.outputs, values)
+            value = change(node, values, graph)
+            if value is None:
+                value = OPERATIONS[node.op](*(values[a.index] for a in node.args))
+        values[node.index] = value
+    results = [[values[node.index] for node in result] for result in program.results]
+    return Program.of(graph, program.inputs, program.outputs, results)
 
 
 def common_factors(program: Program) -> Program:
@@ -56,7 +56,7 @@ def common_factors(program: Program) -> Program:
     while True:
         uses = use_counts(program)
 
-        def change(node: Node, made: dict[int, Any], graph: Graph, uses: Counter[int] = uses) -> Any:
+        def change(node: Node, values: dict[int, Any], graph: Graph, uses: Counter[int] = uses) -> Any:
             if node.op not in ("add", "sub"):
                 return None
             a, b = node.args
@@ -66,8 +66,8 @@ def common_factors(program: Program) -> Program:
             if shared is None:
                 return None
             rest_a, rest_b = (m.args[1] if m.args[0] is shared else m.args[0] for m in (a, b))
-            inner = OPERATIONS[node.op](made[rest_a.index], made[rest_b.index])
-            return OPERATIONS["mul"](made[shared.index], inner)
+            inner = OPERATIONS[node.op](values[rest_a.index], values[rest_b.index])
+            return OPERATIONS["mul"](values[shared.index], inner)
 
         changed = rebuilt(program, change)
         if len(changed.nodes) >= len(program.nodes):
@@ -78,15 +78,15 @@ def common_factors(program: Program) -> Program:
 def push_signs(program: Program) -> Program:
     uses = use_counts(program)
 
-    def change(node: Node, made: dict[int, Any], graph: Graph) -> Any:
+    def change(node: Node, values: dict[int, Any], graph: Graph) -> Any:
         if node.op != "neg" or uses[node.args[0].index] > 1:
             return None
         inner = node.args[0]
         if inner.op == "sub":
-            return graph.make("sub", *(graph.node(made[a.index]) for a in reversed(inner.args)))
+            return graph.make("sub", *(graph.node(values[a.index]) for a in reversed(inner.args)))
         if inner.op == "mul" and any(a.op == "const" for a in inner.args):
             constant, other = sorted(inner.args, key=lambda a: a.op != "const")
-            return graph.make("mul", graph.node(made[other.index]), graph.constant(-constant.payload))
+            return graph.make("mul", graph.node(values[other.index]), graph.constant(-constant.payload))
         return None
 
     changed = rebuilt(program, change)

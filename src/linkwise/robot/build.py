@@ -17,7 +17,7 @@ from .numbers import RESIDUE, EntryError, limits, not_negative, number, positive
 from .tables import COMMON, DRIVE, JOINTS, Convention, Geometry
 
 BASE = "base"
-NOWHERE = ""  # the base again, as no link can be called
+NO_LINK = ""  # the base again, as no link can be called
 LENGTHS = ("a", "b", "d", "com", "translation")
 LARGEST = 1e100  # a mass or length beyond this is no measure for others
 NO_TENSOR = ((0.0,) * 3,) * 3
@@ -74,16 +74,16 @@ def assemble(rows: Iterable[Mapping[str, Any]], convention: Convention, gravity:
     table = row_mappings(rows, name)
     names = row_names(table, name)
     size = size_of(table)
-    places = {label: index for index, label in enumerate(names)}
-    base_word = NOWHERE if BASE in places else BASE  # how the table says the base, where a link has its name
-    seats: dict[str, Seat] = {NOWHERE: Seat(-1, Placement.identity())}
+    row_of = {label: index for index, label in enumerate(names)}
+    base_word = NO_LINK if BASE in row_of else BASE  # how the table says the base, where a link has its name
+    seats: dict[str, Seat] = {NO_LINK: Seat(-1, Placement.identity())}
     drafts: list[Draft] = []
     frames: list[Frame] = []
     clean: list[dict[str, Any]] = []
     moved: list[str] = []
     for index, (row, label) in enumerate(zip(table, names, strict=True)):
         try:
-            parent = parent_of(index, names, places, table)
+            parent = parent_of(index, names, row_of, table)
             joint, geometry, mass, com, inertia, drive = entries(row, convention, size)
         except EntryError as problem:
             raise RowError(f"robot {name!r}, link {label!r}: {problem}", index, problem.key) from None
@@ -104,7 +104,7 @@ def assemble(rows: Iterable[Mapping[str, Any]], convention: Convention, gravity:
             moving = ALL_JOINTS[joint](**drive)
             drafts.append(Draft(label, seat.link, moving, before, geometry.after, body, (mass, centre, turned)))
             seats[label] = Seat(len(drafts) - 1, geometry.after)
-        clean.append(written(label, parent or base_word, joint, geometry, row, drive))
+        clean.append(normalized_row(label, parent or base_word, joint, geometry, row, drive))
     if not drafts:
         expected = "at least one revolute or prismatic joint"
         raise RowError(f"robot {name!r} has no joint that moves (expected {expected})", 0, "joint")
@@ -156,45 +156,45 @@ def plain_size(value: Any) -> float:
 
 
 def row_names(table: list[dict[str, Any]], robot: str) -> list[str]:
-    places: dict[str, int] = {}
+    row_of: dict[str, int] = {}
     for index, row in enumerate(table):
         label = row.get("name", f"link{index + 1}")
         if not isinstance(label, str) or not label.strip() or not label.isprintable():
             raise RowError(f"robot {robot!r}, row {index + 1}: name is {label!r} (expected one line)", index, "name")
-        if label in places:
+        if label in row_of:
             raise RowError(
-                f"robot {robot!r}, row {index + 1}: the name {label!r} belongs to row {places[label] + 1} already",
+                f"robot {robot!r}, row {index + 1}: the name {label!r} belongs to row {row_of[label] + 1} already",
                 index,
                 "name",
             )
-        places[label] = index
-    return list(places)
+        row_of[label] = index
+    return list(row_of)
 
 
-def parent_of(index: int, names: list[str], places: Mapping[str, int], table: list[dict[str, Any]]) -> str:
+def parent_of(index: int, names: list[str], row_of: Mapping[str, int], table: list[dict[str, Any]]) -> str:
     """The parent's name: as said, otherwise the row before; for the base "", whatever it is called in the table.
 
     "base" is the base. Where a link is called so, rows after it mean that link; the base is None or "".
     """
-    parent = said_parent(index, names, table)
+    parent = stated_parent(index, names, table)
     if not isinstance(parent, str):
         raise EntryError("parent", f"is {parent!r}, which no link has as its name (expected text)")
-    if parent == BASE and places.get(BASE, index) == index:
-        return NOWHERE  # no link is called so, or this one, which is not its own parent
-    if parent == NOWHERE or (parent in places and places[parent] < index):
+    if parent == BASE and row_of.get(BASE, index) == index:
+        return NO_LINK  # no link is called so, or this one, which is not its own parent
+    if parent == NO_LINK or (parent in row_of and row_of[parent] < index):
         return parent
-    if parent not in places:
+    if parent not in row_of:
         raise EntryError("parent", f"is {parent!r}, which no link has as its name{near_miss(parent, names)}")
     if parent == BASE:
         raise EntryError(
             "parent",
-            f"is {BASE!r}, the base, and the name of row {places[BASE] + 1}, which comes later (expected None or"
+            f"is {BASE!r}, the base, and the name of row {row_of[BASE] + 1}, which comes later (expected None or"
             " an empty text for the base, where a link has its name)",
         )
     path = [names[index]]
-    while isinstance(parent, str) and parent not in path and parent in places:
+    while isinstance(parent, str) and parent not in path and parent in row_of:
         path.append(parent)
-        parent = said_parent(places[parent], names, table)
+        parent = stated_parent(row_of[parent], names, table)
     if parent in path:
         cycle = " -> ".join([*path[path.index(parent) :], parent])
         raise EntryError("parent", f"closes a loop: {cycle} (expected a tree that grows from the base)")
@@ -202,10 +202,10 @@ def parent_of(index: int, names: list[str], places: Mapping[str, int], table: li
     raise EntryError("parent", f"is {later!r}, which comes later (expected each parent before its children)")
 
 
-def said_parent(index: int, names: list[str], table: list[dict[str, Any]]) -> Any:
+def stated_parent(index: int, names: list[str], table: list[dict[str, Any]]) -> Any:
     """What a row says of its parent, None as "", or the row before where it says nothing."""
-    parent = table[index].get("parent", names[index - 1] if index else NOWHERE)
-    return NOWHERE if parent is None else parent
+    parent = table[index].get("parent", names[index - 1] if index else NO_LINK)
+    return NO_LINK if parent is None else parent
 
 
 def entries(
@@ -241,7 +241,7 @@ def entries(
     return joint, geometry, mass, com, symmetric, drive
 
 
-def written(
+def normalized_row(
     label: str, parent: str, joint: str, geometry: Geometry, row: Mapping[str, Any], drive: Mapping[str, Any]
 ) -> dict[str, Any]:
     """The row as a file would have it, in one fixed order of words."""

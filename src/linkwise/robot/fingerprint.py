@@ -44,8 +44,8 @@ def write(x: Any, into: list[str]) -> None:
         into.append(x.hex())
     elif kind is tuple:
         into.append(f"tuple {len(x)}")
-        for each in x:
-            write(each, into)
+        for item in x:
+            write(item, into)
     elif kind is str or x is None or kind in (bool, int):
         into.append(f"{kind.__name__} {x!r}")
     elif isinstance(x, np.generic):
@@ -67,5 +67,5 @@ def class_name(kind: type) -> str:
 @lru_cache(maxsize=64)
 def field_names(kind: type) -> tuple[str, ...]:
     if is_dataclass(kind):
-        return tuple(each.name for each in fields(kind))
+        return tuple(entry.name for entry in fields(kind))
     return tuple(name for base in kind.__mro__ for name in base.__dict__.get("__slots__", ()))

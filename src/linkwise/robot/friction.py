@@ -18,7 +18,7 @@ import numpy as np
 from ..spatial import Scalar, Scalars, add, mul, sign, sqrt, sub
 from .model import Robot
 
-Each = float | tuple[float, ...] | None
+PerJoint = float | tuple[float, ...] | None
 
 
 @dataclass(frozen=True)
@@ -33,9 +33,9 @@ class Friction:
     array([0.5   , 0.2828, 0.    ])
     """
 
-    viscous: Each = None
-    coulomb: Each = None
-    stribeck: Each = None  # otherwise as Coulomb friction
+    viscous: PerJoint = None
+    coulomb: PerJoint = None
+    stribeck: PerJoint = None  # otherwise as Coulomb friction
     stribeck_rate: float = 0.01
     smooth: float = 1e-3  # ε in rad/s or m/s; 0: the sign, and joints stick
 
@@ -52,17 +52,17 @@ class Friction:
             if numbers.ndim:
                 object.__setattr__(self, name, tuple(numbers.astype(float).tolist()))
         if not 0.0 <= self.smooth < math.inf or not 0.0 < self.stribeck_rate < math.inf:
-            said = f"smooth is {self.smooth!r} and stribeck_rate {self.stribeck_rate!r}"
-            raise ValueError(f"{said} (expected finite numbers, at least 0 and more than 0)")
+            values = f"smooth is {self.smooth!r} and stribeck_rate {self.stribeck_rate!r}"
+            raise ValueError(f"{values} (expected finite numbers, at least 0 and more than 0)")
 
     @staticmethod
-    def of(given: bool | Friction) -> Friction | None:
+    def of(friction: bool | Friction) -> Friction | None:
         """What `friction=` means: True is the robot's own coefficients, False no friction."""
-        if isinstance(given, bool):
-            return Friction() if given else None
-        if not isinstance(given, Friction):
-            raise TypeError(f"friction is {given!r} (expected True, False or a Friction)")
-        return given
+        if isinstance(friction, bool):
+            return Friction() if friction else None
+        if not isinstance(friction, Friction):
+            raise TypeError(f"friction is {friction!r} (expected True, False or a Friction)")
+        return friction
 
     @property
     def uniform(self) -> bool:
@@ -83,9 +83,9 @@ class Friction:
         if qd.dtype == object or arm.non_floats:  # nodes, symbols, numbers of many digits: one by one
             rates = [qd[..., i] for i in range(arm.n)]
             directions = None if direction is None else [direction[..., i] for i in range(arm.n)]
-            found = np.array(self.torques(arm, rates, directions), dtype=object)
-            return np.moveaxis(found, 0, -1) if found.ndim > 1 else found
-        viscous, coulomb, stribeck = (np.array(each) for each in self._coefficients(arm))
+            torques = np.array(self.torques(arm, rates, directions), dtype=object)
+            return np.moveaxis(torques, 0, -1) if torques.ndim > 1 else torques
+        viscous, coulomb, stribeck = (np.array(column) for column in self._coefficients(arm))
         return np.asarray(self._law(viscous, coulomb, stribeck, qd, direction))
 
     def _law(
@@ -101,9 +101,9 @@ class Friction:
 
     def _coefficients(self, arm: Robot) -> tuple[list[Scalar], list[Scalar], list[Scalar]]:
         """Of each joint: viscous and Coulomb friction, and that on breaking loose."""
-        coulomb = self._each(arm, self.coulomb, "coulomb_friction")
-        stribeck = coulomb if self.stribeck is None else self._each(arm, self.stribeck, "")
-        return self._each(arm, self.viscous, "viscous_friction"), coulomb, stribeck
+        coulomb = self._per_joint(arm, self.coulomb, "coulomb_friction")
+        stribeck = coulomb if self.stribeck is None else self._per_joint(arm, self.stribeck, "")
+        return self._per_joint(arm, self.viscous, "viscous_friction"), coulomb, stribeck
 
     def at_rest(self, arm: Robot) -> np.ndarray:
         """The most that friction holds of each joint before it breaks loose."""
@@ -113,14 +113,14 @@ class Friction:
         """The joints whose friction is exact and has a direction, so that they may stick."""
         if self.smooth > 0.0:
             return ()
-        either = np.array(self._each(arm, self.coulomb, "coulomb_friction")) + self.at_rest(arm)
+        either = np.array(self._per_joint(arm, self.coulomb, "coulomb_friction")) + self.at_rest(arm)
         return tuple(np.flatnonzero(either > 0.0).tolist())
 
-    def _each(self, arm: Robot, value: Each, own: str) -> list[Scalar]:
+    def _per_joint(self, arm: Robot, value: PerJoint, own: str) -> list[Scalar]:
         """A coefficient for each joint."""
         if value is None:
             return [getattr(link.joint, own) for link in arm.links]
-        found = np.asarray(value, dtype=float)
-        if found.shape not in ((), (arm.n,)):
-            raise ValueError(f"friction has {found.size} coefficients (expected one, or one for each of {arm.n})")
-        return list(np.broadcast_to(found, (arm.n,)).tolist())
+        numbers = np.asarray(value, dtype=float)
+        if numbers.shape not in ((), (arm.n,)):
+            raise ValueError(f"friction has {numbers.size} coefficients (expected one, or one for each of {arm.n})")
+        return list(np.broadcast_to(numbers, (arm.n,)).tolist())

@@ -173,11 +173,11 @@ class Robot(Shelved):
 
     def subtree(self, index: int) -> tuple[int, ...]:
         """The link itself and all that it carries, in order."""
-        found = {index}
+        indices = {index}
         for link in self.links[index + 1 :]:
-            if link.parent in found:
-                found.add(link.index)
-        return tuple(sorted(found))
+            if link.parent in indices:
+                indices.add(link.index)
+        return tuple(sorted(indices))
 
     def frame(self, name: str) -> Frame:
         """A frame by name: a link's own frame or that of a merged fixed joint."""
@@ -220,8 +220,8 @@ class Robot(Shelved):
                 " made, before its numbers were replaced)"
             )
         links, frames, _, table, _ = loaded
-        made = replace(self, links=links, frames=frames, table=table)
-        return made if self.links[0].grouped is None else made.regrouped()
+        robot = replace(self, links=links, frames=frames, table=table)
+        return robot if self.links[0].grouped is None else robot.regrouped()
 
     def _held_by(self, link: str | int | None) -> str:
         """The name of the link or frame that a payload is fixed to."""
@@ -242,9 +242,9 @@ class Robot(Shelved):
         """The name, or the first of name2, name3, ... that no row has."""
         taken = {row["name"] for row in self.rows}
         count = 1
-        while (found := name if count == 1 else f"{name}{count}") in taken:
+        while (candidate := name if count == 1 else f"{name}{count}") in taken:
             count += 1
-        return found
+        return candidate
 
     def with_gravity(self, gravity: Iterable[Scalar]) -> Robot:
         return replace(self, gravity=checked_gravity(gravity, self.name))
@@ -279,7 +279,7 @@ class Robot(Shelved):
 
     def __getstate__(self) -> dict[str, Any]:
         """Its own data and nothing that was made of it: copies and other processes make that anew."""
-        return {each.name: self.__dict__[each.name] for each in fields(self)}
+        return {entry.name: self.__dict__[entry.name] for entry in fields(self)}
 
     @cached_property
     def non_floats(self) -> tuple[Scalar, ...]:

@@ -77,11 +77,11 @@ def angle(row: Mapping[str, Any], key: str) -> Scalar:
             raise EntryError(key, f"is {value!r} (expected {expected})")
         amount = float(match[1])
         return number(math.radians(amount) if match[2] == "deg" else amount, key, expected)
-    found = number(value, key, expected)
-    if key in ("alpha", "theta") and not is_symbol(found) and abs(found) > TURNS:
-        degrees = f'"{found:g} deg"'
-        raise EntryError(key, f"is {found:g} radians, over two turns; did you mean {degrees}? (expected {expected})")
-    return found
+    radians = number(value, key, expected)
+    if key in ("alpha", "theta") and not is_symbol(radians) and abs(radians) > TURNS:
+        degrees = f'"{radians:g} deg"'
+        raise EntryError(key, f"is {radians:g} radians, over two turns; did you mean {degrees}? (expected {expected})")
+    return radians
 
 
 def not_negative(row: Mapping[str, Any], key: str, default: Scalar | None = None, slack: float = 0.0) -> Scalar:
@@ -120,8 +120,8 @@ def axis(row: Mapping[str, Any], key: str, default: tuple[float, ...]) -> tuple[
     size = math.hypot(*map(float, direction))
     if abs(size - 1.0) > UNIT:
         raise EntryError(key, f"is {list(direction)}, of length {size:.6g} (expected a unit vector)")
-    found = tuple(x / size for x in direction) if abs(size - 1.0) > ROUNDING else direction
-    return found, abs(size - 1.0)
+    unit = tuple(x / size for x in direction) if abs(size - 1.0) > ROUNDING else direction
+    return unit, abs(size - 1.0)
 
 
 def square(row: Mapping[str, Any], key: str, default: Any = None) -> tuple[tuple[Scalar, ...], ...]:

@@ -15,24 +15,24 @@ ORTHOGONAL = 1e-15  # a defect of this size is rounding
 SLOWEST = 0.95  # what a step leaves of the defect at most, as long as it is not rounding
 
 
-def nearest_rotation(given: Rotation) -> Rotation:
+def nearest_rotation(matrix: Rotation) -> Rotation:
     """A rotation, orthogonal to rounding; entries that are 0, 1 or -1 within 1e-12 become so where that is possible."""
-    snapped = given.snapped()
-    found = polar(snapped, [[not is_zero(x) for x in row] for row in snapped.rows])
-    if defect(found) > 2.0 * ORTHOGONAL:  # no rotation near by has these zeros
-        found = polar(given, [[True] * 3] * 3)
-    return found
+    snapped = matrix.snapped()
+    rotation = polar(snapped, [[not is_zero(x) for x in row] for row in snapped.rows])
+    if defect(rotation) > 2.0 * ORTHOGONAL:  # no rotation near by has these zeros
+        rotation = polar(matrix, [[True] * 3] * 3)
+    return rotation
 
 
-def polar(given: Rotation, free: list[list[bool]]) -> Rotation:
+def polar(matrix: Rotation, free: list[list[bool]]) -> Rotation:
     """The nearest rotation that is 0 where it is not free."""
-    turn, left = given, defect(given)
+    turn, left = matrix, defect(matrix)
     while left > ORTHOGONAL:
         step = turn @ (Rotation.identity() - turn.T @ turn)
         closer = Rotation(
             [
-                [add(x, mul(0.5, dx)) if may else 0.0 for x, dx, may in zip(*each, strict=True)]
-                for each in zip(turn.rows, step.rows, free, strict=True)
+                [add(x, mul(0.5, dx)) if may else 0.0 for x, dx, may in zip(*lines, strict=True)]
+                for lines in zip(turn.rows, step.rows, free, strict=True)
             ]
         )
         before, left = left, defect(closer)

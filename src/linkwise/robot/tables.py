@@ -82,11 +82,11 @@ def frames(row: Mapping[str, Any], joint: str) -> Geometry:
     rotation = matrix3(row, "rotation", default=Rotation.identity().rows)
     direction, stretched = axis(row, "axis", default=(0.0, 0.0, 1.0))
     turn = nearest_rotation(Rotation(rotation))
-    given = Placement(turn, Vector(*translation))
+    joint_frame = Placement(turn, Vector(*translation))
     align = Placement(z_to(Vector(*direction)), Vector.zero())
     words = {"translation": translation, "rotation": rotation, "axis": direction}
     moved = {"rotation": distance(turn, Rotation(rotation)), "axis": stretched}
-    return Geometry(given.then(align), align.inverse(), words, moved)
+    return Geometry(joint_frame.then(align), align.inverse(), words, moved)
 
 
 def z_to(direction: Vector) -> Rotation:

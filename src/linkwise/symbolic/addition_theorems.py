@@ -13,10 +13,10 @@ Angles = tuple[tuple[tuple[str, int], int], ...]  # inputs, ascending, each with
 def angle_sums(program: Program) -> Program:
     """The same program with sines and cosines of sums in place of their addition theorems."""
 
-    def change(node: Node, made: dict[int, Any], graph: Graph) -> Any:
+    def change(node: Node, values: dict[int, Any], graph: Graph) -> Any:
         if node.op not in ("add", "sub") or any(a.op != "mul" for a in node.args):
             return None
-        factors = [[made[x.index] for x in a.args] for a in node.args]
+        factors = [[values[x.index] for x in a.args] for a in node.args]
         if not all(isinstance(x, Node) and x.op in ("sin", "cos") for pair in factors for x in pair):
             return None
         (a, b), (c, d) = factors

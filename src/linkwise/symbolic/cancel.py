@@ -73,11 +73,11 @@ def cancelled(program: Program) -> Program:
     """The program without terms that cancel."""
     sums: list[Sums] = []
 
-    def change(node: Node, made: dict[int, Any], graph: Graph) -> Any:
+    def change(node: Node, values: dict[int, Any], graph: Graph) -> Any:
         if node.op not in SIGN:
             return None
         if not sums:
             sums.append(Sums(graph))
-        return sums[0](node.op, *(made[a.index] for a in node.args))
+        return sums[0](node.op, *(values[a.index] for a in node.args))
 
     return rebuilt(program, change)

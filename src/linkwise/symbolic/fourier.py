@@ -74,15 +74,15 @@ def in_waves(normal: Normal, polynomial: Polynomial, run: list[int]) -> Polynomi
     for key, x in polynomial.items():
         rest = tuple(p for p in key if p[0] not in inside)
         groups.setdefault(rest, {})[key] = x
-    found: Polynomial = {}
+    shorter: Polynomial = {}
     for rest, group in groups.items():
         waves = fourier(normal, rest, group, run)
-        found.update(waves if length(normal, waves) < length(normal, normal.with_squared_sines(group)) else group)
-    return found
+        shorter.update(waves if length(normal, waves) < length(normal, normal.with_squared_sines(group)) else group)
+    return shorter
 
 
 def fourier(normal: Normal, rest: Key, group: Polynomial, run: list[int]) -> Polynomial:
-    found: Polynomial = {}
+    total: Polynomial = {}
     angles = [normal.atoms[c].payload[0][0] for c in run]
     for key, x in group.items():
         powers = dict(key)
@@ -100,8 +100,8 @@ def fourier(normal: Normal, rest: Key, group: Polynomial, run: list[int]) -> Pol
             if of or sines % 2 == 0:
                 atom = ((normal.atom("sin" if sines % 2 else "cos", of), 1),) if of else ()
                 whole = tuple(sorted((*rest, *atom)))
-                found[whole] = found.get(whole, 0) + sign * y
-    return cleaned(without_zeros(found))
+                total[whole] = total.get(whole, 0) + sign * y
+    return cleaned(without_zeros(total))
 
 
 @cache

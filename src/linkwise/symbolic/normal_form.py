@@ -65,11 +65,13 @@ class Normal:
         for node in program.nodes:
             if node.op == "div":
                 value[node.args[1].index] = self.named(value[node.args[1].index])
-            found = self._made(node, [value[a.index] for a in node.args])
-            value[node.index] = self.named(found) if uses[node.index] > 1 and self.has_quotients(found) else found
+            polynomial = self._polynomial(node, [value[a.index] for a in node.args])
+            value[node.index] = (
+                self.named(polynomial) if uses[node.index] > 1 and self.has_quotients(polynomial) else polynomial
+            )
         self.results = [[cleaned(value[node.index]) for node in flat] for flat in program.results]
 
-    def _made(self, node: Node, operands: list[Polynomial]) -> Polynomial:
+    def _polynomial(self, node: Node, operands: list[Polynomial]) -> Polynomial:
         match node.op:
             case "const":
                 return of_number(node.payload)
@@ -91,11 +93,11 @@ class Normal:
 
     def atom(self, op: str, payload: Any) -> int:
         """The number of the atom; made if it is new."""
-        found = self._known.get((op, payload))
-        if found is None:
-            found = self._known[op, payload] = len(self.atoms)
+        number = self._known.get((op, payload))
+        if number is None:
+            number = self._known[op, payload] = len(self.atoms)
             self.atoms.append(Atom(op, payload))
-        return found
+        return number
 
     def times(self, a: Polynomial, b: Polynomial) -> Polynomial:
         """Multiplied out, but for a longer sum over something named, which becomes an atom."""
@@ -141,16 +143,16 @@ class Normal:
 
     def with_squared_sines(self, a: Polynomial) -> Polynomial:
         """x - x c² as x s²: for reading, not for calculating on."""
-        found = dict(a)
+        result = dict(a)
         for sine, c in self.cosine.items():
             for key, x in a.items():
-                if key in found and dict(key).get(c, 0) >= 2:
+                if key in result and dict(key).get(c, 0) >= 2:
                     without = shifted(key, (c, c), ())
-                    if without in found and math.isclose(found[without], -x, rel_tol=1e-12):
-                        del found[key], found[without]
+                    if without in result and math.isclose(result[without], -x, rel_tol=1e-12):
+                        del result[key], result[without]
                         squared = shifted(without, (), (sine, sine))
-                        found[squared] = found.get(squared, 0) - x
-        return without_zeros(found)
+                        result[squared] = result.get(squared, 0) - x
+        return without_zeros(result)
 
     def _function(self, op: str, argument: Polynomial) -> Polynomial:
         angles = self._angles(argument) if op in ("sin", "cos") else None
@@ -171,15 +173,15 @@ class Normal:
 
     def _angles(self, argument: Polynomial) -> list[tuple[int, int]] | None:
         """The inputs of which the argument is a sum, beside a constant, with whole multipliers."""
-        found = []
+        angles = []
         for key, factor in argument.items():
             if key:
                 if len(key) > 1 or key[0][1] != 1 or self.atoms[key[0][0]].op != "input":
                     return None
                 if int(factor) != factor or size(factor) > TURNS:
                     return None
-                found.append((key[0][0], int(factor)))
-        return sorted(found)
+                angles.append((key[0][0], int(factor)))
+        return sorted(angles)
 
     def angle(self, atom: int) -> tuple[int, int]:
         """The cosine and the sine of an input: neighbouring atoms."""

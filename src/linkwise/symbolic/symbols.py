@@ -29,16 +29,16 @@ def symbols(names: str) -> Any:
     if not isinstance(names, str):
         raise TypeError(f"the names of symbols are {names!r} (expected text, such as 'l1 m1')")
     groups = unicodedata.normalize("NFKC", names).split(",")  # as Python reads names
-    found = [name for group in groups for name in group.split()]
-    if not found:
+    all_names = [name for group in groups for name in group.split()]
+    if not all_names:
         raise ValueError("no symbols are named (expected names with spaces between them, such as 'l1 m1')")
     if not all(group.split() for group in groups[:-1]):
         raise ValueError(f"a name is missing between the commas of {names!r}")
-    for name in found:
+    for name in all_names:
         if not name.isidentifier():
             raise ValueError(f"the symbol {name!r} is no name (expected letters, digits and underscores)")
-    made = tuple(_SHARED.input(name) for name in found)
-    return made[0] if len(made) == 1 and len(groups) == 1 else made
+    nodes = tuple(_SHARED.input(name) for name in all_names)
+    return nodes[0] if len(nodes) == 1 and len(groups) == 1 else nodes
 
 
 def shared_graph() -> Graph:

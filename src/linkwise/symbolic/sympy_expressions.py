@@ -23,7 +23,7 @@ def sympy_expressions(program: Program, named: bool) -> tuple[list[tuple[Any, An
     value: dict[int, Any] = {}
     intermediates: list[tuple[Any, Any]] = []
 
-    def made(node: Node) -> Any:
+    def built(node: Node) -> Any:
         if node.op == "const":
             return number(sympy, constant(node.payload))
         if node.op == "input":
@@ -37,14 +37,14 @@ def sympy_expressions(program: Program, named: bool) -> tuple[list[tuple[Any, An
         return {"add": lambda: a + b, "sub": lambda: a - b, "mul": lambda: a * b, "div": lambda: a / b}[node.op]()
 
     for node in program.nodes:
-        found = made(node)
+        expression = built(node)
         if named and node.args and uses.get(node.index, 0) > 1:
             name = sympy.Symbol(f"{letter}{len(intermediates) + 1}", real=True)
-            intermediates.append((name, found))
-            found = name
-        value[node.index] = found
+            intermediates.append((name, expression))
+            expression = name
+        value[node.index] = expression
     results = [[value[node.index] for node in flat] for flat in program.results]
-    return intermediates, [shaped(sympy, *each) for each in zip(program.outputs, results, strict=True)]
+    return intermediates, [shaped(sympy, *output) for output in zip(program.outputs, results, strict=True)]
 
 
 def normal_expressions(program: Program, named: bool) -> tuple[list[tuple[Any, Any]], list[Any]]:
@@ -57,33 +57,33 @@ def normal_expressions(program: Program, named: bool) -> tuple[list[tuple[Any, A
 
     def factor(index: int) -> Any:
         if index not in value:
-            found = made(index)
+            value_of = built(index)
             if named and normal.atoms[index].op in DEFINED:
                 name = sympy.Symbol(f"{letter}{len(intermediates) + 1}", real=True)
-                intermediates.append((name, found))
-                found = name
-            value[index] = found
+                intermediates.append((name, value_of))
+                value_of = name
+            value[index] = value_of
         return value[index]
 
     def expression(polynomial: Polynomial) -> Any:
         terms = shortened(normal, polynomial).items()
         return sympy.Add(*(sympy.Mul(number(sympy, x), *(factor(a) ** e for a, e in key)) for key, x in terms))
 
-    def made(index: int) -> Any:
+    def built(index: int) -> Any:
         atom = normal.atoms[index]
         if atom.op == "input":
             return inputs[atom.payload]
         if atom.op in ("sin", "cos"):
-            argument = sum(k * inputs[place] for place, k in atom.payload)
+            argument = sum(k * inputs[input_] for input_, k in atom.payload)
             return functions_of(sympy)[atom.op](argument)
         if atom.op == "select":
             return functions_of(sympy)["select"](*(expression(dict(part)) for part in atom.payload))
         above, below = normal.definition(index)
-        found = expression(above) / sympy.Mul(*(factor(a) ** e for a, e in below))
-        return functions_of(sympy)[atom.payload[0]](found) if atom.op == "function" else found
+        value_of = expression(above) / sympy.Mul(*(factor(a) ** e for a, e in below))
+        return functions_of(sympy)[atom.payload[0]](value_of) if atom.op == "function" else value_of
 
     results = [[expression(polynomial) for polynomial in flat] for flat in normal.results]
-    return intermediates, [shaped(sympy, *each) for each in zip(program.outputs, results, strict=True)]
+    return intermediates, [shaped(sympy, *output) for output in zip(program.outputs, results, strict=True)]
 
 
 def imported() -> Any:
@@ -119,7 +119,7 @@ def input_symbols(sympy: Any, program: Program) -> tuple[dict[tuple[str, int], A
                 base += "_"
             names |= {(port.name, k): f"{base}{k + 1}" for k in range(port.size)}
     letter = free_letter(names.values())
-    return {place: sympy.Symbol(name, real=True) for place, name in names.items()}, letter
+    return {key: sympy.Symbol(name, real=True) for key, name in names.items()}, letter
 
 
 def shaped(sympy: Any, port: Port, numbers: list[Any]) -> Any:

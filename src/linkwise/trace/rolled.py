@@ -64,8 +64,8 @@ class Loops:
         results = [step(link, received, *values) for link, *values in rows]
         passed = []
         for _, value in results:
-            found = dict(leaves(value))
-            passed.append(tuple(self.tape.node(found[path]) if path in found else None for path in carried))
+            scalars = dict(leaves(value))
+            passed.append(tuple(self.tape.node(scalars[path]) if path in scalars else None for path in carried))
         known = dict(leaves(start))
         begin = tuple(known.get(path) for path in carried)
         self.recursions.append(Recursion(outward, tuple(carried.values()), begin, tuple(passed)))
@@ -99,23 +99,23 @@ def trace_rolled(
     loops = Loops(tape)
     general = general_robot(robot, loops)
     kinds = general.robot.n
-    given = {}
+    inputs = {}
     for name, shape in arrays.items():
-        given[name] = np.empty((kinds, *shape), dtype=object)
+        inputs[name] = np.empty((kinds, *shape), dtype=object)
         for position, index in enumerate(np.ndindex(kinds, *shape)):
-            given[name][index] = tape.input(name, position)
-    result = np.asarray(function(general.robot, **given, **keywords))
+            inputs[name][index] = tape.input(name, position)
+    result = np.asarray(function(general.robot, **inputs, **keywords))
     if result.shape[:1] != (kinds,) or not all(is_scalar(x) for x in result.flat):
         raise NotRollableError(f"the result has shape {result.shape} (expected one row for each link)")
     results = [[tape.node(x) for x in row] for row in result.reshape(kinds, -1)]
-    inputs = [Port(name, shape) for name, shape in arrays.items()]
-    program = placed(loops.recursions, inputs, [Port("result", result.shape[1:])], general.tables, results)
+    ports = [Port(name, shape) for name, shape in arrays.items()]
+    program = placed(loops.recursions, ports, [Port("result", result.shape[1:])], general.tables, results)
     order, depths = branch_by_branch(robot)
     visits = ((i, depths[i], general.kind_of[i]) for i in order)
     tree = np.array([(max(depths) + 2, 0, 0), *visits], dtype=np.int32)
     table = np.zeros((robot.n, max(map(len, program.columns))))
     for k, columns in enumerate(program.columns):
-        here = [place for place, i in enumerate(order) if general.kind_of[i] == k]
+        here = [row for row, i in enumerate(order) if general.kind_of[i] == k]
         table[here, : len(columns)] = general.table[np.array(order)[here]][:, columns]
     chain = all(link.parent == link.index - 1 for link in robot.links)
     return Rolled(program, table, tree, tuple(general.kind_of), chain)
@@ -164,14 +164,14 @@ def general_robot(robot: Robot, loops: Loops) -> General:
         for j, column in enumerate(kept):
             table[rows, j] = column
     plain = [replace(link, grouped=None) for link in links] if robot.links[0].grouped is None else links
-    made = []
-    for each in (plain, links):
-        one = RolledRobot(robot.name, tuple(each), (), robot.gravity, (), robot.convention, robot.about)
-        object.__setattr__(one, "loops", loops)
-        made.append(one)
-    for one in made:
-        one.shelf["regrouped"] = made[1]
-    return General(made[0], tables, table, kind_of)
+    robots = []
+    for of_kind in (plain, links):
+        general = RolledRobot(robot.name, tuple(of_kind), (), robot.gravity, (), robot.convention, robot.about)
+        object.__setattr__(general, "loops", loops)
+        robots.append(general)
+    for general in robots:
+        general.shelf["regrouped"] = robots[1]
+    return General(robots[0], tables, table, kind_of)
 
 
 def general_link(members: Sequence[Link], tape: Graph, table: str) -> tuple[Link, list[tuple[float, ...]]]:

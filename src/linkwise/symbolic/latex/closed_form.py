@@ -44,15 +44,15 @@ class ClosedForm:
 
     def _prepared(self, polynomial: Polynomial, below: Key = ()) -> Polynomial:
         """The polynomial in its shortest form; what it needs, and what it is divided by, is defined before."""
-        found = shortened(self.normal, polynomial)
-        for x in sorted({x for key in (*found, below) for x, _ in key}):
+        short = shortened(self.normal, polynomial)
+        for x in sorted({x for key in (*short, below) for x, _ in key}):
             if self.normal.atoms[x].op == "select" and x not in self.definitions:
                 self.selects[x] = [self._prepared(dict(part)) for part in self.normal.atoms[x].payload]
                 self.definitions[x] = ({}, ())
             elif self.normal.atoms[x].op in DEFINED and x not in self.definitions:
                 definition = self.normal.definition(x)
                 self.definitions[x] = (self._prepared(*definition), definition[1])
-        return found
+        return short
 
     @property
     def terms(self) -> int:
@@ -63,7 +63,7 @@ class ClosedForm:
     def equations(self, elements: bool = False) -> list[Equation]:
         """Every quotient and then every output, as an array or element by element."""
         width = WIDTH - max(0, max(map(visible, self.latex_names.outputs)) - SHORT_NAME)
-        found = [equation(self._name(atom), self._defined(atom), width) for atom in self.definitions]
+        equations = [equation(self._name(atom), self._defined(atom), width) for atom in self.definitions]
         for k, (port, flat) in enumerate(zip(self.program.outputs, self.results, strict=True)):
             own = self.latex_names.elements[k]
             cells = []
@@ -71,16 +71,16 @@ class ClosedForm:
                 key = frozenset(polynomial.items())
                 pieces = self.pieces(polynomial)
                 if elements and own:
-                    found.append(equation(own[position], [self.names[key]] if key in self.names else pieces, width))
+                    equations.append(equation(own[position], [self.names[key]] if key in self.names else pieces, width))
                     if len(pieces) > 1:
                         self.names.setdefault(key, own[position])
                 elif key not in self.names and too_wide(" ".join(pieces), port.shape):
                     name = self.names.setdefault(key, own[position]) if self.latex_names.chosen else self._name(key)
-                    found.append(equation(name, pieces, width))
+                    equations.append(equation(name, pieces, width))
                 cells.append(self.cell(polynomial))
             if not (elements and own):
-                found.append((self.latex_names.outputs[k], [array(port.shape, cells)]))
-        return found
+                equations.append((self.latex_names.outputs[k], [array(port.shape, cells)]))
+        return equations
 
     def cell(self, polynomial: Polynomial) -> str:
         """What stands for a result in an array."""
@@ -107,7 +107,7 @@ class ClosedForm:
 
     def pieces(self, polynomial: Polynomial, flat: bool = False) -> list[str]:
         """The sum in pieces, between which a line may break; all but the first begin with their sign."""
-        found: list[str] = []
+        pieces: list[str] = []
         for before, inner, after in self._groups(polynomial, flat):
             negative = all(x < 0 for x in inner.values())
             positive = {key: -x for key, x in inner.items()} if negative else inner
@@ -118,9 +118,9 @@ class ClosedForm:
                 group = enclosed(
                     self._product(1, before), self.pieces(positive, flat=bool(before)), self._product(1, after)
                 )
-            lead = ("- " if negative else "+ ") if found else "-" * negative
-            found += [lead + group[0], *group[1:]]
-        return found or ["0"]
+            lead = ("- " if negative else "+ ") if pieces else "-" * negative
+            pieces += [lead + group[0], *group[1:]]
+        return pieces or ["0"]
 
     def _groups(self, polynomial: Polynomial, flat: bool) -> list[tuple[Key, Polynomial, Key]]:
         """What stands before, in and after parentheses, or a single term."""
@@ -128,34 +128,34 @@ class ClosedForm:
             return [((), {key: polynomial[key]}, ()) for key in self.ordered(polynomial)]
         carriers = {x for key in polynomial for x, _ in key if self.rank(x)[0] == CARRIER}
         parts = self._split(polynomial, carriers or self._linear(polynomial))
-        found: list[tuple[Key, Polynomial, Key]] = []
+        groups: list[tuple[Key, Polynomial, Key]] = []
         for part, inner in parts:
             if not part:
-                found += self._groups(inner, flat=not carriers)
+                groups += self._groups(inner, flat=not carriers)
             elif not carriers:
-                found.append((part, inner, ()))
+                groups.append((part, inner, ()))
             else:
                 common = self._split(inner, self._linear(inner))
-                found.append((*(common[0] if len(common) == 1 else ((), inner)), part))
-        return found
+                groups.append((*(common[0] if len(common) == 1 else ((), inner)), part))
+        return groups
 
     def _split(self, polynomial: Polynomial, atoms: set[int]) -> list[tuple[Key, Polynomial]]:
         """The polynomial by what its terms hold of these atoms."""
-        found: dict[Key, Polynomial] = {}
+        parts: dict[Key, Polynomial] = {}
         for key in self.ordered(polynomial):
             part = tuple(p for p in key if p[0] in atoms)
-            found.setdefault(part, {})[tuple(p for p in key if p[0] not in atoms)] = polynomial[key]
-        return [(part, found[part]) for part in sorted(self.ordered(found), key=lambda part: not part)]
+            parts.setdefault(part, {})[tuple(p for p in key if p[0] not in atoms)] = polynomial[key]
+        return [(part, parts[part]) for part in sorted(self.ordered(parts), key=lambda part: not part)]
 
     def _linear(self, polynomial: Polynomial) -> set[int]:
         """Symbols in which the sum is linear, no two of them in one term; those in the most terms come first."""
         uses = Counter(x for key in polynomial for x, _ in key if self.rank(x)[0] == SYMBOL)
         uses.subtract({x: len(polynomial) for key in polynomial for x, e in key if e != 1})
-        found: set[int] = set()
+        symbols: set[int] = set()
         for x in sorted(uses, key=lambda x: (-uses[x], self.rank(x))):
-            if uses[x] > 0 and not any(x in dict(key) and found & set(dict(key)) for key in polynomial):
-                found.add(x)
-        return found
+            if uses[x] > 0 and not any(x in dict(key) and symbols & set(dict(key)) for key in polynomial):
+                symbols.add(x)
+        return symbols
 
     def rank(self, atom: int) -> tuple[int, Any]:
         op, payload = self.normal.atoms[atom].op, self.normal.atoms[atom].payload

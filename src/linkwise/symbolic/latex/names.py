@@ -101,10 +101,10 @@ def with_index(base: str, index: str) -> str:
 
 def indices(shape: tuple[int, ...], between: str = ",") -> list[str]:
     """The index of every number of an array, row by row, counted from 1."""
-    found: list[list[str]] = [[]]
+    all_indices: list[list[str]] = [[]]
     for size in shape:
-        found = [[*before, str(k + 1)] for before in found for k in range(size)]
-    return [between.join(index) for index in found]
+        all_indices = [[*before, str(k + 1)] for before in all_indices for k in range(size)]
+    return [between.join(index) for index in all_indices]
 
 
 class LatexNames:
@@ -115,10 +115,10 @@ class LatexNames:
         self.shapes = {port.name: port.shape for port in ports}
         self.chosen = names is not None  # whether the elements of outputs have names worth using
         left = [*map(chosen_text, names)] if names is not None else [function_text(p.name) for p in program.outputs]
-        self.elements = [element_texts(*each) for each in zip(left, program.outputs, strict=True)]
+        self.elements = [element_texts(*texts_of) for texts_of in zip(left, program.outputs, strict=True)]
         claimed = {*left, *(text for texts in self.elements for text in texts)} if names is not None else set()
         self.inputs = input_texts([p for p in ports if p.shape], [p.name for p in ports if not p.shape], claimed)
-        texts = {text for each in self.inputs.values() for text in each}
+        texts = {text for texts_of in self.inputs.values() for text in texts_of}
         for text in sorted(texts & claimed):
             raise ValueError(f"name: {text} is how an input is printed (expected another name for the output)")
         self.outputs = left
@@ -126,7 +126,7 @@ class LatexNames:
             while texts & {left[k], *self.elements[k]}:
                 left[k] = rf"\bar{{{left[k]}}}"
                 self.elements[k] = element_texts(left[k], port)
-        used = {*texts, *left, *(text for each in self.elements for text in each)}
+        used = {*texts, *left, *(text for texts_of in self.elements for text in texts_of)}
         self.abbreviates = not any(re.fullmatch(ABBREVIATION, text) for text in used)
         bars = (rf"{BAR * k}t{'}' * k}" for k in count(1))
         letters = (x for x in chain(LETTERS, bars) if not any(text == x or text.startswith(f"{x}_") for text in used))
@@ -143,7 +143,7 @@ class LatexNames:
             comma = "," if self.shapes["q"][0] > 9 else ""  # c_{12} is of q_1 + q_2 or of q_12, never of either
             first, *rest = [("-" if k < 0 else comma, str(position + 1)) for (_, position), k in angles]
             return f"{op[0]}_{{{first[1]}{''.join(sign + index for sign, index in rest)}}}"
-        terms = [(k, self.input(*place)) for place, k in angles]
+        terms = [(k, self.input(*input_)) for input_, k in angles]
         texts = [("- " if k < 0 else "+ ") + (rf"{abs(k)} \, {x}" if abs(k) > 1 else x) for k, x in terms]
         return rf"\{op}\left({' '.join(texts).removeprefix('+ ')}\right)"
 
@@ -152,10 +152,10 @@ def input_texts(arrays: Sequence[Port], symbols: Sequence[str], claimed: Iterabl
     """The texts of all numbers of every input: arrays first, symbols where they print like nothing else."""
     bases = {port.name: ARRAYS.get(port.name) or symbol_text(port.name) for port in arrays}
     for clash in (True, False):
-        found = {port.name: [with_index(bases[port.name], k) for k in indices(port.shape)] for port in arrays}
-        counts = Counter(text for texts in found.values() for text in texts)
+        of_arrays = {port.name: [with_index(bases[port.name], k) for k in indices(port.shape)] for port in arrays}
+        counts = Counter(text for texts in of_arrays.values() for text in texts)
         if clash:
-            alike = {name for name, texts in found.items() if any(counts[text] > 1 for text in texts)}
+            alike = {name for name, texts in of_arrays.items() if any(counts[text] > 1 for text in texts)}
             bases |= {name: spelled_text(name) for name in alike - ARRAYS.keys()}
     texts = {name: symbol_text(name) for name in symbols}
     fixed = {*counts, *claimed}
@@ -164,7 +164,7 @@ def input_texts(arrays: Sequence[Port], symbols: Sequence[str], claimed: Iterabl
         alike = {name for name, text in texts.items() if counts[text] > 1 or text in fixed}
         alike = {name for name in alike if texts[name] != spelled_text(name)}
         if not alike:
-            return {**found, **{name: [text] for name, text in texts.items()}}
+            return {**of_arrays, **{name: [text] for name, text in texts.items()}}
         texts |= {name: spelled_text(name) for name in alike}
 
 

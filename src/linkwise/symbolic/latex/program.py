@@ -39,26 +39,26 @@ class Writer:
             for own, nodes in zip(self.latex_names.elements, self.program.results, strict=True):
                 for text, node in zip(own, nodes, strict=False):
                     self.elements.setdefault(node.index, text)
-        found = []
+        equations = []
         for node in self.program.nodes:
             if not node.args or not self.uses[node.index] or self.leaf(node) is not None:
                 continue
             size = 1 + sum(self.sizes.get(a.index, 0) for a in node.args if a.index not in self.names)
             self.sizes[node.index] = size
             if node.op == "select" or (node.op != "neg" and (self.uses[node.index] > 1 or size > INLINE)):
-                found.append(self.named(node))
+                equations.append(self.named(node))
         for k, (port, nodes) in enumerate(zip(self.program.outputs, self.program.results, strict=True)):
             own = self.latex_names.elements[k]
             for position, node in enumerate(nodes):
                 if elements and own:
                     if self.names.get(node.index) != own[position]:
-                        found.append((own[position], [self.text(node)]))
+                        equations.append((own[position], [self.text(node)]))
                 elif self.leaf(node) is None and too_wide(self.text(node), port.shape):
-                    found.append(self.named(node))
+                    equations.append(self.named(node))
             if not (elements and own):
                 cells = [self.text(node) for node in nodes]
-                found.append((self.latex_names.outputs[k], [array(port.shape, cells)]))
-        return found
+                equations.append((self.latex_names.outputs[k], [array(port.shape, cells)]))
+        return equations
 
     def named(self, node: Node) -> Equation:
         text = self.operation(node)
