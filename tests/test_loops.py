@@ -170,5 +170,5 @@ def test_what_has_no_loops_is_refused_with_what_has():
         lw.compile(lw.inverse_dynamics, arm, form="loops", method="complement")
     with pytest.raises(ValueError, match=r"form is 'loop', did you mean 'loops'\?"):
         lw.compile(lw.inverse_dynamics, arm, form="loop")
-    with pytest.raises(NotRollableError, match="place of a link"):
+    with pytest.raises(NotRollableError, match="position of a link"):
         trace_rolled(lw.udu, arm, {"q": ()})

@@ -1,4 +1,4 @@
-"""What goes wrong, by kind. Each message says where, what was found and what was expected."""
+"""The errors of the package. A message says where the problem is, which value was found and what was expected."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ class RobotError(ValueError):
 
 
 class RowError(RobotError):
-    """A row is wrong: `row` counts from 0, `key` is the entry, both for whoever can say on which line that is."""
+    """A row of a table is wrong: `row` (from 0) and `key` tell a file reader which line to name."""
 
     def __init__(self, message: str, row: int = 0, key: str | None = None) -> None:
         super().__init__(message)
@@ -19,7 +19,7 @@ class RowError(RobotError):
 
 
 class FileError(RobotError):
-    """A file is wrong, of a robot, trajectory or recording: the message begins with its name, and the line if any."""
+    """A robot, trajectory or recording file is wrong: the message begins with the file and, where known, the line."""
 
 
 class SingularError(ValueError):
@@ -44,7 +44,7 @@ def near_miss(word: object, known: Iterable[str]) -> str:
 
 
 def one_of(word: object, known: Iterable[str], what: str, error: type[ValueError] = ValueError) -> None:
-    """Complain, with the list and the nearest word, about a word that is not among the known ones."""
+    """Raise an error, with the known words and the nearest of them, if the word is not known."""
     known = list(known)
     if word not in known:
         choices = ", ".join(map(repr, known))

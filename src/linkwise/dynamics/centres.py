@@ -4,8 +4,8 @@
     ċ_i = v_i + ω_i × ρ_i                                 velocity; v_i of the origin O_i, by (2) of `kinematics`
     c̈_i = a_i + ω̇_i × ρ_i + ω_i × (ω_i × ρ_i)             acceleration, by `newton_euler`
 
-Results are in the base frame. With a moving base, velocities and accelerations are those seen by who does not move
-with it, in the axes that the base has at that moment. Gravity has no part in this.
+Results are in the base frame. With a moving base, velocities and accelerations are those seen by a fixed observer,
+in the axes that the base has at that moment. Gravity does not enter.
 """
 
 from ..robot import Robot

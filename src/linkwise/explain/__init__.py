@@ -1,4 +1,4 @@
-"""What a student or a reviewer wants to see: every intermediate by name, its source, and how exact it is."""
+"""Every intermediate by name, its source, and the accuracy of each method."""
 
 from .accuracy import Accuracy, MethodAccuracy, accuracy
 from .explanation import Explanation, explain

@@ -24,7 +24,7 @@ from ..robot import Robot
 from ..trace import Input
 from .explanation import table as aligned
 
-WITNESSES = ("articulated", "walker-orin-3")  # the exact answer, and what it is held against
+REFERENCE_METHODS = ("articulated", "walker-orin-3")  # the exact answer, and the one it is checked against
 SPARE = 10  # digits that the two need not agree on
 FEWEST_DIGITS, MOST_DIGITS = 30, 800
 UNROLLED = "walker-orin-4"  # 3 n products with I: compiled only where asked for
@@ -32,7 +32,7 @@ UNROLLED = "walker-orin-4"  # 3 n products with I: compiled only where asked for
 
 @dataclass(frozen=True)
 class MethodAccuracy:
-    """What one method is off by. Arrays of the batch shape, but for `result`."""
+    """The errors of one method. Arrays of the batch shape, but for `result`."""
 
     method: str
     result: np.ndarray  # its accelerations (..., n)
@@ -150,8 +150,8 @@ def accuracy(
     same in units of κ(I) ε, what a backward stable solution with the inertia matrix may be off by. Of a batch, the
     table shows the median over the states and the state with the largest relative error. Without `methods`, all are
     measured. `compiled=True` measures compiled kernels instead of the plain text; then methods whose code is
-    long have to be asked for. `wrench` and `point` as for `forward_dynamics`. A method that gives no finite number is
-    off by infinity. Needs mpmath: pip install linkwise[exact].
+    long have to be asked for. `wrench` and `point` as for `forward_dynamics`. A method that gives no finite number has
+    an infinite error. Needs mpmath: pip install linkwise[exact].
 
     >>> import linkwise as lw
     >>> found = lw.accuracy(lw.load("stanford"), [0, 1, 0.1, 0.2, 0.3, 0.4], [0.1] * 6, [0] * 6)
@@ -260,7 +260,7 @@ def runner(arm: Robot, method: str, arrays: Mapping[str, np.ndarray], compiled: 
 
 
 def finite_or_nan(run: Callable[..., np.ndarray], arrays: Mapping[str, np.ndarray]) -> np.ndarray:
-    """What the method gives; NaN for states in which it finds no resistance, where there is some."""
+    """The result of the method; NaN for states that it wrongly reports as singular."""
     try:
         return np.asarray(run(*arrays.values()))
     except SingularError:
@@ -279,7 +279,7 @@ def exact_accelerations(
     while True:
         context = mpmath.MPContext()
         context.dps = digits
-        exact, other = (many_digit_result(context, arm, arrays, name) for name in WITNESSES)
+        exact, other = (many_digit_result(context, arm, arrays, name) for name in REFERENCE_METHODS)
         tiny = context.mpf(10) ** -digits
         agreement = max(
             size(exact[k] - other[k]) / max(size(exact[k]), tiny) for k in np.ndindex(arrays["q"].shape[:-1])
@@ -288,7 +288,7 @@ def exact_accelerations(
             return exact, context, float(agreement)
         if 2 * digits > MOST_DIGITS:
             raise ArithmeticError(
-                f"robot {arm.name!r}: {WITNESSES[0]!r} and {WITNESSES[1]!r} differ relatively by"
+                f"robot {arm.name!r}: {REFERENCE_METHODS[0]!r} and {REFERENCE_METHODS[1]!r} differ relatively by"
                 f" {float(agreement):.0e} with {digits} digits: one of them is wrong, or nothing resists a joint"
             )
         digits *= 2

@@ -44,10 +44,10 @@ def read(path: Path) -> Robot:
     except UnicodeDecodeError as problem:
         line = content.count(b"\n", 0, problem.start) + 1
         raise FileError(f"{path}:{line}: is not UTF-8 text") from None
-    return parsed(text, path)
+    return from_text(text, path)
 
 
-def parsed(text: str, path: Path) -> Robot:
+def from_text(text: str, path: Path) -> Robot:
     """The robot of a text; errors name it by the path."""
     try:
         data = tomllib.loads(text)
@@ -123,10 +123,10 @@ class Reader:
 
 
 def write(robot: Robot, path: Path) -> None:
-    path.write_text(written(robot), encoding="utf-8")
+    path.write_text(to_text(robot), encoding="utf-8")
 
 
-def written(robot: Robot) -> str:
+def to_text(robot: Robot) -> str:
     """The text of a robot's file."""
     parts = [
         f"name = {quoted(robot.name)}",

@@ -1,4 +1,4 @@
-"""What the languages share: which expressions of a program get a name, and how the others are written."""
+"""Shared by the target languages: which expressions of a program get a name; others are written where they are used."""
 
 from __future__ import annotations
 

@@ -4,8 +4,8 @@
     reverse   for each output y:    ∂y/∂(operand) += ∂y/∂(node) · ∂(node)/∂(operand),        from the output back
 
 Of select(x, a, b) the derivative is select(x, that of a, that of b). Both give the same numbers, except where a branch
-that is not taken has a slope that is not finite: reverse mode multiplies it by 0, which is NaN. What is zero is not
-made, and what two derivatives share is made once, as everywhere in the graph.
+that is not taken has a slope that is not finite: reverse mode multiplies it by 0, which is NaN. Zeros add
+no nodes, and expressions that derivatives share are built once.
 """
 
 from __future__ import annotations

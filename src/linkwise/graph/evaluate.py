@@ -1,4 +1,4 @@
-"""The meaning of the operations, and the interpreter that is the meaning of a program."""
+"""The reference interpreter: it defines the meaning of operations and programs."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ LEGAL = {  # how many operands each operation takes
 
 
 class GrammarError(ValueError):
-    """A program breaks the grammar: a fault of whoever made the program, not of its user."""
+    """A program breaks the grammar: a bug in the code that built it, not in the user's function."""
 
 
 def check(program: Program) -> Program:

@@ -2,15 +2,14 @@
 
 A recursion from base to tip (or back) carries values from link to link. Its body is traced once for each kind of link,
 over nodes that stand for what is carried, for the link's own numbers and for its inputs. All loops are traced in one
-graph, so that a node may need what an earlier loop computed for the same link. Here it is decided where each node is
-computed, and what has to be remembered per link until a later loop needs it:
+graph, so that a node may need what an earlier loop computed for the same link. The schedule decides in which loop each
+node is computed, and which values are stored per link until a later loop needs them:
 
     what depends on carried values     in the last of the loops whose carried values it needs
     sines and cosines of inputs        in a loop before all others, which carries nothing
     everything else                    anew wherever it is needed: it takes inputs and numbers of the link only
 
-Every link has slots for what is remembered. What has been needed for the last time makes room, so that long robots need
-less memory.
+Stored values have slots, per link. A slot is free again after its last use, so that long robots need less memory.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ from .node import Node
 from .program import Port
 
 WAVES = ("sin", "cos")
-NOWHERE = -1
+UNASSIGNED = -1
 
 
 class Recursion(NamedTuple):
@@ -48,7 +47,7 @@ class Body:
     passed: tuple[Node, ...]
     loads: dict[int, int]  # from which slot
     stores: dict[int, int]  # to which slot
-    inputs: dict[int, int] = field(default_factory=dict)  # as the how-manieth number of the link's inputs
+    inputs: dict[int, int] = field(default_factory=dict)  # position among the link's inputs
     numbers: dict[int, int] = field(default_factory=dict)  # of the link's own: in which column of the table
     results: tuple[int, ...] = ()
 
@@ -73,10 +72,10 @@ class LoopProgram:
     outputs: tuple[Port, ...]
     columns: tuple[tuple[int, ...], ...]
     loops: tuple[Loop, ...]
-    slots: int  # of a link: numbers that are remembered at a time
+    slots: int  # of a link: numbers that are stored at a time
 
 
-class Placing:
+class Schedule:
     """Decides, from the last loop to the first, which nodes each body computes, loads and stores."""
 
     def __init__(self, recursions: Sequence[Recursion], results: Sequence[Sequence[Node]]) -> None:
@@ -99,8 +98,8 @@ class Placing:
         return self.level[node.index]
 
     def loops(self) -> list[Loop]:
-        reversed_loops = [self.loop(s) for s in reversed(range(len(self.recursions)))]
-        return list(reversed(reversed_loops))
+        last_first = [self.loop(s) for s in reversed(range(len(self.recursions)))]
+        return list(reversed(last_first))
 
     def loop(self, s: int) -> Loop:
         recursion = self.recursions[s]
@@ -129,11 +128,11 @@ class Placing:
         self, s: int, kind: int, reached: dict[int, Node], stored: dict[int, Node], carried: dict[int, Node]
     ) -> Body:
         """Columns and slots come later."""
-        loads = {i: NOWHERE for i, node in reached.items() if 0 <= self.home(node) < s}
+        loads = {i: UNASSIGNED for i, node in reached.items() if 0 <= self.home(node) < s}
         for index in loads:
             self.roots[self.home(reached[index])][kind][index] = reached[index]
         nodes = tuple(reached[i] for i in sorted(reached))
-        stores = {} if s == len(self.recursions) - 1 else dict.fromkeys(stored, NOWHERE)
+        stores = {} if s == len(self.recursions) - 1 else dict.fromkeys(stored, UNASSIGNED)
         passed = tuple(self.recursions[s].passed[kind][j] for j in carried)
         return Body(nodes, tuple(node for node in passed if node is not None), loads, stores)
 
@@ -150,8 +149,8 @@ class Placing:
         return reached
 
 
-def with_slots(bodies: Sequence[Body]) -> int:
-    """Give what the bodies of one kind of link load and store a slot; how many it takes."""
+def assign_slots(bodies: Sequence[Body]) -> int:
+    """Assign slots to what the bodies of one kind of link load and store; returns how many it takes."""
     last = {index: s for s, body in enumerate(bodies) for index in body.loads}
     slot: dict[int, int] = {}
     free: list[int] = []
@@ -167,8 +166,8 @@ def with_slots(bodies: Sequence[Body]) -> int:
     return count
 
 
-def with_columns(bodies: Sequence[Body], table: str) -> tuple[int, ...]:
-    """Give the numbers of one kind of link a column; which of the table they are.
+def assign_columns(bodies: Sequence[Body], table: str) -> tuple[int, ...]:
+    """Assign columns to the numbers of one kind of link; returns which columns of the table they are.
 
     What the same loops need stands together, so that each reads little of the table.
     """
@@ -184,7 +183,7 @@ def with_columns(bodies: Sequence[Body], table: str) -> tuple[int, ...]:
     return tuple(order)
 
 
-def placed(
+def scheduled(
     recursions: Sequence[Recursion],
     inputs: Sequence[Port],
     outputs: Iterable[Port],
@@ -192,17 +191,17 @@ def placed(
     results: Sequence[Sequence[Any]],
 ) -> LoopProgram:
     """The program of traced recursions, and of a loop before them for sines and cosines."""
-    loops = Placing([Recursion(True, (), (), tuple(() for _ in results)), *recursions], results).loops()
+    loops = Schedule([Recursion(True, (), (), tuple(() for _ in results)), *recursions], results).loops()
     tape, slots, columns = results[0][0].graph, 0, []
     for kind, wanted in enumerate(results):
         bodies = [loop.bodies[kind] for loop in loops]
         elements = [(port.name, kind * port.size + position) for port in inputs for position in range(port.size)]
-        inputs_of = {tape.input(*element).index: column for column, element in enumerate(elements)}
+        positions = {tape.input(*element).index: column for column, element in enumerate(elements)}
         for body in bodies:
-            body.inputs = {node.index: inputs_of[node.index] for node in body.nodes if node.index in inputs_of}
+            body.inputs = {node.index: positions[node.index] for node in body.nodes if node.index in positions}
         bodies[-1].results = tuple(node.index for node in wanted)
-        columns.append(with_columns(bodies, tables[kind]))
-        slots = max(slots, with_slots(bodies))
+        columns.append(assign_columns(bodies, tables[kind]))
+        slots = max(slots, assign_slots(bodies))
     return LoopProgram(tuple(inputs), tuple(outputs), tuple(columns), tuple(loops), slots)
 
 

@@ -1,8 +1,8 @@
 """Nodes: scalars that remember how they were made. Equal expressions are the same node (hash-consing).
 
-A node behaves as a number in + - * / and ** with a whole exponent, and has sin(), cos(), sign() and sqrt() (which is
-what `np.sin` and its sisters call). It has no value, so it cannot be compared or branched on. Which node an operation
-gives is said in `rules`, where there is also `select`, the choice between two values.
+A node behaves as a number in + - * / and ** with a whole exponent, and has sin(), cos(), sign() and sqrt(),
+which `np.sin` and the like call. It has no value, so it cannot be compared or branched on. The folding rules are in
+`rules`, with `select`, the choice between two values.
 """
 
 from __future__ import annotations
@@ -218,8 +218,8 @@ def untraceable(node: Node, what: str) -> UntraceableError:
     )
 
 
-def no_value(node: Node, deed: str) -> TypeError:
-    if deed == "become a float":
+def no_value(node: Node, action: str) -> TypeError:
+    if action == "become a float":
         instead = (
             "write np.array([...]) or a list instead of assignments into np.zeros(n), np.sin instead of math.sin, and"
             " leave out float()"
@@ -230,5 +230,5 @@ def no_value(node: Node, deed: str) -> TypeError:
             f" values); in a torque function {IN_TORQUES}"
         )
     return TypeError(
-        f"the node {infix(node)} stands for a number that is not known yet, so it cannot {deed}: {instead}"
+        f"the node {infix(node)} stands for a number that is not known yet, so it cannot {action}: {instead}"
     )

@@ -12,11 +12,10 @@
     select      select(x, a, a) = a    select(c, a, b) = a where c ≥ 0, otherwise b
     powers      xᵏ, k = 0, 1, 2, ...: products by repeated squaring; k negative: 1 / x⁻ᵏ
 
-select(x, a, b) is a where x ≥ 0 and b elsewhere, also where x is NaN: a comparison with NaN is false. What is not
-taken does not matter, finite or not.
+select(x, a, b) is a where x ≥ 0 and b elsewhere, also where x is NaN: a comparison with NaN is false. The
+branch that is not taken has no effect, finite or not.
 
-All are exact in IEEE arithmetic up to the sign of zero, apart from what is said of 0 and x - x on infinite values and
-NaN.
+All are exact in IEEE arithmetic up to the sign of zero, apart from 0 and x - x on infinite values and NaN.
 """
 
 from __future__ import annotations

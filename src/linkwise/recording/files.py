@@ -124,8 +124,8 @@ def restored(path: Path, about: dict[str, Any], values: Values, robot: Robot | N
 
 def robot_entry(robot: Robot) -> dict[str, Any]:
     """The robot's table, and whether its parameters were regrouped; an error if that does not give the robot again."""
-    text = toml.written(robot)
-    again = toml.parsed(text, Path(robot.name))
+    text = toml.to_text(robot)
+    again = toml.from_text(text, Path(robot.name))
     if again == robot:
         return {"robot": text}
     if again.regrouped() == robot:
@@ -135,7 +135,7 @@ def robot_entry(robot: Robot) -> dict[str, Any]:
 
 def robot_of(path: Path, about: dict[str, Any]) -> Robot:
     try:
-        robot = toml.parsed(about["robot"], Path(f"{path}, the robot in it"))
+        robot = toml.from_text(about["robot"], Path(f"{path}, the robot in it"))
     except (KeyError, TypeError, AttributeError):
         fail(path, "holds no robot")
     return robot.regrouped() if about.get("regrouped") else robot

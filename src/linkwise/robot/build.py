@@ -17,16 +17,16 @@ from .numbers import RESIDUE, EntryError, limits, not_negative, number, positive
 from .tables import COMMON, DRIVE, JOINTS, Convention, Geometry
 
 BASE = "base"
-NO_LINK = ""  # the base again, as no link can be called
+NO_LINK = ""  # stands for the base: no link can have this name
 LENGTHS = ("a", "b", "d", "com", "translation")
-LARGEST = 1e100  # a mass or length beyond this is no measure for others
+LARGEST = 1e100  # larger masses and lengths are not taken as the size of a robot
 NO_TENSOR = ((0.0,) * 3,) * 3
-MOVED = 1e-12  # a rotation or an axis that is made one by moving it farther than this is worth a warning
+MOVED = 1e-12  # a rotation or an axis that is corrected by more than this causes a warning
 
 
 @dataclass
 class Draft:
-    """A link in the making: bodies on fixed joints are added to it until the last row is read."""
+    """A link while the table is read: bodies on fixed joints are added to it."""
 
     name: str
     parent: int
@@ -43,28 +43,28 @@ class Draft:
 
 
 @dataclass
-class Seat:
-    """Where a row's own frame sits: on which link (-1: the base), and where in its joint-aligned frame."""
+class RowFrame:
+    """The frame of a row: its link (-1: the base) and its placement in that link's joint-aligned frame."""
 
     link: int
     placement: Placement
 
 
 class Size(NamedTuple):
-    """The largest mass and the largest length of a table: what is tiny beside them may be a residue of rounding."""
+    """The largest mass and length of a table. Values that are tiny beside them may be rounding residue."""
 
     mass: float
     length: float
 
 
 class Parts(NamedTuple):
-    """What a robot is made of."""
+    """The data of a robot."""
 
     links: tuple[Link, ...]
     frames: tuple[Frame, ...]
     gravity: tuple[Scalar, Scalar, Scalar]
     table: tuple[tuple[tuple[str, Any], ...], ...]
-    moved: tuple[str, ...]  # rotations and axes that were none but for a few digits
+    moved: tuple[str, ...]  # which rotations and axes were corrected, and by how much
 
 
 def assemble(rows: Iterable[Mapping[str, Any]], convention: Convention, gravity: Iterable[Scalar], name: str) -> Parts:
@@ -75,8 +75,8 @@ def assemble(rows: Iterable[Mapping[str, Any]], convention: Convention, gravity:
     names = row_names(table, name)
     size = size_of(table)
     row_of = {label: index for index, label in enumerate(names)}
-    base_word = NO_LINK if BASE in row_of else BASE  # how the table says the base, where a link has its name
-    seats: dict[str, Seat] = {NO_LINK: Seat(-1, Placement.identity())}
+    base_word = NO_LINK if BASE in row_of else BASE  # how the table names the base
+    row_frames: dict[str, RowFrame] = {NO_LINK: RowFrame(-1, Placement.identity())}
     drafts: list[Draft] = []
     frames: list[Frame] = []
     clean: list[dict[str, Any]] = []
@@ -88,22 +88,22 @@ def assemble(rows: Iterable[Mapping[str, Any]], convention: Convention, gravity:
         except EntryError as problem:
             raise RowError(f"robot {name!r}, link {label!r}: {problem}", index, problem.key) from None
         moved += [f"{label!r}: {key} is off by {far:.1e}" for key, far in geometry.moved.items() if far > MOVED]
-        seat = seats[parent]
-        before = seat.placement.then(geometry.before)
+        parent_frame = row_frames[parent]
+        before = parent_frame.placement.then(geometry.before)
         if joint == "fixed":
-            seats[label] = Seat(seat.link, before.then(geometry.after))
-            frames.append(Frame(label, seat.link, seats[label].placement))
-            if seat.link >= 0:
-                host = drafts[seat.link]
-                host.body = host.body + RigidInertia.of_body(mass, com, inertia).to_parent(seats[label].placement)
+            row_frames[label] = RowFrame(parent_frame.link, before.then(geometry.after))
+            frames.append(Frame(label, parent_frame.link, row_frames[label].placement))
+            if parent_frame.link >= 0:
+                host = drafts[parent_frame.link]
+                host.body = host.body + RigidInertia.of_body(mass, com, inertia).to_parent(row_frames[label].placement)
                 host.merged = host.merged or not all(map(is_zero, (mass, *inertia.upper)))
         else:
             centre = geometry.after.point(com)
             turned = geometry.after.axes.turned(inertia)
             body = RigidInertia.of_body(mass, centre, turned)
             moving = ALL_JOINTS[joint](**drive)
-            drafts.append(Draft(label, seat.link, moving, before, geometry.after, body, (mass, centre, turned)))
-            seats[label] = Seat(len(drafts) - 1, geometry.after)
+            drafts.append(Draft(label, parent_frame.link, moving, before, geometry.after, body, (mass, centre, turned)))
+            row_frames[label] = RowFrame(len(drafts) - 1, geometry.after)
         clean.append(normalized_row(label, parent or base_word, joint, geometry, row, drive))
     if not drafts:
         expected = "at least one revolute or prismatic joint"
@@ -114,7 +114,7 @@ def assemble(rows: Iterable[Mapping[str, Any]], convention: Convention, gravity:
 
 
 def warn_of_moved(robot: str, moved: tuple[str, ...]) -> None:
-    """One warning for all rotations and axes that were not used as they were given."""
+    """One warning for all rotations and axes that were corrected."""
     if not moved:
         return
     more = f" (and {len(moved) - 1} more)" if len(moved) > 1 else ""
@@ -137,7 +137,7 @@ def row_mappings(rows: Iterable[Mapping[str, Any]], robot: str) -> list[dict[str
 
 
 def size_of(table: list[dict[str, Any]]) -> Size:
-    """Of the entries that are numbers; what is wrong with others is said where they are read."""
+    """From the entries that are numbers. Wrong entries are reported where they are read."""
     masses = [plain_size(row.get("mass")) for row in table]
     entries = [row.get(key) for row in table for key in LENGTHS]
     lengths = [plain_size(x) for entry in entries for x in (sequence(entry, 3) or [entry])]
@@ -145,7 +145,7 @@ def size_of(table: list[dict[str, Any]]) -> Size:
 
 
 def plain_size(value: Any) -> float:
-    """How large a number is; 0 for a symbol, and for what is no number or none that a robot has."""
+    """The magnitude of a number; 0 for symbols, other objects and numbers above LARGEST."""
     if not isinstance(value, (int, float, np.integer, np.floating)):
         return 0.0
     try:
@@ -172,15 +172,15 @@ def row_names(table: list[dict[str, Any]], robot: str) -> list[str]:
 
 
 def parent_of(index: int, names: list[str], row_of: Mapping[str, int], table: list[dict[str, Any]]) -> str:
-    """The parent's name: as said, otherwise the row before; for the base "", whatever it is called in the table.
+    """The name of the parent, by default the row before; "" is the base.
 
-    "base" is the base. Where a link is called so, rows after it mean that link; the base is None or "".
+    In the table the base is "base". If a link has that name, rows after it mean the link, and the base is None or "".
     """
     parent = stated_parent(index, names, table)
     if not isinstance(parent, str):
         raise EntryError("parent", f"is {parent!r}, which no link has as its name (expected text)")
     if parent == BASE and row_of.get(BASE, index) == index:
-        return NO_LINK  # no link is called so, or this one, which is not its own parent
+        return NO_LINK  # no link has this name, or only this one, which is not its own parent
     if parent == NO_LINK or (parent in row_of and row_of[parent] < index):
         return parent
     if parent not in row_of:
@@ -203,7 +203,7 @@ def parent_of(index: int, names: list[str], row_of: Mapping[str, int], table: li
 
 
 def stated_parent(index: int, names: list[str], table: list[dict[str, Any]]) -> Any:
-    """What a row says of its parent, None as "", or the row before where it says nothing."""
+    """The entry `parent` of a row, with None as ""; by default the row before."""
     parent = table[index].get("parent", names[index - 1] if index else NO_LINK)
     return NO_LINK if parent is None else parent
 

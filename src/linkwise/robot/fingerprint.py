@@ -38,7 +38,7 @@ def robot_fingerprint(robot: Robot) -> str:
 
 
 def write(x: Any, into: list[str]) -> None:
-    """Append the text of a value, in words that say its kind and how much follows: no two values have the same."""
+    """Append the text of a value after its type and length, so that no two values have the same text."""
     kind: Any = type(x)
     if kind is float:
         into.append(x.hex())

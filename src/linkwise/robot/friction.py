@@ -70,7 +70,7 @@ class Friction:
         return not any(isinstance(value, tuple) for value in (self.viscous, self.coulomb, self.stribeck))
 
     def torques(self, arm: Robot, rates: Scalars, directions: Scalars | None = None) -> list[Scalar]:
-        """What friction takes from the drive of each joint.
+        """The friction torque of each joint.
 
         `directions` are those in which joints slide (1 or -1), otherwise as their rates say.
         """
@@ -106,11 +106,11 @@ class Friction:
         return self._per_joint(arm, self.viscous, "viscous_friction"), coulomb, stribeck
 
     def at_rest(self, arm: Robot) -> np.ndarray:
-        """The most that friction holds of each joint before it breaks loose."""
+        """The breakaway torque of each joint: the most that friction holds at rest."""
         return np.array(self._coefficients(arm)[2])
 
     def dry(self, arm: Robot) -> tuple[int, ...]:
-        """The joints whose friction is exact and has a direction, so that they may stick."""
+        """The joints with dry friction (ε = 0), which can stick."""
         if self.smooth > 0.0:
             return ()
         either = np.array(self._per_joint(arm, self.coulomb, "coulomb_friction")) + self.at_rest(arm)

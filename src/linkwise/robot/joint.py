@@ -28,7 +28,7 @@ from .mobility import LinkMobility
 
 @dataclass(frozen=True)
 class Joint:
-    """What a joint adds to its kind: the drive's inertia as the joint feels it, friction, and limits of travel."""
+    """The data of a joint: the rotor's inertia as seen at the joint, friction, and limits of travel."""
 
     rotor_inertia: Scalar = 0.0
     viscous_friction: Scalar = 0.0
@@ -66,7 +66,7 @@ class Joint:
         return not (type(self.rotor_inertia) is float and self.rotor_inertia == 0.0)
 
     def split(self, body: RigidInertia) -> tuple[RigidInertia, RigidInertia]:
-        """A body as two: what the joint moves, and what may as well belong to the parent, since no torque tells."""
+        """A body as two: what the joint moves, and what can be moved to the parent without changing any torque."""
         raise TypeError(f"{type(self).__name__} is not a kind of joint: use Revolute or Prismatic")
 
     def identifiable(self, body: RigidInertia, mobility: LinkMobility) -> tuple[dict[str, Scalar], RigidInertia]:
@@ -121,9 +121,9 @@ class Revolute(Joint):
         return kept, RigidInertia(body.mass, Vector(0.0, 0.0, h.z), Symmetric(k, 0.0, 0.0, k, 0.0, 0.0))
 
     def identifiable(self, body: RigidInertia, mobility: LinkMobility) -> tuple[dict[str, Scalar], RigidInertia]:
-        """As `split`; and of a tensor that turns about the joint's direction alone, J_zz.
+        """As `split`; for a link that turns about the joint's direction alone, only J_zz of the tensor.
 
-        A first moment that nothing swings is felt only as part of the tensor about the point that stands still.
+        A first moment that does not swing enters torques only through the tensor about the fixed point.
         """
         kept, passed = self.split(body)
         h, J = kept.moment, kept.tensor
@@ -161,9 +161,9 @@ class Prismatic(Joint):
         return kept, RigidInertia(0.0, Vector.zero(), body.tensor)
 
     def identifiable(self, body: RigidInertia, mobility: LinkMobility) -> tuple[dict[str, Scalar], RigidInertia]:
-        """As `split`; but no first moment is felt that does not turn, nor one along the only direction of turning.
+        """As `split`, without first moments that do not turn, and without that along a single direction of turning.
 
-        Where that direction is the joint's, the first moment across it may as well belong to the parent.
+        If that direction is the joint's, the first moment across it goes to the parent.
         """
         kept, passed = self.split(body)
         mass, h = {"m": kept.mass}, kept.moment

@@ -51,7 +51,7 @@ class Mapping:
 
 
 def numbers_of(link: Link) -> Iterator[Scalar]:
-    """All that a link is made of."""
+    """All numbers of a link."""
     for pose in (link.placement, link.frame):
         for row in pose.axes.rows:
             yield from row

@@ -62,7 +62,7 @@ class Robot(Shelved):
     ) -> Robot:
         """A robot from a Denavit-Hartenberg table.
 
-        `convention` is always said:
+        `convention` must be given:
 
         - "standard" (Saha, Angeles, Paul, Corke): frame i+1 sits on link i, reached from frame i by
           RotZ(theta) TransZ(b) TransX(a) RotX(alpha);
@@ -195,8 +195,8 @@ class Robot(Shelved):
 
         `com` is the payload's centre of mass in the table frame of the link (that of `lw.poses`), `inertia` its tensor
         (3 × 3) about its own centre of mass in the same frame. `link` is another link, or the frame of a merged fixed
-        joint, by name or by number; a robot with several tips must be told. The payload becomes a row of the table, so
-        that files and `lw.describe` have it.
+        joint, by name or by number; it is needed where a robot has several tips. The payload becomes a row of the
+        table, so saved files and `lw.describe` show it.
 
         >>> import linkwise as lw
         >>> arm = lw.load("planar3")
@@ -252,8 +252,8 @@ class Robot(Shelved):
     def regrouped(self) -> Robot:
         """The equivalent robot with base inertial parameters: the same torques and inertia matrix from fewer numbers.
 
-        Only `link.body` changes, which torques and accelerations are calculated from. Masses, mass centres and tensors
-        stay what they are, for loads, energies of gravity and all that asks for them.
+        Only `link.body` changes, from which torques and accelerations are computed. Masses, mass centres and tensors
+        stay the same, for loads and potential energies.
         """
         return self._regrouped
 
@@ -263,11 +263,11 @@ class Robot(Shelved):
         return replace(self, links=tuple(replace(k, grouped=b) for k, b in zip(self.links, bodies, strict=True)))
 
     def refuse_rotors(self, what: str) -> None:
-        """Complain, naming the link, about a rotor inertia where a formulation knows none."""
+        """Raise an error that names the link if a joint has a rotor inertia: some formulations have none."""
         for link in self.links:
             if link.joint.has_rotor:
                 raise RobotError(
-                    f"robot {self.name!r}, link {link.name!r}: {what} know no rotor inertia; ask for them of"
+                    f"robot {self.name!r}, link {link.name!r}: {what} are defined without rotor inertia; use"
                     " arm.without_rotors()"
                 )
 
@@ -278,7 +278,7 @@ class Robot(Shelved):
         return replace(self, links=links, table=table)
 
     def __getstate__(self) -> dict[str, Any]:
-        """Its own data and nothing that was made of it: copies and other processes make that anew."""
+        """The fields alone: copies and other processes compute cached results again."""
         return {entry.name: self.__dict__[entry.name] for entry in fields(self)}
 
     @cached_property

@@ -1,4 +1,4 @@
-"""Reading the entries of a row: each function returns checked numbers or says what is wrong with which entry."""
+"""Reading the entries of a row: each function returns checked numbers or raises an error that names the entry."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from ..errors import RobotError
 from ..spatial import Scalar
 
 ANGLE = re.compile(r"\s*([+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?)\s*(deg|rad)\s*")
-TURNS = 4.0 * math.pi  # an angle of a DH row beyond this is surely in degrees
+TURNS = 4.0 * math.pi  # a larger angle in a DH row must have been meant in degrees
 UNIT = 1e-6  # how far from 1 the length of an axis, or from 0 the defect of a rotation, may be
 ROUNDING = 1e-15  # an axis this close to unit length is one already
 TENSOR = 1e-9  # relative slack for symmetry, definiteness and the triangle inequality
-RESIDUE = 1e-14  # of the masses and lengths at hand: what rounding leaves where a number should be zero
+RESIDUE = 1e-14  # relative to the masses and lengths of the table: rounding residue of a zero
 
 
 class EntryError(RobotError):
-    """An entry of a row is wrong; whoever knows the robot, the file or the line adds them."""
+    """An entry of a row is wrong. Callers add the robot, the file and the line."""
 
     def __init__(self, key: str, problem: str) -> None:
         super().__init__(f"{key} {problem}")
@@ -46,7 +46,7 @@ def number(value: Any, key: str, expected: str = "a number") -> Scalar:
 
 
 def is_symbol(value: Scalar) -> bool:
-    """Whether the value has no number to check: a graph node or the like."""
+    """Whether the value is a symbol, such as a graph node, which cannot become a float."""
     try:
         float(value)
     except TypeError:
@@ -85,7 +85,7 @@ def angle(row: Mapping[str, Any], key: str) -> Scalar:
 
 
 def not_negative(row: Mapping[str, Any], key: str, default: Scalar | None = None, slack: float = 0.0) -> Scalar:
-    """A number that is not negative, or is by no more than the slack."""
+    """A number that is at least -slack."""
     value = present(row, key, "a number") if default is None else row.get(key, default)
     value = number(value, key)
     if not is_symbol(value) and value < -slack:
@@ -94,7 +94,7 @@ def not_negative(row: Mapping[str, Any], key: str, default: Scalar | None = None
 
 
 def positive_part(value: Scalar) -> Scalar:
-    """A negative residue of rounding as the zero that it stands for."""
+    """The value, with 0 for a negative rounding residue."""
     return 0.0 if type(value) is float and value < 0.0 else value
 
 
@@ -115,7 +115,7 @@ def vector3(row: Mapping[str, Any], key: str) -> tuple[Scalar, Scalar, Scalar]:
 
 
 def axis(row: Mapping[str, Any], key: str, default: tuple[float, ...]) -> tuple[tuple[Scalar, ...], float]:
-    """A unit vector, and how far the length of what was given is from 1."""
+    """A unit vector, and how far the length of the given vector is from 1."""
     direction = vector3({key: default, **row}, key)
     size = math.hypot(*map(float, direction))
     if abs(size - 1.0) > UNIT:
@@ -133,7 +133,7 @@ def square(row: Mapping[str, Any], key: str, default: Any = None) -> tuple[tuple
 
 
 def matrix3(row: Mapping[str, Any], key: str, default: Any) -> tuple[tuple[Scalar, ...], ...]:
-    """A matrix that is a rotation but for a few digits, as it was given."""
+    """A matrix that is a rotation within 1e-6, as given."""
     rows = square(row, key, default)
     m = np.array([[float(x) for x in r] for r in rows])
     expected = "(expected a rotation: orthogonal, with determinant 1)"
@@ -147,9 +147,9 @@ def matrix3(row: Mapping[str, Any], key: str, default: Any) -> tuple[tuple[Scala
 
 
 def tensor(row: Mapping[str, Any], key: str, residue: float) -> tuple[tuple[Scalar, ...], ...]:
-    """An inertia tensor about the centre of mass: symmetric, positive semidefinite, and of a body that can exist.
+    """An inertia tensor about the centre of mass: symmetric, positive semidefinite and physically possible.
 
-    `residue` is what rounding may have left of a zero, in kg m2, of a body of this mass and these lengths.
+    `residue` is the rounding error of a zero entry, in kg m2, for a body of this mass and these lengths.
     """
     rows = square(row, key)
     if any(is_symbol(x) for r in rows for x in r):

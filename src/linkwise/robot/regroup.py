@@ -1,13 +1,13 @@
 """Base inertial parameters: fewer numbers, the same torques and the same inertia matrix.
 
-From the tips to the base, each joint splits the body it carries in two (`Joint.split`): what it moves, and what may as
-well belong to the parent, because no torque can tell. The second part is added to the parent, where it is split again;
-what arrives at the base is dropped. A revolute joint keeps seven numbers of ten (h_x, h_y and five of the tensor, J_zz
+From the tips to the base, each joint splits the body it carries in two (`Joint.split`): what it moves, and what can be
+moved to the parent without changing any torque. The second part is added to the parent, where it is split again; what
+arrives at the base is dropped. A revolute joint keeps seven numbers of ten (h_x, h_y and five of the tensor, J_zz
 = J_xx + J_yy), a prismatic joint four (mass and first moment). The set is that of Gautier and Khalil (1990), with
 another choice of what to eliminate from the tensor: theirs makes J_yy zero, ours leaves fewer products.
 
-What no torque feels at all (the tensor of a first link except about its axis, say) is not touched: it costs nothing,
-since what no result needs is not computed.
+Parameters that no torque depends on (the tensor of a first link except about its axis, say) are left as they are: they
+cost nothing, since nodes that no result needs are not computed.
 
 A kept tensor is a difference of the large terms of Steiner: (J_xx - J_yy + J_zz) / 2 and the like. Robots made of
 floats are therefore regrouped in decimals of 80 digits and rounded at the end.
@@ -60,10 +60,10 @@ class LongDecimal:
 
 def regrouped_bodies(links: Sequence[Link]) -> list[RigidInertia]:
     """The inertia of each link after regrouping."""
-    bodies = passed_on(links)
+    bodies = with_parts_moved_to_parents(links)
     if not all(type(x) is float for link in links for x in numbers_of(link)):
         return bodies
-    finer = passed_on(list(map(Mapping(long_decimal, orthonormal=True).link, links)))
+    finer = with_parts_moved_to_parents(list(map(Mapping(long_decimal, orthonormal=True).link, links)))
     return list(map(rounded, links, bodies, finer))
 
 
@@ -72,7 +72,7 @@ def long_decimal(x: float) -> Scalar:
 
 
 def rounded(link: Link, plain: RigidInertia, fine: RigidInertia) -> RigidInertia:
-    """The numbers of `fine` as floats; what is 0 among `plain` is so for a reason that rounding would hide."""
+    """The numbers of `fine` as floats. Where `plain` is 0, the parameter is exactly 0 and stays so."""
 
     def number(rough: Scalar, better: Scalar) -> float:
         x = float(better)
@@ -86,7 +86,7 @@ def rounded(link: Link, plain: RigidInertia, fine: RigidInertia) -> RigidInertia
     return RigidInertia(mass, moment, Symmetric(xx, xy, xz, yy, yz, zz))
 
 
-def passed_on(links: Sequence[Link]) -> list[RigidInertia]:
+def with_parts_moved_to_parents(links: Sequence[Link]) -> list[RigidInertia]:
     bodies = [link.rigid for link in links]
     for link in reversed(links):
         bodies[link.index], passed = link.joint.split(bodies[link.index])

@@ -1,4 +1,4 @@
-"""The rotation nearest to a matrix that is one but for the digits it was written with.
+"""The rotation nearest to a matrix that is a rotation up to a few digits.
 
     A = R S      polar decomposition: of all rotations, R is nearest to A
     R ← R + ½ R (1 - RᵀR)      converges to it from nearby, the error squared in each step

@@ -88,5 +88,5 @@ def cross_wrench(v: Twist, f: Wrench) -> Wrench:
 
 
 def power(twist: Twist, wrench: Wrench) -> Scalar:
-    """tᵀw: what the wrench does along the twist."""
+    """tᵀw: the power of the wrench in this motion."""
     return add(dot(twist.angular, wrench.moment), dot(twist.linear, wrench.force))

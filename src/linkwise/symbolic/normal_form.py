@@ -2,7 +2,7 @@
 
     s² = 1 - c²      cos(a + b) = c_a c_b - s_a s_b      sin(a + b) = s_a c_b + c_a s_b
 
-Equal trigonometric polynomials are equal dictionaries, whatever road led to them. Quotients are not multiplied out. A
+Equal trigonometric polynomials are equal dictionaries, however they were computed. Quotients are not multiplied out. A
 division names what it divides by; a longer sum over something named is an atom of its own; and so is a sum with such
 atoms in it that is needed more than once.
 """

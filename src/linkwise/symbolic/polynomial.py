@@ -1,6 +1,6 @@
 """Polynomials: dictionaries from products of powers of atoms to coefficients, fractions or floats.
 
-Atoms are whole numbers; whoever makes a polynomial knows what they stand for. Sines occur to the first power only,
+Atoms are numbered; the code that makes a polynomial knows what they stand for. Sines occur to the first power only,
 s² = 1 - c², so that equal trigonometric polynomials are equal dictionaries.
 """
 
@@ -70,7 +70,7 @@ def without_zeros(a: Polynomial) -> Polynomial:
 
 
 def cleaned(a: Polynomial) -> Polynomial:
-    """Without what rounding left of terms that cancel."""
+    """Without the rounding residue of terms that cancel."""
     if not any(isinstance(x, float) for x in a.values()):
         return a
     least = 4 * EPSILON * max(size(x) for x in a.values())

@@ -1,4 +1,4 @@
-"""Symbols: named numbers that a robot may be made of instead of known ones."""
+"""Symbols: named parameters of a robot in place of numbers."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 from ..graph import Graph, Node, rules
 from .cancel import Sums
 
-_SHARED = Graph(scalar_inputs=True)  # of all symbols, so that those made at different times can meet in one robot
+_SHARED = Graph(scalar_inputs=True)  # of all symbols, so that any of them can be used in one robot
 
 
 def symbols(names: str) -> Any:

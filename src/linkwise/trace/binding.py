@@ -15,13 +15,13 @@ from ..symbolic import Transplant, shared_graph
 
 def symbols_of(robot: Robot) -> tuple[str, ...]:
     """The names of the symbols that a robot is made of."""
-    plant = Transplant(shared_graph(), {"": 0.0})  # a value for no symbol: everything is visited
-    robot.mapped(plant)
-    return tuple(sorted(plant.names))
+    copy = Transplant(shared_graph(), {"": 0.0})  # a value for no symbol: everything is visited
+    robot.mapped(copy)
+    return tuple(sorted(copy.names))
 
 
 def refuse_symbols(robot: Robot) -> None:
-    """Complain of a robot that has symbols, where only numbers will do."""
+    """Raise an error if the robot has symbols, where numbers are needed."""
     if not robot.symbolic:
         return
     others = [repr(x) for x in robot.non_floats if is_symbol(x) and not isinstance(x, Node)]  # of other libraries
@@ -45,9 +45,9 @@ def bind(robot: Robot, /, **values: float) -> Robot:
         if name not in known:
             offered = ", ".join(known) or "none"
             raise ValueError(f"robot {robot.name!r} has no symbol {name!r}{near_miss(name, known)} (it has: {offered})")
-    plant = Transplant(shared_graph(), {name: float(value) for name, value in values.items()})
-    rows = [{key: nested(plant, value) for key, value in row.items()} for row in robot.rows]
-    gravity = [plant(x) for x in robot.gravity]
+    copy = Transplant(shared_graph(), {name: float(value) for name, value in values.items()})
+    rows = [{key: nested(copy, value) for key, value in row.items()} for row in robot.rows]
+    gravity = [copy(x) for x in robot.gravity]
     if robot.convention == "frames":
         return Robot.from_frames(rows, gravity=gravity, name=robot.name)
     return Robot.from_dh(rows, convention=robot.convention, gravity=gravity, name=robot.name)
@@ -60,7 +60,7 @@ def random_bindings(robot: Robot, count: int) -> list[Robot]:
     return [robot.mapped(Transplant(shared_graph(), {"": 0.0, **dict(zip(names, row, strict=True))})) for row in values]
 
 
-def nested(plant: Transplant, value: Any) -> Any:
+def nested(copy: Transplant, value: Any) -> Any:
     if isinstance(value, (tuple, list)):
-        return tuple(nested(plant, x) for x in value)
-    return value if isinstance(value, str) else plant(value)
+        return tuple(nested(copy, x) for x in value)
+    return value if isinstance(value, str) else copy(value)

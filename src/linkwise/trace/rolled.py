@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..graph import Graph, Node, Port
-from ..graph.loops import LoopProgram, Recursion, placed
+from ..graph.loops import LoopProgram, Recursion, scheduled
 from ..graph.node import is_scalar
 from ..robot import Link, Robot
 from ..robot.mapping import Mapping
@@ -23,7 +23,7 @@ class Unknown:
     """The index and the parent of a link that stands for many."""
 
     def _refuse(self, *_: object) -> Any:
-        raise NotRollableError("the place of a link in the robot is not known in a loop over all links")
+        raise NotRollableError("the position of a link in the robot is not known in a loop over all links")
 
     __eq__ = __lt__ = __le__ = __gt__ = __ge__ = __index__ = __add__ = __sub__ = _refuse
     __hash__ = None  # type: ignore[assignment]
@@ -82,7 +82,7 @@ class RolledRobot(Robot):
 
 @dataclass(frozen=True)
 class Rolled:
-    """A program of loops, and the numbers that make it that of one robot."""
+    """A program of loops, and the numbers of one robot."""
 
     program: LoopProgram
     table: np.ndarray  # a row for each link, in the order of visits
@@ -109,8 +109,8 @@ def trace_rolled(
         raise NotRollableError(f"the result has shape {result.shape} (expected one row for each link)")
     results = [[tape.node(x) for x in row] for row in result.reshape(kinds, -1)]
     ports = [Port(name, shape) for name, shape in arrays.items()]
-    program = placed(loops.recursions, ports, [Port("result", result.shape[1:])], general.tables, results)
-    order, depths = branch_by_branch(robot)
+    program = scheduled(loops.recursions, ports, [Port("result", result.shape[1:])], general.tables, results)
+    order, depths = depth_first(robot)
     visits = ((i, depths[i], general.kind_of[i]) for i in order)
     tree = np.array([(max(depths) + 2, 0, 0), *visits], dtype=np.int32)
     table = np.zeros((robot.n, max(map(len, program.columns))))
@@ -121,8 +121,8 @@ def trace_rolled(
     return Rolled(program, table, tree, tuple(general.kind_of), chain)
 
 
-def branch_by_branch(robot: Robot) -> tuple[list[int], list[int]]:
-    """The links in the order in which each is followed by all that it carries, and how deep each one is."""
+def depth_first(robot: Robot) -> tuple[list[int], list[int]]:
+    """The links in depth-first order, each followed by its subtree, and the depth of each."""
     children: list[list[int]] = [[] for _ in robot.links]
     depths: list[int] = []
     for link in robot.links:

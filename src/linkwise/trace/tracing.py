@@ -1,4 +1,4 @@
-"""Calling a function on nodes, and keeping what it did as a program."""
+"""Calling a function on nodes, and keeping its operations as a program."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from ..robot import Robot
 from ..symbolic import Transplant
 
 ONE_NUMBER = ("t",)  # parameters that are one number per state, not one per joint: the time
-FEWEST_PREFERRED: ContextVar[bool] = ContextVar("fewest_preferred", default=False)  # where no method is named
+FEWEST_PREFERRED: ContextVar[bool] = ContextVar("fewest_preferred", default=False)  # see `prefer_fewest`
 
 
 @dataclass(frozen=True)
@@ -67,12 +67,12 @@ def trace(function: Callable[..., Any], robot: Robot, *, passes: Iterable[str] =
     ports = [Port(name, value.shape) for name, value in wanted.items() if isinstance(value, Input)]
     arguments = {**wanted, **{port.name: placeholders(tape, port) for port in ports}}
     if robot.non_floats:
-        plant = Transplant(tape)
-        robot = robot.mapped(plant)
-        taken = sorted({port.name for port in ports} & set(plant.names))
+        copy = Transplant(tape)
+        robot = robot.mapped(copy)
+        taken = sorted({port.name for port in ports} & set(copy.names))
         if taken:
             raise ValueError(f"the symbol {taken[0]!r} of the robot has the name of an argument (expected another)")
-        ports += [Port(name, ()) for name in sorted(plant.names)]
+        ports += [Port(name, ()) for name in sorted(copy.names)]
     result = called(function, robot, arguments)
     arrays = [as_array(r) for r in (result if isinstance(result, tuple) else (result,))]
     names = (
@@ -86,7 +86,7 @@ def trace(function: Callable[..., Any], robot: Robot, *, passes: Iterable[str] =
 
 
 def called(function: Callable[..., Any], robot: Robot, arguments: dict[str, Any]) -> Any:
-    """function(robot, ...) on nodes. What NumPy says of a function that nodes do not have is said in our words."""
+    """function(robot, ...) on nodes. NumPy's error about a function that nodes lack is replaced by ours."""
     try:
         return function(robot, **arguments)
     except TypeError as error:
@@ -105,7 +105,7 @@ def check_function_and_robot(function: object, robot: object) -> None:
 
 @contextmanager
 def prefer_fewest() -> Iterator[None]:
-    """Inside, functions that have a choice of methods and are told none take that with the fewest operations."""
+    """Within, functions that are called without `method` use the one with the fewest operations."""
     before = FEWEST_PREFERRED.set(True)
     try:
         yield

@@ -1,4 +1,4 @@
-"""A program in closed form as LaTeX: its normal form, grouped as people group it.
+"""A program in closed form as LaTeX: its normal form, grouped as in textbooks.
 
 A sum is taken apart by its accelerations, rates and torques first; then by symbols that occur at most once in a term,
 to the first power, as masses do: m_2 (l_1² + l_1 l_2 c_2) + m_3 (...).

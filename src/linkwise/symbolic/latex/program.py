@@ -15,7 +15,7 @@ from .format import Equation, array, cases, decimal, function, too_wide
 from .names import LatexNames
 
 RANK = {"add": 1, "sub": 1, "neg": 2, "mul": 3}
-PATIENCE = 6  # a closed form is given up once what leads to it has so many times the terms that it may have
+PATIENCE = 6  # a closed form is abandoned if an intermediate has so many times the terms allowed
 CONTINUED = " \\\\\n  &\\quad "  # between the lines of a long equation
 ONE_PAGE = 30  # equations
 INLINE = 4  # an expression used once is written where it is used, if it has at most so many operations
