@@ -25,7 +25,7 @@ def inertia_matrix(robot: Robot, q: Scalars) -> list[list[Scalar]]:
         i = link.index
         wrench = composite @ link.joint.axis
         matrix[i][i] = add(power(link.joint.axis, wrench), link.joint.rotor_inertia)  # (24)
-        for ancestor, felt in toward_base(robot, link, wrench, poses):
+        for ancestor, carried in toward_base(robot, link, wrench, poses):
             j = ancestor.index
-            matrix[i][j] = matrix[j][i] = power(ancestor.joint.axis, felt)
+            matrix[i][j] = matrix[j][i] = power(ancestor.joint.axis, carried)
     return matrix

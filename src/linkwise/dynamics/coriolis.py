@@ -78,7 +78,7 @@ def coriolis_matrix(robot: Robot, q: Scalars, qd: Scalars) -> list[list[Scalar]]
                 t, rate = carried[body.parent]
                 carried[i] = carry(body, motions[i].pose, parents[i], qd[i], t, rate)
             matrix[i][j] = power(body.joint.axis, composites[i].wrench(*carried[i]))  # (29), i at or beyond j
-        felt = composites[j].wrench(axis, spun)
-        for ancestor, wrench in toward_base(robot, link, felt, [motion.pose for motion in motions]):
+        own = composites[j].wrench(axis, spun)
+        for ancestor, wrench in toward_base(robot, link, own, [motion.pose for motion in motions]):
             matrix[ancestor.index][j] = power(ancestor.joint.axis, wrench)  # (29), j beyond i
     return matrix

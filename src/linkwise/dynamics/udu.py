@@ -59,8 +59,8 @@ def udu(robot: Robot, q: Scalars) -> tuple[list[list[Scalar]], list[Scalar]]:
     poses = [body.pose for body in bodies]
     upper: list[list[Scalar]] = [[float(i == k) for k in range(robot.n)] for i in range(robot.n)]
     for link, body in zip(robot.links, bodies, strict=True):
-        for ancestor, felt in toward_base(robot, link, body.psi, poses):
-            upper[ancestor.index][link.index] = power(ancestor.joint.axis, felt)  # (46)
+        for ancestor, wrench in toward_base(robot, link, body.psi, poses):
+            upper[ancestor.index][link.index] = power(ancestor.joint.axis, wrench)  # (46)
     return upper, [body.pivot for body in bodies]
 
 

@@ -6,7 +6,7 @@ inverse dynamics with q̈ = 0.
     3   composite bodies, (23b) and (24) of [Saha JAM]; then Cholesky
     4   conjugate gradients on I q̈ = φ, each product I p by one inverse dynamics with q̇ = 0, g = 0
 
-Method 4 needs n steps in exact arithmetic. Rounding wants more where I is ill conditioned, so 3 n are always
+Method 4 needs n steps in exact arithmetic. Rounding errors need more where I is ill conditioned, so 3 n are always
 made: an algorithm may not branch on a residual. A residual of exactly zero stays zero, as 0 / 1.
 """
 

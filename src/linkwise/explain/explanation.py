@@ -13,6 +13,7 @@ from ..errors import one_of
 from ..graph import Node
 from ..robot import Robot
 from ..symbolic.expressions import Expressions, as_sympy
+from ..symbolic.latex.format import decimal
 from .quantities import Quantity, quantities
 
 
@@ -192,8 +193,7 @@ def latex_scalar(x: Any, digits: int, texts: Texts) -> str:
         return str(sympy.latex(x))
     if not isinstance(x, (float, int, np.floating)):
         return rf"\mathtt{{{x}}}"
-    mantissa, _, exponent = shown(x, digits).partition("e")
-    return rf"{mantissa} \cdot 10^{{{int(exponent)}}}" if exponent else mantissa
+    return decimal(float(x) + 0.0, digits)
 
 
 def is_sympy(x: Any) -> bool:

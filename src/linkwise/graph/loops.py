@@ -7,7 +7,7 @@ node is computed, and which values are stored per link until a later loop needs 
 
     what depends on carried values     in the last of the loops whose carried values it needs
     sines and cosines of inputs        in a loop before all others, which carries nothing
-    everything else                    anew wherever it is needed: it takes inputs and numbers of the link only
+    everything else                    again wherever it is needed, from inputs and numbers of the link only
 
 Stored values have slots, per link. A slot is free again after its last use, so that long robots need less memory.
 """

@@ -88,7 +88,7 @@ class Node:
 
     @property
     def fingerprint(self) -> str:
-        """A hash of the expression alone: the same in every process and in whatever order its parts were made."""
+        """A hash of the expression alone: the same in every process, in whichever order its parts were made."""
         return self.graph.fingerprint(self)
 
     def __getattr__(self, name: str) -> NoReturn:

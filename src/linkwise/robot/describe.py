@@ -48,7 +48,7 @@ def description(robot: Robot) -> Description:
     if drives:
         head = ["link", *DRIVE_UNITS.values()]
         body = [[row["name"], *(shown(row, key) for key in DRIVE_UNITS)] for row in drives]
-        lines += ["drives and friction, as felt at the joint", *grid(head, body)]
+        lines += ["drives and friction, as seen at the joint", *grid(head, body)]
     return Description("\n".join(lines))
 
 

@@ -41,7 +41,7 @@ class Joint:
 
     def motion(self, q: Scalar) -> Placement:
         """Pose of the link frame in the joint frame."""
-        raise TypeError(f"{type(self).__name__} is not a kind of joint: use Revolute or Prismatic")
+        raise no_kind(self)
 
     def share(self, column: Wrench, inverse_pivot: Scalar) -> Wrench:
         """A column of an articulated inertia over its pivot: exactly 1 along the axis, if no rotor joins the pivot."""
@@ -50,16 +50,16 @@ class Joint:
 
     def with_unit(self, share: Wrench) -> Wrench:
         """The wrench with 1 along the joint's axis."""
-        raise TypeError(f"{type(self).__name__} is not a kind of joint: use Revolute or Prismatic")
+        raise no_kind(self)
 
     def release(self, inertia: ArticulatedInertia, column: Wrench, share: Wrench) -> ArticulatedInertia:
-        """The inertia less the dyad column shareᵀ: what is left of it where the joint gives way."""
+        """The inertia less the dyad column shareᵀ: what the parent sees of it when the joint is free."""
         left = inertia.less(column, share)
         return left if self.has_rotor else self.without_axis(left)
 
     def without_axis(self, left: ArticulatedInertia) -> ArticulatedInertia:
         """Zeros, known to be exact, for what the released inertia has along the joint's axis."""
-        raise TypeError(f"{type(self).__name__} is not a kind of joint: use Revolute or Prismatic")
+        raise no_kind(self)
 
     @property
     def has_rotor(self) -> bool:
@@ -67,11 +67,11 @@ class Joint:
 
     def split(self, body: RigidInertia) -> tuple[RigidInertia, RigidInertia]:
         """A body as two: what the joint moves, and what can be moved to the parent without changing any torque."""
-        raise TypeError(f"{type(self).__name__} is not a kind of joint: use Revolute or Prismatic")
+        raise no_kind(self)
 
     def identifiable(self, body: RigidInertia, mobility: LinkMobility) -> tuple[dict[str, Scalar], RigidInertia]:
         """The parameters of a body that torques depend on, by name, and the rest of the body, for the parent."""
-        raise TypeError(f"{type(self).__name__} is not a kind of joint: use Revolute or Prismatic")
+        raise no_kind(self)
 
     def turn(self, rate: Scalar) -> Vector:
         """The part of the joint's motion that turns the link."""
@@ -80,12 +80,16 @@ class Joint:
 
     def constraint(self, axis: Vector) -> tuple[Matrix, Matrix]:
         """What the joint forbids: A and L, such that A times the relative rotation and L times the sliding vanish."""
-        raise TypeError(f"{type(self).__name__} is not a kind of joint: use Revolute or Prismatic")
+        raise no_kind(self)
 
     def slide(self, rate: Scalar) -> Vector:
         """The part of the joint's motion that slides the link."""
         part: Vector = self.axis.linear * rate
         return part
+
+
+def no_kind(joint: Joint) -> TypeError:
+    return TypeError(f"{type(joint).__name__} is not a kind of joint: use Revolute or Prismatic")
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from .link import Link
 DRIVE = ("rotor_inertia", "viscous_friction", "coulomb_friction")
 
 
-class Mapping:
+class NumberMap:
     """Replaces numbers one by one; `orthonormal` makes rotations orthogonal again to all digits of the new numbers."""
 
     def __init__(self, convert: Callable[[Scalar], Scalar], orthonormal: bool = False) -> None:

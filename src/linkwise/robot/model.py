@@ -13,8 +13,7 @@ from ..spatial import Scalar
 from .build import assemble, checked_gravity, warn_of_moved
 from .fingerprint import NoFingerprintError, robot_fingerprint
 from .link import Frame, Link
-from .mapping import Mapping as Mapped
-from .mapping import numbers_of
+from .mapping import NumberMap, numbers_of
 from .numbers import is_symbol
 from .regroup import regrouped_bodies
 from .tables import CONVENTIONS, DH_CONVENTIONS
@@ -73,7 +72,7 @@ class Robot(Shelved):
         the one that varies, the entry is its value at q = 0), `mass`, `com` (centre of mass in the link's own DH frame)
         and `inertia` (3 × 3, about the centre of mass, in that frame); and, if wanted, `name`, `parent` (the name of an
         earlier row, or "base"; otherwise the row before. A link may be called "base": rows after it then mean the link,
-        and None or "" is the base), `rotor_inertia` (as felt at the joint), `viscous_friction`,
+        and None or "" is the base), `rotor_inertia` (as seen at the joint), `viscous_friction`,
         `coulomb_friction`, `limits`. Lengths in m, masses in kg, angles in radians or as "90 deg". Gravity is the
         vector of its acceleration in the base frame.
 
@@ -122,7 +121,7 @@ class Robot(Shelved):
         """A hash, 64 hexadecimal digits, of all that results depend on: every number, to its last bit, and the tree.
 
         Links, joints, frames and gravity are in it; the robot's name and table are not. It is the same in every
-        process. Symbols count by the expressions that they form, in whatever order these were made.
+        process. Symbols count by the expressions that they form, for every order in which these were made.
 
         >>> import linkwise as lw
         >>> arm = lw.load("planar3")
@@ -294,7 +293,7 @@ class Robot(Shelved):
 
     def mapped(self, convert: Callable[[Scalar], Scalar], *, orthonormal: bool = False) -> Robot:
         """The robot with every number replaced by what `convert` makes of it."""
-        mapping = Mapped(convert, orthonormal)
+        mapping = NumberMap(convert, orthonormal)
         x, y, z = map(convert, self.gravity)
         frames = tuple(replace(f, placement=mapping.placement(f.placement)) for f in self.frames)
         links = tuple(map(mapping.link, self.links))

@@ -45,7 +45,7 @@ def inward(
 
 
 def toward_base(robot: Robot, link: Link, wrench: Wrench, poses: Sequence[Placement]) -> Iterator[tuple[Link, Wrench]]:
-    """A wrench on `link` as felt by its parent, by the parent's parent, and so on to the link on the base."""
+    """A wrench on `link`, carried to its parent, to the parent's parent, and so on to the link on the base."""
     while link.parent >= 0:
         wrench = wrench.to_parent(poses[link.index])
         link = robot.links[link.parent]

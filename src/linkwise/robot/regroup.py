@@ -21,7 +21,7 @@ from decimal import Context, Decimal
 
 from ..spatial import RigidInertia, Scalar, Symmetric, Vector
 from .link import Link
-from .mapping import Mapping, numbers_of
+from .mapping import NumberMap, numbers_of
 from .mobility import LinkMobility
 
 DIGITS = Context(prec=80, traps=[])  # a sum of two floats has up to 60; what overflows becomes infinite, as floats do
@@ -63,7 +63,7 @@ def regrouped_bodies(links: Sequence[Link]) -> list[RigidInertia]:
     bodies = with_parts_moved_to_parents(links)
     if not all(type(x) is float for link in links for x in numbers_of(link)):
         return bodies
-    finer = with_parts_moved_to_parents(list(map(Mapping(long_decimal, orthonormal=True).link, links)))
+    finer = with_parts_moved_to_parents(list(map(NumberMap(long_decimal, orthonormal=True).link, links)))
     return list(map(rounded, links, bodies, finer))
 
 

@@ -1,4 +1,4 @@
-"""Expressions of symbols multiplied out: sums of products in one order, by name, whatever made them.
+"""Expressions of symbols multiplied out: sums of products, in the order of their names.
 
     l1*(m2 + m1) - 0.5*l1*m1   ->   0.5*l1*m1 + l1*m2          sin(a)² = 1 - cos(a)²
 

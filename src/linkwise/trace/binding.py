@@ -54,7 +54,7 @@ def bind(robot: Robot, /, **values: float) -> Robot:
 
 
 def random_bindings(robot: Robot, count: int) -> list[Robot]:
-    """The robot with random values for its symbols, so many times; unchecked. A robot of numbers is its only draw."""
+    """`count` robots with random values for the symbols, unchecked. For a robot of numbers, that robot alone."""
     names = symbols_of(robot)
     values = np.random.default_rng(len(names)).uniform(0.5, 1.5, (count, len(names)) if names else (1, 0))
     return [robot.mapped(Transplant(shared_graph(), {"": 0.0, **dict(zip(names, row, strict=True))})) for row in values]

@@ -12,7 +12,7 @@ from ..graph import Graph, Node, Port
 from ..graph.loops import LoopProgram, Recursion, scheduled
 from ..graph.node import is_scalar
 from ..robot import Link, Robot
-from ..robot.mapping import Mapping
+from ..robot.mapping import NumberMap
 
 
 class NotRollableError(TypeError):
@@ -164,14 +164,14 @@ def general_robot(robot: Robot, loops: Loops) -> General:
         for j, column in enumerate(kept):
             table[rows, j] = column
     plain = [replace(link, grouped=None) for link in links] if robot.links[0].grouped is None else links
-    robots = []
-    for of_kind in (plain, links):
-        general = RolledRobot(robot.name, tuple(of_kind), (), robot.gravity, (), robot.convention, robot.about)
-        object.__setattr__(general, "loops", loops)
-        robots.append(general)
-    for general in robots:
-        general.shelf["regrouped"] = robots[1]
-    return General(robots[0], tables, table, kind_of)
+    made = []
+    for each in (plain, links):
+        one = RolledRobot(robot.name, tuple(each), (), robot.gravity, (), robot.convention, robot.about)
+        object.__setattr__(one, "loops", loops)
+        made.append(one)
+    for one in made:
+        one.shelf["regrouped"] = made[1]
+    return General(made[0], tables, table, kind_of)
 
 
 def general_link(members: Sequence[Link], tape: Graph, table: str) -> tuple[Link, list[tuple[float, ...]]]:
@@ -179,7 +179,7 @@ def general_link(members: Sequence[Link], tape: Graph, table: str) -> tuple[Link
     numbers: list[list[float]] = []
     for member in members:
         numbers.append([])
-        Mapping(recorder(numbers[-1])).link(member)
+        NumberMap(recorder(numbers[-1])).link(member)
     known: dict[tuple[float, ...], Node] = {}
     kept: list[tuple[float, ...]] = []
 
@@ -195,7 +195,7 @@ def general_link(members: Sequence[Link], tape: Graph, table: str) -> tuple[Link
         return known[column]
 
     columns = iter([scalar(column) for column in zip(*numbers, strict=True)])
-    return Mapping(lambda _: next(columns)).link(members[0]), kept
+    return NumberMap(lambda _: next(columns)).link(members[0]), kept
 
 
 def recorder(into: list[float]) -> Callable[[float], float]:
