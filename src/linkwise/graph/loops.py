@@ -157,7 +157,7 @@ def assign_slots(bodies: Sequence[Body]) -> int:
     count = 0
     for s, body in enumerate(bodies):
         body.loads = {index: slot[index] for index in body.loads}
-        free += [free_slot for index, free_slot in body.loads.items() if last[index] == s]
+        free += [released for index, released in body.loads.items() if last[index] == s]
         for index in body.stores:
             if not free:
                 free, count = [count], count + 1
@@ -196,7 +196,7 @@ def scheduled(
     for kind, wanted in enumerate(results):
         bodies = [loop.bodies[kind] for loop in loops]
         elements = [(port.name, kind * port.size + position) for port in inputs for position in range(port.size)]
-        positions = {tape.input(*element).index: column for column, element in enumerate(elements)}
+        positions = {tape.input(*element).index: position for position, element in enumerate(elements)}
         for body in bodies:
             body.inputs = {node.index: positions[node.index] for node in body.nodes if node.index in positions}
         bodies[-1].results = tuple(node.index for node in wanted)

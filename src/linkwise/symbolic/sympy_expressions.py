@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import operator as op
+from collections import Counter
 from typing import Any
 
 from ..graph import Node, Port, Program
@@ -16,10 +18,7 @@ def sympy_expressions(program: Program, named: bool) -> tuple[list[tuple[Any, An
     sympy = imported()
     functions = functions_of(sympy)
     inputs, letter = input_symbols(sympy, program)
-    uses: dict[int, int] = {}
-    for node in program.nodes:
-        for a in node.args:
-            uses[a.index] = uses.get(a.index, 0) + 1
+    uses = Counter(a.index for node in program.nodes for a in node.args)
     value: dict[int, Any] = {}
     intermediates: list[tuple[Any, Any]] = []
 
@@ -28,17 +27,11 @@ def sympy_expressions(program: Program, named: bool) -> tuple[list[tuple[Any, An
             return number(sympy, constant(node.payload))
         if node.op == "input":
             return inputs[node.payload]
-        operands = [value[a.index] for a in node.args]
-        if node.op in functions:
-            return functions[node.op](*operands)
-        if node.op == "neg":
-            return -operands[0]
-        a, b = operands
-        return {"add": lambda: a + b, "sub": lambda: a - b, "mul": lambda: a * b, "div": lambda: a / b}[node.op]()
+        return functions[node.op](*(value[a.index] for a in node.args))
 
     for node in program.nodes:
         expression = built(node)
-        if named and node.args and uses.get(node.index, 0) > 1:
+        if named and node.args and uses[node.index] > 1:
             name = sympy.Symbol(f"{letter}{len(intermediates) + 1}", real=True)
             intermediates.append((name, expression))
             expression = name
@@ -57,12 +50,12 @@ def normal_expressions(program: Program, named: bool) -> tuple[list[tuple[Any, A
 
     def factor(index: int) -> Any:
         if index not in value:
-            value_of = built(index)
+            definition = built(index)
             if named and normal.atoms[index].op in DEFINED:
                 name = sympy.Symbol(f"{letter}{len(intermediates) + 1}", real=True)
-                intermediates.append((name, value_of))
-                value_of = name
-            value[index] = value_of
+                intermediates.append((name, definition))
+                definition = name
+            value[index] = definition
         return value[index]
 
     def expression(polynomial: Polynomial) -> Any:
@@ -79,8 +72,8 @@ def normal_expressions(program: Program, named: bool) -> tuple[list[tuple[Any, A
         if atom.op == "select":
             return functions_of(sympy)["select"](*(expression(dict(part)) for part in atom.payload))
         above, below = normal.definition(index)
-        value_of = expression(above) / sympy.Mul(*(factor(a) ** e for a, e in below))
-        return functions_of(sympy)[atom.payload[0]](value_of) if atom.op == "function" else value_of
+        definition = expression(above) / sympy.Mul(*(factor(a) ** e for a, e in below))
+        return functions_of(sympy)[atom.payload[0]](definition) if atom.op == "function" else definition
 
     results = [[expression(polynomial) for polynomial in flat] for flat in normal.results]
     return intermediates, [shaped(sympy, *output) for output in zip(program.outputs, results, strict=True)]
@@ -98,7 +91,8 @@ def functions_of(sympy: Any) -> dict[str, Any]:
     def select(x: Any, a: Any, b: Any) -> Any:
         return sympy.Piecewise((a, x >= 0), (b, True))
 
-    return {"sin": sympy.sin, "cos": sympy.cos, "sqrt": sympy.sqrt, "sign": sympy.sign, "select": select}
+    arithmetic = {"neg": op.neg, "add": op.add, "sub": op.sub, "mul": op.mul, "div": op.truediv, "select": select}
+    return arithmetic | {name: getattr(sympy, name) for name in ("sin", "cos", "sqrt", "sign")}
 
 
 def number(sympy: Any, x: Number) -> Any:

@@ -115,10 +115,10 @@ class LatexNames:
         self.shapes = {port.name: port.shape for port in ports}
         self.chosen = names is not None  # whether the elements of outputs have names worth using
         left = [*map(chosen_text, names)] if names is not None else [function_text(p.name) for p in program.outputs]
-        self.elements = [element_texts(*texts_of) for texts_of in zip(left, program.outputs, strict=True)]
+        self.elements = list(map(element_texts, left, program.outputs))
         claimed = {*left, *(text for texts in self.elements for text in texts)} if names is not None else set()
         self.inputs = input_texts([p for p in ports if p.shape], [p.name for p in ports if not p.shape], claimed)
-        texts = {text for texts_of in self.inputs.values() for text in texts_of}
+        texts = {text for own in self.inputs.values() for text in own}
         for text in sorted(texts & claimed):
             raise ValueError(f"name: {text} is how an input is printed (expected another name for the output)")
         self.outputs = left
@@ -126,7 +126,7 @@ class LatexNames:
             while texts & {left[k], *self.elements[k]}:
                 left[k] = rf"\bar{{{left[k]}}}"
                 self.elements[k] = element_texts(left[k], port)
-        used = {*texts, *left, *(text for texts_of in self.elements for text in texts_of)}
+        used = {*texts, *left, *(text for own in self.elements for text in own)}
         self.abbreviates = not any(re.fullmatch(ABBREVIATION, text) for text in used)
         bars = (rf"{BAR * k}t{'}' * k}" for k in count(1))
         letters = (x for x in chain(LETTERS, bars) if not any(text == x or text.startswith(f"{x}_") for text in used))
