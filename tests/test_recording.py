@@ -470,5 +470,5 @@ def test_events_come_back_as_they_were(tmp_path):
             again = lw.load_recording(tmp_path / name)
             assert again == run
         first = again.events[0] if run.q.ndim == 2 else again.events[0][0]
-        assert isinstance(first, lw.Happening)
+        assert isinstance(first, lw.EventRecord)
         assert first.names == ("low",)

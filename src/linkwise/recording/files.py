@@ -27,8 +27,7 @@ import numpy as np
 from ..errors import FileError, RobotError
 from ..formats import toml
 from ..robot import Robot
-from ..simulate.events import Happening
-from .recording import Recording
+from .recording import EventRecord, Recording
 
 VERSION = 1
 HEAD = "Linkwise recording"
@@ -84,12 +83,11 @@ def load_recording(path: str | os.PathLike[str], robot: Robot | None = None) -> 
     return restored(source, about, values, robot)
 
 
-def happenings(events: Any) -> Any:
-    """Events as they were: for a file they are tuples within tuples."""
+def event_records(events: Any) -> Any:
+    """`EventRecord`s, in the same nesting, of the plain tuples that a file holds."""
     if not events or isinstance(events[0], tuple):
-        return tuple(map(happenings, events))
-    t, names, q, qd = events
-    return Happening(t, names, q, qd)
+        return tuple(map(event_records, events))
+    return EventRecord(*events)
 
 
 def values_of(recording: Recording) -> Values:
@@ -116,7 +114,7 @@ def restored(path: Path, about: dict[str, Any], values: Values, robot: Robot | N
             path,
             f"holds robot {stored.name!r}, which is not the robot {robot.name!r} given: {difference(stored, robot)}",
         )
-    values = {**values, "events": happenings(values.get("events", ()))}
+    values = {**values, "events": event_records(values.get("events", ()))}
     recording = Recording(stored if robot is None else robot, **{k: v for k, v in values.items() if k in known})
     vars(recording).update({k: v for k, v in values.items() if k not in known})  # where cached properties look first
     return recording

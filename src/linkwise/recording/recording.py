@@ -30,6 +30,15 @@ STATUS = {
 FAILED = ("step too small", "lost", "too many steps", "chattering")
 
 
+class EventRecord(NamedTuple):
+    """An event of a trajectory: its time, the names of the events that crossed zero there, and the state."""
+
+    t: float
+    names: tuple[str, ...]
+    q: np.ndarray
+    qd: np.ndarray
+
+
 class End(NamedTuple):
     """The state in which each trajectory ended, at the time `reached`; work and heat where they are accounted for."""
 
@@ -64,7 +73,7 @@ class Recording:
     compiled: bool
     work: np.ndarray | None = None  # of the torques and the wrench since the start
     heat: np.ndarray | None = None  # lost to friction since the start
-    events: Any = ()  # what was met, for each trajectory: `Happening`s in order
+    events: Any = ()  # what was met, for each trajectory: `EventRecord`s in order
     acting: Any = field(default=None, compare=False)  # the problem and its parameters, to find torques again
     end: End | None = field(default=None, compare=False)  # not in files
 

@@ -14,7 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from ..simulate.events import Happening, events_of
+from ..recording import EventRecord
+from ..simulate.events import events_of
 
 COUNT = "events"
 FLAT = ("event_t", "event_name", "event_q", "event_qd")
@@ -25,7 +26,7 @@ def watched(options: Mapping[str, Any]) -> bool:
     return len(events_of(options["events"])) > 0
 
 
-def event_columns(events: Sequence[Sequence[Happening]], n: int) -> dict[str, np.ndarray]:
+def event_columns(events: Sequence[Sequence[EventRecord]], n: int) -> dict[str, np.ndarray]:
     rows = [[(event.t, name, event.q, event.qd) for event in each for name in event.names] for each in events]
     flat = [row for each in rows for row in each]
     t, names, q, qd = zip(*flat, strict=True) if flat else ((), (), (), ())
@@ -46,11 +47,11 @@ def event_table(columns: Mapping[str, np.ndarray], n: int) -> dict[str, np.ndarr
     return {"trajectory": trajectory, **{name.removeprefix("event_"): columns[name] for name in FLAT}}
 
 
-def happenings(table: Mapping[str, np.ndarray]) -> tuple[Happening, ...]:
+def event_records(table: Mapping[str, np.ndarray]) -> tuple[EventRecord, ...]:
     """The events of one trajectory; names that were met at the same time are one event."""
     rows = zip(*(table[name] for name in ("t", "name", "q", "qd")), strict=True)
     found = []
     for t, group in groupby(rows, key=lambda row: float(row[0])):
         same = list(group)
-        found.append(Happening(t, tuple(str(row[1]) for row in same), same[0][2], same[0][3]))
+        found.append(EventRecord(t, tuple(str(row[1]) for row in same), same[0][2], same[0][3]))
     return tuple(found)

@@ -11,12 +11,12 @@ import numpy as np
 from .. import api
 from ..ode.methods import method as tableau
 from ..ode.numpy_driver import Progress
-from ..recording.recording import STATUS
+from ..recording.recording import STATUS, EventRecord
 from ..robot import Friction, Robot
-from ..simulate.events import Happening, events_of
+from ..simulate.events import events_of
 from ..simulate.parameters import checked_parameters
 from ..simulate.problem import COORDINATES, Problem
-from ..simulate.simulation import checked_numbers, happened, integrated, sample_times
+from ..simulate.simulation import checked_numbers, event_records, integrated, sample_times
 from .family import Family
 
 
@@ -34,7 +34,7 @@ class Followed:
     q_end: np.ndarray  # the state at the time `reached`
     qd_end: np.ndarray
     imbalance: np.ndarray  # there
-    events: tuple[tuple[Happening, ...], ...]
+    events: tuple[tuple[EventRecord, ...], ...]
 
     @property
     def strange(self) -> np.ndarray:
@@ -112,13 +112,13 @@ def loads_of(options: Mapping[str, Any], count: int) -> dict[str, np.ndarray]:
 
 def family_events(
     family: Family, problem: Problem, now: Progress, numbers: np.ndarray
-) -> tuple[tuple[Happening, ...], ...]:
+) -> tuple[tuple[EventRecord, ...], ...]:
     """The events of each trajectory; the rates of quasi-velocities are those of its own robot."""
     if not problem.events:
         return ()
     quasi, found = COORDINATES[problem.coordinates], []
     for k in range(len(now.log)):
-        own = happened(replace(problem, coordinates="joint"), now, k)
+        own = event_records(replace(problem, coordinates="joint"), now, k)
         if quasi is not None and own:
             q, v = (np.array([getattr(event, name) for event in own])[None] for name in ("q", "qd"))
             rates = family.evaluated(quasi.joint_rates, numbers[[k]], q=q, velocity=v)[0]

@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 
+from ..recording import EventRecord
 from ..robot import Robot
-from ..simulate.events import Happening
 from .effects import check_effects
 from .engines import outcomes
-from .events import FLAT, event_table, happenings
+from .events import FLAT, event_records, event_table
 from .files import SAMPLES, Folder, note, require
 from .formats import Columns
 from .inputs import checked_files, checked_inputs, jobs, samples_in, try_out
@@ -98,12 +98,12 @@ class Sweep:
         """The events of all finished chunks, or those that are named: trajectory, t, name, q and qd, a row for each."""
         return event_table(self._columns(chunks), self.samples["q0"].shape[1])
 
-    def events(self, trajectory: int) -> tuple[Happening, ...]:
+    def events(self, trajectory: int) -> tuple[EventRecord, ...]:
         """The events of one trajectory, as a `Recording` has them."""
         if not 0 <= trajectory < self.count:
             raise IndexError(f"trajectory is {trajectory} (expected 0 to {self.count - 1})")
         table = self.event_table(trajectory // self.plan["chunk"])
-        return happenings({name: column[table["trajectory"] == trajectory] for name, column in table.items()})
+        return event_records({name: column[table["trajectory"] == trajectory] for name, column in table.items()})
 
     def to_pandas(self) -> Any:
         """A DataFrame with a row for each finished trajectory: its samples and what `read` gives, but q and qd in time.

@@ -12,9 +12,8 @@ import numpy as np
 
 from .. import api
 from ..errors import SingularError
-from ..recording.recording import Recording
+from ..recording.recording import EventRecord, Recording
 from ..robot import Robot
-from ..simulate.events import Happening
 from ..simulate.parameters import among, parameters_of
 from ..simulate.simulation import sample_times, simulate
 from ..version import __version__
@@ -105,7 +104,7 @@ def computed(job: Job, notes: dict[str, None]) -> Columns:
         times = room_for_times(job.keep, job.options, 1.0)
         columns |= {name: np.full((count, times, n), np.nan) for name in ("q", "qd")}
     errors: Errors = {}
-    events: dict[int, Sequence[Happening]] = {}
+    events: dict[int, Sequence[EventRecord]] = {}
     read: set[str] = set()
     with plain_text():
         for crew in crews(job.arm, job.rows, job.differ, job.vary, errors, read):
@@ -131,7 +130,7 @@ def follow_crew(
     duration: float,
     columns: Columns,
     errors: Errors,
-    events: dict[int, Sequence[Happening]],
+    events: dict[int, Sequence[EventRecord]],
     notes: dict[str, None],
 ) -> None:
     """Simulate rows of one family and one duration, together if that is possible, and fill in what they give."""
@@ -150,7 +149,7 @@ def follow_family(
     crew: Crew,
     duration: float,
     columns: Columns,
-    events: dict[int, Sequence[Happening]],
+    events: dict[int, Sequence[EventRecord]],
     notes: dict[str, None],
 ) -> list[int]:
     """Simulate the rows of a family together and fill in what they give. Rows that come back are to be followed alone:
@@ -176,7 +175,7 @@ def follow(
     duration: float,
     columns: Columns,
     errors: Errors,
-    events: dict[int, Sequence[Happening]],
+    events: dict[int, Sequence[EventRecord]],
 ) -> None:
     """Simulate the rows of one robot and fill in what they give."""
     start = job.rows["q0"][rows], job.rows["qd0"][rows]
@@ -218,7 +217,7 @@ def options(job: Job, rows: np.ndarray, duration: float) -> dict[str, Any]:
 def fill(
     job: Job,
     columns: Columns,
-    events: dict[int, Sequence[Happening]],
+    events: dict[int, Sequence[EventRecord]],
     rows: np.ndarray,
     found: Followed,
     duration: float,
