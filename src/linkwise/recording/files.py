@@ -14,10 +14,7 @@ import hashlib
 import io
 import json
 import os
-import secrets
 import zipfile
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import MISSING, fields
 from pathlib import Path
 from typing import Any, BinaryIO, NoReturn
@@ -25,6 +22,7 @@ from typing import Any, BinaryIO, NoReturn
 import numpy as np
 
 from ..errors import FileError, RobotError
+from ..files import saving
 from ..formats import toml
 from ..robot import Robot
 from .recording import EventRecord, Recording
@@ -51,7 +49,7 @@ def save(recording: Recording, path: str | os.PathLike[str]) -> None:
     except RobotError as problem:
         fail(target, str(problem))
     about = {HEAD: VERSION, "sha256": digest({**values, **robot}), **robot}
-    with replacing(target) as file:
+    with saving(target) as file:
         write(file, about, values)
 
 
@@ -193,26 +191,6 @@ def unpacked(value: Any) -> Any:
     if "tuple" in value:
         return tuple(unpacked(value["tuple"]))
     return {key: unpacked(each) for key, each in value["dict"].items()}
-
-
-@contextmanager
-def replacing(target: Path) -> Iterator[BinaryIO]:
-    """A file to write, which takes its place only when it is complete."""
-    real = Path(os.path.realpath(target))
-    if not real.parent.is_dir():
-        fail(target, f"the folder {str(target.parent)!r} does not exist")
-    if real.is_dir():
-        fail(target, "is a folder (expected a file)")
-    part = real.with_name(f".{real.name[:100]}.{secrets.token_hex(4)}")
-    try:
-        try:
-            with part.open("xb") as file:
-                yield file
-            part.replace(real)
-        finally:
-            part.unlink(missing_ok=True)
-    except OSError as problem:
-        fail(target, f"cannot be written ({problem.strerror or problem})")
 
 
 def write_npz(file: BinaryIO, about: dict[str, Any], values: Values) -> None:

@@ -211,11 +211,12 @@ class Recording:
         `joints` are those to show, by their links' names or by number from 0; `path` is a picture to write. Up to 50
         trajectories are lines, more are a median and the band from the 5th to the 95th percentile.
         """
-        from .plot import figure_of, write
+        from ..figures import save_figure
+        from .plot import figure_of
 
         figure = figure_of(self, joints)
         if path is not None:
-            write(figure, path)
+            save_figure(figure, path)
         return figure
 
 

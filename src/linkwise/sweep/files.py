@@ -23,6 +23,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from ..files import replacing
 from .formats import Columns, digest, from_npz, from_parquet, npz_of, parquet_of
 
 KINDS = ("parquet", "npz")
@@ -101,16 +102,9 @@ class Folder:
                 each.unlink(missing_ok=True)
 
     def write(self, name: str, content: bytes) -> None:
-        """Whoever reads the file sees the old content or the new, never a part."""
         temporary = self.path / f"_{name.removeprefix('_')}.{os.urandom(8).hex()}.tmp"
-        try:
-            with open(temporary, "xb") as file:
-                file.write(content)
-                file.flush()
-                os.fsync(file.fileno())
-            os.replace(temporary, self.path / name)
-        finally:
-            temporary.unlink(missing_ok=True)
+        with replacing(self.path / name, temporary, durable=True) as file:
+            file.write(content)
 
     def store_samples(self, samples: Columns) -> None:
         self.write(SAMPLES, npz_of(samples, {}))

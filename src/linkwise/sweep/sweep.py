@@ -18,7 +18,7 @@ from .files import SAMPLES, Folder, note, require
 from .formats import Columns
 from .inputs import checked_files, checked_inputs, jobs, samples_in, try_out
 from .plan import Inputs, differences, plan_of, restored
-from .progress import Meter
+from .progress import ChunkProgress
 from .robots import Vary
 from .samples import Samples
 from .work import kept_times, room_for_times
@@ -131,7 +131,7 @@ class Sweep:
         waiting = [k for k, doubt in doubts.items() if doubt is not None]
         if not waiting:
             return self
-        meter, said = Meter(progress, self.chunks, self.chunks - len(waiting)), set()
+        shown, said = ChunkProgress(progress, self.chunks, self.chunks - len(waiting)), set()
         try:
             with closing(outcomes(engine, jobs(self._inputs, waiting))) as arriving:
                 for outcome in arriving:
@@ -142,14 +142,14 @@ class Sweep:
                     if outcome.note and outcome.note not in said:
                         note(f"{self._files.chunk(outcome.index)}: {outcome.note}")
                         said.add(outcome.note)
-                    meter.step(bool(outcome.error))
+                    shown.step(bool(outcome.error))
         except KeyboardInterrupt as stopped:
             raise SweepInterrupted(self) from stopped
         except Exception as error:  # a full disk, a cluster that is gone
             error.add_note(f"{self!r} is kept; .resume() goes on from there")
             raise
         finally:
-            meter.close()
+            shown.close()
         if self.failed:
             note(f"{self!r}: .failed says why; .resume() tries again")
         return self

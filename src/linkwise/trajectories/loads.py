@@ -10,6 +10,7 @@ import numpy as np
 
 from ..api import inverse_dynamics, joint_wrenches
 from ..errors import one_of
+from ..figures import joint_style, new_figure, save_figure
 from ..robot import Friction, Robot
 from ..robot.describe import grid, printed_alone
 from ..trace import refuse_symbols
@@ -22,8 +23,6 @@ if TYPE_CHECKING:
 COMPONENTS = ("mx", "my", "mz", "fx", "fy", "fz")
 BEARING = ("radial", "axial", "tilting")  # force across the joint's axis, force along it, moment across it
 FRAMES = ("joint", "base")
-STYLES = ("-", "--", ":", "-.")  # of joints 1 to 6, 7 to 12, ...
-COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#7a5c00", "#56b4e9")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -141,14 +140,10 @@ class Loads:
 
         `path` is a picture to write.
         """
-        try:
-            from matplotlib.figure import Figure
-        except ImportError:
-            raise ImportError("matplotlib is not installed: pip install matplotlib, or linkwise[demo]") from None
         if loads and self.loads is None:
             raise ValueError("the loads were left out (expected lw.torque_along(..., loads=True))")
         drives = [unit for unit in ("N m", "N") if unit in self.units]
-        figure = Figure(figsize=(11, 9) if loads else (9, 1 + 3.4 * len(drives)), layout="constrained")
+        figure = new_figure(*((11, 9) if loads else (9, 1 + 3.4 * len(drives))))
         if loads and self.loads is not None:
             above, below = figure.subfigures(2, 1, squeeze=False, height_ratios=(1, 2)).flat
             axes = list(above.subplots(1, len(drives), squeeze=False).flat)
@@ -163,16 +158,14 @@ class Loads:
         frame = f"; loads in the {self.frame} frame" if loads else ""
         figure.suptitle(f"{self.arm.name}: what the trajectory asks of its joints{frame}")
         if path is not None:
-            from ..recording.plot import write
-
-            write(figure, path)
+            save_figure(figure, path)
         return figure
 
     def _draw(self, place: Axes, curves: Floats, label: str) -> None:
         """Curves (n, samples), a line for each joint; none for those that are NaN."""
         for k, (name, curve) in enumerate(zip(self.arm.names, curves, strict=True)):
             if not np.isnan(curve).all():
-                place.plot(self.t, curve, color=COLOURS[k % 6], linestyle=STYLES[k // 6 % 4], label=name)
+                place.plot(self.t, curve, **joint_style(k), label=name)
         place.set(xlabel="time (s)", ylabel=label, xlim=(self.t[0], self.t[-1]))
         place.axhline(0.0, color="0.6", linewidth=0.8, zorder=0)
         place.grid(color="0.92")
