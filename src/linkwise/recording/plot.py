@@ -63,18 +63,18 @@ def chosen(robot: Robot, joints: str | int | Sequence[str | int] | None) -> list
     """Joints by number, as asked for by name or number."""
     if joints is None:
         return list(range(robot.n))
-    found = []
-    for each in [joints] if isinstance(joints, (str, int, np.integer)) else joints:
-        if isinstance(each, str):
-            one_of(each, robot.names, "joints: a link")
-            found.append(robot.names.index(each))
-        elif isinstance(each, bool) or not isinstance(each, (int, np.integer)) or not -robot.n <= each < robot.n:
-            raise ValueError(f"joints: {each!r} (expected a number from 0 to {robot.n - 1} or a link's name)")
+    indices = []
+    for joint in [joints] if isinstance(joints, (str, int, np.integer)) else joints:
+        if isinstance(joint, str):
+            one_of(joint, robot.names, "joints: a link")
+            indices.append(robot.names.index(joint))
+        elif isinstance(joint, bool) or not isinstance(joint, (int, np.integer)) or not -robot.n <= joint < robot.n:
+            raise ValueError(f"joints: {joint!r} (expected a number from 0 to {robot.n - 1} or a link's name)")
         else:
-            found.append(int(each) % robot.n)
-    if not found:
+            indices.append(int(joint) % robot.n)
+    if not indices:
         raise ValueError("joints is empty (expected some to show, or None for all)")
-    return sorted(set(found))
+    return sorted(set(indices))
 
 
 def draw(axes: Axes, recording: Recording, values: np.ndarray, style: dict[str, Any]) -> None:
@@ -108,22 +108,22 @@ def tidy(axes: Axes, recording: Recording) -> None:
     axes.spines[["top", "right"]].set_visible(False)
     ended = np.asarray(recording.reached)[np.asarray(recording.status) != "done"]
     if not recording.batch:
-        met = {t for _, t, _ in recording.event_list}  # their lines say it already
-        for time in (time for time in np.atleast_1d(ended).tolist() if time not in met):
+        marked = {t for _, t, _ in recording.event_list}  # by the lines of the events
+        for time in (time for time in np.atleast_1d(ended).tolist() if time not in marked):
             axes.axvline(time, color=ENDED, linewidth=1.0, linestyle=(0, (4, 3)))
     elif ended.size:
         axes.vlines(ended, 0.0, 0.06, color=ENDED, linewidth=1.0, transform=axes.get_xaxis_transform())
 
 
 def events_by_name(recording: Recording) -> dict[str, list[float]]:
-    """The times at which each event was met, in all trajectories."""
-    found: dict[str, list[float]] = {}
+    """The times of each event, in all trajectories."""
+    times: dict[str, list[float]] = {}
     for _, t, name in recording.event_list:
-        found.setdefault(name, []).append(t)
-    return found
+        times.setdefault(name, []).append(t)
+    return times
 
 
-def event_look(k: int, recording: Recording) -> dict[str, Any]:
+def event_style(k: int, recording: Recording) -> dict[str, Any]:
     dotted = {"linestyle": (0, (1, 1.5)), "linewidth": 1.4}
     return {"color": EVENTS[k % len(EVENTS)], **({"linewidth": 1.0} if recording.batch else dotted)}
 
@@ -132,7 +132,7 @@ def mark_events(axes: Axes, recording: Recording, events: dict[str, list[float]]
     """Lines from bottom to top, or marks at the top where there are several trajectories."""
     low = 0.94 if recording.batch else 0.0
     for k, times in enumerate(events.values()):
-        axes.vlines(times, low, 1.0, transform=axes.get_xaxis_transform(), zorder=1, **event_look(k, recording))
+        axes.vlines(times, low, 1.0, transform=axes.get_xaxis_transform(), zorder=1, **event_style(k, recording))
 
 
 def legend(figure: Figure, recording: Recording, shown: list[int], events: dict[str, list[float]]) -> None:
@@ -141,7 +141,7 @@ def legend(figure: Figure, recording: Recording, shown: list[int], events: dict[
     handles = [Line2D([], [], label=recording.robot.names[k], **joint_style(k)) for k in shown]
     for k, (name, times) in enumerate(events.items()):
         label = name if len(times) == 1 else f"{name} (×{len(times)})"
-        handles.append(Line2D([], [], label=label, **event_look(k, recording)))
+        handles.append(Line2D([], [], label=label, **event_style(k, recording)))
     figure.legend(handles=handles, loc="outside right upper", frameon=False, ncols=1 + (len(handles) - 1) // 24)
 
 
