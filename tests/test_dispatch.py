@@ -17,7 +17,6 @@ from linkwise.kernels import spec as recipes
 from linkwise.kernels.compiler import Compiled
 from linkwise.kernels.lock import LOCK
 from linkwise.lazy import cached_property
-from linkwise.sweep.work import plain_text
 from test_kernel_calls import in_a_new_process
 
 pytest.importorskip("llvmlite")
@@ -66,8 +65,7 @@ def test_the_mode_of_a_thread_is_its_own() -> None:
         assert runs_compiled(lw.chain(1, seed=501))
 
 
-@pytest.mark.parametrize("rule", [lambda: lw.use_kernels("never"), plain_text], ids=["use_kernels", "sweep"])
-def test_threads_in_blocks_that_overlap_leave_each_other_alone(rule: Callable[[], Any]) -> None:
+def test_threads_in_blocks_that_overlap_leave_each_other_alone() -> None:
     arm, q = lw.chain(1, seed=502), np.ones(1)
     with lw.use_kernels("always"):
         lw.gravity_torque(arm, q)  # from here on, calls enter the kernel directly
@@ -75,7 +73,7 @@ def test_threads_in_blocks_that_overlap_leave_each_other_alone(rule: Callable[[]
     seen: list[str] = []
 
     def first() -> None:
-        with rule():
+        with lw.use_kernels("never"):
             seen.append(kernels.MODE.get())
             turns[0].set()
             assert turns[1].wait(60)
@@ -83,7 +81,7 @@ def test_threads_in_blocks_that_overlap_leave_each_other_alone(rule: Callable[[]
 
     def second() -> None:
         assert turns[0].wait(60)
-        with rule():
+        with lw.use_kernels("never"):
             turns[1].set()
             assert turns[2].wait(60)
             seen.append(kernels.MODE.get())

@@ -11,7 +11,7 @@ from linkwise.simulate import backend
 from linkwise.sweep import inputs as sweep_inputs
 from linkwise.sweep import robots as sweep_robots
 from linkwise.sweep import samples as sweep_samples
-from linkwise.sweep.family import families, kinship
+from linkwise.sweep.family import families, family_map
 from robots import ALL, ids, relative, states
 
 ROBOTS = [robot for robot in ALL if robot.n <= 7]
@@ -68,16 +68,16 @@ def swept(robots, folder, q0, qd0, duration, **options):
 @pytest.mark.parametrize("robot", ROBOTS, ids=ids(ROBOTS))
 def test_the_robot_of_symbols_is_each_member(robot, words):
     members = relatives(robot, 3, words=words)
-    (kin,) = families(members)
-    assert kin.members == [0, 1, 2]
-    assert kin.numbers.shape == (3, len(kin.family.symbols))
+    (related,) = families(members)
+    assert related.members == [0, 1, 2]
+    assert related.numbers.shape == (3, len(related.family.symbols))
     q, qd, qdd, _ = states(robot)
     for method in ("newton-euler", "fewest"):
 
         def torques(arm, q, qd, qdd, method=method):
             return lw.inverse_dynamics(arm, q, qd, qdd, method=method)
 
-        found = kin.family.evaluated(torques, kin.numbers, q=q[:, None], qd=qd[:, None], qdd=qdd[:, None])[:, 0]
+        found = related.family.evaluated(torques, related.numbers, q=q[:, None], qd=qd[:, None], qdd=qdd[:, None])[:, 0]
         want = [lw.inverse_dynamics(*each) for each in zip(members, q, qd, qdd, strict=True)]
         assert relative(found, want) < 1e-12
 
@@ -87,10 +87,10 @@ def test_only_what_differs_is_a_symbol(robot):
     (alone,) = families([robot, robot])
     assert alone.family.symbols == ()
     assert alone.family.robot.links == lw.Robot.mapped(robot, lambda x: x).links
-    (kin,) = families(relatives(robot, 4, words=("mass",)))
-    assert (kin.numbers != kin.numbers[0]).any(axis=0).all()
-    assert len(np.unique(kin.numbers, axis=1).T) == kin.numbers.shape[1]
-    for link, known in zip(kin.family.robot.links, robot.links, strict=True):
+    (related,) = families(relatives(robot, 4, words=("mass",)))
+    assert (related.numbers != related.numbers[0]).any(axis=0).all()
+    assert len(np.unique(related.numbers, axis=1).T) == related.numbers.shape[1]
+    for link, known in zip(related.family.robot.links, robot.links, strict=True):
         assert link.placement == known.placement
         assert (link.com, link.inertia) == (known.com, known.inertia)
         assert (type(link.mass) is float) == (known.mass == 0.0)
@@ -99,9 +99,9 @@ def test_only_what_differs_is_a_symbol(robot):
 def test_a_family_takes_hardly_more_operations_than_a_member():
     for robot in (PLANAR, lw.load("puma560"), lw.load("stanford")):
         members = relatives(robot, 3, words=("mass",))
-        (kin,) = families(members)
+        (related,) = families(members)
         count = partial(lw.count, lw.forward_dynamics, method="fewest")
-        assert count(kin.family.robot).total < 1.2 * count(members[0]).total
+        assert count(related.family.robot).total < 1.2 * count(members[0]).total
 
 
 @pytest.mark.parametrize("robot", ROBOTS, ids=ids(ROBOTS))
@@ -114,11 +114,11 @@ def test_a_family_that_is_known_by_its_table_has_the_same_numbers(robot):
             entries[f"{row['name']}.{word}"] = value * rng.uniform(0.9, 1.1, (4, *(1,) * (value.ndim - 1)))
     differ = {name: (array != array[0]).any(axis=0) for name, array in entries.items()}
     one = {name: array[0] for name, array in entries.items()}
-    kin = kinship(partial(sweep_samples.varied, robot), one, differ)
-    numbers = kin.numbers(entries)
-    assert numbers.shape == (4, len(kin.family.symbols))
+    known = family_map(robot, one, differ)
+    numbers = known.numbers(entries)
+    assert numbers.shape == (4, len(known.family.symbols))
     q, qd, qdd, _ = states(robot, 4)
-    found = kin.family.evaluated(lw.inverse_dynamics, numbers, q=q[:, None], qd=qd[:, None], qdd=qdd[:, None])[:, 0]
+    found = known.family.evaluated(lw.inverse_dynamics, numbers, q=q[:, None], qd=qd[:, None], qdd=qdd[:, None])[:, 0]
     members = [sweep_samples.varied(robot, {name: array[k] for name, array in entries.items()}) for k in range(4)]
     want = [lw.inverse_dynamics(*each) for each in zip(members, q, qd, qdd, strict=True)]
     assert relative(found, want) < 1e-12
@@ -132,7 +132,7 @@ def test_families_are_those_of_one_structure():
         [{**row, "parent": "base" if k == 0 else "link1"} for k, row in enumerate(PLANAR.rows)], convention="standard"
     )
     found = families([*chains, PLANAR, renamed, forked, PLANAR.with_gravity((0, 0, -1))])
-    assert [kin.members for kin in found] == [[0, 2, 4, 7], [1], [3], [5], [6]]
+    assert [known.members for known in found] == [[0, 2, 4, 7], [1], [3], [5], [6]]
 
 
 @pytest.mark.parametrize("robot", FEW, ids=ids(FEW))
@@ -232,7 +232,7 @@ def test_chunks_change_no_bit_and_all_robots_are_compiled_once(samples, tmp_path
     for chunk in (1, 3, 7, 1000):
         made = lw.sweep(PLANAR, samples, tmp_path / f"{chunk}", 0.2, chunk=chunk, samples=4, **REST)
         results.append(made.read())
-    assert len(compiled) == 2  # one for the trial before the sweep begins
+    assert len(compiled) == 1
     assert results[0]["status"].tolist() == ["done"] * len(samples["q0"])
     for other in results[1:]:
         for name, array in results[0].items():
@@ -244,11 +244,11 @@ def test_what_differs_anywhere_is_known_before():
     mass[37], com[99, 1] = 0.4, 0.1
     same = {"q0": np.zeros((100, 3)), "link2.mass": 0.5, "gravity": np.zeros(3)}
     inputs = partial(sweep_inputs.checked_inputs, PLANAR, duration=1.0, chunk=8, keep="ends", vary=None, options={})
-    found = sweep_inputs.differing(inputs({**same, "link1.mass": mass, "link2.com": com}))
+    found = inputs({**same, "link1.mass": mass, "link2.com": com}).varying
     assert {name: x.tolist() for name, x in found.items()} == {
         "link2.mass": False, "gravity": [False] * 3, "link1.mass": True, "link2.com": [False, True, False],
     }  # fmt: skip
-    assert sweep_inputs.differing(inputs(same)) == {}
+    assert inputs(same).varying == {}
 
 
 WRONG = {
@@ -280,11 +280,11 @@ def test_no_row_of_which_no_robot_can_be_made_passes_unseen(robot):
             array = np.array([value], dtype=float)
             with pytest.raises(lw.RobotError):
                 sweep_samples.varied(robot, {name: array[0]})
-            assert sweep_robots.doubtful({name: array}).tolist() == [True]
+            assert sweep_robots.perhaps_invalid({name: array}).tolist() == [True]
             seen += 1
     assert seen >= 12
     fine = {f"{row['name']}.{word}": np.array([row[word]]) for row in robot.rows for word in ("mass", "inertia")}
-    assert not sweep_robots.doubtful(fine).any()
+    assert not sweep_robots.perhaps_invalid(fine).any()
 
 
 def test_rotations_and_axes_vary_too(tmp_path):

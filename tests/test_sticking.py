@@ -364,7 +364,7 @@ def test_events_of_the_user_are_met_beside_it_and_are_the_only_ones(compiled, in
     how = {"friction": DRY, "compiled": compiled, "integrator": integrator, "samples": 17}
     passing = [lw.Event(halfway, "halfway"), lw.Event(rate, "at rest")]
     run = lw.simulate(CART, [0.0], [1.5], 8.0, events=passing, **how)
-    assert [happening.names for happening in run.events] == [("halfway",), ("at rest",)]
+    assert [record.names for record in run.events] == [("halfway",), ("at rest",)]
     assert abs(run.events[1].t - 5.0) < 1e-8
     assert (run.status, run.qd[-1, 0]) == ("done", 0.0)
     stopped = lw.simulate(CART, [0.0], [1.5], 8.0, events=lw.Event(rate, "at rest", stop=True), **how)

@@ -15,11 +15,10 @@ import numpy as np
 import pytest
 
 import linkwise as lw
+from linkwise.sweep import chunk as working
 from linkwise.sweep import engines
-from linkwise.sweep import files as sweep_files
-from linkwise.sweep import inputs as sweep_inputs
+from linkwise.sweep import folder as sweep_files
 from linkwise.sweep import progress as sweep_progress
-from linkwise.sweep import work as working
 
 PLANAR = lw.load("planar3")
 STARTS = lw.monte_carlo(23, 5, q0=([-1.0] * 3, [1.0] * 3), qd0=([-0.5] * 3, [0.5] * 3))
@@ -152,8 +151,8 @@ SCRIPT = """
 import signal, sys, time, numpy as np, linkwise as lw
 from linkwise.sweep import engines
 signal.signal(signal.SIGINT, signal.default_int_handler)  # which a run in the background may have been started without
-work = engines.work
-engines.work = lambda job: (time.sleep(0.1), work(job))[1]  # time for a blow to fall
+work = engines.compute_chunk
+engines.compute_chunk = lambda job: (time.sleep(0.1), work(job))[1]  # time for a blow to fall
 samples = lw.monte_carlo(240, 2, q0=([-1.0] * 3, [1.0] * 3), **{name: (0.3, 0.6) for name in sys.argv[2:]})
 lw.sweep(lw.load("planar3"), samples, sys.argv[1], 12.0, chunk=4, samples=7, rtol=1e-10, progress=False)
 """
@@ -201,10 +200,10 @@ def test_an_interrupt_keeps_what_is_finished_and_says_how_to_go_on(tmp_path, mon
     def stopping(job):
         if job.index == 2:
             raise KeyboardInterrupt
-        return working.work(job)
+        return working.compute_chunk(job)
 
     with monkeypatch.context() as patch:
-        patch.setattr(engines, "work", stopping)
+        patch.setattr(engines, "compute_chunk", stopping)
         with pytest.raises(lw.SweepInterrupted, match=r"2 done, 0 failed, 3 missing.*resume\(\)") as caught:
             quick(folder=tmp_path)
     before = files_of(tmp_path)
@@ -445,8 +444,7 @@ def test_what_a_killed_process_left_half_written_goes_away(tmp_path):
 def test_without_pyarrow_chunks_are_npz(tmp_path, monkeypatch):
     if "parquet" in KINDS:
         quick(folder=tmp_path / "parquet")
-    for module in (sweep_files, sweep_inputs):
-        monkeypatch.setattr(module, "has_parquet", lambda: False)
+    monkeypatch.setattr(sweep_files, "has_parquet", lambda: False)
     made = quick(folder=tmp_path / "plain")
     assert "23 trajectories in 5 npz chunks: 5 done, 0 failed, 0 missing" in repr(made)
     with pytest.raises(ImportError, match=r"linkwise\[parquet\]"):

@@ -15,7 +15,8 @@ from scipy.integrate import simpson
 from scipy.interpolate import BPoly, CubicSpline
 
 import linkwise as lw
-from linkwise.trajectories.profiles import HERMITE, Trajectory
+from linkwise.trajectories.pieces import HERMITE
+from linkwise.trajectories.trajectory import Trajectory
 from reference import DATA, ROBOTS
 
 STEP = 1e-30  # of the complex-step derivative, which is exact to rounding
@@ -380,13 +381,13 @@ TABLES = {
     "late": ("t,q1\n2,0\n3,2\n", r":2: column 't' begins at 2 \(expected 0"),
     "unknown": ("t,q1,speed\n0,0,0\n1,1,1\n", r":1: column 'speed' \(expected t, q1"),
     "no number": ("time,q1\n0,0\n1,1\n", r":1: column 'time'"),
-    "twice": ("t,q1,q1\n0,0,0\n1,1,1\n", r":1: column 'q1' stands there twice"),
+    "twice": ("t,q1,q1\n0,0,0\n1,1,1\n", r":1: column 'q1' occurs twice"),
     "gap": ("t,q1,q3\n0,0,0\n1,1,1\n", r":1: column 'q2' is missing, of 2 joints"),
     "no time": ("q1,q2\n0,0\n1,1\n", r":1: column 't' is missing"),
     "no joints": ("t\n0\n1\n", r":1: column 'q1' is missing"),
     "rates": ("t,q1,q2,qd1\n0,0,0,0\n1,1,1,1\n", r":1: column 'qd2' is missing"),
     "acceleration": ("t,q1,qdd1\n0,0,0\n1,1,1\n", r":1: column 'qd1' is missing"),
-    "more rates": ("t,q1,qd1,qd2\n0,0,0,0\n1,1,1,1\n", r":1: column 'qd2' is of no joint"),
+    "more rates": ("t,q1,qd1,qd2\n0,0,0,0\n1,1,1,1\n", r":1: column 'qd2' belongs to no joint, of 1"),
     "late header": ("\n\nt,q2\n0,0\n1,1\n", r":3: column 'q1' is missing, of 1 joint "),
     "no header": ("0,0\n1,1\n2,2\n", r":1: column '0'"),
     "one row": ("t,q1\n0,0\n", r":2: ends after 1 rows"),

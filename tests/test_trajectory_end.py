@@ -13,7 +13,7 @@ import linkwise as lw
 from linkwise.graph import Graph, Port, Program, check, count, evaluate, rules
 from linkwise.graph.derivative import derivative as differentiate
 from linkwise.graph.passes import apply_passes
-from linkwise.trajectories.profiles import Trajectory
+from linkwise.trajectories.trajectory import Trajectory
 
 ARM = lw.load("planar3")
 TABLE = np.random.default_rng(11).normal(size=(8, 3))

@@ -60,11 +60,10 @@ if TYPE_CHECKING:  # at run time these come when they are asked for: see __getat
     from .export import CSource, c_source, latex, python_source, sympy  # type: ignore[no-redef]
     from .kernels.compiler import Compiled
     from .ode import integrators
-    from .recording import Recording, load_recording
+    from .recording import EventRecord, Recording, load_recording
     from .simulate import (
         CompiledSimulation,
         Event,
-        Happening,
         SimulationError,
         SimulationInterrupted,
         compile_simulation,
@@ -96,11 +95,11 @@ __all__ = [
     "Count",
     "Derivative",
     "Event",
+    "EventRecord",
     "Explanation",
     "FileError",
     "Frame",
     "Friction",
-    "Happening",
     "Input",
     "Joint",
     "JointMotion",
@@ -195,11 +194,10 @@ LATE = {  # rooms that are not entered before one of their names is asked for
     "export": ("CSource", "c_source", "latex", "python_source", "sympy"),
     "kernels.compiler": ("Compiled",),
     "ode": ("integrators",),
-    "recording": ("Recording", "load_recording"),
+    "recording": ("EventRecord", "Recording", "load_recording"),
     "simulate": (
         "CompiledSimulation",
         "Event",
-        "Happening",
         "SimulationError",
         "SimulationInterrupted",
         "compile_simulation",

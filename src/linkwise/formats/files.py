@@ -50,8 +50,6 @@ def save(robot: Robot, path: str | os.PathLike[str]) -> None:
     if not isinstance(robot, Robot):
         raise TypeError(f"the first argument is {robot!r} (expected a Robot; then the file to write it to)")
     target = Path(path)
-    if not target.parent.is_dir():
-        raise FileError(f"{target}: the folder {str(target.parent)!r} does not exist")
     if target.suffix.lower() not in WRITERS:
         raise FileError(
             f"{target}: cannot write {target.suffix or 'files without an ending'} (expected {', '.join(WRITERS)})"

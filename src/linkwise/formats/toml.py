@@ -27,6 +27,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from ..errors import FileError, RobotError, RowError, near_miss
+from ..files import saving
 from ..robot import Robot
 from ..robot.tables import CONVENTIONS
 
@@ -123,7 +124,8 @@ class Reader:
 
 
 def write(robot: Robot, path: Path) -> None:
-    path.write_text(to_text(robot), encoding="utf-8")
+    with saving(path) as file:
+        file.write(to_text(robot).encode())
 
 
 def to_text(robot: Robot) -> str:

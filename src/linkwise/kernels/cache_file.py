@@ -20,6 +20,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from ..files import replacing
 from ..sha256 import sha256
 
 MAGIC = b"linkwise kernel 3"
@@ -59,12 +60,8 @@ def read(path: Path) -> bytes:
 
 def write(path: Path, content: bytes, temporary: Path) -> None:
     """Write a file at once: whoever reads it sees the old content or the new, never a part."""
-    try:
-        with open(temporary, "xb", opener=_private) as file:
-            file.write(content)
-        os.replace(temporary, path)
-    finally:
-        temporary.unlink(missing_ok=True)
+    with replacing(path, temporary, opener=_private) as file:
+        file.write(content)
 
 
 def refuse_foreign(status: os.stat_result, is_expected: Callable[[int], bool]) -> None:

@@ -1,6 +1,6 @@
 """What a simulation gives: samples, energies, loads; as files, tables, text and plots."""
 
 from .files import load_recording
-from .recording import Recording
+from .recording import EventRecord, Recording
 
-__all__ = ["Recording", "load_recording"]
+__all__ = ["EventRecord", "Recording", "load_recording"]

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import os
 import warnings
 from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..errors import one_of
+from ..figures import joint_style, new_figure
 from ..robot import Robot
-from .files import fail, replacing
 from .recording import Recording
 
 if TYPE_CHECKING:
@@ -25,8 +23,6 @@ LABELS = {  # of revolute and of prismatic joints
     "tau": {"R": "torque (N m)", "P": "force (N)"},
 }
 IMBALANCE = "energy imbalance (J)"
-COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#7a5c00", "#56b4e9")
-STYLES = ("-", "--", ":", "-.")  # of joints 1 to 6, 7 to 12, ...
 ENDED = "#b00020"
 EVENTS = ("0.1", "#5e35b1", "#00695c", "#8d6e63", "0.5", "#ad1457")  # colours by name of the event, dotted
 MOST_LINES = 50  # trajectories that are drawn one by one
@@ -34,30 +30,26 @@ BAND = (5.0, 50.0, 95.0)  # percentiles
 
 
 def figure_of(recording: Recording, joints: str | int | Sequence[str | int] | None = None) -> Figure:
-    try:
-        from matplotlib.figure import Figure
-    except ImportError:
-        raise ImportError("matplotlib is not installed: pip install matplotlib, or linkwise[demo]") from None
     robot = recording.robot
     shown = chosen(robot, joints)
     kinds = [kind for kind in "RP" if any(robot.joints[k] == kind for k in shown)]
     acted = bool((np.nan_to_num(recording.tau[..., shown]) != 0.0).any())
     quantities = [name for name in LABELS if name != "tau" or acted]
     panels: list[Any] = [[name + kind for kind in kinds] for name in quantities] + [["imbalance"] * len(kinds)]
-    figure = Figure(figsize=(3.5 + 5.0 * len(kinds), 1.0 + 2.0 * len(panels)), layout="constrained")
+    figure = new_figure(3.5 + 5.0 * len(kinds), 1.0 + 2.0 * len(panels))
     axes = figure.subplot_mosaic(panels, sharex=True)
     for name in quantities:
         values = getattr(recording, name)
         for k in shown:
             kind = robot.joints[k]
-            draw(axes[name + kind], recording, values[..., k], look(k))
+            draw(axes[name + kind], recording, values[..., k], joint_style(k))
             axes[name + kind].set_ylabel(LABELS[name][kind])
     draw(axes["imbalance"], recording, recording.imbalance, {"color": "0.25"})
     axes["imbalance"].set_ylabel(IMBALANCE)
     events = events_by_name(recording)
-    for place in axes.values():
-        tidy(place, recording)
-        mark_events(place, recording, events)
+    for panel in axes.values():
+        tidy(panel, recording)
+        mark_events(panel, recording, events)
     for name in {"imbalance", *panels[-2]} if len(kinds) > 1 else {"imbalance"}:  # wherever nothing like it is below
         axes[name].tick_params(labelbottom=True)
         axes[name].set_xlabel("time (s)")
@@ -71,26 +63,21 @@ def chosen(robot: Robot, joints: str | int | Sequence[str | int] | None) -> list
     """Joints by number, as asked for by name or number."""
     if joints is None:
         return list(range(robot.n))
-    found = []
-    for each in [joints] if isinstance(joints, (str, int, np.integer)) else joints:
-        if isinstance(each, str):
-            one_of(each, robot.names, "joints: a link")
-            found.append(robot.names.index(each))
-        elif isinstance(each, bool) or not isinstance(each, (int, np.integer)) or not -robot.n <= each < robot.n:
-            raise ValueError(f"joints: {each!r} (expected a number from 0 to {robot.n - 1} or a link's name)")
+    indices = []
+    for joint in [joints] if isinstance(joints, (str, int, np.integer)) else joints:
+        if isinstance(joint, str):
+            one_of(joint, robot.names, "joints: a link")
+            indices.append(robot.names.index(joint))
+        elif isinstance(joint, bool) or not isinstance(joint, (int, np.integer)) or not -robot.n <= joint < robot.n:
+            raise ValueError(f"joints: {joint!r} (expected a number from 0 to {robot.n - 1} or a link's name)")
         else:
-            found.append(int(each) % robot.n)
-    if not found:
+            indices.append(int(joint) % robot.n)
+    if not indices:
         raise ValueError("joints is empty (expected some to show, or None for all)")
-    return sorted(set(found))
+    return sorted(set(indices))
 
 
-def look(k: int) -> dict[str, Any]:
-    """The colour and style of joint k in every panel."""
-    return {"color": COLOURS[k % len(COLOURS)], "linestyle": STYLES[k // len(COLOURS) % len(STYLES)]}
-
-
-def draw(place: Axes, recording: Recording, values: np.ndarray, style: dict[str, Any]) -> None:
+def draw(axes: Axes, recording: Recording, values: np.ndarray, style: dict[str, Any]) -> None:
     """One quantity (..., samples): lines, or median and band."""
     t = recording.t
     lines = values.reshape(-1, len(t))
@@ -98,63 +85,63 @@ def draw(place: Axes, recording: Recording, values: np.ndarray, style: dict[str,
         many = len(lines) > 1
         width, alpha = (0.8, max(0.25, len(lines) ** -0.4)) if many else (1.6, 1.0)
         alone = np.isfinite(lines).sum(axis=1).max(initial=0) < 2  # a line of one point would not be seen
-        place.plot(t, lines.T, **style, linewidth=width, alpha=alpha, marker="." if alone else "")
+        axes.plot(t, lines.T, **style, linewidth=width, alpha=alpha, marker="." if alone else "")
         return
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)  # where no trajectory arrived there is nothing to draw
         low, middle, high = np.nanpercentile(lines, BAND, axis=0)
-    place.fill_between(t, low, high, color=style["color"], alpha=0.2, linewidth=0)
-    place.plot(t, middle, **style, linewidth=1.6)
+    axes.fill_between(t, low, high, color=style["color"], alpha=0.2, linewidth=0)
+    axes.plot(t, middle, **style, linewidth=1.6)
 
 
-def tidy(place: Axes, recording: Recording) -> None:
+def tidy(axes: Axes, recording: Recording) -> None:
     """What all panels share: grid, the line at zero, and where trajectories ended early."""
     first, last = float(recording.t[0]), float(recording.t[-1])
     furthest = float(np.max(recording.reached, initial=first))
     if first < furthest < 0.8 * last:  # the rest of the time is empty
         last = first + 1.1 * (furthest - first)
-    place.set_xlim((first, last) if last > first else (first - 0.5, first + 0.5))
-    place.grid(color="0.92")
-    low, high = place.get_ylim()
+    axes.set_xlim((first, last) if last > first else (first - 0.5, first + 0.5))
+    axes.grid(color="0.92")
+    low, high = axes.get_ylim()
     if low < 0.0 < high:
-        place.axhline(0.0, color="0.6", linewidth=0.8, zorder=0)
-    place.spines[["top", "right"]].set_visible(False)
+        axes.axhline(0.0, color="0.6", linewidth=0.8, zorder=0)
+    axes.spines[["top", "right"]].set_visible(False)
     ended = np.asarray(recording.reached)[np.asarray(recording.status) != "done"]
     if not recording.batch:
-        met = {t for _, t, _ in recording.event_list}  # their lines say it already
-        for time in (time for time in np.atleast_1d(ended).tolist() if time not in met):
-            place.axvline(time, color=ENDED, linewidth=1.0, linestyle=(0, (4, 3)))
+        marked = {t for _, t, _ in recording.event_list}  # by the lines of the events
+        for time in (time for time in np.atleast_1d(ended).tolist() if time not in marked):
+            axes.axvline(time, color=ENDED, linewidth=1.0, linestyle=(0, (4, 3)))
     elif ended.size:
-        place.vlines(ended, 0.0, 0.06, color=ENDED, linewidth=1.0, transform=place.get_xaxis_transform())
+        axes.vlines(ended, 0.0, 0.06, color=ENDED, linewidth=1.0, transform=axes.get_xaxis_transform())
 
 
 def events_by_name(recording: Recording) -> dict[str, list[float]]:
-    """The times at which each event was met, in all trajectories."""
-    found: dict[str, list[float]] = {}
+    """The times of each event, in all trajectories."""
+    times: dict[str, list[float]] = {}
     for _, t, name in recording.event_list:
-        found.setdefault(name, []).append(t)
-    return found
+        times.setdefault(name, []).append(t)
+    return times
 
 
-def event_look(k: int, recording: Recording) -> dict[str, Any]:
+def event_style(k: int, recording: Recording) -> dict[str, Any]:
     dotted = {"linestyle": (0, (1, 1.5)), "linewidth": 1.4}
     return {"color": EVENTS[k % len(EVENTS)], **({"linewidth": 1.0} if recording.batch else dotted)}
 
 
-def mark_events(place: Axes, recording: Recording, events: dict[str, list[float]]) -> None:
+def mark_events(axes: Axes, recording: Recording, events: dict[str, list[float]]) -> None:
     """Lines from bottom to top, or marks at the top where there are several trajectories."""
     low = 0.94 if recording.batch else 0.0
     for k, times in enumerate(events.values()):
-        place.vlines(times, low, 1.0, transform=place.get_xaxis_transform(), zorder=1, **event_look(k, recording))
+        axes.vlines(times, low, 1.0, transform=axes.get_xaxis_transform(), zorder=1, **event_style(k, recording))
 
 
 def legend(figure: Figure, recording: Recording, shown: list[int], events: dict[str, list[float]]) -> None:
     from matplotlib.lines import Line2D
 
-    handles = [Line2D([], [], label=recording.robot.names[k], **look(k)) for k in shown]
+    handles = [Line2D([], [], label=recording.robot.names[k], **joint_style(k)) for k in shown]
     for k, (name, times) in enumerate(events.items()):
         label = name if len(times) == 1 else f"{name} (×{len(times)})"
-        handles.append(Line2D([], [], label=label, **event_look(k, recording)))
+        handles.append(Line2D([], [], label=label, **event_style(k, recording)))
     figure.legend(handles=handles, loc="outside right upper", frameon=False, ncols=1 + (len(handles) - 1) // 24)
 
 
@@ -166,13 +153,3 @@ def title(recording: Recording) -> str:
     if bool((np.asarray(recording.status) != "done").any()):
         text += f"\n{recording.ends}" + (" (red marks: where they ended)" if recording.batch else "")
     return text
-
-
-def write(figure: Figure, path: str | os.PathLike[str]) -> None:
-    target = Path(path)
-    known = figure.canvas.get_supported_filetypes()
-    ending = target.suffix.lower().lstrip(".")
-    if ending not in known:
-        fail(target, f"cannot draw {target.suffix or 'files without an ending'} (expected {', '.join(sorted(known))})")
-    with replacing(target) as file:
-        figure.savefig(file, format=ending, dpi=150)

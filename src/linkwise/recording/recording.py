@@ -30,6 +30,15 @@ STATUS = {
 FAILED = ("step too small", "lost", "too many steps", "chattering")
 
 
+class EventRecord(NamedTuple):
+    """An event of a trajectory: its time, the names of the events that crossed zero there, and the state."""
+
+    t: float
+    names: tuple[str, ...]
+    q: np.ndarray
+    qd: np.ndarray
+
+
 class End(NamedTuple):
     """The state in which each trajectory ended, at the time `reached`; work and heat where they are accounted for."""
 
@@ -44,8 +53,8 @@ class Recording:
     """Trajectories at the times `t`: q and qd are (..., len(t), n). What was not reached is NaN.
 
     `status` is "done", "stopped" (by an event), "interrupted", "step too small" (it shrank to nothing), "lost" (a
-    number was no longer finite), "too many steps" (see `max_steps`) or "chattering" (something jumps to and fro without
-    end), for each trajectory of a batch; `reached` is the time until which it went. `evaluations` counts those of the
+    number was no longer finite), "too many steps" (see `max_steps`) or "chattering" (a torque jumps back and forth
+    without end), for each trajectory of a batch; `reached` is its last time. `evaluations` counts those of the
     right-hand side for steps; samples and events take some more.
     """
 
@@ -64,7 +73,7 @@ class Recording:
     compiled: bool
     work: np.ndarray | None = None  # of the torques and the wrench since the start
     heat: np.ndarray | None = None  # lost to friction since the start
-    events: Any = ()  # what was met, for each trajectory: `Happening`s in order
+    events: Any = ()  # of each trajectory: `EventRecord`s in order
     acting: Any = field(default=None, compare=False)  # the problem and its parameters, to find torques again
     end: End | None = field(default=None, compare=False)  # not in files
 
@@ -82,7 +91,7 @@ class Recording:
         """
         if not isinstance(other, Recording):
             return NotImplemented
-        names = [each.name for each in fields(self) if each.compare] + ["tau", "wrench", "point"]
+        names = [field.name for field in fields(self) if field.compare] + ["tau", "wrench", "point"]
         return all(same(getattr(self, name), getattr(other, name)) for name in names)
 
     @property
@@ -102,27 +111,27 @@ class Recording:
         if not self.batch:
             return str(self.status) if self.status == "done" else f"{self.status} at {self.reached:.6g} s"
         kinds, counts = np.unique(self.status, return_counts=True)
-        found = dict(zip(kinds.tolist(), counts.tolist(), strict=True))
-        known = [kind for kind in ("done", *STATUS.values()) if kind in found]
-        return ", ".join(f"{found[kind]} {kind}" for kind in dict.fromkeys([*known, *found])) or "none"
+        count = dict(zip(kinds.tolist(), counts.tolist(), strict=True))
+        known = [kind for kind in ("done", *STATUS.values()) if kind in count]
+        return ", ".join(f"{count[kind]} {kind}" for kind in dict.fromkeys([*known, *count])) or "none"
 
     @property
     def event_list(self) -> list[tuple[tuple[int, ...], float, str]]:
         """All events in the order of trajectory and time: the trajectory's index, the time and the name."""
-        found = []
+        rows = []
         for index in np.ndindex(self.batch) if self.events else ():
-            own = self.events
+            records = self.events
             for k in index:
-                own = own[k]
-            found += [(index, event.t, name) for event in own for name in event.names]
-        return found
+                records = records[k]
+            rows += [(index, record.t, name) for record in records for name in record.names]
+        return rows
 
     @cached_property
     def tau(self) -> np.ndarray:
         """The torques that acted, friction not among them."""
         if self.acting is None:
-            there = np.isfinite(self.q).all(axis=-1, keepdims=True)
-            return np.where(there, 0.0, np.nan)[..., [0] * self.robot.n]
+            reached = np.isfinite(self.q).all(axis=-1, keepdims=True)
+            return np.where(reached, 0.0, np.nan)[..., [0] * self.robot.n]
         return np.asarray(self.acting.torques(self.t, self.q, self.qd))
 
     @cached_property
@@ -141,14 +150,14 @@ class Recording:
     @cached_property
     def wrench(self) -> np.ndarray | None:
         """The wrench that acted on the tip (..., 6) or on every link (..., n, 6), constant in time; or None."""
-        found: np.ndarray | None = getattr(self.acting, "wrench", None)
-        return found
+        wrench: np.ndarray | None = getattr(self.acting, "wrench", None)
+        return wrench
 
     @cached_property
     def point(self) -> np.ndarray | None:
         """Where the wrench acted: (3,) of the tip or (n, 3) of every link, in the table frames; None: mass centres."""
-        found: np.ndarray | None = getattr(self.acting, "point", None)
-        return found
+        point: np.ndarray | None = getattr(self.acting, "point", None)
+        return point
 
     @property
     def imbalance(self) -> np.ndarray:
@@ -165,7 +174,7 @@ class Recording:
         return np.asarray(api.joint_wrenches(self.robot, *motion, wrench, point=self.point, frame=frame))
 
     def summary(self) -> Description:
-        """How far it went, in how many steps, how well energy was kept and which events were met.
+        """The time reached, the number of steps, the energy balance and the events.
 
         It prints as `lw.describe` does.
         """
@@ -202,11 +211,12 @@ class Recording:
         `joints` are those to show, by their links' names or by number from 0; `path` is a picture to write. Up to 50
         trajectories are lines, more are a median and the band from the 5th to the 95th percentile.
         """
-        from .plot import figure_of, write
+        from ..figures import save_figure
+        from .plot import figure_of
 
         figure = figure_of(self, joints)
         if path is not None:
-            write(figure, path)
+            save_figure(figure, path)
         return figure
 
 

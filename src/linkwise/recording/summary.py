@@ -47,7 +47,7 @@ def summary(recording: Recording) -> Description:
 
 
 def event_lines(recording: Recording) -> list[str]:
-    """A table of the events: each of one trajectory; of several, how often each name was met."""
+    """A table of the events: all of one trajectory; of several, how often each name occurs."""
     events = recording.event_list
     if not events:
         return []
@@ -57,10 +57,10 @@ def event_lines(recording: Recording) -> list[str]:
         return [f"events: {len(events)}", *aligned([("time", "name"), *shown]), *more]
     rows = [("name", "met", "trajectories", "first", "last")]
     for name in dict.fromkeys(name for _, _, name in events):
-        own = [(index, t) for index, t, each in events if each == name]
-        times = [t for _, t in own]
+        same = [(index, t) for index, t, other in events if other == name]
+        times = [t for _, t in same]
         ends = f"{min(times):.6g} s", f"{max(times):.6g} s"
-        rows.append((name, str(len(own)), str(len({index for index, _ in own})), *ends))
+        rows.append((name, str(len(same)), str(len({index for index, _ in same})), *ends))
     return [f"events: {len(events)}", *aligned(rows)]
 
 
@@ -80,9 +80,9 @@ def worst(recording: Recording) -> str:
     size = np.abs(recording.imbalance)
     if not np.isfinite(size).any():
         return "unknown"
-    place = np.unravel_index(int(np.nanargmax(size)), size.shape)
-    batch = place[:-1]
+    worst_at = np.unravel_index(int(np.nanargmax(size)), size.shape)
+    batch = worst_at[:-1]
     where = f" of trajectory {batch[0] if len(batch) == 1 else tuple(map(int, batch))}" if batch else ""
     kinetic = np.nanmax(api.kinetic_energy(recording.robot, recording.q[batch], recording.qd[batch]))
-    when = f"at {recording.t[place[-1]]:g} s{where}"
-    return f"{size[place]:.2g} J {when}; kinetic energy up to {kinetic:.3g} J"
+    when = f"at {recording.t[worst_at[-1]]:g} s{where}"
+    return f"{size[worst_at]:.2g} J {when}; kinetic energy up to {kinetic:.3g} J"

@@ -1,13 +1,12 @@
 """Motion in time: the equations of motion of a robot, integrated to a recording."""
 
 from .compiled import CompiledSimulation, compile_simulation
-from .events import Event, Happening, joint_limits
+from .events import Event, joint_limits
 from .simulation import SimulationError, SimulationInterrupted, simulate
 
 __all__ = [
     "CompiledSimulation",
     "Event",
-    "Happening",
     "SimulationError",
     "SimulationInterrupted",
     "compile_simulation",

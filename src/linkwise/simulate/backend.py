@@ -14,7 +14,7 @@ from ..ode.methods import RADAU
 from ..ode.methods import method as tableau
 from ..ode.radau import ImplicitMachine
 from .long import MOST_OPERATIONS, LoopDynamics, is_long, loops_for
-from .problem import Problem
+from .problem import Problem, program_of
 from .traced import UntraceableFunctionError
 
 
@@ -73,7 +73,7 @@ def machine_of(
     problem: Problem, integrator: str, however_long: bool = False
 ) -> MachineIntegrator | ImplicitMachine | None:
     """The compiled integrator of a problem whose functions are frozen, or None where its code would be too long."""
-    program = problem.program()
+    program = program_of(problem)
     if not however_long and count(program).total > MOST_OPERATIONS:
         return None
     if integrator == RADAU:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -44,15 +44,6 @@ class Event:
         if found.shape != ():
             raise ValueError(f"event {self.name!r} gave shape {found.shape} (expected one number)")
         return found[()]
-
-
-class Happening(NamedTuple):
-    """What was met: when, the names of the events, and the state."""
-
-    t: float
-    names: tuple[str, ...]
-    q: np.ndarray
-    qd: np.ndarray
 
 
 @dataclass(frozen=True)

@@ -38,7 +38,7 @@ def parameters_of(torque: Any) -> dict[str, bool]:
     return {p.name: p.default is p.empty for p in named}
 
 
-def among(torque: Any, samples: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+def torque_parameters(torque: Any, samples: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
     """Those samples that are parameters of the torque function."""
     return {name: samples[name] for name in parameters_of(torque) if name in samples}
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -281,3 +282,9 @@ class Problem:
         """Joint rates of the velocities that were integrated."""
         quasi = COORDINATES[self.coordinates]
         return v if quasi is None else quasi.joint_rates(self.robot, q, v)
+
+
+@lru_cache(maxsize=4)
+def program_of(problem: Problem) -> Program:
+    """The program of a problem whose functions are frozen."""
+    return problem.program()

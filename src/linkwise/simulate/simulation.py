@@ -20,12 +20,12 @@ from ..ode.methods import DEFAULT, RADAU
 from ..ode.methods import method as tableau
 from ..ode.numpy_driver import Integrator, Progress
 from ..ode.radau import run_implicit
-from ..recording.recording import FAILED, STATUS, End, Recording
+from ..recording.recording import FAILED, STATUS, End, EventRecord, Recording
 from ..robot import Friction, Robot
 from ..trace import refuse_symbols
 from .backend import backend_for, freshly_traced
 from .breaks import breaks_of, with_breaks
-from .events import Happening, events_of
+from .events import events_of
 from .failure import reason
 from .parameters import PREFIX, called, checked_parameters
 from .problem import Problem
@@ -402,7 +402,7 @@ def recorded(
         each["evaluations"] = (each["steps"] + each["rejected"]) * (scheme.stages - scheme.first_is_last)
     else:
         each["evaluations"] = now.evaluations.reshape(batch) if batch else now.evaluations.item()
-    happenings = [happened(problem, now, k) for k in range(len(now.met))] if problem.events else []
+    records = [event_records(problem, now, k) for k in range(len(now.met))] if problem.events else []
     work, heat = (shaped[..., 2 * n + k].copy() if problem.accounted else None for k in range(2))
     return Recording(
         problem.robot,
@@ -416,7 +416,7 @@ def recorded(
         work=work,
         heat=heat,
         acting=acting,
-        events=shaped_list(happenings, batch) if problem.events else (),
+        events=shaped_list(records, batch) if problem.events else (),
         end=end_of(problem, now.y.reshape((*batch, problem.size))),
         **each,
     )
@@ -428,13 +428,13 @@ def end_of(problem: Problem, y: np.ndarray) -> End:
     return End(q, problem.rates(q, y[..., n : 2 * n].copy()), *work_heat)
 
 
-def happened(problem: Problem, now: Progress, k: int) -> tuple[Happening, ...]:
+def event_records(problem: Problem, now: Progress, k: int) -> tuple[EventRecord, ...]:
     """The events of one trajectory."""
     found, n = [], problem.robot.n
     for t, which, *state in now.met[k]:
         q, v = np.array(state[:n]), np.array(state[n : 2 * n])
         names = tuple(event.name for e, event in enumerate(problem.events) if int(which) >> e & 1)
-        found.append(Happening(float(t), names, q, np.asarray(problem.rates(q, v))))
+        found.append(EventRecord(float(t), names, q, np.asarray(problem.rates(q, v))))
     return tuple(found)
 
 

@@ -1,6 +1,6 @@
 """Many simulations in chunks, kept in a folder, resumable, here or on a Dask cluster."""
 
-from .files import SweepWarning
+from .folder import SweepWarning
 from .samples import grid, monte_carlo
 from .sweep import Sweep, SweepInterrupted, open_sweep, sweep
 

@@ -1,7 +1,7 @@
 """Where the chunks of a sweep are computed: in this process, or on a Dask cluster. Results always come back here.
 
-Dask pickles tasks and results between its own processes. A worker that is lost loses what it was at; the scheduler
-gives it to another one, some three times before it gives up on all that was waiting there.
+Dask pickles tasks and results between its own processes. What a lost worker was
+computing, the scheduler gives to another one, some three times before it gives up on all that was waiting there.
 """
 
 from __future__ import annotations
@@ -14,16 +14,17 @@ from dataclasses import replace
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
-from .work import Job, Outcome, work
+from .chunk import compute_chunk
+from .jobs import Job, Outcome
 
 EXPECTED = "expected None, 'dask://host:port', 'dask://local?workers=2' or a dask.distributed.Client"
 RETRIES = 2  # of a task that Dask itself could not run
 
 
 def outcomes(engine: Any, jobs: Iterator[Job]) -> Generator[Outcome, None, None]:
-    """What becomes of the jobs, in the order in which they end."""
+    """The results of the jobs, in the order in which they end."""
     if engine is None:
-        yield from map(work, jobs)
+        yield from map(compute_chunk, jobs)
         return
     with cluster(engine) as client:
         yield from on_cluster(client, jobs)
@@ -80,7 +81,9 @@ def tasks(client: Any, jobs: Iterator[Job], suspects: list[Job] | None) -> Gener
                 return
             if job.options["threads"] is None:  # Dask runs a task on each thread of its workers
                 job = replace(job, options={**job.options, "threads": 1})
-            future = client.submit(work, job, key=f"linkwise-sweep-{run}-{job.index}", pure=False, retries=RETRIES)
+            future = client.submit(
+                compute_chunk, job, key=f"linkwise-sweep-{run}-{job.index}", pure=False, retries=RETRIES
+            )
             job_of[future] = job
             waiting.add(future)
 

@@ -1,9 +1,9 @@
 """Families: robots of one structure. Their joints, parents and names are the same, some of their numbers differ.
 
 One robot of symbols stands for all of them: a symbol wherever members differ, the number wherever they do not, so that
-zeros and ones still simplify. What is symbols here is what algorithms read of a link, rotations and inertias as the
-table made them, not the table's own angles and lengths. Base parameters too: each member was regrouped before, in
-numbers. So one program, of which the symbols are inputs, is that of every member.
+zeros and ones still simplify. The symbols are what algorithms read of a link: rotations and inertias as the table made
+them, not the table's own angles and lengths. Base parameters too: each member was regrouped before, in numbers. So one
+program, of which the symbols are inputs, is that of every member.
 """
 
 from __future__ import annotations
@@ -20,10 +20,11 @@ from ..lazy import cached_property
 from ..robot import Robot
 from ..spatial import Scalar
 from ..trace import trace
+from .samples import varied
 
 Entries = Mapping[str, np.ndarray]  # of tables, by name
-Column = tuple[int, float]  # a column of numbers, and whether 1 or -1 times it
-Entry = float | Column  # or a number that all have
+Column = tuple[int, float]  # a column of numbers, and its factor, 1 or -1
+Entry = float | Column  # a number that all members share, or a column
 
 
 class Member(Robot):
@@ -36,11 +37,13 @@ class Member(Robot):
         return member(self.regrouped(), lambda robot: Robot.mapped(robot, convert, orthonormal=orthonormal))
 
 
-def member(grouped: Robot, change: Callable[[Robot], Robot]) -> Member:
-    made = change(grouped)
-    links = tuple(replace(link, grouped=None) for link in made.links)
-    plain = Member(made.name, links, made.frames, made.gravity, made.table, made.convention, made.about)
-    plain.shelf["regrouped"] = made
+def member(regrouped: Robot, change: Callable[[Robot], Robot]) -> Member:
+    changed = change(regrouped)
+    links = tuple(replace(link, grouped=None) for link in changed.links)
+    plain = Member(
+        changed.name, links, changed.frames, changed.gravity, changed.table, changed.convention, changed.about
+    )
+    plain.shelf["regrouped"] = changed
     return plain
 
 
@@ -73,16 +76,17 @@ class Family:
     def evaluated(self, function: Callable[..., Any], numbers: np.ndarray, **arrays: np.ndarray) -> np.ndarray:
         """function(robot, ...) of each member, whose numbers are a row; arrays are (members, samples, n)."""
         program = traced(function, self)
-        given = {**arrays, **{name: column[:, None] for name, column in zip(self.symbols, numbers.T, strict=True)}}
+        columns = {name: column[:, None] for name, column in zip(self.symbols, numbers.T, strict=True)}
+        values = {**arrays, **columns}
         with np.errstate(all="ignore"):
-            return evaluate(program, *(given[port.name] for port in program.inputs))[0]
+            return evaluate(program, *(values[port.name] for port in program.inputs))[0]
 
 
 @lru_cache(maxsize=64)
 def robot_of(family: Family) -> Robot:
     tape = Graph(scalar_inputs=True)
-    named = [tape.input(name) for name in family.symbols]
-    scalars = iter([named[e[0]] * e[1] if isinstance(e, tuple) else e for e in family.entries])
+    symbols = [tape.input(name) for name in family.symbols]
+    scalars = iter([symbols[e[0]] * e[1] if isinstance(e, tuple) else e for e in family.entries])
     return member(family.structure.robot, lambda robot: robot.mapped(lambda _: next(scalars)))
 
 
@@ -91,29 +95,29 @@ def traced(function: Callable[..., Any], family: Family) -> Program:
     return trace(function, family.robot)
 
 
-class Kin(NamedTuple):
-    """Members of one family, by their place among the robots that were given, with their numbers (members, symbols)."""
+class FamilyMembers(NamedTuple):
+    """Members of one family, by their index among the robots, with their numbers (members, symbols)."""
 
     family: Family
     members: list[int]
     numbers: np.ndarray
 
 
-def families(robots: Iterable[Robot]) -> list[Kin]:
+def families(robots: Iterable[Robot]) -> list[FamilyMembers]:
     """The robots by family, in the order in which these appear."""
-    found: dict[Any, list[tuple[int, list[float]]]] = {}
+    groups: dict[Structure, list[tuple[int, list[float]]]] = {}
     for k, robot in enumerate(robots):
-        structure, numbers = anatomy(robot)
-        found.setdefault(structure, []).append((k, [float(x) for x in numbers]))
-    kin = []
-    for structure, rows in found.items():
+        structure, numbers = structure_of(robot)
+        groups.setdefault(structure, []).append((k, [float(x) for x in numbers]))
+    found = []
+    for structure, rows in groups.items():
         table = np.array([row for _, row in rows])
         entries, columns = differing(table)
-        kin.append(Kin(Family(structure, entries), [k for k, _ in rows], table[:, columns]))
-    return kin
+        found.append(FamilyMembers(Family(structure, entries), [k for k, _ in rows], table[:, columns]))
+    return found
 
 
-def anatomy(robot: Robot) -> tuple[Structure, list[Scalar]]:
+def structure_of(robot: Robot) -> tuple[Structure, list[Scalar]]:
     """The structure of a robot, and all its numbers, or the nodes that it has in place of them."""
     numbers: list[Scalar] = []
 
@@ -126,7 +130,7 @@ def anatomy(robot: Robot) -> tuple[Structure, list[Scalar]]:
 
 
 def differing(rows: np.ndarray) -> tuple[tuple[Entry, ...], list[int]]:
-    """What is in each column, and where those columns are that differ from row to row and from each other."""
+    """What each column is, and the indices of the columns that differ from row to row and from each other."""
     known: dict[bytes, Column] = {}
     entries: list[Entry] = []
     kept: list[int] = []
@@ -143,32 +147,42 @@ def differing(rows: np.ndarray) -> tuple[tuple[Entry, ...], list[int]]:
     return tuple(entries), kept
 
 
-class Kinship(NamedTuple):
-    """A family that is known by its table: the program that finds the numbers of members in rows of entries."""
+@dataclass(frozen=True, eq=False)
+class FamilyMap:
+    """The family of all robots that differ in some entries of their tables, and the numbers of members from these.
 
+    It is pickled as the arguments of `family_map`.
+    """
+
+    arm: Robot
+    row: Entries
+    varying: Entries
     family: Family
-    program: Program
+    program: Program  # entries of a table -> numbers of a member
 
     def numbers(self, rows: Entries) -> np.ndarray:
         flat = [rows[port.name].reshape(-1, port.size) for port in self.program.inputs]
         with np.errstate(all="ignore"):
             return evaluate(self.program, *flat)[0]
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return family_map, (self.arm, self.row, self.varying)
 
-def kinship(make: Callable[[Entries], Robot], one: Entries, differ: Entries) -> Kinship:
-    """All robots that `make` makes of entries like those of one; `differ` says which of their numbers differ."""
-    tape, given = Graph(), {}
-    ports = [Port(name, (which.size,)) for name, which in differ.items()]
-    for name, which in differ.items():
-        given[name] = np.array(one[name], dtype=object)
+
+def family_map(arm: Robot, row: Entries, varying: Entries) -> FamilyMap:
+    """Robots like `arm`, with the entries of one row; `varying` says which numbers of these differ between robots."""
+    tape, entries = Graph(), {}
+    ports = [Port(name, (which.size,)) for name, which in varying.items()]
+    for name, which in varying.items():
+        entries[name] = np.array(row[name], dtype=object)
         for position, index in enumerate(np.ndindex(which.shape)):
             if which[index]:
-                given[name][index] = tape.input(name, position)
-    structure, found = anatomy(make(given))
+                entries[name][index] = tape.input(name, position)
+    structure, numbers = structure_of(varied(arm, entries))
     known: dict[int, Column] = {}
     kept: list[Node] = []
     parts: list[Entry] = []
-    for node in map(tape.node, found):
+    for node in map(tape.node, numbers):
         if node.op == "const":
             parts.append(node.payload)
             continue
@@ -179,5 +193,5 @@ def kinship(make: Callable[[Entries], Robot], one: Entries, differ: Entries) -> 
             known[node.index] = len(kept), 1.0
             kept.append(node)
         parts.append(known[node.index])
-    outputs = [Port("numbers", (len(kept),))]
-    return Kinship(Family(structure, tuple(parts)), check(Program.of(tape, ports, outputs, [kept])))
+    program = Program.of(tape, ports, [Port("numbers", (len(kept),))], [kept])
+    return FamilyMap(arm, row, varying, Family(structure, tuple(parts)), check(program))

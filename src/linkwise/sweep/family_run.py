@@ -11,18 +11,18 @@ import numpy as np
 from .. import api
 from ..ode.methods import method as tableau
 from ..ode.numpy_driver import Progress
-from ..recording.recording import STATUS
+from ..recording.recording import STATUS, EventRecord
 from ..robot import Friction, Robot
-from ..simulate.events import Happening, events_of
+from ..simulate.events import events_of
 from ..simulate.parameters import checked_parameters
 from ..simulate.problem import COORDINATES, Problem
-from ..simulate.simulation import checked_numbers, happened, integrated, sample_times
+from ..simulate.simulation import checked_numbers, event_records, integrated, sample_times
 from .family import Family
 
 
 @dataclass(frozen=True)
-class Followed:
-    """What became of each trajectory: the states at the times t, and what a `Recording` would say of it."""
+class TrajectoryResults:
+    """The states of each trajectory at the times t, and what a `Recording` would say of it."""
 
     t: np.ndarray
     q: np.ndarray
@@ -34,26 +34,25 @@ class Followed:
     q_end: np.ndarray  # the state at the time `reached`
     qd_end: np.ndarray
     imbalance: np.ndarray  # there
-    events: tuple[tuple[Happening, ...], ...]
+    events: tuple[tuple[EventRecord, ...], ...]
 
     @property
-    def strange(self) -> np.ndarray:
-        """Which trajectories did not get away from the start."""
+    def not_started(self) -> np.ndarray:
+        """Which trajectories did not leave the start."""
         return np.asarray(np.isin(self.status, ["lost", "step too small"]) & (self.steps == 0))
 
-    def some(self, which: np.ndarray) -> Followed:
+    def select(self, which: np.ndarray) -> TrajectoryResults:
         """Those trajectories alone."""
-        parts = {
-            each.name: getattr(self, each.name)[which] for each in fields(self) if each.name not in ("t", "events")
-        }
+        names = [field.name for field in fields(self) if field.name not in ("t", "events")]
+        parts = {name: getattr(self, name)[which] for name in names}
         events = tuple(self.events[k] for k in np.flatnonzero(which)) if self.events else ()
         return replace(self, **parts, events=events)
 
 
-def followed(
+def simulate_family(
     family: Family, numbers: np.ndarray, q0: np.ndarray, qd0: np.ndarray, duration: float, options: Mapping[str, Any]
-) -> Followed:
-    """As `simulate`, with the options of a sweep, each trajectory with a row of numbers; there is no road but code."""
+) -> TrajectoryResults:
+    """As `simulate` with the options of a sweep, each trajectory with a row of numbers; always compiled."""
     count, n = q0.shape
     scheme = tableau(options["integrator"])
     checked = checked_numbers(scheme, duration, options["rtol"], options["atol"], options["step"], options["max_steps"])
@@ -69,8 +68,8 @@ def followed(
         raise run.interrupted
     now = run.now
     y = np.concatenate([run.out, now.y[:, None]], axis=1)  # the end, wherever it is, comes last
-    there = np.isfinite(run.out[:, -1]).all(axis=1)
-    y[there, -1] = run.out[there, -1]
+    reached = np.isfinite(run.out[:, -1]).all(axis=1)
+    y[reached, -1] = run.out[reached, -1]
     q, v = y[..., :n], y[..., n : 2 * n]
     qd = v if quasi is None else family.evaluated(quasi.joint_rates, numbers, q=q, velocity=v)
     kept = family.evaluated(energy, numbers, q=q[:, [0, -1]], qd=qd[:, [0, -1]])
@@ -78,7 +77,7 @@ def followed(
         work, heat = (y[:, [0, -1], 2 * n + k] for k in range(2))
         kept = kept - (work - heat)
     status = np.array([STATUS[int(code)] for code in now.status])
-    return Followed(
+    return TrajectoryResults(
         times, q[:, :-1], qd[:, :-1], status, now.t, now.steps, now.rejected,
         q_end=q[:, -1], qd_end=qd[:, -1], imbalance=kept[:, -1] - kept[:, 0],
         events=family_events(family, problem, now, numbers),
@@ -112,19 +111,19 @@ def loads_of(options: Mapping[str, Any], count: int) -> dict[str, np.ndarray]:
 
 def family_events(
     family: Family, problem: Problem, now: Progress, numbers: np.ndarray
-) -> tuple[tuple[Happening, ...], ...]:
+) -> tuple[tuple[EventRecord, ...], ...]:
     """The events of each trajectory; the rates of quasi-velocities are those of its own robot."""
     if not problem.events:
         return ()
-    quasi, found = COORDINATES[problem.coordinates], []
+    quasi, events = COORDINATES[problem.coordinates], []
     for k in range(len(now.log)):
-        own = happened(replace(problem, coordinates="joint"), now, k)
-        if quasi is not None and own:
-            q, v = (np.array([getattr(event, name) for event in own])[None] for name in ("q", "qd"))
+        records = event_records(replace(problem, coordinates="joint"), now, k)
+        if quasi is not None and records:
+            q, v = (np.array([getattr(record, name) for record in records])[None] for name in ("q", "qd"))
             rates = family.evaluated(quasi.joint_rates, numbers[[k]], q=q, velocity=v)[0]
-            own = tuple(event._replace(qd=qd) for event, qd in zip(own, rates, strict=True))
-        found.append(own)
-    return tuple(found)
+            records = tuple(record._replace(qd=qd) for record, qd in zip(records, rates, strict=True))
+        events.append(records)
+    return tuple(events)
 
 
 def plain_tuple(x: Any) -> Any:
@@ -132,9 +131,9 @@ def plain_tuple(x: Any) -> Any:
     return tuple(map(float, x)) if np.ndim(x) else float(x)
 
 
-def spread(given: Any, count: int) -> np.ndarray:
+def spread(load: Any, count: int) -> np.ndarray:
     """A load for each trajectory, from such, or from one for all."""
-    array = np.asarray(given, dtype=float)
+    array = np.asarray(load, dtype=float)
     return np.broadcast_to(array, (count, *(array.shape if array.ndim == 1 else array.shape[1:])))
 
 

@@ -1,27 +1,101 @@
-"""The arguments of `sweep`, checked before anything is written; and the jobs that they make."""
+"""The arguments of `sweep`, checked before anything is written, and what follows from them once for all chunks."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from ..errors import SingularError, near_miss, one_of
+from ..errors import RobotError, SingularError, near_miss, one_of
+from ..lazy import cached_property
 from ..robot import Robot
-from ..simulate.parameters import among, parameters_of
-from ..simulate.simulation import checked, sample_times, simulate
+from ..simulate.parameters import PREFIX, parameters_of, torque_parameters
+from ..simulate.simulation import arguments, checked, sample_times, simulate
 from ..trace import refuse_symbols
-from ..version import __version__
-from .files import KINDS, Folder, has_parquet
-from .formats import digest
-from .plan import Inputs, differing, usual_options
-from .robots import Vary
-from .samples import KNOWN, Samples, checked_samples, parameters, varied
-from .work import Job, kept_times
+from .family import FamilyMap, family_map
+from .robots import Vary, chunks_of_robots
+from .samples import KNOWN, Samples, checked_samples, from_table, table_entries
+from .times import kept_times
 
-ACTING = {"torque", "wrench"}
+OF_A_CALL = (
+    "arm",
+    "q0",
+    "qd0",
+    "duration",
+    "progress",
+    "parameters",
+)  # arguments of `simulate` that are no options here
+LOADS = ("torque", "wrench")
 KEEP = ("samples", "ends")
+ROWS = 5  # whose robots stand for all of them
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """All that a sweep is made of."""
+
+    arm: Robot
+    samples: Samples
+    duration: float | None  # or among the samples
+    chunk: int
+    keep: str
+    options: dict[str, Any]
+    vary: Vary | None = None
+
+    @cached_property
+    def entries(self) -> list[str]:
+        """The samples that are entries of the robot's table."""
+        return table_entries(self.samples, self.arm)
+
+    @cached_property
+    def varying(self) -> Samples:
+        """Of each entry of the table, which of its numbers are not the same in all rows; {} if all are."""
+        found = {name: (self.samples[name] != self.samples[name][0]).any(axis=0) for name in self.entries}
+        return found if any(which.any() for which in found.values()) else {}
+
+    @cached_property
+    def family_map(self) -> FamilyMap | None:
+        """The family of all robots, where it is known by their tables."""
+        if self.vary is not None or not self.varying:
+            return None
+        try:
+            return family_map(self.arm, {name: self.samples[name][0] for name in self.varying}, self.varying)
+        except (TypeError, RobotError):  # a rotation or an axis is never of symbols; what is wrong, each row says
+            return None
+
+    @cached_property
+    def some_robots(self) -> dict[str, Robot | None]:
+        """The robots of some rows where their family is not known; None where none can be made."""
+        if self.family_map is not None or (self.vary is None and not self.varying):
+            return {}
+        rows = sorted({int(k) for k in np.linspace(0, len(self.samples["q0"]) - 1, ROWS)})
+        return {str(k): self._robot(k) for k in rows}
+
+    def _robot(self, k: int) -> Robot | None:
+        row = {name: array[[k]] for name, array in self.samples.items()}
+        try:
+            (only,) = chunks_of_robots(self.arm, row, self.vary, {}, set())
+            return only.robot(0)
+        except Exception:  # of a user's function
+            return None
+
+    @cached_property
+    def robot_of_table(self) -> Robot:
+        """What the robot's table alone gives."""
+        return from_table(self.arm.rows, self.arm.convention, self.arm.gravity, self.arm.name)
+
+    @cached_property
+    def first_parameters(self) -> Samples:
+        """The parameters of the torque function in the first row; 0 where they are not finite."""
+        swept = torque_parameters(self.options["torque"], self.samples)
+        return {name: np.where(np.isfinite(array[0]), array[0], 0.0) for name, array in swept.items()}
+
+
+def usual_options() -> dict[str, Any]:
+    """The options of `simulate` and their defaults."""
+    return {name: default for name, default in arguments().items() if name not in OF_A_CALL}
 
 
 def checked_inputs(
@@ -41,32 +115,32 @@ def checked_inputs(
     for name in options:
         if name not in usual:
             raise TypeError(f"{name} is no option of a sweep or of simulate{near_miss(name, usual)}")
-    own = own_parameters(options.get("torque"), samples)
-    arrays = checked_samples(arm, samples, vary is not None, own)
-    if any(name != "gravity" for name in parameters(arrays, arm)) and varied(arm, {}) != arm:
-        raise ValueError(f"robot {arm.name!r} was changed after it was made from its table (expected vary=... then)")
-    every = {**usual, **options}
-    for name, axes in (("torque", 1), ("wrench", 2)):
-        given = every[name]
-        if given is None:
+    options = {**usual, **options}
+    arrays = checked_samples(arm, samples, vary is not None, checked_parameter_names(options["torque"], samples))
+    for name, axes in zip(LOADS, (1, 2), strict=True):
+        load = options[name]
+        if load is None:
             continue
         if name in arrays:
             raise ValueError(f"{name} is given twice: among the samples, and for all of them")
-        if not callable(given) and np.ndim(given) > axes:
-            raise ValueError(f"{name} has shape {np.shape(given)} (expected one for all; others belong in the samples)")
-        if name == "wrench" and np.ndim(given) == 2:
-            every[name] = np.asarray(given)[None]  # on every link, not a batch of them
+        if not callable(load) and np.ndim(load) > axes:
+            raise ValueError(f"{name} has shape {np.shape(load)} (expected one for all; others belong in the samples)")
+        if name == "wrench" and np.ndim(load) == 2:
+            options[name] = np.asarray(load)[None]  # on every link, not a batch of them
     if ("duration" in arrays) == (duration is not None):
-        said = "twice: among the samples, and for all of them" if duration is not None else "nowhere"
-        raise ValueError(f"duration is given {said} (expected duration=..., or a sample of that name)")
+        where = "twice: among the samples, and for all of them" if duration is not None else "nowhere"
+        raise ValueError(f"duration is given {where} (expected duration=..., or a sample of that name)")
     end = None if duration is None else checked(duration=duration)["duration"]
-    return Inputs(arm, arrays, end, int(chunk), keep, every, vary)
+    inputs = Inputs(arm, arrays, end, int(chunk), keep, options, vary)
+    if any(name != "gravity" for name in inputs.entries) and inputs.robot_of_table != arm:
+        raise ValueError(f"robot {arm.name!r} was changed after it was made from its table (expected vary=... then)")
+    return inputs
 
 
-def own_parameters(torque: Any, samples: Any) -> dict[str, bool]:
+def checked_parameter_names(torque: Any, samples: Any) -> dict[str, bool]:
     """The parameters of the torque function, each of which a sample may have the name of."""
-    found = parameters_of(torque)
-    for name, needed in found.items():
+    names = parameters_of(torque)
+    for name, needed in names.items():
         if name in KNOWN and (needed or name in samples):
             raise ValueError(
                 f"the torque function has a parameter {name!r}, which is the name of a sample of its own"
@@ -76,57 +150,33 @@ def own_parameters(torque: Any, samples: Any) -> dict[str, bool]:
             raise ValueError(
                 f"the torque function has a parameter {name!r} (expected a sample of that name, or a default)"
             )
-    return found
+    return names
 
 
-def checked_files(files: str | None, before: Mapping[str, Any] | None) -> str:
-    """The kind of the chunks' files: as asked for, as before, as possible."""
-    if files is None:
-        return str(before["files"]) if before else KINDS[not has_parquet()]
-    one_of(files, KINDS, "files")
-    return files
+def try_options(inputs: Inputs) -> None:
+    """Simulate a moment at rest, so that errors in the options are raised before anything is written.
 
-
-def try_out(inputs: Inputs) -> None:
-    """Simulate a moment at rest: what `simulate` has to say about its options, it says now."""
+    Where robots are a family, the program of this robot would be compiled for nothing: no trajectory is simulated then,
+    and the functions are called once.
+    """
     longest = float(inputs.samples["duration"].max()) if inputs.duration is None else inputs.duration
     longest = longest if longest > 0 else 1.0  # none is: each row says so
     if np.ndim(inputs.options["samples"]):
         sample_times(inputs.options["samples"], longest)
     kept_times("samples", inputs.options, longest)
-    own = among(inputs.options["torque"], inputs.samples)
-    finite = {name: np.where(np.isfinite(array[:1]), array[:1], 0.0) for name, array in own.items()}
-    still: dict[str, Any] = {
-        name: np.zeros((1, *inputs.samples[name].shape[1:])) for name in ACTING & {*inputs.samples}
-    }
-    options = {**inputs.options, **still, "samples": 2, "progress": False, "parameters": finite}
-    rest = np.zeros((1, inputs.arm.n))
+    family = inputs.family_map is not None and inputs.options["compiled"] is None
+    count = 0 if family else 1
+    rest = np.zeros((count, inputs.arm.n))
+    loads = {name: np.zeros((count, *inputs.samples[name].shape[1:])) for name in LOADS if name in inputs.samples}
+    parameters = {name: np.stack([array])[:count] for name, array in inputs.first_parameters.items()}
+    options = {**inputs.options, **loads, "samples": 2, "progress": False, "parameters": parameters}
     try:
-        simulate(inputs.arm, rest, rest, 1e-6 * longest, **options)
+        recording = simulate(
+            inputs.arm, rest, rest, 1e-6 * longest, **options | ({"compiled": False} if family else {})
+        )
     except SingularError:  # the robots of the samples may be others
         return
-
-
-def samples_in(place: Folder, plan: Mapping[str, Any]) -> Samples:
-    """The samples of a folder; ValueError, with the reason, where they are not those of the plan."""
-    try:
-        samples = place.samples()
-    except FileNotFoundError:
-        raise ValueError("is missing") from None
-    except OSError:
-        raise
-    except Exception as problem:  # readers have many ways to say that a file is not theirs
-        raise ValueError(f"cannot be read ({problem})") from None
-    hashes = {name: entry["sha256"] for name, entry in plan["samples"].items()}
-    if {name: digest({name: array}) for name, array in samples.items()} != hashes:
-        raise ValueError("is damaged")
-    return samples
-
-
-def jobs(inputs: Inputs, waiting: Iterable[int]) -> Iterator[Job]:
-    differ = differing(inputs)
-    for k in waiting:
-        first = k * inputs.chunk
-        rows = {name: np.ascontiguousarray(a[first : first + inputs.chunk]) for name, a in inputs.samples.items()}
-        settings = inputs.duration, inputs.keep, inputs.options, inputs.vary
-        yield Job(k, first, inputs.arm, rows, *settings, differ, __version__)
+    if family:
+        state = np.zeros(inputs.arm.n)
+        parameters = {PREFIX + name: array for name, array in inputs.first_parameters.items()}
+        recording.acting.problem.call_functions(state, state, parameters)

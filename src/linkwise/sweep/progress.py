@@ -1,58 +1,35 @@
-"""How far a sweep is: a bar where `rich` is installed and somebody is watching, otherwise a line now and then."""
+"""How far a sweep is, in chunks."""
 
 from __future__ import annotations
 
-import sys
-import time
-from typing import Any
+from ..progress import ProgressDisplay
 
-EVERY = 5.0  # seconds
+EVERY = 5.0  # seconds between lines
 
 
-class Meter:
-    """`show`: True, False, or None for where it takes longer than some seconds."""
+class ChunkProgress:
+    """`shown`: True, False, or None for a bar on a terminal, and lines where it takes longer than some seconds."""
 
-    def __init__(self, show: bool | None, total: int, done: int) -> None:
-        self.show, self.total, self.done, self.failed = show, total, done, 0
-        self.began, self.before = time.monotonic(), done
-        self.said = self.began if show is None else float("-inf")
-        self.bar: Any = None
-        if show is not False and sys.stderr.isatty():
-            self.bar = rich_bar(total, done)
+    def __init__(self, shown: bool | None, total: int, done: int) -> None:
+        self.shown, self.total, self.done, self.failed, self.before = shown, total, done, 0, done
+        self.display = ProgressDisplay(0.0, 0.0 if shown else EVERY, EVERY, EVERY)
+        if shown is not False:
+            self.display.update(done, total, "chunks")
 
     def step(self, failed: bool) -> None:
         self.failed += failed
         self.done += not failed
-        now = time.monotonic()
-        if self.bar is not None:
-            self.bar.update(self.bar.tasks[0].id, completed=self.done + self.failed)
-        elif self.show is not False and (now - self.said >= EVERY or (self.show and self.left == 0)):
-            self.said = now
-            print(self.line(now - self.began), file=sys.stderr, flush=True)
+        finished = self.done + self.failed
+        if self.shown is not False:
+            last = bool(self.shown) and finished == self.total
+            self.display.update(finished, self.total, "chunks", self.line(), last=last)
 
-    @property
-    def left(self) -> int:
-        return self.total - self.done - self.failed
-
-    def line(self, seconds: float) -> str:
-        made = self.done + self.failed - self.before
+    def line(self) -> str:
+        finished = self.done + self.failed
         failed = f", {self.failed} failed" if self.failed else ""
-        rest = f"; about {self.left * seconds / made:.0f} s to go" if made and self.left else ""
+        seconds = (self.total - finished) * self.display.seconds / (finished - self.before)
+        rest = f"; about {seconds:.0f} s to go" if finished < self.total else ""
         return f"sweep: {self.done} of {self.total} chunks{failed}{rest}"
 
     def close(self) -> None:
-        if self.bar is not None:
-            self.bar.stop()
-
-
-def rich_bar(total: int, done: int) -> Any:
-    """A running bar, or None without `rich`."""
-    try:
-        from rich.console import Console
-        from rich.progress import Progress
-    except ImportError:
-        return None
-    bar = Progress(*Progress.get_default_columns(), console=Console(stderr=True), transient=True)
-    bar.add_task("chunks", total=total, completed=done)
-    bar.start()
-    return bar
+        self.display.close()

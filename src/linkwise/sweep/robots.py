@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,14 +11,14 @@ from ..errors import RobotError
 from ..robot import Robot
 from ..robot.numbers import TENSOR, TURNS
 from ..robot.tables import DRIVE
-from .family import Family, Kinship, families, kinship
-from .samples import STATE, Samples, parameters, varied
+from .family import Family, FamilyMap, families
+from .samples import STATE, Samples, table_entries, varied
 
 Vary = Callable[[Robot, Mapping[str, Any]], Robot]
 Errors = dict[int, str]  # what is wrong with a row
 
 
-class Crew(NamedTuple):
+class FamilyChunk(NamedTuple):
     """Rows of a chunk whose robots are of one family, and the numbers of each (rows, symbols)."""
 
     family: Family
@@ -27,9 +26,13 @@ class Crew(NamedTuple):
     numbers: np.ndarray
     robot: Callable[[int], Robot]  # that of a row
 
+    def part(self, which: np.ndarray) -> FamilyChunk:
+        """Some of the rows."""
+        return self._replace(rows=self.rows[which], numbers=self.numbers[which])
+
 
 class Row(dict[str, Any]):
-    """A row of samples that notes which of them are read."""
+    """A row of samples that records which of them are read."""
 
     def __init__(self, numbers: Mapping[str, Any], read: set[str]) -> None:
         super().__init__(numbers)
@@ -56,49 +59,36 @@ class Row(dict[str, Any]):
         return super().values()
 
 
-def crews(
-    arm: Robot, rows: Samples, differ: Samples, vary: Vary | None, errors: Errors, read: set[str] | None = None
-) -> list[Crew]:
-    """All rows but those that something is wrong with, which are added to the errors.
-
-    `read` gets the names of the samples that `vary` looked at.
-
-    `differ` says which numbers of the parameters differ anywhere in the sweep. The family is then known before its
-    robots are, and none needs to be made.
-    """
-    motion = set(rows) - set(parameters(rows, arm)) if vary is None else {*STATE, "wrench", "duration"}
+def check_motion(arm: Robot, rows: Samples, vary: Vary | None, errors: Errors) -> None:
+    """Add to the errors the rows whose state, loads, parameters or duration cannot be simulated."""
+    motion = {*STATE, "wrench", "duration"} if vary else set(rows) - set(table_entries(rows, arm))
     for name in (name for name in rows if name in motion):
         flat = rows[name].reshape(len(rows[name]), -1)
         for k in np.flatnonzero(~np.isfinite(flat).all(axis=1)).tolist():
             errors.setdefault(k, f"{name} is {rows[name][k].tolist()} (expected finite numbers)")
     for k in np.flatnonzero(rows["duration"] <= 0.0).tolist() if "duration" in rows else ():
         errors.setdefault(k, f"duration is {rows['duration'][k]} (expected a number above 0)")
-    if vary is None and differ:
-        try:
-            kin = kinship(partial(varied, arm), {name: rows[name][0] for name in differ}, differ)
-        except (TypeError, RobotError):  # a rotation or an axis is never of symbols; what is wrong, each row says
-            return crews_of_robots(arm, rows, vary, errors, set())
-        return [crew_of_table(arm, rows, kin, differ, errors)]
-    return crews_of_robots(arm, rows, vary, errors, set() if read is None else read)
 
 
-def crew_of_table(arm: Robot, rows: Samples, kin: Kinship, differ: Samples, errors: Errors) -> Crew:
-    entries = {name: rows[name] for name in differ}
+def chunk_of_table(rows: Samples, family_map: FamilyMap, errors: Errors) -> FamilyChunk:
+    """All rows but those with errors; the numbers of their robots without the robots, which are made when asked for."""
+    entries = {name: rows[name] for name in family_map.varying}
 
     def robot(k: int) -> Robot:
-        return varied(arm, {name: array[k] for name, array in entries.items()})
+        return varied(family_map.arm, {name: array[k] for name, array in entries.items()})
 
-    for k in np.flatnonzero(doubtful(entries)).tolist():
+    for k in np.flatnonzero(perhaps_invalid(entries)).tolist():
         try:
             robot(k)
         except RobotError as error:
             errors.setdefault(k, str(error))
     good = np.array([k for k in range(len(rows["q0"])) if k not in errors], dtype=int)
-    return Crew(kin.family, good, kin.numbers({name: array[good] for name, array in entries.items()}), robot)
+    numbers = family_map.numbers({name: array[good] for name, array in entries.items()})
+    return FamilyChunk(family_map.family, good, numbers, robot)
 
 
-def doubtful(rows: Samples) -> np.ndarray:
-    """The rows that a robot may not be made of: all that are wrong, and perhaps some that are not."""
+def perhaps_invalid(rows: Samples) -> np.ndarray:
+    """The rows of which no robot can be made, and perhaps some more."""
     found = np.zeros(len(next(iter(rows.values()))), dtype=bool)
     for name, array in rows.items():
         word, flat = name.rpartition(".")[2], array.reshape(len(array), -1)
@@ -116,33 +106,35 @@ def doubtful(rows: Samples) -> np.ndarray:
     return found
 
 
-def crews_of_robots(arm: Robot, rows: Samples, vary: Vary | None, errors: Errors, read: set[str]) -> list[Crew]:
-    names = parameters(rows, arm)
-    made: dict[bytes, Robot] = {}
+def chunks_of_robots(arm: Robot, rows: Samples, vary: Vary | None, errors: Errors, read: set[str]) -> list[FamilyChunk]:
+    """The robot of each row without an error, then their families. `read`: names of samples that `vary` looked at."""
+    names = table_entries(rows, arm)
+    robots: dict[bytes, Robot] = {}
     groups: dict[Robot, list[int]] = {}
     for k in range(len(rows["q0"])):
         if k in errors:
             continue
         row = {name: array[k] for name, array in rows.items()}
-        numbers = b"".join(row[name].tobytes() for name in names)
+        key = b"".join(row[name].tobytes() for name in names)
         try:
-            if numbers not in made:
-                made[numbers] = varied(arm, {name: row[name] for name in names}) if names else arm
-            own = made[numbers] if vary is None else checked_robot(vary(made[numbers], Row(row, read)), arm)
+            if key not in robots:
+                robots[key] = varied(arm, {name: row[name] for name in names}) if names else arm
+            robot = robots[key] if vary is None else checked_robot(vary(robots[key], Row(row, read)), arm)
         except RobotError as error:
             errors[k] = str(error)
             continue
-        groups.setdefault(own, []).append(k)
-    robots = list(groups)
+        groups.setdefault(robot, []).append(k)
+    different = list(groups)
     found = []
-    for kin in families(robots):
-        each = {k: robots[m] for m in kin.members for k in groups[robots[m]]}
-        times = [len(groups[robots[m]]) for m in kin.members]
-        found.append(Crew(kin.family, np.array(list(each)), np.repeat(kin.numbers, times, axis=0), each.__getitem__))
+    for family, members, numbers in families(different):
+        robot_of_row = {k: different[m] for m in members for k in groups[different[m]]}
+        repeats = [len(groups[different[m]]) for m in members]
+        table = np.repeat(numbers, repeats, axis=0)
+        found.append(FamilyChunk(family, np.array(list(robot_of_row)), table, robot_of_row.__getitem__))
     return found
 
 
-def checked_robot(made: Any, arm: Robot) -> Robot:
-    if not isinstance(made, Robot) or made.n != arm.n or made.symbolic:
-        raise TypeError(f"vary gave {made!r} (expected a Robot of numbers with {arm.n} joints)")
-    return made
+def checked_robot(robot: Any, arm: Robot) -> Robot:
+    if not isinstance(robot, Robot) or robot.n != arm.n or robot.symbolic:
+        raise TypeError(f"vary gave {robot!r} (expected a Robot of numbers with {arm.n} joints)")
+    return robot

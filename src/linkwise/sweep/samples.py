@@ -162,8 +162,8 @@ def words(arm: Robot) -> tuple[str, ...]:
     return (*CONVENTIONS[arm.convention].words, "mass", "com", "inertia", *DRIVE[:3])
 
 
-def parameters(samples: Mapping[str, Any], arm: Robot) -> list[str]:
-    """The names that say what the robot is."""
+def table_entries(samples: Mapping[str, Any], arm: Robot) -> list[str]:
+    """The names of samples that are entries of the robot's table, gravity among them."""
     links, entries = table_names(arm), words(arm)
     split = {name: name.rpartition(".") for name in samples}
     return [name for name, (link, _, word) in split.items() if name == "gravity" or (link in links and word in entries)]

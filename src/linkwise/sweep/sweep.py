@@ -9,19 +9,20 @@ from typing import Any
 
 import numpy as np
 
+from ..recording import EventRecord
 from ..robot import Robot
-from ..simulate.events import Happening
+from .chunk_formats import Columns
 from .effects import check_effects
 from .engines import outcomes
-from .events import FLAT, event_table, happenings
-from .files import SAMPLES, Folder, note, require
-from .formats import Columns
-from .inputs import checked_files, checked_inputs, jobs, samples_in, try_out
-from .plan import Inputs, differences, plan_of, restored
-from .progress import Meter
+from .event_columns import FLAT, event_records, event_table
+from .folder import SAMPLES, Folder, check_kind, chunk_kind, warn
+from .inputs import Inputs, checked_inputs, try_options
+from .jobs import jobs
+from .plan import differences, plan_of, restored
+from .progress import ChunkProgress
 from .robots import Vary
 from .samples import Samples
-from .work import kept_times, room_for_times
+from .times import kept_times, most_times
 
 
 class SweepInterrupted(KeyboardInterrupt):
@@ -34,29 +35,31 @@ class SweepInterrupted(KeyboardInterrupt):
 
 
 class Sweep:
-    """The state of a sweep: what its folder holds."""
+    """The state of a sweep: what its folder holds. `inputs` may also be the reason why there are none."""
 
-    def __init__(self, files: Folder, plan: Mapping[str, Any], samples: Samples, inputs: Inputs | str) -> None:
-        self._files, self.plan, self.samples = files, plan, samples
-        self._inputs = inputs  # or why there are none
+    def __init__(self, folder: Folder, plan: Mapping[str, Any], samples: Samples, inputs: Inputs | str) -> None:
+        self._folder, self.plan, self.samples, self._inputs = folder, plan, samples, inputs
         self.count = len(samples["q0"])
         self.chunks = -(-self.count // plan["chunk"])
-        require(files.kind, files.path)
+        check_kind(folder.kind, folder.path)
 
     @property
     def folder(self) -> str:
-        return os.fspath(self._files.path)
+        return os.fspath(self._folder.path)
 
     @property
     def done(self) -> list[int]:
         """The chunks that are finished and as they were written."""
-        return [k for k in range(self.chunks) if self._files.doubt(k, self.plan["sha256"]) is None]
+        return [k for k, defect in self._defects().items() if defect is None]
+
+    def _defects(self) -> dict[int, str | None]:
+        return {k: self._folder.defect(k, self.plan["sha256"]) for k in range(self.chunks)}
 
     @property
     def failed(self) -> dict[int, str]:
         """The chunks that failed when they were last tried, and the text of the error."""
         done = set(self.done)
-        texts = {k: self._files.failure(k) for k in range(self.chunks) if k not in done}
+        texts = {k: self._folder.failure(k) for k in range(self.chunks) if k not in done}
         return {k: text for k, text in texts.items() if text is not None}
 
     @property
@@ -71,18 +74,18 @@ class Sweep:
         keep, options, duration = self.plan["keep"], self.plan["options"], self.plan["duration"]
         if duration is not None:
             return kept_times(keep, options, duration)
-        found = np.full((self.count, room_for_times(keep, options, 1.0)), np.nan)
-        for k, own in enumerate(self.samples["duration"].tolist()):
-            if own > 0.0:
-                times = kept_times(keep, options, own)
-                found[k, : len(times)] = times
-        return found
+        times = np.full((self.count, most_times(keep, options)), np.nan)
+        for k, end in enumerate(self.samples["duration"].tolist()):
+            if end > 0.0:
+                kept = kept_times(keep, options, end)
+                times[k, : len(kept)] = kept
+        return times
 
     def __repr__(self) -> str:
         done, failed = len(self.done), len(self.failed)
         counts = f"{done} done, {failed} failed, {self.chunks - done - failed} missing"
         return (
-            f"<Sweep {self.folder!r}: {self.count} trajectories in {self.chunks} {self._files.kind} chunks: {counts}>"
+            f"<Sweep {self.folder!r}: {self.count} trajectories in {self.chunks} {self._folder.kind} chunks: {counts}>"
         )
 
     def read(self, *chunks: int) -> Columns:
@@ -91,19 +94,19 @@ class Sweep:
 
     def _columns(self, chunks: Sequence[int]) -> Columns:
         wanted = sorted(chunks) if chunks else self.done
-        parts = [self._files.load(k, self.plan["sha256"]) for k in wanted]
+        parts = [self._folder.load(k, self.plan["sha256"]) for k in wanted]
         return {name: np.concatenate([part[name] for part in parts]) for name in (parts[0] if parts else ())}
 
     def event_table(self, *chunks: int) -> Columns:
         """The events of all finished chunks, or those that are named: trajectory, t, name, q and qd, a row for each."""
         return event_table(self._columns(chunks), self.samples["q0"].shape[1])
 
-    def events(self, trajectory: int) -> tuple[Happening, ...]:
+    def events(self, trajectory: int) -> tuple[EventRecord, ...]:
         """The events of one trajectory, as a `Recording` has them."""
         if not 0 <= trajectory < self.count:
             raise IndexError(f"trajectory is {trajectory} (expected 0 to {self.count - 1})")
         table = self.event_table(trajectory // self.plan["chunk"])
-        return happenings({name: column[table["trajectory"] == trajectory] for name, column in table.items()})
+        return event_records({name: column[table["trajectory"] == trajectory] for name, column in table.items()})
 
     def to_pandas(self) -> Any:
         """A DataFrame with a row for each finished trajectory: its samples and what `read` gives, but q and qd in time.
@@ -114,54 +117,54 @@ class Sweep:
             import pandas
         except ImportError:
             raise ImportError("pandas is not installed: pip install pandas, or linkwise[pandas]") from None
-        found = {name: column for name, column in self.read().items() if name not in ("q", "qd")}
-        rows = found.pop("trajectory", np.zeros(0, dtype=np.int64))
-        columns = {name: array[rows] for name, array in self.samples.items()}
-        return pandas.DataFrame({"trajectory": rows, **components(columns), **components(found)})
+        results = {name: column for name, column in self.read().items() if name not in ("q", "qd")}
+        rows = results.pop("trajectory", np.zeros(0, dtype=np.int64))
+        samples = {name: array[rows] for name, array in self.samples.items()}
+        return pandas.DataFrame({"trajectory": rows, **components(samples), **components(results)})
 
     def resume(self, engine: Any = None, progress: bool | None = None) -> Sweep:
         """Compute all chunks that are not finished, those that failed among them."""
         if isinstance(self._inputs, str):
             raise ValueError(f"{self.folder}: {self._inputs}")
-        self._files.clear_abandoned()
-        doubts = {k: self._files.doubt(k, self.plan["sha256"]) for k in range(self.chunks)}
-        for k, doubt in doubts.items():
-            if doubt:
-                note(f"{self._files.chunk(k)}: computed again: {doubt}")
-        waiting = [k for k, doubt in doubts.items() if doubt is not None]
+        self._folder.clear_abandoned()
+        defects = self._defects()
+        for k, defect in defects.items():
+            if defect:
+                warn(f"{self._folder.chunk(k)}: computed again: {defect}")
+        waiting = [k for k, defect in defects.items() if defect is not None]
         if not waiting:
             return self
-        meter, said = Meter(progress, self.chunks, self.chunks - len(waiting)), set()
+        shown, messages = ChunkProgress(progress, self.chunks, self.chunks - len(waiting)), set()
         try:
             with closing(outcomes(engine, jobs(self._inputs, waiting))) as arriving:
                 for outcome in arriving:
                     if outcome.error:
-                        self._files.fail(outcome.index, outcome.error)
+                        self._folder.fail(outcome.index, outcome.error)
                     else:
-                        self._files.store(outcome.index, self.plan["sha256"], outcome.columns)
-                    if outcome.note and outcome.note not in said:
-                        note(f"{self._files.chunk(outcome.index)}: {outcome.note}")
-                        said.add(outcome.note)
-                    meter.step(bool(outcome.error))
+                        self._folder.store(outcome.index, self.plan["sha256"], outcome.columns)
+                    if outcome.message and outcome.message not in messages:
+                        warn(f"{self._folder.chunk(outcome.index)}: {outcome.message}")
+                        messages.add(outcome.message)
+                    shown.step(bool(outcome.error))
         except KeyboardInterrupt as stopped:
             raise SweepInterrupted(self) from stopped
         except Exception as error:  # a full disk, a cluster that is gone
             error.add_note(f"{self!r} is kept; .resume() goes on from there")
             raise
         finally:
-            meter.close()
+            shown.close()
         if self.failed:
-            note(f"{self!r}: .failed says why; .resume() tries again")
+            warn(f"{self!r}: .failed says why; .resume() tries again")
         return self
 
 
 def components(columns: Mapping[str, np.ndarray]) -> Columns:
     """A column of numbers for each component, which are counted from 1."""
-    found: Columns = {}
+    split: Columns = {}
     for name, array in columns.items():
         for index in np.ndindex(array.shape[1:]):
-            found["_".join([name, *(str(k + 1) for k in index)])] = array[(slice(None), *index)]
-    return found
+            split["_".join([name, *(str(k + 1) for k in index)])] = array[(slice(None), *index)]
+    return split
 
 
 def sweep(
@@ -200,37 +203,38 @@ def sweep(
     [0, 1, 2] (10, 3)
     """
     inputs = checked_inputs(arm, samples, duration, chunk, keep, vary, options)
-    place = Folder(folder)
-    before = place.plan()
-    plan = plan_of(inputs, checked_files(files, before))
+    target = Folder(folder)
+    before = target.plan()
+    plan = plan_of(inputs, chunk_kind(files, before))
     if before is None:
-        try_out(inputs)
+        try_options(inputs)
         check_effects(inputs)
-        place.begin(plan)
-    elif found := differences(before, plan):
-        said = "; ".join(found[:5]) + (f"; and {len(found) - 5} more" if len(found) > 5 else "")
-        raise ValueError(f"{place.path}: this sweep was begun with other inputs: {said} (expected another folder)")
-    plan = before or plan
-    made = Sweep(place, plan, inputs.samples, inputs)
+        target.begin(plan)
+        target.store_samples(inputs.samples)
+        return Sweep(target, plan, inputs.samples, inputs).resume(engine, progress)
+    if different := differences(before, plan):
+        listed = "; ".join(different[:5]) + (f"; and {len(different) - 5} more" if len(different) > 5 else "")
+        raise ValueError(f"{target.path}: this sweep was begun with other inputs: {listed} (expected another folder)")
+    resumed = Sweep(target, before, inputs.samples, inputs)
     try:
-        samples_in(place, plan)
-    except ValueError:  # none yet, or damaged ones: those that were given take their place
-        place.store_samples(inputs.samples)
-    return made.resume(engine, progress)
+        target.samples(before)
+    except ValueError:  # none, or damaged ones: those of this call take their place
+        target.store_samples(inputs.samples)
+    return resumed.resume(engine, progress)
 
 
 def open_sweep(folder: str | os.PathLike[str]) -> Sweep:
     """The sweep in a folder, to look at, read and resume."""
-    place = Folder(folder)
-    plan = place.plan()
+    source = Folder(folder)
+    plan = source.plan()
     if plan is None:
-        raise FileNotFoundError(f"{place.path}: holds no sweep (expected the folder of a call of lw.sweep)")
+        raise FileNotFoundError(f"{source.path}: holds no sweep (expected the folder of a call of lw.sweep)")
     try:
-        samples = samples_in(place, plan)
+        samples = source.samples(plan)
     except ValueError as reason:
-        raise ValueError(f"{place.path / SAMPLES}: {reason}; the same call of lw.sweep restores it") from None
+        raise ValueError(f"{source.path / SAMPLES}: {reason}; the same call of lw.sweep restores it") from None
     try:
         inputs: Inputs | str = restored(plan, samples)
     except (ValueError, TypeError) as reason:
         inputs = str(reason)
-    return Sweep(place, plan, samples, inputs)
+    return Sweep(source, plan, samples, inputs)

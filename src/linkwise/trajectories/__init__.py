@@ -1,8 +1,11 @@
 """Motions of the joints in time, and the torques and loads along them."""
 
+from .csv_reader import trajectory_from_csv
 from .loads import Loads, Peaks, torque_along
-from .profiles import JointMotion, Trajectory, cubic, cycloid, quintic, septic, trapezoid
-from .splines import spline, trajectory_from_csv
+from .pieces import JointMotion
+from .profiles import cubic, cycloid, quintic, septic, trapezoid
+from .splines import spline
+from .trajectory import Trajectory
 
 __all__ = [
     "JointMotion",

@@ -1,4 +1,4 @@
-"""What a trajectory asks of a robot: the torques of its drives and what its joints bear, and the peaks of both."""
+"""The torques of a robot's drives and the loads of its joints along a trajectory, and the peaks of both."""
 
 from __future__ import annotations
 
@@ -10,11 +10,15 @@ import numpy as np
 
 from ..api import inverse_dynamics, joint_wrenches
 from ..errors import one_of
+from ..figures import joint_style, new_figure, save_figure
 from ..robot import Friction, Robot
 from ..robot.describe import grid
 from ..robot.printing import print_if_dropped
 from ..trace import refuse_symbols
-from .profiles import Floats, JointMotion, Trajectory, counted, even_times, motion_columns, write_csv
+from .checks import Floats, counted, even_times
+from .csv_writer import motion_columns, write_csv
+from .pieces import JointMotion
+from .trajectory import Trajectory
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -23,8 +27,6 @@ if TYPE_CHECKING:
 COMPONENTS = ("mx", "my", "mz", "fx", "fy", "fz")
 BEARING = ("radial", "axial", "tilting")  # force across the joint's axis, force along it, moment across it
 FRAMES = ("joint", "base")
-STYLES = ("-", "--", ":", "-.")  # of joints 1 to 6, 7 to 12, ...
-COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#7a5c00", "#56b4e9")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -111,7 +113,7 @@ class Loads:
         weights = np.full(len(self.t), self.t[1])  # the trapezoidal rule over evenly spaced times
         weights[[0, -1]] /= 2.0
         bearing = "" if self.loads is None else f"; loads in the {self.frame} frame, moments in N m, forces in N"
-        found = Peaks(
+        peaks = Peaks(
             title=f"{self.arm.name}, largest magnitudes of {self._span}{bearing}",
             joints=self.arm.names,
             units=self.units,
@@ -120,9 +122,9 @@ class Loads:
             rms=np.sqrt(weights @ self.tau**2 / self.t[-1]),
             power=np.abs(self.power).max(axis=0),
             loads=None if self.loads is None else np.abs(self.loads).max(axis=0),
-            **{name: None if (each := getattr(self, name)) is None else np.abs(each).max(axis=0) for name in BEARING},
+            **{name: None if (load := getattr(self, name)) is None else np.abs(load).max(axis=0) for name in BEARING},
         )
-        return print_if_dropped(found)
+        return print_if_dropped(peaks)
 
     def to_csv(self, path: str | os.PathLike[str]) -> None:
         """Write t, q1.., qd1.., qdd1.., tau1.. and the loads mx1, .., fz1, radial1, axial1, tilting1, mx2, ...
@@ -142,42 +144,36 @@ class Loads:
 
         `path` is a picture to write.
         """
-        try:
-            from matplotlib.figure import Figure
-        except ImportError:
-            raise ImportError("matplotlib is not installed: pip install matplotlib, or linkwise[demo]") from None
         if loads and self.loads is None:
             raise ValueError("the loads were left out (expected lw.torque_along(..., loads=True))")
         drives = [unit for unit in ("N m", "N") if unit in self.units]
-        figure = Figure(figsize=(11, 9) if loads else (9, 1 + 3.4 * len(drives)), layout="constrained")
+        figure = new_figure(*((11, 9) if loads else (9, 1 + 3.4 * len(drives))))
         if loads and self.loads is not None:
             above, below = figure.subfigures(2, 1, squeeze=False, height_ratios=(1, 2)).flat
-            axes = list(above.subplots(1, len(drives), squeeze=False).flat)
-            for place, name, curves in zip(below.subplots(2, 3).flat, COMPONENTS, self.loads.T, strict=True):
-                self._draw(place, curves, f"${name[0]}_{name[1]}$ ({'N m' if name[0] == 'm' else 'N'})")
+            panels = list(above.subplots(1, len(drives), squeeze=False).flat)
+            for axes, name, curves in zip(below.subplots(2, 3).flat, COMPONENTS, self.loads.T, strict=True):
+                self._draw(axes, curves, f"${name[0]}_{name[1]}$ ({'N m' if name[0] == 'm' else 'N'})")
         else:
-            axes = list(figure.subplots(len(drives), 1, squeeze=False).flat)
-        for place, unit in zip(axes, drives, strict=True):
+            panels = list(figure.subplots(len(drives), 1, squeeze=False).flat)
+        for axes, unit in zip(panels, drives, strict=True):
             curves = np.where(np.array(self.units)[:, None] == unit, self.tau.T, np.nan)
-            self._draw(place, curves, f"{'torque' if unit == 'N m' else 'force'} of the drive ({unit})")
-            place.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), frameon=False)
+            self._draw(axes, curves, f"{'torque' if unit == 'N m' else 'force'} of the drive ({unit})")
+            axes.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), frameon=False)
         frame = f"; loads in the {self.frame} frame" if loads else ""
         figure.suptitle(f"{self.arm.name}: what the trajectory asks of its joints{frame}")
         if path is not None:
-            from ..recording.plot import write
-
-            write(figure, path)
+            save_figure(figure, path)
         return figure
 
-    def _draw(self, place: Axes, curves: Floats, label: str) -> None:
+    def _draw(self, axes: Axes, curves: Floats, label: str) -> None:
         """Curves (n, samples), a line for each joint; none for those that are NaN."""
         for k, (name, curve) in enumerate(zip(self.arm.names, curves, strict=True)):
             if not np.isnan(curve).all():
-                place.plot(self.t, curve, color=COLOURS[k % 6], linestyle=STYLES[k // 6 % 4], label=name)
-        place.set(xlabel="time (s)", ylabel=label, xlim=(self.t[0], self.t[-1]))
-        place.axhline(0.0, color="0.6", linewidth=0.8, zorder=0)
-        place.grid(color="0.92")
-        place.spines[["top", "right"]].set_visible(False)
+                axes.plot(self.t, curve, **joint_style(k), label=name)
+        axes.set(xlabel="time (s)", ylabel=label, xlim=(self.t[0], self.t[-1]))
+        axes.axhline(0.0, color="0.6", linewidth=0.8, zorder=0)
+        axes.grid(color="0.92")
+        axes.spines[["top", "right"]].set_visible(False)
 
 
 def torque_along(

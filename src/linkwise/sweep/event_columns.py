@@ -1,9 +1,9 @@
-"""Events of many trajectories as flat columns, a row for each name that was met, in the order of trajectory and time.
+"""Events of many trajectories as flat columns, a row for each name, in the order of trajectory and time.
 
-    events                                   how many each trajectory met; two at the same time count as two
+    events                                   how many each trajectory has; two at the same time count as two
     event_t, event_name, event_q, event_qd   all of them, one after another
 
-In Parquet the flat columns are lists, one for each trajectory (see `formats`).
+In Parquet the flat columns are lists, one for each trajectory (see `chunk_formats`).
 """
 
 from __future__ import annotations
@@ -14,23 +14,23 @@ from typing import Any
 
 import numpy as np
 
-from ..simulate.events import Happening, events_of
+from ..recording import EventRecord
+from ..simulate.events import events_of
 
 COUNT = "events"
 FLAT = ("event_t", "event_name", "event_q", "event_qd")
 
 
-def watched(options: Mapping[str, Any]) -> bool:
-    """Whether a sweep looks for events."""
+def has_events(options: Mapping[str, Any]) -> bool:
     return len(events_of(options["events"])) > 0
 
 
-def event_columns(events: Sequence[Sequence[Happening]], n: int) -> dict[str, np.ndarray]:
-    rows = [[(event.t, name, event.q, event.qd) for event in each for name in event.names] for each in events]
-    flat = [row for each in rows for row in each]
+def event_columns(events: Sequence[Sequence[EventRecord]], n: int) -> dict[str, np.ndarray]:
+    rows = [[(event.t, name, event.q, event.qd) for event in records for name in event.names] for records in events]
+    flat = [row for trajectory in rows for row in trajectory]
     t, names, q, qd = zip(*flat, strict=True) if flat else ((), (), (), ())
     return {
-        COUNT: np.array([len(each) for each in rows], dtype=np.int64),
+        COUNT: np.array([len(trajectory) for trajectory in rows], dtype=np.int64),
         "event_t": np.array(t, dtype=float),
         "event_name": np.array(names, dtype=str),
         "event_q": np.array(q, dtype=float).reshape(-1, n),
@@ -46,11 +46,11 @@ def event_table(columns: Mapping[str, np.ndarray], n: int) -> dict[str, np.ndarr
     return {"trajectory": trajectory, **{name.removeprefix("event_"): columns[name] for name in FLAT}}
 
 
-def happenings(table: Mapping[str, np.ndarray]) -> tuple[Happening, ...]:
-    """The events of one trajectory; names that were met at the same time are one event."""
+def event_records(table: Mapping[str, np.ndarray]) -> tuple[EventRecord, ...]:
+    """The events of one trajectory; names at the same time are one record."""
     rows = zip(*(table[name] for name in ("t", "name", "q", "qd")), strict=True)
     found = []
     for t, group in groupby(rows, key=lambda row: float(row[0])):
         same = list(group)
-        found.append(Happening(t, tuple(str(row[1]) for row in same), same[0][2], same[0][3]))
+        found.append(EventRecord(t, tuple(str(row[1]) for row in same), same[0][2], same[0][3]))
     return tuple(found)

@@ -1,4 +1,4 @@
-"""The folder of a sweep: its plan, its samples and a file for each finished chunk; when they are believed.
+"""The folder of a sweep: its plan, its samples and a file for each finished chunk, and when these are valid.
 
     _sweep.json              the plan, written first
     _samples.npz             the samples; their hashes are in the plan
@@ -23,20 +23,22 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from .formats import Columns, digest, from_npz, from_parquet, npz_of, parquet_of
+from ..errors import one_of
+from ..files import replacing
+from .chunk_formats import Columns, digest, from_npz, from_parquet, npz_of, parquet_of
 
 KINDS = ("parquet", "npz")
 PLAN, SAMPLES, OLD_PLAN = "_sweep.json", "_samples.npz", "sweep.json"
 LAYOUT = 2  # of the folder and its columns
-OURS = re.compile(r"_(sweep\.json|samples\.npz|chunk-\d{5,}\.(parquet|npz|failed\.txt))\.[0-9a-f]{16}\.tmp")
-ABANDONED = 3600.0  # seconds after which a temporary file is surely nobody's
+TEMPORARY = re.compile(r"_(sweep\.json|samples\.npz|chunk-\d{5,}\.(parquet|npz|failed\.txt))\.[0-9a-f]{16}\.tmp")
+ABANDONED = 3600.0  # seconds after which a temporary file belongs to no running process
 
 
 class SweepWarning(UserWarning):
     """Something about a sweep that was not as expected, and what was done about it."""
 
 
-def note(message: str) -> None:
+def warn(message: str) -> None:
     warnings.warn(message, SweepWarning, stacklevel=4)
 
 
@@ -44,8 +46,16 @@ def has_parquet() -> bool:
     return importlib.util.find_spec("pyarrow") is not None
 
 
-def require(kind: str, path: Path) -> None:
-    """Complain where files of this kind can be neither written nor read."""
+def chunk_kind(files: str | None, before: Mapping[str, Any] | None) -> str:
+    """The kind of the chunks' files: as asked for, as before, as possible."""
+    if files is None:
+        return str(before["files"]) if before else KINDS[not has_parquet()]
+    one_of(files, KINDS, "files")
+    return files
+
+
+def check_kind(kind: str, path: Path) -> None:
+    """An ImportError where files of this kind can be neither written nor read."""
     if kind == "parquet" and not has_parquet():
         raise ImportError(f"{path}: its chunks are Parquet: python -m pip install 'linkwise[parquet]'")
 
@@ -57,7 +67,7 @@ def plan_hash(plan: Mapping[str, Any]) -> str:
 class Folder:
     def __init__(self, path: str | os.PathLike[str], kind: str = "npz") -> None:
         self.path, self.kind = Path(path), kind
-        self.believed: dict[int, tuple[int, int]] = {}  # chunks that were verified, with their time and size
+        self.verified: dict[int, tuple[int, int]] = {}  # chunks that are valid, with their time and size
 
     def plan(self) -> dict[str, Any] | None:
         """The plan, if there is one."""
@@ -85,9 +95,9 @@ class Folder:
 
     def begin(self, plan: Mapping[str, Any]) -> None:
         """Write the plan to a folder in which there is nothing else."""
-        require(plan["files"], self.path)
+        check_kind(plan["files"], self.path)
         if self.path.exists():
-            others = sorted(each.name for each in self.path.iterdir() if not OURS.fullmatch(each.name))
+            others = sorted(path.name for path in self.path.iterdir() if not TEMPORARY.fullmatch(path.name))
             if others:
                 raise ValueError(f"{self.path}: holds {others[0]!r} and no sweep (expected a new or an empty folder)")
         self.path.mkdir(parents=True, exist_ok=True)
@@ -95,28 +105,35 @@ class Folder:
         self.write(PLAN, (json.dumps(plan, indent=1) + "\n").encode())
 
     def clear_abandoned(self) -> None:
-        """Remove what killed processes left half written."""
-        for each in self.path.iterdir():
-            if OURS.fullmatch(each.name) and time.time() - each.stat().st_mtime > ABANDONED:
-                each.unlink(missing_ok=True)
+        """Remove the temporary files of killed processes."""
+        for path in self.path.iterdir():
+            if TEMPORARY.fullmatch(path.name) and time.time() - path.stat().st_mtime > ABANDONED:
+                path.unlink(missing_ok=True)
 
-    def write(self, name: str, content: bytes) -> None:
-        """Whoever reads the file sees the old content or the new, never a part."""
+    def write(self, name: str, content: bytes) -> os.stat_result:
         temporary = self.path / f"_{name.removeprefix('_')}.{os.urandom(8).hex()}.tmp"
-        try:
-            with open(temporary, "xb") as file:
-                file.write(content)
-                file.flush()
-                os.fsync(file.fileno())
-            os.replace(temporary, self.path / name)
-        finally:
-            temporary.unlink(missing_ok=True)
+        with replacing(self.path / name, temporary, durable=True) as file:
+            file.write(content)
+            file.flush()
+            return os.fstat(file.fileno())
 
     def store_samples(self, samples: Columns) -> None:
         self.write(SAMPLES, npz_of(samples, {}))
 
-    def samples(self) -> Columns:
-        return from_npz((self.path / SAMPLES).read_bytes())[0]
+    def samples(self, plan: Mapping[str, Any]) -> Columns:
+        """The samples of the plan; a ValueError says why the file does not hold them."""
+        try:
+            samples = from_npz((self.path / SAMPLES).read_bytes())[0]
+        except FileNotFoundError:
+            raise ValueError("is missing") from None
+        except OSError:
+            raise
+        except Exception as problem:  # readers raise errors of many kinds for a file that is not theirs
+            raise ValueError(f"cannot be read ({problem})") from None
+        hashes = {name: entry["sha256"] for name, entry in plan["samples"].items()}
+        if {name: digest({name: array}) for name, array in samples.items()} != hashes:
+            raise ValueError("is damaged")
+        return samples
 
     def chunk(self, index: int) -> Path:
         return self.path / f"chunk-{index:05d}.{self.kind}"
@@ -124,31 +141,32 @@ class Folder:
     def store(self, index: int, plan: str, columns: Columns) -> None:
         metadata = {"plan": plan, "chunk": str(index), "sha256": digest(columns, plan, index)}
         content = parquet_of(columns, metadata) if self.kind == "parquet" else npz_of(columns, metadata)
-        self.write(self.chunk(index).name, content)
+        status = self.write(self.chunk(index).name, content)
+        self.verified[index] = status.st_mtime_ns, status.st_size
         self._failure(index).unlink(missing_ok=True)
 
     def load(self, index: int, plan: str) -> Columns:
-        """The columns of a chunk; FileNotFoundError where there is none, ValueError where it cannot be believed."""
+        """The columns of a chunk; FileNotFoundError where there is none, ValueError where it is not valid."""
         path = self.chunk(index)
         status, content = path.stat(), path.read_bytes()
         try:
             columns, metadata = from_parquet(content) if self.kind == "parquet" else from_npz(content)
         except ImportError:
             raise
-        except Exception as problem:  # readers have many ways to say that a file is not theirs
+        except Exception as problem:  # readers raise errors of many kinds for a file that is not theirs
             raise ValueError(f"it cannot be read: {problem}") from None
         if (metadata.get("plan"), metadata.get("chunk")) != (plan, str(index)):
             raise ValueError("it belongs to another sweep or place")
         if metadata.get("sha256") != digest(columns, plan, index):
             raise ValueError("it is damaged")
-        self.believed[index] = (status.st_mtime_ns, status.st_size)
+        self.verified[index] = status.st_mtime_ns, status.st_size
         return columns
 
-    def doubt(self, index: int, plan: str) -> str | None:
-        """Why a chunk does not count as finished: "" if it is not there; None if it does. Verified once a change."""
+    def defect(self, index: int, plan: str) -> str | None:
+        """Why a chunk is not finished: "" if there is none; None if it is. A file is read once, and when it changes."""
         try:
             status = self.chunk(index).stat()
-            if self.believed.get(index) != (status.st_mtime_ns, status.st_size):
+            if self.verified.get(index) != (status.st_mtime_ns, status.st_size):
                 self.load(index, plan)
         except FileNotFoundError:
             return ""

@@ -10,26 +10,26 @@ from typing import Any
 
 import numpy as np
 
-from .events import COUNT, FLAT
+from .event_columns import COUNT, FLAT
 
 Columns = dict[str, np.ndarray]
 
 
 def digest(columns: Mapping[str, np.ndarray], *more: Any) -> str:
     """A hash of names, types, shapes and numbers; `more` is hashed with them."""
-    found = hashlib.sha256(repr(more).encode())
+    total = hashlib.sha256(repr(more).encode())
     for name, array in columns.items():
         text = array.dtype.kind == "U"
-        found.update(repr((name, "text" if text else array.dtype.str, array.shape)).encode())
-        found.update(json.dumps(array.tolist()).encode() if text else np.ascontiguousarray(array).tobytes())
-    return found.hexdigest()
+        total.update(repr((name, "text" if text else array.dtype.str, array.shape)).encode())
+        total.update(json.dumps(array.tolist()).encode() if text else np.ascontiguousarray(array).tobytes())
+    return total.hexdigest()
 
 
 def npz_of(columns: Columns, metadata: Mapping[str, str]) -> bytes:
-    said = np.array(json.dumps({"names": list(columns), **metadata}))
+    text = np.array(json.dumps({"names": list(columns), **metadata}))
     buffer = io.BytesIO()
     arrays: dict[str, Any] = {f"column{k}": array for k, array in enumerate(columns.values())}
-    np.savez(buffer, metadata=said, **arrays)
+    np.savez(buffer, metadata=text, **arrays)
     return buffer.getvalue()
 
 
@@ -46,16 +46,16 @@ def parquet_of(columns: Columns, metadata: Mapping[str, str]) -> bytes:
 
     arrays = []
     for name, array in columns.items():
-        made = pa.array(array.tolist(), pa.string()) if array.dtype.kind == "U" else pa.array(array.reshape(-1))
+        column = pa.array(array.tolist(), pa.string()) if array.dtype.kind == "U" else pa.array(array.reshape(-1))
         for size in reversed(array.shape[1:]):
-            made = pa.FixedSizeListArray.from_arrays(made, size)
+            column = pa.FixedSizeListArray.from_arrays(column, size)
         if name in FLAT:
             ends = np.concatenate([[0], np.cumsum(columns[COUNT])])
-            made = pa.ListArray.from_arrays(pa.array(ends, pa.int32()), made)
-        arrays.append(made)
-    said = {f"linkwise.{key}": value for key, value in metadata.items()}
+            column = pa.ListArray.from_arrays(pa.array(ends, pa.int32()), column)
+        arrays.append(column)
+    words = {f"linkwise.{key}": value for key, value in metadata.items()}
     buffer = io.BytesIO()
-    pq.write_table(pa.table(arrays, names=list(columns), metadata=said), buffer, write_statistics=False)
+    pq.write_table(pa.table(arrays, names=list(columns), metadata=words), buffer, write_statistics=False)
     return buffer.getvalue()
 
 
@@ -64,7 +64,7 @@ def from_parquet(content: bytes) -> tuple[Columns, dict[str, str]]:
     import pyarrow.parquet as pq
 
     table = pq.read_table(io.BytesIO(content), use_threads=False)
-    found = {key.decode(): value.decode() for key, value in (table.schema.metadata or {}).items()}
+    words = {key.decode(): value.decode() for key, value in (table.schema.metadata or {}).items()}
     columns = {}
     for name, column in zip(table.column_names, table.columns, strict=True):
         array, shape = column.combine_chunks(), []
@@ -76,4 +76,4 @@ def from_parquet(content: bytes) -> tuple[Columns, dict[str, str]]:
         text = pa.types.is_string(array.type)
         flat = np.array(array.to_pylist(), dtype=str) if text else array.to_numpy(zero_copy_only=False)
         columns[name] = flat.reshape(-1, *shape)
-    return columns, {key.removeprefix("linkwise."): value for key, value in found.items() if "linkwise." in key}
+    return columns, {key.removeprefix("linkwise."): value for key, value in words.items() if "linkwise." in key}

@@ -1,0 +1,42 @@
+"""What the figures of recordings and trajectories share: the look of each joint's curves, and writing a picture."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from .errors import FileError
+from .files import saving
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#7a5c00", "#56b4e9")
+STYLES = ("-", "--", ":", "-.")  # of joints 1 to 6, 7 to 12, ...
+
+
+def new_figure(width: float, height: float) -> Figure:
+    """An empty figure; sizes in inches."""
+    try:
+        from matplotlib.figure import Figure
+    except ImportError:
+        raise ImportError("matplotlib is not installed: pip install matplotlib, or linkwise[demo]") from None
+    return Figure(figsize=(width, height), layout="constrained")
+
+
+def joint_style(k: int) -> dict[str, Any]:
+    """The colour and style of the curves of joint k."""
+    return {"color": COLOURS[k % len(COLOURS)], "linestyle": STYLES[k // len(COLOURS) % len(STYLES)]}
+
+
+def save_figure(figure: Figure, path: str | os.PathLike[str]) -> None:
+    """Write a picture in the format that the path's ending names."""
+    target = Path(path)
+    known = figure.canvas.get_supported_filetypes()
+    ending = target.suffix.lower().lstrip(".")
+    if ending not in known:
+        given = target.suffix or "files without an ending"
+        raise FileError(f"{target}: cannot draw {given} (expected {', '.join(sorted(known))})")
+    with saving(target) as file:
+        figure.savefig(file, format=ending, dpi=150)

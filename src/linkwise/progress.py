@@ -1,0 +1,55 @@
+"""How far a long run is, on stderr: on a terminal a bar if `rich` is installed, otherwise lines."""
+
+from __future__ import annotations
+
+import sys
+import time
+from typing import Any
+
+
+class ProgressDisplay:
+    """There is a bar after `bar_after` seconds, or a line after `line_after`.
+
+    The time between lines doubles from `wait` to `longest`.
+    """
+
+    def __init__(self, bar_after: float, line_after: float, wait: float, longest: float) -> None:
+        self.started = time.monotonic()
+        self.bar_from, self.line_from = self.started + bar_after, self.started + line_after
+        self.wait, self.longest = wait, longest
+        self.bar: Any = None
+
+    @property
+    def seconds(self) -> float:
+        """Since the start."""
+        return time.monotonic() - self.started
+
+    def update(self, done: float, total: float, label: str, line: str = "", *, last: bool = False) -> None:
+        """`label` stands beside the bar; `line` is printed where there is no bar, the last one in any case."""
+        moment = time.monotonic()
+        if self.bar is None and moment >= self.bar_from and sys.stderr.isatty():
+            self.bar_from = float("inf")  # one attempt
+            self.bar = rich_bar(label, total)
+        if self.bar is not None:
+            self.bar.update(self.bar.task_ids[0], completed=done)
+        elif line and (moment >= self.line_from or last):
+            self.wait = min(2.0 * self.wait, self.longest)
+            self.line_from = moment + self.wait
+            print(line, file=sys.stderr, flush=True)
+
+    def close(self) -> None:
+        if self.bar is not None:
+            self.bar.stop()
+
+
+def rich_bar(label: str, total: float) -> Any:
+    """A running bar, or None without `rich`."""
+    try:
+        from rich.console import Console
+        from rich.progress import Progress
+    except ImportError:
+        return None
+    bar = Progress(console=Console(stderr=True), transient=True)
+    bar.add_task(label, total=total)
+    bar.start()
+    return bar

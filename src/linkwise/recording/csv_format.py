@@ -1,0 +1,76 @@
+"""Recordings as text: a row for each sample; the rest in lines that begin with #."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import numpy as np
+
+from .contents import HEAD, PARSING, RESERVED, VERSION, Values, beside, checked, fail, table, unpacked, untabled
+
+
+def write(file: BinaryIO, about: dict[str, Any], values: Values) -> None:
+    columns = table(values)
+    entries = beside(about, values)
+    lines = [f"# {HEAD}: {entries.pop(HEAD)}"]
+    lines += [f"# robot: {line}" for line in entries.pop("robot").rstrip("\n").split("\n")]
+    lines += [f"# {name}: {json.dumps(value)}" for name, value in entries.items()]
+    lines += [",".join(columns), ""]
+    file.write("\n".join(lines).encode())
+    rows, length = len(columns["t"]), max(1, len(values["t"]))
+    for start in range(0, rows, length):
+        part = zip(*(column[start : start + length].tolist() for column in columns.values()), strict=True)
+        file.write("".join(",".join(map(repr, row)) + "\n" for row in part).encode())
+
+
+def read(path: Path, content: bytes) -> tuple[dict[str, Any], Values]:
+    try:
+        lines = content.decode("utf-8-sig").replace("\r\n", "\n").split("\n")
+    except UnicodeDecodeError as problem:
+        fail(path, "is not UTF-8 text", content.count(b"\n", 0, problem.start) + 1)
+    if not lines[0].startswith(f"# {HEAD}:"):
+        fail(path, f"begins with {lines[0][:40]!r} (expected '# {HEAD}: {VERSION}')", 1)
+    entries: dict[str, Any] = {}
+    robot: list[str] = []
+    start = next((k for k, line in enumerate(lines) if not line.startswith("#")), len(lines))
+    for number, line in enumerate(lines[:start], 1):
+        word, _, text = line[1:].strip().partition(":")
+        if word == "robot":
+            robot.append(text.strip())
+            continue
+        try:
+            entries[word] = json.loads(text) if word in RESERVED else unpacked(json.loads(text))
+        except PARSING as problem:
+            fail(path, f"is not '# word: value', the value in JSON ({problem})", number)
+    about, values = checked(path, {**entries, "robot": "\n".join(robot) + "\n"})
+    return about, untabled(path, about, values, rows_of(path, lines, start))
+
+
+def rows_of(path: Path, lines: list[str], start: int) -> dict[str, np.ndarray]:
+    names = lines[start].split(",") if start < len(lines) else []
+    if not {"t", "q1"} <= set(names):
+        fail(path, "has no line with the columns' names (expected t,q1,...)", start + 1)
+    if len(lines) == start + 1 or lines[-1] != "":
+        fail(path, "ends in the middle of a line", len(lines))
+    rows = []
+    for number, line in enumerate(lines[start + 1 : -1], start + 2):
+        cells = line.split(",")
+        if len(cells) != len(names):
+            fail(path, f"has {len(cells)} columns (expected {len(names)}: {lines[start]})", number)
+        try:
+            rows.append([float(cell) for cell in cells])
+        except ValueError:
+            name, cell = next((n, c) for n, c in zip(names, cells, strict=True) if not is_number(c))
+            fail(path, f"column {name} is {cell!r} (expected a number, or nan)", number)
+    array = np.array(rows, float).reshape(-1, len(names))
+    return {name: np.ascontiguousarray(column) for name, column in zip(names, array.T, strict=True)}
+
+
+def is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True

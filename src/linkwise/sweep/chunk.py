@@ -1,0 +1,169 @@
+"""One chunk of a sweep, computed: rows of samples in, columns of results out. This runs in any process."""
+
+from __future__ import annotations
+
+import traceback
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from .. import api
+from ..errors import SingularError
+from ..recording import EventRecord, Recording
+from ..robot import Robot
+from ..simulate.parameters import parameters_of, torque_parameters
+from ..simulate.simulation import simulate
+from ..version import __version__
+from .chunk_formats import Columns
+from .event_columns import event_columns, has_events
+from .family_run import TrajectoryResults, simulate_family
+from .inputs import LOADS
+from .jobs import Job, Outcome
+from .robots import Errors, FamilyChunk, check_motion, chunk_of_table, chunks_of_robots
+from .samples import KNOWN, table_entries
+from .times import kept_times, most_times
+
+FAILED = "failed"  # the status of a trajectory that could not be begun
+
+
+def compute_chunk(job: Job) -> Outcome:
+    try:
+        if job.version != __version__:
+            raise RuntimeError(
+                f"this worker has Linkwise {__version__} (expected {job.version}, as where it was asked)"
+            )
+        chunk = Chunk(job)
+        with api.use_kernels("never"):  # when they run depends on the size of a batch, and their last bits differ
+            chunk.compute()
+        return Outcome(job.index, chunk.finished(), message="; ".join(chunk.messages))
+    except Exception:
+        return Outcome(job.index, error=traceback.format_exc())
+
+
+class Chunk:
+    """The results of a job as they are found."""
+
+    def __init__(self, job: Job) -> None:
+        self.job = job
+        self.count, n = job.rows["q0"].shape
+        self.columns: Columns = {
+            "trajectory": np.arange(job.first, job.first + self.count),
+            "status": np.full(self.count, FAILED, dtype="U16"),
+            "reached": np.zeros(self.count),
+            "steps": np.zeros(self.count, dtype=np.int64),
+            "rejected": np.zeros(self.count, dtype=np.int64),
+            "q_end": np.full((self.count, n), np.nan),
+            "qd_end": np.full((self.count, n), np.nan),
+            "imbalance": np.full(self.count, np.nan),
+        }
+        if job.keep == "samples":
+            times = most_times(job.keep, job.options)
+            self.columns |= {name: np.full((self.count, times, n), np.nan) for name in ("q", "qd")}
+        self.errors: Errors = {}
+        self.events: dict[int, Sequence[EventRecord]] = {}
+        self.messages: dict[str, None] = {}  # in order
+
+    def compute(self) -> None:
+        """Simulate all rows, by family and duration."""
+        job, rows, read = self.job, self.job.rows, set[str]()
+        durations = rows["duration"] if job.duration is None else np.full(self.count, job.duration)
+        check_motion(job.arm, rows, job.vary, self.errors)
+        if job.family_map is not None:
+            families = [chunk_of_table(rows, job.family_map, self.errors)]
+        else:
+            families = chunks_of_robots(job.arm, rows, job.vary, self.errors, read)
+        for family in families:
+            for duration in np.unique(durations[family.rows]).tolist():
+                self.compute_family(family.part(np.flatnonzero(durations[family.rows] == duration)), duration)
+        if job.vary is not None and not self.errors:
+            used = {*read, *KNOWN, *table_entries(rows, job.arm), *parameters_of(job.options["torque"])}
+            self.messages |= {f"vary read no {name!r}": None for name in sorted(set(rows) - used)}
+
+    def compute_family(self, part: FamilyChunk, duration: float) -> None:
+        """Rows of one family and one duration: together, or those robot by robot for which that is not possible."""
+        alone = part.rows.tolist()
+        if alone and part.family.symbols and self.job.options["compiled"] is not False:
+            alone = self.compute_together(part, duration)
+        groups: dict[Robot, list[int]] = {}
+        for k in alone:
+            groups.setdefault(part.robot(k), []).append(k)
+        for arm, rows in groups.items():
+            self.compute_robot(arm, np.array(rows), duration)
+
+    def compute_together(self, part: FamilyChunk, duration: float) -> list[int]:
+        """Simulate the rows of a family by one program. Rows that are returned are to be simulated alone:
+
+        those that did not leave the start, of which their own robot can say why; and all of them where a torque
+        function, say, cannot be compiled for symbols.
+        """
+        rows, times = part.rows, self.times(duration)
+        start = self.job.rows["q0"][rows], self.job.rows["qd0"][rows]
+        try:
+            results = simulate_family(part.family, part.numbers, *start, duration, self.options(rows, times))
+        except (TypeError, ValueError, ImportError) as reason:
+            self.messages[f"its robots were compiled one by one, since not all at once: {reason}"] = None
+            return [int(k) for k in rows]
+        started = ~results.not_started
+        self.fill(rows[started], results.select(started), duration)
+        return [int(k) for k in rows[~started]]
+
+    def compute_robot(self, arm: Robot, rows: np.ndarray, duration: float) -> None:
+        """Simulate the rows of one robot."""
+        start = self.job.rows["q0"][rows], self.job.rows["qd0"][rows]
+        try:
+            recording = simulate(arm, *start, duration, **self.options(rows, self.times(duration)))
+        except SingularError as error:
+            if len(rows) == 1:
+                self.errors[int(rows[0])] = str(error)
+                return
+            for k in range(len(rows)):  # it may be one state alone
+                self.compute_robot(arm, rows[k : k + 1], duration)
+            return
+        self.fill(rows, results_of(recording), duration)
+
+    def times(self, duration: float) -> np.ndarray:
+        """The sample times of a simulation: those that are kept, and both ends."""
+        return np.union1d(kept_times(self.job.keep, self.job.options, duration), [0.0, duration])
+
+    def options(self, rows: np.ndarray, times: np.ndarray) -> dict[str, Any]:
+        """The options of `simulate` for some rows."""
+        job = self.job
+        loads = {name: job.rows[name][rows] for name in LOADS if name in job.rows}
+        parameters = {name: a[rows] for name, a in torque_parameters(job.options["torque"], job.rows).items()}
+        return {**job.options, **loads, "samples": times, "progress": False, "parameters": parameters}
+
+    def fill(self, rows: np.ndarray, results: TrajectoryResults, duration: float) -> None:
+        for name in ("status", "reached", "steps", "rejected", "q_end", "qd_end", "imbalance"):
+            self.columns[name][rows] = getattr(results, name)
+        if "q" in self.columns:
+            at = np.searchsorted(results.t, kept_times(self.job.keep, self.job.options, duration))
+            for name, values in (("q", results.q), ("qd", results.qd)):
+                self.columns[name][rows, : len(at)] = values[:, at]
+        self.events.update(zip(rows.tolist(), results.events, strict=False))  # none where there are no events
+
+    def finished(self) -> Columns:
+        """All columns, with those of errors and events."""
+        rows = range(self.count)
+        texts = [self.errors.get(k, "").encode("ascii", "backslashreplace").decode() for k in rows]
+        columns = {**self.columns, "error": np.array(texts)}
+        if not has_events(self.job.options):
+            return columns
+        return columns | event_columns([self.events.get(k, ()) for k in rows], self.job.arm.n)
+
+
+def results_of(recording: Recording) -> TrajectoryResults:
+    """A recording, with the last sample as its end or, where that was not reached, the last state."""
+    assert recording.end is not None
+    reached = np.isfinite(recording.q[:, -1]).all(axis=1)
+    last: dict[str, Any] = {}
+    for name, end in recording.end._asdict().items():
+        values = getattr(recording, name)
+        if values is not None:
+            last[name] = np.where(reached if end.ndim == 1 else reached[:, None], values[:, -1], end)
+    ends: dict[str, Any] = {name: np.stack([getattr(recording, name)[:, 0], x], axis=1) for name, x in last.items()}
+    imbalance = replace(recording, **ends, t=recording.t[[0, -1]]).imbalance[:, -1]
+    counts = recording.status, recording.reached, recording.steps, recording.rejected
+    motion = recording.t, recording.q, recording.qd
+    return TrajectoryResults(*motion, *counts, last["q"], last["qd"], imbalance, recording.events)

@@ -1,0 +1,73 @@
+"""Numbers of trajectories, checked: one for each joint, or a row for each time."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+
+
+def both_ends(start: Any, end: Any) -> tuple[Floats, Floats]:
+    first, last = numbers(start, "start"), numbers(end, "end")
+    if len(first) != len(last):
+        raise ValueError(
+            f"start has {len(first)} and end has {len(last)} numbers (expected the same: one for each joint)"
+        )
+    return first, last
+
+
+def numbers(value: Any, name: str, dims: int = 1) -> Floats:
+    """A frozen array of finite numbers with one axis for joints, or with one for times before it."""
+    try:
+        array = np.array(value, dtype=np.float64, ndmin=1)
+    except (TypeError, ValueError):
+        raise TypeError(f"{name} is {value!r} (expected {NUMBERS[dims]})") from None
+    if array.ndim == 1 and dims == 2:
+        array = array[:, None]  # one joint needs no brackets
+    if array.ndim != dims or 0 in array.shape:
+        raise ValueError(f"{name} has shape {array.shape} (expected {NUMBERS[dims]})")
+    if not np.isfinite(array).all():
+        index = tuple(int(i) for i in np.argwhere(~np.isfinite(array))[0])
+        raise ValueError(f"{name}{list(index)} is {array[index]} (expected finite numbers)")
+    return frozen(array)
+
+
+NUMBERS = {1: "one number for each joint", 2: "a row for each time, of one number for each joint"}
+
+
+def spread(value: Any, n: int, name: str) -> Floats:
+    """One number for all joints, or one for each."""
+    array = numbers(value, name)
+    if len(array) not in (1, n):
+        raise ValueError(f"{name} has {len(array)} numbers (expected one, or {n}: one for each joint)")
+    return np.broadcast_to(array, (n,))
+
+
+def positive(value: Any, name: str) -> float:
+    try:
+        x = float(value)
+    except (TypeError, ValueError):
+        raise TypeError(f"{name} is {value!r} (expected a positive number)") from None
+    if not 0.0 < x < math.inf:
+        raise ValueError(f"{name} is {x:g} (expected a positive number)")
+    return x
+
+
+def frozen(values: Any) -> Floats:
+    array = np.array(values, dtype=np.float64)
+    array.setflags(write=False)
+    return array
+
+
+def counted(n: int) -> str:
+    return f"{n} joint" + ("s" if n != 1 else "")
+
+
+def even_times(duration: float, samples: Any) -> Floats:
+    if isinstance(samples, bool) or not isinstance(samples, (int, np.integer)) or samples < 2:
+        raise ValueError(f"samples is {samples!r} (expected a whole number of at least 2, both ends among them)")
+    return np.linspace(0.0, duration, int(samples))
