@@ -10,7 +10,7 @@ import numpy as np
 
 from ..errors import RobotError
 from ..robot import Robot
-from ..robot.numbers import TENSOR, TURNS
+from ..robot.entries import TENSOR, TURNS
 from ..robot.tables import DRIVE
 from .family import Family, Kinship, families, kinship
 from .samples import STATE, Samples, parameters, varied
