@@ -231,7 +231,7 @@ def test_no_lock_is_held_while_an_attribute_of_a_robot_is_computed() -> None:
         go_on.set()
         worker.join()
     assert arm.__dict__["slow"] == (None, True)
-    assert all(type(vars(lw.Robot)[name]) is cached_property for name in ("fingerprint", "_hash", "unusual"))
+    assert all(type(vars(lw.Robot)[name]) is cached_property for name in ("fingerprint", "_hash", "non_floats"))
 
 
 WAYS = {"call": "lw.inertia_matrix(arm, np.ones(3))", "compile": "lw.compile(lw.gravity_torque, arm)"}

@@ -305,7 +305,7 @@ def test_a_moving_base_wants_newton_and_euler() -> None:
 
 
 @pytest.mark.parametrize("robot", [*TEXTBOOK, *TREES[:4]], ids=ids([*TEXTBOOK, *TREES[:4]]))
-def test_operators_by_sweeps_are_operators_by_matrices(robot: lw.Robot) -> None:
+def test_operators_by_passes_are_operators_by_matrices(robot: lw.Robot) -> None:
     bare = robot.without_rotors()
     q, qd, qdd, _ = (scalars(x[0]) for x in states(bare, count=1))
     op = lw.operators(bare, np.array(q))

@@ -18,7 +18,7 @@ from ..dynamics import centres, energy, kinematics, newton_euler
 from ..errors import one_of
 from ..kernels.dispatch import LARGEST, ROLLED, Task, compiled_result, entered_directly, plain_run
 from ..robot import Friction, Robot
-from ..robot.numbers import vector3
+from ..robot.entries import vector3
 from ..spatial import Vector, Wrench, add, sub
 from ..trace import cheapest_method
 from ..trace.tracing import FEWEST_PREFERRED

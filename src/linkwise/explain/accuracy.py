@@ -26,7 +26,7 @@ from .explanation import table as aligned
 
 REFERENCE_METHODS = ("articulated", "walker-orin-3")  # the exact answer, and the one it is checked against
 SPARE = 10  # digits that the two need not agree on
-FEWEST_DIGITS, MOST_DIGITS = 30, 800
+LEAST_DIGITS, MOST_DIGITS = 30, 800
 UNROLLED = "walker-orin-4"  # 3 n products with I: compiled only where asked for
 
 
@@ -159,8 +159,8 @@ def accuracy(
     (True, 50)
     """
     mpmath = many_digits()
-    if isinstance(digits, bool) or not isinstance(digits, (int, np.integer)) or digits < FEWEST_DIGITS:
-        raise ValueError(f"digits is {digits!r} (expected a whole number, at least {FEWEST_DIGITS})")
+    if isinstance(digits, bool) or not isinstance(digits, (int, np.integer)) or digits < LEAST_DIGITS:
+        raise ValueError(f"digits is {digits!r} (expected a whole number, at least {LEAST_DIGITS})")
     states = checked(arm, q, qd, tau, wrench, point)
     arrays = broadcast(states)
     wanted, left_out = chosen_methods(arm, methods, compiled, arrays)

@@ -7,6 +7,7 @@ which `np.sin` and the like call. It has no value, so it cannot be compared or b
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NoReturn
 
 import numpy as np
@@ -31,6 +32,13 @@ IN_TORQUES = (  # what to write in a torque function in place of what has no for
 
 class UntraceableError(TypeError, AttributeError):
     """An operation that nodes do not have. It is an AttributeError too, so that `hasattr` says no."""
+
+
+def untraceable_operation(what: str) -> Callable[..., NoReturn]:
+    def method(self: Node, *_: Any) -> NoReturn:
+        raise untraceable(self, what)
+
+    return method
 
 
 class Node:
@@ -106,39 +114,16 @@ class Node:
     def __float__(self) -> NoReturn:
         raise no_value(self, "become a float")
 
-    def __abs__(self) -> NoReturn:
-        raise untraceable(self, "abs()")
-
-    def __int__(self) -> NoReturn:
-        raise untraceable(self, "int()")
-
-    def __index__(self) -> NoReturn:
-        raise untraceable(self, "its use as an index")
-
-    def __round__(self, digits: int | None = None) -> NoReturn:
-        raise untraceable(self, "round()")
-
-    def __floor__(self) -> NoReturn:
-        raise untraceable(self, "math.floor()")
-
-    def __ceil__(self) -> NoReturn:
-        raise untraceable(self, "math.ceil()")
-
-    def _modulo(self, other: Any) -> NoReturn:
-        raise untraceable(self, "%")
-
-    def _floor_division(self, other: Any) -> NoReturn:
-        raise untraceable(self, "//")
-
-    def _divmod(self, other: Any) -> NoReturn:
-        raise untraceable(self, "divmod()")
-
-    def __rpow__(self, base: Any) -> NoReturn:
-        raise untraceable(self, "** with an exponent that is not known yet")
-
-    __mod__ = __rmod__ = _modulo
-    __floordiv__ = __rfloordiv__ = _floor_division
-    __divmod__ = __rdivmod__ = _divmod
+    __abs__ = untraceable_operation("abs()")
+    __int__ = untraceable_operation("int()")
+    __index__ = untraceable_operation("its use as an index")
+    __round__ = untraceable_operation("round()")
+    __floor__ = untraceable_operation("math.floor()")
+    __ceil__ = untraceable_operation("math.ceil()")
+    __mod__ = __rmod__ = untraceable_operation("%")
+    __floordiv__ = __rfloordiv__ = untraceable_operation("//")
+    __divmod__ = __rdivmod__ = untraceable_operation("divmod()")
+    __rpow__ = untraceable_operation("** with an exponent that is not known yet")
 
     def _compare(self, other: object) -> bool:
         raise no_value(self, "be compared")

@@ -7,8 +7,8 @@ from .link import Frame, Link
 from .mobility import LinkMobility
 from .model import Robot
 from .printing import Description
+from .random_robots import chain, random_tree
 from .recursion import inward, outward, toward_base
-from .study import chain, random_tree
 
 __all__ = [
     "ALL_JOINTS",

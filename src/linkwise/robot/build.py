@@ -11,9 +11,9 @@ import numpy as np
 
 from ..errors import RobotError, RowError, near_miss
 from ..spatial import Placement, RigidInertia, Scalar, Symmetric, Vector
+from .entries import RESIDUE, EntryError, limits, not_negative, number, positive_part, sequence, square, tensor, vector3
 from .joint import ALL_JOINTS, Joint
 from .link import Frame, Link
-from .numbers import RESIDUE, EntryError, limits, not_negative, number, positive_part, sequence, square, tensor, vector3
 from .tables import COMMON, DRIVE, JOINTS, Convention, Geometry
 
 BASE = "base"
@@ -42,14 +42,6 @@ class Draft:
         return Link(self.name, index, self.parent, self.joint, self.placement, mass, com, inertia, frame=self.frame)
 
 
-@dataclass
-class RowFrame:
-    """The frame of a row: its link (-1: the base) and its placement in that link's joint-aligned frame."""
-
-    link: int
-    placement: Placement
-
-
 class Size(NamedTuple):
     """The largest mass and length of a table. Values that are tiny beside them may be rounding residue."""
 
@@ -76,7 +68,7 @@ def assemble(rows: Iterable[Mapping[str, Any]], convention: Convention, gravity:
     size = size_of(table)
     row_of = {label: index for index, label in enumerate(names)}
     base_word = NO_LINK if BASE in row_of else BASE  # how the table names the base
-    row_frames: dict[str, RowFrame] = {NO_LINK: RowFrame(-1, Placement.identity())}
+    row_frames = {NO_LINK: Frame(NO_LINK, -1, Placement.identity())}  # each row's own frame, by its name
     drafts: list[Draft] = []
     frames: list[Frame] = []
     clean: list[dict[str, Any]] = []
@@ -84,18 +76,18 @@ def assemble(rows: Iterable[Mapping[str, Any]], convention: Convention, gravity:
     for index, (row, label) in enumerate(zip(table, names, strict=True)):
         try:
             parent = parent_of(index, names, row_of, table)
-            joint, geometry, mass, com, inertia, drive = entries(row, convention, size)
+            joint, geometry, mass, com, inertia, drive = checked_entries(row, convention, size)
         except EntryError as problem:
             raise RowError(f"robot {name!r}, link {label!r}: {problem}", index, problem.key) from None
         moved += [f"{label!r}: {key} is off by {far:.1e}" for key, far in geometry.moved.items() if far > MOVED]
         parent_frame = row_frames[parent]
         before = parent_frame.placement.then(geometry.before)
         if joint == "fixed":
-            row_frames[label] = RowFrame(parent_frame.link, before.then(geometry.after))
-            frames.append(Frame(label, parent_frame.link, row_frames[label].placement))
-            if parent_frame.link >= 0:
-                host = drafts[parent_frame.link]
-                host.body = host.body + RigidInertia.of_body(mass, com, inertia).to_parent(row_frames[label].placement)
+            frame = Frame(label, parent_frame.link, before.then(geometry.after))
+            frames.append(frame)
+            if frame.link >= 0:
+                host = drafts[frame.link]
+                host.body = host.body + RigidInertia.of_body(mass, com, inertia).to_parent(frame.placement)
                 host.merged = host.merged or not all(map(is_zero, (mass, *inertia.upper)))
         else:
             centre = geometry.after.point(com)
@@ -103,7 +95,8 @@ def assemble(rows: Iterable[Mapping[str, Any]], convention: Convention, gravity:
             body = RigidInertia.of_body(mass, centre, turned)
             moving = ALL_JOINTS[joint](**drive)
             drafts.append(Draft(label, parent_frame.link, moving, before, geometry.after, body, (mass, centre, turned)))
-            row_frames[label] = RowFrame(len(drafts) - 1, geometry.after)
+            frame = Frame(label, len(drafts) - 1, geometry.after)
+        row_frames[label] = frame
         clean.append(normalized_row(label, parent or base_word, joint, geometry, row, drive))
     if not drafts:
         expected = "at least one revolute or prismatic joint"
@@ -208,7 +201,7 @@ def stated_parent(index: int, names: list[str], table: list[dict[str, Any]]) -> 
     return NO_LINK if parent is None else parent
 
 
-def entries(
+def checked_entries(
     row: Mapping[str, Any], convention: Convention, size: Size
 ) -> tuple[str, Geometry, Scalar, Vector, Symmetric, dict[str, Any]]:
     """Every entry of a row, checked."""

@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from ..spatial import Rotation
+from .entries import is_symbol
 from .joint import ALL_JOINTS
 from .model import Robot
-from .numbers import is_symbol
 from .printing import Description, print_if_dropped
 from .tables import CONVENTIONS
 

@@ -11,10 +11,10 @@ from ..errors import RobotError, one_of
 from ..lazy import cached_property
 from ..spatial import Scalar
 from .build import assemble, checked_gravity, warn_of_moved
+from .entries import is_symbol
 from .fingerprint import NoFingerprintError, robot_fingerprint
 from .link import Frame, Link
 from .mapping import NumberMap, numbers_of
-from .numbers import is_symbol
 from .regroup import regrouped_bodies
 from .tables import CONVENTIONS, DH_CONVENTIONS
 

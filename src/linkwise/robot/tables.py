@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..spatial import Placement, Rotation, Scalar, Vector, turn_x, turn_z
+from .entries import angle, axis, length, matrix3, vector3
 from .joint import ALL_JOINTS
-from .numbers import angle, axis, length, matrix3, vector3
 from .rotations import distance, nearest_rotation
 
 COMMON = ("name", "parent", "joint", "mass", "com", "inertia")

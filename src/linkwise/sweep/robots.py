@@ -9,7 +9,7 @@ import numpy as np
 
 from ..errors import RobotError
 from ..robot import Robot
-from ..robot.numbers import TENSOR, TURNS
+from ..robot.entries import TENSOR, TURNS
 from ..robot.tables import DRIVE
 from .family import Family, FamilyMap, families
 from .samples import STATE, Samples, table_entries, varied

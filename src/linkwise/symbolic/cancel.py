@@ -11,18 +11,19 @@ from typing import Any
 
 from ..graph import Graph, Node, Program, rules
 from ..graph.passes import rebuilt
-from .polynomial import Polynomial, plus, power, scaled
+from .polynomial import Algebra, Polynomial, power, scaled
 
 LONGEST = 16  # terms of a sum that is taken apart; a longer one is a term itself
 
 
-class Sums:
+class Sums(Algebra):
     """Adds and subtracts nodes of one graph, term by term where that leaves fewer terms.
 
     A sum is a polynomial of degree one; its atoms are the indices of nodes.
     """
 
     def __init__(self, graph: Graph) -> None:
+        super().__init__()
         self.graph = graph
         self._terms: dict[int, Polynomial] = {}
 
@@ -30,7 +31,7 @@ class Sums:
         """a + b or a - b."""
         x, y = self.terms(a), self.terms(b)
         if x.keys() & y.keys():
-            total = plus(x, scaled(y, SIGN[op]))
+            total = self.arithmetic(op, x, y)
             if len(total) <= max(len(x), len(y)) and all(Fraction(float(c)) == c for c in total.values()):
                 return self.built(total)
         return rules.OPERATIONS[op](a, b)
@@ -46,11 +47,8 @@ class Sums:
         if x.op == "const":
             return self.terms(x.payload)
         terms: Polynomial | None = None
-        if x.op == "neg":
-            terms = scaled(self.terms(x.args[0]), -1)
-        elif x.op in SIGN:
-            a, b = x.args
-            terms = plus(self.terms(a), scaled(self.terms(b), SIGN[x.op]))
+        if x.op in ("neg", "add", "sub"):
+            terms = self.arithmetic(x.op, *map(self.terms, x.args))
         elif x.op == "mul" and any(a.op == "const" for a in x.args):
             constant, other = sorted(x.args, key=lambda a: a.op != "const")
             terms = scaled(self.terms(other), Fraction(constant.payload))
@@ -66,15 +64,12 @@ class Sums:
         return result
 
 
-SIGN = {"add": 1, "sub": -1}
-
-
 def cancelled(program: Program) -> Program:
     """The program without terms that cancel."""
     sums: list[Sums] = []
 
     def change(node: Node, values: dict[int, Any], graph: Graph) -> Any:
-        if node.op not in SIGN:
+        if node.op not in ("add", "sub"):
             return None
         if not sums:
             sums.append(Sums(graph))

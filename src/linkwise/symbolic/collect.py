@@ -11,16 +11,16 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from ..graph import Node, rules
-from .polynomial import Key, Multiplication, Number, Polynomial, of_number, plus, power, scaled, size
+from .polynomial import ARITHMETIC, Algebra, Key, Number, Polynomial, of_number, power, size
 
 CANCELLED = 1e-13  # what is left of two coefficients, relatively, when they cancel
 
 
-class Collector:
+class Collector(Algebra):
     """Multiplies expressions of one graph out. Atoms are numbered; `names` and `nodes` say what they are."""
 
     def __init__(self) -> None:
-        self.multiply = Multiplication(rounding=CANCELLED)
+        super().__init__(rounding=CANCELLED)
         self.names: list[str] = []
         self.nodes: list[Any] = []
         self._atoms: dict[str, int] = {}
@@ -43,17 +43,8 @@ class Collector:
         if x.op == "input":
             return power(self.atom(str(x), x))
         parts = [self.polynomial(a) for a in x.args]
-        match x.op:
-            case "neg":
-                return scaled(parts[0], -1)
-            case "add":
-                return plus(parts[0], parts[1], CANCELLED)
-            case "sub":
-                return plus(parts[0], scaled(parts[1], -1), CANCELLED)
-            case "mul":
-                return self.multiply(parts[0], parts[1])
-            case "div":
-                return self.multiply(parts[0], self.inverse(parts[1]))
+        if x.op in ARITHMETIC:
+            return self.arithmetic(x.op, *parts)
         operands = [self.built(part) for part in parts]
         value = rules.select(*operands) if x.op == "select" else rules.function(x.op, operands[0])
         if rules.is_number(value) or any(value is operand for operand in operands):
@@ -61,7 +52,7 @@ class Collector:
         inside = f"({', '.join(self.text(part, exact) for part in parts)})"
         atom = self.atom(f"{x.op}{inside}", value)
         if x.op == "sin":
-            self.multiply.cosine[atom] = self.atom(f"cos{inside}", rules.cos(value.args[0]))
+            self.cosine[atom] = self.atom(f"cos{inside}", rules.cos(value.args[0]))
         return power(atom)
 
     def atom(self, name: str, node: Any) -> int:
@@ -72,11 +63,11 @@ class Collector:
             self.nodes.append(node)
         return self._atoms[name]
 
-    def inverse(self, x: Polynomial) -> Polynomial:
-        if len(x) == 1:
-            ((key, factor),) = x.items()
-            return {tuple((atom, -exponent) for atom, exponent in key): 1 / factor}
-        return power(self.atom(f"({self.text(x, exact)})", self.built(x)), -1)
+    def over(self, a: Polynomial, b: Polynomial) -> Polynomial:
+        if len(b) != 1:
+            return self.times(a, power(self.atom(f"({self.text(b, exact)})", self.built(b)), -1))
+        ((key, factor),) = b.items()
+        return self.times(a, {tuple((atom, -exponent) for atom, exponent in key): 1 / factor})
 
     def built(self, x: Polynomial) -> Any:
         """The polynomial as an expression, added up in pairs, so that it is not deep."""

@@ -16,14 +16,14 @@ from typing import Any
 
 from ..graph import Node, Program
 from .polynomial import (
+    ARITHMETIC,
     EPSILON,
+    Algebra,
     Key,
-    Multiplication,
     Polynomial,
     cleaned,
     frozen,
     of_number,
-    plus,
     power,
     scaled,
     shifted,
@@ -51,12 +51,11 @@ class Atom:
     payload: Any
 
 
-class Normal:
+class Normal(Algebra):
     """The atoms of a program, and the polynomial that each of its nodes is; no longer than `limit` terms."""
 
     def __init__(self, program: Program, limit: float = math.inf) -> None:
-        self.multiply = Multiplication(limit)
-        self.cosine = self.multiply.cosine
+        super().__init__(limit)
         self.atoms: list[Atom] = []
         self._known: dict[Any, int] = {}
         value: dict[int, Polynomial] = {}
@@ -77,18 +76,10 @@ class Normal:
                 return of_number(node.payload)
             case "input":
                 return power(self.atom("input", node.payload))
-            case "neg":
-                return scaled(operands[0], -1)
-            case "add":
-                return plus(operands[0], operands[1])
-            case "sub":
-                return plus(operands[0], scaled(operands[1], -1))
-            case "mul":
-                return self.times(*operands)
-            case "div":
-                return self.over(*operands)
             case "select":
                 return self._select(*operands)
+        if node.op in ARITHMETIC:
+            return self.arithmetic(node.op, *operands)
         return self._function(node.op, operands[0])
 
     def atom(self, op: str, payload: Any) -> int:
@@ -109,7 +100,7 @@ class Normal:
                     above = tuple((x, e) for x, e in key if (x, -e) not in below)
                     ratio = self.atom("ratio", (frozen(cleaned(numerator)), below))
                     return self.times({above: factor}, power(ratio))
-        return self.multiply(a, b)
+        return super().times(a, b)
 
     def over(self, a: Polynomial, b: Polynomial) -> Polynomial:
         if not b:
@@ -166,8 +157,8 @@ class Normal:
             for _ in range(abs(turns)):
                 along, across = power(c), scaled(power(s), 1 if turns > 0 else -1)
                 sine, cosine = (
-                    plus(self.times(sine, along), self.times(cosine, across)),
-                    plus(self.times(cosine, along), scaled(self.times(sine, across), -1)),
+                    self.plus(self.times(sine, along), self.times(cosine, across)),
+                    self.plus(self.times(cosine, along), scaled(self.times(sine, across), -1)),
                 )
         return sine if op == "sin" else cosine
 

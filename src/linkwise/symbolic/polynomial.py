@@ -17,21 +17,17 @@ Polynomial = dict[Key, Number]
 
 SMALL = 1_000_000  # a constant is a fraction if its denominator is no larger
 EPSILON = float_info.epsilon
+ARITHMETIC = ("neg", "add", "sub", "mul", "div")
 
 
 class TooManyTermsError(Exception):
     """A polynomial has more terms than wanted."""
 
 
-def rational(x: float) -> Fraction | None:
-    """The fraction with a small denominator that the number is, to rounding: 33/1000 for 0.033."""
-    near = Fraction(x).limit_denominator(SMALL)
-    return near if abs(float(near) - x) <= 8 * EPSILON * abs(x) else None
-
-
 def constant(x: float) -> Number:
-    near = rational(x)
-    return x if near is None else near
+    """The fraction with a small denominator that the number is, to rounding, such as 33/1000; otherwise the number."""
+    near = Fraction(x).limit_denominator(SMALL)
+    return near if abs(float(near) - x) <= 8 * EPSILON * abs(x) else x
 
 
 def of_number(x: float) -> Polynomial:
@@ -44,21 +40,6 @@ def size(x: Number) -> float:
 
 def power(atom: int, exponent: int = 1) -> Polynomial:
     return {((atom, exponent),): Fraction(1)}
-
-
-def plus(a: Polynomial, b: Polynomial, rounding: float = 0.0) -> Polynomial:
-    """The sum. Coefficients that cancel to within `rounding`, relatively, are dropped."""
-    total = dict(a)
-    for key, x in b.items():
-        accumulate(total, key, x, rounding)
-    return without_zeros(total)
-
-
-def accumulate(total: Polynomial, key: Key, x: Number, rounding: float) -> None:
-    """Add a term to the total; where it cancels, the coefficient 0 stays."""
-    before = total.get(key, 0)
-    after = before + x
-    total[key] = 0.0 if rounding and size(after) <= rounding * size(before) else after
 
 
 def scaled(a: Polynomial, factor: Number) -> Polynomial:
@@ -91,23 +72,56 @@ def shifted(key: Key, away: Iterable[int], to: Iterable[int]) -> Key:
     return tuple(sorted((x, e) for x, e in powers.items() if e))
 
 
-class Multiplication:
-    """Multiplies polynomials out; no product may have more than `limit` terms. `rounding` is that of `plus`."""
+class Algebra:
+    """Arithmetic on polynomials.
+
+    No product may have more than `limit` terms. Coefficients that cancel to within `rounding`, relatively, are dropped.
+    """
 
     def __init__(self, limit: float = math.inf, rounding: float = 0.0) -> None:
         self.limit, self.rounding = limit, rounding
         self.cosine: dict[int, int] = {}  # of each sine, both by their atoms
         self._products: dict[tuple[Key, Key], tuple[tuple[Key, int], ...]] = {}
 
-    def __call__(self, a: Polynomial, b: Polynomial) -> Polynomial:
+    def arithmetic(self, op: str, *operands: Polynomial) -> Polynomial:
+        """The value of one of the operations in ARITHMETIC."""
+        match op:
+            case "neg":
+                return scaled(operands[0], -1)
+            case "add":
+                return self.plus(*operands)
+            case "sub":
+                return self.plus(operands[0], scaled(operands[1], -1))
+            case "mul":
+                return self.times(*operands)
+        return self.over(*operands)
+
+    def plus(self, a: Polynomial, b: Polynomial) -> Polynomial:
+        total = dict(a)
+        for key, x in b.items():
+            self._accumulate(total, key, x)
+        return without_zeros(total)
+
+    def times(self, a: Polynomial, b: Polynomial) -> Polynomial:
+        """Multiplied out."""
         total: Polynomial = {}
         for key_a, x in a.items():
             for key_b, y in b.items():
                 for key, sign in self._product(key_a, key_b):
-                    accumulate(total, key, x * y if sign > 0 else -x * y, self.rounding)
+                    self._accumulate(total, key, x * y if sign > 0 else -x * y)
         if len(total) > self.limit:
             raise TooManyTermsError
         return without_zeros(total)
+
+    def over(self, a: Polynomial, b: Polynomial) -> Polynomial:
+        raise NotImplementedError
+
+    def _accumulate(self, total: Polynomial, key: Key, x: Number) -> None:
+        """Add a term to the total; where it cancels, the coefficient 0 stays."""
+        before = total.get(key, 0)
+        after = before + x
+        cancels = self.rounding and size(after) <= self.rounding * size(before)
+        total[key] = 0.0 if cancels else after
 
     def _product(self, a: Key, b: Key) -> tuple[tuple[Key, int], ...]:
         """Powers added, squared sines replaced: one key, or several with their signs."""

@@ -9,7 +9,7 @@ import numpy as np
 from ..errors import near_miss
 from ..graph import Node
 from ..robot import Robot
-from ..robot.numbers import is_symbol
+from ..robot.entries import is_symbol
 from ..symbolic import Transplant, shared_graph
 
 
