@@ -23,11 +23,10 @@ MAY_IMPORT = {  # each room: the rooms below it that it uses
     "export": {"api", "codegen", "errors", "explain", "graph", "robot", "symbolic", "trace", "version"},
     "control": {"api", "robot", "spatial"},
     "trajectories": {"api", "errors", "graph", "recording", "robot", "trace"},
-    "ode": {"codegen", "errors", "graph", "kernels", "lazy", "simulate"},
-    "recording": {"api", "codegen", "errors", "formats", "lazy", "robot", "simulate"},
+    "ode": {"codegen", "errors", "graph", "kernels", "lazy"},
+    "recording": {"api", "errors", "formats", "lazy", "ode", "robot", "simulate"},
     "simulate": {
         "api",
-        "codegen",
         "control",
         "errors",
         "graph",

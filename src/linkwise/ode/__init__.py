@@ -1,5 +1,5 @@
 """Integration of ordinary differential equations: methods, step control, events. Knows no robots."""
 
-from .methods import integrators
+from .registry import integrators
 
 __all__ = ["integrators"]

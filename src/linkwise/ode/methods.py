@@ -1,21 +1,48 @@
-"""The integrators, read from tableaux.toml."""
+"""Embedded Runge-Kutta methods, read from tableaux.toml."""
 
 from __future__ import annotations
 
 import tomllib
 from collections.abc import Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 from importlib import resources
 from typing import Any
 
-from ..codegen.llvm.stages import Method
-from ..errors import one_of
-
-DEFAULT = "verner65"
 Table = list[list[Fraction]]
 Known = tuple[Fraction | int, int, list[Fraction]]
-RADAU = "radau"  # implicit: see `implicit`
+
+
+@dataclass(frozen=True)
+class Method:
+    """An embedded Runge-Kutta method; the letters are those of tableaux.toml."""
+
+    name: str
+    order: int
+    a: tuple[tuple[float, ...], ...]  # also of the stages that only states within a step need
+    b: tuple[float, ...]
+    c: tuple[float, ...]
+    error: tuple[float, ...]
+    damp: tuple[float, ...] = ()
+    fixed: bool = False  # no error control
+    first_is_last: bool = False
+    dense: tuple[tuple[float, ...], ...] = ()  # weights of all stages, and at last of Σ b k, by powers
+
+    @property
+    def stages(self) -> int:
+        """Those of a step."""
+        return len(self.b)
+
+    @property
+    def slots(self) -> int:
+        """For all stages, and what else the polynomial within a step is made of."""
+        return max(len(self.a), len(self.dense))
+
+    @property
+    def degree(self) -> int:
+        """Of the polynomial within a step; 0 if there is none."""
+        return len(self.dense[0]) if self.dense else 0
 
 
 @lru_cache(maxsize=1)
@@ -24,21 +51,8 @@ def entries() -> dict[str, Any]:
     return tomllib.loads(text)
 
 
-def integrators() -> list[str]:
-    """The names of all integrators that `simulate` offers.
-
-    >>> import linkwise as lw
-    >>> lw.integrators()
-    ['verner65', 'dverk65', 'dormand54', 'cash-karp54', 'rk4', 'dop853', 'radau']
-    """
-    return [*entries(), RADAU]
-
-
 @lru_cache(maxsize=16)
 def method(name: str) -> Method:
-    one_of(name, integrators(), "integrator")
-    if name == RADAU:
-        return Method(name, 5, (), (), (), ())
     entry = entries()[name]
     rows, dense = continued(entry)
     scale = Fraction(entry.get("scale", 1))

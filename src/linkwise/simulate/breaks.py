@@ -14,10 +14,9 @@ from typing import Any
 
 import numpy as np
 
-from ..codegen.llvm.integrator import LEAST_BEFORE
-from ..codegen.llvm.lanes import DONE, RUNNING, STUCK
 from ..graph import Graph, Node
-from ..ode.numpy_driver import Progress
+from ..ode.status import DONE, RUNNING, STEP_TOO_SMALL
+from ..ode.trajectories import Trajectories
 from .parameters import PREFIX, called
 from .problem import Problem
 from .traced import TracedFunction
@@ -123,7 +122,7 @@ def grouped(times: list[Number], count: int) -> list[Group]:
 
 
 def with_breaks(
-    now: Progress, groups: list[Group], end: float, first_step: float, integrate: Callable[[float], None]
+    now: Trajectories, groups: list[Group], end: float, first_step: float, integrate: Callable[[float], None]
 ) -> None:
     """`integrate(until)` up to the end, by way of the breaks, for the trajectories that are not there yet."""
     if len(groups) == 1 and not groups[0][1]:
@@ -140,7 +139,7 @@ def with_breaks(
 
 
 def follow_group(
-    now: Progress,
+    now: Trajectories,
     which: np.ndarray,
     times: tuple[float, ...],
     end: float,
@@ -157,15 +156,15 @@ def follow_group(
             advance(now, own, before, integrate)
             at_break = own & (now.status == DONE) & (now.t == before)
             advance(now, own, after, integrate)
-            refused = own & (now.status == STUCK) & (now.t >= before) & (now.t < after)
+            refused = own & (now.status == STEP_TOO_SMALL) & (now.t >= before) & (now.t < after)
             now.t[refused], now.status[refused] = after, DONE  # a jump too high for the error allowed: digits end here
-            now.h[at_break], now.error[at_break], now.again[at_break] = first_step, LEAST_BEFORE, False
+            now.restart(at_break, first_step)
         advance(now, own, end, integrate)
     finally:
         now.status[own & (now.status == DONE) & (now.t < end)] = RUNNING
 
 
-def advance(now: Progress, own: np.ndarray, until: float, integrate: Callable[[float], None]) -> None:
+def advance(now: Trajectories, own: np.ndarray, until: float, integrate: Callable[[float], None]) -> None:
     going = own & ((now.status == RUNNING) | (now.status == DONE))
     now.status[going] = np.where(now.t[going] < until, RUNNING, DONE)
     if (now.status == RUNNING).any():

@@ -16,11 +16,11 @@ from typing import Any
 import numpy as np
 
 from .. import api
-from ..codegen.llvm.events import Crossing
 from ..control.drives import named
 from ..errors import one_of
 from ..graph import Program
 from ..lazy import cached_property
+from ..ode.events import Crossing
 from ..robot import Friction, Robot
 from ..trace import Input, trace
 from ..trace.tracing import few_operations

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ..ode.numpy_driver import Progress
+from ..ode.trajectories import Trajectories
 
 PATIENCE = 1.0  # seconds before anything is shown, and between two times
 RARELY = 60.0  # seconds between lines that stay, after some time
@@ -29,7 +29,7 @@ class Watch:
         self.task: Any = None
         self.written = False
 
-    def __call__(self, now: Progress) -> None:
+    def __call__(self, now: Trajectories) -> None:
         moment, terminal = time.monotonic(), sys.stderr.isatty()
         if moment - self.last < self.wait or not (terminal if self.shown is None else self.shown):
             return

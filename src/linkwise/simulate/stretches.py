@@ -13,9 +13,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-from ..codegen.llvm.integrator import LEAST_BEFORE
-from ..codegen.llvm.lanes import CHATTERING, HALTED, RUNNING
-from ..ode.numpy_driver import Progress
+from ..ode.status import CHATTERING, RUNNING, STOPPED
+from ..ode.trajectories import Trajectories
 from .problem import Problem
 from .sticking import Decided, Sticking
 
@@ -25,7 +24,7 @@ CHANGES, MOMENT = 200, 1e-4  # so many changes within so many seconds, or this p
 def follow(
     problem: Problem,
     parameters: np.ndarray,
-    now: Progress,
+    now: Trajectories,
     end: float,
     times: np.ndarray,
     out: np.ndarray,
@@ -43,12 +42,14 @@ def follow(
         try:
             integrate()
         finally:
-            changing = stretches.ended(np.flatnonzero(running & (now.status == HALTED)))
+            changing = stretches.ended(np.flatnonzero(running & (now.status == STOPPED)))
     return stretches.given_up
 
 
 class Stretches:
-    def __init__(self, problem: Problem, sticking: Sticking, parameters: np.ndarray, now: Progress, end: float) -> None:
+    def __init__(
+        self, problem: Problem, sticking: Sticking, parameters: np.ndarray, now: Trajectories, end: float
+    ) -> None:
         n = problem.robot.n
         self.problem, self.sticking, self.now, self.end = problem, sticking, now, end
         self.given = problem.given(parameters)
@@ -66,8 +67,7 @@ class Stretches:
         now.y[which, -1] = 0.0
         found = self.decide(which)
         self.modes[which, :n], self.modes[which, n] = found.mode, now.t[which]
-        now.h[which] = np.minimum(now.h, self.first_step)[which]
-        now.error[which], now.again[which] = LEAST_BEFORE, False
+        now.restart(which, np.minimum(now.h, self.first_step)[which])
         for k, old, new, left in zip(which.tolist(), before, found.mode, found.open.tolist(), strict=True):
             if now.next[k] and times[now.next[k] - 1] == now.t[k]:
                 out[k, now.next[k] - 1] = now.y[k]

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from .. import api
-from ..ode.methods import method as tableau
-from ..ode.numpy_driver import Progress
+from ..ode.registry import integrator as integrator_of
+from ..ode.trajectories import Trajectories
 from ..recording.recording import STATUS
 from ..robot import Friction, Robot
 from ..simulate.events import Happening, events_of
@@ -55,7 +55,7 @@ def followed(
 ) -> Followed:
     """As `simulate`, with the options of a sweep, each trajectory with a row of numbers; there is no road but code."""
     count, n = q0.shape
-    scheme = tableau(options["integrator"])
+    scheme = integrator_of(options["integrator"])
     checked = checked_numbers(scheme, duration, options["rtol"], options["atol"], options["step"], options["max_steps"])
     times = sample_times(options["samples"], duration)
     loads = loads_of(options, count)
@@ -111,7 +111,7 @@ def loads_of(options: Mapping[str, Any], count: int) -> dict[str, np.ndarray]:
 
 
 def family_events(
-    family: Family, problem: Problem, now: Progress, numbers: np.ndarray
+    family: Family, problem: Problem, now: Trajectories, numbers: np.ndarray
 ) -> tuple[tuple[Happening, ...], ...]:
     """The events of each trajectory; the rates of quasi-velocities are those of its own robot."""
     if not problem.events:

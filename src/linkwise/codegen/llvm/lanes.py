@@ -1,174 +1,462 @@
-"""Trajectories in lanes, in LLVM assembly: what is kept of each, and how a lane that is done takes the next one.
+"""The verbs of `ode.lanes` as LLVM assembly: a number of every lane is a vector in a register.
 
-The book has a row for each trajectory: the numbers of RECORD, y, the values of the events and the parameters. A lane
-takes a row from the queue, works on it in the context, where all lanes lie side by side, and writes it back when it is
-done or the budget is spent. The queue is shared between threads; which lane takes which trajectory makes no difference
-to any.
+Python runs the text of the driver once, and each verb writes its instructions. So a loop's body is run once, with an
+index that is a register, and both branches of `when` are written.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
 
+from .block import Layout
 from .flow import Flow
 
-RECORD = ("t", "h", "error", "again", "next", "steps", "rejected", "status", "logged")
-AT = {name: k for k, name in enumerate(RECORD)}
-RUNNING, DONE, STUCK, LOST, HALTED, LOG_FULL, TOO_MANY, CHATTERING = range(8)
+SCALARS = {"real": "double", "whole": "i64", "mask": "i1"}
+CHAINS = 4  # so many components do not wait for one another when they are added up or compared
 
 
-@dataclass(frozen=True)
-class Memory:
-    """Where things are in the context, in vectors. It begins with the row of the book."""
+class Value:
+    """A number of every lane, real or whole, or a mask; operators write instructions. Python's numbers are constants.
 
-    size: int  # of y
-    parameters: int
-    stages: int  # with all that states within a step need
-    degree: int
-    events: int = 0
+    `&` and `|` with Python's True and False are decided here.
+    """
+
+    __slots__ = ("kind", "lanes", "name")
+    __hash__ = None  # type: ignore[assignment]
+
+    def __init__(self, lanes: LlvmLanes, name: str, kind: str = "real") -> None:
+        self.lanes, self.name, self.kind = lanes, name, kind
+
+    def arithmetic(self, word: str, a: Any, b: Any) -> Value:
+        return self.lanes.emit(f"{'f' * (self.kind == 'real')}{word}", self.kind, a, b)
+
+    def compared(self, ordered: str, unsigned: str, other: Any) -> Value:
+        word = f"fcmp {ordered}" if self.kind == "real" else f"icmp {unsigned}"
+        return self.lanes.emit(word, self.kind, self, other, result="mask")
+
+    def __add__(self, other: Any) -> Value:
+        if isinstance(other, Value) and other.kind != self.kind:  # a count, and whether there is one more
+            other = self.lanes.converted(other, "zext", self.kind)
+        return self.arithmetic("add", self, other)
+
+    def __radd__(self, other: Any) -> Value:
+        return self.arithmetic("add", other, self)
+
+    def __sub__(self, other: Any) -> Value:
+        return self.arithmetic("sub", self, other)
+
+    def __rsub__(self, other: Any) -> Value:
+        return self.arithmetic("sub", other, self)
+
+    def __mul__(self, other: Any) -> Value:
+        return self.arithmetic("mul", self, other)
+
+    def __rmul__(self, other: Any) -> Value:
+        if isinstance(other, int) and other in (1, -1):  # a direction
+            return self if other == 1 else -self
+        return self.arithmetic("mul", other, self)
+
+    def __truediv__(self, other: Any) -> Value:
+        return self.arithmetic("div", self, other)
+
+    def __neg__(self) -> Value:
+        return self.lanes.emit("fneg", self.kind, self)
+
+    def __lt__(self, other: Any) -> Value:
+        return self.compared("olt", "ult", other)
+
+    def __le__(self, other: Any) -> Value:
+        return self.compared("ole", "ule", other)
+
+    def __gt__(self, other: Any) -> Value:
+        return self.compared("ogt", "ugt", other)
+
+    def __ge__(self, other: Any) -> Value:
+        return self.compared("oge", "uge", other)
+
+    def __eq__(self, other: object) -> Value:  # type: ignore[override]
+        return self.compared("oeq", "eq", other)
+
+    def __and__(self, other: Any) -> Any:
+        if isinstance(other, bool):
+            return self if other else False
+        return self.lanes.emit("and", "mask", self, other)
+
+    def __or__(self, other: Any) -> Any:
+        if isinstance(other, bool):
+            return True if other else self
+        return self.lanes.emit("or", "mask", self, other)
+
+    def __invert__(self) -> Value:
+        return self.lanes.emit("xor", "mask", self, True)
+
+
+class Index:
+    """The index of a loop, the same for all lanes; compared, it gives the name of a condition."""
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __init__(self, lanes: LlvmLanes, name: str) -> None:
+        self.lanes, self.name = lanes, name
+
+    def __add__(self, other: int) -> Index:
+        return Index(self.lanes, self.lanes.flow.say(f"add i64 {self.name}, {other}")) if other else self
+
+    def compared(self, word: str, other: int) -> str:
+        return self.lanes.flow.say(f"icmp {word} i64 {self.name}, {other}")
+
+    def __lt__(self, other: int) -> str:
+        return self.compared("ult", other)
+
+    def __gt__(self, other: int) -> str:
+        return self.compared("ugt", other)
+
+    def __eq__(self, other: object) -> str:  # type: ignore[override]
+        assert isinstance(other, int)
+        return self.compared("eq", other)
+
+
+class Array:
+    """A vector of every lane, in memory; its components may be arrays themselves, of a given size."""
+
+    def __init__(self, lanes: LlvmLanes, pointer: str, size: int = 1, offset: int = 0) -> None:
+        self.lanes, self.pointer, self.size, self.offset = lanes, pointer, size, offset
 
     @property
-    def y(self) -> int:
-        return len(RECORD)
+    def address(self) -> str:
+        return self.lanes.flow.place(self.pointer, self.offset) if self.offset else self.pointer
+
+    def index(self, i: Any) -> str | int:
+        return (i + self.offset).name if isinstance(i, Index) else i + self.offset
+
+    def __getitem__(self, i: Any) -> Value:
+        return Value(self.lanes, self.lanes.flow.load(self.pointer, self.index(i)))
+
+    def __setitem__(self, i: Any, value: Any) -> None:
+        self.lanes.flow.store(self.lanes.operand(value, "real"), self.pointer, self.index(i))
+
+
+class Arrays:
+    """Vectors of the same size, one after another."""
+
+    def __init__(self, lanes: LlvmLanes, pointer: str, size: int) -> None:
+        self.lanes, self.pointer, self.size = lanes, pointer, size
+
+    def __getitem__(self, j: int) -> Array:
+        return Array(self.lanes, self.pointer, self.size, j * self.size)
 
     @property
-    def before(self) -> int:
-        """Events at the last accepted state."""
-        return self.y + self.size
+    def address(self) -> str:
+        return self.pointer
+
+
+class Scalars:
+    """Numbers that are the same for all lanes, in memory."""
+
+    def __init__(self, lanes: LlvmLanes, pointer: str) -> None:
+        self.lanes, self.pointer = lanes, pointer
+
+    def __getitem__(self, i: Index) -> Value:
+        flow = self.lanes.flow
+        return Value(
+            self.lanes, flow.spread(flow.say(f"load double, ptr {flow.element('double', self.pointer, i.name)}"))
+        )
+
+
+class Variable:
+    def __init__(self, lanes: LlvmLanes) -> None:
+        self.lanes, self.slot = lanes, lanes.flow.slot(lanes.layout.vector)
 
     @property
-    def p(self) -> int:
-        return self.before + self.events
+    def value(self) -> Value:
+        return Value(self.lanes, self.lanes.flow.load(self.slot))
 
-    @property
-    def row(self) -> int:
-        """Numbers in a row of the book."""
-        return self.p + self.parameters
-
-    @property
-    def index(self) -> int:
-        """Which trajectory a lane has; -1: none."""
-        return self.row
-
-    @property
-    def k(self) -> int:
-        return self.index + 1
-
-    @property
-    def z(self) -> int:
-        return self.k + self.stages * self.size
-
-    @property
-    def powers(self) -> int:
-        """The polynomial within a step."""
-        return self.z + self.size
-
-    @property
-    def k_there(self) -> int:
-        """Stages of a step to a time within the last one."""
-        return self.powers + self.degree * self.size
-
-    @property
-    def z_there(self) -> int:
-        return self.k_there + self.stages * self.size
-
-    @property
-    def after(self) -> int:
-        """Events at the end of a step; behind them those at the last two points that were looked at within it."""
-        return self.z_there + self.size
-
-    @property
-    def vectors(self) -> int:
-        return self.after + 3 * self.events
+    @value.setter
+    def value(self, value: Any) -> None:
+        self.lanes.flow.store(self.lanes.operand(value, "real"), self.slot)
 
 
-def in_lane(flow: Flow, vector: int | str, lane: int | str) -> str:
-    """The place of one lane's number in the context."""
-    start = flow.say(f"mul i64 {vector}, {flow.layout.lanes}")
-    return flow.say(f"getelementptr i64, ptr %context, i64 {flow.say(f'add i64 {start}, {lane}')}")
+class Fold:
+    """A sum, or the largest, of numbers from 0 on; in chains that do not wait for one another."""
+
+    def __init__(self, lanes: LlvmLanes, combine: Callable[[Any, Any], Value]) -> None:
+        self.lanes, self.combine = lanes, combine
+        self.chains = Array(lanes, lanes.flow.slot(lanes.layout.vector, CHAINS))
+        for chain in range(CHAINS):
+            self.chains[chain] = 0.0
+
+    def include(self, i: Index, value: Value) -> None:
+        own = Index(self.lanes, self.lanes.flow.say(f"and i64 {i.name}, {CHAINS - 1}"))
+        self.chains[own] = self.combine(self.chains[own], value)
+
+    def result(self) -> Value:
+        total = self.chains[0]
+        for chain in range(1, CHAINS):
+            total = self.combine(total, self.chains[chain])
+        return total
 
 
-def in_row(flow: Flow, where: Memory, index: str, k: str) -> str:
-    start = flow.say(f"mul i64 {index}, {where.row}")
-    return flow.say(f"getelementptr i64, ptr %book, i64 {flow.say(f'add i64 {start}, {k}')}")
+class State:
+    """The record of the trajectory in each lane: reading a field loads it, assigning to it stores it."""
+
+    lanes: LlvmLanes
+    fields: dict[str, tuple[int, str]]
+
+    def __init__(self, lanes: LlvmLanes, kinds: Mapping[str, str]) -> None:
+        fields = {name: (k, kind) for k, (name, kind) in enumerate(kinds.items())}
+        self.__dict__.update(lanes=lanes, fields=fields)
+
+    def __getattr__(self, name: str) -> Value:
+        position, kind = self.fields[name]
+        return Value(self.lanes, self.lanes.flow.load("%context", position, self.lanes.type(kind)), kind)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        position, kind = self.fields[name]
+        self.lanes.flow.store(self.lanes.operand(value, kind), "%context", position, self.lanes.type(kind))
 
 
-def empty_lanes(flow: Flow, where: Memory) -> None:
-    whole = flow.layout.of("i64")
-    flow.store(flow.whole(-1), "%context", where.index, whole)
-    flow.store(flow.whole(DONE), "%context", AT["status"], whole)
+class LlvmLanes:
+    """The lanes of `advance`, see `integrator`. %context holds the record of each lane, then whatever is asked for."""
 
+    def __init__(
+        self, layout: Layout, record: Mapping[str, type], size: int, events: int = 0, parameters: int = 0
+    ) -> None:
+        self.layout, self.flow = layout, Flow(layout)
+        self.texts: dict[str, str] = {}  # functions that were called, by name
+        self.vectors = 0
+        self.size, self.events = size, events
+        kinds = {name: "whole" if kind is int else "real" for name, kind in record.items()}
+        self.state = State(self, kinds)
+        self.reserved(len(kinds))
+        self.y, self.values = self.array(size), self.array(events)
+        self.flow.lines.append(f"  %p = getelementptr {layout.vector}, ptr %context, i64 {self.vectors}")
+        self.kept = self.vectors  # numbers of a record that are written back
+        self.row = self.kept + parameters
+        self.reserved(parameters)
+        self.index = self.reserved(1)  # which trajectory each lane has; -1: none
+        self.end, self.rtol = (Value(self, self.flow.spread(name)) for name in ("%end", "%rtol"))
+        self.samples, self.room, self.max_steps = (
+            Value(self, self.flow.spread(name, "i64"), "whole") for name in ("%samples", "%room", "%max_steps")
+        )
+        self.atol = Scalars(self, "%atol")
 
-def take_next(flow: Flow, where: Memory, more: str) -> None:
-    """Lanes that are done write back what they have, and take the next trajectory; `more` is 0 once there is none."""
-    with flow.counted(flow.layout.lanes) as lane:
-        state = flow.say(f"load i64, ptr {in_lane(flow, AT['status'], lane)}")
-        with flow.when(flow.say(f"icmp ne i64 {state}, {RUNNING}")):
-            put_back(flow, where, lane)
-            turn = flow.say("atomicrmw add ptr %queue, i64 1 seq_cst")
-            there = flow.say(f"icmp ult i64 {turn}, %total")
-            flow.lines.append(f"  store i64 -1, ptr {in_lane(flow, where.index, lane)}")
-            flow.lines.append(f"  store i64 {flow.say(f'zext i1 {there} to i64')}, ptr {more}")
-            with flow.when(there):
-                own = flow.say(f"load i64, ptr {flow.say(f'getelementptr i64, ptr %waiting, i64 {turn}')}")
-                flow.lines.append(f"  store i64 {own}, ptr {in_lane(flow, where.index, lane)}")
-                with flow.counted(where.row) as k:
-                    x = flow.say(f"load i64, ptr {in_row(flow, where, own, k)}")
-                    flow.lines.append(f"  store i64 {x}, ptr {in_lane(flow, k, lane)}")
+    # instructions
 
+    def type(self, kind: str) -> str:
+        return self.layout.of(SCALARS[kind])
 
-def put_back(flow: Flow, where: Memory, lane: str) -> None:
-    index = flow.say(f"load i64, ptr {in_lane(flow, where.index, lane)}")
-    with flow.when(flow.say(f"icmp sge i64 {index}, 0")), flow.counted(where.p) as k:
-        x = flow.say(f"load i64, ptr {in_lane(flow, k, lane)}")
-        flow.lines.append(f"  store i64 {x}, ptr {in_row(flow, where, index, k)}")
+    def operand(self, value: Any, kind: str) -> str:
+        if isinstance(value, Value):
+            return value.name
+        if kind == "real":
+            return self.layout.constant(float(value))
+        return self.layout.splat(SCALARS[kind], str(int(value)) if kind == "whole" else str(bool(value)).lower())
 
+    def emit(self, word: str, kind: str, *operands: Any, result: str = "") -> Value:
+        """An instruction on operands of one kind."""
+        names = ", ".join(self.operand(x, kind) for x in operands)
+        return Value(self, self.flow.say(f"{word} {self.type(kind)} {names}"), result or kind)
 
-def put_all_back(flow: Flow, where: Memory) -> None:
-    with flow.counted(flow.layout.lanes) as lane:
-        put_back(flow, where, lane)
+    def converted(self, x: Value, word: str, kind: str) -> Value:
+        return Value(self, self.flow.say(f"{word} {self.type(x.kind)} {x.name} to {self.type(kind)}"), kind)
 
+    def intrinsic(self, name: str, *operands: Any) -> Value:
+        return Value(self, self.flow.call(name, *(self.operand(x, "real") for x in operands)))
 
-def of_lane(flow: Flow, kind: str, values: str, lane: int) -> str:
-    return values if flow.layout.lanes == 1 else flow.say(f"extractelement {kind} {values}, i64 {lane}")
+    def where(self, mask: Any, a: Any, b: Any) -> Any:
+        if isinstance(mask, bool):
+            return a if mask else b
+        known = next((x for x in (a, b) if isinstance(x, Value)), None)
+        kind = known.kind if known is not None else "whole" if isinstance(a, int) else "real"
+        name = self.flow.select(mask.name, self.operand(a, kind), self.operand(b, kind), self.type(kind))
+        return Value(self, name, kind)
 
+    def fma(self, a: Any, b: Any, c: Any) -> Value:
+        return Value(self, self.flow.fused(*(self.operand(x, "real") for x in (a, b, c))))
 
-def time_of(flow: Flow, index: str) -> str:
-    """The times of each lane's next sample; the last where there are no more."""
-    lanes, v, whole = flow.layout.lanes, flow.layout.vector, flow.layout.of("i64")
-    flow.declared.add("declare i64 @llvm.umin.i64(i64, i64)")
-    last, found = flow.say("sub i64 %count, 1"), "poison"
-    for lane in range(lanes):
-        own = flow.say(f"call i64 @llvm.umin.i64(i64 {of_lane(flow, whole, index, lane)}, i64 {last})")
-        x = flow.say(f"load double, ptr {flow.say(f'getelementptr double, ptr %times, i64 {own}')}")
-        found = x if lanes == 1 else flow.say(f"insertelement {v} {found}, double {x}, i64 {lane}")
-    return found
+    def minimum(self, a: Any, b: Any) -> Value:
+        return self.intrinsic("minnum", a, b)
 
+    def maximum(self, a: Any, b: Any) -> Value:
+        return self.intrinsic("maxnum", a, b)
 
-def spread_whole(flow: Flow, number: str) -> str:
-    """A whole number in every lane."""
-    lanes, whole = flow.layout.lanes, flow.layout.of("i64")
-    if lanes == 1:
-        return number
-    one = flow.say(f"insertelement {whole} poison, i64 {number}, i64 0")
-    return flow.say(f"shufflevector {whole} {one}, {whole} poison, <{lanes} x i32> zeroinitializer")
+    def absolute(self, x: Any) -> Value:
+        return self.intrinsic("fabs", x)
 
+    def copysign(self, x: Any, sign: Any) -> Value:
+        return self.intrinsic("copysign", x, sign)
 
-def write_sample(flow: Flow, where: Memory, due: str, sample: str, z: str) -> None:
-    """What is due, each lane to its own place."""
-    lanes, whole, bits = flow.layout.lanes, flow.layout.of("i64"), flow.bits(due)
-    index = flow.load("%context", where.index, whole)
-    for lane in range(lanes):
-        wanted = flow.say(f"and i64 {bits}, {1 << lane}")
-        with flow.when(flow.say(f"icmp ne i64 {wanted}, 0")):
-            first = flow.say(f"mul i64 {of_lane(flow, whole, index, lane)}, %count")
-            row = flow.say(f"add i64 {first}, {of_lane(flow, whole, sample, lane)}")
-            start = flow.say(f"getelementptr double, ptr %out, i64 {flow.say(f'mul i64 {row}, {where.size}')}")
-            copy_lane(flow, z, lane, start, where.size)
+    def sqrt(self, x: Any) -> Value:
+        return self.intrinsic("sqrt", x)
 
+    def floor(self, x: Any) -> Value:
+        return self.intrinsic("floor", x)
 
-def copy_lane(flow: Flow, vectors: str, lane: int, target: str, size: int) -> None:
-    with flow.counted(size) as i:
-        source = flow.say(f"add i64 {flow.say(f'mul i64 {i}, {flow.layout.lanes}')}, {lane}")
-        x = flow.say(f"load double, ptr {flow.say(f'getelementptr double, ptr {vectors}, i64 {source}')}")
-        flow.lines.append(f"  store double {x}, ptr {flow.say(f'getelementptr double, ptr {target}, i64 {i}')}")
+    def is_nan(self, x: Value) -> Value:
+        return self.emit("fcmp uno", "real", x, x, result="mask")
+
+    def frexp(self, x: Value) -> tuple[Value, Value]:
+        """For positive normal numbers."""
+        bits = self.converted(x, "bitcast", "whole")
+        exponent = self.emit("lshr", "whole", bits, 52) - 1022
+        mantissa = self.emit("or", "whole", self.emit("and", "whole", bits, (1 << 52) - 1), 1022 << 52)
+        return self.converted(mantissa, "bitcast", "real"), self.converted(exponent, "sitofp", "real")
+
+    def ldexp(self, x: Value, exponent: Value) -> Value:
+        """For exponents of moderate size."""
+        power = self.converted(exponent, "fptosi", "whole") + 1023
+        return x * self.converted(self.emit("shl", "whole", power, 52), "bitcast", "real")
+
+    # memory
+
+    def reserved(self, vectors: int) -> int:
+        start, self.vectors = self.vectors, self.vectors + vectors
+        return start
+
+    def array(self, size: int) -> Array:
+        return Array(self, self.flow.place("%context", self.reserved(size)), size)
+
+    def arrays(self, count: int, size: int) -> Arrays:
+        return Arrays(self, self.flow.place("%context", self.reserved(count * size)), size)
+
+    def variable(self) -> Variable:
+        return Variable(self)
+
+    # control flow
+
+    def components(self, size: int) -> Iterator[Index]:
+        return self.repeat(size)
+
+    def repeat(self, count: int) -> Iterator[Index]:
+        with self.flow.counted(count) as index:
+            yield Index(self, index)
+
+    def forever(self) -> Iterator[None]:
+        with self.flow.endless():
+            yield
+
+    def when(self, mask: Value, condition: str = "") -> Iterator[None]:
+        some = self.flow.say(f"icmp ne i64 {self.flow.bits(mask.name)}, 0")
+        with self.flow.when(self.flow.say(f"and i1 {condition}, {some}") if condition else some):
+            yield
+
+    def leave(self, condition: str) -> bool:
+        self.flow.leave(condition)
+        return False
+
+    def none(self, mask: Value) -> str:
+        return self.flow.say(f"icmp eq i64 {self.flow.bits(mask.name)}, 0")
+
+    def pick(self, condition: str, a: Any, b: Any) -> Value:
+        v = self.layout.vector
+        name = self.flow.say(f"select i1 {condition}, {v} {self.operand(a, 'real')}, {v} {self.operand(b, 'real')}")
+        return Value(self, name)
+
+    def number(self, k: Index) -> Value:
+        return Value(self, self.flow.spread(self.flow.say(f"uitofp i64 {k.name} to double")))
+
+    def call(self, function: Callable[..., None], *arguments: Any) -> None:
+        """A function of its own, written where it is called for the first time."""
+        name = f"@{function.__name__}_{self.layout.lanes}"
+        kinds = [self.layout.vector if isinstance(x, Value) else "ptr" for x in arguments]
+        if name not in self.texts:
+            outer, self.flow = self.flow, Flow(self.layout)
+            inner = [
+                Value(self, f"%a{k}") if isinstance(x, Value) else type(x)(self, f"%a{k}", x.size)
+                for k, x in enumerate(arguments)
+            ]
+            function(*inner)
+            heads = ", ".join(f"{kind} %a{k}" for k, kind in enumerate(kinds))
+            self.texts[name] = self.flow.function(f"internal void {name}({heads}, ptr %p)")
+            self.flow = outer
+        names = [x.name if isinstance(x, Value) else x.address for x in arguments]
+        passed = ", ".join(f"{kind} {x}" for kind, x in zip(kinds, names, strict=True))
+        self.flow.lines.append(f"  call void {name}({passed}, ptr %p)")
+
+    # components, and events
+
+    def sum(self) -> Fold:
+        return Fold(self, lambda a, b: a + b)
+
+    def max(self) -> Fold:
+        return Fold(self, self.maximum)
+
+    def per_event(self, numbers: Sequence[float]) -> Sequence[float]:
+        return numbers
+
+    def each(self, function: Callable[[int], Any]) -> list[Any]:
+        return [function(e) for e in range(self.events)]
+
+    def unrolled(self, which: Sequence[int]) -> Iterator[int]:
+        yield from which
+
+    def reduced(self, combine: Callable[[Any, Any], Any], numbers: Sequence[Any], which: Sequence[int]) -> Any:
+        first, *others = which
+        total = numbers[first]
+        for e in others:
+            total = combine(total, numbers[e])
+        return total
+
+    def largest(self, numbers: Sequence[Any], which: Sequence[int]) -> Any:
+        return self.reduced(self.maximum, numbers, which)
+
+    def smallest(self, numbers: Sequence[Any], which: Sequence[int]) -> Any:
+        return self.reduced(self.minimum, numbers, which)
+
+    def total(self, numbers: Sequence[Any], which: Sequence[int]) -> Any:
+        return self.reduced(lambda a, b: a + b, numbers, which)
+
+    def some(self, masks: Sequence[Any], which: Sequence[int]) -> Any:
+        return self.reduced(lambda a, b: a | b, masks, which) if which else False
+
+    # what is integrated, samples and log
+
+    def rhs(self, t: Value, y: Array, out: Array) -> None:
+        self.evaluate("rhs", t, y, out)
+
+    def event_values(self, t: Value, y: Array, out: Array) -> None:
+        self.evaluate("event_values", t, y, out)
+
+    def evaluate(self, function: str, t: Value, y: Array, out: Array) -> None:
+        name, v = f"@{function}_{self.layout.lanes}", self.layout.vector
+        self.flow.lines.append(f"  call void {name}({v} {t.name}, ptr {y.address}, ptr %p, ptr {out.address})")
+
+    def sample_time(self, index: Value) -> Value:
+        flow, v, times = self.flow, self.layout.vector, "poison"
+        flow.declared.add("declare i64 @llvm.umin.i64(i64, i64)")
+        last = flow.say("sub i64 %samples, 1")
+        for lane in range(self.layout.lanes):
+            own = flow.say(f"call i64 @llvm.umin.i64(i64 {flow.of_lane(index.name, lane, 'i64')}, i64 {last})")
+            x = flow.say(f"load double, ptr {flow.element('double', '%times', own)}")
+            times = x if self.layout.lanes == 1 else flow.say(f"insertelement {v} {times}, double {x}, i64 {lane}")
+        return Value(self, times)
+
+    def write_sample(self, mask: Value, index: Value, y: Array) -> None:
+        for lane, start in self.rows(mask, index, "%out", "%samples", self.size):
+            self.copy_lane(y, lane, start)
+
+    def write_log(self, mask: Value, row: Value, t: Value, which: Value, y: Array) -> None:
+        for lane, start in self.rows(mask & (row < self.room), row, "%log", "%room", self.size + 2):
+            for k, x in enumerate((t, which)):
+                place = self.flow.element("double", start, k)
+                self.flow.lines.append(f"  store double {self.flow.of_lane(x.name, lane)}, ptr {place}")
+            self.copy_lane(y, lane, self.flow.element("double", start, 2))
+
+    def rows(self, mask: Value, row: Value, array: str, rows: str, size: int) -> Iterator[tuple[int, str]]:
+        """The lanes in the mask, and where the row of each is; of every trajectory there are so many."""
+        flow = self.flow
+        index, bits = flow.load("%context", self.index, self.type("whole")), flow.bits(mask.name)
+        for lane in range(self.layout.lanes):
+            own = flow.say(f"and i64 {bits}, {1 << lane}")
+            with flow.when(flow.say(f"icmp ne i64 {own}, 0")):
+                first = flow.say(f"mul i64 {flow.of_lane(index, lane, 'i64')}, {rows}")
+                number = flow.say(f"add i64 {first}, {flow.of_lane(row.name, lane, 'i64')}")
+                yield lane, flow.element("double", array, flow.say(f"mul i64 {number}, {size}"))
+
+    def copy_lane(self, y: Array, lane: int, target: str) -> None:
+        flow = self.flow
+        with flow.counted(self.size) as i:
+            source = flow.say(f"add i64 {flow.say(f'mul i64 {i}, {self.layout.lanes}')}, {lane}")
+            x = flow.say(f"load double, ptr {flow.element('double', y.address, source)}")
+            flow.lines.append(f"  store double {x}, ptr {flow.element('double', target, i)}")
