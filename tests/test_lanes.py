@@ -49,7 +49,7 @@ def flow(lanes, a, b, c):
         if lanes.leave(lanes.none(total.value > 1.0)):
             break
     yield total.value
-    largest, added, stack = lanes.max(), lanes.sum(), lanes.arrays(2, SIZE)
+    largest, added, stack = lanes.fold(lanes.maximum), lanes.fold(lanes.add), lanes.arrays(2, SIZE)
 
     def doubled(x, source, target):
         for i in lanes.components(SIZE):
@@ -65,8 +65,10 @@ def flow(lanes, a, b, c):
     for e in lanes.unrolled(range(EVENTS)):
         lanes.values[e] = lanes.y[e] + 1.0
     seen = lanes.each(lambda e: lanes.where(way[e] == 0, lanes.absolute(lanes.values[e]), way[e] * lanes.values[e]))
-    yield from (lanes.largest(seen, range(EVENTS)), lanes.smallest(seen, few), lanes.total(seen, range(EVENTS)))
-    yield lanes.where(lanes.some(lanes.each(lambda e: seen[e] > 0.5), few), 1.0, 0.0)
+    every = range(EVENTS)
+    yield from (lanes.reduce(lanes.maximum, seen, every), lanes.reduce(lanes.minimum, seen, few))
+    yield from (lanes.reduce(lanes.add, seen, every), lanes.reduce(lanes.add, seen, few))
+    yield lanes.where(lanes.reduce(lanes.either, lanes.each(lambda e: seen[e] > 0.5), few), 1.0, 0.0)
 
 
 def records(lanes, a, b, c):

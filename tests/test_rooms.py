@@ -28,6 +28,7 @@ MAY_IMPORT = {  # each room: the rooms below it that it uses
     "simulate": {
         "api",
         "control",
+        "dynamics",
         "errors",
         "graph",
         "kernels",

@@ -10,7 +10,7 @@ import linkwise as lw
 from linkwise.spatial import sign
 from robots import CHAINS, TREES, relative, states
 
-stretches = importlib.import_module("linkwise.simulate.stretches")
+mode_changes = importlib.import_module("linkwise.simulate.mode_changes")
 sticking = importlib.import_module("linkwise.simulate.sticking")
 simulation = importlib.import_module("linkwise.simulate.simulation")
 
@@ -322,7 +322,7 @@ def thrown_back(arm, t, q, qd):
 
 @both_ways
 def test_chattering_without_end_is_given_up_loudly(compiled, monkeypatch):
-    monkeypatch.setattr(stretches, "CHANGES", 5)
+    monkeypatch.setattr(mode_changes, "CHANGES", 5)
     said = r"'cart' at t = .* q = \[.*\], qd = \[0.0\]: joint of link 'link1' has stuck and come loose 5 times"
     with pytest.raises(lw.SimulationError, match=said) as caught:
         lw.simulate(CART, [0.0], [0.0], 1.0, torque=thrown_back, friction=DRY, samples=11, compiled=compiled)

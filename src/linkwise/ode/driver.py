@@ -115,7 +115,7 @@ class Driver:
     def error(self, step: Any) -> Any:
         """The largest of the errors, each in units of what is allowed; NaN where z is not finite."""
         lanes, method, k = self.lanes, self.method, self.k
-        largest, not_finite = lanes.max(), lanes.sum()
+        largest, not_finite = lanes.fold(lanes.maximum), lanes.fold(lanes.add)
         for i in lanes.components(self.size):
             y, z = lanes.y[i], self.z[i]
             not_finite.include(i, 0.0 * z)

@@ -99,10 +99,10 @@ class Events:
         met = lanes.each(lambda e: ahead[e] >= 0.0)
         for _ in lanes.when(hit):
             bits = lanes.each(lambda e: lanes.where(met[e], self.bit[e], 0.0))
-            lanes.write_log(hit, s.logged, landed, lanes.total(bits, self.every), self.step.z)
+            lanes.write_log(hit, s.logged, landed, lanes.reduce(lanes.add, bits, self.every), self.step.z)
         s.logged = s.logged + hit
         self.remember(accepted)
-        stopped = hit & lanes.some(met, self.stopping)
+        stopped = hit & lanes.reduce(lanes.either, met, self.stopping)
         return landed, hit if cut is None else hit | cut, stopped
 
     def ahead(self, values: Any, direction: Any) -> Any:
@@ -118,6 +118,9 @@ class Events:
             return lanes.maximum(where(at_zero, -TINY, x), FAR)  # also where it is not a number
 
         return lanes.each(of)
+
+    def foremost(self, ahead: Any, which: Sequence[int]) -> Any:
+        return self.lanes.reduce(self.lanes.maximum, ahead, which)
 
     def remember(self, accepted: Any) -> None:
         """The values after a step become those before the next; of one that is exactly zero, the side it came to."""
@@ -164,7 +167,7 @@ class Events:
             seen = self.ahead(self.after, self.either)
             low, high = self.pairwise(lanes.minimum, low, seen), self.pairwise(lanes.maximum, high, seen)
         reached = lanes.each(lambda e: (low[e] > FAR) & (lanes.fma(high[e] - low[e], REACH, high[e]) >= 0.0))
-        return lanes.some(reached, self.inside)
+        return lanes.reduce(lanes.either, reached, self.inside)
 
     def pairwise(self, verb: Callable[[Any, Any], Any], a: Any, b: Any) -> Any:
         return self.lanes.each(lambda e: verb(a[e], b[e]))
@@ -187,7 +190,7 @@ class Events:
             for _ in lanes.when(peaked, k > 0):
                 about = (number - 1.0 + lanes.where(peaked, offset, 0.0)) / float(LOOKS)
                 self.stop_at(peaked, self.refined(t, step, about))
-            past = (remaining.value > 0.0) & (lanes.largest(ahead, self.inside) >= 0.0)
+            past = (remaining.value > 0.0) & (self.foremost(ahead, self.inside) >= 0.0)
             for _ in lanes.when(past, k < LOOKS - 1):
                 self.stop_at(past, part)
             if lanes.leave(lanes.none(remaining.value > 0.0)):
@@ -220,7 +223,7 @@ class Events:
             known = (height >= 0.0) & (a > FAR) & (b > FAR) & (c > FAR)
             return lanes.where(known & (bend > 0.0) & (offset >= least) & (offset <= most), offset, INFINITE)
 
-        return lanes.smallest(lanes.each(of), self.inside)
+        return lanes.reduce(lanes.minimum, lanes.each(of), self.inside)
 
     def parabola(self, a: Any, b: Any, c: Any) -> tuple[Any, Any]:
         bend = b + b - a - c
@@ -231,7 +234,7 @@ class Events:
         lanes, width = self.lanes, 0.125 / LOOKS
         for _ in range(REFINED):
             points = [self.ahead_at(t, step, part + x) for x in (-width, 0.0, width)]
-            bend, offset = self.parabola(*(lanes.largest(ahead, self.inside) for ahead in points))
+            bend, offset = self.parabola(*(self.foremost(ahead, self.inside) for ahead in points))
             offset = lanes.minimum(lanes.maximum(offset, -1.0), 1.0)
             part = lanes.fma(width, lanes.where(bend > 0.0, offset, 0.0), part)
             width *= 0.125
@@ -244,12 +247,12 @@ class Events:
         lanes, where = self.lanes, self.lanes.where
         low, high, below, above, moved = self.low, self.high, self.below, self.above, self.moved
         lanes.event_values(landed, self.step.z, self.after)
-        over = lanes.largest(self.ahead(self.after, self.direction), self.every)
+        over = self.foremost(self.ahead(self.after, self.direction), self.every)
         hit = accepted & (over >= 0.0)
         high.value = landed
         for _ in lanes.when(hit):
             low.value, above.value, moved.value = t, over, 0.0
-            below.value = lanes.largest(self.ahead(self.before, self.direction), self.every)
+            below.value = self.foremost(self.ahead(self.before, self.direction), self.every)
             margin = lanes.absolute(landed) * CLOSE
             for trial in lanes.repeat(TRIALS):
                 a, b, x, y, last = low.value, high.value, below.value, above.value, moved.value
@@ -259,7 +262,7 @@ class Events:
                 middle = self.between(trial, a, b, x, y, margin)
                 self.step.step_to(middle, t, hit)
                 lanes.event_values(middle, self.step.z_there, self.after)
-                there = lanes.largest(self.ahead(self.after, self.direction), self.every)
+                there = self.foremost(self.ahead(self.after, self.direction), self.every)
                 past, short = open_ & (there >= 0.0), open_ & ~(there >= 0.0)
                 high.value, low.value = where(past, middle, b), where(short, middle, a)
                 # the end that stays counts half if it had stayed before

@@ -11,7 +11,8 @@ serves both, its control flow is made of verbs too:
     lanes.call(function, *arguments)     there, a function of its own
     variable.value                       a number that is written under one branch and read after it
 
-`each`, `unrolled`, `largest` and their like go over the events, which are few.
+`fold` combines numbers over components, as a sum or the largest; `each`, `unrolled` and `reduce` go over the events,
+which are few.
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ class Variable:
 
 
 class Fold:
-    """A sum, or the largest, of numbers from 0 on, over the components of vectors."""
+    """Numbers combined, from 0 on, over the components of vectors."""
 
     def __init__(self, combine: np.ufunc) -> None:
         self.combine, self.value = combine, np.zeros(())
@@ -73,7 +74,7 @@ class NumpyLanes:
         self.times, self.out, self.samples, self.room = times, out, len(times), state.log.shape[1]
 
     where = staticmethod(np.where)
-    minimum, maximum, absolute = np.fmin, np.fmax, np.abs
+    minimum, maximum, absolute, add, either = np.fmin, np.fmax, np.abs, np.add, np.logical_or
     copysign, sqrt, floor, is_nan, frexp = np.copysign, np.sqrt, np.floor, np.isnan, np.frexp
 
     def fma(self, a: Any, b: Any, c: Any) -> Any:
@@ -128,11 +129,8 @@ class NumpyLanes:
 
     # components, and events
 
-    def sum(self) -> Fold:
-        return Fold(np.add)
-
-    def max(self) -> Fold:
-        return Fold(np.fmax)
+    def fold(self, combine: np.ufunc) -> Fold:
+        return Fold(combine)
 
     def per_event(self, numbers: Sequence[float]) -> Any:
         return np.array(numbers)[:, None]
@@ -144,17 +142,9 @@ class NumpyLanes:
     def unrolled(self, which: Sequence[int]) -> Iterator[Any]:
         yield list(which)
 
-    def largest(self, numbers: Any, which: Sequence[int]) -> Any:
-        return np.fmax.reduce(numbers[list(which)], axis=0)
-
-    def smallest(self, numbers: Any, which: Sequence[int]) -> Any:
-        return np.fmin.reduce(numbers[list(which)], axis=0)
-
-    def total(self, numbers: Any, which: Sequence[int]) -> Any:
-        return np.add.reduce(numbers[list(which)], axis=0)
-
-    def some(self, masks: Any, which: Sequence[int]) -> Any:
-        return np.logical_or.reduce(masks[list(which)], axis=0)
+    def reduce(self, combine: np.ufunc, numbers: Any, which: Sequence[int]) -> Any:
+        """The numbers, or masks, of some events combined."""
+        return combine.reduce(numbers[list(which)], axis=0)
 
     # what is integrated, samples and log
 

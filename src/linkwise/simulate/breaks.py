@@ -122,50 +122,52 @@ def grouped(times: list[Number], count: int) -> list[Group]:
 
 
 def with_breaks(
-    now: Trajectories, groups: list[Group], end: float, first_step: float, integrate: Callable[[float], None]
+    trajectories: Trajectories, groups: list[Group], end: float, first_step: float, integrate: Callable[[float], None]
 ) -> None:
     """`integrate(until)` up to the end, by way of the breaks, for the trajectories that are not there yet."""
     if len(groups) == 1 and not groups[0][1]:
         integrate(end)
         return
     for which, times in groups:
-        waiting = now.status == RUNNING
+        waiting = trajectories.status == RUNNING
         waiting[which] = False
-        now.status[waiting] = DONE
+        trajectories.status[waiting] = DONE
         try:
-            follow_group(now, which, times, end, first_step, integrate)
+            integrate_group(trajectories, which, times, end, first_step, integrate)
         finally:
-            now.status[waiting] = RUNNING
+            trajectories.status[waiting] = RUNNING
 
 
-def follow_group(
-    now: Trajectories,
+def integrate_group(
+    trajectories: Trajectories,
     which: np.ndarray,
     times: tuple[float, ...],
     end: float,
     first_step: float,
     integrate: Callable[[float], None],
 ) -> None:
-    own = np.zeros(len(now.t), dtype=bool)
+    own = np.zeros(len(trajectories.t), dtype=bool)
     own[which] = True
     try:
         for time in times:
-            before, after = (time + side * ULPS * math.ulp(time) for side in (-1, 1))
+            before, after = (time + sign * ULPS * math.ulp(time) for sign in (-1, 1))
             if not 0.0 < before < after < end:
                 continue
-            advance(now, own, before, integrate)
-            at_break = own & (now.status == DONE) & (now.t == before)
-            advance(now, own, after, integrate)
-            refused = own & (now.status == STEP_TOO_SMALL) & (now.t >= before) & (now.t < after)
-            now.t[refused], now.status[refused] = after, DONE  # a jump too high for the error allowed: digits end here
-            now.restart(at_break, first_step)
-        advance(now, own, end, integrate)
+            advance(trajectories, own, before, integrate)
+            at_break = own & (trajectories.status == DONE) & (trajectories.t == before)
+            advance(trajectories, own, after, integrate)
+            # a jump too high for the error allowed: digits end here
+            across = (trajectories.t >= before) & (trajectories.t < after)
+            refused = own & across & (trajectories.status == STEP_TOO_SMALL)
+            trajectories.t[refused], trajectories.status[refused] = after, DONE
+            trajectories.restart(at_break, first_step)
+        advance(trajectories, own, end, integrate)
     finally:
-        now.status[own & (now.status == DONE) & (now.t < end)] = RUNNING
+        trajectories.status[own & (trajectories.status == DONE) & (trajectories.t < end)] = RUNNING
 
 
-def advance(now: Trajectories, own: np.ndarray, until: float, integrate: Callable[[float], None]) -> None:
-    going = own & ((now.status == RUNNING) | (now.status == DONE))
-    now.status[going] = np.where(now.t[going] < until, RUNNING, DONE)
-    if (now.status == RUNNING).any():
+def advance(trajectories: Trajectories, own: np.ndarray, until: float, integrate: Callable[[float], None]) -> None:
+    going = own & ((trajectories.status == RUNNING) | (trajectories.status == DONE))
+    trajectories.status[going] = np.where(trajectories.t[going] < until, RUNNING, DONE)
+    if (trajectories.status == RUNNING).any():
         integrate(until)

@@ -21,25 +21,25 @@ WAY_OUT = {
 }
 
 
-def reason(problem: Problem, parameters: np.ndarray, now: Trajectories, recording: Recording) -> str:
+def reason(problem: Problem, parameters: np.ndarray, trajectories: Trajectories, recording: Recording) -> str:
     """Why a trajectory ended early: the joint, the time and the state."""
-    n, robot, status = problem.robot.n, problem.robot, int(now.status[0])
-    q, v, h = now.y[0, :n], now.y[0, n : 2 * n], float(now.h[0])
-    where = f"robot {robot.name!r} at t = {now.t[0]:.9g} s, q = {q.tolist()}, qd = "
-    side = problem.plain_side(parameters)
+    n, robot, status = problem.robot.n, problem.robot, int(trajectories.status[0])
+    q, v, h = trajectories.y[0, :n], trajectories.y[0, n : 2 * n], float(trajectories.h[0])
+    where = f"robot {robot.name!r} at t = {trajectories.t[0]:.9g} s, q = {q.tolist()}, qd = "
+    rhs = problem.plain_side(parameters)
     try:
         rates = problem.rates(q, v)
         where += f"{np.asarray(rates).tolist()}"
         with np.errstate(all="ignore"):
-            here = side(now.t, now.y)
-            there = side(now.t + h, now.y + h * here)
+            here = rhs(trajectories.t, trajectories.y)
+            there = rhs(trajectories.t + h, trajectories.y + h * here)
     except (ValueError, ArithmeticError) as error:
         return f"{where}: {error}"
     jump = np.abs(there - here)[0, n : 2 * n]
     worst = int(np.argmax(np.where(np.isfinite(jump), jump, np.inf)))
-    if 0 in now.chattering:
-        worst = now.chattering[0] % n if now.chattering[0] < 2 * n else worst
-    tried = int(now.steps[0] + now.rejected[0])
+    if 0 in trajectories.chattering:
+        worst = trajectories.chattering[0] % n if trajectories.chattering[0] < 2 * n else worst
+    tried = int(trajectories.steps[0] + trajectories.rejected[0])
     what = {
         NOT_FINITE: "a number is no longer finite",
         STEP_TOO_SMALL: f"the step shrank to {h:.3g} s",

@@ -146,7 +146,8 @@ class Problem:
         applied = self.applied(arm, t, q, qd, tau, own)
         found = sticking.held(arm, q, qd, applied, wrench, mode)
         pushed = applied if wrench is None else applied + self.pushed(arm, q, wrench)
-        lost = [(pushed * qd).sum(), (found.drag * qd).sum(), sticking.nearness(qd, mode, found)]
+        drag = sticking.friction.torque(arm, qd, mode)
+        lost = [(pushed * qd).sum(), (drag * qd).sum(), sticking.nearness(qd, mode, found)]
         return np.concatenate([np.asarray(part, dtype=object) for part in (qd, found.qdd, lost)])
 
     def pushed(self, arm: Robot, q: Any, wrench: Any, dynamics: Any = api) -> Any:

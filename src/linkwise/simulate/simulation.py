@@ -26,11 +26,11 @@ from .backend import backend_for, freshly_traced
 from .breaks import breaks_of, with_breaks
 from .events import Happening, events_of
 from .failure import reason
+from .mode_changes import with_mode_changes
 from .parameters import PREFIX, called, checked_parameters
 from .problem import Problem
 from .progress import Watch
 from .sticking import Point
-from .stretches import follow
 from .traced import TracedFunction
 
 ROOM = 32  # events of each trajectory that machine code logs before Python takes them over
@@ -260,7 +260,7 @@ def integrated(
 
     given_up: dict[int, str] = {}
     try:
-        given_up = follow(problem, parameters, trajectories, end, times, out, integrate)
+        given_up = with_mode_changes(problem, parameters, trajectories, end, times, out, integrate)
     except KeyboardInterrupt as error:
         interrupted = error
     finally:

@@ -6,20 +6,38 @@ index that is a register, and both branches of `when` are written.
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import reduce
 from typing import Any
 
 from .block import Layout
 from .flow import Flow
 
+Combine = Callable[[Any, Any], Any]  # one of the verbs of two numbers
 SCALARS = {"real": "double", "whole": "i64", "mask": "i1"}
 CHAINS = 4  # so many components do not wait for one another when they are added up or compared
+
+
+def arithmetic(word: str, swapped: bool = False) -> Callable[[Value, Any], Value]:
+    def write(a: Value, b: Any) -> Value:
+        return a.lanes.emit(f"{'f' * (a.kind == 'real')}{word}", a.kind, *((b, a) if swapped else (a, b)))
+
+    return write
+
+
+def comparison(word: str) -> Callable[[Value, Any], Any]:
+    def write(a: Value, b: Any) -> Value:
+        of_whole = word if word == "eq" else f"u{word}"
+        return a.lanes.emit(f"fcmp o{word}" if a.kind == "real" else f"icmp {of_whole}", a.kind, a, b, result="mask")
+
+    return write
 
 
 class Value:
     """A number of every lane, real or whole, or a mask; operators write instructions. Python's numbers are constants.
 
-    `&` and `|` with Python's True and False are decided here.
+    `&` with Python's True and False, and the product with a direction, 1 or -1, are decided here.
     """
 
     __slots__ = ("kind", "lanes", "name")
@@ -28,64 +46,30 @@ class Value:
     def __init__(self, lanes: LlvmLanes, name: str, kind: str = "real") -> None:
         self.lanes, self.name, self.kind = lanes, name, kind
 
-    def arithmetic(self, word: str, a: Any, b: Any) -> Value:
-        return self.lanes.emit(f"{'f' * (self.kind == 'real')}{word}", self.kind, a, b)
-
-    def compared(self, ordered: str, unsigned: str, other: Any) -> Value:
-        word = f"fcmp {ordered}" if self.kind == "real" else f"icmp {unsigned}"
-        return self.lanes.emit(word, self.kind, self, other, result="mask")
+    __radd__, __sub__, __rsub__ = arithmetic("add", True), arithmetic("sub"), arithmetic("sub", True)
+    __mul__, __truediv__ = arithmetic("mul"), arithmetic("div")
+    __lt__, __le__, __gt__, __ge__ = comparison("lt"), comparison("le"), comparison("gt"), comparison("ge")
+    __eq__ = comparison("eq")
 
     def __add__(self, other: Any) -> Value:
-        if isinstance(other, Value) and other.kind != self.kind:  # a count, and whether there is one more
+        if isinstance(other, Value) and other.kind == "mask":  # a count, and whether there is one more
             other = self.lanes.converted(other, "zext", self.kind)
-        return self.arithmetic("add", self, other)
-
-    def __radd__(self, other: Any) -> Value:
-        return self.arithmetic("add", other, self)
-
-    def __sub__(self, other: Any) -> Value:
-        return self.arithmetic("sub", self, other)
-
-    def __rsub__(self, other: Any) -> Value:
-        return self.arithmetic("sub", other, self)
-
-    def __mul__(self, other: Any) -> Value:
-        return self.arithmetic("mul", self, other)
+        return arithmetic("add")(self, other)
 
     def __rmul__(self, other: Any) -> Value:
-        if isinstance(other, int) and other in (1, -1):  # a direction
+        if isinstance(other, int) and other in (1, -1):
             return self if other == 1 else -self
-        return self.arithmetic("mul", other, self)
-
-    def __truediv__(self, other: Any) -> Value:
-        return self.arithmetic("div", self, other)
+        return arithmetic("mul", True)(self, other)
 
     def __neg__(self) -> Value:
         return self.lanes.emit("fneg", self.kind, self)
-
-    def __lt__(self, other: Any) -> Value:
-        return self.compared("olt", "ult", other)
-
-    def __le__(self, other: Any) -> Value:
-        return self.compared("ole", "ule", other)
-
-    def __gt__(self, other: Any) -> Value:
-        return self.compared("ogt", "ugt", other)
-
-    def __ge__(self, other: Any) -> Value:
-        return self.compared("oge", "uge", other)
-
-    def __eq__(self, other: object) -> Value:  # type: ignore[override]
-        return self.compared("oeq", "eq", other)
 
     def __and__(self, other: Any) -> Any:
         if isinstance(other, bool):
             return self if other else False
         return self.lanes.emit("and", "mask", self, other)
 
-    def __or__(self, other: Any) -> Any:
-        if isinstance(other, bool):
-            return True if other else self
+    def __or__(self, other: Value) -> Value:
         return self.lanes.emit("or", "mask", self, other)
 
     def __invert__(self) -> Value:
@@ -100,25 +84,27 @@ class Index:
     def __init__(self, lanes: LlvmLanes, name: str) -> None:
         self.lanes, self.name = lanes, name
 
-    def __add__(self, other: int) -> Index:
-        return Index(self.lanes, self.lanes.flow.say(f"add i64 {self.name}, {other}")) if other else self
+    def write(self, word: str, other: Any) -> str:
+        return self.lanes.flow.say(f"{word} i64 {self.name}, {other}")
 
-    def compared(self, word: str, other: int) -> str:
-        return self.lanes.flow.say(f"icmp {word} i64 {self.name}, {other}")
+    def __add__(self, other: int) -> Index:
+        return Index(self.lanes, self.write("add", other)) if other else self
+
+    def __and__(self, other: int) -> Index:
+        return Index(self.lanes, self.write("and", other))
 
     def __lt__(self, other: int) -> str:
-        return self.compared("ult", other)
+        return self.write("icmp ult", other)
 
     def __gt__(self, other: int) -> str:
-        return self.compared("ugt", other)
+        return self.write("icmp ugt", other)
 
     def __eq__(self, other: object) -> str:  # type: ignore[override]
-        assert isinstance(other, int)
-        return self.compared("eq", other)
+        return self.write("icmp eq", other)
 
 
 class Array:
-    """A vector of every lane, in memory; its components may be arrays themselves, of a given size."""
+    """A vector of every lane, in memory."""
 
     def __init__(self, lanes: LlvmLanes, pointer: str, size: int = 1, offset: int = 0) -> None:
         self.lanes, self.pointer, self.size, self.offset = lanes, pointer, size, offset
@@ -130,71 +116,54 @@ class Array:
     def index(self, i: Any) -> str | int:
         return (i + self.offset).name if isinstance(i, Index) else i + self.offset
 
-    def __getitem__(self, i: Any) -> Value:
+    def __getitem__(self, i: Any) -> Any:
         return Value(self.lanes, self.lanes.flow.load(self.pointer, self.index(i)))
 
     def __setitem__(self, i: Any, value: Any) -> None:
         self.lanes.flow.store(self.lanes.operand(value, "real"), self.pointer, self.index(i))
 
 
-class Arrays:
+class Arrays(Array):
     """Vectors of the same size, one after another."""
-
-    def __init__(self, lanes: LlvmLanes, pointer: str, size: int) -> None:
-        self.lanes, self.pointer, self.size = lanes, pointer, size
 
     def __getitem__(self, j: int) -> Array:
         return Array(self.lanes, self.pointer, self.size, j * self.size)
 
-    @property
-    def address(self) -> str:
-        return self.pointer
 
-
-class Scalars:
+class Scalars(Array):
     """Numbers that are the same for all lanes, in memory."""
-
-    def __init__(self, lanes: LlvmLanes, pointer: str) -> None:
-        self.lanes, self.pointer = lanes, pointer
 
     def __getitem__(self, i: Index) -> Value:
         flow = self.lanes.flow
-        return Value(
-            self.lanes, flow.spread(flow.say(f"load double, ptr {flow.element('double', self.pointer, i.name)}"))
-        )
+        x = flow.say(f"load double, ptr {flow.element('double', self.pointer, i.name)}")
+        return Value(self.lanes, flow.spread(x))
 
 
-class Variable:
-    def __init__(self, lanes: LlvmLanes) -> None:
-        self.lanes, self.slot = lanes, lanes.flow.slot(lanes.layout.vector)
-
-    @property
-    def value(self) -> Value:
-        return Value(self.lanes, self.lanes.flow.load(self.slot))
-
-    @value.setter
-    def value(self, value: Any) -> None:
-        self.lanes.flow.store(self.lanes.operand(value, "real"), self.slot)
+class Variable(Array):
+    value = property(lambda self: self[0], lambda self, value: self.__setitem__(0, value))
 
 
 class Fold:
-    """A sum, or the largest, of numbers from 0 on; in chains that do not wait for one another."""
+    """Numbers combined, from 0 on, over the components of vectors; in chains that do not wait for one another."""
 
-    def __init__(self, lanes: LlvmLanes, combine: Callable[[Any, Any], Value]) -> None:
-        self.lanes, self.combine = lanes, combine
-        self.chains = Array(lanes, lanes.flow.slot(lanes.layout.vector, CHAINS))
+    def __init__(self, lanes: LlvmLanes, combine: Combine) -> None:
+        self.combine, self.chains = combine, Array(lanes, lanes.flow.slot(lanes.layout.vector, CHAINS))
         for chain in range(CHAINS):
             self.chains[chain] = 0.0
 
     def include(self, i: Index, value: Value) -> None:
-        own = Index(self.lanes, self.lanes.flow.say(f"and i64 {i.name}, {CHAINS - 1}"))
+        own = i & (CHAINS - 1)
         self.chains[own] = self.combine(self.chains[own], value)
 
-    def result(self) -> Value:
-        total = self.chains[0]
-        for chain in range(1, CHAINS):
-            total = self.combine(total, self.chains[chain])
-        return total
+    def result(self) -> Any:
+        return reduce(self.combine, (self.chains[chain] for chain in range(CHAINS)))
+
+
+def intrinsic(name: str) -> Callable[..., Value]:
+    def write(lanes: LlvmLanes, *operands: Any) -> Value:
+        return Value(lanes, lanes.flow.call(name, *(lanes.operand(x, "real") for x in operands)))
+
+    return write
 
 
 class State:
@@ -261,9 +230,6 @@ class LlvmLanes:
     def converted(self, x: Value, word: str, kind: str) -> Value:
         return Value(self, self.flow.say(f"{word} {self.type(x.kind)} {x.name} to {self.type(kind)}"), kind)
 
-    def intrinsic(self, name: str, *operands: Any) -> Value:
-        return Value(self, self.flow.call(name, *(self.operand(x, "real") for x in operands)))
-
     def where(self, mask: Any, a: Any, b: Any) -> Any:
         if isinstance(mask, bool):
             return a if mask else b
@@ -275,23 +241,9 @@ class LlvmLanes:
     def fma(self, a: Any, b: Any, c: Any) -> Value:
         return Value(self, self.flow.fused(*(self.operand(x, "real") for x in (a, b, c))))
 
-    def minimum(self, a: Any, b: Any) -> Value:
-        return self.intrinsic("minnum", a, b)
-
-    def maximum(self, a: Any, b: Any) -> Value:
-        return self.intrinsic("maxnum", a, b)
-
-    def absolute(self, x: Any) -> Value:
-        return self.intrinsic("fabs", x)
-
-    def copysign(self, x: Any, sign: Any) -> Value:
-        return self.intrinsic("copysign", x, sign)
-
-    def sqrt(self, x: Any) -> Value:
-        return self.intrinsic("sqrt", x)
-
-    def floor(self, x: Any) -> Value:
-        return self.intrinsic("floor", x)
+    minimum, maximum, absolute = intrinsic("minnum"), intrinsic("maxnum"), intrinsic("fabs")
+    copysign, sqrt, floor = intrinsic("copysign"), intrinsic("sqrt"), intrinsic("floor")
+    add, either = staticmethod(operator.add), staticmethod(operator.or_)
 
     def is_nan(self, x: Value) -> Value:
         return self.emit("fcmp uno", "real", x, x, result="mask")
@@ -321,7 +273,7 @@ class LlvmLanes:
         return Arrays(self, self.flow.place("%context", self.reserved(count * size)), size)
 
     def variable(self) -> Variable:
-        return Variable(self)
+        return Variable(self, self.flow.slot(self.layout.vector))
 
     # control flow
 
@@ -376,11 +328,8 @@ class LlvmLanes:
 
     # components, and events
 
-    def sum(self) -> Fold:
-        return Fold(self, lambda a, b: a + b)
-
-    def max(self) -> Fold:
-        return Fold(self, self.maximum)
+    def fold(self, combine: Combine) -> Fold:
+        return Fold(self, combine)
 
     def per_event(self, numbers: Sequence[float]) -> Sequence[float]:
         return numbers
@@ -391,24 +340,8 @@ class LlvmLanes:
     def unrolled(self, which: Sequence[int]) -> Iterator[int]:
         yield from which
 
-    def reduced(self, combine: Callable[[Any, Any], Any], numbers: Sequence[Any], which: Sequence[int]) -> Any:
-        first, *others = which
-        total = numbers[first]
-        for e in others:
-            total = combine(total, numbers[e])
-        return total
-
-    def largest(self, numbers: Sequence[Any], which: Sequence[int]) -> Any:
-        return self.reduced(self.maximum, numbers, which)
-
-    def smallest(self, numbers: Sequence[Any], which: Sequence[int]) -> Any:
-        return self.reduced(self.minimum, numbers, which)
-
-    def total(self, numbers: Sequence[Any], which: Sequence[int]) -> Any:
-        return self.reduced(lambda a, b: a + b, numbers, which)
-
-    def some(self, masks: Sequence[Any], which: Sequence[int]) -> Any:
-        return self.reduced(lambda a, b: a | b, masks, which) if which else False
+    def reduce(self, combine: Combine, numbers: Sequence[Any], which: Sequence[int]) -> Any:
+        return reduce(combine, (numbers[e] for e in which)) if which else False
 
     # what is integrated, samples and log
 
