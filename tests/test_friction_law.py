@@ -73,7 +73,7 @@ def test_forward_dynamics_gives_the_accelerations_that_simulate_uses(robot, law)
         if extra:
             extra["modes"] = np.append(np.sign(qd[k]), 0.0)
         y = np.concatenate([q[k], qd[k], np.zeros(problem.size - 2 * n)])
-        plain = problem.side(robot, 0.0, y, tau[k], **extra)[n : 2 * n].astype(float)
+        plain = problem.rhs(robot, 0.0, y, tau[k], **extra)[n : 2 * n].astype(float)
         assert relative(plain, found[k]) < bound
     compiled = lw.compile(lw.forward_dynamics, robot, friction=friction)
     assert relative(compiled(q, qd, tau), found) < bound

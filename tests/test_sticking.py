@@ -8,7 +8,7 @@ import pytest
 
 import linkwise as lw
 from linkwise.spatial import sign
-from robots import CHAINS, TREES, relative, states
+from robots import CHAINS, TREES, states
 
 mode_changes = importlib.import_module("linkwise.simulate.mode_changes")
 sticking = importlib.import_module("linkwise.simulate.sticking")
@@ -184,20 +184,6 @@ def test_under_torques_and_wrenches_some_joints_stick_and_energy_is_balanced(rob
     assert np.abs(run.imbalance).max() < 1e-6 * np.abs(run.energy).max()
     resting = stuck[:, 1:-1] & stuck[:, :-2] & stuck[:, 2:]
     assert np.abs(run.qdd[:, 1:-1][resting]).max(initial=0.0) == 0.0
-
-
-@pytest.mark.parametrize("robot", [CHAINS[2], TREES[1]], ids=lambda robot: robot.name)
-def test_in_python_the_motion_is_that_of_the_machine_code(robot):
-    q, qd, *_ = (x[:1] for x in states(robot, 1))
-    drag = heavy(robot, q, stribeck=heavy(robot, q).at_rest(robot) * 1.2, stribeck_rate=0.5)
-    made, plain = (
-        lw.simulate(robot, q, qd, 0.4, torque=lw.springs(3.0), friction=drag, samples=3, compiled=compiled, rtol=1e-5)
-        for compiled in (True, False)
-    )
-    assert relative(made.q, plain.q) < 1e-6
-    assert relative(made.qd, plain.qd) < 1e-5
-    assert (made.qd == 0.0).any()
-    assert np.array_equal(made.qd == 0.0, plain.qd == 0.0)
 
 
 def test_smooth_friction_comes_to_friction_that_sticks_as_it_gets_steeper():

@@ -86,8 +86,8 @@ class Events:
         lanes.event_values(lanes.state.t, lanes.y, self.after)
         for e in lanes.unrolled(self.every):
             old, new = self.before[e], self.after[e]
-            side = where(old == 0.0, 0.0, lanes.copysign(TINY, old))
-            self.before[e] = where((new == 0.0) & ~lanes.is_nan(old), side, new)
+            zero = where(old == 0.0, 0.0, lanes.copysign(TINY, old))
+            self.before[e] = where((new == 0.0) & ~lanes.is_nan(old), zero, new)
 
     def search(self, t: Any, step: Any, landed: Any, accepted: Any) -> tuple[Any, Any, Any]:
         """Where lanes land, which of them within their step, and which must stop there; z is then the state there."""
@@ -128,9 +128,9 @@ class Events:
         ahead = self.ahead(self.after, self.either)
         for e in lanes.unrolled(self.every):
             old, new = self.before[e], self.after[e]
-            side = where(old == 0.0, 0.0, lanes.copysign(TINY, -old))
-            side = where(ahead[e] >= 0.0, side, old)
-            self.before[e] = where(accepted, where(new == 0.0, side, new), old)
+            zero = where(old == 0.0, 0.0, lanes.copysign(TINY, -old))
+            zero = where(ahead[e] >= 0.0, zero, old)
+            self.before[e] = where(accepted, where(new == 0.0, zero, new), old)
 
     # between the ends of a step
 

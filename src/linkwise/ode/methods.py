@@ -73,13 +73,13 @@ def method(name: str) -> Method:
 
 def rounded(weights: Sequence[Fraction]) -> tuple[float, ...]:
     """As floats, the smallest of them such that the sum stays what it is: stages differ little, errors would add up."""
-    found = [float(x) for x in weights]
-    there = [k for k, x in enumerate(weights) if x]
-    if len(there) > 1:
-        smallest = min(there, key=lambda k: abs(weights[k]))
-        others = sum(Fraction(x) for k, x in enumerate(found) if k != smallest)
-        found[smallest] = float(sum(weights) - others)
-    return tuple(found)
+    floats = [float(x) for x in weights]
+    nonzero = [k for k, x in enumerate(weights) if x]
+    if len(nonzero) > 1:
+        smallest = min(nonzero, key=lambda k: abs(weights[k]))
+        others = sum(Fraction(x) for k, x in enumerate(floats) if k != smallest)
+        floats[smallest] = float(sum(weights) - others)
+    return tuple(floats)
 
 
 def continued(entry: dict[str, Any]) -> tuple[Table, Table]:
@@ -91,10 +91,10 @@ def continued(entry: dict[str, Any]) -> tuple[Table, Table]:
     slopes: list[Known] = [(0, 1, unit(0)), (1, 1, unit(last))]
     if "dense" in entry:
         first = [[Fraction(x) for x in row] for row in entry["dense"]]
-    else:  # through the states and slopes of the stages beyond
+    else:  # through the states and slopes of the extra stages
         slopes += [(sum(row), 1, unit(stage)) for stage, row in enumerate(rows[last + 1 :], last + 1)]
-        beyond: list[Known] = [(sum(row), 0, row) for row in rows[last + 1 :]]
-        first = through([(1, 0, [Fraction(x) for x in entry["b"]]), *slopes, *beyond], len(rows))
+        extra: list[Known] = [(sum(row), 0, row) for row in rows[last + 1 :]]
+        first = through([(1, 0, [Fraction(x) for x in entry["b"]]), *slopes, *extra], len(rows))
     slopes += [(x, 1, unit(stage)) for stage, x in enumerate(points, len(rows))]
     rows += [[sum((w * x**j for j, w in enumerate(row, 1)), Fraction(0)) for row in first] for x in points]
     return rows, through([(1, 0, unit(len(rows))), *slopes], len(rows) + 1)

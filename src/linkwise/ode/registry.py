@@ -15,8 +15,8 @@ DEFAULT = "verner65"
 
 @lru_cache(maxsize=1)
 def members() -> dict[str, Integrator]:
-    every: list[Integrator] = [*map(RungeKutta, entries()), Radau()]
-    return {each.name: each for each in every}
+    listed: list[Integrator] = [*map(RungeKutta, entries()), Radau()]
+    return {member.name: member for member in listed}
 
 
 def integrators() -> list[str]:

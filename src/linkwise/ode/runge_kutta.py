@@ -36,8 +36,8 @@ class RungeKutta:
         return PlainDriver(self.method, bind, crossings)
 
     def evaluations(self, trajectories: Trajectories) -> np.ndarray:
-        each = self.method.stages - self.method.first_is_last
-        return np.asarray((trajectories.steps + trajectories.rejected) * each)
+        of_a_step = self.method.stages - self.method.first_is_last
+        return np.asarray((trajectories.steps + trajectories.rejected) * of_a_step)
 
 
 @dataclass(frozen=True)

@@ -53,8 +53,8 @@ def plain_backend(problem: Problem, integrator: Integrator, loops: LoopDynamics 
     """NumPy drives; dynamics are those of `loops`, or run in Python."""
 
     def bind(parameters: np.ndarray) -> Functions:
-        rhs = problem.batch_side(parameters, loops) if loops else problem.plain_side(parameters)
-        return Functions(rhs, problem.plain_gauge(parameters) if problem.crossings else None)
+        rhs = problem.batch_rhs(parameters, loops) if loops else problem.plain_rhs(parameters)
+        return Functions(rhs, problem.plain_event_values(parameters) if problem.crossings else None)
 
     return Backend(problem, integrator.plain(bind, problem.crossings), loops is not None and problem.frozen)
 

@@ -45,8 +45,8 @@ def breaks_of(problem: Problem, start: np.ndarray, parameters: np.ndarray) -> li
     own = [column for name, column in problem.columns.items() if name.startswith(PREFIX)]
     rows = np.concatenate([parameters[:, :0], *(parameters[:, column] for column in own)], axis=1)
     _, first, inverse = np.unique(rows, axis=0, return_index=True, return_inverse=True)
-    found = [probed(problem, start[k], parameters[k]) for k in first.tolist()]
-    return [(np.flatnonzero(inverse.ravel() == k), times) for k, times in enumerate(found)]
+    times_of = [probed(problem, start[k], parameters[k]) for k in first.tolist()]
+    return [(np.flatnonzero(inverse.ravel() == k), times) for k, times in enumerate(times_of)]
 
 
 def probed(problem: Problem, start: np.ndarray, parameters: np.ndarray) -> tuple[float, ...]:
@@ -66,14 +66,14 @@ def probed(problem: Problem, start: np.ndarray, parameters: np.ndarray) -> tuple
 def breaks(nodes: Iterable[Node], known: Mapping[tuple[str, int], Number], time: str = "t") -> list[Number]:
     """The times at which some select changes over, whatever the state is; infinite where there is none."""
     lines: dict[int, Line] = {}
-    found: dict[int, Number] = {}
+    times: dict[int, Number] = {}
     for node in nodes:
         line = line_of(node, lines, known, time)
         if line is not None:
             lines[node.index] = line
         if node.op == "select":
-            roots(node.args[0], lines, found)
-    return list(found.values())
+            roots(node.args[0], lines, times)
+    return list(times.values())
 
 
 def line_of(node: Node, lines: dict[int, Line], known: Mapping[tuple[str, int], Number], time: str) -> Line | None:
@@ -98,17 +98,17 @@ def line_of(node: Node, lines: dict[int, Line], known: Mapping[tuple[str, int], 
     return None
 
 
-def roots(node: Node, lines: dict[int, Line], found: dict[int, Number]) -> None:
+def roots(node: Node, lines: dict[int, Line], times: dict[int, Number]) -> None:
     """Where a line in t is zero; of a select of such lines, where any of them is."""
     if node.index in lines:
         slope, offset = lines[node.index]
         if slope is not None:
             with np.errstate(all="ignore"):
                 time = np.divide(np.negative(offset), slope)
-            found[node.index] = np.where(np.isfinite(time), time, np.inf)
+            times[node.index] = np.where(np.isfinite(time), time, np.inf)
     elif node.op == "select":
         for operand in node.args:
-            roots(operand, lines, found)
+            roots(operand, lines, times)
 
 
 def grouped(times: list[Number], count: int) -> list[Group]:
@@ -118,7 +118,7 @@ def grouped(times: list[Number], count: int) -> list[Group]:
     table = np.sort(np.stack([np.broadcast_to(time, (count,)) for time in times], axis=1), axis=1)
     rows, inverse = np.unique(table, axis=0, return_inverse=True)
     finite = [tuple(dict.fromkeys(row[np.isfinite(row)].tolist())) for row in rows]
-    return [(np.flatnonzero(inverse.ravel() == k), each) for k, each in enumerate(finite)]
+    return [(np.flatnonzero(inverse.ravel() == k), row) for k, row in enumerate(finite)]
 
 
 def with_breaks(

@@ -26,7 +26,7 @@ def reason(problem: Problem, parameters: np.ndarray, trajectories: Trajectories,
     n, robot, status = problem.robot.n, problem.robot, int(trajectories.status[0])
     q, v, h = trajectories.y[0, :n], trajectories.y[0, n : 2 * n], float(trajectories.h[0])
     where = f"robot {robot.name!r} at t = {trajectories.t[0]:.9g} s, q = {q.tolist()}, qd = "
-    rhs = problem.plain_side(parameters)
+    rhs = problem.plain_rhs(parameters)
     try:
         rates = problem.rates(q, v)
         where += f"{np.asarray(rates).tolist()}"

@@ -52,7 +52,7 @@ class ModeChanges:
     ) -> None:
         n = problem.robot.n
         self.problem, self.sticking, self.trajectories, self.end = problem, sticking, trajectories, end
-        self.given = problem.given(parameters)
+        self.parameters = problem.given(parameters)
         self.modes = parameters[:, problem.columns["modes"]]  # each joint's, and since when: changed in place
         self.modes[:, :n] = np.sign(trajectories.y[:, n : 2 * n])
         self.first_step = trajectories.h.copy()
@@ -65,10 +65,10 @@ class ModeChanges:
         before = self.modes[which, :n]
         trajectories.y[which, n : 2 * n] = np.where(self.against(which), 0.0, trajectories.y[which, n : 2 * n])
         trajectories.y[which, -1] = 0.0
-        found = self.decide(which)
-        self.modes[which, :n], self.modes[which, n] = found.mode, trajectories.t[which]
+        decided = self.decide(which)
+        self.modes[which, :n], self.modes[which, n] = decided.mode, trajectories.t[which]
         trajectories.restart(which, np.minimum(trajectories.h, self.first_step)[which])
-        for k, old, new, left in zip(which.tolist(), before, found.mode, found.open.tolist(), strict=True):
+        for k, old, new, left in zip(which.tolist(), before, decided.mode, decided.open.tolist(), strict=True):
             if trajectories.next[k] and times[trajectories.next[k] - 1] == trajectories.t[k]:
                 out[k, trajectories.next[k] - 1] = trajectories.y[k]
             self.watch(k, (new == 0.0) | (old != new), left)
@@ -82,9 +82,9 @@ class ModeChanges:
     def decide(self, which: np.ndarray) -> Decided:
         problem, n, trajectories = self.problem, self.problem.robot.n, self.trajectories
         q, qd = trajectories.y[which, :n], trajectories.y[which, n : 2 * n]
-        given = {name: array[which] for name, array in self.given.items() if name != "modes"}
-        tau, wrench = given.get("tau", np.zeros_like(q)), given.get("wrench")
-        own = [{name: given[name][k] for name in given if name not in ("tau", "wrench")} for k in range(len(which))]
+        constants = {name: array[which] for name, array in self.parameters.items() if name != "modes"}
+        tau, wrench = constants.pop("tau", np.zeros_like(q)), constants.pop("wrench", None)
+        own = [{name: array[k] for name, array in constants.items()} for k in range(len(which))]
         states = zip(trajectories.t[which].tolist(), q, qd, tau, own, strict=True)
         applied = np.array([problem.applied(problem.robot, *state) for state in states], dtype=float)
         return self.sticking.decided(problem.robot, q, qd, applied.reshape(q.shape), wrench)
@@ -98,11 +98,11 @@ class ModeChanges:
             return
         trajectories.status[k] = CHATTERING
         name = robot.names[left if left >= 0 else int(np.argmax(moved))]
-        said = f"has stuck and come loose {CHANGES} times since t = {long_ago:.9g} s"
+        changing = f"has stuck and come loose {CHANGES} times since t = {long_ago:.9g} s"
         self.given_up[k] = (
             f"robot {robot.name!r} at t = {t:.9g} s, q = {trajectories.y[k, : robot.n].tolist()},"
             f" qd = {trajectories.y[k, robot.n : 2 * robot.n].tolist()}: joint of link {name!r}"
-            f" {'neither sticks nor slides' if left >= 0 else said}"
+            f" {'neither sticks nor slides' if left >= 0 else changing}"
         )
 
     def resumed(self, which: np.ndarray) -> np.ndarray:

@@ -169,13 +169,13 @@ def simulate(
     constants_of_each = np.concatenate(pieces, axis=1) if pieces else np.zeros((count, 0))
     run = integrated(problem, scheme, start, constants_of_each, times, numbers, threads, compiled, progress)
     acting = Acting(run.problem, full.get("torque"), full.get("wrench"), own)
-    recording = recorded(acting, states.batch, times, run.out, run.now, scheme, numbers, run.compiled)
+    recording = recorded(acting, states.batch, times, run.out, run.trajectories, scheme, numbers, run.compiled)
     if not (run.problem.torque is None or isinstance(run.problem.torque, TracedFunction)):
         _ = recording.tau  # asked now: later the function may be another
     if run.interrupted is not None:
         raise SimulationInterrupted(recording) from run.interrupted
     if not states.batch and recording.status in FAILED:
-        why = run.given_up.get(0) or reason(run.problem, constants_of_each, run.now, recording)
+        why = run.given_up.get(0) or reason(run.problem, constants_of_each, run.trajectories, recording)
         raise SimulationError(why, recording)
     return recording
 
@@ -222,7 +222,7 @@ class Run(NamedTuple):
 
     problem: Problem  # the user's functions in it are those that acted
     out: np.ndarray
-    now: Trajectories
+    trajectories: Trajectories
     compiled: bool
     interrupted: BaseException | None
     given_up: dict[int, str]  # trajectories in which joints neither stick nor slide, and why

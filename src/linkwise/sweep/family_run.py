@@ -67,7 +67,7 @@ def followed(
     run = integrated(problem, scheme, start, parameters, times, checked, options["threads"], True, False)
     if run.interrupted is not None:
         raise run.interrupted
-    now = run.now
+    now = run.trajectories
     y = np.concatenate([run.out, now.y[:, None]], axis=1)  # the end, wherever it is, comes last
     there = np.isfinite(run.out[:, -1]).all(axis=1)
     y[there, -1] = run.out[there, -1]

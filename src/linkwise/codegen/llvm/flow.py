@@ -60,7 +60,7 @@ class Flow(Block):
         self.go(latch)
         self.enter(latch)
         self.lines.append(f"  %{loop}_next = add i64 {index}, 1")
-        self.branch(self.say(f"icmp ult i64 %{loop}_next, {count}"), loop, after)
+        self.branch(self.emit(f"icmp ult i64 %{loop}_next, {count}"), loop, after)
         self.enter(after)
 
     @contextmanager
@@ -94,11 +94,11 @@ class Flow(Block):
     # vectors in memory, one after another
 
     def place(self, pointer: str, index: str | int) -> str:
-        return self.say(f"getelementptr {self.layout.vector}, ptr {pointer}, i64 {index}")
+        return self.emit(f"getelementptr {self.layout.vector}, ptr {pointer}, i64 {index}")
 
     def load(self, pointer: str, index: str | int = 0, kind: str = "") -> str:
         kind = kind or self.layout.vector
-        return self.say(f"load {kind}, ptr {self.place(pointer, index)}, align {self.layout.bits // 8}")
+        return self.emit(f"load {kind}, ptr {self.place(pointer, index)}, align {self.layout.bits // 8}")
 
     def store(self, x: str, pointer: str, index: str | int = 0, kind: str = "") -> None:
         kind = kind or self.layout.vector
@@ -108,26 +108,26 @@ class Flow(Block):
 
     def select(self, mask: str, yes: str, no: str, kind: str = "") -> str:
         kind = kind or self.layout.vector
-        return self.say(f"select {self.layout.truths} {mask}, {kind} {yes}, {kind} {no}")
+        return self.emit(f"select {self.layout.mask} {mask}, {kind} {yes}, {kind} {no}")
 
     def bits(self, mask: str) -> str:
         """A bit for each lane, in an i64."""
         lanes = self.layout.lanes
-        packed = mask if lanes == 1 else self.say(f"bitcast <{lanes} x i1> {mask} to i{lanes}")
-        return self.say(f"zext i{lanes} {packed} to i64")
+        packed = mask if lanes == 1 else self.emit(f"bitcast <{lanes} x i1> {mask} to i{lanes}")
+        return self.emit(f"zext i{lanes} {packed} to i64")
 
     def spread(self, x: str, scalar: str = "double") -> str:
         """A number in every lane."""
         lanes, v = self.layout.lanes, self.layout.of(scalar)
         if lanes == 1:
             return x
-        one = self.say(f"insertelement {v} poison, {scalar} {x}, i64 0")
-        return self.say(f"shufflevector {v} {one}, {v} poison, <{lanes} x i32> zeroinitializer")
+        one = self.emit(f"insertelement {v} poison, {scalar} {x}, i64 0")
+        return self.emit(f"shufflevector {v} {one}, {v} poison, <{lanes} x i32> zeroinitializer")
 
     def of_lane(self, values: str, lane: int, scalar: str = "double") -> str:
         kind = self.layout.of(scalar)
-        return values if self.layout.lanes == 1 else self.say(f"extractelement {kind} {values}, i64 {lane}")
+        return values if self.layout.lanes == 1 else self.emit(f"extractelement {kind} {values}, i64 {lane}")
 
     def element(self, scalar: str, pointer: str, index: str | int) -> str:
-        """The place of a number in an array."""
-        return self.say(f"getelementptr {scalar}, ptr {pointer}, i64 {index}")
+        """The address of a number in an array."""
+        return self.emit(f"getelementptr {scalar}, ptr {pointer}, i64 {index}")

@@ -65,16 +65,16 @@ def advance_text(
     with flow.endless():
         with flow.endless():  # until all lanes run, or no trajectory waits
             running_lanes = flow.bits((lanes.state.status == running).name)
-            full = flow.say(f"icmp eq i64 {running_lanes}, {(1 << lanes.layout.lanes) - 1}")
-            no_more = flow.say(f"icmp eq i64 {flow.say(f'load i64, ptr {more}')}, 0")
-            flow.leave(flow.say(f"or i1 {full}, {no_more}"))
+            full = flow.emit(f"icmp eq i64 {running_lanes}, {(1 << lanes.layout.lanes) - 1}")
+            no_more = flow.emit(f"icmp eq i64 {flow.emit(f'load i64, ptr {more}')}, 0")
+            flow.leave(flow.emit(f"or i1 {full}, {no_more}"))
             take_next(lanes, more, running)
             begin()
         active = lanes.state.status == running
-        tried = flow.say(f"load i64, ptr {attempts}")
-        flow.lines.append(f"  store i64 {flow.say(f'add i64 {tried}, 1')}, ptr {attempts}")
-        spent = flow.say(f"icmp uge i64 {tried}, %budget")
-        flow.leave(flow.say(f"or i1 {spent}, {lanes.none(active)}"))
+        tried = flow.emit(f"load i64, ptr {attempts}")
+        flow.lines.append(f"  store i64 {flow.emit(f'add i64 {tried}, 1')}, ptr {attempts}")
+        spent = flow.emit(f"icmp uge i64 {tried}, %budget")
+        flow.leave(flow.emit(f"or i1 {spent}, {lanes.none(active)}"))
         attempt(active)
     with flow.counted(lanes.layout.lanes) as lane:
         put_back(lanes, lane)
@@ -85,35 +85,35 @@ def take_next(lanes: LlvmLanes, more: str, running: int) -> None:
     """Lanes that are done write back what they have, and take the next trajectory; `more` is 0 once there is none."""
     flow, status = lanes.flow, lanes.state.fields["status"][0]
     with flow.counted(lanes.layout.lanes) as lane:
-        code = flow.say(f"load i64, ptr {in_lane(lanes, status, lane)}")
-        with flow.when(flow.say(f"icmp ne i64 {code}, {running}")):
+        code = flow.emit(f"load i64, ptr {in_lane(lanes, status, lane)}")
+        with flow.when(flow.emit(f"icmp ne i64 {code}, {running}")):
             put_back(lanes, lane)
-            turn = flow.say("atomicrmw add ptr %queue, i64 1 seq_cst")
-            there = flow.say(f"icmp ult i64 {turn}, %total")
+            turn = flow.emit("atomicrmw add ptr %queue, i64 1 seq_cst")
+            there = flow.emit(f"icmp ult i64 {turn}, %total")
             flow.lines.append(f"  store i64 -1, ptr {in_lane(lanes, lanes.index, lane)}")
-            flow.lines.append(f"  store i64 {flow.say(f'zext i1 {there} to i64')}, ptr {more}")
+            flow.lines.append(f"  store i64 {flow.emit(f'zext i1 {there} to i64')}, ptr {more}")
             with flow.when(there):
-                index = flow.say(f"load i64, ptr {flow.element('i64', '%waiting', turn)}")
+                index = flow.emit(f"load i64, ptr {flow.element('i64', '%waiting', turn)}")
                 flow.lines.append(f"  store i64 {index}, ptr {in_lane(lanes, lanes.index, lane)}")
                 with flow.counted(lanes.row) as k:
-                    x = flow.say(f"load i64, ptr {in_record(lanes, index, k)}")
+                    x = flow.emit(f"load i64, ptr {in_record(lanes, index, k)}")
                     flow.lines.append(f"  store i64 {x}, ptr {in_lane(lanes, k, lane)}")
 
 
 def put_back(lanes: LlvmLanes, lane: str) -> None:
     flow = lanes.flow
-    index = flow.say(f"load i64, ptr {in_lane(lanes, lanes.index, lane)}")
-    with flow.when(flow.say(f"icmp sge i64 {index}, 0")), flow.counted(lanes.kept) as k:
-        x = flow.say(f"load i64, ptr {in_lane(lanes, k, lane)}")
+    index = flow.emit(f"load i64, ptr {in_lane(lanes, lanes.index, lane)}")
+    with flow.when(flow.emit(f"icmp sge i64 {index}, 0")), flow.counted(lanes.stored) as k:
+        x = flow.emit(f"load i64, ptr {in_lane(lanes, k, lane)}")
         flow.lines.append(f"  store i64 {x}, ptr {in_record(lanes, index, k)}")
 
 
 def in_lane(lanes: LlvmLanes, vector: int | str, lane: str) -> str:
-    """The place of one lane's number in the context."""
-    start = lanes.flow.say(f"mul i64 {vector}, {lanes.layout.lanes}")
-    return lanes.flow.element("i64", "%context", lanes.flow.say(f"add i64 {start}, {lane}"))
+    """The address of one lane's number in the context."""
+    start = lanes.flow.emit(f"mul i64 {vector}, {lanes.layout.lanes}")
+    return lanes.flow.element("i64", "%context", lanes.flow.emit(f"add i64 {start}, {lane}"))
 
 
 def in_record(lanes: LlvmLanes, index: str, k: str) -> str:
-    start = lanes.flow.say(f"mul i64 {index}, {lanes.row}")
-    return lanes.flow.element("i64", "%records", lanes.flow.say(f"add i64 {start}, {k}"))
+    start = lanes.flow.emit(f"mul i64 {index}, {lanes.row}")
+    return lanes.flow.element("i64", "%records", lanes.flow.emit(f"add i64 {start}, {k}"))

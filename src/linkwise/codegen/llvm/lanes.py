@@ -85,7 +85,7 @@ class Index:
         self.lanes, self.name = lanes, name
 
     def write(self, word: str, other: Any) -> str:
-        return self.lanes.flow.say(f"{word} i64 {self.name}, {other}")
+        return self.lanes.flow.emit(f"{word} i64 {self.name}, {other}")
 
     def __add__(self, other: int) -> Index:
         return Index(self.lanes, self.write("add", other)) if other else self
@@ -135,7 +135,7 @@ class Scalars(Array):
 
     def __getitem__(self, i: Index) -> Value:
         flow = self.lanes.flow
-        x = flow.say(f"load double, ptr {flow.element('double', self.pointer, i.name)}")
+        x = flow.emit(f"load double, ptr {flow.element('double', self.pointer, i.name)}")
         return Value(self.lanes, flow.spread(x))
 
 
@@ -200,8 +200,8 @@ class LlvmLanes:
         self.reserved(len(kinds))
         self.y, self.values = self.array(size), self.array(events)
         self.flow.lines.append(f"  %p = getelementptr {layout.vector}, ptr %context, i64 {self.vectors}")
-        self.kept = self.vectors  # numbers of a record that are written back
-        self.row = self.kept + parameters
+        self.stored = self.vectors  # numbers of a record that are written back
+        self.row = self.stored + parameters
         self.reserved(parameters)
         self.index = self.reserved(1)  # which trajectory each lane has; -1: none
         self.end, self.rtol = (Value(self, self.flow.spread(name)) for name in ("%end", "%rtol"))
@@ -225,10 +225,10 @@ class LlvmLanes:
     def emit(self, word: str, kind: str, *operands: Any, result: str = "") -> Value:
         """An instruction on operands of one kind."""
         names = ", ".join(self.operand(x, kind) for x in operands)
-        return Value(self, self.flow.say(f"{word} {self.type(kind)} {names}"), result or kind)
+        return Value(self, self.flow.emit(f"{word} {self.type(kind)} {names}"), result or kind)
 
     def converted(self, x: Value, word: str, kind: str) -> Value:
-        return Value(self, self.flow.say(f"{word} {self.type(x.kind)} {x.name} to {self.type(kind)}"), kind)
+        return Value(self, self.flow.emit(f"{word} {self.type(x.kind)} {x.name} to {self.type(kind)}"), kind)
 
     def where(self, mask: Any, a: Any, b: Any) -> Any:
         if isinstance(mask, bool):
@@ -289,8 +289,8 @@ class LlvmLanes:
             yield
 
     def when(self, mask: Value, condition: str = "") -> Iterator[None]:
-        some = self.flow.say(f"icmp ne i64 {self.flow.bits(mask.name)}, 0")
-        with self.flow.when(self.flow.say(f"and i1 {condition}, {some}") if condition else some):
+        some = self.flow.emit(f"icmp ne i64 {self.flow.bits(mask.name)}, 0")
+        with self.flow.when(self.flow.emit(f"and i1 {condition}, {some}") if condition else some):
             yield
 
     def leave(self, condition: str) -> bool:
@@ -298,15 +298,15 @@ class LlvmLanes:
         return False
 
     def none(self, mask: Value) -> str:
-        return self.flow.say(f"icmp eq i64 {self.flow.bits(mask.name)}, 0")
+        return self.flow.emit(f"icmp eq i64 {self.flow.bits(mask.name)}, 0")
 
     def pick(self, condition: str, a: Any, b: Any) -> Value:
         v = self.layout.vector
-        name = self.flow.say(f"select i1 {condition}, {v} {self.operand(a, 'real')}, {v} {self.operand(b, 'real')}")
+        name = self.flow.emit(f"select i1 {condition}, {v} {self.operand(a, 'real')}, {v} {self.operand(b, 'real')}")
         return Value(self, name)
 
     def number(self, k: Index) -> Value:
-        return Value(self, self.flow.spread(self.flow.say(f"uitofp i64 {k.name} to double")))
+        return Value(self, self.flow.spread(self.flow.emit(f"uitofp i64 {k.name} to double")))
 
     def call(self, function: Callable[..., None], *arguments: Any) -> None:
         """A function of its own, written where it is called for the first time."""
@@ -358,11 +358,11 @@ class LlvmLanes:
     def sample_time(self, index: Value) -> Value:
         flow, v, times = self.flow, self.layout.vector, "poison"
         flow.declared.add("declare i64 @llvm.umin.i64(i64, i64)")
-        last = flow.say("sub i64 %samples, 1")
+        last = flow.emit("sub i64 %samples, 1")
         for lane in range(self.layout.lanes):
-            own = flow.say(f"call i64 @llvm.umin.i64(i64 {flow.of_lane(index.name, lane, 'i64')}, i64 {last})")
-            x = flow.say(f"load double, ptr {flow.element('double', '%times', own)}")
-            times = x if self.layout.lanes == 1 else flow.say(f"insertelement {v} {times}, double {x}, i64 {lane}")
+            own = flow.emit(f"call i64 @llvm.umin.i64(i64 {flow.of_lane(index.name, lane, 'i64')}, i64 {last})")
+            x = flow.emit(f"load double, ptr {flow.element('double', '%times', own)}")
+            times = x if self.layout.lanes == 1 else flow.emit(f"insertelement {v} {times}, double {x}, i64 {lane}")
         return Value(self, times)
 
     def write_sample(self, mask: Value, index: Value, y: Array) -> None:
@@ -372,8 +372,8 @@ class LlvmLanes:
     def write_log(self, mask: Value, row: Value, t: Value, which: Value, y: Array) -> None:
         for lane, start in self.rows(mask & (row < self.room), row, "%log", "%room", self.size + 2):
             for k, x in enumerate((t, which)):
-                place = self.flow.element("double", start, k)
-                self.flow.lines.append(f"  store double {self.flow.of_lane(x.name, lane)}, ptr {place}")
+                target = self.flow.element("double", start, k)
+                self.flow.lines.append(f"  store double {self.flow.of_lane(x.name, lane)}, ptr {target}")
             self.copy_lane(y, lane, self.flow.element("double", start, 2))
 
     def rows(self, mask: Value, row: Value, array: str, rows: str, size: int) -> Iterator[tuple[int, str]]:
@@ -381,15 +381,15 @@ class LlvmLanes:
         flow = self.flow
         index, bits = flow.load("%context", self.index, self.type("whole")), flow.bits(mask.name)
         for lane in range(self.layout.lanes):
-            own = flow.say(f"and i64 {bits}, {1 << lane}")
-            with flow.when(flow.say(f"icmp ne i64 {own}, 0")):
-                first = flow.say(f"mul i64 {flow.of_lane(index, lane, 'i64')}, {rows}")
-                number = flow.say(f"add i64 {first}, {flow.of_lane(row.name, lane, 'i64')}")
-                yield lane, flow.element("double", array, flow.say(f"mul i64 {number}, {size}"))
+            own = flow.emit(f"and i64 {bits}, {1 << lane}")
+            with flow.when(flow.emit(f"icmp ne i64 {own}, 0")):
+                first = flow.emit(f"mul i64 {flow.of_lane(index, lane, 'i64')}, {rows}")
+                number = flow.emit(f"add i64 {first}, {flow.of_lane(row.name, lane, 'i64')}")
+                yield lane, flow.element("double", array, flow.emit(f"mul i64 {number}, {size}"))
 
     def copy_lane(self, y: Array, lane: int, target: str) -> None:
         flow = self.flow
         with flow.counted(self.size) as i:
-            source = flow.say(f"add i64 {flow.say(f'mul i64 {i}, {self.layout.lanes}')}, {lane}")
-            x = flow.say(f"load double, ptr {flow.element('double', y.address, source)}")
+            source = flow.emit(f"add i64 {flow.emit(f'mul i64 {i}, {self.layout.lanes}')}, {lane}")
+            x = flow.emit(f"load double, ptr {flow.element('double', y.address, source)}")
             flow.lines.append(f"  store double {x}, ptr {flow.element('double', target, i)}")
