@@ -38,9 +38,9 @@ MOMENT = 1.0  # seconds between two calls of the watch
 
 
 class OfOne(NamedTuple):
-    """The functions of one trajectory, for any number of its states; without a Jacobian differences are taken."""
+    """The functions of one trajectory, for one of its states or many; without a Jacobian differences are taken."""
 
-    rhs: Function
+    rhs: Callable[[Any, np.ndarray], np.ndarray]  # t, y (..., m) -> (..., m)
     event_values: Function | None = None
     jacobian: Jacobian | None = None
 
@@ -53,8 +53,10 @@ class Radau:
 
     def plain(self, bind: Bind, crossings: tuple[Crossing, ...]) -> RadauSolver:
         def of_one(row: np.ndarray) -> OfOne:
-            def rhs(t: np.ndarray, y: np.ndarray) -> np.ndarray:
-                return bind(np.broadcast_to(row, (len(y), len(row)))).rhs(t, y)
+            def rhs(t: Any, y: np.ndarray) -> np.ndarray:
+                states = np.atleast_2d(y)
+                functions = bind(np.broadcast_to(row, (len(states), len(row))))
+                return functions.rhs(np.full(len(states), t), states).reshape(y.shape)
 
             return OfOne(rhs, bind(row[None]).event_values)
 
@@ -157,7 +159,7 @@ class RadauSolver:
 class Counted:
     """A right-hand side as SciPy wants it: y is (m,), or (m, states) where differences are taken."""
 
-    def __init__(self, rhs: Function, states: int = 0) -> None:
+    def __init__(self, rhs: Callable[[Any, np.ndarray], np.ndarray], states: int = 0) -> None:
         self.rhs, self.states = rhs, states  # how many states it was asked for
         self.begin()
 
@@ -168,11 +170,10 @@ class Counted:
 
     def __call__(self, t: float, y: np.ndarray) -> np.ndarray:
         self.times.add(t)
-        columns = y[:, None] if y.ndim == 1 else y
-        self.states += columns.shape[1]
-        rates = self.rhs(np.full(columns.shape[1], t), np.ascontiguousarray(columns.T)).T
+        self.states += 1 if y.ndim == 1 else y.shape[1]
+        rates = self.rhs(t, y) if y.ndim == 1 else self.rhs(t, np.ascontiguousarray(y.T)).T
         self.not_finite = self.not_finite or not np.isfinite(rates).all()
-        return np.asarray(rates[:, 0] if y.ndim == 1 else rates)
+        return rates
 
     @property
     def tries(self) -> int:
