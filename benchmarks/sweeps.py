@@ -37,7 +37,7 @@ def samples_of(arm: lw.Robot, count: int) -> dict[str, np.ndarray]:
 def family(arm: lw.Robot, samples: dict[str, np.ndarray]) -> tuple[float, dict[str, np.ndarray]]:
     """Seconds for all, and what the sweep found."""
     with tempfile.TemporaryDirectory() as folder:
-        backend.machine_of.cache_clear()
+        backend.compiled_solver.cache_clear()
         start = perf_counter()
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", lw.SweepWarning)  # no motion depends on the mass of PUMA's first link
@@ -47,7 +47,7 @@ def family(arm: lw.Robot, samples: dict[str, np.ndarray]) -> tuple[float, dict[s
 
 def one_by_one(arm: lw.Robot, samples: dict[str, np.ndarray], count: int) -> tuple[float, np.ndarray]:
     """Seconds for so many, and where they end."""
-    backend.machine_of.cache_clear()
+    backend.compiled_solver.cache_clear()
     start, ends = perf_counter(), []
     for k in range(count):
         robot = varied(arm, {name: array[k] for name, array in samples.items() if name != "q0"})

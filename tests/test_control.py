@@ -5,7 +5,7 @@ import pytest
 from scipy.integrate import simpson
 
 import linkwise as lw
-from linkwise.simulate.backend import machine_of
+from linkwise.simulate.backend import compiled_solver
 from robots import CHAINS, DRIVEN, TREES, relative, states
 
 PLANAR = lw.load("planar3")
@@ -218,9 +218,9 @@ def test_laws_are_known_by_their_numbers_and_compile_once():
     assert lw.diagonal_control(0, 1, 2) != lw.diagonal_control(0, 1, 2, coriolis=True)
     assert len({*laws([0.1, 0.2]), *laws([0.1, 0.2])}) == 4
     lw.simulate(PLANAR, [0] * 3, [0] * 3, 0.01, torque=one)
-    made = machine_of.cache_info().misses
+    made = compiled_solver.cache_info().misses
     lw.simulate(PLANAR, [0] * 3, [0] * 3, 0.01, torque=other)
-    assert machine_of.cache_info().misses == made
+    assert compiled_solver.cache_info().misses == made
 
 
 def test_laws_say_what_they_are():

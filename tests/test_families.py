@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import linkwise as lw
+from linkwise.ode import runge_kutta
 from linkwise.simulate import backend
 from linkwise.sweep import inputs as sweep_inputs
 from linkwise.sweep import robots as sweep_robots
@@ -206,14 +207,14 @@ def test_structures_are_mixed(tmp_path):
 @pytest.fixture
 def compiled(monkeypatch):
     """The problems for which code was made."""
-    made, simulation_machine = [], backend.MachineIntegrator
+    made, compiled_driver = [], runge_kutta.CompiledDriver
 
     def machine(program, *others):
         made.append(program)
-        return simulation_machine(program, *others)
+        return compiled_driver(program, *others)
 
-    monkeypatch.setattr(backend, "MachineIntegrator", machine)
-    backend.machine_of.cache_clear()
+    monkeypatch.setattr(runge_kutta, "CompiledDriver", machine)
+    backend.compiled_solver.cache_clear()
     return made
 
 

@@ -73,14 +73,14 @@ def test_forward_dynamics_gives_the_accelerations_that_simulate_uses(robot, law)
         if extra:
             extra["modes"] = np.append(np.sign(qd[k]), 0.0)
         y = np.concatenate([q[k], qd[k], np.zeros(problem.size - 2 * n)])
-        plain = problem.side(robot, 0.0, y, tau[k], **extra)[n : 2 * n].astype(float)
+        plain = problem.rhs(robot, 0.0, y, tau[k], **extra)[n : 2 * n].astype(float)
         assert relative(plain, found[k]) < bound
     compiled = lw.compile(lw.forward_dynamics, robot, friction=friction)
     assert relative(compiled(q, qd, tau), found) < bound
-    machine = implicit.ImplicitMachine(problem)
     if not extra:
+        functions = implicit.CompiledFunctions(problem.program())
         y = np.concatenate([q, qd, np.zeros((len(q), problem.size - 2 * n))], axis=1)
-        assert relative(machine.side(np.zeros(len(q)), y, tau)[:, n : 2 * n], found) < bound
+        assert relative(functions.rhs(np.zeros(len(q)), y, tau)[:, n : 2 * n], found) < bound
 
 
 @every_law

@@ -85,18 +85,17 @@ def test_in_python_it_makes_the_same_steps():
 def test_the_derivative_is_that_of_the_right_hand_side(robot):
     n = robot.n
     problem = Problem(robot, lw.pd_gravity(0.1, 5.0, 1.0), tau=True, friction=lw.Friction(0.1, 0.2, smooth=0.1))
-    machine = implicit.ImplicitMachine(problem)
+    functions = implicit.CompiledFunctions(problem.program())
     y, tau = np.random.default_rng(n).normal(size=2 * n + 2), np.ones(n)
-    found, t, h = machine.slope(0.0, y, tau), np.float64(0.0), 1e-6
+    found, t, h = functions.jacobian(0.0, y, tau), np.float64(0.0), 1e-6
     for k, step in enumerate(h * np.eye(2 * n + 2)):
-        slope = (machine.side(t, y + step, tau) - machine.side(t, y - step, tau)) / (2 * h)
+        slope = (functions.rhs(t, y + step, tau) - functions.rhs(t, y - step, tau)) / (2 * h)
         assert relative(found[:, k], slope) < 1e-6
 
 
 def test_large_robots_go_by_differences():
     arm = lw.chain(6)
-    machine = implicit.ImplicitMachine(Problem(arm))
-    assert machine.slope is None
+    assert implicit.CompiledFunctions(Problem(arm).program()).jacobian is None
     q = np.linspace(-0.5, 0.5, 6)
     a, b = (lw.simulate(arm, q, 0 * q, 0.1, samples=3, integrator=k) for k in ("radau", "verner65"))
     assert relative(a.q, b.q) < 1e-7
@@ -176,8 +175,8 @@ def test_events_are_those_of_the_explicit_integrators(direction, compiled):
     for mine, theirs in zip(found.events, known.events, strict=True):
         assert abs(mine.t - theirs.t) < (1e-7 if compiled else 1e-4)
         assert relative(mine.q, theirs.q) < (1e-6 if compiled else 1e-3)
-        gauge = elbow if mine.names == ("elbow",) else swift
-        assert abs(gauge(PLANAR, mine.t, mine.q, mine.qd)) < 1e-9  # on the curve, to the last digits of time
+        value = elbow if mine.names == ("elbow",) else swift
+        assert abs(value(PLANAR, mine.t, mine.q, mine.qd)) < 1e-9  # on the curve, to the last digits of time
 
 
 def test_an_event_may_stop_each_trajectory_of_a_batch_by_itself():

@@ -6,9 +6,11 @@ import numpy as np
 import pytest
 
 import linkwise as lw
+from linkwise.ode.driver import Driver
+from linkwise.ode.lanes import Functions, NumpyLanes
 from linkwise.ode.methods import continued, entries, method
-from linkwise.ode.numpy_driver import Integrator
-from robots import CHAINS, TREES, relative, states
+from linkwise.ode.trajectories import Trajectories
+from robots import CHAINS, TREES, states
 
 PLANAR = lw.load("planar3")
 EXPLICIT = list(entries())
@@ -26,6 +28,27 @@ def planets(t, y):
     return np.concatenate([y[:, 2:], -y[:, :2] / r3], axis=1)
 
 
+class Steps:
+    """Steps of a method from states (B, size), one at a time."""
+
+    def __init__(self, name, rhs, y, rtol=1.0, atol=1.0):
+        none = np.zeros(0)
+        lanes = NumpyLanes(Trajectories(y, 1.0), Functions(rhs), 1.0, none, none, rtol, np.full(y.shape[1], atol))
+        self.driver = Driver(lanes, method(name), y.shape[1])
+
+    def step(self, t, h, y):
+        driver, lanes = self.driver, self.driver.lanes
+        lanes.y[:] = y.T
+        lanes.rhs(t, lanes.y, driver.k[0])
+        driver.stages(t, h, lanes.y, driver.k, driver.z)
+        return driver.z.T.copy()
+
+    def within(self, t, h, part):
+        self.driver.prepare(t, h)
+        self.driver.interpolate(part * h, part)
+        return self.driver.z_there.T.copy()
+
+
 @every_integrator
 def test_halving_the_step_divides_the_error_by_two_to_the_order(name):
     scheme = method(name)
@@ -33,10 +56,9 @@ def test_halving_the_step_divides_the_error_by_two_to_the_order(name):
     period, errors = 2.0 * np.pi, []
     steps = {4: 1600, 5: 400, 6: 150, 8: 120}[scheme.order]  # twice as many still err by more than rounding
     for count in (steps, 2 * steps):
-        integrator, h, y = Integrator(scheme, planets, 1.0, np.ones(4)), period / count, start
+        steps_of, h, y = Steps(name, planets, start), period / count, start
         for k in range(count):
-            t = np.array([k * h])
-            y, _ = integrator.stages(t, np.array([h]), y, planets(t, y))
+            y = steps_of.step(np.array([k * h]), np.array([h]), y)
         errors.append(np.abs(y - start).max())
     assert errors[1] > 1e-13  # rounding would hide the order
     assert scheme.order - 0.5 < np.log2(errors[0] / errors[1]) < scheme.order + 1.7
@@ -45,11 +67,11 @@ def test_halving_the_step_divides_the_error_by_two_to_the_order(name):
 @pytest.mark.parametrize("name", ADAPTIVE)
 def test_an_estimate_of_the_error_is_of_lower_order_and_right_in_size(name):
     scheme, y = method(name), np.array([[0.5, 0.0, 0.0, 3.0**0.5]])
-    integrator, t, found = Integrator(scheme, planets, 1e-300, np.ones(4)), np.zeros(1), []
-    for h in (0.1, 0.05):
-        z, k = integrator.stages(t, np.array([h]), y, planets(t, y))
-        found.append(integrator.error(np.array([h]), y, z, k)[0])
-    assert scheme.order - 1.3 < np.log2(found[0] / found[1]) < scheme.order + 2.0
+    steps, errors = Steps(name, planets, y, rtol=1e-300), []
+    for h in np.array([[0.1], [0.05]]):
+        steps.step(np.zeros(1), h, y)
+        errors.append(steps.driver.error(h)[0])
+    assert scheme.order - 1.3 < np.log2(errors[0] / errors[1]) < scheme.order + 2.0
 
 
 def test_the_default_and_others_have_states_within_their_steps():
@@ -100,17 +122,15 @@ def test_polynomials_within_a_step_begin_and_end_with_it_and_integrate_polynomia
 def test_halving_the_step_divides_the_error_within_it_by_two_to_one_more_than_the_order(name):
     """The error of a state within the first step, from an end of it that is exact."""
     scheme, t, errors = method(name), np.zeros(1), []
-    integrator = Integrator(scheme, planets, 1.0, np.ones(4))
-    fine = Integrator(method("dop853"), planets, 1.0, np.ones(4))
+    steps, fine = Steps(name, planets, PERIHELION), Steps("dop853", planets, PERIHELION)
     for h in np.array([[0.4], [0.2]]) if scheme.order > 6 else np.array([[0.1], [0.05]]):
-        _, k = integrator.stages(t, h, PERIHELION, planets(t, PERIHELION))
-        powers, worst = integrator.within(t, h, PERIHELION, k), 0.0
+        steps.step(t, h, PERIHELION)
+        worst = 0.0
         for part in (0.15, 0.35, 0.55, 0.75, 0.95):
-            found = PERIHELION + h * sum(p * part ** (j + 1) for j, p in enumerate(powers))
             exact = PERIHELION
             for _ in range(16):
-                exact, _ = fine.stages(t, part * h / 16, exact, planets(t, exact))
-            worst = max(worst, np.abs(found - exact).max())
+                exact = fine.step(t, part * h / 16, exact)
+            worst = max(worst, np.abs(steps.within(t, h, part) - exact).max())
         errors.append(worst)
     assert errors[1] > 1e-14
     assert np.log2(errors[0] / errors[1]) > scheme.order + 0.4
@@ -135,54 +155,21 @@ def test_the_error_of_a_step_of_the_default_is_below_its_estimate(robot):
     kernel, n = lw.compile(lw.forward_dynamics, robot), robot.n
     q, qd, _, _ = states(robot, 20)
 
-    def side(t, y):
+    def rhs(t, y):
         return np.concatenate([y[:, n:], kernel(y[:, :n], y[:, n:], np.zeros(n))], axis=1)
 
-    own, fine = (Integrator(method(name), side, 1e-8, np.full(2 * n, 1e-10)) for name in ("verner65", "dop853"))
     y, t, h = np.concatenate([q, qd], axis=1), np.zeros(20), np.full(20, 1.0)
+    own, fine = (Steps(name, rhs, y, 1e-8, 1e-10) for name in ("verner65", "dop853"))
     for _ in range(30):  # the largest steps that would be accepted
-        z, k = own.stages(t, h, y, side(t, y))
-        estimate = own.error(h, y, z, k)
+        z, estimate = own.step(t, h, y), own.driver.error(h)
         h = h * np.clip(0.95 * np.nan_to_num(estimate, nan=1e6) ** (-1.0 / 6.0), 0.2, 2.0)
-    z, k = own.stages(t, h, y, side(t, y))
-    estimate, exact = own.error(h, y, z, k), y
+    z, estimate, exact = own.step(t, h, y), own.driver.error(h), y
     for _ in range(16):
-        exact, _ = fine.stages(t, h / 16, exact, side(t, exact))
+        exact = fine.step(t, h / 16, exact)
     true = (np.abs(z - exact) / (1e-10 + 1e-8 * np.maximum(np.abs(y), np.abs(z)))).max(axis=1)
     assert (estimate > 0.1).all()
     assert (estimate < 2.0).all()
     assert (true < estimate).all()
-
-
-def ticking(arm, t, q, qd):
-    return np.cos(60.0 * t) + 0.1 * q[0]
-
-
-def last(arm, t, q, qd):
-    return q[-1] - 0.2
-
-
-WITH_EVENTS = [(name, PLANAR) for name in EXPLICIT] + [("dormand54", CHAINS[4]), ("verner65", TREES[2])]
-
-
-@pytest.mark.parametrize(("name", "robot"), WITH_EVENTS, ids=lambda each: getattr(each, "name", each))
-def test_after_an_event_machine_code_goes_on_as_the_definition_does(name, robot):
-    q, qd, _, _ = states(robot, 5)
-    watched = [ticking, lw.Event(last, "last", direction=1)]
-    # a step after an event is short: with a smaller rtol its estimated error, and so what follows, would be rounding
-    how = {"integrator": name, "samples": 9, "rtol": 1e-5, "events": watched}
-    if method(name).fixed:
-        how["step"] = 2e-3
-    made, plain = (lw.simulate(robot, q, qd, 0.1, compiled=compiled, **how) for compiled in (True, False))
-    assert sum(map(len, made.events)) > 8
-    assert np.array_equal(made.steps, plain.steps)
-    assert relative(made.q, plain.q) < 1e-9
-    for ours, theirs in zip(made.events, plain.events, strict=True):
-        assert [event.names for event in ours] == [event.names for event in theirs]
-        for a, b in zip(ours, theirs, strict=True):
-            assert abs(a.t - b.t) < 1e-9
-            for kind in a.names:
-                assert abs({"ticking": ticking, "last": last}[kind](robot, a.t, a.q, a.qd)) < 1e-12
 
 
 def flat(arm, t, q, qd):

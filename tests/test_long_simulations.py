@@ -82,7 +82,7 @@ def test_a_right_hand_side_that_is_too_long_takes_loops_too(monkeypatch, integra
     arguments = {"q0": [0.1, 0.2, 0.3], "duration": 0.01, "samples": 3, "integrator": integrator}
     arguments["torque"] = lambda arm, t, q, qd: lw.gravity_torque(arm, q) - qd + np.sin(t)
     short = lw.simulate(ARM, **arguments)
-    backend.machine_of.cache_clear()
+    backend.compiled_solver.cache_clear()
     monkeypatch.setattr(backend, "MOST_OPERATIONS", 10)
     long = lw.simulate(ARM, **arguments)
     assert short.compiled
@@ -91,7 +91,7 @@ def test_a_right_hand_side_that_is_too_long_takes_loops_too(monkeypatch, integra
     assert relative(short.tau, long.tau) < 1e-9
     with pytest.warns(RuntimeWarning, match="more than 10 operations"):
         lw.simulate(ARM, [0] * 3, duration=1e-3, samples=2, rtol=1e-3, coordinates="normalized")
-    backend.machine_of.cache_clear()
+    backend.compiled_solver.cache_clear()
 
 
 @pytest.mark.parametrize("function", [lw.forward_dynamics, lw.inertia_matrix], ids=lambda function: function.__name__)

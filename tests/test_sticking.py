@@ -8,9 +8,9 @@ import pytest
 
 import linkwise as lw
 from linkwise.spatial import sign
-from robots import CHAINS, TREES, relative, states
+from robots import CHAINS, TREES, states
 
-stretches = importlib.import_module("linkwise.simulate.stretches")
+mode_changes = importlib.import_module("linkwise.simulate.mode_changes")
 sticking = importlib.import_module("linkwise.simulate.sticking")
 simulation = importlib.import_module("linkwise.simulate.simulation")
 
@@ -186,20 +186,6 @@ def test_under_torques_and_wrenches_some_joints_stick_and_energy_is_balanced(rob
     assert np.abs(run.qdd[:, 1:-1][resting]).max(initial=0.0) == 0.0
 
 
-@pytest.mark.parametrize("robot", [CHAINS[2], TREES[1]], ids=lambda robot: robot.name)
-def test_in_python_the_motion_is_that_of_the_machine_code(robot):
-    q, qd, *_ = (x[:1] for x in states(robot, 1))
-    drag = heavy(robot, q, stribeck=heavy(robot, q).at_rest(robot) * 1.2, stribeck_rate=0.5)
-    made, plain = (
-        lw.simulate(robot, q, qd, 0.4, torque=lw.springs(3.0), friction=drag, samples=3, compiled=compiled, rtol=1e-5)
-        for compiled in (True, False)
-    )
-    assert relative(made.q, plain.q) < 1e-6
-    assert relative(made.qd, plain.qd) < 1e-5
-    assert (made.qd == 0.0).any()
-    assert np.array_equal(made.qd == 0.0, plain.qd == 0.0)
-
-
 def test_smooth_friction_comes_to_friction_that_sticks_as_it_gets_steeper():
     def push(arm, t, q, qd):
         return np.array([0.8 * np.sin(2.0 * t)])
@@ -322,7 +308,7 @@ def thrown_back(arm, t, q, qd):
 
 @both_ways
 def test_chattering_without_end_is_given_up_loudly(compiled, monkeypatch):
-    monkeypatch.setattr(stretches, "CHANGES", 5)
+    monkeypatch.setattr(mode_changes, "CHANGES", 5)
     said = r"'cart' at t = .* q = \[.*\], qd = \[0.0\]: joint of link 'link1' has stuck and come loose 5 times"
     with pytest.raises(lw.SimulationError, match=said) as caught:
         lw.simulate(CART, [0.0], [0.0], 1.0, torque=thrown_back, friction=DRY, samples=11, compiled=compiled)

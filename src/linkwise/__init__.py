@@ -59,7 +59,7 @@ if TYPE_CHECKING:  # at run time these come when they are asked for: see __getat
     from .explain import Accuracy, Explanation, accuracy, cite, explain  # type: ignore[no-redef]
     from .export import CSource, c_source, latex, python_source, sympy  # type: ignore[no-redef]
     from .kernels.compiler import Compiled
-    from .ode import integrators
+    from .ode.registry import integrators
     from .recording import EventRecord, Recording, load_recording
     from .simulate import (
         CompiledSimulation,
@@ -193,7 +193,7 @@ LATE = {  # rooms that are not entered before one of their names is asked for
     "explain": ("Accuracy", "Explanation", "accuracy", "cite", "explain"),
     "export": ("CSource", "c_source", "latex", "python_source", "sympy"),
     "kernels.compiler": ("Compiled",),
-    "ode": ("integrators",),
+    "ode.registry": ("integrators",),
     "recording": ("EventRecord", "Recording", "load_recording"),
     "simulate": (
         "CompiledSimulation",

@@ -1,20 +1,15 @@
 """Chattering: a right-hand side that jumps, as np.sign of a rate does, and is held at the jump.
 
 A method with error control then makes step after step of one small size, and a rate goes to and fro: at that size,
-the end of the motion is out of reach. Such a trajectory is given up, rather than followed for hours or days.
+the end of the motion is out of reach. Such a trajectory is given up, rather than integrated for hours or days.
 """
 
 from __future__ import annotations
 
-import math
-from typing import TYPE_CHECKING, NamedTuple
-
 import numpy as np
 
-from ..codegen.llvm.lanes import CHATTERING
-
-if TYPE_CHECKING:
-    from .numpy_driver import Progress
+from .status import CHATTERING
+from .trajectories import Trajectories
 
 WINDOW = 1000  # accepted steps after which it is asked again
 SHARE = 0.25  # of them: so often a rate turns
@@ -24,30 +19,28 @@ TOO_FAR = 1_000_000  # steps that would be left: in Python, the better part of a
 class Chattering:
     """Counts how often numbers of the state turn; a trajectory is given up with more than `too_far` steps to go."""
 
-    def __init__(self, count: int, size: int, too_far: float = TOO_FAR) -> None:
+    def __init__(self, too_far: float = TOO_FAR) -> None:
         self.too_far = too_far
+        self.steps: np.ndarray | None = None
+
+    def start(self, count: int, size: int) -> np.ndarray:
         self.direction = np.zeros((count, size))
         self.turns = np.zeros((count, size), dtype=int)
-        self.steps = np.zeros(count, dtype=int)
         self.since = np.full(count, np.nan)
+        return np.zeros(count, dtype=int)
 
-    def watch(self, now: Progress, which: np.ndarray, change: np.ndarray, end: float) -> None:
+    def watch(self, trajectories: Trajectories, which: np.ndarray, change: np.ndarray, end: float) -> None:
         """After a step of some trajectories; `change` is that of all states."""
+        if self.steps is None:
+            self.steps = self.start(*change.shape)
         direction = np.sign(change[which])
         self.turns[which] += direction * self.direction[which] < 0
         self.direction[which] = direction
         self.steps[which] += 1
         for k in which[self.steps[which] >= WINDOW].tolist():
-            advance = (now.t[k] - self.since[k]) / WINDOW  # not known at first
+            advance = (trajectories.t[k] - self.since[k]) / WINDOW  # not known at first
             worst = int(np.argmax(self.turns[k]))
-            if (end - now.t[k]) / self.too_far > advance and self.turns[k, worst] > SHARE * WINDOW:
-                now.status[k] = CHATTERING
-                now.chattering[k] = worst
-            self.turns[k], self.steps[k], self.since[k] = 0, 0, now.t[k]
-
-
-class Bounds(NamedTuple):
-    """When a trajectory is given up."""
-
-    most: float = math.inf  # steps, refused ones with them
-    chattering: Chattering | None = None
+            if (end - trajectories.t[k]) / self.too_far > advance and self.turns[k, worst] > SHARE * WINDOW:
+                trajectories.status[k] = CHATTERING
+                trajectories.chattering[k] = worst
+            self.turns[k], self.steps[k], self.since[k] = 0, 0, trajectories.t[k]

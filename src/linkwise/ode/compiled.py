@@ -1,33 +1,32 @@
-"""The integration in machine code: blocks of trajectories, one in each lane, on as many threads as pay."""
+"""The driver in machine code: trajectories in the lanes of vectors, on as many threads as pay."""
 
 from __future__ import annotations
 
 import ctypes
-import math
 import threading
-from collections.abc import Callable
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from ..codegen.llvm.block import Layout
-from ..codegen.llvm.events import Crossing
-from ..codegen.llvm.integrator import integrator_text, memory
-from ..codegen.llvm.lanes import RUNNING
-from ..codegen.llvm.stages import Method
+from ..codegen.llvm.block import Layout, assembled
+from ..codegen.llvm.integrator import advance_text, values_text
+from ..codegen.llvm.lanes import LlvmLanes
+from ..codegen.llvm.sine import large_angle, sine_cosine
 from ..graph import Program, count
 from ..kernels import cache
 from ..kernels.host import Code, Processor, processor
 from ..kernels.kernel import resolved
 from ..kernels.spec import surroundings
 from ..lazy import cached_property
-from .chattering import Bounds
-from .numpy_driver import Progress
+from .driver import Driver
+from .events import Crossing
+from .interface import Task
+from .methods import Method
+from .status import DONE, RUNNING
+from .trajectories import RECORD, Trajectories
 
-Watcher = Callable[[Progress], None]  # told where all trajectories are, now and then; may raise to stop
-SLICE = 1_000_000_000  # operations between two looks: less than a second
-
-
+SLICE = 1_000_000_000  # operations between two calls of the watch: less than a second
 WHOLE, POINTER, REAL = ctypes.c_int64, ctypes.c_void_p, ctypes.c_double
 ADVANCE = ctypes.CFUNCTYPE(
     None, POINTER, POINTER, WHOLE, POINTER, POINTER, REAL, POINTER, WHOLE, POINTER, REAL, POINTER, POINTER, WHOLE,
@@ -35,68 +34,71 @@ ADVANCE = ctypes.CFUNCTYPE(
 )  # fmt: skip  # as in codegen.llvm.integrator
 
 
+def driver_text(
+    program: Program, method: Method, layouts: Sequence[Layout], crossings: Sequence[Crossing]
+) -> tuple[str, int]:
+    """The driver of a program, for each layout; and how many vectors of memory it needs."""
+    texts, vectors = [], 0
+    size, parameters = program.inputs[1].size, sum(port.size for port in program.inputs[2:])
+    for layout in layouts:
+        texts.append(values_text(program, layout, "rhs", 0))
+        if crossings:
+            texts.append(values_text(program, layout, "event_values", 1))
+        lanes = LlvmLanes(layout, RECORD, size, len(crossings), parameters)
+        driver = Driver(lanes, method, size, crossings)
+        texts.append(advance_text(lanes, driver.begin, driver.attempt, RUNNING, DONE))
+        vectors = lanes.vectors
+    if any(node.op in ("sin", "cos") for node in program.nodes):
+        texts = [large_angle(), *(sine_cosine(layout) for layout in layouts), *texts]
+    return assembled(*texts), vectors
+
+
 def address(array: Any) -> int:
     """Where its numbers are; sooner told than by `array.ctypes`."""
     return ctypes.addressof(ctypes.c_char.from_buffer(array)) if array.size else 0
 
 
-class MachineIntegrator:
+class CompiledDriver:
     """A program of t, y and parameters, with the method that integrates it."""
 
     def __init__(self, program: Program, method: Method, crossings: tuple[Crossing, ...] = ()) -> None:
         self.program, self.method = program, method
-        self.memory = memory(program, method)
-        self.vectors = self.memory.vectors
-        self.target: Processor = processor()
-        lanes = self.target.lanes("float64")
-        layouts = [Layout("double", width, self.target.fused) for width in sorted({1, lanes})]
-        text = integrator_text(program, method, layouts, crossings)
-        key = cache.key("integrator", text, repr(self.target), *surroundings())
-        kept = cache.load(key)
-        self.code = Code(self.target, made=kept[1]) if kept else Code(self.target, text=text)
-        if kept is None:
+        target: Processor = processor()
+        self.lanes = target.lanes("float64")
+        layouts = [Layout("double", width, target.fused) for width in sorted({1, self.lanes})]
+        text, self.vectors = driver_text(program, method, layouts, crossings)
+        key = cache.key("integrator", text, repr(target), *surroundings())
+        cached = cache.load(key)
+        self.code = Code(target, made=cached[1]) if cached else Code(target, text=text)
+        if cached is None:
             cache.store(key, {}, self.code.made)
-        self.lanes = lanes
-        self.functions = {width: ADVANCE(self.code.function(f"advance_{width}")) for width in {1, lanes}}
+        self.functions = {width: ADVANCE(self.code.function(f"advance_{width}")) for width in {1, self.lanes}}
 
     @cached_property
     def cost(self) -> int:
         """Operations of one step."""
         stages = self.method.stages
-        return stages * count(self.program).total + stages * stages * self.memory.size
+        return stages * count(self.program).total + stages * stages * self.program.inputs[1].size
 
-    def run(
-        self,
-        now: Progress,
-        end: float,
-        times: np.ndarray,
-        out: np.ndarray,
-        parameters: np.ndarray,
-        rtol: float,
-        atol: np.ndarray,
-        threads: int | None = None,
-        watch: Watcher | None = None,
-        bounds: Bounds | None = None,
-    ) -> None:
-        """Integrate to the end, from wherever `now` is; it is kept up to date, whatever stops the run."""
-        book = now.give(parameters)
-        alone = len(book) == 1 and threads is None
-        width = self.lanes if len(book) > 1 else 1
-        workers = 1 if alone else resolved(threads, -(-len(book) // width), 1)
-        tries = max(1, SLICE // (self.cost * width))
+    def run(self, trajectories: Trajectories, task: Task, end: float) -> None:
+        """Integrate to the end, from wherever the trajectories are; they are up to date, even if `watch` raises."""
+        records, log = trajectories.with_parameters(task.parameters), trajectories.log
+        alone = len(records) == 1 and task.threads is None
+        width = self.lanes if len(records) > 1 else 1
+        workers = 1 if alone else resolved(task.threads, -(-len(records) // width), 1)
+        budget = max(1, SLICE // (self.cost * width))
         function, vectors = self.functions[width], self.vectors
-        most = int(min(bounds.most if bounds else math.inf, 1 << 62))
-        waiting = (now.status == RUNNING).nonzero()[0]
+        max_steps = int(min(task.max_steps, 1 << 62))
+        waiting = (trajectories.status == RUNNING).nonzero()[0]
         while len(waiting):
             queue = np.zeros(1, dtype=np.int64)
 
             def work(waiting: np.ndarray = waiting, queue: np.ndarray = queue) -> None:
                 context = np.zeros((vectors, width))
-                arrays = (book, waiting, queue, context, times, out, atol, now.log)
-                rows, order, turn, room, when, samples, allowed, log = map(address, arrays)
                 function(
-                    rows, order, len(waiting), turn, room, end, when, len(times), samples, rtol, allowed, log,
-                    now.log.shape[1], most, tries,
+                    address(records), address(waiting), len(waiting), address(queue), address(context), end,
+                    address(task.times), len(task.times), address(task.out), task.rtol, address(task.atol),
+                    address(log), log.shape[1], max_steps, budget,
                 )  # fmt: skip
 
             others = [threading.Thread(target=work) for _ in range(min(workers, len(waiting)) - 1)]
@@ -105,8 +107,8 @@ class MachineIntegrator:
             work()
             for thread in others:
                 thread.join()
-            if now.log.size:
-                now.empty_logs()
-            if watch is not None:
-                watch(now)
-            waiting = (now.status == RUNNING).nonzero()[0]
+            if log.size:
+                trajectories.empty_logs()
+            if task.watch is not None:
+                task.watch(trajectories)
+            waiting = (trajectories.status == RUNNING).nonzero()[0]

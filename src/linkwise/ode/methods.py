@@ -1,21 +1,48 @@
-"""The integrators, read from tableaux.toml."""
+"""Embedded Runge-Kutta methods, read from tableaux.toml."""
 
 from __future__ import annotations
 
 import tomllib
 from collections.abc import Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 from importlib import resources
 from typing import Any
 
-from ..codegen.llvm.stages import Method
-from ..errors import one_of
-
-DEFAULT = "verner65"
 Table = list[list[Fraction]]
 Known = tuple[Fraction | int, int, list[Fraction]]
-RADAU = "radau"  # implicit: see `implicit`
+
+
+@dataclass(frozen=True)
+class Method:
+    """An embedded Runge-Kutta method; the letters are those of tableaux.toml."""
+
+    name: str
+    order: int
+    a: tuple[tuple[float, ...], ...]  # also of the stages that only states within a step need
+    b: tuple[float, ...]
+    c: tuple[float, ...]
+    error: tuple[float, ...]
+    damp: tuple[float, ...] = ()
+    fixed: bool = False  # no error control
+    first_is_last: bool = False
+    dense: tuple[tuple[float, ...], ...] = ()  # weights of all stages, and at last of Σ b k, by powers
+
+    @property
+    def stages(self) -> int:
+        """Those of a step."""
+        return len(self.b)
+
+    @property
+    def slots(self) -> int:
+        """For all stages, and what else the polynomial within a step is made of."""
+        return max(len(self.a), len(self.dense))
+
+    @property
+    def degree(self) -> int:
+        """Of the polynomial within a step; 0 if there is none."""
+        return len(self.dense[0]) if self.dense else 0
 
 
 @lru_cache(maxsize=1)
@@ -24,21 +51,8 @@ def entries() -> dict[str, Any]:
     return tomllib.loads(text)
 
 
-def integrators() -> list[str]:
-    """The names of all integrators that `simulate` offers.
-
-    >>> import linkwise as lw
-    >>> lw.integrators()
-    ['verner65', 'dverk65', 'dormand54', 'cash-karp54', 'rk4', 'dop853', 'radau']
-    """
-    return [*entries(), RADAU]
-
-
 @lru_cache(maxsize=16)
 def method(name: str) -> Method:
-    one_of(name, integrators(), "integrator")
-    if name == RADAU:
-        return Method(name, 5, (), (), (), ())
     entry = entries()[name]
     rows, dense = continued(entry)
     scale = Fraction(entry.get("scale", 1))
@@ -59,13 +73,13 @@ def method(name: str) -> Method:
 
 def rounded(weights: Sequence[Fraction]) -> tuple[float, ...]:
     """As floats, the smallest of them such that the sum stays what it is: stages differ little, errors would add up."""
-    found = [float(x) for x in weights]
-    there = [k for k, x in enumerate(weights) if x]
-    if len(there) > 1:
-        smallest = min(there, key=lambda k: abs(weights[k]))
-        others = sum(Fraction(x) for k, x in enumerate(found) if k != smallest)
-        found[smallest] = float(sum(weights) - others)
-    return tuple(found)
+    floats = [float(x) for x in weights]
+    nonzero = [k for k, x in enumerate(weights) if x]
+    if len(nonzero) > 1:
+        smallest = min(nonzero, key=lambda k: abs(weights[k]))
+        others = sum(Fraction(x) for k, x in enumerate(floats) if k != smallest)
+        floats[smallest] = float(sum(weights) - others)
+    return tuple(floats)
 
 
 def continued(entry: dict[str, Any]) -> tuple[Table, Table]:
@@ -77,10 +91,10 @@ def continued(entry: dict[str, Any]) -> tuple[Table, Table]:
     slopes: list[Known] = [(0, 1, unit(0)), (1, 1, unit(last))]
     if "dense" in entry:
         first = [[Fraction(x) for x in row] for row in entry["dense"]]
-    else:  # through the states and slopes of the stages beyond
+    else:  # through the states and slopes of the extra stages
         slopes += [(sum(row), 1, unit(stage)) for stage, row in enumerate(rows[last + 1 :], last + 1)]
-        beyond: list[Known] = [(sum(row), 0, row) for row in rows[last + 1 :]]
-        first = through([(1, 0, [Fraction(x) for x in entry["b"]]), *slopes, *beyond], len(rows))
+        extra: list[Known] = [(sum(row), 0, row) for row in rows[last + 1 :]]
+        first = through([(1, 0, [Fraction(x) for x in entry["b"]]), *slopes, *extra], len(rows))
     slopes += [(x, 1, unit(stage)) for stage, x in enumerate(points, len(rows))]
     rows += [[sum((w * x**j for j, w in enumerate(row, 1)), Fraction(0)) for row in first] for x in points]
     return rows, through([(1, 0, unit(len(rows))), *slopes], len(rows) + 1)

@@ -5,9 +5,9 @@ explicit method must keep its steps shorter than the time in which the fastest s
 over that, and solves for the state after the step by Newton's method with ∂f/∂y. That comes from the graph of f, as in
 `lw.derivative`, up to as many operations as compile in a moment; beyond, SciPy takes differences.
 
-Trajectories of a batch follow one another, each step driven from Python. Samples lie on the polynomial of degree 3
-through the stages of a step: near, but not quite as exact as, the steps. Events are searched for on it too, as in
-`search` and by halving; one that does not stop leaves the step as it is.
+Trajectories of a batch are integrated one after another, each step driven from Python. Samples and events lie on the
+polynomial of degree 3 through the stages of a step: near, but not quite as exact as, the steps. An event that does not
+stop leaves the step as it is.
 """
 
 from __future__ import annotations
@@ -19,8 +19,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..codegen.llvm.block import Layout
-from ..codegen.llvm.events import TRIALS, Crossing
-from ..codegen.llvm.lanes import DONE, HALTED, LOST, RUNNING, STUCK, TOO_MANY
 from ..codegen.llvm.program import llvm_text, work_vectors
 from ..graph import Program, count
 from ..graph.derivative import derivative
@@ -29,98 +27,67 @@ from ..kernels.dispatch import LONGEST
 from ..kernels.host import Code, processor
 from ..kernels.kernel import Interface, Kernel, kernel_text
 from ..kernels.spec import arguments, surroundings
-from ..simulate.long import LoopDynamics
-from ..simulate.problem import Problem
-from .chattering import Bounds
-from .numpy_driver import Progress
-from .search import ahead, begun, look_closely, remembered
+from .events import Crossing, Events
+from .interface import Bind, Task
+from .lanes import Function, Functions, NumpyLanes
+from .status import DONE, NOT_FINITE, RUNNING, STEP_TOO_SMALL, STOPPED, TOO_MANY_STEPS
+from .trajectories import Trajectories
 
-Side = Callable[[Any, np.ndarray], np.ndarray]  # t, y (..., m) -> dy/dt (..., m)
-Slope = Callable[[float, np.ndarray], np.ndarray]  # t, y (m,) -> ∂(dy/dt)/∂y (m, m)
-Gauge = Side  # -> the values of the events (..., e)
-Curve = Callable[[Any], np.ndarray]  # t within a step -> y
-Watch = Callable[[Progress], None]
-MOMENT = 1.0  # seconds between two looks of the watch
+Jacobian = Callable[[float, np.ndarray], np.ndarray]  # t, y (m,) -> ∂y'/∂y (m, m)
+MOMENT = 1.0  # seconds between two calls of the watch
 
 
-class Functions(NamedTuple):
-    """Of one trajectory; without `slope` differences are taken, without `gauge` no events are looked for."""
+class OfOne(NamedTuple):
+    """The functions of one trajectory, for one of its states or many; without a Jacobian differences are taken."""
 
-    side: Side
-    slope: Slope | None = None
-    gauge: Gauge | None = None
-
-
-def run_implicit(
-    problem: Problem,
-    parameters: np.ndarray,
-    now: Progress,
-    end: float,
-    times: np.ndarray,
-    out: np.ndarray,
-    rtol: float,
-    atol: np.ndarray,
-    watch: Watch | None = None,
-    loops: LoopDynamics | None = None,
-    bounds: Bounds | None = None,
-) -> None:
-    """Integrate to the end, from wherever `now` is, the right-hand side running in Python, or in compiled loops."""
-
-    def functions(k: int) -> Functions:
-        plain, events = problem.plain_side(parameters[k : k + 1]), problem.plain_gauge(parameters[k : k + 1])
-
-        def side(t: Any, y: np.ndarray) -> np.ndarray:
-            if y.ndim == 1:
-                return np.asarray(plain(np.array([t]), y[None])[0])
-            return np.array([plain(np.array([t]), row[None])[0] for row in y])
-
-        def gauge(t: Any, y: np.ndarray) -> np.ndarray:
-            if y.ndim == 1:
-                return np.asarray(events(np.array([t]), y[None])[0])
-            return np.array([events(np.array([time]), row[None])[0] for time, row in zip(t, y, strict=True)])
-
-        all_at_once = problem.batch_side(parameters[k], loops) if loops else side
-        return Functions(all_at_once, None, gauge if problem.crossings else None)
-
-    follow_all(functions, problem.crossings, now, end, times, out, rtol, atol, watch, bounds or Bounds())
+    rhs: Callable[[Any, np.ndarray], np.ndarray]  # t, y (..., m) -> (..., m)
+    event_values: Function | None = None
+    jacobian: Jacobian | None = None
 
 
-class ImplicitMachine:
-    """A problem's right-hand side and its derivative, compiled; its events too."""
+class Radau:
+    name, fixed = "radau", False
 
-    def __init__(self, problem: Problem, program: Program | None = None) -> None:
-        program = program or problem.program()
+    def compiled(self, program: Program, crossings: tuple[Crossing, ...]) -> RadauSolver:
+        return RadauSolver(CompiledFunctions(program).of_one, crossings)
+
+    def plain(self, bind: Bind, crossings: tuple[Crossing, ...]) -> RadauSolver:
+        def of_one(row: np.ndarray) -> OfOne:
+            def rhs(t: Any, y: np.ndarray) -> np.ndarray:
+                states = np.atleast_2d(y)
+                functions = bind(np.broadcast_to(row, (len(states), len(row))))
+                return functions.rhs(np.full(len(states), t), states).reshape(y.shape)
+
+            return OfOne(rhs, bind(row[None]).event_values)
+
+        return RadauSolver(of_one, crossings)
+
+    def evaluations(self, trajectories: Trajectories) -> np.ndarray:
+        none = np.zeros_like(trajectories.steps)
+        return none if trajectories.evaluations is None else trajectories.evaluations
+
+
+class CompiledFunctions:
+    """The right-hand side of a program, its derivative and its events, as kernels."""
+
+    def __init__(self, program: Program) -> None:
         rates, *events = (result_of(program, k) for k in range(len(program.outputs)))
         slope = derivative(rates, "y") if count(rates).total <= LONGEST else None  # which is longer still
-        self.problem = problem
-        self.side = kernel_of(rates, "side")
-        self.slope = kernel_of(slope, "slope") if slope and count(slope).total <= LONGEST else None
-        self.gauge = kernel_of(events[0], "gauge") if events else None
+        self.parameters = program.inputs[2:]
+        self.rhs = kernel_of(rates, "rhs")
+        self.jacobian = kernel_of(slope, "jacobian") if slope and count(slope).total <= LONGEST else None
+        self.event_values = kernel_of(events[0], "event_values") if events else None
 
-    def run(
-        self,
-        now: Progress,
-        end: float,
-        times: np.ndarray,
-        out: np.ndarray,
-        parameters: np.ndarray,
-        rtol: float,
-        atol: np.ndarray,
-        threads: int | None = None,
-        watch: Watch | None = None,
-        bounds: Bounds | None = None,
-    ) -> None:
-        """Integrate to the end, from wherever `now` is; it is kept up to date, whatever stops the run."""
+    def of_one(self, row: np.ndarray) -> OfOne:
+        parts, start = [], 0
+        for port in self.parameters:
+            parts.append(row[start : start + port.size].reshape(port.shape).copy())
+            start += port.size
 
-        def functions(k: int) -> Functions:
-            given = [part.copy() for part in self.problem.given(parameters[k]).values()]
+        def at(kernel: Kernel) -> Any:
+            return lambda t, y: np.asarray(kernel(np.asarray(t, float), np.ascontiguousarray(y), *parts))
 
-            def at(kernel: Kernel) -> Side:
-                return lambda t, y: np.asarray(kernel(np.asarray(t, float), np.ascontiguousarray(y), *given))
-
-            return Functions(at(self.side), self.slope and at(self.slope), self.gauge and at(self.gauge))
-
-        follow_all(functions, self.problem.crossings, now, end, times, out, rtol, atol, watch, bounds or Bounds())
+        return OfOne(at(self.rhs), self.event_values and at(self.event_values), self.jacobian and at(self.jacobian))
 
 
 def result_of(program: Program, which: int) -> Program:
@@ -137,80 +104,76 @@ def kernel_of(program: Program, name: str) -> Kernel:
     layouts = [Layout("double", width, target.fused) for width in sorted({1, target.lanes("float64")})]
     text = kernel_text(llvm_text(program, layouts), interface, target, work_vectors(program))
     key = cache.key(name, text, repr(target), *surroundings())
-    kept = cache.load(key)
-    code = Code(target, made=kept[1]) if kept else Code(target, text=text)
-    if kept is None:
+    cached = cache.load(key)
+    code = Code(target, made=cached[1]) if cached else Code(target, text=text)
+    if cached is None:
         cache.store(key, {}, code.made)
     return Kernel(name, code, interface)
 
 
-def follow_all(
-    functions: Callable[[int], Functions],
-    crossings: tuple[Crossing, ...],
-    now: Progress,
-    end: float,
-    times: np.ndarray,
-    out: np.ndarray,
-    rtol: float,
-    atol: np.ndarray,
-    watch: Watch | None,
-    bounds: Bounds,
-) -> None:
-    """One trajectory after another, `functions` giving those of each."""
-    radau, looked = scipy_radau(), time.monotonic()
-    if now.evaluations is None:
-        now.evaluations = np.zeros_like(now.steps)
-    for k in np.flatnonzero(now.status == RUNNING).tolist():
-        side, slope, gauge = functions(k)
-        search = None if gauge is None else Search(gauge, crossings, now, k)
-        counted = Counted(side, int(now.evaluations[k]))
-        options = {"rtol": rtol, "atol": atol, "first_step": min(now.h[k], end - now.t[k])}
-        options |= {"jac": slope} if slope else {"vectorized": True}
-        try:
-            with np.errstate(all="ignore"):
-                solver = radau(counted, now.t[k], now.y[k].copy(), end, **options)
-                while solver.status == "running":
-                    counted.begin()
-                    solver.step()
-                    refused = counted.tries - (solver.status != "failed")
-                    change = solver.y - now.y
-                    record(now, k, solver, times, out, refused, counted.states, search)
-                    if now.status[k] == RUNNING and solver.status == "running":
-                        if bounds.chattering is not None:
-                            bounds.chattering.watch(now, np.array([k]), change, end)
-                        if now.status[k] == RUNNING and now.steps[k] + now.rejected[k] >= bounds.most:
-                            now.status[k] = TOO_MANY
-                    if now.status[k] != RUNNING:
-                        break
-                    if watch is not None and time.monotonic() - looked > MOMENT:
-                        looked = time.monotonic()
-                        watch(now)
-            if now.status[k] == RUNNING:
-                now.status[k] = DONE if solver.status == "finished" else LOST if counted.strange else STUCK
-        except ValueError as error:
-            if "NaN" not in str(error):  # which is what SciPy says of a derivative that is not finite
-                raise
-            now.status[k] = LOST
+class RadauSolver:
+    def __init__(self, of_one: Callable[[np.ndarray], OfOne], crossings: tuple[Crossing, ...]) -> None:
+        self.of_one, self.crossings = of_one, crossings
+
+    def run(self, trajectories: Trajectories, task: Task, end: float) -> None:
+        """Integrate one trajectory after another."""
+        radau, called = scipy_radau(), time.monotonic()
+        if trajectories.evaluations is None:
+            trajectories.evaluations = np.zeros_like(trajectories.steps)
+        for k in np.flatnonzero(trajectories.status == RUNNING).tolist():
+            one, functions = trajectories.only(k), self.of_one(task.parameters[k])
+            step = RadauStep(one, functions, self.crossings, task, end) if functions.event_values else None
+            rhs = Counted(functions.rhs, int(trajectories.evaluations[k]))
+            options: dict[str, Any] = {"first_step": min(one.h[0], end - one.t[0])}
+            options |= {"jac": functions.jacobian} if functions.jacobian else {"vectorized": True}
+            try:
+                with np.errstate(all="ignore"):
+                    solver = radau(rhs, one.t[0], one.y[0].copy(), end, rtol=task.rtol, atol=task.atol, **options)
+                    while solver.status == "running" and one.status[0] == RUNNING:
+                        rhs.begin()
+                        solver.step()
+                        change = solver.y - trajectories.y
+                        trajectories.evaluations[k] = rhs.states
+                        one.rejected += rhs.tries - (solver.status != "failed")
+                        if solver.status != "failed":
+                            advance(one, solver, step, task.times, task.out[k])
+                        if one.status[0] == RUNNING and solver.status == "running":
+                            if task.chattering is not None:
+                                task.chattering.watch(trajectories, np.array([k]), change, end)
+                            if one.status[0] == RUNNING and one.steps[0] + one.rejected[0] >= task.max_steps:
+                                one.status = TOO_MANY_STEPS
+                            if task.watch is not None and time.monotonic() - called > MOMENT:
+                                called = time.monotonic()
+                                task.watch(trajectories)
+                if one.status[0] == RUNNING:
+                    failed = NOT_FINITE if rhs.not_finite else STEP_TOO_SMALL
+                    one.status = DONE if solver.status == "finished" else failed
+            except ValueError as error:
+                if "NaN" not in str(error):  # which is what SciPy says of a derivative that is not finite
+                    raise
+                one.status = NOT_FINITE
+            finally:
+                one.empty_logs()
 
 
 class Counted:
     """A right-hand side as SciPy wants it: y is (m,), or (m, states) where differences are taken."""
 
-    def __init__(self, side: Side, states: int = 0) -> None:
-        self.side, self.states = side, states  # how many states it was asked for
+    def __init__(self, rhs: Callable[[Any, np.ndarray], np.ndarray], states: int = 0) -> None:
+        self.rhs, self.states = rhs, states  # how many states it was asked for
         self.begin()
 
     def begin(self) -> None:
         """A step."""
         self.times: set[float] = set()
-        self.strange = False  # whether a rate was not finite
+        self.not_finite = False  # whether a rate was not
 
     def __call__(self, t: float, y: np.ndarray) -> np.ndarray:
         self.times.add(t)
         self.states += 1 if y.ndim == 1 else y.shape[1]
-        found = self.side(t, y) if y.ndim == 1 else self.side(t, y.T).T
-        self.strange = self.strange or not np.isfinite(found).all()
-        return found
+        rates = self.rhs(t, y) if y.ndim == 1 else self.rhs(t, np.ascontiguousarray(y.T)).T
+        self.not_finite = self.not_finite or not np.isfinite(rates).all()
+        return rates
 
     @property
     def tries(self) -> int:
@@ -218,85 +181,66 @@ class Counted:
         return max(1, len(self.times) // 3)
 
 
-class Search:
-    """The events of trajectory k, which are noted as they are met; `now` says where it was before a step."""
+class RadauStep:
+    """An accepted step of one trajectory, as `events` wants it: all states within it are on its polynomial."""
 
-    def __init__(self, gauge: Gauge, crossings: tuple[Crossing, ...], now: Progress, k: int) -> None:
-        self.gauge, self.crossings, self.now, self.k = gauge, crossings, now, k
-        self.before = now.values[k] = begun(now.values[k], gauge(now.t[k], now.y[k]))
-        self.inside = any(crossing.inside for crossing in crossings)
+    can_glance = True
 
-    def meet(self, curve: Curve, end: float, state: np.ndarray) -> float | None:
-        """The events on the way to the end of a step, one after another; the time of one that stops."""
-        start = float(self.now.t[self.k])
-        while start < end:
-            until, there = self.shortened(curve, start, end, state)
-            until, there = self.first(curve, start, until, there)
-            values = self.gauge(until, there)
-            which = ahead(self.crossings, self.before, values) >= 0
-            self.before = self.now.values[self.k] = remembered(self.crossings, self.before, values)
-            if which.any():
-                self.now.note(self.k, until, which, there)
-            if any(crossing.stop and met for crossing, met in zip(self.crossings, which, strict=True)):
-                return until
-            start = until
+    def __init__(
+        self, one: Trajectories, functions: OfOne, crossings: tuple[Crossing, ...], task: Task, end: float
+    ) -> None:
+        known = Functions(functions.rhs, functions.event_values)
+        self.lanes = NumpyLanes(one, known, end, task.times, task.out, task.rtol, task.atol)
+        self.size = one.y.shape[1]
+        self.z, self.z_there = self.lanes.array(self.size), self.lanes.array(self.size)
+        self.start: Any = one.t
+        self.events = Events(self.lanes, crossings, self)
+        self.events.begin()
+
+    def search(self, solver: Any, curve: Any) -> tuple[float, np.ndarray] | None:
+        """Log the events of a step, one after another; where the first of them that stops does."""
+        one, self.curve, self.start = self.lanes.state, curve, self.lanes.state.t.copy()
+        while self.start[0] < solver.t:
+            self.z[:, 0] = solver.y
+            end = np.array([solver.t])
+            landed, _, stopped = self.events.search(self.start, end - self.start, end, np.array([True]))
+            if one.logged[0] >= self.lanes.room:
+                one.empty_logs()
+            if stopped[0]:
+                return float(landed[0]), self.z[:, 0].copy()
+            self.start = np.maximum(landed, np.nextafter(self.start, end))
         return None
 
-    def shortened(self, curve: Curve, start: float, end: float, state: np.ndarray) -> tuple[float, np.ndarray]:
-        """The end of a step; or where an event is beyond zero, or nearly so, within it."""
-        if not self.inside:
-            return end, state
+    def glance(self, part: float, step: Any) -> None:
+        self.z_there[:] = self.curve(self.start + part * step)
 
-        def values_at(parts: np.ndarray) -> np.ndarray:
-            times = start + parts[:, 0] * (end - start)
-            return self.gauge(times, curve(times).T)[:, None]
+    def prepare(self, t: Any, step: Any) -> None:
+        """The polynomial is there."""
 
-        part = float(look_closely(self.crossings, self.before[None], np.array([True]), values_at)[0])
-        until = start + part * (end - start)
-        return (until, curve(until)) if part < 1.0 and start < until < end else (end, state)
+    def interpolate(self, short: Any, part: Any) -> None:
+        self.z_there[:] = self.curve(self.start + short)
 
-    def first(self, curve: Curve, start: float, end: float, state: np.ndarray) -> tuple[float, np.ndarray]:
-        """Where the first event between two times is met, by halving; the end if there is none."""
-        if not self.past(self.gauge(end, state)):
-            return end, state
-        low, high = start, end
-        for _ in range(TRIALS):
-            middle = 0.5 * (low + high)
-            low, high = (low, middle) if self.past(self.gauge(middle, curve(middle))) else (middle, high)
-        return (high, curve(high)) if high < end else (end, state)
+    def step_to(self, time: Any, t: Any, mask: Any) -> None:
+        self.z_there[:] = self.curve(time)
 
-    def past(self, values: np.ndarray) -> bool:
-        return bool((ahead(self.crossings, self.before, values) >= 0).any())
+    def replace(self, mask: Any, target: np.ndarray, source: np.ndarray) -> None:
+        target[:] = np.where(mask, source, target)
 
 
-def record(
-    now: Progress,
-    k: int,
-    solver: Any,
-    times: np.ndarray,
-    out: np.ndarray,
-    refused: int,
-    evaluations: int,
-    search: Search | None,
-) -> None:
-    """Steps were tried, and one was made unless all failed: the samples and events on its way, and where it led."""
-    assert now.evaluations is not None
-    now.evaluations[k] = evaluations
-    now.rejected[k] += refused
-    if solver.status == "failed":
-        return
+def advance(one: Trajectories, solver: Any, step: RadauStep | None, times: np.ndarray, out: np.ndarray) -> None:
+    """A step was made: the samples and events on its way, and where it led."""
     curve = solver.dense_output()
-    t, y = solver.t, solver.y
-    stopped = None if search is None else search.meet(curve, t, y)
+    t, y, next_ = solver.t, solver.y, int(one.next[0])
+    stopped = None if step is None else step.search(solver, curve)
     if stopped is not None:
-        now.status[k] = HALTED
-        t, y = stopped, y if stopped == t else curve(stopped)
+        one.status = STOPPED
+        t, y = stopped
     reached = int(np.searchsorted(times, t, side="right"))
-    if reached > now.next[k]:
-        out[k, now.next[k] : reached] = curve(times[now.next[k] : reached]).T
-        now.next[k] = reached
-    now.t[k], now.y[k], now.h[k] = t, y, solver.step_size
-    now.steps[k] += 1
+    if reached > next_:
+        out[next_:reached] = curve(times[next_:reached]).T
+        one.next = reached
+    one.t, one.y[0], one.h = t, y, solver.step_size
+    one.steps += 1
 
 
 def scipy_radau() -> Any:

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from .. import api
-from ..codegen.llvm.lanes import CHATTERING, DONE, HALTED, LOST, RUNNING, STUCK, TOO_MANY
 from ..lazy import cached_property
+from ..ode.status import CHATTERING, DONE, NOT_FINITE, RUNNING, STEP_TOO_SMALL, STOPPED, TOO_MANY_STEPS
 from ..robot import Robot
 from ..robot.printing import Description, print_if_dropped
 
@@ -21,10 +21,10 @@ if TYPE_CHECKING:
 STATUS = {
     RUNNING: "interrupted",
     DONE: "done",
-    STUCK: "step too small",
-    LOST: "lost",
-    HALTED: "stopped",
-    TOO_MANY: "too many steps",
+    STEP_TOO_SMALL: "step too small",
+    NOT_FINITE: "lost",
+    STOPPED: "stopped",
+    TOO_MANY_STEPS: "too many steps",
     CHATTERING: "chattering",
 }
 FAILED = ("step too small", "lost", "too many steps", "chattering")

@@ -9,46 +9,54 @@ from typing import NamedTuple
 import numpy as np
 
 from ..graph import count
-from ..ode.compiled import MachineIntegrator
-from ..ode.methods import RADAU
-from ..ode.methods import method as tableau
-from ..ode.radau import ImplicitMachine
+from ..ode.interface import Integrator, Solver
+from ..ode.lanes import Functions
 from .long import MOST_OPERATIONS, LoopDynamics, is_long, loops_for
 from .problem import Problem, program_of
 from .traced import UntraceableFunctionError
 
 
 class Backend(NamedTuple):
-    """How a problem is integrated: by a compiled integrator; or in NumPy, over compiled loops; or all in Python."""
+    """How a problem is integrated."""
 
     problem: Problem  # with the user's functions as they are now, where they were traced
-    machine: MachineIntegrator | ImplicitMachine | None = None
-    loops: LoopDynamics | None = None
+    solver: Solver
+    compiled: bool  # whether no function of it runs in Python
 
 
 def backend_for(
-    problem: Problem, integrator: str, start: np.ndarray, parameters: np.ndarray, compiled: bool | None
+    problem: Problem, integrator: Integrator, start: np.ndarray, parameters: np.ndarray, compiled: bool | None
 ) -> Backend:
     if compiled is False:
-        return Backend(problem)
+        return plain_backend(problem, integrator)
     try:
         if compiled is None and is_long(problem.robot):
             why = f"the robot has {problem.robot.n} links, and these options have no form with loops over them"
         else:
             problem = freshly_traced(problem, start, parameters, compiled)
-            machine = machine_of(problem, integrator, compiled is True)
-            if machine is not None:
-                return Backend(problem, machine)
+            solver = compiled_solver(problem, integrator, compiled is True)
+            if solver is not None:
+                return Backend(problem, solver, True)
             why = f"its right-hand side has more than {MOST_OPERATIONS:,} operations, too many to compile"
         loops = loops_for(problem)
         if loops is not None:
-            return Backend(problem, None, loops)
+            return plain_backend(problem, integrator, loops)
     except (UntraceableFunctionError, ImportError) as reason:
         if compiled:
             raise
         why = str(reason)
     warnings.warn(f"this simulation runs in Python, which is slower: {why}", RuntimeWarning, stacklevel=4)
-    return Backend(problem)
+    return plain_backend(problem, integrator)
+
+
+def plain_backend(problem: Problem, integrator: Integrator, loops: LoopDynamics | None = None) -> Backend:
+    """NumPy drives; dynamics are those of `loops`, or run in Python."""
+
+    def bind(parameters: np.ndarray) -> Functions:
+        rhs = problem.batch_rhs(parameters, loops) if loops else problem.plain_rhs(parameters)
+        return Functions(rhs, problem.plain_event_values(parameters) if problem.crossings else None)
+
+    return Backend(problem, integrator.plain(bind, problem.crossings), loops is not None and problem.frozen)
 
 
 def freshly_traced(problem: Problem, start: np.ndarray, parameters: np.ndarray, compiled: bool | None) -> Problem:
@@ -69,13 +77,9 @@ def freshly_traced(problem: Problem, start: np.ndarray, parameters: np.ndarray, 
 
 
 @lru_cache(maxsize=64)
-def machine_of(
-    problem: Problem, integrator: str, however_long: bool = False
-) -> MachineIntegrator | ImplicitMachine | None:
+def compiled_solver(problem: Problem, integrator: Integrator, however_long: bool = False) -> Solver | None:
     """The compiled integrator of a problem whose functions are frozen, or None where its code would be too long."""
     program = program_of(problem)
     if not however_long and count(program).total > MOST_OPERATIONS:
         return None
-    if integrator == RADAU:
-        return ImplicitMachine(problem, program)
-    return MachineIntegrator(program, tableau(integrator), problem.crossings)
+    return integrator.compiled(program, problem.crossings)

@@ -14,10 +14,9 @@ from typing import Any
 
 import numpy as np
 
-from ..codegen.llvm.integrator import LEAST_BEFORE
-from ..codegen.llvm.lanes import DONE, RUNNING, STUCK
 from ..graph import Graph, Node
-from ..ode.numpy_driver import Progress
+from ..ode.status import DONE, RUNNING, STEP_TOO_SMALL
+from ..ode.trajectories import Trajectories
 from .parameters import PREFIX, called
 from .problem import Problem
 from .traced import TracedFunction
@@ -46,8 +45,8 @@ def breaks_of(problem: Problem, start: np.ndarray, parameters: np.ndarray) -> li
     own = [column for name, column in problem.columns.items() if name.startswith(PREFIX)]
     rows = np.concatenate([parameters[:, :0], *(parameters[:, column] for column in own)], axis=1)
     _, first, inverse = np.unique(rows, axis=0, return_index=True, return_inverse=True)
-    found = [probed(problem, start[k], parameters[k]) for k in first.tolist()]
-    return [(np.flatnonzero(inverse.ravel() == k), times) for k, times in enumerate(found)]
+    times_of = [probed(problem, start[k], parameters[k]) for k in first.tolist()]
+    return [(np.flatnonzero(inverse.ravel() == k), times) for k, times in enumerate(times_of)]
 
 
 def probed(problem: Problem, start: np.ndarray, parameters: np.ndarray) -> tuple[float, ...]:
@@ -67,14 +66,14 @@ def probed(problem: Problem, start: np.ndarray, parameters: np.ndarray) -> tuple
 def breaks(nodes: Iterable[Node], known: Mapping[tuple[str, int], Number], time: str = "t") -> list[Number]:
     """The times at which some select changes over, whatever the state is; infinite where there is none."""
     lines: dict[int, Line] = {}
-    found: dict[int, Number] = {}
+    times: dict[int, Number] = {}
     for node in nodes:
         line = line_of(node, lines, known, time)
         if line is not None:
             lines[node.index] = line
         if node.op == "select":
-            roots(node.args[0], lines, found)
-    return list(found.values())
+            roots(node.args[0], lines, times)
+    return list(times.values())
 
 
 def line_of(node: Node, lines: dict[int, Line], known: Mapping[tuple[str, int], Number], time: str) -> Line | None:
@@ -99,17 +98,17 @@ def line_of(node: Node, lines: dict[int, Line], known: Mapping[tuple[str, int], 
     return None
 
 
-def roots(node: Node, lines: dict[int, Line], found: dict[int, Number]) -> None:
+def roots(node: Node, lines: dict[int, Line], times: dict[int, Number]) -> None:
     """Where a line in t is zero; of a select of such lines, where any of them is."""
     if node.index in lines:
         slope, offset = lines[node.index]
         if slope is not None:
             with np.errstate(all="ignore"):
                 time = np.divide(np.negative(offset), slope)
-            found[node.index] = np.where(np.isfinite(time), time, np.inf)
+            times[node.index] = np.where(np.isfinite(time), time, np.inf)
     elif node.op == "select":
         for operand in node.args:
-            roots(operand, lines, found)
+            roots(operand, lines, times)
 
 
 def grouped(times: list[Number], count: int) -> list[Group]:
@@ -119,54 +118,56 @@ def grouped(times: list[Number], count: int) -> list[Group]:
     table = np.sort(np.stack([np.broadcast_to(time, (count,)) for time in times], axis=1), axis=1)
     rows, inverse = np.unique(table, axis=0, return_inverse=True)
     finite = [tuple(dict.fromkeys(row[np.isfinite(row)].tolist())) for row in rows]
-    return [(np.flatnonzero(inverse.ravel() == k), each) for k, each in enumerate(finite)]
+    return [(np.flatnonzero(inverse.ravel() == k), row) for k, row in enumerate(finite)]
 
 
 def with_breaks(
-    now: Progress, groups: list[Group], end: float, first_step: float, integrate: Callable[[float], None]
+    trajectories: Trajectories, groups: list[Group], end: float, first_step: float, integrate: Callable[[float], None]
 ) -> None:
     """`integrate(until)` up to the end, by way of the breaks, for the trajectories that are not there yet."""
     if len(groups) == 1 and not groups[0][1]:
         integrate(end)
         return
     for which, times in groups:
-        waiting = now.status == RUNNING
+        waiting = trajectories.status == RUNNING
         waiting[which] = False
-        now.status[waiting] = DONE
+        trajectories.status[waiting] = DONE
         try:
-            follow_group(now, which, times, end, first_step, integrate)
+            integrate_group(trajectories, which, times, end, first_step, integrate)
         finally:
-            now.status[waiting] = RUNNING
+            trajectories.status[waiting] = RUNNING
 
 
-def follow_group(
-    now: Progress,
+def integrate_group(
+    trajectories: Trajectories,
     which: np.ndarray,
     times: tuple[float, ...],
     end: float,
     first_step: float,
     integrate: Callable[[float], None],
 ) -> None:
-    own = np.zeros(len(now.t), dtype=bool)
+    own = np.zeros(len(trajectories.t), dtype=bool)
     own[which] = True
     try:
         for time in times:
-            before, after = (time + side * ULPS * math.ulp(time) for side in (-1, 1))
+            before, after = (time + sign * ULPS * math.ulp(time) for sign in (-1, 1))
             if not 0.0 < before < after < end:
                 continue
-            advance(now, own, before, integrate)
-            at_break = own & (now.status == DONE) & (now.t == before)
-            advance(now, own, after, integrate)
-            refused = own & (now.status == STUCK) & (now.t >= before) & (now.t < after)
-            now.t[refused], now.status[refused] = after, DONE  # a jump too high for the error allowed: digits end here
-            now.h[at_break], now.error[at_break], now.again[at_break] = first_step, LEAST_BEFORE, False
-        advance(now, own, end, integrate)
+            advance(trajectories, own, before, integrate)
+            at_break = own & (trajectories.status == DONE) & (trajectories.t == before)
+            advance(trajectories, own, after, integrate)
+            # a jump too high for the error allowed: digits end here
+            across = (trajectories.t >= before) & (trajectories.t < after)
+            refused = own & across & (trajectories.status == STEP_TOO_SMALL)
+            trajectories.t[refused], trajectories.status[refused] = after, DONE
+            trajectories.restart(at_break, first_step)
+        advance(trajectories, own, end, integrate)
     finally:
-        now.status[own & (now.status == DONE) & (now.t < end)] = RUNNING
+        trajectories.status[own & (trajectories.status == DONE) & (trajectories.t < end)] = RUNNING
 
 
-def advance(now: Progress, own: np.ndarray, until: float, integrate: Callable[[float], None]) -> None:
-    going = own & ((now.status == RUNNING) | (now.status == DONE))
-    now.status[going] = np.where(now.t[going] < until, RUNNING, DONE)
-    if (now.status == RUNNING).any():
+def advance(trajectories: Trajectories, own: np.ndarray, until: float, integrate: Callable[[float], None]) -> None:
+    going = own & ((trajectories.status == RUNNING) | (trajectories.status == DONE))
+    trajectories.status[going] = np.where(trajectories.t[going] < until, RUNNING, DONE)
+    if (trajectories.status == RUNNING).any():
         integrate(until)

@@ -34,14 +34,14 @@ class CompiledSimulation:
         return simulate(self.robot, q0, qd0, duration, **{**self.options, **others})
 
     def __repr__(self) -> str:
-        given = ", ".join(name for name in self.options if name in FROZEN and self.options[name])
-        return f"<Simulation of robot {self.robot.name!r}, frozen{': ' if given else ''}{given}>"
+        names = ", ".join(name for name in self.options if name in FROZEN and self.options[name])
+        return f"<Simulation of robot {self.robot.name!r}, frozen{': ' if names else ''}{names}>"
 
 
 def frozen(value: Any) -> Any:
     """A copy of arrays, lists and mappings of them, which others may change."""
     if isinstance(value, Mapping):
-        return {name: frozen(each) for name, each in value.items()}
+        return {name: frozen(part) for name, part in value.items()}
     return np.array(value) if isinstance(value, (np.ndarray, list)) else value
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..codegen.llvm.events import Crossing
+from ..ode.events import Crossing
 from ..robot import Robot
 
 MOST = 50  # events that one simulation can watch: a bit of a float for each

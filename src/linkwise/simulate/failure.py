@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..codegen.llvm.lanes import CHATTERING, DONE, LOST, RUNNING, STUCK, TOO_MANY
 from ..ode.chattering import WINDOW
-from ..ode.numpy_driver import Progress
+from ..ode.status import CHATTERING, DONE, NOT_FINITE, RUNNING, STEP_TOO_SMALL, TOO_MANY_STEPS
+from ..ode.trajectories import Trajectories
 from ..recording.recording import Recording
 from .problem import Problem
 
@@ -15,35 +15,35 @@ JUMPS = (
     " np.sign, lw.Friction(smooth=0) for joints that stick, or integrator='rk4' with a fixed step"
 )
 WAY_OUT = {
-    STUCK: f"{JUMPS}.",
+    STEP_TOO_SMALL: f"{JUMPS}.",
     CHATTERING: f"{JUMPS}; max_steps=... to go on all the same.",
-    TOO_MANY: f"{JUMPS}; integrator='radau' for stiff springs and friction; or max_steps=... for a longer run.",
+    TOO_MANY_STEPS: f"{JUMPS}; integrator='radau' for stiff springs and friction; or max_steps=... for a longer run.",
 }
 
 
-def reason(problem: Problem, parameters: np.ndarray, now: Progress, recording: Recording) -> str:
+def reason(problem: Problem, parameters: np.ndarray, trajectories: Trajectories, recording: Recording) -> str:
     """Why a trajectory ended early: the joint, the time and the state."""
-    n, robot, status = problem.robot.n, problem.robot, int(now.status[0])
-    q, v, h = now.y[0, :n], now.y[0, n : 2 * n], float(now.h[0])
-    where = f"robot {robot.name!r} at t = {now.t[0]:.9g} s, q = {q.tolist()}, qd = "
-    side = problem.plain_side(parameters)
+    n, robot, status = problem.robot.n, problem.robot, int(trajectories.status[0])
+    q, v, h = trajectories.y[0, :n], trajectories.y[0, n : 2 * n], float(trajectories.h[0])
+    where = f"robot {robot.name!r} at t = {trajectories.t[0]:.9g} s, q = {q.tolist()}, qd = "
+    rhs = problem.plain_rhs(parameters)
     try:
         rates = problem.rates(q, v)
         where += f"{np.asarray(rates).tolist()}"
         with np.errstate(all="ignore"):
-            here = side(now.t, now.y)
-            there = side(now.t + h, now.y + h * here)
+            here = rhs(trajectories.t, trajectories.y)
+            there = rhs(trajectories.t + h, trajectories.y + h * here)
     except (ValueError, ArithmeticError) as error:
         return f"{where}: {error}"
     jump = np.abs(there - here)[0, n : 2 * n]
     worst = int(np.argmax(np.where(np.isfinite(jump), jump, np.inf)))
-    if 0 in now.chattering:
-        worst = now.chattering[0] % n if now.chattering[0] < 2 * n else worst
-    tried = int(now.steps[0] + now.rejected[0])
+    if 0 in trajectories.chattering:
+        worst = trajectories.chattering[0] % n if trajectories.chattering[0] < 2 * n else worst
+    tried = int(trajectories.steps[0] + trajectories.rejected[0])
     what = {
-        LOST: "a number is no longer finite",
-        STUCK: f"the step shrank to {h:.3g} s",
-        TOO_MANY: f"{tried} steps were tried, as many as max_steps allows, the last of {h:.3g} s",
+        NOT_FINITE: "a number is no longer finite",
+        STEP_TOO_SMALL: f"the step shrank to {h:.3g} s",
+        TOO_MANY_STEPS: f"{tried} steps were tried, as many as max_steps allows, the last of {h:.3g} s",
         CHATTERING: f"of the last {WINDOW} steps, of about {h:.3g} s, many went to and fro; the end is out of reach",
         RUNNING: "it was stopped",
         DONE: "it is done",

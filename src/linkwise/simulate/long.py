@@ -45,7 +45,7 @@ def loop_dynamics(
 
 
 class LoopDynamics:
-    """The functions of `edge` that a right-hand side calls, for one robot, as compiled loops."""
+    """The functions of `api` that a right-hand side calls, for one robot, as compiled loops."""
 
     def __init__(self, robot: Robot, method: str | None, wrench: tuple[int, ...] | None, point: Point | None) -> None:
         self.n, self.tip = robot.n, robot.leaves[0]

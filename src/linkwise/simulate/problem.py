@@ -17,11 +17,11 @@ from typing import Any
 import numpy as np
 
 from .. import api
-from ..codegen.llvm.events import Crossing
 from ..control.drives import named
 from ..errors import one_of
 from ..graph import Program
 from ..lazy import cached_property
+from ..ode.events import Crossing
 from ..robot import Friction, Robot
 from ..trace import Input, trace
 from ..trace.tracing import prefer_fewest
@@ -106,7 +106,7 @@ class Problem:
     def size(self) -> int:
         return 2 * self.robot.n + 2 * self.accounted + (self.sticking is not None)
 
-    def side(
+    def rhs(
         self,
         arm: Robot,
         t: Any,
@@ -119,7 +119,7 @@ class Problem:
     ) -> Any:
         """f for one state; unless joints may stick, also for many, (..., size). `dynamics` are the functions called."""
         if self.sticking is not None:
-            return self.sticking_side(self.sticking, arm, t, y, tau, wrench, modes, own)
+            return self.rhs_with_modes(self.sticking, arm, t, y, tau, wrench, modes, own)
         n, quasi = arm.n, COORDINATES[self.coordinates]
         q, v = y[..., :n], y[..., n : 2 * n]
         qd = v if quasi is None else quasi.joint_rates(arm, q, v)
@@ -139,7 +139,7 @@ class Problem:
             parts.append(np.stack([power, np.zeros(np.shape(power)) if drag is None else (drag * qd).sum(axis=-1)], -1))
         return np.concatenate(parts, axis=-1)
 
-    def sticking_side(
+    def rhs_with_modes(
         self, sticking: Sticking, arm: Robot, t: Any, y: Any, tau: Any, wrench: Any, modes: Any, own: Any
     ) -> np.ndarray:
         """f for one state of a robot whose joints may stick."""
@@ -147,7 +147,8 @@ class Problem:
         applied = self.applied(arm, t, q, qd, tau, own)
         found = sticking.held(arm, q, qd, applied, wrench, mode)
         pushed = applied if wrench is None else applied + self.pushed(arm, q, wrench)
-        lost = [(pushed * qd).sum(), (found.drag * qd).sum(), sticking.nearness(qd, mode, found)]
+        drag = sticking.friction.torque(arm, qd, mode)
+        lost = [(pushed * qd).sum(), (drag * qd).sum(), sticking.nearness(qd, mode, found)]
         return np.concatenate([np.asarray(part, dtype=object) for part in (qd, found.qdd, lost)])
 
     def pushed(self, arm: Robot, q: Any, wrench: Any, dynamics: Any = api) -> Any:
@@ -179,7 +180,7 @@ class Problem:
             raise ValueError(f"the torque function gave shape {shape} (expected ({arm.n},), one for each joint)")
         return given + found
 
-    def gauges(
+    def event_values(
         self, arm: Robot, t: Any, y: Any, tau: Any = None, wrench: Any = None, modes: Any = None, **own: Any
     ) -> list[Any]:
         """The values of the events for one state, and whether the modes last."""
@@ -228,42 +229,45 @@ class Problem:
         }
 
     def program(self) -> Program:
-        def side(arm: Robot, t: Any, y: Any, **parameters: Any) -> Any:
-            rates = self.side(arm, t, y, **parameters)
-            return (rates, np.array(self.gauges(arm, t, y, **parameters), dtype=object)) if self.crossings else rates
+        def rhs(arm: Robot, t: Any, y: Any, **parameters: Any) -> Any:
+            rates = self.rhs(arm, t, y, **parameters)
+            return (
+                (rates, np.array(self.event_values(arm, t, y, **parameters), dtype=object)) if self.crossings else rates
+            )
 
         with prefer_fewest():
             inputs: dict[str, Any] = {"t": Input(), "y": Input(self.size), **self.loads}
-            return trace(side, self.robot, **inputs)
+            return trace(rhs, self.robot, **inputs)
 
-    def plain_side(self, parameters: np.ndarray) -> Callable[[np.ndarray, np.ndarray], np.ndarray]:
+    def plain_rhs(self, parameters: np.ndarray) -> Callable[[np.ndarray, np.ndarray], np.ndarray]:
         """f for a batch, one state after another, in Python."""
 
-        def side(t: np.ndarray, y: np.ndarray) -> np.ndarray:
-            found = np.empty_like(y)
+        def rhs(t: np.ndarray, y: np.ndarray) -> np.ndarray:
+            rates = np.empty_like(y)
             for k in range(len(y)):
-                found[k] = self.side(self.robot, float(t[k]), y[k], **self.given(parameters[k])).astype(float)
-            return found
+                rates[k] = self.rhs(self.robot, float(t[k]), y[k], **self.given(parameters[k])).astype(float)
+            return rates
 
-        return side
+        return rhs
 
-    def batch_side(self, parameters: np.ndarray, dynamics: Any) -> Callable[[Any, np.ndarray], np.ndarray]:
+    def batch_rhs(self, parameters: np.ndarray, dynamics: Any) -> Callable[[Any, np.ndarray], np.ndarray]:
         """f for all states at once, by the functions of `dynamics`; parameters are rows, or one row for all."""
         given = self.given(parameters)
 
-        def side(t: Any, y: np.ndarray) -> np.ndarray:
-            return np.asarray(self.side(self.robot, t, y, **given, dynamics=dynamics), dtype=float)
+        def rhs(t: Any, y: np.ndarray) -> np.ndarray:
+            return np.asarray(self.rhs(self.robot, t, y, **given, dynamics=dynamics), dtype=float)
 
-        return side
+        return rhs
 
-    def plain_gauge(self, parameters: np.ndarray) -> Callable[[np.ndarray, np.ndarray], np.ndarray]:
+    def plain_event_values(self, parameters: np.ndarray) -> Callable[[np.ndarray, np.ndarray], np.ndarray]:
         """The values of the events for a batch, one state after another, in Python."""
 
-        def gauge(t: np.ndarray, y: np.ndarray) -> np.ndarray:
-            found = [self.gauges(self.robot, float(t[k]), y[k], **self.given(parameters[k])) for k in range(len(y))]
-            return np.array(found, dtype=float).reshape(len(y), len(self.crossings))
+        def event_values(t: np.ndarray, y: np.ndarray) -> np.ndarray:
+            states = zip(t.tolist(), y, map(self.given, parameters), strict=True)
+            values = [self.event_values(self.robot, time, state, **own) for time, state, own in states]
+            return np.array(values, dtype=float).reshape(len(y), len(self.crossings))
 
-        return gauge
+        return event_values
 
     def initial(self, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
         quasi = COORDINATES[self.coordinates]

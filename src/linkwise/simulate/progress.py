@@ -6,7 +6,7 @@ import sys
 
 import numpy as np
 
-from ..ode.numpy_driver import Progress
+from ..ode.trajectories import Trajectories
 from ..progress import ProgressDisplay
 
 PATIENCE = 1.0  # seconds before anything is shown
@@ -21,7 +21,7 @@ class Watch:
         self.shown = sys.stderr.isatty() if shown is None else shown
         self.display = ProgressDisplay(PATIENCE, PATIENCE, PATIENCE, RARELY)
 
-    def __call__(self, now: Progress) -> None:
+    def __call__(self, now: Trajectories) -> None:
         if not self.shown:
             return
         fraction = float(np.mean(np.where(now.status == 0, now.t / self.end, 1.0)))

@@ -13,13 +13,12 @@ import numpy as np
 
 from .. import api
 from ..api.states import States
-from ..codegen.llvm.stages import Method
 from ..errors import near_miss
-from ..ode.chattering import TOO_FAR, Bounds, Chattering
-from ..ode.methods import DEFAULT, RADAU
-from ..ode.methods import method as tableau
-from ..ode.numpy_driver import Integrator, Progress
-from ..ode.radau import run_implicit
+from ..ode.chattering import TOO_FAR, Chattering
+from ..ode.interface import Integrator, Task
+from ..ode.registry import DEFAULT
+from ..ode.registry import integrator as integrator_of
+from ..ode.trajectories import Trajectories
 from ..recording.recording import FAILED, STATUS, End, EventRecord, Recording
 from ..robot import Friction, Robot
 from ..trace import refuse_symbols
@@ -27,11 +26,11 @@ from .backend import backend_for, freshly_traced
 from .breaks import breaks_of, with_breaks
 from .events import events_of
 from .failure import reason
+from .mode_changes import with_mode_changes
 from .parameters import PREFIX, called, checked_parameters
 from .problem import Problem
 from .progress import Watch
 from .sticking import Point
-from .stretches import follow
 from .traced import TracedFunction
 
 ROOM = 32  # events of each trajectory that machine code logs before Python takes them over
@@ -142,7 +141,7 @@ def simulate(
     ((501, 3), 'done', True)
     """
     refuse_unknown(unknown)
-    scheme = tableau(integrator)
+    scheme = integrator_of(integrator)
     if duration is None:
         given = "" if qd0 is None else f"; the third argument, {qd0!r}, is qd0"
         raise TypeError(f"duration is missing (expected seconds: simulate(arm, q0, duration=2.0){given})")
@@ -170,13 +169,13 @@ def simulate(
     constants_of_each = np.concatenate(pieces, axis=1) if pieces else np.zeros((count, 0))
     run = integrated(problem, scheme, start, constants_of_each, times, numbers, threads, compiled, progress)
     acting = Acting(run.problem, full.get("torque"), full.get("wrench"), own)
-    recording = recorded(acting, states.batch, times, run.out, run.now, scheme, numbers, run.compiled)
+    recording = recorded(acting, states.batch, times, run.out, run.trajectories, scheme, numbers, run.compiled)
     if not (run.problem.torque is None or isinstance(run.problem.torque, TracedFunction)):
         _ = recording.tau  # asked now: later the function may be another
     if run.interrupted is not None:
         raise SimulationInterrupted(recording) from run.interrupted
     if not states.batch and recording.status in FAILED:
-        why = run.given_up.get(0) or reason(run.problem, constants_of_each, run.now, recording)
+        why = run.given_up.get(0) or reason(run.problem, constants_of_each, run.trajectories, recording)
         raise SimulationError(why, recording)
     return recording
 
@@ -223,7 +222,7 @@ class Run(NamedTuple):
 
     problem: Problem  # the user's functions in it are those that acted
     out: np.ndarray
-    now: Progress
+    trajectories: Trajectories
     compiled: bool
     interrupted: BaseException | None
     given_up: dict[int, str]  # trajectories in which joints neither stick nor slide, and why
@@ -231,7 +230,7 @@ class Run(NamedTuple):
 
 def integrated(
     problem: Problem,
-    scheme: Method,
+    scheme: Integrator,
     start: np.ndarray,
     parameters: np.ndarray,
     times: np.ndarray,
@@ -241,49 +240,38 @@ def integrated(
     progress: bool | None,
 ) -> Run:
     """From the start (count, size), each trajectory with its row of parameters."""
-    end = numbers["duration"]
+    end, first_step = numbers["duration"], min(numbers["step"], numbers["duration"])
     out = np.full((len(start), len(times), problem.size), np.nan)
-    now = Progress(start, min(numbers["step"], end), len(problem.crossings), ROOM)
+    trajectories = Trajectories(start, first_step, len(problem.crossings), ROOM)
     if times[0] == 0.0:
         out[:, 0] = start
-        now.next = 1
-    tolerance = problem.tolerance(numbers["atol"])
-    problem, machine, loops = backend_for(problem, scheme.name, start, parameters, compiled)
-    interrupted: BaseException | None = None
-    watch = Watch(end, progress)
+        trajectories.next = 1
+    problem, solver, in_code = backend_for(problem, scheme, start, parameters, compiled)
+    chattering = None if scheme.fixed else Chattering(numbers["too_far"])
+    watch, interrupted = Watch(end, progress), None
+    task = Task(
+        times, out, parameters, numbers["rtol"], problem.tolerance(numbers["atol"]), numbers["most"], chattering,
+        threads, watch,
+    )  # fmt: skip
     groups = breaks_of(problem, start, parameters)
-    watched = not scheme.fixed and (machine is None or scheme.name == RADAU)  # machine code is fast enough without
-    bounds = Bounds(numbers["most"], Chattering(len(start), problem.size, numbers["too_far"]) if watched else None)
 
-    def integrate(until: float) -> None:
-        if machine is not None:
-            machine.run(now, until, times, out, parameters, numbers["rtol"], tolerance, threads, watch, bounds)
-        elif scheme.name == RADAU:
-            run_implicit(problem, parameters, now, until, times, out, numbers["rtol"], tolerance, watch, loops, bounds)
-        else:
-            gauge = problem.plain_gauge(parameters) if problem.crossings else None
-            side = problem.batch_side(parameters, loops) if loops else problem.plain_side(parameters)
-            plain = Integrator(scheme, side, numbers["rtol"], tolerance, gauge, problem.crossings, bounds)
-            while plain.advance(now, until, times, out, 100):
-                watch(now)
-
-    def by_way_of_breaks() -> None:
-        with_breaks(now, groups, end, min(numbers["step"], end), integrate)
+    def integrate() -> None:
+        with_breaks(trajectories, groups, end, first_step, lambda until: solver.run(trajectories, task, until))
 
     given_up: dict[int, str] = {}
     try:
-        given_up = follow(problem, parameters, now, end, times, out, by_way_of_breaks)
+        given_up = with_mode_changes(problem, parameters, trajectories, end, times, out, integrate)
     except KeyboardInterrupt as error:
         interrupted = error
     finally:
-        if now.log.size:
-            now.empty_logs()
+        if trajectories.log.size:
+            trajectories.empty_logs()
         watch.close()
-    return Run(problem, out, now, machine is not None or (loops is not None and problem.frozen), interrupted, given_up)
+    return Run(problem, out, trajectories, in_code, interrupted, given_up)
 
 
 def checked_numbers(
-    scheme: Method, duration: Any, rtol: Any, atol: Any = None, step: Any = None, max_steps: Any = None
+    scheme: Integrator, duration: Any, rtol: Any, atol: Any = None, step: Any = None, max_steps: Any = None
 ) -> dict[str, float]:
     numbers = checked(duration=duration, rtol=rtol, step=FIRST_STEP if step is None else step)
     if numbers["rtol"] < LEAST_RTOL:
@@ -378,7 +366,7 @@ def prepared(
     for name, array in own.items():
         row[0, problem.columns[PREFIX + name]] = array.ravel()
     traced = freshly_traced(problem, start, row, None)
-    return backend_for(traced, tableau(integrator).name, start, row, None).problem
+    return backend_for(traced, integrator_of(integrator), start, row, None).problem
 
 
 def recorded(
@@ -386,8 +374,8 @@ def recorded(
     batch: tuple[int, ...],
     times: np.ndarray,
     out: np.ndarray,
-    now: Progress,
-    scheme: Method,
+    now: Trajectories,
+    scheme: Integrator,
     numbers: dict[str, float],
     compiled: bool,
 ) -> Recording:
@@ -395,13 +383,10 @@ def recorded(
     shaped = out.reshape((*batch, len(times), problem.size))
     q = shaped[..., :n].copy()
     each: dict[str, Any] = {"reached": now.t, "steps": now.steps, "rejected": now.rejected}
+    each["evaluations"] = scheme.evaluations(now)
     each = {name: column.copy().reshape(batch) if batch else column.item() for name, column in each.items()}
     words = [STATUS[code] for code in now.status.tolist()]
     each["status"] = np.array(words).reshape(batch) if batch else words[0]
-    if now.evaluations is None:
-        each["evaluations"] = (each["steps"] + each["rejected"]) * (scheme.stages - scheme.first_is_last)
-    else:
-        each["evaluations"] = now.evaluations.reshape(batch) if batch else now.evaluations.item()
     records = [event_records(problem, now, k) for k in range(len(now.met))] if problem.events else []
     work, heat = (shaped[..., 2 * n + k].copy() if problem.accounted else None for k in range(2))
     return Recording(
@@ -428,7 +413,7 @@ def end_of(problem: Problem, y: np.ndarray) -> End:
     return End(q, problem.rates(q, y[..., n : 2 * n].copy()), *work_heat)
 
 
-def event_records(problem: Problem, now: Progress, k: int) -> tuple[EventRecord, ...]:
+def event_records(problem: Problem, now: Trajectories, k: int) -> tuple[EventRecord, ...]:
     """The events of one trajectory."""
     found, n = [], problem.robot.n
     for t, which, *state in now.met[k]:

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from .. import api
-from ..ode.methods import method as tableau
-from ..ode.numpy_driver import Progress
+from ..ode.registry import integrator as integrator_of
+from ..ode.trajectories import Trajectories
 from ..recording.recording import STATUS, EventRecord
 from ..robot import Friction, Robot
 from ..simulate.events import events_of
@@ -54,7 +54,7 @@ def simulate_family(
 ) -> TrajectoryResults:
     """As `simulate` with the options of a sweep, each trajectory with a row of numbers; always compiled."""
     count, n = q0.shape
-    scheme = tableau(options["integrator"])
+    scheme = integrator_of(options["integrator"])
     checked = checked_numbers(scheme, duration, options["rtol"], options["atol"], options["step"], options["max_steps"])
     times = sample_times(options["samples"], duration)
     loads = loads_of(options, count)
@@ -66,7 +66,7 @@ def simulate_family(
     run = integrated(problem, scheme, start, parameters, times, checked, options["threads"], True, False)
     if run.interrupted is not None:
         raise run.interrupted
-    now = run.now
+    now = run.trajectories
     y = np.concatenate([run.out, now.y[:, None]], axis=1)  # the end, wherever it is, comes last
     reached = np.isfinite(run.out[:, -1]).all(axis=1)
     y[reached, -1] = run.out[reached, -1]
@@ -110,7 +110,7 @@ def loads_of(options: Mapping[str, Any], count: int) -> dict[str, np.ndarray]:
 
 
 def family_events(
-    family: Family, problem: Problem, now: Progress, numbers: np.ndarray
+    family: Family, problem: Problem, now: Trajectories, numbers: np.ndarray
 ) -> tuple[tuple[EventRecord, ...], ...]:
     """The events of each trajectory; the rates of quasi-velocities are those of its own robot."""
     if not problem.events:

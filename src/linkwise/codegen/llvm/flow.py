@@ -7,19 +7,29 @@ from contextlib import contextmanager
 
 from .block import Block, Layout
 
-LOG2 = (-1.572386224, 8.480777361, -19.6686561, 25.7024023, -21.04673003, 12.1337429, -4.029151539)  # on [1/2, 1]
-EXP2 = (0.001893754058, 0.008949590424, 0.05586033708, 0.2401418182, 0.6931544897, 0.9999998984)  # on [0, 1]
-
 
 class Flow(Block):
-    """A block with labels. `label` is that of the block which is being written."""
+    """A function with labels. `label` is that of the block which is being written."""
 
     def __init__(self, layout: Layout) -> None:
         super().__init__(layout)
         self.label = "start"
         self.labels = 0
         self.exits: list[str] = []
+        self.slots: list[str] = []  # variables on the stack, made where the function begins
         self.lines.append("start:")
+
+    def function(self, head: str) -> str:
+        """The whole of it, under its head."""
+        start, *body = self.lines
+        lines = [*sorted(self.declared), f"define {head} #1 {{", start, *self.slots, *body, "  ret void", "}", ""]
+        return "\n".join(lines)
+
+    def slot(self, kind: str, count: int = 1) -> str:
+        """A pointer to variables on the stack."""
+        name = f"%slot{len(self.slots)}"
+        self.slots.append(f"  {name} = alloca {kind}, i64 {count}")
+        return name
 
     def fresh(self, name: str) -> str:
         self.labels += 1
@@ -50,7 +60,19 @@ class Flow(Block):
         self.go(latch)
         self.enter(latch)
         self.lines.append(f"  %{loop}_next = add i64 {index}, 1")
-        self.branch(self.say(f"icmp ult i64 %{loop}_next, {count}"), loop, after)
+        self.branch(self.emit(f"icmp ult i64 %{loop}_next, {count}"), loop, after)
+        self.enter(after)
+
+    @contextmanager
+    def endless(self) -> Iterator[None]:
+        """A loop that only `leave` ends."""
+        loop, after = self.fresh("loop"), self.fresh("after")
+        self.go(loop)
+        self.enter(loop)
+        self.exits.append(after)
+        yield
+        self.exits.pop()
+        self.go(loop)
         self.enter(after)
 
     def leave(self, condition: str) -> None:
@@ -72,11 +94,11 @@ class Flow(Block):
     # vectors in memory, one after another
 
     def place(self, pointer: str, index: str | int) -> str:
-        return self.say(f"getelementptr {self.layout.vector}, ptr {pointer}, i64 {index}")
+        return self.emit(f"getelementptr {self.layout.vector}, ptr {pointer}, i64 {index}")
 
     def load(self, pointer: str, index: str | int = 0, kind: str = "") -> str:
         kind = kind or self.layout.vector
-        return self.say(f"load {kind}, ptr {self.place(pointer, index)}, align {self.layout.bits // 8}")
+        return self.emit(f"load {kind}, ptr {self.place(pointer, index)}, align {self.layout.bits // 8}")
 
     def store(self, x: str, pointer: str, index: str | int = 0, kind: str = "") -> None:
         kind = kind or self.layout.vector
@@ -84,68 +106,28 @@ class Flow(Block):
 
     # lanes
 
-    def select(self, truths: str, yes: str, no: str, kind: str = "") -> str:
+    def select(self, mask: str, yes: str, no: str, kind: str = "") -> str:
         kind = kind or self.layout.vector
-        return self.say(f"select {self.layout.truths} {truths}, {kind} {yes}, {kind} {no}")
+        return self.emit(f"select {self.layout.mask} {mask}, {kind} {yes}, {kind} {no}")
 
-    def both(self, a: str, b: str) -> str:
-        return self.say(f"and {self.layout.truths} {a}, {b}")
-
-    def neither(self, a: str) -> str:
-        return self.say(f"xor {self.layout.truths} {a}, {self.layout.splat('i1', 'true')}")
-
-    def compare(self, word: str, a: str, b: str) -> str:
-        return self.say(f"fcmp {word} {self.layout.vector} {a}, {b}")
-
-    def bits(self, truths: str) -> str:
+    def bits(self, mask: str) -> str:
         """A bit for each lane, in an i64."""
         lanes = self.layout.lanes
-        packed = truths if lanes == 1 else self.say(f"bitcast <{lanes} x i1> {truths} to i{lanes}")
-        return self.say(f"zext i{lanes} {packed} to i64")
+        packed = mask if lanes == 1 else self.emit(f"bitcast <{lanes} x i1> {mask} to i{lanes}")
+        return self.emit(f"zext i{lanes} {packed} to i64")
 
-    def some(self, truths: str) -> str:
-        return self.say(f"icmp ne i64 {self.bits(truths)}, 0")
-
-    def whole(self, value: int) -> str:
-        return self.layout.splat("i64", str(value))
-
-    def plus_one(self, counts: str, truths: str) -> str:
-        kind = self.layout.of("i64")
-        return self.say(f"add {kind} {counts}, {self.say(f'zext {self.layout.truths} {truths} to {kind}')}")
-
-    def spread(self, x: str) -> str:
+    def spread(self, x: str, scalar: str = "double") -> str:
         """A number in every lane."""
-        v, lanes = self.layout.vector, self.layout.lanes
+        lanes, v = self.layout.lanes, self.layout.of(scalar)
         if lanes == 1:
             return x
-        one = self.say(f"insertelement {v} poison, double {x}, i64 0")
-        return self.say(f"shufflevector {v} {one}, {v} poison, <{lanes} x i32> zeroinitializer")
+        one = self.emit(f"insertelement {v} poison, {scalar} {x}, i64 0")
+        return self.emit(f"shufflevector {v} {one}, {v} poison, <{lanes} x i32> zeroinitializer")
 
-    # powers, to some six digits
+    def of_lane(self, values: str, lane: int, scalar: str = "double") -> str:
+        kind = self.layout.of(scalar)
+        return values if self.layout.lanes == 1 else self.emit(f"extractelement {kind} {values}, i64 {lane}")
 
-    def polynomial(self, coefficients: tuple[float, ...], x: str) -> str:
-        p = self.layout.constant(coefficients[0])
-        for c in coefficients[1:]:
-            p = self.fused(p, x, self.layout.constant(c))
-        return p
-
-    def rough_log2(self, x: str) -> str:
-        """For positive normal numbers."""
-        v, integers = self.layout.vector, self.layout.of("i64")
-        bits = self.say(f"bitcast {v} {x} to {integers}")
-        exponent = self.say(
-            f"sub {integers} {self.say(f'lshr {integers} {bits}, {self.whole(52)}')}, {self.whole(1022)}"
-        )
-        mantissa = self.say(f"and {integers} {bits}, {self.whole((1 << 52) - 1)}")
-        mantissa = self.say(f"or {integers} {mantissa}, {self.whole(1022 << 52)}")
-        fraction = self.say(f"bitcast {integers} {mantissa} to {v}")
-        return self.do("fadd", self.say(f"sitofp {integers} {exponent} to {v}"), self.polynomial(LOG2, fraction))
-
-    def rough_exp2(self, x: str) -> str:
-        """For exponents of moderate size."""
-        v, integers = self.layout.vector, self.layout.of("i64")
-        below = self.call("floor", x)
-        fraction = self.polynomial(EXP2, self.do("fsub", x, below))
-        exponent = self.say(f"add {integers} {self.say(f'fptosi {v} {below} to {integers}')}, {self.whole(1023)}")
-        scale = self.say(f"bitcast {integers} {self.say(f'shl {integers} {exponent}, {self.whole(52)}')} to {v}")
-        return self.do("fmul", fraction, scale)
+    def element(self, scalar: str, pointer: str, index: str | int) -> str:
+        """The address of a number in an array."""
+        return self.emit(f"getelementptr {scalar}, ptr {pointer}, i64 {index}")

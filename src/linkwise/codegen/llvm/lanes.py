@@ -1,174 +1,395 @@
-"""Trajectories in lanes, in LLVM assembly: what is kept of each, and how a lane that is done takes the next one.
+"""The verbs of `ode.lanes` as LLVM assembly: a number of every lane is a vector in a register.
 
-The book has a row for each trajectory: the numbers of RECORD, y, the values of the events and the parameters. A lane
-takes a row from the queue, works on it in the context, where all lanes lie side by side, and writes it back when it is
-done or the budget is spent. The queue is shared between threads; which lane takes which trajectory makes no difference
-to any.
+Python runs the text of the driver once, and each verb writes its instructions. So a loop's body is run once, with an
+index that is a register, and both branches of `when` are written.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import operator
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import reduce
+from typing import Any
 
+from .block import Layout
 from .flow import Flow
 
-RECORD = ("t", "h", "error", "again", "next", "steps", "rejected", "status", "logged")
-AT = {name: k for k, name in enumerate(RECORD)}
-RUNNING, DONE, STUCK, LOST, HALTED, LOG_FULL, TOO_MANY, CHATTERING = range(8)
+Combine = Callable[[Any, Any], Any]  # one of the verbs of two numbers
+SCALARS = {"real": "double", "whole": "i64", "mask": "i1"}
+CHAINS = 4  # so many components do not wait for one another when they are added up or compared
 
 
-@dataclass(frozen=True)
-class Memory:
-    """Where things are in the context, in vectors. It begins with the row of the book."""
+def arithmetic(word: str, swapped: bool = False) -> Callable[[Value, Any], Value]:
+    def write(a: Value, b: Any) -> Value:
+        return a.lanes.emit(f"{'f' * (a.kind == 'real')}{word}", a.kind, *((b, a) if swapped else (a, b)))
 
-    size: int  # of y
-    parameters: int
-    stages: int  # with all that states within a step need
-    degree: int
-    events: int = 0
+    return write
+
+
+def comparison(word: str) -> Callable[[Value, Any], Any]:
+    def write(a: Value, b: Any) -> Value:
+        of_whole = word if word == "eq" else f"u{word}"
+        return a.lanes.emit(f"fcmp o{word}" if a.kind == "real" else f"icmp {of_whole}", a.kind, a, b, result="mask")
+
+    return write
+
+
+class Value:
+    """A number of every lane, real or whole, or a mask; operators write instructions. Python's numbers are constants.
+
+    `&` with Python's True and False, and the product with a direction, 1 or -1, are decided here.
+    """
+
+    __slots__ = ("kind", "lanes", "name")
+    __hash__ = None  # type: ignore[assignment]
+
+    def __init__(self, lanes: LlvmLanes, name: str, kind: str = "real") -> None:
+        self.lanes, self.name, self.kind = lanes, name, kind
+
+    __radd__, __sub__, __rsub__ = arithmetic("add", True), arithmetic("sub"), arithmetic("sub", True)
+    __mul__, __truediv__ = arithmetic("mul"), arithmetic("div")
+    __lt__, __le__, __gt__, __ge__ = comparison("lt"), comparison("le"), comparison("gt"), comparison("ge")
+    __eq__ = comparison("eq")
+
+    def __add__(self, other: Any) -> Value:
+        if isinstance(other, Value) and other.kind == "mask":  # a count, and whether there is one more
+            other = self.lanes.converted(other, "zext", self.kind)
+        return arithmetic("add")(self, other)
+
+    def __rmul__(self, other: Any) -> Value:
+        if isinstance(other, int) and other in (1, -1):
+            return self if other == 1 else -self
+        return arithmetic("mul", True)(self, other)
+
+    def __neg__(self) -> Value:
+        return self.lanes.emit("fneg", self.kind, self)
+
+    def __and__(self, other: Any) -> Any:
+        if isinstance(other, bool):
+            return self if other else False
+        return self.lanes.emit("and", "mask", self, other)
+
+    def __or__(self, other: Value) -> Value:
+        return self.lanes.emit("or", "mask", self, other)
+
+    def __invert__(self) -> Value:
+        return self.lanes.emit("xor", "mask", self, True)
+
+
+class Index:
+    """The index of a loop, the same for all lanes; compared, it gives the name of a condition."""
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __init__(self, lanes: LlvmLanes, name: str) -> None:
+        self.lanes, self.name = lanes, name
+
+    def write(self, word: str, other: Any) -> str:
+        return self.lanes.flow.emit(f"{word} i64 {self.name}, {other}")
+
+    def __add__(self, other: int) -> Index:
+        return Index(self.lanes, self.write("add", other)) if other else self
+
+    def __and__(self, other: int) -> Index:
+        return Index(self.lanes, self.write("and", other))
+
+    def __lt__(self, other: int) -> str:
+        return self.write("icmp ult", other)
+
+    def __gt__(self, other: int) -> str:
+        return self.write("icmp ugt", other)
+
+    def __eq__(self, other: object) -> str:  # type: ignore[override]
+        return self.write("icmp eq", other)
+
+
+class Array:
+    """A vector of every lane, in memory."""
+
+    def __init__(self, lanes: LlvmLanes, pointer: str, size: int = 1, offset: int = 0) -> None:
+        self.lanes, self.pointer, self.size, self.offset = lanes, pointer, size, offset
 
     @property
-    def y(self) -> int:
-        return len(RECORD)
+    def address(self) -> str:
+        return self.lanes.flow.place(self.pointer, self.offset) if self.offset else self.pointer
 
-    @property
-    def before(self) -> int:
-        """Events at the last accepted state."""
-        return self.y + self.size
+    def index(self, i: Any) -> str | int:
+        return (i + self.offset).name if isinstance(i, Index) else i + self.offset
 
-    @property
-    def p(self) -> int:
-        return self.before + self.events
+    def __getitem__(self, i: Any) -> Any:
+        return Value(self.lanes, self.lanes.flow.load(self.pointer, self.index(i)))
 
-    @property
-    def row(self) -> int:
-        """Numbers in a row of the book."""
-        return self.p + self.parameters
-
-    @property
-    def index(self) -> int:
-        """Which trajectory a lane has; -1: none."""
-        return self.row
-
-    @property
-    def k(self) -> int:
-        return self.index + 1
-
-    @property
-    def z(self) -> int:
-        return self.k + self.stages * self.size
-
-    @property
-    def powers(self) -> int:
-        """The polynomial within a step."""
-        return self.z + self.size
-
-    @property
-    def k_there(self) -> int:
-        """Stages of a step to a time within the last one."""
-        return self.powers + self.degree * self.size
-
-    @property
-    def z_there(self) -> int:
-        return self.k_there + self.stages * self.size
-
-    @property
-    def after(self) -> int:
-        """Events at the end of a step; behind them those at the last two points that were looked at within it."""
-        return self.z_there + self.size
-
-    @property
-    def vectors(self) -> int:
-        return self.after + 3 * self.events
+    def __setitem__(self, i: Any, value: Any) -> None:
+        self.lanes.flow.store(self.lanes.operand(value, "real"), self.pointer, self.index(i))
 
 
-def in_lane(flow: Flow, vector: int | str, lane: int | str) -> str:
-    """The place of one lane's number in the context."""
-    start = flow.say(f"mul i64 {vector}, {flow.layout.lanes}")
-    return flow.say(f"getelementptr i64, ptr %context, i64 {flow.say(f'add i64 {start}, {lane}')}")
+class Arrays(Array):
+    """Vectors of the same size, one after another."""
+
+    def __getitem__(self, j: int) -> Array:
+        return Array(self.lanes, self.pointer, self.size, j * self.size)
 
 
-def in_row(flow: Flow, where: Memory, index: str, k: str) -> str:
-    start = flow.say(f"mul i64 {index}, {where.row}")
-    return flow.say(f"getelementptr i64, ptr %book, i64 {flow.say(f'add i64 {start}, {k}')}")
+class Scalars(Array):
+    """Numbers that are the same for all lanes, in memory."""
+
+    def __getitem__(self, i: Index) -> Value:
+        flow = self.lanes.flow
+        x = flow.emit(f"load double, ptr {flow.element('double', self.pointer, i.name)}")
+        return Value(self.lanes, flow.spread(x))
 
 
-def empty_lanes(flow: Flow, where: Memory) -> None:
-    whole = flow.layout.of("i64")
-    flow.store(flow.whole(-1), "%context", where.index, whole)
-    flow.store(flow.whole(DONE), "%context", AT["status"], whole)
+class Variable(Array):
+    value = property(lambda self: self[0], lambda self, value: self.__setitem__(0, value))
 
 
-def take_next(flow: Flow, where: Memory, more: str) -> None:
-    """Lanes that are done write back what they have, and take the next trajectory; `more` is 0 once there is none."""
-    with flow.counted(flow.layout.lanes) as lane:
-        state = flow.say(f"load i64, ptr {in_lane(flow, AT['status'], lane)}")
-        with flow.when(flow.say(f"icmp ne i64 {state}, {RUNNING}")):
-            put_back(flow, where, lane)
-            turn = flow.say("atomicrmw add ptr %queue, i64 1 seq_cst")
-            there = flow.say(f"icmp ult i64 {turn}, %total")
-            flow.lines.append(f"  store i64 -1, ptr {in_lane(flow, where.index, lane)}")
-            flow.lines.append(f"  store i64 {flow.say(f'zext i1 {there} to i64')}, ptr {more}")
-            with flow.when(there):
-                own = flow.say(f"load i64, ptr {flow.say(f'getelementptr i64, ptr %waiting, i64 {turn}')}")
-                flow.lines.append(f"  store i64 {own}, ptr {in_lane(flow, where.index, lane)}")
-                with flow.counted(where.row) as k:
-                    x = flow.say(f"load i64, ptr {in_row(flow, where, own, k)}")
-                    flow.lines.append(f"  store i64 {x}, ptr {in_lane(flow, k, lane)}")
+class Fold:
+    """Numbers combined, from 0 on, over the components of vectors; in chains that do not wait for one another."""
+
+    def __init__(self, lanes: LlvmLanes, combine: Combine) -> None:
+        self.combine, self.chains = combine, Array(lanes, lanes.flow.slot(lanes.layout.vector, CHAINS))
+        for chain in range(CHAINS):
+            self.chains[chain] = 0.0
+
+    def include(self, i: Index, value: Value) -> None:
+        own = i & (CHAINS - 1)
+        self.chains[own] = self.combine(self.chains[own], value)
+
+    def result(self) -> Any:
+        return reduce(self.combine, (self.chains[chain] for chain in range(CHAINS)))
 
 
-def put_back(flow: Flow, where: Memory, lane: str) -> None:
-    index = flow.say(f"load i64, ptr {in_lane(flow, where.index, lane)}")
-    with flow.when(flow.say(f"icmp sge i64 {index}, 0")), flow.counted(where.p) as k:
-        x = flow.say(f"load i64, ptr {in_lane(flow, k, lane)}")
-        flow.lines.append(f"  store i64 {x}, ptr {in_row(flow, where, index, k)}")
+def intrinsic(name: str) -> Callable[..., Value]:
+    def write(lanes: LlvmLanes, *operands: Any) -> Value:
+        return Value(lanes, lanes.flow.call(name, *(lanes.operand(x, "real") for x in operands)))
+
+    return write
 
 
-def put_all_back(flow: Flow, where: Memory) -> None:
-    with flow.counted(flow.layout.lanes) as lane:
-        put_back(flow, where, lane)
+class State:
+    """The record of the trajectory in each lane: reading a field loads it, assigning to it stores it."""
+
+    lanes: LlvmLanes
+    fields: dict[str, tuple[int, str]]
+
+    def __init__(self, lanes: LlvmLanes, kinds: Mapping[str, str]) -> None:
+        fields = {name: (k, kind) for k, (name, kind) in enumerate(kinds.items())}
+        self.__dict__.update(lanes=lanes, fields=fields)
+
+    def __getattr__(self, name: str) -> Value:
+        position, kind = self.fields[name]
+        return Value(self.lanes, self.lanes.flow.load("%context", position, self.lanes.type(kind)), kind)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        position, kind = self.fields[name]
+        self.lanes.flow.store(self.lanes.operand(value, kind), "%context", position, self.lanes.type(kind))
 
 
-def of_lane(flow: Flow, kind: str, values: str, lane: int) -> str:
-    return values if flow.layout.lanes == 1 else flow.say(f"extractelement {kind} {values}, i64 {lane}")
+class LlvmLanes:
+    """The lanes of `advance`, see `integrator`. %context holds the record of each lane, then whatever is asked for."""
 
+    def __init__(
+        self, layout: Layout, record: Mapping[str, type], size: int, events: int = 0, parameters: int = 0
+    ) -> None:
+        self.layout, self.flow = layout, Flow(layout)
+        self.texts: dict[str, str] = {}  # functions that were called, by name
+        self.vectors = 0
+        self.size, self.events = size, events
+        kinds = {name: "whole" if kind is int else "real" for name, kind in record.items()}
+        self.state = State(self, kinds)
+        self.reserved(len(kinds))
+        self.y, self.values = self.array(size), self.array(events)
+        self.flow.lines.append(f"  %p = getelementptr {layout.vector}, ptr %context, i64 {self.vectors}")
+        self.stored = self.vectors  # numbers of a record that are written back
+        self.row = self.stored + parameters
+        self.reserved(parameters)
+        self.index = self.reserved(1)  # which trajectory each lane has; -1: none
+        self.end, self.rtol = (Value(self, self.flow.spread(name)) for name in ("%end", "%rtol"))
+        self.samples, self.room, self.max_steps = (
+            Value(self, self.flow.spread(name, "i64"), "whole") for name in ("%samples", "%room", "%max_steps")
+        )
+        self.atol = Scalars(self, "%atol")
 
-def time_of(flow: Flow, index: str) -> str:
-    """The times of each lane's next sample; the last where there are no more."""
-    lanes, v, whole = flow.layout.lanes, flow.layout.vector, flow.layout.of("i64")
-    flow.declared.add("declare i64 @llvm.umin.i64(i64, i64)")
-    last, found = flow.say("sub i64 %count, 1"), "poison"
-    for lane in range(lanes):
-        own = flow.say(f"call i64 @llvm.umin.i64(i64 {of_lane(flow, whole, index, lane)}, i64 {last})")
-        x = flow.say(f"load double, ptr {flow.say(f'getelementptr double, ptr %times, i64 {own}')}")
-        found = x if lanes == 1 else flow.say(f"insertelement {v} {found}, double {x}, i64 {lane}")
-    return found
+    # instructions
 
+    def type(self, kind: str) -> str:
+        return self.layout.of(SCALARS[kind])
 
-def spread_whole(flow: Flow, number: str) -> str:
-    """A whole number in every lane."""
-    lanes, whole = flow.layout.lanes, flow.layout.of("i64")
-    if lanes == 1:
-        return number
-    one = flow.say(f"insertelement {whole} poison, i64 {number}, i64 0")
-    return flow.say(f"shufflevector {whole} {one}, {whole} poison, <{lanes} x i32> zeroinitializer")
+    def operand(self, value: Any, kind: str) -> str:
+        if isinstance(value, Value):
+            return value.name
+        if kind == "real":
+            return self.layout.constant(float(value))
+        return self.layout.splat(SCALARS[kind], str(int(value)) if kind == "whole" else str(bool(value)).lower())
 
+    def emit(self, word: str, kind: str, *operands: Any, result: str = "") -> Value:
+        """An instruction on operands of one kind."""
+        names = ", ".join(self.operand(x, kind) for x in operands)
+        return Value(self, self.flow.emit(f"{word} {self.type(kind)} {names}"), result or kind)
 
-def write_sample(flow: Flow, where: Memory, due: str, sample: str, z: str) -> None:
-    """What is due, each lane to its own place."""
-    lanes, whole, bits = flow.layout.lanes, flow.layout.of("i64"), flow.bits(due)
-    index = flow.load("%context", where.index, whole)
-    for lane in range(lanes):
-        wanted = flow.say(f"and i64 {bits}, {1 << lane}")
-        with flow.when(flow.say(f"icmp ne i64 {wanted}, 0")):
-            first = flow.say(f"mul i64 {of_lane(flow, whole, index, lane)}, %count")
-            row = flow.say(f"add i64 {first}, {of_lane(flow, whole, sample, lane)}")
-            start = flow.say(f"getelementptr double, ptr %out, i64 {flow.say(f'mul i64 {row}, {where.size}')}")
-            copy_lane(flow, z, lane, start, where.size)
+    def converted(self, x: Value, word: str, kind: str) -> Value:
+        return Value(self, self.flow.emit(f"{word} {self.type(x.kind)} {x.name} to {self.type(kind)}"), kind)
 
+    def where(self, mask: Any, a: Any, b: Any) -> Any:
+        if isinstance(mask, bool):
+            return a if mask else b
+        known = next((x for x in (a, b) if isinstance(x, Value)), None)
+        kind = known.kind if known is not None else "whole" if isinstance(a, int) else "real"
+        name = self.flow.select(mask.name, self.operand(a, kind), self.operand(b, kind), self.type(kind))
+        return Value(self, name, kind)
 
-def copy_lane(flow: Flow, vectors: str, lane: int, target: str, size: int) -> None:
-    with flow.counted(size) as i:
-        source = flow.say(f"add i64 {flow.say(f'mul i64 {i}, {flow.layout.lanes}')}, {lane}")
-        x = flow.say(f"load double, ptr {flow.say(f'getelementptr double, ptr {vectors}, i64 {source}')}")
-        flow.lines.append(f"  store double {x}, ptr {flow.say(f'getelementptr double, ptr {target}, i64 {i}')}")
+    def fma(self, a: Any, b: Any, c: Any) -> Value:
+        return Value(self, self.flow.fused(*(self.operand(x, "real") for x in (a, b, c))))
+
+    minimum, maximum, absolute = intrinsic("minnum"), intrinsic("maxnum"), intrinsic("fabs")
+    copysign, sqrt, floor = intrinsic("copysign"), intrinsic("sqrt"), intrinsic("floor")
+    add, either = staticmethod(operator.add), staticmethod(operator.or_)
+
+    def is_nan(self, x: Value) -> Value:
+        return self.emit("fcmp uno", "real", x, x, result="mask")
+
+    def frexp(self, x: Value) -> tuple[Value, Value]:
+        """For positive normal numbers."""
+        bits = self.converted(x, "bitcast", "whole")
+        exponent = self.emit("lshr", "whole", bits, 52) - 1022
+        mantissa = self.emit("or", "whole", self.emit("and", "whole", bits, (1 << 52) - 1), 1022 << 52)
+        return self.converted(mantissa, "bitcast", "real"), self.converted(exponent, "sitofp", "real")
+
+    def ldexp(self, x: Value, exponent: Value) -> Value:
+        """For exponents of moderate size."""
+        power = self.converted(exponent, "fptosi", "whole") + 1023
+        return x * self.converted(self.emit("shl", "whole", power, 52), "bitcast", "real")
+
+    # memory
+
+    def reserved(self, vectors: int) -> int:
+        start, self.vectors = self.vectors, self.vectors + vectors
+        return start
+
+    def array(self, size: int) -> Array:
+        return Array(self, self.flow.place("%context", self.reserved(size)), size)
+
+    def arrays(self, count: int, size: int) -> Arrays:
+        return Arrays(self, self.flow.place("%context", self.reserved(count * size)), size)
+
+    def variable(self) -> Variable:
+        return Variable(self, self.flow.slot(self.layout.vector))
+
+    # control flow
+
+    def components(self, size: int) -> Iterator[Index]:
+        return self.repeat(size)
+
+    def repeat(self, count: int) -> Iterator[Index]:
+        with self.flow.counted(count) as index:
+            yield Index(self, index)
+
+    def forever(self) -> Iterator[None]:
+        with self.flow.endless():
+            yield
+
+    def when(self, mask: Value, condition: str = "") -> Iterator[None]:
+        some = self.flow.emit(f"icmp ne i64 {self.flow.bits(mask.name)}, 0")
+        with self.flow.when(self.flow.emit(f"and i1 {condition}, {some}") if condition else some):
+            yield
+
+    def leave(self, condition: str) -> bool:
+        self.flow.leave(condition)
+        return False
+
+    def none(self, mask: Value) -> str:
+        return self.flow.emit(f"icmp eq i64 {self.flow.bits(mask.name)}, 0")
+
+    def pick(self, condition: str, a: Any, b: Any) -> Value:
+        v = self.layout.vector
+        name = self.flow.emit(f"select i1 {condition}, {v} {self.operand(a, 'real')}, {v} {self.operand(b, 'real')}")
+        return Value(self, name)
+
+    def number(self, k: Index) -> Value:
+        return Value(self, self.flow.spread(self.flow.emit(f"uitofp i64 {k.name} to double")))
+
+    def call(self, function: Callable[..., None], *arguments: Any) -> None:
+        """A function of its own, written where it is called for the first time."""
+        name = f"@{function.__name__}_{self.layout.lanes}"
+        kinds = [self.layout.vector if isinstance(x, Value) else "ptr" for x in arguments]
+        if name not in self.texts:
+            outer, self.flow = self.flow, Flow(self.layout)
+            inner = [
+                Value(self, f"%a{k}") if isinstance(x, Value) else type(x)(self, f"%a{k}", x.size)
+                for k, x in enumerate(arguments)
+            ]
+            function(*inner)
+            heads = ", ".join(f"{kind} %a{k}" for k, kind in enumerate(kinds))
+            self.texts[name] = self.flow.function(f"internal void {name}({heads}, ptr %p)")
+            self.flow = outer
+        names = [x.name if isinstance(x, Value) else x.address for x in arguments]
+        passed = ", ".join(f"{kind} {x}" for kind, x in zip(kinds, names, strict=True))
+        self.flow.lines.append(f"  call void {name}({passed}, ptr %p)")
+
+    # components, and events
+
+    def fold(self, combine: Combine) -> Fold:
+        return Fold(self, combine)
+
+    def per_event(self, numbers: Sequence[float]) -> Sequence[float]:
+        return numbers
+
+    def each(self, function: Callable[[int], Any]) -> list[Any]:
+        return [function(e) for e in range(self.events)]
+
+    def unrolled(self, which: Sequence[int]) -> Iterator[int]:
+        yield from which
+
+    def reduce(self, combine: Combine, numbers: Sequence[Any], which: Sequence[int]) -> Any:
+        return reduce(combine, (numbers[e] for e in which)) if which else False
+
+    # what is integrated, samples and log
+
+    def rhs(self, t: Value, y: Array, out: Array) -> None:
+        self.evaluate("rhs", t, y, out)
+
+    def event_values(self, t: Value, y: Array, out: Array) -> None:
+        self.evaluate("event_values", t, y, out)
+
+    def evaluate(self, function: str, t: Value, y: Array, out: Array) -> None:
+        name, v = f"@{function}_{self.layout.lanes}", self.layout.vector
+        self.flow.lines.append(f"  call void {name}({v} {t.name}, ptr {y.address}, ptr %p, ptr {out.address})")
+
+    def sample_time(self, index: Value) -> Value:
+        flow, v, times = self.flow, self.layout.vector, "poison"
+        flow.declared.add("declare i64 @llvm.umin.i64(i64, i64)")
+        last = flow.emit("sub i64 %samples, 1")
+        for lane in range(self.layout.lanes):
+            own = flow.emit(f"call i64 @llvm.umin.i64(i64 {flow.of_lane(index.name, lane, 'i64')}, i64 {last})")
+            x = flow.emit(f"load double, ptr {flow.element('double', '%times', own)}")
+            times = x if self.layout.lanes == 1 else flow.emit(f"insertelement {v} {times}, double {x}, i64 {lane}")
+        return Value(self, times)
+
+    def write_sample(self, mask: Value, index: Value, y: Array) -> None:
+        for lane, start in self.rows(mask, index, "%out", "%samples", self.size):
+            self.copy_lane(y, lane, start)
+
+    def write_log(self, mask: Value, row: Value, t: Value, which: Value, y: Array) -> None:
+        for lane, start in self.rows(mask & (row < self.room), row, "%log", "%room", self.size + 2):
+            for k, x in enumerate((t, which)):
+                target = self.flow.element("double", start, k)
+                self.flow.lines.append(f"  store double {self.flow.of_lane(x.name, lane)}, ptr {target}")
+            self.copy_lane(y, lane, self.flow.element("double", start, 2))
+
+    def rows(self, mask: Value, row: Value, array: str, rows: str, size: int) -> Iterator[tuple[int, str]]:
+        """The lanes in the mask, and where the row of each is; of every trajectory there are so many."""
+        flow = self.flow
+        index, bits = flow.load("%context", self.index, self.type("whole")), flow.bits(mask.name)
+        for lane in range(self.layout.lanes):
+            own = flow.emit(f"and i64 {bits}, {1 << lane}")
+            with flow.when(flow.emit(f"icmp ne i64 {own}, 0")):
+                first = flow.emit(f"mul i64 {flow.of_lane(index, lane, 'i64')}, {rows}")
+                number = flow.emit(f"add i64 {first}, {flow.of_lane(row.name, lane, 'i64')}")
+                yield lane, flow.element("double", array, flow.emit(f"mul i64 {number}, {size}"))
+
+    def copy_lane(self, y: Array, lane: int, target: str) -> None:
+        flow = self.flow
+        with flow.counted(self.size) as i:
+            source = flow.emit(f"add i64 {flow.emit(f'mul i64 {i}, {self.layout.lanes}')}, {lane}")
+            x = flow.emit(f"load double, ptr {flow.element('double', y.address, source)}")
+            flow.lines.append(f"  store double {x}, ptr {flow.element('double', target, i)}")

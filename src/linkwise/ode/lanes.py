@@ -1,0 +1,167 @@
+"""The verbs in which the driver and its events are written, for NumPy: every trajectory of a batch is a lane.
+
+A number of each lane is an array (B,), a mask one of truth values; a vector of each lane is an array (size, B). The
+writer of machine code, `codegen.llvm.lanes`, has the same verbs over the registers of a processor. So that one text
+serves both, its control flow is made of verbs too:
+
+    for i in lanes.components(size):     all components of a vector: here at once, as a slice; there a loop
+    for k in lanes.repeat(count):        a loop
+    for _ in lanes.when(mask):           once, if any lane is in the mask
+    if lanes.leave(condition): break     out of the loop
+    lanes.call(function, *arguments)     there, a function of its own
+    variable.value                       a number that is written under one branch and read after it
+
+`fold` combines numbers over components, as a sum or the largest; `each`, `unrolled` and `reduce` go over the events,
+which are few.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .trajectories import Trajectories
+
+Function = Callable[[np.ndarray, np.ndarray], np.ndarray]  # t (B,), y (B, size) -> (B, size), or (B, events)
+ALL = slice(None)
+
+
+class Functions(NamedTuple):
+    """What is integrated, and the values of its events."""
+
+    rhs: Function
+    event_values: Function | None = None
+
+
+class Variable:
+    def __init__(self, value: Any) -> None:
+        self.value = value
+
+
+class Fold:
+    """Numbers combined, from 0 on, over the components of vectors."""
+
+    def __init__(self, combine: np.ufunc) -> None:
+        self.combine, self.value = combine, np.zeros(())
+
+    def include(self, i: Any, numbers: np.ndarray) -> None:
+        self.value = self.combine(self.value, self.combine.reduce(numbers, axis=0))
+
+    def result(self) -> np.ndarray:
+        return self.value
+
+
+class NumpyLanes:
+    """The lanes of a batch, from where its trajectories are until `end`."""
+
+    def __init__(
+        self,
+        state: Trajectories,
+        functions: Functions,
+        end: float,
+        times: np.ndarray,
+        out: np.ndarray,
+        rtol: float,
+        atol: np.ndarray,
+        max_steps: float = np.inf,
+    ) -> None:
+        self.state, self.functions = state, functions
+        self.y, self.values = state.y.T, state.values.T
+        self.end, self.rtol, self.atol, self.max_steps = end, rtol, atol[:, None], max_steps
+        self.times, self.out, self.samples, self.room = times, out, len(times), state.log.shape[1]
+
+    where = staticmethod(np.where)
+    minimum, maximum, absolute, add, either = np.fmin, np.fmax, np.abs, np.add, np.logical_or
+    copysign, sqrt, floor, is_nan, frexp = np.copysign, np.sqrt, np.floor, np.isnan, np.frexp
+
+    def fma(self, a: Any, b: Any, c: Any) -> Any:
+        return a * b + c
+
+    def ldexp(self, x: Any, exponent: Any) -> Any:
+        """x · 2^exponent, for whole exponents that are floats."""
+        return np.ldexp(x, exponent.astype(int))
+
+    # memory
+
+    def array(self, size: int) -> np.ndarray:
+        return np.zeros((size, len(self.state.t)))
+
+    def arrays(self, count: int, size: int) -> np.ndarray:
+        return np.zeros((count, size, len(self.state.t)))
+
+    def variable(self, value: Any = 0.0) -> Variable:
+        return Variable(value)
+
+    # control flow
+
+    def components(self, size: int) -> Iterator[Any]:
+        yield ALL
+
+    def repeat(self, count: int) -> Iterator[Any]:
+        yield from range(count)
+
+    def forever(self) -> Iterator[Any]:
+        yield from itertools.count()
+
+    def when(self, mask: Any, condition: bool = True) -> Iterator[None]:
+        if condition and np.any(mask):
+            yield
+
+    def leave(self, condition: bool) -> bool:
+        return condition
+
+    def none(self, mask: Any) -> bool:
+        return not np.any(mask)
+
+    def pick(self, condition: bool, a: Any, b: Any) -> Any:
+        """One of two numbers, by a condition that is the same for all lanes."""
+        return a if condition else b
+
+    def number(self, k: int) -> float:
+        """The index of a loop as a number of every lane."""
+        return float(k)
+
+    def call(self, function: Callable[..., None], *arguments: Any) -> None:
+        function(*arguments)
+
+    # components, and events
+
+    def fold(self, combine: np.ufunc) -> Fold:
+        return Fold(combine)
+
+    def per_event(self, numbers: Sequence[float]) -> Any:
+        return np.array(numbers)[:, None]
+
+    def each(self, function: Callable[[Any], Any]) -> Any:
+        """What the function gives for each event."""
+        return function(ALL)
+
+    def unrolled(self, which: Sequence[int]) -> Iterator[Any]:
+        yield list(which)
+
+    def reduce(self, combine: np.ufunc, numbers: Any, which: Sequence[int]) -> Any:
+        """The numbers, or masks, of some events combined."""
+        return combine.reduce(numbers[list(which)], axis=0)
+
+    # what is integrated, samples and log
+
+    def rhs(self, t: Any, y: np.ndarray, out: np.ndarray) -> None:
+        out[:] = self.functions.rhs(t, np.ascontiguousarray(y.T)).T
+
+    def event_values(self, t: Any, y: np.ndarray, out: np.ndarray) -> None:
+        assert self.functions.event_values is not None
+        out[:] = self.functions.event_values(t, np.ascontiguousarray(y.T)).T
+
+    def sample_time(self, index: np.ndarray) -> np.ndarray:
+        """The times of samples; the last one where there are no more."""
+        return np.asarray(self.times[np.minimum(index, self.samples - 1)])
+
+    def write_sample(self, mask: np.ndarray, index: np.ndarray, y: np.ndarray) -> None:
+        self.out[mask, index[mask]] = y.T[mask]
+
+    def write_log(self, mask: np.ndarray, row: np.ndarray, t: Any, which: Any, y: np.ndarray) -> None:
+        mask = mask & (row < self.room)
+        self.state.log[mask, row[mask]] = np.stack([t, which, *y], axis=1)[mask]

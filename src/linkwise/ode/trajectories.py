@@ -1,0 +1,86 @@
+"""Where every trajectory of a batch is: a record for each, in memory as compiled drivers read and write it."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .status import LOG_FULL, RUNNING
+
+LEAST_ERROR_BEFORE = 1e-4  # what the error of the last accepted step counts at least
+RECORD: dict[str, type] = {  # the fields of a record; y, the values of the events and the parameters follow
+    "t": float,
+    "h": float,  # the next step
+    "error": float,  # of the last accepted step
+    "refused": float,  # 1 if the last step was
+    "next": int,  # which of the sample times comes next
+    "steps": int,
+    "rejected": int,
+    "status": int,
+    "logged": int,  # how many rows of its log are filled
+}
+
+
+class Field:
+    """One number of every trajectory: a view of the records."""
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self.column = list(RECORD).index(name)
+        self.dtype = np.float64 if RECORD[name] is float else np.int64
+
+    def __get__(self, trajectories: Trajectories, owner: type | None = None) -> np.ndarray:
+        return trajectories.records.view(self.dtype)[:, self.column]
+
+    def __set__(self, trajectories: Trajectories, value: np.ndarray | float) -> None:
+        trajectories.records.view(self.dtype)[:, self.column] = value
+
+
+class Trajectories:
+    """The records of a batch, and the events that were met."""
+
+    t, h, error, refused = Field(), Field(), Field(), Field()
+    next, steps, rejected, status, logged = Field(), Field(), Field(), Field(), Field()
+
+    def __init__(self, y: np.ndarray, first_step: float, events: int = 0, room: int = 0) -> None:
+        count, size = y.shape
+        self.first_value = len(RECORD) + size
+        self.known = self.first_value + events
+        self.records = np.zeros((count, self.known))
+        self.records[:, len(RECORD) : self.first_value] = y
+        self.records[:, self.first_value :] = np.nan
+        self.h, self.error = first_step, LEAST_ERROR_BEFORE
+        self.log = np.full((count, room if events else 0, 2 + size), np.nan)  # rows: time, which events, state
+        self.met: list[list[np.ndarray]] = [[] for _ in range(count)]  # such rows, out of the log
+        self.evaluations: np.ndarray | None = None  # where they were counted
+        self.chattering: dict[int, int] = {}  # which number of the state of a trajectory goes to and fro
+
+    @property
+    def y(self) -> np.ndarray:
+        return self.records[:, len(RECORD) : self.first_value]
+
+    @property
+    def values(self) -> np.ndarray:
+        """Of the events at the last accepted state, as `events.remember` has them; NaN at the start."""
+        return self.records[:, self.first_value : self.known]
+
+    def with_parameters(self, parameters: np.ndarray) -> np.ndarray:
+        """The records, with the parameters at the end of their rows."""
+        if parameters.shape[1]:
+            self.records = np.concatenate([self.records[:, : self.known], parameters], axis=1)
+        return self.records
+
+    def only(self, k: int) -> Trajectories:
+        """Trajectory k as a batch of one, in the same memory."""
+        one = object.__new__(Trajectories)
+        one.__dict__.update(self.__dict__, records=self.records[k : k + 1], log=self.log[k : k + 1], met=[self.met[k]])
+        return one
+
+    def restart(self, which: np.ndarray, first_step: np.ndarray | float) -> None:
+        """Forget the last steps of some trajectories, where the right-hand side jumps."""
+        self.h[which], self.error[which], self.refused[which] = first_step, LEAST_ERROR_BEFORE, 0.0
+
+    def empty_logs(self) -> None:
+        """Take over what was logged; trajectories that waited for room go on."""
+        for k in np.flatnonzero(self.logged).tolist():
+            self.met[k].extend(self.log[k, : self.logged[k]].copy())
+        self.logged = 0
+        self.status[self.status == LOG_FULL] = RUNNING

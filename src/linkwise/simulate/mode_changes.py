@@ -1,0 +1,120 @@
+"""Integration of joints with exact friction from one change of their modes to the next (see `sticking`).
+
+An integrator runs until the modes of a trajectory no longer last; that is an event of its own, which no recording
+shows. Then rates that have reached zero are set to it, modes are decided, and the same trajectory goes on. Each
+trajectory of a batch has its own modes, and the others do not notice. Where modes change again and again while time
+stands still, the trajectory is given up.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+
+import numpy as np
+
+from ..ode.status import CHATTERING, RUNNING, STOPPED
+from ..ode.trajectories import Trajectories
+from .problem import Problem
+from .sticking import Decided, Sticking
+
+CHANGES, MOMENT = 200, 1e-4  # so many changes within so many seconds, or this part of a run below 1 s, are no motion
+
+
+def with_mode_changes(
+    problem: Problem,
+    parameters: np.ndarray,
+    trajectories: Trajectories,
+    end: float,
+    times: np.ndarray,
+    out: np.ndarray,
+    integrate: Callable[[], None],
+) -> dict[int, str]:
+    """Integrate, by way of all changes of modes; which trajectories were given up, and why."""
+    if problem.sticking is None:
+        integrate()
+        return {}
+    modes = ModeChanges(problem, problem.sticking, parameters, trajectories, end)
+    changing = np.arange(len(trajectories.t))
+    while changing.size:
+        modes.decide_and_restart(changing, times, out)
+        running = trajectories.status == RUNNING
+        try:
+            integrate()
+        finally:
+            changing = modes.resumed(np.flatnonzero(running & (trajectories.status == STOPPED)))
+    return modes.given_up
+
+
+class ModeChanges:
+    def __init__(
+        self, problem: Problem, sticking: Sticking, parameters: np.ndarray, trajectories: Trajectories, end: float
+    ) -> None:
+        n = problem.robot.n
+        self.problem, self.sticking, self.trajectories, self.end = problem, sticking, trajectories, end
+        self.parameters = problem.given(parameters)
+        self.modes = parameters[:, problem.columns["modes"]]  # each joint's, and since when: changed in place
+        self.modes[:, :n] = np.sign(trajectories.y[:, n : 2 * n])
+        self.first_step = trajectories.h.copy()
+        self.changes = [deque([-np.inf] * CHANGES, CHANGES) for _ in trajectories.t]
+        self.given_up: dict[int, str] = {}
+
+    def decide_and_restart(self, which: np.ndarray, times: np.ndarray, out: np.ndarray) -> None:
+        """New modes for some trajectories, and a new start of their integration."""
+        trajectories, n = self.trajectories, self.problem.robot.n
+        before = self.modes[which, :n]
+        trajectories.y[which, n : 2 * n] = np.where(self.against(which), 0.0, trajectories.y[which, n : 2 * n])
+        trajectories.y[which, -1] = 0.0
+        decided = self.decide(which)
+        self.modes[which, :n], self.modes[which, n] = decided.mode, trajectories.t[which]
+        trajectories.restart(which, np.minimum(trajectories.h, self.first_step)[which])
+        for k, old, new, left in zip(which.tolist(), before, decided.mode, decided.open.tolist(), strict=True):
+            if trajectories.next[k] and times[trajectories.next[k] - 1] == trajectories.t[k]:
+                out[k, trajectories.next[k] - 1] = trajectories.y[k]
+            self.watch(k, (new == 0.0) | (old != new), left)
+
+    def against(self, which: np.ndarray) -> np.ndarray:
+        """The joints that do not slide as their modes say, or that stick."""
+        n = self.problem.robot.n
+        dry = np.isin(np.arange(n), self.sticking.joints)
+        return np.asarray(dry & (self.modes[which, :n] * self.trajectories.y[which, n : 2 * n] <= 0.0))
+
+    def decide(self, which: np.ndarray) -> Decided:
+        problem, n, trajectories = self.problem, self.problem.robot.n, self.trajectories
+        q, qd = trajectories.y[which, :n], trajectories.y[which, n : 2 * n]
+        constants = {name: array[which] for name, array in self.parameters.items() if name != "modes"}
+        tau, wrench = constants.pop("tau", np.zeros_like(q)), constants.pop("wrench", None)
+        own = [{name: array[k] for name, array in constants.items()} for k in range(len(which))]
+        states = zip(trajectories.t[which].tolist(), q, qd, tau, own, strict=True)
+        applied = np.array([problem.applied(problem.robot, *state) for state in states], dtype=float)
+        return self.sticking.decided(problem.robot, q, qd, applied.reshape(q.shape), wrench)
+
+    def watch(self, k: int, moved: np.ndarray, left: int) -> None:
+        """Give a trajectory up if its modes cannot be decided, or change on and on."""
+        trajectories, robot = self.trajectories, self.problem.robot
+        t, long_ago = trajectories.t[k], self.changes[k][0]
+        self.changes[k].append(t)
+        if left < 0 and t - long_ago > MOMENT * min(self.end, 1.0):
+            return
+        trajectories.status[k] = CHATTERING
+        name = robot.names[left if left >= 0 else int(np.argmax(moved))]
+        changing = f"has stuck and come loose {CHANGES} times since t = {long_ago:.9g} s"
+        self.given_up[k] = (
+            f"robot {robot.name!r} at t = {t:.9g} s, q = {trajectories.y[k, : robot.n].tolist()},"
+            f" qd = {trajectories.y[k, robot.n : 2 * robot.n].tolist()}: joint of link {name!r}"
+            f" {'neither sticks nor slides' if left >= 0 else changing}"
+        )
+
+    def resumed(self, which: np.ndarray) -> np.ndarray:
+        """Of the trajectories that have stopped, those that have to go on; their logs lose what was not asked for."""
+        going_on = [k for k in which.tolist() if self.goes_on(k)]
+        self.trajectories.status[going_on] = RUNNING
+        return np.array(going_on, dtype=int)
+
+    def goes_on(self, k: int) -> bool:
+        met, events = self.trajectories.met[k], self.problem.events
+        asked_for = int(met[-1][1]) & ((1 << len(events)) - 1)
+        met[-1][1] = asked_for
+        if not asked_for:
+            met.pop()
+        return not any(event.stop and asked_for >> e & 1 for e, event in enumerate(events))
