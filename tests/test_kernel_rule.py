@@ -178,7 +178,7 @@ def test_other_numbers_and_symbols_run_plain() -> None:
 def test_the_environment_says_the_mode() -> None:
     text = """
     import numpy as np, linkwise as lw
-    from linkwise.api import kernels
+    from linkwise.kernels import dispatch as kernels
     lw.gravity_torque(lw.load("planar3"), np.ones((300, 3)))
     lw.gravity_torque(lw.load("gantry"), np.ones(3))
     print(len(kernels.KERNELS))

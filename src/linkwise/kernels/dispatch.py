@@ -139,7 +139,7 @@ def with_q(function: Function, name: str) -> Function:
         if method is not None or check or (NEVER_USED and mode_here() == "never"):
             return function(arm, q, method=method, check=check)
         try:
-            entry = arm.shelf[name]
+            entry = arm.cache[name]
         except (AttributeError, KeyError):
             return function(arm, q)
         return entry(q)
@@ -152,7 +152,7 @@ def with_rates(function: Function, name: str) -> Function:
         if options or (NEVER_USED and mode_here() == "never"):
             return function(arm, q, qd, **options)
         try:
-            entry = arm.shelf[name]
+            entry = arm.cache[name]
         except (AttributeError, KeyError):
             return function(arm, q, qd)
         return entry(q, qd)
@@ -165,7 +165,7 @@ def with_rates_and_wrench(function: Function, name: str) -> Function:
         if wrench is not None or options or (NEVER_USED and mode_here() == "never"):
             return function(arm, q, qd, wrench, **options)
         try:
-            entry = arm.shelf[name]
+            entry = arm.cache[name]
         except (AttributeError, KeyError):
             return function(arm, q, qd)
         return entry(q, qd)
@@ -178,7 +178,7 @@ def with_accelerations(function: Function, name: str) -> Function:
         if wrench is not None or options or (NEVER_USED and mode_here() == "never"):
             return function(arm, q, qd, qdd, wrench, **options)
         try:
-            entry = arm.shelf[name]
+            entry = arm.cache[name]
         except (AttributeError, KeyError):
             return function(arm, q, qd, qdd)
         return entry(q, qd, qdd)
@@ -191,7 +191,7 @@ def with_torques(function: Function, name: str) -> Function:
         if wrench is not None or options or (NEVER_USED and mode_here() == "never"):
             return function(arm, q, qd, tau, wrench, **options)
         try:
-            entry = arm.shelf[name]
+            entry = arm.cache[name]
         except (AttributeError, KeyError):
             return function(arm, q, qd, tau)
         return entry(q, qd, tau)
@@ -216,17 +216,17 @@ def compiled_result(states: States, task: Task | None) -> Found | None:
     if dtype not in ("float64", "float32"):
         return None
     key = (task, dtype, states.acting)
-    kernel = states.robot.shelf.get(key, UNKNOWN)
+    kernel = states.robot.cache.get(key, UNKNOWN)
     if kernel is UNKNOWN:
         kernel = shared_kernel(states.robot, *key) if due(states, key) else kept_kernel(states.robot, *key)
         if kernel is UNKNOWN:
             states.waits_for = key
             return None
-        states.robot.shelf[key] = kernel
+        states.robot.cache[key] = kernel
         if kernel is not None and task.usual and not states.acting and dtype == "float64":
             plain = getattr(task.function, "__wrapped__", None)
             if plain is not None:
-                states.robot.shelf[plain.__name__] = kernel.entry(partial(plain, states.robot))
+                states.robot.cache[plain.__name__] = kernel.entry(partial(plain, states.robot))
     return None if kernel is None else run(kernel, states)
 
 
@@ -236,7 +236,7 @@ def due(states: States, key: tuple[Any, ...]) -> bool:
     long = robot.n > LARGEST  # one plain call takes longer than compiling loops
     if MODE.get() == "always" or long or math.prod(states.batch) >= BATCH:
         return True
-    spent = robot.shelf.get(("spent", key), 0.0)
+    spent = robot.cache.get(("spent", key), 0.0)
     return bool(spent) and spent >= expected_seconds(key[0].function, robot.n)
 
 
@@ -251,8 +251,8 @@ class plain_run:  # noqa: N801  as `contextmanager` would make it, which takes l
 
     def __exit__(self, *_: object) -> None:
         if self._states.waits_for is not None:
-            shelf, key = self._states.robot.shelf, ("spent", self._states.waits_for)
-            shelf[key] = shelf.get(key, 0.0) + clock() - self._started
+            cache, key = self._states.robot.cache, ("spent", self._states.waits_for)
+            cache[key] = cache.get(key, 0.0) + clock() - self._started
 
 
 def expected_seconds(function: Function, n: int) -> float:
@@ -269,10 +269,10 @@ def kept_kernel(robot: Robot, task: Task, dtype: str, acting: Acting) -> Any:
     """
     key, looked = (numbers_of(robot), task, dtype, acting), ("looked", (task, dtype, acting))
     at_hand = KERNELS.get(key, UNKNOWN)
-    if at_hand is not UNKNOWN or looked in robot.shelf or not LOCK.acquire(blocking=False):
+    if at_hand is not UNKNOWN or looked in robot.cache or not LOCK.acquire(blocking=False):
         return at_hand
     try:
-        robot.shelf[looked] = True
+        robot.cache[looked] = True
         from . import cache
 
         if cache.folder() is None:

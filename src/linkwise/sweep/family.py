@@ -30,7 +30,7 @@ class Member(Robot):
     """A robot that was regrouped before its numbers became symbols; one made of it with other links was not."""
 
     def regrouped(self) -> Robot:
-        return self.shelf.get("regrouped") or super().regrouped()
+        return self.cache.get("regrouped") or super().regrouped()
 
     def mapped(self, convert: Callable[[Any], Any], *, orthonormal: bool = False) -> Robot:
         return member(self.regrouped(), lambda robot: Robot.mapped(robot, convert, orthonormal=orthonormal))
@@ -40,7 +40,7 @@ def member(grouped: Robot, change: Callable[[Robot], Robot]) -> Member:
     made = change(grouped)
     links = tuple(replace(link, grouped=None) for link in made.links)
     plain = Member(made.name, links, made.frames, made.gravity, made.table, made.convention, made.about)
-    plain.shelf["regrouped"] = made
+    plain.cache["regrouped"] = made
     return plain
 
 
