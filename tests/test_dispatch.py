@@ -13,7 +13,7 @@ import pytest
 import linkwise as lw
 from linkwise.kernels import cache, forms, image
 from linkwise.kernels import dispatch as kernels
-from linkwise.kernels import spec as recipes
+from linkwise.kernels import spec as specs
 from linkwise.kernels.compiler import Compiled
 from linkwise.kernels.lock import LOCK
 from linkwise.lazy import cached_property
@@ -335,7 +335,7 @@ def test_a_kernel_that_is_not_kept_is_looked_for_once(folder: Path, monkeypatch:
     load = cache.load
     monkeypatch.setattr(cache, "load", lambda key: looked.append(key) or load(key))
     traced: list[Any] = []
-    monkeypatch.setattr(recipes, "trace", lambda *_, **__: traced.append(1))
+    monkeypatch.setattr(specs, "trace", lambda *_, **__: traced.append(1))
     monkeypatch.setattr(kernels, "expected_seconds", lambda function, n: 1e9)
     arm = lw.chain(2, seed=641)
     with lw.use_kernels("auto"):

@@ -17,6 +17,7 @@ from ..kernels.lock import LOCK
 from ..robot import Robot
 from ..trace import symbols_of, trace
 from ..trace.tracing import Prepared, function_name
+from .singular import explain_lost
 from .states import REAL, as_array
 
 if TYPE_CHECKING:
@@ -141,7 +142,7 @@ class Derivative(Prepared):
     def _kernel(self, arrays: Sequence[np.ndarray]) -> Compiled | None:
         """The compiled derivative, once that pays: see `kernels`."""
         dtype = np.result_type(*arrays).name
-        mode = dispatch.MODE.get()
+        mode = dispatch.current_mode()
         if mode == "never" or dtype not in REAL:
             return None
         if dtype not in self._kernels:
@@ -153,15 +154,15 @@ class Derivative(Prepared):
         return self._kernels[dtype]
 
     def _compiled(self, dtype: str) -> Compiled | None:
-        from ..kernels.compiler import Compiled  # the compiler's rooms are entered only when something is compiled
-        from ..kernels.spec import Recipe
+        from ..kernels.compiler import Compiled  # imported only when something is compiled
+        from ..kernels.spec import KernelSpec
 
         if self.count.total > dispatch.LONGEST:
             return None
         try:
-            return Compiled(Recipe(self, self.robot, dtype, {}))
+            return Compiled(KernelSpec(self, self.robot, dtype, {}), explain_lost)
         except ImportError:
-            dispatch.without_llvm()
+            dispatch.warn_without_llvm()
             return None
 
     def __repr__(self) -> str:

@@ -6,44 +6,45 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..dynamics import ALL_INVERSE_INERTIA_MATRICES, constraints, coriolis, denoc, operator_matrices
+from ..dynamics import constraints, coriolis, denoc, operator_matrices
 from ..dynamics import mass_factor as factor
 from ..dynamics import operator_rates as table
 from ..errors import one_of
-from ..kernels.dispatch import Task, entered_directly
 from ..robot import Robot
-from .functions import FEWEST, METHODS, chosen, computed, external_wrenches, guarded
+from .call import Call, fast, public
+from .functions import external_wrenches
+from .method_table import algorithm
 from .singular import explained, refuse_singular
 from .states import Array, States
 
 
-@entered_directly
-def coriolis_matrix(arm: Robot, q: Array, qd: Array, *, check: bool = False) -> Array:
+@fast
+def coriolis_matrix(arm: Robot, q: Array, qd: Array, *, check: bool = False) -> Call:
     """The matrix C(q, qd) of Saha's equation (29): (..., n, n). C qd are the Coriolis and centrifugal torques.
 
     The rate of the inertia matrix is C + Cᵀ, that is, İ - 2C is skew. C is not the matrix of Christoffel symbols.
     """
     states = States(arm, {"q": q, "qd": qd}, check=check)
-    task, shape = Task.of(coriolis_matrix), (arm.n, arm.n)
-    return computed(
-        states, lambda: coriolis.coriolis_matrix(arm, states.scalars("q"), states.scalars("qd")), shape, task
-    )
+
+    def matrix() -> Any:
+        return coriolis.coriolis_matrix(arm, states.scalars("q"), states.scalars("qd"))
+
+    return Call(coriolis_matrix, states, matrix, (arm.n, arm.n), {})
 
 
-@entered_directly
-def inverse_inertia_matrix(arm: Robot, q: Array, *, method: str | None = None, check: bool = False) -> Array:
+@fast
+def inverse_inertia_matrix(arm: Robot, q: Array, *, method: str | None = None, check: bool = False) -> Call:
     """The inverse of the inertia matrix, element by element by Saha's recursions: (..., n, n).
 
     `method="elimination"` takes the elements of I instead, as in formulas; `"fewest"` whichever is shorter.
     """
-    algorithm = chosen(inverse_inertia_matrix, method, arm)
+    compute = algorithm(inverse_inertia_matrix, method, arm)
     states = States(arm, {"q": q}, check=check)
-    task = Task.of(inverse_inertia_matrix, method=method)
-    return guarded(states, lambda: algorithm(arm, states.scalars("q")), (arm.n, arm.n), task)
 
+    def matrix() -> Any:
+        return compute(arm, states.scalars("q"))
 
-FEWEST[inverse_inertia_matrix] = tuple(ALL_INVERSE_INERTIA_MATRICES)
-METHODS[inverse_inertia_matrix] = {**ALL_INVERSE_INERTIA_MATRICES, "fewest": FEWEST[inverse_inertia_matrix]}
+    return Call(inverse_inertia_matrix, states, matrix, (arm.n, arm.n), {"method": method}, divides=True)
 
 
 def denoc_matrices(arm: Robot, q: Array, *, check: bool = False) -> tuple[Array, Array]:
@@ -68,6 +69,7 @@ def complement_matrices(arm: Robot, q: Array, *, check: bool = False) -> tuple[A
     return states.join(K, (6 * arm.n, 6 * arm.n)), states.join(T, (6 * arm.n, arm.n))
 
 
+@public
 def constraint_wrenches(
     arm: Robot,
     q: Array,
@@ -77,7 +79,7 @@ def constraint_wrenches(
     *,
     point: Array | None = None,
     check: bool = False,
-) -> Array:
+) -> Call:
     """What each joint transmits without its drive, from the multipliers of Angeles' constraints: (..., n, 6).
 
     Moment about the joint, then force, in the base frame: `joint_wrenches` less its component along the joint's axis.
@@ -89,7 +91,7 @@ def constraint_wrenches(
         motion = (states.scalars("q"), states.scalars("qd"), states.scalars("qdd"))
         return [list(load) for load in constraints.constraint_wrenches(arm, *motion, external_wrenches(states))]
 
-    return computed(states, loads, (arm.n, 6), Task.of(constraint_wrenches))
+    return Call(constraint_wrenches, states, loads, (arm.n, 6), {})
 
 
 class Operators(NamedTuple):
@@ -156,24 +158,36 @@ def operator_rates(arm: Robot, q: Array, qd: Array, *, seen_from: str = "links",
     return OperatorRates(*(refuse_singular(states, array) for array in arrays))
 
 
-def mass_factor(arm: Robot, q: Array, *, check: bool = False) -> Array:
+@public
+def mass_factor(arm: Robot, q: Array, *, check: bool = False) -> Call:
     """Kozłowski's m = (1 + H Φ K) D^½ of the inertia matrix m mᵀ: (..., n, n). The normalized velocities are mᵀ qd."""
     states = States(arm, {"q": q}, check=check)
-    task = Task.of(mass_factor)
-    return guarded(states, lambda: factor.mass_factor(arm, states.scalars("q")), (arm.n, arm.n), task)
+
+    def matrix() -> Any:
+        return factor.mass_factor(arm, states.scalars("q"))
+
+    return Call(mass_factor, states, matrix, (arm.n, arm.n), {}, divides=True)
 
 
-def mass_factor_rate(arm: Robot, q: Array, qd: Array, *, check: bool = False) -> Array:
+@public
+def mass_factor_rate(arm: Robot, q: Array, qd: Array, *, check: bool = False) -> Call:
     """The rate of `mass_factor`, by Kozłowski's equation (29): (..., n, n). For robots without rotor inertias."""
     states = States(arm, {"q": q, "qd": qd}, check=check)
     arm.refuse_rotors("the rates of the mass factor")
-    return guarded(
-        states, lambda: factor.mass_factor_rate(arm, states.scalars("q"), states.scalars("qd")), (arm.n, arm.n)
-    )
+
+    def matrix() -> Any:
+        return factor.mass_factor_rate(arm, states.scalars("q"), states.scalars("qd"))
+
+    return Call(mass_factor_rate, states, matrix, (arm.n, arm.n), divides=True)
 
 
-def kinetic_gradient(arm: Robot, q: Array, qd: Array, *, check: bool = False) -> Array:
+@public
+def kinetic_gradient(arm: Robot, q: Array, qd: Array, *, check: bool = False) -> Call:
     """The vector of qdᵀ (∂I/∂q_k) qd, by Kozłowski's equation (32): (..., n). For robots without rotor inertias."""
     states = States(arm, {"q": q, "qd": qd}, check=check)
     arm.refuse_rotors("the gradients of the kinetic energy")
-    return guarded(states, lambda: factor.kinetic_gradient(arm, states.scalars("q"), states.scalars("qd")), (arm.n,))
+
+    def gradient() -> Any:
+        return factor.kinetic_gradient(arm, states.scalars("q"), states.scalars("qd"))
+
+    return Call(kinetic_gradient, states, gradient, (arm.n,), divides=True)

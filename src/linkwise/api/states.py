@@ -92,7 +92,6 @@ class States:
             raise TypeError(f"the first argument is {robot!r} (expected a Robot{hint})")
         self.robot = robot
         self.tip: int | None = None  # the link on which a single external wrench acts
-        self.waits_for: Any = None  # the kernel in whose place the plain text runs; see `kernels`
         self.trailing: dict[str, int] = {}  # how many axes of each array belong to one state
         given = {**{name: (value, (robot.n,)) for name, value in arrays.items()}, **(others or {})}
         values = [value for value, _ in given.values()]
@@ -204,6 +203,10 @@ class States:
         """An array as it was given: a wrench on the tip, and its point, without an axis for links."""
         array = self.arrays[name]
         return array[..., 0, :] if name in ("wrench", "point") and self.tip is not None else array
+
+    def rows(self, name: str, shape: tuple[int, ...]) -> Array:
+        """An array as it was given, of this shape for each state of the batch, contiguous."""
+        return np.ascontiguousarray(np.broadcast_to(self.own(name), (*self.batch, *shape)))
 
     def _refuse_non_finite(self) -> None:
         for name, array in self.arrays.items():

@@ -2,105 +2,18 @@
 
 from __future__ import annotations
 
-import ctypes
 import math
 import os
 import threading
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from itertools import combinations
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
-from .batch import Batch
-from .entry import Entry, entered, usable
-from .host import Code, Processor
-
-SHARE = 8_000_000  # operations that are worth a thread of their own: about a third of a millisecond
-REALS = {"float64": "double", "float32": "float"}
-
-
-class Argument(NamedTuple):
-    """An array that goes in or comes out: its name, and its shape for one state."""
-
-    name: str
-    shape: tuple[int, ...]
-
-    @property
-    def size(self) -> int:
-        return math.prod(self.shape)
-
-
-class Interface(NamedTuple):
-    """What a kernel takes and gives."""
-
-    inputs: tuple[Argument, ...]
-    outputs: tuple[Argument, ...]
-    dtype: str
-    operations: int  # for one state
-
-    @property
-    def at_once(self) -> int:
-        """As many states as one thread does in the time that is worth a thread."""
-        return max(64, SHARE // max(self.operations, 1))
-
-
-def kernel_text(blocks: str, interface: Interface, target: Processor, block_vectors: int) -> str:
-    """A whole module: the blocks (`block_1` and the widest), the batch around them, and the entry from Python.
-
-    Blocks need memory for so many vectors.
-    """
-    dtype, lanes = interface.dtype, target.lanes(interface.dtype)
-    sizes = [argument.size for argument in (*interface.inputs, *interface.outputs)]
-    batch = Batch(sizes, len(interface.inputs), REALS[dtype], lanes, block_vectors)
-    texts = [blocks, batch.text()]
-    if has_entry(interface):
-        inputs, outputs = ([argument.shape for argument in part] for part in (interface.inputs, interface.outputs))
-        block_bytes = block_vectors * np.dtype(dtype).itemsize
-        texts.append(Entry(inputs, outputs, dtype, interface.at_once, block_bytes, batch.work_bytes).text())
-    return "\n".join(texts)
-
-
-def has_entry(interface: Interface) -> bool:
-    """Whether Python may enter the machine code directly: from at least one input to at least one result."""
-    return usable() and bool(interface.inputs) and bool(interface.outputs)
-
-
-class WorkMemory:
-    """Memory that machine code works in: some of its own for each call at a time."""
-
-    def __init__(self, size: int) -> None:
-        """So many bytes."""
-        self.size = size
-        self._spare: list[np.ndarray] = []  # memory that the operating system need not find, and clear, once more
-
-    @contextmanager
-    def address(self) -> Iterator[int]:
-        """Where it is, for as long as the block lasts; 0 if there is none."""
-        if not self.size:
-            yield 0
-            return
-        try:
-            work = self._spare.pop()
-        except IndexError:
-            work = np.empty(self.size + 64, np.uint8)
-        yield work.ctypes.data + -work.ctypes.data % 64
-        self._spare.append(work)
-
-
-class Links:
-    """What a kernel that loops over links needs besides the arrays; see `codegen.llvm.loops`."""
-
-    def __init__(self, table: np.ndarray, tree: np.ndarray, vectors: int, lanes: int) -> None:
-        """Numbers of the links, how they hang together, and how many vectors have to be remembered at a time."""
-        self.table, self.tree = table, tree
-        self.work_bytes = vectors * lanes * table.itemsize
-
-    @property
-    def arguments(self) -> list[int]:
-        """What goes before the memory and the arrays."""
-        return [len(self.table), self.table.ctypes.data, self.tree.ctypes.data]
+from .entry import entry_function, has_entry
+from .host import MachineCode
+from .interface import Interface, Links
 
 
 class Kernel:
@@ -117,32 +30,27 @@ class Kernel:
     interface: Interface
 
     def __new__(cls, *args: Any, **keywords: Any) -> Kernel:
-        # a type of its own, since Python looks for __call__ there: the entry is then called without a detour
+        # each kernel has its own type: Python looks for __call__ there, so that the entry is called directly
         return object.__new__(type(cls.__name__, (cls,), {"__module__": cls.__module__, "__doc__": cls.__doc__}))
 
     def __init__(
         self,
         name: str,
-        code: Code,
+        code: MachineCode,
         interface: Interface,
         explain: Callable[..., None] | None = None,
         links: Links | None = None,
     ) -> None:
         self.name, self.interface, self.code, self.links = name, interface, code, links
         self._explain = explain
-        pointers = [ctypes.c_void_p] * (len(interface.inputs) + len(interface.outputs))
-        loops = [ctypes.c_int64, *[ctypes.c_void_p] * 2] if links else []
-        work = [ctypes.c_void_p]
-        prototype = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64, ctypes.c_int64, *loops, *work, *pointers)
-        self._batch = prototype(code.function("batch"))
-        self._work = WorkMemory(work_bytes(code) if links is None else links.work_bytes)
+        self._part = code.target.call(code, interface, links)
         type(self).__call__ = staticmethod(self.entry(self.general))  # type: ignore[method-assign]
 
-    def entry(self, otherwise: Callable[..., Any]) -> Any:
-        """A function that takes arrays as they are into the machine code; those that do not fit, to `otherwise`."""
+    def entry(self, fallback: Callable[..., Any]) -> Any:
+        """The fast path into the machine code, with a fallback for arrays that do not fit; without one, that."""
         if self.links is not None or not has_entry(self.interface):
-            return otherwise
-        return entered(self.code, self.interface.dtype, self.name, otherwise)
+            return fallback
+        return entry_function(self.code, self.interface.dtype, self.name, fallback)
 
     def __repr__(self) -> str:
         takes = ", ".join(argument.name for argument in self.interface.inputs)
@@ -169,7 +77,7 @@ class Kernel:
         aside = [result if can_be_written(result, rows) else np.empty(result.shape, result.dtype) for result in results]
         lost = self.run(batch, rows, aside, threads)
         if lost and self._explain is not None:
-            self._explain(rows, aside)
+            self._explain(self, rows, aside)
         for result, computed in zip(results, aside, strict=True):
             if result is not computed:
                 result[...] = computed
@@ -271,29 +179,10 @@ class Kernel:
             thread.join()
         return sum(lost)
 
-    def _part(self, begin: int, end: int, arrays: Sequence[np.ndarray]) -> int:
-        pointers = [address(array) for array in arrays]
-        before = [] if self.links is None else self.links.arguments
-        with self._work.address() as work:
-            return int(self._batch(begin, end, *before, work, *pointers))
-
-
-def work_bytes(code: Code) -> int:
-    """How much memory straight-line code works in; see `batch`."""
-    return int(ctypes.c_int64.from_address(code.variable("work_bytes")).value)
-
 
 def can_be_written(result: np.ndarray, rows: Sequence[np.ndarray]) -> bool:
     """Whether numbers of the result may be written as they come: inputs must stay until all are known to be good."""
     return bool(result.flags.c_contiguous) and not any(np.may_share_memory(result, x) for x in rows)
-
-
-def address(array: np.ndarray) -> int:
-    """Of a contiguous array's numbers: what `array.ctypes.data` gives, where possible in a third of the time."""
-    try:
-        return ctypes.addressof(ctypes.c_char.from_buffer(array))  # type: ignore[arg-type]
-    except (TypeError, ValueError):  # it can only be read, is empty, or is not contiguous
-        return int(array.ctypes.data)
 
 
 def real_array(name: str, value: Any, dtype: str) -> np.ndarray:

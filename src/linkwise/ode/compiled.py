@@ -16,10 +16,9 @@ from ..codegen.llvm.integrator import integrator_text, memory
 from ..codegen.llvm.lanes import RUNNING
 from ..codegen.llvm.stages import Method
 from ..graph import Program, count
-from ..kernels import cache
-from ..kernels.host import Code, Processor, processor
+from ..kernels.host import HostTarget, host_target
 from ..kernels.kernel import resolved
-from ..kernels.spec import surroundings
+from ..kernels.loader import load_or_compile
 from ..lazy import cached_property
 from .chattering import Bounds
 from .numpy_driver import Progress
@@ -47,17 +46,13 @@ class MachineIntegrator:
         self.program, self.method = program, method
         self.memory = memory(program, method)
         self.vectors = self.memory.vectors
-        self.target: Processor = processor()
+        self.target: HostTarget = host_target()
         lanes = self.target.lanes("float64")
         layouts = [Layout("double", width, self.target.fused) for width in sorted({1, lanes})]
         text = integrator_text(program, method, layouts, crossings)
-        key = cache.key("integrator", text, repr(self.target), *surroundings())
-        kept = cache.load(key)
-        self.code = Code(self.target, made=kept[1]) if kept else Code(self.target, text=text)
-        if kept is None:
-            cache.store(key, {}, self.code.made)
+        self.code = load_or_compile("integrator", text, self.target)
         self.lanes = lanes
-        self.functions = {width: ADVANCE(self.code.function(f"advance_{width}")) for width in {1, lanes}}
+        self.functions = {width: ADVANCE(self.code.address(f"advance_{width}")) for width in {1, lanes}}
 
     @cached_property
     def cost(self) -> int:
