@@ -28,12 +28,14 @@ class Layout:
         return self.of(f"i{self.bits}")
 
     @property
-    def truths(self) -> str:
+    def mask(self) -> str:
         return self.of("i1")
+
+    truths = mask  # the name that `flow` and the integrators use
 
     @property
     def suffix(self) -> str:
-        """How intrinsic functions name the type."""
+        """The type in the names of intrinsic functions."""
         return self.of_suffix(f"f{self.bits}")
 
     def of(self, scalar: str) -> str:
@@ -65,19 +67,21 @@ class Block:
         self.declared: set[str] = set()
         self.values = 0
 
-    def say(self, instruction: str) -> str:
+    def emit(self, instruction: str) -> str:
         self.values += 1
         name = f"%v{self.values}"
         self.lines.append(f"  {name} = {instruction}")
         return name
 
+    say = emit  # the name that `flow` and the integrators use
+
     def do(self, word: str, *operands: str) -> str:
-        return self.say(f"{word} {self.layout.vector} {', '.join(operands)}")
+        return self.emit(f"{word} {self.layout.vector} {', '.join(operands)}")
 
     def call(self, intrinsic: str, *operands: str) -> str:
         name, vector = f"@llvm.{intrinsic}.{self.layout.suffix}", self.layout.vector
         self.declared.add(f"declare {vector} {name}({', '.join([vector] * len(operands))})")
-        return self.say(f"call {vector} {name}({', '.join(f'{vector} {x}' for x in operands)})")
+        return self.emit(f"call {vector} {name}({', '.join(f'{vector} {x}' for x in operands)})")
 
     def fused(self, a: str, b: str, c: str) -> str:
         """a b + c, rounded once where the processor can."""
