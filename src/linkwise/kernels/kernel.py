@@ -67,24 +67,25 @@ class Kernel:
 
     def __call__(self, *arrays: Any, out: Any = None, threads: int | None = None, **named: Any) -> Any:
         """The outputs for these inputs."""
-        raise TypeError("a kernel in the making cannot be called")  # each kernel has its own
+        raise TypeError("this kernel is not complete")  # __init__ replaces this
 
     def general(self, *arrays: Any, out: Any = None, threads: int | None = None, **named: Any) -> Any:
-        """What `kernel(...)` does with arrays that the machine code does not take as they are."""
-        given = self._bound(arrays, named)
-        batch, rows = self._rows(given)
+        """The fallback of the entry: arrays are checked, converted and broadcast first."""
+        batch, rows = self._rows(self._bound(arrays, named))
         results = self._results(batch, out)
-        aside = [result if can_be_written(result, rows) else np.empty(result.shape, result.dtype) for result in results]
-        lost = self.run(batch, rows, aside, threads)
+        targets = [
+            result if can_be_written(result, rows) else np.empty(result.shape, result.dtype) for result in results
+        ]
+        lost = self.run(batch, rows, targets, threads)
         if lost and self._explain is not None:
-            self._explain(self, rows, aside)
-        for result, computed in zip(results, aside, strict=True):
+            self._explain(self, rows, targets)
+        for result, computed in zip(results, targets, strict=True):
             if result is not computed:
                 result[...] = computed
         if out is not None:
             return out
-        found = [result[()] for result in results]
-        return found[0] if len(found) == 1 else tuple(found)
+        values = [result[()] for result in results]
+        return values[0] if len(values) == 1 else tuple(values)
 
     def run(
         self,
@@ -103,22 +104,22 @@ class Kernel:
             return list(arrays)
         if len(arrays) > len(names):
             raise TypeError(f"{self.name} takes {len(names)} arrays ({', '.join(names)}), not {len(arrays)}")
-        given = dict(zip(names, arrays, strict=False))
+        bound = dict(zip(names, arrays, strict=False))
         for name, array in named.items():
             if name not in names:
                 raise TypeError(f"{self.name} takes no {name!r} (expected {', '.join([*names, 'out', 'threads'])})")
-            if name in given:
+            if name in bound:
                 raise TypeError(f"{self.name} was given {name!r} twice")
-            given[name] = array
-        missing = [name for name in names if name not in given]
+            bound[name] = array
+        missing = [name for name in names if name not in bound]
         if missing:
             raise TypeError(f"{self.name} was not given {', '.join(missing)}")
-        return [given[name] for name in names]
+        return [bound[name] for name in names]
 
-    def _rows(self, given: Sequence[Any]) -> tuple[tuple[int, ...], list[np.ndarray]]:
+    def _rows(self, values: Sequence[Any]) -> tuple[tuple[int, ...], list[np.ndarray]]:
         """The batch shape, and every input with all its rows, contiguous."""
         arrays, batches = [], []
-        for argument, value in zip(self.interface.inputs, given, strict=True):
+        for argument, value in zip(self.interface.inputs, values, strict=True):
             array = real_array(argument.name, value, self.interface.dtype)
             dims = array.ndim - len(argument.shape)
             if dims < 0 or array.shape[dims:] != argument.shape:
@@ -129,8 +130,10 @@ class Kernel:
         try:
             batch = batches[0] if len(set(batches)) == 1 else np.broadcast_shapes(*batches)
         except ValueError:
-            said = ", ".join(f"{a.name} {b}" for a, b in zip(self.interface.inputs, batches, strict=True))
-            raise ValueError(f"the batch shapes do not fit together: {said} (expected shapes that broadcast)") from None
+            shapes = ", ".join(f"{a.name} {b}" for a, b in zip(self.interface.inputs, batches, strict=True))
+            raise ValueError(
+                f"the batch shapes do not fit together: {shapes} (expected shapes that broadcast)"
+            ) from None
         full = [
             np.asarray(array if had == batch else np.broadcast_to(array, (*batch, *argument.shape)), order="C")
             for array, had, argument in zip(arrays, batches, self.interface.inputs, strict=True)
@@ -146,8 +149,8 @@ class Kernel:
             raise ValueError(f"out has {len(results)} arrays (expected {len(shapes)})")
         for result, shape in zip(results, shapes, strict=True):
             if not isinstance(result, np.ndarray) or result.shape != shape or result.dtype != self.interface.dtype:
-                found = f"{result.dtype} {result.shape}" if isinstance(result, np.ndarray) else repr(result)
-                raise ValueError(f"out is {found} (expected an array of {self.interface.dtype}, {shape})")
+                kind = f"{result.dtype} {result.shape}" if isinstance(result, np.ndarray) else repr(result)
+                raise ValueError(f"out is {kind} (expected an array of {self.interface.dtype}, {shape})")
             if not result.flags.writeable:
                 raise ValueError("out cannot be written to")
         for (i, one), (j, other) in combinations(enumerate(results), 2):
@@ -167,10 +170,10 @@ class Kernel:
 
         others = []
         for k in range(1, threads):
-            thread = threading.Thread(target=part, args=(k, arrays))  # it holds the arrays, should we be interrupted
+            thread = threading.Thread(target=part, args=(k, arrays))  # it keeps the arrays alive if we are interrupted
             try:
                 thread.start()
-            except RuntimeError:  # there are no more to be had
+            except RuntimeError:  # the system has no more
                 break
             others.append(thread)
         for k in (0, *range(len(others) + 1, threads)):
@@ -181,7 +184,7 @@ class Kernel:
 
 
 def can_be_written(result: np.ndarray, rows: Sequence[np.ndarray]) -> bool:
-    """Whether numbers of the result may be written as they come: inputs must stay until all are known to be good."""
+    """Whether results may be written directly: inputs stay unchanged until all results are known to be finite."""
     return bool(result.flags.c_contiguous) and not any(np.may_share_memory(result, x) for x in rows)
 
 
