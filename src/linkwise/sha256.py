@@ -1,4 +1,4 @@
-"""SHA-256 from Python's own module, which loads in 0.2 ms: `hashlib` would add the 3 to 7 ms of OpenSSL to each import."""
+"""SHA-256 from Python's own module, which loads in 0.2 ms; `hashlib` loads OpenSSL, 3 to 7 ms of each import."""
 
 from __future__ import annotations
 

@@ -57,8 +57,8 @@ class Call(NamedTuple):
         dtype = np.result_type(*states.arrays.values()).name
         if dtype not in dispatch.DTYPES:
             return None
-        given = {name: value for name, value in self.options.items() if value is not None}
-        keywords, loop_method = generated(self.function, given)
+        options = {name: value for name, value in self.options.items() if value is not None}
+        keywords, loop_method = generated(self.function, options)
         loads = ((name, Input(*shape)) for name, shape in states.acting)
         return dispatch.Request(self.function, (*keywords.items(), *loads), dtype, loop_method)
 

@@ -32,7 +32,7 @@ class Derivative(Prepared):
     its own it is derived anew. Called on batches, or often, it runs compiled, by the rule of the public functions.
 
     `program` is its straight-line code, `count` its operations, `function_count` those of the function itself, `mode`
-    the road that was taken.
+    "forward" or "reverse".
     """
 
     def __init__(
@@ -41,9 +41,9 @@ class Derivative(Prepared):
         original = trace(function, robot, **keywords)
         one_of(wrt, [port.name for port in original.inputs], "wrt")
         modes = ("forward", "reverse") if asked == "fewest" else (asked,)
-        found = {mode: differentiate(original, wrt, mode) for mode in modes}
-        self.mode = min(found, key=lambda mode: count(found[mode]).total)
-        self.program: Program = found[self.mode]
+        programs = {mode: differentiate(original, wrt, mode) for mode in modes}
+        self.mode = min(programs, key=lambda mode: count(programs[mode]).total)
+        self.program: Program = programs[self.mode]
         self.count, self.function_count = count(self.program), count(original)
         self.function, self.robot, self.wrt, self._asked, self._keywords = function, robot, wrt, asked, keywords
         self.__name__ = f"d_{function_name(function)}_d_{wrt}"
@@ -53,11 +53,12 @@ class Derivative(Prepared):
         self._kernels: dict[str, Compiled | None] = {}  # None: too long to compile
         self._others: dict[Robot, Derivative] = {}
 
-    def __call__(self, *given: Any, **named: Any) -> Any:
+    def __call__(self, *arguments: Any, **named: Any) -> Any:
         """`slope(q, qd, qdd)`, or `slope(arm, q, qd, qdd)`, which always runs the plain text."""
-        if given and isinstance(given[0], Robot):
-            return self.of(given[0])._plain(self.of(given[0])._arrays(given[1:], named))
-        arrays = self._arrays(given, named)
+        if arguments and isinstance(arguments[0], Robot):
+            own = self.of(arguments[0])
+            return own._plain(own._arrays(arguments[1:], named))
+        arrays = self._arrays(arguments, named)
         kernel = self._kernel(arrays)
         if kernel is not None:
             return kernel(*arrays)
@@ -82,14 +83,14 @@ class Derivative(Prepared):
     def prepared(self, robot: Robot) -> Program:
         return self.of(robot).program
 
-    def _arrays(self, given: Sequence[Any], named: dict[str, Any]) -> list[np.ndarray]:
-        """One array for each input, of a shape that ends as it must."""
+    def _arrays(self, positional: Sequence[Any], named: dict[str, Any]) -> list[np.ndarray]:
+        """One array for each input, its last axes of the input's shape."""
         names = [port.name for port in self.program.inputs]
-        values = dict(zip(names, given, strict=False)) | named
-        twice = [name for name in names[: len(given)] if name in named]
-        if len(given) > len(names) or twice or set(values) != set(names):
+        values = dict(zip(names, positional, strict=False)) | named
+        twice = [name for name in names[: len(positional)] if name in named]
+        if len(positional) > len(names) or twice or set(values) != set(names):
             raise TypeError(
-                f"{self.__name__} takes the arrays {', '.join(names)} (it was given {len(given)} in order"
+                f"{self.__name__} takes the arrays {', '.join(names)} (it was given {len(positional)} in order"
                 f"{''.join(f', {name}' for name in named)})"
             )
         arrays = [as_array(np, values[name], name, None) for name in names]
@@ -104,8 +105,10 @@ class Derivative(Prepared):
         try:
             return np.broadcast_shapes(*shapes.values())
         except ValueError:
-            said = ", ".join(f"{name} {shape}" for name, shape in shapes.items())
-            raise ValueError(f"the batch shapes do not fit together: {said} (expected shapes that broadcast)") from None
+            listed = ", ".join(f"{name} {shape}" for name, shape in shapes.items())
+            raise ValueError(
+                f"the batch shapes do not fit together: {listed} (expected shapes that broadcast)"
+            ) from None
 
     def _plain(self, arrays: Sequence[np.ndarray]) -> Any:
         """By the interpreter; a state with a number that is not finite gives NaN throughout."""
@@ -140,7 +143,7 @@ class Derivative(Prepared):
             self.function(self.robot, **state, **options)
 
     def _kernel(self, arrays: Sequence[np.ndarray]) -> Compiled | None:
-        """The compiled derivative, once that pays: see `kernels`."""
+        """The compiled derivative, once that pays: see `kernels.dispatch`."""
         dtype = np.result_type(*arrays).name
         mode = dispatch.current_mode()
         if mode == "never" or dtype not in REAL:

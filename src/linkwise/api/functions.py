@@ -56,13 +56,13 @@ def inverse_dynamics(
         if method not in (None, "newton-euler"):
             raise ValueError(f"method {method!r} has no moving base (expected method='newton-euler' with base=...)")
         method = "newton-euler"
-    compute, law = algorithm(inverse_dynamics, method), Friction.of(friction)
+    plain, law = algorithm(inverse_dynamics, method), Friction.of(friction)
     states = States(arm, {"q": q, "qd": qd, "qdd": qdd}, wrench, check, base_parts(base), point)
 
     def torques() -> list[Any]:
         rates = states.scalars("qd")
         moving = {} if base is None else {"base": base_motion(states, base)}
-        tau: list[Any] = compute(
+        tau: list[Any] = plain(
             arm, states.scalars("q"), rates, states.scalars("qdd"), external_wrenches(states), **moving
         )
         return tau if law is None else [add(*pair) for pair in zip(tau, law.torques(arm, rates), strict=True)]
@@ -86,22 +86,22 @@ def forward_dynamics(
 ) -> Call:
     """Joint accelerations under the torques tau: (..., n). `wrench`, `point` and `friction` as for `inverse_dynamics`.
 
-    `method="fewest"` takes the road that needs the fewest operations on this robot, by counting; beyond 60 links, where
-    counting takes long, that whose operations grow as the number of links, "articulated-regrouped".
+    `method="fewest"` takes the method that needs the fewest operations on this robot, by counting; beyond 60 links,
+    where counting takes long, "articulated-regrouped", whose operations grow as the number of links.
 
     >>> import linkwise as lw
     >>> arm = lw.load("planar3")
     >>> lw.forward_dynamics(arm, q=[0, 0, 0], qd=[0, 0, 0], tau=[4.34583, 1.54998, 0.32373]).round(9) + 0.0
     array([0., 0., 0.])
     """
-    compute, law = algorithm(forward_dynamics, method, arm), Friction.of(friction)
+    plain, law = algorithm(forward_dynamics, method, arm), Friction.of(friction)
     states = States(arm, {"q": q, "qd": qd, "tau": tau}, wrench, check, point=point)
 
     def accelerations() -> list[Any]:
         rates, torques = states.scalars("qd"), states.scalars("tau")
         if law is not None:
             torques = [sub(*pair) for pair in zip(torques, law.torques(arm, rates), strict=True)]
-        qdd: list[Any] = compute(arm, states.scalars("q"), rates, torques, external_wrenches(states))
+        qdd: list[Any] = plain(arm, states.scalars("q"), rates, torques, external_wrenches(states))
         return qdd
 
     options = {"method": method, "friction": law}
@@ -116,12 +116,9 @@ def inertia_matrix(arm: Robot, q: Array, *, method: str | None = None, check: bo
     >>> lw.inertia_matrix(lw.load("gantry"), [0, 0, 0]).diagonal()
     array([12.,  7.,  3.])
     """
-    compute = algorithm(inertia_matrix, method, arm)
-    states = States(arm, {"q": q}, check=check)
-    options = {"method": method}
-    return Call(
-        inertia_matrix, states, lambda: compute(arm, states.scalars("q")), (arm.n, arm.n), options, divides=True
-    )
+    plain = algorithm(inertia_matrix, method, arm)
+    states, options = States(arm, {"q": q}, check=check), {"method": method}
+    return Call(inertia_matrix, states, states.applied(plain, "q"), (arm.n, arm.n), options, divides=True)
 
 
 def udu(arm: Robot, q: Array, *, method: str = "denoc", check: bool = False) -> tuple[Array, Array]:
@@ -134,10 +131,10 @@ def udu(arm: Robot, q: Array, *, method: str = "denoc", check: bool = False) -> 
     >>> U.shape, D.shape
     ((3, 3), (3,))
     """
-    compute = algorithm(udu, method)
+    plain = algorithm(udu, method)
     states = States(arm, {"q": q}, check=check)
     with np.errstate(all="ignore"), explained(states):
-        upper, diagonal = compute(arm, states.scalars("q"))
+        upper, diagonal = plain(arm, states.scalars("q"))
         factors = states.join(upper, (arm.n, arm.n)), states.join(diagonal, (arm.n,))
     refuse_singular(states, np.where(factors[1] == 0.0, np.nan, factors[1]) if states.numeric else factors[1])
     return factors
@@ -158,12 +155,12 @@ def bias_torque(
 
     By any `method` of inverse dynamics; `wrench` and `point` as there.
     """
-    compute = algorithm(bias_torque, method)
+    plain = algorithm(bias_torque, method)
     states = States(arm, {"q": q, "qd": qd}, wrench, check, point=point)
     still = [0.0] * arm.n
 
     def torques() -> Any:
-        return compute(arm, states.scalars("q"), states.scalars("qd"), still, external_wrenches(states))
+        return plain(arm, states.scalars("q"), states.scalars("qd"), still, external_wrenches(states))
 
     return Call(bias_torque, states, torques, (arm.n,), {"method": method})
 
@@ -171,12 +168,12 @@ def bias_torque(
 @fast
 def gravity_torque(arm: Robot, q: Array, *, method: str | None = None, check: bool = False) -> Call:
     """The torques that hold the robot still against gravity, g(q): (..., n). By any `method` of inverse dynamics."""
-    compute = algorithm(gravity_torque, method)
+    plain = algorithm(gravity_torque, method)
     states = States(arm, {"q": q}, check=check)
     still, nothing = [0.0] * arm.n, [Wrench.zero()] * arm.n
 
     def torques() -> Any:
-        return compute(arm, states.scalars("q"), still, still, nothing)
+        return plain(arm, states.scalars("q"), still, still, nothing)
 
     return Call(gravity_torque, states, torques, (arm.n,), {"method": method})
 
@@ -185,16 +182,14 @@ def gravity_torque(arm: Robot, q: Array, *, method: str | None = None, check: bo
 def kinetic_energy(arm: Robot, q: Array, qd: Array, *, check: bool = False) -> Call:
     """Kinetic energy, that of the drives' inertia included, in J: (...)."""
     states = States(arm, {"q": q, "qd": qd}, check=check)
-    return Call(
-        kinetic_energy, states, lambda: energy.kinetic_energy(arm, states.scalars("q"), states.scalars("qd")), (), {}
-    )
+    return Call(kinetic_energy, states, states.applied(energy.kinetic_energy, "q", "qd"), (), {})
 
 
 @fast
 def potential_energy(arm: Robot, q: Array, *, check: bool = False) -> Call:
     """Potential energy of gravity in J, zero for masses at the origin of the base frame: (...)."""
     states = States(arm, {"q": q}, check=check)
-    return Call(potential_energy, states, lambda: energy.potential_energy(arm, states.scalars("q")), (), {})
+    return Call(potential_energy, states, states.applied(energy.potential_energy, "q"), (), {})
 
 
 def mass_centres(
@@ -205,8 +200,8 @@ def mass_centres(
     with np.errstate(all="ignore"):
         moving, velocity = base_motion(states, base), base_velocity(states, base)
         motion = (states.scalars("q"), states.scalars("qd"), states.scalars("qdd"))
-        found = centres.mass_centres(arm, *motion, moving, velocity)
-    positions, velocities, accelerations = (states.join([list(v) for v in part], (arm.n, 3)) for part in found)
+        vectors = centres.mass_centres(arm, *motion, moving, velocity)
+    positions, velocities, accelerations = (states.join([list(v) for v in part], (arm.n, 3)) for part in vectors)
     return positions, velocities, accelerations
 
 
@@ -236,11 +231,11 @@ def joint_wrenches(
     def loads() -> list[list[Any]]:
         angles, rates, accelerations = (states.scalars(name) for name in ("q", "qd", "qdd"))
         moving, external = base_motion(states, base), external_wrenches(states)
-        found = newton_euler.joint_wrenches(arm, angles, rates, accelerations, external, moving)
-        found = kinematics.in_joint_frames(arm, angles, found)
+        wrenches = newton_euler.joint_wrenches(arm, angles, rates, accelerations, external, moving)
+        wrenches = kinematics.in_joint_frames(arm, angles, wrenches)
         if frame == "base":
-            found = kinematics.in_base_frame(arm, angles, found)
-        return [list(load) for load in found]
+            wrenches = kinematics.in_base_frame(arm, angles, wrenches)
+        return [list(load) for load in wrenches]
 
     return Call(joint_wrenches, states, loads, (arm.n, 6), {"frame": frame} if base is None else None)
 
@@ -259,8 +254,8 @@ def poses(arm: Robot, q: Array, *, frames: Iterable[str] | None = None, check: b
 
     def matrices() -> list[list[list[Any]]]:
         links = kinematics.poses(arm, states.scalars("q"))
-        found = [links[f.link].then(f.placement) if f.link >= 0 else f.placement for f in wanted]
-        return [pose.matrix() for pose in found]
+        placements = [links[f.link].then(f.placement) if f.link >= 0 else f.placement for f in wanted]
+        return [placement.matrix() for placement in placements]
 
     return Call(poses, states, matrices, (len(wanted), 4, 4), {"frames": names})
 
@@ -304,10 +299,10 @@ def jacobian(
 
 def external_wrenches(states: States) -> list[Wrench]:
     """What acts on each link, moved to its mass centre, in its own frame."""
-    given = states.wrenches()
-    if given is None:
+    components = states.wrenches()
+    if components is None:
         return [Wrench.zero()] * states.robot.n
-    at_base = [Wrench(Vector(*six[:3]), Vector(*six[3:])) for six in given]
-    found = kinematics.in_link_frames(states.robot, states.scalars("q"), at_base)
-    placed = zip(states.robot.links, found, states.points(), strict=True)
-    return [w if at is None else w.acting_at(link.frame.point(Vector(*at)) - link.com) for link, w, at in placed]
+    in_base_frame = [Wrench(Vector(*six[:3]), Vector(*six[3:])) for six in components]
+    wrenches = kinematics.in_link_frames(states.robot, states.scalars("q"), in_base_frame)
+    loads = zip(states.robot.links, wrenches, states.points(), strict=True)
+    return [w if at is None else w.acting_at(link.frame.point(Vector(*at)) - link.com) for link, w, at in loads]

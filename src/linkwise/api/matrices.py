@@ -25,11 +25,7 @@ def coriolis_matrix(arm: Robot, q: Array, qd: Array, *, check: bool = False) -> 
     The rate of the inertia matrix is C + Cᵀ, that is, İ - 2C is skew. C is not the matrix of Christoffel symbols.
     """
     states = States(arm, {"q": q, "qd": qd}, check=check)
-
-    def matrix() -> Any:
-        return coriolis.coriolis_matrix(arm, states.scalars("q"), states.scalars("qd"))
-
-    return Call(coriolis_matrix, states, matrix, (arm.n, arm.n), {})
+    return Call(coriolis_matrix, states, states.applied(coriolis.coriolis_matrix, "q", "qd"), (arm.n, arm.n), {})
 
 
 @fast
@@ -38,13 +34,9 @@ def inverse_inertia_matrix(arm: Robot, q: Array, *, method: str | None = None, c
 
     `method="elimination"` takes the elements of I instead, as in formulas; `"fewest"` whichever is shorter.
     """
-    compute = algorithm(inverse_inertia_matrix, method, arm)
-    states = States(arm, {"q": q}, check=check)
-
-    def matrix() -> Any:
-        return compute(arm, states.scalars("q"))
-
-    return Call(inverse_inertia_matrix, states, matrix, (arm.n, arm.n), {"method": method}, divides=True)
+    plain = algorithm(inverse_inertia_matrix, method, arm)
+    states, options = States(arm, {"q": q}, check=check), {"method": method}
+    return Call(inverse_inertia_matrix, states, states.applied(plain, "q"), (arm.n, arm.n), options, divides=True)
 
 
 def denoc_matrices(arm: Robot, q: Array, *, check: bool = False) -> tuple[Array, Array]:
@@ -119,8 +111,8 @@ def operators(arm: Robot, q: Array, *, check: bool = False) -> Operators:
     states = States(arm, {"q": q}, check=check)
     arm.refuse_rotors("the spatial operators")
     with np.errstate(all="ignore"), explained(states):
-        found: Any = operator_matrices.operators(arm, states.scalars("q"))
-        arrays = [states.join(matrix, (len(matrix), len(matrix[0]))) for matrix in found]
+        matrices: Any = operator_matrices.operators(arm, states.scalars("q"))
+        arrays = [states.join(matrix, (len(matrix), len(matrix[0]))) for matrix in matrices]
     return Operators(*(refuse_singular(states, array) for array in arrays))
 
 
@@ -151,9 +143,9 @@ def operator_rates(arm: Robot, q: Array, qd: Array, *, seen_from: str = "links",
     states = States(arm, {"q": q, "qd": qd}, check=check)
     arm.refuse_rotors("the rates of the spatial operators")
     with np.errstate(all="ignore"), explained(states):
-        found = table.operator_rates(arm, states.scalars("q"), states.scalars("qd"))
-        named = found.local if seen_from == "links" else found.inertial
-        matrices = [*named.values(), found.P_dot, found.lambda_dot, found.omega, found.omega_delta]
+        rates = table.operator_rates(arm, states.scalars("q"), states.scalars("qd"))
+        named = rates.local if seen_from == "links" else rates.inertial
+        matrices = [*named.values(), rates.P_dot, rates.lambda_dot, rates.omega, rates.omega_delta]
         arrays = [states.join(matrix, (len(matrix), len(matrix[0]))) for matrix in matrices]
     return OperatorRates(*(refuse_singular(states, array) for array in arrays))
 
@@ -162,11 +154,7 @@ def operator_rates(arm: Robot, q: Array, qd: Array, *, seen_from: str = "links",
 def mass_factor(arm: Robot, q: Array, *, check: bool = False) -> Call:
     """Kozłowski's m = (1 + H Φ K) D^½ of the inertia matrix m mᵀ: (..., n, n). The normalized velocities are mᵀ qd."""
     states = States(arm, {"q": q}, check=check)
-
-    def matrix() -> Any:
-        return factor.mass_factor(arm, states.scalars("q"))
-
-    return Call(mass_factor, states, matrix, (arm.n, arm.n), {}, divides=True)
+    return Call(mass_factor, states, states.applied(factor.mass_factor, "q"), (arm.n, arm.n), {}, divides=True)
 
 
 @public
@@ -174,11 +162,8 @@ def mass_factor_rate(arm: Robot, q: Array, qd: Array, *, check: bool = False) ->
     """The rate of `mass_factor`, by Kozłowski's equation (29): (..., n, n). For robots without rotor inertias."""
     states = States(arm, {"q": q, "qd": qd}, check=check)
     arm.refuse_rotors("the rates of the mass factor")
-
-    def matrix() -> Any:
-        return factor.mass_factor_rate(arm, states.scalars("q"), states.scalars("qd"))
-
-    return Call(mass_factor_rate, states, matrix, (arm.n, arm.n), divides=True)
+    compute = states.applied(factor.mass_factor_rate, "q", "qd")
+    return Call(mass_factor_rate, states, compute, (arm.n, arm.n), divides=True)
 
 
 @public
@@ -186,8 +171,4 @@ def kinetic_gradient(arm: Robot, q: Array, qd: Array, *, check: bool = False) ->
     """The vector of qdᵀ (∂I/∂q_k) qd, by Kozłowski's equation (32): (..., n). For robots without rotor inertias."""
     states = States(arm, {"q": q, "qd": qd}, check=check)
     arm.refuse_rotors("the gradients of the kinetic energy")
-
-    def gradient() -> Any:
-        return factor.kinetic_gradient(arm, states.scalars("q"), states.scalars("qd"))
-
-    return Call(kinetic_gradient, states, gradient, (arm.n,), divides=True)
+    return Call(kinetic_gradient, states, states.applied(factor.kinetic_gradient, "q", "qd"), (arm.n,), divides=True)

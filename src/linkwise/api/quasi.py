@@ -31,53 +31,29 @@ class QuasiCoordinates:
     def velocity(self, arm: Robot, q: Array, qd: Array, *, check: bool = False) -> Call:
         """The quasi-velocities of the joint rates qd: (..., n)."""
         states = States(arm, {"q": q, "qd": qd}, check=check)
-        return Call(
-            self.velocity,
-            states,
-            lambda: self._kind.velocity(arm, states.scalars("q"), states.scalars("qd")),
-            (arm.n,),
-            {},
-            divides=True,
-        )
+        compute = states.applied(self._kind.velocity, "q", "qd")
+        return Call(self.velocity, states, compute, (arm.n,), {}, divides=True)
 
     @public
     def joint_rates(self, arm: Robot, q: Array, velocity: Array, *, check: bool = False) -> Call:
         """The joint rates of quasi-velocities: (..., n)."""
         states = States(arm, {"q": q, "velocity": velocity}, check=check)
-        return Call(
-            self.joint_rates,
-            states,
-            lambda: self._kind.joint_rates(arm, states.scalars("q"), states.scalars("velocity")),
-            (arm.n,),
-            {},
-            divides=True,
-        )
+        compute = states.applied(self._kind.joint_rates, "q", "velocity")
+        return Call(self.joint_rates, states, compute, (arm.n,), {}, divides=True)
 
     @public
     def force(self, arm: Robot, q: Array, tau: Array, *, check: bool = False) -> Call:
         """The quasi-forces of the torques tau: (..., n)."""
         states = States(arm, {"q": q, "tau": tau}, check=check)
-        return Call(
-            self.force,
-            states,
-            lambda: self._kind.force(arm, states.scalars("q"), states.scalars("tau")),
-            (arm.n,),
-            {},
-            divides=True,
-        )
+        compute = states.applied(self._kind.force, "q", "tau")
+        return Call(self.force, states, compute, (arm.n,), {}, divides=True)
 
     @public
     def joint_torque(self, arm: Robot, q: Array, force: Array, *, check: bool = False) -> Call:
         """The torques of quasi-forces: (..., n)."""
         states = States(arm, {"q": q, "force": force}, check=check)
-        return Call(
-            self.joint_torque,
-            states,
-            lambda: self._kind.joint_torque(arm, states.scalars("q"), states.scalars("force")),
-            (arm.n,),
-            {},
-            divides=True,
-        )
+        compute = states.applied(self._kind.joint_torque, "q", "force")
+        return Call(self.joint_torque, states, compute, (arm.n,), {}, divides=True)
 
     @public
     def coriolis(

@@ -1,4 +1,4 @@
-"""States in which a joint moves without resistance, found and named.
+"""States in which a joint moves without resistance, detected and named.
 
 A state is singular if, by its configuration q alone, the articulated inertia of some joint vanishes beside the inertia
 of all that the joint carries, frozen. This is tested only where a finite state has a result that is not finite, which
@@ -30,7 +30,7 @@ SUSPECTS = 8  # lost states that a user's function is called for, besides the fi
 
 
 class Singular(NamedTuple):
-    state: int  # the first, in the order given
+    state: int  # the first
     joint: int  # the first from the tips
     inertia: float  # articulated
 
@@ -94,19 +94,19 @@ def singular(states: States, suspects: np.ndarray | None = None) -> SingularErro
     if arm.symbolic:  # symbols have no values
         return None
     if suspects is None:
-        found = first_singular(arm, np.zeros((1, arm.n)))
-        return None if found is None else singular_error(arm, found, ())
+        first = first_singular(arm, np.zeros((1, arm.n)))
+        return None if first is None else singular_error(arm, first, ())
     q = np.broadcast_to(states.arrays["q"], (*states.batch, arm.n)).reshape(-1, arm.n)
-    found = first_singular(arm, q[suspects])
-    if found is None:
+    first = first_singular(arm, q[suspects])
+    if first is None:
         return None
-    return singular_error(arm, found, tuple(map(int, np.unravel_index(suspects[found.state], states.batch))))
+    return singular_error(arm, first, tuple(map(int, np.unravel_index(suspects[first.state], states.batch))))
 
 
-def singular_error(arm: Robot, found: Singular, state: tuple[int, ...]) -> SingularError:
+def singular_error(arm: Robot, first: Singular, state: tuple[int, ...]) -> SingularError:
     return SingularError(
-        f"robot {arm.name!r}, joint of link {arm.names[found.joint]!r}: nothing resists its motion",
-        f" (articulated inertia {found.inertia:.3g}); give the link, or one beyond it, mass or inertia, or the joint a"
+        f"robot {arm.name!r}, joint of link {arm.names[first.joint]!r}: nothing resists its motion",
+        f" (articulated inertia {first.inertia:.3g}); give the link, or one beyond it, mass or inertia, or the joint a"
         " rotor inertia",
         state,
     )
@@ -139,7 +139,7 @@ def suspects(kernel: Compiled, lost: np.ndarray, rows: Sequence[np.ndarray]) -> 
     q = next((row for a, row in zip(kernel.interface.inputs, rows, strict=True) if a == ("q", (arm.n,))), None)
     if q is None or arm.unusual:
         return lost[:SUSPECTS]
-    worst = first_singular(arm, q[tuple(lost.T)])
-    first = lost[:0] if worst is None else lost[worst.state, None]
+    first = first_singular(arm, q[tuple(lost.T)])
+    singular = lost[:0] if first is None else lost[first.state, None]
     ours = str(getattr(kernel.spec.function, "__module__", "")).startswith("linkwise.api.")
-    return first if ours else np.concatenate([first, lost[:SUSPECTS]])
+    return singular if ours else np.concatenate([singular, lost[:SUSPECTS]])

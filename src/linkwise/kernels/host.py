@@ -1,6 +1,6 @@
 """The host target: this machine's processor, and LLVM, which compiles assembly for it.
 
-LLVM takes longer to load than a kernel takes to run for a second. So what it said of this processor is kept in the
+LLVM takes longer to load than a kernel takes to run for a second. So its description of this processor is kept in the
 cache, and code that it compiled earlier is loaded without it (see `image`).
 """
 
@@ -118,7 +118,7 @@ class MachineCode:
 
 
 class WorkMemory:
-    """Memory that machine code works in: some of its own for each call at a time."""
+    """Memory that machine code works in: calls at the same time have their own."""
 
     def __init__(self, size: int) -> None:
         """So many bytes."""
@@ -178,7 +178,7 @@ def cached_host() -> HostTarget | None:
 
 
 def host_key() -> str | None:
-    """The cache key of what LLVM said of this processor; None where only LLVM can tell processors apart."""
+    """The cache key of LLVM's description of this processor; None where only LLVM can tell processors apart."""
     try:
         with open(IDENTITY, "rb") as file:
             identity = file.read().decode(errors="replace")

@@ -87,7 +87,7 @@ def probe_tuple() -> tuple[int, int] | None:
 
 
 def probe_floats() -> tuple[int, int, int] | None:
-    one, two, three = (probe_float(*each) for each in ((float, "<d"), (np.float64, "<d"), (np.float32, "<f")))
+    one, two, three = (probe_float(*kind) for kind in ((float, "<d"), (np.float64, "<d"), (np.float32, "<f")))
     return (*one, *two, *three) if one and two and three else None
 
 

@@ -78,7 +78,7 @@ class KernelSpec:
 
     @cached_property
     def identity(self) -> str | None:
-        """All that the text depends on, if that can be said without it."""
+        """All that the text depends on, if that is known without it."""
         name = own_name(self.function)
         options = [x for value in self.keywords.values() for x in (value if isinstance(value, tuple) else (value,))]
         if name is None or self.robot.unusual or not all(type(x) in PLAIN for x in options):

@@ -130,7 +130,9 @@ class BlockText:
             lines.append(f"join{s}:")
             passed = [
                 [
-                    block.emit(f"phi {v} " + ", ".join(f"[{each[j]}, %kind{s}_{k}]" for k, each in enumerate(passed)))
+                    block.emit(
+                        f"phi {v} " + ", ".join(f"[{values[j]}, %kind{s}_{k}]" for k, values in enumerate(passed))
+                    )
                     for j in range(len(loop.start))
                 ]
             ]
@@ -205,16 +207,16 @@ class BlockText:
     def body(self, loop: Loop, body: Body, i: str, link: str, carried: list[str]) -> list[str]:
         """What the loop does for a link of this kind; the values it passes on."""
         memory = self.memory
-        given: dict[int, str] = {node.index: x for node, x in zip(loop.carried, carried, strict=True)}
+        known: dict[int, str] = {node.index: x for node, x in zip(loop.carried, carried, strict=True)}
         for node in body.nodes:
             if node.index in body.loads:
-                given[node.index] = memory.load(memory.slot_address(i, body.loads[node.index]))
+                known[node.index] = memory.load(memory.slot_address(i, body.loads[node.index]))
             elif node.index in body.inputs:
-                given[node.index] = memory.load(memory.row_address(body.inputs[node.index], link))
+                known[node.index] = memory.load(memory.row_address(body.inputs[node.index], link))
             elif node.index in body.numbers:
-                given[node.index] = memory.constant(i, body.numbers[node.index])
+                known[node.index] = memory.constant(i, body.numbers[node.index])
         wanted = [*body.stores, *body.results, *(node.index for node in body.passed)]
-        value = Nodes(self.block, body.nodes, given, wanted).written()
+        value = Nodes(self.block, body.nodes, known, wanted).written()
         for index, slot in body.stores.items():
             memory.store(value[index], memory.slot_address(i, slot))
         for row, index in enumerate(body.results):
