@@ -227,7 +227,10 @@ def test_what_a_kernel_tells_of_itself() -> None:
     made = lw.compile(lw.inverse_dynamics, PLANAR)
     assert isinstance(made, lw.Compiled)
     assert made.robot is PLANAR
-    assert made.count == lw.count(lw.inverse_dynamics, PLANAR, method="fewest")
+    assert made.method == "fewest"
+    assert made.count == lw.count(lw.inverse_dynamics, PLANAR, method=made.method)
+    assert lw.compile(lw.inverse_dynamics, PLANAR, form="loops", method="newton-euler").method == "newton-euler"
+    assert lw.compile(lw.kinetic_energy, PLANAR).method is None
     assert 0.0 < made.compile_seconds < 60.0
     assert "@block_1(" in made.ir
     assert "void inverse_dynamics(const double q[3]" in made.source

@@ -21,7 +21,7 @@ import numpy as np
 
 from ..kernels import dispatch
 from ..trace import Input
-from .method_table import generated
+from .method_table import for_generated_code
 from .singular import explained, refuse_singular
 from .states import Array, States
 
@@ -58,7 +58,7 @@ class Call(NamedTuple):
         if dtype not in dispatch.DTYPES:
             return None
         options = {name: value for name, value in self.options.items() if value is not None}
-        keywords, loop_method = generated(self.function, options)
+        keywords, loop_method = for_generated_code(self.function, options)
         loads = ((name, Input(*shape)) for name, shape in states.acting)
         return dispatch.Request(self.function, (*keywords.items(), *loads), dtype, loop_method)
 

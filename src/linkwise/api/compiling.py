@@ -10,7 +10,7 @@ from ..kernels.dispatch import DTYPES
 from ..kernels.lock import LOCK
 from ..robot import Robot
 from ..trace.tracing import refuse_strangers
-from .method_table import LOOP_METHODS, generated
+from .method_table import LOOP_METHODS, for_generated_code
 from .singular import explain_lost
 
 if TYPE_CHECKING:
@@ -72,5 +72,5 @@ def spec_of(
     """What `compile` compiles, with the method that generated code takes by default."""
     from ..kernels.forms import spec_for
 
-    keywords, loop_method = generated(function, keywords)
+    keywords, loop_method = for_generated_code(function, keywords)
     return spec_for(function, arm, dtype, keywords, loop_method, form, passes, target)

@@ -26,11 +26,9 @@ class Methods(NamedTuple):
     """The methods of one function."""
 
     algorithms: Mapping[str, Any]  # plain functions by name, the default first
-    candidates: tuple[
-        str, ...
-    ] = ()  # of which "fewest" is the one with the fewest operations on the robot, by counting
+    candidates: tuple[str, ...] = ()  # "fewest" is the one of these with the fewest operations on the robot
     long: str = ""  # what "fewest" is for robots with more than LARGEST links, where counting takes long
-    loops: Mapping[str, str] = {}  # the methods that can loop over the links, each with the one that then runs
+    loops: Mapping[str, str] = {}  # the methods that can loop over the links, and the one that then runs
 
 
 PASSES = {"newton-euler": "newton-euler", "fewest": "fewest"}
@@ -49,7 +47,9 @@ METHODS: dict[str, Methods] = {  # by the functions' names
         "composite-regrouped",
     ),
     "inverse_inertia_matrix": Methods(
-        {**dynamics.ALL_INVERSE_INERTIA_MATRICES, "fewest": None}, tuple(dynamics.ALL_INVERSE_INERTIA_MATRICES), "denoc"
+        {**dynamics.ALL_INVERSE_INERTIA_MATRICES, "fewest": None},
+        tuple(dynamics.ALL_INVERSE_INERTIA_MATRICES),
+        "inverse-inertia",
     ),
     "bias_torque": Methods(dynamics.ALL_INVERSE_DYNAMICS, loops=PASSES),
     "gravity_torque": Methods(dynamics.ALL_INVERSE_DYNAMICS, loops=PASSES),
@@ -104,7 +104,7 @@ def method_name(function: Function, method: str | None, arm: Robot | None = None
     return method
 
 
-def generated(function: Function, keywords: dict[str, Any]) -> tuple[dict[str, Any], str | None]:
+def for_generated_code(function: Function, keywords: dict[str, Any]) -> tuple[dict[str, Any], str | None]:
     """The keywords for generated code, with the method it takes by default, and the method of its form with loops."""
     if not has_methods(function):
         return keywords, None
