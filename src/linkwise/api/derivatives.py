@@ -13,6 +13,7 @@ from ..errors import one_of
 from ..graph import Port, Program, count, evaluate
 from ..graph.derivative import derivative as differentiate
 from ..kernels import dispatch
+from ..kernels.interface import batch_of
 from ..kernels.lock import LOCK
 from ..robot import Robot
 from ..trace import symbols_of, trace
@@ -84,7 +85,7 @@ class Derivative(Prepared):
         return self.of(robot).program
 
     def _arrays(self, positional: Sequence[Any], named: dict[str, Any]) -> list[np.ndarray]:
-        """One array for each input, its last axes of the input's shape."""
+        """One array for each input."""
         names = [port.name for port in self.program.inputs]
         values = dict(zip(names, positional, strict=False)) | named
         twice = [name for name in names[: len(positional)] if name in named]
@@ -93,26 +94,11 @@ class Derivative(Prepared):
                 f"{self.__name__} takes the arrays {', '.join(names)} (it was given {len(positional)} in order"
                 f"{''.join(f', {name}' for name in named)})"
             )
-        arrays = [as_array(np, values[name], name, None) for name in names]
-        for port, array in zip(self.program.inputs, arrays, strict=True):
-            if array.ndim < len(port.shape) or array.shape[array.ndim - len(port.shape) :] != port.shape:
-                expected = ", ".join(("...", *map(str, port.shape)))
-                raise ValueError(f"{port.name} has shape {array.shape} (expected ({expected}))")
-        return arrays
-
-    def _batch(self, arrays: Sequence[np.ndarray]) -> tuple[int, ...]:
-        shapes = {p.name: a.shape[: a.ndim - len(p.shape)] for p, a in zip(self.program.inputs, arrays, strict=True)}
-        try:
-            return np.broadcast_shapes(*shapes.values())
-        except ValueError:
-            listed = ", ".join(f"{name} {shape}" for name, shape in shapes.items())
-            raise ValueError(
-                f"the batch shapes do not fit together: {listed} (expected shapes that broadcast)"
-            ) from None
+        return [as_array(np, values[name], name, None) for name in names]
 
     def _plain(self, arrays: Sequence[np.ndarray]) -> Any:
         """By the interpreter; a state with a number that is not finite gives NaN throughout."""
-        batch = self._batch(arrays)
+        batch = batch_of(self.program.inputs, arrays)
         with np.errstate(all="ignore"):
             results = evaluate(self.program, *arrays)
         if all(array.dtype.kind == "f" for array in arrays):
@@ -150,7 +136,7 @@ class Derivative(Prepared):
             return None
         if dtype not in self._kernels:
             pays = self._spent >= dispatch.expected_seconds(self, self.robot.n)
-            if not (mode == "always" or pays or math.prod(self._batch(arrays)) >= dispatch.BATCH):
+            if not (mode == "always" or pays or math.prod(batch_of(self.program.inputs, arrays)) >= dispatch.BATCH):
                 return None
             with LOCK:
                 self._kernels[dtype] = self._compiled(dtype)

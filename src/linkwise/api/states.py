@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from ..kernels.interface import broadcast
 from ..robot import Robot
 
 Array = Any
@@ -148,16 +149,7 @@ class States:
         return f"(..., {self.robot.n}): {joints}"
 
     def _broadcast(self) -> tuple[int, ...]:
-        shapes = {name: tuple(a.shape[: len(a.shape) - self.trailing[name]]) for name, a in self.arrays.items()}
-        if not any(shapes.values()):
-            return ()
-        try:
-            return np.broadcast_shapes(*shapes.values())
-        except ValueError:
-            listed = ", ".join(f"{name} {shape}" for name, shape in shapes.items())
-            raise ValueError(
-                f"the batch shapes do not fit together: {listed} (expected shapes that broadcast)"
-            ) from None
+        return broadcast({k: tuple(a.shape[: len(a.shape) - self.trailing[k]]) for k, a in self.arrays.items()})
 
     def _per_link(self, wrench: Array) -> Array:
         """An external wrench with an axis for links: (..., 6) acts on the tip, (..., n, 6) on every link."""

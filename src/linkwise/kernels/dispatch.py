@@ -12,10 +12,8 @@ longer than 6,000 operations becomes loops over the links, where the function ha
 not compiled by itself. Robots with equal numbers share kernels. `use_kernels("always")` and `use_kernels("never")`, or
 the environment variable LINKWISE_KERNELS, replace the rule.
 
-Compiled and plain results differ by rounding, and which call is the first compiled one depends on time and on the
-cache: for the same bits each time, choose "always" or "never". The difference, relative to the largest number of the
-result, is held by tests to 20 ε, or 20 κ(I) ε where the inertia matrix is divided by (κ: its condition number); with
-loops to five times that. Numbers that are small beside the largest may differ in more of their digits.
+Compiled and plain results differ by rounding (docs/compiled.md has the bounds), and which call is the first compiled
+one depends on time and on the cache: for the same bits each time, choose "always" or "never".
 """
 
 from __future__ import annotations

@@ -62,10 +62,7 @@ def too_long(spec: KernelSpec) -> bool:
     """Whether straight-line code would be too long, also where it is in the cache."""
     if isinstance(spec, LoopSpec):
         return False
-    return spec.robot.n > LARGEST or operations(spec) > LONGEST
-
-
-def operations(spec: KernelSpec) -> int:
-    """Of straight-line code; what is in the cache need not be traced for it."""
-    entry = cache.load(spec.key) if spec.identity else None
-    return spec.count.total if entry is None else count_in(entry[0]).total
+    if spec.robot.n > LARGEST:
+        return True
+    entry = cache.load(spec.key) if spec.identity else None  # which need not be traced
+    return (spec.count if entry is None else count_in(entry[0])).total > LONGEST

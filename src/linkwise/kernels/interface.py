@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -50,6 +50,29 @@ class Links:
     def arguments(self) -> list[int]:
         """What goes before the memory and the arrays."""
         return [len(self.table), self.table.ctypes.data, self.tree.ctypes.data]
+
+
+def batch_of(inputs: Sequence[Argument] | Sequence[Port], arrays: Sequence[np.ndarray]) -> tuple[int, ...]:
+    """The batch shape of arrays whose last axes must have the shapes of the inputs."""
+    batches = {}
+    for (name, shape), array in zip(((x.name, x.shape) for x in inputs), arrays, strict=True):
+        dims = array.ndim - len(shape)
+        if dims < 0 or array.shape[dims:] != shape:
+            raise ValueError(f"{name} has shape {array.shape} (expected ({', '.join(('...', *map(str, shape)))}))")
+        batches[name] = array.shape[:dims]
+    return broadcast(batches)
+
+
+def broadcast(batches: Mapping[str, tuple[int, ...]]) -> tuple[int, ...]:
+    """The one shape of all batches, by name; ValueError where they do not broadcast."""
+    different = set(batches.values())
+    if len(different) == 1:
+        return different.pop()
+    try:
+        return np.broadcast_shapes(*different)
+    except ValueError:
+        listed = ", ".join(f"{name} {shape}" for name, shape in batches.items())
+        raise ValueError(f"the batch shapes do not fit together: {listed} (expected shapes that broadcast)") from None
 
 
 def arguments(ports: Iterable[Port]) -> tuple[Argument, ...]:

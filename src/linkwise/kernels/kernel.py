@@ -13,18 +13,11 @@ import numpy as np
 
 from .entry import entry_function, has_entry
 from .host import MachineCode
-from .interface import Interface, Links
+from .interface import Interface, Links, batch_of
 
 
 class Kernel:
-    """A function in machine code. Call it with arrays of one state or of any batch shape.
-
-    kernel(q, qd, qdd)                   a new array
-    kernel(q, qd, qdd, out=tau)          into an array of yours
-    kernel(q, qd, qdd, threads=1)        on so many threads; otherwise on as many as pay
-
-    Arrays of its `dtype` with contiguous rows are read in place; others are converted first.
-    """
+    """A function in machine code, called with arrays of one state or of any batch shape."""
 
     name: str
     interface: Interface
@@ -118,25 +111,13 @@ class Kernel:
 
     def _rows(self, values: Sequence[Any]) -> tuple[tuple[int, ...], list[np.ndarray]]:
         """The batch shape, and every input with all its rows, contiguous."""
-        arrays, batches = [], []
-        for argument, value in zip(self.interface.inputs, values, strict=True):
-            array = real_array(argument.name, value, self.interface.dtype)
-            dims = array.ndim - len(argument.shape)
-            if dims < 0 or array.shape[dims:] != argument.shape:
-                expected = ", ".join(("...", *map(str, argument.shape)))
-                raise ValueError(f"{argument.name} has shape {array.shape} (expected ({expected}))")
-            arrays.append(array)
-            batches.append(array.shape[:dims])
-        try:
-            batch = batches[0] if len(set(batches)) == 1 else np.broadcast_shapes(*batches)
-        except ValueError:
-            shapes = ", ".join(f"{a.name} {b}" for a, b in zip(self.interface.inputs, batches, strict=True))
-            raise ValueError(
-                f"the batch shapes do not fit together: {shapes} (expected shapes that broadcast)"
-            ) from None
+        inputs = self.interface.inputs
+        arrays = [real_array(a.name, x, self.interface.dtype) for a, x in zip(inputs, values, strict=True)]
+        batch = batch_of(inputs, arrays)
+        shapes = [(*batch, *argument.shape) for argument in inputs]
         full = [
-            np.asarray(array if had == batch else np.broadcast_to(array, (*batch, *argument.shape)), order="C")
-            for array, had, argument in zip(arrays, batches, self.interface.inputs, strict=True)
+            np.asarray(array if array.shape == shape else np.broadcast_to(array, shape), order="C")
+            for array, shape in zip(arrays, shapes, strict=True)
         ]
         return batch, full
 
