@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import linkwise as lw
-from linkwise.api.functions import METHODS
+from linkwise.api.method_table import METHODS
 from linkwise.explain.accuracy import exact_accelerations, numbers
 from robots import SMALL, conditioned, ids, states
 
@@ -56,13 +56,13 @@ def test_the_exact_accelerations_need_the_torques_that_were_given(robot: lw.Robo
 
 
 def test_a_wrong_method_stands_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    right = METHODS[lw.forward_dynamics]["kalman"]
+    right = METHODS["forward_dynamics"].algorithms["kalman"]
 
     def wrong(*arguments: Any) -> list[Any]:
         first, second, *rest = right(*arguments)
         return [first, second * (1.0 + 1e-7), *rest]
 
-    monkeypatch.setitem(METHODS[lw.forward_dynamics], "kalman", wrong)
+    monkeypatch.setitem(METHODS["forward_dynamics"].algorithms, "kalman", wrong)
     found = lw.accuracy(STANFORD, *a_state(STANFORD))
     assert list(found)[-1] == "kalman"
     assert found["kalman"].units > 100 * found["articulated"].units
@@ -71,9 +71,9 @@ def test_a_wrong_method_stands_out(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_two_witnesses_that_differ_are_not_believed(monkeypatch: pytest.MonkeyPatch) -> None:
-    right = METHODS[lw.forward_dynamics]["walker-orin-3"]
+    right = METHODS["forward_dynamics"].algorithms["walker-orin-3"]
     off = lambda *arguments: [x * 1.000001 for x in right(*arguments)]  # noqa: E731
-    monkeypatch.setitem(METHODS[lw.forward_dynamics], "walker-orin-3", off)
+    monkeypatch.setitem(METHODS["forward_dynamics"].algorithms, "walker-orin-3", off)
     with pytest.raises(ArithmeticError, match=r"'articulated' and 'walker-orin-3' differ relatively by 1e-06"):
         lw.accuracy(lw.load("planar3"), *a_state(lw.load("planar3")))
 

@@ -15,6 +15,7 @@ import pytest
 import linkwise as lw
 from linkwise import api
 from linkwise.api import singular
+from linkwise.api.method_table import METHODS
 from robots import relative
 
 NAN, INF = float("nan"), float("inf")
@@ -686,3 +687,12 @@ def test_explain_names_the_massless_link():
 def test_half_precision_is_refused_in_words_that_are_true():
     with pytest.raises(TypeError, match=r"q has dtype float16 .*float32, float64 or integers"):
         lw.gravity_torque(ARM, np.zeros(6, dtype=np.float16))
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_the_table_of_methods_names_only_methods_that_are_offered(name):
+    offered = METHODS[name]
+    named = {*offered.candidates, *offered.loops, *offered.loops.values(), *([offered.long] if offered.long else [])}
+    assert named <= set(offered.algorithms)
+    assert ("fewest" in offered.algorithms and offered.algorithms["fewest"] is None) == bool(offered.candidates)
+    assert bool(offered.candidates) == bool(offered.long)

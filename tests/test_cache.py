@@ -31,7 +31,7 @@ def kernel(place: Path) -> Path:
 
 def refused(path: Path, reason: str) -> None:
     """Nothing is loaded; the reason is noted the first time and not again."""
-    cache._noted.discard(path)
+    cache._warned.discard(path)
     with pytest.warns(cache.CacheWarning, match=reason) as notes:
         assert cache.load(KEY) is None
     assert len(notes) == 1
@@ -116,7 +116,7 @@ def test_what_others_may_write_is_refused(kernel: Path, mode: int) -> None:
     kernel.chmod(0o600)
     kernel.parent.chmod(mode | 0o100)
     refused(kernel.parent, "others may write")
-    cache._noted.clear()
+    cache._warned.clear()
     with pytest.warns(cache.CacheWarning, match=r"not kept.*others may write"):
         cache.store(OTHER, META, CODE)
     assert cache.size()[0] == 1
@@ -152,7 +152,7 @@ def test_links_and_pipes_are_refused(kernel: Path) -> None:
 def test_a_folder_that_is_a_file(place: Path) -> None:
     place.write_text("mine")
     refused(place, "another kind")
-    cache._noted.clear()
+    cache._warned.clear()
     with pytest.warns(cache.CacheWarning, match="not kept"):
         cache.store(KEY, META, CODE)
     assert (cache.size(), cache.clear(), place.read_text()) == ((0, 0), 0, "mine")

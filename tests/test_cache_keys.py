@@ -19,9 +19,9 @@ from hypothesis import strategies as st
 import linkwise as lw
 from linkwise.graph import Graph
 from linkwise.kernels import forms
-from linkwise.kernels.host import Processor
+from linkwise.kernels.host import HostTarget
 from linkwise.kernels.sources import sources
-from linkwise.kernels.spec import Recipe
+from linkwise.kernels.spec import KernelSpec
 from linkwise.robot import Prismatic, Revolute
 from linkwise.robot.fingerprint import NoFingerprintError
 from robots import with_drives
@@ -219,7 +219,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def key(robot: lw.Robot, function: Any = lw.gravity_torque, dtype: str = "float64", **keywords: Any) -> str:
-    return Recipe(function, robot, dtype, keywords, target=Processor("generic", "", 16, True)).key
+    return KernelSpec(function, robot, dtype, keywords, target=HostTarget("generic", "", 16, True)).key
 
 
 @pytest.mark.parametrize("robot", [ROBOTS[0], ROBOTS[2], ROBOTS[4]], ids=lambda robot: robot.name)
@@ -245,8 +245,8 @@ def test_every_option_is_in_the_key() -> None:
         key(arm, lw.jacobian, link=0, point=(0.0, -0.0, 0.0)),
         key(arm, lw.normalized.velocity),
         key(arm, lw.unnormalized.velocity),
-        Recipe(lw.gravity_torque, arm, "float64", {}, target=Processor("generic", "", 16, False)).key,
-        Recipe(lw.gravity_torque, arm, "float64", {}, target=Processor("generic", "+avx", 16, True)).key,
+        KernelSpec(lw.gravity_torque, arm, "float64", {}, target=HostTarget("generic", "", 16, False)).key,
+        KernelSpec(lw.gravity_torque, arm, "float64", {}, target=HostTarget("generic", "+avx", 16, True)).key,
     ]
     assert len(set(keys)) == len(keys)
     assert key(arm, lw.gravity_torque, method=None) == key(arm)

@@ -13,7 +13,7 @@ import pytest
 import linkwise as lw
 from linkwise.kernels import cache, forms, image
 from linkwise.kernels import dispatch as kernels
-from linkwise.kernels import spec as recipes
+from linkwise.kernels import spec as specs
 from linkwise.kernels.compiler import Compiled
 from linkwise.kernels.lock import LOCK
 from linkwise.lazy import cached_property
@@ -101,7 +101,7 @@ def test_never_is_seen_by_the_direct_way_in(monkeypatch: pytest.MonkeyPatch) -> 
     arm, q = lw.chain(1, seed=503), np.ones(1)
     with lw.use_kernels("always"):
         lw.gravity_torque(arm, q)
-    monkeypatch.setitem(arm.shelf, "gravity_torque", lambda q: "compiled")
+    monkeypatch.setitem(arm.cache, "gravity_torque", lambda q: "compiled")
     for mode, expected in (("always", True), ("auto", True), ("never", False)):
         with lw.use_kernels(mode):
             assert isinstance(lw.gravity_torque(arm, q), str) == expected
@@ -121,18 +121,18 @@ def test_a_mode_may_be_entered_again() -> None:
 FORKS = """
     import os, signal, sys, threading, time, warnings
     import numpy as np, linkwise as lw
-    from linkwise.kernels import machine
+    from linkwise.kernels import host
 
     warnings.simplefilter("ignore", DeprecationWarning)  # Python 3.12 and later: forks and threads
     lw.use_kernels("always")
     started, done = threading.Event(), threading.Event()
-    emit = machine.object_code
+    emit = host.object_code
 
     def slowly(*arguments):
         started.set()
         return emit(*arguments)
 
-    machine.object_code = slowly
+    host.object_code = slowly
 
     def compile_again_and_again():
         lw.use_kernels("always")
@@ -273,7 +273,7 @@ def forget() -> None:
 
 def kernel_of(robot: lw.Robot) -> Any:
     """Of gravity torques, as this robot's calls use it; None if they run the plain text."""
-    found = [kernel for key, kernel in robot.shelf.items() if isinstance(kernel, Compiled)]
+    found = [kernel for key, kernel in robot.cache.items() if isinstance(kernel, Compiled)]
     return found[0] if found else None
 
 
@@ -333,7 +333,7 @@ def test_a_kernel_that_is_not_kept_is_looked_for_once(folder: Path, monkeypatch:
     load = cache.load
     monkeypatch.setattr(cache, "load", lambda key: looked.append(key) or load(key))
     traced: list[Any] = []
-    monkeypatch.setattr(recipes, "trace", lambda *_, **__: traced.append(1))
+    monkeypatch.setattr(specs, "trace", lambda *_, **__: traced.append(1))
     monkeypatch.setattr(kernels, "expected_seconds", lambda function, n: 1e9)
     arm = lw.chain(2, seed=641)
     with lw.use_kernels("auto"):

@@ -456,7 +456,7 @@ def test_energies_are_entered_directly_by_their_public_name() -> None:
     plain = lw.kinetic_energy(robot, q, qd)
     with lw.use_kernels("always"):
         lw.kinetic_energy(robot, q, qd)
-        assert "kinetic_energy" in robot.shelf
+        assert "kinetic_energy" in robot.cache
         found = lw.kinetic_energy(robot, q, qd)
     assert type(found) is type(plain) is np.float64
     assert relative(found, plain) < 1e-14
@@ -498,7 +498,7 @@ def test_the_layout_of_objects_is_probed() -> None:
         assert found is None
         return
     assert found is not None
-    assert compile_entry.usable()
+    assert compile_entry.supported()
     array, pair = np.arange(6.0).reshape(2, 3), (object(), object())
     assert ctypes.c_void_p.from_address(id(array) + found.array_data).value == array.ctypes.data
     assert ctypes.c_void_p.from_address(id(pair) + found.tuple_items + 8).value == id(pair[1])

@@ -22,8 +22,8 @@ ARM, TREE = lw.load("stanford"), lw.random_tree(5, seed=2)
 NUMBER = ctypes.CFUNCTYPE(ctypes.c_double, ctypes.c_double)
 
 
-def made(text: str) -> machine.Code:
-    return machine.Code(machine.processor(), text=text)
+def made(text: str) -> machine.MachineCode:
+    return machine.MachineCode(machine.host_target(), text=text)
 
 
 def by_llvm(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -49,8 +49,8 @@ def test_what_is_compiled_has_an_image_that_gives_the_same_bits_as_llvm(
     ours = COMPILED[name]()
     by_llvm(monkeypatch)
     theirs = COMPILED[name]()
-    assert ours.code.made.startswith(image.MAGIC)
-    assert theirs.code.made.startswith(elf.ELF)
+    assert ours.code.binary.startswith(image.MAGIC)
+    assert theirs.code.binary.startswith(elf.ELF)
     rng = np.random.default_rng(0)
     for batch in ((), (3,), (37,)):
         given = [rng.normal(scale=1e3, size=(*batch, *argument.shape)) for argument in ours.interface.inputs]
@@ -87,16 +87,16 @@ OUTSIDE = {
 def test_code_that_is_not_closed_in_itself_has_no_image(what: str) -> None:
     text = re.sub(r" (?=%\w+ = |ret )", "\n  ", OUTSIDE[what])
     with pytest.raises(elf.NoImageError):
-        elf.image_of(machine.object_code(machine.processor(), text, machine.ONE_IMAGE))
+        elf.image_of(machine.object_code(machine.host_target(), text, machine.ONE_IMAGE))
     if "thread" not in what:  # LLVM loads the others
         expected = {"a function": np.cosh(0.5), "an address": 1.0, "a variable": 2.0}[what]
         code = made(text)
-        assert not code.made.startswith(image.MAGIC)
-        assert NUMBER(code.function("f"))(0.5) == pytest.approx(expected, rel=1e-15)
+        assert not code.binary.startswith(image.MAGIC)
+        assert NUMBER(code.address("f"))(0.5) == pytest.approx(expected, rel=1e-15)
 
 
 def test_objects_of_other_kinds_have_no_image() -> None:
-    good = machine.object_code(machine.processor(), "define void @f() {\n  ret void\n}", machine.ONE_IMAGE)
+    good = machine.object_code(machine.host_target(), "define void @f() {\n  ret void\n}", machine.ONE_IMAGE)
     elf.image_of(good)
     for at, form, value in ((4, "B", 1), (5, "B", 2), (16, "<H", 2), (18, "<H", 183)):  # 32 bits, endian, kind, machine
         other = bytearray(good)
@@ -107,8 +107,8 @@ def test_objects_of_other_kinds_have_no_image() -> None:
 
 def test_names_that_are_not_there() -> None:
     code = made("define double @f(double %x) {\n  ret double %x\n}")
-    assert code.function("f") != 0
-    assert code.function("g") == code.variable("python") == 0
+    assert code.address("f") != 0
+    assert code.address("g") == code.address("python") == 0
 
 
 def protection(address: int) -> str:
@@ -123,7 +123,7 @@ def protection(address: int) -> str:
 def test_pages_are_run_or_written_to_and_given_back() -> None:
     kernel = lw.compile(lw.gravity_torque, ARM)
     code = kernel.code
-    where = [code.function("batch"), code.function("entry"), code.variable("python")]
+    where = [code.address("batch"), code.address("entry"), code.address("python")]
     assert [protection(address) for address in where] == ["r-xp", "r-xp", "rw-p"]
     before = {line.split()[0] for line in Path("/proc/self/maps").read_text().splitlines() if "rwx" in line}
     assert not any(int(span.split("-")[0], 16) <= where[0] < int(span.split("-")[1], 16) for span in before)
@@ -133,7 +133,7 @@ def test_pages_are_run_or_written_to_and_given_back() -> None:
 
 
 def test_a_system_that_forbids_it_is_named() -> None:
-    with pytest.raises(OSError, match="lets no memory hold code"):
+    with pytest.raises(OSError, match="does not allow memory to hold code"):
         image.protect(1, 1, 0)  # no page begins there
     with pytest.raises(ValueError, match="no image"):
         image.Loaded(b"something else")
@@ -162,15 +162,15 @@ def test_object_code_from_the_cache_is_loaded_by_llvm(tmp_path: Path, monkeypatc
     by_llvm(monkeypatch)
     one, other = (lw.compile(lw.gravity_torque, ARM) for _ in range(2))
     assert (one.from_cache, other.from_cache) == (False, True)
-    assert other.code.made.startswith(elf.ELF)
+    assert other.code.binary.startswith(elf.ELF)
     assert np.array_equal(one(np.ones(6)), other(np.ones(6)))
 
 
 def test_the_processor_is_what_llvm_says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LINKWISE_CACHE", str(tmp_path / "cache"))
-    ask = machine.processor.__wrapped__
-    assert ask() == ask() == machine.detected()
-    monkeypatch.setattr(machine, "detected", lambda: "asked")
+    ask = machine.host_target.__wrapped__
+    assert ask() == ask() == machine.detected_host()
+    monkeypatch.setattr(machine, "detected_host", lambda: "asked")
     assert ask() != "asked"  # known from the cache
     monkeypatch.setattr(machine, "IDENTITY", str(tmp_path / "none"))
     assert ask() == "asked"  # nothing tells one processor from another
@@ -181,12 +181,12 @@ def test_another_version_or_processor_is_asked_for_anew(
     what: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("LINKWISE_CACHE", str(tmp_path / "cache"))
-    ask = machine.processor.__wrapped__
+    ask = machine.host_target.__wrapped__
     here = ask()
-    monkeypatch.setattr(machine, "detected", lambda: here._replace(name=what))
+    monkeypatch.setattr(machine, "detected_host", lambda: here._replace(name=what))
     assert ask() == here
     if what == "another version":
-        monkeypatch.setattr(machine, "surroundings", lambda: ("another",))
+        monkeypatch.setattr(machine, "environment", lambda: ("another",))
     else:
         (tmp_path / "cpu").write_text("cpu:type:x86,ven0000fam0006mod0001:feature:,0000")
         monkeypatch.setattr(machine, "IDENTITY", str(tmp_path / "cpu"))

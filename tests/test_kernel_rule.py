@@ -178,7 +178,7 @@ def test_other_numbers_and_symbols_run_plain() -> None:
 def test_the_environment_says_the_mode() -> None:
     text = """
     import numpy as np, linkwise as lw
-    from linkwise.api import kernels
+    from linkwise.kernels import dispatch as kernels
     lw.gravity_torque(lw.load("planar3"), np.ones((300, 3)))
     lw.gravity_torque(lw.load("gantry"), np.ones(3))
     print(len(kernels.KERNELS))
@@ -227,7 +227,10 @@ def test_what_a_kernel_tells_of_itself() -> None:
     made = lw.compile(lw.inverse_dynamics, PLANAR)
     assert isinstance(made, lw.Compiled)
     assert made.robot is PLANAR
-    assert made.count == lw.count(lw.inverse_dynamics, PLANAR, method="fewest")
+    assert made.method == "fewest"
+    assert made.count == lw.count(lw.inverse_dynamics, PLANAR, method=made.method)
+    assert lw.compile(lw.inverse_dynamics, PLANAR, form="loops", method="newton-euler").method == "newton-euler"
+    assert lw.compile(lw.kinetic_energy, PLANAR).method is None
     assert 0.0 < made.compile_seconds < 60.0
     assert "@block_1(" in made.ir
     assert "void inverse_dynamics(const double q[3]" in made.source

@@ -12,9 +12,10 @@ import numpy as np
 import pytest
 
 import linkwise as lw
+from linkwise.api.singular import explain_lost
 from linkwise.kernels.compiler import Compiled
-from linkwise.kernels.host import processor
-from linkwise.kernels.spec import LoopRecipe, Recipe
+from linkwise.kernels.host import host_target
+from linkwise.kernels.spec import KernelSpec, LoopSpec
 from robots import relative, states
 from test_api import CALLS, Call
 
@@ -33,10 +34,10 @@ some_functions = pytest.mark.parametrize("function", SOME, ids=lambda function: 
 @cache
 def kernel(function: Any, robot: lw.Robot, dtype: str = "float64", loops: bool = False, **keywords: Any) -> Compiled:
     """`vector_bytes` and `fused` are for a processor other than this one."""
-    here, options = processor(), dict(keywords)
+    here, options = host_target(), dict(keywords)
     fused = options.pop("fused", True) and here.fused
     target = here._replace(vector_bytes=options.pop("vector_bytes", here.vector_bytes), fused=fused)
-    return Compiled((LoopRecipe if loops else Recipe)(function, robot, dtype, options, (), target))
+    return Compiled((LoopSpec if loops else KernelSpec)(function, robot, dtype, options, (), target), explain_lost)
 
 
 def arrays(made: Compiled, *batch: int, seed: int = 0) -> list[np.ndarray]:

@@ -4,10 +4,11 @@ import numpy as np
 import pytest
 
 import linkwise as lw
-from linkwise.api import functions
+from linkwise.api import method_table
+from linkwise.api.compiling import spec_of
 from linkwise.kernels import forms
 from linkwise.kernels.dispatch import LARGEST
-from linkwise.kernels.spec import LoopRecipe
+from linkwise.kernels.spec import LoopSpec
 from linkwise.robot import model
 from linkwise.simulate import backend, problem
 from robots import relative
@@ -96,7 +97,7 @@ def test_a_right_hand_side_that_is_too_long_takes_loops_too(monkeypatch, integra
 
 @pytest.mark.parametrize("function", [lw.forward_dynamics, lw.inertia_matrix], ids=lambda function: function.__name__)
 def test_fewest_counts_nothing_on_a_long_robot(function, monkeypatch):
-    monkeypatch.setattr(functions, "fewest", None)
+    monkeypatch.setattr(method_table, "fewest", None)
     states = [np.full(N, 0.1)] * (3 if function is lw.forward_dynamics else 1)
     other = "articulated-regrouped" if function is lw.forward_dynamics else "composite-regrouped"
     found, meant = (function(CASES["tip"][0], *states, method=method) for method in ("fewest", other))
@@ -106,11 +107,11 @@ def test_fewest_counts_nothing_on_a_long_robot(function, monkeypatch):
 def test_code_that_is_cached_does_not_change_the_form_of_a_kernel(monkeypatch, tmp_path):
     monkeypatch.setenv("LINKWISE_CACHE", str(tmp_path))
     monkeypatch.setattr(forms, "LONGEST", 50)  # operations; as if the arm were long
-    before = forms.recipe_for(lw.forward_dynamics, ARM, "float64", {})
+    before = spec_of(lw.forward_dynamics, ARM, "float64", {})
     lw.compile(lw.forward_dynamics, ARM, form="straight")
     assert lw.compile(lw.forward_dynamics, ARM, form="straight").from_cache
-    after = forms.recipe_for(lw.forward_dynamics, ARM, "float64", {})
-    assert type(before) is type(after) is LoopRecipe
+    after = spec_of(lw.forward_dynamics, ARM, "float64", {})
+    assert type(before) is type(after) is LoopSpec
 
 
 def test_poses_look_each_frame_up_once(monkeypatch):

@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 
 import linkwise as lw
-from linkwise.kernels.dispatch import ROLLED
+from linkwise.api.method_table import LOOP_METHODS
 from linkwise.trace.rolled import NotRollableError, trace_rolled
 from robots import CHAINS, DRIVEN, TREES, conditioned, relative, states
 
-METHODS = [(function, method) for function, methods in ROLLED.items() for method in methods if method]
+METHODS = [(getattr(lw, name), method) for name, methods in LOOP_METHODS.items() for method in methods]
 ROBOTS = [lw.load("stanford"), lw.load("puma560"), CHAINS[1], CHAINS[2], CHAINS[12], TREES[1], TREES[6], *DRIVEN[2:]]
 ARRAYS = {
     lw.inverse_dynamics: (0, 1, 2),
@@ -81,7 +81,7 @@ def test_links_may_be_numbered_in_any_order(n, function):
 @every_method
 def test_a_slot_holds_what_is_loaded_from_it_and_no_more_are_taken_than_are_needed(robot, function, method):
     shapes = {("q", "qd", "qdd", "tau")[k]: () for k in ARRAYS[function]}
-    program = trace_rolled(function, robot, shapes, method=ROLLED[function][method]).program
+    program = trace_rolled(function, robot, shapes, method=LOOP_METHODS[function.__name__][method]).program
     most = 0
     for kind in range(len(program.columns)):
         bodies = [loop.bodies[kind] for loop in program.loops]

@@ -17,7 +17,7 @@ MAY_IMPORT = {  # each room: the rooms below it that it uses
     "codegen": {"graph"},
     "symbolic": {"graph"},
     "formats": {"errors", "files", "robot"},
-    "kernels": {"api", "codegen", "errors", "files", "graph", "lazy", "robot", "sha256", "trace"},
+    "kernels": {"codegen", "errors", "files", "graph", "lazy", "robot", "sha256", "trace"},
     "api": {"dynamics", "errors", "graph", "kernels", "robot", "spatial", "symbolic", "trace"},
     "explain": {"api", "dynamics", "errors", "graph", "kernels", "robot", "spatial", "symbolic", "trace"},
     "export": {"api", "codegen", "errors", "explain", "graph", "robot", "symbolic", "trace", "version"},

@@ -9,8 +9,8 @@ import pytest
 
 import linkwise as lw
 from linkwise.kernels.compiler import Compiled
-from linkwise.kernels.host import processor
-from linkwise.kernels.spec import Recipe
+from linkwise.kernels.host import host_target
+from linkwise.kernels.spec import KernelSpec
 
 pytest.importorskip("llvmlite")
 ONE = lw.chain(1)
@@ -26,10 +26,10 @@ def waves(arm: lw.Robot, q: Any) -> tuple[Any, Any]:
 
 @cache
 def kernel(dtype: str, vector_bytes: int = 0, fused: bool = True) -> Compiled:
-    here = processor()
+    here = host_target()
     fused = fused and here.fused
     target = here._replace(vector_bytes=vector_bytes or here.vector_bytes, fused=fused)
-    return Compiled(Recipe(waves, ONE, dtype, {}, (), target))
+    return Compiled(KernelSpec(waves, ONE, dtype, {}, (), target))
 
 
 def found(x: np.ndarray, **options: Any) -> np.ndarray:

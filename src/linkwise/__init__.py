@@ -54,141 +54,111 @@ from .symbolic import symbols
 from .trace import Input, bind, count, symbols_of, trace
 from .version import __version__ as __version__
 
-if TYPE_CHECKING:  # at run time these come when they are asked for: see __getattr__
-    from .control import computed_torque, diagonal_control, limited, pd_gravity, springs, with_gears
-    from .explain import Accuracy, Explanation, accuracy, cite, explain  # type: ignore[no-redef]
-    from .export import CSource, c_source, latex, python_source, sympy  # type: ignore[no-redef]
-    from .kernels.compiler import Compiled
-    from .ode.registry import integrators
-    from .recording import EventRecord, Recording, load_recording
-    from .simulate import (
-        CompiledSimulation,
-        Event,
-        SimulationError,
-        SimulationInterrupted,
-        compile_simulation,
-        joint_limits,
-        simulate,
-    )
-    from .sweep import Sweep, SweepInterrupted, SweepWarning, grid, monte_carlo, open_sweep, sweep  # type: ignore[no-redef]
-    from .trajectories import (
-        JointMotion,
-        Loads,
-        Trajectory,
-        cubic,
-        cycloid,
-        quintic,
-        septic,
-        spline,
-        torque_along,
-        trajectory_from_csv,
-        trapezoid,
-    )
+if TYPE_CHECKING:  # at run time these are imported when they are first used: see __getattr__
+    from .control import computed_torque as computed_torque
+    from .control import diagonal_control as diagonal_control
+    from .control import limited as limited
+    from .control import pd_gravity as pd_gravity
+    from .control import springs as springs
+    from .control import with_gears as with_gears
+    from .explain import Accuracy as Accuracy
+    from .explain import Explanation as Explanation
+    from .explain import accuracy as accuracy  # type: ignore[no-redef]
+    from .explain import cite as cite
+    from .explain import explain as explain
+    from .export import CSource as CSource
+    from .export import c_source as c_source  # type: ignore[no-redef]
+    from .export import latex as latex
+    from .export import python_source as python_source
+    from .export import sympy as sympy
+    from .kernels.compiler import Compiled as Compiled
+    from .ode.registry import integrators as integrators
+    from .recording import EventRecord as EventRecord
+    from .recording import Recording as Recording
+    from .recording import load_recording as load_recording
+    from .simulate import CompiledSimulation as CompiledSimulation
+    from .simulate import Event as Event
+    from .simulate import SimulationError as SimulationError
+    from .simulate import SimulationInterrupted as SimulationInterrupted
+    from .simulate import compile_simulation as compile_simulation
+    from .simulate import joint_limits as joint_limits
+    from .simulate import simulate as simulate
+    from .sweep import Sweep as Sweep
+    from .sweep import SweepInterrupted as SweepInterrupted
+    from .sweep import SweepWarning as SweepWarning
+    from .sweep import grid as grid
+    from .sweep import monte_carlo as monte_carlo
+    from .sweep import open_sweep as open_sweep
+    from .sweep import sweep as sweep  # type: ignore[no-redef]
+    from .trajectories import JointMotion as JointMotion
+    from .trajectories import Loads as Loads
+    from .trajectories import Trajectory as Trajectory
+    from .trajectories import cubic as cubic
+    from .trajectories import cycloid as cycloid
+    from .trajectories import quintic as quintic
+    from .trajectories import septic as septic
+    from .trajectories import spline as spline
+    from .trajectories import torque_along as torque_along
+    from .trajectories import trajectory_from_csv as trajectory_from_csv
+    from .trajectories import trapezoid as trapezoid
 
 __all__ = [
     "LIBRARY",
-    "Accuracy",
     "BaseMotion",
-    "CSource",
-    "Compiled",
-    "CompiledSimulation",
     "Count",
     "Derivative",
-    "Event",
-    "EventRecord",
-    "Explanation",
     "FileError",
     "Frame",
     "Friction",
     "Input",
     "Joint",
-    "JointMotion",
     "Link",
-    "Loads",
     "Program",
-    "Recording",
     "Robot",
     "RobotError",
-    "SimulationError",
-    "SimulationInterrupted",
     "SingularError",
-    "Sweep",
-    "SweepInterrupted",
-    "SweepWarning",
-    "Trajectory",
-    "accuracy",
     "base_parameters",
     "bias_torque",
     "bind",
-    "c_source",
     "chain",
-    "cite",
     "compile",
-    "compile_simulation",
     "complement_matrices",
-    "computed_torque",
     "constraint_wrenches",
     "coriolis_matrix",
     "count",
-    "cubic",
-    "cycloid",
     "denoc_matrices",
     "derivative",
     "describe",
-    "diagonal_control",
     "evaluate",
-    "explain",
     "forward_dynamics",
     "gravity_torque",
-    "grid",
     "inertia_matrix",
-    "integrators",
     "inverse_dynamics",
     "inverse_inertia_matrix",
     "jacobian",
-    "joint_limits",
     "joint_wrenches",
     "kinetic_energy",
     "kinetic_gradient",
-    "latex",
-    "limited",
     "load",
-    "load_recording",
     "mass_centres",
     "mass_factor",
     "mass_factor_rate",
     "methods",
-    "monte_carlo",
     "normalized",
-    "open_sweep",
     "operator_rates",
     "operators",
-    "pd_gravity",
     "poses",
     "potential_energy",
-    "python_source",
-    "quintic",
     "random_tree",
     "save",
-    "septic",
-    "simulate",
-    "spline",
-    "springs",
-    "sweep",
     "symbols",
     "symbols_of",
-    "sympy",
-    "torque_along",
     "trace",
-    "trajectory_from_csv",
-    "trapezoid",
     "udu",
     "unnormalized",
     "use_kernels",
-    "with_gears",
 ]
-
-LATE = {  # rooms that are not entered before one of their names is asked for
+LATE = {  # rooms that are imported when one of their names is first used
     "control": ("computed_torque", "diagonal_control", "limited", "pd_gravity", "springs", "with_gears"),
     "explain": ("Accuracy", "Explanation", "accuracy", "cite", "explain"),
     "export": ("CSource", "c_source", "latex", "python_source", "sympy"),
@@ -220,6 +190,7 @@ LATE = {  # rooms that are not entered before one of their names is asked for
     ),
 }
 ROOM_OF = {name: room for room, names in LATE.items() for name in names}
+__all__ += ROOM_OF
 
 
 def __getattr__(name: str) -> Any:

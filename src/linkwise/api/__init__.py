@@ -14,7 +14,6 @@ from .functions import (
     joint_wrenches,
     kinetic_energy,
     mass_centres,
-    methods,
     poses,
     potential_energy,
     udu,
@@ -33,6 +32,7 @@ from .matrices import (
     operator_rates,
     operators,
 )
+from .method_table import methods
 from .quasi import QuasiCoordinates, normalized, unnormalized
 
 __all__ = [

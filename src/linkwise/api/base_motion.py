@@ -53,5 +53,5 @@ def base_motion(states: States, base: BaseMotion | None) -> LinkMotion | None:
 
 
 def base_velocity(states: States, base: BaseMotion | None) -> Vector:
-    given = base is not None and base.velocity is not STILL
-    return Vector(*states.scalars("base.velocity")) if given else Vector.zero()
+    moves = base is not None and base.velocity is not STILL
+    return Vector(*states.scalars("base.velocity")) if moves else Vector.zero()

@@ -1,4 +1,4 @@
-"""The public call that gives a kernel in hand."""
+"""`lw.compile`: a function compiled for a robot."""
 
 from __future__ import annotations
 
@@ -6,12 +6,17 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
 from ..errors import one_of
+from ..kernels.dispatch import DTYPES
 from ..kernels.lock import LOCK
 from ..robot import Robot
 from ..trace.tracing import check_function_and_robot
+from .method_table import LOOP_METHODS, for_generated_code
+from .singular import explain_lost
 
 if TYPE_CHECKING:
     from ..kernels.compiler import Compiled
+    from ..kernels.spec import KernelSpec
+    from ..kernels.targets import Target
 
 
 def compile(  # noqa: A001
@@ -28,10 +33,10 @@ def compile(  # noqa: A001
 
     Parameters without a default become inputs of one number per joint, the time `t` of one number; keywords are handed
     on, or become inputs of another shape when they are `lw.Input(...)`. Where the function has a choice of methods and
-    none is named, the one with the fewest operations is taken. `form` is "straight" for code without loops, customised
-    to the robot, or "loops" for loops over the links, which long chains and large trees get by themselves ("auto"). The
-    kernel takes arrays of any batch shape, `out=` and `threads=`, and has `.source`, `.ir`, `.count` and
-    `.compile_seconds`.
+    none is named, the one with the fewest operations is taken (`.method` of the kernel). `form` is "straight" for code
+    without loops, customised to the robot, or "loops" for loops over the links, which long chains and large trees get
+    by themselves ("auto"). The kernel takes arrays of any batch shape, `out=` and `threads=`, and has `.source`, `.ir`,
+    `.count` and `.compile_seconds`.
 
     >>> import linkwise as lw
     >>> kernel = lw.compile(lw.gravity_torque, lw.load("gantry"))
@@ -39,11 +44,33 @@ def compile(  # noqa: A001
     array([  0.  ,   0.  , -29.43])
     """
     with LOCK:
-        from ..kernels.compiler import Compiled  # the compiler's rooms are entered only when something is compiled
-        from ..kernels.forms import FORMS, recipe_for
+        from ..kernels.compiler import Compiled  # imported only when something is compiled
+        from ..kernels.forms import FORMS
+        from ..kernels.spec import LoopSpec
+        from ..kernels.targets import TARGETS
 
         check_function_and_robot(function, arm)
-        one_of(target, ("cpu",), "target")
-        one_of(dtype, ("float64", "float32"), "dtype")
+        one_of(target, TARGETS, "target")
+        one_of(dtype, DTYPES, "dtype")
         one_of(form, FORMS, "form")
-        return Compiled(recipe_for(function, arm, dtype, keywords, form, tuple(passes)))
+        spec = spec_of(function, arm, dtype, keywords, form, tuple(passes), TARGETS[target]())
+        if form == "loops" and not isinstance(spec, LoopSpec):
+            offered = ", ".join(f"{name} ({', '.join(methods)})" for name, methods in LOOP_METHODS.items())
+            raise ValueError(f"{function!r} with these options has no form with loops (these have: {offered})")
+        return Compiled(spec, explain_lost)
+
+
+def spec_of(
+    function: Callable[..., Any],
+    arm: Robot,
+    dtype: str,
+    keywords: dict[str, Any],
+    form: str = "auto",
+    passes: tuple[str, ...] = (),
+    target: Target | None = None,
+) -> KernelSpec:
+    """What `compile` compiles, with the method that generated code takes by default."""
+    from ..kernels.forms import spec_for
+
+    keywords, loop_method = for_generated_code(function, keywords)
+    return spec_for(function, arm, dtype, keywords, loop_method, form, passes, target)

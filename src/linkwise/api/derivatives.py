@@ -13,10 +13,12 @@ from ..errors import one_of
 from ..graph import Port, Program, count, evaluate
 from ..graph.derivative import derivative as differentiate
 from ..kernels import dispatch
+from ..kernels.interface import batch_of
 from ..kernels.lock import LOCK
 from ..robot import Robot
 from ..trace import symbols_of, trace
 from ..trace.tracing import Prepared, function_name
+from .singular import explain_lost
 from .states import REAL, as_array
 
 if TYPE_CHECKING:
@@ -31,7 +33,7 @@ class Derivative(Prepared):
     its own it is derived anew. Called on batches, or often, it runs compiled, by the rule of the public functions.
 
     `program` is its straight-line code, `count` its operations, `function_count` those of the function itself, `mode`
-    the road that was taken.
+    "forward" or "reverse".
     """
 
     def __init__(
@@ -40,9 +42,9 @@ class Derivative(Prepared):
         original = trace(function, robot, **keywords)
         one_of(wrt, [port.name for port in original.inputs], "wrt")
         modes = ("forward", "reverse") if asked == "fewest" else (asked,)
-        found = {mode: differentiate(original, wrt, mode) for mode in modes}
-        self.mode = min(found, key=lambda mode: count(found[mode]).total)
-        self.program: Program = found[self.mode]
+        programs = {mode: differentiate(original, wrt, mode) for mode in modes}
+        self.mode = min(programs, key=lambda mode: count(programs[mode]).total)
+        self.program: Program = programs[self.mode]
         self.count, self.function_count = count(self.program), count(original)
         self.function, self.robot, self.wrt, self._asked, self._keywords = function, robot, wrt, asked, keywords
         self.__name__ = f"d_{function_name(function)}_d_{wrt}"
@@ -52,11 +54,12 @@ class Derivative(Prepared):
         self._kernels: dict[str, Compiled | None] = {}  # None: too long to compile
         self._others: dict[Robot, Derivative] = {}
 
-    def __call__(self, *given: Any, **named: Any) -> Any:
+    def __call__(self, *arguments: Any, **named: Any) -> Any:
         """`slope(q, qd, qdd)`, or `slope(arm, q, qd, qdd)`, which always runs the plain text."""
-        if given and isinstance(given[0], Robot):
-            return self.of(given[0])._plain(self.of(given[0])._arrays(given[1:], named))
-        arrays = self._arrays(given, named)
+        if arguments and isinstance(arguments[0], Robot):
+            own = self.of(arguments[0])
+            return own._plain(own._arrays(arguments[1:], named))
+        arrays = self._arrays(arguments, named)
         kernel = self._kernel(arrays)
         if kernel is not None:
             return kernel(*arrays)
@@ -81,34 +84,21 @@ class Derivative(Prepared):
     def prepared(self, robot: Robot) -> Program:
         return self.of(robot).program
 
-    def _arrays(self, given: Sequence[Any], named: dict[str, Any]) -> list[np.ndarray]:
-        """One array for each input, of a shape that ends as it must."""
+    def _arrays(self, positional: Sequence[Any], named: dict[str, Any]) -> list[np.ndarray]:
+        """One array for each input."""
         names = [port.name for port in self.program.inputs]
-        values = dict(zip(names, given, strict=False)) | named
-        twice = [name for name in names[: len(given)] if name in named]
-        if len(given) > len(names) or twice or set(values) != set(names):
+        values = dict(zip(names, positional, strict=False)) | named
+        twice = [name for name in names[: len(positional)] if name in named]
+        if len(positional) > len(names) or twice or set(values) != set(names):
             raise TypeError(
-                f"{self.__name__} takes the arrays {', '.join(names)} (it was given {len(given)} in order"
+                f"{self.__name__} takes the arrays {', '.join(names)} (it was given {len(positional)} in order"
                 f"{''.join(f', {name}' for name in named)})"
             )
-        arrays = [as_array(np, values[name], name, None) for name in names]
-        for port, array in zip(self.program.inputs, arrays, strict=True):
-            if array.ndim < len(port.shape) or array.shape[array.ndim - len(port.shape) :] != port.shape:
-                expected = ", ".join(("...", *map(str, port.shape)))
-                raise ValueError(f"{port.name} has shape {array.shape} (expected ({expected}))")
-        return arrays
-
-    def _batch(self, arrays: Sequence[np.ndarray]) -> tuple[int, ...]:
-        shapes = {p.name: a.shape[: a.ndim - len(p.shape)] for p, a in zip(self.program.inputs, arrays, strict=True)}
-        try:
-            return np.broadcast_shapes(*shapes.values())
-        except ValueError:
-            said = ", ".join(f"{name} {shape}" for name, shape in shapes.items())
-            raise ValueError(f"the batch shapes do not fit together: {said} (expected shapes that broadcast)") from None
+        return [as_array(np, values[name], name, None) for name in names]
 
     def _plain(self, arrays: Sequence[np.ndarray]) -> Any:
         """By the interpreter; a state with a number that is not finite gives NaN throughout."""
-        batch = self._batch(arrays)
+        batch = batch_of(self.program.inputs, arrays)
         with np.errstate(all="ignore"):
             results = evaluate(self.program, *arrays)
         if all(array.dtype.kind == "f" for array in arrays):
@@ -139,29 +129,29 @@ class Derivative(Prepared):
             self.function(self.robot, **state, **options)
 
     def _kernel(self, arrays: Sequence[np.ndarray]) -> Compiled | None:
-        """The compiled derivative, once that pays: see `kernels`."""
+        """The compiled derivative, once that pays: see `kernels.dispatch`."""
         dtype = np.result_type(*arrays).name
-        mode = dispatch.MODE.get()
+        mode = dispatch.current_mode()
         if mode == "never" or dtype not in REAL:
             return None
         if dtype not in self._kernels:
             pays = self._spent >= dispatch.expected_seconds(self, self.robot.n)
-            if not (mode == "always" or pays or math.prod(self._batch(arrays)) >= dispatch.BATCH):
+            if not (mode == "always" or pays or math.prod(batch_of(self.program.inputs, arrays)) >= dispatch.BATCH):
                 return None
             with LOCK:
                 self._kernels[dtype] = self._compiled(dtype)
         return self._kernels[dtype]
 
     def _compiled(self, dtype: str) -> Compiled | None:
-        from ..kernels.compiler import Compiled  # the compiler's rooms are entered only when something is compiled
-        from ..kernels.spec import Recipe
+        from ..kernels.compiler import Compiled  # imported only when something is compiled
+        from ..kernels.spec import KernelSpec
 
         if self.count.total > dispatch.LONGEST:
             return None
         try:
-            return Compiled(Recipe(self, self.robot, dtype, {}))
+            return Compiled(KernelSpec(self, self.robot, dtype, {}), explain_lost)
         except ImportError:
-            dispatch.without_llvm()
+            dispatch.warn_without_llvm()
             return None
 
     def __repr__(self) -> str:

@@ -8,28 +8,24 @@ other states are as they were.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 
-from .. import dynamics
 from ..dynamics import centres, energy, kinematics, newton_euler
 from ..errors import one_of
-from ..kernels.dispatch import LARGEST, ROLLED, Task, compiled_result, entered_directly, plain_run
 from ..robot import Friction, Robot
 from ..robot.entries import vector3
 from ..spatial import Vector, Wrench, add, sub
-from ..trace import cheapest_method
-from ..trace.tracing import FEWEST_PREFERRED
 from .base_motion import BaseMotion, base_motion, base_parts, base_velocity
+from .call import Call, fast, public
+from .method_table import algorithm
 from .singular import explained, refuse_singular
 from .states import Array, States
 
-Function = Callable[..., Any]
 
-
-@entered_directly
+@fast
 def inverse_dynamics(
     arm: Robot,
     q: Array,
@@ -42,7 +38,7 @@ def inverse_dynamics(
     base: BaseMotion | None = None,
     friction: bool | Friction = False,
     check: bool = False,
-) -> Array:
+) -> Call:
     """Joint torques (revolute, N·m) and forces (prismatic, N) that give the accelerations qdd: (..., n).
 
     Gravity and the drives' inertia are in; friction is with `friction=True`, by the robot's own coefficients, or with
@@ -60,22 +56,22 @@ def inverse_dynamics(
         if method not in (None, "newton-euler"):
             raise ValueError(f"method {method!r} has no moving base (expected method='newton-euler' with base=...)")
         method = "newton-euler"
-    algorithm, law = chosen(inverse_dynamics, method), Friction.of(friction)
+    plain, law = algorithm(inverse_dynamics, method), Friction.of(friction)
     states = States(arm, {"q": q, "qd": qd, "qdd": qdd}, wrench, check, base_parts(base), point)
 
     def torques() -> list[Any]:
         rates = states.scalars("qd")
         moving = {} if base is None else {"base": base_motion(states, base)}
-        tau: list[Any] = algorithm(
+        tau: list[Any] = plain(
             arm, states.scalars("q"), rates, states.scalars("qdd"), external_wrenches(states), **moving
         )
-        return tau if law is None else [add(*each) for each in zip(tau, law.torques(arm, rates), strict=True)]
+        return tau if law is None else [add(*pair) for pair in zip(tau, law.torques(arm, rates), strict=True)]
 
-    task = Task.of(inverse_dynamics, method=method, friction=law) if base is None else None
-    return computed(states, torques, (arm.n,), task)
+    options = {"method": method, "friction": law} if base is None else None
+    return Call(inverse_dynamics, states, torques, (arm.n,), options)
 
 
-@entered_directly
+@fast
 def forward_dynamics(
     arm: Robot,
     q: Array,
@@ -87,42 +83,42 @@ def forward_dynamics(
     method: str | None = None,
     friction: bool | Friction = False,
     check: bool = False,
-) -> Array:
+) -> Call:
     """Joint accelerations under the torques tau: (..., n). `wrench`, `point` and `friction` as for `inverse_dynamics`.
 
-    `method="fewest"` takes the road that needs the fewest operations on this robot, by counting; beyond 60 links, where
-    counting takes long, that whose operations grow as the number of links, "articulated-regrouped".
+    `method="fewest"` takes the method that needs the fewest operations on this robot, by counting; beyond 60 links,
+    where counting takes long, "articulated-regrouped", whose operations grow as the number of links.
 
     >>> import linkwise as lw
     >>> arm = lw.load("planar3")
     >>> lw.forward_dynamics(arm, q=[0, 0, 0], qd=[0, 0, 0], tau=[4.34583, 1.54998, 0.32373]).round(9) + 0.0
     array([0., 0., 0.])
     """
-    algorithm, law = chosen(forward_dynamics, method, arm), Friction.of(friction)
+    plain, law = algorithm(forward_dynamics, method, arm), Friction.of(friction)
     states = States(arm, {"q": q, "qd": qd, "tau": tau}, wrench, check, point=point)
 
     def accelerations() -> list[Any]:
-        rates, given = states.scalars("qd"), states.scalars("tau")
+        rates, torques = states.scalars("qd"), states.scalars("tau")
         if law is not None:
-            given = [sub(*each) for each in zip(given, law.torques(arm, rates), strict=True)]
-        found: list[Any] = algorithm(arm, states.scalars("q"), rates, given, external_wrenches(states))
-        return found
+            torques = [sub(*pair) for pair in zip(torques, law.torques(arm, rates), strict=True)]
+        qdd: list[Any] = plain(arm, states.scalars("q"), rates, torques, external_wrenches(states))
+        return qdd
 
-    return guarded(states, accelerations, (arm.n,), Task.of(forward_dynamics, method=method, friction=law))
+    options = {"method": method, "friction": law}
+    return Call(forward_dynamics, states, accelerations, (arm.n,), options, divides=True)
 
 
-@entered_directly
-def inertia_matrix(arm: Robot, q: Array, *, method: str | None = None, check: bool = False) -> Array:
+@fast
+def inertia_matrix(arm: Robot, q: Array, *, method: str | None = None, check: bool = False) -> Call:
     """The generalized inertia matrix I(q): (..., n, n), symmetric, positive definite.
 
     >>> import linkwise as lw
     >>> lw.inertia_matrix(lw.load("gantry"), [0, 0, 0]).diagonal()
     array([12.,  7.,  3.])
     """
-    algorithm = chosen(inertia_matrix, method, arm)
-    states = States(arm, {"q": q}, check=check)
-    task = Task.of(inertia_matrix, method=method)
-    return guarded(states, lambda: algorithm(arm, states.scalars("q")), (arm.n, arm.n), task)
+    plain = algorithm(inertia_matrix, method, arm)
+    states, options = States(arm, {"q": q}, check=check), {"method": method}
+    return Call(inertia_matrix, states, states.applied(plain, "q"), (arm.n, arm.n), options, divides=True)
 
 
 def udu(arm: Robot, q: Array, *, method: str = "denoc", check: bool = False) -> tuple[Array, Array]:
@@ -135,16 +131,16 @@ def udu(arm: Robot, q: Array, *, method: str = "denoc", check: bool = False) -> 
     >>> U.shape, D.shape
     ((3, 3), (3,))
     """
-    algorithm = chosen(udu, method)
+    plain = algorithm(udu, method)
     states = States(arm, {"q": q}, check=check)
     with np.errstate(all="ignore"), explained(states):
-        upper, diagonal = algorithm(arm, states.scalars("q"))
+        upper, diagonal = plain(arm, states.scalars("q"))
         factors = states.join(upper, (arm.n, arm.n)), states.join(diagonal, (arm.n,))
     refuse_singular(states, np.where(factors[1] == 0.0, np.nan, factors[1]) if states.numeric else factors[1])
     return factors
 
 
-@entered_directly
+@fast
 def bias_torque(
     arm: Robot,
     q: Array,
@@ -154,44 +150,46 @@ def bias_torque(
     point: Array | None = None,
     method: str | None = None,
     check: bool = False,
-) -> Array:
+) -> Call:
     """The torques at zero acceleration, C(q, qd) qd + g(q), less those of the external wrench: (..., n).
 
     By any `method` of inverse dynamics; `wrench` and `point` as there.
     """
-    algorithm = chosen(bias_torque, method)
+    plain = algorithm(bias_torque, method)
     states = States(arm, {"q": q, "qd": qd}, wrench, check, point=point)
     still = [0.0] * arm.n
 
     def torques() -> Any:
-        return algorithm(arm, states.scalars("q"), states.scalars("qd"), still, external_wrenches(states))
+        return plain(arm, states.scalars("q"), states.scalars("qd"), still, external_wrenches(states))
 
-    return computed(states, torques, (arm.n,), Task.of(bias_torque, method=method))
+    return Call(bias_torque, states, torques, (arm.n,), {"method": method})
 
 
-@entered_directly
-def gravity_torque(arm: Robot, q: Array, *, method: str | None = None, check: bool = False) -> Array:
+@fast
+def gravity_torque(arm: Robot, q: Array, *, method: str | None = None, check: bool = False) -> Call:
     """The torques that hold the robot still against gravity, g(q): (..., n). By any `method` of inverse dynamics."""
-    algorithm = chosen(gravity_torque, method)
+    plain = algorithm(gravity_torque, method)
     states = States(arm, {"q": q}, check=check)
     still, nothing = [0.0] * arm.n, [Wrench.zero()] * arm.n
-    task = Task.of(gravity_torque, method=method)
-    return computed(states, lambda: algorithm(arm, states.scalars("q"), still, still, nothing), (arm.n,), task)
+
+    def torques() -> Any:
+        return plain(arm, states.scalars("q"), still, still, nothing)
+
+    return Call(gravity_torque, states, torques, (arm.n,), {"method": method})
 
 
-@entered_directly
-def kinetic_energy(arm: Robot, q: Array, qd: Array, *, check: bool = False) -> Array:
+@fast
+def kinetic_energy(arm: Robot, q: Array, qd: Array, *, check: bool = False) -> Call:
     """Kinetic energy, that of the drives' inertia included, in J: (...)."""
     states = States(arm, {"q": q, "qd": qd}, check=check)
-    task = Task.of(kinetic_energy)
-    return computed(states, lambda: energy.kinetic_energy(arm, states.scalars("q"), states.scalars("qd")), (), task)
+    return Call(kinetic_energy, states, states.applied(energy.kinetic_energy, "q", "qd"), (), {})
 
 
-def potential_energy(arm: Robot, q: Array, *, check: bool = False) -> Array:
+@fast
+def potential_energy(arm: Robot, q: Array, *, check: bool = False) -> Call:
     """Potential energy of gravity in J, zero for masses at the origin of the base frame: (...)."""
     states = States(arm, {"q": q}, check=check)
-    task = Task.of(potential_energy)
-    return computed(states, lambda: energy.potential_energy(arm, states.scalars("q")), (), task)
+    return Call(potential_energy, states, states.applied(energy.potential_energy, "q"), (), {})
 
 
 def mass_centres(
@@ -202,11 +200,12 @@ def mass_centres(
     with np.errstate(all="ignore"):
         moving, velocity = base_motion(states, base), base_velocity(states, base)
         motion = (states.scalars("q"), states.scalars("qd"), states.scalars("qdd"))
-        found = centres.mass_centres(arm, *motion, moving, velocity)
-    positions, velocities, accelerations = (states.join([list(v) for v in part], (arm.n, 3)) for part in found)
+        vectors = centres.mass_centres(arm, *motion, moving, velocity)
+    positions, velocities, accelerations = (states.join([list(v) for v in part], (arm.n, 3)) for part in vectors)
     return positions, velocities, accelerations
 
 
+@public
 def joint_wrenches(
     arm: Robot,
     q: Array,
@@ -218,7 +217,7 @@ def joint_wrenches(
     frame: str = "base",
     base: BaseMotion | None = None,
     check: bool = False,
-) -> Array:
+) -> Call:
     """All six components at each joint, what a link gets from its parent: (..., n, 6), moment then force.
 
     Moments are about the origin of the joint frame, which stands still in the parent link. Components are in the base
@@ -232,17 +231,17 @@ def joint_wrenches(
     def loads() -> list[list[Any]]:
         angles, rates, accelerations = (states.scalars(name) for name in ("q", "qd", "qdd"))
         moving, external = base_motion(states, base), external_wrenches(states)
-        found = newton_euler.joint_wrenches(arm, angles, rates, accelerations, external, moving)
-        found = kinematics.in_joint_frames(arm, angles, found)
+        wrenches = newton_euler.joint_wrenches(arm, angles, rates, accelerations, external, moving)
+        wrenches = kinematics.in_joint_frames(arm, angles, wrenches)
         if frame == "base":
-            found = kinematics.in_base_frame(arm, angles, found)
-        return [list(load) for load in found]
+            wrenches = kinematics.in_base_frame(arm, angles, wrenches)
+        return [list(load) for load in wrenches]
 
-    task = Task.of(joint_wrenches, frame=frame) if base is None else None
-    return computed(states, loads, (arm.n, 6), task)
+    return Call(joint_wrenches, states, loads, (arm.n, 6), {"frame": frame} if base is None else None)
 
 
-def poses(arm: Robot, q: Array, *, frames: Iterable[str] | None = None, check: bool = False) -> Array:
+@public
+def poses(arm: Robot, q: Array, *, frames: Iterable[str] | None = None, check: bool = False) -> Call:
     """Homogeneous matrices in the base frame: (..., n, 4, 4), one for each link's table frame (DH: its DH frame).
 
     `frames` asks for others by name, those of merged fixed joints among them: (..., len(frames), 4, 4).
@@ -255,15 +254,16 @@ def poses(arm: Robot, q: Array, *, frames: Iterable[str] | None = None, check: b
 
     def matrices() -> list[list[list[Any]]]:
         links = kinematics.poses(arm, states.scalars("q"))
-        found = [links[f.link].then(f.placement) if f.link >= 0 else f.placement for f in wanted]
-        return [pose.matrix() for pose in found]
+        placements = [links[f.link].then(f.placement) if f.link >= 0 else f.placement for f in wanted]
+        return [placement.matrix() for placement in placements]
 
-    return computed(states, matrices, (len(wanted), 4, 4), Task.of(poses, frames=names))
+    return Call(poses, states, matrices, (len(wanted), 4, 4), {"frames": names})
 
 
+@public
 def jacobian(
     arm: Robot, q: Array, *, link: str | int | None = None, point: str | Iterable[float] = "frame", check: bool = False
-) -> Array:
+) -> Call:
     """From joint rates to the twist of a link, angular part first, in the base frame: (..., 6, n).
 
     `link` is a name (also of a frame on a merged fixed joint) or an index, otherwise the last link; `point` is where
@@ -287,105 +287,22 @@ def jacobian(
     seat = body.frame if frame is None else frame.placement
     if isinstance(point, str):
         one_of(point, ("frame", "com"), "point")
-        place = body.com if point == "com" else seat.translation
+        at = body.com if point == "com" else seat.translation
     else:
         point = vector3({"point": point}, "point")
-        place = seat.point(Vector(*point))
-    where = point if isinstance(point, str) else tuple(point)
-    task = Task.of(jacobian, link=frame.name if frame else body.index, point=where)
-    return computed(states, lambda: kinematics.jacobian(arm, states.scalars("q"), body.index, place), (6, arm.n), task)
-
-
-FEWEST: dict[Function, tuple[str, ...]] = {  # what method="fewest" chooses from, by counting on the robot at hand
-    forward_dynamics: ("composite-udu", "articulated-regrouped"),
-    inertia_matrix: ("composite", "denoc", "composite-regrouped"),
-}
-LONG = {forward_dynamics: "articulated-regrouped", inertia_matrix: "composite-regrouped"}  # of long robots, uncounted
-METHODS: dict[Function, Mapping[str, Any]] = {
-    inverse_dynamics: dynamics.ALL_INVERSE_DYNAMICS,
-    forward_dynamics: {**dynamics.ALL_FORWARD_DYNAMICS, "fewest": FEWEST[forward_dynamics]},
-    inertia_matrix: {**dynamics.ALL_INERTIA_MATRICES, "fewest": FEWEST[inertia_matrix]},
-    bias_torque: dynamics.ALL_INVERSE_DYNAMICS,
-    gravity_torque: dynamics.ALL_INVERSE_DYNAMICS,
-    udu: dynamics.ALL_UDU,
-}
-
-
-_SWEEPS: dict[str | None, str] = {"newton-euler": "newton-euler", "fewest": "fewest", None: "fewest"}
-ROLLED.update(
-    {
-        inverse_dynamics: _SWEEPS,
-        bias_torque: _SWEEPS,
-        gravity_torque: _SWEEPS,
-        forward_dynamics: {
-            "denoc": "denoc",
-            "articulated": "articulated",
-            "kalman": "kalman",
-            "articulated-regrouped": "articulated-regrouped",
-            "fewest": "articulated-regrouped",
-            None: "articulated-regrouped",
-        },
-    }
-)
-
-
-def methods(function: Function) -> list[str]:
-    """The names of every formulation that a function offers as `method=`.
-
-    >>> import linkwise as lw
-    >>> lw.methods(lw.inertia_matrix)
-    ['composite', 'denoc', 'complement', 'operators', 'udu', 'composite-regrouped', 'fewest']
-    """
-    if not callable(function) or function not in METHODS:
-        offered = ", ".join(f.__qualname__ for f in METHODS)
-        raise ValueError(f"{function!r} is no function with a choice of methods (these are: {offered})")
-    return list(METHODS[function])
-
-
-def chosen(function: Function, method: str | None, arm: Robot | None = None) -> Any:
-    """The plain function that a method's name stands for, on this robot."""
-    return METHODS[function][method_name(function, method, arm)]
-
-
-def method_name(function: Function, method: str | None, arm: Robot | None = None) -> str:
-    """The method's name: without one, the first offered; of "fewest", the name of that which it takes on this robot.
-
-    Where code is made (`prefer_fewest`), the fewest operations are wanted without asking.
-    """
-    if method is None:
-        method = "fewest" if FEWEST_PREFERRED.get() and "fewest" in METHODS[function] else next(iter(METHODS[function]))
-    one_of(method, METHODS[function], f"{function.__name__}: method")
-    if function in FEWEST and method == "fewest":
-        if not isinstance(arm, Robot):
-            return FEWEST[function][0]
-        return LONG[function] if arm.n > LARGEST else cheapest_method(function, arm, *FEWEST[function])
-    return method
+        at = seat.point(Vector(*point))
+    options = {"link": frame.name if frame else body.index, "point": point if isinstance(point, str) else tuple(point)}
+    return Call(
+        jacobian, states, lambda: kinematics.jacobian(arm, states.scalars("q"), body.index, at), (6, arm.n), options
+    )
 
 
 def external_wrenches(states: States) -> list[Wrench]:
     """What acts on each link, moved to its mass centre, in its own frame."""
-    given = states.wrenches()
-    if given is None:
+    components = states.wrenches()
+    if components is None:
         return [Wrench.zero()] * states.robot.n
-    at_base = [Wrench(Vector(*six[:3]), Vector(*six[3:])) for six in given]
-    found = kinematics.in_link_frames(states.robot, states.scalars("q"), at_base)
-    placed = zip(states.robot.links, found, states.points(), strict=True)
-    return [w if at is None else w.acting_at(link.frame.point(Vector(*at)) - link.com) for link, w, at in placed]
-
-
-def computed(states: States, compute: Callable[[], Any], shape: tuple[int, ...], task: Task | None = None) -> Array:
-    """The result as an array, compiled where that pays; infinities and NaN on the way are no reason for warnings."""
-    found = compiled_result(states, task)
-    if found is not None:
-        return found.array
-    with plain_run(states), np.errstate(all="ignore"):
-        return states.join(compute(), shape)
-
-
-def guarded(states: States, compute: Callable[[], Any], shape: tuple[int, ...], task: Task | None = None) -> Array:
-    """As `computed`, for what divides by inertias: a joint that nothing resists is an error that names it."""
-    found = compiled_result(states, task)
-    if found is not None:
-        return refuse_singular(states, found.array) if found.lost else found.array
-    with explained(states):
-        return refuse_singular(states, computed(states, compute, shape))
+    in_base_frame = [Wrench(Vector(*six[:3]), Vector(*six[3:])) for six in components]
+    wrenches = kinematics.in_link_frames(states.robot, states.scalars("q"), in_base_frame)
+    loads = zip(states.robot.links, wrenches, states.points(), strict=True)
+    return [w if at is None else w.acting_at(link.frame.point(Vector(*at)) - link.com) for link, w, at in loads]

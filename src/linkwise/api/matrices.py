@@ -6,44 +6,37 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..dynamics import ALL_INVERSE_INERTIA_MATRICES, constraints, coriolis, denoc, operator_matrices
+from ..dynamics import constraints, coriolis, denoc, operator_matrices
 from ..dynamics import mass_factor as factor
 from ..dynamics import operator_rates as table
 from ..errors import one_of
-from ..kernels.dispatch import Task, entered_directly
 from ..robot import Robot
-from .functions import FEWEST, METHODS, chosen, computed, external_wrenches, guarded
+from .call import Call, fast, public
+from .functions import external_wrenches
+from .method_table import algorithm
 from .singular import explained, refuse_singular
 from .states import Array, States
 
 
-@entered_directly
-def coriolis_matrix(arm: Robot, q: Array, qd: Array, *, check: bool = False) -> Array:
+@fast
+def coriolis_matrix(arm: Robot, q: Array, qd: Array, *, check: bool = False) -> Call:
     """The matrix C(q, qd) of Saha's equation (29): (..., n, n). C qd are the Coriolis and centrifugal torques.
 
     The rate of the inertia matrix is C + Cᵀ, that is, İ - 2C is skew. C is not the matrix of Christoffel symbols.
     """
     states = States(arm, {"q": q, "qd": qd}, check=check)
-    task, shape = Task.of(coriolis_matrix), (arm.n, arm.n)
-    return computed(
-        states, lambda: coriolis.coriolis_matrix(arm, states.scalars("q"), states.scalars("qd")), shape, task
-    )
+    return Call(coriolis_matrix, states, states.applied(coriolis.coriolis_matrix, "q", "qd"), (arm.n, arm.n), {})
 
 
-@entered_directly
-def inverse_inertia_matrix(arm: Robot, q: Array, *, method: str | None = None, check: bool = False) -> Array:
+@fast
+def inverse_inertia_matrix(arm: Robot, q: Array, *, method: str | None = None, check: bool = False) -> Call:
     """The inverse of the inertia matrix, element by element by Saha's recursions: (..., n, n).
 
     `method="elimination"` takes the elements of I instead, as in formulas; `"fewest"` whichever is shorter.
     """
-    algorithm = chosen(inverse_inertia_matrix, method, arm)
-    states = States(arm, {"q": q}, check=check)
-    task = Task.of(inverse_inertia_matrix, method=method)
-    return guarded(states, lambda: algorithm(arm, states.scalars("q")), (arm.n, arm.n), task)
-
-
-FEWEST[inverse_inertia_matrix] = tuple(ALL_INVERSE_INERTIA_MATRICES)
-METHODS[inverse_inertia_matrix] = {**ALL_INVERSE_INERTIA_MATRICES, "fewest": FEWEST[inverse_inertia_matrix]}
+    plain = algorithm(inverse_inertia_matrix, method, arm)
+    states, options = States(arm, {"q": q}, check=check), {"method": method}
+    return Call(inverse_inertia_matrix, states, states.applied(plain, "q"), (arm.n, arm.n), options, divides=True)
 
 
 def denoc_matrices(arm: Robot, q: Array, *, check: bool = False) -> tuple[Array, Array]:
@@ -68,6 +61,7 @@ def complement_matrices(arm: Robot, q: Array, *, check: bool = False) -> tuple[A
     return states.join(K, (6 * arm.n, 6 * arm.n)), states.join(T, (6 * arm.n, arm.n))
 
 
+@public
 def constraint_wrenches(
     arm: Robot,
     q: Array,
@@ -77,7 +71,7 @@ def constraint_wrenches(
     *,
     point: Array | None = None,
     check: bool = False,
-) -> Array:
+) -> Call:
     """What each joint transmits without its drive, from the multipliers of Angeles' constraints: (..., n, 6).
 
     Moment about the joint, then force, in the base frame: `joint_wrenches` less its component along the joint's axis.
@@ -89,7 +83,7 @@ def constraint_wrenches(
         motion = (states.scalars("q"), states.scalars("qd"), states.scalars("qdd"))
         return [list(load) for load in constraints.constraint_wrenches(arm, *motion, external_wrenches(states))]
 
-    return computed(states, loads, (arm.n, 6), Task.of(constraint_wrenches))
+    return Call(constraint_wrenches, states, loads, (arm.n, 6), {})
 
 
 class Operators(NamedTuple):
@@ -117,8 +111,8 @@ def operators(arm: Robot, q: Array, *, check: bool = False) -> Operators:
     states = States(arm, {"q": q}, check=check)
     arm.refuse_rotors("the spatial operators")
     with np.errstate(all="ignore"), explained(states):
-        found: Any = operator_matrices.operators(arm, states.scalars("q"))
-        arrays = [states.join(matrix, (len(matrix), len(matrix[0]))) for matrix in found]
+        matrices: Any = operator_matrices.operators(arm, states.scalars("q"))
+        arrays = [states.join(matrix, (len(matrix), len(matrix[0]))) for matrix in matrices]
     return Operators(*(refuse_singular(states, array) for array in arrays))
 
 
@@ -149,31 +143,32 @@ def operator_rates(arm: Robot, q: Array, qd: Array, *, seen_from: str = "links",
     states = States(arm, {"q": q, "qd": qd}, check=check)
     arm.refuse_rotors("the rates of the spatial operators")
     with np.errstate(all="ignore"), explained(states):
-        found = table.operator_rates(arm, states.scalars("q"), states.scalars("qd"))
-        named = found.local if seen_from == "links" else found.inertial
-        matrices = [*named.values(), found.P_dot, found.lambda_dot, found.omega, found.omega_delta]
+        rates = table.operator_rates(arm, states.scalars("q"), states.scalars("qd"))
+        named = rates.local if seen_from == "links" else rates.inertial
+        matrices = [*named.values(), rates.P_dot, rates.lambda_dot, rates.omega, rates.omega_delta]
         arrays = [states.join(matrix, (len(matrix), len(matrix[0]))) for matrix in matrices]
     return OperatorRates(*(refuse_singular(states, array) for array in arrays))
 
 
-def mass_factor(arm: Robot, q: Array, *, check: bool = False) -> Array:
+@public
+def mass_factor(arm: Robot, q: Array, *, check: bool = False) -> Call:
     """Kozłowski's m = (1 + H Φ K) D^½ of the inertia matrix m mᵀ: (..., n, n). The normalized velocities are mᵀ qd."""
     states = States(arm, {"q": q}, check=check)
-    task = Task.of(mass_factor)
-    return guarded(states, lambda: factor.mass_factor(arm, states.scalars("q")), (arm.n, arm.n), task)
+    return Call(mass_factor, states, states.applied(factor.mass_factor, "q"), (arm.n, arm.n), {}, divides=True)
 
 
-def mass_factor_rate(arm: Robot, q: Array, qd: Array, *, check: bool = False) -> Array:
+@public
+def mass_factor_rate(arm: Robot, q: Array, qd: Array, *, check: bool = False) -> Call:
     """The rate of `mass_factor`, by Kozłowski's equation (29): (..., n, n). For robots without rotor inertias."""
     states = States(arm, {"q": q, "qd": qd}, check=check)
     arm.refuse_rotors("the rates of the mass factor")
-    return guarded(
-        states, lambda: factor.mass_factor_rate(arm, states.scalars("q"), states.scalars("qd")), (arm.n, arm.n)
-    )
+    compute = states.applied(factor.mass_factor_rate, "q", "qd")
+    return Call(mass_factor_rate, states, compute, (arm.n, arm.n), divides=True)
 
 
-def kinetic_gradient(arm: Robot, q: Array, qd: Array, *, check: bool = False) -> Array:
+@public
+def kinetic_gradient(arm: Robot, q: Array, qd: Array, *, check: bool = False) -> Call:
     """The vector of qdᵀ (∂I/∂q_k) qd, by Kozłowski's equation (32): (..., n). For robots without rotor inertias."""
     states = States(arm, {"q": q, "qd": qd}, check=check)
     arm.refuse_rotors("the gradients of the kinetic energy")
-    return guarded(states, lambda: factor.kinetic_gradient(arm, states.scalars("q"), states.scalars("qd")), (arm.n,))
+    return Call(kinetic_gradient, states, states.applied(factor.kinetic_gradient, "q", "qd"), (arm.n,), divides=True)

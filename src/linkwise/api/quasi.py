@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from ..dynamics import quasi
-from ..kernels.dispatch import Task
 from ..robot import Robot
-from .functions import METHODS, chosen, external_wrenches, guarded
+from .call import Call, public
+from .functions import external_wrenches
+from .method_table import algorithm
 from .states import Array, States
 
 
@@ -26,38 +27,35 @@ class QuasiCoordinates:
     def __repr__(self) -> str:
         return f"linkwise.{self._kind.name}"
 
-    def velocity(self, arm: Robot, q: Array, qd: Array, *, check: bool = False) -> Array:
+    @public
+    def velocity(self, arm: Robot, q: Array, qd: Array, *, check: bool = False) -> Call:
         """The quasi-velocities of the joint rates qd: (..., n)."""
         states = States(arm, {"q": q, "qd": qd}, check=check)
-        task = Task.of(self.velocity)
-        return guarded(
-            states, lambda: self._kind.velocity(arm, states.scalars("q"), states.scalars("qd")), (arm.n,), task
-        )
+        compute = states.applied(self._kind.velocity, "q", "qd")
+        return Call(self.velocity, states, compute, (arm.n,), {}, divides=True)
 
-    def joint_rates(self, arm: Robot, q: Array, velocity: Array, *, check: bool = False) -> Array:
+    @public
+    def joint_rates(self, arm: Robot, q: Array, velocity: Array, *, check: bool = False) -> Call:
         """The joint rates of quasi-velocities: (..., n)."""
         states = States(arm, {"q": q, "velocity": velocity}, check=check)
-        task = Task.of(self.joint_rates)
-        return guarded(
-            states, lambda: self._kind.joint_rates(arm, states.scalars("q"), states.scalars("velocity")), (arm.n,), task
-        )
+        compute = states.applied(self._kind.joint_rates, "q", "velocity")
+        return Call(self.joint_rates, states, compute, (arm.n,), {}, divides=True)
 
-    def force(self, arm: Robot, q: Array, tau: Array, *, check: bool = False) -> Array:
+    @public
+    def force(self, arm: Robot, q: Array, tau: Array, *, check: bool = False) -> Call:
         """The quasi-forces of the torques tau: (..., n)."""
         states = States(arm, {"q": q, "tau": tau}, check=check)
-        task = Task.of(self.force)
-        return guarded(
-            states, lambda: self._kind.force(arm, states.scalars("q"), states.scalars("tau")), (arm.n,), task
-        )
+        compute = states.applied(self._kind.force, "q", "tau")
+        return Call(self.force, states, compute, (arm.n,), {}, divides=True)
 
-    def joint_torque(self, arm: Robot, q: Array, force: Array, *, check: bool = False) -> Array:
+    @public
+    def joint_torque(self, arm: Robot, q: Array, force: Array, *, check: bool = False) -> Call:
         """The torques of quasi-forces: (..., n)."""
         states = States(arm, {"q": q, "force": force}, check=check)
-        task = Task.of(self.joint_torque)
-        return guarded(
-            states, lambda: self._kind.joint_torque(arm, states.scalars("q"), states.scalars("force")), (arm.n,), task
-        )
+        compute = states.applied(self._kind.joint_torque, "q", "force")
+        return Call(self.joint_torque, states, compute, (arm.n,), {}, divides=True)
 
+    @public
     def coriolis(
         self,
         arm: Robot,
@@ -69,13 +67,13 @@ class QuasiCoordinates:
         gravity: bool = True,
         method: str = "recursive",
         check: bool = False,
-    ) -> Array:
+    ) -> Call:
         """C(q, velocity), with gravity and the external wrench in it: (..., n).
 
         `wrench` and `point` as for `lw.inverse_dynamics`. `method` is "recursive", in O(n), or "component", by the sums
         of Kozłowski's equation (48).
         """
-        chosen(self.coriolis, method)
+        algorithm(self.coriolis, method)  # refuses others
         states = States(arm, {"q": q, "velocity": velocity}, wrench, check, point=point)
         there = arm if gravity else arm.with_gravity((0.0, 0.0, 0.0))
 
@@ -83,8 +81,10 @@ class QuasiCoordinates:
             external = external_wrenches(states)
             return self._kind.coriolis(there, states.scalars("q"), states.scalars("velocity"), external, method)
 
-        return guarded(states, forces, (arm.n,), Task.of(self.coriolis, gravity=gravity, method=method))
+        options = {"gravity": gravity, "method": method}
+        return Call(self.coriolis, states, forces, (arm.n,), options, divides=True)
 
+    @public
     def acceleration(
         self,
         arm: Robot,
@@ -95,7 +95,7 @@ class QuasiCoordinates:
         *,
         point: Array | None = None,
         check: bool = False,
-    ) -> Array:
+    ) -> Call:
         """The rates of the quasi-velocities under the torques tau: (..., n). `wrench` and `point` as for `coriolis`."""
         states = States(arm, {"q": q, "velocity": velocity, "tau": tau}, wrench, check, point=point)
 
@@ -103,9 +103,8 @@ class QuasiCoordinates:
             angles, rates, torques = (states.scalars(name) for name in ("q", "velocity", "tau"))
             return self._kind.acceleration(arm, angles, rates, torques, external_wrenches(states))
 
-        return guarded(states, accelerations, (arm.n,), Task.of(self.acceleration))
+        return Call(self.acceleration, states, accelerations, (arm.n,), {}, divides=True)
 
 
 normalized = QuasiCoordinates(quasi.normalized)
 unnormalized = QuasiCoordinates(quasi.unnormalized)
-METHODS.update({kind.coriolis: quasi.CORIOLIS for kind in (normalized, unnormalized)})

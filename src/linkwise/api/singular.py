@@ -1,15 +1,15 @@
-"""States in which a joint moves without resistance, found and named.
+"""States in which a joint moves without resistance, detected and named.
 
 A state is singular if, by its configuration q alone, the articulated inertia of some joint vanishes beside the inertia
-of all that the joint carries, frozen. This is looked into only where a finite state has a result that is not finite: it
-may as well have overflowed, which is no error. The rule is the same for one state and for a batch, plain and compiled.
+of all that the joint carries, frozen. This is tested only where a finite state has a result that is not finite, which
+may also be an overflow, and that is no error. The rule is the same for one state and for a batch, plain and compiled.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -18,14 +18,19 @@ from ..dynamics import udu as factors
 from ..errors import SingularError
 from ..robot import Robot, inward
 from ..spatial import RigidInertia, add, power
+from ..trace import bind, symbols_of
 from .states import Array, States
+
+if TYPE_CHECKING:
+    from ..kernels.compiler import Compiled
 
 NOTHING = 1e-14  # beside the frozen inertia: articulated inertias this small are rounding
 AT_ONCE = 4096  # states, so as to need little memory
+SUSPECTS = 8  # lost states that a user's function is called for, besides the first singular one
 
 
 class Singular(NamedTuple):
-    state: int  # the first, in the order given
+    state: int  # the first
     joint: int  # the first from the tips
     inertia: float  # articulated
 
@@ -89,19 +94,52 @@ def singular(states: States, suspects: np.ndarray | None = None) -> SingularErro
     if arm.symbolic:  # symbols have no values
         return None
     if suspects is None:
-        found = first_singular(arm, np.zeros((1, arm.n)))
-        return None if found is None else singular_error(arm, found, ())
+        first = first_singular(arm, np.zeros((1, arm.n)))
+        return None if first is None else singular_error(arm, first, ())
     q = np.broadcast_to(states.arrays["q"], (*states.batch, arm.n)).reshape(-1, arm.n)
-    found = first_singular(arm, q[suspects])
-    if found is None:
+    first = first_singular(arm, q[suspects])
+    if first is None:
         return None
-    return singular_error(arm, found, tuple(map(int, np.unravel_index(suspects[found.state], states.batch))))
+    return singular_error(arm, first, tuple(map(int, np.unravel_index(suspects[first.state], states.batch))))
 
 
-def singular_error(arm: Robot, found: Singular, state: tuple[int, ...]) -> SingularError:
+def singular_error(arm: Robot, first: Singular, state: tuple[int, ...]) -> SingularError:
     return SingularError(
-        f"robot {arm.name!r}, joint of link {arm.names[found.joint]!r}: nothing resists its motion",
-        f" (articulated inertia {found.inertia:.3g}); give the link, or one beyond it, mass or inertia, or the joint a"
+        f"robot {arm.name!r}, joint of link {arm.names[first.joint]!r}: nothing resists its motion",
+        f" (articulated inertia {first.inertia:.3g}); give the link, or one beyond it, mass or inertia, or the joint a"
         " rotor inertia",
         state,
     )
+
+
+def explain_lost(kernel: Compiled, rows: Sequence[np.ndarray], results: Sequence[np.ndarray]) -> None:
+    """Let the plain function say why finite states of a kernel have results that are not: it may raise an error."""
+    inputs, robot, spec = kernel.interface.inputs, kernel.robot, kernel.spec
+    batch = results[0].shape[: results[0].ndim - len(kernel.interface.outputs[0].shape)]
+    lost = np.ones(batch, dtype=bool)
+    for row in rows:
+        lost &= np.isfinite(row.reshape((*batch, -1))).all(axis=-1)
+    lost &= ~np.all([np.isfinite(result.reshape((*batch, -1))).all(axis=-1) for result in results], axis=0)
+    for index in map(tuple, suspects(kernel, np.argwhere(lost), rows).tolist()):
+        state = {argument.name: row[index] for argument, row in zip(inputs, rows, strict=True)}
+        symbols = {name: float(state.pop(name)) for name in symbols_of(robot)}
+        options = {name: value for name, value in spec.keywords.items() if name not in state}
+        try:
+            with np.errstate(all="ignore"):
+                spec.function(bind(robot, **symbols) if symbols else robot, **state, **options)
+        except SingularError as error:
+            raise error.in_state(index) from None
+
+
+def suspects(kernel: Compiled, lost: np.ndarray, rows: Sequence[np.ndarray]) -> np.ndarray:
+    """The first singular one of the lost states; for functions other than Linkwise's, which may use another
+    configuration than q, the first few as well.
+    """
+    arm = kernel.robot
+    q = next((row for a, row in zip(kernel.interface.inputs, rows, strict=True) if a == ("q", (arm.n,))), None)
+    if q is None or arm.non_floats:
+        return lost[:SUSPECTS]
+    first = first_singular(arm, q[tuple(lost.T)])
+    singular = lost[:0] if first is None else lost[first.state, None]
+    ours = str(getattr(kernel.spec.function, "__module__", "")).startswith("linkwise.api.")
+    return singular if ours else np.concatenate([singular, lost[:SUSPECTS]])

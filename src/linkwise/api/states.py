@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
 from fractions import Fraction
 from functools import reduce
@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from ..kernels.interface import broadcast
 from ..robot import Robot
 
 Array = Any
@@ -31,7 +32,7 @@ def library_of(values: Sequence[Any]) -> Any:
 
 
 def as_array(xp: Any, value: Any, name: str, like: Array | None) -> Array:
-    """The value as an array of the library `xp`; text, truth values and complex numbers are refused.
+    """The value as an array of the library `xp`; text, booleans and complex numbers are refused.
 
     Integers become floating numbers when all arrays of a call are brought to one dtype.
     """
@@ -92,15 +93,14 @@ class States:
             raise TypeError(f"the first argument is {robot!r} (expected a Robot{hint})")
         self.robot = robot
         self.tip: int | None = None  # the link on which a single external wrench acts
-        self.waits_for: Any = None  # the kernel in whose place the plain text runs; see `kernels`
         self.trailing: dict[str, int] = {}  # how many axes of each array belong to one state
-        given = {**{name: (value, (robot.n,)) for name, value in arrays.items()}, **(others or {})}
-        values = [value for value, _ in given.values()]
+        wanted = {**{name: (value, (robot.n,)) for name, value in arrays.items()}, **(others or {})}
+        values = [value for value, _ in wanted.values()]
         self.xp = library_of([*values, wrench])
         own = [v for v in (*values, wrench) if self.xp is not np and library_of([v]) is self.xp]
         first = next((v for v in own if dtype_name(v) in REAL), own[0] if own else None)
         self.arrays: dict[str, Array] = {}
-        for name, (value, shape) in given.items():
+        for name, (value, shape) in wanted.items():
             array = as_array(self.xp, value, name, first)
             if robot.symbolic and self.xp is np:
                 array = array.astype(object)  # numbers meet symbols one by one
@@ -149,14 +149,7 @@ class States:
         return f"(..., {self.robot.n}): {joints}"
 
     def _broadcast(self) -> tuple[int, ...]:
-        shapes = {name: tuple(a.shape[: len(a.shape) - self.trailing[name]]) for name, a in self.arrays.items()}
-        if not any(shapes.values()):
-            return ()
-        try:
-            return np.broadcast_shapes(*shapes.values())
-        except ValueError:
-            said = ", ".join(f"{name} {shape}" for name, shape in shapes.items())
-            raise ValueError(f"the batch shapes do not fit together: {said} (expected shapes that broadcast)") from None
+        return broadcast({k: tuple(a.shape[: len(a.shape) - self.trailing[k]]) for k, a in self.arrays.items()})
 
     def _per_link(self, wrench: Array) -> Array:
         """An external wrench with an axis for links: (..., 6) acts on the tip, (..., n, 6) on every link."""
@@ -205,6 +198,10 @@ class States:
         array = self.arrays[name]
         return array[..., 0, :] if name in ("wrench", "point") and self.tip is not None else array
 
+    def rows(self, name: str, shape: tuple[int, ...]) -> Array:
+        """An array as it was given, of this shape for each state of the batch, contiguous."""
+        return np.ascontiguousarray(np.broadcast_to(self.own(name), (*self.batch, *shape)))
+
     def _refuse_non_finite(self) -> None:
         for name, array in self.arrays.items():
             if array.dtype == object:
@@ -224,6 +221,10 @@ class States:
         """The components of an argument, each a scalar or an array of the batch."""
         array = self.arrays[name]
         return [component(array, i) for i in range(array.shape[-1])]
+
+    def applied(self, algorithm: Callable[..., Any], *names: str) -> Callable[[], Any]:
+        """An algorithm on the robot and the scalars of these arrays, to be run later."""
+        return lambda: algorithm(self.robot, *(self.scalars(name) for name in names))
 
     def wrenches(self) -> list[list[Any]] | None:
         """Six components for each link, or None without an external wrench; zeros, for free, where nothing acts."""
@@ -265,20 +266,20 @@ class States:
         out = xp.stack(full, -1).reshape((*self.batch, *shape))
         if xp is np:
             out = out.astype(keywords["dtype"], copy=False)
-        out = self._bad_states_blank(out, len(shape))
+        out = self._with_nan(out, len(shape))
         return out[()] if xp is np else out
 
     def finite(self) -> Array:
-        """Which states have finite numbers only: truth values of the batch shape."""
+        """Which states have finite numbers only: a mask of the batch shape."""
         good = True
         for name, array in self.arrays.items():
-            each = self.xp.isfinite(array)
+            finite = self.xp.isfinite(array)
             for _ in range(self.trailing[name]):
-                each = each.all(-1)
-            good = each & good
+                finite = finite.all(-1)
+            good = finite & good
         return self.xp.broadcast_to(good, self.batch)
 
-    def _bad_states_blank(self, out: Array, dims: int) -> Array:
+    def _with_nan(self, out: Array, dims: int) -> Array:
         good = self.finite()
         if self.xp is np and good.all():
             return out

@@ -32,16 +32,16 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
 
 def run(chosen: argparse.Namespace) -> int:
     """Show the folder, or clear it."""
-    place = cache.folder()
-    if place is None:
+    folder = cache.folder()
+    if folder is None:
         print("The cache is off.")
         return 0
     if chosen.action == "clear":
         removed, (left, _) = cache.clear(), cache.size()
-        print(f"Removed {_files(removed)} from {place}{f'; {_files(left)} still there' if left else ''}.")
+        print(f"Removed {_files(removed)} from {folder}{f'; {_files(left)} still there' if left else ''}.")
         return 1 if left else 0
     files, bytes_ = cache.size()
-    print(f"folder  {place}\nfiles   {files}\nsize    {bytes_ / 1000:,.1f} kB")
+    print(f"folder  {folder}\nfiles   {files}\nsize    {bytes_ / 1000:,.1f} kB")
     return 0
 
 

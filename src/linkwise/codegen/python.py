@@ -23,7 +23,7 @@ def python_text(program: Program, name: str, about: str) -> str:
         if node.op == "const":
             return repr(node.payload)
         port, position = node.payload
-        return place(inputs[port], shapes[port], position)
+        return element(inputs[port], shapes[port], position)
 
     lines, named = assignments(program, leaf, inputs.values(), words=WORDS)
     functions = sorted({IMPORTED[n.op] for n in program.nodes if n.op in IMPORTED})
@@ -49,7 +49,7 @@ def python_text(program: Program, name: str, about: str) -> str:
     )
 
 
-def place(name: str, shape: tuple[int, ...], position: int) -> str:
+def element(name: str, shape: tuple[int, ...], position: int) -> str:
     """How the number at that position is written: q[2], wrench[1][0], or the name alone."""
     index: list[int] = []
     for size in reversed(shape):
@@ -73,13 +73,13 @@ def described(port: Port, name: str) -> str:
 def python_names(names: Iterable[str]) -> dict[str, str]:
     """A name in Python for each: itself, with underscores behind it where Python or the text has another use for it."""
     wanted = tuple(names)
-    found: dict[str, str] = {}
+    chosen: dict[str, str] = {}
     for name in wanted:
         free = name
-        while reserved(free) or (free != name and free in (*wanted, *found.values())):
+        while reserved(free) or (free != name and free in (*wanted, *chosen.values())):
             free += "_"
-        found[name] = free
-    return found
+        chosen[name] = free
+    return chosen
 
 
 def reserved(name: str) -> bool:

@@ -16,10 +16,12 @@ from typing import Any, cast
 import numpy as np
 
 from ..api import forward_dynamics, inertia_matrix, methods, use_kernels
+from ..api.compiling import compile as compiled_kernel
+from ..api.compiling import spec_of
 from ..api.states import REAL, Array, States
 from ..errors import RobotError, SingularError, one_of
-from ..kernels.compiler import Compiled
-from ..kernels.forms import recipe_for, too_long
+from ..kernels.forms import too_long
+from ..kernels.spec import KernelSpec
 from ..robot import Robot
 from ..trace import Input
 from .explanation import table as aligned
@@ -237,20 +239,24 @@ def chosen_methods(
     names = [name for name in offered if name != "fewest"]  # which is one of the others
     if not compiled:
         return names, []
-    short = [name for name in names if name != UNROLLED and not too_long(recipe(arm, name, arrays))]
+    short = [name for name in names if name != UNROLLED and not too_long(spec(arm, name, arrays))]
     return short, [name for name in names if name not in short]
 
 
-def recipe(arm: Robot, method: str, arrays: Mapping[str, np.ndarray]) -> Any:
+def spec(arm: Robot, method: str, arrays: Mapping[str, np.ndarray]) -> KernelSpec:
+    return spec_of(forward_dynamics, arm, arrays["q"].dtype.name, keywords(method, arrays))
+
+
+def keywords(method: str, arrays: Mapping[str, np.ndarray]) -> dict[str, Any]:
     dims = arrays["q"].ndim - 1
-    own = {name: Input(*arrays[name].shape[dims:]) for name in ("wrench", "point") if name in arrays}
-    return recipe_for(forward_dynamics, arm, arrays["q"].dtype.name, {"method": method, **own})
+    loads = {name: Input(*arrays[name].shape[dims:]) for name in ("wrench", "point") if name in arrays}
+    return {"method": method, **loads}
 
 
 def runner(arm: Robot, method: str, arrays: Mapping[str, np.ndarray], compiled: bool) -> Callable[..., np.ndarray]:
     """The method as a function of the arrays."""
     if compiled:
-        return Compiled(recipe(arm, method, arrays))
+        return compiled_kernel(forward_dynamics, arm, dtype=arrays["q"].dtype.name, **keywords(method, arrays))
 
     def plain(q: Array, qd: Array, tau: Array, wrench: Array | None = None, point: Array | None = None) -> np.ndarray:
         with use_kernels("never"):

@@ -8,7 +8,7 @@ from typing import Any
 
 from .. import api
 from ..api import QuasiCoordinates
-from ..api.functions import METHODS, method_name
+from ..api.method_table import has_methods, method_name
 from ..errors import one_of
 from ..robot import Description, Robot
 from ..robot.printing import print_if_dropped
@@ -163,6 +163,6 @@ def published_as(function: Callable[..., Any], arm: Robot, method: str | None = 
         return quasi_name(owner)
     if not isinstance(function, Hashable):
         return None
-    if function in METHODS:
+    if has_methods(function):
         return method_name(function, method or inspect.signature(function).parameters["method"].default, arm)
     return PUBLISHED.get(function)

@@ -71,7 +71,7 @@ def about(function: Callable[..., Any]) -> list[str]:
     if inspect.isroutine(function):
         return [first] if first else []
     lines = [] if first.startswith(f"{kind.__name__}(") else [first]  # a dataclass without words shows its signature
-    if any("__repr__" in vars(each) for each in kind.__mro__[:-1]) and " at 0x" not in repr(function):
+    if any("__repr__" in vars(base) for base in kind.__mro__[:-1]) and " at 0x" not in repr(function):
         lines.append(repr(function))
     return [line for line in lines if line]
 
@@ -90,5 +90,5 @@ def source(function: Callable[..., Any], arm: Robot, keywords: Mapping[str, Any]
     if method is not None:
         return str(cite(method))
     module, name = getattr(function, "__module__", None), getattr(function, "__qualname__", function_name(function))
-    place = "linkwise" if str(module).startswith("linkwise.") else module
-    return f"those of {place}.{name} in Python." if place else f"those of {name} in Python."
+    package = "linkwise" if str(module).startswith("linkwise.") else module
+    return f"those of {package}.{name} in Python." if package else f"those of {name} in Python."

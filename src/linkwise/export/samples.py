@@ -52,12 +52,12 @@ def plain_run(
 ) -> list[np.ndarray]:
     with np.errstate(all="ignore"):
         if isinstance(function, Derivative):
-            found = function.of(arm)(**fixed, **state)  # the robot's symbols are arguments too
+            output = function.of(arm)(**fixed, **state)  # the robot's symbols are arguments too
         else:
             values = {name: float(state[name]) for name in symbols}
             arguments = {**fixed, **{name: x for name, x in state.items() if name not in symbols}}
-            found = function(arm.mapped(Transplant(Graph(), values)) if arm.non_floats else arm, **arguments)
-    results = [np.asarray(x, dtype=float) for x in (found if isinstance(found, tuple) else (found,))]
+            output = function(arm.mapped(Transplant(Graph(), values)) if arm.non_floats else arm, **arguments)
+    results = [np.asarray(x, dtype=float) for x in (output if isinstance(output, tuple) else (output,))]
     if not all(np.isfinite(x).all() for x in results):
         name = function_name(function)
         raise ValueError(f"{name} gives numbers that are not finite, so self_test=True has nothing to compare with")

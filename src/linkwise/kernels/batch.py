@@ -1,10 +1,9 @@
-"""Assembly text that runs blocks over a whole batch. Rows are contiguous; the last block is filled up on the side.
+"""The batch loop in LLVM assembly: it runs blocks over contiguous rows, the last block on a padded copy of its rows.
 
 i64 @batch(i64 begin, i64 end, ptr work, ptr input, ..., ptr output, ...)   how many states were lost (see `block_W`)
 i64 @work_bytes                                                             how much memory `work` must have
 
-Little memory on the side is taken from the stack, much of it from `work`, behind what the blocks need there: threads
-may have small stacks.
+A small copy lies on the stack, a large one in `work`, behind what the blocks need there: threads may have small stacks.
 """
 
 from __future__ import annotations
@@ -16,17 +15,17 @@ ON_STACK = 8192  # bytes
 
 
 class Batch(NamedTuple):
-    """What the text depends on. `sizes` are those of the rows of every array, the first `inputs` of which go in."""
+    """What the text depends on. `sizes` are those of the rows of every array; the first `inputs` arrays are inputs."""
 
     sizes: Sequence[int]
     inputs: int
     real: str
     lanes: int
-    block_vectors: int  # of memory that a block needs
+    block_vectors: int  # vectors of memory that a block needs
 
     @property
     def on_stack(self) -> bool:
-        """Whether rows on the side may lie on the stack."""
+        """Whether the padded copy fits on the stack."""
         return self.lanes * sum(self.sizes) * self.itemsize <= ON_STACK
 
     @property

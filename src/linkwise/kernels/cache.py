@@ -1,8 +1,8 @@
-"""Compiled code kept on disk, in the user's own cache folder, so that a second start need not compile.
+"""Compiled code on disk, in the user's own cache folder, so that a second start need not compile.
 
-One file per key, `<key>.kernel`, laid out and verified as `kernel_file` says. The cache never stands in the way: what
-is wrong with a file or the folder is noted, once (`CacheWarning`), and the caller compiles again. Processes share the
-folder without locks: files are replaced as a whole, never changed, and one that vanishes is merely not there.
+One file per key, `<key>.kernel`, laid out and verified as in `cache_file`. A cache that fails never stops the caller:
+one warning (`CacheWarning`) says what is wrong with a file or the folder, and the code is compiled again. Processes
+share the folder without locks: files are replaced as a whole, never changed, and a file that vanishes is a cache miss.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from typing import Any
 from ..sha256 import sha256
 from . import cache_file
 
-LIMIT = 2000  # files; beyond it, those go that were not used for longest
-OURS = r"[0-9a-f]{64}\.(kernel|[0-9a-f]{16}\.tmp)"  # a .tmp is what a killed process left
-_noted: set[Path] = set()
+LIMIT = 2000  # files; beyond it, the least recently used are removed
+OURS = r"[0-9a-f]{64}\.(kernel|[0-9a-f]{16}\.tmp)"  # a killed process leaves a .tmp
+_warned: set[Path] = set()
 
 
 class CacheWarning(UserWarning):
@@ -56,39 +56,39 @@ def key(*parts: str) -> str:
 
 
 def load(key: str) -> tuple[dict[str, Any], bytes] | None:
-    """Metadata and code stored under a key, or None where there are none that can be trusted."""
-    place = folder()
-    if place is None:
+    """Metadata and code under a key, or None where there are none that can be trusted."""
+    directory = folder()
+    if directory is None:
         return None
-    path, suspect = place / f"{key}.kernel", place
+    path, wrong = directory / f"{key}.kernel", directory
     try:
-        cache_file.refuse_foreign(place.lstat(), stat.S_ISDIR)
-        suspect = path
-        found = cache_file.unpack(key, cache_file.read(path))
+        cache_file.refuse_foreign(directory.lstat(), stat.S_ISDIR)
+        wrong = path
+        entry = cache_file.unpack(key, cache_file.read(path))
     except FileNotFoundError:
         return None
     except (OSError, ValueError) as reason:
-        _note(suspect, f"ignored: {reason}")
+        _warn(wrong, f"ignored: {reason}")
         return None
     with contextlib.suppress(OSError):  # the file was removed meanwhile, or its disk can only be read
-        os.utime(path)  # used now, hence kept for longer
-    return found
+        os.utime(path)  # the time of last use
+    return entry
 
 
 def store(key: str, metadata: dict[str, Any], code: bytes) -> None:
-    """Keep code and metadata (what JSON can say) under a key; where that is impossible, only say so."""
-    place = folder()
-    if place is None:
+    """Store code and metadata (for JSON) under a key; where that fails, warn."""
+    directory = folder()
+    if directory is None:
         return
     content = cache_file.pack(key, metadata, code)
     try:
-        place.mkdir(mode=0o700, parents=True, exist_ok=True)
-        cache_file.refuse_foreign(place.lstat(), stat.S_ISDIR)
-        cache_file.write(place / f"{key}.kernel", content, place / f"{key}.{os.urandom(8).hex()}.tmp")
+        directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+        cache_file.refuse_foreign(directory.lstat(), stat.S_ISDIR)
+        cache_file.write(directory / f"{key}.kernel", content, directory / f"{key}.{os.urandom(8).hex()}.tmp")
     except (OSError, ValueError) as reason:
-        _note(place, f"compiled code is not kept: {reason}")
+        _warn(directory, f"compiled code is not kept: {reason}")
         return
-    files = _files(place)
+    files = _files(directory)
     if len(files) > LIMIT:
         for entry in sorted(files, key=lambda entry: _use_and_size(entry)[0])[:-LIMIT]:
             _remove(entry)
@@ -96,20 +96,20 @@ def store(key: str, metadata: dict[str, Any], code: bytes) -> None:
 
 def clear() -> int:
     """Remove our files from the folder, no others; how many were removed."""
-    place = folder()
-    return sum(_remove(entry) for entry in _files(place)) if place else 0
+    directory = folder()
+    return sum(_remove(entry) for entry in _files(directory)) if directory else 0
 
 
 def size() -> tuple[int, int]:
     """How many files there are, and their bytes."""
-    place = folder()
-    files = _files(place) if place else []
+    directory = folder()
+    files = _files(directory) if directory else []
     return len(files), sum(_use_and_size(entry)[1] for entry in files)
 
 
-def _files(place: Path) -> list[os.DirEntry[str]]:
+def _files(directory: Path) -> list[os.DirEntry[str]]:
     try:
-        with os.scandir(place) as entries:
+        with os.scandir(directory) as entries:
             return [
                 entry for entry in entries if re.fullmatch(OURS, entry.name) and entry.is_file(follow_symlinks=False)
             ]
@@ -134,7 +134,7 @@ def _remove(entry: os.DirEntry[str]) -> bool:
     return True
 
 
-def _note(path: Path, what: str) -> None:
-    if path not in _noted:
-        _noted.add(path)
+def _warn(path: Path, what: str) -> None:
+    if path not in _warned:
+        _warned.add(path)
         warnings.warn(f"{path}: {what}", CacheWarning, stacklevel=3)

@@ -1,4 +1,4 @@
-"""A file of compiled code: how it is laid out, and when it is believed.
+"""A file of compiled code: its layout, and the checks before it is used.
 
     linkwise kernel 3                 what it is, and the version of this layout
     sha256 of all that follows
@@ -6,8 +6,8 @@
     length of the metadata in bytes
     metadata (JSON), then the code
 
-Code is run, so a file is believed only if its hash is right, and only where nobody but its user can have written it.
-Everything that is not as it should be is an OSError or a ValueError with the reason.
+Code is run, so a file is used only if its hash is right, and only where nobody but its user can have written it.
+Whatever is wrong raises an OSError or a ValueError with the reason.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ def write(path: Path, content: bytes, temporary: Path) -> None:
 
 
 def refuse_foreign(status: os.stat_result, is_expected: Callable[[int], bool]) -> None:
-    """Complain about what is of another kind (a link too), of another user, or open to others' writing."""
+    """Refuse what is of another kind (a link too), of another user, or writeable by others."""
     if not is_expected(status.st_mode):
         raise ValueError("it is a link" if stat.S_ISLNK(status.st_mode) else "it is of another kind")
     if sys.platform != "win32":

@@ -1,84 +1,61 @@
 """When calls on NumPy arrays run compiled.
 
-A kernel that is at hand runs from the first call on: one that this process has compiled for a robot of the same
-numbers, or one that lies in the cache. For that the key is made once for each robot, function and type of numbers,
-without tracing, and one file is looked for. Kernels with loops are not looked for, nor is anything where LLVM would
+A kernel that is available runs from the first call on: one that this process has compiled for a robot of the same
+numbers, or one in the cache on disk. The cache is looked at once for each robot, function and dtype: that makes the
+key, without tracing, and opens one file. Kernels with loops are not looked for there, nor is anything where LLVM would
 have to be loaded (`kernels.image`).
 
 Otherwise a function is compiled for a robot when it is called with a batch of at least 256 states, or if the robot has
-more than 60 links, or when its plain calls have cost as much as compiling will: their time is counted, and compiling is
-expected to take as long as the last time, for as many links. Until then the plain text runs. Code that would be longer
-than 6,000 operations becomes loops over the links, where the function is made of sweeps, and otherwise is not compiled
-by itself. Robots with equal numbers share what was compiled. `use_kernels("always")` and `use_kernels("never")`, or the
-environment variable LINKWISE_KERNELS, replace the rule.
+more than 60 links, or when its plain calls have cost as much as compiling will: their time is added up, and compiling
+is expected to take as long as the last time, for as many links. Until then the plain text runs. Code that would be
+longer than 6,000 operations becomes loops over the links, where the function has a form with loops, and otherwise is
+not compiled by itself. Robots with equal numbers share kernels. `use_kernels("always")` and `use_kernels("never")`, or
+the environment variable LINKWISE_KERNELS, replace the rule.
 
-Compiled and plain results differ by rounding, and a call may be the first compiled one sooner or later: who needs the
-same bits each time chooses "always" or "never". The difference, relative to the largest number of the result, is held
-by tests to 20 ε, or 20 κ(I) ε where the inertia matrix is divided by (κ: its condition number); with loops to five
-times that. Numbers that are small beside the largest may differ in more of their digits.
+Compiled and plain results differ by rounding (docs/compiled.md has the bounds), and which call is the first compiled
+one depends on time and on the cache: for the same bits each time, choose "always" or "never".
 """
 
 from __future__ import annotations
 
 import inspect
-import math
 import os
 import sys
 import time
 import warnings
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from contextvars import ContextVar
-from functools import lru_cache, partial, wraps
+from functools import lru_cache, wraps
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, cast
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-import numpy as np
-
-from ..api.states import Array, States
 from ..errors import one_of
 from ..robot import Robot
 from ..robot.fingerprint import NoFingerprintError
-from ..trace import Input
 from .lock import LOCK
 
 if TYPE_CHECKING:
     from .compiler import Compiled
 
 Function = Callable[..., Any]
-AnyFunction = TypeVar("AnyFunction", bound=Function)
 BATCH = 256
 LOADING, USUAL_PER_LINK = 0.2, 0.02  # seconds, roughly: until LLVM is loaded; to compile, for each link
 LONGEST = 6_000  # operations: beyond that, straight-line code takes long to compile, and is slower than loops
 LARGEST = 60  # links: beyond that, it is not even tried
-ROLLED: dict[Function, dict[str | None, str]] = {}  # what can loop, and which method is then taken for which
 KEPT = 256  # kernels, most recently used
-Acting = tuple[tuple[str, tuple[int, ...]], ...]  # wrench and point, if given, and their shapes for one state
+DTYPES = ("float64", "float32")
 MODES = ("auto", "always", "never")
 
 
-class Task(NamedTuple):
-    """What there is to compile: a function and its options."""
+class Request(NamedTuple):
+    """What a kernel is asked for: a function with its keywords, and the dtype."""
 
     function: Function
-    options: tuple[tuple[str, Any], ...]
-
-    @staticmethod
-    def of(function: Function, **options: Any) -> Task:
-        return Task(function, tuple(options.items()))
-
-    @property
-    def usual(self) -> bool:
-        return not any(value for _, value in self.options)
-
-    @property
-    def keywords(self) -> dict[str, Any]:
-        return {name: value for name, value in self.options if value is not None}
-
-
-class Found(NamedTuple):
-    array: Array
-    lost: int  # finite states whose result is not finite
+    keywords: tuple[tuple[str, Any], ...]
+    dtype: str
+    loop_method: str | None  # the method that a form with loops takes; see `forms`
 
 
 class use_kernels:  # noqa: N801  a function to its users
@@ -115,144 +92,72 @@ def set_mode(mode: str) -> None:
 DEFAULT = os.environ.get("LINKWISE_KERNELS", "auto")
 one_of(DEFAULT, MODES, "LINKWISE_KERNELS")
 MODE: ContextVar[str] = ContextVar("kernels_mode", default=DEFAULT)
-mode_here = MODE.get  # a method looked up each time would take longer
-NEVER_USED = DEFAULT == "never"  # otherwise no context is in that mode, and none need be asked
-UNKNOWN: Any = object()  # not None, which is a robot's code that is too long to compile
-KERNELS: OrderedDict[tuple[Any, ...], Compiled | None] = OrderedDict()  # None: too long to compile
+current_mode = MODE.get  # looked up once: the fast path calls it
+NEVER_USED = DEFAULT == "never"  # while False, no context has chosen "never", and the fast path need not ask
+MISSING: Any = object()  # an argument that was not passed
+UNKNOWN: Any = object()  # no kernel yet; None means that the code is too long to compile
+KERNELS: OrderedDict[tuple[Any, ...], Compiled | None] = OrderedDict()
 SECONDS_PER_LINK: dict[Function, float] = {}  # that compiling a function took the last time
 clock = time.perf_counter
 
 
-def entered_directly(function: AnyFunction) -> AnyFunction:
-    """Lets calls with plain arrays enter the compiled function at once, where there is one; see `kernels.entry`.
+def with_fast_path(function: Function) -> Function:
+    """The function, entered in machine code where `robot.cache` has an entry of its name; see `kernels.entry`.
 
-    What there is to do in Python counts here, in tens of nanoseconds: hence a text for each list of parameters. Two
-    options are named there, since a table for them would take longer to make; more than two take longer to fill in.
+    The entry takes a robot and the arrays that the function needs, in order; all other calls go to the function.
     """
-    parameters = inspect.signature(function).parameters.values()
-    arrays = tuple(p.name for p in parameters if p.kind is p.POSITIONAL_OR_KEYWORD)[1:]
-    return cast(AnyFunction, wraps(function)(WAYS_IN[arrays](function, function.__name__)))
+    name = function.__name__
+    parameters = list(inspect.signature(function).parameters.values())[1:]
+    needed = tuple(p.name for p in parameters if p.default is p.empty)
 
-
-def with_q(function: Function, name: str) -> Function:
-    def call(arm: Any, q: Any, *, method: Any = None, check: Any = False) -> Any:
-        if method is not None or check or (NEVER_USED and mode_here() == "never"):
-            return function(arm, q, method=method, check=check)
+    def call(arm: Any = MISSING, *arrays: Any, **named: Any) -> Any:
+        if named or (NEVER_USED and current_mode() == "never"):
+            return with_names(arm, arrays, named)
         try:
-            entry = arm.shelf[name]
+            entry = arm.cache[name]
         except (AttributeError, KeyError):
-            return function(arm, q)
-        return entry(q)
+            return slow(arm, arrays, named)
+        return entry(*arrays)
 
-    return call
+    def with_names(arm: Any, arrays: tuple[Any, ...], named: dict[str, Any]) -> Any:
+        if arm is not MISSING and tuple(named) == needed[len(arrays) :] and current_mode() != "never":
+            return call(arm, *arrays, *named.values())
+        return slow(arm, arrays, named)
 
+    def slow(arm: Any, arrays: tuple[Any, ...], named: dict[str, Any]) -> Any:
+        return function(*arrays, **named) if arm is MISSING else function(arm, *arrays, **named)
 
-def with_rates(function: Function, name: str) -> Function:
-    def call(arm: Any, q: Any, qd: Any, **options: Any) -> Any:
-        if options or (NEVER_USED and mode_here() == "never"):
-            return function(arm, q, qd, **options)
-        try:
-            entry = arm.shelf[name]
-        except (AttributeError, KeyError):
-            return function(arm, q, qd)
-        return entry(q, qd)
-
-    return call
+    return wraps(function)(call)
 
 
-def with_rates_and_wrench(function: Function, name: str) -> Function:
-    def call(arm: Any, q: Any, qd: Any, wrench: Any = None, **options: Any) -> Any:
-        if wrench is not None or options or (NEVER_USED and mode_here() == "never"):
-            return function(arm, q, qd, wrench, **options)
-        try:
-            entry = arm.shelf[name]
-        except (AttributeError, KeyError):
-            return function(arm, q, qd)
-        return entry(q, qd)
-
-    return call
-
-
-def with_accelerations(function: Function, name: str) -> Function:
-    def call(arm: Any, q: Any, qd: Any, qdd: Any, wrench: Any = None, **options: Any) -> Any:
-        if wrench is not None or options or (NEVER_USED and mode_here() == "never"):
-            return function(arm, q, qd, qdd, wrench, **options)
-        try:
-            entry = arm.shelf[name]
-        except (AttributeError, KeyError):
-            return function(arm, q, qd, qdd)
-        return entry(q, qd, qdd)
-
-    return call
-
-
-def with_torques(function: Function, name: str) -> Function:
-    def call(arm: Any, q: Any, qd: Any, tau: Any, wrench: Any = None, **options: Any) -> Any:
-        if wrench is not None or options or (NEVER_USED and mode_here() == "never"):
-            return function(arm, q, qd, tau, wrench, **options)
-        try:
-            entry = arm.shelf[name]
-        except (AttributeError, KeyError):
-            return function(arm, q, qd, tau)
-        return entry(q, qd, tau)
-
-    return call
-
-
-WAYS_IN = {
-    ("q",): with_q,
-    ("q", "qd"): with_rates,
-    ("q", "qd", "wrench"): with_rates_and_wrench,
-    ("q", "qd", "qdd", "wrench"): with_accelerations,
-    ("q", "qd", "tau", "wrench"): with_torques,
-}
-
-
-def compiled_result(states: States, task: Task | None) -> Found | None:
-    """The result from a kernel, or None where the plain text is to run."""
-    if task is None or MODE.get() == "never" or not states.numeric or states.robot.non_floats:
-        return None
-    dtype = np.result_type(*(array.dtype for array in states.arrays.values())).name
-    if dtype not in ("float64", "float32"):
-        return None
-    key = (task, dtype, states.acting)
-    kernel = states.robot.shelf.get(key, UNKNOWN)
+def kernel_for(robot: Robot, request: Request, states: int) -> Compiled | None:
+    """The kernel for a call on so many states, compiled if that pays; None where the plain text is to run."""
+    kernel = robot.cache.get(request, UNKNOWN)
     if kernel is UNKNOWN:
-        kernel = shared_kernel(states.robot, *key) if due(states, key) else kept_kernel(states.robot, *key)
+        kernel = shared_kernel(robot, request) if pays(robot, request, states) else available_kernel(robot, request)
         if kernel is UNKNOWN:
-            states.waits_for = key
             return None
-        states.robot.shelf[key] = kernel
-        if kernel is not None and task.usual and not states.acting and dtype == "float64":
-            plain = getattr(task.function, "__wrapped__", None)
-            if plain is not None:
-                states.robot.shelf[plain.__name__] = kernel.entry(partial(plain, states.robot))
-    return None if kernel is None else run(kernel, states)
+        robot.cache[request] = kernel
+    return kernel  # type: ignore[no-any-return]
 
 
-def due(states: States, key: tuple[Any, ...]) -> bool:
+def pays(robot: Robot, request: Request, states: int) -> bool:
     """Whether compiling pays by now."""
-    robot = states.robot
-    long = robot.n > LARGEST  # one plain call takes longer than compiling loops
-    if MODE.get() == "always" or long or math.prod(states.batch) >= BATCH:
+    if current_mode() == "always" or robot.n > LARGEST or states >= BATCH:  # loops compile faster than one plain call
         return True
-    spent = robot.shelf.get(("spent", key), 0.0)
-    return bool(spent) and spent >= expected_seconds(key[0].function, robot.n)
+    spent = robot.cache.get(("spent", request), 0.0)
+    return bool(spent) and spent >= expected_seconds(request.function, robot.n)
 
 
-class plain_run:  # noqa: N801  as `contextmanager` would make it, which takes longer
-    """Counts the time of a plain call in place of a kernel."""
-
-    def __init__(self, states: States) -> None:
-        self._states = states
-
-    def __enter__(self) -> None:
-        self._started = clock()
-
-    def __exit__(self, *_: object) -> None:
-        if self._states.waits_for is not None:
-            shelf, key = self._states.robot.shelf, ("spent", self._states.waits_for)
-            shelf[key] = shelf.get(key, 0.0) + clock() - self._started
+@contextmanager
+def plain_run(robot: Robot, request: Request) -> Iterator[None]:
+    """Adds the time of a plain call to that which this request has cost."""
+    started = clock()
+    try:
+        yield
+    finally:
+        key = ("spent", request)
+        robot.cache[key] = robot.cache.get(key, 0.0) + clock() - started
 
 
 def expected_seconds(function: Function, n: int) -> float:
@@ -261,35 +166,30 @@ def expected_seconds(function: Function, n: int) -> float:
     return loading + n * SECONDS_PER_LINK.get(function, USUAL_PER_LINK)
 
 
-def kept_kernel(robot: Robot, task: Task, dtype: str, acting: Acting) -> Any:
-    """The kernel as far as it is at hand: in this process or, looked for once, in the cache; otherwise UNKNOWN.
+def available_kernel(robot: Robot, request: Request) -> Any:
+    """The kernel if this process has it or, looked for once, the cache on disk; otherwise UNKNOWN.
 
-    To look is to make the key, which needs no tracing, and to open one file. Nothing is loaded that takes as long as
-    compiling: LLVM, for one. Where another thread is compiling, the look is put off.
+    Nothing is loaded that takes as long as compiling, such as LLVM. If another thread is compiling, a later call looks.
     """
-    key, looked = (numbers_of(robot), task, dtype, acting), ("looked", (task, dtype, acting))
-    at_hand = KERNELS.get(key, UNKNOWN)
-    if at_hand is not UNKNOWN or looked in robot.shelf or not LOCK.acquire(blocking=False):
-        return at_hand
+    key, looked = (numbers_of(robot), request), ("looked", request)
+    kernel = KERNELS.get(key, UNKNOWN)
+    if kernel is not UNKNOWN or looked in robot.cache or not LOCK.acquire(blocking=False):
+        return kernel
     try:
-        robot.shelf[looked] = True
+        robot.cache[looked] = True
         from . import cache
 
         if cache.folder() is None:
             return UNKNOWN
-        from .forms import kept
+        from .forms import cached_kernel
 
-        found = kept(task.function, robot, dtype, keywords_of(task, acting))
-        if found is None:
+        kernel = cached_kernel(request.function, robot, request.dtype, dict(request.keywords))
+        if kernel is None:
             return UNKNOWN
-        remember(key, found)
-        return found
+        remember(key, kernel)
+        return kernel
     finally:
         LOCK.release()
-
-
-def keywords_of(task: Task, acting: Acting) -> dict[str, Any]:
-    return {**task.keywords, **{name: Input(*shape) for name, shape in acting}}
 
 
 def remember(key: tuple[Any, ...], kernel: Compiled | None) -> None:
@@ -298,24 +198,25 @@ def remember(key: tuple[Any, ...], kernel: Compiled | None) -> None:
         KERNELS.popitem(last=False)
 
 
-def shared_kernel(robot: Robot, task: Task, dtype: str, acting: Acting) -> Compiled | None:
-    """The kernel for a robot of these numbers, compiled if there is none yet."""
-    key = (numbers_of(robot), task, dtype, acting)
-    with LOCK:  # also where modules are loaded: a fork must not find one half loaded
-        from .compiler import Compiled  # the compiler's rooms are entered only when something is compiled
-        from .forms import recipe_for, too_long
+def shared_kernel(robot: Robot, request: Request) -> Compiled | None:
+    """The kernel for robots of these numbers, compiled if there is none yet."""
+    key = (numbers_of(robot), request)
+    with LOCK:  # also where modules are loaded: a fork must not see one half loaded
+        from .compiler import Compiled  # imported only when something is compiled
+        from .forms import spec_for, too_long
 
         if key not in KERNELS:
             started, loaded = clock(), llvm_is_loaded()
+            function, keywords, dtype, loop_method = request
             try:
-                recipe = recipe_for(task.function, robot, dtype, keywords_of(task, acting))
-                made = None if too_long(recipe) else Compiled(recipe)
+                spec = spec_for(function, robot, dtype, dict(keywords), loop_method)
+                kernel = None if too_long(spec) else Compiled(spec)
             except ImportError:
-                without_llvm()
+                warn_without_llvm()
                 return None
-            if made is not None and not made.from_cache and loaded:  # otherwise loading LLVM is in the time as well
-                SECONDS_PER_LINK[task.function] = (clock() - started) / max(robot.n, 1)
-            remember(key, made)
+            if kernel is not None and not kernel.from_cache and loaded:  # otherwise the time includes loading LLVM
+                SECONDS_PER_LINK[function] = (clock() - started) / max(robot.n, 1)
+            remember(key, kernel)
         KERNELS.move_to_end(key)
         return KERNELS[key]
 
@@ -325,7 +226,7 @@ def llvm_is_loaded() -> bool:
 
 
 def numbers_of(robot: Robot) -> str | Robot:
-    """What robots have in common that share kernels: their fingerprint, or where they have none, the robot itself."""
+    """What robots that share kernels have in common: their fingerprint, or without one, the robot itself."""
     try:
         return robot.fingerprint
     except NoFingerprintError:
@@ -333,20 +234,10 @@ def numbers_of(robot: Robot) -> str | Robot:
 
 
 @lru_cache(maxsize=1)
-def without_llvm() -> None:
-    """Say so, once."""
+def warn_without_llvm() -> None:
+    """Warn once."""
     warnings.warn(
         "llvmlite is not installed, so Linkwise runs its plain text, which is slower: pip install llvmlite",
         RuntimeWarning,
         stacklevel=2,
     )
-
-
-def run(kernel: Compiled, states: States) -> Found:
-    rows = []
-    for argument in kernel.interface.inputs:
-        full = np.broadcast_to(states.own(argument.name), (*states.batch, *argument.shape))
-        rows.append(np.ascontiguousarray(full, dtype=kernel.interface.dtype))
-    result = np.empty((*states.batch, *kernel.interface.outputs[0].shape), kernel.interface.dtype)
-    lost = kernel.run(states.batch, rows, [result])
-    return Found(result[()], lost)

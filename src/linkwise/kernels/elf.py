@@ -1,7 +1,7 @@
-"""From LLVM's object code to an image: sections side by side, and all that they say of each other filled in.
+"""From LLVM's object code to an image: sections laid out side by side, and relocations applied.
 
-Names and numbers are those of ELF for 64 bits, and of its supplement for x86-64. Whatever is not expected here is a
-reason not to make an image.
+Names and numbers are those of ELF for 64 bits, and of its supplement for x86-64. Anything else in the object code
+means that there is no image of it.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ GLOBAL = 1
 
 
 class NoImageError(ValueError):
-    """Object code that cannot be laid out once and for all; the message says why."""
+    """Object code that has no image; the message says why."""
 
 
 class Section(NamedTuple):
@@ -52,40 +52,40 @@ class Symbol(NamedTuple):
     size: int
 
 
-def image_of(made: bytes) -> bytes:
+def image_of(code: bytes) -> bytes:
     """The image of LLVM's object code; NoImageError where there can be none."""
-    sections = sections_of(made)
-    places, parts = laid_out(sections)
+    sections = sections_of(code)
+    offsets, parts = laid_out(sections)
     memory = bytearray(parts[-1][1] if parts else 0)
-    for k, at in places.items():
+    for k, at in offsets.items():
         if sections[k].kind == BITS:
-            memory[at : at + sections[k].size] = made[sections[k].start : sections[k].start + sections[k].size]
+            memory[at : at + sections[k].size] = code[sections[k].start : sections[k].start + sections[k].size]
     functions = {}
     for table in (section for section in sections if section.kind == SYMBOLS):
-        names = made[sections[table.link].start :]
-        for symbol in (Symbol(*values) for values in records(made, table, SYMBOL)):
-            if symbol.info >> 4 == GLOBAL and symbol.section in places:
+        names = code[sections[table.link].start :]
+        for symbol in (Symbol(*values) for values in records(code, table, SYMBOL)):
+            if symbol.info >> 4 == GLOBAL and symbol.section in offsets:
                 name = names[symbol.name : names.index(b"\0", symbol.name)].decode()
-                functions[name] = places[symbol.section] + symbol.value
+                functions[name] = offsets[symbol.section] + symbol.value
     for table in sections:
-        if table.kind in (RELOCATIONS, SHORT_RELOCATIONS) and table.info in places:
-            fill_in(memory, made, sections, table, places)
-    said = json.dumps({"parts": parts, "symbols": functions}).encode()
-    return b"%b%b\n%b" % (MAGIC, said, bytes(memory).rstrip(b"\0"))
+        if table.kind in (RELOCATIONS, SHORT_RELOCATIONS) and table.info in offsets:
+            relocate(memory, code, sections, table, offsets)
+    head = json.dumps({"parts": parts, "symbols": functions}).encode()
+    return b"%b%b\n%b" % (MAGIC, head, bytes(memory).rstrip(b"\0"))
 
 
-def sections_of(made: bytes) -> list[Section]:
-    header = struct.unpack_from(HEADER, made)
+def sections_of(code: bytes) -> list[Section]:
+    header = struct.unpack_from(HEADER, code)
     if not header[0].startswith(ELF) or header[1:3] != (RELOCATABLE, X86_64):
         raise NoImageError("it is not an ELF object for x86-64")
     table, count = header[6], header[12]
     size = struct.calcsize(SECTION)
-    return [Section(*struct.unpack_from(SECTION, made, table + k * size)) for k in range(count)]
+    return [Section(*struct.unpack_from(SECTION, code, table + k * size)) for k in range(count)]
 
 
 def laid_out(sections: list[Section]) -> tuple[dict[int, int], list[tuple[int, int, str]]]:
-    """Where each section comes to lie, by number; and from where to where there is what."""
-    places: dict[int, int] = {}
+    """The offset of each section, by number; and the parts of the image: start, end and use."""
+    offsets: dict[int, int] = {}
     parts = []
     end = 0
     for use in (RUN, READ, WRITE):
@@ -96,31 +96,31 @@ def laid_out(sections: list[Section]) -> tuple[dict[int, int], list[tuple[int, i
             if section.kind not in (BITS, ZEROS) or section.flags & PER_THREAD or section.alignment > PAGE:
                 raise NoImageError(f"section {k} is of kind {section.kind}, with flags {section.flags}")
             end += -end % max(section.alignment, 1)
-            places[k] = end
+            offsets[k] = end
             end += section.size
         end += -end % PAGE
         if end > start:
             parts.append((start, end, use))
-    return places, parts
+    return offsets, parts
 
 
-def fill_in(memory: bytearray, made: bytes, sections: list[Section], table: Section, places: dict[int, int]) -> None:
-    """The distances that a table of relocations asks for, in the section that it is about."""
+def relocate(memory: bytearray, code: bytes, sections: list[Section], table: Section, offsets: dict[int, int]) -> None:
+    """Apply a table of relocations, which are distances, to its section."""
     if table.kind != RELOCATIONS:
         raise NoImageError("it has relocations of the short form")
-    symbols = [Symbol(*values) for values in records(made, sections[table.link], SYMBOL)]
-    for offset, info, addend in records(made, table, RELOCATION):
+    symbols = [Symbol(*values) for values in records(code, sections[table.link], SYMBOL)]
+    for offset, info, addend in records(code, table, RELOCATION):
         symbol, form = symbols[info >> 32], DISTANCES.get(info & 0xFFFFFFFF)
         if form is None:
             raise NoImageError(f"it has a relocation of type {info & 0xFFFFFFFF}")
-        if symbol.section not in places:
-            raise NoImageError("it speaks of something outside")
-        here = places[table.info] + offset
+        if symbol.section not in offsets:
+            raise NoImageError("it refers to a symbol outside")
+        here = offsets[table.info] + offset
         try:
-            struct.pack_into(form, memory, here, places[symbol.section] + symbol.value + addend - here)
+            struct.pack_into(form, memory, here, offsets[symbol.section] + symbol.value + addend - here)
         except struct.error:
             raise NoImageError("it is too long for its relocations") from None
 
 
-def records(made: bytes, section: Section, layout: str) -> Iterator[tuple[Any, ...]]:
-    return struct.iter_unpack(layout, made[section.start : section.start + section.size])
+def records(code: bytes, section: Section, layout: str) -> Iterator[tuple[Any, ...]]:
+    return struct.iter_unpack(layout, code[section.start : section.start + section.size])

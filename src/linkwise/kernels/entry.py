@@ -1,13 +1,13 @@
-"""A Python entry in machine code: it looks at the arrays itself, asks NumPy for the results, and runs the kernel.
+"""The fast path of a call: a Python function in machine code, which checks the arrays itself and runs the kernel.
 
-Arrays of the kernel's own type, contiguous and of the right shape, for one state or for a batch of not too many, take
-this road, which costs as little as a call of a built-in function can; so do `out=` and `threads=1` with them. Inputs of
-a single number per state may be Python's and NumPy's floats. All others, and whatever else is unusual, are handed as
-they are to a Python function (the entry's `self`). Where objects keep their parts is probed when the process starts to
-use kernels (`layout`); where that cannot be told, there is no entry, and that Python function takes its place.
+It takes arrays of the kernel's dtype, contiguous and of the right shape, for one state or a batch of not too many
+states, with `out=` and `threads=1` or without; inputs of one number per state may be Python or NumPy floats. Everything
+else fails a guard and is passed unchanged to a Python function, the fallback (the entry's `self`). The offsets of the
+objects' fields are probed when the process first uses kernels (`object_layout`). Where a probe has no single answer,
+there is no entry and the fallback takes its place.
 
-Inputs stay as they are until all results are known to be good. So results that are to go over inputs are first computed
-aside, and a state that is lost (see `block_W`) is handed on with all its numbers.
+Inputs are not overwritten before all results are known to be finite: results that share memory with inputs are first
+computed into new arrays, and a call with a lost state (see `block_W`) goes to the fallback with its inputs intact.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ import struct
 import sys
 from collections.abc import Callable, Sequence
 from itertools import combinations
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from .host import Code
+from .interface import Interface
 from .object_layout import (
     ALIGNED,
     ARRAY_NEW,
@@ -33,6 +33,9 @@ from .object_layout import (
     array_functions,
     object_layout,
 )
+
+if TYPE_CHECKING:
+    from .host import MachineCode
 
 TYPE_NUMBERS = {"float64": 12, "float32": 11}  # NumPy's
 PLAIN = CONTIGUOUS | ALIGNED
@@ -45,13 +48,18 @@ METHOD = "@PPiP"  # Python's PyMethodDef: name, function, flags, documentation
 Shape = tuple[int, ...]
 
 
-def usable() -> bool:
-    """Whether the entry can read the objects of this process."""
+def supported() -> bool:
+    """Whether the objects of this process can be read."""
     return object_layout() is not None and array_functions() is not None
 
 
+def has_entry(interface: Interface) -> bool:
+    """Whether a kernel has an entry: it must have inputs and outputs."""
+    return supported() and bool(interface.inputs) and bool(interface.outputs)
+
+
 def addresses(dtype: str) -> list[int]:
-    """What the entry has to know of this process, in the order of WORDS."""
+    """Addresses of objects and functions of this process, in the order of WORDS."""
     python, numpy_functions = ctypes.pythonapi, array_functions()
     called = (
         python.PyObject_Vectorcall,
@@ -72,37 +80,37 @@ def addresses(dtype: str) -> list[int]:
     )
     return [
         *map(id, objects),
-        id(1),  # Python has but one 1
-        *(int(numpy_functions[place]) for place in (ARRAY_NEW, ARRAY_RETURN)),
+        id(1),  # there is only one object 1
+        *(int(numpy_functions[index]) for index in (ARRAY_NEW, ARRAY_RETURN)),
         *(int(ctypes.cast(function, ctypes.c_void_p).value or 0) for function in (*called, *memory)),
     ]
 
 
-def entered(code: Code, dtype: str, name: str, otherwise: Callable[..., Any]) -> Any:
-    """The entry of compiled code as a built-in function, with `otherwise` for the arrays that it does not take."""
-    table = (ctypes.c_int64 * len(WORDS)).from_address(code.variable("python"))
+def entry_function(code: MachineCode, dtype: str, name: str, fallback: Callable[..., Any]) -> Any:
+    """The entry of compiled code as a built-in function, with a fallback for the arrays that it does not take."""
+    table = (ctypes.c_int64 * len(WORDS)).from_address(code.address("python"))
     for k, address in enumerate(addresses(dtype)):
         table[k] = address
     label = name.encode("ascii", "replace")
-    definition = struct.pack(METHOD, place(label), code.function("entry"), FASTCALL_WITH_KEYWORDS, 0)
+    definition = struct.pack(METHOD, address_of(label), code.address("entry"), FASTCALL_WITH_KEYWORDS, 0)
     make = ctypes.pythonapi.PyCFunction_NewEx
     make.restype, make.argtypes = ctypes.py_object, [ctypes.c_void_p, ctypes.py_object, ctypes.c_void_p]
-    return make(place(definition), Otherwise(otherwise, code, definition, label), None)
+    return make(address_of(definition), Fallback(fallback, code, definition, label), None)
 
 
-def place(text: bytes) -> int:
+def address_of(text: bytes) -> int:
     return int(ctypes.cast(ctypes.c_char_p(text), ctypes.c_void_p).value or 0)
 
 
-class Otherwise(NamedTuple):
-    """What the entry hands arrays to; it keeps alive what the entry is made of.
+class Fallback(NamedTuple):
+    """What the entry calls where a guard fails; it keeps alive what the entry is made of.
 
-    Python looks at an entry's definition to the last, and the garbage collector empties objects before it frees them,
-    but neither tuples nor bytes.
+    Python reads an entry's definition until the end, and the garbage collector clears objects before it frees them,
+    except tuples and bytes.
     """
 
     function: Callable[..., Any]
-    code: Code
+    code: MachineCode
     definition: bytes
     label: bytes
 
@@ -111,13 +119,13 @@ class Otherwise(NamedTuple):
 
 
 class Writer:
-    """Instructions that leave for the label %slow when something is not as it should be."""
+    """Emits instructions; a guard that fails jumps to the label %slow."""
 
     def __init__(self, lines: list[str], layout: ObjectLayout) -> None:
         self.lines, self.layout = lines, layout
         self.names = 0
 
-    def say(self, instruction: str) -> str:
+    def emit(self, instruction: str) -> str:
         self.names += 1
         name = f"%x{self.names}"
         self.lines.append(f"  {name} = {instruction}")
@@ -128,11 +136,11 @@ class Writer:
 
     def call(self, word: str, result: str, arguments: str) -> str:
         """A function of Python's or NumPy's, by its word in WORDS."""
-        function = self.say(f"inttoptr i64 %{word} to ptr")
+        function = self.emit(f"inttoptr i64 %{word} to ptr")
         if result == "void":
             self.lines.append(f"  call void {function}({arguments})")
             return ""
-        return self.say(f"call {result} {function}({arguments})")
+        return self.emit(f"call {result} {function}({arguments})")
 
     def label(self, name: str) -> None:
         self.lines.append(f"{name}:")
@@ -147,40 +155,41 @@ class Writer:
         self.names += 1
         return f"l{self.names}"
 
-    def insist(self, condition: str, otherwise: str = "slow") -> None:
-        ok = self.fresh()
-        self.branch(condition, ok, otherwise)
-        self.label(ok)
+    def guard(self, condition: str, failed: str = "slow") -> None:
+        """Go on if the condition holds, otherwise jump to the label `failed`."""
+        passed = self.fresh()
+        self.branch(condition, passed, failed)
+        self.label(passed)
 
     def offset(self, pointer: str, offset: int) -> str:
-        return self.say(f"getelementptr i8, ptr {pointer}, i64 {offset}")
+        return self.emit(f"getelementptr i8, ptr {pointer}, i64 {offset}")
 
     def at(self, pointer: str, offset: int, kind: str) -> str:
-        return self.say(f"load {kind}, ptr {self.offset(pointer, offset)}")
+        return self.emit(f"load {kind}, ptr {self.offset(pointer, offset)}")
 
     def equal(self, kind: str, a: str, b: str) -> str:
-        return self.say(f"icmp eq {kind} {a}, {b}")
+        return self.emit(f"icmp eq {kind} {a}, {b}")
 
     def is_a(self, thing: str, word: str) -> str:
         """Whether an object is of the type of this word, and of no subtype."""
         return self.equal("i64", self.at(thing, self.layout.type, "i64"), f"%{word}")
 
     def array(self, thing: str, flags: int, shape: Shape, batched: bool = False) -> tuple[str, str]:
-        """Insist on an array of our type, of this shape after the batch, and give its data and its whole shape."""
+        """Guard that it is an array of our dtype, of this shape after the batch; its data and its whole shape."""
         layout = self.layout
-        self.insist(self.is_a(thing, "array_type"))
+        self.guard(self.is_a(thing, "array_type"))
         described = self.equal("i64", self.at(thing, layout.array_dtype, "i64"), "%description")
-        held = self.say(f"and i32 {self.at(thing, layout.array_flags, 'i32')}, {flags}")
+        held = self.emit(f"and i32 {self.at(thing, layout.array_flags, 'i32')}, {flags}")
         plain = self.equal("i32", held, str(flags))
         rank = self.equal("i32", self.at(thing, layout.array_rank, "i32"), str(len(shape) + batched))
-        self.insist(self.say(f"and i1 {rank}, {self.say(f'and i1 {described}, {plain}')}"))
-        place = self.at(thing, layout.array_shape, "ptr")
+        self.guard(self.emit(f"and i1 {rank}, {self.emit(f'and i1 {described}, {plain}')}"))
+        axes = self.at(thing, layout.array_shape, "ptr")
         for k, size in enumerate(shape):
-            self.insist(self.equal("i64", self.at(place, 8 * (k + batched), "i64"), str(size)))
-        return self.at(thing, layout.array_data, "ptr"), place
+            self.guard(self.equal("i64", self.at(axes, 8 * (k + batched), "i64"), str(size)))
+        return self.at(thing, layout.array_data, "ptr"), axes
 
     def number(self, thing: str, dtype: str, k: int) -> str:
-        """Where the number of an input without axes is: in an array, in a scalar of our type, or in a Python float."""
+        """The address of an input without axes: an array, a NumPy scalar of our dtype or a Python float."""
         layout, there = self.layout, f"%number{k}"
         array, others, scalar, last, done = (self.fresh() for _ in range(5))
         self.branch(self.is_a(thing, "array_type"), array, others)
@@ -193,23 +202,23 @@ class Writer:
         self.store("ptr", self.offset(thing, getattr(layout, f"{dtype}_value")), there)
         self.go(done)
         self.label(last)
-        self.insist(self.is_a(thing, "float_type"))
+        self.guard(self.is_a(thing, "float_type"))
         if dtype == "float64":
             self.store("ptr", self.offset(thing, layout.float_value), there)
         else:
-            rounded = self.say(f"fptrunc double {self.at(thing, layout.float_value, 'double')} to float")
+            rounded = self.emit(f"fptrunc double {self.at(thing, layout.float_value, 'double')} to float")
             self.store("float", rounded, f"%rounded{k}")
             self.store("ptr", f"%rounded{k}", there)
         self.go(done)
         self.label(done)
-        return self.say(f"load ptr, ptr {there}")
+        return self.emit(f"load ptr, ptr {there}")
 
     def options(self, count: int) -> None:
-        """Of the keywords, `out` as %theirs; insist on no others but threads=1."""
-        self.branch(self.say("icmp eq ptr %names, null"), "asked", "named")
+        """The keyword `out` as %out_given; guard that there are no others but threads=1."""
+        self.branch(self.emit("icmp eq ptr %names, null"), "asked", "named")
         self.label("named")
         length = self.at("%names", self.layout.tuple_length, "i64")
-        self.insist(self.say(f"icmp ule i64 {length}, 2"))
+        self.guard(self.emit(f"icmp ule i64 {length}, 2"))
         self.option(count, 0)
         self.branch(self.equal("i64", length, "2"), "second", "asked")
         self.label("second")
@@ -222,19 +231,19 @@ class Writer:
         value = self.at("%args", 8 * (count + k), "i64")
         self.branch(self.equal("i64", name, "%out"), f"out_{k}", f"threads_{k}")
         self.label(f"out_{k}")
-        self.store("i64", value, "%theirs")
+        self.store("i64", value, "%out_given")
         self.go(f"known_{k}")
         self.label(f"threads_{k}")
         threads = self.equal("i64", name, "%threads")
-        self.insist(self.say(f"and i1 {threads}, {self.equal('i64', value, '%one')}"))
+        self.guard(self.emit(f"and i1 {threads}, {self.equal('i64', value, '%one')}"))
         self.go(f"known_{k}")
         self.label(f"known_{k}")
 
     def apart(self, one: str, one_bytes: str, other: str, other_bytes: str) -> str:
         """Whether two pieces of memory have nothing in common."""
-        a, b = (self.say(f"ptrtoint ptr {p} to i64") for p in (one, other))
-        a_end, b_end = self.say(f"add i64 {a}, {one_bytes}"), self.say(f"add i64 {b}, {other_bytes}")
-        return self.say(f"or i1 {self.say(f'icmp ule i64 {a_end}, {b}')}, {self.say(f'icmp ule i64 {b_end}, {a}')}")
+        a, b = (self.emit(f"ptrtoint ptr {p} to i64") for p in (one, other))
+        a_end, b_end = self.emit(f"add i64 {a}, {one_bytes}"), self.emit(f"add i64 {b}, {other_bytes}")
+        return self.emit(f"or i1 {self.emit(f'icmp ule i64 {a_end}, {b}')}, {self.emit(f'icmp ule i64 {b_end}, {a}')}")
 
 
 class Entry(NamedTuple):
@@ -259,42 +268,42 @@ class Entry(NamedTuple):
             f"  %dims = alloca [{max(map(len, self.outputs)) + 1} x i64]",
             *(f"  %{name}{k} = alloca ptr" for k in every for name in ("made", "target")),
             *(f"  %number{k} = alloca ptr\n  %rounded{k} = alloca float" for k in range(count)),
-            "  %theirs = alloca i64",
-            "  store i64 0, ptr %theirs",
+            "  %out_given = alloca i64",
+            "  store i64 0, ptr %out_given",
             *(f"  store ptr null, ptr %made{k}" for k in every),
         ]
         for k, word in enumerate(WORDS):
             head += [f"  %{word}_at = getelementptr i64, ptr @python, i64 {k}", f"  %{word} = load i64, ptr %{word}_at"]
         w = Writer(head, layout)
-        w.insist(w.equal("i64", "%nargs", str(count)))
+        w.guard(w.equal("i64", "%nargs", str(count)))
         w.options(count)
-        theirs = w.say("load ptr, ptr %theirs")
+        given_out = w.emit("load ptr, ptr %out_given")
         things = [w.at("%args", 8 * k, "ptr") for k in range(count)]
         leader = next((k for k, shape in enumerate(self.inputs) if shape), 0)  # its axes tell one state from a batch
         is_array, rank = w.is_a(things[leader], "array_type"), len(self.inputs[leader])
         if rank:
-            w.insist(is_array)
+            w.guard(is_array)
         else:
-            w.insist(is_array, "single")
+            w.guard(is_array, "single")
         ranks = w.at(things[leader], layout.array_rank, "i32")
         w.branch(w.equal("i32", ranks, str(rank)), "single", "several")
         for batched in (False, True):
-            self.way(w, things, theirs, batched)
+            self.path(w, things, given_out, batched)
 
         w.label("give_up")
         for k in every:
-            w.call("release", "void", f"ptr {w.say(f'load ptr, ptr %made{k}')}")  # of null it takes no notice
+            w.call("release", "void", f"ptr {w.emit(f'load ptr, ptr %made{k}')}")  # null is ignored
         w.go("slow")
         w.label("failed")
         for k in every:
-            w.call("release", "void", f"ptr {w.say(f'load ptr, ptr %made{k}')}")
+            w.call("release", "void", f"ptr {w.emit(f'load ptr, ptr %made{k}')}")
         w.lines.append("  ret ptr null")
         w.label("slow")
         result = w.call("vectorcall", "ptr", "ptr %self, ptr %args, i64 %nargs, ptr %names")
         w.lines.append(f"  ret ptr {result}")
         return "\n".join([*w.lines, "}", ""])
 
-    def way(self, w: Writer, things: Sequence[str], theirs: str, batched: bool) -> None:
+    def path(self, w: Writer, things: Sequence[str], given_out: str, batched: bool) -> None:
         """One state, or a batch."""
         tag, rows = ("several", "") if batched else ("single", "1")
         w.label(tag)
@@ -303,27 +312,27 @@ class Entry(NamedTuple):
             if not batched and not shape:
                 data.append(w.number(thing, self.dtype, k))
                 continue
-            pointer, place = w.array(thing, PLAIN, shape, batched)
+            pointer, axes = w.array(thing, PLAIN, shape, batched)
             data.append(pointer)
             if batched:
-                length = w.at(place, 0, "i64")
-                w.insist(w.equal("i64", length, rows) if rows else w.say(f"icmp ule i64 {length}, {self.limit}"))
+                length = w.at(axes, 0, "i64")
+                w.guard(w.equal("i64", length, rows) if rows else w.emit(f"icmp ule i64 {length}, {self.limit}"))
                 rows = rows or length
         itemsize = np.dtype(self.dtype).itemsize
-        in_bytes = [w.say(f"mul i64 {rows}, {itemsize * math.prod(shape)}") for shape in self.inputs]
-        counts = [w.say(f"mul i64 {rows}, {math.prod(shape)}") for shape in self.outputs]
-        given = w.say(f"icmp ne ptr {theirs}, null")
+        in_bytes = [w.emit(f"mul i64 {rows}, {itemsize * math.prod(shape)}") for shape in self.inputs]
+        counts = [w.emit(f"mul i64 {rows}, {math.prod(shape)}") for shape in self.outputs]
+        given = w.emit(f"icmp ne ptr {given_out}, null")
         w.branch(given, f"given_{tag}", f"make_{tag}")
 
         w.label(f"given_{tag}")
-        outs = self.given(w, theirs, rows if batched else "")
-        out_bytes = [w.say(f"mul i64 {count}, {itemsize}") for count in counts]
+        outs = self.out_arrays(w, given_out, rows if batched else "")
+        out_bytes = [w.emit(f"mul i64 {count}, {itemsize}") for count in counts]
         for i, j in combinations(range(len(outs)), 2):
-            w.insist(w.apart(outs[i], out_bytes[i], outs[j], out_bytes[j]))
+            w.guard(w.apart(outs[i], out_bytes[i], outs[j], out_bytes[j]))
         for k, out in enumerate(outs):
             w.store("ptr", out, f"%target{k}")
             for pointer, size in zip(data, in_bytes, strict=True):
-                w.insist(w.apart(out, out_bytes[k], pointer, size), f"make_{tag}")
+                w.guard(w.apart(out, out_bytes[k], pointer, size), f"make_{tag}")
         w.go(f"run_{tag}")
 
         w.label(f"make_{tag}")
@@ -332,79 +341,79 @@ class Entry(NamedTuple):
         w.go(f"run_{tag}")
 
         w.label(f"run_{tag}")
-        targets = [w.say(f"load ptr, ptr %target{k}") for k in range(len(self.outputs))]
+        targets = [w.emit(f"load ptr, ptr %target{k}") for k in range(len(self.outputs))]
         function = f"@batch(i64 0, i64 {rows}, " if batched else "@block_1("
         lost = self.run(w, function, [*data, *targets], self.batch_bytes if batched else self.block_bytes)
-        w.insist(w.equal("i64", lost, "0"), "give_up")
+        w.guard(w.equal("i64", lost, "0"), "give_up")
         w.branch(given, f"filled_{tag}", f"new_{tag}")
 
         w.label(f"filled_{tag}")
-        aside = w.say("icmp ne ptr " + w.say("load ptr, ptr %made0") + ", null")
+        aside = w.emit("icmp ne ptr " + w.emit("load ptr, ptr %made0") + ", null")
         w.branch(aside, f"copy_{tag}", f"return_{tag}")
         w.label(f"copy_{tag}")
         for k, (target, count) in enumerate(zip(targets, counts, strict=True)):
-            out = self.theirs_data(w, theirs, k)
+            out = self.out_data(w, given_out, k)
             w.lines.append(f"  call void @copy(ptr {out}, ptr {target}, i64 {count})")
-            w.call("release", "void", f"ptr {w.say(f'load ptr, ptr %made{k}')}")
+            w.call("release", "void", f"ptr {w.emit(f'load ptr, ptr %made{k}')}")
         w.go(f"return_{tag}")
         w.label(f"return_{tag}")
-        w.call("acquire", "void", f"ptr {theirs}")  # it is returned, so it has one more owner
-        w.lines.append(f"  ret ptr {theirs}")
+        w.call("acquire", "void", f"ptr {given_out}")  # it is returned, so it has one more owner
+        w.lines.append(f"  ret ptr {given_out}")
 
         w.label(f"new_{tag}")
         for k, shape in enumerate(self.outputs):
             if not shape and not batched:  # a number, as NumPy gives it
-                scalar = w.call("as_scalar", "ptr", f"ptr {w.say(f'load ptr, ptr %made{k}')}")
+                scalar = w.call("as_scalar", "ptr", f"ptr {w.emit(f'load ptr, ptr %made{k}')}")
                 w.store("ptr", scalar, f"%made{k}")
-                w.insist(w.say(f"icmp ne ptr {scalar}, null"), "failed")
-        made = [w.say(f"load ptr, ptr %made{k}") for k in range(len(self.outputs))]
+                w.guard(w.emit(f"icmp ne ptr {scalar}, null"), "failed")
+        made = [w.emit(f"load ptr, ptr %made{k}") for k in range(len(self.outputs))]
         if len(made) == 1:
             w.lines.append(f"  ret ptr {made[0]}")
             return
         several = w.call("new_tuple", "ptr", f"i64 {len(made)}")
-        w.insist(w.say(f"icmp ne ptr {several}, null"), "failed")
-        for k, each in enumerate(made):
-            w.call("set_item", "i32", f"ptr {several}, i64 {k}, ptr {each}")
+        w.guard(w.emit(f"icmp ne ptr {several}, null"), "failed")
+        for k, array in enumerate(made):
+            w.call("set_item", "i32", f"ptr {several}, i64 {k}, ptr {array}")
         w.lines.append(f"  ret ptr {several}")
 
-    def given(self, w: Writer, theirs: str, rows: str) -> list[str]:
-        """Insist on `out` as it must be: an array, or a tuple of arrays. Where their numbers are."""
+    def out_arrays(self, w: Writer, given_out: str, rows: str) -> list[str]:
+        """Guard that `out` is an array, or a tuple of arrays, of the right kind; where their numbers are."""
         if len(self.outputs) > 1:
-            w.insist(w.is_a(theirs, "tuple_type"))
-            length = w.at(theirs, w.layout.tuple_length, "i64")
-            w.insist(w.equal("i64", length, str(len(self.outputs))))
-        found = []
+            w.guard(w.is_a(given_out, "tuple_type"))
+            length = w.at(given_out, w.layout.tuple_length, "i64")
+            w.guard(w.equal("i64", length, str(len(self.outputs))))
+        pointers = []
         for k, shape in enumerate(self.outputs):
-            pointer, place = w.array(self.theirs_item(w, theirs, k), PLAIN | WRITEABLE, shape, bool(rows))
+            pointer, axes = w.array(self.out_item(w, given_out, k), PLAIN | WRITEABLE, shape, bool(rows))
             if rows:
-                w.insist(w.equal("i64", w.at(place, 0, "i64"), rows))
-            found.append(pointer)
-        return found
+                w.guard(w.equal("i64", w.at(axes, 0, "i64"), rows))
+            pointers.append(pointer)
+        return pointers
 
-    def theirs_item(self, w: Writer, theirs: str, k: int) -> str:
-        return theirs if len(self.outputs) == 1 else w.at(theirs, w.layout.tuple_items + 8 * k, "ptr")
+    def out_item(self, w: Writer, given_out: str, k: int) -> str:
+        return given_out if len(self.outputs) == 1 else w.at(given_out, w.layout.tuple_items + 8 * k, "ptr")
 
-    def theirs_data(self, w: Writer, theirs: str, k: int) -> str:
-        return w.at(self.theirs_item(w, theirs, k), w.layout.array_data, "ptr")
+    def out_data(self, w: Writer, given_out: str, k: int) -> str:
+        return w.at(self.out_item(w, given_out, k), w.layout.array_data, "ptr")
 
     def make(self, w: Writer, k: int, shape: Sequence[int | str]) -> None:
         """A new array as %made{k}, its numbers at %target{k}; without memory for it, Python's error."""
         for axis, size in enumerate(shape):
-            w.store("i64", str(size), w.say(f"getelementptr i64, ptr %dims, i64 {axis}"))
-        kind, number = w.say("inttoptr i64 %array_type to ptr"), TYPE_NUMBERS[self.dtype]
+            w.store("i64", str(size), w.emit(f"getelementptr i64, ptr %dims, i64 {axis}"))
+        kind, number = w.emit("inttoptr i64 %array_type to ptr"), TYPE_NUMBERS[self.dtype]
         rest = "ptr null, ptr null, i32 0, i32 0, ptr null"
         new = w.call("new_array", "ptr", f"ptr {kind}, i32 {len(shape)}, ptr %dims, i32 {number}, {rest}")
         w.store("ptr", new, f"%made{k}")
-        w.insist(w.say(f"icmp ne ptr {new}, null"), "failed")
+        w.guard(w.emit(f"icmp ne ptr {new}, null"), "failed")
         w.store("ptr", w.at(new, w.layout.array_data, "ptr"), f"%target{k}")
 
     def run(self, w: Writer, function: str, arrays: Sequence[str], work_bytes: int) -> str:
         """Call the kernel, with memory of its own where it needs some; how many states were lost."""
         pointers = ", ".join(f"ptr {pointer}" for pointer in arrays)
         if not work_bytes:
-            return w.say(f"call i64 {function}ptr null, {pointers})")
+            return w.emit(f"call i64 {function}ptr null, {pointers})")
         work = w.call("allocate", "ptr", f"i64 {work_bytes}")
-        w.insist(w.say(f"icmp ne ptr {work}, null"), "give_up")
-        lost = w.say(f"call i64 {function}ptr {work}, {pointers})")
+        w.guard(w.emit(f"icmp ne ptr {work}, null"), "give_up")
+        lost = w.emit(f"call i64 {function}ptr {work}, {pointers})")
         w.call("free", "void", f"ptr {work}")
         return lost

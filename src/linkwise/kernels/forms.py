@@ -2,75 +2,67 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
 from typing import Any
 
 from ..robot import Robot
 from . import cache, image
-from .compiler import Compiled, kept_count
-from .dispatch import LARGEST, LONGEST, ROLLED, Function, llvm_is_loaded
-from .host import known_processor
-from .spec import LoopRecipe, Recipe, inputs_of
+from .compiler import Compiled, count_in
+from .dispatch import LARGEST, LONGEST, Function, llvm_is_loaded
+from .host import known_host
+from .spec import KernelSpec, LoopSpec, inputs_of
+from .targets import Target
 
 FORMS = ("auto", "straight", "loops")
 
 
-def recipe_for(
+def spec_for(
     function: Function,
     robot: Robot,
     dtype: str,
     keywords: dict[str, Any],
+    loop_method: str | None = None,
     form: str = "auto",
     passes: tuple[str, ...] = (),
-) -> Recipe:
-    """Straight-line code, or loops where that would be long and the function is made of sweeps over the links."""
-    straight = Recipe(function, robot, dtype, keywords, passes)
-    if form == "straight" or (form == "auto" and not callable(function)):
+    target: Target | None = None,
+) -> KernelSpec:
+    """Straight-line code, or loops where that would be too long.
+
+    `loop_method` is the method that loops take; without one the function has no form with loops.
+    """
+    straight = KernelSpec(function, robot, dtype, keywords, passes, target)
+    if form == "straight" or loop_method is None:
         return straight
-    methods = ROLLED.get(function, {}) if isinstance(function, Hashable) else {}
     shapes = inputs_of(function, keywords).values()
     per_link = all(shape is None or shape[:1] == (robot.n,) for shape in shapes)
-    uniform = getattr(keywords.get("friction"), "uniform", True)  # numbers for each joint have no place in a loop
-    can = keywords.get("method") in methods and per_link and not passes and robot.n > 0 and not robot.non_floats
-    can = can and uniform
-    if not can:
-        if form == "loops":
-            offered = ", ".join(f"{f.__name__} ({', '.join(x for x in m if x)})" for f, m in ROLLED.items())
-            raise ValueError(f"{function!r} with these options has no form with loops (these have: {offered})")
+    uniform = getattr(keywords.get("friction"), "uniform", True)  # numbers for each joint are not in the loops' table
+    can_loop = per_link and uniform and not passes and robot.n > 0 and not robot.non_floats
+    if not can_loop or (form == "auto" and not too_long(straight)):
         return straight
-    if form == "auto" and not too_long(straight):
-        return straight
-    method = methods[keywords.get("method")]
-    return LoopRecipe(function, robot, dtype, {**keywords, "method": method})
+    return LoopSpec(function, robot, dtype, {**keywords, "method": loop_method}, target=target)
 
 
-def kept(function: Function, robot: Robot, dtype: str, keywords: dict[str, Any]) -> Compiled | None:
-    """The kernel that `recipe_for` would have made, if it lies in the cache and loads without tracing and LLVM."""
+def cached_kernel(function: Function, robot: Robot, dtype: str, keywords: dict[str, Any]) -> Compiled | None:
+    """The kernel that `spec_for` leads to, if it is in the cache and loads without tracing and LLVM."""
     if robot.n > LARGEST or not (image.supported() or llvm_is_loaded()):
         return None
     try:
-        target = known_processor()
+        target = known_host()
     except ImportError:  # there is no llvmlite
         return None
-    recipe = Recipe(function, robot, dtype, keywords, target=target)
-    if target is None or recipe.identity is None:
+    spec = KernelSpec(function, robot, dtype, keywords, target=target)
+    if target is None or spec.identity is None:
         return None
-    found = cache.load(recipe.key)
-    if found is None or kept_count(found[0]).total > LONGEST:
+    entry = cache.load(spec.key)
+    if entry is None or count_in(entry[0]).total > LONGEST:
         return None
-    return Compiled(recipe, found)
+    return Compiled(spec, entry=entry)
 
 
-def too_long(recipe: Recipe) -> bool:
-    """Whether straight-line code is out of proportion, whatever lies in the cache."""
-    if isinstance(recipe, LoopRecipe):
+def too_long(spec: KernelSpec) -> bool:
+    """Whether straight-line code would be too long, also where it is in the cache."""
+    if isinstance(spec, LoopSpec):
         return False
-    if recipe.robot.n > LARGEST:
+    if spec.robot.n > LARGEST:
         return True
-    return operations(recipe) > LONGEST
-
-
-def operations(recipe: Recipe) -> int:
-    """How many there are in straight-line code; what is kept need not be traced to find out."""
-    found = cache.load(recipe.key) if recipe.identity else None
-    return recipe.count.total if found is None else kept_count(found[0]).total
+    entry = cache.load(spec.key) if spec.identity else None  # which need not be traced
+    return (spec.count if entry is None else count_in(entry[0])).total > LONGEST

@@ -1,47 +1,234 @@
-"""This machine's processor, and LLVM, which turns assembly into code for it.
+"""The host target: this machine's processor, and LLVM, which compiles assembly for it.
 
-LLVM takes longer to load than a kernel takes to run for a second, so it is asked only where nobody else knows: what it
-said of this processor is kept in the cache, and code that it made earlier is loaded without it (see `image`).
+LLVM takes longer to load than a kernel takes to run for a second. So its description of this processor is kept in the
+cache, and code that it compiled earlier is loaded without it (see `image`).
 """
 
 from __future__ import annotations
 
+import ctypes
 import os
 import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+import numpy as np
+
+from ..graph import Program
 from . import cache, image
+from .batch import Batch
+from .entry import Entry, has_entry
+from .interface import REALS, Interface, Links
 from .lock import LOCK
 from .sources import AT_IMPORT
+
+if TYPE_CHECKING:
+    from ..codegen.llvm.block import Layout
+    from ..codegen.llvm.loops import LoopText
 
 ATTRIBUTES = """
 attributes #0 = { nounwind "prefer-vector-width"="512" "min-legal-vector-width"="512" }
 attributes #1 = { nounwind noinline "prefer-vector-width"="512" "min-legal-vector-width"="512" }
-"""  # vectors of 64 bytes stay whole on processors that LLVM thinks are happier with 32
+"""  # vectors of 64 bytes stay whole on processors for which LLVM prefers 32
 IDENTITY = "/sys/devices/system/cpu/modalias"  # Linux: maker, family and model of the processor, and all its features
-ANYWHERE, ONE_IMAGE = "jitdefault", "small"  # how far apart LLVM has to expect code and data
+ANYWHERE, ONE_IMAGE = "jitdefault", "small"  # LLVM's code models: how far apart code and data may be
+
+BatchFunction = Callable[[int, int, Sequence[np.ndarray]], int]  # from state, to state, arrays -> states lost
 
 
 class CompileError(RuntimeError):
-    """LLVM did not take a text: a fault of ours."""
+    """LLVM refused a text: a bug in Linkwise."""
 
 
-class Processor(NamedTuple):
-    """What code is made for."""
+class HostTarget(NamedTuple):
+    """The processor of this machine. As every target, it writes the text of a program, loads it, and calls it."""
 
     name: str
     features: str
     vector_bytes: int  # of its widest vectors
     fused: bool  # whether it multiplies and adds in one operation
 
+    def text(self, program: Program | LoopText, interface: Interface) -> str:
+        """LLVM assembly: blocks of one state and of as many as a vector holds, the batch loop, the Python entry."""
+        if not isinstance(program, Program):
+            return program.text(self.layouts(interface.dtype))
+        from ..codegen.llvm.program import llvm_text, work_vectors  # code from the cache needs none of this
+
+        blocks, vectors = llvm_text(program, self.layouts(interface.dtype)), work_vectors(program)
+        sizes = [argument.size for argument in (*interface.inputs, *interface.outputs)]
+        lanes, real = self.lanes(interface.dtype), REALS[interface.dtype]
+        batch = Batch(sizes, len(interface.inputs), real, lanes, vectors)
+        texts = [blocks, batch.text()]
+        if has_entry(interface):
+            inputs, outputs = ([argument.shape for argument in part] for part in (interface.inputs, interface.outputs))
+            block_bytes = vectors * np.dtype(interface.dtype).itemsize
+            entry = Entry(inputs, outputs, interface.dtype, interface.at_once, block_bytes, batch.work_bytes)
+            texts.append(entry.text())
+        return "\n".join(texts)
+
+    def load(self, text: str = "", binary: bytes = b"") -> MachineCode:
+        """The machine code of a text, or of the binary that was compiled from it earlier."""
+        return MachineCode(self, text, binary)
+
+    def call(self, code: MachineCode, interface: Interface, links: Links | None = None) -> BatchFunction:
+        """The function in the code that computes some states of a batch, from contiguous arrays into others."""
+        pointers = [ctypes.c_void_p] * (1 + len(interface.inputs) + len(interface.outputs))
+        loops = [ctypes.c_int64, *[ctypes.c_void_p] * 2] if links else []
+        prototype = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64, ctypes.c_int64, *loops, *pointers)
+        batch = prototype(code.address("batch"))
+        looped = links.vectors * self.lanes(interface.dtype) * links.table.itemsize if links else 0
+        memory = WorkMemory(looped if links else work_bytes(code))
+
+        def run(begin: int, end: int, arrays: Sequence[np.ndarray]) -> int:
+            addresses = [address(array) for array in arrays]
+            with memory.address() as work:
+                return int(batch(begin, end, *(links.arguments if links else ()), work, *addresses))
+
+        return run
+
     def lanes(self, dtype: str) -> int:
         return self.vector_bytes // (8 if dtype == "float64" else 4)
+
+    def layouts(self, dtype: str) -> list[Layout]:
+        """One state at a time, and as many as the vectors hold."""
+        from ..codegen.llvm.block import Layout
+
+        return [Layout(REALS[dtype], width, self.fused) for width in sorted({1, self.lanes(dtype)})]
+
+
+class MachineCode:
+    """Machine code in memory, for as long as this object lives."""
+
+    metadata: dict[str, Any]  # what the cache keeps beside it; see `loader`
+    from_cache = False
+
+    def __init__(self, target: HostTarget, text: str = "", binary: bytes = b"") -> None:
+        """From assembly text, or from the binary compiled from it: an image, or where there is none, object code."""
+        with LOCK:
+            self.target, self.metadata = target, {}
+            self.binary = binary or compiled(target, text)
+            is_image = self.binary.startswith(image.MAGIC)
+            self._loaded = image.Loaded(self.binary) if is_image else Engine(target, self.binary)
+
+    def address(self, name: str) -> int:
+        """Of a function or a variable; 0 if there is none."""
+        return self._loaded.address(name)
+
+
+class WorkMemory:
+    """Memory that machine code works in: calls at the same time have their own."""
+
+    def __init__(self, size: int) -> None:
+        """So many bytes."""
+        self.size = size
+        self._spare: list[np.ndarray] = []  # reused: new memory would first have to be mapped and cleared
+
+    @contextmanager
+    def address(self) -> Iterator[int]:
+        """Where it is, for as long as the block lasts; 0 if there is none."""
+        if not self.size:
+            yield 0
+            return
+        try:
+            work = self._spare.pop()
+        except IndexError:
+            work = np.empty(self.size + 64, np.uint8)
+        yield work.ctypes.data + -work.ctypes.data % 64
+        self._spare.append(work)
+
+
+def work_bytes(code: MachineCode) -> int:
+    """How much memory straight-line code works in; see `batch`."""
+    return int(ctypes.c_int64.from_address(code.address("work_bytes")).value)
+
+
+def address(array: np.ndarray) -> int:
+    """Of a contiguous array's numbers: what `array.ctypes.data` gives, where possible in a third of the time."""
+    try:
+        return ctypes.addressof(ctypes.c_char.from_buffer(array))  # type: ignore[arg-type]
+    except (TypeError, ValueError):  # it can only be read, is empty, or is not contiguous
+        return int(array.ctypes.data)
+
+
+# the processor
+
+
+@lru_cache(maxsize=1)
+def host_target() -> HostTarget:
+    """The processor that this runs on."""
+    target = cached_host()
+    if target is None:
+        target, key = detected_host(), host_key()
+        if key is not None:
+            cache.store(key, target._asdict(), b"")
+    return target
+
+
+def known_host() -> HostTarget | None:
+    """The processor, if LLVM need not be loaded to find out."""
+    return host_target() if host_target.cache_info().currsize else cached_host()
+
+
+def cached_host() -> HostTarget | None:
+    key = host_key()
+    entry = cache.load(key) if key is not None else None
+    return None if entry is None else HostTarget(**entry[0])
+
+
+def host_key() -> str | None:
+    """The cache key of LLVM's description of this processor; None where only LLVM can tell processors apart."""
+    try:
+        with open(IDENTITY, "rb") as file:
+            identity = file.read().decode(errors="replace")
+    except OSError:  # another platform
+        return None
+    return cache.key("processor", identity, *environment())
+
+
+def detected_host() -> HostTarget:
+    """The processor that LLVM finds."""
+    with LOCK:
+        try:
+            features = llvm().get_host_cpu_features()
+        except RuntimeError:  # LLVM cannot tell on some platforms
+            features = {}
+        name = llvm().get_host_cpu_name()
+    has = {feature for feature, present in features.items() if present}
+    flat = features.flatten() if features else ""
+    width = 64 if "avx512f" in has else 32 if "avx" in has else 16
+    return HostTarget(name, flat, width, "fma" in has or system()[-1].lower() in ("arm64", "aarch64"))
+
+
+@lru_cache(maxsize=1)
+def system() -> tuple[str, ...]:
+    """The operating system and, last, the kind of machine."""
+    if hasattr(os, "uname"):
+        names = os.uname()
+        return names.sysname, names.release, names.version, names.machine
+    import platform  # slow: it runs other programs
+
+    return platform.platform(), platform.machine()
+
+
+@lru_cache(maxsize=1)
+def environment() -> tuple[str, ...]:
+    """What else compiled code depends on: versions, the machine, and the files of Linkwise itself."""
+    from numpy import __version__ as numpy_version
+
+    from .object_layout import object_layout
+
+    python = (sys.version, getattr(sys, "abiflags", ""), str(sys.maxsize), repr(object_layout()))
+    return (llvm_version(), numpy_version, *python, *system(), repr(AT_IMPORT))
+
+
+# LLVM
 
 
 @lru_cache(maxsize=1)
 def llvm() -> Any:
-    """LLVM's Python binding, ready to make code for this machine; ImportError if it is not installed."""
+    """LLVM's Python binding, ready to compile for this machine; ImportError if it is not installed."""
     import llvmlite.binding as binding
 
     binding.initialize_native_target()
@@ -57,113 +244,28 @@ def llvm_version() -> str:
     return str(llvmlite.__version__)
 
 
-@lru_cache(maxsize=1)
-def processor() -> Processor:
-    """The processor that this runs on."""
-    found = kept_processor()
-    if found is None:
-        found, key = detected(), processor_key()
-        if key is not None:
-            cache.store(key, found._asdict(), b"")
-    return found
-
-
-def known_processor() -> Processor | None:
-    """The processor, if LLVM need not be loaded to find out."""
-    return processor() if processor.cache_info().currsize else kept_processor()
-
-
-def kept_processor() -> Processor | None:
-    key = processor_key()
-    kept = cache.load(key) if key is not None else None
-    return None if kept is None else Processor(**kept[0])
-
-
-def processor_key() -> str | None:
-    """Under which the cache keeps what LLVM said of this processor; None where only LLVM can tell processors apart."""
-    try:
-        with open(IDENTITY, "rb") as file:
-            identity = file.read().decode(errors="replace")
-    except OSError:  # another platform
-        return None
-    return cache.key("processor", identity, *surroundings())
-
-
-def detected() -> Processor:
-    """The processor that LLVM finds."""
-    with LOCK:
-        try:
-            features = llvm().get_host_cpu_features()
-        except RuntimeError:  # LLVM cannot tell on some platforms
-            features = {}
-        name = llvm().get_host_cpu_name()
-    has = {feature for feature, there in features.items() if there}
-    flat = features.flatten() if features else ""
-    width = 64 if "avx512f" in has else 32 if "avx" in has else 16
-    return Processor(name, flat, width, "fma" in has or system()[-1].lower() in ("arm64", "aarch64"))
-
-
-@lru_cache(maxsize=1)
-def system() -> tuple[str, ...]:
-    """The operating system and, last, the kind of machine."""
-    if hasattr(os, "uname"):
-        said = os.uname()
-        return said.sysname, said.release, said.version, said.machine
-    import platform  # slow, since it looks everywhere
-
-    return platform.platform(), platform.machine()
-
-
-@lru_cache(maxsize=1)
-def surroundings() -> tuple[str, ...]:
-    """What else compiled code depends on: versions, the machine, and the files of Linkwise itself."""
-    from numpy import __version__ as numpy_version
-
-    from .object_layout import object_layout
-
-    python = (sys.version, getattr(sys, "abiflags", ""), str(sys.maxsize), repr(object_layout()))
-    return (llvm_version(), numpy_version, *python, *system(), repr(AT_IMPORT))
-
-
-class Code:
-    """Machine code in memory, for as long as this object lives."""
-
-    def __init__(self, target: Processor, *, text: str = "", made: bytes = b"") -> None:
-        """From assembly text, or from what was `made` of it earlier: an image, or where there is none, object code."""
-        with LOCK:
-            self.made = made or compiled(target, text)
-            self._loaded = image.Loaded(self.made) if self.made.startswith(image.MAGIC) else Engine(target, self.made)
-
-    def function(self, name: str) -> int:
-        """The address of a function; 0 if there is none."""
-        return self._loaded.address(name)
-
-    def variable(self, name: str) -> int:
-        return self._loaded.address(name)
-
-
-def compiled(target: Processor, text: str) -> bytes:
+def compiled(target: HostTarget, text: str) -> bytes:
     """An image of the code where that is possible, otherwise object code for LLVM to load."""
     if image.supported():
-        from . import elf  # what was made earlier needs none of this
+        from . import elf  # code from the cache needs none of this
 
         try:
             return elf.image_of(object_code(target, text, ONE_IMAGE))
-        except elf.NoImageError:  # it needs something from outside
+        except elf.NoImageError:  # it refers to symbols outside
             pass
     return object_code(target, text, ANYWHERE)
 
 
-def object_code(target: Processor, text: str, model: str) -> bytes:
+def object_code(target: HostTarget, text: str, model: str) -> bytes:
     try:
         module = llvm().parse_assembly(text + ATTRIBUTES if text else "")
         module.verify()
     except RuntimeError as error:
-        raise CompileError(f"LLVM did not take the text: {error}") from error
+        raise CompileError(f"LLVM refused the text: {error}") from error
     return bytes(target_machine(target, model).emit_object(module))
 
 
-def target_machine(target: Processor, model: str) -> Any:
+def target_machine(target: HostTarget, model: str) -> Any:
     return (
         llvm()
         .Target.from_default_triple()
@@ -174,10 +276,10 @@ def target_machine(target: Processor, model: str) -> Any:
 class Engine:
     """Object code, loaded by LLVM."""
 
-    def __init__(self, target: Processor, made: bytes) -> None:
+    def __init__(self, target: HostTarget, binary: bytes) -> None:
         binding = llvm()
         self._engine = binding.create_mcjit_compiler(binding.parse_assembly(""), target_machine(target, ANYWHERE))
-        self._engine.add_object_file(binding.ObjectFileRef.from_data(made))
+        self._engine.add_object_file(binding.ObjectFileRef.from_data(binary))
         self._engine.finalize_object()
 
     def address(self, name: str) -> int:

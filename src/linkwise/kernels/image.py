@@ -1,11 +1,11 @@
-"""Machine code that lies in memory as it lies in a file, wherever that memory is.
+"""Position-independent machine code that is loaded by copying it.
 
-An image is made of LLVM's object code (`elf`), for Linux on x86-64, with pages of their own for what is run, what is
-only read and what is written. It can be made once and for all because the code speaks of itself only by distances, and
-of nothing else; object code of which that is not true has no image. To load one is to copy it, and needs no LLVM.
+An image is made from LLVM's object code (`elf`), for Linux on x86-64, with separate pages for code, constants and
+variables. The code refers to itself by relative addresses and to nothing else; object code that does not has no image.
+Loading an image needs no LLVM.
 
     linkwise image 2
-    parts and symbols (JSON)          where each part begins and ends, and how it is used; where each function is
+    parts and symbols (JSON)          start, end and use of each part; the offset of each function
     bytes
 """
 
@@ -23,7 +23,7 @@ RUN, READ, WRITE = "run", "read", "write"
 
 
 def supported() -> bool:
-    """Whether images are made, and loaded, on this platform."""
+    """Whether this platform has images."""
     return sys.platform == "linux" and os.uname().machine == "x86_64" and sys.maxsize > 2**32 and mmap.PAGESIZE == PAGE
 
 
@@ -34,14 +34,14 @@ class Loaded:
         if not image.startswith(MAGIC):
             raise ValueError("this is no image of machine code")
         end = image.index(b"\n", len(MAGIC))
-        said = json.loads(image[len(MAGIC) : end])
+        head = json.loads(image[len(MAGIC) : end])
         bits = image[end + 1 :]
         private = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS
-        self._memory = mmap.mmap(-1, said["parts"][-1][1], flags=private, prot=mmap.PROT_READ | mmap.PROT_WRITE)
+        self._memory = mmap.mmap(-1, head["parts"][-1][1], flags=private, prot=mmap.PROT_READ | mmap.PROT_WRITE)
         self._memory[: len(bits)] = bits
-        self._symbols: dict[str, int] = said["symbols"]
+        self._symbols: dict[str, int] = head["symbols"]
         self._start = ctypes.addressof(ctypes.c_char.from_buffer(self._memory))
-        for start, stop, use in said["parts"]:
+        for start, stop, use in head["parts"]:
             if use != WRITE:
                 protect(self._start + start, stop - start, mmap.PROT_READ | (mmap.PROT_EXEC if use == RUN else 0))
 
@@ -55,4 +55,6 @@ def protect(start: int, size: int, how: int) -> None:
     mprotect.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int]
     if mprotect(start, size, how):
         reason = os.strerror(ctypes.get_errno())
-        raise OSError(ctypes.get_errno(), f"this system lets no memory hold code that was just made: {reason}")
+        raise OSError(
+            ctypes.get_errno(), f"this system does not allow memory to hold code that was just compiled: {reason}"
+        )

@@ -2,147 +2,48 @@
 
 from __future__ import annotations
 
-import ctypes
 import math
 import os
 import threading
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from itertools import combinations
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
-from .batch import Batch
-from .entry import Entry, entered, usable
-from .host import Code, Processor
-
-SHARE = 8_000_000  # operations that are worth a thread of their own: about a third of a millisecond
-REALS = {"float64": "double", "float32": "float"}
-
-
-class Argument(NamedTuple):
-    """An array that goes in or comes out: its name, and its shape for one state."""
-
-    name: str
-    shape: tuple[int, ...]
-
-    @property
-    def size(self) -> int:
-        return math.prod(self.shape)
-
-
-class Interface(NamedTuple):
-    """What a kernel takes and gives."""
-
-    inputs: tuple[Argument, ...]
-    outputs: tuple[Argument, ...]
-    dtype: str
-    operations: int  # for one state
-
-    @property
-    def at_once(self) -> int:
-        """As many states as one thread does in the time that is worth a thread."""
-        return max(64, SHARE // max(self.operations, 1))
-
-
-def kernel_text(blocks: str, interface: Interface, target: Processor, block_vectors: int) -> str:
-    """A whole module: the blocks (`block_1` and the widest), the batch around them, and the entry from Python.
-
-    Blocks need memory for so many vectors.
-    """
-    dtype, lanes = interface.dtype, target.lanes(interface.dtype)
-    sizes = [argument.size for argument in (*interface.inputs, *interface.outputs)]
-    batch = Batch(sizes, len(interface.inputs), REALS[dtype], lanes, block_vectors)
-    texts = [blocks, batch.text()]
-    if has_entry(interface):
-        inputs, outputs = ([argument.shape for argument in part] for part in (interface.inputs, interface.outputs))
-        block_bytes = block_vectors * np.dtype(dtype).itemsize
-        texts.append(Entry(inputs, outputs, dtype, interface.at_once, block_bytes, batch.work_bytes).text())
-    return "\n".join(texts)
-
-
-def has_entry(interface: Interface) -> bool:
-    """Whether Python may enter the machine code directly: from at least one input to at least one result."""
-    return usable() and bool(interface.inputs) and bool(interface.outputs)
-
-
-class WorkMemory:
-    """Memory that machine code works in: some of its own for each call at a time."""
-
-    def __init__(self, size: int) -> None:
-        """So many bytes."""
-        self.size = size
-        self._spare: list[np.ndarray] = []  # memory that the operating system need not find, and clear, once more
-
-    @contextmanager
-    def address(self) -> Iterator[int]:
-        """Where it is, for as long as the block lasts; 0 if there is none."""
-        if not self.size:
-            yield 0
-            return
-        try:
-            work = self._spare.pop()
-        except IndexError:
-            work = np.empty(self.size + 64, np.uint8)
-        yield work.ctypes.data + -work.ctypes.data % 64
-        self._spare.append(work)
-
-
-class Links:
-    """What a kernel that loops over links needs besides the arrays; see `codegen.llvm.loops`."""
-
-    def __init__(self, table: np.ndarray, tree: np.ndarray, vectors: int, lanes: int) -> None:
-        """Numbers of the links, how they hang together, and how many vectors have to be remembered at a time."""
-        self.table, self.tree = table, tree
-        self.work_bytes = vectors * lanes * table.itemsize
-
-    @property
-    def arguments(self) -> list[int]:
-        """What goes before the memory and the arrays."""
-        return [len(self.table), self.table.ctypes.data, self.tree.ctypes.data]
+from .entry import entry_function, has_entry
+from .host import MachineCode
+from .interface import Interface, Links, batch_of
 
 
 class Kernel:
-    """A function in machine code. Call it with arrays of one state or of any batch shape.
-
-    kernel(q, qd, qdd)                   a new array
-    kernel(q, qd, qdd, out=tau)          into an array of yours
-    kernel(q, qd, qdd, threads=1)        on so many threads; otherwise on as many as pay
-
-    Arrays of its `dtype` with contiguous rows are read in place; others are converted first.
-    """
+    """A function in machine code, called with arrays of one state or of any batch shape."""
 
     name: str
     interface: Interface
 
     def __new__(cls, *args: Any, **keywords: Any) -> Kernel:
-        # a type of its own, since Python looks for __call__ there: the entry is then called without a detour
+        # each kernel has its own type: Python looks for __call__ there, so that the entry is called directly
         return object.__new__(type(cls.__name__, (cls,), {"__module__": cls.__module__, "__doc__": cls.__doc__}))
 
     def __init__(
         self,
         name: str,
-        code: Code,
+        code: MachineCode,
         interface: Interface,
         explain: Callable[..., None] | None = None,
         links: Links | None = None,
     ) -> None:
         self.name, self.interface, self.code, self.links = name, interface, code, links
         self._explain = explain
-        pointers = [ctypes.c_void_p] * (len(interface.inputs) + len(interface.outputs))
-        loops = [ctypes.c_int64, *[ctypes.c_void_p] * 2] if links else []
-        work = [ctypes.c_void_p]
-        prototype = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64, ctypes.c_int64, *loops, *work, *pointers)
-        self._batch = prototype(code.function("batch"))
-        self._work = WorkMemory(work_bytes(code) if links is None else links.work_bytes)
+        self._part = code.target.call(code, interface, links)
         type(self).__call__ = staticmethod(self.entry(self.general))  # type: ignore[method-assign]
 
-    def entry(self, otherwise: Callable[..., Any]) -> Any:
-        """A function that takes arrays as they are into the machine code; those that do not fit, to `otherwise`."""
+    def entry(self, fallback: Callable[..., Any]) -> Any:
+        """The fast path into the machine code, with a fallback for arrays that do not fit; without one, that."""
         if self.links is not None or not has_entry(self.interface):
-            return otherwise
-        return entered(self.code, self.interface.dtype, self.name, otherwise)
+            return fallback
+        return entry_function(self.code, self.interface.dtype, self.name, fallback)
 
     def __repr__(self) -> str:
         takes = ", ".join(argument.name for argument in self.interface.inputs)
@@ -159,24 +60,25 @@ class Kernel:
 
     def __call__(self, *arrays: Any, out: Any = None, threads: int | None = None, **named: Any) -> Any:
         """The outputs for these inputs."""
-        raise TypeError("a kernel in the making cannot be called")  # each kernel has its own
+        raise TypeError("this kernel is not complete")  # __init__ replaces this
 
     def general(self, *arrays: Any, out: Any = None, threads: int | None = None, **named: Any) -> Any:
-        """What `kernel(...)` does with arrays that the machine code does not take as they are."""
-        given = self._bound(arrays, named)
-        batch, rows = self._rows(given)
+        """The fallback of the entry: arrays are checked, converted and broadcast first."""
+        batch, rows = self._rows(self._bound(arrays, named))
         results = self._results(batch, out)
-        aside = [result if can_be_written(result, rows) else np.empty(result.shape, result.dtype) for result in results]
-        lost = self.run(batch, rows, aside, threads)
+        targets = [
+            result if can_be_written(result, rows) else np.empty(result.shape, result.dtype) for result in results
+        ]
+        lost = self.run(batch, rows, targets, threads)
         if lost and self._explain is not None:
-            self._explain(rows, aside)
-        for result, computed in zip(results, aside, strict=True):
+            self._explain(self, rows, targets)
+        for result, computed in zip(results, targets, strict=True):
             if result is not computed:
                 result[...] = computed
         if out is not None:
             return out
-        found = [result[()] for result in results]
-        return found[0] if len(found) == 1 else tuple(found)
+        values = [result[()] for result in results]
+        return values[0] if len(values) == 1 else tuple(values)
 
     def run(
         self,
@@ -195,37 +97,27 @@ class Kernel:
             return list(arrays)
         if len(arrays) > len(names):
             raise TypeError(f"{self.name} takes {len(names)} arrays ({', '.join(names)}), not {len(arrays)}")
-        given = dict(zip(names, arrays, strict=False))
+        bound = dict(zip(names, arrays, strict=False))
         for name, array in named.items():
             if name not in names:
                 raise TypeError(f"{self.name} takes no {name!r} (expected {', '.join([*names, 'out', 'threads'])})")
-            if name in given:
+            if name in bound:
                 raise TypeError(f"{self.name} was given {name!r} twice")
-            given[name] = array
-        missing = [name for name in names if name not in given]
+            bound[name] = array
+        missing = [name for name in names if name not in bound]
         if missing:
             raise TypeError(f"{self.name} was not given {', '.join(missing)}")
-        return [given[name] for name in names]
+        return [bound[name] for name in names]
 
-    def _rows(self, given: Sequence[Any]) -> tuple[tuple[int, ...], list[np.ndarray]]:
+    def _rows(self, values: Sequence[Any]) -> tuple[tuple[int, ...], list[np.ndarray]]:
         """The batch shape, and every input with all its rows, contiguous."""
-        arrays, batches = [], []
-        for argument, value in zip(self.interface.inputs, given, strict=True):
-            array = real_array(argument.name, value, self.interface.dtype)
-            dims = array.ndim - len(argument.shape)
-            if dims < 0 or array.shape[dims:] != argument.shape:
-                expected = ", ".join(("...", *map(str, argument.shape)))
-                raise ValueError(f"{argument.name} has shape {array.shape} (expected ({expected}))")
-            arrays.append(array)
-            batches.append(array.shape[:dims])
-        try:
-            batch = batches[0] if len(set(batches)) == 1 else np.broadcast_shapes(*batches)
-        except ValueError:
-            said = ", ".join(f"{a.name} {b}" for a, b in zip(self.interface.inputs, batches, strict=True))
-            raise ValueError(f"the batch shapes do not fit together: {said} (expected shapes that broadcast)") from None
+        inputs = self.interface.inputs
+        arrays = [real_array(a.name, x, self.interface.dtype) for a, x in zip(inputs, values, strict=True)]
+        batch = batch_of(inputs, arrays)
+        shapes = [(*batch, *argument.shape) for argument in inputs]
         full = [
-            np.asarray(array if had == batch else np.broadcast_to(array, (*batch, *argument.shape)), order="C")
-            for array, had, argument in zip(arrays, batches, self.interface.inputs, strict=True)
+            np.asarray(array if array.shape == shape else np.broadcast_to(array, shape), order="C")
+            for array, shape in zip(arrays, shapes, strict=True)
         ]
         return batch, full
 
@@ -238,8 +130,8 @@ class Kernel:
             raise ValueError(f"out has {len(results)} arrays (expected {len(shapes)})")
         for result, shape in zip(results, shapes, strict=True):
             if not isinstance(result, np.ndarray) or result.shape != shape or result.dtype != self.interface.dtype:
-                found = f"{result.dtype} {result.shape}" if isinstance(result, np.ndarray) else repr(result)
-                raise ValueError(f"out is {found} (expected an array of {self.interface.dtype}, {shape})")
+                kind = f"{result.dtype} {result.shape}" if isinstance(result, np.ndarray) else repr(result)
+                raise ValueError(f"out is {kind} (expected an array of {self.interface.dtype}, {shape})")
             if not result.flags.writeable:
                 raise ValueError("out cannot be written to")
         for (i, one), (j, other) in combinations(enumerate(results), 2):
@@ -259,10 +151,10 @@ class Kernel:
 
         others = []
         for k in range(1, threads):
-            thread = threading.Thread(target=part, args=(k, arrays))  # it holds the arrays, should we be interrupted
+            thread = threading.Thread(target=part, args=(k, arrays))  # it keeps the arrays alive if we are interrupted
             try:
                 thread.start()
-            except RuntimeError:  # there are no more to be had
+            except RuntimeError:  # the system has no more
                 break
             others.append(thread)
         for k in (0, *range(len(others) + 1, threads)):
@@ -271,29 +163,10 @@ class Kernel:
             thread.join()
         return sum(lost)
 
-    def _part(self, begin: int, end: int, arrays: Sequence[np.ndarray]) -> int:
-        pointers = [address(array) for array in arrays]
-        before = [] if self.links is None else self.links.arguments
-        with self._work.address() as work:
-            return int(self._batch(begin, end, *before, work, *pointers))
-
-
-def work_bytes(code: Code) -> int:
-    """How much memory straight-line code works in; see `batch`."""
-    return int(ctypes.c_int64.from_address(code.variable("work_bytes")).value)
-
 
 def can_be_written(result: np.ndarray, rows: Sequence[np.ndarray]) -> bool:
-    """Whether numbers of the result may be written as they come: inputs must stay until all are known to be good."""
+    """Whether results may be written directly: inputs stay unchanged until all results are known to be finite."""
     return bool(result.flags.c_contiguous) and not any(np.may_share_memory(result, x) for x in rows)
-
-
-def address(array: np.ndarray) -> int:
-    """Of a contiguous array's numbers: what `array.ctypes.data` gives, where possible in a third of the time."""
-    try:
-        return ctypes.addressof(ctypes.c_char.from_buffer(array))  # type: ignore[arg-type]
-    except (TypeError, ValueError):  # it can only be read, is empty, or is not contiguous
-        return int(array.ctypes.data)
 
 
 def real_array(name: str, value: Any, dtype: str) -> np.ndarray:

@@ -1,8 +1,8 @@
-"""The one lock under which code is made.
+"""The one lock under which code is compiled and modules are loaded late.
 
-LLVM makes code for one thread at a time. A process that forks while it does so would hand its child a compiler that
-stopped halfway, with locks that nobody opens. So a fork waits until nothing is being made: the thread that forks holds
-the lock meanwhile, and gives it back on both sides.
+LLVM compiles for one thread at a time. A process that forks meanwhile would leave its child with a compiler that
+stopped halfway and with locks that nobody releases. So a fork waits for the lock: the thread that forks holds it
+meanwhile, and releases it on both sides.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Where CPython and NumPy keep the parts of their objects, found by looking at known objects of this process.
+"""The offsets of the fields of CPython's and NumPy's objects, probed on known objects of this process.
 
-The machine-code entry reads tuples, floats and arrays in memory. Neither CPython nor NumPy promises where their fields
-are (a tuple's items moved in Python 3.14), so nothing is assumed: each offset is the only one at which several known
-objects hold what they must hold. If there is no such offset, or several, there is no entry, and Python takes its place.
+The machine-code entry reads tuples, floats and arrays in memory. Neither CPython nor NumPy promises the offsets of
+their fields (a tuple's items moved in Python 3.14), so nothing is assumed: each offset is the only one at which several
+known objects hold what they must hold. If there is no such offset, or several, kernels have no entry.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-ABI_VERSIONS = (0x01000009, 0x02000000)  # of NumPy 1 and 2, whose tables of functions have the same places
-GET_ABI_VERSION, ARRAY_RETURN, ARRAY_NEW = 0, 76, 93  # places in that table
+ABI_VERSIONS = (0x01000009, 0x02000000)  # of NumPy 1 and 2, whose tables of functions have the same order
+GET_ABI_VERSION, ARRAY_RETURN, ARRAY_NEW = 0, 76, 93  # indices in that table
 CONTIGUOUS, ALIGNED, WRITEABLE = 0x1, 0x100, 0x400  # NumPy's flags
 
 
@@ -49,12 +49,12 @@ def supported() -> bool:
 
 @lru_cache(maxsize=1)
 def object_layout() -> ObjectLayout | None:
-    """The layout in this process, or None if it cannot be told."""
+    """The layout in this process, or None if a probe has no single answer."""
     if not supported():
         return None
-    found = [probe() for probe in PROBES]
-    flat = [offset for offsets in found if offsets is not None for offset in offsets]
-    return ObjectLayout(*flat) if None not in found else None
+    probed = [probe() for probe in PROBES]
+    flat = [offset for offsets in probed if offsets is not None for offset in offsets]
+    return ObjectLayout(*flat) if None not in probed else None
 
 
 def array_functions() -> Any:
@@ -74,27 +74,27 @@ def array_functions() -> Any:
 
 
 def probe_type() -> tuple[int] | None:
-    things = [1.5, np.empty(2), (1, 2), np.float64(1.5)]
-    return only(range(0, 16, 8), things, lambda x, at: word(x, at) == id(type(x)))
+    objects = [1.5, np.empty(2), (1, 2), np.float64(1.5)]
+    return only(range(0, 16, 8), objects, lambda x, at: word(x, at) == id(type(x)))
 
 
 def probe_tuple() -> tuple[int, int] | None:
-    things = [("a", "bc"), ("bc", "a"), ("a", "bc", 1.5), tuple("abcdefg")]
-    places = range(0, tuple.__basicsize__ + 8, 8)
-    length = only(places[:-1], things, lambda x, at: word(x, at) == len(x))
-    items = only(places, things, lambda x, at: (word(x, at), word(x, at + 8)) == (id(x[0]), id(x[1])))
+    objects = [("a", "bc"), ("bc", "a"), ("a", "bc", 1.5), tuple("abcdefg")]
+    offsets = range(0, tuple.__basicsize__ + 8, 8)
+    length = only(offsets[:-1], objects, lambda x, at: word(x, at) == len(x))
+    items = only(offsets, objects, lambda x, at: (word(x, at), word(x, at + 8)) == (id(x[0]), id(x[1])))
     return (*length, *items) if length and items else None
 
 
 def probe_floats() -> tuple[int, int, int] | None:
-    one, two, three = (probe_float(*each) for each in ((float, "<d"), (np.float64, "<d"), (np.float32, "<f")))
+    one, two, three = (probe_float(*kind) for kind in ((float, "<d"), (np.float64, "<d"), (np.float32, "<f")))
     return (*one, *two, *three) if one and two and three else None
 
 
 def probe_float(kind: Any, code: str) -> tuple[int] | None:
     size = struct.calcsize(code)
-    places = range(0, kind.__basicsize__ - size + 1, size)
-    return only(places, [kind(1.5), kind(-2.25), kind(1e30)], lambda x, at: read(x, at, code) == float(x))
+    offsets = range(0, kind.__basicsize__ - size + 1, size)
+    return only(offsets, [kind(1.5), kind(-2.25), kind(1e30)], lambda x, at: read(x, at, code) == float(x))
 
 
 def probe_array() -> tuple[int, int, int, int, int] | None:
@@ -122,15 +122,15 @@ def probe_array() -> tuple[int, int, int, int, int] | None:
 PROBES: Sequence[Callable[[], tuple[int, ...] | None]] = (probe_type, probe_tuple, probe_floats, probe_array)
 
 
-def only(offsets: Iterable[int], things: Sequence[Any], holds: Callable[[Any, int], bool]) -> tuple[int] | None:
-    """The offset at which this holds of all things, if it is the only one."""
-    found = [at for at in offsets if all(holds(x, at) for x in things)]
-    return (found[0],) if len(found) == 1 else None
+def only(offsets: Iterable[int], objects: Sequence[Any], holds: Callable[[Any, int], bool]) -> tuple[int] | None:
+    """The offset at which this holds of all objects, if it is the only one."""
+    matching = [at for at in offsets if all(holds(x, at) for x in objects)]
+    return (matching[0],) if len(matching) == 1 else None
 
 
-def read(thing: Any, at: int, code: str) -> Any:
-    return struct.unpack(code, ctypes.string_at(id(thing) + at, struct.calcsize(code)))[0]
+def read(x: Any, at: int, code: str) -> Any:
+    return struct.unpack(code, ctypes.string_at(id(x) + at, struct.calcsize(code)))[0]
 
 
-def word(thing: Any, at: int) -> int:
-    return int(read(thing, at, "<q"))
+def word(x: Any, at: int) -> int:
+    return int(read(x, at, "<q"))

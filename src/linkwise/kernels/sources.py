@@ -1,23 +1,50 @@
-"""The files that Linkwise itself is made of: compiled code depends on them as well."""
+"""What Linkwise itself is made of: compiled code depends on its files, and is found by the names of its functions."""
 
 from __future__ import annotations
 
 import os
+import sys
+from collections.abc import Callable
+from types import MethodType
+from typing import Any
 
 
-def sources(place: str) -> list[tuple[str, int, int, int]]:
-    """All files of Python text in a folder and below: name, bytes, when written, when last changed in any way."""
-    found, folders = [], [place]
+def sources(folder: str) -> list[tuple[str, int, int, int]]:
+    """All Python files in a folder and below: name, bytes, when written, when last changed in any way."""
+    files, folders = [], [folder]
     while folders:
         with os.scandir(folders.pop()) as entries:
             for entry in entries:
                 if entry.name.endswith(".py"):
                     status = entry.stat()
-                    found.append((entry.path[len(place) :], status.st_size, status.st_mtime_ns, status.st_ctime_ns))
+                    files.append((entry.path[len(folder) :], status.st_size, status.st_mtime_ns, status.st_ctime_ns))
                 elif entry.name != "__pycache__" and entry.is_dir():
                     folders.append(entry.path)
-    return sorted(found)
+    return sorted(files)
 
 
-# Looked at when Linkwise is imported: files that are edited later are not those that this process runs.
+# Listed when Linkwise is imported: a file that is edited later is not what this process runs.
 AT_IMPORT = sources(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+
+
+def own_name(function: Callable[..., Any]) -> str | None:
+    """Where a public function of Linkwise is found; None for others, also for one that only has the name of ours."""
+    module_name = getattr(function, "__module__", None) or ""
+    if not module_name.startswith("linkwise.api."):
+        return None
+    module, owner, name = sys.modules[module_name], getattr(function, "__self__", None), function.__name__
+    if owner is None:
+        return f"{module_name}.{name}" if getattr(module, name, None) is function else None
+    for key, value in vars(module).items():
+        if value is owner and getattr(type(owner), name, None) is getattr(function, "__func__", None):
+            return f"{module_name}.{key}.{name}"
+    return None
+
+
+def plain_of(function: Callable[..., Any]) -> Callable[..., Any]:
+    """What a public function of Linkwise computes below the dispatch; any other function itself."""
+    plain = getattr(function, "plain", None)
+    if plain is None or own_name(function) is None:
+        return function
+    owner = getattr(function, "__self__", None)
+    return plain if owner is None else MethodType(plain, owner)

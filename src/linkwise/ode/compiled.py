@@ -14,10 +14,9 @@ from ..codegen.llvm.integrator import advance_text, values_text
 from ..codegen.llvm.lanes import LlvmLanes
 from ..codegen.llvm.sine import large_angle, sine_cosine
 from ..graph import Program, count
-from ..kernels import cache
-from ..kernels.host import Code, Processor, processor
+from ..kernels.host import HostTarget, host_target
 from ..kernels.kernel import resolved
-from ..kernels.spec import surroundings
+from ..kernels.loader import load_or_compile
 from ..lazy import cached_property
 from .driver import Driver
 from .events import Crossing
@@ -63,16 +62,12 @@ class CompiledDriver:
 
     def __init__(self, program: Program, method: Method, crossings: tuple[Crossing, ...] = ()) -> None:
         self.program, self.method = program, method
-        target: Processor = processor()
+        target: HostTarget = host_target()
         self.lanes = target.lanes("float64")
         layouts = [Layout("double", width, target.fused) for width in sorted({1, self.lanes})]
         text, self.vectors = driver_text(program, method, layouts, crossings)
-        key = cache.key("integrator", text, repr(target), *surroundings())
-        cached = cache.load(key)
-        self.code = Code(target, made=cached[1]) if cached else Code(target, text=text)
-        if cached is None:
-            cache.store(key, {}, self.code.made)
-        self.functions = {width: ADVANCE(self.code.function(f"advance_{width}")) for width in {1, self.lanes}}
+        self.code = load_or_compile("integrator", text, target)
+        self.functions = {width: ADVANCE(self.code.address(f"advance_{width}")) for width in {1, self.lanes}}
 
     @cached_property
     def cost(self) -> int:

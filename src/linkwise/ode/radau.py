@@ -18,15 +18,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..codegen.llvm.block import Layout
-from ..codegen.llvm.program import llvm_text, work_vectors
 from ..graph import Program, count
 from ..graph.derivative import derivative
-from ..kernels import cache
 from ..kernels.dispatch import LONGEST
-from ..kernels.host import Code, processor
-from ..kernels.kernel import Interface, Kernel, kernel_text
-from ..kernels.spec import arguments, surroundings
+from ..kernels.host import host_target
+from ..kernels.interface import Interface, arguments
+from ..kernels.kernel import Kernel
+from ..kernels.loader import load_or_compile
 from .events import Crossing, Events
 from .interface import Bind, Task
 from .lanes import Function, Functions, NumpyLanes
@@ -97,18 +95,11 @@ def result_of(program: Program, which: int) -> Program:
 
 
 def kernel_of(program: Program, name: str) -> Kernel:
-    target = processor()
+    target = host_target()
     interface = Interface(
         arguments(program.inputs), arguments(program.outputs), "float64", operations=count(program).total
     )
-    layouts = [Layout("double", width, target.fused) for width in sorted({1, target.lanes("float64")})]
-    text = kernel_text(llvm_text(program, layouts), interface, target, work_vectors(program))
-    key = cache.key(name, text, repr(target), *surroundings())
-    cached = cache.load(key)
-    code = Code(target, made=cached[1]) if cached else Code(target, text=text)
-    if cached is None:
-        cache.store(key, {}, code.made)
-    return Kernel(name, code, interface)
+    return Kernel(name, load_or_compile(name, target.text(program, interface), target), interface)
 
 
 class RadauSolver:

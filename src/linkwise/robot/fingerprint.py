@@ -27,8 +27,8 @@ class NoFingerprintError(TypeError):
 
 def robot_fingerprint(robot: Robot) -> str:
     parts: list[Any] = [class_name(type(robot)), robot.links, robot.frames, robot.gravity]
-    if "regrouped" in robot.shelf:  # it was regrouped before, in other numbers than its own
-        parts.append(robot.shelf["regrouped"].links)
+    if "regrouped" in robot.cache:  # it was regrouped before, in other numbers than its own
+        parts.append(robot.cache["regrouped"].links)
     words: list[str] = []
     try:
         write(tuple(parts), words)

@@ -22,23 +22,23 @@ Row = Mapping[str, Any]
 EARTH = (0.0, 0.0, -9.81)
 
 
-class Shelved:
-    """An object with a `shelf`: a place for what others make of it and want to find again, such as compiled functions.
+class WithCache:
+    """An object with a `cache` for what is derived from it, such as compiled functions.
 
-    It is a slot because it is looked at in every call, where the tens of nanoseconds of any other attribute count.
+    The cache is a slot because every call reads it: any other attribute takes tens of nanoseconds longer.
     """
 
-    __slots__ = ("shelf",)
-    shelf: dict[Any, Any]
+    __slots__ = ("cache",)
+    cache: dict[Any, Any]
 
     def __new__(cls, *_: Any, **__: Any) -> Self:
         made = object.__new__(cls)
-        object.__setattr__(made, "shelf", {})
+        object.__setattr__(made, "cache", {})
         return made
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class Robot(Shelved):
+class Robot(WithCache):
     """A tree of links on a fixed base. Links stand in an order in which each parent comes before its children.
 
     Make one with `Robot.from_dh`, `Robot.from_frames`, `lw.load`, `lw.chain` or `lw.random_tree`. Two robots are equal

@@ -14,7 +14,8 @@ import numpy as np
 
 from .. import api
 from ..api.compiling import compile as compiled_kernel
-from ..kernels.dispatch import LARGEST, ROLLED
+from ..api.method_table import LOOP_METHODS
+from ..kernels.dispatch import LARGEST
 from ..robot import Robot
 from ..trace import Input
 from .problem import Problem
@@ -30,9 +31,8 @@ def is_long(robot: Robot) -> bool:
 
 def loops_for(problem: Problem) -> LoopDynamics | None:
     """The compiled loops of a problem, or None where its dynamics cannot loop over the links."""
-    methods = ROLLED[api.forward_dynamics]
     plain = problem.coordinates == "joint" and problem.sticking is None and not problem.robot.non_floats
-    if not plain or problem.method not in methods:
+    if not plain or (problem.method or "fewest") not in LOOP_METHODS["forward_dynamics"]:
         return None
     return loop_dynamics(problem.robot, problem.method, problem.wrench, problem.point)
 

@@ -31,7 +31,7 @@ class Member(Robot):
     """A robot that was regrouped before its numbers became symbols; one made of it with other links was not."""
 
     def regrouped(self) -> Robot:
-        return self.shelf.get("regrouped") or super().regrouped()
+        return self.cache.get("regrouped") or super().regrouped()
 
     def mapped(self, convert: Callable[[Any], Any], *, orthonormal: bool = False) -> Robot:
         return member(self.regrouped(), lambda robot: Robot.mapped(robot, convert, orthonormal=orthonormal))
@@ -43,7 +43,7 @@ def member(regrouped: Robot, change: Callable[[Robot], Robot]) -> Member:
     plain = Member(
         changed.name, links, changed.frames, changed.gravity, changed.table, changed.convention, changed.about
     )
-    plain.shelf["regrouped"] = changed
+    plain.cache["regrouped"] = changed
     return plain
 
 

@@ -77,7 +77,7 @@ class RolledRobot(Robot):
     """A robot whose links stand for all of a kind: their numbers are nodes, or numbers where all have the same."""
 
     def regrouped(self) -> Robot:
-        return self.shelf["regrouped"]  # type: ignore[no-any-return]
+        return self.cache["regrouped"]  # type: ignore[no-any-return]
 
 
 @dataclass(frozen=True)
@@ -170,7 +170,7 @@ def general_robot(robot: Robot, loops: Loops) -> General:
         object.__setattr__(one, "loops", loops)
         made.append(one)
     for one in made:
-        one.shelf["regrouped"] = made[1]
+        one.cache["regrouped"] = made[1]
     return General(made[0], tables, table, kind_of)
 
 

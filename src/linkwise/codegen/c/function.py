@@ -29,17 +29,17 @@ class CFunction:
 
     @property
     def signature(self) -> str:
-        given = [
+        inputs = [
             f"const {self.type} {name}{brackets(port)}" if port.shape else f"{self.type} {name}"
             for name, port in zip(self.inputs, self.program.inputs, strict=True)
         ]
-        found = [
+        outputs = [
             f"{self.type} {name}{brackets(port)}" for name, port in zip(self.outputs, self.program.outputs, strict=True)
         ]
-        line = f"void {self.name}({', '.join([*given, *found])})"
+        line = f"void {self.name}({', '.join([*inputs, *outputs])})"
         if len(line) <= WIDTH:
             return line
-        return f"void {self.name}(\n    " + ",\n    ".join([*given, *found]) + ")"
+        return f"void {self.name}(\n    " + ",\n    ".join([*inputs, *outputs]) + ")"
 
     @property
     def prototype(self) -> str:

@@ -50,12 +50,12 @@ PATTERNS = (
 RESERVED = re.compile("|".join([*KEYWORDS.split(), *LIBRARY.split(), *PATTERNS]))
 
 
-def c_name(text: str, otherwise: str = "x") -> str:
+def c_name(text: str, prefix: str = "x") -> str:
     """The text as a name in C: ASCII letters, digits and single underscores; an underscore after a reserved word."""
     plain = re.sub("[\u0370-\u03ff]", spelled, unicodedata.normalize("NFKD", text)).encode("ascii", "ignore").decode()
     name = re.sub(r"[^A-Za-z0-9]+", "_", plain).strip("_")
     if not name or name[0].isdigit():
-        name = f"{otherwise}{name}"
+        name = f"{prefix}{name}"
     return f"{name}_" if RESERVED.fullmatch(name) else name
 
 

@@ -23,8 +23,8 @@ def c_self_test(
         table("double", f"{function.name}_out_{name}", port, [result[k] for result in results], "float64")
         for k, (name, port) in enumerate(zip(function.outputs, outputs, strict=True))
     ]
-    found = [f"{name}_found_" for name in function.outputs]
-    given = [
+    computed = [f"{name}_found_" for name in function.outputs]
+    arguments = [
         f"{function.name}_in_{name}[state_]" + ("" if port.shape else "[0]")
         for name, port in zip(function.inputs, inputs, strict=True)
     ]
@@ -33,11 +33,13 @@ def c_self_test(
         name=function.name,
         type=function.type,
         tables="\n".join(tables),
-        arrays="\n".join(f"        {function.type} {f}[{max(1, size)}];" for f, size in zip(found, sizes, strict=True)),
-        call=f"{function.name}({', '.join([*given, *found])});",
+        arrays="\n".join(
+            f"        {function.type} {f}[{max(1, size)}];" for f, size in zip(computed, sizes, strict=True)
+        ),
+        call=f"{function.name}({', '.join([*arguments, *computed])});",
         comparisons="\n".join(
             f"        off_ = {function.name}_deviation({f}, {function.name}_out_{name}[state_], {size}, off_);"
-            for f, name, size in zip(found, function.outputs, sizes, strict=True)
+            for f, name, size in zip(computed, function.outputs, sizes, strict=True)
         ),
         states=len(states),
         tolerance=repr(tolerance),

@@ -1,8 +1,8 @@
-"""The memory of a block of loops, and the arrays turned into it and back.
+"""The memory of a block of loops, and the arrays transposed into it and back.
 
 It is made of vectors with a state in each lane: for each number of the inputs a row of all links, in the robot's order;
-then for each link its slots, in the order of visits; then what a tree carries. Results take the place of inputs. So
-arrays are turned in order, and what lies anywhere, in a tree, is asked for while other links are computed.
+then for each link its slots, in the order of visits; then what a tree carries. Results replace inputs. So arrays are
+transposed in order, and the scattered numbers of a tree are prefetched while other links are computed.
 """
 
 from __future__ import annotations
@@ -11,74 +11,76 @@ from .block import Block
 from .program import zero_or_nan
 from .rows import transposed
 
-ASKED_FOR = range(16, 513)  # links: shorter rows of the next block are on their way; longer ones would be gone again
+PREFETCHED = range(
+    16, 513
+)  # links: shorter rows are prefetched by the processor; longer ones would leave the cache again
 
 
 class LinkMemory:
-    """Writes how a block function finds its numbers."""
+    """Emits the addresses, loads and stores of a block function."""
 
     def __init__(self, block: Block, rows: int, slots: int, carried: int, columns: int, chain: bool) -> None:
         """How many numbers of a link: in the arrays, in slots, carried, in the table."""
         self.block, self.layout = block, block.layout
         self.rows, self.slots, self.carried_slots, self.columns, self.chain = rows, slots, carried, columns, chain
 
-    def row_place(self, row: int, link: str) -> str:
-        """Where a number of a link's inputs, or of its results, is."""
-        at = self.block.say(f"add i64 {self.block.say(f'mul i64 %n, {row}')}, {link}")
-        return self.place(self.block.say(f"mul i64 {at}, {self.layout.lanes}"), 0)
+    def row_address(self, row: int, link: str) -> str:
+        """Of a number of a link's inputs, or of its results."""
+        at = self.block.emit(f"add i64 {self.block.emit(f'mul i64 %n, {row}')}, {link}")
+        return self.address(self.block.emit(f"mul i64 {at}, {self.layout.lanes}"), 0)
 
-    def slot_place(self, i: str, slot: int) -> str:
-        """Where a number of the link visited as the i-th is remembered."""
-        start = self.block.say(f"mul i64 %n, {self.rows * self.layout.lanes}")
-        at = self.block.say(f"mul i64 {i}, {self.slots * self.layout.lanes}")
-        return self.place(self.block.say(f"add i64 {start}, {at}"), slot)
+    def slot_address(self, i: str, slot: int) -> str:
+        """Of a slot of the link visited as the i-th."""
+        start = self.block.emit(f"mul i64 %n, {self.rows * self.layout.lanes}")
+        at = self.block.emit(f"mul i64 {i}, {self.slots * self.layout.lanes}")
+        return self.address(self.block.emit(f"add i64 {start}, {at}"), slot)
 
-    def carry_place(self, level: str, j: int) -> str:
-        """Where a tree keeps what is carried; the base's level is the first."""
-        start = self.block.say(f"mul i64 %n, {(self.rows + self.slots) * self.layout.lanes}")
-        at = self.block.say(f"mul i64 {level}, {self.carried_slots * self.layout.lanes}")
-        return self.place(self.block.say(f"add i64 {start}, {at}"), j)
+    def carry_address(self, level: str, j: int) -> str:
+        """Of what a tree carries, by level; the base's level is the first."""
+        start = self.block.emit(f"mul i64 %n, {(self.rows + self.slots) * self.layout.lanes}")
+        at = self.block.emit(f"mul i64 {level}, {self.carried_slots * self.layout.lanes}")
+        return self.address(self.block.emit(f"add i64 {start}, {at}"), j)
 
-    def place(self, start: str, vector: int) -> str:
-        return self.element("%work", self.block.say(f"add i64 {start}, {vector * self.layout.lanes}"))
+    def address(self, start: str, vector: int) -> str:
+        return self.element("%work", self.block.emit(f"add i64 {start}, {vector * self.layout.lanes}"))
 
     def element(self, pointer: str, at: str) -> str:
-        return self.block.say(f"getelementptr {self.layout.real}, ptr {pointer}, i64 {at}")
+        return self.block.emit(f"getelementptr {self.layout.real}, ptr {pointer}, i64 {at}")
 
-    def load(self, place: str) -> str:
-        return self.block.say(f"load {self.layout.vector}, ptr {place}, align {self.layout.bits // 8}")
+    def load(self, address: str) -> str:
+        return self.block.emit(f"load {self.layout.vector}, ptr {address}, align {self.layout.bits // 8}")
 
-    def store(self, x: str, place: str) -> None:
-        self.block.lines.append(f"  store {self.layout.vector} {x}, ptr {place}, align {self.layout.bits // 8}")
+    def store(self, x: str, address: str) -> None:
+        self.block.lines.append(f"  store {self.layout.vector} {x}, ptr {address}, align {self.layout.bits // 8}")
 
     def visit(self, i: str) -> list[str]:
         """The link visited as the i-th, how deep it is, and of which kind."""
-        at = self.block.say(f"mul i64 {self.block.say(f'add i64 {i}, 1')}, 3")
-        return [self.of_tree(self.block.say(f"add i64 {at}, {k}")) for k in range(3)]
+        at = self.block.emit(f"mul i64 {self.block.emit(f'add i64 {i}, 1')}, 3")
+        return [self.tree_entry(self.block.emit(f"add i64 {at}, {k}")) for k in range(3)]
 
-    def of_tree(self, at: str) -> str:
-        found = self.block.say(f"load i32, ptr {self.block.say(f'getelementptr i32, ptr %tree, i64 {at}')}")
-        return self.block.say(f"zext i32 {found} to i64")
+    def tree_entry(self, at: str) -> str:
+        entry = self.block.emit(f"load i32, ptr {self.block.emit(f'getelementptr i32, ptr %tree, i64 {at}')}")
+        return self.block.emit(f"zext i32 {entry} to i64")
 
-    def ask_for(self, place: str, to_write: bool = False) -> None:
-        """Have something brought near that is needed soon."""
+    def prefetch(self, address: str, to_write: bool = False) -> None:
+        """Bring into the processor's cache what is needed soon."""
         self.block.declared.add("declare void @llvm.prefetch.p0(ptr, i32, i32, i32)")
-        self.block.lines.append(f"  call void @llvm.prefetch.p0(ptr {place}, i32 {int(to_write)}, i32 3, i32 1)")
+        self.block.lines.append(f"  call void @llvm.prefetch.p0(ptr {address}, i32 {int(to_write)}, i32 3, i32 1)")
 
     def constant(self, i: str, column: int) -> str:
         """A number of link i's own, in every lane."""
         block, layout = self.block, self.layout
-        where = block.say(f"add i64 {block.say(f'mul i64 {i}, {self.columns}')}, {column}")
-        x = block.say(f"load {layout.real}, ptr {self.element('%table', where)}")
+        where = block.emit(f"add i64 {block.emit(f'mul i64 {i}, {self.columns}')}, {column}")
+        x = block.emit(f"load {layout.real}, ptr {self.element('%table', where)}")
         if layout.lanes == 1:
             return x
-        one = block.say(f"insertelement {layout.vector} poison, {layout.real} {x}, i64 0")
+        one = block.emit(f"insertelement {layout.vector} poison, {layout.real} {x}, i64 0")
         picks = f"<{layout.lanes} x i32> zeroinitializer"
-        return block.say(f"shufflevector {layout.vector} {one}, {layout.vector} poison, {picks}")
+        return block.emit(f"shufflevector {layout.vector} {one}, {layout.vector} poison, {picks}")
 
 
-class Turning:
-    """Turns an array into vectors, or back: as many links at a time as there are lanes, then those left.
+class Transposition:
+    """Transposes an array into vectors, or back: as many links at a time as there are lanes, then those left.
 
     `size` is how many numbers the array has for a link; they go into so many rows of the memory, from `row` on.
     """
@@ -93,27 +95,27 @@ class Turning:
         """Where each lane's state begins in the array; lanes beyond the last state repeat it."""
         block = self.block
         block.declared.add("declare i64 @llvm.umin.i64(i64, i64)")
-        last, row = block.say("sub i64 %end, 1"), block.say(f"mul i64 %n, {size}")
-        found = []
+        last, row = block.emit("sub i64 %end, 1"), block.emit(f"mul i64 %n, {size}")
+        starts = []
         for lane in range(self.layout.lanes):
-            state = block.say(f"call i64 @llvm.umin.i64(i64 {block.say(f'add i64 %begin, {lane}')}, i64 {last})")
-            found.append(self.memory.element(pointer, block.say(f"mul i64 {state}, {row}")))
-        return found
+            state = block.emit(f"call i64 @llvm.umin.i64(i64 {block.emit(f'add i64 %begin, {lane}')}, i64 {last})")
+            starts.append(self.memory.element(pointer, block.emit(f"mul i64 {state}, {row}")))
+        return starts
 
     def distance(self) -> str:
-        """From a number to that of the next block, or 0 where it should not be asked for."""
+        """From a number to that of the next block, or 0 where that is not prefetched."""
         block = self.block
-        links = block.say(f"sub i64 %n, {ASKED_FOR.start}")
-        some = block.say(f"icmp ult i64 {links}, {len(ASKED_FOR)}")
-        return block.say(f"select i1 {some}, i64 {block.say(f'mul i64 %n, {self.size * self.layout.lanes}')}, i64 0")
+        links = block.emit(f"sub i64 %n, {PREFETCHED.start}")
+        some = block.emit(f"icmp ult i64 {links}, {len(PREFETCHED)}")
+        return block.emit(f"select i1 {some}, i64 {block.emit(f'mul i64 %n, {self.size * self.layout.lanes}')}, i64 0")
 
-    def written(self, before: str, total: str, blank: str = "") -> tuple[str, str]:
+    def emitted(self, before: str, total: str, blank: str = "") -> tuple[str, str]:
         """The label after it, and the total, now NaN in the lanes where a number was not finite.
 
         Without `blank` into vectors; with it back, NaN in the lanes that it names.
         """
         block, lines, v, name = self.block, self.block.lines, self.layout.vector, self.array
-        whole = block.say(f"and i64 %n, {-self.layout.lanes}")
+        whole = block.emit(f"and i64 %n, {-self.layout.lanes}")
         start = "0"
         for part, end, links in ((f"{name}_many", whole, self.layout.lanes), (f"{name}_one", "%n", 1)):
             lines += [f"  br label %{part}_test", f"{part}_test:"]
@@ -130,48 +132,48 @@ class Turning:
     def links(self, first: str, count: int, blank: str) -> list[str]:
         """Some links, from the first on: all their numbers."""
         block, memory = self.block, self.memory
-        links = [block.say(f"add i64 {first}, {k}") for k in range(count)]
-        places = [memory.row_place(self.row + position, link) for link in links for position in range(self.size)]
-        at = block.say(f"mul i64 {first}, {self.size}")
+        links = [block.emit(f"add i64 {first}, {k}") for k in range(count)]
+        addresses = [memory.row_address(self.row + position, link) for link in links for position in range(self.size)]
+        at = block.emit(f"mul i64 {first}, {self.size}")
         seen = []
-        for done in range(0, len(places), count):
-            here = block.say(f"add i64 {at}, {done}")
+        for done in range(0, len(addresses), count):
+            here = block.emit(f"add i64 {at}, {done}")
             states = [memory.element(start, here) for start in self.starts]
-            seen += self.square(states, places[done : done + count], blank)
+            seen += self.square(states, addresses[done : done + count], blank)
         return seen
 
-    def square(self, states: list[str], places: list[str], blank: str) -> list[str]:
+    def square(self, states: list[str], addresses: list[str], blank: str) -> list[str]:
         """Numbers that follow one another in each state, as many as there are lanes, or one; the vectors seen."""
         memory, block = self.memory, self.block
         if not blank:
-            if len(places) > 1:  # rows of some dozens of numbers end before a processor has seen that it should go on
+            if len(addresses) > 1:  # rows of some dozens of numbers are too short for the processor's own prefetching
                 for state in states:
-                    memory.ask_for(memory.element(state, self.next_block))
-            columns = self.gathered(states) if len(places) == 1 else transposed(block, [*map(memory.load, states)])
-            for x, place in zip(columns, places, strict=True):
-                memory.store(x, place)
+                    memory.prefetch(memory.element(state, self.next_block))
+            columns = self.gather(states) if len(addresses) == 1 else transposed(block, [*map(memory.load, states)])
+            for x, address in zip(columns, addresses, strict=True):
+                memory.store(x, address)
             return columns
         v, nan = self.layout.vector, self.layout.constant(float("nan"))
-        columns = [memory.load(place) for place in places]
-        blanked = [block.say(f"select {self.layout.truths} {blank}, {v} {nan}, {v} {x}") for x in columns]
-        if len(places) == 1:
-            self.scattered(blanked[0], states)
+        columns = [memory.load(address) for address in addresses]
+        blanked = [block.emit(f"select {self.layout.mask} {blank}, {v} {nan}, {v} {x}") for x in columns]
+        if len(addresses) == 1:
+            self.scatter(blanked[0], states)
         else:
             for x, state in zip(transposed(block, blanked), states, strict=True):
                 memory.store(x, state)
         return columns
 
-    def gathered(self, states: list[str]) -> list[str]:
-        real, v, found = self.layout.real, self.layout.vector, "poison"
+    def gather(self, states: list[str]) -> list[str]:
+        real, v, vector = self.layout.real, self.layout.vector, "poison"
         for lane, state in enumerate(states):
-            x = self.block.say(f"load {real}, ptr {state}")
-            one = f"insertelement {v} {found}, {real} {x}, i64 {lane}"
-            found = x if self.layout.lanes == 1 else self.block.say(one)
-        return [found]
+            x = self.block.emit(f"load {real}, ptr {state}")
+            one = f"insertelement {v} {vector}, {real} {x}, i64 {lane}"
+            vector = x if self.layout.lanes == 1 else self.block.emit(one)
+        return [vector]
 
-    def scattered(self, x: str, states: list[str]) -> None:
+    def scatter(self, x: str, states: list[str]) -> None:
         real, v = self.layout.real, self.layout.vector
         for lane, state in enumerate(states):
             one = f"extractelement {v} {x}, i64 {lane}"
-            value = x if self.layout.lanes == 1 else self.block.say(one)
+            value = x if self.layout.lanes == 1 else self.block.emit(one)
             self.block.lines.append(f"  store {real} {value}, ptr {state}")

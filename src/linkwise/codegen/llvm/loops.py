@@ -1,16 +1,16 @@
-"""A program of loops as LLVM assembly: blocks of states as in `llvm`, and a loop over the links inside.
+"""A program of loops as LLVM assembly: blocks of states as in `program`, and a loop over the links inside.
 
     i64 @block_W(i64 begin, i64 end, i64 n, ptr table, ptr tree, ptr work, ptr input, ..., ptr output, ...)
 
 Links are visited branch by branch (a link, all it carries, the next link), so that what a tree hands on is one row a
 level: outward that of the last link there, inward the sum of what its children have passed so far. `table` has a row of
-numbers for each link, in the order of visits; `work` is memory for what has to be remembered (see `LoopText.vectors`).
+numbers for each link, in the order of visits; `work` is memory for what is stored (see `LoopText.vectors`).
 `tree` has 32-bit numbers: how many levels there are, 0, 0; then, in the order of visits, each link, how deep it is and
 of which kind.
 
 States begin, begin + 1, ... are computed, one in each lane; lanes beyond `end` repeat the last state. What is not
-finite is treated as in `llvm`. Before the loops the inputs are turned from rows, a state each, into vectors with a
-state in each lane; after them the results are turned back.
+finite is treated as in `program`. Before the loops the inputs are transposed from rows, a state each, into vectors with
+a state in each lane; after them the results are transposed back.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from dataclasses import dataclass
 
 from ...graph.loops import Body, Loop, LoopProgram
 from .block import Block, Layout, assembled
-from .links import LinkMemory, Turning
-from .program import Nodes, as_number
+from .links import LinkMemory, Transposition
+from .program import Nodes, mask_bits
 from .sine import large_angle, sine_cosine
 
-SOON = 6  # links ahead
+AHEAD = 6  # links: so early are numbers prefetched
 
 
 @dataclass(frozen=True)
@@ -68,53 +68,53 @@ class LoopText:
 class BlockText:
     """Writes one block function."""
 
-    def __init__(self, given: LoopText, layout: Layout) -> None:
-        self.given, self.program, self.layout = given, given.program, layout
+    def __init__(self, loops: LoopText, layout: Layout) -> None:
+        self.loops, self.program, self.layout = loops, loops.program, layout
         self.block = Block(layout)
-        self.memory = LinkMemory(self.block, given.rows, self.program.slots, given.carried, given.columns, given.chain)
+        self.memory = LinkMemory(self.block, loops.rows, self.program.slots, loops.carried, loops.columns, loops.chain)
 
     def text(self) -> str:
-        block, truths = self.block, self.layout.truths
+        block, mask = self.block, self.layout.mask
         block.lines.append("start:")
         label, total, row = "start", self.layout.constant(0.0), 0
         for k, port in enumerate(self.program.inputs):
-            label, total = Turning(self.memory, f"in{k}", port.size, row).written(label, total)
+            label, total = Transposition(self.memory, f"in{k}", port.size, row).emitted(label, total)
             row += port.size
-        bad = self.strange(total)
+        bad = self.is_nan(total)
         for s, loop in enumerate(self.program.loops):
             label = self.loop(s, loop, label)
-        results, total = Turning(self.memory, "out0", self.program.outputs[0].size, 0), self.layout.constant(0.0)
-        _, total = results.written(label, total, blank=bad)
+        results, total = Transposition(self.memory, "out0", self.program.outputs[0].size, 0), self.layout.constant(0.0)
+        _, total = results.emitted(label, total, blank=bad)
         no = self.layout.splat("i1", "false")
-        lost = block.say(f"select {truths} {bad}, {truths} {no}, {truths} {self.strange(total)}")
-        block.lines.append(f"  ret i64 {as_number(block, lost)}")
-        head = f"define internal i64 @block_{self.layout.lanes}({self.given.arguments}) #0 {{"
+        lost = block.emit(f"select {mask} {bad}, {mask} {no}, {mask} {self.is_nan(total)}")
+        block.lines.append(f"  ret i64 {mask_bits(block, lost)}")
+        head = f"define internal i64 @block_{self.layout.lanes}({self.loops.arguments}) #0 {{"
         return "\n".join([*sorted(block.declared), head, *block.lines, "}", ""])
 
-    def strange(self, total: str) -> str:
-        return self.block.say(f"fcmp uno {self.layout.vector} {total}, {self.layout.constant(0.0)}")
+    def is_nan(self, total: str) -> str:
+        return self.block.emit(f"fcmp uno {self.layout.vector} {total}, {self.layout.constant(0.0)}")
 
     def loop(self, s: int, loop: Loop, before: str) -> str:
         """One loop over the links; the label after it."""
         block, v, lines = self.block, self.layout.vector, self.block.lines
-        if not self.given.chain:
-            before = self.starting(s, loop, before)
+        if not self.loops.chain:
+            before = self.initial_carries(s, loop, before)
         lines += [f"  br label %loop{s}", f"loop{s}:"]
         lines.append(f"  %count{s} = phi i64 [0, %{before}], [%next{s}, %latch{s}]")
-        if self.given.chain:
+        if self.loops.chain:
             for j, start in enumerate(loop.start):
                 lines.append(
                     f"  %c{s}_{j} = phi {v} [{self.layout.constant(start)}, %{before}], [%p{s}_{j}, %latch{s}]"
                 )
         i = f"%count{s}"
         if not loop.outward:
-            i = block.say(f"sub i64 {block.say('sub i64 %n, 1')}, %count{s}")
+            i = block.emit(f"sub i64 {block.emit('sub i64 %n, 1')}, %count{s}")
         kinds = len(loop.bodies)
         link, depth, kind = i, "", ""
-        if not self.given.chain or kinds > 1:
+        if not self.loops.chain or kinds > 1:
             link, depth, kind = self.memory.visit(i)
-        if not self.given.chain:
-            self.ask_for_later(loop, i)
+        if not self.loops.chain:
+            self.prefetch_ahead(loop, i)
         carried = self.carried(s, loop, depth)
         if kinds > 1:
             others = " ".join(f"i64 {k}, label %kind{s}_{k}" for k in range(1, kinds))
@@ -130,13 +130,15 @@ class BlockText:
             lines.append(f"join{s}:")
             passed = [
                 [
-                    block.say(f"phi {v} " + ", ".join(f"[{each[j]}, %kind{s}_{k}]" for k, each in enumerate(passed)))
+                    block.emit(
+                        f"phi {v} " + ", ".join(f"[{values[j]}, %kind{s}_{k}]" for k, values in enumerate(passed))
+                    )
                     for j in range(len(loop.start))
                 ]
             ]
         self.pass_on(loop, passed[0], depth)
         lines += [f"  br label %latch{s}", f"latch{s}:"]
-        if self.given.chain:
+        if self.loops.chain:
             lines += [f"  %p{s}_{j} = {same(self.layout, x)}" for j, x in enumerate(passed[0])]
         lines += [
             f"  %next{s} = add i64 %count{s}, 1",
@@ -146,15 +148,15 @@ class BlockText:
         ]
         return f"after{s}"
 
-    def starting(self, s: int, loop: Loop, before: str) -> str:
+    def initial_carries(self, s: int, loop: Loop, before: str) -> str:
         """Memory for what a tree carries: outward the base's values, inward what the links receive at first."""
         lines = self.block.lines
         if loop.outward:
-            self.begin(loop, "0")
+            self.store_start(loop, "0")
             return before
-        levels = self.memory.of_tree("0")
+        levels = self.memory.tree_entry("0")
         lines += [f"  br label %fill{s}", f"fill{s}:", f"  %f{s} = phi i64 [0, %{before}], [%g{s}, %fill{s}]"]
-        self.begin(loop, f"%f{s}")
+        self.store_start(loop, f"%f{s}")
         lines += [
             f"  %g{s} = add i64 %f{s}, 1",
             f"  %h{s} = icmp ult i64 %g{s}, {levels}",
@@ -163,62 +165,62 @@ class BlockText:
         ]
         return f"filled{s}"
 
-    def begin(self, loop: Loop, level: str) -> None:
+    def store_start(self, loop: Loop, level: str) -> None:
         for j, x in enumerate(loop.start):
-            self.memory.store(self.layout.constant(x), self.memory.carry_place(level, j))
+            self.memory.store(self.layout.constant(x), self.memory.carry_address(level, j))
 
     def carried(self, s: int, loop: Loop, depth: str) -> list[str]:
         """What a link is handed: outward by its parent, a level up; inward by its children, whose sum starts anew."""
-        if self.given.chain:
+        if self.loops.chain:
             return [f"%c{s}_{j}" for j in range(len(loop.carried))]
-        level = depth if loop.outward else self.block.say(f"add i64 {depth}, 1")
-        values = [self.memory.load(self.memory.carry_place(level, j)) for j in range(len(loop.carried))]
+        level = depth if loop.outward else self.block.emit(f"add i64 {depth}, 1")
+        values = [self.memory.load(self.memory.carry_address(level, j)) for j in range(len(loop.carried))]
         if not loop.outward:
-            self.begin(loop, level)
+            self.store_start(loop, level)
         return values
 
     def pass_on(self, loop: Loop, values: list[str], depth: str) -> None:
         """In a tree: outward the link's own values, for its children; inward more for its parent."""
-        if self.given.chain:
+        if self.loops.chain:
             return
-        level = self.block.say(f"add i64 {depth}, 1") if loop.outward else depth
+        level = self.block.emit(f"add i64 {depth}, 1") if loop.outward else depth
         for j, x in enumerate(values):
-            place = self.memory.carry_place(level, j)
-            self.memory.store(x if loop.outward else self.block.do("fadd", self.memory.load(place), x), place)
+            address = self.memory.carry_address(level, j)
+            self.memory.store(x if loop.outward else self.block.do("fadd", self.memory.load(address), x), address)
 
-    def ask_for_later(self, loop: Loop, i: str) -> None:
-        """Numbers of links that come soon: in a tree these may be anywhere in the arrays."""
+    def prefetch_ahead(self, loop: Loop, i: str) -> None:
+        """Prefetch the numbers of links that come soon: in a tree these may be anywhere in the arrays."""
         block, memory = self.block, self.memory
         if loop.outward:
             block.declared.add("declare i64 @llvm.umin.i64(i64, i64)")
-            later, end = block.say(f"add i64 {i}, {SOON}"), block.say("sub i64 %n, 1")
-            later = block.say(f"call i64 @llvm.umin.i64(i64 {later}, i64 {end})")
+            later, end = block.emit(f"add i64 {i}, {AHEAD}"), block.emit("sub i64 %n, 1")
+            later = block.emit(f"call i64 @llvm.umin.i64(i64 {later}, i64 {end})")
         else:
             block.declared.add("declare i64 @llvm.usub.sat.i64(i64, i64)")
-            later = block.say(f"call i64 @llvm.usub.sat.i64(i64 {i}, i64 {SOON})")
+            later = block.emit(f"call i64 @llvm.usub.sat.i64(i64 {i}, i64 {AHEAD})")
         link = memory.visit(later)[0]
         for row in sorted({row for body in loop.bodies for row in body.inputs.values()}):
-            memory.ask_for(memory.row_place(row, link))
+            memory.prefetch(memory.row_address(row, link))
         for row in range(max(len(body.results) for body in loop.bodies)):
-            memory.ask_for(memory.row_place(row, link), to_write=True)
+            memory.prefetch(memory.row_address(row, link), to_write=True)
 
     def body(self, loop: Loop, body: Body, i: str, link: str, carried: list[str]) -> list[str]:
         """What the loop does for a link of this kind; the values it passes on."""
         memory = self.memory
-        given: dict[int, str] = {node.index: x for node, x in zip(loop.carried, carried, strict=True)}
+        known: dict[int, str] = {node.index: x for node, x in zip(loop.carried, carried, strict=True)}
         for node in body.nodes:
             if node.index in body.loads:
-                given[node.index] = memory.load(memory.slot_place(i, body.loads[node.index]))
+                known[node.index] = memory.load(memory.slot_address(i, body.loads[node.index]))
             elif node.index in body.inputs:
-                given[node.index] = memory.load(memory.row_place(body.inputs[node.index], link))
+                known[node.index] = memory.load(memory.row_address(body.inputs[node.index], link))
             elif node.index in body.numbers:
-                given[node.index] = memory.constant(i, body.numbers[node.index])
+                known[node.index] = memory.constant(i, body.numbers[node.index])
         wanted = [*body.stores, *body.results, *(node.index for node in body.passed)]
-        value = Nodes(self.block, body.nodes, given, wanted).written()
+        value = Nodes(self.block, body.nodes, known, wanted).written()
         for index, slot in body.stores.items():
-            memory.store(value[index], memory.slot_place(i, slot))
+            memory.store(value[index], memory.slot_address(i, slot))
         for row, index in enumerate(body.results):
-            memory.store(value[index], memory.row_place(row, link))
+            memory.store(value[index], memory.row_address(row, link))
         return [value[node.index] for node in body.passed]
 
 
@@ -227,9 +229,9 @@ def same(layout: Layout, x: str) -> str:
     return f"select i1 true, {layout.vector} {x}, {layout.vector} {x}"
 
 
-def batch_text(given: LoopText, lanes: int) -> str:
+def batch_text(loops: LoopText, lanes: int) -> str:
     """`i64 @batch(...)`, with the arguments of a block, over all states; a single one left, singly."""
-    arguments = given.arguments
+    arguments = loops.arguments
     handed = arguments.replace("i64 %begin", "i64 %b", 1)
     return f"""
 declare i64 @llvm.ctpop.i64(i64)

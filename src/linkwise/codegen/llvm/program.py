@@ -3,8 +3,8 @@
     i64 @block_W(ptr work, ptr input, ..., ptr output, ...)          W lanes
 
 Inputs and outputs are W rows of numbers, a row for each state. `work` is memory for `work_vectors`: of programs with
-very many results, which would not fit on the stack of every thread. What is returned has a bit for each lane that gave
-a number which is not finite although all its inputs were; a state with an input that is not finite gives NaN
+very many results, which would not fit on the stack of every thread. The returned number has a bit for each lane
+that is lost: its inputs are finite and some result is not. A state with an input that is not finite gives NaN
 throughout. All inputs are read before the first output is written.
 
 Products are fused into sums here, not by the compiler, so that every width, and every processor that has fused
@@ -43,15 +43,15 @@ def block_text(program: Program, layout: Layout, widest: Layout) -> str:
         for position, x in enumerate(load_rows(block, f"%in{k}", port.size))
     }
     bad = not_finite(block, loaded.values())
-    given = {node.index: loaded[node.payload] for node in program.nodes if node.op == "input"}
+    known = {node.index: loaded[node.payload] for node in program.nodes if node.op == "input"}
     wanted = (node.index for flat in program.results for node in flat)
-    nodes = Nodes(block, program.nodes, given, wanted, widest if layout.lanes == 1 else None)
+    nodes = Nodes(block, program.nodes, known, wanted, widest if layout.lanes == 1 else None)
     total = (many_results if has_many_results(program) else few_results)(block, program, nodes, bad)
     lost = "0"
     if can_lose(program):
-        strange = block.say(f"fcmp uno {layout.vector} {total}, {layout.constant(0.0)}")
-        lost = as_number(
-            block, block.say(f"select {layout.truths} {bad}, {layout.truths} {no(layout)}, {layout.truths} {strange}")
+        is_nan = block.emit(f"fcmp uno {layout.vector} {total}, {layout.constant(0.0)}")
+        lost = mask_bits(
+            block, block.emit(f"select {layout.mask} {bad}, {layout.mask} {no(layout)}, {layout.mask} {is_nan}")
         )
     arrays = [*(f"%in{k}" for k in range(len(program.inputs))), *(f"%out{k}" for k in range(len(program.outputs)))]
     head = (
@@ -87,7 +87,7 @@ def few_results(block: Flow, program: Program, nodes: Nodes, bad: str) -> str:
     total = zero_or_nan(block, dict.fromkeys(x for flat in results for x in flat)) if can_lose(program) else ""
     v, nan = layout.vector, layout.constant(float("nan"))
     for k, flat in enumerate(results):
-        blank = {x: block.say(f"select {layout.truths} {bad}, {v} {nan}, {v} {x}") for x in dict.fromkeys(flat)}
+        blank = {x: block.emit(f"select {layout.mask} {bad}, {v} {nan}, {v} {x}") for x in dict.fromkeys(flat)}
         store_rows(block, f"%out{k}", [blank[x] for x in flat])
     return total
 
@@ -110,24 +110,23 @@ def many_results(block: Flow, program: Program, nodes: Nodes, bad: str) -> str:
 
 
 class Nodes:
-    """Nodes written one after another. `given` says what some are called already, by index; `wanted` are needed.
+    """Nodes emitted one after another. `known` are the names of those in registers, by index; `wanted` are needed.
 
-    Of one state, angles may take the lanes that no other states are there for: the sines and cosines of as many as
-    there are in `beside` are then computed at once.
+    With one state, the lanes of `beside` are free for its angles: so many sines and cosines are computed at once.
     """
 
     def __init__(
         self,
         block: Block,
         nodes: Sequence[Node],
-        given: dict[int, str],
+        known: dict[int, str],
         wanted: Iterable[int],
         beside: Layout | None = None,
     ) -> None:
         self.block, self.nodes, self.beside = block, nodes, beside
-        self.value = dict(given)
-        self.waves: dict[str, tuple[str, str]] = {}
-        computed = [node for node in nodes if node.index not in given]
+        self.value = dict(known)
+        self.sine_cosines: dict[str, tuple[str, str]] = {}
+        computed = [node for node in nodes if node.index not in known]
         self.products = fused_products(computed, set(wanted))
 
     def written(self, then: Callable[[int, str], None] | None = None) -> dict[int, str]:
@@ -136,8 +135,8 @@ class Nodes:
         angles = list(dict.fromkeys(self.value[n.args[0].index] for n in early))
         if self.beside is not None and self.beside.lanes > 1:
             for k in range(0, len(angles), self.beside.lanes):
-                self.waves_beside(angles[k : k + self.beside.lanes], self.beside)
-        for node in early:  # while little else is at hand: a call spills it
+                self.sine_cosines_at_once(angles[k : k + self.beside.lanes], self.beside)
+        for node in early:  # while few registers are in use: a call spills them
             self.write(node)
         for node in self.nodes:
             if node.index not in self.products:
@@ -167,7 +166,7 @@ class Nodes:
             return sign(block, *operands)
         if node.op == "select":
             return select(block, *operands)
-        return self.wave(*operands)[node.op == "cos"]
+        return self.sine_cosine(*operands)[node.op == "cos"]
 
     def fused(self, node: Node) -> str:
         """A sum or difference, together with the product in it."""
@@ -179,16 +178,16 @@ class Nodes:
             x, other = (x, block.do("fneg", other)) if first else (block.do("fneg", x), other)
         return block.fused(x, y, other)
 
-    def wave(self, angle: str) -> tuple[str, str]:
+    def sine_cosine(self, angle: str) -> tuple[str, str]:
         """Sine and cosine; they are computed together."""
-        if angle not in self.waves:
+        if angle not in self.sine_cosines:
             v, block = self.block.layout.vector, self.block
-            pair = block.say(f"call {{{v}, {v}}} @sine_cosine_{block.layout.lanes}({v} {angle})")
-            sine, cosine = (block.say(f"extractvalue {{{v}, {v}}} {pair}, {k}") for k in range(2))
-            self.waves[angle] = sine, cosine
-        return self.waves[angle]
+            pair = block.emit(f"call {{{v}, {v}}} @sine_cosine_{block.layout.lanes}({v} {angle})")
+            sine, cosine = (block.emit(f"extractvalue {{{v}, {v}}} {pair}, {k}") for k in range(2))
+            self.sine_cosines[angle] = sine, cosine
+        return self.sine_cosines[angle]
 
-    def waves_beside(self, angles: Sequence[str], layout: Layout) -> None:
+    def sine_cosines_at_once(self, angles: Sequence[str], layout: Layout) -> None:
         """Sines and cosines of several angles of one state, each in a lane; lanes to spare repeat the first."""
         if len(angles) == 1:
             return
@@ -196,42 +195,42 @@ class Nodes:
         filled = [*angles, *[angles[0]] * (layout.lanes - len(angles))]
         x = "poison"
         for lane, angle in enumerate(filled):
-            x = block.say(f"insertelement {v} {x}, {real} {angle}, i64 {lane}")
-        pair = block.say(f"call {{{v}, {v}}} @sine_cosine_{layout.lanes}({v} {x})")
-        both = [block.say(f"extractvalue {{{v}, {v}}} {pair}, {k}") for k in range(2)]
+            x = block.emit(f"insertelement {v} {x}, {real} {angle}, i64 {lane}")
+        pair = block.emit(f"call {{{v}, {v}}} @sine_cosine_{layout.lanes}({v} {x})")
+        both = [block.emit(f"extractvalue {{{v}, {v}}} {pair}, {k}") for k in range(2)]
         for lane, angle in enumerate(angles):
-            sine, cosine = (block.say(f"extractelement {v} {each}, i64 {lane}") for each in both)
-            self.waves[angle] = sine, cosine
+            sine, cosine = (block.emit(f"extractelement {v} {pair}, i64 {lane}") for pair in both)
+            self.sine_cosines[angle] = sine, cosine
 
 
 def fused_products(nodes: Sequence[Node], wanted: set[int]) -> set[int]:
     """Products used once, by a sum or a difference with which they are computed."""
     uses = Counter(a.index for node in nodes for a in node.args)
-    there = {node.index for node in nodes} - wanted
-    found: set[int] = set()
+    inner = {node.index for node in nodes} - wanted
+    fused: set[int] = set()
     for node in nodes:
         if node.op in ("add", "sub"):
-            products = [x.index for x in node.args if x.op == "mul" and uses[x.index] == 1 and x.index in there]
-            found.update(products[-1:])
-    return found
+            products = [x.index for x in node.args if x.op == "mul" and uses[x.index] == 1 and x.index in inner]
+            fused.update(products[-1:])
+    return fused
 
 
 def sign(block: Block, x: str) -> str:
     """1, -1, or x itself where it is zero or NaN."""
     layout, zero = block.layout, block.layout.constant(0.0)
     v, one, minus = layout.vector, layout.constant(1.0), layout.constant(-1.0)
-    below = block.say(f"fcmp olt {v} {x}, {zero}")
-    rest = block.say(f"select {layout.truths} {below}, {v} {minus}, {v} {x}")
-    above = block.say(f"fcmp ogt {v} {x}, {zero}")
-    return block.say(f"select {layout.truths} {above}, {v} {one}, {v} {rest}")
+    below = block.emit(f"fcmp olt {v} {x}, {zero}")
+    rest = block.emit(f"select {layout.mask} {below}, {v} {minus}, {v} {x}")
+    above = block.emit(f"fcmp ogt {v} {x}, {zero}")
+    return block.emit(f"select {layout.mask} {above}, {v} {one}, {v} {rest}")
 
 
 def select(block: Block, x: str, a: str, b: str) -> str:
     """a where x ≥ 0, b elsewhere, also where x is NaN."""
     layout = block.layout
     v = layout.vector
-    taken = block.say(f"fcmp oge {v} {x}, {layout.constant(0.0)}")
-    return block.say(f"select {layout.truths} {taken}, {v} {a}, {v} {b}")
+    taken = block.emit(f"fcmp oge {v} {x}, {layout.constant(0.0)}")
+    return block.emit(f"select {layout.mask} {taken}, {v} {a}, {v} {b}")
 
 
 def no(layout: Layout) -> str:
@@ -241,7 +240,7 @@ def no(layout: Layout) -> str:
 def not_finite(block: Block, values: Iterable[str]) -> str:
     """In which lanes some value is infinite or NaN."""
     total, zero = zero_or_nan(block, values), block.layout.constant(0.0)
-    return block.say(f"fcmp uno {block.layout.vector} {total}, {zero}")
+    return block.emit(f"fcmp uno {block.layout.vector} {total}, {zero}")
 
 
 def zero_or_nan(block: Block, values: Iterable[str]) -> str:
@@ -253,7 +252,8 @@ def zero_or_nan(block: Block, values: Iterable[str]) -> str:
     return block.do("fadd", block.do("fadd", sums[0], sums[1]), block.do("fadd", sums[2], sums[3]))
 
 
-def as_number(block: Block, truths: str) -> str:
+def mask_bits(block: Block, mask: str) -> str:
+    """A bit for each lane, in an i64."""
     lanes = block.layout.lanes
-    bits = truths if lanes == 1 else block.say(f"bitcast <{lanes} x i1> {truths} to i{lanes}")
-    return block.say(f"zext i{lanes} {bits} to i64")
+    bits = mask if lanes == 1 else block.emit(f"bitcast <{lanes} x i1> {mask} to i{lanes}")
+    return block.emit(f"zext i{lanes} {bits} to i64")

@@ -37,38 +37,38 @@ def store_rows_by_table(flow: Flow, pointer: str, vectors: str, columns: Sequenc
     entries = ", ".join(f"i32 {k}" for k in columns)
     flow.declared.add(f"@{name} = internal constant [{size} x i32] [{entries}]")
     with flow.counted(size) as column:
-        which = flow.say(f"load i32, ptr {flow.say(f'getelementptr i32, ptr @{name}, i64 {column}')}")
-        source = flow.place(vectors, flow.say(f"zext i32 {which} to i64"))
-        target = flow.say(f"getelementptr {layout.real}, ptr {pointer}, i64 {column}")
+        which = flow.emit(f"load i32, ptr {flow.emit(f'getelementptr i32, ptr @{name}, i64 {column}')}")
+        source = flow.place(vectors, flow.emit(f"zext i32 {which} to i64"))
+        target = flow.emit(f"getelementptr {layout.real}, ptr {pointer}, i64 {column}")
         for row in range(layout.lanes):
-            x = flow.say(f"load {layout.real}, ptr {address(flow, source, row)}")
+            x = flow.emit(f"load {layout.real}, ptr {address(flow, source, row)}")
             flow.lines.append(f"  store {layout.real} {x}, ptr {address(flow, target, row * size)}")
 
 
 def address(block: Block, pointer: str, position: int) -> str:
-    return block.say(f"getelementptr {block.layout.real}, ptr {pointer}, i64 {position}") if position else pointer
+    return block.emit(f"getelementptr {block.layout.real}, ptr {pointer}, i64 {position}") if position else pointer
 
 
-def load(block: Block, place: str, count: int) -> str:
-    """The first `count` numbers at a place."""
+def load(block: Block, pointer: str, count: int) -> str:
+    """The first `count` numbers from there on."""
     layout, align = block.layout, block.layout.bits // 8
-    v, truths = layout.vector, layout.truths
+    v, mask = layout.vector, layout.mask
     if count == layout.lanes:
-        return block.say(f"load {v}, ptr {place}, align {align}")
+        return block.emit(f"load {v}, ptr {pointer}, align {align}")
     name = f"@llvm.masked.load.{layout.suffix}.p0"
-    block.declared.add(f"declare {v} {name}(ptr, i32, {truths}, {v})")
-    return block.say(f"call {v} {name}(ptr {place}, i32 {align}, {truths} {first(block, count)}, {v} zeroinitializer)")
+    block.declared.add(f"declare {v} {name}(ptr, i32, {mask}, {v})")
+    return block.emit(f"call {v} {name}(ptr {pointer}, i32 {align}, {mask} {first(block, count)}, {v} zeroinitializer)")
 
 
-def store(block: Block, x: str, place: str, count: int) -> None:
+def store(block: Block, x: str, pointer: str, count: int) -> None:
     layout, align = block.layout, block.layout.bits // 8
-    v, truths = layout.vector, layout.truths
+    v, mask = layout.vector, layout.mask
     if count == layout.lanes:
-        block.lines.append(f"  store {v} {x}, ptr {place}, align {align}")
+        block.lines.append(f"  store {v} {x}, ptr {pointer}, align {align}")
         return
     name = f"@llvm.masked.store.{layout.suffix}.p0"
-    block.declared.add(f"declare void {name}({v}, ptr, i32, {truths})")
-    block.lines.append(f"  call void {name}({v} {x}, ptr {place}, i32 {align}, {truths} {first(block, count)})")
+    block.declared.add(f"declare void {name}({v}, ptr, i32, {mask})")
+    block.lines.append(f"  call void {name}({v} {x}, ptr {pointer}, i32 {align}, {mask} {first(block, count)})")
 
 
 def first(block: Block, count: int) -> str:
@@ -86,7 +86,7 @@ def transposed(block: Block, rows: list[str]) -> list[str]:
         for i in (i for i in range(lanes) if not i & step):
             for target, picks in ((i, low), (i + step, high)):
                 chosen = ", ".join(f"i32 {p}" for p in picks)
-                exchanged[target] = block.say(
+                exchanged[target] = block.emit(
                     f"shufflevector {v} {rows[i]}, {v} {rows[i + step]}, <{lanes} x i32> <{chosen}>"
                 )
         if step == FENCED:

@@ -59,26 +59,26 @@ def sine_cosine(layout: Layout) -> str:
     wide = Layout("double", layout.lanes, layout.fused)  # the reduction is in doubles
     w, wi = wide.vector, wide.integers
     block = Block(wide)
-    x = "%x" if layout.real == "double" else block.say(f"fpext {layout.vector} %x to {w}")
+    x = "%x" if layout.real == "double" else block.emit(f"fpext {layout.vector} %x to {w}")
     shifted = block.fused(x, wide.constant(0.6366197723675814), wide.constant(TURN))  # 2/π
-    quadrant = block.say(f"bitcast {w} {shifted} to {wi}")
+    quadrant = block.emit(f"bitcast {w} {shifted} to {wi}")
     k = block.do("fsub", shifted, wide.constant(TURN))
     first, second, third = (wide.constant(-part) for part in PARTS)
     exact = block.fused(k, first, x)
     r = block.fused(k, second, exact)
     behind = block.fused(k, third, block.fused(k, second, block.do("fsub", exact, r)))
     size = block.call("fabs", x)
-    far = block.say(f"fcmp ogt {w} {size}, {wide.constant(LARGE)}")
-    bits = far if layout.lanes == 1 else block.say(f"bitcast <{layout.lanes} x i1> {far} to i{layout.lanes}")
-    some = block.say(f"icmp ne i{layout.lanes} {bits}, 0")
+    far = block.emit(f"fcmp ogt {w} {size}, {wide.constant(LARGE)}")
+    bits = far if layout.lanes == 1 else block.emit(f"bitcast <{layout.lanes} x i1> {far} to i{layout.lanes}")
+    some = block.emit(f"icmp ne i{layout.lanes} {bits}, 0")
     near = "\n".join(block.lines)
     start = block.values
     block.lines = []
     block.values = start
     sine, cosine = polynomials(block, layout, *finish_inputs(block, layout))
     v = layout.vector
-    pair = block.say(f"insertvalue {{{v}, {v}}} poison, {v} {sine}, 0")
-    pair = block.say(f"insertvalue {{{v}, {v}}} {pair}, {v} {cosine}, 1")
+    pair = block.emit(f"insertvalue {{{v}, {v}}} poison, {v} {sine}, 0")
+    pair = block.emit(f"insertvalue {{{v}, {v}}} {pair}, {v} {cosine}, 1")
     end = "\n".join(block.lines)
     declared = "\n".join(sorted(block.declared))
     lanes = layout.lanes
@@ -140,9 +140,9 @@ def finish_inputs(block: Block, layout: Layout) -> tuple[str, str, str]:
     if layout.real == "double":
         return "%r", "%b", "%k"
     wide = block.layout
-    angle = block.say(f"fptrunc {wide.vector} %r to {layout.vector}")
-    behind = block.say(f"fptrunc {wide.vector} %b to {layout.vector}")
-    turns = block.say(f"trunc {wide.integers} %k to {layout.integers}")
+    angle = block.emit(f"fptrunc {wide.vector} %r to {layout.vector}")
+    behind = block.emit(f"fptrunc {wide.vector} %b to {layout.vector}")
+    turns = block.emit(f"trunc {wide.integers} %k to {layout.integers}")
     block.layout = layout
     return angle, behind, turns
 
@@ -150,31 +150,31 @@ def finish_inputs(block: Block, layout: Layout) -> tuple[str, str, str]:
 def polynomials(block: Block, layout: Layout, r: str, behind: str, k: str) -> tuple[str, str]:
     v, integers, top = layout.vector, layout.integers, layout.bits - 1
     z = block.do("fmul", r, r)
-    found = []
+    sums = []
     for coefficients in POLYNOMIALS[layout.real]:
         p = layout.constant(coefficients[0])
         for c in coefficients[1:]:
             p = block.fused(p, z, layout.constant(c))
-        found.append(p)
-    sine = block.do("fadd", r, block.fused(found[0], block.do("fmul", z, r), behind))
+        sums.append(p)
+    sine = block.do("fadd", r, block.fused(sums[0], block.do("fmul", z, r), behind))
     falling = block.fused(z, layout.constant(-0.5), layout.constant(1.0))
     slope = block.fused(block.do("fneg", r), behind, falling)
-    cosine = block.fused(found[1], block.do("fmul", z, z), slope)
+    cosine = block.fused(sums[1], block.do("fmul", z, z), slope)
 
     def integer(value: int) -> str:
         return layout.splat(f"i{layout.bits}", str(value))
 
     def signed(x: str, turns: str) -> str:
         """-x where bit 1 of the turns is set."""
-        moved = block.say(f"shl {integers} {turns}, {integer(top - 1)}")
-        sign = block.say(f"and {integers} {moved}, {integer(-(1 << top))}")
-        bits = block.say(f"xor {integers} {sign}, {block.say(f'bitcast {v} {x} to {integers}')}")
-        return block.say(f"bitcast {integers} {bits} to {v}")
+        moved = block.emit(f"shl {integers} {turns}, {integer(top - 1)}")
+        sign = block.emit(f"and {integers} {moved}, {integer(-(1 << top))}")
+        bits = block.emit(f"xor {integers} {sign}, {block.emit(f'bitcast {v} {x} to {integers}')}")
+        return block.emit(f"bitcast {integers} {bits} to {v}")
 
-    odd = block.say(f"trunc {integers} {k} to {layout.truths}")
-    swapped_sine = block.say(f"select {layout.truths} {odd}, {v} {cosine}, {v} {sine}")
-    swapped_cosine = block.say(f"select {layout.truths} {odd}, {v} {sine}, {v} {cosine}")
-    return signed(swapped_sine, k), signed(swapped_cosine, block.say(f"add {integers} {k}, {integer(1)}"))
+    odd = block.emit(f"trunc {integers} {k} to {layout.mask}")
+    swapped_sine = block.emit(f"select {layout.mask} {odd}, {v} {cosine}, {v} {sine}")
+    swapped_cosine = block.emit(f"select {layout.mask} {odd}, {v} {sine}, {v} {cosine}")
+    return signed(swapped_sine, k), signed(swapped_cosine, block.emit(f"add {integers} {k}, {integer(1)}"))
 
 
 def large_angle() -> str:

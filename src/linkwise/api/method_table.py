@@ -1,0 +1,115 @@
+"""Which methods each public function offers, and which it takes where none is named.
+
+Called, counted, printed and derived, a function without a `method` takes the first of its list, the formulation that
+its documentation describes. Where code is generated (kernels, simulations, C), it takes "fewest", the method with the
+fewest operations, if it offers that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+from .. import dynamics
+from ..dynamics import quasi
+from ..errors import one_of
+from ..kernels.dispatch import LARGEST
+from ..kernels.sources import own_name
+from ..robot import Robot
+from ..trace import cheapest_method
+from ..trace.tracing import FEWEST_PREFERRED
+
+Function = Callable[..., Any]
+
+
+class Methods(NamedTuple):
+    """The methods of one function."""
+
+    algorithms: Mapping[str, Any]  # plain functions by name, the default first
+    candidates: tuple[str, ...] = ()  # "fewest" is the one of these with the fewest operations on the robot
+    long: str = ""  # what "fewest" is for robots with more than LARGEST links, where counting takes long
+    loops: Mapping[str, str] = {}  # the methods that can loop over the links, and the one that then runs
+
+
+PASSES = {"newton-euler": "newton-euler", "fewest": "fewest"}
+ARTICULATED = {name: name for name in ("denoc", "articulated", "kalman", "articulated-regrouped")}
+METHODS: dict[str, Methods] = {  # by the functions' names
+    "inverse_dynamics": Methods(dynamics.ALL_INVERSE_DYNAMICS, loops=PASSES),
+    "forward_dynamics": Methods(
+        {**dynamics.ALL_FORWARD_DYNAMICS, "fewest": None},
+        ("composite-udu", "articulated-regrouped"),
+        "articulated-regrouped",
+        {**ARTICULATED, "fewest": "articulated-regrouped"},
+    ),
+    "inertia_matrix": Methods(
+        {**dynamics.ALL_INERTIA_MATRICES, "fewest": None},
+        ("composite", "denoc", "composite-regrouped"),
+        "composite-regrouped",
+    ),
+    "inverse_inertia_matrix": Methods(
+        {**dynamics.ALL_INVERSE_INERTIA_MATRICES, "fewest": None},
+        tuple(dynamics.ALL_INVERSE_INERTIA_MATRICES),
+        "inverse-inertia",
+    ),
+    "bias_torque": Methods(dynamics.ALL_INVERSE_DYNAMICS, loops=PASSES),
+    "gravity_torque": Methods(dynamics.ALL_INVERSE_DYNAMICS, loops=PASSES),
+    "udu": Methods(dynamics.ALL_UDU),
+    "QuasiCoordinates.coriolis": Methods(quasi.CORIOLIS),
+}
+LOOP_METHODS = {name: methods.loops for name, methods in METHODS.items() if methods.loops}
+
+
+def methods(function: Function) -> list[str]:
+    """The names of every formulation that a function offers as `method=`.
+
+    The first is the default, except where code is generated (`lw.compile`, calls that run compiled, simulations,
+    `lw.c_source`): there it is "fewest", where that is offered, since only the operations matter. Both give the same
+    numbers, up to rounding. `lw.compile(...).method` says what was compiled.
+
+    >>> import linkwise as lw
+    >>> lw.methods(lw.inertia_matrix)
+    ['composite', 'denoc', 'complement', 'operators', 'udu', 'composite-regrouped', 'fewest']
+    """
+    if not has_methods(function):
+        offered = ", ".join(METHODS)
+        raise ValueError(f"{function!r} is no function with a choice of methods (these are: {offered})")
+    return list(methods_of(function).algorithms)
+
+
+def has_methods(function: object) -> bool:
+    """Whether it is a function of Linkwise that offers methods."""
+    return callable(function) and getattr(function, "__qualname__", "") in METHODS and own_name(function) is not None
+
+
+def methods_of(function: Function) -> Methods:
+    return METHODS[function.__qualname__]
+
+
+def algorithm(function: Function, method: str | None, arm: Robot | None = None) -> Any:
+    """The plain function that a method's name stands for, on this robot."""
+    return methods_of(function).algorithms[method_name(function, method, arm)]
+
+
+def method_name(function: Function, method: str | None, arm: Robot | None = None) -> str:
+    """The method's name: without one, the default; of "fewest", the name of that which it is on this robot."""
+    offered = methods_of(function)
+    if method is None:
+        generated = FEWEST_PREFERRED.get() and "fewest" in offered.algorithms
+        method = "fewest" if generated else next(iter(offered.algorithms))
+    one_of(method, offered.algorithms, f"{function.__name__}: method")
+    if method == "fewest" and offered.candidates:
+        if not isinstance(arm, Robot):
+            return offered.candidates[0]
+        return offered.long if arm.n > LARGEST else cheapest_method(function, arm, *offered.candidates)
+    return method
+
+
+def for_generated_code(function: Function, keywords: dict[str, Any]) -> tuple[dict[str, Any], str | None]:
+    """The keywords for generated code, with the method it takes by default, and the method of its form with loops."""
+    if not has_methods(function):
+        return keywords, None
+    offered, method = methods_of(function), keywords.get("method")
+    if method is None and "fewest" in offered.algorithms:
+        method = "fewest" if keywords.get("base") is None else "newton-euler"  # which alone has a moving base
+        keywords = {**keywords, "method": method}
+    return keywords, offered.loops.get(method or "")

@@ -1,0 +1,79 @@
+"""What a kernel takes and gives."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from ..graph import Port
+
+SHARE = 8_000_000  # operations that are worth a thread of their own: about a third of a millisecond
+REALS = {"float64": "double", "float32": "float"}  # LLVM's names
+
+
+class Argument(NamedTuple):
+    """An array that goes in or comes out: its name, and its shape for one state."""
+
+    name: str
+    shape: tuple[int, ...]
+
+    @property
+    def size(self) -> int:
+        return math.prod(self.shape)
+
+
+class Interface(NamedTuple):
+    """The arrays of a kernel, their dtype, and its operations for one state."""
+
+    inputs: tuple[Argument, ...]
+    outputs: tuple[Argument, ...]
+    dtype: str
+    operations: int
+
+    @property
+    def at_once(self) -> int:
+        """As many states as one thread does in the time that is worth a thread."""
+        return max(64, SHARE // max(self.operations, 1))
+
+
+class Links:
+    """What a kernel that loops over links needs besides the arrays; see `codegen.llvm.loops`."""
+
+    def __init__(self, table: np.ndarray, tree: np.ndarray, vectors: int) -> None:
+        """The numbers of the links, the tree that they form, and how many vectors are stored at a time."""
+        self.table, self.tree, self.vectors = table, tree, vectors
+
+    @property
+    def arguments(self) -> list[int]:
+        """What goes before the memory and the arrays."""
+        return [len(self.table), self.table.ctypes.data, self.tree.ctypes.data]
+
+
+def batch_of(inputs: Sequence[Argument] | Sequence[Port], arrays: Sequence[np.ndarray]) -> tuple[int, ...]:
+    """The batch shape of arrays whose last axes must have the shapes of the inputs."""
+    batches = {}
+    for (name, shape), array in zip(((x.name, x.shape) for x in inputs), arrays, strict=True):
+        dims = array.ndim - len(shape)
+        if dims < 0 or array.shape[dims:] != shape:
+            raise ValueError(f"{name} has shape {array.shape} (expected ({', '.join(('...', *map(str, shape)))}))")
+        batches[name] = array.shape[:dims]
+    return broadcast(batches)
+
+
+def broadcast(batches: Mapping[str, tuple[int, ...]]) -> tuple[int, ...]:
+    """The one shape of all batches, by name; ValueError where they do not broadcast."""
+    different = set(batches.values())
+    if len(different) == 1:
+        return different.pop()
+    try:
+        return np.broadcast_shapes(*different)
+    except ValueError:
+        listed = ", ".join(f"{name} {shape}" for name, shape in batches.items())
+        raise ValueError(f"the batch shapes do not fit together: {listed} (expected shapes that broadcast)") from None
+
+
+def arguments(ports: Iterable[Port]) -> tuple[Argument, ...]:
+    return tuple(Argument(port.name, port.shape) for port in ports)

@@ -1,0 +1,38 @@
+"""From a text to machine code, by way of the cache."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from . import cache
+from .host import MachineCode, environment
+from .lock import LOCK
+from .targets import Target
+
+Entry = tuple[dict[str, Any], bytes]  # what the cache keeps: metadata and binary
+
+
+def load_or_compile(name: str, text: str, target: Target) -> MachineCode:
+    """The machine code of a text: from the cache, or compiled and then kept there. `name` says what the text is."""
+    return load_or_compile_as(cache.key(name, text, repr(target), *environment()), target, lambda: text)
+
+
+def load_or_compile_as(
+    key: str,
+    target: Target,
+    text: Callable[[], str],
+    metadata: Callable[[], dict[str, Any]] = dict,
+    entry: Entry | None = None,
+) -> MachineCode:
+    """The same under a key that is known without the text. `entry` is what the cache gave for it, if it was asked."""
+    with LOCK:
+        entry = entry or cache.load(key)
+        if entry is not None:
+            code = target.load(binary=entry[1])
+            code.metadata, code.from_cache = entry[0], True
+            return code
+        code = target.load(text=text())
+        code.metadata = metadata()
+        cache.store(key, code.metadata, code.binary)
+        return code
