@@ -7,14 +7,14 @@ import linkwise as lw
 from linkwise.codegen.llvm.block import Layout, assembled
 from linkwise.codegen.llvm.integrator import HEAD
 from linkwise.codegen.llvm.lanes import LlvmLanes
-from linkwise.kernels.host import Code, processor
+from linkwise.kernels.host import host_target
 from linkwise.ode.compiled import ADVANCE, address
 from linkwise.ode.lanes import Functions, NumpyLanes
 from linkwise.ode.methods import entries, method
 from linkwise.ode.trajectories import RECORD, Trajectories
 from robots import relative
 
-SIZE, EVENTS, WIDTH = 6, 3, processor().lanes("float64")
+SIZE, EVENTS, WIDTH = 6, 3, host_target().lanes("float64")
 TIMES = np.array([0.5, 1.0, 2.0])
 ROW = {"joint": "prismatic", "a": 0, "alpha": 0, "theta": 0, "mass": 2.0, "com": (0, 0, 0), "inertia": np.eye(3)}
 CART = lw.Robot.from_dh([ROW], convention="standard", gravity=(0, 0, 0), name="cart")
@@ -86,14 +86,14 @@ def records(lanes, a, b, c):
 
 def in_machine_code(text, rows, width):
     """What the text gives in each lane, and the arrays that it writes."""
-    lanes = LlvmLanes(Layout("double", width, processor().fused), RECORD, SIZE, EVENTS)
+    lanes = LlvmLanes(Layout("double", width, host_target().fused), RECORD, SIZE, EVENTS)
     results = list(text(lanes, lanes.y[0], lanes.y[1], lanes.y[2]))
     target = lanes.array(len(results))
     for k, value in enumerate(results):
         target[k] = value
     module = assembled(*lanes.texts.values(), lanes.flow.function(HEAD.format(lanes=width)))
-    code = Code(processor(), text=module)
-    function = ADVANCE(code.function(f"advance_{width}"))
+    code = host_target().load(text=module)
+    function = ADVANCE(code.address(f"advance_{width}"))
     out, log, found = np.zeros((len(rows.y), 3, SIZE)), rows.log.copy(), []
     for first in range(0, len(rows.y), width):
         context = np.zeros((lanes.vectors, width))
