@@ -43,7 +43,7 @@ def compute_chunk(job: Job) -> Outcome:
 
 
 class Chunk:
-    """The results of a job as they are found."""
+    """The results of a job while it is computed."""
 
     def __init__(self, job: Job) -> None:
         self.job = job

@@ -52,8 +52,8 @@ class Inputs:
     @cached_property
     def varying(self) -> Samples:
         """Of each entry of the table, which of its numbers are not the same in all rows; {} if all are."""
-        found = {name: (self.samples[name] != self.samples[name][0]).any(axis=0) for name in self.entries}
-        return found if any(which.any() for which in found.values()) else {}
+        masks = {name: (self.samples[name] != self.samples[name][0]).any(axis=0) for name in self.entries}
+        return masks if any(mask.any() for mask in masks.values()) else {}
 
     @cached_property
     def family_map(self) -> FamilyMap | None:
@@ -116,7 +116,7 @@ def checked_inputs(
         if name not in usual:
             raise TypeError(f"{name} is no option of a sweep or of simulate{near_miss(name, usual)}")
     options = {**usual, **options}
-    arrays = checked_samples(arm, samples, vary is not None, checked_parameter_names(options["torque"], samples))
+    arrays = checked_samples(arm, samples, checked_parameter_names(options["torque"], samples), vary is not None)
     for name, axes in zip(LOADS, (1, 2), strict=True):
         load = options[name]
         if load is None:
@@ -143,7 +143,7 @@ def checked_parameter_names(torque: Any, samples: Any) -> dict[str, bool]:
     for name, needed in names.items():
         if name in KNOWN and (needed or name in samples):
             raise ValueError(
-                f"the torque function has a parameter {name!r}, which is the name of a sample of its own"
+                f"the torque function has a parameter {name!r}, which is the name of another sample"
                 " (expected another name)"
             )
         if needed and name not in samples:

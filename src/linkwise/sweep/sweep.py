@@ -1,4 +1,4 @@
-"""`sweep`: many simulations in chunks, each kept in a file as soon as it is there."""
+"""`sweep`: many simulations in chunks, each written to a file as soon as it is computed."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from .times import kept_times, most_times
 
 
 class SweepInterrupted(KeyboardInterrupt):
-    """Ctrl-C during a sweep; what was finished is in `sweep` and its folder."""
+    """Ctrl-C during a sweep; the finished chunks are in `sweep` and its folder."""
 
     def __init__(self, sweep: Sweep) -> None:
         again = f"lw.open_sweep({os.fspath(sweep.folder)!r}).resume(), or the same call of lw.sweep, goes on from there"
@@ -134,7 +134,7 @@ class Sweep:
         waiting = [k for k, defect in defects.items() if defect is not None]
         if not waiting:
             return self
-        shown, messages = ChunkProgress(progress, self.chunks, self.chunks - len(waiting)), set()
+        display, messages = ChunkProgress(progress, self.chunks, self.chunks - len(waiting)), set()
         try:
             with closing(outcomes(engine, jobs(self._inputs, waiting))) as arriving:
                 for outcome in arriving:
@@ -145,14 +145,14 @@ class Sweep:
                     if outcome.message and outcome.message not in messages:
                         warn(f"{self._folder.chunk(outcome.index)}: {outcome.message}")
                         messages.add(outcome.message)
-                    shown.step(bool(outcome.error))
+                    display.step(bool(outcome.error))
         except KeyboardInterrupt as stopped:
             raise SweepInterrupted(self) from stopped
         except Exception as error:  # a full disk, a cluster that is gone
             error.add_note(f"{self!r} is kept; .resume() goes on from there")
             raise
         finally:
-            shown.close()
+            display.close()
         if self.failed:
             warn(f"{self!r}: .failed says why; .resume() tries again")
         return self
