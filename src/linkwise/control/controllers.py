@@ -25,7 +25,7 @@ import numpy as np
 
 from .. import api
 from ..robot import Robot
-from .drives import JointNumbers, Law, function_name, joint_numbers, per_joint
+from .drives import JointNumbers, Law, function_name, numbers, per_joint
 
 Trajectory = Callable[[Any], Any]  # t -> q, qd, qdd
 
@@ -66,7 +66,7 @@ def pd_gravity(target: Any, kp: Any, kd: Any, *, model: Robot | None = None) -> 
     >>> lw.simulate(arm, [0, 0, 0], [0, 0, 0], 20, torque=hold).q[-1].round(4)
     array([ 0.5, -0.3,  0.2])
     """
-    return PDGravity(joint_numbers("target", target), *gains(kp, kd), model)
+    return PDGravity(numbers("target", target), *gains(kp, kd), model)
 
 
 @dataclass(frozen=True, repr=False)
@@ -116,9 +116,8 @@ def computed_torque(reference: Any, kp: Any, kd: Any, *, model: Robot | None = N
     >>> bool(abs(run.q[-1] - swing(2.0)[0]).max() < 1e-7)
     True
     """
-    return ComputedTorque(
-        reference if callable(reference) else joint_numbers("reference", reference), *gains(kp, kd), model
-    )
+    target = reference if callable(reference) else numbers("reference", reference)
+    return ComputedTorque(target, *gains(kp, kd), model)
 
 
 @dataclass(frozen=True, repr=False)
@@ -172,8 +171,8 @@ def diagonal_control(
     """
     if not isinstance(coriolis, bool):
         raise TypeError(f"coriolis is {coriolis!r} (expected True or False)")
-    return DiagonalControl(joint_numbers("target", target), *gains(kp, kd), coriolis, model)
+    return DiagonalControl(numbers("target", target), *gains(kp, kd), coriolis, model)
 
 
 def gains(kp: Any, kd: Any) -> tuple[JointNumbers, JointNumbers]:
-    return joint_numbers("kp", kp, least=0.0), joint_numbers("kd", kd, least=0.0)
+    return numbers("kp", kp, least=0.0), numbers("kd", kd, least=0.0)

@@ -108,11 +108,8 @@ def springs(stiffness: Any, rest: Any = 0.0, damping: Any = 0.0) -> Springs:
     >>> lw.springs(20, rest=[0, 0.3, 0]) + lw.springs(0, damping=0.5)
     springs(stiffness=20.0, rest=(0.0, 0.3, 0.0)) + springs(stiffness=0.0, damping=0.5)
     """
-    return Springs(
-        joint_numbers("stiffness", stiffness, least=0.0),
-        joint_numbers("rest", rest),
-        damping=joint_numbers("damping", damping, least=0.0),
-    )
+    k, d = numbers("stiffness", stiffness, least=0.0), numbers("damping", damping, least=0.0)
+    return Springs(k, numbers("rest", rest), d)
 
 
 @dataclass(frozen=True, repr=False)
@@ -145,7 +142,7 @@ def limited(torque: TorqueFunction, most: Any) -> Limited:
     """
     if not callable(torque):
         raise TypeError(f"torque is {torque!r} (expected a function torque(arm, t, q, qd))")
-    return Limited(torque, joint_numbers("most", most, least=0.0, infinite=True))
+    return Limited(torque, numbers("most", most, least=0.0, infinite=True))
 
 
 def saturated(x: Any, most: float) -> Any:
@@ -167,8 +164,8 @@ def with_gears(arm: Robot, ratio: Any, motor_inertia: Any) -> Robot:
     >>> lw.with_gears(lw.load("planar3"), ratio=[100, 80, 50], motor_inertia=2e-5).rows[1]["rotor_inertia"]
     0.128
     """
-    ratios = broadcast_numbers(joint_numbers("ratio", ratio), "ratio", arm)
-    motors = broadcast_numbers(joint_numbers("motor_inertia", motor_inertia, least=0.0), "motor_inertia", arm)
+    ratios = broadcast(numbers("ratio", ratio), "ratio", arm)
+    motors = broadcast(numbers("motor_inertia", motor_inertia, least=0.0), "motor_inertia", arm)
     inertias = dict(zip(arm.names, (ratios**2 * motors).tolist(), strict=True))
     rows = [row | ({"rotor_inertia": inertias[row["name"]]} if row["name"] in inertias else {}) for row in arm.rows]
     keywords: dict[str, Any] = {"gravity": arm.gravity, "name": arm.name}
@@ -180,7 +177,7 @@ def with_gears(arm: Robot, ratio: Any, motor_inertia: Any) -> Robot:
     return replace(geared.regrouped() if grouped else geared, about=arm.about)
 
 
-def joint_numbers(name: str, value: Any, *, least: float = -math.inf, infinite: bool = False) -> JointNumbers:
+def numbers(name: str, value: Any, *, least: float = -math.inf, infinite: bool = False) -> JointNumbers:
     """A number or a tuple of them, checked."""
     try:
         array = np.asarray(value, dtype=float)
@@ -196,10 +193,10 @@ def joint_numbers(name: str, value: Any, *, least: float = -math.inf, infinite: 
 
 def per_joint(law: Any, name: str, arm: Robot) -> np.ndarray:
     """A law's numbers, one for each joint of the robot."""
-    return broadcast_numbers(getattr(law, name), f"{law.word}: {name}", arm)
+    return broadcast(getattr(law, name), f"{law.word}: {name}", arm)
 
 
-def broadcast_numbers(value: JointNumbers, name: str, arm: Robot) -> np.ndarray:
+def broadcast(value: JointNumbers, name: str, arm: Robot) -> np.ndarray:
     array = np.asarray(value)
     if array.shape not in ((), (arm.n,)):
         raise ValueError(f"{name} has {array.size} numbers (expected one, or one for each of {arm.n} joints)")

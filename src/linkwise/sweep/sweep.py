@@ -16,13 +16,12 @@ from .effects import check_effects
 from .engines import outcomes
 from .event_columns import FLAT, event_records, event_table
 from .folder import SAMPLES, Folder, check_kind, chunk_kind, warn
-from .inputs import Inputs, checked_inputs, try_options
+from .inputs import Inputs, checked_inputs, kept_times, most_times, try_options
 from .jobs import jobs
 from .plan import differences, plan_of, restored
 from .progress import ChunkProgress
 from .robots import Vary
 from .samples import Samples
-from .times import kept_times, most_times
 
 
 class SweepInterrupted(KeyboardInterrupt):
