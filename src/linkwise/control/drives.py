@@ -1,10 +1,10 @@
 """Torque functions that can be traced, added and wrapped: springs, torque limits and gears.
 
     springs      τ = k (q₀ - q) - d q̇                           energy ½ Σ k (q - q₀)²
-    limited      τ = τ₀ where |τ₀| ≤ m,  m sign(τ₀) beyond
+    limited      τ = τ₀ where |τ₀| ≤ m,  m sign(τ₀) outside
     with_gears   the rotor, J_m, turns N times as fast as the joint:  ½ J_m (N q̇)² = ½ (N² J_m) q̇²
 
-Limits without branching, by s = sign(|x| - m), which is -1 inside, 0 at the limit and 1 beyond:
+Limits without branching, by s = sign(|x| - m), which is -1 inside, 0 at the limit and 1 outside:
 
     limited x = ½ (1 - s) x + ½ (1 + s) m sign(x)
 
@@ -131,7 +131,7 @@ class Limited(Law):
 def limited(torque: TorqueFunction, most: Any) -> Limited:
     """A torque function that gives at most ±`most`, a number for all joints or one for each (math.inf: no limit).
 
-    Inside the limits it is that function to the last bit, beyond them exactly the limit.
+    Inside the limits it is that function to the last bit, outside exactly the limit.
 
     >>> import linkwise as lw
     >>> drive = lw.limited(lw.springs(100, rest=1), most=30)

@@ -1,8 +1,8 @@
 """Torque and event functions as they are at the time of a call.
 
-A function of the user may read whatever it likes: a global, an attribute of a controller, a list. So it is traced anew
-for every simulation, alone, into a small program of t, q and qd. Two programs with the same operations and the same
-numbers are equal, whatever functions they came from, and what was compiled for one serves the other.
+A user's function may read globals, attributes of a controller, lists. So it is traced for every simulation, alone, into
+a small program of t, q and qd. Two programs with the same operations and the same numbers are equal, also if they come
+from different functions, and share compiled code.
 """
 
 from __future__ import annotations
@@ -112,7 +112,7 @@ def traced(
         with few_operations():
             inputs: dict[str, Any] = {PREFIX + name: Input(*shape) for name, shape in own}
             program = trace(values, robot, t=Input(), q=Input(robot.n), qd=Input(robot.n), **inputs)
-    except Exception as error:  # of any kind: whether it is the user's mistake, numbers will tell
+    except Exception as error:  # of any kind: a call with numbers tells whether it is a mistake in the function
         raise UntraceableFunctionError(f"{what} cannot be traced{user_line(error)}: {message_of(error)}") from error
     return TracedFunction(program, function_name(function), tuple(name for name, _ in own))
 

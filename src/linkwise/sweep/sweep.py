@@ -28,7 +28,7 @@ class SweepInterrupted(KeyboardInterrupt):
     """Ctrl-C during a sweep; the finished chunks are in `sweep` and its folder."""
 
     def __init__(self, sweep: Sweep) -> None:
-        again = f"lw.open_sweep({os.fspath(sweep.folder)!r}).resume(), or the same call of lw.sweep, goes on from there"
+        again = f"lw.open_sweep({os.fspath(sweep.folder)!r}).resume(), or the same call of lw.sweep, resumes it"
         super().__init__(f"interrupted: {sweep!r} is kept; {again}")
         self.sweep = sweep
 
@@ -148,7 +148,7 @@ class Sweep:
         except KeyboardInterrupt as stopped:
             raise SweepInterrupted(self) from stopped
         except Exception as error:  # a full disk, a cluster that is gone
-            error.add_note(f"{self!r} is kept; .resume() goes on from there")
+            error.add_note(f"{self!r} is kept; .resume() continues it")
             raise
         finally:
             display.close()
@@ -181,14 +181,14 @@ def sweep(
     progress: bool | None = None,
     **options: Any,
 ) -> Sweep:
-    """Simulate every row of the samples, in chunks; the same call on the same folder goes on where it was stopped.
+    """Simulate every row of the samples, in chunks; the same call on the same folder resumes it.
 
     `samples` maps names to arrays with a row for each trajectory: q0, qd0, torque (count, n), wrench, gravity
     (count, 3), duration, and entries of the robot's table such as "link3.mass" or "link2.com"; an array without the
     first axis holds for all. A sample with the name of a parameter of the torque function, which is an argument after
     qd or a number of a controller such as `lw.pd_gravity`, gives each trajectory its own. `lw.grid` and
     `lw.monte_carlo` make samples. `vary(arm, row)` makes the robot of a row itself; the samples may then have other
-    names too. Robots of one structure are compiled once, whatever their numbers, and integrated side by side.
+    names too. Robots of one structure are compiled once and integrated side by side.
 
     `keep` is "samples" or "ends": whether q and qd are kept at the sample times or at the end alone. `engine` is None
     for this process, "dask://host:port", "dask://local?workers=2" or a `dask.distributed.Client`. `files` is "parquet"
