@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import linkwise as lw
-from linkwise.simulate.events import Beyond
+from linkwise.simulate.events import PastLimit
 from robots import CHAINS, TREES, states
 
 simulation = importlib.import_module("linkwise.simulate.simulation")
@@ -52,7 +52,7 @@ def short_stays(robot):
             path = sign * seen.q[rng.integers(3), :, joint]
             peaks = path[1:-1][(path[1:-1] > path[:-2]) & (path[1:-1] > path[2:])]
             for peak in peaks[:2]:
-                functions.append(Beyond(joint, sign * (peak - 10.0 ** rng.uniform(-4.0, -1.0)), sign))
+                functions.append(PastLimit(joint, sign * (peak - 10.0 ** rng.uniform(-4.0, -1.0)), sign))
     assert len(functions) > 5
     return q, qd, law, functions
 
@@ -74,14 +74,14 @@ def test_out_and_back_within_one_step_is_an_event(integrator, compiled):
     limits = [1.0 - excess for excess in (0.05, 1e-3, 1e-4)]
     rest = {"torque": spring, "rtol": 1e-7, "samples": 301 if compiled else 31, **how(integrator, compiled)}
     close = 5e-2 if integrator == "rk4" else 1e-3
-    passing = [lw.Event(Beyond(0, limit, 1.0), str(limit)) for limit in limits]
+    passing = [lw.Event(PastLimit(0, limit, 1.0), str(limit)) for limit in limits]
     both = lw.simulate(CART, [0.0], [1.0], 3.0, events=passing, **rest)
     found = [(each.names[0], each.t) for each in both.events]
     known = [(str(limit), np.arcsin(limit)) for limit in limits]
     known += [(str(limit), np.pi - np.arcsin(limit)) for limit in reversed(limits)]
     assert [name for name, _ in found] == [name for name, _ in known]
     assert max(abs(a - b) for (_, a), (_, b) in zip(found, known, strict=True)) < close
-    stop = lw.Event(Beyond(0, limits[1], 1.0), "limit", stop=True, direction=1)
+    stop = lw.Event(PastLimit(0, limits[1], 1.0), "limit", stop=True, direction=1)
     run = lw.simulate(CART, [0.0], [1.0], 3.0, events=stop, **rest)
     assert (run.status, [each.names for each in run.events]) == ("stopped", [("limit",)])
     assert abs(run.reached - np.arcsin(limits[1])) < close
@@ -90,7 +90,7 @@ def test_out_and_back_within_one_step_is_an_event(integrator, compiled):
 
 @every_way
 def test_a_start_on_a_limit_counts_as_it_leaves_it(integrator, compiled):
-    upper, lower = Beyond(0, 5.0, 1.0), Beyond(0, 5.0, -1.0)
+    upper, lower = PastLimit(0, 5.0, 1.0), PastLimit(0, 5.0, -1.0)
     rest = {"samples": 3, "rtol": 1e-6, **how(integrator, compiled, step=0.5)}
     for push in ({"qd0": [1.0]}, {"qd0": [0.0], "torque": [0.5]}):
         stop = [lw.Event(upper, "upper", stop=True, direction=1)]

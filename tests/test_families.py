@@ -347,3 +347,10 @@ def test_without_code_each_robot_runs_in_python(tmp_path):
     found = swept(robots, tmp_path, q0, qd0, 0.02, samples=3, compiled=False).read()
     for k, want in enumerate(one_by_one(robots, q0, qd0, 0.02, samples=3, compiled=False)):
         assert np.array_equal(found["q"][k], want.q)
+
+
+def test_mistakes_in_functions_are_raised_before_a_family_is_begun(tmp_path):
+    samples = {"q0": np.zeros((4, 3)), "link2.mass": np.linspace(0.3, 0.5, 4)}
+    with pytest.raises(ValueError, match=r"gave shape \(4,\)"):
+        lw.sweep(PLANAR, samples, tmp_path / "new", 0.1, torque=lambda arm, t, q, qd: np.zeros(4), **REST)
+    assert not (tmp_path / "new").exists()

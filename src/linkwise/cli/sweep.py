@@ -35,13 +35,13 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
 def run(chosen: argparse.Namespace) -> int:
     """Show the state of the sweep."""
     try:
-        found = open_sweep(chosen.folder)
+        sweep = open_sweep(chosen.folder)
     except (OSError, ValueError, ImportError) as problem:
         print(problem, file=sys.stderr)
         return 1
-    done, failed = len(found.done), found.failed
-    print(f"folder        {found.folder}\ntrajectories  {found.count}\nchunks        {found.chunks}")
-    print(f"done          {done}\nfailed        {len(failed)}\nmissing       {found.chunks - done - len(failed)}")
+    done, failed = len(sweep.done), sweep.failed
+    print(f"folder        {sweep.folder}\ntrajectories  {sweep.count}\nchunks        {sweep.chunks}")
+    print(f"done          {done}\nfailed        {len(failed)}\nmissing       {sweep.chunks - done - len(failed)}")
     for chunk, text in failed.items():
         print(f"chunk {chunk}: {text if chosen.errors else text.strip().splitlines()[-1]}")
     return 0

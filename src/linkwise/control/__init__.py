@@ -1,4 +1,4 @@
-"""Torque functions: controllers, and what sits between them and the joints."""
+"""Torque functions: controllers, springs, torque limits and gears."""
 
 from .controllers import computed_torque, diagonal_control, pd_gravity
 from .drives import limited, springs, with_gears

@@ -1,4 +1,4 @@
-"""Controllers to try things with, each a torque function that can be traced.
+"""Controllers, each a torque function that can be traced.
 
     pd_gravity         τ = g(q) + kp (q* - q) - kd q̇
     computed_torque    τ = I(q) (q̈* + kd (q̇* - q̇) + kp (q* - q)) + C(q, q̇) + g(q)
@@ -25,7 +25,7 @@ import numpy as np
 
 from .. import api
 from ..robot import Robot
-from .drives import Each, Law, each, named, spread
+from .drives import JointNumbers, Law, function_name, numbers, per_joint
 
 Trajectory = Callable[[Any], Any]  # t -> q, qd, qdd
 
@@ -34,22 +34,22 @@ Trajectory = Callable[[Any], Any]  # t -> q, qd, qdd
 class PDGravity(Law):
     """g(q) + kp (target - q) - kd qd"""
 
-    target: Each
-    kp: Each
-    kd: Each
+    target: JointNumbers
+    kp: JointNumbers
+    kd: JointNumbers
     model: Robot | None = None
     word = "pd_gravity"
 
     def __call__(self, arm: Robot, t: Any, q: Any, qd: Any) -> Any:
-        kp, kd = (spread(self, name, arm) for name in ("kp", "kd"))
+        kp, kd = (per_joint(self, name, arm) for name in ("kp", "kd"))
         return api.gravity_torque(self.model or arm, q) + kp * self.error(arm, q) - kd * np.asarray(qd)
 
     def error(self, arm: Robot, q: Any) -> Any:
-        return spread(self, "target", arm) - np.asarray(q)
+        return per_joint(self, "target", arm) - np.asarray(q)
 
     def lyapunov(self, arm: Robot, q: Any, qd: Any) -> Any:
         """V, which never increases: (...)."""
-        spring = 0.5 * (spread(self, "kp", arm) * self.error(arm, q) ** 2).sum(-1)
+        spring = 0.5 * (per_joint(self, "kp", arm) * self.error(arm, q) ** 2).sum(-1)
         return api.kinetic_energy(arm, q, qd) + spring
 
 
@@ -66,21 +66,21 @@ def pd_gravity(target: Any, kp: Any, kd: Any, *, model: Robot | None = None) -> 
     >>> lw.simulate(arm, [0, 0, 0], [0, 0, 0], 20, torque=hold).q[-1].round(4)
     array([ 0.5, -0.3,  0.2])
     """
-    return PDGravity(each("target", target), *gains(kp, kd), model)
+    return PDGravity(numbers("target", target), *gains(kp, kd), model)
 
 
 @dataclass(frozen=True, repr=False)
 class ComputedTorque(Law):
     """I(q) (qdd* + kd (qd* - qd) + kp (q* - q)) + C(q, qd) + g(q), where q*(t) is the reference."""
 
-    reference: Each | Trajectory
-    kp: Each
-    kd: Each
+    reference: JointNumbers | Trajectory
+    kp: JointNumbers
+    kd: JointNumbers
     model: Robot | None = None
     word = "computed_torque"
 
     def __call__(self, arm: Robot, t: Any, q: Any, qd: Any) -> Any:
-        kp, kd = (spread(self, name, arm) for name in ("kp", "kd"))
+        kp, kd = (per_joint(self, name, arm) for name in ("kp", "kd"))
         wanted, rate, acceleration = self.wanted(arm, t)
         command = acceleration + kd * (rate - np.asarray(qd)) + kp * (wanted - np.asarray(q))
         return api.inverse_dynamics(self.model or arm, q, qd, command)
@@ -88,13 +88,15 @@ class ComputedTorque(Law):
     def wanted(self, arm: Robot, t: Any) -> tuple[Any, Any, Any]:
         """Position, rate and acceleration that are wanted at t."""
         if not callable(self.reference):
-            return spread(self, "reference", arm), np.zeros(arm.n), np.zeros(arm.n)
-        found = tuple(map(np.asarray, self.reference(t)))
-        if [part.shape for part in found] != [(arm.n,)] * 3:
-            shapes = ", ".join(str(part.shape) for part in found)
+            return per_joint(self, "reference", arm), np.zeros(arm.n), np.zeros(arm.n)
+        motion = tuple(map(np.asarray, self.reference(t)))
+        if [part.shape for part in motion] != [(arm.n,)] * 3:
+            shapes = ", ".join(str(part.shape) for part in motion)
             expected = f"q, qd and qdd, each ({arm.n},)"
-            raise ValueError(f"the trajectory {named(self.reference)} gave shapes {shapes} (expected {expected})")
-        q, qd, qdd = found
+            raise ValueError(
+                f"the trajectory {function_name(self.reference)} gave shapes {shapes} (expected {expected})"
+            )
+        q, qd, qdd = motion
         return q, qd, qdd
 
 
@@ -114,16 +116,17 @@ def computed_torque(reference: Any, kp: Any, kd: Any, *, model: Robot | None = N
     >>> bool(abs(run.q[-1] - swing(2.0)[0]).max() < 1e-7)
     True
     """
-    return ComputedTorque(reference if callable(reference) else each("reference", reference), *gains(kp, kd), model)
+    target = reference if callable(reference) else numbers("reference", reference)
+    return ComputedTorque(target, *gains(kp, kd), model)
 
 
 @dataclass(frozen=True, repr=False)
 class DiagonalControl(Law):
     """g(q) + L* kp L*' (target - q) - L kd nu, where nu = L' qd, I(q) = L L', L* = L(target)."""
 
-    target: Each
-    kp: Each
-    kd: Each
+    target: JointNumbers
+    kp: JointNumbers
+    kd: JointNumbers
     coriolis: bool = False
     model: Robot | None = None
     word = "diagonal_control"
@@ -131,20 +134,20 @@ class DiagonalControl(Law):
     def __call__(self, arm: Robot, t: Any, q: Any, qd: Any) -> Any:
         model, nu = self.model or arm, api.normalized
         velocity = nu.velocity(model, q, qd)
-        force = -(spread(self, "kd", arm) * velocity)
+        force = -(per_joint(self, "kd", arm) * velocity)
         if self.coriolis:
             force = force + nu.coriolis(model, q, velocity, gravity=False)
-        spring = self.stiffness(model) @ (spread(self, "target", arm) - np.asarray(q))
+        spring = self.stiffness(model) @ (per_joint(self, "target", arm) - np.asarray(q))
         return api.gravity_torque(model, q) + spring + nu.joint_torque(model, q, force)
 
     def stiffness(self, arm: Robot) -> Any:
         """L* kp L*ᵀ: (n, n)."""
-        factor = api.mass_factor(arm, spread(self, "target", arm))
-        return (factor * spread(self, "kp", arm)) @ factor.T
+        factor = api.mass_factor(arm, per_joint(self, "target", arm))
+        return (factor * per_joint(self, "kp", arm)) @ factor.T
 
     def lyapunov(self, arm: Robot, q: Any, qd: Any) -> Any:
         """V, which falls by Σ kd ν² each second: (...)."""
-        error = spread(self, "target", arm) - np.asarray(q)
+        error = per_joint(self, "target", arm) - np.asarray(q)
         spring = 0.5 * (error * (error @ self.stiffness(self.model or arm))).sum(-1)
         return api.kinetic_energy(arm, q, qd) + spring
 
@@ -168,8 +171,8 @@ def diagonal_control(
     """
     if not isinstance(coriolis, bool):
         raise TypeError(f"coriolis is {coriolis!r} (expected True or False)")
-    return DiagonalControl(each("target", target), *gains(kp, kd), coriolis, model)
+    return DiagonalControl(numbers("target", target), *gains(kp, kd), coriolis, model)
 
 
-def gains(kp: Any, kd: Any) -> tuple[Each, Each]:
-    return each("kp", kp, least=0.0), each("kd", kd, least=0.0)
+def gains(kp: Any, kd: Any) -> tuple[JointNumbers, JointNumbers]:
+    return numbers("kp", kp, least=0.0), numbers("kd", kd, least=0.0)

@@ -1,10 +1,10 @@
-"""Torque functions that can be traced, added and wrapped: what sits between a controller and the joints.
+"""Torque functions that can be traced, added and wrapped: springs, torque limits and gears.
 
     springs      τ = k (q₀ - q) - d q̇                           energy ½ Σ k (q - q₀)²
-    limited      τ = τ₀ where |τ₀| ≤ m,  m sign(τ₀) beyond
+    limited      τ = τ₀ where |τ₀| ≤ m,  m sign(τ₀) outside
     with_gears   the rotor, J_m, turns N times as fast as the joint:  ½ J_m (N q̇)² = ½ (N² J_m) q̇²
 
-Limits without branching, by s = sign(|x| - m), which is -1 inside, 0 at the limit and 1 beyond:
+Limits without branching, by s = sign(|x| - m), which is -1 inside, 0 at the limit and 1 outside:
 
     limited x = ½ (1 - s) x + ½ (1 + s) m sign(x)
 
@@ -24,7 +24,7 @@ import numpy as np
 from ..robot import Robot
 from ..spatial import sign
 
-Each = float | tuple[float, ...]  # one number for all joints, or one for each
+JointNumbers = float | tuple[float, ...]  # one number for all joints, or one for each
 TorqueFunction = Callable[..., Any]  # torque(arm, t, q, qd)
 
 
@@ -52,13 +52,13 @@ class Law:
         return Sum((*terms(other), *terms(self))) if callable(other) else NotImplemented
 
     def __repr__(self) -> str:
-        return f"{self.word}({', '.join(self._said())})"
+        return f"{self.word}({', '.join(self._arguments())})"
 
-    def _said(self) -> Iterator[str]:
-        for each in fields(self):  # type: ignore[arg-type]
-            value = getattr(self, each.name)
-            if value != each.default:
-                yield f"{each.name}={value!r}"
+    def _arguments(self) -> Iterator[str]:
+        for field in fields(self):  # type: ignore[arg-type]
+            value = getattr(self, field.name)
+            if value != field.default:
+                yield f"{field.name}={value!r}"
 
 
 @dataclass(frozen=True, repr=False)
@@ -74,7 +74,7 @@ class Sum(Law):
         return first
 
     def __repr__(self) -> str:
-        return " + ".join(map(named, self.parts))
+        return " + ".join(map(function_name, self.parts))
 
 
 def terms(torque: TorqueFunction) -> tuple[TorqueFunction, ...]:
@@ -85,13 +85,13 @@ def terms(torque: TorqueFunction) -> tuple[TorqueFunction, ...]:
 class Springs(Law):
     """stiffness (rest - q) - damping qd"""
 
-    stiffness: Each
-    rest: Each = 0.0
-    damping: Each = 0.0
+    stiffness: JointNumbers
+    rest: JointNumbers = 0.0
+    damping: JointNumbers = 0.0
     word = "springs"
 
     def __call__(self, arm: Robot, t: Any, q: Any, qd: Any) -> Any:
-        k, rest, d = (spread(self, name, arm) for name in ("stiffness", "rest", "damping"))
+        k, rest, d = (per_joint(self, name, arm) for name in ("stiffness", "rest", "damping"))
         return k * (rest - np.asarray(q)) - d * np.asarray(qd)
 
     def energy(self, q: Any) -> Any:
@@ -108,9 +108,8 @@ def springs(stiffness: Any, rest: Any = 0.0, damping: Any = 0.0) -> Springs:
     >>> lw.springs(20, rest=[0, 0.3, 0]) + lw.springs(0, damping=0.5)
     springs(stiffness=20.0, rest=(0.0, 0.3, 0.0)) + springs(stiffness=0.0, damping=0.5)
     """
-    return Springs(
-        each("stiffness", stiffness, least=0.0), each("rest", rest), damping=each("damping", damping, least=0.0)
-    )
+    k, d = numbers("stiffness", stiffness, least=0.0), numbers("damping", damping, least=0.0)
+    return Springs(k, numbers("rest", rest), d)
 
 
 @dataclass(frozen=True, repr=False)
@@ -118,21 +117,21 @@ class Limited(Law):
     """A torque, but at most what its limit is, in either direction."""
 
     torque: TorqueFunction
-    most: Each
+    most: JointNumbers
     word = "limited"
 
     def __call__(self, arm: Robot, t: Any, q: Any, qd: Any) -> Any:
-        wanted, most = checked(self.torque, arm, t, q, qd), spread(self, "most", arm)
+        wanted, most = checked(self.torque, arm, t, q, qd), per_joint(self, "most", arm)
         return np.stack([saturated(wanted[..., i], most[i]) for i in range(arm.n)], axis=-1)
 
-    def _said(self) -> Iterator[str]:
-        return iter((named(self.torque), f"most={self.most!r}"))
+    def _arguments(self) -> Iterator[str]:
+        return iter((function_name(self.torque), f"most={self.most!r}"))
 
 
 def limited(torque: TorqueFunction, most: Any) -> Limited:
     """A torque function that gives at most ±`most`, a number for all joints or one for each (math.inf: no limit).
 
-    Inside the limits it is that function to the last bit, beyond them exactly the limit.
+    Inside the limits it is that function to the last bit, outside exactly the limit.
 
     >>> import linkwise as lw
     >>> drive = lw.limited(lw.springs(100, rest=1), most=30)
@@ -143,15 +142,15 @@ def limited(torque: TorqueFunction, most: Any) -> Limited:
     """
     if not callable(torque):
         raise TypeError(f"torque is {torque!r} (expected a function torque(arm, t, q, qd))")
-    return Limited(torque, each("most", most, least=0.0, infinite=True))
+    return Limited(torque, numbers("most", most, least=0.0, infinite=True))
 
 
 def saturated(x: Any, most: float) -> Any:
     if math.isinf(most):
         return x
-    side = sign(x)
-    beyond = sign(x * side - most)
-    return 0.5 * (1.0 - beyond) * x + 0.5 * (1.0 + beyond) * (most * side)
+    direction = sign(x)
+    s = sign(x * direction - most)
+    return 0.5 * (1.0 - s) * x + 0.5 * (1.0 + s) * (most * direction)
 
 
 def with_gears(arm: Robot, ratio: Any, motor_inertia: Any) -> Robot:
@@ -165,20 +164,20 @@ def with_gears(arm: Robot, ratio: Any, motor_inertia: Any) -> Robot:
     >>> lw.with_gears(lw.load("planar3"), ratio=[100, 80, 50], motor_inertia=2e-5).rows[1]["rotor_inertia"]
     0.128
     """
-    ratios = np.broadcast_to(numbers(each("ratio", ratio), "ratio", arm), arm.n)
-    motors = np.broadcast_to(numbers(each("motor_inertia", motor_inertia, least=0.0), "motor_inertia", arm), arm.n)
-    felt = dict(zip(arm.names, (ratios**2 * motors).tolist(), strict=True))
-    rows = [row | ({"rotor_inertia": felt[row["name"]]} if row["name"] in felt else {}) for row in arm.rows]
+    ratios = broadcast(numbers("ratio", ratio), "ratio", arm)
+    motors = broadcast(numbers("motor_inertia", motor_inertia, least=0.0), "motor_inertia", arm)
+    inertias = dict(zip(arm.names, (ratios**2 * motors).tolist(), strict=True))
+    rows = [row | ({"rotor_inertia": inertias[row["name"]]} if row["name"] in inertias else {}) for row in arm.rows]
     keywords: dict[str, Any] = {"gravity": arm.gravity, "name": arm.name}
     if arm.convention == "frames":
-        made = Robot.from_frames(rows, **keywords)
+        geared = Robot.from_frames(rows, **keywords)
     else:
-        made = Robot.from_dh(rows, convention=arm.convention, **keywords)
+        geared = Robot.from_dh(rows, convention=arm.convention, **keywords)
     grouped = any(link.grouped is not None for link in arm.links)
-    return replace(made.regrouped() if grouped else made, about=arm.about)
+    return replace(geared.regrouped() if grouped else geared, about=arm.about)
 
 
-def each(name: str, value: Any, *, least: float = -math.inf, infinite: bool = False) -> Each:
+def numbers(name: str, value: Any, *, least: float = -math.inf, infinite: bool = False) -> JointNumbers:
     """A number or a tuple of them, checked."""
     try:
         array = np.asarray(value, dtype=float)
@@ -192,12 +191,12 @@ def each(name: str, value: Any, *, least: float = -math.inf, infinite: bool = Fa
     return float(array) if array.ndim == 0 else tuple(array.tolist())
 
 
-def spread(law: Any, name: str, arm: Robot) -> np.ndarray:
+def per_joint(law: Any, name: str, arm: Robot) -> np.ndarray:
     """A law's numbers, one for each joint of the robot."""
-    return numbers(getattr(law, name), f"{law.word}: {name}", arm)
+    return broadcast(getattr(law, name), f"{law.word}: {name}", arm)
 
 
-def numbers(value: Each, name: str, arm: Robot) -> np.ndarray:
+def broadcast(value: JointNumbers, name: str, arm: Robot) -> np.ndarray:
     array = np.asarray(value)
     if array.shape not in ((), (arm.n,)):
         raise ValueError(f"{name} has {array.size} numbers (expected one, or one for each of {arm.n} joints)")
@@ -205,14 +204,16 @@ def numbers(value: Each, name: str, arm: Robot) -> np.ndarray:
 
 
 def checked(torque: TorqueFunction, arm: Robot, t: Any, q: Any, qd: Any) -> np.ndarray:
-    given = torque(arm, t, q, qd)
-    if given is None:
-        raise ValueError(f"{named(torque)} returned None (expected numbers: is its `return` missing?)")
-    found = np.asarray(given)
-    if found.shape[-1:] != (arm.n,):
-        raise ValueError(f"{named(torque)} gave shape {found.shape} (expected one torque for each of {arm.n} joints)")
-    return found
+    returned = torque(arm, t, q, qd)
+    if returned is None:
+        raise ValueError(f"{function_name(torque)} returned None (expected numbers: is its `return` missing?)")
+    tau = np.asarray(returned)
+    if tau.shape[-1:] != (arm.n,):
+        raise ValueError(
+            f"{function_name(torque)} gave shape {tau.shape} (expected one torque for each of {arm.n} joints)"
+        )
+    return tau
 
 
-def named(torque: TorqueFunction) -> str:
+def function_name(torque: TorqueFunction) -> str:
     return repr(torque) if isinstance(torque, Law) else str(getattr(torque, "__name__", repr(torque)))

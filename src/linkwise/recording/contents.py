@@ -1,4 +1,4 @@
-"""What a file of a recording holds, whatever its format: values by name, a table of samples, and a checksum."""
+"""The contents of a recording's file, common to all formats: values by name, a table of samples, a checksum."""
 
 from __future__ import annotations
 

@@ -1,9 +1,5 @@
 """Recordings in files, and back from them to the last bit.
 
-    .npz      every array under its own name; the rest, as JSON, in the bytes of `about`
-    .csv      a row for each sample, in front the number of the trajectory if there are several; the rest in # lines
-    .parquet  the same table; the rest, as JSON, in the metadata of its schema
-
 A file holds the robot's own table, torques, accelerations and energy, so that nothing else is needed to read it, and a
 checksum (SHA-256) of all of that: a file that was changed, cut or damaged is refused. Nothing in a file is executed.
 """

@@ -1,4 +1,4 @@
-"""Events: functions of time and state whose crossing of zero is found, recorded, and may end a trajectory."""
+"""Events: functions of time and state whose zero crossings are located and recorded, and may end a trajectory."""
 
 from __future__ import annotations
 
@@ -37,18 +37,18 @@ class Event:
         return Crossing(self.direction, self.stop)
 
     def value(self, arm: Robot, t: Any, q: Any, qd: Any) -> Any:
-        given = self.function(arm, t, q, qd)
-        if given is None:
+        returned = self.function(arm, t, q, qd)
+        if returned is None:
             raise ValueError(f"event {self.name!r} returned None (expected one number: is its `return` missing?)")
-        found = np.asarray(given)
-        if found.shape != ():
-            raise ValueError(f"event {self.name!r} gave shape {found.shape} (expected one number)")
-        return found[()]
+        value = np.asarray(returned)
+        if value.shape != ():
+            raise ValueError(f"event {self.name!r} gave shape {value.shape} (expected one number)")
+        return value[()]
 
 
 @dataclass(frozen=True)
-class Beyond:
-    """How far a joint is beyond a limit of its travel."""
+class PastLimit:
+    """How far a joint is past a limit of its travel."""
 
     joint: int
     limit: float
@@ -65,21 +65,21 @@ def joint_limits(arm: Robot, *, stop: bool = True) -> tuple[Event, ...]:
     >>> [event.name for event in lw.joint_limits(lw.load("gantry"))][:2]
     ['bridge below 0', 'bridge above 1.5']
     """
-    found = []
+    events = []
     for link in arm.links:
         for limit, sign, word in zip(link.joint.limits or (), (-1.0, 1.0), ("below", "above"), strict=False):
-            found.append(Event(Beyond(link.index, limit, sign), f"{link.name} {word} {limit:g}", stop, 1))
-    return tuple(found)
+            events.append(Event(PastLimit(link.index, limit, sign), f"{link.name} {word} {limit:g}", stop, 1))
+    return tuple(events)
 
 
-def events_of(given: Any) -> tuple[Event, ...]:
+def events_of(events: Any) -> tuple[Event, ...]:
     """Events as they are; other functions as events that are recorded and do not stop."""
-    if callable(given) or isinstance(given, Event):
-        given = [given]
-    if isinstance(given, str) or not isinstance(given, Iterable):
+    if callable(events) or isinstance(events, Event):
+        events = [events]
+    if isinstance(events, str) or not isinstance(events, Iterable):
         expected = "functions of arm, t, q and qd, lw.Events, or lw.joint_limits(arm)"
-        raise TypeError(f"events is {given!r} (expected {expected})")
-    found = [each if isinstance(each, Event) else Event(each, getattr(each, "__name__", "event")) for each in given]
-    if len(found) > MOST:
-        raise ValueError(f"there are {len(found)} events (expected at most {MOST})")
-    return tuple(found)
+        raise TypeError(f"events is {events!r} (expected {expected})")
+    checked = [x if isinstance(x, Event) else Event(x, getattr(x, "__name__", "event")) for x in events]
+    if len(checked) > MOST:
+        raise ValueError(f"there are {len(checked)} events (expected at most {MOST})")
+    return tuple(checked)

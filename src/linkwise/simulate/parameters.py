@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from ..control.drives import Law, named
+from ..control.drives import Law, function_name
 from ..errors import near_miss
 
 STATE = 4  # arguments of every torque function: arm, t, q, qd
@@ -28,14 +28,14 @@ def parameters_of(torque: Any) -> dict[str, bool]:
     if isinstance(getattr(torque, "parameters", None), tuple):  # a function that was traced with them
         return dict.fromkeys(torque.parameters, True)
     if isinstance(torque, Law):
-        numbers = (each.name for each in fields(torque) if is_number(getattr(torque, each.name)))  # type: ignore[arg-type]
-        return dict.fromkeys(numbers, False)
+        names = (field.name for field in fields(torque) if is_number(getattr(torque, field.name)))  # type: ignore[arg-type]
+        return dict.fromkeys(names, False)
     try:
         every = list(inspect.signature(torque).parameters.values())
     except (TypeError, ValueError):  # a function of another language
         return {}
-    named = [p for p in every[STATE:] if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)]
-    return {p.name: p.default is p.empty for p in named}
+    further = [p for p in every[STATE:] if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)]
+    return {p.name: p.default is p.empty for p in further}
 
 
 def torque_parameters(torque: Any, samples: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
@@ -51,37 +51,38 @@ def called(torque: Callable[..., Any], arm: Any, t: Any, q: Any, qd: Any, own: M
     """What the function gives, with the parameters in place of its own."""
     if own and isinstance(torque, Law):
         return replace(torque, **own)(arm, t, q, qd)  # type: ignore[type-var]
-    found = torque(arm, t, q, qd, **own)
-    if found is None:
-        raise ValueError(f"the function {named(torque)!r} returned None (expected numbers: is its `return` missing?)")
-    return found
+    tau = torque(arm, t, q, qd, **own)
+    if tau is None:
+        name = function_name(torque)
+        raise ValueError(f"the function {name!r} returned None (expected numbers: is its `return` missing?)")
+    return tau
 
 
 def without_prefix(own: Mapping[str, Any]) -> dict[str, Any]:
     return {name.removeprefix(PREFIX): value for name, value in own.items()}
 
 
-def checked_parameters(torque: Any, given: Mapping[str, Any] | None, batch: tuple[int, ...]) -> dict[str, np.ndarray]:
-    """An array (*batch, ...) of each parameter that is given, in the order of their names."""
+def checked_parameters(torque: Any, values: Mapping[str, Any] | None, batch: tuple[int, ...]) -> dict[str, np.ndarray]:
+    """An array (*batch, ...) of each parameter that has a value, in the order of their names."""
     known = parameters_of(torque)
-    given = given or {}
-    for name in given:
+    values = values or {}
+    for name in values:
         if name not in known:
             expected = f"expected {', '.join(known)}" if known else "it has no parameters after arm, t, q and qd"
             raise ValueError(
-                f"parameters: {name!r} is none of the torque function{near_miss(name, known)} ({expected})"
+                f"parameters: {name!r} is no parameter of the torque function{near_miss(name, known)} ({expected})"
             )
     for name, needed in known.items():
-        if needed and name not in given:
+        if needed and name not in values:
             raise ValueError(f"the torque function has a parameter {name!r} (expected a number for it, or a default)")
-    found = {}
-    for name in sorted(given):
-        array = np.array(given[name])
+    arrays = {}
+    for name in sorted(values):
+        array = np.array(values[name])
         if array.dtype.kind not in "fiu":
-            raise TypeError(f"parameters: {name!r} is {given[name]!r} (expected real numbers)")
+            raise TypeError(f"parameters: {name!r} is {values[name]!r} (expected real numbers)")
         array = array.astype(float)
-        own = array.shape[len(batch) :] if array.shape[: len(batch)] == batch else array.shape
-        found[name] = np.broadcast_to(array, (*batch, *own))
+        shape = array.shape[len(batch) :] if array.shape[: len(batch)] == batch else array.shape
+        arrays[name] = np.broadcast_to(array, (*batch, *shape))
         if not np.isfinite(array).all():
-            raise ValueError(f"parameters: {name!r} is {given[name]!r} (expected finite numbers)")
-    return found
+            raise ValueError(f"parameters: {name!r} is {values[name]!r} (expected finite numbers)")
+    return arrays

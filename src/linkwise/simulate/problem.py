@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from .. import api
-from ..control.drives import named
+from ..control.drives import function_name
 from ..errors import one_of
 from ..graph import Program
 from ..lazy import cached_property
@@ -62,14 +62,14 @@ class Problem:
         if self.symbols and self.friction is not None and self.friction.smooth == 0.0:
             raise ValueError("friction is exact, and which joints stick is decided for robots made of numbers")
         if self.sticking and (self.coordinates != "joint" or self.method is not None):
-            given = f"method is {self.method!r}" if self.method else f"coordinates are {self.coordinates!r}"
-            raise ValueError(f"{given}, and friction is exact (expected friction with smooth above 0, or neither)")
+            option = f"method is {self.method!r}" if self.method else f"coordinates are {self.coordinates!r}"
+            raise ValueError(f"{option}, and friction is exact (expected friction with smooth above 0, or neither)")
 
     def traced(self) -> Problem:
         """The same with the user's functions frozen as they are now; equal ones share what was compiled."""
         if self.torque is None and not self.events:
             return self
-        what = f"the torque function {named(self.torque)!r}" if self.torque else ""
+        what = f"the torque function {function_name(self.torque)!r}" if self.torque else ""
         torque = self.torque and traced(self.torque, self.robot, what, self.own)
         events = tuple(
             replace(event, function=traced(event.function, self.robot, f"the function of event {event.name!r}"))
@@ -157,28 +157,28 @@ class Problem:
         return dynamics.gravity_torque(arm, q) - at_rest
 
     def applied(self, arm: Robot, t: Any, q: Any, qd: Any, tau: Any = None, own: Mapping[str, Any] = NONE) -> Any:
-        """The torques that act, without friction; a function of Python is asked for one state after another.
+        """The torques that act, without friction; a function that was not traced is called for one state after another.
 
         `own` are the torque function's parameters, as `loads` has them.
         """
-        given = np.zeros(arm.n) if tau is None else np.asarray(tau)
+        constant = np.zeros(arm.n) if tau is None else np.asarray(tau)
         if self.torque is None:
-            return given
+            return constant
         if q.ndim == 1:
-            found = np.asarray(called(self.torque, arm, t, q.copy(), qd.copy(), without_prefix(own)))
+            torque = np.asarray(called(self.torque, arm, t, q.copy(), qd.copy(), without_prefix(own)))
         else:
             times, shapes = np.broadcast_to(t, q.shape[:-1]), dict(self.own)
             rows = {x: np.broadcast_to(a, (len(q), *shapes[x])) for x, a in without_prefix(own).items()}
             if isinstance(self.torque, TracedFunction):
-                found = self.torque.at(times, q, qd, rows)
+                torque = self.torque.at(times, q, qd, rows)
             else:
-                each = [{PREFIX + name: array[k] for name, array in rows.items()} for k in range(len(q))]
-                states = zip(times.tolist(), q, qd, [None] * len(q), each, strict=True)
-                return given + np.array([self.applied(arm, *state) for state in states])
-        if found.shape != q.shape:
-            shape = found.shape[q.ndim - 1 :]
+                of_row = [{PREFIX + name: array[k] for name, array in rows.items()} for k in range(len(q))]
+                states = zip(times.tolist(), q, qd, [None] * len(q), of_row, strict=True)
+                return constant + np.array([self.applied(arm, *state) for state in states])
+        if torque.shape != q.shape:
+            shape = torque.shape[q.ndim - 1 :]
             raise ValueError(f"the torque function gave shape {shape} (expected ({arm.n},), one for each joint)")
-        return given + found
+        return constant + torque
 
     def event_values(
         self, arm: Robot, t: Any, y: Any, tau: Any = None, wrench: Any = None, modes: Any = None, **own: Any
@@ -215,11 +215,11 @@ class Problem:
 
     @property
     def columns(self) -> dict[str, slice]:
-        """Where in a row of parameters each of them stands; `modes` are those of each joint, and since when."""
-        found, start = {}, 0
-        for name, given in self.parameters.items():
-            found[name] = slice(start, start := start + int(np.prod(given.shape)))
-        return found
+        """The columns of each parameter in a row of them; `modes` are those of each joint, and since when."""
+        columns, start = {}, 0
+        for name, parameter in self.parameters.items():
+            columns[name] = slice(start, start := start + int(np.prod(parameter.shape)))
+        return columns
 
     def given(self, parameters: np.ndarray) -> dict[str, np.ndarray]:
         """Rows of parameters (..., count), each of them in its own shape."""

@@ -40,7 +40,7 @@ FIRST_STEP = 1e-3  # seconds; it grows tenfold a step where it is too small
 
 
 class SimulationError(RuntimeError):
-    """A trajectory could not be followed to its end; `recording` holds it as far as it went."""
+    """A trajectory could not be integrated to its end; `recording` holds the part before."""
 
     def __init__(self, message: str, recording: Recording) -> None:
         super().__init__(message)
@@ -49,7 +49,7 @@ class SimulationError(RuntimeError):
 
 @dataclass(frozen=True)
 class Acting:
-    """What acted in a simulation, to be asked again at its samples."""
+    """What acted in a simulation, to compute torques and accelerations at its samples."""
 
     problem: Problem
     tau: np.ndarray | None
@@ -61,25 +61,25 @@ class Acting:
         return None if self.problem.point is None else np.array(self.problem.point)
 
     def torques(self, t: np.ndarray, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
-        """At the samples; NaN where a trajectory did not get to. A function is asked only where it did."""
-        problem, there = self.problem, np.isfinite(q).all(axis=-1)
-        given = np.zeros(q.shape[-1]) if self.tau is None else self.tau[..., None, :]
-        found = np.where(there[..., None], given, np.nan)
-        if problem.torque is None or not there.any():
-            return found
-        states = np.broadcast_to(t, there.shape)[there], q[there], qd[there]
-        batch = np.nonzero(there)[:-1]
+        """At the samples; NaN at those that a trajectory did not reach, for which a function is not called."""
+        problem, reached = self.problem, np.isfinite(q).all(axis=-1)
+        constant = np.zeros(q.shape[-1]) if self.tau is None else self.tau[..., None, :]
+        torques = np.where(reached[..., None], constant, np.nan)
+        if problem.torque is None or not reached.any():
+            return torques
+        states = np.broadcast_to(t, reached.shape)[reached], q[reached], qd[reached]
+        batch = np.nonzero(reached)[:-1]
         own = {
             name: array[batch] if batch else np.broadcast_to(array, (len(states[0]), *array.shape))
             for name, array in self.own.items()
         }
         if isinstance(problem.torque, TracedFunction):
-            found[there] += problem.torque.at(*states, own)
+            torques[reached] += problem.torque.at(*states, own)
         else:
             every = enumerate(zip(states[0].tolist(), *states[1:], strict=True))
             rows = [(*row, {name: array[k] for name, array in own.items()}) for k, row in every]
-            found[there] += np.array([called(problem.torque, problem.robot, *row) for row in rows], dtype=float)
-        return found
+            torques[reached] += np.array([called(problem.torque, problem.robot, *row) for row in rows], dtype=float)
+        return torques
 
     def accelerations(self, q: np.ndarray, qd: np.ndarray, tau: np.ndarray) -> np.ndarray:
         drag = 0.0 if self.problem.friction is None else self.problem.friction.torque(self.problem.robot, qd)
@@ -299,14 +299,14 @@ class SimulationInterrupted(KeyboardInterrupt):
 
 
 def checked(**numbers: Any) -> dict[str, float]:
-    found = {}
+    positive = {}
     for name, value in numbers.items():
         if isinstance(value, bool) or not isinstance(value, (int, float, np.integer, np.floating)):
             raise TypeError(f"{name} is {value!r} (expected a number)")
         if not (math.isfinite(value) and value > 0):
             raise ValueError(f"{name} is {value!r} (expected a finite number above 0)")
-        found[name] = float(value)
-    return found
+        positive[name] = float(value)
+    return positive
 
 
 def sample_times(samples: Any, end: float) -> np.ndarray:
@@ -415,12 +415,12 @@ def end_of(problem: Problem, y: np.ndarray) -> End:
 
 def event_records(problem: Problem, now: Trajectories, k: int) -> tuple[EventRecord, ...]:
     """The events of one trajectory."""
-    found, n = [], problem.robot.n
+    records, n = [], problem.robot.n
     for t, which, *state in now.met[k]:
         q, v = np.array(state[:n]), np.array(state[n : 2 * n])
         names = tuple(event.name for e, event in enumerate(problem.events) if int(which) >> e & 1)
-        found.append(EventRecord(float(t), names, q, np.asarray(problem.rates(q, v))))
-    return tuple(found)
+        records.append(EventRecord(float(t), names, q, np.asarray(problem.rates(q, v))))
+    return tuple(records)
 
 
 def shaped_list(values: list[Any], batch: tuple[int, ...]) -> Any:

@@ -1,8 +1,8 @@
 """Torque and event functions as they are at the time of a call.
 
-A function of the user may read whatever it likes: a global, an attribute of a controller, a list. So it is traced anew
-for every simulation, alone, into a small program of t, q and qd. Two programs with the same operations and the same
-numbers are equal, whatever functions they came from, and what was compiled for one serves the other.
+A user's function may read globals, attributes of a controller, lists. So it is traced for every simulation, alone, into
+a small program of t, q and qd. Two programs with the same operations and the same numbers are equal, also if they come
+from different functions, and share compiled code.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from ..control.drives import named
+from ..control.drives import function_name
 from ..graph import Node, Program, evaluate
 from ..graph.rules import OPERATIONS
 from ..lazy import cached_property
@@ -29,7 +29,7 @@ PACKAGE = str(Path(__file__).parent.parent)
 
 
 class UntraceableFunctionError(TypeError):
-    """A function of the user cannot become a program: the message says which, where and why."""
+    """A user's function cannot be traced into a program: the message says which, where and why."""
 
 
 class TracedFunction:
@@ -60,14 +60,14 @@ class TracedFunction:
                 value[node.index] = arrays[name][position] if name in arrays else symbol
             else:
                 value[node.index] = OPERATIONS[node.op](*(value[a.index] for a in node.args))
-        found = np.empty(len(self.program.results[0]), dtype=object)
-        found[:] = [value[node.index] for node in self.program.results[0]]
-        return found.reshape(self.program.outputs[0].shape)
+        result = np.empty(len(self.program.results[0]), dtype=object)
+        result[:] = [value[node.index] for node in self.program.results[0]]
+        return result.reshape(self.program.outputs[0].shape)
 
     def at(self, t: np.ndarray, q: np.ndarray, qd: np.ndarray, own: Mapping[str, np.ndarray] = NONE) -> np.ndarray:
         """The values at many states: t (count,), q and qd (count, n), and parameters (count, ...)."""
-        given = {"t": t, "q": q, "qd": qd, **{PREFIX + name: array for name, array in own.items()}}
-        arrays = [given[port.name] for port in self.program.inputs]
+        inputs = {"t": t, "q": q, "qd": qd, **{PREFIX + name: array for name, array in own.items()}}
+        arrays = [inputs[port.name] for port in self.program.inputs]
         step = max(1, BLOCK // max(1, len(self.program.nodes)))
         parts = [slice(first, first + step) for first in range(0, max(1, len(t)), step)]
         with np.errstate(all="ignore"):
@@ -76,9 +76,9 @@ class TracedFunction:
     @cached_property
     def fingerprint(self) -> tuple[Any, ...]:
         """All that the program computes: operations in order, with their operands and numbers, inputs and results."""
-        place = {node.index: k for k, node in enumerate(self.program.nodes)}
-        nodes = tuple((n.op, exact(n), *(place[a.index] for a in n.args)) for n in self.program.nodes)
-        results = tuple(tuple(place[node.index] for node in result) for result in self.program.results)
+        order = {node.index: k for k, node in enumerate(self.program.nodes)}
+        nodes = tuple((n.op, exact(n), *(order[a.index] for a in n.args)) for n in self.program.nodes)
+        results = tuple(tuple(order[node.index] for node in result) for result in self.program.results)
         return nodes, self.program.inputs, tuple(port.shape for port in self.program.outputs), results
 
     @cached_property
@@ -105,16 +105,16 @@ def traced(
     if isinstance(function, TracedFunction):
         return function
 
-    def values(arm: Robot, t: Any, q: Any, qd: Any, **given: Any) -> np.ndarray:
-        return np.asarray(called(function, arm, t, q, qd, without_prefix(given)))
+    def values(arm: Robot, t: Any, q: Any, qd: Any, **parameters: Any) -> np.ndarray:
+        return np.asarray(called(function, arm, t, q, qd, without_prefix(parameters)))
 
     try:
         with prefer_fewest():
             inputs: dict[str, Any] = {PREFIX + name: Input(*shape) for name, shape in own}
             program = trace(values, robot, t=Input(), q=Input(robot.n), qd=Input(robot.n), **inputs)
-    except Exception as error:  # of any kind: whether it is the user's mistake, numbers will tell
-        raise UntraceableFunctionError(f"{what} cannot be traced{place_of(error)}: {said(error)}") from error
-    return TracedFunction(program, named(function), tuple(name for name, _ in own))
+    except Exception as error:  # of any kind: a call with numbers tells whether it is a mistake in the function
+        raise UntraceableFunctionError(f"{what} cannot be traced{user_line(error)}: {message_of(error)}") from error
+    return TracedFunction(program, function_name(function), tuple(name for name, _ in own))
 
 
 def exact(node: Node) -> Any:
@@ -122,7 +122,7 @@ def exact(node: Node) -> Any:
     return node.payload.hex() if node.op == "const" else node.payload
 
 
-def place_of(error: BaseException) -> str:
+def user_line(error: BaseException) -> str:
     """', line 7 of law.py: return max(q[0], 0)': the last line outside of packages that led to the error."""
     packages = (PACKAGE, *(path for path in sys.path if path.endswith("site-packages")))
     for frame in reversed(traceback.extract_tb(error.__traceback__)):
@@ -132,5 +132,5 @@ def place_of(error: BaseException) -> str:
     return ""
 
 
-def said(error: BaseException) -> str:
+def message_of(error: BaseException) -> str:
     return str(error) if isinstance(error, TypeError) else f"{type(error).__name__}: {error}"

@@ -19,11 +19,10 @@ from ..version import __version__
 from .chunk_formats import Columns
 from .event_columns import event_columns, has_events
 from .family_run import TrajectoryResults, simulate_family
-from .inputs import LOADS
+from .inputs import LOADS, kept_times, most_times
 from .jobs import Job, Outcome
 from .robots import Errors, FamilyChunk, check_motion, chunk_of_table, chunks_of_robots
 from .samples import KNOWN, table_entries
-from .times import kept_times, most_times
 
 FAILED = "failed"  # the status of a trajectory that could not be begun
 
@@ -43,7 +42,7 @@ def compute_chunk(job: Job) -> Outcome:
 
 
 class Chunk:
-    """The results of a job as they are found."""
+    """The results of a job while it is computed."""
 
     def __init__(self, job: Job) -> None:
         self.job = job
@@ -105,7 +104,8 @@ class Chunk:
         except (TypeError, ValueError, ImportError) as reason:
             self.messages[f"its robots were compiled one by one, since not all at once: {reason}"] = None
             return [int(k) for k in rows]
-        started = ~results.not_started
+        ended = np.isin(results.columns["status"], ["lost", "step too small"])
+        started = ~(ended & (results.columns["steps"] == 0))
         self.fill(rows[started], results.select(started), duration)
         return [int(k) for k in rows[~started]]
 
@@ -135,11 +135,11 @@ class Chunk:
         return {**job.options, **loads, "samples": times, "progress": False, "parameters": parameters}
 
     def fill(self, rows: np.ndarray, results: TrajectoryResults, duration: float) -> None:
-        for name in ("status", "reached", "steps", "rejected", "q_end", "qd_end", "imbalance"):
-            self.columns[name][rows] = getattr(results, name)
-        if "q" in self.columns:
-            at = np.searchsorted(results.t, kept_times(self.job.keep, self.job.options, duration))
-            for name, values in (("q", results.q), ("qd", results.qd)):
+        at = np.searchsorted(results.t, kept_times(self.job.keep, self.job.options, duration))
+        for name, values in results.columns.items():
+            if name not in ("q", "qd"):
+                self.columns[name][rows] = values
+            elif name in self.columns:
                 self.columns[name][rows, : len(at)] = values[:, at]
         self.events.update(zip(rows.tolist(), results.events, strict=False))  # none where there are no events
 
@@ -164,6 +164,6 @@ def results_of(recording: Recording) -> TrajectoryResults:
             last[name] = np.where(reached if end.ndim == 1 else reached[:, None], values[:, -1], end)
     ends: dict[str, Any] = {name: np.stack([getattr(recording, name)[:, 0], x], axis=1) for name, x in last.items()}
     imbalance = replace(recording, **ends, t=recording.t[[0, -1]]).imbalance[:, -1]
-    counts = recording.status, recording.reached, recording.steps, recording.rejected
-    motion = recording.t, recording.q, recording.qd
-    return TrajectoryResults(*motion, *counts, last["q"], last["qd"], imbalance, recording.events)
+    columns = {name: getattr(recording, name) for name in ("status", "reached", "steps", "rejected", "q", "qd")}
+    columns |= {"q_end": last["q"], "qd_end": last["qd"], "imbalance": imbalance}
+    return TrajectoryResults(recording.t, columns, recording.events)

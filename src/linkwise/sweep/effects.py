@@ -1,4 +1,4 @@
-"""Samples without effect: numbers of the robot that its motion does not depend on, found before anything is computed.
+"""Samples without effect: numbers of the robot that its motion does not depend on, checked before a sweep begins.
 
 The right-hand side and the events are traced with a symbol for each number that the samples give, and evaluated at some
 states, each number once as in the first row and once as in another. What changes nothing is without effect.

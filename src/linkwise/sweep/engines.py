@@ -32,7 +32,7 @@ def outcomes(engine: Any, jobs: Iterator[Job]) -> Generator[Outcome, None, None]
 
 @contextmanager
 def cluster(engine: Any) -> Iterator[Any]:
-    """A client of the cluster; what is made here is closed again."""
+    """A client of the cluster; a client or cluster that is started here is closed at the end."""
     if not isinstance(engine, str) and not hasattr(engine, "submit"):
         raise TypeError(f"engine is {engine!r} ({EXPECTED})")
     try:
@@ -60,7 +60,7 @@ def cluster(engine: Any) -> Iterator[Any]:
 
 
 def on_cluster(client: Any, jobs: Iterator[Job]) -> Generator[Outcome, None, None]:
-    """All jobs; those that Dask blames for the loss of workers once more, one by one: they may only have been near."""
+    """All jobs; those during which Dask lost workers again, one by one: the cause may have been another."""
     suspects: list[Job] = []
     yield from tasks(client, jobs, suspects)
     for job in suspects:

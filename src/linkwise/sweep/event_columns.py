@@ -49,8 +49,8 @@ def event_table(columns: Mapping[str, np.ndarray], n: int) -> dict[str, np.ndarr
 def event_records(table: Mapping[str, np.ndarray]) -> tuple[EventRecord, ...]:
     """The events of one trajectory; names at the same time are one record."""
     rows = zip(*(table[name] for name in ("t", "name", "q", "qd")), strict=True)
-    found = []
+    records = []
     for t, group in groupby(rows, key=lambda row: float(row[0])):
         same = list(group)
-        found.append(EventRecord(t, tuple(str(row[1]) for row in same), same[0][2], same[0][3]))
-    return tuple(found)
+        records.append(EventRecord(t, tuple(str(row[1]) for row in same), same[0][2], same[0][3]))
+    return tuple(records)

@@ -109,12 +109,12 @@ def families(robots: Iterable[Robot]) -> list[FamilyMembers]:
     for k, robot in enumerate(robots):
         structure, numbers = structure_of(robot)
         groups.setdefault(structure, []).append((k, [float(x) for x in numbers]))
-    found = []
+    members = []
     for structure, rows in groups.items():
         table = np.array([row for _, row in rows])
         entries, columns = differing(table)
-        found.append(FamilyMembers(Family(structure, entries), [k for k, _ in rows], table[:, columns]))
-    return found
+        members.append(FamilyMembers(Family(structure, entries), [k for k, _ in rows], table[:, columns]))
+    return members
 
 
 def structure_of(robot: Robot) -> tuple[Structure, list[Scalar]]:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, fields, replace
-from typing import Any
+import itertools
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -20,33 +21,17 @@ from ..simulate.simulation import checked_numbers, event_records, integrated, sa
 from .family import Family
 
 
-@dataclass(frozen=True)
-class TrajectoryResults:
-    """The states of each trajectory at the times t, and what a `Recording` would say of it."""
+class TrajectoryResults(NamedTuple):
+    """The results of some trajectories: columns of a chunk; q and qd in them are those at the times t."""
 
     t: np.ndarray
-    q: np.ndarray
-    qd: np.ndarray
-    status: np.ndarray
-    reached: np.ndarray
-    steps: np.ndarray
-    rejected: np.ndarray
-    q_end: np.ndarray  # the state at the time `reached`
-    qd_end: np.ndarray
-    imbalance: np.ndarray  # there
-    events: tuple[tuple[EventRecord, ...], ...]
-
-    @property
-    def not_started(self) -> np.ndarray:
-        """Which trajectories did not leave the start."""
-        return np.asarray(np.isin(self.status, ["lost", "step too small"]) & (self.steps == 0))
+    columns: dict[str, np.ndarray]
+    events: Sequence[Sequence[EventRecord]]  # none where no events are asked for
 
     def select(self, which: np.ndarray) -> TrajectoryResults:
         """Those trajectories alone."""
-        names = [field.name for field in fields(self) if field.name not in ("t", "events")]
-        parts = {name: getattr(self, name)[which] for name in names}
-        events = tuple(self.events[k] for k in np.flatnonzero(which)) if self.events else ()
-        return replace(self, **parts, events=events)
+        columns = {name: column[which] for name, column in self.columns.items()}
+        return TrajectoryResults(self.t, columns, list(itertools.compress(self.events, which)))
 
 
 def simulate_family(
@@ -76,12 +61,18 @@ def simulate_family(
     if problem.accounted:
         work, heat = (y[:, [0, -1], 2 * n + k] for k in range(2))
         kept = kept - (work - heat)
-    status = np.array([STATUS[int(code)] for code in now.status])
-    return TrajectoryResults(
-        times, q[:, :-1], qd[:, :-1], status, now.t, now.steps, now.rejected,
-        q_end=q[:, -1], qd_end=qd[:, -1], imbalance=kept[:, -1] - kept[:, 0],
-        events=family_events(family, problem, now, numbers),
-    )  # fmt: skip
+    columns = {
+        "status": np.array([STATUS[int(code)] for code in now.status]),
+        "reached": now.t,
+        "steps": now.steps,
+        "rejected": now.rejected,
+        "q_end": q[:, -1],
+        "qd_end": qd[:, -1],
+        "imbalance": kept[:, -1] - kept[:, 0],
+        "q": q[:, :-1],
+        "qd": qd[:, :-1],
+    }
+    return TrajectoryResults(times, columns, family_events(family, problem, now, numbers))
 
 
 def family_problem(family: Family, options: Mapping[str, Any], loads: Mapping[str, np.ndarray]) -> Problem:

@@ -156,7 +156,7 @@ class Folder:
         except Exception as problem:  # readers raise errors of many kinds for a file that is not theirs
             raise ValueError(f"it cannot be read: {problem}") from None
         if (metadata.get("plan"), metadata.get("chunk")) != (plan, str(index)):
-            raise ValueError("it belongs to another sweep or place")
+            raise ValueError("it belongs to another sweep or another chunk")
         if metadata.get("sha256") != digest(columns, plan, index):
             raise ValueError("it is damaged")
         self.verified[index] = status.st_mtime_ns, status.st_size

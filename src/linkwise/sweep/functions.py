@@ -37,18 +37,18 @@ Hash = dict[str, str]
 
 def described_function(function: Callable[..., Any], inputs: Inputs, parameters: Samples) -> dict[str, Any]:
     """`parameters` are those of the torque function in one row."""
-    said: dict[str, Any] = {"function": name_of(function), **numbers_of(function)}
+    entry: dict[str, Any] = {"function": name_of(function), **numbers_of(function)}
     robot = inputs.arm if inputs.family_map is None else inputs.family_map.family.robot
     try:
-        said["program"] = hashed(program(function, robot, parameters))
+        entry["program"] = hashed(program(function, robot, parameters))
         if inputs.some_robots:
-            said["robots"] = {
+            entry["robots"] = {
                 k: None if robot is None else hashed(program(function, robot, parameters))
                 for k, robot in inputs.some_robots.items()
             }
     except UntraceableFunctionError:
-        said |= {"source": hashed(source(function)), "values": hashed(values(function, inputs.arm, parameters))}
-    return said
+        entry |= {"source": hashed(source(function)), "values": hashed(values(function, inputs.arm, parameters))}
+    return entry
 
 
 def described_vary(vary: Vary, inputs: Inputs) -> dict[str, Any]:
@@ -99,10 +99,10 @@ def numbers_of(function: Any) -> dict[str, Any]:
     """The numbers of a controller that is a dataclass, by name: they make a message clearer."""
     if not is_dataclass(function) or isinstance(function, type):
         return {}
-    found = {field.name: getattr(function, field.name) for field in fields(function)}
-    plain = {name: list(x) if isinstance(x, tuple) else x for name, x in found.items()}
+    values = {field.name: getattr(function, field.name) for field in fields(function)}
+    plain = {name: list(x) if isinstance(x, tuple) else x for name, x in values.items()}
     return {name: x for name, x in plain.items() if isinstance(x, (bool, int, float, str)) or is_list(x)}
 
 
 def is_list(x: Any) -> bool:
-    return isinstance(x, list) and all(isinstance(entry, (int, float)) for entry in x)
+    return isinstance(x, list) and all(isinstance(number, (int, float)) for number in x)

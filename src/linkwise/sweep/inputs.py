@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,11 +14,11 @@ from ..lazy import cached_property
 from ..robot import Robot
 from ..simulate.parameters import PREFIX, parameters_of, torque_parameters
 from ..simulate.simulation import arguments, checked, sample_times, simulate
+from ..simulate.traced import UntraceableFunctionError
 from ..trace import refuse_symbols
 from .family import FamilyMap, family_map
 from .robots import Vary, chunks_of_robots
 from .samples import KNOWN, Samples, checked_samples, from_table, table_entries
-from .times import kept_times
 
 OF_A_CALL = (
     "arm",
@@ -52,8 +53,8 @@ class Inputs:
     @cached_property
     def varying(self) -> Samples:
         """Of each entry of the table, which of its numbers are not the same in all rows; {} if all are."""
-        found = {name: (self.samples[name] != self.samples[name][0]).any(axis=0) for name in self.entries}
-        return found if any(which.any() for which in found.values()) else {}
+        masks = {name: (self.samples[name] != self.samples[name][0]).any(axis=0) for name in self.entries}
+        return masks if any(mask.any() for mask in masks.values()) else {}
 
     @cached_property
     def family_map(self) -> FamilyMap | None:
@@ -116,7 +117,7 @@ def checked_inputs(
         if name not in usual:
             raise TypeError(f"{name} is no option of a sweep or of simulate{near_miss(name, usual)}")
     options = {**usual, **options}
-    arrays = checked_samples(arm, samples, vary is not None, checked_parameter_names(options["torque"], samples))
+    arrays = checked_samples(arm, samples, checked_parameter_names(options["torque"], samples), vary is not None)
     for name, axes in zip(LOADS, (1, 2), strict=True):
         load = options[name]
         if load is None:
@@ -142,14 +143,12 @@ def checked_parameter_names(torque: Any, samples: Any) -> dict[str, bool]:
     names = parameters_of(torque)
     for name, needed in names.items():
         if name in KNOWN and (needed or name in samples):
-            raise ValueError(
-                f"the torque function has a parameter {name!r}, which is the name of a sample of its own"
-                " (expected another name)"
-            )
-        if needed and name not in samples:
-            raise ValueError(
-                f"the torque function has a parameter {name!r} (expected a sample of that name, or a default)"
-            )
+            problem = ", which is the name of another sample (expected another name)"
+        elif needed and name not in samples:
+            problem = " (expected a sample of that name, or a default)"
+        else:
+            continue
+        raise ValueError(f"the torque function has a parameter {name!r}{problem}")
     return names
 
 
@@ -166,17 +165,33 @@ def try_options(inputs: Inputs) -> None:
     kept_times("samples", inputs.options, longest)
     family = inputs.family_map is not None and inputs.options["compiled"] is None
     count = 0 if family else 1
-    rest = np.zeros((count, inputs.arm.n))
-    loads = {name: np.zeros((count, *inputs.samples[name].shape[1:])) for name in LOADS if name in inputs.samples}
-    parameters = {name: np.stack([array])[:count] for name, array in inputs.first_parameters.items()}
-    options = {**inputs.options, **loads, "samples": 2, "progress": False, "parameters": parameters}
-    try:
-        recording = simulate(
-            inputs.arm, rest, rest, 1e-6 * longest, **options | ({"compiled": False} if family else {})
-        )
-    except SingularError:  # the robots of the samples may be others
+    rest, own = np.zeros((count, inputs.arm.n)), inputs.first_parameters
+    options = {**inputs.options, "samples": 2, "progress": False}
+    options |= {name: np.zeros((count, *inputs.samples[name].shape[1:])) for name in LOADS if name in inputs.samples}
+    options |= {"parameters": {name: np.stack([array])[:count] for name, array in own.items()}}
+    if not family:
+        with suppress(SingularError):  # the robots of the samples may be others
+            simulate(inputs.arm, rest, rest, 1e-6 * longest, **options)
         return
-    if family:
-        state = np.zeros(inputs.arm.n)
-        parameters = {PREFIX + name: array for name, array in inputs.first_parameters.items()}
-        recording.acting.problem.call_functions(state, state, parameters)
+    problem = simulate(inputs.arm, rest, rest, 1e-6 * longest, **{**options, "compiled": False}).acting.problem
+    with suppress(UntraceableFunctionError):
+        problem = problem.traced()
+    state = np.zeros(inputs.arm.n)
+    problem.call_functions(state, state, {PREFIX + name: array for name, array in own.items()})
+
+
+def kept_times(keep: str, options: Mapping[str, Any], duration: float) -> np.ndarray:
+    """The times of one trajectory: those of `samples=` up to its duration, or as many as asked for over it."""
+    if keep != "samples":
+        return np.zeros(0)
+    samples = options["samples"]
+    if np.ndim(samples):
+        times = np.asarray(samples, dtype=float)
+        return sample_times(times, max(duration, float(times[-1])))[times <= duration]
+    return sample_times(samples, duration)
+
+
+def most_times(keep: str, options: Mapping[str, Any]) -> int:
+    """The number of times of a trajectory that is long enough for all of them."""
+    samples = options["samples"]
+    return len(samples) if keep == "samples" and np.ndim(samples) else len(kept_times(keep, options, 1.0))

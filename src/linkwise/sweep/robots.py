@@ -89,21 +89,21 @@ def chunk_of_table(rows: Samples, family_map: FamilyMap, errors: Errors) -> Fami
 
 def perhaps_invalid(rows: Samples) -> np.ndarray:
     """The rows of which no robot can be made, and perhaps some more."""
-    found = np.zeros(len(next(iter(rows.values()))), dtype=bool)
+    invalid = np.zeros(len(next(iter(rows.values()))), dtype=bool)
     for name, array in rows.items():
         word, flat = name.rpartition(".")[2], array.reshape(len(array), -1)
-        found |= ~np.isfinite(flat).all(axis=1)
+        invalid |= ~np.isfinite(flat).all(axis=1)
         if word in ("mass", *DRIVE):
-            found |= (flat < 0.0).any(axis=1)
+            invalid |= (flat < 0.0).any(axis=1)
         if word in ("alpha", "theta"):
-            found |= (np.abs(flat) > TURNS).any(axis=1)
+            invalid |= (np.abs(flat) > TURNS).any(axis=1)
         if word == "inertia":
             tensors = np.where(np.isfinite(array), array, 0.0)
             slack = 0.5 * TENSOR * np.abs(tensors).max(axis=(1, 2))  # half of what is allowed
             small, middle, large = np.linalg.eigvalsh(tensors).T
-            found |= (tensors != tensors.transpose(0, 2, 1)).any(axis=(1, 2))
-            found |= (small < -slack) | (small + middle < large - slack)
-    return found
+            invalid |= (tensors != tensors.transpose(0, 2, 1)).any(axis=(1, 2))
+            invalid |= (small < -slack) | (small + middle < large - slack)
+    return invalid
 
 
 def chunks_of_robots(arm: Robot, rows: Samples, vary: Vary | None, errors: Errors, read: set[str]) -> list[FamilyChunk]:
@@ -125,13 +125,13 @@ def chunks_of_robots(arm: Robot, rows: Samples, vary: Vary | None, errors: Error
             continue
         groups.setdefault(robot, []).append(k)
     different = list(groups)
-    found = []
+    chunks = []
     for family, members, numbers in families(different):
         robot_of_row = {k: different[m] for m in members for k in groups[different[m]]}
         repeats = [len(groups[different[m]]) for m in members]
         table = np.repeat(numbers, repeats, axis=0)
-        found.append(FamilyChunk(family, np.array(list(robot_of_row)), table, robot_of_row.__getitem__))
-    return found
+        chunks.append(FamilyChunk(family, np.array(list(robot_of_row)), table, robot_of_row.__getitem__))
+    return chunks
 
 
 def checked_robot(robot: Any, arm: Robot) -> Robot:

@@ -15,7 +15,7 @@ from ..robot.tables import CONVENTIONS, DRIVE
 
 STATE = ("q0", "qd0", "torque")  # one number for each joint
 VECTORS = {"com": (3,), "inertia": (3, 3), "translation": (3,), "rotation": (3, 3), "axis": (3,)}
-KNOWN = (*STATE, "wrench", "gravity", "duration")  # what they mean is not for others to say
+KNOWN = (*STATE, "wrench", "gravity", "duration")  # names that parameters and `vary` cannot have
 Samples = dict[str, np.ndarray]
 
 
@@ -36,23 +36,23 @@ def grid(**values: Any) -> Samples:
     for axis in axes:
         inner //= len(axis)
         columns.append(np.tile(np.repeat(axis, inner), count // (inner * len(axis))))
-    found, start = {}, 0
+    samples, start = {}, 0
     for name, (shape, lists) in parts.items():
-        found[name] = np.stack(columns[start : start + len(lists)], axis=-1).reshape(count, *shape)
+        samples[name] = np.stack(columns[start : start + len(lists)], axis=-1).reshape(count, *shape)
         start += len(lists)
-    return found
+    return samples
 
 
-def components(value: Any, deep: int, name: str) -> tuple[tuple[int, ...], list[np.ndarray]]:
+def components(value: Any, axes: int, name: str) -> tuple[tuple[int, ...], list[np.ndarray]]:
     """The shape of one sample, and the values of each of its components."""
-    if deep == 0:
+    if axes == 0:
         values = np.atleast_1d(as_array(np, value, name, None)).astype(float)
         if values.ndim != 1 or not len(values):
             raise ValueError(f"{name} has values {value!r} (expected a number or a list of numbers for each component)")
         return (), [values]
     if isinstance(value, str) or not isinstance(value, (Sequence, np.ndarray)) or not len(value):
         raise ValueError(f"{name} has {value!r} (expected a number or a list of numbers for each component)")
-    inner = [components(each, deep - 1, f"{name}[{k}]") for k, each in enumerate(value)]
+    inner = [components(part, axes - 1, f"{name}[{k}]") for k, part in enumerate(value)]
     if len({shape for shape, _ in inner}) != 1:
         raise ValueError(f"{name} has rows of different lengths")
     return (len(inner), *inner[0][0]), [axis for _, lists in inner for axis in lists]
@@ -71,33 +71,33 @@ def monte_carlo(count: int, seed: int, /, **bounds: Any) -> Samples:
     """
     if isinstance(count, bool) or not isinstance(count, (int, np.integer)) or count < 1:
         raise ValueError(f"count is {count!r} (expected a whole number of samples, at least 1)")
-    found = {}
+    samples = {}
     for name, bound in bounds.items():
         rng = np.random.default_rng([seed, *name.encode()])
         if callable(bound):
-            found[name] = as_array(np, bound(rng, count), name, None)
+            samples[name] = as_array(np, bound(rng, count), name, None)
             continue
         if isinstance(bound, str) or not isinstance(bound, (Sequence, np.ndarray)) or len(bound) != 2:
             raise ValueError(f"{name} is {bound!r} (expected (low, high), or a function of (rng, count))")
-        low, high = np.broadcast_arrays(*(as_array(np, each, name, None) for each in bound))
+        low, high = np.broadcast_arrays(*(as_array(np, limit, name, None) for limit in bound))
         if low.ndim != rank(name) and (name in KNOWN or "." in name):
             expected = "numbers" if rank(name) == 0 else "one number for each component"
             raise ValueError(f"{name} has bounds of shape {low.shape} (expected {expected})")
-        found[name] = low + (high - low) * rng.random((count, *low.shape))
-    return found
+        samples[name] = low + (high - low) * rng.random((count, *low.shape))
+    return samples
 
 
 def rank(name: str) -> int:
-    """How many axes one sample has: 0 for a number, as also for names of a user's own."""
+    """The number of axes of one sample: 0 for a number, and for names that are not known here."""
     if name in (*STATE, "wrench", "gravity"):
         return 1
     return len(VECTORS.get(name.rpartition(".")[2], ())) if "." in name else 0
 
 
-def checked_samples(arm: Robot, samples: Mapping[str, Any], free: bool, own: Collection[str] = ()) -> Samples:
-    """All arrays as float64 with one row for each trajectory; `own` are names of parameters of the torque function.
+def checked_samples(arm: Robot, samples: Mapping[str, Any], parameters: Collection[str], any_name: bool) -> Samples:
+    """All arrays as float64 with one row for each trajectory.
 
-    `free`: names may also be others, for `vary`.
+    Names may also be those of parameters of the torque function, and any others for `vary`.
     """
     if not isinstance(samples, Mapping):
         raise TypeError(
@@ -111,19 +111,21 @@ def checked_samples(arm: Robot, samples: Mapping[str, Any], free: bool, own: Col
         arrays[name] = array.astype(float)
     if "q0" not in arrays:
         raise ValueError(f"the samples have no q0 (they have {', '.join(samples)})")
-    shapes = {name: sample_shape(arm, name, array, free, own) for name, array in arrays.items()}
+    shapes = {name: sample_shape(arm, name, array, parameters, any_name) for name, array in arrays.items()}
     whole = {name: array.shape[0] for name, array in arrays.items() if array.ndim == len(shapes[name]) + 1}
     if len(set(whole.values())) != 1:
-        said = ", ".join(f"{name} {count}" for name, count in whole.items()) or "one sample for all"
-        raise ValueError(f"the samples do not fit together: {said} (expected the same number of rows)")
+        rows = ", ".join(f"{name} {count}" for name, count in whole.items()) or "one sample for all"
+        raise ValueError(f"the samples do not fit together: {rows} (expected the same number of rows)")
     count = next(iter(whole.values()))
     if count == 0:
         raise ValueError("there are no samples (expected at least one row)")
     return {name: np.broadcast_to(array, (count, *shapes[name])) for name, array in arrays.items()}
 
 
-def sample_shape(arm: Robot, name: str, array: np.ndarray, free: bool, own: Collection[str] = ()) -> tuple[int, ...]:
-    """The shape of one sample of this name; one axis less than a row each means the same for all."""
+def sample_shape(
+    arm: Robot, name: str, array: np.ndarray, parameters: Collection[str], any_name: bool
+) -> tuple[int, ...]:
+    """The shape of one sample of this name; an array without the axis of rows holds for all."""
     link, dot, word = name.rpartition(".")
     if name == "wrench":
         if array.shape[1:] not in ((6,), (arm.n, 6)):
@@ -137,12 +139,12 @@ def sample_shape(arm: Robot, name: str, array: np.ndarray, free: bool, own: Coll
         shape = ()
     elif dot and link in table_names(arm) and word in words(arm):
         shape = VECTORS.get(word, ())
-    elif free or name in own:
+    elif any_name or name in parameters:
         return array.shape[1:]
     elif dot and link in table_names(arm) and word == "limits":
         raise ValueError(f"the samples have {name!r} (limits act through events=...; those of a sweep are one for all)")
     else:
-        known = [*own, *KNOWN, *(f"{row}.{word}" for row in table_names(arm) for word in words(arm))]
+        known = [*parameters, *KNOWN, *(f"{row}.{word}" for row in table_names(arm) for word in words(arm))]
         raise ValueError(
             f"the samples have a name {name!r}{near_miss(name, known)} (expected {', '.join(KNOWN)}, a parameter of the"
             f" torque function, or a link and a word of its row, such as {known[-1]!r}; other names are for vary=...)"

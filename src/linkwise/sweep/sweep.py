@@ -1,4 +1,4 @@
-"""`sweep`: many simulations in chunks, each kept in a file as soon as it is there."""
+"""`sweep`: many simulations in chunks, each written to a file as soon as it is computed."""
 
 from __future__ import annotations
 
@@ -16,20 +16,19 @@ from .effects import check_effects
 from .engines import outcomes
 from .event_columns import FLAT, event_records, event_table
 from .folder import SAMPLES, Folder, check_kind, chunk_kind, warn
-from .inputs import Inputs, checked_inputs, try_options
+from .inputs import Inputs, checked_inputs, kept_times, most_times, try_options
 from .jobs import jobs
 from .plan import differences, plan_of, restored
 from .progress import ChunkProgress
 from .robots import Vary
 from .samples import Samples
-from .times import kept_times, most_times
 
 
 class SweepInterrupted(KeyboardInterrupt):
-    """Ctrl-C during a sweep; what was finished is in `sweep` and its folder."""
+    """Ctrl-C during a sweep; the finished chunks are in `sweep` and its folder."""
 
     def __init__(self, sweep: Sweep) -> None:
-        again = f"lw.open_sweep({os.fspath(sweep.folder)!r}).resume(), or the same call of lw.sweep, goes on from there"
+        again = f"lw.open_sweep({os.fspath(sweep.folder)!r}).resume(), or the same call of lw.sweep, resumes it"
         super().__init__(f"interrupted: {sweep!r} is kept; {again}")
         self.sweep = sweep
 
@@ -134,7 +133,7 @@ class Sweep:
         waiting = [k for k, defect in defects.items() if defect is not None]
         if not waiting:
             return self
-        shown, messages = ChunkProgress(progress, self.chunks, self.chunks - len(waiting)), set()
+        display, messages = ChunkProgress(progress, self.chunks, self.chunks - len(waiting)), set()
         try:
             with closing(outcomes(engine, jobs(self._inputs, waiting))) as arriving:
                 for outcome in arriving:
@@ -145,14 +144,14 @@ class Sweep:
                     if outcome.message and outcome.message not in messages:
                         warn(f"{self._folder.chunk(outcome.index)}: {outcome.message}")
                         messages.add(outcome.message)
-                    shown.step(bool(outcome.error))
+                    display.step(bool(outcome.error))
         except KeyboardInterrupt as stopped:
             raise SweepInterrupted(self) from stopped
         except Exception as error:  # a full disk, a cluster that is gone
-            error.add_note(f"{self!r} is kept; .resume() goes on from there")
+            error.add_note(f"{self!r} is kept; .resume() continues it")
             raise
         finally:
-            shown.close()
+            display.close()
         if self.failed:
             warn(f"{self!r}: .failed says why; .resume() tries again")
         return self
@@ -182,14 +181,14 @@ def sweep(
     progress: bool | None = None,
     **options: Any,
 ) -> Sweep:
-    """Simulate every row of the samples, in chunks; the same call on the same folder goes on where it was stopped.
+    """Simulate every row of the samples, in chunks; the same call on the same folder resumes it.
 
     `samples` maps names to arrays with a row for each trajectory: q0, qd0, torque (count, n), wrench, gravity
     (count, 3), duration, and entries of the robot's table such as "link3.mass" or "link2.com"; an array without the
     first axis holds for all. A sample with the name of a parameter of the torque function, which is an argument after
     qd or a number of a controller such as `lw.pd_gravity`, gives each trajectory its own. `lw.grid` and
     `lw.monte_carlo` make samples. `vary(arm, row)` makes the robot of a row itself; the samples may then have other
-    names too. Robots of one structure are compiled once, whatever their numbers, and integrated side by side.
+    names too. Robots of one structure are compiled once and integrated side by side.
 
     `keep` is "samples" or "ends": whether q and qd are kept at the sample times or at the end alone. `engine` is None
     for this process, "dask://host:port", "dask://local?workers=2" or a `dask.distributed.Client`. `files` is "parquet"

@@ -187,14 +187,14 @@ def torque_along(
     loads: bool = True,
     frame: str = "base",
 ) -> Loads:
-    """Torques, and all six components of what each joint bears, at evenly spaced times of a trajectory.
+    """Torques, and all six components of the load of each joint, at evenly spaced times of a trajectory.
 
     `wrench` acts on the robot from outside, as in `lw.inverse_dynamics`: (6,) or (samples, 6) on the tip link,
     (samples, n, 6) or (1, n, 6) on every link. `point` is where it acts if not at the mass centre: (3,) or (n, 3), or
     with the samples in front. `friction` adds that of the joints to the torques. The loads are
     `lw.joint_wrenches`, about the origins of the joint frames; with `frame="joint"` z is along the joint's axis, and
-    the component there is the torque or force of the drive without what the rotor's inertia and friction take. Beside
-    them stand the loads of the bearings, whatever the frame: force across and along the axis, moment across it.
+    the component there is the torque or force of the drive without the part for the rotor's inertia and friction. The
+    loads of the bearings do not depend on the frame: force across and along the axis, moment across it.
 
     >>> import linkwise as lw
     >>> arm = lw.load("planar3")
