@@ -26,6 +26,7 @@ $(VENV)/bench: pyproject.toml | $(BIN)/python
 	@touch $@
 
 demo: $(VENV)/demo
+	$(BIN)/python examples/arm_in_motion.py
 	$(BIN)/python examples/saha_figures.py
 
 test: $(VENV)/test

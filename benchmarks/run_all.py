@@ -1,4 +1,4 @@
-"""All benchmarks in one run; writes benchmarks/results.md.
+"""All benchmarks in one run; writes benchmarks/results.md, and the table of figures in README.md.
 
 python benchmarks/run_all.py [--largest 10000]
 """
@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import platform
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -26,10 +27,22 @@ import start_up
 import sweeps
 import threads
 import timing
-from report import Section, claim_lines
+from report import Section, claim_lines, markdown
 from timing import command
 
 PAGE = Path(__file__).parent / "results.md"
+README = PAGE.parent.parent / "README.md"
+FIGURES = {  # the start of a claim: what README calls it
+    "inverse dynamics at least 30 ×": "inverse dynamics, batch, times as fast as `rneaInParallel` on one core",
+    "forward dynamics at least 30 ×": "forward dynamics, batch, times as fast as `abaInParallel` on one core",
+    "inverse dynamics, the function": "inverse dynamics, one call from Python, times as fast as `pin.rnea`",
+    "forward dynamics, the function": "forward dynamics, one call from Python, times as fast as `pin.aba`",
+    "inverse dynamics at least 5 × CasADi": "inverse dynamics, batch, times as fast as CasADi's generated C",
+    "a fall is at least": "simulation of a fall, times as fast as SciPy's DOP853 driving `pinocchio.aba`",
+    "1,000 different robots": "sweep over 1,000 different robots, times the throughput of one after another",
+    "import under": "import",
+    "cold compile": "compiling forward dynamics",
+}
 PACKAGES = (
     *("linkwise", "numpy", "llvmlite", "pin", "mujoco", "casadi", "jax", "jaxlib"),
     *("example-robot-data", "mpmath"),
@@ -104,6 +117,21 @@ def page(said: str, sections: list[Section], about: str) -> str:
     return head + "\n" + "\n".join(str(section) for section in sections).rstrip() + "\n"
 
 
+def figures(results: str) -> list[str]:
+    """The table of figures in README, from the claims in the text of results.md."""
+    claims = re.findall(r"^- [^:]*: (.*?)\. Found: (.*)\.$", results, re.MULTILINE)
+    rows = [[name, next(found for text, found in claims if text.startswith(start))] for start, name in FIGURES.items()]
+    return markdown(["measured", "found"], rows)
+
+
+def with_figures(readme: str, results: str) -> str:
+    """README with that table between its two comments."""
+    start, _, rest = readme.partition("<!-- figures:")
+    first, _, rest = rest.partition("-->\n")
+    _, _, end = rest.partition("<!-- end of figures -->")
+    return f"{start}<!-- figures:{first}-->\n\n" + "\n".join(figures(results)) + f"\n\n<!-- end of figures -->{end}"
+
+
 def main(argv: list[str] | None = None) -> None:
     options = command(__doc__, argv, largest=long_chains.SIZES[-1])
     about = machine()
@@ -126,6 +154,7 @@ def main(argv: list[str] | None = None) -> None:
     said = " ".join(["python benchmarks/run_all.py", *(sys.argv[1:] if argv is None else argv)])
     text = page(said, sections, about)
     PAGE.write_text(text, encoding="utf-8")
+    README.write_text(with_figures(README.read_text(encoding="utf-8"), text), encoding="utf-8")
     print(text)
 
 

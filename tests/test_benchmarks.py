@@ -72,3 +72,9 @@ def test_the_page_names_no_place_on_this_machine() -> None:
     text = run_all.page("python benchmarks/run_all.py", [long_chains.measure(7, 4, 1, ())], run_all.machine())
     assert "Found" in text
     assert not any(place in text for place in ("/tmp", "/home", "/root", str(run_all.PAGE.parent)))
+
+
+def test_the_figures_in_the_readme_are_those_of_the_results() -> None:
+    readme, results = (path.read_text(encoding="utf-8") for path in (run_all.README, run_all.PAGE))
+    assert run_all.with_figures(readme, results) == readme
+    assert len(run_all.figures(results)) == 2 + len(run_all.FIGURES)

@@ -1,7 +1,9 @@
 """The package as a whole: names that come when they are asked for, and functions named like the room they live in."""
 
+import re
 import subprocess
 import sys
+from pathlib import Path
 from types import FunctionType
 
 import pytest
@@ -9,10 +11,11 @@ import pytest
 import linkwise as lw
 
 
-def test_every_public_name_is_there_and_listed():
-    assert sorted(lw.__all__) == dir(lw)
+def test_every_public_name_exists_and_is_in_the_index_of_the_documentation():
+    index = (Path(__file__).parent.parent / "docs" / "index.md").read_text(encoding="utf-8")
     for name in lw.__all__:
         assert getattr(lw, name) is not None
+        assert re.search(rf"`lw\.{name}\b", index), f"docs/index.md does not name lw.{name}"
     with pytest.raises(AttributeError, match="no attribute 'simulat'"):
         lw.simulat  # noqa: B018
 
