@@ -13,6 +13,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 import linkwise as lw
+from effort import rest_slow
 from linkwise import api, graph
 from linkwise.graph import LEGAL, MEANING, GrammarError, Graph, Node, Port, Program, check, evaluate, rules
 from robots import relative
@@ -523,7 +524,7 @@ ROTORLESS = (lw.operators, lw.operator_rates, lw.mass_factor_rate, lw.kinetic_gr
 
 
 @pytest.mark.parametrize(("function", "method"), CHOICES)
-@pytest.mark.parametrize("robot", [ARM, TREE, lw.load("puma560")], ids=lambda robot: robot.name)
+@pytest.mark.parametrize("robot", rest_slow([ARM, TREE, lw.load("puma560")], [ARM, TREE]), ids=lambda robot: robot.name)
 def test_the_program_of_a_public_function_is_the_function_to_the_last_bit(function, method, robot):
     robot = robot.without_rotors() if function in ROTORLESS else robot
     needed = [p for p in inspect.signature(function).parameters.values() if p.default is p.empty][1:]
