@@ -11,9 +11,11 @@ THOROUGH = os.environ.get("LINKWISE_TESTS") == "thorough"
 
 
 def rest_slow(values: Sequence[Any], quick: Sequence[Any]) -> list[Any]:
-    """All values for `parametrize`; those that are not among the quick ones run with the slow tests."""
-    assert all(any(value is chosen or value == chosen for value in values) for chosen in quick)
-    return [value if value in quick else pytest.param(value, marks=pytest.mark.slow) for value in values]
+    """All values for `parametrize`, tuples for several parameters; those that are not quick run with the slow tests."""
+    assert all(value in values for value in quick)
+    together = [value if type(value) is tuple else (value,) for value in values]
+    marks = [() if value in quick else pytest.mark.slow for value in values]
+    return [pytest.param(*parts, marks=mark) for parts, mark in zip(together, marks, strict=True)]
 
 
 def examples(most: int) -> settings:

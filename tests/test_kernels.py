@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import linkwise as lw
+from effort import rest_slow
 from linkwise.kernels.compiler import Compiled
 from linkwise.kernels.host import processor
 from linkwise.kernels.spec import LoopRecipe, Recipe
@@ -64,7 +65,11 @@ def bound(robot: lw.Robot, q: np.ndarray, dtype: str, divides: bool) -> float:
 # agreement with the plain text
 
 
-@pytest.mark.parametrize(("robot", "call"), [(CHAIN, c) for c in CALLS] + [(TREE, c) for c in FIRST], ids=str)
+ON_ROBOTS = [(CHAIN, c) for c in CALLS] + [(TREE, c) for c in FIRST]
+QUICK = [(robot, c) for robot, c in ON_ROBOTS if c.function in SOME]  # the others: tests/test_kernel_rule.py
+
+
+@pytest.mark.parametrize(("robot", "call"), rest_slow(ON_ROBOTS, QUICK), ids=str)
 def test_every_function_by_every_method_is_the_plain_text_to_rounding(call: Call, robot: lw.Robot) -> None:
     made = kernel(call.function, robot, **call.keywords)
     given = arrays(made, 11)
@@ -79,7 +84,7 @@ def test_every_function_by_every_method_is_the_plain_text_to_rounding(call: Call
             assert relative(result, plain) < bound(robot, given[0], "float64", divides)
 
 
-@pytest.mark.parametrize("call", FIRST, ids=str)
+@pytest.mark.parametrize("call", rest_slow(FIRST, [c for c in FIRST if c.function in (*SOME, lw.udu)]), ids=str)
 def test_float32_is_the_plain_text_in_float64_to_its_own_rounding(call: Call) -> None:
     made = kernel(call.function, PLANAR, "float32", **call.keywords)
     given = arrays(made, 18)
@@ -113,7 +118,7 @@ def test_loops_are_the_plain_text_to_rounding(robot: lw.Robot, dtype: str) -> No
 
 
 @every_dtype
-@pytest.mark.parametrize("robot", [PLANAR, STANFORD, TREE], ids=lambda robot: robot.name)
+@pytest.mark.parametrize("robot", rest_slow([PLANAR, STANFORD, TREE], [TREE]), ids=lambda robot: robot.name)
 def test_every_width_gives_the_same_bits(robot: lw.Robot, dtype: str) -> None:
     for function in (lw.inverse_dynamics, lw.forward_dynamics) if robot is not STANFORD else (lw.inverse_dynamics,):
         for fused in (True, False):
