@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import linkwise as lw
-from effort import rest_slow
+from effort import examples, rest_slow
 from linkwise import api, graph
 from linkwise.graph import LEGAL, MEANING, GrammarError, Graph, Node, Port, Program, check, evaluate, rules
 from robots import relative
@@ -405,7 +405,7 @@ def bits(values: list[Any], batch: int) -> bytes:
     return np.stack([np.broadcast_to(np.asarray(v, dtype=float), (batch,)) + 0.0 for v in values]).tobytes()
 
 
-@settings(max_examples=300, deadline=None)
+@examples(300)
 @given(code=instructions, numbers=st.lists(constants, max_size=4), seed=st.integers(0, 2**32))
 def test_evaluating_a_random_program_is_running_it_in_numpy_to_the_last_bit(code, numbers, seed):
     states = np.random.default_rng(seed).normal(size=(5, INPUTS))
