@@ -5,6 +5,7 @@ import pytest
 from scipy.integrate import solve_ivp
 
 import linkwise as lw
+from effort import rest_slow
 from linkwise.ode import compiled as machine
 from linkwise.ode.methods import entries, method
 from linkwise.simulate import progress, simulation
@@ -15,7 +16,7 @@ PLANAR = lw.load("planar3")
 EXPLICIT = list(entries())
 ADAPTIVE = [name for name in EXPLICIT if not method(name).fixed]
 ROBOTS = [PLANAR, lw.load("stanford"), CHAINS[5], CHAINS[7], TREES[3], TREES[4]]
-every_robot = pytest.mark.parametrize("robot", ROBOTS, ids=lambda robot: robot.name)
+every_robot = pytest.mark.parametrize("robot", rest_slow(ROBOTS, [CHAINS[5], TREES[3]]), ids=lambda robot: robot.name)
 every_integrator = pytest.mark.parametrize("name", EXPLICIT)
 
 
@@ -24,7 +25,7 @@ def options(name, step=1e-3):
 
 
 @every_integrator
-@pytest.mark.parametrize("robot", [PLANAR, CHAINS[4], TREES[2]], ids=lambda robot: robot.name)
+@pytest.mark.parametrize("robot", rest_slow([PLANAR, CHAINS[4], TREES[2]], [CHAINS[4]]), ids=lambda robot: robot.name)
 def test_machine_code_makes_the_steps_that_the_definition_makes(name, robot):
     q, qd, _, _ = states(robot, 2)
     keywords = {"rtol": 1e-6, "samples": 7, **options(name)}

@@ -171,7 +171,11 @@ def begun(folder, least, *varied):
 
 
 @unix
-@pytest.mark.parametrize("varied", [(), ("link2.mass", "link3.mass")], ids=["one robot", "many robots"])
+@pytest.mark.parametrize(
+    "varied",
+    [(), pytest.param(("link2.mass", "link3.mass"), marks=pytest.mark.slow)],
+    ids=["one robot", "many robots"],
+)
 def test_killed_and_interrupted_sweeps_lose_and_repeat_nothing(varied, tmp_path):
     folder, kept, errors = tmp_path / "falls", {}, None
     for strike in (signal.SIGKILL, signal.SIGINT):
