@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 
 import linkwise as lw
+from linkwise.cli import main
 from linkwise.sweep import engines
 from linkwise.sweep import files as sweep_files
 from linkwise.sweep import inputs as sweep_inputs
@@ -511,19 +512,20 @@ def test_progress_is_a_line_now_and_then(tmp_path, capsys, monkeypatch):
     assert len(capsys.readouterr().err.splitlines()) == 5
 
 
-def test_the_command_line_shows_the_state(tmp_path):
+def test_the_command_line_shows_the_state(tmp_path, capsys):
     made = quick(folder=tmp_path)
     next(tmp_path.glob("chunk-00001.*")).unlink()
     next(tmp_path.glob("chunk-00004.*")).unlink()
     (tmp_path / "_chunk-00004.failed.txt").write_text("Traceback\nZeroDivisionError: by zero\n")
-    command = [sys.executable, "-m", "linkwise", "sweep"]
-    shown = subprocess.run([*command, tmp_path], capture_output=True, text=True)
-    assert (shown.returncode, shown.stderr) == (0, "")
+    assert main(["sweep", str(tmp_path)]) == 0
+    shown = capsys.readouterr()
+    assert shown.err == ""
     counts = "trajectories  23\nchunks        5\ndone          3\nfailed        1\nmissing       1\n"
-    assert shown.stdout == f"folder        {tmp_path}\n{counts}chunk 4: ZeroDivisionError: by zero\n"
-    missing = subprocess.run([*command, tmp_path / "no"], capture_output=True, text=True)
-    assert (missing.returncode, missing.stdout) == (1, "")
-    assert "holds no sweep" in missing.stderr
+    assert shown.out == f"folder        {tmp_path}\n{counts}chunk 4: ZeroDivisionError: by zero\n"
+    assert main(["sweep", str(tmp_path / "no")]) == 1
+    missing = capsys.readouterr()
+    assert missing.out == ""
+    assert "holds no sweep" in missing.err
     assert len(made.missing) == 1
 
 
