@@ -21,7 +21,7 @@ from test_api import CALLS, Call
 
 pytest.importorskip("llvmlite")
 PLANAR, STANFORD = lw.load("planar3"), lw.load("stanford")
-CHAIN, TREE = lw.chain(4, seed=3, joints="RRPR"), lw.random_tree(4, seed=5)
+CHAIN, TREE, NINE = lw.chain(4, seed=3, joints="RRPR"), lw.random_tree(4, seed=5), lw.random_tree(9, seed=9)
 DEFAULT = ("newton-euler", "articulated", "composite", "fewest")
 FIRST = [call for call in CALLS if call.keywords.get("method") in (None, *DEFAULT)]
 DTYPES = ["float64", "float32"]
@@ -104,7 +104,7 @@ def test_library_robots(robot: lw.Robot) -> None:
 
 
 @every_dtype
-@pytest.mark.parametrize("robot", [CHAIN, TREE, lw.random_tree(9, seed=9)], ids=lambda robot: robot.name)
+@pytest.mark.parametrize("robot", rest_slow([CHAIN, TREE, NINE], [TREE]), ids=lambda robot: robot.name)
 def test_loops_are_the_plain_text_to_rounding(robot: lw.Robot, dtype: str) -> None:
     for function, method in ((lw.inverse_dynamics, "newton-euler"), (lw.forward_dynamics, "articulated")):
         made = kernel(function, robot, dtype, loops=True, method=method)

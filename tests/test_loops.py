@@ -19,7 +19,7 @@ ARRAYS = {
     lw.bias_torque: (0, 1),
     lw.gravity_torque: (0,),
 }
-every_robot = pytest.mark.parametrize("robot", rest_slow(ROBOTS, [TREES[6], DRIVEN[2]]), ids=lambda robot: robot.name)
+every_robot = pytest.mark.parametrize("robot", rest_slow(ROBOTS, [CHAINS[2], TREES[6]]), ids=lambda robot: robot.name)
 every_method = pytest.mark.parametrize(("function", "method"), METHODS, ids=lambda x: getattr(x, "__name__", str(x)))
 
 
