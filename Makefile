@@ -1,11 +1,11 @@
 # make demo   the main job, from nothing but Python 3.11+ and make
-# make test   formatter, linter, type checker and the whole suite, likewise
+# make test   formatter, linter, type checker and the suite, likewise; make test-slow runs the repetitions it leaves out
 # make bench  every speed claim beside the peers, a quarter of an hour: writes benchmarks/results.md
 PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 
-.PHONY: demo test bench counts study docs clean
+.PHONY: demo test test-slow bench counts study docs clean
 .DEFAULT_GOAL := demo
 
 $(BIN)/python:
@@ -33,7 +33,10 @@ test: $(VENV)/test
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
-	$(BIN)/python -m pytest -n auto
+	$(BIN)/python -m pytest -n auto --dist worksteal
+
+test-slow: $(VENV)/test
+	$(BIN)/python -m pytest -n auto --dist worksteal -m slow tests
 
 bench: $(VENV)/bench
 	$(BIN)/python benchmarks/run_all.py

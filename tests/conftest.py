@@ -1,8 +1,13 @@
 """The suite is about the plain text, which is the definition; tests/test_kernels.py holds the kernels against it."""
 
 import pytest
+from hypothesis import settings
 
 import linkwise as lw
+from effort import examples
+
+settings.register_profile("suite", examples(100))
+settings.load_profile("suite")
 
 
 @pytest.fixture(autouse=True)

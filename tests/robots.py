@@ -29,6 +29,7 @@ def with_drives(robot: lw.Robot, seed: int) -> lw.Robot:
 DRIVEN = [with_drives(robot, seed) for seed, robot in enumerate((TEXTBOOK[3], CHAINS[4], CHAINS[9], TREES[4]))]
 ALL = TEXTBOOK + CHAINS + TREES + DRIVEN
 SMALL = [robot for robot in ALL if robot.n <= 9]
+QUICK = [*TEXTBOOK[:2], TEXTBOOK[3], CHAINS[0], CHAINS[5], TREES[3], DRIVEN[1]]  # one of each sort
 
 
 def ids(robots: list[lw.Robot]) -> list[str]:

@@ -11,11 +11,12 @@ import numpy as np
 import pytest
 
 import linkwise as lw
+from effort import rest_slow
 from linkwise.api.method_table import METHODS
 from linkwise.explain.accuracy import exact_accelerations, numbers
-from robots import SMALL, conditioned, ids, states
+from robots import QUICK, SMALL, conditioned, ids, states
 
-over_robots = pytest.mark.parametrize("robot", SMALL, ids=ids(SMALL))
+over_robots = pytest.mark.parametrize("robot", rest_slow(SMALL, QUICK), ids=ids(SMALL))
 STANFORD = lw.load("stanford")
 LISTED = [name for name in lw.methods(lw.forward_dynamics) if name != "fewest"]
 
@@ -123,14 +124,15 @@ def test_errors_are_those_of_the_results() -> None:
 
 
 def test_kernels_are_measured_too() -> None:
-    q, qd, tau = a_state(STANFORD, count=4)
-    wrench = np.ones((4, 6, 6))
-    found = lw.accuracy(STANFORD, q, qd, tau, compiled=True, wrench=wrench)
+    arm = lw.load("planar3")
+    q, qd, tau = a_state(arm, count=4)
+    wrench = np.ones((4, 3, 6))
+    found = lw.accuracy(arm, q, qd, tau, compiled=True, wrench=wrench)
     assert found.left_out == ("walker-orin-4",)
     assert set(found) == set(LISTED) - {"walker-orin-4"}
-    kernel = lw.compile(lw.forward_dynamics, STANFORD, method="kalman", wrench=lw.Input(6, 6))
+    kernel = lw.compile(lw.forward_dynamics, arm, method="kalman", wrench=lw.Input(3, 6))
     assert found["kalman"].result.tolist() == kernel(q, qd, tau, wrench).tolist()
-    assert max(each.worst for each in found.values()) < conditioned(STANFORD, q)
+    assert max(each.worst for each in found.values()) < conditioned(arm, q)
     assert "compiled" in str(found)
 
 
@@ -210,6 +212,7 @@ def test_the_study_measures_every_method(study: Any) -> None:
     assert set(study.FEW) < set(study.FALLING) < set(study.METHODS)
 
 
+@pytest.mark.slow
 def test_the_study_runs_and_leaves_picture_and_tables(study: Any, tmp_path: Path, monkeypatch: Any) -> None:
     few = ("articulated", "walker-orin-3")
     monkeypatch.setattr(study, "FALLING", few)

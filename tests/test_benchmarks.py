@@ -23,6 +23,7 @@ from arms import arms
 from report import Claim, Section
 
 import linkwise as lw
+from effort import rest_slow
 
 PEERS = ("pinocchio", "mujoco")
 
@@ -57,7 +58,7 @@ MEASURES = {
 }
 
 
-@pytest.mark.parametrize("name", MEASURES)
+@pytest.mark.parametrize("name", rest_slow(list(MEASURES), ["batch", "threads", "precision", "accuracy"]))
 def test_benchmark_runs_and_gives_a_section(name: str) -> None:
     section = MEASURES[name]()
     assert isinstance(section, Section)
@@ -68,6 +69,7 @@ def test_benchmark_runs_and_gives_a_section(name: str) -> None:
     assert all(isinstance(claim, Claim) and claim.found for claim in section.claims)
 
 
+@pytest.mark.slow
 def test_the_page_names_no_place_on_this_machine() -> None:
     text = run_all.page("python benchmarks/run_all.py", [long_chains.measure(7, 4, 1, ())], run_all.machine())
     assert "Found" in text

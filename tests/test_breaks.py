@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import linkwise as lw
+from effort import rest_slow
 
 RAIL = lw.Robot.from_dh(
     [{"joint": "prismatic", "a": 0, "alpha": 0, "theta": 0, "mass": 2, "com": (0, 0, 0), "inertia": np.eye(3)}],
@@ -18,7 +19,7 @@ def push(arm, t, q, qd, start=50.0):
     return 2.0 * MOVE(t - start).qdd
 
 
-@pytest.mark.parametrize("integrator", ["verner65", "dop853", "radau"])
+@pytest.mark.parametrize("integrator", rest_slow(["verner65", "dop853", "radau"], ["verner65", "radau"]))
 @pytest.mark.parametrize("given", [None, 30.0], ids=["default", "parameter"])
 @pytest.mark.parametrize("compiled", [None, False], ids=["compiled", "python"])
 def test_no_step_leaps_over_a_short_motion(integrator, given, compiled):
@@ -29,7 +30,7 @@ def test_no_step_leaps_over_a_short_motion(integrator, given, compiled):
     assert run.steps < 2000
 
 
-@pytest.mark.parametrize("compiled", [None, False], ids=["compiled", "python"])
+@pytest.mark.parametrize("compiled", rest_slow([None, False], [None]), ids=["compiled", "python"])
 def test_each_trajectory_has_breaks_of_its_own(compiled):
     starts = np.array([20.0, 50.0, 50.0])
     options = {"parameters": {"start": starts}, "compiled": compiled, "samples": 101}
@@ -39,6 +40,7 @@ def test_each_trajectory_has_breaks_of_its_own(compiled):
     assert (np.abs(moved - starts) <= 1.0).all()
 
 
+@pytest.mark.slow
 def test_a_long_robot_has_the_breaks_of_a_function_that_runs_in_python():
     n = 61
     arm = lw.chain(n, seed=1).with_gravity((0, 0, 0))

@@ -14,6 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import linkwise as lw
+from effort import rest_slow
 from linkwise.codegen.c.function import c_comment, c_number
 from linkwise.codegen.c.names import KEYWORDS, LIBRARY, MATH, c_name, c_names
 from linkwise.explain.references import PUBLISHED, published_as
@@ -71,7 +72,7 @@ def loaded(folder: Path, *texts: str, options: tuple[str, ...] = ()) -> ctypes.C
     return ctypes.CDLL(str(compiled(folder, "\n".join(texts), "-shared", "-fPIC", *options)))
 
 
-@pytest.fixture(scope="module", params=PRECISIONS)
+@pytest.fixture(scope="module", params=rest_slow(list(PRECISIONS), ["float64"]))
 def library(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[ctypes.CDLL, str]:
     """All cases in one library, as case0, case1, ..."""
     dtype = request.param

@@ -13,10 +13,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import linkwise as lw
+from effort import examples
 from linkwise.graph import Graph
 from linkwise.kernels import forms
 from linkwise.kernels.host import HostTarget
@@ -143,7 +144,7 @@ def variants(said: Any) -> Iterator[Any]:
 
 
 @given(EXPRESSIONS)
-@settings(max_examples=60)
+@examples(60)
 def test_every_node_of_an_expression_is_in_its_fingerprint(said: Any) -> None:
     tape = Graph(scalar_inputs=True)
     whole = built(tape, said)
@@ -152,7 +153,7 @@ def test_every_node_of_an_expression_is_in_its_fingerprint(said: Any) -> None:
 
 
 @given(EXPRESSIONS, st.permutations("abc"))
-@settings(max_examples=60)
+@examples(60)
 def test_expressions_made_in_another_order_have_the_same_fingerprint(said: Any, order: list[str]) -> None:
     one, other = Graph(scalar_inputs=True), Graph(scalar_inputs=True)
     built(other, ("mul", ("add", "a", 7.0), "b"))

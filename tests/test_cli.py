@@ -1,19 +1,29 @@
 """The command line, as a user runs it."""
 
+import io
 import os
 import subprocess
 import sys
+from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
+from unittest import mock
 
 import pytest
 
 import linkwise as lw
+from linkwise.cli import main
 from linkwise.kernels import cache
 
 
 def linkwise(*words: str, folder: Path | str) -> subprocess.CompletedProcess[str]:
-    environment = {**os.environ, "LINKWISE_CACHE": str(folder)}
-    return subprocess.run([sys.executable, "-m", "linkwise", *words], capture_output=True, text=True, env=environment)
+    """In this process; `test_version` starts one of its own."""
+    out, err = io.StringIO(), io.StringIO()
+    with mock.patch.dict(os.environ, LINKWISE_CACHE=str(folder)), redirect_stdout(out), redirect_stderr(err):
+        try:
+            code = main(words)
+        except SystemExit as ended:
+            code = int(ended.code or 0)
+    return subprocess.CompletedProcess(words, code, out.getvalue(), err.getvalue())
 
 
 def test_cache_is_shown_and_cleared(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -42,7 +52,8 @@ def test_cache_that_is_off_or_not_there(words: tuple[str, ...], tmp_path: Path) 
 
 
 def test_version(tmp_path: Path) -> None:
-    result = linkwise("--version", folder=tmp_path)
+    command = [sys.executable, "-m", "linkwise", "--version"]
+    result = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, check=False)
     assert (result.returncode, result.stdout) == (0, f"linkwise {lw.__version__}\n")
 
 

@@ -26,15 +26,20 @@ def counts() -> ModuleType:
     return module
 
 
-def test_the_golden_file_and_the_page_are_what_the_script_would_write(counts: ModuleType) -> None:
+def test_the_golden_file_is_what_the_script_would_write(counts: ModuleType) -> None:
     kept = json.loads(counts.GOLDEN.read_text(encoding="utf-8"))
     fresh = counts.entries()
     changed = {key: (kept.get(key), fresh.get(key)) for key in kept | fresh if kept.get(key) != fresh.get(key)}
     assert not changed, UPDATE
     assert counts.GOLDEN.read_text(encoding="utf-8") == counts.golden(), UPDATE
+
+
+@pytest.mark.slow
+def test_the_page_is_what_the_script_would_write(counts: ModuleType) -> None:
     assert not counts.hint(counts.PAGE, counts.page()), UPDATE
 
 
+@pytest.mark.slow
 def test_closed_forms_hold_on_an_n_that_they_were_not_fitted_to(counts: ModuleType) -> None:
     n = counts.SIZES[-1] + 2
     exact = 0
@@ -46,6 +51,7 @@ def test_closed_forms_hold_on_an_n_that_they_were_not_fitted_to(counts: ModuleTy
     assert exact >= 40  # that is, most
 
 
+@pytest.mark.slow
 def test_counts_do_not_depend_on_the_numbers_of_a_general_arm(counts: ModuleType) -> None:
     """Where one arm gives a closed form, another takes as many operations; where it does not, about as many."""
     for label in counts.CASES:

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import linkwise as lw
+from effort import rest_slow
 from linkwise.dynamics import ALL_INVERSE_DYNAMICS, newton_euler, udu
 from linkwise.graph import LEGAL, Graph, Port, Program, evaluate
 from linkwise.graph.derivative import PARTIAL
@@ -14,7 +15,8 @@ from linkwise.spatial import Wrench
 from robots import CHAINS, TREES, conditioned, ids, relative, scalars, states
 
 ROBOTS = [lw.load("stanford"), lw.load("planar3"), *(r for r in CHAINS + TREES if r.n in (2, 3, 6))]
-over_robots = pytest.mark.parametrize("robot", ROBOTS, ids=ids(ROBOTS))
+QUICK = [lw.load("planar3"), CHAINS[5], TREES[2]]
+over_robots = pytest.mark.parametrize("robot", rest_slow(ROBOTS, QUICK), ids=ids(ROBOTS))
 STEP = 1e-30
 
 

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import linkwise as lw
+from effort import rest_slow
 from linkwise.simulate.events import PastLimit
 from robots import CHAINS, TREES, states
 
@@ -14,9 +15,10 @@ simulation = importlib.import_module("linkwise.simulate.simulation")
 
 ROW = {"joint": "prismatic", "a": 0, "alpha": 0, "theta": 0, "mass": 2.0, "com": (0, 0, 0), "inertia": np.eye(3)}
 CART = lw.Robot.from_dh([ROW], convention="standard", gravity=(0, 0, 0), name="cart")
-every_integrator = pytest.mark.parametrize("integrator", lw.integrators())
+every_integrator = pytest.mark.parametrize("integrator", rest_slow(lw.integrators(), ["verner65", "radau"]))
 WAYS = [(name, True) for name in lw.integrators()] + [(name, False) for name in ("verner65", "rk4", "radau")]
-every_way = pytest.mark.parametrize(("integrator", "compiled"), WAYS)
+QUICK = [("verner65", True), ("radau", True), ("verner65", False)]
+every_way = pytest.mark.parametrize(("integrator", "compiled"), rest_slow(WAYS, QUICK))
 
 
 def spring(arm, t, q, qd):
@@ -57,7 +59,7 @@ def short_stays(robot):
     return q, qd, law, functions
 
 
-@pytest.mark.parametrize("robot", [CHAINS[4], TREES[2]], ids=lambda robot: robot.name)
+@pytest.mark.parametrize("robot", rest_slow([CHAINS[4], TREES[2]], [CHAINS[4]]), ids=lambda robot: robot.name)
 @every_integrator
 def test_events_are_those_that_the_samples_show_however_short_the_stay_beyond(robot, integrator):
     q, qd, law, functions = short_stays(robot)
@@ -160,10 +162,10 @@ def swing(arm, t, q, qd):
     return -2 * q  # q = sin t
 
 
-@pytest.mark.parametrize(
-    ("integrator", "compiled"),
-    [*((name, None) for name in lw.integrators() if name != "rk4"), ("dop853", False), ("radau", False)],
-)
+DIRECTED = [*((name, None) for name in lw.integrators() if name != "rk4"), ("dop853", False), ("radau", False)]
+
+
+@pytest.mark.parametrize(("integrator", "compiled"), rest_slow(DIRECTED, [("verner65", None), ("radau", False)]))
 def test_out_and_back_within_a_step_counts_in_the_direction_that_is_asked_for(integrator, compiled):
     """A body on a spring, q = sin t, beyond 0.9999 for a short while."""
     out, back = np.arcsin(0.9999), np.pi - np.arcsin(0.9999)
@@ -175,7 +177,7 @@ def test_out_and_back_within_a_step_counts_in_the_direction_that_is_asked_for(in
         assert [met.t for met in run.events] == pytest.approx(expected, abs=2e-3)
 
 
-@pytest.mark.parametrize("integrator", [name for name in lw.integrators() if name != "rk4"])
+@pytest.mark.parametrize("integrator", rest_slow([name for name in lw.integrators() if name != "rk4"], ["verner65"]))
 def test_events_do_not_hide_each_other(integrator):
     """Out and back at one threshold, and a higher one: whatever part of a step they fall into."""
     phase = np.linspace(0.0, 1.2, 4 if integrator == "radau" else 40)

@@ -19,6 +19,7 @@ def load(path: Path) -> ModuleType:
     return module
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda p: p.stem)
 def test_example_runs_and_leaves_its_pictures(path: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     load(path).main(["--out", str(tmp_path)])

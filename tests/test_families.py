@@ -7,17 +7,19 @@ import numpy as np
 import pytest
 
 import linkwise as lw
+from effort import rest_slow
 from linkwise.ode import runge_kutta
 from linkwise.simulate import backend
 from linkwise.sweep import inputs as sweep_inputs
 from linkwise.sweep import robots as sweep_robots
 from linkwise.sweep import samples as sweep_samples
 from linkwise.sweep.family import families, family_map
-from robots import ALL, ids, relative, states
+from robots import ALL, CHAINS, QUICK, TREES, ids, relative, states
 
 ROBOTS = [robot for robot in ALL if robot.n <= 7]
 FEW = [robot for robot in ROBOTS if robot.n in (2, 4, 6)][:9]
 PLANAR = lw.load("planar3")
+over_robots = pytest.mark.parametrize("robot", rest_slow(ROBOTS, QUICK), ids=ids(ROBOTS))
 REST = {"progress": False, "files": "npz"}
 
 
@@ -66,7 +68,7 @@ def swept(robots, folder, q0, qd0, duration, **options):
 
 
 @pytest.mark.parametrize("words", [None, ("mass",), ("a", "b", "translation", "inertia")], ids=["all", "mass", "some"])
-@pytest.mark.parametrize("robot", ROBOTS, ids=ids(ROBOTS))
+@over_robots
 def test_the_robot_of_symbols_is_each_member(robot, words):
     members = relatives(robot, 3, words=words)
     (related,) = families(members)
@@ -83,7 +85,7 @@ def test_the_robot_of_symbols_is_each_member(robot, words):
         assert relative(found, want) < 1e-12
 
 
-@pytest.mark.parametrize("robot", ROBOTS, ids=ids(ROBOTS))
+@over_robots
 def test_only_what_differs_is_a_symbol(robot):
     (alone,) = families([robot, robot])
     assert alone.family.symbols == ()
@@ -105,7 +107,7 @@ def test_a_family_takes_hardly_more_operations_than_a_member():
         assert count(related.family.robot).total < 1.2 * count(members[0]).total
 
 
-@pytest.mark.parametrize("robot", ROBOTS, ids=ids(ROBOTS))
+@over_robots
 def test_a_family_that_is_known_by_its_table_has_the_same_numbers(robot):
     rng, words = np.random.default_rng(robot.n), set(sweep_samples.words(robot)) - {"rotation", "axis"}
     entries = {"gravity": np.array([robot.gravity] * 4) * rng.uniform(0.9, 1.1, (4, 1))}
@@ -136,7 +138,7 @@ def test_families_are_those_of_one_structure():
     assert [known.members for known in found] == [[0, 2, 4, 7], [1], [3], [5], [6]]
 
 
-@pytest.mark.parametrize("robot", FEW, ids=ids(FEW))
+@pytest.mark.parametrize("robot", rest_slow(FEW, [CHAINS[2], TREES[3]]), ids=ids(FEW))
 def test_every_member_moves_as_it_does_alone(robot, tmp_path):
     robots = relatives(robot, 4)
     q0, qd0, *_ = states(robot, 4)
@@ -170,12 +172,16 @@ OPTIONS = {
 }
 
 
-@pytest.mark.parametrize("options", OPTIONS.values(), ids=OPTIONS)
-def test_options_mean_the_same_to_a_family(options, tmp_path):
+QUICK_OPTIONS = ["law", "constant", "friction", "normalized", "radau", "event"]
+
+
+@pytest.mark.parametrize("name", rest_slow(list(OPTIONS), QUICK_OPTIONS))
+def test_options_mean_the_same_to_a_family(name, tmp_path):
+    options = OPTIONS[name]
     if options.get("integrator") == "radau":
         pytest.importorskip("scipy")
-    robots = relatives(PLANAR, 3)
-    q0, qd0 = np.full((3, 3), 0.2), np.zeros((3, 3))
+    robots = relatives(PLANAR, 2)
+    q0, qd0 = np.full((2, 3), 0.2), np.zeros((2, 3))
     found = swept(robots, tmp_path, q0, qd0, 0.4, **options).read()
     alone = one_by_one(robots, q0, qd0, 0.4, **options)
     assert found["status"].tolist() == [each.status for each in alone]

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import linkwise as lw
+from effort import rest_slow
 from linkwise.dynamics import (
     ALL_FORWARD_DYNAMICS,
     ALL_INERTIA_MATRICES,
@@ -20,11 +21,11 @@ from linkwise.dynamics import (
 )
 from linkwise.dynamics import quasi as plain_quasi
 from linkwise.spatial import Twist, Vector, Wrench
-from robots import ALL, CHAINS, SMALL, TEXTBOOK, TREES, conditioned, ids, relative, scalars, states
+from robots import ALL, CHAINS, QUICK, SMALL, TEXTBOOK, TREES, conditioned, ids, relative, scalars, states
 
 STEP = 1e-30
-over_all = pytest.mark.parametrize("robot", ALL, ids=ids(ALL))
-over_small = pytest.mark.parametrize("robot", SMALL, ids=ids(SMALL))
+over_all = pytest.mark.parametrize("robot", rest_slow(ALL, [*QUICK, CHAINS[11], TREES[4]]), ids=ids(ALL))
+over_small = pytest.mark.parametrize("robot", rest_slow(SMALL, [*QUICK, TREES[4]]), ids=ids(SMALL))
 LISTS = {
     lw.inverse_dynamics: (ALL_INVERSE_DYNAMICS, (0, 1, 2)),
     lw.forward_dynamics: (ALL_FORWARD_DYNAMICS, (0, 1, 3)),
@@ -48,7 +49,7 @@ def test_every_pair_of_methods_agrees(robot: lw.Robot, function: Any) -> None:
 EXACT = [lw.load("stanford"), *(r for r in CHAINS if r.n in (1, 2, 3, 8)), *(r for r in TREES if r.n in (3, 6))]
 
 
-@pytest.mark.parametrize("robot", EXACT, ids=ids(EXACT))
+@pytest.mark.parametrize("robot", rest_slow(EXACT, [CHAINS[4], TREES[2]]), ids=ids(EXACT))
 @pytest.mark.parametrize("function", LISTS, ids=lambda f: f.__name__)
 def test_forty_digits_agree_to_thirty_five(robot: lw.Robot, function: Any) -> None:
     methods, arguments = LISTS[function]
@@ -215,7 +216,7 @@ def test_unnormalized_diagonal_is_half_the_rate_of_d(robot: lw.Robot) -> None:
 FALLING = [lw.load("planar3"), lw.load("stanford"), lw.chain(4, seed=7, joints="RRPR"), lw.random_tree(4, seed=4)]
 
 
-@pytest.mark.parametrize("robot", FALLING, ids=ids(FALLING))
+@pytest.mark.parametrize("robot", rest_slow(FALLING, FALLING[2:]), ids=ids(FALLING))
 @pytest.mark.parametrize("quasi", [lw.normalized, lw.unnormalized], ids=repr)
 def test_simulation_in_quasi_coordinates_follows_the_standard_one(robot: lw.Robot, quasi: Any) -> None:
     q0, qd0, _, tau = (0.3 * x[0] for x in states(robot, count=1, seed=2))

@@ -9,10 +9,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import linkwise as lw
+from effort import examples, rest_slow
 from linkwise import api, graph
 from linkwise.graph import LEGAL, MEANING, GrammarError, Graph, Node, Port, Program, check, evaluate, rules
 from robots import relative
@@ -404,7 +405,7 @@ def bits(values: list[Any], batch: int) -> bytes:
     return np.stack([np.broadcast_to(np.asarray(v, dtype=float), (batch,)) + 0.0 for v in values]).tobytes()
 
 
-@settings(max_examples=300, deadline=None)
+@examples(300)
 @given(code=instructions, numbers=st.lists(constants, max_size=4), seed=st.integers(0, 2**32))
 def test_evaluating_a_random_program_is_running_it_in_numpy_to_the_last_bit(code, numbers, seed):
     states = np.random.default_rng(seed).normal(size=(5, INPUTS))
@@ -523,7 +524,7 @@ ROTORLESS = (lw.operators, lw.operator_rates, lw.mass_factor_rate, lw.kinetic_gr
 
 
 @pytest.mark.parametrize(("function", "method"), CHOICES)
-@pytest.mark.parametrize("robot", [ARM, TREE, lw.load("puma560")], ids=lambda robot: robot.name)
+@pytest.mark.parametrize("robot", rest_slow([ARM, TREE, lw.load("puma560")], [ARM, TREE]), ids=lambda robot: robot.name)
 def test_the_program_of_a_public_function_is_the_function_to_the_last_bit(function, method, robot):
     robot = robot.without_rotors() if function in ROTORLESS else robot
     needed = [p for p in inspect.signature(function).parameters.values() if p.default is p.empty][1:]

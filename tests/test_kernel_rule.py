@@ -8,10 +8,11 @@ import numpy as np
 import pytest
 
 import linkwise as lw
+from effort import rest_slow
 from linkwise.kernels import dispatch as kernels
 from linkwise.spatial import sign, sqrt
 from robots import relative
-from test_api import CALLS, Call
+from test_api import CALLS, ONE_METHOD, Call
 from test_kernel_calls import in_a_new_process
 
 pytest.importorskip("llvmlite")
@@ -83,7 +84,7 @@ def test_equal_robots_share_kernels() -> None:
     assert compiled(arm) == 1
 
 
-@pytest.mark.parametrize("call", CALLS, ids=str)
+@pytest.mark.parametrize("call", rest_slow(CALLS, ONE_METHOD), ids=str)
 def test_compiling_changes_neither_results_nor_their_kind(call: Call) -> None:
     rng = np.random.default_rng(0)
     kinds = [((), "float64"), ((3,), "float64"), ((2, 0), "float64"), ((2, 2), "float32")]

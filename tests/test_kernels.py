@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import linkwise as lw
+from effort import rest_slow
 from linkwise.api.singular import explain_lost
 from linkwise.kernels.compiler import Compiled
 from linkwise.kernels.host import host_target
@@ -21,7 +22,7 @@ from test_api import CALLS, Call
 
 pytest.importorskip("llvmlite")
 PLANAR, STANFORD = lw.load("planar3"), lw.load("stanford")
-CHAIN, TREE = lw.chain(4, seed=3, joints="RRPR"), lw.random_tree(4, seed=5)
+CHAIN, TREE, NINE = lw.chain(4, seed=3, joints="RRPR"), lw.random_tree(4, seed=5), lw.random_tree(9, seed=9)
 DEFAULT = ("newton-euler", "articulated", "composite", "fewest")
 FIRST = [call for call in CALLS if call.keywords.get("method") in (None, *DEFAULT)]
 DTYPES = ["float64", "float32"]
@@ -65,7 +66,11 @@ def bound(robot: lw.Robot, q: np.ndarray, dtype: str, divides: bool) -> float:
 # agreement with the plain text
 
 
-@pytest.mark.parametrize(("robot", "call"), [(CHAIN, c) for c in CALLS] + [(TREE, c) for c in FIRST], ids=str)
+ON_ROBOTS = [(CHAIN, c) for c in CALLS] + [(TREE, c) for c in FIRST]
+QUICK = [(robot, c) for robot, c in ON_ROBOTS if c.function in SOME]  # the others: tests/test_kernel_rule.py
+
+
+@pytest.mark.parametrize(("robot", "call"), rest_slow(ON_ROBOTS, QUICK), ids=str)
 def test_every_function_by_every_method_is_the_plain_text_to_rounding(call: Call, robot: lw.Robot) -> None:
     made = kernel(call.function, robot, **call.keywords)
     given = arrays(made, 11)
@@ -80,7 +85,7 @@ def test_every_function_by_every_method_is_the_plain_text_to_rounding(call: Call
             assert relative(result, plain) < bound(robot, given[0], "float64", divides)
 
 
-@pytest.mark.parametrize("call", FIRST, ids=str)
+@pytest.mark.parametrize("call", rest_slow(FIRST, [c for c in FIRST if c.function in (*SOME, lw.udu)]), ids=str)
 def test_float32_is_the_plain_text_in_float64_to_its_own_rounding(call: Call) -> None:
     made = kernel(call.function, PLANAR, "float32", **call.keywords)
     given = arrays(made, 18)
@@ -100,7 +105,7 @@ def test_library_robots(robot: lw.Robot) -> None:
 
 
 @every_dtype
-@pytest.mark.parametrize("robot", [CHAIN, TREE, lw.random_tree(9, seed=9)], ids=lambda robot: robot.name)
+@pytest.mark.parametrize("robot", rest_slow([CHAIN, TREE, NINE], [TREE]), ids=lambda robot: robot.name)
 def test_loops_are_the_plain_text_to_rounding(robot: lw.Robot, dtype: str) -> None:
     for function, method in ((lw.inverse_dynamics, "newton-euler"), (lw.forward_dynamics, "articulated")):
         made = kernel(function, robot, dtype, loops=True, method=method)
@@ -114,7 +119,7 @@ def test_loops_are_the_plain_text_to_rounding(robot: lw.Robot, dtype: str) -> No
 
 
 @every_dtype
-@pytest.mark.parametrize("robot", [PLANAR, STANFORD, TREE], ids=lambda robot: robot.name)
+@pytest.mark.parametrize("robot", rest_slow([PLANAR, STANFORD, TREE], [TREE]), ids=lambda robot: robot.name)
 def test_every_width_gives_the_same_bits(robot: lw.Robot, dtype: str) -> None:
     for function in (lw.inverse_dynamics, lw.forward_dynamics) if robot is not STANFORD else (lw.inverse_dynamics,):
         for fused in (True, False):

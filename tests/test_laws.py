@@ -6,13 +6,14 @@ import numpy as np
 import pytest
 
 import linkwise as lw
+from effort import rest_slow
 from linkwise.dynamics import ALL_FORWARD_DYNAMICS, ALL_INERTIA_MATRICES, ALL_INVERSE_DYNAMICS, energy, kinematics
 from linkwise.spatial import Placement, Rotation, Vector, Wrench
-from robots import ALL, SMALL, TEXTBOOK, conditioned, ids, relative, scalars, states
+from robots import ALL, CHAINS, QUICK, SMALL, TEXTBOOK, TREES, conditioned, ids, relative, scalars, states
 
 STEP = 1e-30  # of the complex-step derivative, which is exact to rounding
-over_all = pytest.mark.parametrize("robot", ALL, ids=ids(ALL))
-over_small = pytest.mark.parametrize("robot", SMALL, ids=ids(SMALL))
+over_all = pytest.mark.parametrize("robot", rest_slow(ALL, [*QUICK, CHAINS[11], TREES[4]]), ids=ids(ALL))
+over_small = pytest.mark.parametrize("robot", rest_slow(SMALL, [*QUICK, TREES[4]]), ids=ids(SMALL))
 inverse_methods = pytest.mark.parametrize("method", ALL_INVERSE_DYNAMICS)
 forward_methods = pytest.mark.parametrize("method", ALL_FORWARD_DYNAMICS)
 inertia_methods = pytest.mark.parametrize("method", ALL_INERTIA_MATRICES)

@@ -6,12 +6,13 @@ import numpy as np
 import pytest
 
 import linkwise as lw
+from effort import rest_slow
 from linkwise.dynamics import energy, kinematics, mass_factor, operator_matrices, operator_rates, quasi
-from robots import CHAINS, TREES, ids, relative, scalars, states
+from robots import CHAINS, QUICK, TREES, ids, relative, scalars, states
 
 ROBOTS = [lw.load("planar3"), lw.load("stanford"), *(r for r in CHAINS + TREES if r.n <= 6)]
 STEP = 1e-30
-over_robots = pytest.mark.parametrize("robot", ROBOTS, ids=ids(ROBOTS))
+over_robots = pytest.mark.parametrize("robot", rest_slow(ROBOTS, [r for r in QUICK if r in ROBOTS]), ids=ids(ROBOTS))
 
 
 def array(nested: Any) -> np.ndarray:

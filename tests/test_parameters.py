@@ -8,11 +8,12 @@ import numpy as np
 import pytest
 
 import linkwise as lw
+from effort import rest_slow
 from linkwise.api.base_parameters import TEN, body_of
 from linkwise.dynamics import denoc
 from linkwise.spatial import RigidInertia, Wrench
 from linkwise.symbolic import Transplant, shared_graph
-from robots import SMALL, ids, relative, scalars, states
+from robots import QUICK, SMALL, ids, relative, scalars, states
 
 GRAVITIES = ((0, 0, -9.81), (0, -9.81, 0), (1.0, 2.0, -9.0), (0, 0, 0))
 
@@ -44,7 +45,8 @@ def spherical(convention: str) -> lw.Robot:
 
 SPECIAL = [special(seed) for seed in range(64)] + [spherical("standard"), spherical("modified")]
 FEW = [robot.without_rotors() for robot in SMALL if robot.n <= 6] + SPECIAL
-over_few = pytest.mark.parametrize("robot", FEW, ids=ids(FEW))
+SOME = [robot.without_rotors() for robot in QUICK] + SPECIAL[:16] + SPECIAL[-2:]  # sixteen: one of each sort
+over_few = pytest.mark.parametrize("robot", rest_slow(FEW, SOME), ids=ids(FEW))
 
 
 def regressor(arm: lw.Robot, names: list[str], states: tuple[np.ndarray, ...]) -> np.ndarray:
@@ -107,7 +109,7 @@ def with_symbols(robot: lw.Robot) -> tuple[lw.Robot, dict[str, float]]:
 SYMBOLIC = [robot for robot in FEW if robot.n <= 4] + [lw.load("puma560"), lw.load("stanford")]
 
 
-@pytest.mark.parametrize("robot", SYMBOLIC, ids=ids(SYMBOLIC))
+@pytest.mark.parametrize("robot", rest_slow(SYMBOLIC, [r for r in SOME if r in SYMBOLIC]), ids=ids(SYMBOLIC))
 def test_values_put_into_symbolic_base_parameters_give_those_of_numbers(robot: lw.Robot) -> None:
     arm, values = with_symbols(robot)
     number = Transplant(shared_graph(), values)

@@ -8,11 +8,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import linkwise as lw
+from effort import rest_slow
 from linkwise.graph import Graph, Port, Program, count, evaluate
 from linkwise.graph.passes import ALL_PASSES, apply_passes
-from robots import SMALL, conditioned, ids, relative, states
+from robots import QUICK, SMALL, conditioned, ids, relative, states
 
-over_robots = pytest.mark.parametrize("robot", SMALL, ids=ids(SMALL))
+over_robots = pytest.mark.parametrize("robot", rest_slow(SMALL, QUICK), ids=ids(SMALL))
 CHOICES = [("common-factors",), ("push-signs",), ("common-factors", "push-signs")]
 over_passes = pytest.mark.parametrize("passes", CHOICES, ids="+".join)
 

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 import linkwise as lw
-from robots import ALL, conditioned, ids, relative, states
+from effort import rest_slow
+from robots import ALL, CHAINS, QUICK, TREES, conditioned, ids, relative, states
 
 pin = pytest.importorskip("pinocchio", reason="Pinocchio has no wheel for Windows")
 mujoco = pytest.importorskip("mujoco")
@@ -20,9 +21,11 @@ def has_body(link: lw.Link) -> bool:
 
 
 SOLID = [robot for robot in ALL if all(map(has_body, robot.links))]
+SOME = [*QUICK, CHAINS[11], TREES[4]]
+over_all = pytest.mark.parametrize("robot", rest_slow(ALL, SOME), ids=ids(ALL))
 
 
-@pytest.mark.parametrize("robot", ALL, ids=ids(ALL))
+@over_all
 def test_pinocchio_agrees(robot: lw.Robot) -> None:
     model, data = to_pinocchio(robot)
     order = depth_first(robot)
@@ -62,7 +65,7 @@ def test_pinocchio_agrees(robot: lw.Robot) -> None:
         assert abs(lw.potential_energy(robot, q) - potential) < CLOSE * max(1.0, abs(potential))
 
 
-@pytest.mark.parametrize("robot", ALL, ids=ids(ALL))
+@over_all
 def test_pinocchio_has_the_same_factors_poses_and_jacobians(robot: lw.Robot) -> None:
     model, data = to_pinocchio(robot)
     order = depth_first(robot)
@@ -85,7 +88,7 @@ def test_pinocchio_has_the_same_factors_poses_and_jacobians(robot: lw.Robot) -> 
             assert np.abs(ours - np.vstack([jacobian[3:], jacobian[:3]])).max() < CLOSE
 
 
-@pytest.mark.parametrize("robot", SOLID, ids=ids(SOLID))
+@pytest.mark.parametrize("robot", rest_slow(SOLID, [robot for robot in SOME if robot in SOLID]), ids=ids(SOLID))
 def test_mujoco_agrees(robot: lw.Robot) -> None:
     model = to_mujoco(robot)
     data = mujoco.MjData(model)

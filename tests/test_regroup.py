@@ -10,10 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import linkwise as lw
+from effort import rest_slow
 from linkwise.robot.regroup import LongDecimal
-from robots import ALL, CHAINS, TREES, conditioned, ids, relative, states
+from robots import ALL, CHAINS, QUICK, TREES, conditioned, ids, relative, states
 
-over_all = pytest.mark.parametrize("robot", ALL, ids=ids(ALL))
+over_all = pytest.mark.parametrize("robot", rest_slow(ALL, [*QUICK, CHAINS[11], TREES[4]]), ids=ids(ALL))
 
 
 @over_all

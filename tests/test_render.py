@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import linkwise as lw
+from effort import rest_slow
 from robots import CHAINS, TREES, ids, relative, states
 
 ROBOTS = [lw.load("stanford"), lw.load("planar3"), lw.load("gantry"), CHAINS[4], TREES[3]]
@@ -174,6 +175,9 @@ ARGUMENTS = {
     lw.potential_energy: ("q",),
 }
 SMALL = [*ROBOTS, lw.load("puma560"), *CHAINS[:4], CHAINS[7], *TREES[:3]]
+over_small = pytest.mark.parametrize(
+    "robot", rest_slow(SMALL, [lw.load("planar3"), CHAINS[2], TREES[2]]), ids=ids(SMALL)
+)
 
 
 def state(robot: lw.Robot, function: Any, seed: int = 0) -> tuple[list[np.ndarray], dict[str, float]]:
@@ -196,7 +200,7 @@ def outputs(function: Any, robot: lw.Robot, arrays: list[np.ndarray], **keywords
 
 
 @pytest.mark.parametrize("closed", [None, True, False])
-@pytest.mark.parametrize("robot", SMALL, ids=ids(SMALL))
+@over_small
 @pytest.mark.parametrize("function", ARGUMENTS, ids=lambda f: f.__name__)
 def test_latex_says_what_the_function_computes(robot: lw.Robot, function: Any, closed: bool | None) -> None:
     arrays, values = state(robot, function)
@@ -225,7 +229,7 @@ def test_without_sympy_the_error_says_what_to_install(monkeypatch: pytest.Monkey
         lw.sympy(lw.inertia_matrix, lw.load("gantry"))
 
 
-@pytest.mark.parametrize("robot", SMALL, ids=ids(SMALL))
+@over_small
 @pytest.mark.parametrize("function", ARGUMENTS, ids=lambda f: f.__name__)
 def test_the_normal_form_gives_the_numbers(robot: lw.Robot, function: Any) -> None:
     sympy = pytest.importorskip("sympy", reason="runs where SymPy is installed")

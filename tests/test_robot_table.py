@@ -12,10 +12,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import linkwise as lw
+from effort import examples
 from robots import TEXTBOOK, TREES, ids, relative, states
 
 Row = dict[str, Any]
@@ -578,7 +579,7 @@ def test_puma_in_modified_and_standard_dh_has_equal_torques():
 
 
 @pytest.mark.parametrize("joint", ["revolute", "prismatic"])
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(
     direction=st.tuples(*[st.floats(-1, 1)] * 3).filter(lambda v: math.hypot(*v) > 1e-3)
     | st.tuples(st.floats(-1e-5, 1e-5), st.floats(-1e-5, 1e-5), st.sampled_from([-1.0, 1.0])),

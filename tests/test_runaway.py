@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import linkwise as lw
+from effort import rest_slow
 from linkwise.spatial import sign
 
 chattering = importlib.import_module("linkwise.ode.chattering")
@@ -26,7 +27,9 @@ def traced_relay(arm, t, q, qd):
     return np.array([-0.05 * sign(rate) for rate in qd])
 
 
-@pytest.mark.parametrize("integrator", ["verner65", "dop853", "cash-karp54", "radau"])
+@pytest.mark.parametrize(
+    "integrator", rest_slow(["verner65", "dop853", "cash-karp54", "radau"], ["cash-karp54", "radau"])
+)
 def test_a_torque_that_jumps_without_end_is_given_up_with_the_joint_and_the_way_out(integrator, monkeypatch):
     monkeypatch.setattr(chattering, "WINDOW", 150)
     said = (
@@ -41,6 +44,7 @@ def test_a_torque_that_jumps_without_end_is_given_up_with_the_joint_and_the_way_
     assert np.isnan(kept.q[kept.t > kept.reached]).all()
 
 
+@pytest.mark.slow
 def test_in_a_batch_the_others_go_on(monkeypatch):
     monkeypatch.setattr(chattering, "WINDOW", 100)
     rates = np.array([[0.025], [9.0], [5.0]])
@@ -49,7 +53,7 @@ def test_in_a_batch_the_others_go_on(monkeypatch):
     assert np.isfinite(run.q[1:]).all()
 
 
-@pytest.mark.parametrize("integrator", lw.integrators())
+@pytest.mark.parametrize("integrator", rest_slow(lw.integrators(), ["verner65", "radau", "rk4"]))
 @pytest.mark.parametrize("compiled", [True, False])
 def test_no_more_steps_are_made_than_are_allowed(integrator, compiled):
     how = {"integrator": integrator, "compiled": compiled, "samples": 5, "torque": traced_relay, "step": 0.1}

@@ -8,12 +8,13 @@ import numpy as np
 import pytest
 
 import linkwise as lw
+from effort import rest_slow
 from linkwise import graph
 from linkwise.spatial import Vector, cross, dot
 from linkwise.spatial.scalar import add, mul, sub
-from robots import SMALL, conditioned, ids, relative, states
+from robots import CHAINS, DRIVEN, SMALL, TREES, conditioned, ids, relative, states
 
-over_robots = pytest.mark.parametrize("robot", SMALL, ids=ids(SMALL))
+over_robots = pytest.mark.parametrize("robot", rest_slow(SMALL, [CHAINS[5], TREES[3], DRIVEN[1]]), ids=ids(SMALL))
 FUNCTIONS = {  # and the states that each takes, by position in `states`
     lw.inverse_dynamics: (0, 1, 2),
     lw.forward_dynamics: (0, 1, 3),
@@ -72,7 +73,7 @@ def test_other_arrays_give_what_numpy_gives(library: str, function: Any, keyword
     xp = pytest.importorskip(library, reason="runs where the library is installed")
     if library == "jax.numpy":
         pytest.importorskip("jax").config.update("jax_enable_x64", True)
-    for robot in (lw.load("stanford"), lw.random_tree(6, seed=6)):
+    for robot in (CHAINS[4], TREES[3]):
         arrays = [states(robot)[k] for k in FUNCTIONS[function]]
         plain = outputs(function(robot, *arrays, **keywords))
         there = outputs(function(robot, *map(xp.asarray, arrays), **keywords))

@@ -170,7 +170,11 @@ def begun(folder, least, *varied):
 
 
 @unix
-@pytest.mark.parametrize("varied", [(), ("link2.mass", "link3.mass")], ids=["one robot", "many robots"])
+@pytest.mark.parametrize(
+    "varied",
+    [(), pytest.param(("link2.mass", "link3.mass"), marks=pytest.mark.slow)],
+    ids=["one robot", "many robots"],
+)
 def test_killed_and_interrupted_sweeps_lose_and_repeat_nothing(varied, tmp_path):
     folder, kept, errors = tmp_path / "falls", {}, None
     for strike in (signal.SIGKILL, signal.SIGINT):
@@ -505,19 +509,20 @@ def test_progress_is_a_line_now_and_then(tmp_path, capsys, monkeypatch):
     assert len(capsys.readouterr().err.splitlines()) == 5
 
 
-def test_the_command_line_shows_the_state(tmp_path):
+def test_the_command_line_shows_the_state(tmp_path, capsys):
     made = quick(folder=tmp_path)
     next(tmp_path.glob("chunk-00001.*")).unlink()
     next(tmp_path.glob("chunk-00004.*")).unlink()
     (tmp_path / "_chunk-00004.failed.txt").write_text("Traceback\nZeroDivisionError: by zero\n")
-    command = [sys.executable, "-m", "linkwise", "sweep"]
-    shown = subprocess.run([*command, tmp_path], capture_output=True, text=True)
-    assert (shown.returncode, shown.stderr) == (0, "")
+    assert main(["sweep", str(tmp_path)]) == 0
+    shown = capsys.readouterr()
+    assert shown.err == ""
     counts = "trajectories  23\nchunks        5\ndone          3\nfailed        1\nmissing       1\n"
-    assert shown.stdout == f"folder        {tmp_path}\n{counts}chunk 4: ZeroDivisionError: by zero\n"
-    missing = subprocess.run([*command, tmp_path / "no"], capture_output=True, text=True)
-    assert (missing.returncode, missing.stdout) == (1, "")
-    assert "holds no sweep" in missing.stderr
+    assert shown.out == f"folder        {tmp_path}\n{counts}chunk 4: ZeroDivisionError: by zero\n"
+    assert main(["sweep", str(tmp_path / "no")]) == 1
+    missing = capsys.readouterr()
+    assert missing.out == ""
+    assert "holds no sweep" in missing.err
     assert len(made.missing) == 1
 
 

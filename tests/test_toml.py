@@ -7,10 +7,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import assume, example, given, settings
+from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 import linkwise as lw
+from effort import examples
 from linkwise.graph import Graph
 from robots import CHAINS, DRIVEN, TEXTBOOK, TREES, ids
 
@@ -449,7 +450,7 @@ dh_tables = tables(
 frame_tables = tables({"translation": triples, "axis": unit_axes, "rotation": turns}, {"revolute": "axis"})
 
 
-@settings(max_examples=120, deadline=None)
+@examples(120)
 @given(rows=dh_tables, convention=st.sampled_from(["standard", "modified"]), gravity=triples, name=st.text(max_size=9))
 @example(
     rows=TEXTBOOK[3].rows, convention="standard", gravity=(0, 0, 0), name='"quoted" \\ \n\t\0 \x7f \U000e0001 é☃ #=[]'
@@ -459,7 +460,7 @@ def test_any_dh_table_is_read_back_exactly(tmp_path_factory, rows, convention, g
     assert_same(round_trip(robot, tmp_path_factory.getbasetemp()), robot)
 
 
-@settings(max_examples=80, deadline=None)
+@examples(80)
 @given(rows=frame_tables, gravity=triples)
 def test_any_table_of_frames_is_read_back_exactly(tmp_path_factory, rows, gravity):
     robot = lw.Robot.from_frames(rows, gravity=gravity)
@@ -513,7 +514,7 @@ SNIPPETS = [
 ]
 
 
-@settings(max_examples=250, deadline=None)
+@examples(250)
 @given(
     text=st.sampled_from([ARM, GANTRY]),
     start=st.integers(0, len(ARM)),

@@ -9,12 +9,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.integrate import simpson
 from scipy.interpolate import BPoly, CubicSpline
 
 import linkwise as lw
+from effort import examples
 from linkwise.trajectories.pieces import HERMITE
 from linkwise.trajectories.trajectory import Trajectory
 from reference import DATA, ROBOTS
@@ -127,7 +128,7 @@ def test_many_digits() -> None:
     assert np.array(found.q, dtype=float) == pytest.approx(move(2.0).q, rel=1e-14)
 
 
-@settings(deadline=None, max_examples=60)
+@examples(60)
 @given(vectors, durations)
 def test_boundary_conditions(given_: tuple[list[float], ...], T: float) -> None:
     a, b, *rest = map(np.array, given_)
@@ -203,7 +204,7 @@ def test_splines_pass_through_their_points_and_are_twice_continuous(ends: str) -
     assert np.abs(zero[ends]).max() < 1e-11
 
 
-@settings(deadline=None, max_examples=60)
+@examples(60)
 @given(vectors, st.floats(0.1, 10.0), st.floats(0.1, 10.0))
 def test_trapezoids_keep_to_their_limits_and_reach_one(given_: Any, speed: float, acceleration: float) -> None:
     a, b = map(np.array, given_[:2])
