@@ -768,9 +768,9 @@ def records() -> list[str]:
         rows.append([f'`"{method}"`', *here])
     lines += table(["", "n = 6", "n = 12"], rows)
     names = " and ".join(f'`"{best("forward_dynamics", "chain", n)[0]}"` at n = {n}' for n in (6, 12))
-    beyond = 'takes `"articulated-regrouped"` (for the inertia matrix `"composite-regrouped"`)'
+    long_arms = 'takes `"articulated-regrouped"` (for the inertia matrix `"composite-regrouped"`)'
     lines += ["", f'`method="fewest"` counts and takes the better one: {names}. Beyond 60 links it does not']
-    lines += [f"count and {beyond}. The published figures are M + A.", ""]
+    lines += [f"count and {long_arms}. The published figures are M + A.", ""]
     return lines + customised()
 
 
