@@ -67,7 +67,7 @@ MAY_IMPORT_OUTSIDE = {
     "simulate": {"numpy"},
     "sweep": {"distributed", "numpy", "pandas", "pyarrow"},
     "symbolic": {"sympy"},
-    "trajectories": {"matplotlib", "numpy", "pandas"},
+    "trajectories": {"matplotlib", "numpy"},
 }  # beyond the standard library; others: NumPy
 
 
