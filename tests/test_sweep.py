@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 
 import linkwise as lw
+from linkwise.cli import main
 from linkwise.sweep import chunk as working
 from linkwise.sweep import engines
 from linkwise.sweep import folder as sweep_files
