@@ -109,7 +109,7 @@ def for_generated_code(function: Function, keywords: dict[str, Any]) -> tuple[di
     if not has_methods(function):
         return keywords, None
     offered, method = methods_of(function), keywords.get("method")
-    if method is None and "fewest" in offered.algorithms:
-        method = "fewest" if keywords.get("base") is None else "newton-euler"  # which alone has a moving base
-        keywords = {**keywords, "method": method}
-    return keywords, offered.loops.get(method or "")
+    if method is None:
+        no_choice = "fewest" not in offered.algorithms or keywords.get("base") is not None  # of Newton-Euler alone
+        method = next(iter(offered.algorithms)) if no_choice else "fewest"
+    return {**keywords, "method": method}, offered.loops.get(method)

@@ -11,8 +11,9 @@ from ..graph import Count
 from ..trace.tracing import function_name
 from .interface import Argument, Interface
 from .kernel import Kernel
-from .loader import Entry, load_or_compile_as
+from .loader import CacheEntry, load_or_compile_as
 from .lock import LOCK
+from .sources import own_name
 from .spec import KernelSpec, LoopSpec
 
 
@@ -29,13 +30,13 @@ class Compiled(Kernel):
     """
 
     def __init__(
-        self, spec: KernelSpec, explain: Callable[..., None] | None = None, entry: Entry | None = None
+        self, spec: KernelSpec, explain: Callable[..., None] | None = None, cached: CacheEntry | None = None
     ) -> None:
-        """`explain` may raise an error for lost states; `entry` is what the cache has for the spec, if it was asked."""
+        """`explain` may raise an error for lost states; `cached` is what the cache has, if it was asked."""
         started = time.perf_counter()
         self.spec, self.robot = spec, spec.robot
         with LOCK:
-            code = load_or_compile_as(spec.key, spec.target, lambda: spec.text, lambda: metadata(spec), entry)
+            code = load_or_compile_as(spec.key, spec.target, lambda: spec.text, lambda: metadata(spec), cached)
             self.from_cache = code.from_cache
             if code.from_cache and spec.identity:  # it need not be traced
                 self.count, interface = read_metadata(code.metadata, spec.dtype)
@@ -46,8 +47,8 @@ class Compiled(Kernel):
 
     @property
     def method(self) -> str | None:
-        """The method that was compiled, by its name in `lw.methods`; None where the function has no choice of them."""
-        return self.spec.keywords.get("method")
+        """The method that was compiled, by its name in `lw.methods`; None for your own functions."""
+        return self.spec.keywords.get("method") if own_name(self.spec.function) else None
 
     def __repr__(self) -> str:
         takes = ", ".join(argument.name for argument in self.interface.inputs)

@@ -112,17 +112,14 @@ def with_fast_path(function: Function) -> Function:
 
     def call(arm: Any = MISSING, *arrays: Any, **named: Any) -> Any:
         if named or (NEVER_USED and current_mode() == "never"):
-            return with_names(arm, arrays, named)
+            if arm is MISSING or tuple(named) != needed[len(arrays) :] or current_mode() == "never":
+                return slow(arm, arrays, named)
+            arrays += tuple(named.values())
         try:
             entry = arm.cache[name]
         except (AttributeError, KeyError):
-            return slow(arm, arrays, named)
+            return slow(arm, arrays, {})
         return entry(*arrays)
-
-    def with_names(arm: Any, arrays: tuple[Any, ...], named: dict[str, Any]) -> Any:
-        if arm is not MISSING and tuple(named) == needed[len(arrays) :] and current_mode() != "never":
-            return call(arm, *arrays, *named.values())
-        return slow(arm, arrays, named)
 
     def slow(arm: Any, arrays: tuple[Any, ...], named: dict[str, Any]) -> Any:
         return function(*arrays, **named) if arm is MISSING else function(arm, *arrays, **named)

@@ -52,10 +52,10 @@ def cached_kernel(function: Function, robot: Robot, dtype: str, keywords: dict[s
     spec = KernelSpec(function, robot, dtype, keywords, target=target)
     if target is None or spec.identity is None:
         return None
-    entry = cache.load(spec.key)
-    if entry is None or count_in(entry[0]).total > LONGEST:
+    cached = cache.load(spec.key)
+    if cached is None or count_in(cached[0]).total > LONGEST:
         return None
-    return Compiled(spec, entry=entry)
+    return Compiled(spec, cached=cached)
 
 
 def too_long(spec: KernelSpec) -> bool:
@@ -64,5 +64,5 @@ def too_long(spec: KernelSpec) -> bool:
         return False
     if spec.robot.n > LARGEST:
         return True
-    entry = cache.load(spec.key) if spec.identity else None  # which need not be traced
-    return (spec.count if entry is None else count_in(entry[0])).total > LONGEST
+    cached = cache.load(spec.key) if spec.identity else None  # which need not be traced
+    return (spec.count if cached is None else count_in(cached[0])).total > LONGEST

@@ -173,8 +173,8 @@ def known_host() -> HostTarget | None:
 
 def cached_host() -> HostTarget | None:
     key = host_key()
-    entry = cache.load(key) if key is not None else None
-    return None if entry is None else HostTarget(**entry[0])
+    cached = cache.load(key) if key is not None else None
+    return None if cached is None else HostTarget(**cached[0])
 
 
 def host_key() -> str | None:

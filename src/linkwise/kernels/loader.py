@@ -10,7 +10,7 @@ from .host import MachineCode, environment
 from .lock import LOCK
 from .targets import Target
 
-Entry = tuple[dict[str, Any], bytes]  # what the cache keeps: metadata and binary
+CacheEntry = tuple[dict[str, Any], bytes]  # what the cache keeps: metadata and binary
 
 
 def load_or_compile(name: str, text: str, target: Target) -> MachineCode:
@@ -23,14 +23,14 @@ def load_or_compile_as(
     target: Target,
     text: Callable[[], str],
     metadata: Callable[[], dict[str, Any]] = dict,
-    entry: Entry | None = None,
+    cached: CacheEntry | None = None,
 ) -> MachineCode:
-    """The same under a key that is known without the text. `entry` is what the cache gave for it, if it was asked."""
+    """The same under a key that is known without the text. `cached` is what the cache gave for it, if it was asked."""
     with LOCK:
-        entry = entry or cache.load(key)
-        if entry is not None:
-            code = target.load(binary=entry[1])
-            code.metadata, code.from_cache = entry[0], True
+        cached = cached or cache.load(key)
+        if cached is not None:
+            code = target.load(binary=cached[1])
+            code.metadata, code.from_cache = cached[0], True
             return code
         code = target.load(text=text())
         code.metadata = metadata()
