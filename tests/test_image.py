@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import linkwise as lw
+from effort import rest_slow
 from linkwise.kernels import elf, image, sources
 from linkwise.kernels import host as machine
 from test_kernel_calls import in_a_new_process
@@ -60,7 +61,7 @@ def test_what_is_compiled_has_an_image_that_gives_the_same_bits_as_llvm(
         assert all(np.array_equal(a, b) for a, b in pairs)
 
 
-@pytest.mark.parametrize("integrator", lw.integrators())
+@pytest.mark.parametrize("integrator", rest_slow(lw.integrators(), ["verner65", "radau"]))
 def test_simulations_have_images(integrator: str, monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[bytes] = []
     compiled = machine.compiled

@@ -368,10 +368,10 @@ def test_calls_keep_no_references_and_no_memory() -> None:
     round_of_calls(500)
     things = [q, qd, qdd, many, out, several, wrong, spoilt, made, np.ndarray, np.dtype("float64")]
     before, used = [sys.getrefcount(x) for x in things], resident()
-    round_of_calls(20_000)
+    round_of_calls(10_000)
     gc.collect()
     assert max(abs(sys.getrefcount(x) - n) for x, n in zip(things, before, strict=True)) < 100
-    assert resident() - used < 4 << 20
+    assert resident() - used < 2 << 20
 
 
 def in_a_new_process(text: str, **environment: str) -> str:

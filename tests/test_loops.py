@@ -19,7 +19,7 @@ ARRAYS = {
     lw.bias_torque: (0, 1),
     lw.gravity_torque: (0,),
 }
-every_robot = pytest.mark.parametrize("robot", rest_slow(ROBOTS, [CHAINS[2], TREES[6]]), ids=lambda robot: robot.name)
+every_robot = pytest.mark.parametrize("robot", rest_slow(ROBOTS, [TREES[6]]), ids=lambda robot: robot.name)
 every_method = pytest.mark.parametrize(("function", "method"), METHODS, ids=lambda x: getattr(x, "__name__", str(x)))
 
 
@@ -71,7 +71,7 @@ def renumbered(robot, seed):
 
 
 @pytest.mark.parametrize("n", rest_slow([2, 7, 8, 9, 16, 17, 45], [9]))
-@pytest.mark.parametrize("function", ARRAYS, ids=lambda function: function.__name__)
+@pytest.mark.parametrize("function", rest_slow(list(ARRAYS), list(ARRAYS)[:2]), ids=lambda function: function.__name__)
 def test_links_may_be_numbered_in_any_order(n, function):
     tree = lw.random_tree(n, seed=n)
     wrench = np.random.default_rng(n).normal(size=(11, n, 6))
