@@ -31,8 +31,6 @@ class Layout:
     def mask(self) -> str:
         return self.of("i1")
 
-    truths = mask  # the name that `flow` and the integrators use
-
     @property
     def suffix(self) -> str:
         """The type in the names of intrinsic functions."""
@@ -72,8 +70,6 @@ class Block:
         name = f"%v{self.values}"
         self.lines.append(f"  {name} = {instruction}")
         return name
-
-    say = emit  # the name that `flow` and the integrators use
 
     def do(self, word: str, *operands: str) -> str:
         return self.emit(f"{word} {self.layout.vector} {', '.join(operands)}")
