@@ -98,7 +98,7 @@ def test_a_right_hand_side_that_is_too_long_takes_loops_too(monkeypatch, integra
 
 @pytest.mark.parametrize("function", [lw.forward_dynamics, lw.inertia_matrix], ids=lambda function: function.__name__)
 def test_fewest_counts_nothing_on_a_long_robot(function, monkeypatch):
-    monkeypatch.setattr(method_table, "fewest", None)
+    monkeypatch.setattr(method_table, "cheapest_method", None)
     states = [np.full(N, 0.1)] * (3 if function is lw.forward_dynamics else 1)
     other = "articulated-regrouped" if function is lw.forward_dynamics else "composite-regrouped"
     found, meant = (function(CASES["tip"][0], *states, method=method) for method in ("fewest", other))
