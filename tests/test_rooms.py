@@ -1,8 +1,10 @@
 """The plan of the house: what each room may import, and how large its files may grow."""
 
 import ast
+import re
 import subprocess
 import sys
+from graphlib import TopologicalSorter
 from pathlib import Path
 
 import pytest
@@ -100,6 +102,20 @@ def test_rooms_import_only_what_they_may(room: str) -> None:
 def test_every_room_is_in_the_table() -> None:
     rooms = {path.parent.name for path in HOUSE.glob("*/*.py")}
     assert rooms == set(MAY_IMPORT)
+
+
+def test_rooms_import_each_other_in_one_direction() -> None:
+    list(TopologicalSorter(MAY_IMPORT).static_order())  # raises CycleError, with the cycle
+
+
+def test_the_paths_through_the_source_are_there() -> None:
+    """Each hop of docs/design.md: a file, and the name beside it in that file."""
+    text = (HOUSE.parent.parent / "docs" / "design.md").read_text(encoding="utf-8")
+    paths = text[text.index("## Four paths") : text.index("## Choices")]
+    hops = re.findall(r"`([a-z_/]+\.py)`(?: `(?:[A-Za-z]+\.)?([A-Za-z_]+)`)?", paths)
+    assert len(hops) > 30
+    for file, name in hops:
+        assert f" {name}" in (HOUSE / file).read_text(encoding="utf-8"), f"{file} has no {name}"
 
 
 @pytest.mark.parametrize("path", sorted(HOUSE.rglob("*.py")), ids=lambda p: str(p.relative_to(HOUSE)))
