@@ -27,9 +27,7 @@ def traced_relay(arm, t, q, qd):
     return np.array([-0.05 * sign(rate) for rate in qd])
 
 
-@pytest.mark.parametrize(
-    "integrator", rest_slow(["verner65", "dop853", "cash-karp54", "radau"], ["cash-karp54", "radau"])
-)
+@pytest.mark.parametrize("integrator", rest_slow(["verner65", "dop853", "cash-karp54", "radau"], ["cash-karp54"]))
 def test_a_torque_that_jumps_without_end_is_given_up_with_the_joint_and_the_way_out(integrator, monkeypatch):
     monkeypatch.setattr(chattering, "WINDOW", 150)
     said = (
@@ -53,7 +51,7 @@ def test_in_a_batch_the_others_go_on(monkeypatch):
     assert np.isfinite(run.q[1:]).all()
 
 
-@pytest.mark.parametrize("integrator", rest_slow(lw.integrators(), ["verner65", "radau", "rk4"]))
+@pytest.mark.parametrize("integrator", rest_slow(lw.integrators(), ["verner65", "rk4"]))
 @pytest.mark.parametrize("compiled", [True, False])
 def test_no_more_steps_are_made_than_are_allowed(integrator, compiled):
     how = {"integrator": integrator, "compiled": compiled, "samples": 5, "torque": traced_relay, "step": 0.1}
@@ -77,6 +75,7 @@ def test_a_run_that_needs_all_its_steps_is_done():
         lw.simulate(PLANAR, [0] * 3, [0] * 3, 1.0, max_steps=tried - 1)
 
 
+@pytest.mark.slow
 def test_fast_springs_do_not_chatter(monkeypatch):
     """Steps at the edge of stability go to and fro as well; but their end can be reached."""
     monkeypatch.setattr(chattering, "WINDOW", 50)

@@ -94,7 +94,6 @@ one_of(DEFAULT, MODES, "LINKWISE_KERNELS")
 MODE: ContextVar[str] = ContextVar("kernels_mode", default=DEFAULT)
 current_mode = MODE.get  # looked up once: the fast path calls it
 NEVER_USED = DEFAULT == "never"  # while False, no context has chosen "never", and the fast path need not ask
-MISSING: Any = object()  # an argument that was not passed
 UNKNOWN: Any = object()  # no kernel yet; None means that the code is too long to compile
 KERNELS: OrderedDict[tuple[Any, ...], Compiled | None] = OrderedDict()
 SECONDS_PER_LINK: dict[Function, float] = {}  # that compiling a function took the last time
@@ -104,25 +103,23 @@ clock = time.perf_counter
 def with_fast_path(function: Function) -> Function:
     """The function, entered in machine code where `robot.cache` has an entry of its name; see `kernels.entry`.
 
-    The entry takes a robot and the arrays that the function needs, in order; all other calls go to the function.
+    The entry takes the arrays that the function needs, q first, in order; all other calls go to the function. Every
+    ten nanoseconds count here: q has a parameter of its own because a call with a tuple of arrays takes longer.
     """
     name = function.__name__
-    parameters = list(inspect.signature(function).parameters.values())[1:]
+    parameters = list(inspect.signature(function).parameters.values())[2:]
     needed = tuple(p.name for p in parameters if p.default is p.empty)
 
-    def call(arm: Any = MISSING, *arrays: Any, **named: Any) -> Any:
+    def call(arm: Any, q: Any, *arrays: Any, **named: Any) -> Any:
         if named or (NEVER_USED and current_mode() == "never"):
-            if arm is MISSING or tuple(named) != needed[len(arrays) :] or current_mode() == "never":
-                return slow(arm, arrays, named)
+            if tuple(named) != needed[len(arrays) :] or current_mode() == "never":
+                return function(arm, q, *arrays, **named)
             arrays += tuple(named.values())
         try:
             entry = arm.cache[name]
         except (AttributeError, KeyError):
-            return slow(arm, arrays, {})
-        return entry(*arrays)
-
-    def slow(arm: Any, arrays: tuple[Any, ...], named: dict[str, Any]) -> Any:
-        return function(*arrays, **named) if arm is MISSING else function(arm, *arrays, **named)
+            return function(arm, q, *arrays)
+        return entry(q, *arrays) if arrays else entry(q)
 
     return wraps(function)(call)
 
