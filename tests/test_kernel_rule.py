@@ -354,7 +354,7 @@ def test_symbols_of_a_robot_are_inputs_after_the_others() -> None:
 def test_words_of_the_wrapper_are_no_words_of_the_function():
     arm, q = lw.load("planar3"), np.zeros(3)
     for wrong in ({"a": q}, {"b": q}, {"c": q}):
-        with pytest.raises(TypeError, match=r"gravity_torque\(\) missing 1 required positional argument: 'q'"):
+        with pytest.raises(TypeError, match="unexpected keyword argument"):
             lw.gravity_torque(arm, **wrong)
     assert np.array_equal(lw.gravity_torque(arm=arm, q=q), lw.gravity_torque(arm, q))
 

@@ -100,6 +100,9 @@ SECONDS_PER_LINK: dict[Function, float] = {}  # that compiling a function took t
 clock = time.perf_counter
 
 
+MISSING: Any = object()  # an argument that was not passed
+
+
 def with_fast_path(function: Function) -> Function:
     """The function, entered in machine code where `robot.cache` has an entry of its name; see `kernels.entry`.
 
@@ -110,16 +113,22 @@ def with_fast_path(function: Function) -> Function:
     parameters = list(inspect.signature(function).parameters.values())[2:]
     needed = tuple(p.name for p in parameters if p.default is p.empty)
 
-    def call(arm: Any, q: Any, *arrays: Any, **named: Any) -> Any:
-        if named or (NEVER_USED and current_mode() == "never"):
-            if tuple(named) != needed[len(arrays) :] or current_mode() == "never":
-                return function(arm, q, *arrays, **named)
+    def call(arm: Any = MISSING, q: Any = MISSING, *arrays: Any, **named: Any) -> Any:
+        if named or q is MISSING or (NEVER_USED and current_mode() == "never"):
+            if q is MISSING or tuple(named) != needed[len(arrays) :] or current_mode() == "never":
+                return slow(arm, q, arrays, named)
             arrays += tuple(named.values())
         try:
             entry = arm.cache[name]
         except (AttributeError, KeyError):
-            return function(arm, q, *arrays)
+            return slow(arm, q, arrays, {})
         return entry(q, *arrays) if arrays else entry(q)
+
+    def slow(arm: Any, q: Any, arrays: tuple[Any, ...], named: dict[str, Any]) -> Any:
+        if arm is MISSING or q is MISSING:  # an error, which is the function's to raise
+            given = {"arm": arm, "q": q, **named}
+            return function(**{key: value for key, value in given.items() if value is not MISSING})
+        return function(arm, q, *arrays, **named)
 
     return wraps(function)(call)
 
