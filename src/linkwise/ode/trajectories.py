@@ -25,13 +25,14 @@ class Field:
 
     def __set_name__(self, owner: type, name: str) -> None:
         self.column = list(RECORD).index(name)
-        self.dtype = np.float64 if RECORD[name] is float else np.int64
+        self.view = "records" if RECORD[name] is float else "integers"
 
     def __get__(self, trajectories: Trajectories, owner: type | None = None) -> np.ndarray:
-        return trajectories.records.view(self.dtype)[:, self.column]
+        column: np.ndarray = getattr(trajectories, self.view)[:, self.column]
+        return column
 
     def __set__(self, trajectories: Trajectories, value: np.ndarray | float) -> None:
-        trajectories.records.view(self.dtype)[:, self.column] = value
+        getattr(trajectories, self.view)[:, self.column] = value
 
 
 class Trajectories:
@@ -44,7 +45,7 @@ class Trajectories:
         count, size = y.shape
         self.first_value = len(RECORD) + size
         self.known = self.first_value + events
-        self.records = np.zeros((count, self.known))
+        self.keep(np.zeros((count, self.known)))
         self.records[:, len(RECORD) : self.first_value] = y
         self.records[:, self.first_value :] = np.nan
         self.h, self.error = first_step, LEAST_ERROR_BEFORE
@@ -65,13 +66,17 @@ class Trajectories:
     def with_parameters(self, parameters: np.ndarray) -> np.ndarray:
         """The records, with the parameters at the end of their rows."""
         if parameters.shape[1]:
-            self.records = np.concatenate([self.records[:, : self.known], parameters], axis=1)
+            self.keep(np.concatenate([self.records[:, : self.known], parameters], axis=1))
         return self.records
+
+    def keep(self, records: np.ndarray) -> None:
+        self.records, self.integers = records, records.view(np.int64)
 
     def only(self, k: int) -> Trajectories:
         """Trajectory k as a batch of one, in the same memory."""
         one = object.__new__(Trajectories)
-        one.__dict__.update(self.__dict__, records=self.records[k : k + 1], log=self.log[k : k + 1], met=[self.met[k]])
+        one.__dict__.update(self.__dict__, log=self.log[k : k + 1], met=[self.met[k]])
+        one.keep(self.records[k : k + 1])
         return one
 
     def restart(self, which: np.ndarray, first_step: np.ndarray | float) -> None:

@@ -92,7 +92,7 @@ class Problem:
             for event in self.events:
                 float(event.value(self.robot, 0.0, q.copy(), qd.copy()))
 
-    @property
+    @cached_property
     def accounted(self) -> bool:
         """Whether work and heat are integrated along."""
         return self.torque is not None or self.tau or self.wrench is not None or self.friction is not None
@@ -102,7 +102,7 @@ class Problem:
         """What there is to know of joints that may stick."""
         return Sticking.of(self.robot, self.friction, self.point)
 
-    @property
+    @cached_property
     def size(self) -> int:
         return 2 * self.robot.n + 2 * self.accounted + (self.sticking is not None)
 
@@ -194,7 +194,7 @@ class Problem:
             found.append(self.sticking.lasts(qd, mode, slack, t, since))
         return found
 
-    @property
+    @cached_property
     def crossings(self) -> tuple[Crossing, ...]:
         """What the integrator looks for: the events, and, last, an end of the modes."""
         modes = [Crossing(-1, stop=True, inside=False)] * (self.sticking is not None)
