@@ -53,7 +53,7 @@ def as_array(xp: Any, value: Any, name: str, like: Array | None) -> Array:
     except ValueError:
         raise TypeError(f"{name} has rows of different lengths ({expected}, in a rectangular array)") from None
     if array.dtype.kind == "f" and array.dtype.itemsize >= 4:
-        return array.astype(array.dtype.newbyteorder("="), copy=False)
+        return array if array.dtype.isnative else array.astype(array.dtype.newbyteorder("="))
     if array.dtype.kind in "iu":
         return array.astype(np.float64)
     if array.dtype.kind == "O" and all(isinstance(x, PLAIN) and not isinstance(x, bool) for x in array.flat):
