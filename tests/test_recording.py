@@ -335,19 +335,19 @@ def test_an_interrupted_save_leaves_the_old_file(tmp_path, fall, stuck, monkeypa
 
 
 @pytest.mark.parametrize(
-    ("library", "call", "said"),
+    ("library", "call", "extra"),
     [
-        ("pyarrow", lambda run, folder: run.save(folder / "new.parquet"), "pyarrow, or linkwise[parquet]"),
-        ("pyarrow", lambda run, folder: lw.load_recording(folder / "old.parquet"), "pyarrow, or linkwise[parquet]"),
-        ("pandas", lambda run, folder: run.to_pandas(), "pandas, or linkwise[pandas]"),
-        ("matplotlib.figure", lambda run, folder: run.plot(), "matplotlib, or linkwise[demo]"),
+        ("pyarrow", lambda run, folder: run.save(folder / "new.parquet"), "parquet"),
+        ("pyarrow", lambda run, folder: lw.load_recording(folder / "old.parquet"), "parquet"),
+        ("pandas", lambda run, folder: run.to_pandas(), "pandas"),
+        ("matplotlib.figure", lambda run, folder: run.plot(), "plot"),
     ],
     ids=["save", "load", "to_pandas", "plot"],
 )
-def test_what_is_not_installed_is_named_with_the_way_to_get_it(tmp_path, fall, monkeypatch, library, call, said):
+def test_what_is_not_installed_is_named_with_the_way_to_get_it(tmp_path, fall, monkeypatch, library, call, extra):
     (tmp_path / "old.parquet").write_bytes(b"PAR1")
     monkeypatch.setitem(sys.modules, library, None)
-    with pytest.raises(ImportError, match=re.escape(f"is not installed: pip install {said}")):
+    with pytest.raises(ImportError, match=re.escape(f"is not installed: pip install 'linkwise[{extra}]'")):
         call(fall, tmp_path)
     assert [path.name for path in tmp_path.iterdir()] == ["old.parquet"]
 

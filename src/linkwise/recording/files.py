@@ -136,5 +136,5 @@ def to_pandas(recording: Recording) -> Any:
     try:
         import pandas
     except ImportError:
-        raise ImportError("pandas is not installed: pip install pandas, or linkwise[pandas]") from None
+        raise ImportError("pandas is not installed: pip install 'linkwise[pandas]'") from None
     return pandas.DataFrame(table(values_of(recording)))

@@ -8,7 +8,7 @@ from typing import Any, BinaryIO
 
 from .contents import HEAD, READING, Values, beside, described, fail, table, untabled
 
-NO_PARQUET = "pyarrow is not installed: pip install pyarrow, or linkwise[parquet]"
+NO_PARQUET = "pyarrow is not installed: pip install 'linkwise[parquet]'"
 
 
 def write(file: BinaryIO, about: dict[str, Any], values: Values) -> None:

@@ -94,7 +94,7 @@ class Robot(WithCache):
         Instead of DH parameters a row has `translation` (3 numbers) and, if wanted, `rotation` (3 × 3, columns are the
         axes of the joint frame in the parent link's frame) and `axis` (a unit vector in the joint frame; otherwise z).
         The link's table frame is the joint frame, moved by the joint; `com` and `inertia` are given in it. The other
-        words are those of `from_dh`. A rotation or an axis that is one within 1e-6 is used as the nearest one, with a
+        keys are those of `from_dh`. A rotation or an axis that is one within 1e-6 is used as the nearest one, with a
         warning if it is off by more than 1e-12; farther off, it is an error.
         """
         parts = assemble(rows, CONVENTIONS["frames"], gravity, name)
@@ -153,7 +153,7 @@ class Robot(WithCache):
 
     @property
     def rows(self) -> list[dict[str, Any]]:
-        """A copy of the table the robot was made from, in the words of its convention."""
+        """A copy of the table the robot was made from, with the keys of its convention."""
         return [dict(row) for row in self.table]
 
     @cached_property

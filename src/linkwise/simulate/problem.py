@@ -60,7 +60,7 @@ class Problem:
                 f"method is {self.method!r} (expected none: {self.coordinates} coordinates have their own)"
             )
         if self.symbols and self.friction is not None and self.friction.smooth == 0.0:
-            raise ValueError("friction is exact, and which joints stick is decided for robots made of numbers")
+            raise ValueError("exact friction cannot be compiled for a family")
         if self.sticking and (self.coordinates != "joint" or self.method is not None):
             option = f"method is {self.method!r}" if self.method else f"coordinates are {self.coordinates!r}"
             raise ValueError(f"{option}, and friction is exact (expected friction with smooth above 0, or neither)")

@@ -115,7 +115,7 @@ class Sweep:
         try:
             import pandas
         except ImportError:
-            raise ImportError("pandas is not installed: pip install pandas, or linkwise[pandas]") from None
+            raise ImportError("pandas is not installed: pip install 'linkwise[pandas]'") from None
         results = {name: column for name, column in self.read().items() if name not in ("q", "qd")}
         rows = results.pop("trajectory", np.zeros(0, dtype=np.int64))
         samples = {name: array[rows] for name, array in self.samples.items()}
