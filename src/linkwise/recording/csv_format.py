@@ -8,7 +8,7 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
-from .contents import HEAD, PARSING, RESERVED, VERSION, Values, beside, checked, fail, table, unpacked, untabled
+from .file_contents import HEAD, PARSING, RESERVED, VERSION, Values, beside, checked, fail, table, unpacked, untabled
 
 
 def write(file: BinaryIO, about: dict[str, Any], values: Values) -> None:

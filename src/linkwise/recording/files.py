@@ -18,7 +18,7 @@ from ..files import saving
 from ..formats import toml
 from ..robot import Robot
 from . import csv_format, npz_format, parquet_format
-from .contents import COLUMNS, HEAD, VERSION, Values, digest, fail, table
+from .file_contents import COLUMNS, HEAD, VERSION, Values, digest, fail, table
 from .recording import EventRecord, Recording
 
 FORMATS: dict[str, Any] = {".npz": npz_format, ".csv": csv_format, ".parquet": parquet_format}  # write and read

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from .contents import HEAD, READING, Values, beside, described, fail, table, untabled
+from .file_contents import HEAD, READING, Values, beside, described, fail, table, untabled
 
 NO_PARQUET = "pyarrow is not installed: pip install 'linkwise[parquet]'"
 

@@ -12,8 +12,8 @@ import numpy as np
 from .. import api
 from ..lazy import cached_property
 from ..ode.status import CHATTERING, DONE, NOT_FINITE, RUNNING, STEP_TOO_SMALL, STOPPED, TOO_MANY_STEPS
+from ..printing import Description, print_if_dropped
 from ..robot import Robot
-from ..robot.printing import Description, print_if_dropped
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

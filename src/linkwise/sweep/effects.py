@@ -70,7 +70,7 @@ def without_effect(inputs: Inputs) -> list[str]:
     states = {"t": rng.random(STATES), "y": rng.uniform(-1.0, 1.0, (STATES, problem.size))}
     constants = np.concatenate([load.reshape(1, -1) for load in loads.values()], axis=1) if loads else np.zeros((1, 0))
     numbers = np.concatenate([np.repeat(constants, len(names) + 1, axis=0), robots.numbers(rows)], axis=1)[:, None]
-    values = {**states, **problem.given(numbers)}
+    values = {**states, **problem.parameters_by_name(numbers)}
     with np.errstate(all="ignore"):
         results = evaluate(program, *(values[port.name] for port in program.inputs))
     same = [unchanged(np.broadcast_to(x, (len(names) + 1, STATES, x.shape[-1]))) for x in results]
