@@ -213,7 +213,7 @@ def test_a_damaged_file_is_refused_or_was_damaged_where_nothing_stands(tmp_path_
     [
         ("# Linkwise recording: 1", "# Linkwise recording: 2", "is a recording of version 2"),
         ("# Linkwise recording: 1\n", "", ":1: begins with"),
-        ('# status: "done"', "# status: done", r":\d+: is not '# word: value'"),
+        ('# status: "done"', "# status: done", r":\d+: is not '# key: value'"),
         ('# status: "done"\n', "", "was damaged or changed"),
         ("mass = 0.5", "mass = 0.6", "was damaged or changed"),
         ("t,q1,q2,q3", "t,q1,q2,q4", "has columns t, q1, q2, q4"),

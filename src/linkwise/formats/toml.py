@@ -164,6 +164,6 @@ def value(x: Any) -> str:
 
 def quoted(text: str) -> str:
     if any("\ud800" <= c <= "\udfff" for c in text):
-        raise FileError(f"cannot write {text!r}: half of a surrogate pair is no text")
+        raise FileError(f"cannot write {text!r}: it has half of a surrogate pair, which UTF-8 cannot hold")
     escaped = text.replace("\\", "\\\\").replace('"', '\\"')
     return '"' + "".join(c if c.isprintable() else f"\\U{ord(c):08x}" for c in escaped) + '"'

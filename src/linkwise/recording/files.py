@@ -60,9 +60,8 @@ def load_recording(path: str | os.PathLike[str], robot: Robot | None = None) -> 
     except OSError as problem:
         fail(source, f"cannot be read ({problem.strerror})")
     about, values = FORMATS[source.suffix.lower()].read(source, content)
-    if digest({**values, **{word: about[word] for word in ("robot", "regrouped") if word in about}}) != about.get(
-        "sha256"
-    ):
+    robot_entries = {key: about[key] for key in ("robot", "regrouped") if key in about}
+    if digest({**values, **robot_entries}) != about.get("sha256"):
         fail(source, "was damaged or changed since it was written (its checksum does not match)")
     return restored(source, about, values, robot)
 

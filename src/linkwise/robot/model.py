@@ -32,9 +32,9 @@ class WithCache:
     cache: dict[Any, Any]
 
     def __new__(cls, *_: Any, **__: Any) -> Self:
-        made = object.__new__(cls)
-        object.__setattr__(made, "cache", {})
-        return made
+        robot = object.__new__(cls)
+        object.__setattr__(robot, "cache", {})
+        return robot
 
 
 @dataclass(frozen=True, repr=False, eq=False)

@@ -30,15 +30,15 @@ def check_effects(inputs: Inputs) -> None:
     idle = without_effect(inputs)
     friction = Friction.of(inputs.options["friction"])
     for name in idle:
-        word = name.rpartition(".")[2]
-        if word not in FRICTION:
+        key = name.rpartition(".")[2]
+        if key not in FRICTION:
             continue
         if friction is None:
             raise ValueError(f"the samples have {name!r}, and friction does not act (pass friction=True)")
-        if (coefficient := getattr(friction, FRICTION[word])) is not None:
+        if (coefficient := getattr(friction, FRICTION[key])) is not None:
             raise ValueError(
-                f"the samples have {name!r}, and friction has {FRICTION[word]}={coefficient!r} for all (expected"
-                f" friction=True or a Friction without {FRICTION[word]}, which take the robot's own)"
+                f"the samples have {name!r}, and friction has {FRICTION[key]}={coefficient!r} for all (expected"
+                f" friction=True or a Friction without {FRICTION[key]}, which take the robot's own)"
             )
     others = [name for name in idle if name.rpartition(".")[2] not in FRICTION]
     if others:
@@ -108,5 +108,5 @@ def unread_friction(inputs: Inputs) -> list[str]:
     friction = Friction.of(inputs.options["friction"])
     if callable(inputs.options["torque"]) or inputs.options["events"]:
         return []
-    words = [word for word, name in FRICTION.items() if friction is None or getattr(friction, name) is not None]
-    return [name for name in inputs.entries if name.rpartition(".")[2] in words]
+    keys = [key for key, name in FRICTION.items() if friction is None or getattr(friction, name) is not None]
+    return [name for name in inputs.entries if name.rpartition(".")[2] in keys]

@@ -27,7 +27,7 @@ OF_A_CALL = (
     "duration",
     "progress",
     "parameters",
-)  # arguments of `simulate` that are no options here
+)  # arguments of `simulate` that are not options here
 LOADS = ("torque", "wrench")
 KEEP = ("samples", "ends")
 ROWS = 5  # whose robots stand for all of them
@@ -115,7 +115,7 @@ def checked_inputs(
     usual = usual_options()
     for name in options:
         if name not in usual:
-            raise TypeError(f"{name} is no option of a sweep or of simulate{near_miss(name, usual)}")
+            raise TypeError(f"{name} is not an option of a sweep or of simulate{near_miss(name, usual)}")
     options = {**usual, **options}
     arrays = checked_samples(arm, samples, checked_parameter_names(options["torque"], samples), vary is not None)
     for name, axes in zip(LOADS, (1, 2), strict=True):

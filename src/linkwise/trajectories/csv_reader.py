@@ -52,7 +52,7 @@ def read_table(file: Path) -> tuple[list[str], list[int], Floats]:
     except OSError as error:
         raise FileError(f"{file}: cannot be read ({error.strerror})") from None
     except UnicodeDecodeError:
-        raise FileError(f"{file}: is no text (expected a table of comma-separated numbers in UTF-8)") from None
+        raise FileError(f"{file}: is not text (expected a table of comma-separated numbers in UTF-8)") from None
     reader = csv.reader("" if line.startswith("#") else line for line in text.splitlines())
     names: list[str] = []
     line = 1
