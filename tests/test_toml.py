@@ -337,7 +337,7 @@ def test_line_ends_and_byte_order_marks_change_nothing(tmp_path, dress):
 def test_a_library_name_has_its_nearest_suggested():
     with pytest.raises(lw.FileError, match=r"'stanfrod' is not a robot .*did you mean 'stanford'.*gantry, planar3"):
         lw.load("stanfrod")
-    with pytest.raises(lw.FileError, match=r"'Puma560' is no robot .*did you mean 'puma560'"):
+    with pytest.raises(lw.FileError, match=r"'Puma560' is not a robot .*did you mean 'puma560'"):
         lw.load("Puma560")
 
 

@@ -21,7 +21,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ..robot import Robot
+from ..robot import Robot, from_table
 from ..spatial import sign
 
 JointNumbers = float | tuple[float, ...]  # one number for all joints, or one for each
@@ -168,11 +168,7 @@ def with_gears(arm: Robot, ratio: Any, motor_inertia: Any) -> Robot:
     motors = broadcast(numbers("motor_inertia", motor_inertia, least=0.0), "motor_inertia", arm)
     inertias = dict(zip(arm.names, (ratios**2 * motors).tolist(), strict=True))
     rows = [row | ({"rotor_inertia": inertias[row["name"]]} if row["name"] in inertias else {}) for row in arm.rows]
-    keywords: dict[str, Any] = {"gravity": arm.gravity, "name": arm.name}
-    if arm.convention == "frames":
-        geared = Robot.from_frames(rows, **keywords)
-    else:
-        geared = Robot.from_dh(rows, convention=arm.convention, **keywords)
+    geared = from_table(rows, arm.convention, arm.gravity, arm.name)
     grouped = any(link.grouped is not None for link in arm.links)
     return replace(geared.regrouped() if grouped else geared, about=arm.about)
 

@@ -28,7 +28,7 @@ from typing import Any, NoReturn
 
 from ..errors import FileError, RobotError, RowError, near_miss
 from ..files import saving
-from ..robot import Robot
+from ..robot import Robot, from_table
 from ..robot.tables import CONVENTIONS
 
 KEYS = ("name", "about", "convention", "gravity", "link")
@@ -92,10 +92,7 @@ class Reader:
         if "gravity" not in data:
             self.fail("gravity is missing (expected three numbers, in m/s2, in the base frame)", "gravity")
         try:
-            if convention == "frames":
-                robot = Robot.from_frames(rows, gravity=data["gravity"], name=name)
-            else:
-                robot = Robot.from_dh(rows, convention=convention, gravity=data["gravity"], name=name)
+            robot = from_table(rows, convention, data["gravity"], name)
         except RowError as problem:
             raise FileError(f"{self.path}:{self.line(problem.key, problem.row)}: {problem}") from None
         except RobotError as problem:

@@ -301,9 +301,16 @@ class Robot(WithCache):
         return replace(self, links=links, frames=frames, gravity=(x, y, z), table=table)
 
     def cast(self, number: Callable[[float], Scalar]) -> Robot:
-        """The same robot in other numbers, say `mpmath.mpf`; its rotations are then orthogonal to all their digits."""
+        """The same robot in other numbers, such as `mpmath.mpf`; its rotations are orthogonal to all their digits."""
 
         def convert(x: Scalar) -> Scalar:
             return x if type(x) is not float or x in (0.0, 1.0, -1.0) else number(x)
 
         return self.mapped(convert, orthonormal=True)
+
+
+def from_table(rows: Iterable[Row], convention: str, gravity: Iterable[Scalar], name: str) -> Robot:
+    """The robot of a table, DH or frames."""
+    if convention == "frames":
+        return Robot.from_frames(rows, gravity=gravity, name=name)
+    return Robot.from_dh(rows, convention=convention, gravity=gravity, name=name)

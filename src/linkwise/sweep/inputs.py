@@ -11,14 +11,14 @@ import numpy as np
 
 from ..errors import RobotError, SingularError, near_miss, one_of
 from ..lazy import cached_property
-from ..robot import Robot
+from ..robot import Robot, from_table
 from ..simulate.parameters import PREFIX, parameters_of, torque_parameters
 from ..simulate.simulation import arguments, checked, sample_times, simulate
 from ..simulate.traced import UntraceableFunctionError
 from ..trace import refuse_symbols
 from .family import FamilyMap, family_map
 from .robots import Vary, chunks_of_robots
-from .samples import KNOWN, Samples, checked_samples, from_table, table_entries
+from .samples import KNOWN, Samples, checked_samples, table_entries
 
 OF_A_CALL = (
     "arm",

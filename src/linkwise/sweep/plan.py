@@ -14,13 +14,13 @@ from typing import Any
 
 import numpy as np
 
-from ..robot import Friction
+from ..robot import Friction, from_table
 from ..version import __version__
 from .chunk_formats import digest
 from .folder import LAYOUT, plan_hash
 from .functions import DIFFERS, described_function, described_vary
 from .inputs import Inputs, usual_options
-from .samples import Samples, from_table
+from .samples import Samples
 
 WITHOUT_EFFECT = ("threads",)  # on the results
 ROBOT_OF_ROW = re.compile(r".*\.robots\.\d+")  # an entry that is None where no robot could be made

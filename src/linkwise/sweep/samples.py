@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
-from functools import partial
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from ..api.states import as_array
 from ..errors import near_miss
-from ..robot import Robot
+from ..robot import Robot, from_table
 from ..robot.tables import CONVENTIONS, DRIVE
 
 STATE = ("q0", "qd0", "torque")  # one number for each joint
@@ -183,8 +182,3 @@ def varied(arm: Robot, changes: Mapping[str, np.ndarray]) -> Robot:
         if name != "gravity":
             rows[names.index(link)][key] = value.tolist()
     return from_table(rows, arm.convention, base.gravity, arm.name)
-
-
-def from_table(rows: Any, convention: str, gravity: Any, name: str) -> Robot:
-    make: Callable[..., Robot] = partial(Robot.from_dh, convention=convention)
-    return (Robot.from_frames if convention == "frames" else make)(rows, gravity=gravity, name=name)
