@@ -231,9 +231,9 @@ class Problem:
     def program(self) -> Program:
         def rhs(arm: Robot, t: Any, y: Any, **parameters: Any) -> Any:
             rates = self.rhs(arm, t, y, **parameters)
-            return (
-                (rates, np.array(self.event_values(arm, t, y, **parameters), dtype=object)) if self.crossings else rates
-            )
+            if not self.crossings:
+                return rates
+            return rates, np.array(self.event_values(arm, t, y, **parameters), dtype=object)
 
         with prefer_fewest():
             inputs: dict[str, Any] = {"t": Input(), "y": Input(self.size), **self.loads}

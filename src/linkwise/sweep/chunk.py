@@ -30,9 +30,7 @@ FAILED = "failed"  # the status of a trajectory that could not be begun
 def compute_chunk(job: Job) -> Outcome:
     try:
         if job.version != __version__:
-            raise RuntimeError(
-                f"this worker has Linkwise {__version__} (expected {job.version}, as where it was asked)"
-            )
+            raise RuntimeError(f"this worker has Linkwise {__version__} (expected {job.version}, as the client has)")
         chunk = Chunk(job)
         with api.use_kernels("never"):  # when they run depends on the size of a batch, and their last bits differ
             chunk.compute()

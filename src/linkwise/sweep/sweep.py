@@ -83,9 +83,8 @@ class Sweep:
     def __repr__(self) -> str:
         done, failed = len(self.done), len(self.failed)
         counts = f"{done} done, {failed} failed, {self.chunks - done - failed} missing"
-        return (
-            f"<Sweep {self.folder!r}: {self.count} trajectories in {self.chunks} {self._folder.kind} chunks: {counts}>"
-        )
+        size = f"{self.count} trajectories in {self.chunks} {self._folder.kind} chunks"
+        return f"<Sweep {self.folder!r}: {size}: {counts}>"
 
     def read(self, *chunks: int) -> Columns:
         """Arrays over all finished chunks, or those that are named, in the order of the samples."""
