@@ -50,13 +50,15 @@ def picture(recording: lw.Recording) -> Figure:
             *points[k].T, "-o", linewidth=1.5 + 2.5 * late, markersize=2 + 3 * late, solid_capstyle="round", **shade
         )
     space.plot(*points[:, -1].T, color="#d55e00", linewidth=1.2)
+    for label, tip in (("start", points[0, -1]), ("end", points[-1, -1])):
+        space.text(*tip, f"{label}  ", ha="right", va="bottom", fontweight="bold")
     space.plot([0, 0], [0, 0], [-0.5, 0], color="0.35", linewidth=7, solid_capstyle="butt")
     space.set_box_aspect(np.ptp(np.concatenate([points.reshape(-1, 3), [[0, 0, -0.5]]]), axis=0), zoom=1.3)
     space.view_init(elev=24, azim=-65)
     space.set_axis_off()
     axes = right.add_subplot()
-    for k, name in enumerate(recording.robot.names):
-        axes.plot(recording.t, recording.tau[:, k], label=name, linewidth=1.4)
+    for k, torque in enumerate(recording.tau.T):
+        axes.plot(recording.t, torque, label=f"joint {k + 1}", linewidth=1.4)
     axes.set_xlabel("time (s)")
     axes.set_ylabel("torque (N m)")
     axes.set_xlim(0, SECONDS)

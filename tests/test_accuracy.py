@@ -190,7 +190,7 @@ def test_without_mpmath_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch)
         return usual(name, *rest)
 
     monkeypatch.setattr(builtins, "__import__", without)
-    with pytest.raises(ImportError, match="pip install mpmath"):
+    with pytest.raises(ImportError, match=r"mpmath is not installed: pip install 'linkwise\[exact\]'"):
         lw.accuracy(lw.load("planar3"), *np.zeros((3, 3)))
 
 

@@ -121,7 +121,7 @@ def test_a_family_takes_hardly_more_operations_than_a_member():
 
 @over_robots
 def test_a_family_that_is_known_by_its_table_has_the_same_numbers(robot):
-    rng, words = np.random.default_rng(robot.n), set(sweep_samples.words(robot)) - {"rotation", "axis"}
+    rng, words = np.random.default_rng(robot.n), set(sweep_samples.row_keys(robot)) - {"rotation", "axis"}
     entries = {"gravity": np.array([robot.gravity] * 4) * rng.uniform(0.9, 1.1, (4, 1))}
     for row in robot.rows:
         for word in words & set(row):
@@ -208,7 +208,9 @@ def test_options_mean_the_same_to_a_family(name, tmp_path):
 def test_joints_that_stick_are_followed_robot_by_robot(tmp_path):
     robots, friction = relatives(PLANAR, 3), lw.Friction(coulomb=0.5, smooth=0.0)
     q0, qd0 = np.full((3, 3), 0.2), np.zeros((3, 3))
-    with pytest.warns(UserWarning, match="one by one.*friction is exact"):
+    with pytest.warns(
+        UserWarning, match="exact friction cannot be compiled for a family; each robot was compiled separately"
+    ):
         found = swept(robots, tmp_path, q0, qd0, 0.4, friction=friction)
     for k, want in enumerate(one_by_one(robots, q0, qd0, 0.4, friction=friction)):
         assert np.array_equal(found.read()["q"][k], want.q)
@@ -294,7 +296,7 @@ WRONG = {
 @pytest.mark.parametrize("robot", FEW, ids=ids(FEW))
 def test_no_row_of_which_no_robot_can_be_made_passes_unseen(robot):
     seen = 0
-    for word in sweep_samples.words(robot):
+    for word in sweep_samples.row_keys(robot):
         for value in WRONG.get(word, ()):
             name = f"{robot.names[-1]}.{word}"
             array = np.array([value], dtype=float)
@@ -354,7 +356,7 @@ def test_a_torque_function_that_wants_numbers_gets_them_robot_by_robot(tmp_path)
 
     robots = relatives(PLANAR, 4, words=("mass",))
     q0, qd0 = np.full((4, 3), 0.1), np.ones((4, 3))
-    with pytest.warns(lw.SweepWarning, match=r"chunk-00000\..*: its robots were compiled one by one.*compared"):
+    with pytest.warns(lw.SweepWarning, match=r"chunk-00000\..*: .*compared.*; each robot was compiled separately"):
         found = swept(robots, tmp_path, q0, qd0, 0.1, samples=3, torque=heavy).read()
     for k, want in enumerate(one_by_one(robots, q0, qd0, 0.1, samples=3, torque=heavy)):
         assert np.array_equal(found["q"][k], want.q)

@@ -141,7 +141,7 @@ def test_ctrl_c_keeps_what_was_computed(monkeypatch):
         if now.t[0] > 0.5:
             raise KeyboardInterrupt
 
-    monkeypatch.setattr(simulation.Watch, "__call__", stop)
+    monkeypatch.setattr(simulation.ProgressCallback, "__call__", stop)
     with pytest.raises(lw.SimulationInterrupted) as caught:
         radau(PLANAR, [0] * 3, [0] * 3, 10.0)
     kept = caught.value.recording
@@ -151,7 +151,7 @@ def test_ctrl_c_keeps_what_was_computed(monkeypatch):
 
 def test_without_scipy_it_says_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "scipy.integrate", None)
-    with pytest.raises(ImportError, match=r"needs SciPy: pip install 'linkwise\[stiff\]'"):
+    with pytest.raises(ImportError, match=r"SciPy is not installed: pip install 'linkwise\[stiff\]'"):
         radau(CART, [0], [0], 1.0)
 
 

@@ -18,7 +18,7 @@ from matplotlib.figure import Figure
 
 import linkwise as lw
 from effort import examples, rest_slow
-from linkwise.recording import contents, csv_format, files, npz_format
+from linkwise.recording import csv_format, file_contents, files, npz_format
 from linkwise.recording.plot import IMBALANCE, LABELS, MOST_LINES
 from robots import ALL, QUICK, states
 
@@ -213,7 +213,7 @@ def test_a_damaged_file_is_refused_or_was_damaged_where_nothing_stands(tmp_path_
     [
         ("# Linkwise recording: 1", "# Linkwise recording: 2", "is a recording of version 2"),
         ("# Linkwise recording: 1\n", "", ":1: begins with"),
-        ('# status: "done"', "# status: done", r":\d+: is not '# word: value'"),
+        ('# status: "done"', "# status: done", r":\d+: is not '# key: value'"),
         ('# status: "done"\n', "", "was damaged or changed"),
         ("mass = 0.5", "mass = 0.6", "was damaged or changed"),
         ("t,q1,q2,q3", "t,q1,q2,q4", "has columns t, q1, q2, q4"),
@@ -272,7 +272,7 @@ def test_archives_of_other_things_are_refused(tmp_path):
 def test_a_file_of_later_fields_is_refused_by_name(tmp_path, fall):
     values = {**files.values_of(fall), "colour": "red"}
     robot = files.robot_entry(fall.robot)
-    about = {contents.HEAD: contents.VERSION, "sha256": contents.digest({**values, **robot}), **robot}
+    about = {file_contents.HEAD: file_contents.VERSION, "sha256": file_contents.digest({**values, **robot}), **robot}
     with (tmp_path / "later.npz").open("wb") as file:
         npz_format.write(file, about, values)
     with pytest.raises(lw.FileError, match="holds unknown colour"):
@@ -295,10 +295,10 @@ def test_another_robot_is_refused_and_the_difference_named(tmp_path, fall):
 
 def test_nested_numbers_of_fields_to_come_keep_their_kinds():
     value = [1, ("a", {"at": np.array([[1.5, np.nan]]), "names": np.array(["x", "yy"])}), None, True, -0.0]
-    found = contents.unpacked(json.loads(json.dumps(contents.packed(value, "events"))))
+    found = file_contents.unpacked(json.loads(json.dumps(file_contents.packed(value, "events"))))
     assert repr(found) == repr(value)
     with pytest.raises(TypeError, match=r"recording\.events holds a object"):
-        contents.packed((object(),), "events")
+        file_contents.packed((object(),), "events")
 
 
 def test_saving_is_refused_where_it_cannot_succeed(tmp_path, fall):
@@ -335,19 +335,19 @@ def test_an_interrupted_save_leaves_the_old_file(tmp_path, fall, stuck, monkeypa
 
 
 @pytest.mark.parametrize(
-    ("library", "call", "said"),
+    ("library", "call", "extra"),
     [
-        ("pyarrow", lambda run, folder: run.save(folder / "new.parquet"), "pyarrow, or linkwise[parquet]"),
-        ("pyarrow", lambda run, folder: lw.load_recording(folder / "old.parquet"), "pyarrow, or linkwise[parquet]"),
-        ("pandas", lambda run, folder: run.to_pandas(), "pandas, or linkwise[pandas]"),
-        ("matplotlib.figure", lambda run, folder: run.plot(), "matplotlib, or linkwise[demo]"),
+        ("pyarrow", lambda run, folder: run.save(folder / "new.parquet"), "parquet"),
+        ("pyarrow", lambda run, folder: lw.load_recording(folder / "old.parquet"), "parquet"),
+        ("pandas", lambda run, folder: run.to_pandas(), "pandas"),
+        ("matplotlib.figure", lambda run, folder: run.plot(), "plot"),
     ],
     ids=["save", "load", "to_pandas", "plot"],
 )
-def test_what_is_not_installed_is_named_with_the_way_to_get_it(tmp_path, fall, monkeypatch, library, call, said):
+def test_what_is_not_installed_is_named_with_the_way_to_get_it(tmp_path, fall, monkeypatch, library, call, extra):
     (tmp_path / "old.parquet").write_bytes(b"PAR1")
     monkeypatch.setitem(sys.modules, library, None)
-    with pytest.raises(ImportError, match=re.escape(f"is not installed: pip install {said}")):
+    with pytest.raises(ImportError, match=re.escape(f"is not installed: pip install 'linkwise[{extra}]'")):
         call(fall, tmp_path)
     assert [path.name for path in tmp_path.iterdir()] == ["old.parquet"]
 

@@ -107,8 +107,8 @@ WRONG_DH = [
     ("joint", "revolut", "'revolut', did you mean 'revolute'.*'prismatic'"),
     ("joint", "ball", "'ball' .*'revolute', 'prismatic' or 'fixed'"),
     ("joint", None, "is None .*'revolute'"),
-    ("masss", 1.0, "not a word .*did you mean 'mass'.*viscous_friction"),
-    ("translation", (0, 0, 0), "not a word of a 'standard' row"),
+    ("masss", 1.0, "not a key .*did you mean 'mass'.*viscous_friction"),
+    ("translation", (0, 0, 0), "not a key of a 'standard' row"),
     ("d", 0.1, "and b are both given"),
     ("parent", "shoulde", "'shoulde', .*did you mean 'shoulder'"),
     ("parent", 1, "is 1, which no link has"),
@@ -130,8 +130,8 @@ WRONG_FRAMES = [
     ("rotation", np.eye(2), "3 x 3"),
     ("rotation", (0, 0, 0), "3 x 3"),
     ("rotation", entry(np.eye(3), 0, 1, NAN), r"rotation\[0\]\[1\] is nan"),
-    ("a", 0.1, "not a word of a 'frames' row"),
-    ("d", 0.1, "not a word of a 'frames' row"),
+    ("a", 0.1, "not a key of a 'frames' row"),
+    ("d", 0.1, "not a key of a 'frames' row"),
     ("mass", -3, r"is -3\.0 .*not negative"),
 ]
 

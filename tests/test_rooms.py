@@ -12,7 +12,7 @@ import pytest
 HOUSE = Path(__file__).parent.parent / "src" / "linkwise"
 MAY_IMPORT = {  # each room: the rooms below it that it uses
     "spatial": set(),
-    "robot": {"errors", "lazy", "sha256", "spatial"},
+    "robot": {"errors", "lazy", "printing", "sha256", "spatial"},
     "dynamics": {"robot", "spatial"},
     "graph": {"sha256"},
     "trace": {"errors", "graph", "robot", "symbolic"},
@@ -21,12 +21,12 @@ MAY_IMPORT = {  # each room: the rooms below it that it uses
     "formats": {"errors", "files", "robot"},
     "kernels": {"codegen", "errors", "files", "graph", "lazy", "robot", "sha256", "trace"},
     "api": {"dynamics", "errors", "graph", "kernels", "robot", "spatial", "symbolic", "trace"},
-    "explain": {"api", "dynamics", "errors", "graph", "kernels", "robot", "spatial", "symbolic", "trace"},
+    "explain": {"api", "dynamics", "errors", "graph", "kernels", "printing", "robot", "spatial", "symbolic", "trace"},
     "export": {"api", "codegen", "errors", "explain", "graph", "robot", "symbolic", "trace", "version"},
     "control": {"api", "robot", "spatial"},
-    "trajectories": {"api", "errors", "figures", "graph", "robot", "trace"},
+    "trajectories": {"api", "errors", "figures", "graph", "printing", "robot", "trace"},
     "ode": {"codegen", "errors", "graph", "kernels", "lazy"},
-    "recording": {"api", "errors", "figures", "files", "formats", "lazy", "ode", "robot"},
+    "recording": {"api", "errors", "figures", "files", "formats", "lazy", "ode", "printing", "robot"},
     "simulate": {
         "api",
         "control",

@@ -233,10 +233,10 @@ def test_joints_that_break_loose_at_once():
     assert (run.q[:, 2] == 0.0).all()
 
 
-@pytest.mark.parametrize("together", [0, sticking.TOGETHER])
+@pytest.mark.parametrize("together", [0, sticking.MAX_JOINT_ROUNDS])
 def test_modes_are_the_only_ones_that_fit(together, monkeypatch):
     """Against every combination of modes, for random inertias and loads."""
-    monkeypatch.setattr(sticking, "TOGETHER", together)
+    monkeypatch.setattr(sticking, "MAX_JOINT_ROUNDS", together)
     rng = np.random.default_rng(0)
     for trial in range(150):
         n = 1 + trial % 5
@@ -385,7 +385,7 @@ def test_an_interrupted_run_shows_no_change_of_modes(monkeypatch):
     def stop(watch, now):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(simulation.Watch, "__call__", stop)
+    monkeypatch.setattr(simulation.ProgressCallback, "__call__", stop)
     with pytest.raises(lw.SimulationInterrupted) as caught:
         lw.simulate(CART, [0.0], [1.5], 8.0, friction=DRY, events=halfway)
     kept = caught.value.recording

@@ -468,7 +468,7 @@ def test_without_pyarrow_chunks_are_npz(tmp_path, monkeypatch):
         ({"files": "csv"}, "files is 'csv'"),
         ({"duration": -1.0}, "duration is -1.0"),
         ({"integrator": "rk45"}, "integrator is 'rk45'"),
-        ({"rtoll": 1e-3}, "rtoll is no option of a sweep or of simulate, did you mean 'rtol'"),
+        ({"rtoll": 1e-3}, "rtoll is not an option of a sweep or of simulate, did you mean 'rtol'"),
         ({"torque": np.zeros((23, 3))}, r"torque has shape \(23, 3\).*belong in the samples"),
         ({"torque": lambda arm, t, q, qd: q[:2]}, r"torque function gave shape \(2,\)"),
         ({"vary": 3}, "vary is 3"),

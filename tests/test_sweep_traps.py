@@ -233,13 +233,13 @@ def test_the_program_is_compiled_once_for_all_gains(tmp_path, monkeypatch):
         lw.computed_torque([0, 0, 0], 5, 2),
         lw.diagonal_control([0] * 3, 5, 2),
     ],
-    ids=lambda law: law.word,
+    ids=lambda law: law.constructor_name,
 )
 def test_the_gains_of_a_controller_are_swept_by_their_names(law, tmp_path):
     from dataclasses import replace
 
     samples = {"q0": GAINS["q0"], "kp": GAINS["kp"], "kd": np.linspace(1, 2, 6)}
-    if law.word == "pd_gravity":
+    if law.constructor_name == "pd_gravity":
         samples["target"] = GAINS["target"]
     made = short(samples, tmp_path, torque=law).read()
     for k in (2, 5):
@@ -260,7 +260,7 @@ def test_simulate_takes_the_parameters_of_a_torque_function_too():
         assert np.allclose(run.tau[k], want.tau, rtol=0, atol=1e-7)
     for given, said in {
         "none": (None, "has a parameter 'kp'"),
-        "another": ({"kpp": 1.0, "kp": 1.0, "target": 0.0}, "'kpp' is no parameter of the torque function.*'kp'"),
+        "another": ({"kpp": 1.0, "kp": 1.0, "target": 0.0}, "'kpp' is not a parameter of the torque function.*'kp'"),
         "nan": ({"kp": np.nan, "target": 0.0}, "'kp' is nan"),
     }.values():
         with pytest.raises(ValueError, match=said):

@@ -121,8 +121,8 @@ IN_LOWER = [
     ("mass = 1.5", "mass = 1e999 # here", "mass is inf"),
     ("mass = 1.5", "   'mass'=-1.5 # here", "mass is -1"),
     ("mass = 1.5", '\t"mass"\t=\t-1.5 # here', "mass is -1"),
-    ("mass = 1.5", "mass = 1.5\nmas = 1.5 # here", "mas is not a word .*did you mean 'mass'"),
-    ("mass = 1.5", 'mass = 1.5\n"odd [word]" = 1 # here', "not a word"),
+    ("mass = 1.5", "mass = 1.5\nmas = 1.5 # here", "mas is not a key .*did you mean 'mass'"),
+    ("mass = 1.5", 'mass = 1.5\n"odd [word]" = 1 # here', "not a key"),
     ("mass = 1.5", "mass = 1.5\nviscous_friction = -1 # here", "viscous_friction is -1.0 .*not negative"),
     ("alpha = 0.5", 'alpha = "90" # here', "alpha is '90' .*90 deg"),
     ("alpha = 0.5", 'alpha = "1+1 deg" # here', r"alpha is '1\+1 deg'"),
@@ -158,10 +158,10 @@ AT_THE_TOP = [
     ('convention = "standard"', "convention = {} # here", "convention is .*expected one of"),
     ('name = "arm"', "name = 7 # here", "name is 7 .*text"),
     ('about = "two links and a tool"', "about = [] # here", "about is .*text"),
-    ('name = "arm"', 'nmae = "arm" # here', "nmae is not a word .*did you mean 'name'"),
-    ('about = "two links and a tool"', "colour.hue = 3 # here", "colour is not a word"),
-    ("theta = 0.0", "theta = 0.0\n[mass] # here", "mass is not a word of a robot file"),
-    ("theta = 0.0", "theta = 0.0\n[[links]] # here", "links is not a word .*did you mean 'link'"),
+    ('name = "arm"', 'nmae = "arm" # here', "nmae is not a key .*did you mean 'name'"),
+    ('about = "two links and a tool"', "colour.hue = 3 # here", "colour is not a key"),
+    ("theta = 0.0", "theta = 0.0\n[mass] # here", "mass is not a key of a robot file"),
+    ("theta = 0.0", "theta = 0.0\n[[links]] # here", "links is not a key .*did you mean 'link'"),
 ]
 
 
@@ -182,7 +182,7 @@ def test_a_mistake_is_reported_on_its_own_line(tmp_path, old, new, said):
         ("axis = [1.0, 0.0, 0.0]", "axis = [1e200, 0, 0] # here", r"axis is .*length 1e\+200"),
         ("rotation = [[1.0", "rotation = [ # here\n[1.1", "rotation is .*determinant 1"),
         ("translation = [0.0, 0.0, 2.0]", "translation = 2.0 # here", "translation is 2.0 .*three numbers"),
-        ("axis = [1.0, 0.0, 0.0]", "a = 1.0 # here", "a is not a word of a 'frames' row"),
+        ("axis = [1.0, 0.0, 0.0]", "a = 1.0 # here", "a is not a key of a 'frames' row"),
     ],
 )
 def test_a_mistake_among_frames_is_reported_on_its_own_line(tmp_path, old, new, said):
@@ -335,9 +335,9 @@ def test_line_ends_and_byte_order_marks_change_nothing(tmp_path, dress):
 
 
 def test_a_library_name_has_its_nearest_suggested():
-    with pytest.raises(lw.FileError, match=r"'stanfrod' is no robot .*did you mean 'stanford'.*gantry, planar3"):
+    with pytest.raises(lw.FileError, match=r"'stanfrod' is not a robot .*did you mean 'stanford'.*gantry, planar3"):
         lw.load("stanfrod")
-    with pytest.raises(lw.FileError, match=r"'Puma560' is no robot .*did you mean 'puma560'"):
+    with pytest.raises(lw.FileError, match=r"'Puma560' is not a robot .*did you mean 'puma560'"):
         lw.load("Puma560")
 
 

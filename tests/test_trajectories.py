@@ -411,7 +411,7 @@ def test_files_that_cannot_be_read(tmp_path: Path) -> None:
     with pytest.raises(lw.FileError, match="cannot be read"):
         lw.trajectory_from_csv(tmp_path)
     (tmp_path / "bytes.csv").write_bytes(b"\xff\xfe\x00t")
-    with pytest.raises(lw.FileError, match="is no text"):
+    with pytest.raises(lw.FileError, match="is not text"):
         lw.trajectory_from_csv(tmp_path / "bytes.csv")
     (tmp_path / "open.csv").write_text("t,q1\n0,0\n1,1\n2,3\n")
     with pytest.raises(lw.FileError, match=r"open\.csv: joint 1 starts at 0 and ends at 3"):

@@ -37,15 +37,15 @@ class SingularError(ValueError):
         return SingularError(self.message, self.reason, (*state, *self.state))
 
 
-def near_miss(word: object, known: Iterable[str]) -> str:
-    """', did you mean ...?' where one of the known words is close, otherwise nothing."""
-    close = difflib.get_close_matches(str(word), list(known), n=1)
+def near_miss(value: object, known: Iterable[str]) -> str:
+    """', did you mean ...?' where one of the known values is close, otherwise nothing."""
+    close = difflib.get_close_matches(str(value), list(known), n=1)
     return f", did you mean {close[0]!r}?" if close else ""
 
 
-def one_of(word: object, known: Iterable[str], what: str, error: type[ValueError] = ValueError) -> None:
-    """Raise an error, with the known words and the nearest of them, if the word is not known."""
+def one_of(value: object, known: Iterable[str], what: str, error: type[ValueError] = ValueError) -> None:
+    """Raise an error, with the known values and the nearest of them, if the value is not known."""
     known = list(known)
-    if word not in known:
+    if value not in known:
         choices = ", ".join(map(repr, known))
-        raise error(f"{what} is {word!r}{near_miss(word, known)} (expected one of {choices})")
+        raise error(f"{what} is {value!r}{near_miss(value, known)} (expected one of {choices})")

@@ -21,7 +21,7 @@ def new_figure(width: float, height: float) -> Figure:
     try:
         from matplotlib.figure import Figure
     except ImportError:
-        raise ImportError("matplotlib is not installed: pip install matplotlib, or linkwise[demo]") from None
+        raise ImportError("matplotlib is not installed: pip install 'linkwise[plot]'") from None
     return Figure(figsize=(width, height), layout="constrained")
 
 

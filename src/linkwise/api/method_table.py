@@ -72,7 +72,8 @@ def methods(function: Function) -> list[str]:
     """
     if not has_methods(function):
         offered = ", ".join(METHODS)
-        raise ValueError(f"{function!r} is no function with a choice of methods (these are: {offered})")
+        hint = f"these are: {offered}" if str(function) not in METHODS else f"pass the function: lw.{function}"
+        raise ValueError(f"{function!r} is not a function with a choice of methods ({hint})")
     return list(methods_of(function).algorithms)
 
 

@@ -41,7 +41,8 @@ def run(chosen: argparse.Namespace) -> int:
         print(f"Removed {_files(removed)} from {folder}{f'; {_files(left)} still there' if left else ''}.")
         return 1 if left else 0
     files, bytes_ = cache.size()
-    print(f"folder  {folder}\nfiles   {files}\nsize    {bytes_ / 1000:,.1f} kB")
+    size = f"{bytes_ / 1e6:,.1f} MB" if bytes_ >= 1e6 else f"{bytes_ / 1e3:.1f} kB"
+    print(f"folder  {folder}\nfiles   {files}\nsize    {size}")
     return 0
 
 

@@ -38,7 +38,7 @@ class PDGravity(Law):
     kp: JointNumbers
     kd: JointNumbers
     model: Robot | None = None
-    word = "pd_gravity"
+    constructor_name = "pd_gravity"
 
     def __call__(self, arm: Robot, t: Any, q: Any, qd: Any) -> Any:
         kp, kd = (per_joint(self, name, arm) for name in ("kp", "kd"))
@@ -77,7 +77,7 @@ class ComputedTorque(Law):
     kp: JointNumbers
     kd: JointNumbers
     model: Robot | None = None
-    word = "computed_torque"
+    constructor_name = "computed_torque"
 
     def __call__(self, arm: Robot, t: Any, q: Any, qd: Any) -> Any:
         kp, kd = (per_joint(self, name, arm) for name in ("kp", "kd"))
@@ -129,7 +129,7 @@ class DiagonalControl(Law):
     kd: JointNumbers
     coriolis: bool = False
     model: Robot | None = None
-    word = "diagonal_control"
+    constructor_name = "diagonal_control"
 
     def __call__(self, arm: Robot, t: Any, q: Any, qd: Any) -> Any:
         model, nu = self.model or arm, api.normalized

@@ -21,7 +21,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ..robot import Robot
+from ..robot import Robot, from_table
 from ..spatial import sign
 
 JointNumbers = float | tuple[float, ...]  # one number for all joints, or one for each
@@ -34,16 +34,16 @@ class Law:
     Laws and other torque functions add up: `lw.springs(20, 0) + my_function`.
     """
 
-    word: ClassVar[str] = "torque"  # the function that makes it, if there is one
+    constructor_name: ClassVar[str] = "torque"  # the function that makes it, if there is one
     result_names: ClassVar[tuple[str, ...]] = ("tau",)  # in source files
 
     @property
     def __name__(self) -> str:
         """What it is called where it is compiled or exported."""
-        return self.word
+        return self.constructor_name
 
     def __call__(self, arm: Robot, t: Any, q: Any, qd: Any) -> Any:
-        raise TypeError(f"{type(self).__name__} says no torque")
+        raise TypeError(f"{type(self).__name__} must define __call__")
 
     def __add__(self, other: Any) -> Any:
         return Sum((*terms(self), *terms(other))) if callable(other) else NotImplemented
@@ -52,7 +52,7 @@ class Law:
         return Sum((*terms(other), *terms(self))) if callable(other) else NotImplemented
 
     def __repr__(self) -> str:
-        return f"{self.word}({', '.join(self._arguments())})"
+        return f"{self.constructor_name}({', '.join(self._arguments())})"
 
     def _arguments(self) -> Iterator[str]:
         for field in fields(self):  # type: ignore[arg-type]
@@ -88,7 +88,7 @@ class Springs(Law):
     stiffness: JointNumbers
     rest: JointNumbers = 0.0
     damping: JointNumbers = 0.0
-    word = "springs"
+    constructor_name = "springs"
 
     def __call__(self, arm: Robot, t: Any, q: Any, qd: Any) -> Any:
         k, rest, d = (per_joint(self, name, arm) for name in ("stiffness", "rest", "damping"))
@@ -118,7 +118,7 @@ class Limited(Law):
 
     torque: TorqueFunction
     most: JointNumbers
-    word = "limited"
+    constructor_name = "limited"
 
     def __call__(self, arm: Robot, t: Any, q: Any, qd: Any) -> Any:
         wanted, most = checked(self.torque, arm, t, q, qd), per_joint(self, "most", arm)
@@ -168,11 +168,7 @@ def with_gears(arm: Robot, ratio: Any, motor_inertia: Any) -> Robot:
     motors = broadcast(numbers("motor_inertia", motor_inertia, least=0.0), "motor_inertia", arm)
     inertias = dict(zip(arm.names, (ratios**2 * motors).tolist(), strict=True))
     rows = [row | ({"rotor_inertia": inertias[row["name"]]} if row["name"] in inertias else {}) for row in arm.rows]
-    keywords: dict[str, Any] = {"gravity": arm.gravity, "name": arm.name}
-    if arm.convention == "frames":
-        geared = Robot.from_frames(rows, **keywords)
-    else:
-        geared = Robot.from_dh(rows, convention=arm.convention, **keywords)
+    geared = from_table(rows, arm.convention, arm.gravity, arm.name)
     grouped = any(link.grouped is not None for link in arm.links)
     return replace(geared.regrouped() if grouped else geared, about=arm.about)
 
@@ -193,7 +189,7 @@ def numbers(name: str, value: Any, *, least: float = -math.inf, infinite: bool =
 
 def per_joint(law: Any, name: str, arm: Robot) -> np.ndarray:
     """A law's numbers, one for each joint of the robot."""
-    return broadcast(getattr(law, name), f"{law.word}: {name}", arm)
+    return broadcast(getattr(law, name), f"{law.constructor_name}: {name}", arm)
 
 
 def broadcast(value: JointNumbers, name: str, arm: Robot) -> np.ndarray:

@@ -105,7 +105,7 @@ class Accuracy(Mapping[str, MethodAccuracy]):
         kappa = f"{np.median(self.condition):.1e}" + (f" (median; largest {self.condition.max():.1e})" if batch else "")
         enough = "" if self.digits == self.asked else f"; {self.asked} were not enough"
         lines = [
-            f"forward dynamics of {self.robot.name!r}, {states}, {'compiled' if self.compiled else 'plain text'},"
+            f"forward dynamics of {self.robot.name!r}, {states}, {'compiled' if self.compiled else 'plain Python'},"
             f" {self.exact.dtype.name}",
             f"exact: {self.digits} digits, two methods agree to {self.agreement:.0e}{enough}",
             f"κ(I) = {kappa}",
@@ -151,9 +151,9 @@ def accuracy(
     A relative error is the largest error of a joint over the largest acceleration of a joint; beside it stands the
     same in units of κ(I) ε, what a backward stable solution with the inertia matrix may be off by. Of a batch, the
     table shows the median over the states and the state with the largest relative error. Without `methods`, all are
-    measured. `compiled=True` measures compiled kernels instead of the plain text; then methods whose code is
+    measured. `compiled=True` measures compiled kernels instead of plain Python; then methods whose code is
     long have to be asked for. `wrench` and `point` as for `forward_dynamics`. A method that gives no finite number has
-    an infinite error. Needs mpmath: pip install linkwise[exact].
+    an infinite error. Needs mpmath: pip install 'linkwise[exact]'.
 
     >>> import linkwise as lw
     >>> found = lw.accuracy(lw.load("stanford"), [0, 1, 0.1, 0.2, 0.3, 0.4], [0.1] * 6, [0] * 6)
@@ -191,7 +191,7 @@ def many_digits() -> Any:
     try:
         import mpmath
     except ImportError:
-        raise ImportError("accuracy computes with many digits, for which it needs mpmath: pip install mpmath") from None
+        raise ImportError("mpmath is not installed: pip install 'linkwise[exact]'") from None
     return mpmath
 
 

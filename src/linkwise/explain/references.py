@@ -10,8 +10,8 @@ from .. import api
 from ..api import QuasiCoordinates
 from ..api.method_table import has_methods, method_name
 from ..errors import one_of
+from ..printing import print_if_dropped
 from ..robot import Description, Robot
-from ..robot.printing import print_if_dropped
 
 BIBTEX = {
     "angeles": """@book{angeles,

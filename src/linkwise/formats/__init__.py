@@ -1,4 +1,4 @@
-"""From files to robots and back. The only room that reads robot files."""
+"""From files to robots and back. The only package that reads robot files."""
 
 from .files import LIBRARY, load, save
 

@@ -33,7 +33,7 @@ def load(name_or_path: str | os.PathLike[str]) -> Robot:
         raise FileError(f"no robot is named (expected a name of the library, {known}, or a file)")
     if not path.suffix and not path.exists():
         close = near_miss(text, LIBRARY)
-        raise FileError(f"{text!r} is no robot of the library{close} ({known}), and no file of that name exists")
+        raise FileError(f"{text!r} is not a robot of the library{close} ({known}), and no file of that name exists")
     if path.is_dir():
         raise FileError(f"{path}: is a directory (expected a file: {', '.join(READERS)})")
     if path.suffix.lower() not in READERS:

@@ -1,4 +1,4 @@
-"""A robot's table as a TOML file: the words of `Robot.from_dh` and `Robot.from_frames`, one [[link]] per row.
+"""A robot's table as a TOML file: the keys of `Robot.from_dh` and `Robot.from_frames`, one [[link]] per row.
 
     name = "pendulum"
     convention = "standard"            # or "modified", or "frames"
@@ -28,10 +28,10 @@ from typing import Any, NoReturn
 
 from ..errors import FileError, RobotError, RowError, near_miss
 from ..files import saving
-from ..robot import Robot
+from ..robot import Robot, from_table
 from ..robot.tables import CONVENTIONS
 
-WORDS = ("name", "about", "convention", "gravity", "link")
+KEYS = ("name", "about", "convention", "gravity", "link")
 HEADER = re.compile(r"\s*\[\[\s*[\"']?link[\"']?\s*\]\]")
 INDICES = re.compile(r"(\[\d\])+$")
 LINE = re.compile(r"\(at line (\d+), column \d+\)")
@@ -74,9 +74,9 @@ class Reader:
         self.headers = [i for i, line in enumerate(lines) if HEADER.match(line)]
 
     def robot(self, data: dict[str, Any]) -> Robot:
-        for word in data:
-            if word not in WORDS:
-                self.fail(f"{word} is not a word of a robot file{near_miss(word, WORDS)} ({', '.join(WORDS)})", word)
+        for key in data:
+            if key not in KEYS:
+                self.fail(f"{key} is not a key of a robot file{near_miss(key, KEYS)} ({', '.join(KEYS)})", key)
         convention = data.get("convention")
         if convention not in tuple(CONVENTIONS):
             known = ", ".join(map(repr, CONVENTIONS))
@@ -86,24 +86,21 @@ class Reader:
         if not isinstance(rows, list) or not rows or not all(isinstance(row, dict) for row in rows):
             self.fail("has no links (expected one [[link]] table for each row)", "link")
         name = data.get("name", self.path.stem)
-        for word in ("name", "about"):
-            if not isinstance(data.get(word, ""), str):
-                self.fail(f"{word} is {data[word]!r} (expected text)", word)
+        for key in ("name", "about"):
+            if not isinstance(data.get(key, ""), str):
+                self.fail(f"{key} is {data[key]!r} (expected text)", key)
         if "gravity" not in data:
             self.fail("gravity is missing (expected three numbers, in m/s2, in the base frame)", "gravity")
         try:
-            if convention == "frames":
-                robot = Robot.from_frames(rows, gravity=data["gravity"], name=name)
-            else:
-                robot = Robot.from_dh(rows, convention=convention, gravity=data["gravity"], name=name)
+            robot = from_table(rows, convention, data["gravity"], name)
         except RowError as problem:
             raise FileError(f"{self.path}:{self.line(problem.key, problem.row)}: {problem}") from None
         except RobotError as problem:
             self.fail(str(problem), "gravity")
         return replace(robot, about=data.get("about", ""))
 
-    def fail(self, message: str, word: str) -> NoReturn:
-        raise FileError(f"{self.path}:{self.line(word, None)}: {message}")
+    def fail(self, message: str, key: str) -> NoReturn:
+        raise FileError(f"{self.path}:{self.line(key, None)}: {message}")
 
     def line(self, key: str | None, row: int | None) -> int:
         """The line, counted from 1, on which the entry of that row stands; otherwise that of the row's header."""
@@ -114,11 +111,11 @@ class Reader:
             start, end = ends[row], ends[row + 1]
         else:  # no headers: all rows stand in one list
             return self.line("link", None)
-        word = "[bd]" if key == "b" else re.escape(INDICES.sub("", key or ""))
-        entry = re.compile(rf"\s*[\"']?{word}[\"']?\s*[=.]")
+        pattern = "[bd]" if key == "b" else re.escape(INDICES.sub("", key or ""))
+        entry = re.compile(rf"\s*[\"']?{pattern}[\"']?\s*[=.]")
         matches = [i for i in range(start, end) if entry.match(self.lines[i])]
         if row is None and not matches:
-            table = re.compile(rf"\s*\[\[?\s*[\"']?{word}[\"']?\s*[].]")
+            table = re.compile(rf"\s*\[\[?\s*[\"']?{pattern}[\"']?\s*[].]")
             matches = [i for i, line in enumerate(self.lines) if table.match(line)]
         return (matches or [start])[0] + 1
 
@@ -164,6 +161,6 @@ def value(x: Any) -> str:
 
 def quoted(text: str) -> str:
     if any("\ud800" <= c <= "\udfff" for c in text):
-        raise FileError(f"cannot write {text!r}: half of a surrogate pair is no text")
+        raise FileError(f"cannot write {text!r}: it has half of a surrogate pair, which UTF-8 cannot hold")
     escaped = text.replace("\\", "\\\\").replace('"', '\\"')
     return '"' + "".join(c if c.isprintable() else f"\\U{ord(c):08x}" for c in escaped) + '"'

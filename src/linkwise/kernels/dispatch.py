@@ -240,7 +240,7 @@ def numbers_of(robot: Robot) -> str | Robot:
 def warn_without_llvm() -> None:
     """Warn once."""
     warnings.warn(
-        "llvmlite is not installed, so Linkwise runs its plain text, which is slower: pip install llvmlite",
+        "llvmlite is not installed, so Linkwise runs plain Python, which is slower: pip install llvmlite",
         RuntimeWarning,
         stacklevel=2,
     )

@@ -238,5 +238,5 @@ def scipy_radau() -> Any:
     try:
         from scipy.integrate import Radau
     except ImportError:
-        raise ImportError("integrator='radau' needs SciPy: pip install 'linkwise[stiff]'") from None
+        raise ImportError("SciPy is not installed: pip install 'linkwise[stiff]'") from None
     return Radau

@@ -8,7 +8,7 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
-from .contents import HEAD, PARSING, RESERVED, VERSION, Values, beside, checked, fail, table, unpacked, untabled
+from .file_contents import HEAD, PARSING, RESERVED, VERSION, Values, beside, checked, fail, table, unpacked, untabled
 
 
 def write(file: BinaryIO, about: dict[str, Any], values: Values) -> None:
@@ -36,14 +36,14 @@ def read(path: Path, content: bytes) -> tuple[dict[str, Any], Values]:
     robot: list[str] = []
     start = next((k for k, line in enumerate(lines) if not line.startswith("#")), len(lines))
     for number, line in enumerate(lines[:start], 1):
-        word, _, text = line[1:].strip().partition(":")
-        if word == "robot":
+        key, _, text = line[1:].strip().partition(":")
+        if key == "robot":
             robot.append(text.strip())
             continue
         try:
-            entries[word] = json.loads(text) if word in RESERVED else unpacked(json.loads(text))
+            entries[key] = json.loads(text) if key in RESERVED else unpacked(json.loads(text))
         except PARSING as problem:
-            fail(path, f"is not '# word: value', the value in JSON ({problem})", number)
+            fail(path, f"is not '# key: value', the value in JSON ({problem})", number)
     about, values = checked(path, {**entries, "robot": "\n".join(robot) + "\n"})
     return about, untabled(path, about, values, rows_of(path, lines, start))
 

@@ -18,7 +18,7 @@ from ..files import saving
 from ..formats import toml
 from ..robot import Robot
 from . import csv_format, npz_format, parquet_format
-from .contents import COLUMNS, HEAD, VERSION, Values, digest, fail, table
+from .file_contents import COLUMNS, HEAD, VERSION, Values, digest, fail, table
 from .recording import EventRecord, Recording
 
 FORMATS: dict[str, Any] = {".npz": npz_format, ".csv": csv_format, ".parquet": parquet_format}  # write and read
@@ -60,9 +60,8 @@ def load_recording(path: str | os.PathLike[str], robot: Robot | None = None) -> 
     except OSError as problem:
         fail(source, f"cannot be read ({problem.strerror})")
     about, values = FORMATS[source.suffix.lower()].read(source, content)
-    if digest({**values, **{word: about[word] for word in ("robot", "regrouped") if word in about}}) != about.get(
-        "sha256"
-    ):
+    robot_entries = {key: about[key] for key in ("robot", "regrouped") if key in about}
+    if digest({**values, **robot_entries}) != about.get("sha256"):
         fail(source, "was damaged or changed since it was written (its checksum does not match)")
     return restored(source, about, values, robot)
 
@@ -136,5 +135,5 @@ def to_pandas(recording: Recording) -> Any:
     try:
         import pandas
     except ImportError:
-        raise ImportError("pandas is not installed: pip install pandas, or linkwise[pandas]") from None
+        raise ImportError("pandas is not installed: pip install 'linkwise[pandas]'") from None
     return pandas.DataFrame(table(values_of(recording)))

@@ -9,7 +9,7 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
-from .contents import READING, Values, described, fail, packed
+from .file_contents import READING, Values, described, fail, packed
 
 
 def write(file: BinaryIO, about: dict[str, Any], values: Values) -> None:

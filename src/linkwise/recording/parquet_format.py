@@ -6,9 +6,9 @@ import json
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from .contents import HEAD, READING, Values, beside, described, fail, table, untabled
+from .file_contents import HEAD, READING, Values, beside, described, fail, table, untabled
 
-NO_PARQUET = "pyarrow is not installed: pip install pyarrow, or linkwise[parquet]"
+NO_PARQUET = "pyarrow is not installed: pip install 'linkwise[parquet]'"
 
 
 def write(file: BinaryIO, about: dict[str, Any], values: Values) -> None:

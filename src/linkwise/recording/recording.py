@@ -12,8 +12,8 @@ import numpy as np
 from .. import api
 from ..lazy import cached_property
 from ..ode.status import CHATTERING, DONE, NOT_FINITE, RUNNING, STEP_TOO_SMALL, STOPPED, TOO_MANY_STEPS
+from ..printing import Description, print_if_dropped
 from ..robot import Robot
-from ..robot.printing import Description, print_if_dropped
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -100,14 +100,14 @@ class Recording:
 
     @property
     def extent(self) -> str:
-        """How much was recorded, in words."""
+        """How much was recorded, as text."""
         count = " x ".join(map(str, self.batch))
         many = f"{count} trajector{'y' if count == '1' else 'ies'}, " if count else ""
         return f"{many}{self.t[-1]:g} s, {len(self.t)} sample{'s' * (len(self.t) != 1)}"
 
     @property
     def ends(self) -> str:
-        """How it ended, in words: 'done', 'stopped at 1.3 s', '198 done, 2 lost'."""
+        """How it ended, as text: 'done', 'stopped at 1.3 s', '198 done, 2 lost'."""
         if not self.batch:
             return str(self.status) if self.status == "done" else f"{self.status} at {self.reached:.6g} s"
         kinds, counts = np.unique(self.status, return_counts=True)

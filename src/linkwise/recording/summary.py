@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from .. import api
-from ..robot.printing import Description
+from ..printing import Description
 from .recording import Recording
 
 MOST_EVENTS = 20  # lines for the events of one trajectory

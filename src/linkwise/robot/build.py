@@ -119,7 +119,7 @@ def warn_of_moved(robot: str, moved: tuple[str, ...]) -> None:
 
 
 def row_mappings(rows: Iterable[Mapping[str, Any]], robot: str) -> list[dict[str, Any]]:
-    expected = "a list of rows, each a mapping from words such as 'joint' and 'mass' to their values"
+    expected = "a list of rows, each a mapping from keys such as 'joint' and 'mass' to their values"
     if isinstance(rows, (str, Mapping)) or not isinstance(rows, Iterable):
         raise RobotError(f"robot {robot!r}: the table is a {type(rows).__name__} (expected {expected})")
     table = list(rows)
@@ -205,16 +205,16 @@ def checked_entries(
     row: Mapping[str, Any], convention: Convention, size: Size
 ) -> tuple[str, Geometry, Scalar, Vector, Symmetric, dict[str, Any]]:
     """Every entry of a row, checked."""
-    words = (*COMMON, *convention.words, *DRIVE)
+    keys = (*COMMON, *convention.keys, *DRIVE)
     row = dict(row)
-    if "d" in row and "b" in convention.words:
+    if "d" in row and "b" in convention.keys:
         if "b" in row:
             raise EntryError("d", "and b are both given, and mean the same")
         row["b"] = row.pop("d")
     for key in row:
-        if key not in words:
-            known = ", ".join(words)
-            raise EntryError(str(key), f"is not a word of a {convention.name!r} row{near_miss(key, words)} ({known})")
+        if key not in keys:
+            known = ", ".join(keys)
+            raise EntryError(str(key), f"is not a key of a {convention.name!r} row{near_miss(key, keys)} ({known})")
     joint = row.get("joint")
     if joint not in JOINTS:
         close = near_miss(joint, JOINTS)
@@ -237,8 +237,8 @@ def checked_entries(
 def normalized_row(
     label: str, parent: str, joint: str, geometry: Geometry, row: Mapping[str, Any], drive: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """The row as a file would have it, in one fixed order of words."""
-    clean = {"name": label, "parent": parent, "joint": joint, **geometry.words}
+    """The row as a file would have it, in one fixed order of keys."""
+    clean = {"name": label, "parent": parent, "joint": joint, **geometry.entries}
     if joint != "fixed" or not row.keys().isdisjoint(("mass", "com", "inertia")):
         clean["mass"] = number(row.get("mass", 0.0), "mass")
         clean["com"] = vector3({"com": (0.0, 0.0, 0.0), **row}, "com")

@@ -6,11 +6,11 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
+from ..printing import Description, print_if_dropped
 from ..spatial import Rotation
 from .entries import is_symbol
 from .joint import ALL_JOINTS
 from .model import Robot
-from .printing import Description, print_if_dropped
 from .tables import CONVENTIONS
 
 

@@ -29,12 +29,12 @@ def robot_fingerprint(robot: Robot) -> str:
     parts: list[Any] = [class_name(type(robot)), robot.links, robot.frames, robot.gravity]
     if "regrouped" in robot.cache:  # it was regrouped before, in other numbers than its own
         parts.append(robot.cache["regrouped"].links)
-    words: list[str] = []
+    texts: list[str] = []
     try:
-        write(tuple(parts), words)
+        write(tuple(parts), texts)
     except NoFingerprintError as reason:
         raise NoFingerprintError(f"robot {robot.name!r} has no fingerprint: {reason}") from None
-    return str(sha256("\n".join(words).encode()).hexdigest())
+    return str(sha256("\n".join(texts).encode()).hexdigest())
 
 
 def write(x: Any, into: list[str]) -> None:

@@ -32,9 +32,9 @@ class WithCache:
     cache: dict[Any, Any]
 
     def __new__(cls, *_: Any, **__: Any) -> Self:
-        made = object.__new__(cls)
-        object.__setattr__(made, "cache", {})
-        return made
+        robot = object.__new__(cls)
+        object.__setattr__(robot, "cache", {})
+        return robot
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -94,7 +94,7 @@ class Robot(WithCache):
         Instead of DH parameters a row has `translation` (3 numbers) and, if wanted, `rotation` (3 × 3, columns are the
         axes of the joint frame in the parent link's frame) and `axis` (a unit vector in the joint frame; otherwise z).
         The link's table frame is the joint frame, moved by the joint; `com` and `inertia` are given in it. The other
-        words are those of `from_dh`. A rotation or an axis that is one within 1e-6 is used as the nearest one, with a
+        keys are those of `from_dh`. A rotation or an axis that is one within 1e-6 is used as the nearest one, with a
         warning if it is off by more than 1e-12; farther off, it is an error.
         """
         parts = assemble(rows, CONVENTIONS["frames"], gravity, name)
@@ -153,7 +153,7 @@ class Robot(WithCache):
 
     @property
     def rows(self) -> list[dict[str, Any]]:
-        """A copy of the table the robot was made from, in the words of its convention."""
+        """A copy of the table the robot was made from, with the keys of its convention."""
         return [dict(row) for row in self.table]
 
     @cached_property
@@ -301,9 +301,16 @@ class Robot(WithCache):
         return replace(self, links=links, frames=frames, gravity=(x, y, z), table=table)
 
     def cast(self, number: Callable[[float], Scalar]) -> Robot:
-        """The same robot in other numbers, say `mpmath.mpf`; its rotations are then orthogonal to all their digits."""
+        """The same robot in other numbers, such as `mpmath.mpf`; its rotations are orthogonal to all their digits."""
 
         def convert(x: Scalar) -> Scalar:
             return x if type(x) is not float or x in (0.0, 1.0, -1.0) else number(x)
 
         return self.mapped(convert, orthonormal=True)
+
+
+def from_table(rows: Iterable[Row], convention: str, gravity: Iterable[Scalar], name: str) -> Robot:
+    """The robot of a table, DH or frames."""
+    if convention == "frames":
+        return Robot.from_frames(rows, gravity=gravity, name=name)
+    return Robot.from_dh(rows, convention=convention, gravity=gravity, name=name)

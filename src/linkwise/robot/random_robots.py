@@ -15,7 +15,7 @@ LETTERS = {"R": "revolute", "P": "prismatic"}
 def chain(n: int, *, seed: int = 0, joints: str = "R") -> Robot:
     """A serial arm of n links with nothing special about it: every a, b, alpha, mass centre and inertia is non-zero.
 
-    `joints` is a word of R and P, repeated until it is long enough: "R" is all revolute, "RRP" every third joint
+    `joints` is a text of R and P, repeated until it is long enough: "R" is all revolute, "RRP" every third joint
     prismatic.
 
     >>> chain(7, seed=1, joints="RRP").joints
@@ -69,7 +69,7 @@ def checked_count(n: int) -> int:
 
 def joint_kinds(n: int, joints: str) -> list[str]:
     if not isinstance(joints, str) or not joints or set(joints) - set(LETTERS):
-        raise RobotError(f"joints is {joints!r} (expected a word of R and P, such as 'RRP')")
+        raise RobotError(f"joints is {joints!r} (expected a text of R and P, such as 'RRP')")
     return [LETTERS[joints[i % len(joints)]] for i in range(checked_count(n))]
 
 

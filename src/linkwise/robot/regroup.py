@@ -6,8 +6,8 @@ arrives at the base is dropped. A revolute joint keeps seven numbers of ten (h_x
 = J_xx + J_yy), a prismatic joint four (mass and first moment). The set is that of Gautier and Khalil (1990), with
 another choice of what to eliminate from the tensor: theirs makes J_yy zero, ours leaves fewer products.
 
-Parameters that no torque depends on (the tensor of a first link except about its axis, say) are left as they are: they
-cost nothing, since nodes that no result needs are not computed.
+Parameters that no torque depends on (such as the tensor of a first link except about its axis) are left as they are:
+they cost nothing, since nodes that no result needs are not computed.
 
 A kept tensor is a difference of the large terms of Steiner: (J_xx - J_yy + J_zz) / 2 and the like. Robots made of
 floats are therefore regrouped in decimals of 80 digits and rounded at the end.

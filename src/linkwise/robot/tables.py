@@ -1,4 +1,4 @@
-"""The words of a robot's table, and what each convention makes of a row's geometry."""
+"""The keys of a robot's table, and what each convention makes of a row's geometry."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ class Geometry:
 
     before: Placement
     after: Placement
-    words: dict[str, Any]  # the row's geometry, normalised: what is written back to a file
+    entries: dict[str, Any]  # the row's geometry, normalised: what is written back to a file
     moved: Mapping[str, float] = field(default_factory=dict)  # how far entries were from a rotation or a unit vector
 
 
 @dataclass(frozen=True)
 class Convention:
     name: str
-    words: tuple[str, ...]
+    keys: tuple[str, ...]
     meaning: str
     read: Callable[[Mapping[str, Any], str], Geometry]
 
@@ -49,19 +49,19 @@ def screw_x(a: Scalar, alpha: Scalar) -> Placement:
     return Placement(turn_x(alpha), Vector(a, 0.0, 0.0))
 
 
-def dh_words(row: Mapping[str, Any], joint: str) -> dict[str, Scalar]:
+def dh_entries(row: Mapping[str, Any], joint: str) -> dict[str, Scalar]:
     """a, b, alpha, theta; the one that varies may be left out and is then 0."""
     varies = ALL_JOINTS[joint].dh_variable if joint in ALL_JOINTS else None
-    words: dict[str, Scalar] = {}
+    entries: dict[str, Scalar] = {}
     for key in DH:
         read = angle if key in ("alpha", "theta") else length
-        words[key] = 0.0 if key not in row and key == varies else read(row, key)
-    return words
+        entries[key] = 0.0 if key not in row and key == varies else read(row, key)
+    return entries
 
 
 def standard(row: Mapping[str, Any], joint: str) -> Geometry:
     """RotZ(theta) TransZ(b) TransX(a) RotX(alpha), cut where the joint moves."""
-    w = dh_words(row, joint)
+    w = dh_entries(row, joint)
     turn, rise, reach = about_z(w["theta"]), along_z(w["b"]), screw_x(w["a"], w["alpha"])
     if joint in ALL_JOINTS and ALL_JOINTS[joint].dh_variable == "b":
         return Geometry(rise, turn.then(reach), w)
@@ -70,7 +70,7 @@ def standard(row: Mapping[str, Any], joint: str) -> Geometry:
 
 def modified(row: Mapping[str, Any], joint: str) -> Geometry:
     """RotX(alpha) TransX(a) RotZ(theta) TransZ(b): the joint moves last, so the row's frame is the joint frame."""
-    w = dh_words(row, joint)
+    w = dh_entries(row, joint)
     return Geometry(
         screw_x(w["a"], w["alpha"]).then(about_z(w["theta"])).then(along_z(w["b"])), Placement.identity(), w
     )
@@ -84,9 +84,9 @@ def frames(row: Mapping[str, Any], joint: str) -> Geometry:
     turn = nearest_rotation(Rotation(rotation))
     joint_frame = Placement(turn, Vector(*translation))
     align = Placement(z_to(Vector(*direction)), Vector.zero())
-    words = {"translation": translation, "rotation": rotation, "axis": direction}
+    entries = {"translation": translation, "rotation": rotation, "axis": direction}
     moved = {"rotation": distance(turn, Rotation(rotation)), "axis": stretched}
-    return Geometry(joint_frame.then(align), align.inverse(), words, moved)
+    return Geometry(joint_frame.then(align), align.inverse(), entries, moved)
 
 
 def z_to(direction: Vector) -> Rotation:

@@ -11,7 +11,7 @@ import numpy as np
 from ..graph import count
 from ..ode.interface import Integrator, Solver
 from ..ode.lanes import Functions
-from .long import MOST_OPERATIONS, LoopDynamics, is_long, loops_for
+from .loop_dynamics import MOST_OPERATIONS, LoopDynamics, is_long, loops_for
 from .problem import Problem, program_of
 from .traced import UntraceableFunctionError
 
@@ -69,7 +69,7 @@ def freshly_traced(problem: Problem, start: np.ndarray, parameters: np.ndarray, 
         if len(start):
             n = problem.robot.n
             q, v = start[0, :n], start[0, n : 2 * n]
-            problem.call_functions(q, np.asarray(problem.rates(q, v)), problem.given(parameters[0]))
+            problem.call_functions(q, np.asarray(problem.rates(q, v)), problem.parameters_by_name(parameters[0]))
         if compiled:
             remedy = "Without compiled=True the simulation runs in Python, which is slower"
             raise UntraceableFunctionError(f"{reason}. {remedy}") from reason
@@ -77,9 +77,9 @@ def freshly_traced(problem: Problem, start: np.ndarray, parameters: np.ndarray, 
 
 
 @lru_cache(maxsize=64)
-def compiled_solver(problem: Problem, integrator: Integrator, however_long: bool = False) -> Solver | None:
+def compiled_solver(problem: Problem, integrator: Integrator, unlimited: bool = False) -> Solver | None:
     """The compiled integrator of a problem whose functions are frozen, or None where its code would be too long."""
     program = program_of(problem)
-    if not however_long and count(program).total > MOST_OPERATIONS:
+    if not unlimited and count(program).total > MOST_OPERATIONS:
         return None
     return integrator.compiled(program, problem.crossings)

@@ -3,7 +3,7 @@
 There accelerations jump, and a long step could leap over a motion that is short. The times are known beforehand: they
 are where the selects of the torque function that look at a line in t, a t + b, change over. The numbers a and b may
 hold parameters, which each trajectory has for itself. So an integrator ends a step just before each such time, makes
-one across it that is as short as digits allow, and begins anew behind it.
+one across it that is as short as digits allow, and restarts after it.
 """
 
 from __future__ import annotations
@@ -53,7 +53,8 @@ def probed(problem: Problem, start: np.ndarray, parameters: np.ndarray) -> tuple
     """The breaks of a function that runs in Python, from a call with a node for t and numbers for the state."""
     n, tape = problem.robot.n, Graph()
     q = start[:n].copy()
-    own = {name.removeprefix(PREFIX): x for name, x in problem.given(parameters).items() if name.startswith(PREFIX)}
+    by_name = problem.parameters_by_name(parameters)
+    own = {name: by_name[PREFIX + name] for name, _ in problem.torque_parameters}
     try:
         with np.errstate(all="ignore"):
             qd = np.asarray(problem.rates(q, start[n : 2 * n].copy()))

@@ -11,7 +11,7 @@ import numpy as np
 from ..ode.events import Crossing
 from ..robot import Robot
 
-MOST = 50  # events that one simulation can watch: a bit of a float for each
+MAX_EVENTS = 50  # events that one simulation can watch: a bit of a float for each
 
 
 @dataclass(frozen=True)
@@ -67,8 +67,8 @@ def joint_limits(arm: Robot, *, stop: bool = True) -> tuple[Event, ...]:
     """
     events = []
     for link in arm.links:
-        for limit, sign, word in zip(link.joint.limits or (), (-1.0, 1.0), ("below", "above"), strict=False):
-            events.append(Event(PastLimit(link.index, limit, sign), f"{link.name} {word} {limit:g}", stop, 1))
+        for limit, sign, relation in zip(link.joint.limits or (), (-1.0, 1.0), ("below", "above"), strict=False):
+            events.append(Event(PastLimit(link.index, limit, sign), f"{link.name} {relation} {limit:g}", stop, 1))
     return tuple(events)
 
 
@@ -80,6 +80,6 @@ def events_of(events: Any) -> tuple[Event, ...]:
         expected = "functions of arm, t, q and qd, lw.Events, or lw.joint_limits(arm)"
         raise TypeError(f"events is {events!r} (expected {expected})")
     checked = [x if isinstance(x, Event) else Event(x, getattr(x, "__name__", "event")) for x in events]
-    if len(checked) > MOST:
-        raise ValueError(f"there are {len(checked)} events (expected at most {MOST})")
+    if len(checked) > MAX_EVENTS:
+        raise ValueError(f"there are {len(checked)} events (expected at most {MAX_EVENTS})")
     return tuple(checked)

@@ -1,4 +1,4 @@
-"""Why a trajectory ended early, in words."""
+"""The message of a trajectory that ended early."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ JUMPS = (
     " If a torque jumps there (np.sign, a comparison): lw.Friction(smooth=...) or another smooth function instead of"
     " np.sign, lw.Friction(smooth=0) for joints that stick, or integrator='rk4' with a fixed step"
 )
-WAY_OUT = {
+REMEDIES = {
     STEP_TOO_SMALL: f"{JUMPS}.",
     CHATTERING: f"{JUMPS}; max_steps=... to go on all the same.",
     TOO_MANY_STEPS: f"{JUMPS}; integrator='radau' for stiff springs and friction; or max_steps=... for a longer run.",
@@ -44,12 +44,12 @@ def reason(problem: Problem, parameters: np.ndarray, trajectories: Trajectories,
         NOT_FINITE: "a number is no longer finite",
         STEP_TOO_SMALL: f"the step shrank to {h:.3g} s",
         TOO_MANY_STEPS: f"{tried} steps were tried, as many as max_steps allows, the last of {h:.3g} s",
-        CHATTERING: f"of the last {WINDOW} steps, of about {h:.3g} s, many went to and fro; the end is out of reach",
+        CHATTERING: f"in {WINDOW} steps of about {h:.3g} s the direction kept reversing; the end is out of reach",
         RUNNING: "it was stopped",
         DONE: "it is done",
     }[status]
     return (
         f"{where}: {what}; joint of link {robot.names[worst]!r} moves at {rates[worst]:.6g} and accelerates at"
-        f" {here[0, n + worst]:.6g}, {h:.3g} s later at {there[0, n + worst]:.6g}.{WAY_OUT.get(status, '')}"
+        f" {here[0, n + worst]:.6g}, {h:.3g} s later at {there[0, n + worst]:.6g}.{REMEDIES.get(status, '')}"
         f" The recording until then is in `.recording` of this error ({len(recording.t)} samples)"
     )

@@ -52,7 +52,7 @@ class ModeChanges:
     ) -> None:
         n = problem.robot.n
         self.problem, self.sticking, self.trajectories, self.end = problem, sticking, trajectories, end
-        self.parameters = problem.given(parameters)
+        self.parameters = problem.parameters_by_name(parameters)
         self.modes = parameters[:, problem.columns["modes"]]  # each joint's, and since when: changed in place
         self.modes[:, :n] = np.sign(trajectories.y[:, n : 2 * n])
         self.first_step = trajectories.h.copy()
@@ -102,7 +102,7 @@ class ModeChanges:
         self.given_up[k] = (
             f"robot {robot.name!r} at t = {t:.9g} s, q = {trajectories.y[k, : robot.n].tolist()},"
             f" qd = {trajectories.y[k, robot.n : 2 * robot.n].tolist()}: joint of link {name!r}"
-            f" {'neither sticks nor slides' if left >= 0 else changing}"
+            f" {'has no friction mode that is consistent' if left >= 0 else changing}"
         )
 
     def resumed(self, which: np.ndarray) -> np.ndarray:

@@ -22,7 +22,7 @@ PREFIX = "own_"  # of the program's inputs, so that a parameter may be called ta
 
 
 def parameters_of(torque: Any) -> dict[str, bool]:
-    """The names of the parameters, and whether each must be given; none where the torque is no function."""
+    """The names of the parameters, and whether each must be given; none where the torque is not a function."""
     if not callable(torque):
         return {}
     if isinstance(getattr(torque, "parameters", None), tuple):  # a function that was traced with them
@@ -70,7 +70,7 @@ def checked_parameters(torque: Any, values: Mapping[str, Any] | None, batch: tup
         if name not in known:
             expected = f"expected {', '.join(known)}" if known else "it has no parameters after arm, t, q and qd"
             raise ValueError(
-                f"parameters: {name!r} is no parameter of the torque function{near_miss(name, known)} ({expected})"
+                f"parameters: {name!r} is not a parameter of the torque function{near_miss(name, known)} ({expected})"
             )
     for name, needed in known.items():
         if needed and name not in values:

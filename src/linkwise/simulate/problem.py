@@ -27,7 +27,7 @@ from ..trace import Input, trace
 from ..trace.tracing import prefer_fewest
 from .events import Event
 from .parameters import NONE, PREFIX, called, without_prefix
-from .sticking import ROUGHLY, Point, Sticking
+from .sticking import NEARNESS_TOLERANCE, Point, Sticking
 from .traced import TracedFunction, traced
 
 COORDINATES = {"joint": None, "normalized": api.normalized, "unnormalized": api.unnormalized}
@@ -50,7 +50,7 @@ class Problem:
     method: str | None = None
     events: tuple[Event, ...] = ()
     symbols: tuple[str, ...] = ()  # in order of the alphabet, as `trace` has them
-    own: tuple[tuple[str, tuple[int, ...]], ...] = ()  # the torque function's parameters and their shapes
+    torque_parameters: tuple[tuple[str, tuple[int, ...]], ...] = ()  # the torque function's parameters and their shapes
     point: Point | None = None  # where the wrench acts, if not at the mass centre
 
     def __post_init__(self) -> None:
@@ -60,7 +60,7 @@ class Problem:
                 f"method is {self.method!r} (expected none: {self.coordinates} coordinates have their own)"
             )
         if self.symbols and self.friction is not None and self.friction.smooth == 0.0:
-            raise ValueError("friction is exact, and which joints stick is decided for robots made of numbers")
+            raise ValueError("exact friction cannot be compiled for a family")
         if self.sticking and (self.coordinates != "joint" or self.method is not None):
             option = f"method is {self.method!r}" if self.method else f"coordinates are {self.coordinates!r}"
             raise ValueError(f"{option}, and friction is exact (expected friction with smooth above 0, or neither)")
@@ -70,7 +70,7 @@ class Problem:
         if self.torque is None and not self.events:
             return self
         what = f"the torque function {function_name(self.torque)!r}" if self.torque else ""
-        torque = self.torque and traced(self.torque, self.robot, what, self.own)
+        torque = self.torque and traced(self.torque, self.robot, what, self.torque_parameters)
         events = tuple(
             replace(event, function=traced(event.function, self.robot, f"the function of event {event.name!r}"))
             for event in self.events
@@ -83,17 +83,17 @@ class Problem:
         functions = [self.torque, *(event.function for event in self.events)]
         return all(function is None or isinstance(function, TracedFunction) for function in functions)
 
-    def call_functions(self, q: np.ndarray, qd: np.ndarray, given: Mapping[str, Any]) -> None:
+    def call_functions(self, q: np.ndarray, qd: np.ndarray, by_name: Mapping[str, Any]) -> None:
         """Call the user's functions with the numbers of one state: their own mistakes are raised as they are."""
         with np.errstate(all="ignore"):
             if self.torque is not None:
-                own = {PREFIX + name: given[PREFIX + name] for name, _ in self.own}
+                own = {PREFIX + name: by_name[PREFIX + name] for name, _ in self.torque_parameters}
                 np.asarray(self.applied(self.robot, 0.0, q, qd, None, own), dtype=float)
             for event in self.events:
                 float(event.value(self.robot, 0.0, q.copy(), qd.copy()))
 
     @cached_property
-    def accounted(self) -> bool:
+    def has_energy_balance(self) -> bool:
         """Whether work and heat are integrated along."""
         return self.torque is not None or self.tau or self.wrench is not None or self.friction is not None
 
@@ -104,7 +104,7 @@ class Problem:
 
     @cached_property
     def size(self) -> int:
-        return 2 * self.robot.n + 2 * self.accounted + (self.sticking is not None)
+        return 2 * self.robot.n + 2 * self.has_energy_balance + (self.sticking is not None)
 
     def rhs(
         self,
@@ -133,7 +133,7 @@ class Problem:
         else:
             vd = quasi.acceleration(arm, q, v, net, wrench, point=self.point)
         parts = [qd, vd]
-        if self.accounted:
+        if self.has_energy_balance:
             pushed = applied if wrench is None else applied + self.pushed(arm, q, wrench, dynamics)
             power = (pushed * qd).sum(axis=-1)
             parts.append(np.stack([power, np.zeros(np.shape(power)) if drag is None else (drag * qd).sum(axis=-1)], -1))
@@ -145,11 +145,11 @@ class Problem:
         """f for one state of a robot whose joints may stick."""
         q, qd, mode = y[: arm.n], y[arm.n : 2 * arm.n], modes[: arm.n]
         applied = self.applied(arm, t, q, qd, tau, own)
-        found = sticking.held(arm, q, qd, applied, wrench, mode)
+        held = sticking.held(arm, q, qd, applied, wrench, mode)
         pushed = applied if wrench is None else applied + self.pushed(arm, q, wrench)
         drag = sticking.friction.torque(arm, qd, mode)
-        lost = [(pushed * qd).sum(), (drag * qd).sum(), sticking.nearness(qd, mode, found)]
-        return np.concatenate([np.asarray(part, dtype=object) for part in (qd, found.qdd, lost)])
+        lost = [(pushed * qd).sum(), (drag * qd).sum(), sticking.nearness(qd, mode, held)]
+        return np.concatenate([np.asarray(part, dtype=object) for part in (qd, held.qdd, lost)])
 
     def pushed(self, arm: Robot, q: Any, wrench: Any, dynamics: Any = api) -> Any:
         """The torques that do the same work as the wrench."""
@@ -167,7 +167,7 @@ class Problem:
         if q.ndim == 1:
             torque = np.asarray(called(self.torque, arm, t, q.copy(), qd.copy(), without_prefix(own)))
         else:
-            times, shapes = np.broadcast_to(t, q.shape[:-1]), dict(self.own)
+            times, shapes = np.broadcast_to(t, q.shape[:-1]), dict(self.torque_parameters)
             rows = {x: np.broadcast_to(a, (len(q), *shapes[x])) for x, a in without_prefix(own).items()}
             if isinstance(self.torque, TracedFunction):
                 torque = self.torque.at(times, q, qd, rows)
@@ -187,12 +187,12 @@ class Problem:
         q = y[: arm.n]
         quasi, v = COORDINATES[self.coordinates], y[arm.n : 2 * arm.n]
         qd = v if quasi is None else quasi.joint_rates(arm, q, v)
-        found = [event.value(arm, t, q.copy(), qd.copy()) for event in self.events]
+        values = [event.value(arm, t, q.copy(), qd.copy()) for event in self.events]
         if self.sticking is not None:
             applied, mode, since = self.applied(arm, t, q, qd, tau, own), modes[: arm.n], modes[arm.n]
             slack = self.sticking.held(arm, q, qd, applied, wrench, mode).slack
-            found.append(self.sticking.lasts(qd, mode, slack, t, since))
-        return found
+            values.append(self.sticking.lasts(qd, mode, slack, t, since))
+        return values
 
     @cached_property
     def crossings(self) -> tuple[Crossing, ...]:
@@ -210,7 +210,7 @@ class Problem:
         n = self.robot.n
         modes = None if self.sticking is None else (n + 1,)
         shapes = {"tau": (n,) if self.tau else None, "wrench": self.wrench, "modes": modes}
-        own = {PREFIX + name: Input(*shape) for name, shape in self.own}
+        own = {PREFIX + name: Input(*shape) for name, shape in self.torque_parameters}
         return {**{name: Input(*shape) for name, shape in shapes.items() if shape is not None}, **own}
 
     @property
@@ -221,7 +221,7 @@ class Problem:
             columns[name] = slice(start, start := start + int(np.prod(parameter.shape)))
         return columns
 
-    def given(self, parameters: np.ndarray) -> dict[str, np.ndarray]:
+    def parameters_by_name(self, parameters: np.ndarray) -> dict[str, np.ndarray]:
         """Rows of parameters (..., count), each of them in its own shape."""
         batch, shapes = parameters.shape[:-1], self.parameters
         return {
@@ -231,9 +231,9 @@ class Problem:
     def program(self) -> Program:
         def rhs(arm: Robot, t: Any, y: Any, **parameters: Any) -> Any:
             rates = self.rhs(arm, t, y, **parameters)
-            return (
-                (rates, np.array(self.event_values(arm, t, y, **parameters), dtype=object)) if self.crossings else rates
-            )
+            if not self.crossings:
+                return rates
+            return rates, np.array(self.event_values(arm, t, y, **parameters), dtype=object)
 
         with prefer_fewest():
             inputs: dict[str, Any] = {"t": Input(), "y": Input(self.size), **self.loads}
@@ -245,17 +245,18 @@ class Problem:
         def rhs(t: np.ndarray, y: np.ndarray) -> np.ndarray:
             rates = np.empty_like(y)
             for k in range(len(y)):
-                rates[k] = self.rhs(self.robot, float(t[k]), y[k], **self.given(parameters[k])).astype(float)
+                by_name = self.parameters_by_name(parameters[k])
+                rates[k] = self.rhs(self.robot, float(t[k]), y[k], **by_name).astype(float)
             return rates
 
         return rhs
 
     def batch_rhs(self, parameters: np.ndarray, dynamics: Any) -> Callable[[Any, np.ndarray], np.ndarray]:
         """f for all states at once, by the functions of `dynamics`; parameters are rows, or one row for all."""
-        given = self.given(parameters)
+        by_name = self.parameters_by_name(parameters)
 
         def rhs(t: Any, y: np.ndarray) -> np.ndarray:
-            return np.asarray(self.rhs(self.robot, t, y, **given, dynamics=dynamics), dtype=float)
+            return np.asarray(self.rhs(self.robot, t, y, **by_name, dynamics=dynamics), dtype=float)
 
         return rhs
 
@@ -263,7 +264,7 @@ class Problem:
         """The values of the events for a batch, one state after another, in Python."""
 
         def event_values(t: np.ndarray, y: np.ndarray) -> np.ndarray:
-            states = zip(t.tolist(), y, map(self.given, parameters), strict=True)
+            states = zip(t.tolist(), y, map(self.parameters_by_name, parameters), strict=True)
             values = [self.event_values(self.robot, time, state, **own) for time, state, own in states]
             return np.array(values, dtype=float).reshape(len(y), len(self.crossings))
 
@@ -277,10 +278,10 @@ class Problem:
 
     def tolerance(self, atol: float) -> np.ndarray:
         """The error that is allowed each component of y; rough where it is `near`."""
-        found = np.full(self.size, atol)
+        tolerance = np.full(self.size, atol)
         if self.sticking is not None:
-            found[-1] = max(atol, ROUGHLY)
-        return found
+            tolerance[-1] = max(atol, NEARNESS_TOLERANCE)
+        return tolerance
 
     def rates(self, q: Any, v: Any) -> Any:
         """Joint rates of the velocities that were integrated."""

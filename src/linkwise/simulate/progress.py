@@ -13,7 +13,7 @@ PATIENCE = 1.0  # seconds before anything is shown
 RARELY = 60.0  # seconds between lines, after some time
 
 
-class Watch:
+class ProgressCallback:
     """Called now and then with where all trajectories are; `close` when the run is over."""
 
     def __init__(self, end: float, shown: bool | None) -> None:

@@ -29,7 +29,7 @@ from .failure import reason
 from .mode_changes import with_mode_changes
 from .parameters import PREFIX, called, checked_parameters
 from .problem import Problem
-from .progress import Watch
+from .progress import ProgressCallback
 from .sticking import Point
 from .traced import TracedFunction
 
@@ -212,7 +212,7 @@ def problem_of(
         coordinates,
         method,
         events_of(events),
-        own=own,
+        torque_parameters=own,
         point=constant_point(states) if "point" in states.arrays else None,
     )
 
@@ -248,7 +248,7 @@ def integrated(
         trajectories.next = 1
     problem, solver, in_code = backend_for(problem, scheme, start, parameters, compiled)
     chattering = None if scheme.fixed else Chattering(numbers["too_far"])
-    watch, interrupted = Watch(end, progress), None
+    watch, interrupted = ProgressCallback(end, progress), None
     task = Task(
         times, out, parameters, numbers["rtol"], problem.tolerance(numbers["atol"]), numbers["most"], chattering,
         threads, watch,
@@ -388,7 +388,7 @@ def recorded(
     words = [STATUS[code] for code in now.status.tolist()]
     each["status"] = np.array(words).reshape(batch) if batch else words[0]
     records = [event_records(problem, now, k) for k in range(len(now.met))] if problem.events else []
-    work, heat = (shaped[..., 2 * n + k].copy() if problem.accounted else None for k in range(2))
+    work, heat = (shaped[..., 2 * n + k].copy() if problem.has_energy_balance else None for k in range(2))
     return Recording(
         problem.robot,
         times,
@@ -409,7 +409,8 @@ def recorded(
 
 def end_of(problem: Problem, y: np.ndarray) -> End:
     n = problem.robot.n
-    q, work_heat = y[..., :n].copy(), [y[..., 2 * n + k].copy() if problem.accounted else None for k in range(2)]
+    q = y[..., :n].copy()
+    work_heat = [y[..., 2 * n + k].copy() if problem.has_energy_balance else None for k in range(2)]
     return End(q, problem.rates(q, y[..., n : 2 * n].copy()), *work_heat)
 
 

@@ -23,8 +23,8 @@ from ..dynamics.dry_friction import MARGIN, Held
 from ..robot import Friction, Robot
 
 Point = tuple[Any, ...]  # three numbers, or three for each link
-ROUGHLY = 1e-4  # the error that is allowed the integral of nearness
-TOGETHER = 20  # rounds in which all joints change their modes; after that one at a time
+NEARNESS_TOLERANCE = 1e-4  # the error that is allowed the integral of nearness
+MAX_JOINT_ROUNDS = 20  # rounds in which all joints change their modes; after that one at a time
 ROUNDS = 200  # and as many again for each joint
 
 
@@ -105,7 +105,7 @@ def exchange(
         wrong = breaks | (resting & free & (mode * qdd <= 0.0))
         if not wrong.any():
             return qdd, -1
-        if tried >= TOGETHER:
+        if tried >= MAX_JOINT_ROUNDS:
             wrong[np.argmax(wrong) + 1 :] = False
         mode[wrong] = np.where(free, 0.0, np.sign(hold))[wrong]
     return qdd, int(np.argmax(wrong))

@@ -30,9 +30,7 @@ FAILED = "failed"  # the status of a trajectory that could not be begun
 def compute_chunk(job: Job) -> Outcome:
     try:
         if job.version != __version__:
-            raise RuntimeError(
-                f"this worker has Linkwise {__version__} (expected {job.version}, as where it was asked)"
-            )
+            raise RuntimeError(f"this worker has Linkwise {__version__} (expected {job.version}, as the client has)")
         chunk = Chunk(job)
         with api.use_kernels("never"):  # when they run depends on the size of a batch, and their last bits differ
             chunk.compute()
@@ -95,14 +93,14 @@ class Chunk:
         """Simulate the rows of a family by one program. Rows that are returned are to be simulated alone:
 
         those that did not leave the start, of which their own robot can say why; and all of them where a torque
-        function, say, cannot be compiled for symbols.
+        function, for example, cannot be compiled for symbols.
         """
         rows, times = part.rows, self.times(duration)
         start = self.job.rows["q0"][rows], self.job.rows["qd0"][rows]
         try:
             results = simulate_family(part.family, part.numbers, *start, duration, self.options(rows, times))
         except (TypeError, ValueError, ImportError) as reason:
-            self.messages[f"its robots were compiled one by one, since not all at once: {reason}"] = None
+            self.messages[f"{reason}; each robot was compiled separately"] = None
             return [int(k) for k in rows]
         ended = np.isin(results.columns["status"], ["lost", "step too small"])
         started = ~(ended & (results.columns["steps"] == 0))

@@ -53,9 +53,9 @@ def parquet_of(columns: Columns, metadata: Mapping[str, str]) -> bytes:
             ends = np.concatenate([[0], np.cumsum(columns[COUNT])])
             column = pa.ListArray.from_arrays(pa.array(ends, pa.int32()), column)
         arrays.append(column)
-    words = {f"linkwise.{key}": value for key, value in metadata.items()}
+    prefixed = {f"linkwise.{key}": value for key, value in metadata.items()}
     buffer = io.BytesIO()
-    pq.write_table(pa.table(arrays, names=list(columns), metadata=words), buffer, write_statistics=False)
+    pq.write_table(pa.table(arrays, names=list(columns), metadata=prefixed), buffer, write_statistics=False)
     return buffer.getvalue()
 
 
@@ -64,7 +64,7 @@ def from_parquet(content: bytes) -> tuple[Columns, dict[str, str]]:
     import pyarrow.parquet as pq
 
     table = pq.read_table(io.BytesIO(content), use_threads=False)
-    words = {key.decode(): value.decode() for key, value in (table.schema.metadata or {}).items()}
+    metadata = {key.decode(): value.decode() for key, value in (table.schema.metadata or {}).items()}
     columns = {}
     for name, column in zip(table.column_names, table.columns, strict=True):
         array, shape = column.combine_chunks(), []
@@ -76,4 +76,4 @@ def from_parquet(content: bytes) -> tuple[Columns, dict[str, str]]:
         text = pa.types.is_string(array.type)
         flat = np.array(array.to_pylist(), dtype=str) if text else array.to_numpy(zero_copy_only=False)
         columns[name] = flat.reshape(-1, *shape)
-    return columns, {key.removeprefix("linkwise."): value for key, value in words.items() if "linkwise." in key}
+    return columns, {key.removeprefix("linkwise."): value for key, value in metadata.items() if "linkwise." in key}

@@ -30,15 +30,15 @@ def check_effects(inputs: Inputs) -> None:
     idle = without_effect(inputs)
     friction = Friction.of(inputs.options["friction"])
     for name in idle:
-        word = name.rpartition(".")[2]
-        if word not in FRICTION:
+        key = name.rpartition(".")[2]
+        if key not in FRICTION:
             continue
         if friction is None:
             raise ValueError(f"the samples have {name!r}, and friction does not act (pass friction=True)")
-        if (coefficient := getattr(friction, FRICTION[word])) is not None:
+        if (coefficient := getattr(friction, FRICTION[key])) is not None:
             raise ValueError(
-                f"the samples have {name!r}, and friction has {FRICTION[word]}={coefficient!r} for all (expected"
-                f" friction=True or a Friction without {FRICTION[word]}, which take the robot's own)"
+                f"the samples have {name!r}, and friction has {FRICTION[key]}={coefficient!r} for all (expected"
+                f" friction=True or a Friction without {FRICTION[key]}, which take the robot's own)"
             )
     others = [name for name in idle if name.rpartition(".")[2] not in FRICTION]
     if others:
@@ -70,7 +70,7 @@ def without_effect(inputs: Inputs) -> list[str]:
     states = {"t": rng.random(STATES), "y": rng.uniform(-1.0, 1.0, (STATES, problem.size))}
     constants = np.concatenate([load.reshape(1, -1) for load in loads.values()], axis=1) if loads else np.zeros((1, 0))
     numbers = np.concatenate([np.repeat(constants, len(names) + 1, axis=0), robots.numbers(rows)], axis=1)[:, None]
-    values = {**states, **problem.given(numbers)}
+    values = {**states, **problem.parameters_by_name(numbers)}
     with np.errstate(all="ignore"):
         results = evaluate(program, *(values[port.name] for port in program.inputs))
     same = [unchanged(np.broadcast_to(x, (len(names) + 1, STATES, x.shape[-1]))) for x in results]
@@ -108,5 +108,5 @@ def unread_friction(inputs: Inputs) -> list[str]:
     friction = Friction.of(inputs.options["friction"])
     if callable(inputs.options["torque"]) or inputs.options["events"]:
         return []
-    words = [word for word, name in FRICTION.items() if friction is None or getattr(friction, name) is not None]
-    return [name for name in inputs.entries if name.rpartition(".")[2] in words]
+    keys = [key for key, name in FRICTION.items() if friction is None or getattr(friction, name) is not None]
+    return [name for name in inputs.entries if name.rpartition(".")[2] in keys]

@@ -38,7 +38,7 @@ def cluster(engine: Any) -> Iterator[Any]:
     try:
         import distributed
     except ImportError:
-        raise ImportError("Dask is not installed: python -m pip install 'linkwise[dask]'") from None
+        raise ImportError("Dask is not installed: pip install 'linkwise[dask]'") from None
     if isinstance(engine, distributed.Client):
         if engine.asynchronous:
             raise TypeError("engine is an asynchronous Client (expected one made with asynchronous=False)")

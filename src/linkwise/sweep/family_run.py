@@ -58,7 +58,7 @@ def simulate_family(
     q, v = y[..., :n], y[..., n : 2 * n]
     qd = v if quasi is None else family.evaluated(quasi.joint_rates, numbers, q=q, velocity=v)
     kept = family.evaluated(energy, numbers, q=q[:, [0, -1]], qd=qd[:, [0, -1]])
-    if problem.accounted:
+    if problem.has_energy_balance:
         work, heat = (y[:, [0, -1], 2 * n + k] for k in range(2))
         kept = kept - (work - heat)
     columns = {

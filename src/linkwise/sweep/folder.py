@@ -57,7 +57,7 @@ def chunk_kind(files: str | None, before: Mapping[str, Any] | None) -> str:
 def check_kind(kind: str, path: Path) -> None:
     """An ImportError where files of this kind can be neither written nor read."""
     if kind == "parquet" and not has_parquet():
-        raise ImportError(f"{path}: its chunks are Parquet: python -m pip install 'linkwise[parquet]'")
+        raise ImportError(f"{path}: pyarrow is not installed: pip install 'linkwise[parquet]'")
 
 
 def plan_hash(plan: Mapping[str, Any]) -> str:

@@ -11,14 +11,14 @@ import numpy as np
 
 from ..errors import RobotError, SingularError, near_miss, one_of
 from ..lazy import cached_property
-from ..robot import Robot
+from ..robot import Robot, from_table
 from ..simulate.parameters import PREFIX, parameters_of, torque_parameters
 from ..simulate.simulation import arguments, checked, sample_times, simulate
 from ..simulate.traced import UntraceableFunctionError
 from ..trace import refuse_symbols
 from .family import FamilyMap, family_map
 from .robots import Vary, chunks_of_robots
-from .samples import KNOWN, Samples, checked_samples, from_table, table_entries
+from .samples import KNOWN, Samples, checked_samples, table_entries
 
 OF_A_CALL = (
     "arm",
@@ -27,7 +27,7 @@ OF_A_CALL = (
     "duration",
     "progress",
     "parameters",
-)  # arguments of `simulate` that are no options here
+)  # arguments of `simulate` that are not options here
 LOADS = ("torque", "wrench")
 KEEP = ("samples", "ends")
 ROWS = 5  # whose robots stand for all of them
@@ -115,7 +115,7 @@ def checked_inputs(
     usual = usual_options()
     for name in options:
         if name not in usual:
-            raise TypeError(f"{name} is no option of a sweep or of simulate{near_miss(name, usual)}")
+            raise TypeError(f"{name} is not an option of a sweep or of simulate{near_miss(name, usual)}")
     options = {**usual, **options}
     arrays = checked_samples(arm, samples, checked_parameter_names(options["torque"], samples), vary is not None)
     for name, axes in zip(LOADS, (1, 2), strict=True):

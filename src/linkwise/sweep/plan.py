@@ -14,13 +14,13 @@ from typing import Any
 
 import numpy as np
 
-from ..robot import Friction
+from ..robot import Friction, from_table
 from ..version import __version__
 from .chunk_formats import digest
 from .folder import LAYOUT, plan_hash
 from .functions import DIFFERS, described_function, described_vary
 from .inputs import Inputs, usual_options
-from .samples import Samples, from_table
+from .samples import Samples
 
 WITHOUT_EFFECT = ("threads",)  # on the results
 ROBOT_OF_ROW = re.compile(r".*\.robots\.\d+")  # an entry that is None where no robot could be made
@@ -68,12 +68,12 @@ def differences(old: Any, new: Any, where: str = "") -> list[str]:
     if not where.endswith(".sha256"):
         return [f"{where} was {old!r}, is {new!r}"]
     name = where.removesuffix(".sha256")
-    function, _, word = name.rpartition(".")
-    return [f"{function} differs: {DIFFERS[word]}" if word in DIFFERS else f"{name} differs"]
+    function, _, key = name.rpartition(".")
+    return [f"{function} differs: {DIFFERS[key]}" if key in DIFFERS else f"{name} differs"]
 
 
 def described(value: Any, name: str, inputs: Inputs) -> Any:
-    """The value of an option in the words of JSON."""
+    """The value of an option, as JSON has it."""
     if value is None or isinstance(value, (bool, int, float, str)):
         return value
     if isinstance(value, (np.ndarray, np.generic)):

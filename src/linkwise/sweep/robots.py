@@ -91,13 +91,13 @@ def perhaps_invalid(rows: Samples) -> np.ndarray:
     """The rows of which no robot can be made, and perhaps some more."""
     invalid = np.zeros(len(next(iter(rows.values()))), dtype=bool)
     for name, array in rows.items():
-        word, flat = name.rpartition(".")[2], array.reshape(len(array), -1)
+        key, flat = name.rpartition(".")[2], array.reshape(len(array), -1)
         invalid |= ~np.isfinite(flat).all(axis=1)
-        if word in ("mass", *DRIVE):
+        if key in ("mass", *DRIVE):
             invalid |= (flat < 0.0).any(axis=1)
-        if word in ("alpha", "theta"):
+        if key in ("alpha", "theta"):
             invalid |= (np.abs(flat) > TURNS).any(axis=1)
-        if word == "inertia":
+        if key == "inertia":
             tensors = np.where(np.isfinite(array), array, 0.0)
             slack = 0.5 * TENSOR * np.abs(tensors).max(axis=(1, 2))  # half of what is allowed
             small, middle, large = np.linalg.eigvalsh(tensors).T

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
-from functools import partial
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from ..api.states import as_array
 from ..errors import near_miss
-from ..robot import Robot
+from ..robot import Robot, from_table
 from ..robot.tables import CONVENTIONS, DRIVE
 
 STATE = ("q0", "qd0", "torque")  # one number for each joint
@@ -126,7 +125,7 @@ def sample_shape(
     arm: Robot, name: str, array: np.ndarray, parameters: Collection[str], any_name: bool
 ) -> tuple[int, ...]:
     """The shape of one sample of this name; an array without the axis of rows holds for all."""
-    link, dot, word = name.rpartition(".")
+    link, dot, key = name.rpartition(".")
     if name == "wrench":
         if array.shape[1:] not in ((6,), (arm.n, 6)):
             raise ValueError(f"wrench has shape {array.shape} (expected (count, 6) or (count, {arm.n}, 6))")
@@ -137,17 +136,18 @@ def sample_shape(
         shape = (3,)
     elif name == "duration":
         shape = ()
-    elif dot and link in table_names(arm) and word in words(arm):
-        shape = VECTORS.get(word, ())
+    elif dot and link in table_names(arm) and key in row_keys(arm):
+        shape = VECTORS.get(key, ())
     elif any_name or name in parameters:
         return array.shape[1:]
-    elif dot and link in table_names(arm) and word == "limits":
+    elif dot and link in table_names(arm) and key == "limits":
         raise ValueError(f"the samples have {name!r} (limits act through events=...; those of a sweep are one for all)")
     else:
-        known = [*parameters, *KNOWN, *(f"{row}.{word}" for row in table_names(arm) for word in words(arm))]
+        known = [*parameters, *KNOWN, *(f"{row}.{key}" for row in table_names(arm) for key in row_keys(arm))]
         raise ValueError(
             f"the samples have a name {name!r}{near_miss(name, known)} (expected {', '.join(KNOWN)}, a parameter of the"
-            f" torque function, or a link and a word of its row, such as {known[-1]!r}; other names are for vary=...)"
+            f" torque function, or an entry of a link's row, such as {table_names(arm)[0]}.mass; other names"
+            " are for vary=...)"
         )
     if array.shape != shape and (array.ndim != len(shape) + 1 or array.shape[1:] != shape):
         wanted = ", ".join(map(str, ("count", *shape)))
@@ -159,16 +159,16 @@ def table_names(arm: Robot) -> list[str]:
     return [str(row["name"]) for row in arm.rows]
 
 
-def words(arm: Robot) -> tuple[str, ...]:
-    """Those entries of a row that are numbers."""
-    return (*CONVENTIONS[arm.convention].words, "mass", "com", "inertia", *DRIVE[:3])
+def row_keys(arm: Robot) -> tuple[str, ...]:
+    """The keys of a row whose values are numbers."""
+    return (*CONVENTIONS[arm.convention].keys, "mass", "com", "inertia", *DRIVE[:3])
 
 
 def table_entries(samples: Mapping[str, Any], arm: Robot) -> list[str]:
     """The names of samples that are entries of the robot's table, gravity among them."""
-    links, entries = table_names(arm), words(arm)
+    links, keys = table_names(arm), row_keys(arm)
     split = {name: name.rpartition(".") for name in samples}
-    return [name for name, (link, _, word) in split.items() if name == "gravity" or (link in links and word in entries)]
+    return [name for name, (link, _, key) in split.items() if name == "gravity" or (link in links and key in keys)]
 
 
 def varied(arm: Robot, changes: Mapping[str, np.ndarray]) -> Robot:
@@ -178,12 +178,7 @@ def varied(arm: Robot, changes: Mapping[str, np.ndarray]) -> Robot:
         return base
     rows, names = arm.rows, table_names(arm)
     for name, value in changes.items():
-        link, _, word = name.rpartition(".")
+        link, _, key = name.rpartition(".")
         if name != "gravity":
-            rows[names.index(link)][word] = value.tolist()
+            rows[names.index(link)][key] = value.tolist()
     return from_table(rows, arm.convention, base.gravity, arm.name)
-
-
-def from_table(rows: Any, convention: str, gravity: Any, name: str) -> Robot:
-    make: Callable[..., Robot] = partial(Robot.from_dh, convention=convention)
-    return (Robot.from_frames if convention == "frames" else make)(rows, gravity=gravity, name=name)

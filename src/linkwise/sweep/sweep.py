@@ -83,9 +83,8 @@ class Sweep:
     def __repr__(self) -> str:
         done, failed = len(self.done), len(self.failed)
         counts = f"{done} done, {failed} failed, {self.chunks - done - failed} missing"
-        return (
-            f"<Sweep {self.folder!r}: {self.count} trajectories in {self.chunks} {self._folder.kind} chunks: {counts}>"
-        )
+        size = f"{self.count} trajectories in {self.chunks} {self._folder.kind} chunks"
+        return f"<Sweep {self.folder!r}: {size}: {counts}>"
 
     def read(self, *chunks: int) -> Columns:
         """Arrays over all finished chunks, or those that are named, in the order of the samples."""
@@ -115,7 +114,7 @@ class Sweep:
         try:
             import pandas
         except ImportError:
-            raise ImportError("pandas is not installed: pip install pandas, or linkwise[pandas]") from None
+            raise ImportError("pandas is not installed: pip install 'linkwise[pandas]'") from None
         results = {name: column for name, column in self.read().items() if name not in ("q", "qd")}
         rows = results.pop("trajectory", np.zeros(0, dtype=np.int64))
         samples = {name: array[rows] for name, array in self.samples.items()}

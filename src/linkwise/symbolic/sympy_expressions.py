@@ -83,7 +83,7 @@ def imported() -> Any:
     try:
         import sympy
     except ImportError:
-        raise ImportError("SymPy is not installed: pip install sympy, or linkwise[symbolic]") from None
+        raise ImportError("SymPy is not installed: pip install 'linkwise[symbolic]'") from None
     return sympy
 
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from ..errors import near_miss
 from ..graph import Node
-from ..robot import Robot
+from ..robot import Robot, from_table
 from ..robot.entries import is_symbol
 from ..symbolic import Transplant, shared_graph
 
@@ -47,10 +47,7 @@ def bind(robot: Robot, /, **values: float) -> Robot:
             raise ValueError(f"robot {robot.name!r} has no symbol {name!r}{near_miss(name, known)} (it has: {offered})")
     copy = Transplant(shared_graph(), {name: float(value) for name, value in values.items()})
     rows = [{key: nested(copy, value) for key, value in row.items()} for row in robot.rows]
-    gravity = [copy(x) for x in robot.gravity]
-    if robot.convention == "frames":
-        return Robot.from_frames(rows, gravity=gravity, name=robot.name)
-    return Robot.from_dh(rows, convention=robot.convention, gravity=gravity, name=robot.name)
+    return from_table(rows, robot.convention, [copy(x) for x in robot.gravity], robot.name)
 
 
 def random_bindings(robot: Robot, count: int) -> list[Robot]:

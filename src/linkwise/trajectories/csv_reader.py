@@ -32,9 +32,9 @@ def trajectory_from_csv(path: str | os.PathLike[str], *, ends: str | None = None
     n = joints_of(names)
     check_times_of_rows(file, lines, table[:, names.index("t")])
     columns = {name: table[:, k] for k, name in enumerate(names)}
-    words = [word for word in ("q", "qd", "qdd") if f"{word}1" in columns]
-    derivatives = np.array([[columns[f"{word}{k}"] for k in range(1, n + 1)] for word in words]).transpose(0, 2, 1)
-    if len(words) == 1:
+    orders = [name for name in ("q", "qd", "qdd") if f"{name}1" in columns]
+    derivatives = np.array([[columns[f"{name}{k}"] for k in range(1, n + 1)] for name in orders]).transpose(0, 2, 1)
+    if len(orders) == 1:
         try:
             curve = spline(columns["t"], derivatives[0], ends="clamped" if ends is None else ends)
         except ValueError as error:
@@ -52,7 +52,7 @@ def read_table(file: Path) -> tuple[list[str], list[int], Floats]:
     except OSError as error:
         raise FileError(f"{file}: cannot be read ({error.strerror})") from None
     except UnicodeDecodeError:
-        raise FileError(f"{file}: is no text (expected a table of comma-separated numbers in UTF-8)") from None
+        raise FileError(f"{file}: is not text (expected a table of comma-separated numbers in UTF-8)") from None
     reader = csv.reader("" if line.startswith("#") else line for line in text.splitlines())
     names: list[str] = []
     line = 1

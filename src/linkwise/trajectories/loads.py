@@ -11,9 +11,9 @@ import numpy as np
 from ..api import inverse_dynamics, joint_wrenches
 from ..errors import one_of
 from ..figures import joint_style, new_figure, save_figure
+from ..printing import print_if_dropped
 from ..robot import Friction, Robot
 from ..robot.describe import grid
-from ..robot.printing import print_if_dropped
 from ..trace import refuse_symbols
 from .checks import Floats, counted, even_times
 from .csv_writer import motion_columns, write_csv

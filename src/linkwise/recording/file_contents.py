@@ -38,7 +38,7 @@ def digest(values: Values) -> str:
 
 
 def packed(value: Any, name: str) -> Any:
-    """A value in JSON's words; tuples, dictionaries and arrays are marked as such. Floats keep every bit there."""
+    """A value as JSON; tuples, dictionaries and arrays are marked as such. Floats keep every bit there."""
     if isinstance(value, np.ndarray) and value.dtype.kind in KINDS:
         return {"array": value.tolist(), "dtype": value.dtype.str, "shape": list(value.shape)}
     if isinstance(value, (list, tuple)):
@@ -81,7 +81,7 @@ def described(path: Path, text: bytes) -> tuple[dict[str, Any], Values]:
 
 def checked(path: Path, entries: dict[str, Any]) -> tuple[dict[str, Any], Values]:
     if HEAD not in entries:
-        fail(path, "is no recording (expected a file that Recording.save wrote)")
+        fail(path, "is not a recording (expected a file that Recording.save wrote)")
     if entries[HEAD] != VERSION:
         fail(path, f"is a recording of version {entries[HEAD]} (this Linkwise reads version {VERSION})")
     about = {name: entries[name] for name in RESERVED if name in entries}
@@ -121,7 +121,7 @@ def untabled(path: Path, about: dict[str, Any], values: Values, columns: dict[st
         shape = (*batch, len(restored["t"]))
         for name in COLUMNS:
             if name in PER_JOINT:
-                joints = [column for word, column in columns.items() if word.rstrip("0123456789") == name]
+                joints = [column for label, column in columns.items() if label.rstrip("0123456789") == name]
                 restored[name] = np.stack(joints, axis=-1).reshape((*shape, len(joints)))
             elif name in columns:
                 restored[name] = columns[name].reshape(shape)
