@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..robot import Robot
-from . import cache, image
+from . import image
 from .compiler import Compiled, count_in
 from .dispatch import LARGEST, LONGEST, Function, llvm_is_loaded
 from .host import known_host
@@ -52,10 +52,9 @@ def cached_kernel(function: Function, robot: Robot, dtype: str, keywords: dict[s
     spec = KernelSpec(function, robot, dtype, keywords, target=target)
     if target is None or spec.identity is None:
         return None
-    cached = cache.load(spec.key)
-    if cached is None or count_in(cached[0]).total > LONGEST:
+    if spec.cached is None or count_in(spec.cached[0]).total > LONGEST:
         return None
-    return Compiled(spec, cached=cached)
+    return Compiled(spec)
 
 
 def too_long(spec: KernelSpec) -> bool:
@@ -64,5 +63,5 @@ def too_long(spec: KernelSpec) -> bool:
         return False
     if spec.robot.n > LARGEST:
         return True
-    cached = cache.load(spec.key) if spec.identity else None  # which need not be traced
+    cached = spec.cached if spec.identity else None  # which need not be traced
     return (spec.count if cached is None else count_in(cached[0])).total > LONGEST

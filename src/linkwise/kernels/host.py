@@ -101,7 +101,7 @@ class HostTarget(NamedTuple):
 class MachineCode:
     """Machine code in memory, for as long as this object lives."""
 
-    metadata: dict[str, Any]  # what the cache keeps beside it; see `loader`
+    metadata: dict[str, str]  # what the cache keeps beside it; see `loader`
     from_cache = False
 
     def __init__(self, target: HostTarget, text: str = "", binary: bytes = b"") -> None:
@@ -162,7 +162,7 @@ def host_target() -> HostTarget:
     if target is None:
         target, key = detected_host(), host_key()
         if key is not None:
-            cache.store(key, target._asdict(), b"")
+            cache.store(key, {name: str(value) for name, value in target._asdict().items()}, b"")
     return target
 
 
@@ -174,7 +174,10 @@ def known_host() -> HostTarget | None:
 def cached_host() -> HostTarget | None:
     key = host_key()
     cached = cache.load(key) if key is not None else None
-    return None if cached is None else HostTarget(**cached[0])
+    if cached is None:
+        return None
+    fields = cached[0]
+    return HostTarget(fields["name"], fields["features"], int(fields["vector_bytes"]), fields["fused"] == "True")
 
 
 def host_key() -> str | None:

@@ -77,6 +77,11 @@ class KernelSpec:
         return cache.key(self.identity or self.text, repr(self.target), self.dtype, *environment())
 
     @cached_property
+    def cached(self) -> cache.Entry | None:
+        """What the cache has under the key, read once."""
+        return cache.load(self.key)
+
+    @cached_property
     def identity(self) -> str | None:
         """All that the text depends on, if that is known without it."""
         name = own_name(self.function)
