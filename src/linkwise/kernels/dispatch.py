@@ -18,7 +18,6 @@ one depends on time and on the cache: for the same bits each time, choose "alway
 
 from __future__ import annotations
 
-import inspect
 import os
 import sys
 import time
@@ -27,7 +26,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from functools import lru_cache, wraps
+from functools import lru_cache
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -98,39 +97,6 @@ UNKNOWN: Any = object()  # no kernel yet; None means that the code is too long t
 KERNELS: OrderedDict[tuple[Any, ...], Compiled | None] = OrderedDict()
 SECONDS_PER_LINK: dict[Function, float] = {}  # that compiling a function took the last time
 clock = time.perf_counter
-
-
-MISSING: Any = object()  # an argument that was not passed
-
-
-def with_fast_path(function: Function) -> Function:
-    """The function, entered in machine code where `robot.cache` has an entry of its name; see `kernels.entry`.
-
-    The entry takes the arrays that the function needs, q first, in order; all other calls go to the function. Every
-    ten nanoseconds count here: q has a parameter of its own because a call with a tuple of arrays takes longer.
-    """
-    name = function.__name__
-    parameters = list(inspect.signature(function).parameters.values())[2:]
-    needed = tuple(p.name for p in parameters if p.default is p.empty)
-
-    def call(arm: Any = MISSING, q: Any = MISSING, *arrays: Any, **named: Any) -> Any:
-        if named or q is MISSING or (NEVER_USED and current_mode() == "never"):
-            if q is MISSING or tuple(named) != needed[len(arrays) :] or current_mode() == "never":
-                return slow(arm, q, arrays, named)
-            arrays += tuple(named.values())
-        try:
-            entry = arm.cache[name]
-        except (AttributeError, KeyError):
-            return slow(arm, q, arrays, {})
-        return entry(q, *arrays) if arrays else entry(q)
-
-    def slow(arm: Any, q: Any, arrays: tuple[Any, ...], named: dict[str, Any]) -> Any:
-        if arm is MISSING or q is MISSING:  # an error, which is the function's to raise
-            given = {"arm": arm, "q": q, **named}
-            return function(**{key: value for key, value in given.items() if value is not MISSING})
-        return function(arm, q, *arrays, **named)
-
-    return wraps(function)(call)
 
 
 def kernel_for(robot: Robot, request: Request, states: int) -> Compiled | None:
