@@ -1,4 +1,4 @@
-"""Kernels against the plain text: the same results, to the last bit among themselves, in every lane of every width."""
+"""Kernels against plain Python: the same results, to the last bit among themselves, in every lane of every width."""
 
 import ctypes
 import mmap
@@ -63,7 +63,7 @@ def bound(robot: lw.Robot, q: np.ndarray, dtype: str, divides: bool) -> float:
     return float(20.0 * kappa * np.finfo(dtype).eps)
 
 
-# agreement with the plain text
+# agreement with plain Python
 
 
 ON_ROBOTS = [(CHAIN, c) for c in CALLS] + [(TREE, c) for c in FIRST]

@@ -9,7 +9,7 @@ from linkwise.codegen.llvm.block import Layout, assembled
 from linkwise.codegen.llvm.integrator import HEAD
 from linkwise.codegen.llvm.lanes import LlvmLanes
 from linkwise.kernels.host import host_target
-from linkwise.ode.compiled import ADVANCE, address
+from linkwise.ode.compiled_driver import ADVANCE, address
 from linkwise.ode.lanes import Functions, NumpyLanes
 from linkwise.ode.methods import entries, method
 from linkwise.ode.trajectories import RECORD, Trajectories

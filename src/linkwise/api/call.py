@@ -75,7 +75,7 @@ def result(call: Call) -> Array:
         return call.plain()
     kernel = dispatch.kernel_for(states.robot, request, math.prod(states.batch))
     if kernel is None:
-        with dispatch.plain_run(states.robot, request):
+        with dispatch.timed_plain_call(states.robot, request):
             return call.plain()
     name, slow = call.function.__name__, getattr(call.function, "slow", None)
     if slow is not None and name not in states.robot.cache and call.by_default() and request.dtype == "float64":

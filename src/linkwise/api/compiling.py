@@ -45,8 +45,7 @@ def compile(  # noqa: A001
     """
     with LOCK:
         from ..kernels.compiler import Compiled  # imported only when something is compiled
-        from ..kernels.forms import FORMS
-        from ..kernels.spec import LoopSpec
+        from ..kernels.spec import FORMS, LoopSpec
         from ..kernels.targets import TARGETS
 
         check_function_and_robot(function, arm)
@@ -70,7 +69,7 @@ def spec_of(
     target: Target | None = None,
 ) -> KernelSpec:
     """What `compile` compiles, with the method that generated code takes by default."""
-    from ..kernels.forms import spec_for
+    from ..kernels.spec import spec_for
 
     keywords, loop_method = for_generated_code(function, keywords)
     return spec_for(function, arm, dtype, keywords, loop_method, form, passes, target)

@@ -55,7 +55,7 @@ class Derivative(Prepared):
         self._others: dict[Robot, Derivative] = {}
 
     def __call__(self, *arguments: Any, **named: Any) -> Any:
-        """`slope(q, qd, qdd)`, or `slope(arm, q, qd, qdd)`, which always runs the plain text."""
+        """`slope(q, qd, qdd)`, or `slope(arm, q, qd, qdd)`, which always runs plain Python."""
         if arguments and isinstance(arguments[0], Robot):
             own = self.of(arguments[0])
             return own._plain(own._arrays(arguments[1:], named))
@@ -146,7 +146,7 @@ class Derivative(Prepared):
         from ..kernels.compiler import Compiled  # imported only when something is compiled
         from ..kernels.spec import KernelSpec
 
-        if self.count.total > dispatch.LONGEST:
+        if self.count.total > dispatch.MAX_STRAIGHT_OPERATIONS:
             return None
         try:
             return Compiled(KernelSpec(self, self.robot, dtype, {}), explain_lost)

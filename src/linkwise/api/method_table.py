@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from .. import dynamics
 from ..dynamics import quasi
 from ..errors import one_of
-from ..kernels.dispatch import LARGEST
+from ..kernels.dispatch import MAX_STRAIGHT_LINKS
 from ..kernels.sources import own_name
 from ..robot import Robot
 from ..trace import cheapest_method
@@ -27,7 +27,7 @@ class Methods(NamedTuple):
 
     algorithms: Mapping[str, Any]  # plain functions by name, the default first
     candidates: tuple[str, ...] = ()  # "fewest" is the one of these with the fewest operations on the robot
-    long: str = ""  # what "fewest" is for robots with more than LARGEST links, where counting takes long
+    long: str = ""  # what "fewest" is for robots with more than MAX_STRAIGHT_LINKS links, where counting takes long
     loops: Mapping[str, str] = {}  # the methods that can loop over the links, and the one that then runs
 
 
@@ -100,7 +100,7 @@ def method_name(function: Function, method: str | None, arm: Robot | None = None
     if method == "fewest" and offered.candidates:
         if not isinstance(arm, Robot):
             return offered.candidates[0]
-        return offered.long if arm.n > LARGEST else cheapest_method(function, arm, *offered.candidates)
+        return offered.long if arm.n > MAX_STRAIGHT_LINKS else cheapest_method(function, arm, *offered.candidates)
     return method
 
 

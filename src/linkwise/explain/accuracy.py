@@ -20,8 +20,7 @@ from ..api.compiling import compile as compiled_kernel
 from ..api.compiling import spec_of
 from ..api.states import REAL, Array, States
 from ..errors import RobotError, SingularError, one_of
-from ..kernels.forms import too_long
-from ..kernels.spec import KernelSpec
+from ..kernels.spec import KernelSpec, too_long
 from ..robot import Robot
 from ..trace import Input
 from .explanation import table as aligned
@@ -105,7 +104,7 @@ class Accuracy(Mapping[str, MethodAccuracy]):
         kappa = f"{np.median(self.condition):.1e}" + (f" (median; largest {self.condition.max():.1e})" if batch else "")
         enough = "" if self.digits == self.asked else f"; {self.asked} were not enough"
         lines = [
-            f"forward dynamics of {self.robot.name!r}, {states}, {'compiled' if self.compiled else 'plain text'},"
+            f"forward dynamics of {self.robot.name!r}, {states}, {'compiled' if self.compiled else 'plain Python'},"
             f" {self.exact.dtype.name}",
             f"exact: {self.digits} digits, two methods agree to {self.agreement:.0e}{enough}",
             f"κ(I) = {kappa}",
@@ -151,7 +150,7 @@ def accuracy(
     A relative error is the largest error of a joint over the largest acceleration of a joint; beside it stands the
     same in units of κ(I) ε, what a backward stable solution with the inertia matrix may be off by. Of a batch, the
     table shows the median over the states and the state with the largest relative error. Without `methods`, all are
-    measured. `compiled=True` measures compiled kernels instead of the plain text; then methods whose code is
+    measured. `compiled=True` measures compiled kernels instead of plain Python; then methods whose code is
     long have to be asked for. `wrench` and `point` as for `forward_dynamics`. A method that gives no finite number has
     an infinite error. Needs mpmath: pip install linkwise[exact].
 

@@ -5,15 +5,20 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import astuple
+from typing import Any
 
 from ..graph import Count
+from ..robot import Robot
 from ..trace.tracing import function_name
+from . import image
+from .dispatch import llvm_is_loaded
+from .host import known_host
 from .interface import Argument, Interface
 from .kernel import Kernel
 from .loader import load_or_compile_as
 from .lock import LOCK
 from .sources import own_name
-from .spec import KernelSpec, LoopSpec
+from .spec import KernelSpec, LoopSpec, count_in, too_long
 
 
 class Compiled(Kernel):
@@ -72,6 +77,20 @@ class Compiled(Kernel):
         return c.source(c_comment([f"{self.name}: {self.count}"]))
 
 
+def cached_kernel(function: Callable[..., Any], robot: Robot, dtype: str, keywords: dict[str, Any]) -> Compiled | None:
+    """The kernel that `spec_for` leads to, if it is in the cache and loads without tracing and LLVM."""
+    if not (image.supported() or llvm_is_loaded()):
+        return None
+    try:
+        target = known_host()
+    except ImportError:  # there is no llvmlite
+        return None
+    spec = KernelSpec(function, robot, dtype, keywords, target=target)
+    if target is None or spec.identity is None or spec.cached is None or too_long(spec):
+        return None
+    return Compiled(spec)
+
+
 def metadata(spec: KernelSpec) -> dict[str, str]:
     """What has to be known of a kernel to load it again without tracing."""
     if spec.identity is None:  # it is traced in any case
@@ -94,7 +113,3 @@ def written(argument: Argument) -> str:
 def argument_in(word: str) -> Argument:
     name, *shape = word.split(",")
     return Argument(name, tuple(map(int, shape)))
-
-
-def count_in(data: dict[str, str]) -> Count:
-    return Count(*map(int, data["count"].split()))

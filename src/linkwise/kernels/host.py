@@ -18,7 +18,6 @@ import numpy as np
 
 from ..graph import Program
 from . import cache, image
-from .batch import Batch
 from .entry import Entry, has_entry
 from .interface import REALS, Interface, Links
 from .lock import LOCK
@@ -54,6 +53,7 @@ class HostTarget(NamedTuple):
         """LLVM assembly: blocks of one state and of as many as a vector holds, the batch loop, the Python entry."""
         if not isinstance(program, Program):
             return program.text(self.layouts(interface.dtype))
+        from ..codegen.llvm.batch import Batch
         from ..codegen.llvm.program import llvm_text, work_vectors  # code from the cache needs none of this
 
         blocks, vectors = llvm_text(program, self.layouts(interface.dtype)), work_vectors(program)

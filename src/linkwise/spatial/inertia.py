@@ -11,7 +11,7 @@ from __future__ import annotations
 from .matrix import Matrix, Symmetric, cross_matrix, outer
 from .placement import Placement
 from .scalar import Scalar, add, dot_product, mul, sub
-from .six import Twist, Wrench
+from .twist_wrench import Twist, Wrench
 from .vector import Vector, cross
 
 
