@@ -44,7 +44,7 @@ class Call(NamedTuple):
 
 
 def public_functions() -> list[Callable[..., Any]]:
-    """Those of the api, and the verbs of both sets of quasi-coordinates."""
+    """Those of the api, and the operations of both sets of quasi-coordinates."""
     members = [getattr(api, name) for name in api.__all__ if name != "compile"]
     found = [member for member in members if inspect.isfunction(member)]
     for quasi in (api.normalized, api.unnormalized):
@@ -468,7 +468,7 @@ def test_an_unknown_method_is_refused_with_all_that_are_known(function):
 
 @pytest.mark.parametrize("function", [lw.poses, lw.potential_energy, len, "poses", "inverse_dynamics", []])
 def test_a_function_without_methods_says_which_have_them(function):
-    said = rf"{re.escape(str(getattr(function, '__name__', function)))}.* is no function with a choice of methods"
+    said = rf"{re.escape(str(getattr(function, '__name__', function)))}.* is not a function with a choice of methods"
     with pytest.raises(ValueError, match=rf"{said} .*inverse_dynamics.*inertia_matrix"):
         lw.methods(function)
 

@@ -1,4 +1,4 @@
-"""The verbs of the driver mean the same in NumPy and in machine code."""
+"""The operations of the driver mean the same in NumPy and in machine code."""
 
 import numpy as np
 import pytest
@@ -22,7 +22,7 @@ CART = lw.Robot.from_dh([ROW], convention="standard", gravity=(0, 0, 0), name="c
 
 
 def numbers(lanes, a, b, c):
-    """Every verb over numbers."""
+    """Every operation over numbers."""
     where, p = lanes.where, lanes.absolute(a) + 0.1
     fraction, exponent = lanes.frexp(p)
     mask, other = a < b, c >= 0.0

@@ -50,7 +50,7 @@ def base_parameters(arm: Robot) -> BaseParameters:
     and J_yy with J_zz = J_xx + J_yy. Of one that turns about one direction, J_zz alone is left.
 
     The robot may be made of symbols; values and multiples are then expressions, multiplied out. What is parallel or
-    stands still is decided for lengths and angles in general: values that make more axes parallel, say, can leave fewer
+    stands still is decided for lengths and angles in general: values that make more axes parallel can leave fewer
     parameters, which those of the robot with these values (`linkwise.bind`) show.
 
     >>> import linkwise as lw

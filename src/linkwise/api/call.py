@@ -81,8 +81,8 @@ def result(call: Call) -> Array:
     if slow is not None and name not in states.robot.cache and call.by_default() and request.dtype == "float64":
         states.robot.cache[name] = kernel.entry(partial(slow, states.robot))
     out = np.empty((*states.batch, *call.shape), request.dtype)
-    lost = kernel.run(states.batch, [states.rows(*argument) for argument in kernel.interface.inputs], [out])
-    return refuse_singular(states, out[()]) if lost and call.divides else out[()]
+    non_finite = kernel.run(states.batch, [states.rows(*argument) for argument in kernel.interface.inputs], [out])
+    return refuse_singular(states, out[()]) if non_finite and call.divides else out[()]
 
 
 def public(body: Callable[P, Call]) -> Callable[P, Array]:

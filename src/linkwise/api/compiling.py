@@ -11,7 +11,7 @@ from ..kernels.lock import LOCK
 from ..robot import Robot
 from ..trace.tracing import check_function_and_robot
 from .method_table import LOOP_METHODS, for_generated_code
-from .singular import explain_lost
+from .singular import explain_non_finite
 
 if TYPE_CHECKING:
     from ..kernels.compiler import Compiled
@@ -56,7 +56,7 @@ def compile(  # noqa: A001
         if form == "loops" and not isinstance(spec, LoopSpec):
             offered = ", ".join(f"{name} ({', '.join(methods)})" for name, methods in LOOP_METHODS.items())
             raise ValueError(f"{function!r} with these options has no form with loops (these have: {offered})")
-        return Compiled(spec, explain_lost)
+        return Compiled(spec, explain_non_finite)
 
 
 def spec_of(

@@ -31,10 +31,10 @@ class Methods(NamedTuple):
     loops: Mapping[str, str] = {}  # the methods that can loop over the links, and the one that then runs
 
 
-PASSES = {"newton-euler": "newton-euler", "fewest": "fewest"}
+LOOPING_METHODS = {"newton-euler": "newton-euler", "fewest": "fewest"}
 ARTICULATED = {name: name for name in ("denoc", "articulated", "kalman", "articulated-regrouped")}
 METHODS: dict[str, Methods] = {  # by the functions' names
-    "inverse_dynamics": Methods(dynamics.ALL_INVERSE_DYNAMICS, loops=PASSES),
+    "inverse_dynamics": Methods(dynamics.ALL_INVERSE_DYNAMICS, loops=LOOPING_METHODS),
     "forward_dynamics": Methods(
         {**dynamics.ALL_FORWARD_DYNAMICS, "fewest": None},
         ("composite-udu", "articulated-regrouped"),
@@ -51,8 +51,8 @@ METHODS: dict[str, Methods] = {  # by the functions' names
         tuple(dynamics.ALL_INVERSE_INERTIA_MATRICES),
         "inverse-inertia",
     ),
-    "bias_torque": Methods(dynamics.ALL_INVERSE_DYNAMICS, loops=PASSES),
-    "gravity_torque": Methods(dynamics.ALL_INVERSE_DYNAMICS, loops=PASSES),
+    "bias_torque": Methods(dynamics.ALL_INVERSE_DYNAMICS, loops=LOOPING_METHODS),
+    "gravity_torque": Methods(dynamics.ALL_INVERSE_DYNAMICS, loops=LOOPING_METHODS),
     "udu": Methods(dynamics.ALL_UDU),
     "QuasiCoordinates.coriolis": Methods(quasi.CORIOLIS),
 }
@@ -72,7 +72,7 @@ def methods(function: Function) -> list[str]:
     """
     if not has_methods(function):
         offered = ", ".join(METHODS)
-        raise ValueError(f"{function!r} is no function with a choice of methods (these are: {offered})")
+        raise ValueError(f"{function!r} is not a function with a choice of methods (these are: {offered})")
     return list(methods_of(function).algorithms)
 
 

@@ -7,7 +7,7 @@ objects' fields are probed when the process first uses kernels (`object_layout`)
 there is no entry and the fallback takes its place.
 
 Inputs are not overwritten before all results are known to be finite: results that share memory with inputs are first
-computed into new arrays, and a call with a lost state (see `block_W`) goes to the fallback with its inputs intact.
+computed into new arrays, and a call with a non-finite result (see `block_W`) goes to the fallback, its inputs intact.
 """
 
 from __future__ import annotations
@@ -343,8 +343,8 @@ class Entry(NamedTuple):
         w.label(f"run_{tag}")
         targets = [w.emit(f"load ptr, ptr %target{k}") for k in range(len(self.outputs))]
         function = f"@batch(i64 0, i64 {rows}, " if batched else "@block_1("
-        lost = self.run(w, function, [*data, *targets], self.batch_bytes if batched else self.block_bytes)
-        w.guard(w.equal("i64", lost, "0"), "give_up")
+        non_finite = self.run(w, function, [*data, *targets], self.batch_bytes if batched else self.block_bytes)
+        w.guard(w.equal("i64", non_finite, "0"), "give_up")
         w.branch(given, f"filled_{tag}", f"new_{tag}")
 
         w.label(f"filled_{tag}")
@@ -408,12 +408,12 @@ class Entry(NamedTuple):
         w.store("ptr", w.at(new, w.layout.array_data, "ptr"), f"%target{k}")
 
     def run(self, w: Writer, function: str, arrays: Sequence[str], work_bytes: int) -> str:
-        """Call the kernel, with memory of its own where it needs some; how many states were lost."""
+        """Call the kernel, with memory of its own where it needs some; how many states gave non-finite results."""
         pointers = ", ".join(f"ptr {pointer}" for pointer in arrays)
         if not work_bytes:
             return w.emit(f"call i64 {function}ptr null, {pointers})")
         work = w.call("allocate", "ptr", f"i64 {work_bytes}")
         w.guard(w.emit(f"icmp ne ptr {work}, null"), "give_up")
-        lost = w.emit(f"call i64 {function}ptr {work}, {pointers})")
+        non_finite = w.emit(f"call i64 {function}ptr {work}, {pointers})")
         w.call("free", "void", f"ptr {work}")
-        return lost
+        return non_finite

@@ -34,7 +34,7 @@ attributes #1 = { nounwind noinline "prefer-vector-width"="512" "min-legal-vecto
 IDENTITY = "/sys/devices/system/cpu/modalias"  # Linux: maker, family and model of the processor, and all its features
 ANYWHERE, ONE_IMAGE = "jitdefault", "small"  # LLVM's code models: how far apart code and data may be
 
-BatchFunction = Callable[[int, int, Sequence[np.ndarray]], int]  # from state, to state, arrays -> states lost
+BatchFunction = Callable[[int, int, Sequence[np.ndarray]], int]  # from state, to state, arrays -> non-finite results
 
 
 class CompileError(RuntimeError):

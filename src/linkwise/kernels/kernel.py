@@ -56,7 +56,7 @@ class Kernel:
         return self
 
     def __reduce__(self) -> str:
-        raise TypeError(f"{self!r} is machine code of this process (expected: compile it again in the other)")
+        raise TypeError(f"{self!r} is machine code of this process (expected: compile it in the other process)")
 
     def __call__(self, *arrays: Any, out: Any = None, threads: int | None = None, **named: Any) -> Any:
         """The outputs for these inputs."""
@@ -69,8 +69,8 @@ class Kernel:
         targets = [
             result if can_be_written(result, rows) else np.empty(result.shape, result.dtype) for result in results
         ]
-        lost = self.run(batch, rows, targets, threads)
-        if lost and self._explain is not None:
+        non_finite = self.run(batch, rows, targets, threads)
+        if non_finite and self._explain is not None:
             self._explain(self, rows, targets)
         for result, computed in zip(results, targets, strict=True):
             if result is not computed:
@@ -140,14 +140,14 @@ class Kernel:
         return results
 
     def _in_parts(self, count: int, arrays: Sequence[np.ndarray], threads: int) -> int:
-        """Run over all states, in as many parts as threads; how many were lost."""
+        """Run over all states, in as many parts as threads; how many gave non-finite results."""
         if threads == 1:
             return self._part(0, count, arrays)
         bounds = [count * k // threads for k in range(threads + 1)]
-        lost = [0] * threads
+        non_finite = [0] * threads
 
         def part(k: int, arrays: Sequence[np.ndarray]) -> None:
-            lost[k] = self._part(bounds[k], bounds[k + 1], arrays)
+            non_finite[k] = self._part(bounds[k], bounds[k + 1], arrays)
 
         others = []
         for k in range(1, threads):
@@ -161,7 +161,7 @@ class Kernel:
             part(k, arrays)
         for thread in others:
             thread.join()
-        return sum(lost)
+        return sum(non_finite)
 
 
 def can_be_written(result: np.ndarray, rows: Sequence[np.ndarray]) -> bool:

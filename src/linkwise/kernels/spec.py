@@ -92,7 +92,7 @@ class KernelSpec:
             return None  # robots of symbols too: the order of operands depends on when the symbols were made
         try:
             robot = self.robot.fingerprint
-        except NoFingerprintError:  # a joint class of the user's, say
+        except NoFingerprintError:  # for example, a joint class of the user's
             return None
         return repr((name, sorted(without_defaults(self.function, self.keywords).items()), self.passes, robot))
 

@@ -1,8 +1,8 @@
-"""The verbs in which the driver and its events are written, for NumPy: every trajectory of a batch is a lane.
+"""The operations in which the driver and its events are written, for NumPy: every trajectory of a batch is a lane.
 
 A number of each lane is an array (B,), a mask one of truth values; a vector of each lane is an array (size, B). The
-writer of machine code, `codegen.llvm.lanes`, has the same verbs over the registers of a processor. So that one text
-serves both, its control flow is made of verbs too:
+writer of machine code, `codegen.llvm.lanes`, has the same operations over the registers of a processor. For one text to
+serve both, its control flow is made of operations too:
 
     for i in lanes.components(size):     all components of a vector: here at once, as a slice; there a loop
     for k in lanes.repeat(count):        a loop

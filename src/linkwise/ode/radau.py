@@ -179,7 +179,7 @@ class Counted:
 class RadauStep:
     """An accepted step of one trajectory, as `events` wants it: all states within it are on its polynomial."""
 
-    can_glance = True
+    can_probe = True
 
     def __init__(
         self, one: Trajectories, functions: OfOne, crossings: tuple[Crossing, ...], task: Task, end: float
@@ -206,7 +206,7 @@ class RadauStep:
             self.start = np.maximum(landed, np.nextafter(self.start, end))
         return None
 
-    def glance(self, part: float, step: Any) -> None:
+    def probe(self, part: float, step: Any) -> None:
         self.z_there[:] = self.curve(self.start + part * step)
 
     def prepare(self, t: Any, step: Any) -> None:

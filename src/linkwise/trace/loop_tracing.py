@@ -35,8 +35,8 @@ UNKNOWN: Any = Unknown()
 class Loops:
     """Records passes as recursions."""
 
-    def __init__(self, tape: Graph) -> None:
-        self.tape = tape
+    def __init__(self, graph: Graph) -> None:
+        self.graph = graph
         self.recursions: list[Recursion] = []
 
     def outward(self, links: Sequence[Link], step: Callable[..., Any], base: Any, per_link: Sequence[Any]) -> list[Any]:
@@ -58,14 +58,14 @@ class Loops:
         carried: dict[str, Node] = {}
 
         def carry(path: str) -> Node:
-            return carried.setdefault(path, self.tape.input(f"carried{len(self.recursions)}", len(carried)))
+            return carried.setdefault(path, self.graph.input(f"carried{len(self.recursions)}", len(carried)))
 
         received = rebuilt(form, carry)
         results = [step(link, received, *values) for link, *values in rows]
         passed = []
         for _, value in results:
             scalars = dict(leaves(value))
-            passed.append(tuple(self.tape.node(scalars[path]) if path in scalars else None for path in carried))
+            passed.append(tuple(self.graph.node(scalars[path]) if path in scalars else None for path in carried))
         known = dict(leaves(start))
         begin = tuple(known.get(path) for path in carried)
         self.recursions.append(Recursion(outward, tuple(carried.values()), begin, tuple(passed)))
@@ -95,19 +95,19 @@ def trace_rolled(
     function: Callable[..., Any], robot: Robot, arrays: dict[str, tuple[int, ...]], **keywords: Any
 ) -> Rolled:
     """The loops of `function(robot, ...)`. `arrays` are its inputs, with the shape that each has for one link."""
-    tape = Graph()
-    loops = Loops(tape)
+    graph = Graph()
+    loops = Loops(graph)
     general = general_robot(robot, loops)
     kinds = general.robot.n
     inputs = {}
     for name, shape in arrays.items():
         inputs[name] = np.empty((kinds, *shape), dtype=object)
         for position, index in enumerate(np.ndindex(kinds, *shape)):
-            inputs[name][index] = tape.input(name, position)
+            inputs[name][index] = graph.input(name, position)
     result = np.asarray(function(general.robot, **inputs, **keywords))
     if result.shape[:1] != (kinds,) or not all(is_scalar(x) for x in result.flat):
         raise NotRollableError(f"the result has shape {result.shape} (expected one row for each link)")
-    results = [[tape.node(x) for x in row] for row in result.reshape(kinds, -1)]
+    results = [[graph.node(x) for x in row] for row in result.reshape(kinds, -1)]
     ports = [Port(name, shape) for name, shape in arrays.items()]
     program = scheduled(loops.recursions, ports, [Port("result", result.shape[1:])], general.tables, results)
     order, depths = depth_first(robot)
@@ -155,7 +155,7 @@ def general_robot(robot: Robot, loops: Loops) -> General:
     links, columns = [], []
     for k, name in enumerate(tables):
         members = [link for link, kind in zip(grouped, kind_of, strict=True) if kind == k]
-        link, kept = general_link(members, loops.tape, name)
+        link, kept = general_link(members, loops.graph, name)
         links.append(replace(link, index=UNKNOWN, parent=UNKNOWN))
         columns.append(kept)
     table = np.zeros((robot.n, max(map(len, columns))))
@@ -174,7 +174,7 @@ def general_robot(robot: Robot, loops: Loops) -> General:
     return General(made[0], tables, table, kind_of)
 
 
-def general_link(members: Sequence[Link], tape: Graph, table: str) -> tuple[Link, list[tuple[float, ...]]]:
+def general_link(members: Sequence[Link], graph: Graph, table: str) -> tuple[Link, list[tuple[float, ...]]]:
     """A link that stands for all of them, and the columns of numbers in which they differ."""
     numbers: list[list[float]] = []
     for member in members:
@@ -190,7 +190,7 @@ def general_link(members: Sequence[Link], tape: Graph, table: str) -> tuple[Link
         if opposite in known:
             return -known[opposite]
         if column not in known:
-            known[column] = tape.input(table, len(kept))
+            known[column] = graph.input(table, len(kept))
             kept.append(column)
         return known[column]
 
