@@ -1,4 +1,4 @@
-"""Tracing for any number of links: each pass becomes a loop, its step traced once for every kind of joint."""
+"""Tracing for any number of links: a pass becomes a loop, its step traced once for every kind of joint."""
 
 from __future__ import annotations
 
@@ -85,16 +85,16 @@ class Rolled:
     """A program of loops, and the numbers of one robot."""
 
     program: LoopProgram
-    table: np.ndarray  # a row for each link, in the order of visits
+    table: np.ndarray  # a row per link, in the order of visits
     tree: np.ndarray  # how they hang together; see `codegen.llvm.loops`
     kinds: tuple[int, ...]  # of the links
-    chain: bool  # whether each link's parent is the one before
+    chain: bool  # whether the parent of every link is the link before
 
 
 def trace_rolled(
     function: Callable[..., Any], robot: Robot, arrays: dict[str, tuple[int, ...]], **keywords: Any
 ) -> Rolled:
-    """The loops of `function(robot, ...)`. `arrays` are its inputs, with the shape that each has for one link."""
+    """The loops of `function(robot, ...)`. `arrays` are its inputs, with their shapes for one link."""
     graph = Graph()
     loops = Loops(graph)
     general = general_robot(robot, loops)
@@ -106,7 +106,7 @@ def trace_rolled(
             inputs[name][index] = graph.input(name, position)
     result = np.asarray(function(general.robot, **inputs, **keywords))
     if result.shape[:1] != (kinds,) or not all(is_scalar(x) for x in result.flat):
-        raise NotRollableError(f"the result has shape {result.shape} (expected one row for each link)")
+        raise NotRollableError(f"the result has shape {result.shape} (expected one row per link)")
     results = [[graph.node(x) for x in row] for row in result.reshape(kinds, -1)]
     ports = [Port(name, shape) for name, shape in arrays.items()]
     program = scheduled(loops.recursions, ports, [Port("result", result.shape[1:])], general.tables, results)
@@ -122,7 +122,7 @@ def trace_rolled(
 
 
 def depth_first(robot: Robot) -> tuple[list[int], list[int]]:
-    """The links in depth-first order, each followed by its subtree, and the depth of each."""
+    """The links in depth-first order, every link followed by its subtree, and their depths."""
     children: list[list[int]] = [[] for _ in robot.links]
     depths: list[int] = []
     for link in robot.links:
@@ -147,7 +147,7 @@ class General:
 
 
 def general_robot(robot: Robot, loops: Loops) -> General:
-    """One link for each kind of joint, made of table columns."""
+    """One link per kind of joint, its numbers columns of a table."""
     grouped = robot.regrouped().links
     kinds = list(dict.fromkeys(type(link.joint) for link in grouped))
     kind_of = [kinds.index(type(link.joint)) for link in grouped]
@@ -164,14 +164,12 @@ def general_robot(robot: Robot, loops: Loops) -> General:
         for j, column in enumerate(kept):
             table[rows, j] = column
     plain = [replace(link, grouped=None) for link in links] if robot.links[0].grouped is None else links
-    made = []
-    for each in (plain, links):
-        one = RolledRobot(robot.name, tuple(each), (), robot.gravity, (), robot.convention, robot.about)
-        object.__setattr__(one, "loops", loops)
-        made.append(one)
-    for one in made:
-        one.cache["regrouped"] = made[1]
-    return General(made[0], tables, table, kind_of)
+    about = (), robot.gravity, (), robot.convention, robot.about
+    ungrouped, regrouped = (RolledRobot(robot.name, tuple(some), *about) for some in (plain, links))
+    for rolled in (ungrouped, regrouped):
+        object.__setattr__(rolled, "loops", loops)
+        rolled.cache["regrouped"] = regrouped
+    return General(ungrouped, tables, table, kind_of)
 
 
 def general_link(members: Sequence[Link], graph: Graph, table: str) -> tuple[Link, list[tuple[float, ...]]]:
