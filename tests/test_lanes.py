@@ -65,11 +65,13 @@ def flow(lanes, a, b, c):
     way, few = lanes.per_event([1, 0, -1]), [0, 2]
     for e in lanes.unrolled(range(EVENTS)):
         lanes.values[e] = lanes.y[e] + 1.0
-    seen = lanes.each(lambda e: lanes.where(way[e] == 0, lanes.absolute(lanes.values[e]), way[e] * lanes.values[e]))
+    seen = lanes.map_events(
+        lambda e: lanes.where(way[e] == 0, lanes.absolute(lanes.values[e]), way[e] * lanes.values[e])
+    )
     every = range(EVENTS)
     yield from (lanes.reduce(lanes.maximum, seen, every), lanes.reduce(lanes.minimum, seen, few))
     yield from (lanes.reduce(lanes.add, seen, every), lanes.reduce(lanes.add, seen, few))
-    yield lanes.where(lanes.reduce(lanes.either, lanes.each(lambda e: seen[e] > 0.5), few), 1.0, 0.0)
+    yield lanes.where(lanes.reduce(lanes.either, lanes.map_events(lambda e: seen[e] > 0.5), few), 1.0, 0.0)
 
 
 def records(lanes, a, b, c):

@@ -157,43 +157,43 @@ class Writer:
     def equal(self, kind: str, a: str, b: str) -> str:
         return self.emit(f"icmp eq {kind} {a}, {b}")
 
-    def is_a(self, thing: str, word: str) -> str:
+    def is_a(self, instance: str, word: str) -> str:
         """Whether an object is of the type of this word, and of no subtype."""
-        return self.equal("i64", self.at(thing, self.layout.type, "i64"), f"%{word}")
+        return self.equal("i64", self.at(instance, self.layout.type, "i64"), f"%{word}")
 
-    def array(self, thing: str, flags: int, shape: Shape, batched: bool = False) -> tuple[str, str]:
+    def array(self, instance: str, flags: int, shape: Shape, batched: bool = False) -> tuple[str, str]:
         """Guard that it is an array of our dtype, of this shape after the batch; its data and its whole shape."""
         layout = self.layout
-        self.guard(self.is_a(thing, "array_type"))
-        described = self.equal("i64", self.at(thing, layout.array_dtype, "i64"), "%description")
-        held = self.emit(f"and i32 {self.at(thing, layout.array_flags, 'i32')}, {flags}")
+        self.guard(self.is_a(instance, "array_type"))
+        described = self.equal("i64", self.at(instance, layout.array_dtype, "i64"), "%description")
+        held = self.emit(f"and i32 {self.at(instance, layout.array_flags, 'i32')}, {flags}")
         plain = self.equal("i32", held, str(flags))
-        rank = self.equal("i32", self.at(thing, layout.array_rank, "i32"), str(len(shape) + batched))
+        rank = self.equal("i32", self.at(instance, layout.array_rank, "i32"), str(len(shape) + batched))
         self.guard(self.emit(f"and i1 {rank}, {self.emit(f'and i1 {described}, {plain}')}"))
-        axes = self.at(thing, layout.array_shape, "ptr")
+        axes = self.at(instance, layout.array_shape, "ptr")
         for k, size in enumerate(shape):
             self.guard(self.equal("i64", self.at(axes, 8 * (k + batched), "i64"), str(size)))
-        return self.at(thing, layout.array_data, "ptr"), axes
+        return self.at(instance, layout.array_data, "ptr"), axes
 
-    def number(self, thing: str, dtype: str, k: int) -> str:
+    def number(self, instance: str, dtype: str, k: int) -> str:
         """The address of an input without axes: an array, a NumPy scalar of our dtype or a Python float."""
         layout, there = self.layout, f"%number{k}"
         array, others, scalar, last, done = (self.fresh() for _ in range(5))
-        self.branch(self.is_a(thing, "array_type"), array, others)
+        self.branch(self.is_a(instance, "array_type"), array, others)
         self.label(array)
-        self.store("ptr", self.array(thing, PLAIN, ())[0], there)
+        self.store("ptr", self.array(instance, PLAIN, ())[0], there)
         self.go(done)
         self.label(others)
-        self.branch(self.is_a(thing, "scalar_type"), scalar, last)
+        self.branch(self.is_a(instance, "scalar_type"), scalar, last)
         self.label(scalar)
-        self.store("ptr", self.offset(thing, getattr(layout, f"{dtype}_value")), there)
+        self.store("ptr", self.offset(instance, getattr(layout, f"{dtype}_value")), there)
         self.go(done)
         self.label(last)
-        self.guard(self.is_a(thing, "float_type"))
+        self.guard(self.is_a(instance, "float_type"))
         if dtype == "float64":
-            self.store("ptr", self.offset(thing, layout.float_value), there)
+            self.store("ptr", self.offset(instance, layout.float_value), there)
         else:
-            rounded = self.emit(f"fptrunc double {self.at(thing, layout.float_value, 'double')} to float")
+            rounded = self.emit(f"fptrunc double {self.at(instance, layout.float_value, 'double')} to float")
             self.store("float", rounded, f"%rounded{k}")
             self.store("ptr", f"%rounded{k}", there)
         self.go(done)
@@ -265,14 +265,14 @@ class Entry(NamedTuple):
         w.guard(w.equal("i64", "%nargs", str(count)))
         w.options(count)
         out_argument = w.emit("load ptr, ptr %out_argument")
-        things = [w.at("%args", 8 * k, "ptr") for k in range(count)]
+        objects = [w.at("%args", 8 * k, "ptr") for k in range(count)]
         leader = next((k for k, shape in enumerate(self.inputs) if shape), 0)  # its axes tell one state from a batch
-        is_array, rank = w.is_a(things[leader], "array_type"), len(self.inputs[leader])
+        is_array, rank = w.is_a(objects[leader], "array_type"), len(self.inputs[leader])
         w.guard(is_array, "slow" if rank else "single")
-        ranks = w.at(things[leader], layout.array_rank, "i32")
+        ranks = w.at(objects[leader], layout.array_rank, "i32")
         w.branch(w.equal("i32", ranks, str(rank)), "single", "several")
         for batched in (False, True):
-            self.path(w, things, out_argument, batched)
+            self.path(w, objects, out_argument, batched)
 
         for label, end in (("give_up", "br label %slow"), ("failed", "ret ptr null")):
             w.label(label)
@@ -284,16 +284,16 @@ class Entry(NamedTuple):
         w.lines.append(f"  ret ptr {result}")
         return "\n".join([*w.lines, "}", ""])
 
-    def path(self, w: Writer, things: Sequence[str], out_argument: str, batched: bool) -> None:
+    def path(self, w: Writer, objects: Sequence[str], out_argument: str, batched: bool) -> None:
         """One state, or a batch."""
         tag, rows = ("several", "") if batched else ("single", "1")
         w.label(tag)
         data = []
-        for k, (thing, shape) in enumerate(zip(things, self.inputs, strict=True)):
+        for k, (instance, shape) in enumerate(zip(objects, self.inputs, strict=True)):
             if not batched and not shape:
-                data.append(w.number(thing, self.dtype, k))
+                data.append(w.number(instance, self.dtype, k))
                 continue
-            pointer, axes = w.array(thing, PLAIN, shape, batched)
+            pointer, axes = w.array(instance, PLAIN, shape, batched)
             data.append(pointer)
             if batched:
                 length = w.at(axes, 0, "i64")

@@ -98,9 +98,9 @@ class Events:
             landed, cut = self.shorten(t, step, landed, accepted)
         landed, hit = self.first(t, landed, accepted)
         ahead = self.ahead(self.after, self.direction)
-        met = lanes.each(lambda e: ahead[e] >= 0.0)
+        met = lanes.map_events(lambda e: ahead[e] >= 0.0)
         for _ in lanes.when(hit):
-            bits = lanes.each(lambda e: lanes.where(met[e], self.bit[e], 0.0))
+            bits = lanes.map_events(lambda e: lanes.where(met[e], self.bit[e], 0.0))
             lanes.write_log(hit, s.logged, landed, lanes.reduce(lanes.add, bits, self.every), self.step.z)
         s.logged = s.logged + hit
         self.store_values(accepted)
@@ -119,7 +119,7 @@ class Events:
             at_zero = (lanes.absolute(old) <= TINY) & (x <= 0.0) & (x > NEVER)
             return lanes.maximum(where(at_zero, -TINY, x), NEVER)  # also where it is not a number
 
-        return lanes.each(of)
+        return lanes.map_events(of)
 
     def foremost(self, ahead: Any, which: Sequence[int]) -> Any:
         return self.lanes.reduce(self.lanes.maximum, ahead, which)
@@ -168,11 +168,11 @@ class Events:
                 lanes.event_values(landed, self.step.z, self.after)
             seen = self.ahead(self.after, self.either)
             low, high = self.pairwise(lanes.minimum, low, seen), self.pairwise(lanes.maximum, high, seen)
-        reached = lanes.each(lambda e: (low[e] > NEVER) & (lanes.fma(high[e] - low[e], REACH, high[e]) >= 0.0))
+        reached = lanes.map_events(lambda e: (low[e] > NEVER) & (lanes.fma(high[e] - low[e], REACH, high[e]) >= 0.0))
         return lanes.reduce(lanes.either, reached, self.inside)
 
     def pairwise(self, operation: Callable[[Any, Any], Any], a: Any, b: Any) -> Any:
-        return self.lanes.each(lambda e: operation(a[e], b[e]))
+        return self.lanes.map_events(lambda e: operation(a[e], b[e]))
 
     def look_within(self, t: Any, step: Any) -> None:
         """`ends` is the part of a step at which it is to end, so that its ends show what is beyond zero; 1: its end."""
@@ -225,7 +225,7 @@ class Events:
             known = (height >= 0.0) & (a > NEVER) & (b > NEVER) & (c > NEVER)
             return lanes.where(known & (bend > 0.0) & (offset >= least) & (offset <= most), offset, INFINITE)
 
-        return lanes.reduce(lanes.minimum, lanes.each(of), self.inside)
+        return lanes.reduce(lanes.minimum, lanes.map_events(of), self.inside)
 
     def parabola(self, a: Any, b: Any, c: Any) -> tuple[Any, Any]:
         bend = b + b - a - c

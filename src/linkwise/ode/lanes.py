@@ -11,7 +11,7 @@ serve both, its control flow is made of operations too:
     lanes.call(function, *arguments)     there, a function of its own
     variable.value                       a number that is written under one branch and read after it
 
-`fold` combines numbers over components, as a sum or the largest; `each`, `unrolled` and `reduce` go over the events,
+`fold` combines numbers over components (sum, largest); `map_events`, `unrolled` and `reduce` go over the events,
 which are few.
 """
 
@@ -135,7 +135,7 @@ class NumpyLanes:
     def per_event(self, numbers: Sequence[float]) -> Any:
         return np.array(numbers)[:, None]
 
-    def each(self, function: Callable[[Any], Any]) -> Any:
+    def map_events(self, function: Callable[[Any], Any]) -> Any:
         """What the function gives for each event."""
         return function(ALL)
 

@@ -86,5 +86,5 @@ def number(x: Any) -> float:
         return float(x)
     except TypeError:
         raise TypeError(
-            f"{x!r} of the robot is neither a number nor a symbol of linkwise.symbols, so it cannot be traced"
+            f"{x!r} of the robot is not a number or a symbol of linkwise.symbols, so it cannot be traced"
         ) from None

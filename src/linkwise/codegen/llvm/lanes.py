@@ -334,7 +334,7 @@ class LlvmLanes:
     def per_event(self, numbers: Sequence[float]) -> Sequence[float]:
         return numbers
 
-    def each(self, function: Callable[[int], Any]) -> list[Any]:
+    def map_events(self, function: Callable[[int], Any]) -> list[Any]:
         return [function(e) for e in range(self.events)]
 
     def unrolled(self, which: Sequence[int]) -> Iterator[int]:
