@@ -1,4 +1,4 @@
-"""The suite is about the plain text, which is the definition; tests/test_kernels.py holds the kernels against it."""
+"""The suite is about plain Python, which is the definition; tests/test_kernels.py holds the kernels against it."""
 
 import pytest
 from hypothesis import settings

@@ -44,7 +44,7 @@ class Call(NamedTuple):
 
 
 def public_functions() -> list[Callable[..., Any]]:
-    """Those of the api, and the verbs of both sets of quasi-coordinates."""
+    """Those of the api, and the operations of both sets of quasi-coordinates."""
     members = [getattr(api, name) for name in api.__all__ if name != "compile"]
     found = [member for member in members if inspect.isfunction(member)]
     for quasi in (api.normalized, api.unnormalized):

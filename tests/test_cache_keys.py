@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 import linkwise as lw
 from effort import examples
 from linkwise.graph import Graph
-from linkwise.kernels import forms
+from linkwise.kernels import spec as specs
 from linkwise.kernels.host import HostTarget
 from linkwise.kernels.sources import sources
 from linkwise.kernels.spec import KernelSpec
@@ -290,7 +290,7 @@ def test_a_function_that_only_bears_the_name_of_ours_has_a_key_of_its_own(folder
 
 
 def test_the_form_of_code_does_not_depend_on_what_is_kept(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(forms, "LONGEST", 20)
+    monkeypatch.setattr(specs, "MAX_STRAIGHT_OPERATIONS", 20)
     arm = lw.chain(3, seed=12)
     first = lw.compile(lw.inverse_dynamics, arm)
     lw.compile(lw.inverse_dynamics, arm, form="straight")

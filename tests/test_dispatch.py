@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import linkwise as lw
-from linkwise.kernels import cache, forms, image
+from linkwise.kernels import cache, image
 from linkwise.kernels import dispatch as kernels
 from linkwise.kernels import spec as specs
 from linkwise.kernels.compiler import Compiled
@@ -42,7 +42,7 @@ def in_a_thread(function: Callable[[], Any]) -> Any:
 
 
 def runs_compiled(robot: lw.Robot) -> bool:
-    """Whether a single state is handed to a kernel here and now: if so, it is not by the plain text."""
+    """Whether a single state is handed to a kernel here and now: if so, it is not by plain Python."""
     before = len(kernels.KERNELS)
     lw.gravity_torque(robot, np.ones(robot.n))
     return len(kernels.KERNELS) > before
@@ -272,7 +272,7 @@ def forget() -> None:
 
 
 def kernel_of(robot: lw.Robot) -> Any:
-    """Of gravity torques, as this robot's calls use it; None if they run the plain text."""
+    """Of gravity torques, as this robot's calls use it; None if they run plain Python."""
     found = [kernel for key, kernel in robot.cache.items() if isinstance(kernel, Compiled)]
     return found[0] if found else None
 
@@ -346,7 +346,7 @@ def test_a_kernel_that_is_not_kept_is_looked_for_once(folder: Path, monkeypatch:
 def test_code_that_is_too_long_does_not_run_though_it_is_kept(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     arm = lw.chain(2, seed=650)
     lw.compile(lw.inertia_matrix, arm, form="straight")
-    monkeypatch.setattr(forms, "LONGEST", 1)
+    monkeypatch.setattr(specs, "MAX_STRAIGHT_OPERATIONS", 1)
     with lw.use_kernels("auto"):
         lw.inertia_matrix(arm, np.ones(2))
     assert kernel_of(arm) is None

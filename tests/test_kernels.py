@@ -1,4 +1,4 @@
-"""Kernels against the plain text: the same results, to the last bit among themselves, in every lane of every width."""
+"""Kernels against plain Python: the same results, to the last bit among themselves, in every lane of every width."""
 
 import ctypes
 import mmap
@@ -13,7 +13,7 @@ import pytest
 
 import linkwise as lw
 from effort import rest_slow
-from linkwise.api.singular import explain_lost
+from linkwise.api.singular import explain_non_finite
 from linkwise.kernels.compiler import Compiled
 from linkwise.kernels.host import host_target
 from linkwise.kernels.spec import KernelSpec, LoopSpec
@@ -38,7 +38,9 @@ def kernel(function: Any, robot: lw.Robot, dtype: str = "float64", loops: bool =
     here, options = host_target(), dict(keywords)
     fused = options.pop("fused", True) and here.fused
     target = here._replace(vector_bytes=options.pop("vector_bytes", here.vector_bytes), fused=fused)
-    return Compiled((LoopSpec if loops else KernelSpec)(function, robot, dtype, options, (), target), explain_lost)
+    return Compiled(
+        (LoopSpec if loops else KernelSpec)(function, robot, dtype, options, (), target), explain_non_finite
+    )
 
 
 def arrays(made: Compiled, *batch: int, seed: int = 0) -> list[np.ndarray]:
@@ -63,7 +65,7 @@ def bound(robot: lw.Robot, q: np.ndarray, dtype: str, divides: bool) -> float:
     return float(20.0 * kappa * np.finfo(dtype).eps)
 
 
-# agreement with the plain text
+# agreement with plain Python
 
 
 ON_ROBOTS = [(CHAIN, c) for c in CALLS] + [(TREE, c) for c in FIRST]

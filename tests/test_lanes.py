@@ -1,4 +1,4 @@
-"""The verbs of the driver mean the same in NumPy and in machine code."""
+"""The operations of the driver mean the same in NumPy and in machine code."""
 
 import numpy as np
 import pytest
@@ -9,7 +9,7 @@ from linkwise.codegen.llvm.block import Layout, assembled
 from linkwise.codegen.llvm.integrator import HEAD
 from linkwise.codegen.llvm.lanes import LlvmLanes
 from linkwise.kernels.host import host_target
-from linkwise.ode.compiled import ADVANCE, address
+from linkwise.ode.compiled_driver import ADVANCE, address
 from linkwise.ode.lanes import Functions, NumpyLanes
 from linkwise.ode.methods import entries, method
 from linkwise.ode.trajectories import RECORD, Trajectories
@@ -22,7 +22,7 @@ CART = lw.Robot.from_dh([ROW], convention="standard", gravity=(0, 0, 0), name="c
 
 
 def numbers(lanes, a, b, c):
-    """Every verb over numbers."""
+    """Every operation over numbers."""
     where, p = lanes.where, lanes.absolute(a) + 0.1
     fraction, exponent = lanes.frexp(p)
     mask, other = a < b, c >= 0.0
@@ -65,11 +65,13 @@ def flow(lanes, a, b, c):
     way, few = lanes.per_event([1, 0, -1]), [0, 2]
     for e in lanes.unrolled(range(EVENTS)):
         lanes.values[e] = lanes.y[e] + 1.0
-    seen = lanes.each(lambda e: lanes.where(way[e] == 0, lanes.absolute(lanes.values[e]), way[e] * lanes.values[e]))
+    seen = lanes.map_events(
+        lambda e: lanes.where(way[e] == 0, lanes.absolute(lanes.values[e]), way[e] * lanes.values[e])
+    )
     every = range(EVENTS)
     yield from (lanes.reduce(lanes.maximum, seen, every), lanes.reduce(lanes.minimum, seen, few))
     yield from (lanes.reduce(lanes.add, seen, every), lanes.reduce(lanes.add, seen, few))
-    yield lanes.where(lanes.reduce(lanes.either, lanes.each(lambda e: seen[e] > 0.5), few), 1.0, 0.0)
+    yield lanes.where(lanes.reduce(lanes.either, lanes.map_events(lambda e: seen[e] > 0.5), few), 1.0, 0.0)
 
 
 def records(lanes, a, b, c):

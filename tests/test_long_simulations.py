@@ -1,4 +1,4 @@
-"""Long robots take compiled loops: nothing is traced link by link, and results are those of the plain text."""
+"""Long robots take compiled loops: nothing is traced link by link, and results are those of plain Python."""
 
 import numpy as np
 import pytest
@@ -7,15 +7,15 @@ import linkwise as lw
 from effort import rest_slow
 from linkwise.api import method_table
 from linkwise.api.compiling import spec_of
-from linkwise.kernels import forms
-from linkwise.kernels.dispatch import LARGEST
+from linkwise.kernels import spec as specs
+from linkwise.kernels.dispatch import MAX_STRAIGHT_LINKS
 from linkwise.kernels.spec import LoopSpec
 from linkwise.robot import model
 from linkwise.simulate import backend, problem
 from robots import relative
 
 ARM = lw.load("planar3")
-N = LARGEST + 1
+N = MAX_STRAIGHT_LINKS + 1
 RNG = np.random.default_rng(0)
 TIP, EVERY = RNG.normal(size=6), RNG.normal(size=(2, N, 6))
 
@@ -53,7 +53,7 @@ def test_a_long_robot_is_simulated_by_loops_as_by_the_plain_text(name, monkeypat
     run = lw.simulate(arm, q, **keywords)
     assert run.compiled is not callable(options.get("torque"))
     monkeypatch.setattr(backend, "loops_for", None)
-    if name == "radau":  # differences for a derivative take the plain text too long
+    if name == "radau":  # differences for a derivative take plain Python too long
         assert abs(run.imbalance[:, -1]).max() < 1e-5 * abs(run.work[:, -1]).max()
         keywords["integrator"] = "dormand54"
     plain = lw.simulate(arm, q, **keywords, compiled=False)
@@ -107,7 +107,7 @@ def test_fewest_counts_nothing_on_a_long_robot(function, monkeypatch):
 
 def test_code_that_is_cached_does_not_change_the_form_of_a_kernel(monkeypatch, tmp_path):
     monkeypatch.setenv("LINKWISE_CACHE", str(tmp_path))
-    monkeypatch.setattr(forms, "LONGEST", 50)  # operations; as if the arm were long
+    monkeypatch.setattr(specs, "MAX_STRAIGHT_OPERATIONS", 50)  # operations; as if the arm were long
     before = spec_of(lw.forward_dynamics, ARM, "float64", {})
     lw.compile(lw.forward_dynamics, ARM, form="straight")
     assert lw.compile(lw.forward_dynamics, ARM, form="straight").from_cache

@@ -1,4 +1,4 @@
-"""Loops over the links give what the plain text gives, on chains and trees of any joints."""
+"""Loops over the links give what plain Python gives, on chains and trees of any joints."""
 
 from functools import cache
 
@@ -8,7 +8,7 @@ import pytest
 import linkwise as lw
 from effort import rest_slow
 from linkwise.api.method_table import LOOP_METHODS
-from linkwise.trace.rolled import NotRollableError, trace_rolled
+from linkwise.trace.loop_tracing import NotRollableError, trace_rolled
 from robots import CHAINS, DRIVEN, TREES, conditioned, relative, states
 
 METHODS = [(getattr(lw, name), method) for name, methods in LOOP_METHODS.items() for method in methods]

@@ -169,5 +169,5 @@ def test_base_parameters_want_a_robot_of_numbers_or_of_our_symbols() -> None:
         lw.base_parameters("planar3")
     sympy = pytest.importorskip("sympy", reason="runs where SymPy is installed")
     row = {**lw.load("planar3").rows[0], "mass": sympy.Symbol("m")}
-    with pytest.raises(TypeError, match=r"no symbol of linkwise\.symbols"):
+    with pytest.raises(TypeError, match=r"not a number or a symbol of linkwise\.symbols"):
         lw.base_parameters(lw.Robot.from_dh([row], convention="standard"))

@@ -74,7 +74,7 @@ def test_one_name_gives_one_symbol() -> None:
         (_,) = g
     with pytest.raises(ValueError, match="missing between the commas"):
         lw.symbols("l1,,m1")
-    with pytest.raises(ValueError, match="'2m' is no name"):
+    with pytest.raises(ValueError, match="'2m' is not a name"):
         lw.symbols("2m")
     with pytest.raises(TypeError, match="expected text"):
         lw.symbols(["l1"])  # type: ignore[arg-type]

@@ -6,7 +6,7 @@ from scipy.integrate import solve_ivp
 
 import linkwise as lw
 from effort import rest_slow
-from linkwise.ode import compiled as machine
+from linkwise.ode import compiled_driver as machine
 from linkwise.ode.methods import entries, method
 from linkwise.simulate import progress, simulation
 from reference import DATA

@@ -84,7 +84,7 @@ def test_describe_shows_symbols_by_name() -> None:
 
 
 def test_symbols_say_what_they_want(tmp_path: Any) -> None:
-    with pytest.raises(ValueError, match="no name"):
+    with pytest.raises(ValueError, match="not a name"):
         lw.symbols("l1 2m")
     with pytest.raises(ValueError, match="no symbols"):
         lw.symbols(" ")

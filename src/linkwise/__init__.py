@@ -158,7 +158,7 @@ __all__ = [
     "unnormalized",
     "use_kernels",
 ]
-LATE = {  # rooms that are imported when one of their names is first used
+LAZY_IMPORTS = {  # packages that are imported when one of their names is first used
     "control": ("computed_torque", "diagonal_control", "limited", "pd_gravity", "springs", "with_gears"),
     "explain": ("Accuracy", "Explanation", "accuracy", "cite", "explain"),
     "export": ("CSource", "c_source", "latex", "python_source", "sympy"),
@@ -189,15 +189,15 @@ LATE = {  # rooms that are imported when one of their names is first used
         "trapezoid",
     ),
 }
-ROOM_OF = {name: room for room, names in LATE.items() for name in names}
-__all__ += ROOM_OF
+PACKAGE_OF = {name: package for package, names in LAZY_IMPORTS.items() for name in names}
+__all__ += PACKAGE_OF
 
 
 def __getattr__(name: str) -> Any:
-    if name not in ROOM_OF:
+    if name not in PACKAGE_OF:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     with LOCK:  # which a fork waits for: its child must not find a module half loaded
-        value = globals()[name] = getattr(import_module(f".{ROOM_OF[name]}", __name__), name)
+        value = globals()[name] = getattr(import_module(f".{PACKAGE_OF[name]}", __name__), name)
     return value
 
 
@@ -205,12 +205,12 @@ def __dir__() -> list[str]:
     return sorted(__all__)
 
 
-class House(ModuleType):
-    """Some functions are called as the room they live in: `lw.simulate` is the function, whatever is imported when."""
+class LazyModule(ModuleType):
+    """Some functions have the name of a subpackage: `lw.simulate` stays the function when the package is imported."""
 
     def __setattr__(self, name: str, value: Any) -> None:
         if not (isinstance(value, ModuleType) and name in __all__):
             super().__setattr__(name, value)
 
 
-sys.modules[__name__].__class__ = House
+sys.modules[__name__].__class__ = LazyModule

@@ -50,7 +50,7 @@ def base_parameters(arm: Robot) -> BaseParameters:
     and J_yy with J_zz = J_xx + J_yy. Of one that turns about one direction, J_zz alone is left.
 
     The robot may be made of symbols; values and multiples are then expressions, multiplied out. What is parallel or
-    stands still is decided for lengths and angles in general: values that make more axes parallel, say, can leave fewer
+    stands still is decided for lengths and angles in general: values that make more axes parallel can leave fewer
     parameters, which those of the robot with these values (`linkwise.bind`) show.
 
     >>> import linkwise as lw
@@ -67,19 +67,21 @@ def base_parameters(arm: Robot) -> BaseParameters:
     if not arm.symbolic:
         arm = arm.mapped(float)
     moving, collect = mobilities(arm), Collector()
-    own = {f"{link.name}.{name}": x for link in arm.links for name, x in zip(TEN, ten_numbers(link.rigid), strict=True)}
-    made_of: dict[str, dict[str, Scalar]] = {}
+    numbers = ((link.name, zip(TEN, ten_numbers(link.rigid), strict=True)) for link in arm.links)
+    values = {f"{link}.{name}": x for link, ten in numbers for name, x in ten}
+    groups: dict[str, dict[str, Scalar]] = {}
     for link in arm.links:
         for name, unit in zip(TEN, np.eye(10).tolist(), strict=True):
             bodies = [body_of(unit) if k is link else RigidInertia.zero() for k in arm.links]
             for k, parameters in zip(arm.links, identifiable_parameters(arm.links, moving, bodies), strict=True):
                 for number, x in parameters.items():
-                    made_of.setdefault(f"{k.name}.{number}", {})[f"{link.name}.{name}"] = rounded(collect(x))
-    found = []
-    for name, shares in made_of.items():
-        there = {part: x for part, x in shares.items() if not (type(x) is float and x == 0.0)}
-        found.append(BaseParameter(name, collect(dot_product(there.values(), map(own.__getitem__, there))), there))
-    return BaseParameters(found)
+                    groups.setdefault(f"{k.name}.{number}", {})[f"{link.name}.{name}"] = rounded(collect(x))
+    base = []
+    for name, shares in groups.items():
+        multiples = {part: x for part, x in shares.items() if not (type(x) is float and x == 0.0)}
+        value = dot_product(multiples.values(), map(values.__getitem__, multiples))
+        base.append(BaseParameter(name, collect(value), multiples))
+    return BaseParameters(base)
 
 
 def rounded(x: Scalar) -> Scalar:

@@ -1,6 +1,6 @@
 """The way of a call: a public function checks its arguments, and its result is computed by a kernel or plainly.
 
-    public function       fast path into machine code, if `robot.cache` has an entry (`kernels.dispatch.with_fast_path`)
+    public function       fast path into machine code, if `robot.cache` has an entry (`with_fast_path`)
       its body            arguments checked, arrays brought to one shape and dtype (`States`): a `Call`
       result(call)        a kernel, if there is one or if compiling pays (`kernels.dispatch.kernel_for`), otherwise:
         call.plain()      the algorithm on scalars, joined to an array
@@ -26,6 +26,7 @@ from .singular import explained, refuse_singular
 from .states import Array, States
 
 P = ParamSpec("P")
+MISSING: Any = object()  # an argument that was not passed
 
 
 class Call(NamedTuple):
@@ -74,14 +75,14 @@ def result(call: Call) -> Array:
         return call.plain()
     kernel = dispatch.kernel_for(states.robot, request, math.prod(states.batch))
     if kernel is None:
-        with dispatch.plain_run(states.robot, request):
+        with dispatch.timed_plain_call(states.robot, request):
             return call.plain()
     name, slow = call.function.__name__, getattr(call.function, "slow", None)
     if slow is not None and name not in states.robot.cache and call.by_default() and request.dtype == "float64":
         states.robot.cache[name] = kernel.entry(partial(slow, states.robot))
     out = np.empty((*states.batch, *call.shape), request.dtype)
-    lost = kernel.run(states.batch, [states.rows(*argument) for argument in kernel.interface.inputs], [out])
-    return refuse_singular(states, out[()]) if lost and call.divides else out[()]
+    non_finite = kernel.run(states.batch, [states.rows(*argument) for argument in kernel.interface.inputs], [out])
+    return refuse_singular(states, out[()]) if non_finite and call.divides else out[()]
 
 
 def public(body: Callable[P, Call]) -> Callable[P, Array]:
@@ -103,6 +104,36 @@ def public(body: Callable[P, Call]) -> Callable[P, Array]:
 def fast(body: Callable[P, Call]) -> Callable[P, Array]:
     """A public function with a fast path into machine code: one of a robot and arrays, from its body."""
     slow = public(body)
-    function = dispatch.with_fast_path(slow)
+    function = with_fast_path(slow)
     vars(function)["slow"] = slow
     return function
+
+
+def with_fast_path(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The function, entered in machine code where `robot.cache` has an entry of its name; see `kernels.entry`.
+
+    The entry takes the arrays that the function needs, q first, in order; all other calls go to the function. Every
+    ten nanoseconds count here: q has a parameter of its own because a call with a tuple of arrays takes longer.
+    """
+    name = function.__name__
+    parameters = list(inspect.signature(function).parameters.values())[2:]
+    needed = tuple(p.name for p in parameters if p.default is p.empty)
+
+    def call(arm: Any = MISSING, q: Any = MISSING, *arrays: Any, **named: Any) -> Any:
+        if named or q is MISSING or (dispatch.NEVER_USED and dispatch.current_mode() == "never"):
+            if q is MISSING or tuple(named) != needed[len(arrays) :] or dispatch.current_mode() == "never":
+                return slow(arm, q, arrays, named)
+            arrays += tuple(named.values())
+        try:
+            entry = arm.cache[name]
+        except (AttributeError, KeyError):
+            return slow(arm, q, arrays, {})
+        return entry(q, *arrays) if arrays else entry(q)
+
+    def slow(arm: Any, q: Any, arrays: tuple[Any, ...], named: dict[str, Any]) -> Any:
+        if arm is MISSING or q is MISSING:  # an error, which is the function's to raise
+            named = {"arm": arm, "q": q, **named}
+            return function(**{key: value for key, value in named.items() if value is not MISSING})
+        return function(arm, q, *arrays, **named)
+
+    return wraps(function)(call)

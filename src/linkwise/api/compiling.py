@@ -11,7 +11,7 @@ from ..kernels.lock import LOCK
 from ..robot import Robot
 from ..trace.tracing import check_function_and_robot
 from .method_table import LOOP_METHODS, for_generated_code
-from .singular import explain_lost
+from .singular import explain_non_finite
 
 if TYPE_CHECKING:
     from ..kernels.compiler import Compiled
@@ -45,8 +45,7 @@ def compile(  # noqa: A001
     """
     with LOCK:
         from ..kernels.compiler import Compiled  # imported only when something is compiled
-        from ..kernels.forms import FORMS
-        from ..kernels.spec import LoopSpec
+        from ..kernels.spec import FORMS, LoopSpec
         from ..kernels.targets import TARGETS
 
         check_function_and_robot(function, arm)
@@ -57,7 +56,7 @@ def compile(  # noqa: A001
         if form == "loops" and not isinstance(spec, LoopSpec):
             offered = ", ".join(f"{name} ({', '.join(methods)})" for name, methods in LOOP_METHODS.items())
             raise ValueError(f"{function!r} with these options has no form with loops (these have: {offered})")
-        return Compiled(spec, explain_lost)
+        return Compiled(spec, explain_non_finite)
 
 
 def spec_of(
@@ -70,7 +69,7 @@ def spec_of(
     target: Target | None = None,
 ) -> KernelSpec:
     """What `compile` compiles, with the method that generated code takes by default."""
-    from ..kernels.forms import spec_for
+    from ..kernels.spec import spec_for
 
     keywords, loop_method = for_generated_code(function, keywords)
     return spec_for(function, arm, dtype, keywords, loop_method, form, passes, target)

@@ -18,7 +18,7 @@ from ..kernels.lock import LOCK
 from ..robot import Robot
 from ..trace import symbols_of, trace
 from ..trace.tracing import Prepared, function_name
-from .singular import explain_lost
+from .singular import explain_non_finite
 from .states import REAL, as_array
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ class Derivative(Prepared):
         self._others: dict[Robot, Derivative] = {}
 
     def __call__(self, *arguments: Any, **named: Any) -> Any:
-        """`slope(q, qd, qdd)`, or `slope(arm, q, qd, qdd)`, which always runs the plain text."""
+        """`slope(q, qd, qdd)`, or `slope(arm, q, qd, qdd)`, which always runs plain Python."""
         if arguments and isinstance(arguments[0], Robot):
             own = self.of(arguments[0])
             return own._plain(own._arrays(arguments[1:], named))
@@ -118,10 +118,10 @@ class Derivative(Prepared):
     ) -> None:
         """Let the function itself say why a finite state has no finite derivative: it may raise an error."""
         good = [np.isfinite(x).all(axis=own_axes(p, x)) for p, x in zip(self.program.outputs, results, strict=True)]
-        lost = finite & ~np.all(good, axis=0)
-        if self.robot.non_floats or not lost.any():
+        non_finite = finite & ~np.all(good, axis=0)
+        if self.robot.non_floats or not non_finite.any():
             return
-        index = tuple(np.argwhere(lost)[0])
+        index = tuple(np.argwhere(non_finite)[0])
         ports = self.program.inputs
         state = {p.name: np.broadcast_to(a, (*batch, *p.shape))[index] for p, a in zip(ports, arrays, strict=True)}
         options = {name: value for name, value in self._keywords.items() if name not in state}
@@ -146,10 +146,10 @@ class Derivative(Prepared):
         from ..kernels.compiler import Compiled  # imported only when something is compiled
         from ..kernels.spec import KernelSpec
 
-        if self.count.total > dispatch.LONGEST:
+        if self.count.total > dispatch.MAX_STRAIGHT_OPERATIONS:
             return None
         try:
-            return Compiled(KernelSpec(self, self.robot, dtype, {}), explain_lost)
+            return Compiled(KernelSpec(self, self.robot, dtype, {}), explain_non_finite)
         except ImportError:
             dispatch.warn_without_llvm()
             return None

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from .. import dynamics
 from ..dynamics import quasi
 from ..errors import one_of
-from ..kernels.dispatch import LARGEST
+from ..kernels.dispatch import MAX_STRAIGHT_LINKS
 from ..kernels.sources import own_name
 from ..robot import Robot
 from ..trace import cheapest_method
@@ -27,14 +27,14 @@ class Methods(NamedTuple):
 
     algorithms: Mapping[str, Any]  # plain functions by name, the default first
     candidates: tuple[str, ...] = ()  # "fewest" is the one of these with the fewest operations on the robot
-    long: str = ""  # what "fewest" is for robots with more than LARGEST links, where counting takes long
+    long: str = ""  # what "fewest" is for robots with more than MAX_STRAIGHT_LINKS links, where counting takes long
     loops: Mapping[str, str] = {}  # the methods that can loop over the links, and the one that then runs
 
 
-PASSES = {"newton-euler": "newton-euler", "fewest": "fewest"}
+LOOPING_METHODS = {"newton-euler": "newton-euler", "fewest": "fewest"}
 ARTICULATED = {name: name for name in ("denoc", "articulated", "kalman", "articulated-regrouped")}
 METHODS: dict[str, Methods] = {  # by the functions' names
-    "inverse_dynamics": Methods(dynamics.ALL_INVERSE_DYNAMICS, loops=PASSES),
+    "inverse_dynamics": Methods(dynamics.ALL_INVERSE_DYNAMICS, loops=LOOPING_METHODS),
     "forward_dynamics": Methods(
         {**dynamics.ALL_FORWARD_DYNAMICS, "fewest": None},
         ("composite-udu", "articulated-regrouped"),
@@ -51,8 +51,8 @@ METHODS: dict[str, Methods] = {  # by the functions' names
         tuple(dynamics.ALL_INVERSE_INERTIA_MATRICES),
         "inverse-inertia",
     ),
-    "bias_torque": Methods(dynamics.ALL_INVERSE_DYNAMICS, loops=PASSES),
-    "gravity_torque": Methods(dynamics.ALL_INVERSE_DYNAMICS, loops=PASSES),
+    "bias_torque": Methods(dynamics.ALL_INVERSE_DYNAMICS, loops=LOOPING_METHODS),
+    "gravity_torque": Methods(dynamics.ALL_INVERSE_DYNAMICS, loops=LOOPING_METHODS),
     "udu": Methods(dynamics.ALL_UDU),
     "QuasiCoordinates.coriolis": Methods(quasi.CORIOLIS),
 }
@@ -101,7 +101,7 @@ def method_name(function: Function, method: str | None, arm: Robot | None = None
     if method == "fewest" and offered.candidates:
         if not isinstance(arm, Robot):
             return offered.candidates[0]
-        return offered.long if arm.n > LARGEST else cheapest_method(function, arm, *offered.candidates)
+        return offered.long if arm.n > MAX_STRAIGHT_LINKS else cheapest_method(function, arm, *offered.candidates)
     return method
 
 

@@ -1,4 +1,4 @@
-"""Quasi-coordinates: `lw.normalized` (ν, ε) and `lw.unnormalized` (ξ, κ), the same verbs for both."""
+"""Quasi-coordinates: `lw.normalized` (ν, ε) and `lw.unnormalized` (ξ, κ), the same operations for both."""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 
 A state is singular if, by its configuration q alone, the articulated inertia of some joint vanishes beside the inertia
 of all that the joint carries, frozen. This is tested only where a finite state has a result that is not finite, which
-may also be an overflow, and that is no error. The rule is the same for one state and for a batch, plain and compiled.
+may also be an overflow, which is not an error. The rule is the same for one state and a batch, plain and compiled.
 """
 
 from __future__ import annotations
@@ -26,7 +26,9 @@ if TYPE_CHECKING:
 
 NOTHING = 1e-14  # beside the frozen inertia: articulated inertias this small are rounding
 AT_ONCE = 4096  # states, so as to need little memory
-SUSPECTS = 8  # lost states that a user's function is called for, besides the first singular one
+MAX_EXPLAINED_STATES = (
+    8  # states with non-finite results that a user's function is called for, besides the first singular one
+)
 
 
 class Singular(NamedTuple):
@@ -106,21 +108,21 @@ def singular(states: States, suspects: np.ndarray | None = None) -> SingularErro
 def singular_error(arm: Robot, first: Singular, state: tuple[int, ...]) -> SingularError:
     return SingularError(
         f"robot {arm.name!r}, joint of link {arm.names[first.joint]!r}: nothing resists its motion",
-        f" (articulated inertia {first.inertia:.3g}); give the link, or one beyond it, mass or inertia, or the joint a"
-        " rotor inertia",
+        f" (articulated inertia {first.inertia:.3g}); give the link, or a descendant link, mass or inertia, or the"
+        " joint a rotor inertia",
         state,
     )
 
 
-def explain_lost(kernel: Compiled, rows: Sequence[np.ndarray], results: Sequence[np.ndarray]) -> None:
+def explain_non_finite(kernel: Compiled, rows: Sequence[np.ndarray], results: Sequence[np.ndarray]) -> None:
     """Let the plain function say why finite states of a kernel have results that are not: it may raise an error."""
     inputs, robot, spec = kernel.interface.inputs, kernel.robot, kernel.spec
     batch = results[0].shape[: results[0].ndim - len(kernel.interface.outputs[0].shape)]
-    lost = np.ones(batch, dtype=bool)
+    non_finite = np.ones(batch, dtype=bool)
     for row in rows:
-        lost &= np.isfinite(row.reshape((*batch, -1))).all(axis=-1)
-    lost &= ~np.all([np.isfinite(result.reshape((*batch, -1))).all(axis=-1) for result in results], axis=0)
-    for index in map(tuple, suspects(kernel, np.argwhere(lost), rows).tolist()):
+        non_finite &= np.isfinite(row.reshape((*batch, -1))).all(axis=-1)
+    non_finite &= ~np.all([np.isfinite(result.reshape((*batch, -1))).all(axis=-1) for result in results], axis=0)
+    for index in map(tuple, states_to_explain(kernel, np.argwhere(non_finite), rows).tolist()):
         state = {argument.name: row[index] for argument, row in zip(inputs, rows, strict=True)}
         symbols = {name: float(state.pop(name)) for name in symbols_of(robot)}
         options = {name: value for name, value in spec.keywords.items() if name not in state}
@@ -131,15 +133,16 @@ def explain_lost(kernel: Compiled, rows: Sequence[np.ndarray], results: Sequence
             raise error.in_state(index) from None
 
 
-def suspects(kernel: Compiled, lost: np.ndarray, rows: Sequence[np.ndarray]) -> np.ndarray:
-    """The first singular one of the lost states; for functions other than Linkwise's, which may use another
-    configuration than q, the first few as well.
+def states_to_explain(kernel: Compiled, non_finite: np.ndarray, rows: Sequence[np.ndarray]) -> np.ndarray:
+    """The first singular state of those with non-finite results.
+
+    For functions other than Linkwise's, which may use another configuration than q, the first few as well.
     """
     arm = kernel.robot
     q = next((row for a, row in zip(kernel.interface.inputs, rows, strict=True) if a == ("q", (arm.n,))), None)
     if q is None or arm.non_floats:
-        return lost[:SUSPECTS]
-    first = first_singular(arm, q[tuple(lost.T)])
-    singular = lost[:0] if first is None else lost[first.state, None]
+        return non_finite[:MAX_EXPLAINED_STATES]
+    first = first_singular(arm, q[tuple(non_finite.T)])
+    singular = non_finite[:0] if first is None else non_finite[first.state, None]
     ours = str(getattr(kernel.spec.function, "__module__", "")).startswith("linkwise.api.")
-    return singular if ours else np.concatenate([singular, lost[:SUSPECTS]])
+    return singular if ours else np.concatenate([singular, non_finite[:MAX_EXPLAINED_STATES]])

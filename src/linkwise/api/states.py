@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ..kernels.interface import broadcast
+from ..kernels.interface import EXPECTED, broadcast, numpy_array
 from ..robot import Robot
 
 Array = Any
@@ -36,7 +36,6 @@ def as_array(xp: Any, value: Any, name: str, like: Array | None) -> Array:
 
     Integers become floating numbers when all arrays of a call are brought to one dtype.
     """
-    expected = "expected real numbers: float32, float64 or integers"
     if xp is not np:
         keywords = {} if like is None or dtype_name(like) not in REAL else {"dtype": like.dtype}
         if xp.__name__ == "torch" and like is not None:
@@ -45,13 +44,8 @@ def as_array(xp: Any, value: Any, name: str, like: Array | None) -> Array:
         kind = dtype_name(array)
         if kind in REAL or "int" in kind:
             return array
-        raise TypeError(f"{name} has dtype {array.dtype} ({expected})")
-    if isinstance(value, np.ma.MaskedArray) and np.ma.is_masked(value):
-        raise TypeError(f"{name} has masked elements ({expected}; {name}.filled(np.nan) makes them NaN)")
-    try:
-        array = np.asarray(value)
-    except ValueError:
-        raise TypeError(f"{name} has rows of different lengths ({expected}, in a rectangular array)") from None
+        raise TypeError(f"{name} has dtype {array.dtype} ({EXPECTED})")
+    array = numpy_array(name, value)
     if array.dtype.kind == "f" and array.dtype.itemsize >= 4:
         return array if array.dtype.isnative else array.astype(array.dtype.newbyteorder("="))
     if array.dtype.kind in "iu":
@@ -61,10 +55,10 @@ def as_array(xp: Any, value: Any, name: str, like: Array | None) -> Array:
     if array.dtype.kind == "O":
         for x in array.flat:
             if not is_scalar_object(x):
-                raise TypeError(f"{name} holds {x!r} ({expected})")
+                raise TypeError(f"{name} holds {x!r} ({EXPECTED})")
         return array
     hint = "; for complex-step derivatives call the functions of linkwise.dynamics" if array.dtype.kind == "c" else ""
-    raise TypeError(f"{name} has dtype {array.dtype} ({expected}{hint})")
+    raise TypeError(f"{name} has dtype {array.dtype} ({EXPECTED}{hint})")
 
 
 def dtype_name(array: Array) -> str:

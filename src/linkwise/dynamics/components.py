@@ -1,6 +1,6 @@
 """The Coriolis terms of the diagonalized equations by components: [Kozłowski] (48), for trees.
 
-    s_ki = Σ_m  H_k Ψ_km P_m Ω_δ*_m Ψ*_im H*_i      m at or beyond both; k at i or between i and the base
+    s_ki = Σ_m  H_k Ψ_km P_m Ω_δ*_m Ψ*_im H*_i      m in the subtrees of both; k at i or between i and the base
     normalized     c_ki = D_k^-½ s_ki D_i^-½ = -c_ik,  c_kk = 0          C(θ, ν) = c ν + D^-½ H Ψ b      (48)
     unnormalized   c_ki = s_ki = -c_ik,  c_kk = s_kk = ½ H λ̇ H*          C(θ, ξ) = c ξ + H Ψ b
 

@@ -4,7 +4,7 @@
     i_ij = p_jᵀ B_ijᵀ M̃_i p_i,  j = i or on the way from i to the base            (24)
          = 0  otherwise (links on different branches)
 
-plus the rotor inertia on the diagonal. M̃_i: inertia of link i and all beyond it, frozen, about O_i in the frame of
+plus the rotor inertia on the diagonal. M̃_i: inertia of link i and its descendants, frozen, about O_i in the frame of
 link i.
 """
 

@@ -1,7 +1,7 @@
 """The matrix C of convective inertia terms, with İ - 2C skew: [Saha JAM] (25)-(29), for trees.
 
-    c_ij = p_iᵀ (M̃_i (B_ij Ω_j + Ḃ_ij) + Z_i B_ij) p_j        i at or beyond j       (29)
-    c_ij = p_iᵀ B_jiᵀ (M̃_j Ω_j + Z_j) p_j                     j beyond i             (29)
+    c_ij = p_iᵀ (M̃_i (B_ij Ω_j + Ḃ_ij) + Z_i B_ij) p_j        i in the subtree of j  (29)
+    c_ij = p_iᵀ B_jiᵀ (M̃_j Ω_j + Z_j) p_j                     j a descendant of i    (29)
     Z_i  = Ṁ_i + Σ_k B_kiᵀ (M̃_k Ḃ_ki + Z_k B_ki)              k a child of i         (28)
 
 Z_i joins the two recursions of (28): the tilde of Ṁ_i, and B_{i+1,i}ᵀ H̃_{i+1,i}. In print the dots are lost
@@ -77,8 +77,8 @@ def coriolis_matrix(robot: Robot, q: Scalars, qd: Scalars) -> list[list[Scalar]]
             if i != j:
                 t, rate = carried[body.parent]
                 carried[i] = carry(body, motions[i].pose, parents[i], qd[i], t, rate)
-            matrix[i][j] = power(body.joint.axis, composites[i].wrench(*carried[i]))  # (29), i at or beyond j
+            matrix[i][j] = power(body.joint.axis, composites[i].wrench(*carried[i]))  # (29), i in the subtree of j
         own = composites[j].wrench(axis, spun)
         for ancestor, wrench in toward_base(robot, link, own, [motion.pose for motion in motions]):
-            matrix[ancestor.index][j] = power(ancestor.joint.axis, wrench)  # (29), j beyond i
+            matrix[ancestor.index][j] = power(ancestor.joint.axis, wrench)  # (29), j a descendant of i
     return matrix

@@ -1,7 +1,7 @@
 """The decoupled natural orthogonal complement (DeNOC), [Saha JAM] sections 3 to 5.1, for trees.
 
     t_i  = B_iβ t_β + p_i θ̇_i               (12)   β is the parent of i; all twists: t = N_l N_d θ̇   (16), (17)
-    i_ij = p_iᵀ M̃_i B_ij p_j                (24)   i at or beyond j; M̃ is the composite inertia of (23b)
+    i_ij = p_iᵀ M̃_i B_ij p_j                (24)   i in the subtree of j; M̃ is the composite inertia of (23b)
 
 Inverse dynamics (RIDIM, 5.1), whose ν is a twist and ξ its rate; the base has ξ_0 = [0; -g]  (32):
 

@@ -80,12 +80,7 @@ def link_motions(
 
 
 def joint_wrenches(
-    robot: Robot,
-    q: Scalars,
-    qd: Scalars,
-    qdd: Scalars,
-    external: Sequence[Wrench],
-    base: LinkMotion | None = None,
+    robot: Robot, q: Scalars, qd: Scalars, qdd: Scalars, external: Sequence[Wrench], base: LinkMotion | None = None
 ) -> list[Wrench]:
     """What each link gets from its parent: moment about its origin and force, in its own frame."""
     motions = link_motions(robot, q, qd, qdd, base)
@@ -93,12 +88,7 @@ def joint_wrenches(
 
 
 def inverse_dynamics(
-    robot: Robot,
-    q: Scalars,
-    qd: Scalars,
-    qdd: Scalars,
-    external: Sequence[Wrench],
-    base: LinkMotion | None = None,
+    robot: Robot, q: Scalars, qd: Scalars, qdd: Scalars, external: Sequence[Wrench], base: LinkMotion | None = None
 ) -> list[Scalar]:
     wrenches = joint_wrenches(robot, q, qd, qdd, external, base)
     return [

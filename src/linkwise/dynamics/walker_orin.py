@@ -2,7 +2,7 @@
 inverse dynamics with q̈ = 0.
 
     1   column j of I: inverse dynamics with q̈ = e_j, q̇ = 0, g = 0, through every link; then elimination
-    2   as 1, but only links beyond joint j move, and only rows at and beyond j are kept; then Cholesky
+    2   as 1, but only the subtree of joint j moves, and only its rows are kept; then Cholesky
     3   composite bodies, (23b) and (24) of [Saha JAM]; then Cholesky
     4   conjugate gradients on I q̈ = φ, each product I p by one inverse dynamics with q̇ = 0, g = 0
 

@@ -20,8 +20,7 @@ from ..api.compiling import compile as compiled_kernel
 from ..api.compiling import spec_of
 from ..api.states import REAL, Array, States
 from ..errors import RobotError, SingularError, one_of
-from ..kernels.forms import too_long
-from ..kernels.spec import KernelSpec
+from ..kernels.spec import KernelSpec, too_long
 from ..robot import Robot
 from ..trace import Input
 from .explanation import table as aligned
@@ -78,9 +77,8 @@ class Accuracy(Mapping[str, MethodAccuracy]):
         self.robot, self.exact, self.condition = robot, exact, condition
         self.digits, self.asked, self.agreement = digits, asked, agreement
         self.compiled, self.left_out = compiled, tuple(left_out)
-        self._by_method = {
-            result.method: result for result in sorted(results, key=lambda result: (result.worst, result.median))
-        }
+        best_first = sorted(results, key=lambda result: (result.worst, result.median))
+        self._by_method = {result.method: result for result in best_first}
 
     def __getitem__(self, method: str) -> MethodAccuracy:
         if method not in self._by_method:
@@ -214,12 +212,8 @@ def checked(arm: Robot, q: Array, qd: Array, tau: Array, wrench: Array | None, p
 def broadcast(states: States) -> dict[str, np.ndarray]:
     """All arrays in one dtype with the whole batch shape in front."""
     dtype = np.result_type(*(array.dtype for array in states.arrays.values()))
-    full = {}
-    shapes = dict(states.acting)
-    for name in states.arrays:
-        own = shapes.get(name, (states.robot.n,))
-        full[name] = np.ascontiguousarray(np.broadcast_to(states.own(name), (*states.batch, *own)), dtype=dtype)
-    return full
+    shapes = {**dict.fromkeys(states.arrays, (states.robot.n,)), **dict(states.acting)}
+    return {name: states.rows(name, shape).astype(dtype, copy=False) for name, shape in shapes.items()}
 
 
 def chosen_methods(

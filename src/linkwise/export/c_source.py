@@ -17,7 +17,7 @@ from ..robot import Description, Robot
 from ..trace import trace
 from ..trace.tracing import function_name, prefer_fewest
 from .header import MARK, head, title
-from .samples import samples
+from .self_test_states import samples
 
 RESULTS: dict[Callable[..., Any], tuple[str, ...]] = {  # what the outputs are called; of others, out
     api.inverse_dynamics: ("tau",),

@@ -91,7 +91,7 @@ class Schedule:
         for kind in self.kinds:
             self.roots[-1][kind] = {node.index: node for node in results[kind]}
 
-    def home(self, node: Node) -> int:
+    def loop_of(self, node: Node) -> int:
         """The loop that computes a node; -1: whichever needs it."""
         if node.op in WAVES and self.level[node.index] < 0:
             return 0
@@ -128,9 +128,9 @@ class Schedule:
         self, s: int, kind: int, reached: dict[int, Node], stored: dict[int, Node], carried: dict[int, Node]
     ) -> Body:
         """Columns and slots come later."""
-        loads = {i: UNASSIGNED for i, node in reached.items() if 0 <= self.home(node) < s}
+        loads = {i: UNASSIGNED for i, node in reached.items() if 0 <= self.loop_of(node) < s}
         for index in loads:
-            self.roots[self.home(reached[index])][kind][index] = reached[index]
+            self.roots[self.loop_of(reached[index])][kind][index] = reached[index]
         nodes = tuple(reached[i] for i in sorted(reached))
         stores = {} if s == len(self.recursions) - 1 else dict.fromkeys(stored, UNASSIGNED)
         passed = tuple(self.recursions[s].passed[kind][j] for j in carried)
@@ -144,7 +144,7 @@ class Schedule:
             node = waiting.pop()
             if node.index not in reached:
                 reached[node.index] = node
-                if not 0 <= self.home(node) < s:
+                if not 0 <= self.loop_of(node) < s:
                     waiting.extend(node.args)
         return reached
 
@@ -192,11 +192,11 @@ def scheduled(
 ) -> LoopProgram:
     """The program of traced recursions, and of a loop before them for sines and cosines."""
     loops = Schedule([Recursion(True, (), (), tuple(() for _ in results)), *recursions], results).loops()
-    tape, slots, columns = results[0][0].graph, 0, []
+    graph, slots, columns = results[0][0].graph, 0, []
     for kind, wanted in enumerate(results):
         bodies = [loop.bodies[kind] for loop in loops]
         elements = [(port.name, kind * port.size + position) for port in inputs for position in range(port.size)]
-        positions = {tape.input(*element).index: position for position, element in enumerate(elements)}
+        positions = {graph.input(*element).index: position for position, element in enumerate(elements)}
         for body in bodies:
             body.inputs = {node.index: positions[node.index] for node in body.nodes if node.index in positions}
         bodies[-1].results = tuple(node.index for node in wanted)

@@ -14,10 +14,11 @@ import stat
 import sys
 import warnings
 from pathlib import Path
-from typing import Any
 
 from ..sha256 import sha256
 from . import cache_file
+
+Entry = tuple[dict[str, str], bytes]  # metadata and code
 
 LIMIT = 2000  # files; beyond it, the least recently used are removed
 OURS = r"[0-9a-f]{64}\.(kernel|[0-9a-f]{16}\.tmp)"  # a killed process leaves a .tmp
@@ -55,7 +56,7 @@ def key(*parts: str) -> str:
     return str(digest.hexdigest())
 
 
-def load(key: str) -> tuple[dict[str, Any], bytes] | None:
+def load(key: str) -> Entry | None:
     """Metadata and code under a key, or None where there are none that can be trusted."""
     directory = folder()
     if directory is None:
@@ -75,8 +76,8 @@ def load(key: str) -> tuple[dict[str, Any], bytes] | None:
     return entry
 
 
-def store(key: str, metadata: dict[str, Any], code: bytes) -> None:
-    """Store code and metadata (for JSON) under a key; where that fails, warn."""
+def store(key: str, metadata: dict[str, str], code: bytes) -> None:
+    """Store code and metadata (names without spaces, texts of one line) under a key; where that fails, warn."""
     directory = folder()
     if directory is None:
         return

@@ -1,10 +1,10 @@
 """A file of compiled code: its layout, and the checks before it is used.
 
-    linkwise kernel 3                 what it is, and the version of this layout
+    linkwise kernel 4                 what it is, and the version of this layout
     sha256 of all that follows
     key                               again, so that a file under another name is refused
     length of the metadata in bytes
-    metadata (JSON), then the code
+    metadata: a name and its text on every line; then the code
 
 Code is run, so a file is used only if its hash is right, and only where nobody but its user can have written it.
 Whatever is wrong raises an OSError or a ValueError with the reason.
@@ -12,28 +12,28 @@ Whatever is wrong raises an OSError or a ValueError with the reason.
 
 from __future__ import annotations
 
-import json
 import os
 import stat
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 from ..files import replacing
 from ..sha256 import sha256
 
-MAGIC = b"linkwise kernel 3"
+MAGIC = b"linkwise kernel 4"
 
 
-def pack(key: str, metadata: dict[str, Any], code: bytes) -> bytes:
+def pack(key: str, metadata: dict[str, str], code: bytes) -> bytes:
     """The content of a file."""
-    text = json.dumps(metadata).encode()
+    text = "\n".join(f"{name} {value}" for name, value in metadata.items()).encode()
+    if table(text) != metadata:
+        raise ValueError(f"metadata are {metadata!r} (expected names without spaces, and texts of one line)")
     rest = b"%b\n%d\n%b%b" % (key.encode(), len(text), text, code)
     return b"%b\n%b\n%b" % (MAGIC, sha256(rest).hexdigest().encode(), rest)
 
 
-def unpack(key: str, content: bytes) -> tuple[dict[str, Any], bytes]:
+def unpack(key: str, content: bytes) -> tuple[dict[str, str], bytes]:
     """Metadata and code of a file's content, if it was made for this key."""
     magic, _, signed = content.partition(b"\n")
     if magic != MAGIC:
@@ -44,10 +44,15 @@ def unpack(key: str, content: bytes) -> tuple[dict[str, Any], bytes]:
     its_key, length, payload = rest.split(b"\n", 2)
     if its_key != key.encode():
         raise ValueError("it was made for another key")
-    metadata = json.loads(payload[: int(length)])
-    if not isinstance(metadata, dict):
+    return table(payload[: int(length)]), payload[int(length) :]
+
+
+def table(text: bytes) -> dict[str, str]:
+    """The metadata in a text."""
+    lines = [line.partition(" ") for line in text.decode().split("\n")] if text else []
+    if not all(space for _, space, _ in lines):
         raise ValueError("its metadata are not a table")
-    return metadata, payload[int(length) :]
+    return {name: value for name, _, value in lines}
 
 
 def read(path: Path) -> bytes:

@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import asdict
+from dataclasses import astuple
 from typing import Any
 
 from ..graph import Count
+from ..robot import Robot
 from ..trace.tracing import function_name
+from . import image
+from .dispatch import llvm_is_loaded
+from .host import known_host
 from .interface import Argument, Interface
 from .kernel import Kernel
-from .loader import CacheEntry, load_or_compile_as
+from .loader import load_or_compile_as
 from .lock import LOCK
 from .sources import own_name
-from .spec import KernelSpec, LoopSpec
+from .spec import KernelSpec, LoopSpec, count_in, too_long
 
 
 class Compiled(Kernel):
@@ -29,14 +33,12 @@ class Compiled(Kernel):
     assembly that LLVM was given, and `compile_seconds` how long it took to compile, or to load if `from_cache`.
     """
 
-    def __init__(
-        self, spec: KernelSpec, explain: Callable[..., None] | None = None, cached: CacheEntry | None = None
-    ) -> None:
-        """`explain` may raise an error for lost states; `cached` is what the cache has, if it was asked."""
+    def __init__(self, spec: KernelSpec, explain: Callable[..., None] | None = None) -> None:
+        """`explain` may raise an error for states with non-finite results."""
         started = time.perf_counter()
         self.spec, self.robot = spec, spec.robot
         with LOCK:
-            code = load_or_compile_as(spec.key, spec.target, lambda: spec.text, lambda: metadata(spec), cached)
+            code = load_or_compile_as(spec.key, spec.cached, spec.target, lambda: spec.text, lambda: metadata(spec))
             self.from_cache = code.from_cache
             if code.from_cache and spec.identity:  # it need not be traced
                 self.count, interface = read_metadata(code.metadata, spec.dtype)
@@ -75,17 +77,39 @@ class Compiled(Kernel):
         return c.source(c_comment([f"{self.name}: {self.count}"]))
 
 
-def metadata(spec: KernelSpec) -> dict[str, Any]:
+def cached_kernel(function: Callable[..., Any], robot: Robot, dtype: str, keywords: dict[str, Any]) -> Compiled | None:
+    """The kernel that `spec_for` leads to, if it is in the cache and loads without tracing and LLVM."""
+    if not (image.supported() or llvm_is_loaded()):
+        return None
+    try:
+        target = known_host()
+    except ImportError:  # there is no llvmlite
+        return None
+    spec = KernelSpec(function, robot, dtype, keywords, target=target)
+    if target is None or spec.identity is None or spec.cached is None or too_long(spec):
+        return None
+    return Compiled(spec)
+
+
+def metadata(spec: KernelSpec) -> dict[str, str]:
     """What has to be known of a kernel to load it again without tracing."""
-    inputs, outputs = (tuple(map(tuple, arguments)) for arguments in spec.interface[:2])
-    return {"inputs": inputs, "outputs": outputs, "count": asdict(spec.count)}
+    if spec.identity is None:  # it is traced in any case
+        return {}
+    inputs, outputs = (" ".join(map(written, arguments)) for arguments in spec.interface[:2])
+    return {"inputs": inputs, "outputs": outputs, "count": " ".join(map(str, astuple(spec.count)))}
 
 
-def read_metadata(data: dict[str, Any], dtype: str) -> tuple[Count, Interface]:
-    inputs, outputs = (tuple(Argument(name, tuple(shape)) for name, shape in data[k]) for k in ("inputs", "outputs"))
+def read_metadata(data: dict[str, str], dtype: str) -> tuple[Count, Interface]:
+    inputs, outputs = (tuple(map(argument_in, data[name].split())) for name in ("inputs", "outputs"))
     count = count_in(data)
     return count, Interface(inputs, outputs, dtype, count.total)
 
 
-def count_in(data: dict[str, Any]) -> Count:
-    return Count(**data["count"])
+def written(argument: Argument) -> str:
+    """As a word: q,6 for an array q of six numbers."""
+    return ",".join(map(str, (argument.name, *argument.shape)))
+
+
+def argument_in(word: str) -> Argument:
+    name, *shape = word.split(",")
+    return Argument(name, tuple(map(int, shape)))

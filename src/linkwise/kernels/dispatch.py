@@ -7,7 +7,7 @@ have to be loaded (`kernels.image`).
 
 Otherwise a function is compiled for a robot when it is called with a batch of at least 256 states, or if the robot has
 more than 60 links, or when its plain calls have cost as much as compiling will: their time is added up, and compiling
-is expected to take as long as the last time, for as many links. Until then the plain text runs. Code that would be
+is expected to take as long as the last time, for as many links. Until then plain Python runs. Code that would be
 longer than 6,000 operations becomes loops over the links, where the function has a form with loops, and otherwise is
 not compiled by itself. Robots with equal numbers share kernels. `use_kernels("always")` and `use_kernels("never")`, or
 the environment variable LINKWISE_KERNELS, replace the rule.
@@ -18,7 +18,6 @@ one depends on time and on the cache: for the same bits each time, choose "alway
 
 from __future__ import annotations
 
-import inspect
 import os
 import sys
 import time
@@ -27,7 +26,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from functools import lru_cache, wraps
+from functools import lru_cache
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -42,9 +41,9 @@ if TYPE_CHECKING:
 Function = Callable[..., Any]
 BATCH = 256
 LOADING, USUAL_PER_LINK = 0.2, 0.02  # seconds, roughly: until LLVM is loaded; to compile, for each link
-LONGEST = 6_000  # operations: beyond that, straight-line code takes long to compile, and is slower than loops
-LARGEST = 60  # links: beyond that, it is not even tried
-KEPT = 256  # kernels, most recently used
+MAX_STRAIGHT_OPERATIONS = 6_000  # longer straight-line code takes long to compile, and is slower than loops
+MAX_STRAIGHT_LINKS = 60  # for more, it is not even tried
+MAX_KERNELS = 256  # kernels, most recently used
 DTYPES = ("float64", "float32")
 MODES = ("auto", "always", "never")
 
@@ -55,7 +54,7 @@ class Request(NamedTuple):
     function: Function
     keywords: tuple[tuple[str, Any], ...]
     dtype: str
-    loop_method: str | None  # the method that a form with loops takes; see `forms`
+    loop_method: str | None  # the method that a form with loops takes; see `spec`
 
 
 class use_kernels:  # noqa: N801  a function to its users
@@ -100,60 +99,28 @@ SECONDS_PER_LINK: dict[Function, float] = {}  # that compiling a function took t
 clock = time.perf_counter
 
 
-MISSING: Any = object()  # an argument that was not passed
-
-
-def with_fast_path(function: Function) -> Function:
-    """The function, entered in machine code where `robot.cache` has an entry of its name; see `kernels.entry`.
-
-    The entry takes the arrays that the function needs, q first, in order; all other calls go to the function. Every
-    ten nanoseconds count here: q has a parameter of its own because a call with a tuple of arrays takes longer.
-    """
-    name = function.__name__
-    parameters = list(inspect.signature(function).parameters.values())[2:]
-    needed = tuple(p.name for p in parameters if p.default is p.empty)
-
-    def call(arm: Any = MISSING, q: Any = MISSING, *arrays: Any, **named: Any) -> Any:
-        if named or q is MISSING or (NEVER_USED and current_mode() == "never"):
-            if q is MISSING or tuple(named) != needed[len(arrays) :] or current_mode() == "never":
-                return slow(arm, q, arrays, named)
-            arrays += tuple(named.values())
-        try:
-            entry = arm.cache[name]
-        except (AttributeError, KeyError):
-            return slow(arm, q, arrays, {})
-        return entry(q, *arrays) if arrays else entry(q)
-
-    def slow(arm: Any, q: Any, arrays: tuple[Any, ...], named: dict[str, Any]) -> Any:
-        if arm is MISSING or q is MISSING:  # an error, which is the function's to raise
-            given = {"arm": arm, "q": q, **named}
-            return function(**{key: value for key, value in given.items() if value is not MISSING})
-        return function(arm, q, *arrays, **named)
-
-    return wraps(function)(call)
-
-
 def kernel_for(robot: Robot, request: Request, states: int) -> Compiled | None:
-    """The kernel for a call on so many states, compiled if that pays; None where the plain text is to run."""
+    """The kernel for a call on so many states, compiled if that pays; None where plain Python is to run."""
     kernel = robot.cache.get(request, UNKNOWN)
     if kernel is UNKNOWN:
-        kernel = shared_kernel(robot, request) if pays(robot, request, states) else available_kernel(robot, request)
+        find = shared_kernel if should_compile(robot, request, states) else available_kernel
+        kernel = find(robot, request)
         if kernel is UNKNOWN:
             return None
         robot.cache[request] = kernel
     return kernel  # type: ignore[no-any-return]
 
 
-def pays(robot: Robot, request: Request, states: int) -> bool:
-    """Whether compiling pays by now."""
-    if current_mode() == "always" or robot.n > LARGEST or states >= BATCH:  # loops compile faster than one plain call
+def should_compile(robot: Robot, request: Request, states: int) -> bool:
+    """Whether compiling pays by now; loops compile faster than one plain call."""
+    if current_mode() == "always" or robot.n > MAX_STRAIGHT_LINKS or states >= BATCH:
         return True
     spent = robot.cache.get(("spent", request), 0.0)
     return bool(spent) and spent >= expected_seconds(request.function, robot.n)
 
 
 @contextmanager
-def plain_run(robot: Robot, request: Request) -> Iterator[None]:
+def timed_plain_call(robot: Robot, request: Request) -> Iterator[None]:
     """Adds the time of a plain call to that which this request has cost."""
     started = clock()
     try:
@@ -174,7 +141,7 @@ def available_kernel(robot: Robot, request: Request) -> Any:
 
     Nothing is loaded that takes as long as compiling, such as LLVM. If another thread is compiling, a later call looks.
     """
-    key, looked = (numbers_of(robot), request), ("looked", request)
+    key, looked = (kernel_identity(robot), request), ("looked", request)
     kernel = KERNELS.get(key, UNKNOWN)
     if kernel is not UNKNOWN or looked in robot.cache or not LOCK.acquire(blocking=False):
         return kernel
@@ -184,29 +151,29 @@ def available_kernel(robot: Robot, request: Request) -> Any:
 
         if cache.folder() is None:
             return UNKNOWN
-        from .forms import cached_kernel
+        from .compiler import cached_kernel
 
         kernel = cached_kernel(request.function, robot, request.dtype, dict(request.keywords))
         if kernel is None:
             return UNKNOWN
-        remember(key, kernel)
+        store_kernel(key, kernel)
         return kernel
     finally:
         LOCK.release()
 
 
-def remember(key: tuple[Any, ...], kernel: Compiled | None) -> None:
+def store_kernel(key: tuple[Any, ...], kernel: Compiled | None) -> None:
     KERNELS[key] = kernel
-    while len(KERNELS) > KEPT:
+    while len(KERNELS) > MAX_KERNELS:
         KERNELS.popitem(last=False)
 
 
 def shared_kernel(robot: Robot, request: Request) -> Compiled | None:
     """The kernel for robots of these numbers, compiled if there is none yet."""
-    key = (numbers_of(robot), request)
+    key = (kernel_identity(robot), request)
     with LOCK:  # also where modules are loaded: a fork must not see one half loaded
         from .compiler import Compiled  # imported only when something is compiled
-        from .forms import spec_for, too_long
+        from .spec import spec_for, too_long
 
         if key not in KERNELS:
             started, loaded = clock(), llvm_is_loaded()
@@ -219,7 +186,7 @@ def shared_kernel(robot: Robot, request: Request) -> Compiled | None:
                 return None
             if kernel is not None and not kernel.from_cache and loaded:  # otherwise the time includes loading LLVM
                 SECONDS_PER_LINK[function] = (clock() - started) / max(robot.n, 1)
-            remember(key, kernel)
+            store_kernel(key, kernel)
         KERNELS.move_to_end(key)
         return KERNELS[key]
 
@@ -228,7 +195,7 @@ def llvm_is_loaded() -> bool:
     return "llvmlite.binding" in sys.modules
 
 
-def numbers_of(robot: Robot) -> str | Robot:
+def kernel_identity(robot: Robot) -> str | Robot:
     """What robots that share kernels have in common: their fingerprint, or without one, the robot itself."""
     try:
         return robot.fingerprint

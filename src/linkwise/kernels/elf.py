@@ -6,7 +6,6 @@ means that there is no image of it.
 
 from __future__ import annotations
 
-import json
 import struct
 from collections.abc import Iterator
 from typing import Any, NamedTuple
@@ -70,8 +69,8 @@ def image_of(code: bytes) -> bytes:
     for table in sections:
         if table.kind in (RELOCATIONS, SHORT_RELOCATIONS) and table.info in offsets:
             relocate(memory, code, sections, table, offsets)
-    head = json.dumps({"parts": parts, "symbols": functions}).encode()
-    return b"%b%b\n%b" % (MAGIC, head, bytes(memory).rstrip(b"\0"))
+    lines = (" ".join(str(x) for row in table for x in row).encode() for table in (parts, functions.items()))
+    return b"%b%b\n%b\n%b" % (MAGIC, *lines, bytes(memory).rstrip(b"\0"))
 
 
 def sections_of(code: bytes) -> list[Section]:

@@ -7,7 +7,7 @@ objects' fields are probed when the process first uses kernels (`object_layout`)
 there is no entry and the fallback takes its place.
 
 Inputs are not overwritten before all results are known to be finite: results that share memory with inputs are first
-computed into new arrays, and a call with a lost state (see `block_W`) goes to the fallback with its inputs intact.
+computed into new arrays, and a call with a non-finite result (see `block_W`) goes to the fallback, its inputs intact.
 """
 
 from __future__ import annotations
@@ -61,28 +61,15 @@ def has_entry(interface: Interface) -> bool:
 def addresses(dtype: str) -> list[int]:
     """Addresses of objects and functions of this process, in the order of WORDS."""
     python, numpy_functions = ctypes.pythonapi, array_functions()
-    called = (
-        python.PyObject_Vectorcall,
-        python.Py_IncRef,
-        python.Py_DecRef,
-        python.PyTuple_New,
-        python.PyTuple_SetItem,
-    )
-    memory = (python.PyMem_RawMalloc, python.PyMem_RawFree)
-    objects = (
-        np.ndarray,
-        tuple,
-        float,
-        np.dtype(dtype).type,
-        np.dtype(dtype),
-        sys.intern("out"),
-        sys.intern("threads"),
-    )
+    calls = (python.PyObject_Vectorcall, python.Py_IncRef, python.Py_DecRef)
+    tuples, memory = (python.PyTuple_New, python.PyTuple_SetItem), (python.PyMem_RawMalloc, python.PyMem_RawFree)
+    kind, names = np.dtype(dtype), (sys.intern("out"), sys.intern("threads"))
+    objects = (np.ndarray, tuple, float, kind.type, kind, *names)
     return [
         *map(id, objects),
         id(1),  # there is only one object 1
         *(int(numpy_functions[index]) for index in (ARRAY_NEW, ARRAY_RETURN)),
-        *(int(ctypes.cast(function, ctypes.c_void_p).value or 0) for function in (*called, *memory)),
+        *(int(ctypes.cast(function, ctypes.c_void_p).value or 0) for function in (*calls, *tuples, *memory)),
     ]
 
 
@@ -170,43 +157,43 @@ class Writer:
     def equal(self, kind: str, a: str, b: str) -> str:
         return self.emit(f"icmp eq {kind} {a}, {b}")
 
-    def is_a(self, thing: str, word: str) -> str:
+    def is_a(self, instance: str, word: str) -> str:
         """Whether an object is of the type of this word, and of no subtype."""
-        return self.equal("i64", self.at(thing, self.layout.type, "i64"), f"%{word}")
+        return self.equal("i64", self.at(instance, self.layout.type, "i64"), f"%{word}")
 
-    def array(self, thing: str, flags: int, shape: Shape, batched: bool = False) -> tuple[str, str]:
+    def array(self, instance: str, flags: int, shape: Shape, batched: bool = False) -> tuple[str, str]:
         """Guard that it is an array of our dtype, of this shape after the batch; its data and its whole shape."""
         layout = self.layout
-        self.guard(self.is_a(thing, "array_type"))
-        described = self.equal("i64", self.at(thing, layout.array_dtype, "i64"), "%description")
-        held = self.emit(f"and i32 {self.at(thing, layout.array_flags, 'i32')}, {flags}")
+        self.guard(self.is_a(instance, "array_type"))
+        described = self.equal("i64", self.at(instance, layout.array_dtype, "i64"), "%description")
+        held = self.emit(f"and i32 {self.at(instance, layout.array_flags, 'i32')}, {flags}")
         plain = self.equal("i32", held, str(flags))
-        rank = self.equal("i32", self.at(thing, layout.array_rank, "i32"), str(len(shape) + batched))
+        rank = self.equal("i32", self.at(instance, layout.array_rank, "i32"), str(len(shape) + batched))
         self.guard(self.emit(f"and i1 {rank}, {self.emit(f'and i1 {described}, {plain}')}"))
-        axes = self.at(thing, layout.array_shape, "ptr")
+        axes = self.at(instance, layout.array_shape, "ptr")
         for k, size in enumerate(shape):
             self.guard(self.equal("i64", self.at(axes, 8 * (k + batched), "i64"), str(size)))
-        return self.at(thing, layout.array_data, "ptr"), axes
+        return self.at(instance, layout.array_data, "ptr"), axes
 
-    def number(self, thing: str, dtype: str, k: int) -> str:
+    def number(self, instance: str, dtype: str, k: int) -> str:
         """The address of an input without axes: an array, a NumPy scalar of our dtype or a Python float."""
         layout, there = self.layout, f"%number{k}"
         array, others, scalar, last, done = (self.fresh() for _ in range(5))
-        self.branch(self.is_a(thing, "array_type"), array, others)
+        self.branch(self.is_a(instance, "array_type"), array, others)
         self.label(array)
-        self.store("ptr", self.array(thing, PLAIN, ())[0], there)
+        self.store("ptr", self.array(instance, PLAIN, ())[0], there)
         self.go(done)
         self.label(others)
-        self.branch(self.is_a(thing, "scalar_type"), scalar, last)
+        self.branch(self.is_a(instance, "scalar_type"), scalar, last)
         self.label(scalar)
-        self.store("ptr", self.offset(thing, getattr(layout, f"{dtype}_value")), there)
+        self.store("ptr", self.offset(instance, getattr(layout, f"{dtype}_value")), there)
         self.go(done)
         self.label(last)
-        self.guard(self.is_a(thing, "float_type"))
+        self.guard(self.is_a(instance, "float_type"))
         if dtype == "float64":
-            self.store("ptr", self.offset(thing, layout.float_value), there)
+            self.store("ptr", self.offset(instance, layout.float_value), there)
         else:
-            rounded = self.emit(f"fptrunc double {self.at(thing, layout.float_value, 'double')} to float")
+            rounded = self.emit(f"fptrunc double {self.at(instance, layout.float_value, 'double')} to float")
             self.store("float", rounded, f"%rounded{k}")
             self.store("ptr", f"%rounded{k}", there)
         self.go(done)
@@ -214,7 +201,7 @@ class Writer:
         return self.emit(f"load ptr, ptr {there}")
 
     def options(self, count: int) -> None:
-        """The keyword `out` as %out_given; guard that there are no others but threads=1."""
+        """The keyword `out` as %out_argument; guard that there are no others but threads=1."""
         self.branch(self.emit("icmp eq ptr %names, null"), "asked", "named")
         self.label("named")
         length = self.at("%names", self.layout.tuple_length, "i64")
@@ -231,7 +218,7 @@ class Writer:
         value = self.at("%args", 8 * (count + k), "i64")
         self.branch(self.equal("i64", name, "%out"), f"out_{k}", f"threads_{k}")
         self.label(f"out_{k}")
-        self.store("i64", value, "%out_given")
+        self.store("i64", value, "%out_argument")
         self.go(f"known_{k}")
         self.label(f"threads_{k}")
         threads = self.equal("i64", name, "%threads")
@@ -266,53 +253,47 @@ class Entry(NamedTuple):
             "define ptr @entry(ptr %self, ptr %args, i64 %nargs, ptr %names) #0 {",
             "start:",
             f"  %dims = alloca [{max(map(len, self.outputs)) + 1} x i64]",
-            *(f"  %{name}{k} = alloca ptr" for k in every for name in ("made", "target")),
+            *(f"  %{name}{k} = alloca ptr" for k in every for name in ("result", "target")),
             *(f"  %number{k} = alloca ptr\n  %rounded{k} = alloca float" for k in range(count)),
-            "  %out_given = alloca i64",
-            "  store i64 0, ptr %out_given",
-            *(f"  store ptr null, ptr %made{k}" for k in every),
+            "  %out_argument = alloca i64",
+            "  store i64 0, ptr %out_argument",
+            *(f"  store ptr null, ptr %result{k}" for k in every),
         ]
         for k, word in enumerate(WORDS):
             head += [f"  %{word}_at = getelementptr i64, ptr @python, i64 {k}", f"  %{word} = load i64, ptr %{word}_at"]
         w = Writer(head, layout)
         w.guard(w.equal("i64", "%nargs", str(count)))
         w.options(count)
-        given_out = w.emit("load ptr, ptr %out_given")
-        things = [w.at("%args", 8 * k, "ptr") for k in range(count)]
+        out_argument = w.emit("load ptr, ptr %out_argument")
+        objects = [w.at("%args", 8 * k, "ptr") for k in range(count)]
         leader = next((k for k, shape in enumerate(self.inputs) if shape), 0)  # its axes tell one state from a batch
-        is_array, rank = w.is_a(things[leader], "array_type"), len(self.inputs[leader])
-        if rank:
-            w.guard(is_array)
-        else:
-            w.guard(is_array, "single")
-        ranks = w.at(things[leader], layout.array_rank, "i32")
+        is_array, rank = w.is_a(objects[leader], "array_type"), len(self.inputs[leader])
+        w.guard(is_array, "slow" if rank else "single")
+        ranks = w.at(objects[leader], layout.array_rank, "i32")
         w.branch(w.equal("i32", ranks, str(rank)), "single", "several")
         for batched in (False, True):
-            self.path(w, things, given_out, batched)
+            self.path(w, objects, out_argument, batched)
 
-        w.label("give_up")
-        for k in every:
-            w.call("release", "void", f"ptr {w.emit(f'load ptr, ptr %made{k}')}")  # null is ignored
-        w.go("slow")
-        w.label("failed")
-        for k in every:
-            w.call("release", "void", f"ptr {w.emit(f'load ptr, ptr %made{k}')}")
-        w.lines.append("  ret ptr null")
+        for label, end in (("give_up", "br label %slow"), ("failed", "ret ptr null")):
+            w.label(label)
+            for k in every:
+                w.call("release", "void", f"ptr {w.emit(f'load ptr, ptr %result{k}')}")  # null is ignored
+            w.lines.append(f"  {end}")
         w.label("slow")
         result = w.call("vectorcall", "ptr", "ptr %self, ptr %args, i64 %nargs, ptr %names")
         w.lines.append(f"  ret ptr {result}")
         return "\n".join([*w.lines, "}", ""])
 
-    def path(self, w: Writer, things: Sequence[str], given_out: str, batched: bool) -> None:
+    def path(self, w: Writer, objects: Sequence[str], out_argument: str, batched: bool) -> None:
         """One state, or a batch."""
         tag, rows = ("several", "") if batched else ("single", "1")
         w.label(tag)
         data = []
-        for k, (thing, shape) in enumerate(zip(things, self.inputs, strict=True)):
+        for k, (instance, shape) in enumerate(zip(objects, self.inputs, strict=True)):
             if not batched and not shape:
-                data.append(w.number(thing, self.dtype, k))
+                data.append(w.number(instance, self.dtype, k))
                 continue
-            pointer, axes = w.array(thing, PLAIN, shape, batched)
+            pointer, axes = w.array(instance, PLAIN, shape, batched)
             data.append(pointer)
             if batched:
                 length = w.at(axes, 0, "i64")
@@ -321,11 +302,11 @@ class Entry(NamedTuple):
         itemsize = np.dtype(self.dtype).itemsize
         in_bytes = [w.emit(f"mul i64 {rows}, {itemsize * math.prod(shape)}") for shape in self.inputs]
         counts = [w.emit(f"mul i64 {rows}, {math.prod(shape)}") for shape in self.outputs]
-        given = w.emit(f"icmp ne ptr {given_out}, null")
-        w.branch(given, f"given_{tag}", f"make_{tag}")
+        has_out = w.emit(f"icmp ne ptr {out_argument}, null")
+        w.branch(has_out, f"into_out_{tag}", f"make_{tag}")
 
-        w.label(f"given_{tag}")
-        outs = self.out_arrays(w, given_out, rows if batched else "")
+        w.label(f"into_out_{tag}")
+        outs = self.out_arrays(w, out_argument, rows if batched else "")
         out_bytes = [w.emit(f"mul i64 {count}, {itemsize}") for count in counts]
         for i, j in combinations(range(len(outs)), 2):
             w.guard(w.apart(outs[i], out_bytes[i], outs[j], out_bytes[j]))
@@ -343,77 +324,77 @@ class Entry(NamedTuple):
         w.label(f"run_{tag}")
         targets = [w.emit(f"load ptr, ptr %target{k}") for k in range(len(self.outputs))]
         function = f"@batch(i64 0, i64 {rows}, " if batched else "@block_1("
-        lost = self.run(w, function, [*data, *targets], self.batch_bytes if batched else self.block_bytes)
-        w.guard(w.equal("i64", lost, "0"), "give_up")
-        w.branch(given, f"filled_{tag}", f"new_{tag}")
+        non_finite = self.run(w, function, [*data, *targets], self.batch_bytes if batched else self.block_bytes)
+        w.guard(w.equal("i64", non_finite, "0"), "give_up")
+        w.branch(has_out, f"filled_{tag}", f"new_{tag}")
 
         w.label(f"filled_{tag}")
-        aside = w.emit("icmp ne ptr " + w.emit("load ptr, ptr %made0") + ", null")
+        aside = w.emit("icmp ne ptr " + w.emit("load ptr, ptr %result0") + ", null")
         w.branch(aside, f"copy_{tag}", f"return_{tag}")
         w.label(f"copy_{tag}")
         for k, (target, count) in enumerate(zip(targets, counts, strict=True)):
-            out = self.out_data(w, given_out, k)
+            out = self.out_data(w, out_argument, k)
             w.lines.append(f"  call void @copy(ptr {out}, ptr {target}, i64 {count})")
-            w.call("release", "void", f"ptr {w.emit(f'load ptr, ptr %made{k}')}")
+            w.call("release", "void", f"ptr {w.emit(f'load ptr, ptr %result{k}')}")
         w.go(f"return_{tag}")
         w.label(f"return_{tag}")
-        w.call("acquire", "void", f"ptr {given_out}")  # it is returned, so it has one more owner
-        w.lines.append(f"  ret ptr {given_out}")
+        w.call("acquire", "void", f"ptr {out_argument}")  # it is returned, so it has one more owner
+        w.lines.append(f"  ret ptr {out_argument}")
 
         w.label(f"new_{tag}")
         for k, shape in enumerate(self.outputs):
             if not shape and not batched:  # a number, as NumPy gives it
-                scalar = w.call("as_scalar", "ptr", f"ptr {w.emit(f'load ptr, ptr %made{k}')}")
-                w.store("ptr", scalar, f"%made{k}")
+                scalar = w.call("as_scalar", "ptr", f"ptr {w.emit(f'load ptr, ptr %result{k}')}")
+                w.store("ptr", scalar, f"%result{k}")
                 w.guard(w.emit(f"icmp ne ptr {scalar}, null"), "failed")
-        made = [w.emit(f"load ptr, ptr %made{k}") for k in range(len(self.outputs))]
-        if len(made) == 1:
-            w.lines.append(f"  ret ptr {made[0]}")
+        results = [w.emit(f"load ptr, ptr %result{k}") for k in range(len(self.outputs))]
+        if len(results) == 1:
+            w.lines.append(f"  ret ptr {results[0]}")
             return
-        several = w.call("new_tuple", "ptr", f"i64 {len(made)}")
+        several = w.call("new_tuple", "ptr", f"i64 {len(results)}")
         w.guard(w.emit(f"icmp ne ptr {several}, null"), "failed")
-        for k, array in enumerate(made):
+        for k, array in enumerate(results):
             w.call("set_item", "i32", f"ptr {several}, i64 {k}, ptr {array}")
         w.lines.append(f"  ret ptr {several}")
 
-    def out_arrays(self, w: Writer, given_out: str, rows: str) -> list[str]:
+    def out_arrays(self, w: Writer, out_argument: str, rows: str) -> list[str]:
         """Guard that `out` is an array, or a tuple of arrays, of the right kind; where their numbers are."""
         if len(self.outputs) > 1:
-            w.guard(w.is_a(given_out, "tuple_type"))
-            length = w.at(given_out, w.layout.tuple_length, "i64")
+            w.guard(w.is_a(out_argument, "tuple_type"))
+            length = w.at(out_argument, w.layout.tuple_length, "i64")
             w.guard(w.equal("i64", length, str(len(self.outputs))))
         pointers = []
         for k, shape in enumerate(self.outputs):
-            pointer, axes = w.array(self.out_item(w, given_out, k), PLAIN | WRITEABLE, shape, bool(rows))
+            pointer, axes = w.array(self.out_item(w, out_argument, k), PLAIN | WRITEABLE, shape, bool(rows))
             if rows:
                 w.guard(w.equal("i64", w.at(axes, 0, "i64"), rows))
             pointers.append(pointer)
         return pointers
 
-    def out_item(self, w: Writer, given_out: str, k: int) -> str:
-        return given_out if len(self.outputs) == 1 else w.at(given_out, w.layout.tuple_items + 8 * k, "ptr")
+    def out_item(self, w: Writer, out_argument: str, k: int) -> str:
+        return out_argument if len(self.outputs) == 1 else w.at(out_argument, w.layout.tuple_items + 8 * k, "ptr")
 
-    def out_data(self, w: Writer, given_out: str, k: int) -> str:
-        return w.at(self.out_item(w, given_out, k), w.layout.array_data, "ptr")
+    def out_data(self, w: Writer, out_argument: str, k: int) -> str:
+        return w.at(self.out_item(w, out_argument, k), w.layout.array_data, "ptr")
 
     def make(self, w: Writer, k: int, shape: Sequence[int | str]) -> None:
-        """A new array as %made{k}, its numbers at %target{k}; without memory for it, Python's error."""
+        """A new array as %result{k}, its numbers at %target{k}; without memory for it, Python's error."""
         for axis, size in enumerate(shape):
             w.store("i64", str(size), w.emit(f"getelementptr i64, ptr %dims, i64 {axis}"))
         kind, number = w.emit("inttoptr i64 %array_type to ptr"), TYPE_NUMBERS[self.dtype]
         rest = "ptr null, ptr null, i32 0, i32 0, ptr null"
         new = w.call("new_array", "ptr", f"ptr {kind}, i32 {len(shape)}, ptr %dims, i32 {number}, {rest}")
-        w.store("ptr", new, f"%made{k}")
+        w.store("ptr", new, f"%result{k}")
         w.guard(w.emit(f"icmp ne ptr {new}, null"), "failed")
         w.store("ptr", w.at(new, w.layout.array_data, "ptr"), f"%target{k}")
 
     def run(self, w: Writer, function: str, arrays: Sequence[str], work_bytes: int) -> str:
-        """Call the kernel, with memory of its own where it needs some; how many states were lost."""
+        """Call the kernel, with memory of its own where it needs some; how many states gave non-finite results."""
         pointers = ", ".join(f"ptr {pointer}" for pointer in arrays)
         if not work_bytes:
             return w.emit(f"call i64 {function}ptr null, {pointers})")
         work = w.call("allocate", "ptr", f"i64 {work_bytes}")
         w.guard(w.emit(f"icmp ne ptr {work}, null"), "give_up")
-        lost = w.emit(f"call i64 {function}ptr {work}, {pointers})")
+        non_finite = w.emit(f"call i64 {function}ptr {work}, {pointers})")
         w.call("free", "void", f"ptr {work}")
-        return lost
+        return non_finite

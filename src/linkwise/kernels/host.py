@@ -18,7 +18,6 @@ import numpy as np
 
 from ..graph import Program
 from . import cache, image
-from .batch import Batch
 from .entry import Entry, has_entry
 from .interface import REALS, Interface, Links
 from .lock import LOCK
@@ -35,7 +34,7 @@ attributes #1 = { nounwind noinline "prefer-vector-width"="512" "min-legal-vecto
 IDENTITY = "/sys/devices/system/cpu/modalias"  # Linux: maker, family and model of the processor, and all its features
 ANYWHERE, ONE_IMAGE = "jitdefault", "small"  # LLVM's code models: how far apart code and data may be
 
-BatchFunction = Callable[[int, int, Sequence[np.ndarray]], int]  # from state, to state, arrays -> states lost
+BatchFunction = Callable[[int, int, Sequence[np.ndarray]], int]  # from state, to state, arrays -> non-finite results
 
 
 class CompileError(RuntimeError):
@@ -54,6 +53,7 @@ class HostTarget(NamedTuple):
         """LLVM assembly: blocks of one state and of as many as a vector holds, the batch loop, the Python entry."""
         if not isinstance(program, Program):
             return program.text(self.layouts(interface.dtype))
+        from ..codegen.llvm.batch import Batch
         from ..codegen.llvm.program import llvm_text, work_vectors  # code from the cache needs none of this
 
         blocks, vectors = llvm_text(program, self.layouts(interface.dtype)), work_vectors(program)
@@ -101,7 +101,7 @@ class HostTarget(NamedTuple):
 class MachineCode:
     """Machine code in memory, for as long as this object lives."""
 
-    metadata: dict[str, Any]  # what the cache keeps beside it; see `loader`
+    metadata: dict[str, str]  # what the cache keeps beside it; see `loader`
     from_cache = False
 
     def __init__(self, target: HostTarget, text: str = "", binary: bytes = b"") -> None:
@@ -162,7 +162,7 @@ def host_target() -> HostTarget:
     if target is None:
         target, key = detected_host(), host_key()
         if key is not None:
-            cache.store(key, target._asdict(), b"")
+            cache.store(key, {name: str(value) for name, value in target._asdict().items()}, b"")
     return target
 
 
@@ -174,7 +174,10 @@ def known_host() -> HostTarget | None:
 def cached_host() -> HostTarget | None:
     key = host_key()
     cached = cache.load(key) if key is not None else None
-    return None if cached is None else HostTarget(**cached[0])
+    if cached is None:
+        return None
+    fields = cached[0]
+    return HostTarget(fields["name"], fields["features"], int(fields["vector_bytes"]), fields["fused"] == "True")
 
 
 def host_key() -> str | None:

@@ -4,20 +4,20 @@ An image is made from LLVM's object code (`elf`), for Linux on x86-64, with sepa
 variables. The code refers to itself by relative addresses and to nothing else; object code that does not has no image.
 Loading an image needs no LLVM.
 
-    linkwise image 2
-    parts and symbols (JSON)          start, end and use of each part; the offset of each function
+    linkwise image 3
+    parts                             start, end and use of every part
+    symbols                           name and offset of every function and variable
     bytes
 """
 
 from __future__ import annotations
 
 import ctypes
-import json
 import mmap
 import os
 import sys
 
-MAGIC = b"linkwise image 2\n"
+MAGIC = b"linkwise image 3\n"
 PAGE = 4096
 RUN, READ, WRITE = "run", "read", "write"
 
@@ -32,16 +32,16 @@ class Loaded:
 
     def __init__(self, image: bytes) -> None:
         if not image.startswith(MAGIC):
-            raise ValueError("this is no image of machine code")
-        end = image.index(b"\n", len(MAGIC))
-        head = json.loads(image[len(MAGIC) : end])
-        bits = image[end + 1 :]
+            raise ValueError("this is not an image of machine code")
+        first, second, bits = image[len(MAGIC) :].split(b"\n", 2)
+        words, symbols = first.decode().split(), second.decode().split()
+        parts = list(zip(map(int, words[::3]), map(int, words[1::3]), words[2::3], strict=True))
         private = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS
-        self._memory = mmap.mmap(-1, head["parts"][-1][1], flags=private, prot=mmap.PROT_READ | mmap.PROT_WRITE)
+        self._memory = mmap.mmap(-1, parts[-1][1], flags=private, prot=mmap.PROT_READ | mmap.PROT_WRITE)
         self._memory[: len(bits)] = bits
-        self._symbols: dict[str, int] = head["symbols"]
+        self._symbols = dict(zip(symbols[::2], map(int, symbols[1::2]), strict=True))
         self._start = ctypes.addressof(ctypes.c_char.from_buffer(self._memory))
-        for start, stop, use in head["parts"]:
+        for start, stop, use in parts:
             if use != WRITE:
                 protect(self._start + start, stop - start, mmap.PROT_READ | (mmap.PROT_EXEC if use == RUN else 0))
 

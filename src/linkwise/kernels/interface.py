@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -12,6 +12,7 @@ from ..graph import Port
 
 SHARE = 8_000_000  # operations that are worth a thread of their own: about a third of a millisecond
 REALS = {"float64": "double", "float32": "float"}  # LLVM's names
+EXPECTED = "expected real numbers: float32, float64 or integers"
 
 
 class Argument(NamedTuple):
@@ -50,6 +51,16 @@ class Links:
     def arguments(self) -> list[int]:
         """What goes before the memory and the arrays."""
         return [len(self.table), self.table.ctypes.data, self.tree.ctypes.data]
+
+
+def numpy_array(name: str, value: Any) -> np.ndarray:
+    """The value as an array, if it is rectangular and nothing in it is masked."""
+    if isinstance(value, np.ma.MaskedArray) and np.ma.is_masked(value):
+        raise TypeError(f"{name} has masked elements ({EXPECTED}; {name}.filled(np.nan) makes them NaN)")
+    try:
+        return np.asarray(value)
+    except ValueError:
+        raise TypeError(f"{name} has rows of different lengths ({EXPECTED}, in a rectangular array)") from None
 
 
 def batch_of(inputs: Sequence[Argument] | Sequence[Port], arrays: Sequence[np.ndarray]) -> tuple[int, ...]:

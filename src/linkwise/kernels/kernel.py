@@ -13,7 +13,7 @@ import numpy as np
 
 from .entry import entry_function, has_entry
 from .host import MachineCode
-from .interface import Interface, Links, batch_of
+from .interface import EXPECTED, Interface, Links, batch_of, numpy_array
 
 
 class Kernel:
@@ -21,6 +21,7 @@ class Kernel:
 
     name: str
     interface: Interface
+    __call__: Callable[..., Any]  # on arrays, with `out=` and `threads=`; every kernel sets its own
 
     def __new__(cls, *args: Any, **keywords: Any) -> Kernel:
         # each kernel has its own type: Python looks for __call__ there, so that the entry is called directly
@@ -56,11 +57,7 @@ class Kernel:
         return self
 
     def __reduce__(self) -> str:
-        raise TypeError(f"{self!r} is machine code of this process (expected: compile it again in the other)")
-
-    def __call__(self, *arrays: Any, out: Any = None, threads: int | None = None, **named: Any) -> Any:
-        """The outputs for these inputs."""
-        raise TypeError("this kernel is not complete")  # __init__ replaces this
+        raise TypeError(f"{self!r} is machine code of this process (expected: compile it in the other process)")
 
     def general(self, *arrays: Any, out: Any = None, threads: int | None = None, **named: Any) -> Any:
         """The fallback of the entry: arrays are checked, converted and broadcast first."""
@@ -69,8 +66,8 @@ class Kernel:
         targets = [
             result if can_be_written(result, rows) else np.empty(result.shape, result.dtype) for result in results
         ]
-        lost = self.run(batch, rows, targets, threads)
-        if lost and self._explain is not None:
+        non_finite = self.run(batch, rows, targets, threads)
+        if non_finite and self._explain is not None:
             self._explain(self, rows, targets)
         for result, computed in zip(results, targets, strict=True):
             if result is not computed:
@@ -140,14 +137,14 @@ class Kernel:
         return results
 
     def _in_parts(self, count: int, arrays: Sequence[np.ndarray], threads: int) -> int:
-        """Run over all states, in as many parts as threads; how many were lost."""
+        """Run over all states, in as many parts as threads; how many gave non-finite results."""
         if threads == 1:
             return self._part(0, count, arrays)
         bounds = [count * k // threads for k in range(threads + 1)]
-        lost = [0] * threads
+        non_finite = [0] * threads
 
         def part(k: int, arrays: Sequence[np.ndarray]) -> None:
-            lost[k] = self._part(bounds[k], bounds[k + 1], arrays)
+            non_finite[k] = self._part(bounds[k], bounds[k + 1], arrays)
 
         others = []
         for k in range(1, threads):
@@ -161,7 +158,7 @@ class Kernel:
             part(k, arrays)
         for thread in others:
             thread.join()
-        return sum(lost)
+        return sum(non_finite)
 
 
 def can_be_written(result: np.ndarray, rows: Sequence[np.ndarray]) -> bool:
@@ -171,16 +168,11 @@ def can_be_written(result: np.ndarray, rows: Sequence[np.ndarray]) -> bool:
 
 def real_array(name: str, value: Any, dtype: str) -> np.ndarray:
     """The value as an array of `dtype`; what is not made of real numbers is refused."""
-    if isinstance(value, np.ma.MaskedArray) and np.ma.is_masked(value):
-        raise TypeError(f"{name} has masked elements (expected numbers; {name}.filled(np.nan) makes them NaN)")
-    try:
-        array = np.asarray(value)
-    except ValueError:
-        raise TypeError(f"{name} has rows of different lengths (expected a rectangular array of numbers)") from None
+    array = numpy_array(name, value)
     if array.dtype == dtype:
         return array
     if array.dtype.kind not in "fiu" or array.dtype == np.float16:
-        raise TypeError(f"{name} has dtype {array.dtype} (expected real numbers: float32, float64 or integers)")
+        raise TypeError(f"{name} has dtype {array.dtype} ({EXPECTED})")
     with np.errstate(over="ignore"):  # what float32 cannot hold is infinite
         return array.astype(dtype, copy=False)
 

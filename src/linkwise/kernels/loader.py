@@ -3,31 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 from . import cache
 from .host import MachineCode, environment
 from .lock import LOCK
 from .targets import Target
 
-CacheEntry = tuple[dict[str, Any], bytes]  # what the cache keeps: metadata and binary
-
 
 def load_or_compile(name: str, text: str, target: Target) -> MachineCode:
     """The machine code of a text: from the cache, or compiled and then kept there. `name` says what the text is."""
-    return load_or_compile_as(cache.key(name, text, repr(target), *environment()), target, lambda: text)
+    key = cache.key(name, text, repr(target), *environment())
+    return load_or_compile_as(key, cache.load(key), target, lambda: text)
 
 
 def load_or_compile_as(
     key: str,
+    cached: cache.Entry | None,
     target: Target,
     text: Callable[[], str],
-    metadata: Callable[[], dict[str, Any]] = dict,
-    cached: CacheEntry | None = None,
+    metadata: Callable[[], dict[str, str]] = dict,
 ) -> MachineCode:
-    """The same under a key that is known without the text. `cached` is what the cache gave for it, if it was asked."""
+    """The same under a key that is known without the text. `cached` is what the cache has under it."""
     with LOCK:
-        cached = cached or cache.load(key)
         if cached is not None:
             code = target.load(binary=cached[1])
             code.metadata, code.from_cache = cached[0], True

@@ -28,7 +28,7 @@ class ObjectLayout(NamedTuple):
     tuple_length: int
     tuple_items: int
     float_value: int
-    float64_value: int  # of NumPy's scalars
+    float64_value: int  # of NumPy's scalars; the entry takes it by the name of its dtype
     float32_value: int
     array_data: int
     array_rank: int

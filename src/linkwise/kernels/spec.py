@@ -16,6 +16,7 @@ from ..robot.fingerprint import NoFingerprintError
 from ..trace import Input, trace
 from ..trace.tracing import ONE_NUMBER, function_name, prefer_fewest
 from . import cache
+from .dispatch import MAX_STRAIGHT_LINKS, MAX_STRAIGHT_OPERATIONS
 from .host import environment, host_target
 from .interface import Argument, Interface, Links, arguments
 from .sources import own_name, plain_of
@@ -23,9 +24,10 @@ from .targets import Target
 
 if TYPE_CHECKING:
     from ..codegen.llvm.loops import LoopText
-    from ..trace.rolled import Rolled
+    from ..trace.loop_tracing import Rolled
 
 PLAIN = (str, int, float, bool, type(None), Input)  # options whose `repr` determines them
+FORMS = ("auto", "straight", "loops")
 
 
 class KernelSpec:
@@ -77,6 +79,11 @@ class KernelSpec:
         return cache.key(self.identity or self.text, repr(self.target), self.dtype, *environment())
 
     @cached_property
+    def cached(self) -> cache.Entry | None:
+        """What the cache has under the key, read once."""
+        return cache.load(self.key)
+
+    @cached_property
     def identity(self) -> str | None:
         """All that the text depends on, if that is known without it."""
         name = own_name(self.function)
@@ -85,7 +92,7 @@ class KernelSpec:
             return None  # robots of symbols too: the order of operands depends on when the symbols were made
         try:
             robot = self.robot.fingerprint
-        except NoFingerprintError:  # a joint class of the user's, say
+        except NoFingerprintError:  # for example, a joint class of the user's
             return None
         return repr((name, sorted(without_defaults(self.function, self.keywords).items()), self.passes, robot))
 
@@ -99,7 +106,7 @@ class LoopSpec(KernelSpec):
             name: () if shape is None else shape[1:] for name, shape in inputs_of(self.function, self.keywords).items()
         }
         options = {name: value for name, value in self.keywords.items() if name not in arrays}
-        from ..trace.rolled import trace_rolled
+        from ..trace.loop_tracing import trace_rolled
 
         return trace_rolled(plain_of(self.function), self.robot, arrays, **options)
 
@@ -135,6 +142,46 @@ class LoopSpec(KernelSpec):
     @cached_property
     def identity(self) -> None:
         return None  # the text does not depend on the number of links: one cached code serves many robots
+
+
+def spec_for(
+    function: Callable[..., Any],
+    robot: Robot,
+    dtype: str,
+    keywords: dict[str, Any],
+    loop_method: str | None = None,
+    form: str = "auto",
+    passes: tuple[str, ...] = (),
+    target: Target | None = None,
+) -> KernelSpec:
+    """Straight-line code, or loops where that would be too long.
+
+    `loop_method` is the method that loops take; without one the function has no form with loops.
+    """
+    straight = KernelSpec(function, robot, dtype, keywords, passes, target)
+    if form == "straight" or loop_method is None:
+        return straight
+    shapes = inputs_of(function, keywords).values()
+    per_link = all(shape is None or shape[:1] == (robot.n,) for shape in shapes)
+    uniform = getattr(keywords.get("friction"), "uniform", True)  # numbers for each joint are not in the loops' table
+    can_loop = per_link and uniform and not passes and robot.n > 0 and not robot.non_floats
+    if not can_loop or (form == "auto" and not too_long(straight)):
+        return straight
+    return LoopSpec(function, robot, dtype, {**keywords, "method": loop_method}, target=target)
+
+
+def too_long(spec: KernelSpec) -> bool:
+    """Whether straight-line code would be too long, also where it is in the cache."""
+    if isinstance(spec, LoopSpec):
+        return False
+    if spec.robot.n > MAX_STRAIGHT_LINKS:
+        return True
+    cached = spec.cached if spec.identity else None  # which need not be traced
+    return (spec.count if cached is None else count_in(cached[0])).total > MAX_STRAIGHT_OPERATIONS
+
+
+def count_in(data: dict[str, str]) -> Count:
+    return Count(*map(int, data["count"].split()))
 
 
 def without_defaults(function: Callable[..., Any], keywords: dict[str, Any]) -> dict[str, Any]:

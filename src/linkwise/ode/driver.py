@@ -1,4 +1,4 @@
-"""Embedded Runge-Kutta methods: one attempt at a step of every lane, written over the verbs of `lanes`.
+"""Embedded Runge-Kutta methods: one attempt at a step of every lane, written over the operations of `lanes`.
 
 All trajectories of a batch advance side by side, each with its own time and step. A step is tried; it is accepted if
 each of its errors is at most atol + rtol max(|y|, |z|), where z is the state at its end; e is the largest, in these
@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from .events import LOOKS, Crossing, Events
+from .events import SCAN_POINTS, Crossing, Events
 from .methods import Method
 from .status import DONE, LOG_FULL, NOT_FINITE, RUNNING, STEP_TOO_SMALL, STOPPED, TOO_MANY_STEPS
 from .trajectories import LEAST_ERROR_BEFORE
@@ -33,7 +33,7 @@ HALVES = ((1, -6, 13, -12, 4), (0, -8, 32, -40, 16), (0, -1, 5, -8, 4), (0, 16, 
 
 
 class Driver:
-    """`lanes` holds the trajectories, as `lanes.state`, and the verbs; k[0] is f at the state of each lane."""
+    """`lanes` holds the trajectories, as `lanes.state`, and the operations; k[0] is f at the state of each lane."""
 
     def __init__(self, lanes: Any, method: Method, size: int, crossings: Sequence[Crossing] = ()) -> None:
         self.lanes, self.method, self.size = lanes, method, size
@@ -74,7 +74,7 @@ class Driver:
         else:
             following = step * self.factor(error, accepted)
             if self.events:  # what comes right behind an event is not leapt over
-                following = where(cut, lanes.minimum(following, step / float(LOOKS)), following)
+                following = where(cut, lanes.minimum(following, step / float(SCAN_POINTS)), following)
             shortest = lanes.fma(t, SHORTEST, lanes.end * SHORTEST_AT_0)
             reason = where(lanes.is_nan(error), NOT_FINITE, STEP_TOO_SMALL)
             status = where(refused & (following <= shortest), reason, status)
@@ -245,7 +245,7 @@ class Driver:
                 total = self.lanes.fma(total, part, self.powers[power][i])
             self.z_there[i] = self.lanes.fma(short, total, self.lanes.y[i])
 
-    def glance(self, part: float, step: Any) -> None:
+    def probe(self, part: float, step: Any) -> None:
         """z_there is roughly the state at a part of the step: on the cubic through both ends with their slopes."""
         lanes, first, last = self.lanes, self.k[0], self.k[self.method.stages - 1]
         for_z, for_first, for_last = (
@@ -259,7 +259,7 @@ class Driver:
             self.z_there[i] = lanes.fma(step, slope, way) + lanes.y[i]
 
     @property
-    def can_glance(self) -> bool:
+    def can_probe(self) -> bool:
         return self.method.first_is_last
 
     def step_to(self, time: Any, t: Any, mask: Any) -> None:

@@ -1,4 +1,4 @@
-"""Events: functions of time and state that cross zero, found to the last digits of time; over the verbs of `lanes`.
+"""Events: functions of time and state that cross zero, to the last digits of time; over the operations of `lanes`.
 
 An event that was on one side of zero counts as soon as its value reaches zero, in the direction asked for. One that was
 exactly zero, at the start of a trajectory or right after it was met, counts as soon as it is beyond zero.
@@ -9,7 +9,7 @@ time as exact as those at the ends of steps. The function whose zero it is, `ahe
 counted from below zero.
 
 A step's ends do not show a value that goes beyond zero and comes back between them. So, unless it is far from zero at
-both ends and at two points between them, it is also looked at within the step: at LOOKS points on the polynomial that
+both ends and at two points between them, it is also looked at within the step: at SCAN_POINTS of the polynomial that
 the samples lie on, and where a parabola through three of them has a peak near zero. If it is beyond zero there, or
 nearly so, the step ends there; what remains is a crossing between two ends. Either direction counts in this: of a value
 that goes out and back within a step, the return may be the crossing that is asked for. The step after one that was
@@ -25,14 +25,16 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 SECANTS, TRIALS = 20, 80  # after so many trials by false position, halving
-CLOSE = 4.5e-16  # of the time: two digits apart
-FAR = -1e300  # an event that cannot be met
+TIME_TOLERANCE = 4.5e-16  # of the time: two digits apart
+NEVER = -1e300  # an event that cannot be met
 TINY = 1e-300  # for a value of exactly zero, that it was below or above
-LOOKS = 10  # points of a step at which it is looked for events between its ends
-GLANCES = (0.3, 0.6)  # parts of a step at which it is first seen whether an event is near zero at all
+SCAN_POINTS = 10  # of a step, for events between its ends
+PROBE_POINTS = (0.3, 0.6)  # parts of a step at which it is first seen whether an event is near zero at all
 REACH = 4.0  # times the range of the values seen: further than that from them, no value within the step is
 REFINED = 2  # how often a peak is found anew, from points closer to it
-EDGE = 1.0 / 64.0  # of the distance of two such points: peaks closer to the ends of a step are not told from them
+PEAK_MARGIN = (
+    1.0 / 64.0
+)  # of the distance of two such points: peaks closer to the ends of a step are not told from them
 INFINITE = float("inf")
 
 
@@ -56,8 +58,8 @@ class Step(Protocol):
     size: int
 
     @property
-    def can_glance(self) -> bool: ...
-    def glance(self, part: float, step: Any) -> None: ...
+    def can_probe(self) -> bool: ...
+    def probe(self, part: float, step: Any) -> None: ...
     def prepare(self, t: Any, step: Any) -> None: ...
     def interpolate(self, short: Any, part: Any) -> None: ...
     def step_to(self, time: Any, t: Any, mask: Any) -> None: ...
@@ -96,12 +98,12 @@ class Events:
             landed, cut = self.shorten(t, step, landed, accepted)
         landed, hit = self.first(t, landed, accepted)
         ahead = self.ahead(self.after, self.direction)
-        met = lanes.each(lambda e: ahead[e] >= 0.0)
+        met = lanes.map_events(lambda e: ahead[e] >= 0.0)
         for _ in lanes.when(hit):
-            bits = lanes.each(lambda e: lanes.where(met[e], self.bit[e], 0.0))
+            bits = lanes.map_events(lambda e: lanes.where(met[e], self.bit[e], 0.0))
             lanes.write_log(hit, s.logged, landed, lanes.reduce(lanes.add, bits, self.every), self.step.z)
         s.logged = s.logged + hit
-        self.remember(accepted)
+        self.store_values(accepted)
         stopped = hit & lanes.reduce(lanes.either, met, self.stopping)
         return landed, hit if cut is None else hit | cut, stopped
 
@@ -111,18 +113,18 @@ class Events:
 
         def of(e: Any) -> Any:
             old, new, way = self.before[e], values[e], direction[e]
-            x = where(old == 0.0, where(way == 0, lanes.absolute(new), way * new), FAR)
+            x = where(old == 0.0, where(way == 0, lanes.absolute(new), way * new), NEVER)
             x = where((old < 0.0) & (way >= 0), new, x)
             x = where((old > 0.0) & (way <= 0), -new, x)
-            at_zero = (lanes.absolute(old) <= TINY) & (x <= 0.0) & (x > FAR)
-            return lanes.maximum(where(at_zero, -TINY, x), FAR)  # also where it is not a number
+            at_zero = (lanes.absolute(old) <= TINY) & (x <= 0.0) & (x > NEVER)
+            return lanes.maximum(where(at_zero, -TINY, x), NEVER)  # also where it is not a number
 
-        return lanes.each(of)
+        return lanes.map_events(of)
 
     def foremost(self, ahead: Any, which: Sequence[int]) -> Any:
         return self.lanes.reduce(self.lanes.maximum, ahead, which)
 
-    def remember(self, accepted: Any) -> None:
+    def store_values(self, accepted: Any) -> None:
         """The values after a step become those before the next; of one that is exactly zero, the side it came to."""
         lanes, where = self.lanes, self.lanes.where
         ahead = self.ahead(self.after, self.either)
@@ -137,7 +139,7 @@ class Events:
     def shorten(self, t: Any, step: Any, landed: Any, accepted: Any) -> tuple[Any, Any]:
         """End steps where an event is beyond zero, or nearly so, within them: where lanes land, and which are cut."""
         lanes, whole = self.lanes, self.whole
-        near = accepted & self.near(t, step, landed) if self.step.can_glance else accepted
+        near = accepted & self.near(t, step, landed) if self.step.can_probe else accepted
         whole.value = 1.0
         for _ in lanes.when(near):
             self.step.prepare(t, step)
@@ -158,19 +160,19 @@ class Events:
         """Which lanes have an event that may be beyond zero within the step, as seen at some points of it."""
         lanes = self.lanes
         low = high = self.ahead(self.before, self.either)
-        for part in (1.0, *GLANCES):
+        for part in (1.0, *PROBE_POINTS):
             if part < 1.0:
-                self.step.glance(part, step)
+                self.step.probe(part, step)
                 lanes.event_values(lanes.fma(step, part, t), self.step.z_there, self.after)
             else:
                 lanes.event_values(landed, self.step.z, self.after)
             seen = self.ahead(self.after, self.either)
             low, high = self.pairwise(lanes.minimum, low, seen), self.pairwise(lanes.maximum, high, seen)
-        reached = lanes.each(lambda e: (low[e] > FAR) & (lanes.fma(high[e] - low[e], REACH, high[e]) >= 0.0))
+        reached = lanes.map_events(lambda e: (low[e] > NEVER) & (lanes.fma(high[e] - low[e], REACH, high[e]) >= 0.0))
         return lanes.reduce(lanes.either, reached, self.inside)
 
-    def pairwise(self, verb: Callable[[Any, Any], Any], a: Any, b: Any) -> Any:
-        return self.lanes.each(lambda e: verb(a[e], b[e]))
+    def pairwise(self, operation: Callable[[Any, Any], Any], a: Any, b: Any) -> Any:
+        return self.lanes.map_events(lambda e: operation(a[e], b[e]))
 
     def look_within(self, t: Any, step: Any) -> None:
         """`ends` is the part of a step at which it is to end, so that its ends show what is beyond zero; 1: its end."""
@@ -179,19 +181,19 @@ class Events:
         start = self.ahead(self.before, self.either)
         for e in lanes.unrolled(self.inside):
             self.last[e] = self.last_but_one[e] = start[e]
-        for k in lanes.repeat(LOOKS):
+        for k in lanes.repeat(SCAN_POINTS):
             number = lanes.number(k + 1)
-            part = number / float(LOOKS)
+            part = number / float(SCAN_POINTS)
             ahead = self.ahead_at(t, step, part)
-            least = lanes.pick(k == 1, -1.0 + EDGE, -0.5)
-            most = lanes.pick(k == LOOKS - 1, 1.0 - EDGE, 0.5)
+            least = lanes.pick(k == 1, -1.0 + PEAK_MARGIN, -0.5)
+            most = lanes.pick(k == SCAN_POINTS - 1, 1.0 - PEAK_MARGIN, 0.5)
             offset = self.first_peak(ahead, least, most)
             peaked = (remaining.value > 0.0) & (offset < 2.0)
             for _ in lanes.when(peaked, k > 0):
-                about = (number - 1.0 + lanes.where(peaked, offset, 0.0)) / float(LOOKS)
+                about = (number - 1.0 + lanes.where(peaked, offset, 0.0)) / float(SCAN_POINTS)
                 self.stop_at(peaked, self.refined(t, step, about))
             past = (remaining.value > 0.0) & (self.foremost(ahead, self.inside) >= 0.0)
-            for _ in lanes.when(past, k < LOOKS - 1):
+            for _ in lanes.when(past, k < SCAN_POINTS - 1):
                 self.stop_at(past, part)
             if lanes.leave(lanes.none(remaining.value > 0.0)):
                 break
@@ -220,10 +222,10 @@ class Events:
             a, b, c = self.last_but_one[e], self.last[e], ahead[e]
             bend, offset = self.parabola(a, b, c)
             height = lanes.fma(bend, lanes.fma(offset * offset, 0.5, 0.125), b)
-            known = (height >= 0.0) & (a > FAR) & (b > FAR) & (c > FAR)
+            known = (height >= 0.0) & (a > NEVER) & (b > NEVER) & (c > NEVER)
             return lanes.where(known & (bend > 0.0) & (offset >= least) & (offset <= most), offset, INFINITE)
 
-        return lanes.reduce(lanes.minimum, lanes.each(of), self.inside)
+        return lanes.reduce(lanes.minimum, lanes.map_events(of), self.inside)
 
     def parabola(self, a: Any, b: Any, c: Any) -> tuple[Any, Any]:
         bend = b + b - a - c
@@ -231,14 +233,14 @@ class Events:
 
     def refined(self, t: Any, step: Any, part: Any) -> Any:
         """A peak to more digits, by parabolas through points closer to it."""
-        lanes, width = self.lanes, 0.125 / LOOKS
+        lanes, width = self.lanes, 0.125 / SCAN_POINTS
         for _ in range(REFINED):
             points = [self.ahead_at(t, step, part + x) for x in (-width, 0.0, width)]
             bend, offset = self.parabola(*(self.foremost(ahead, self.inside) for ahead in points))
             offset = lanes.minimum(lanes.maximum(offset, -1.0), 1.0)
             part = lanes.fma(width, lanes.where(bend > 0.0, offset, 0.0), part)
             width *= 0.125
-        return lanes.minimum(lanes.maximum(part, EDGE / LOOKS), 1.0 - EDGE / LOOKS)
+        return lanes.minimum(lanes.maximum(part, PEAK_MARGIN / SCAN_POINTS), 1.0 - PEAK_MARGIN / SCAN_POINTS)
 
     # between two times
 
@@ -253,7 +255,7 @@ class Events:
         for _ in lanes.when(hit):
             low.value, above.value, moved.value = t, over, 0.0
             below.value = self.foremost(self.ahead(self.before, self.direction), self.every)
-            margin = lanes.absolute(landed) * CLOSE
+            margin = lanes.absolute(landed) * TIME_TOLERANCE
             for trial in lanes.repeat(TRIALS):
                 a, b, x, y, last = low.value, high.value, below.value, above.value, moved.value
                 open_ = hit & (b - a > margin)

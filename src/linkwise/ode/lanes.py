@@ -1,8 +1,8 @@
-"""The verbs in which the driver and its events are written, for NumPy: every trajectory of a batch is a lane.
+"""The operations in which the driver and its events are written, for NumPy: every trajectory of a batch is a lane.
 
 A number of each lane is an array (B,), a mask one of truth values; a vector of each lane is an array (size, B). The
-writer of machine code, `codegen.llvm.lanes`, has the same verbs over the registers of a processor. So that one text
-serves both, its control flow is made of verbs too:
+writer of machine code, `codegen.llvm.lanes`, has the same operations over the registers of a processor. For one text to
+serve both, its control flow is made of operations too:
 
     for i in lanes.components(size):     all components of a vector: here at once, as a slice; there a loop
     for k in lanes.repeat(count):        a loop
@@ -11,7 +11,7 @@ serves both, its control flow is made of verbs too:
     lanes.call(function, *arguments)     there, a function of its own
     variable.value                       a number that is written under one branch and read after it
 
-`fold` combines numbers over components, as a sum or the largest; `each`, `unrolled` and `reduce` go over the events,
+`fold` combines numbers over components (sum, largest); `map_events`, `unrolled` and `reduce` go over the events,
 which are few.
 """
 
@@ -135,7 +135,7 @@ class NumpyLanes:
     def per_event(self, numbers: Sequence[float]) -> Any:
         return np.array(numbers)[:, None]
 
-    def each(self, function: Callable[[Any], Any]) -> Any:
+    def map_events(self, function: Callable[[Any], Any]) -> Any:
         """What the function gives for each event."""
         return function(ALL)
 

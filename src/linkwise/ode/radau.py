@@ -20,7 +20,7 @@ import numpy as np
 
 from ..graph import Program, count
 from ..graph.derivative import derivative
-from ..kernels.dispatch import LONGEST
+from ..kernels.dispatch import MAX_STRAIGHT_OPERATIONS
 from ..kernels.host import host_target
 from ..kernels.interface import Interface, arguments
 from ..kernels.kernel import Kernel
@@ -70,10 +70,10 @@ class CompiledFunctions:
 
     def __init__(self, program: Program) -> None:
         rates, *events = (result_of(program, k) for k in range(len(program.outputs)))
-        slope = derivative(rates, "y") if count(rates).total <= LONGEST else None  # which is longer still
+        slope = derivative(rates, "y") if is_short(rates) else None  # which is longer still
         self.parameters = program.inputs[2:]
         self.rhs = kernel_of(rates, "rhs")
-        self.jacobian = kernel_of(slope, "jacobian") if slope and count(slope).total <= LONGEST else None
+        self.jacobian = kernel_of(slope, "jacobian") if slope and is_short(slope) else None
         self.event_values = kernel_of(events[0], "event_values") if events else None
 
     def of_one(self, row: np.ndarray) -> OfOne:
@@ -92,6 +92,10 @@ def result_of(program: Program, which: int) -> Program:
     """A program of one of the results alone."""
     graph = program.nodes[0].graph
     return Program.of(graph, program.inputs, [program.outputs[which]], [program.results[which]])
+
+
+def is_short(program: Program) -> bool:
+    return count(program).total <= MAX_STRAIGHT_OPERATIONS
 
 
 def kernel_of(program: Program, name: str) -> Kernel:
@@ -175,7 +179,7 @@ class Counted:
 class RadauStep:
     """An accepted step of one trajectory, as `events` wants it: all states within it are on its polynomial."""
 
-    can_glance = True
+    can_probe = True
 
     def __init__(
         self, one: Trajectories, functions: OfOne, crossings: tuple[Crossing, ...], task: Task, end: float
@@ -202,7 +206,7 @@ class RadauStep:
             self.start = np.maximum(landed, np.nextafter(self.start, end))
         return None
 
-    def glance(self, part: float, step: Any) -> None:
+    def probe(self, part: float, step: Any) -> None:
         self.z_there[:] = self.curve(self.start + part * step)
 
     def prepare(self, t: Any, step: Any) -> None:

@@ -8,7 +8,7 @@ import numpy as np
 
 from ..graph import Program
 from ..lazy import cached_property
-from .compiled import CompiledDriver
+from .compiled_driver import CompiledDriver
 from .driver import Driver
 from .events import Crossing
 from .interface import Bind, Task

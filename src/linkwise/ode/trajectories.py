@@ -60,7 +60,7 @@ class Trajectories:
 
     @property
     def values(self) -> np.ndarray:
-        """Of the events at the last accepted state, as `events.remember` has them; NaN at the start."""
+        """Of the events at the last accepted state, as `events.store_values` has them; NaN at the start."""
         return self.records[:, self.first_value : self.known]
 
     def with_parameters(self, parameters: np.ndarray) -> np.ndarray:

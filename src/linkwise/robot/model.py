@@ -53,7 +53,7 @@ class Robot(WithCache):
     convention: str = field(compare=False)
     about: str = field(default="", compare=False)  # where the numbers come from
 
-    loops: ClassVar[Any] = None  # what runs the recursions of a robot whose links stand for many; see `trace.rolled`
+    loops: ClassVar[Any] = None  # runs the recursions where a link stands for many; see `trace.loop_tracing`
 
     @staticmethod
     def from_dh(

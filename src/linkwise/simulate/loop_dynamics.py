@@ -15,18 +15,18 @@ import numpy as np
 from .. import api
 from ..api.compiling import compile as compiled_kernel
 from ..api.method_table import LOOP_METHODS
-from ..kernels.dispatch import LARGEST
+from ..kernels.dispatch import MAX_STRAIGHT_LINKS
 from ..robot import Robot
 from ..trace import Input
 from .problem import Problem
 from .sticking import Point
 
-MOST_OPERATIONS = 40_000  # of a right-hand side: more than that of a fall of a chain of LARGEST links
+MOST_OPERATIONS = 40_000  # of a right-hand side: more than that of a fall of a chain of MAX_STRAIGHT_LINKS links
 
 
 def is_long(robot: Robot) -> bool:
     """Whether straight-line code is not even tried."""
-    return robot.n > LARGEST
+    return robot.n > MAX_STRAIGHT_LINKS
 
 
 def loops_for(problem: Problem) -> LoopDynamics | None:

@@ -4,7 +4,7 @@ from .inertia import ArticulatedInertia, RigidInertia
 from .matrix import Matrix, Rotation, Symmetric, cross_matrix, outer, turn_x, turn_z
 from .placement import Placement
 from .scalar import Scalar, Scalars, add, cos, dot_product, mul, reciprocal, sign, sin, sqrt, sub
-from .six import Twist, Wrench, cross_twist, cross_wrench, power
+from .twist_wrench import Twist, Wrench, cross_twist, cross_wrench, power
 from .vector import Vector, cross, dot
 
 __all__ = [

@@ -11,7 +11,7 @@ from __future__ import annotations
 from .matrix import Matrix, Symmetric, cross_matrix, outer
 from .placement import Placement
 from .scalar import Scalar, add, dot_product, mul, sub
-from .six import Twist, Wrench
+from .twist_wrench import Twist, Wrench
 from .vector import Vector, cross
 
 
@@ -55,8 +55,7 @@ class RigidInertia:
 
     def __matmul__(self, t: Twist) -> Wrench:
         return Wrench(
-            self.tensor @ t.angular + cross(self.moment, t.linear),
-            t.linear * self.mass - cross(self.moment, t.angular),
+            self.tensor @ t.angular + cross(self.moment, t.linear), t.linear * self.mass - cross(self.moment, t.angular)
         )
 
     def to_parent(self, pose: Placement) -> RigidInertia:
@@ -93,8 +92,7 @@ class ArticulatedInertia:
 
     def __matmul__(self, t: Twist) -> Wrench:
         return Wrench(
-            self.angular @ t.angular + self.coupling @ t.linear,
-            self.coupling.T @ t.angular + self.linear @ t.linear,
+            self.angular @ t.angular + self.coupling @ t.linear, self.coupling.T @ t.angular + self.linear @ t.linear
         )
 
     def less(self, a: Wrench, b: Wrench) -> ArticulatedInertia:

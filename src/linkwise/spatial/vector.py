@@ -53,9 +53,7 @@ class Vector:
 
 def cross(a: Vector, b: Vector) -> Vector:
     return Vector(
-        sub(mul(a.y, b.z), mul(a.z, b.y)),
-        sub(mul(a.z, b.x), mul(a.x, b.z)),
-        sub(mul(a.x, b.y), mul(a.y, b.x)),
+        sub(mul(a.y, b.z), mul(a.z, b.y)), sub(mul(a.z, b.x), mul(a.x, b.z)), sub(mul(a.x, b.y), mul(a.y, b.x))
     )
 
 

@@ -36,7 +36,7 @@ def symbols(names: str) -> Any:
         raise ValueError(f"a name is missing between the commas of {names!r}")
     for name in all_names:
         if not name.isidentifier():
-            raise ValueError(f"the symbol {name!r} is no name (expected letters, digits and underscores)")
+            raise ValueError(f"the symbol {name!r} is not a name (expected letters, digits and underscores)")
     nodes = tuple(_SHARED.input(name) for name in all_names)
     return nodes[0] if len(nodes) == 1 and len(groups) == 1 else nodes
 
@@ -86,5 +86,5 @@ def number(x: Any) -> float:
         return float(x)
     except TypeError:
         raise TypeError(
-            f"{x!r} of the robot is no number and no symbol of linkwise.symbols, so it cannot be traced"
+            f"{x!r} of the robot is not a number or a symbol of linkwise.symbols, so it cannot be traced"
         ) from None

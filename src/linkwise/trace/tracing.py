@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from .. import graph
 from ..graph import Count, Graph, Node, Port, Program, check
+from ..graph.count import count as count_operations
 from ..graph.node import UntraceableError, is_scalar
 from ..graph.passes import apply_passes
 from ..robot import Robot
@@ -31,7 +31,7 @@ class Input:
 
     def __init__(self, *shape: int) -> None:
         if not all(type(size) is int and size >= 0 for size in shape):
-            raise TypeError(f"Input{shape} is no shape (expected whole numbers: Input(6), Input(4, 4))")
+            raise TypeError(f"Input{shape} is not a shape (expected whole numbers: Input(6), Input(4, 4))")
         object.__setattr__(self, "shape", shape)
 
 
@@ -63,11 +63,11 @@ def trace(function: Callable[..., Any], robot: Robot, *, passes: Iterable[str] =
         if parameter.default is parameter.empty:
             wanted[parameter.name] = Input() if parameter.name in ONE_NUMBER else Input(robot.n)
     wanted.update(keywords)
-    tape = Graph()
+    graph = Graph()
     ports = [Port(name, value.shape) for name, value in wanted.items() if isinstance(value, Input)]
-    arguments = {**wanted, **{port.name: placeholders(tape, port) for port in ports}}
+    arguments = {**wanted, **{port.name: placeholders(graph, port) for port in ports}}
     if robot.non_floats:
-        copy = Transplant(tape)
+        copy = Transplant(graph)
         robot = robot.mapped(copy)
         taken = sorted({port.name for port in ports} & set(copy.names))
         if taken:
@@ -81,7 +81,7 @@ def trace(function: Callable[..., Any], robot: Robot, *, passes: Iterable[str] =
         else [f"{function_name(function)}_{k}" for k in range(len(arrays))]
     )
     outputs = [Port(name, array.shape) for name, array in zip(names, arrays, strict=True)]
-    program = check(Program.of(tape, ports, outputs, [list(array.flat) for array in arrays]))
+    program = check(Program.of(graph, ports, outputs, [list(array.flat) for array in arrays]))
     return apply_passes(program, passes)
 
 
@@ -120,7 +120,7 @@ def count(function: Callable[..., Any], robot: Robot, *, passes: Iterable[str] =
     >>> print(lw.count(lw.gravity_torque, lw.load("planar3")))
     26 multiplications, 13 additions, 0 divisions, 6 functions
     """
-    return graph.count(trace(function, robot, passes=passes, **keywords))
+    return count_operations(trace(function, robot, passes=passes, **keywords))
 
 
 @lru_cache(maxsize=256)
@@ -129,12 +129,12 @@ def cheapest_method(function: Callable[..., Any], robot: Robot, *candidates: str
     return min(candidates, key=lambda method: count(function, robot, method=method).total)
 
 
-def placeholders(tape: Graph, port: Port) -> Any:
+def placeholders(graph: Graph, port: Port) -> Any:
     if not port.shape:
-        return tape.input(port.name)
+        return graph.input(port.name)
     array = np.empty(port.shape, dtype=object)
     for position, index in enumerate(np.ndindex(*port.shape)):
-        array[index] = tape.input(port.name, position)
+        array[index] = graph.input(port.name, position)
     return array
 
 

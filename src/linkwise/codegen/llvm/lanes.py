@@ -1,7 +1,7 @@
-"""The verbs of `ode.lanes` as LLVM assembly: a number of every lane is a vector in a register.
+"""The operations of `ode.lanes` as LLVM assembly: a number of every lane is a vector in a register.
 
-Python runs the text of the driver once, and each verb writes its instructions. So a loop's body is run once, with an
-index that is a register, and both branches of `when` are written.
+Python runs the text of the driver once, and each operation writes its instructions. So a loop's body is run once, with
+an index that is a register, and both branches of `when` are written.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any
 from .block import Layout
 from .flow import Flow
 
-Combine = Callable[[Any, Any], Any]  # one of the verbs of two numbers
+Combine = Callable[[Any, Any], Any]  # one of the operations of two numbers
 SCALARS = {"real": "double", "whole": "i64", "mask": "i1"}
 CHAINS = 4  # so many components do not wait for one another when they are added up or compared
 
@@ -334,7 +334,7 @@ class LlvmLanes:
     def per_event(self, numbers: Sequence[float]) -> Sequence[float]:
         return numbers
 
-    def each(self, function: Callable[[int], Any]) -> list[Any]:
+    def map_events(self, function: Callable[[int], Any]) -> list[Any]:
         return [function(e) for e in range(self.events)]
 
     def unrolled(self, which: Sequence[int]) -> Iterator[int]:

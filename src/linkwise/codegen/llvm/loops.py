@@ -86,8 +86,8 @@ class BlockText:
         results, total = Transposition(self.memory, "out0", self.program.outputs[0].size, 0), self.layout.constant(0.0)
         _, total = results.emitted(label, total, blank=bad)
         no = self.layout.splat("i1", "false")
-        lost = block.emit(f"select {mask} {bad}, {mask} {no}, {mask} {self.is_nan(total)}")
-        block.lines.append(f"  ret i64 {mask_bits(block, lost)}")
+        non_finite = block.emit(f"select {mask} {bad}, {mask} {no}, {mask} {self.is_nan(total)}")
+        block.lines.append(f"  ret i64 {mask_bits(block, non_finite)}")
         head = f"define internal i64 @block_{self.layout.lanes}({self.loops.arguments}) #0 {{"
         return "\n".join([*sorted(block.declared), head, *block.lines, "}", ""])
 
@@ -240,7 +240,7 @@ start:
   br label %test
 test:
   %b = phi i64 [%begin, %start], [%next, %many]
-  %lost = phi i64 [0, %start], [%sum, %many]
+  %non_finite = phi i64 [0, %start], [%sum, %many]
   %more = icmp ult i64 %b, %end
   br i1 %more, label %go, label %done
 go:
@@ -249,7 +249,7 @@ go:
   br i1 %single, label %one_more, label %many
 one_more:
   %bit = call i64 @block_1({handed})
-  %last = add i64 %lost, %bit
+  %last = add i64 %non_finite, %bit
   ret i64 %last
 many:
   %bits = call i64 @block_{lanes}({handed})
@@ -260,9 +260,9 @@ many:
   %part = and i64 %bits, %those
   %kept = select i1 %short, i64 %part, i64 %bits
   %count = call i64 @llvm.ctpop.i64(i64 %kept)
-  %sum = add i64 %lost, %count
+  %sum = add i64 %non_finite, %count
   br label %test
 done:
-  ret i64 %lost
+  ret i64 %non_finite
 }}
 """

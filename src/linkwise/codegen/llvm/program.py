@@ -4,8 +4,8 @@
 
 Inputs and outputs are W rows of numbers, a row for each state. `work` is memory for `work_vectors`: of programs with
 very many results, which would not fit on the stack of every thread. The returned number has a bit for each lane
-that is lost: its inputs are finite and some result is not. A state with an input that is not finite gives NaN
-throughout. All inputs are read before the first output is written.
+with finite inputs and a non-finite result. A state with an input that is not finite gives NaN throughout. All
+inputs are read before the first output is written.
 
 Products are fused into sums here, not by the compiler, so that every width, and every processor that has fused
 multiply-add, gives the same bits.
@@ -47,17 +47,17 @@ def block_text(program: Program, layout: Layout, widest: Layout) -> str:
     wanted = (node.index for flat in program.results for node in flat)
     nodes = Nodes(block, program.nodes, known, wanted, widest if layout.lanes == 1 else None)
     total = (many_results if has_many_results(program) else few_results)(block, program, nodes, bad)
-    lost = "0"
+    non_finite = "0"
     if can_lose(program):
         is_nan = block.emit(f"fcmp uno {layout.vector} {total}, {layout.constant(0.0)}")
-        lost = mask_bits(
+        non_finite = mask_bits(
             block, block.emit(f"select {layout.mask} {bad}, {layout.mask} {no(layout)}, {layout.mask} {is_nan}")
         )
     arrays = [*(f"%in{k}" for k in range(len(program.inputs))), *(f"%out{k}" for k in range(len(program.outputs)))]
     head = (
         f"define internal i64 @block_{layout.lanes}({', '.join(f'ptr {p}' for p in ['noalias %work', *arrays])}) #0 {{"
     )
-    return "\n".join([*sorted(block.declared), head, *block.lines, f"  ret i64 {lost}", "}", ""])
+    return "\n".join([*sorted(block.declared), head, *block.lines, f"  ret i64 {non_finite}", "}", ""])
 
 
 def can_lose(program: Program) -> bool:

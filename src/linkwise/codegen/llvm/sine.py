@@ -16,7 +16,7 @@ from .block import Block, Layout
 
 LARGE = 1e5
 PARTS = (1.5707963267341256, 6.077100506303966e-11, 2.0222662487959506e-21)  # of π/2; the first two have 33 bits
-TURN = 6755399441055744.0  # 1.5 · 2⁵²: added to a number, it leaves the whole part in the last bits
+ROUND_TO_INTEGER = 6755399441055744.0  # 1.5 · 2⁵²: added to a number, it leaves the whole part in the last bits
 POLYNOMIALS = {  # S and C, highest power first
     "double": (
         (
@@ -60,9 +60,9 @@ def sine_cosine(layout: Layout) -> str:
     w, wi = wide.vector, wide.integers
     block = Block(wide)
     x = "%x" if layout.real == "double" else block.emit(f"fpext {layout.vector} %x to {w}")
-    shifted = block.fused(x, wide.constant(0.6366197723675814), wide.constant(TURN))  # 2/π
+    shifted = block.fused(x, wide.constant(0.6366197723675814), wide.constant(ROUND_TO_INTEGER))  # 2/π
     quadrant = block.emit(f"bitcast {w} {shifted} to {wi}")
-    k = block.do("fsub", shifted, wide.constant(TURN))
+    k = block.do("fsub", shifted, wide.constant(ROUND_TO_INTEGER))
     first, second, third = (wide.constant(-part) for part in PARTS)
     exact = block.fused(k, first, x)
     r = block.fused(k, second, exact)
@@ -198,8 +198,8 @@ define internal {{double, double, i64}} @large_angle(double %x) noinline cold {{
   %shifted = lshr i64 %bits, 52
   %exponent = and i64 %shifted, 2047
   %infinite = icmp eq i64 %exponent, 2047
-  br i1 %infinite, label %lost, label %finite
-lost:
+  br i1 %infinite, label %non_finite, label %finite
+non_finite:
   ret {{double, double, i64}} {{double {nan}, double 0.0, i64 0}}
 finite:
   %low = and i64 %bits, 4503599627370495

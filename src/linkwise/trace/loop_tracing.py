@@ -1,4 +1,4 @@
-"""Tracing for any number of links: each pass becomes a loop, its step traced once for every kind of joint."""
+"""Tracing for any number of links: a pass becomes a loop, its step traced once for every kind of joint."""
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ UNKNOWN: Any = Unknown()
 class Loops:
     """Records passes as recursions."""
 
-    def __init__(self, tape: Graph) -> None:
-        self.tape = tape
+    def __init__(self, graph: Graph) -> None:
+        self.graph = graph
         self.recursions: list[Recursion] = []
 
     def outward(self, links: Sequence[Link], step: Callable[..., Any], base: Any, per_link: Sequence[Any]) -> list[Any]:
@@ -58,14 +58,14 @@ class Loops:
         carried: dict[str, Node] = {}
 
         def carry(path: str) -> Node:
-            return carried.setdefault(path, self.tape.input(f"carried{len(self.recursions)}", len(carried)))
+            return carried.setdefault(path, self.graph.input(f"carried{len(self.recursions)}", len(carried)))
 
         received = rebuilt(form, carry)
         results = [step(link, received, *values) for link, *values in rows]
         passed = []
         for _, value in results:
             scalars = dict(leaves(value))
-            passed.append(tuple(self.tape.node(scalars[path]) if path in scalars else None for path in carried))
+            passed.append(tuple(self.graph.node(scalars[path]) if path in scalars else None for path in carried))
         known = dict(leaves(start))
         begin = tuple(known.get(path) for path in carried)
         self.recursions.append(Recursion(outward, tuple(carried.values()), begin, tuple(passed)))
@@ -85,29 +85,29 @@ class Rolled:
     """A program of loops, and the numbers of one robot."""
 
     program: LoopProgram
-    table: np.ndarray  # a row for each link, in the order of visits
+    table: np.ndarray  # a row per link, in the order of visits
     tree: np.ndarray  # how they hang together; see `codegen.llvm.loops`
     kinds: tuple[int, ...]  # of the links
-    chain: bool  # whether each link's parent is the one before
+    chain: bool  # whether the parent of every link is the link before
 
 
 def trace_rolled(
     function: Callable[..., Any], robot: Robot, arrays: dict[str, tuple[int, ...]], **keywords: Any
 ) -> Rolled:
-    """The loops of `function(robot, ...)`. `arrays` are its inputs, with the shape that each has for one link."""
-    tape = Graph()
-    loops = Loops(tape)
+    """The loops of `function(robot, ...)`. `arrays` are its inputs, with their shapes for one link."""
+    graph = Graph()
+    loops = Loops(graph)
     general = general_robot(robot, loops)
     kinds = general.robot.n
     inputs = {}
     for name, shape in arrays.items():
         inputs[name] = np.empty((kinds, *shape), dtype=object)
         for position, index in enumerate(np.ndindex(kinds, *shape)):
-            inputs[name][index] = tape.input(name, position)
+            inputs[name][index] = graph.input(name, position)
     result = np.asarray(function(general.robot, **inputs, **keywords))
     if result.shape[:1] != (kinds,) or not all(is_scalar(x) for x in result.flat):
-        raise NotRollableError(f"the result has shape {result.shape} (expected one row for each link)")
-    results = [[tape.node(x) for x in row] for row in result.reshape(kinds, -1)]
+        raise NotRollableError(f"the result has shape {result.shape} (expected one row per link)")
+    results = [[graph.node(x) for x in row] for row in result.reshape(kinds, -1)]
     ports = [Port(name, shape) for name, shape in arrays.items()]
     program = scheduled(loops.recursions, ports, [Port("result", result.shape[1:])], general.tables, results)
     order, depths = depth_first(robot)
@@ -122,7 +122,7 @@ def trace_rolled(
 
 
 def depth_first(robot: Robot) -> tuple[list[int], list[int]]:
-    """The links in depth-first order, each followed by its subtree, and the depth of each."""
+    """The links in depth-first order, every link followed by its subtree, and their depths."""
     children: list[list[int]] = [[] for _ in robot.links]
     depths: list[int] = []
     for link in robot.links:
@@ -147,7 +147,7 @@ class General:
 
 
 def general_robot(robot: Robot, loops: Loops) -> General:
-    """One link for each kind of joint, made of table columns."""
+    """One link per kind of joint, its numbers columns of a table."""
     grouped = robot.regrouped().links
     kinds = list(dict.fromkeys(type(link.joint) for link in grouped))
     kind_of = [kinds.index(type(link.joint)) for link in grouped]
@@ -155,7 +155,7 @@ def general_robot(robot: Robot, loops: Loops) -> General:
     links, columns = [], []
     for k, name in enumerate(tables):
         members = [link for link, kind in zip(grouped, kind_of, strict=True) if kind == k]
-        link, kept = general_link(members, loops.tape, name)
+        link, kept = general_link(members, loops.graph, name)
         links.append(replace(link, index=UNKNOWN, parent=UNKNOWN))
         columns.append(kept)
     table = np.zeros((robot.n, max(map(len, columns))))
@@ -164,17 +164,15 @@ def general_robot(robot: Robot, loops: Loops) -> General:
         for j, column in enumerate(kept):
             table[rows, j] = column
     plain = [replace(link, grouped=None) for link in links] if robot.links[0].grouped is None else links
-    made = []
-    for each in (plain, links):
-        one = RolledRobot(robot.name, tuple(each), (), robot.gravity, (), robot.convention, robot.about)
-        object.__setattr__(one, "loops", loops)
-        made.append(one)
-    for one in made:
-        one.cache["regrouped"] = made[1]
-    return General(made[0], tables, table, kind_of)
+    about = (), robot.gravity, (), robot.convention, robot.about
+    ungrouped, regrouped = (RolledRobot(robot.name, tuple(some), *about) for some in (plain, links))
+    for rolled in (ungrouped, regrouped):
+        object.__setattr__(rolled, "loops", loops)
+        rolled.cache["regrouped"] = regrouped
+    return General(ungrouped, tables, table, kind_of)
 
 
-def general_link(members: Sequence[Link], tape: Graph, table: str) -> tuple[Link, list[tuple[float, ...]]]:
+def general_link(members: Sequence[Link], graph: Graph, table: str) -> tuple[Link, list[tuple[float, ...]]]:
     """A link that stands for all of them, and the columns of numbers in which they differ."""
     numbers: list[list[float]] = []
     for member in members:
@@ -190,7 +188,7 @@ def general_link(members: Sequence[Link], tape: Graph, table: str) -> tuple[Link
         if opposite in known:
             return -known[opposite]
         if column not in known:
-            known[column] = tape.input(table, len(kept))
+            known[column] = graph.input(table, len(kept))
             kept.append(column)
         return known[column]
 

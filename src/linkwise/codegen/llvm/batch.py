@@ -1,6 +1,6 @@
 """The batch loop in LLVM assembly: it runs blocks over contiguous rows, the last block on a padded copy of its rows.
 
-i64 @batch(i64 begin, i64 end, ptr work, ptr input, ..., ptr output, ...)   how many states were lost (see `block_W`)
+i64 @batch(i64 begin, i64 end, ptr work, ptr input, ..., ptr output, ...)   how many results are non-finite (`block_W`)
 i64 @work_bytes                                                             how much memory `work` must have
 
 A small copy lies on the stack, a large one in `work`, behind what the blocks need there: threads may have small stacks.
@@ -114,7 +114,7 @@ start:
   br label %test
 test:
   %b = phi i64 [%begin, %start], [%next, %whole]
-  %lost = phi i64 [0, %start], [%sum, %whole]
+  %non_finite = phi i64 [0, %start], [%sum, %whole]
   %next = add i64 %b, {lanes}
   %fits = icmp ule i64 %next, %end
   br i1 %fits, label %whole, label %rest
@@ -122,7 +122,7 @@ whole:
 {starts}
   %bits = call i64 {block}(ptr %work, {rows})
   %count = call i64 @llvm.ctpop.i64(i64 %bits)
-  %sum = add i64 %lost, %count
+  %sum = add i64 %non_finite, %count
   br label %test
 rest:
   %left = sub i64 %end, %b
@@ -137,9 +137,9 @@ part:
   %those = sub i64 %one, 1
   %kept = and i64 %bits2, %those
   %count2 = call i64 @llvm.ctpop.i64(i64 %kept)
-  %sum2 = add i64 %lost, %count2
+  %sum2 = add i64 %non_finite, %count2
   ret i64 %sum2
 done:
-  ret i64 %lost
+  ret i64 %non_finite
 }}
 """
