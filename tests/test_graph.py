@@ -640,7 +640,7 @@ def test_tracing_needs_a_robot(robot):
 
 @pytest.mark.parametrize("shape", [((6,),), (-1,), ("6",), (2.0,), (True,)], ids=str)
 def test_the_shape_of_an_input_is_whole_numbers(shape):
-    with pytest.raises(TypeError, match=r"no shape \(expected whole numbers: Input\(6\)"):
+    with pytest.raises(TypeError, match=r"is not a shape \(expected whole numbers: Input\(6\)"):
         lw.Input(*shape)
 
 
