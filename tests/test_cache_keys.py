@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 import linkwise as lw
 from effort import examples
 from linkwise.graph import Graph
+from linkwise.kernels import cache, loader
 from linkwise.kernels import spec as specs
 from linkwise.kernels.host import HostTarget
 from linkwise.kernels.sources import sources
@@ -334,3 +335,33 @@ def test_what_is_loaded_is_what_was_stored(folder: Path) -> None:
     assert loaded.count == made.count
     assert all(type(each.shape) is tuple for each in (*loaded.interface.inputs, *loaded.interface.outputs))
     assert np.array_equal(made(q), loaded(q))
+
+
+def test_other_text_name_target_or_environment_is_other_code(monkeypatch: pytest.MonkeyPatch) -> None:
+    keys: list[str] = []
+    monkeypatch.setattr(cache, "load", keys.append)
+    monkeypatch.setattr(loader, "load_or_compile_as", lambda key, *_: key)
+    cases = [
+        ("integrator", "text", "cpu"),
+        ("rhs", "text", "cpu"),
+        ("integrator", "other", "cpu"),
+        ("integrator", "text", "wide"),
+    ]
+    for name, text, target in cases:
+        loader.load_or_compile(name, text, type("Target", (), {"__repr__": lambda self, target=target: target})())
+    monkeypatch.setattr(loader, "environment", lambda: ("another Linkwise",))
+    loader.load_or_compile("integrator", "text", type("Target", (), {"__repr__": lambda self: "cpu"})())
+    assert len(set(keys)) == len(keys) == len(cases) + 1
+
+
+def test_simulations_of_other_robots_are_not_given_each_others_code(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LINKWISE_CACHE", str(tmp_path))
+    falls = [
+        lw.simulate(lw.load("planar3").with_gravity((0, g, 0)), [0.1, 0, 0], duration=0.1, samples=2, compiled=True)
+        for g in (-9.81, 0.0)
+    ]
+    assert abs(falls[0].q[-1] - falls[1].q[-1]).max() > 0.01
+    assert np.array_equal(falls[1].q[-1], [0.1, 0, 0])
+    assert any(tmp_path.rglob("*"))

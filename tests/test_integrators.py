@@ -181,3 +181,44 @@ def flat(arm, t, q, qd):
 def test_an_event_without_a_slope_is_found_all_the_same(compiled):
     run = lw.simulate(PLANAR, [0] * 3, [0] * 3, 0.05, events=[flat], samples=2, compiled=compiled)
     assert abs(run.events[0].t - 0.0123) < 1e-14
+
+
+@pytest.mark.parametrize("name", ADAPTIVE)
+def test_right_after_a_refused_step_the_next_does_not_grow(name):
+    """Attempts one by one, from first steps that are too long; a lane that is idle keeps what it remembers."""
+    trajectories = Trajectories(np.repeat(PERIHELION, 3, axis=0), 1.0)
+    trajectories.h = [2.0, 1e-3, 2.0]
+    times, out = np.array([20.0]), np.zeros((3, 1, 4))
+    lanes = NumpyLanes(trajectories, Functions(planets), 20.0, times, out, 1e-8, np.full(4, 1e-10))
+    driver, refused, grown = Driver(lanes, method(name), 4), np.zeros(3, dtype=bool), 0
+    driver.begin()
+    for attempt in range(60):
+        active = np.array([True, True, attempt % 3 == 0])
+        before, t, step = trajectories.refused.copy(), trajectories.t.copy(), trajectories.h.copy()
+        driver.attempt(active)
+        accepted = trajectories.t > t
+        assert (trajectories.h[accepted & refused] <= step[accepted & refused]).all()
+        grown += (trajectories.h[accepted & ~refused] > step[accepted & ~refused]).sum()
+        assert np.array_equal(trajectories.refused[~active], before[~active])
+        refused = np.where(active, ~accepted, refused)
+    assert trajectories.rejected[0] > 0
+    assert grown > 0
+
+
+@pytest.mark.parametrize("compiled", [True, False])
+def test_no_trajectory_depends_on_its_neighbours(compiled):
+    """Idle lanes too: some wait until their log of events is emptied, others have other parameters."""
+    rng = np.random.default_rng(0)
+    count = 9 if compiled else 3
+    q, qd, kp = rng.normal(size=(count, 3)) * 0.5, rng.normal(size=(count, 3)), np.linspace(1.0, 3.0, count)
+    options = {"torque": lambda arm, t, q, qd, kp: -kp * q, "compiled": compiled, "samples": 3, "rtol": 1e-7}
+    options["events"] = [lambda arm, t, q, qd: np.sin(200.0 * t + q[0])] if compiled else []
+    duration = 0.6 if compiled else 0.05
+    together = lw.simulate(PLANAR, q, qd, duration, parameters={"kp": kp}, **options)
+    for k in range(count):
+        alone = lw.simulate(PLANAR, q[k], qd[k], duration, parameters={"kp": kp[k]}, **options)
+        assert alone.steps == together.steps[k]
+        assert alone.rejected == together.rejected[k]
+        if compiled:
+            assert np.array_equal(alone.q, together.q[k])
+            assert len(alone.events) > 33

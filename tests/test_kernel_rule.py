@@ -434,3 +434,27 @@ def test_functions_that_are_entered_directly_are_as_they_are_written(function: A
                 found = function(*full[:k], **dict(zip(names[k:], full[k:], strict=True)))
                 assert relative(found, expected) < 1e-13
             assert relative(function(*full, check=True), expected) < 1e-13
+
+
+@pytest.mark.parametrize("function", [lw.forward_dynamics, lw.inertia_matrix], ids=lambda f: f.__name__)
+def test_defaults_that_are_passed_and_the_order_of_keywords_keep_the_fast_path(function: Any) -> None:
+    arm, name = lw.chain(3, seed=3), function.__name__
+    names = [p.name for p in inspect.signature(function).parameters.values() if p.default is p.empty][1:]
+    arrays, calls = {name: np.full(3, float(k)) for k, name in enumerate(names)}, []
+    arm.cache[name] = lambda *passed: calls.append(passed)
+    options = {"method": None, "check": False} | ({"wrench": None, "friction": False} if len(names) > 1 else {})
+    positional = list(arrays.values())
+    with lw.use_kernels("auto"):
+        function(arm, *positional)
+        function(arm, *positional, **options)
+        function(arm, **arrays)
+        function(arm, **dict(reversed(arrays.items())), **options)
+        function(q=arrays["q"], arm=arm, **{name: array for name, array in arrays.items() if name != "q"})
+        if len(names) > 1:
+            function(arm, *positional, None)
+            function(arm, *positional[:2], tau=positional[2])
+    assert len(calls) == (7 if len(names) > 1 else 5)
+    assert all(all(a is b for a, b in zip(passed, positional, strict=True)) for passed in calls)
+    with lw.use_kernels("auto"), pytest.raises(TypeError, match=r"missing|multiple values|unexpected|takes"):
+        function(arm, *positional, None, None)
+    assert len(calls) == (7 if len(names) > 1 else 5)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ..errors import RobotError
 from ..robot import Robot
 from ..robot.regroup import identifiable_parameters
 from ..spatial import RigidInertia, Scalar, Symmetric, Vector, dot_product
@@ -67,6 +68,9 @@ def base_parameters(arm: Robot) -> BaseParameters:
     if not arm.symbolic:
         arm = arm.mapped(float)
     moving, collect = mobilities(arm), Collector()
+    regrouped = [] if arm.symbolic else [ten_numbers(link.rigid) for link in arm.regrouped().links]
+    if not np.isfinite(regrouped).all():
+        raise RobotError(f"robot {arm.name!r}: its base parameters are larger than floating-point numbers can be")
     numbers = ((link.name, zip(TEN, ten_numbers(link.rigid), strict=True)) for link in arm.links)
     values = {f"{link}.{name}": x for link, ten in numbers for name, x in ten}
     groups: dict[str, dict[str, Scalar]] = {}

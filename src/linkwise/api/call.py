@@ -117,18 +117,34 @@ def with_fast_path(function: Callable[..., Any]) -> Callable[..., Any]:
     """
     name = function.__name__
     parameters = list(inspect.signature(function).parameters.values())[2:]
-    needed = tuple(p.name for p in parameters if p.default is p.empty)
+    needed = [p.name for p in parameters if p.default is p.empty]
+    defaults = {p.name: p.default for p in parameters if p.default is not p.empty}
+    optional = [p.name for p in parameters if p.name in defaults and p.kind is not p.KEYWORD_ONLY]
+    count = len(needed)
 
     def call(arm: Any = MISSING, q: Any = MISSING, *arrays: Any, **named: Any) -> Any:
-        if named or q is MISSING or (dispatch.NEVER_USED and dispatch.current_mode() == "never"):
-            if q is MISSING or tuple(named) != needed[len(arrays) :] or dispatch.current_mode() == "never":
+        if named or len(arrays) != count or (dispatch.NEVER_USED and dispatch.current_mode() == "never"):
+            required = None if q is MISSING or dispatch.current_mode() == "never" else only_needed(arrays, named)
+            if required is None:
                 return slow(arm, q, arrays, named)
-            arrays += tuple(named.values())
+            arrays = required
         try:
             entry = arm.cache[name]
         except (AttributeError, KeyError):
             return slow(arm, q, arrays, {})
-        return entry(q, *arrays) if arrays else entry(q)
+        return entry(q, *arrays) if arrays else slow(arm, q, (), {}) if q is MISSING else entry(q)
+
+    def only_needed(arrays: tuple[Any, ...], named: dict[str, Any]) -> tuple[Any, ...] | None:
+        """The needed arrays in order, if everything else that was passed is a default; otherwise None."""
+        if len(arrays) > count + len(optional):
+            return None
+        passed = {**dict(zip(needed, arrays, strict=False)), **dict(zip(optional, arrays[count:], strict=False))}
+        if passed.keys() & named.keys():
+            return None
+        passed |= named
+        if any(value is not defaults.get(key, MISSING) for key, value in passed.items() if key not in needed):
+            return None
+        return tuple(passed[key] for key in needed) if all(key in passed for key in needed) else None
 
     def slow(arm: Any, q: Any, arrays: tuple[Any, ...], named: dict[str, Any]) -> Any:
         if arm is MISSING or q is MISSING:  # an error, which is the function's to raise

@@ -72,7 +72,7 @@ class Driver:
         if self.method.fixed:
             status = where(refused, NOT_FINITE, status)
         else:
-            following = step * self.factor(error, accepted)
+            following = step * self.factor(error, accepted, refused)
             if self.events:  # what comes right behind an event is not leapt over
                 following = where(cut, lanes.minimum(following, step / float(SCAN_POINTS)), following)
             shortest = lanes.fma(t, SHORTEST, lanes.end * SHORTEST_AT_0)
@@ -129,8 +129,8 @@ class Driver:
                 largest.include(i, e)
         return largest.result() + not_finite.result()
 
-    def factor(self, error: Any, accepted: Any) -> Any:
-        """By how much the next step is longer."""
+    def factor(self, error: Any, accepted: Any, refused: Any) -> Any:
+        """By how much the next step is longer; lanes that are idle keep what they remember."""
         lanes, s, where, q = self.lanes, self.lanes.state, self.lanes.where, float(self.method.order)
         e = where(error < 1e300, lanes.maximum(error, LEAST_ERROR), 1e300)
         log, log_before = self.log2(e), self.log2(s.error)
@@ -138,7 +138,7 @@ class Driver:
         factor = self.exp2(where(accepted, good, log * (-1.0 / q))) * SAFETY
         most = where(accepted & (s.refused < 0.5), LARGEST, 1.0)
         s.error = where(accepted, lanes.maximum(error, LEAST_ERROR_BEFORE), s.error)
-        s.refused = where(accepted, 0.0, 1.0)
+        s.refused = where(accepted, 0.0, where(refused, 1.0, s.refused))
         return lanes.minimum(lanes.maximum(factor, SMALLEST), most)
 
     def log2(self, x: Any) -> Any:

@@ -45,8 +45,10 @@ def breaks_of(problem: Problem, start: np.ndarray, parameters: np.ndarray) -> li
     own = [column for name, column in problem.columns.items() if name.startswith(PREFIX)]
     rows = np.concatenate([parameters[:, :0], *(parameters[:, column] for column in own)], axis=1)
     _, first, inverse = np.unique(rows, axis=0, return_index=True, return_inverse=True)
-    times_of = [probed(problem, start[k], parameters[k]) for k in first.tolist()]
-    return [(np.flatnonzero(inverse.ravel() == k), times) for k, times in enumerate(times_of)]
+    rows_with: dict[tuple[float, ...], list[int]] = {}
+    for row, k in enumerate(first.tolist()):
+        rows_with.setdefault(probed(problem, start[k], parameters[k]), []).append(row)
+    return [(np.flatnonzero(np.isin(inverse.ravel(), same)), times) for times, same in rows_with.items()]
 
 
 def probed(problem: Problem, start: np.ndarray, parameters: np.ndarray) -> tuple[float, ...]:
