@@ -20,6 +20,7 @@ from typing import Any, NamedTuple, ParamSpec
 import numpy as np
 
 from ..kernels import dispatch
+from ..robot import Robot
 from ..trace import Input
 from .method_table import for_generated_code
 from .singular import explained, refuse_singular
@@ -79,10 +80,18 @@ def result(call: Call) -> Array:
             return call.plain()
     name, slow = call.function.__name__, getattr(call.function, "slow", None)
     if slow is not None and name not in states.robot.cache and call.by_default() and request.dtype == "float64":
-        states.robot.cache[name] = kernel.entry(partial(slow, states.robot))
+        states.robot.cache[name] = kernel.entry(partial(after_a_guard, call.function, states.robot))
     out = np.empty((*states.batch, *call.shape), request.dtype)
     non_finite = kernel.run(states.batch, [states.rows(*argument) for argument in kernel.interface.inputs], [out])
     return refuse_singular(states, out[()]) if non_finite and call.divides else out[()]
+
+
+def after_a_guard(function: Any, robot: Robot, *arrays: Any, **named: Any) -> Array:
+    """What an entry does not take itself: without defaults that were passed it may; otherwise the slow way."""
+    required = function.only_needed(arrays, named)
+    if required is not None and len(required) < len(arrays):
+        return robot.cache[function.__name__](*required)
+    return function.slow(robot, *arrays, **named)
 
 
 def public(body: Callable[P, Call]) -> Callable[P, Array]:
@@ -112,44 +121,59 @@ def fast(body: Callable[P, Call]) -> Callable[P, Array]:
 def with_fast_path(function: Callable[..., Any]) -> Callable[..., Any]:
     """The function, entered in machine code where `robot.cache` has an entry of its name; see `kernels.entry`.
 
-    The entry takes the arrays that the function needs, q first, in order; all other calls go to the function. Every
-    ten nanoseconds count here: q has a parameter of its own because a call with a tuple of arrays takes longer.
+    The entry takes the arrays that the function needs, in order. Every ten nanoseconds count here: functions of q
+    alone have a closure of their own because a call with a tuple of arrays takes longer.
     """
     name = function.__name__
-    parameters = list(inspect.signature(function).parameters.values())[2:]
+    parameters = list(inspect.signature(function).parameters.values())[1:]
     needed = [p.name for p in parameters if p.default is p.empty]
     defaults = {p.name: p.default for p in parameters if p.default is not p.empty}
     optional = [p.name for p in parameters if p.name in defaults and p.kind is not p.KEYWORD_ONLY]
     count = len(needed)
 
-    def call(arm: Any = MISSING, q: Any = MISSING, *arrays: Any, **named: Any) -> Any:
-        if named or len(arrays) != count or (dispatch.NEVER_USED and dispatch.current_mode() == "never"):
-            required = None if q is MISSING or dispatch.current_mode() == "never" else only_needed(arrays, named)
-            if required is None:
-                return slow(arm, q, arrays, named)
-            arrays = required
+    def with_q(arm: Any = MISSING, q: Any = MISSING, *more: Any, **named: Any) -> Any:
+        if named or more or q is MISSING or (dispatch.NEVER_USED and dispatch.current_mode() == "never"):
+            return general(arm, more if q is MISSING else (q, *more), named)
         try:
             entry = arm.cache[name]
         except (AttributeError, KeyError):
-            return slow(arm, q, arrays, {})
-        return entry(q, *arrays) if arrays else slow(arm, q, (), {}) if q is MISSING else entry(q)
+            return function(arm, q)
+        return entry(q)
+
+    def with_several(arm: Any = MISSING, *arrays: Any, **named: Any) -> Any:
+        if named or (dispatch.NEVER_USED and dispatch.current_mode() == "never"):
+            return general(arm, arrays, named)
+        try:
+            entry = arm.cache[name]
+        except (AttributeError, KeyError):
+            return general(arm, arrays, named)
+        return entry(*arrays)
+
+    def general(arm: Any, arrays: tuple[Any, ...], named: dict[str, Any]) -> Any:
+        """Arrays by name, defaults that are passed, options, and calls that are wrong."""
+        positional = () if arm is MISSING else (arm,)
+        robot = named.get("arm") if arm is MISSING else arm
+        others = {key: value for key, value in named.items() if key != "arm"} if arm is MISSING else named
+        required = None if dispatch.current_mode() == "never" else only_needed(arrays, others)
+        entry = getattr(robot, "cache", {}).get(name)
+        return entry(*required) if required and entry else function(*positional, *arrays, **named)
 
     def only_needed(arrays: tuple[Any, ...], named: dict[str, Any]) -> tuple[Any, ...] | None:
         """The needed arrays in order, if everything else that was passed is a default; otherwise None."""
-        if len(arrays) > count + len(optional):
+        try:
+            rest = tuple([named[key] for key in needed[len(arrays) :]])
+        except KeyError:
             return None
-        passed = {**dict(zip(needed, arrays, strict=False)), **dict(zip(optional, arrays[count:], strict=False))}
-        if passed.keys() & named.keys():
+        if len(rest) == len(named) and len(arrays) <= count:
+            return arrays + rest
+        options = dict(zip(optional, arrays[count:], strict=False))
+        others = {key: value for key, value in named.items() if key not in needed[len(arrays) :]}
+        if len(arrays) > count + len(optional) or options.keys() & others.keys():
             return None
-        passed |= named
-        if any(value is not defaults.get(key, MISSING) for key, value in passed.items() if key not in needed):
+        if any(value is not defaults.get(key, MISSING) for key, value in (options | others).items()):
             return None
-        return tuple(passed[key] for key in needed) if all(key in passed for key in needed) else None
+        return arrays[:count] + rest
 
-    def slow(arm: Any, q: Any, arrays: tuple[Any, ...], named: dict[str, Any]) -> Any:
-        if arm is MISSING or q is MISSING:  # an error, which is the function's to raise
-            named = {"arm": arm, "q": q, **named}
-            return function(**{key: value for key, value in named.items() if value is not MISSING})
-        return function(arm, q, *arrays, **named)
-
+    call = with_q if count == 1 else with_several
+    vars(call)["only_needed"] = only_needed
     return wraps(function)(call)

@@ -62,7 +62,7 @@ class LoopDynamics:
             self.gravity = compiled_kernel(api.gravity_torque, robot, form="loops")
             self.bias = compiled_kernel(api.bias_torque, robot, form="loops", **loads)
 
-    def forward_dynamics(self, _: Robot, q: Any, qd: Any, tau: Any, wrench: Any, **__: Any) -> Any:
+    def forward_dynamics(self, _: Robot, q: Any, qd: Any, tau: Any, wrench: Any = None, **__: Any) -> Any:
         """Method and point are those that it was made for."""
         return self.forward(q, qd, tau, *self.loads(q, wrench))
 

@@ -127,9 +127,9 @@ class Problem:
         drag = None if self.friction is None else self.friction.torque(arm, qd)
         net = applied if drag is None else applied - drag
         if quasi is None:
-            named = (("point", self.point), ("method", self.method))  # without them a kernel is entered directly
-            options = {name: value for name, value in named if value is not None}
-            vd = dynamics.forward_dynamics(arm, q, qd, net, wrench, **options)
+            named = (("wrench", wrench), ("point", self.point), ("method", self.method))
+            options = {name: value for name, value in named if value is not None}  # without them: the fast path
+            vd = dynamics.forward_dynamics(arm, q, qd, net, **options)
         else:
             vd = quasi.acceleration(arm, q, v, net, wrench, point=self.point)
         parts = [qd, vd]
