@@ -58,7 +58,7 @@ MEASURES = {
 }
 
 
-@pytest.mark.parametrize("name", rest_slow(list(MEASURES), ["batch", "accuracy"]))
+@pytest.mark.parametrize("name", rest_slow(list(MEASURES), ["accuracy"]))
 def test_benchmark_runs_and_gives_a_section(name: str) -> None:
     section = MEASURES[name]()
     assert isinstance(section, Section)

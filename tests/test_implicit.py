@@ -181,6 +181,7 @@ def test_events_are_those_of_the_explicit_integrators(direction, compiled):
         assert abs(value(PLANAR, mine.t, mine.q, mine.qd)) < 1e-9  # on the curve, to the last digits of time
 
 
+@pytest.mark.slow
 def test_an_event_may_stop_each_trajectory_of_a_batch_by_itself():
     starts = np.array([[0.0, x, 0.0] for x in (0.2, 0.5, -0.1)])
     stop = [lw.Event(elbow, "elbow", stop=True, direction=-1), swift]

@@ -120,7 +120,7 @@ def test_loops_are_the_plain_text_to_rounding(robot: lw.Robot, dtype: str) -> No
 # widths, processors, places
 
 
-@every_dtype
+@pytest.mark.parametrize("dtype", rest_slow(DTYPES, ["float64"]))
 @pytest.mark.parametrize("robot", rest_slow([PLANAR, STANFORD, TREE], [TREE]), ids=lambda robot: robot.name)
 def test_every_width_gives_the_same_bits(robot: lw.Robot, dtype: str) -> None:
     for function in (lw.inverse_dynamics, lw.forward_dynamics) if robot is not STANFORD else (lw.inverse_dynamics,):

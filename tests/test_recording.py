@@ -163,6 +163,7 @@ def test_joint_loads_know_of_the_wrench_that_acted():
         assert np.abs(run.joint_wrenches(frame="joint")[..., 2]).max() < 1e-12  # no torque acts along the axes
 
 
+@pytest.mark.slow
 def test_torques_are_asked_for_only_where_a_trajectory_went():
     def strict(arm, t, q, qd):
         assert np.isfinite(np.asarray(q, float)).all()

@@ -347,7 +347,7 @@ def halfway(arm, t, q, qd):
     return q[0] - 1.0
 
 
-@both_ways
+@pytest.mark.parametrize("compiled", rest_slow([True, False], [True]))
 @pytest.mark.parametrize("integrator", rest_slow(["verner65", "radau"], ["verner65"]))
 def test_events_of_the_user_are_met_beside_it_and_are_the_only_ones(compiled, integrator):
     how = {"friction": DRY, "compiled": compiled, "integrator": integrator, "samples": 17}
