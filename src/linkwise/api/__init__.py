@@ -2,8 +2,9 @@
 
 from ..kernels.dispatch import use_kernels
 from .base_motion import BaseMotion
-from .base_parameters import BaseParameter, BaseParameters, base_parameters
+from .base_parameters import base_parameters
 from .compiling import compile
+from .derivatives import Derivative, derivative
 from .functions import (
     bias_torque,
     forward_dynamics,
@@ -19,8 +20,6 @@ from .functions import (
     udu,
 )
 from .matrices import (
-    OperatorRates,
-    Operators,
     complement_matrices,
     constraint_wrenches,
     coriolis_matrix,
@@ -33,15 +32,11 @@ from .matrices import (
     operators,
 )
 from .method_table import methods
-from .quasi import QuasiCoordinates, normalized, unnormalized
+from .quasi import normalized, unnormalized
 
 __all__ = [
     "BaseMotion",
-    "BaseParameter",
-    "BaseParameters",
-    "OperatorRates",
-    "Operators",
-    "QuasiCoordinates",
+    "Derivative",
     "base_parameters",
     "bias_torque",
     "compile",
@@ -49,6 +44,7 @@ __all__ = [
     "constraint_wrenches",
     "coriolis_matrix",
     "denoc_matrices",
+    "derivative",
     "forward_dynamics",
     "gravity_torque",
     "inertia_matrix",

@@ -7,8 +7,8 @@ from collections.abc import Callable, Hashable
 from typing import Any
 
 from .. import api
-from ..api import QuasiCoordinates
 from ..api.method_table import has_methods, method_name
+from ..api.quasi import QuasiCoordinates
 from ..errors import one_of
 from ..printing import print_if_dropped
 from ..robot import Description, Robot
