@@ -42,7 +42,7 @@ COMPILED: dict[str, Callable[[], Any]] = {
 }
 
 
-@pytest.mark.parametrize("name", COMPILED)
+@pytest.mark.parametrize("name", rest_slow(list(COMPILED), ["straight", "several results", "loops of a tree"]))
 def test_what_is_compiled_has_an_image_that_gives_the_same_bits_as_llvm(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

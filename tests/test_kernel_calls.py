@@ -345,6 +345,7 @@ def resident() -> int:
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="memory is counted in the way of Linux")
+@pytest.mark.slow
 def test_calls_keep_no_references_and_no_memory() -> None:
     made, (q, qd, qdd), many = kernel(), motion(), motion(10)
     light, out, wrong, several = kernel(lw.forward_dynamics), np.empty(3), np.ones(2), np.empty((10, 3))

@@ -485,6 +485,7 @@ for name, arm in robots().items():
 """
 
 
+@pytest.mark.slow
 def test_sweeps_of_regrouped_and_bound_robots_go_on_in_another_process(tmp_path):
     import os
     import subprocess

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from . import api
 from .api import *  # noqa: F403  what its `__all__` lists
+from .api.derivatives import Derivative, derivative
 from .errors import FileError, RobotError, SingularError
 from .formats import LIBRARY, load, save
 from .graph import Count, Program, evaluate
@@ -78,6 +79,7 @@ if TYPE_CHECKING:  # at run time these are imported when they are first used: se
 __all__ = [
     "LIBRARY",
     "Count",
+    "Derivative",
     "FileError",
     "Frame",
     "Friction",
@@ -91,6 +93,7 @@ __all__ = [
     "bind",
     "chain",
     "count",
+    "derivative",
     "describe",
     "evaluate",
     "load",

@@ -4,7 +4,6 @@ from ..kernels.dispatch import use_kernels
 from .base_motion import BaseMotion
 from .base_parameters import base_parameters
 from .compiling import compile
-from .derivatives import Derivative, derivative
 from .functions import (
     bias_torque,
     forward_dynamics,
@@ -36,7 +35,6 @@ from .quasi import normalized, unnormalized
 
 __all__ = [
     "BaseMotion",
-    "Derivative",
     "base_parameters",
     "bias_torque",
     "compile",
@@ -44,7 +42,6 @@ __all__ = [
     "constraint_wrenches",
     "coriolis_matrix",
     "denoc_matrices",
-    "derivative",
     "forward_dynamics",
     "gravity_torque",
     "inertia_matrix",
