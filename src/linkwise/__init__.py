@@ -8,7 +8,7 @@ JAX arrays and on many-digit numbers, and counts its own operations.
 >>> tau = lw.inverse_dynamics(arm, q=[0, 1.5, 0.1, 0, 0, 0], qd=[0] * 6, qdd=[0] * 6)
 """
 
-import numpy  # noqa: F401  first: its own import takes 25 ms longer behind ours (CPython 3.11)
+import numpy  # noqa: F401  first: its own import takes longer after ours (seen with CPython 3.11)
 
 # isort: split
 import sys

@@ -101,14 +101,14 @@ clock = time.perf_counter
 
 def kernel_for(robot: Robot, request: Request, states: int) -> Compiled | None:
     """The kernel for a call on so many states, compiled if that pays; None where plain Python is to run."""
-    kernel = robot.cache.get(request, UNKNOWN)
+    kernel: Compiled | None = robot.cache.get(request, UNKNOWN)
     if kernel is UNKNOWN:
         find = shared_kernel if should_compile(robot, request, states) else available_kernel
         kernel = find(robot, request)
         if kernel is UNKNOWN:
             return None
         robot.cache[request] = kernel
-    return kernel  # type: ignore[no-any-return]
+    return kernel
 
 
 def should_compile(robot: Robot, request: Request, states: int) -> bool:

@@ -53,17 +53,18 @@ def breaks_of(problem: Problem, start: np.ndarray, parameters: np.ndarray) -> li
 
 def probed(problem: Problem, start: np.ndarray, parameters: np.ndarray) -> tuple[float, ...]:
     """The breaks of a function that runs in Python, from a call with a node for t and numbers for the state."""
-    n, tape = problem.robot.n, Graph()
+    n, graph = problem.robot.n, Graph()
+    assert problem.torque is not None
     q = start[:n].copy()
     by_name = problem.parameters_by_name(parameters)
     own = {name: by_name[PREFIX + name] for name, _ in problem.torque_parameters}
     try:
         with np.errstate(all="ignore"):
             qd = np.asarray(problem.rates(q, start[n : 2 * n].copy()))
-            called(problem.torque, problem.robot, tape.input("t"), q, qd, own)  # type: ignore[arg-type]
-    except Exception:  # of any kind: a node is no number, and what the function does with one is its own affair
+            called(problem.torque, problem.robot, graph.input("t"), q, qd, own)
+    except Exception:  # of any kind: the function expects a number for t, and may do anything with a node
         return ()
-    return grouped(breaks(tape.nodes, {}), 1)[0][1]
+    return grouped(breaks(graph.nodes, {}), 1)[0][1]
 
 
 def breaks(nodes: Iterable[Node], known: Mapping[tuple[str, int], Number], time: str = "t") -> list[Number]:
