@@ -105,7 +105,7 @@ WRONG_DH = [
     ("limits", "free", "lower, upper"),
     ("limits", (-INF, INF), "finite"),
     ("joint", "revolut", "'revolut', did you mean 'revolute'.*'prismatic'"),
-    ("joint", "ball", "'ball' .*'revolute', 'prismatic' or 'fixed'"),
+    ("joint", "hinge", "'hinge' .*'revolute', 'prismatic', .*'free' or 'fixed'"),
     ("joint", None, "is None .*'revolute'"),
     ("masss", 1.0, "not a key .*did you mean 'mass'.*viscous_friction"),
     ("translation", (0, 0, 0), "not a key of a 'standard' row"),
@@ -746,7 +746,7 @@ def test_study_robots_refuse_a_wrong_number_of_links(make, n):
 @pytest.mark.parametrize("make", [lw.chain, lw.random_tree])
 @pytest.mark.parametrize("joints", ["", "RX", "rp", 3, ["R"]])
 def test_study_robots_refuse_a_wrong_word_of_joints(make, joints):
-    with pytest.raises(lw.RobotError, match=rf"joints is {re.escape(repr(joints))} .*R and P"):
+    with pytest.raises(lw.RobotError, match=rf"joints is {re.escape(repr(joints))} .*R revolute, P prismatic"):
         make(2, joints=joints)
 
 

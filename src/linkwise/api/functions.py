@@ -8,16 +8,16 @@ other states are as they were.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
 
-from ..dynamics import centres, energy, kinematics, newton_euler
+from ..dynamics import centres, composite, elimination, energy, fewest, kinematics, newton_euler
 from ..errors import one_of
 from ..robot import Friction, Robot
 from ..robot.entries import vector3
-from ..spatial import Vector, Wrench, add, sub
+from ..spatial import Scalars, Vector, Wrench, add, sub
 from .base_motion import BaseMotion, base_motion, base_parts, base_velocity
 from .call import Call, fast, public
 from .method_table import algorithm
@@ -60,12 +60,10 @@ def inverse_dynamics(
     states = States(arm, {"q": q, "qd": qd, "qdd": qdd}, wrench, check, base_parts(base), point)
 
     def torques() -> list[Any]:
-        rates = states.scalars("qd")
         moving = {} if base is None else {"base": base_motion(states, base)}
-        tau: list[Any] = plain(
-            arm, states.scalars("q"), rates, states.scalars("qdd"), external_wrenches(states), **moving
-        )
-        return tau if law is None else [add(*pair) for pair in zip(tau, law.torques(arm, rates), strict=True)]
+        motion = states.positions(), states.rates(), states.accelerations()
+        tau = joint_torques(states, plain(states.links, *motion, external_wrenches(states), **moving))
+        return tau if law is None else sums(tau, law.torques(arm, states.scalars("qd")))
 
     options = {"method": method, "friction": law} if base is None else None
     return Call(inverse_dynamics, states, torques, (arm.n,), options)
@@ -98,11 +96,10 @@ def forward_dynamics(
     states = States(arm, {"q": q, "qd": qd, "tau": tau}, wrench, check, point=point)
 
     def accelerations() -> list[Any]:
-        rates, torques = states.scalars("qd"), states.scalars("tau")
+        torques = states.scalars("tau")
         if law is not None:
-            torques = [sub(*pair) for pair in zip(torques, law.torques(arm, rates), strict=True)]
-        qdd: list[Any] = plain(arm, states.scalars("q"), rates, torques, external_wrenches(states))
-        return qdd
+            torques = differences(torques, law.torques(arm, states.scalars("qd")))
+        return plain_accelerations(states, plain, torques, external_wrenches(states))
 
     options = {"method": method, "friction": law}
     return Call(forward_dynamics, states, accelerations, (arm.n,), options, divides=True)
@@ -118,7 +115,8 @@ def inertia_matrix(arm: Robot, q: Array, *, method: str | None = None, check: bo
     """
     plain = algorithm(inertia_matrix, method, arm)
     states, options = States(arm, {"q": q}, check=check), {"method": method}
-    return Call(inertia_matrix, states, states.applied(plain, "q"), (arm.n, arm.n), options, divides=True)
+    compute = states.applied(lambda *of_links: states.coordinates.matrix(plain(*of_links)), "q")
+    return Call(inertia_matrix, states, compute, (arm.n, arm.n), options, divides=True)
 
 
 def udu(arm: Robot, q: Array, *, method: str = "denoc", check: bool = False) -> tuple[Array, Array]:
@@ -131,10 +129,14 @@ def udu(arm: Robot, q: Array, *, method: str = "denoc", check: bool = False) -> 
     >>> U.shape, D.shape
     ((3, 3), (3,))
     """
-    plain = algorithm(udu, method)
+    plain = algorithm(udu, method, arm)
     states = States(arm, {"q": q}, check=check)
     with np.errstate(all="ignore"), explained(states):
-        upper, diagonal = plain(arm, states.scalars("q"))
+        if arm.couplings:
+            matrix = composite.inertia_matrix(states.links, states.positions())
+            upper, diagonal = elimination.udu_of(states.coordinates.matrix(matrix))
+        else:
+            upper, diagonal = plain(arm, states.positions())
         factors = states.join(upper, (arm.n, arm.n)), states.join(diagonal, (arm.n,))
     refuse_singular(states, np.where(factors[1] == 0.0, np.nan, factors[1]) if states.numeric else factors[1])
     return factors
@@ -157,10 +159,12 @@ def bias_torque(
     """
     plain = algorithm(bias_torque, method)
     states = States(arm, {"q": q, "qd": qd}, wrench, check, point=point)
-    still = [0.0] * arm.n
 
     def torques() -> Any:
-        return plain(arm, states.scalars("q"), states.scalars("qd"), still, external_wrenches(states))
+        rates = states.scalars("qd")
+        still = states.coordinates.accelerations(rates, [0.0] * arm.n)
+        links, external = states.links, external_wrenches(states)
+        return joint_torques(states, plain(links, states.positions(), states.rates(), still, external))
 
     return Call(bias_torque, states, torques, (arm.n,), {"method": method})
 
@@ -170,10 +174,10 @@ def gravity_torque(arm: Robot, q: Array, *, method: str | None = None, check: bo
     """The torques that hold the robot still against gravity, g(q): (..., n). By any `method` of inverse dynamics."""
     plain = algorithm(gravity_torque, method)
     states = States(arm, {"q": q}, check=check)
-    still, nothing = [0.0] * arm.n, [Wrench.zero()] * arm.n
+    still, nothing = [0.0] * len(arm.links), [Wrench.zero()] * len(arm.links)
 
     def torques() -> Any:
-        return plain(arm, states.scalars("q"), still, still, nothing)
+        return states.coordinates.torques(plain(states.links, states.positions(), still, still, nothing))
 
     return Call(gravity_torque, states, torques, (arm.n,), {"method": method})
 
@@ -195,13 +199,14 @@ def potential_energy(arm: Robot, q: Array, *, check: bool = False) -> Call:
 def mass_centres(
     arm: Robot, q: Array, qd: Array, qdd: Array, *, base: BaseMotion | None = None, check: bool = False
 ) -> tuple[Array, Array, Array]:
-    """Positions, velocities and accelerations of the mass centres, in the base frame: three arrays (..., n, 3)."""
+    """Positions, velocities and accelerations of the links' mass centres, base frame: three arrays (..., n, 3)."""
     states = States(arm, {"q": q, "qd": qd, "qdd": qdd}, None, check, base_parts(base))
     with np.errstate(all="ignore"):
         moving, velocity = base_motion(states, base), base_velocity(states, base)
-        motion = (states.scalars("q"), states.scalars("qd"), states.scalars("qdd"))
-        vectors = centres.mass_centres(arm, *motion, moving, velocity)
-    positions, velocities, accelerations = (states.join([list(v) for v in part], (arm.n, 3)) for part in vectors)
+        motion = states.positions(), states.rates(), states.accelerations()
+        vectors = centres.mass_centres(states.links, *motion, moving, velocity)
+        parts = [[list(part[joint.link]) for joint in arm.moving] for part in vectors]
+    positions, velocities, accelerations = (states.join(part, (len(arm.names), 3)) for part in parts)
     return positions, velocities, accelerations
 
 
@@ -229,15 +234,17 @@ def joint_wrenches(
     states = States(arm, {"q": q, "qd": qd, "qdd": qdd}, wrench, check, base_parts(base), point)
 
     def loads() -> list[list[Any]]:
-        angles, rates, accelerations = (states.scalars(name) for name in ("q", "qd", "qdd"))
-        moving, external = base_motion(states, base), external_wrenches(states)
-        wrenches = newton_euler.joint_wrenches(arm, angles, rates, accelerations, external, moving)
-        wrenches = kinematics.in_joint_frames(arm, angles, wrenches)
+        moving, external, links = base_motion(states, base), external_wrenches(states), states.links
+        angles, rates, accelerations = states.positions(), states.rates(), states.accelerations()
+        wrenches = newton_euler.joint_wrenches(links, angles, rates, accelerations, external, moving)
+        wrenches = kinematics.in_joint_frames(links, angles, wrenches)
         if frame == "base":
-            wrenches = kinematics.in_base_frame(arm, angles, wrenches)
-        return [list(load) for load in wrenches]
+            return [list(load) for load in of_joints(arm, kinematics.in_base_frame(links, angles, wrenches))]
+        turns = [joint.kind.joint_frame.axes.T for joint in arm.moving]
+        loads = zip(turns, of_joints(arm, wrenches), strict=True)
+        return [[*(turn @ load.moment), *(turn @ load.force)] for turn, load in loads]
 
-    return Call(joint_wrenches, states, loads, (arm.n, 6), {"frame": frame} if base is None else None)
+    return Call(joint_wrenches, states, loads, (len(arm.names), 6), {"frame": frame} if base is None else None)
 
 
 @public
@@ -253,7 +260,7 @@ def poses(arm: Robot, q: Array, *, frames: Iterable[str] | None = None, check: b
     wanted = [arm.frame(name) for name in names]
 
     def matrices() -> list[list[list[Any]]]:
-        links = kinematics.poses(arm, states.scalars("q"))
+        links = kinematics.poses(states.links, states.positions())
         placements = [links[f.link].then(f.placement) if f.link >= 0 else f.placement for f in wanted]
         return [placement.matrix() for placement in placements]
 
@@ -271,19 +278,18 @@ def jacobian(
     numbers in that frame.
     """
     states = States(arm, {"q": q}, check=check)
+    count, frame = len(arm.names), None
     if link is None:
-        link = arm.n - 1
-    frame = None
+        link = count - 1
     if isinstance(link, str):
         frame = arm.frame(link)
         if frame.link < 0:
             raise ValueError(f"the frame {link!r} of robot {arm.name!r} is fixed to the base, which does not move")
-        link = frame.link
-    if isinstance(link, bool) or not isinstance(link, (int, np.integer)):
-        raise TypeError(f"link is {link!r} (expected a name, or a whole number below {arm.n})")
-    if not -arm.n <= link < arm.n:
-        raise ValueError(f"link is {link} (expected a name, or a whole number below {arm.n})")
-    body = arm.links[link]
+    elif isinstance(link, bool) or not isinstance(link, (int, np.integer)):
+        raise TypeError(f"link is {link!r} (expected a name, or a whole number below {count})")
+    elif not -count <= link < count:
+        raise ValueError(f"link is {link} (expected a name, or a whole number below {count})")
+    body = arm.links[arm.moving[int(link)].link if frame is None else frame.link]
     seat = body.frame if frame is None else frame.placement
     if isinstance(point, str):
         one_of(point, ("frame", "com"), "point")
@@ -291,18 +297,71 @@ def jacobian(
     else:
         point = vector3({"point": point}, "point")
         at = seat.point(Vector(*point))
-    options = {"link": frame.name if frame else body.index, "point": point if isinstance(point, str) else tuple(point)}
-    return Call(
-        jacobian, states, lambda: kinematics.jacobian(arm, states.scalars("q"), body.index, at), (6, arm.n), options
-    )
+    options = {"link": frame.name if frame else body.name, "point": point if isinstance(point, str) else tuple(point)}
+
+    def columns() -> list[list[Any]]:
+        rows = kinematics.jacobian(states.links, states.positions(), body.index, at)
+        return [states.coordinates.torques(row) for row in rows]  # J G
+
+    return Call(jacobian, states, columns, (6, arm.n), options)
 
 
 def external_wrenches(states: States) -> list[Wrench]:
     """What acts on each link, moved to its mass centre, in its own frame."""
-    components = states.wrenches()
+    components, robot = states.wrenches(), states.links
     if components is None:
-        return [Wrench.zero()] * states.robot.n
+        return [Wrench.zero()] * robot.n
     in_base_frame = [Wrench(Vector(*six[:3]), Vector(*six[3:])) for six in components]
-    wrenches = kinematics.in_link_frames(states.robot, states.scalars("q"), in_base_frame)
-    loads = zip(states.robot.links, wrenches, states.points(), strict=True)
+    wrenches = kinematics.in_link_frames(robot, states.positions(), in_base_frame)
+    loads = zip(robot.links, wrenches, states.points(), strict=True)
     return [w if at is None else w.acting_at(link.frame.point(Vector(*at)) - link.com) for link, w, at in loads]
+
+
+def joint_torques(states: States, tau: Scalars) -> list[Any]:
+    """The torques of the joints, from what an algorithm gives for the links."""
+    if states.robot.rotors_in_balls:
+        tau = sums(tau, states.coordinates.rotor_torques(states.scalars("qd")))
+    return states.coordinates.torques(tau)
+
+
+def plain_accelerations(states: States, plain: Any, tau: Scalars, external: list[Wrench]) -> list[Any]:
+    """The accelerations of the coordinates, by an algorithm for links that move on their own."""
+    robot, rates = states.robot, states.rates()
+    if robot.couplings:
+        return reduced_accelerations(states, tau, external)
+    if robot.rotors_in_balls:
+        tau = differences(tau, states.coordinates.rotor_torques(rates))
+    accelerations = plain(robot, states.positions(), rates, tau, external)
+    return states.coordinates.joint_accelerations(rates, accelerations)
+
+
+def reduced_accelerations(states: States, tau: Scalars, external: list[Wrench]) -> list[Any]:
+    """With coupled joints: from Gᵀ I G q̈ = τ - Gᵀ bias."""
+    links, q, rates = states.links, states.positions(), states.rates()
+    still = states.coordinates.accelerations(states.scalars("qd"), [0.0] * states.robot.n)
+    bias = joint_torques(states, fewest.inverse_dynamics(links, q, rates, still, external))
+    matrix = states.coordinates.matrix(fewest.composite_matrix(links, q))
+    return fewest.udu_solve(matrix, differences(tau, bias))
+
+
+def of_joints(arm: Robot, wrenches: Sequence[Wrench]) -> list[Wrench]:
+    """The wrench at each joint of the table: the links in it have no mass, so it is that of the first."""
+    return [wrenches[joint.first] for joint in arm.moving]
+
+
+def sums(a: Scalars, b: Scalars) -> list[Any]:
+    return [add(*pair) for pair in zip(a, b, strict=True)]
+
+
+def differences(a: Scalars, b: Scalars) -> list[Any]:
+    return [sub(*pair) for pair in zip(a, b, strict=True)]
+
+
+def refuse_coupled(arm: Robot, what: str) -> None:
+    """Raise an error that names the joint where a formulation has no form for coupled joints."""
+    if isinstance(arm, Robot) and arm.couplings:
+        joint = arm.links[arm.couplings[0].link].name
+        raise ValueError(
+            f"robot {arm.name!r}, joint {joint!r} is coupled: {what} have no form for coupled joints (expected joints"
+            " that move on their own)"
+        )

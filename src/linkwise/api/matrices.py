@@ -6,14 +6,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..dynamics import constraints, coriolis, denoc, operator_matrices
+from ..dynamics import constraints, coriolis, denoc, elimination, fewest, operator_matrices
 from ..dynamics import mass_factor as factor
 from ..dynamics import operator_rates as table
 from ..errors import one_of
 from ..robot import Robot
+from ..spatial import Scalars
 from .call import Call, fast, public
-from .functions import external_wrenches
+from .functions import external_wrenches, refuse_coupled
 from .method_table import algorithm
+from .recentring import recentred_coriolis, recentred_factor_rate, recentred_gradient
 from .singular import explained, refuse_singular
 from .states import Array, States
 
@@ -25,7 +27,13 @@ def coriolis_matrix(arm: Robot, q: Array, qd: Array, *, check: bool = False) -> 
     The rate of the inertia matrix is C + Cᵀ, that is, İ - 2C is skew. C is not the matrix of Christoffel symbols.
     """
     states = States(arm, {"q": q, "qd": qd}, check=check)
-    return Call(coriolis_matrix, states, states.applied(coriolis.coriolis_matrix, "q", "qd"), (arm.n, arm.n), {})
+
+    def matrix() -> list[list[Any]]:
+        q_links, rates = states.positions(), states.rates()
+        C = coriolis.coriolis_matrix(states.links, q_links, rates)
+        return states.coordinates.matrix(recentred_coriolis(states.links, q_links, rates, C))
+
+    return Call(coriolis_matrix, states, matrix, (arm.n, arm.n), {})
 
 
 @fast
@@ -36,7 +44,14 @@ def inverse_inertia_matrix(arm: Robot, q: Array, *, method: str | None = None, c
     """
     plain = algorithm(inverse_inertia_matrix, method, arm)
     states, options = States(arm, {"q": q}, check=check), {"method": method}
-    return Call(inverse_inertia_matrix, states, states.applied(plain, "q"), (arm.n, arm.n), options, divides=True)
+
+    def inverse(links: Robot, q: Scalars) -> Any:
+        if not arm.couplings:
+            return plain(links, q)
+        return elimination.inverse_of(states.coordinates.matrix(fewest.composite_matrix(links, q)))
+
+    compute = states.applied(inverse, "q")
+    return Call(inverse_inertia_matrix, states, compute, (arm.n, arm.n), options, divides=True)
 
 
 def denoc_matrices(arm: Robot, q: Array, *, check: bool = False) -> tuple[Array, Array]:
@@ -45,8 +60,9 @@ def denoc_matrices(arm: Robot, q: Array, *, check: bool = False) -> tuple[Array,
     N_l N_d qd are the links' twists, angular part first, at their mass centres, in the base frame.
     """
     states = States(arm, {"q": q}, check=check)
+    refuse_coupled(arm, "the matrices of the DeNOC")
     with np.errstate(all="ignore"):
-        N_l, N_d = denoc.matrices(arm, states.scalars("q"))
+        N_l, N_d = denoc.matrices(arm, states.positions())
     return states.join(N_l, (6 * arm.n, 6 * arm.n)), states.join(N_d, (6 * arm.n, arm.n))
 
 
@@ -56,8 +72,9 @@ def complement_matrices(arm: Robot, q: Array, *, check: bool = False) -> tuple[A
     For twists at the mass centres, angular part first, in the base frame.
     """
     states = States(arm, {"q": q}, check=check)
+    refuse_coupled(arm, "the constraint matrices")
     with np.errstate(all="ignore"):
-        K, T = constraints.matrices(arm, states.scalars("q"))
+        K, T = constraints.matrices(arm, states.positions())
     return states.join(K, (6 * arm.n, 6 * arm.n)), states.join(T, (6 * arm.n, arm.n))
 
 
@@ -80,10 +97,11 @@ def constraint_wrenches(
     states = States(arm, {"q": q, "qd": qd, "qdd": qdd}, wrench, check, point=point)
 
     def loads() -> list[list[Any]]:
-        motion = (states.scalars("q"), states.scalars("qd"), states.scalars("qdd"))
-        return [list(load) for load in constraints.constraint_wrenches(arm, *motion, external_wrenches(states))]
+        motion = states.positions(), states.rates(), states.accelerations()
+        wrenches = constraints.constraint_wrenches(states.links, *motion, external_wrenches(states))
+        return [list(load) for load in wrenches]
 
-    return Call(constraint_wrenches, states, loads, (arm.n, 6), {})
+    return Call(constraint_wrenches, states, loads, (len(arm.links), 6), {})
 
 
 class Operators(NamedTuple):
@@ -110,8 +128,9 @@ def operators(arm: Robot, q: Array, *, check: bool = False) -> Operators:
     """
     states = States(arm, {"q": q}, check=check)
     arm.refuse_rotors("the spatial operators")
+    refuse_coupled(arm, "the spatial operators")
     with np.errstate(all="ignore"), explained(states):
-        matrices: Any = operator_matrices.operators(arm, states.scalars("q"))
+        matrices: Any = operator_matrices.operators(arm, states.positions())
         arrays = [states.join(matrix, (len(matrix), len(matrix[0]))) for matrix in matrices]
     return Operators(*(refuse_singular(states, array) for array in arrays))
 
@@ -142,8 +161,9 @@ def operator_rates(arm: Robot, q: Array, qd: Array, *, seen_from: str = "links",
     one_of(seen_from, ("links", "ground"), "seen_from")
     states = States(arm, {"q": q, "qd": qd}, check=check)
     arm.refuse_rotors("the rates of the spatial operators")
+    refuse_coupled(arm, "the rates of the spatial operators")
     with np.errstate(all="ignore"), explained(states):
-        rates = table.operator_rates(arm, states.scalars("q"), states.scalars("qd"))
+        rates = table.operator_rates(arm, states.positions(), states.rates())
         named = rates.local if seen_from == "links" else rates.inertial
         matrices = [*named.values(), rates.P_dot, rates.lambda_dot, rates.omega, rates.omega_delta]
         arrays = [states.join(matrix, (len(matrix), len(matrix[0]))) for matrix in matrices]
@@ -154,6 +174,7 @@ def operator_rates(arm: Robot, q: Array, qd: Array, *, seen_from: str = "links",
 def mass_factor(arm: Robot, q: Array, *, check: bool = False) -> Call:
     """Kozłowski's m = (1 + H Φ K) D^½ of the inertia matrix m mᵀ: (..., n, n). The normalized velocities are mᵀ qd."""
     states = States(arm, {"q": q}, check=check)
+    refuse_coupled(arm, "the factors of the inertia matrix")
     return Call(mass_factor, states, states.applied(factor.mass_factor, "q"), (arm.n, arm.n), {}, divides=True)
 
 
@@ -162,8 +183,16 @@ def mass_factor_rate(arm: Robot, q: Array, qd: Array, *, check: bool = False) ->
     """The rate of `mass_factor`, by Kozłowski's equation (29): (..., n, n). For robots without rotor inertias."""
     states = States(arm, {"q": q, "qd": qd}, check=check)
     arm.refuse_rotors("the rates of the mass factor")
-    compute = states.applied(factor.mass_factor_rate, "q", "qd")
-    return Call(mass_factor_rate, states, compute, (arm.n, arm.n), divides=True)
+    refuse_coupled(arm, "the rates of the mass factor")
+
+    def rate() -> Any:
+        q_links, rates = states.positions(), states.rates()
+        m_dot = factor.mass_factor_rate(states.links, q_links, rates)
+        if not arm.balls:
+            return m_dot
+        return recentred_factor_rate(states.links, rates, factor.mass_factor(states.links, q_links), m_dot)
+
+    return Call(mass_factor_rate, states, rate, (arm.n, arm.n), divides=True)
 
 
 @public
@@ -171,4 +200,9 @@ def kinetic_gradient(arm: Robot, q: Array, qd: Array, *, check: bool = False) ->
     """The vector of qdᵀ (∂I/∂q_k) qd, by Kozłowski's equation (32): (..., n). For robots without rotor inertias."""
     states = States(arm, {"q": q, "qd": qd}, check=check)
     arm.refuse_rotors("the gradients of the kinetic energy")
-    return Call(kinetic_gradient, states, states.applied(factor.kinetic_gradient, "q", "qd"), (arm.n,), divides=True)
+    refuse_coupled(arm, "the gradients of the kinetic energy")
+
+    def gradient(links: Robot, q: Scalars, rates: Scalars) -> Any:
+        return recentred_gradient(links, q, rates, factor.kinetic_gradient(links, q, rates))
+
+    return Call(kinetic_gradient, states, states.applied(gradient, "q", "qd"), (arm.n,), divides=True)

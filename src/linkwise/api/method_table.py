@@ -29,6 +29,7 @@ class Methods(NamedTuple):
     candidates: tuple[str, ...] = ()  # "fewest" is the one of these with the fewest operations on the robot
     long: str = ""  # what "fewest" is for robots with more than MAX_STRAIGHT_LINKS links, where counting takes long
     loops: Mapping[str, str] = {}  # the methods that can loop over the links, and the one that then runs
+    coupled: tuple[str, ...] = ()  # the methods that robots with coupled joints have, the default first; (): all
 
 
 LOOPING_METHODS = {"newton-euler": "newton-euler", "fewest": "fewest"}
@@ -40,6 +41,7 @@ METHODS: dict[str, Methods] = {  # by the functions' names
         ("composite-udu", "articulated-regrouped"),
         "articulated-regrouped",
         {**ARTICULATED, "fewest": "articulated-regrouped"},
+        coupled=("composite-udu",),
     ),
     "inertia_matrix": Methods(
         {**dynamics.ALL_INERTIA_MATRICES, "fewest": None},
@@ -50,10 +52,11 @@ METHODS: dict[str, Methods] = {  # by the functions' names
         {**dynamics.ALL_INVERSE_INERTIA_MATRICES, "fewest": None},
         tuple(dynamics.ALL_INVERSE_INERTIA_MATRICES),
         "inverse-inertia",
+        coupled=("elimination",),
     ),
     "bias_torque": Methods(dynamics.ALL_INVERSE_DYNAMICS, loops=LOOPING_METHODS),
     "gravity_torque": Methods(dynamics.ALL_INVERSE_DYNAMICS, loops=LOOPING_METHODS),
-    "udu": Methods(dynamics.ALL_UDU),
+    "udu": Methods(dynamics.ALL_UDU, coupled=("elimination",)),
     "QuasiCoordinates.coriolis": Methods(quasi.CORIOLIS),
 }
 LOOP_METHODS = {name: methods.loops for name, methods in METHODS.items() if methods.loops}
@@ -93,16 +96,29 @@ def algorithm(function: Function, method: str | None, arm: Robot | None = None) 
 
 def method_name(function: Function, method: str | None, arm: Robot | None = None) -> str:
     """The method's name: without one, the default; of "fewest", the name of that which it is on this robot."""
-    offered = methods_of(function)
+    offered, asked = methods_of(function), method
     if method is None:
         generated = FEWEST_PREFERRED.get() and "fewest" in offered.algorithms
         method = "fewest" if generated else next(iter(offered.algorithms))
     one_of(method, offered.algorithms, f"{function.__name__}: method")
+    if offered.coupled and isinstance(arm, Robot) and arm.couplings:
+        return coupled_method(function, offered.coupled, method, asked, arm)
     if method == "fewest" and offered.candidates:
         if not isinstance(arm, Robot):
             return offered.candidates[0]
         return offered.long if arm.n > MAX_STRAIGHT_LINKS else cheapest_method(function, arm, *offered.candidates)
     return method
+
+
+def coupled_method(function: Function, offered: tuple[str, ...], method: str, asked: str | None, arm: Robot) -> str:
+    """The method for a robot with coupled joints; the others have no form for them."""
+    if asked not in (None, "fewest", *offered):
+        joint, others = arm.links[arm.couplings[0].link].name, " or ".join(map(repr, offered))
+        raise ValueError(
+            f"{function.__name__}: method {method!r} has no form for coupled joints, and joint {joint!r} of robot"
+            f" {arm.name!r} is one (expected {others})"
+        )
+    return method if method in offered else offered[0]
 
 
 def for_generated_code(function: Function, keywords: dict[str, Any]) -> tuple[dict[str, Any], str | None]:

@@ -7,8 +7,9 @@ from typing import Any
 from ..dynamics import quasi
 from ..robot import Robot
 from .call import Call, public
-from .functions import external_wrenches
+from .functions import differences, external_wrenches, refuse_coupled, sums
 from .method_table import algorithm
+from .recentring import quasi_rates
 from .states import Array, States
 
 
@@ -31,6 +32,7 @@ class QuasiCoordinates:
     def velocity(self, arm: Robot, q: Array, qd: Array, *, check: bool = False) -> Call:
         """The quasi-velocities of the joint rates qd: (..., n)."""
         states = States(arm, {"q": q, "qd": qd}, check=check)
+        refuse_foreign(arm)
         compute = states.applied(self._kind.velocity, "q", "qd")
         return Call(self.velocity, states, compute, (arm.n,), {}, divides=True)
 
@@ -38,6 +40,7 @@ class QuasiCoordinates:
     def joint_rates(self, arm: Robot, q: Array, velocity: Array, *, check: bool = False) -> Call:
         """The joint rates of quasi-velocities: (..., n)."""
         states = States(arm, {"q": q, "velocity": velocity}, check=check)
+        refuse_foreign(arm)
         compute = states.applied(self._kind.joint_rates, "q", "velocity")
         return Call(self.joint_rates, states, compute, (arm.n,), {}, divides=True)
 
@@ -45,6 +48,7 @@ class QuasiCoordinates:
     def force(self, arm: Robot, q: Array, tau: Array, *, check: bool = False) -> Call:
         """The quasi-forces of the torques tau: (..., n)."""
         states = States(arm, {"q": q, "tau": tau}, check=check)
+        refuse_foreign(arm)
         compute = states.applied(self._kind.force, "q", "tau")
         return Call(self.force, states, compute, (arm.n,), {}, divides=True)
 
@@ -52,6 +56,7 @@ class QuasiCoordinates:
     def joint_torque(self, arm: Robot, q: Array, force: Array, *, check: bool = False) -> Call:
         """The torques of quasi-forces: (..., n)."""
         states = States(arm, {"q": q, "force": force}, check=check)
+        refuse_foreign(arm)
         compute = states.applied(self._kind.joint_torque, "q", "force")
         return Call(self.joint_torque, states, compute, (arm.n,), {}, divides=True)
 
@@ -75,11 +80,13 @@ class QuasiCoordinates:
         """
         algorithm(self.coriolis, method)  # refuses others
         states = States(arm, {"q": q, "velocity": velocity}, wrench, check, point=point)
+        refuse_foreign(arm)
         there = arm if gravity else arm.with_gravity((0.0, 0.0, 0.0))
 
         def forces() -> list[Any]:
-            external = external_wrenches(states)
-            return self._kind.coriolis(there, states.scalars("q"), states.scalars("velocity"), external, method)
+            external, angles, own = external_wrenches(states), states.positions(), states.scalars("velocity")
+            forces = self._kind.coriolis(there, angles, own, external, method)
+            return differences(forces, quasi_rates(self._kind, arm, angles, own)[1]) if arm.balls else forces
 
         options = {"gravity": gravity, "method": method}
         return Call(self.coriolis, states, forces, (arm.n,), options, divides=True)
@@ -98,12 +105,23 @@ class QuasiCoordinates:
     ) -> Call:
         """The rates of the quasi-velocities under the torques tau: (..., n). `wrench` and `point` as for `coriolis`."""
         states = States(arm, {"q": q, "velocity": velocity, "tau": tau}, wrench, check, point=point)
+        refuse_foreign(arm)
 
         def accelerations() -> list[Any]:
-            angles, rates, torques = (states.scalars(name) for name in ("q", "velocity", "tau"))
-            return self._kind.acceleration(arm, angles, rates, torques, external_wrenches(states))
+            angles, own, torques = states.positions(), states.scalars("velocity"), states.scalars("tau")
+            rates = self._kind.acceleration(arm, angles, own, torques, external_wrenches(states))
+            return sums(rates, quasi_rates(self._kind, arm, angles, own)[0]) if arm.balls else rates
 
         return Call(self.acceleration, states, accelerations, (arm.n,), {}, divides=True)
+
+
+def refuse_foreign(arm: Robot) -> None:
+    """Raise an error for robots that have no diagonalized equations."""
+    refuse_coupled(arm, "quasi-coordinates")
+    if arm.rotors_in_balls:
+        raise ValueError(
+            f"robot {arm.name!r} has a ball joint with rotor inertia: quasi-coordinates have no form for it"
+        )
 
 
 normalized = QuasiCoordinates(quasi.normalized)

@@ -51,8 +51,8 @@ def first_singular(arm: Robot, q: np.ndarray) -> Singular | None:
 
 
 def inertias(arm: Robot, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Articulated inertias along the joints, and those of all they carry, frozen: two arrays like q."""
-    angles = list(np.asarray(q, dtype=float).T)
+    """Articulated inertias along the links' axes, and those of all they carry, frozen: two arrays (count, links)."""
+    arm, angles = arm.uncoupled, arm.coordinates.positions(list(np.asarray(q, dtype=float).T))
     poses = [link.pose(angle) for link, angle in zip(arm.links, angles, strict=True)]
     with np.errstate(all="ignore"):
         unfolded = arm.mapped(np.float64)  # a constant pivot of zero then gives infinity, where a float is an error
@@ -63,6 +63,13 @@ def inertias(arm: Robot, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
             for link, body in zip(arm.links, bodies, strict=True)
         ]
     return stacked(pivots, len(q)), stacked(frozen, len(q))
+
+
+def neutral(arm: Robot) -> np.ndarray:
+    """The configuration of zeros, with quaternions that do not turn."""
+    q = np.zeros(arm.nq)
+    q[list(arm.quaternions)] = 1.0
+    return q
 
 
 def stacked(values: list[Array], count: int) -> np.ndarray:
@@ -96,9 +103,9 @@ def singular(states: States, suspects: np.ndarray | None = None) -> SingularErro
     if arm.symbolic:  # symbols have no values
         return None
     if suspects is None:
-        first = first_singular(arm, np.zeros((1, arm.n)))
+        first = first_singular(arm, neutral(arm)[None])
         return None if first is None else singular_error(arm, first, ())
-    q = np.broadcast_to(states.arrays["q"], (*states.batch, arm.n)).reshape(-1, arm.n)
+    q = np.broadcast_to(states.arrays["q"], (*states.batch, arm.nq)).reshape(-1, arm.nq)
     first = first_singular(arm, q[suspects])
     if first is None:
         return None
@@ -107,7 +114,7 @@ def singular(states: States, suspects: np.ndarray | None = None) -> SingularErro
 
 def singular_error(arm: Robot, first: Singular, state: tuple[int, ...]) -> SingularError:
     return SingularError(
-        f"robot {arm.name!r}, joint of link {arm.names[first.joint]!r}: nothing resists its motion",
+        f"robot {arm.name!r}, joint of link {arm.links[first.joint].name!r}: nothing resists its motion",
         f" (articulated inertia {first.inertia:.3g}); give the link, or a descendant link, mass or inertia, or the"
         " joint a rotor inertia",
         state,
@@ -139,7 +146,7 @@ def states_to_explain(kernel: Compiled, non_finite: np.ndarray, rows: Sequence[n
     For functions other than Linkwise's, which may use another configuration than q, the first few as well.
     """
     arm = kernel.robot
-    q = next((row for a, row in zip(kernel.interface.inputs, rows, strict=True) if a == ("q", (arm.n,))), None)
+    q = next((row for a, row in zip(kernel.interface.inputs, rows, strict=True) if a == ("q", (arm.nq,))), None)
     if q is None or arm.non_floats:
         return non_finite[:MAX_EXPLAINED_STATES]
     first = first_singular(arm, q[tuple(non_finite.T)])

@@ -13,6 +13,7 @@ import numpy as np
 
 from ..kernels.interface import EXPECTED, broadcast, numpy_array
 from ..robot import Robot
+from ..robot.model import CONFIGURATIONS
 
 Array = Any
 PLAIN = (int, float, np.integer, np.floating, Fraction, Decimal)  # what an object array may hold and be floats
@@ -85,10 +86,10 @@ class States:
         if not isinstance(robot, Robot):
             hint = f"; did you mean linkwise.load({robot!r})?" if isinstance(robot, str) else ""
             raise TypeError(f"the first argument is {robot!r} (expected a Robot{hint})")
-        self.robot = robot
+        self.robot, self.links, self.coordinates = robot, robot.uncoupled, robot.coordinates
         self.tip: int | None = None  # the link on which a single external wrench acts
         self.trailing: dict[str, int] = {}  # how many axes of each array belong to one state
-        wanted = {**{name: (value, (robot.n,)) for name, value in arrays.items()}, **(others or {})}
+        wanted = {**{name: (value, (robot.size_of(name),)) for name, value in arrays.items()}, **(others or {})}
         values = [value for value, _ in wanted.values()]
         self.xp = library_of([*values, wrench])
         own = [v for v in (*values, wrench) if self.xp is not np and library_of([v]) is self.xp]
@@ -137,21 +138,25 @@ class States:
             self.arrays[name] = array.to(common) if self.xp.__name__ == "torch" else array.astype(common)
 
     def _wanted(self, name: str, shape: tuple[int, ...]) -> str:
-        if shape != (self.robot.n,) or "." in name:
+        if shape != (self.robot.size_of(name),) or "." in name:
             return "(..., " + ", ".join(map(str, shape)) + ")"
-        joints = f"one number for each joint of robot {self.robot.name!r}: {shortened(self.robot.names)}"
-        return f"(..., {self.robot.n}): {joints}"
+        what = "joint" if self.robot.nq == len(self.robot.names) else "coordinate" if name in CONFIGURATIONS else "rate"
+        labels = shortened(self._labels(name))
+        return f"(..., {shape[0]}): one number for each {what} of robot {self.robot.name!r}: {labels}"
+
+    def _labels(self, name: str) -> tuple[str, ...]:
+        return self.robot.q_names if name in CONFIGURATIONS else self.robot.v_names
 
     def _broadcast(self) -> tuple[int, ...]:
         return broadcast({k: tuple(a.shape[: len(a.shape) - self.trailing[k]]) for k, a in self.arrays.items()})
 
     def _per_link(self, wrench: Array) -> Array:
         """An external wrench with an axis for links: (..., 6) acts on the tip, (..., n, 6) on every link."""
-        n, dims = self.robot.n, len(self.batch)
+        n, dims = len(self.robot.names), len(self.batch)
         shape = tuple(wrench.shape)
         if shape[-1:] == (6,) and len(shape) <= dims + 1:
             if len(self.robot.leaves) > 1:
-                tips = ", ".join(repr(self.robot.names[i]) for i in self.robot.leaves)
+                tips = ", ".join(repr(self.robot.links[i].name) for i in self.robot.leaves)
                 raise ValueError(
                     f"wrench has shape {shape}, which means the tip, but robot {self.robot.name!r} has several: {tips}"
                     f" (expected a wrench on every link: (..., {n}, 6))"
@@ -171,7 +176,7 @@ class States:
         """Where the wrench acts, with an axis for links: (..., 3) on the tip, (..., n, 3) on every link."""
         if "wrench" not in self.arrays:
             raise ValueError("point is given without a wrench (expected wrench=... that acts there)")
-        own = (self.robot.n, 3) if self.tip is None else (3,)
+        own = (len(self.robot.names), 3) if self.tip is None else (3,)
         shape = tuple(point.shape)
         if shape[-len(own) :] != own or len(shape) > len(self.batch) + len(own):
             links = "on every link" if self.tip is None else "on the tip"
@@ -205,39 +210,61 @@ class States:
             if not fine.all():
                 bad = self.xp.argwhere(~fine)
                 index = tuple(int(i) for i in bad[0])
-                where = (
-                    f", joint {self.robot.names[index[-1]]!r}" if self.trailing[name] == 1 and "." not in name else ""
-                )
+                own = self.trailing[name] == 1 and "." not in name and name not in ("wrench", "point")
+                where = f", joint {self._labels(name)[index[-1]]!r}" if own else ""
                 more = f" (and {len(bad) - 1} more)" if len(bad) > 1 else ""
                 raise ValueError(f"{name}{list(index)}{where} is {array[index].item()}: expected finite numbers{more}")
+            for start in self._quaternions(name):
+                bad = self.xp.argwhere(~self._has_length(array, start))
+                if len(bad):
+                    where = f"{name}{[*map(int, bad[0]), start]}"
+                    joint = self._labels(name)[start]
+                    raise ValueError(f"{where}, joint {joint!r} begins a quaternion of length zero")
 
     def scalars(self, name: str) -> list[Any]:
         """The components of an argument, each a scalar or an array of the batch."""
         array = self.arrays[name]
         return [component(array, i) for i in range(array.shape[-1])]
 
+    def positions(self, name: str = "q") -> list[Any]:
+        """The coordinate of each link, for the algorithms."""
+        return self.coordinates.positions(self.scalars(name))
+
+    def rates(self, name: str = "qd") -> list[Any]:
+        """The rate of each link's coordinate."""
+        return self.coordinates.rates(self.scalars(name))
+
+    def accelerations(self) -> list[Any]:
+        """The acceleration of each link's coordinate: θ̈ of qd and qdd."""
+        return self.coordinates.accelerations(self.scalars("qd"), self.scalars("qdd"))
+
     def applied(self, algorithm: Callable[..., Any], *names: str) -> Callable[[], Any]:
         """An algorithm on the robot and the scalars of these arrays, to be run later."""
-        return lambda: algorithm(self.robot, *(self.scalars(name) for name in names))
+        read = {"q": self.positions, "qd": self.rates}
+        return lambda: algorithm(self.links, *(read.get(name, self.scalars)(name) for name in names))
 
     def wrenches(self) -> list[list[Any]] | None:
         """Six components for each link, or None without an external wrench; zeros, for free, where nothing acts."""
         if "wrench" not in self.arrays:
             return None
-        array, links = self.arrays["wrench"], range(self.robot.n)
-        if self.tip is None:
-            return [[component(array, i, k) for k in range(6)] for i in links]
-        return [[component(array, 0, k) if i == self.tip else 0.0 for k in range(6)] for i in links]
+        wrenches = [[0.0] * 6 for _ in self.robot.links]
+        for row, link in self._acting_on():
+            wrenches[link] = [component(self.arrays["wrench"], row, k) for k in range(6)]
+        return wrenches
+
+    def _acting_on(self) -> list[tuple[int, int]]:
+        """The rows of wrench and point, and the links on which they act."""
+        if self.tip is not None:
+            return [(0, self.tip)]
+        return [(row, joint.link) for row, joint in enumerate(self.robot.moving)]
 
     def points(self) -> list[list[Any] | None]:
         """Three components for each link on which a wrench acts at a point; None for the others."""
-        links = range(self.robot.n)
-        if "point" not in self.arrays:
-            return [None for _ in links]
-        array = self.arrays["point"]
-        if self.tip is None:
-            return [[component(array, i, k) for k in range(3)] for i in links]
-        return [[component(array, 0, k) for k in range(3)] if i == self.tip else None for i in links]
+        points: list[list[Any] | None] = [None for _ in self.robot.links]
+        if "point" in self.arrays:
+            for row, link in self._acting_on():
+                points[link] = [component(self.arrays["point"], row, k) for k in range(3)]
+        return points
 
     def join(self, values: Any, shape: tuple[int, ...]) -> Array:
         """Nested lists of scalars as an array (*batch, *shape), NaN for each state with a number that is not finite."""
@@ -270,8 +297,18 @@ class States:
             finite = self.xp.isfinite(array)
             for _ in range(self.trailing[name]):
                 finite = finite.all(-1)
+            for start in self._quaternions(name):
+                finite = finite & self._has_length(array, start)
             good = finite & good
         return self.xp.broadcast_to(good, self.batch)
+
+    def _quaternions(self, name: str) -> tuple[int, ...]:
+        return self.robot.quaternions if name in CONFIGURATIONS and name in self.arrays else ()
+
+    def _has_length(self, array: Array, start: int) -> Array:
+        """Where the quaternion that begins there can be divided by its length."""
+        square = (array[..., start : start + 4] ** 2).sum(-1)
+        return (square > 0.0) & self.xp.isfinite(square) & self.xp.isfinite(1.0 / square)
 
     def _with_nan(self, out: Array, dims: int) -> Array:
         good = self.finite()

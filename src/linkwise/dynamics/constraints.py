@@ -6,11 +6,12 @@
 Block row i of K, β being the parent of link i, with A = e× and L = 1 where joint i turns, A = 1 and L = e×
 where it slides; O_i stands still in link β:
 
-    K_ii = [A, 0; L (C_i - O_i)×, L]          K_iβ = [-A, 0; L (O_i - C_β)×, -L]
+    K_ii = [A, 0; L (C_i - O_i)× + B, L]      K_iβ = [-A, 0; L (O_i - C_β)× - B, -L]
 
-λ from the tips inward, the least that does: with [n; f] = w_i^C - Σ_k K_kiᵀ λ_k, which is left at link i,
+B = 0 except for screws (not in print), where B = -p 1 with the pitch p. λ from the tips inward, the least that does:
+with [n; f] = w_i^C - Σ_k K_kiᵀ λ_k, which is left at link i,
 
-    λ_i = [A (n + (C_i - O_i) × f); L f]      and joint i transmits  [Aᵀ λ_n; Lᵀ λ_f],  moment about O_i
+    λ_i = [A (n + (C_i - O_i) × f - Bᵀ f); L f]      and joint i transmits  [Aᵀ λ_n + Bᵀ λ_f; Lᵀ λ_f],  moment about O_i
 
 Base frame; twists and wrenches of the links at their mass centres.
 """
@@ -30,6 +31,7 @@ class JointConstraint(NamedTuple):
     parent_lever: Vector  # O_i - C_β
     A: Matrix
     L: Matrix
+    B: Matrix
 
 
 def joint_constraints(robot: Robot, q: Scalars) -> list[JointConstraint]:
@@ -41,8 +43,8 @@ def joint_constraints(robot: Robot, q: Scalars) -> list[JointConstraint]:
         parent_centre = Vector.zero() if on_base else parent.point(robot.links[link.parent].com)
         origin = parent.point(link.placement.translation)
         axis = pose.rotation @ Vector(0.0, 0.0, 1.0)
-        A, L = link.joint.constraint(axis)
-        constraints.append(JointConstraint(pose.point(link.com) - origin, origin - parent_centre, A, L))
+        A, L, B = link.joint.constraint(axis)
+        constraints.append(JointConstraint(pose.point(link.com) - origin, origin - parent_centre, A, L, B))
     return constraints
 
 
@@ -53,11 +55,11 @@ def matrices(robot: Robot, q: Scalars) -> tuple[Dense, Dense]:
     for link, joint in zip(robot.links, joint_constraints(robot, q), strict=True):
         row, column = 6 * link.index, 6 * link.parent
         put(K, dense(joint.A), row, row)
-        put(K, dense(joint.L @ cross_matrix(joint.lever)), row + 3, row)
+        put(K, dense(joint.L @ cross_matrix(joint.lever) + joint.B), row + 3, row)
         put(K, dense(joint.L), row + 3, row + 3)
         if link.parent >= 0:
             put(K, times(dense(joint.A), -1.0), row, column)
-            put(K, dense(joint.L @ cross_matrix(joint.parent_lever)), row + 3, column)
+            put(K, dense(joint.L @ cross_matrix(joint.parent_lever) - joint.B), row + 3, column)
             put(K, times(dense(joint.L), -1.0), row + 3, column + 3)
         put(T, jacobian(robot, q, link.index, link.com), row, 0)
     return K, T
@@ -72,15 +74,17 @@ def multipliers(robot: Robot, q: Scalars, constraint: Sequence[Wrench]) -> list[
 
     def step(link: Link, reactions: Wrench, joint: JointConstraint, w: Wrench) -> tuple[Wrench, Wrench]:
         left = w + reactions
-        multiplier = Wrench(joint.A @ (left.moment + cross(joint.lever, left.force)), joint.L @ left.force)
+        moment = left.moment + cross(joint.lever, left.force) - joint.B.T @ left.force
+        multiplier = Wrench(joint.A @ moment, joint.L @ left.force)
         return multiplier, joint_wrench(joint, multiplier).acting_at(joint.parent_lever)  # passed: - K_iβᵀ λ_i
 
     return inward(robot, step, Wrench.zero(), joint_constraints(robot, q), constraint)
 
 
 def joint_wrench(joint: JointConstraint, multiplier: Wrench) -> Wrench:
-    """[Aᵀ λ_n; Lᵀ λ_f]: what the joint transmits and its drive does not."""
-    return Wrench(joint.A.T @ multiplier.moment, joint.L.T @ multiplier.force)
+    """[Aᵀ λ_n + Bᵀ λ_f; Lᵀ λ_f]: what the joint transmits and its drive does not."""
+    moment = joint.A.T @ multiplier.moment + joint.B.T @ multiplier.force
+    return Wrench(moment, joint.L.T @ multiplier.force)
 
 
 def constraint_wrenches(

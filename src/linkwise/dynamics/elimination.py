@@ -18,8 +18,12 @@ from .composite import inertia_matrix
 
 def udu(robot: Robot, q: Scalars) -> tuple[Dense, list[Scalar]]:
     """U and the diagonal of D."""
-    n = robot.n
-    left = [list(row) for row in inertia_matrix(robot, q)]
+    return udu_of(inertia_matrix(robot, q))
+
+
+def udu_of(matrix: Dense) -> tuple[Dense, list[Scalar]]:
+    n = len(matrix)
+    left = [list(row) for row in matrix]
     upper = identity(n)
     for k in reversed(range(n)):
         pivot = reciprocal(left[k][k])
@@ -33,8 +37,12 @@ def udu(robot: Robot, q: Scalars) -> tuple[Dense, list[Scalar]]:
 
 
 def inverse_inertia_matrix(robot: Robot, q: Scalars) -> Dense:
-    n = robot.n
-    upper, diagonal = udu(robot, q)
+    return inverse_of(inertia_matrix(robot, q))
+
+
+def inverse_of(matrix: Dense) -> Dense:
+    n = len(matrix)
+    upper, diagonal = udu_of(matrix)
     alpha = zeros(n, n)  # α'
     for k in range(n):
         for i in range(k):

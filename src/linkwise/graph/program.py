@@ -16,6 +16,7 @@ class Port:
 
     name: str
     shape: tuple[int, ...]
+    quaternions: tuple[int, ...] = ()  # where quaternions begin: of an input that needs them to have a length
 
     @property
     def size(self) -> int:

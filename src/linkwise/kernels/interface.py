@@ -43,9 +43,12 @@ class Interface(NamedTuple):
 class Links:
     """What a kernel that loops over links needs besides the arrays; see `codegen.llvm.loops`."""
 
-    def __init__(self, table: np.ndarray, tree: np.ndarray, vectors: int) -> None:
-        """The numbers of the links, the tree that they form, and how many vectors are stored at a time."""
-        self.table, self.tree, self.vectors = table, tree, vectors
+    def __init__(self, table: np.ndarray, tree: np.ndarray, vectors: int, rows: Any = None) -> None:
+        """The numbers of the links, the tree that they form, and how many vectors are stored at a time.
+
+        `rows` rearranges the arrays, where links do not have one number each; see `kernels.spec`.
+        """
+        self.table, self.tree, self.vectors, self.rows = table, tree, vectors, rows
 
     @property
     def arguments(self) -> list[int]:

@@ -86,6 +86,10 @@ class Kernel:
     ) -> int:
         """Fill the results from the inputs, all contiguous; how many finite states gave numbers that are not."""
         count = math.prod(batch)
+        if self.links is not None and self.links.rows is not None:
+            rows = [
+                self.links.rows.of(argument, row) for argument, row in zip(self.interface.inputs, rows, strict=True)
+            ]
         return self._in_parts(count, (*rows, *results), resolved(threads, count, self.interface.at_once))
 
     def _bound(self, arrays: Sequence[Any], named: dict[str, Any]) -> list[Any]:

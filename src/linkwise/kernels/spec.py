@@ -13,6 +13,7 @@ from ..graph import Count, Program
 from ..lazy import cached_property
 from ..robot import Robot
 from ..robot.fingerprint import NoFingerprintError
+from ..robot.model import QUATERNION
 from ..trace import Input, trace
 from ..trace.tracing import ONE_NUMBER, function_name, prefer_fewest
 from . import cache
@@ -105,6 +106,8 @@ class LoopSpec(KernelSpec):
         arrays = {
             name: () if shape is None else shape[1:] for name, shape in inputs_of(self.function, self.keywords).items()
         }
+        if "q" in arrays and packed(self.robot):
+            arrays["q"] = (QUATERNION,)
         options = {name: value for name, value in self.keywords.items() if name not in arrays}
         from ..trace.loop_tracing import trace_rolled
 
@@ -125,7 +128,9 @@ class LoopSpec(KernelSpec):
     @cached_property
     def interface(self) -> Interface:
         n, program = self.robot.n, self.rolled.program
-        inputs = tuple(Argument(port.name, (n, *port.shape)) for port in program.inputs)
+        bodies, nq = len(self.robot.names), self.robot.nq
+        shapes = {port.name: (bodies if port.shape else n, *port.shape) for port in program.inputs} | {"q": (nq,)}
+        inputs = tuple(Argument(port.name, shapes[port.name]) for port in program.inputs)
         outputs = tuple(Argument(function_name(self.function), (n, *port.shape)) for port in program.outputs)
         return Interface(inputs, outputs, self.dtype, self.count.total)
 
@@ -137,7 +142,7 @@ class LoopSpec(KernelSpec):
     def links(self) -> Links:
         table = np.ascontiguousarray(self.rolled.table, dtype=self.dtype)
         vectors = self.loops.vectors(self.robot.n, int(self.rolled.tree[0, 0]))
-        return Links(table, self.rolled.tree, vectors)
+        return Links(table, self.rolled.tree, vectors, LinkRows(self.robot) if packed(self.robot) else None)
 
     @cached_property
     def identity(self) -> None:
@@ -162,12 +167,51 @@ def spec_for(
     if form == "straight" or loop_method is None:
         return straight
     shapes = inputs_of(function, keywords).values()
-    per_link = all(shape is None or shape[:1] == (robot.n,) for shape in shapes)
+    per_link = not robot.couplings and all(shape is None or shape[:1] == (len(robot.names),) for shape in shapes)
     uniform = getattr(keywords.get("friction"), "uniform", True)  # numbers for each joint are not in the loops' table
     can_loop = per_link and uniform and not passes and robot.n > 0 and not robot.non_floats
     if not can_loop or (form == "auto" and not too_long(straight)):
         return straight
     return LoopSpec(function, robot, dtype, {**keywords, "method": loop_method}, target=target)
+
+
+def packed(robot: Robot) -> bool:
+    """Whether a link may have more or fewer numbers of q than one."""
+    return any(link.joint.width != 1 or link.virtual for link in robot.links)
+
+
+class LinkRows:
+    """Arrays of a robot with joints of several degrees of freedom, as loops over its links read them.
+
+    q has four numbers for each link, of which a link uses as many as its joint has; wrenches and points have rows for
+    all links, with zeros for those that have no body. A quaternion without a length becomes NaN.
+    """
+
+    def __init__(self, robot: Robot) -> None:
+        self.bodies, self.count = [joint.link for joint in robot.moving], robot.n
+        self.quaternions = list(robot.quaternions)
+        self.positions = np.zeros((robot.n, QUATERNION), dtype=np.intp)
+        for row, slot, link in zip(self.positions, robot.slots, robot.links, strict=True):
+            row[: link.joint.width] = np.arange(slot.q, slot.q + link.joint.width)
+
+    def of(self, argument: Argument, array: np.ndarray) -> np.ndarray:
+        if argument.name == "q":
+            return np.take(self._checked(array), self.positions, axis=-1)
+        if len(argument.shape) == 1:
+            return array
+        rows = np.zeros((*array.shape[:-2], self.count, array.shape[-1]), array.dtype)
+        rows[..., self.bodies, :] = array
+        return rows
+
+    def _checked(self, q: np.ndarray) -> np.ndarray:
+        with np.errstate(all="ignore"):
+            for start in self.quaternions:
+                square = (q[..., start : start + QUATERNION] ** 2).sum(axis=-1)
+                bad = ~(np.isfinite(square) & np.isfinite(1.0 / square))
+                if bad.any():
+                    q = q.copy()
+                    q[bad, start] = np.nan
+        return q
 
 
 def too_long(spec: KernelSpec) -> bool:

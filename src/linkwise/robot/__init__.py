@@ -1,9 +1,11 @@
 """Robots as frozen data: a tree of links, the tables they are made from, and the recursions over them."""
 
 from ..printing import Description
+from .coordinates import LinkCoordinates
 from .describe import describe
 from .friction import Friction
-from .joint import ALL_JOINTS, Joint, Prismatic, Revolute
+from .joint import Joint, Prismatic, Revolute, Screw
+from .kinds import KINDS
 from .link import Frame, Link
 from .mobility import LinkMobility
 from .model import Robot, from_table
@@ -11,16 +13,18 @@ from .random_robots import chain, random_tree
 from .recursion import inward, outward, toward_base
 
 __all__ = [
-    "ALL_JOINTS",
+    "KINDS",
     "Description",
     "Frame",
     "Friction",
     "Joint",
     "Link",
+    "LinkCoordinates",
     "LinkMobility",
     "Prismatic",
     "Revolute",
     "Robot",
+    "Screw",
     "chain",
     "describe",
     "from_table",

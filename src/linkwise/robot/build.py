@@ -3,24 +3,39 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..errors import RobotError, RowError, near_miss
-from ..spatial import Placement, RigidInertia, Scalar, Symmetric, Vector
-from .entries import RESIDUE, EntryError, limits, not_negative, number, positive_part, sequence, square, tensor, vector3
-from .joint import ALL_JOINTS, Joint
+from ..spatial import Placement, RigidInertia, Scalar, Symmetric, Vector, add, mul
+from .coordinates import Coupling
+from .entries import (
+    RESIDUE,
+    EntryError,
+    limits,
+    not_negative,
+    number,
+    positive_part,
+    present,
+    sequence,
+    square,
+    tensor,
+    vector3,
+)
+from .joint import Joint
+from .kinds import KINDS, STAYS, JointKind
 from .link import Frame, Link
-from .tables import COMMON, DRIVE, JOINTS, Convention, Geometry
+from .tables import COMMON, COUPLING, DRIVE, JOINTS, PITCH, Convention, Geometry
 
 BASE = "base"
 NO_LINK = ""  # stands for the base: no link can have this name
 LENGTHS = ("a", "b", "d", "com", "translation")
 LARGEST = 1e100  # larger masses and lengths are not taken as the size of a robot
 NO_TENSOR = ((0.0,) * 3,) * 3
+SINGLE = tuple(kind.name for kind in KINDS.values() if kind.degrees == 1)
 MOVED = 1e-12  # a rotation or an axis that is corrected by more than this causes a warning
 
 
@@ -36,10 +51,24 @@ class Draft:
     body: RigidInertia
     alone: tuple[Scalar, Vector, Symmetric]
     merged: bool = False
+    virtual: bool = False
+    joint_kind: str = ""
 
     def finished(self, index: int) -> Link:
         mass, com, inertia = self.alone if not self.merged else about_centre(self.body)
-        return Link(self.name, index, self.parent, self.joint, self.placement, mass, com, inertia, frame=self.frame)
+        return Link(
+            self.name,
+            index,
+            self.parent,
+            self.joint,
+            self.placement,
+            mass,
+            com,
+            inertia,
+            frame=self.frame,
+            virtual=self.virtual,
+            joint_kind=self.joint_kind,
+        )
 
 
 class Size(NamedTuple):
@@ -57,6 +86,7 @@ class Parts(NamedTuple):
     gravity: tuple[Scalar, Scalar, Scalar]
     table: tuple[tuple[tuple[str, Any], ...], ...]
     moved: tuple[str, ...]  # which rotations and axes were corrected, and by how much
+    couplings: tuple[Coupling, ...]
 
 
 def assemble(rows: Iterable[Mapping[str, Any]], convention: Convention, gravity: Iterable[Scalar], name: str) -> Parts:
@@ -90,20 +120,87 @@ def assemble(rows: Iterable[Mapping[str, Any]], convention: Convention, gravity:
                 host.body = host.body + RigidInertia.of_body(mass, com, inertia).to_parent(frame.placement)
                 host.merged = host.merged or not all(map(is_zero, (mass, *inertia.upper)))
         else:
-            centre = geometry.after.point(com)
-            turned = geometry.after.axes.turned(inertia)
-            body = RigidInertia.of_body(mass, centre, turned)
-            moving = ALL_JOINTS[joint](**drive)
-            drafts.append(Draft(label, parent_frame.link, moving, before, geometry.after, body, (mass, centre, turned)))
-            frame = Frame(label, len(drafts) - 1, geometry.after)
+            kind = KINDS[joint]
+            after = geometry.after if kind.after is STAYS else kind.after.then(geometry.after)
+            parent_link, placement = add_virtual_links(drafts, kind, label, parent_frame.link, before, drive)
+            alone = mass, after.point(com), after.axes.turned(inertia)
+            moving = kind.links[-1](**drive_of(drive, kind, kind.degrees - 1))
+            several = joint if kind.degrees > 1 else ""
+            body = RigidInertia.of_body(*alone)
+            drafts.append(Draft(label, parent_link, moving, placement, after, body, alone, joint_kind=several))
+            frame = Frame(label, len(drafts) - 1, after)
         row_frames[label] = frame
         clean.append(normalized_row(label, parent or base_word, joint, geometry, row, drive))
     if not drafts:
-        expected = "at least one revolute or prismatic joint"
+        expected = "at least one joint that is not fixed"
         raise RowError(f"robot {name!r} has no joint that moves (expected {expected})", 0, "joint")
     links = tuple(draft.finished(i) for i, draft in enumerate(drafts))
     rows_kept = tuple(tuple(row.items()) for row in clean)
-    return Parts(links, tuple(frames), checked_gravity(gravity, name), rows_kept, tuple(moved))
+    couplings = tuple(couplings_of(clean, row_of, row_frames, name))
+    if len(couplings) == len(links):
+        raise RowError(f"robot {name!r} has no joint that moves on its own (expected one)", 0, "coupled_to")
+    return Parts(links, tuple(frames), checked_gravity(gravity, name), rows_kept, tuple(moved), couplings)
+
+
+def add_virtual_links(
+    drafts: list[Draft], kind: JointKind, label: str, parent: int, before: Placement, drive: Mapping[str, Any]
+) -> tuple[int, Placement]:
+    """The links of a joint before its last: without bodies. Returns the parent of the last, and its placement there."""
+    nothing = (0.0, Vector.zero(), Symmetric.zero())
+    placement = before if kind.before[0] is STAYS else before.then(kind.before[0])
+    for k, joint in enumerate(kind.links[:-1]):
+        name, moving = f"{label}.{kind.v_labels[k]}", joint(**drive_of(drive, kind, k))
+        identity = Placement.identity()
+        drafts.append(Draft(name, parent, moving, placement, identity, RigidInertia.zero(), nothing, virtual=True))
+        parent, placement = len(drafts) - 1, kind.before[k + 1]
+    return parent, placement
+
+
+def drive_of(drive: Mapping[str, Any], kind: JointKind, k: int) -> dict[str, Any]:
+    """What the table says of a joint's drive, for its k-th degree of freedom."""
+    own = {key: value for key, value in drive.items() if key not in COUPLING}
+    if kind.degrees > 1 and own["limits"] is not None:
+        own["limits"] = own["limits"][k]
+    return own
+
+
+def couplings_of(
+    rows: list[dict[str, Any]], row_of: Mapping[str, int], frames: Mapping[str, Frame], robot: str
+) -> Iterator[Coupling]:
+    """The joints that move as others do; those that follow a coupled joint follow the one at the end of the path."""
+    for index, row in enumerate(rows):
+        if "coupled_to" not in row:
+            continue
+        ratio, offset, path, target = 1.0, 0.0, [row["name"]], row
+        while "coupled_to" in target:
+            ratio, offset = mul(ratio, target["ratio"]), add(offset, mul(ratio, target.get("offset", 0.0)))
+            leader = target["coupled_to"]
+            try:
+                target = rows[leader_of(leader, row_of, rows)]
+            except EntryError as problem:
+                raise RowError(
+                    f"robot {robot!r}, link {path[-1]!r}: {problem}", row_of[path[-1]], problem.key
+                ) from None
+            if leader in path:
+                cycle = " -> ".join([*path[path.index(leader) :], leader])
+                raise RowError(
+                    f"robot {robot!r}, link {row['name']!r}: coupled_to closes a loop: {cycle} (expected a joint that"
+                    " moves on its own at the end)",
+                    index,
+                    "coupled_to",
+                )
+            path.append(leader)
+        yield Coupling(frames[row["name"]].link, frames[target["name"]].link, ratio, offset)
+
+
+def leader_of(name: Any, row_of: Mapping[str, int], rows: list[dict[str, Any]]) -> int:
+    """The row of the joint that another is coupled to."""
+    if name not in row_of:
+        raise EntryError("coupled_to", f"is {name!r}, which no link has as its name{near_miss(name, row_of)}")
+    joint = rows[row_of[name]]["joint"]
+    if joint not in SINGLE:
+        raise EntryError("coupled_to", f"is {name!r}, a {joint} joint (expected {', '.join(SINGLE)})")
+    return row_of[name]
 
 
 def warn_of_moved(robot: str, moved: tuple[str, ...]) -> None:
@@ -205,7 +302,7 @@ def checked_entries(
     row: Mapping[str, Any], convention: Convention, size: Size
 ) -> tuple[str, Geometry, Scalar, Vector, Symmetric, dict[str, Any]]:
     """Every entry of a row, checked."""
-    keys = (*COMMON, *convention.keys, *DRIVE)
+    keys = (*COMMON, *convention.keys, PITCH, *DRIVE, *COUPLING)
     row = dict(row)
     if "d" in row and "b" in convention.keys:
         if "b" in row:
@@ -217,8 +314,8 @@ def checked_entries(
             raise EntryError(str(key), f"is not a key of a {convention.name!r} row{near_miss(key, keys)} ({known})")
     joint = row.get("joint")
     if joint not in JOINTS:
-        close = near_miss(joint, JOINTS)
-        raise EntryError("joint", f"is {joint!r}{close} (expected 'revolute', 'prismatic' or 'fixed')")
+        known = ", ".join(map(repr, JOINTS[:-1]))
+        raise EntryError("joint", f"is {joint!r}{near_miss(joint, JOINTS)} (expected {known} or 'fixed')")
     geometry = convention.read(row, joint)
     still = joint == "fixed"
     if still:
@@ -227,11 +324,54 @@ def checked_entries(
     com = Vector(*vector3(row, "com"))
     inertia = tensor(row, "inertia", RESIDUE * size.length**2 * plain_size(mass))
     drive: dict[str, Any] = {key: not_negative(row, key, 0.0) for key in DRIVE[:3]}
-    drive["limits"] = limits(row)
-    if still and any(drive.values()):
-        raise EntryError(next(key for key in DRIVE if drive[key]), "is given for a fixed joint, which does not move")
+    if still:
+        for key in (*DRIVE, *COUPLING, PITCH):
+            if row.get(key) is not None and not is_zero(row[key]):
+                raise EntryError(key, "is given for a fixed joint, which does not move")
+        drive["limits"] = None
+    else:
+        drive["limits"] = limits_of(row, KINDS[joint])
+        drive |= pitch_of(row, joint) | coupling_entries(row, joint)
     symmetric = Symmetric.from_upper(lambda i, j: positive_part(inertia[i][i]) if i == j else inertia[i][j])
     return joint, geometry, mass, com, symmetric, drive
+
+
+def limits_of(row: Mapping[str, Any], kind: JointKind) -> Any:
+    """A pair, or one pair for each coordinate of a joint of several degrees of freedom."""
+    if row.get("limits") is None or kind.degrees == 1:
+        return limits(row)
+    if not kind.bounded:
+        raise EntryError(
+            "limits", f"is given for a {kind.name} joint, whose coordinates are not angles (expected none)"
+        )
+    pairs = sequence(row["limits"], kind.degrees)
+    if pairs is None:
+        labels = ", ".join(kind.q_labels)
+        raise EntryError("limits", f"is {row['limits']!r} (expected a pair [lower, upper] for each of {labels})")
+    return tuple(limits({"limits": pair}) for pair in pairs)
+
+
+def pitch_of(row: Mapping[str, Any], joint: str) -> dict[str, Scalar]:
+    if joint == "screw":
+        return {PITCH: number(present(row, PITCH, "a number, in metres per radian"), PITCH)}
+    if PITCH in row:
+        raise EntryError(PITCH, f"is given for a {joint} joint (expected a screw joint)")
+    return {}
+
+
+def coupling_entries(row: Mapping[str, Any], joint: str) -> dict[str, Any]:
+    """`coupled_to`, `ratio` and `offset`."""
+    if row.get("coupled_to") is None:
+        for key in COUPLING[1:]:
+            if key in row:
+                raise EntryError(key, "is given without coupled_to (expected the name of another joint there)")
+        return {}
+    if joint not in SINGLE:
+        raise EntryError("coupled_to", f"is given for a {joint} joint (expected {', '.join(SINGLE)})")
+    if not isinstance(row["coupled_to"], str):
+        raise EntryError("coupled_to", f"is {row['coupled_to']!r} (expected the name of another joint)")
+    ratio, offset = number(row.get("ratio", 1.0), "ratio"), number(row.get("offset", 0.0), "offset")
+    return {"coupled_to": row["coupled_to"], "ratio": ratio, "offset": offset}
 
 
 def normalized_row(
@@ -243,7 +383,8 @@ def normalized_row(
         clean["mass"] = number(row.get("mass", 0.0), "mass")
         clean["com"] = vector3({"com": (0.0, 0.0, 0.0), **row}, "com")
         clean["inertia"] = square(row, "inertia", NO_TENSOR)
-    clean.update({key: value for key, value in drive.items() if value is not None and not is_zero(value)})
+    kept = (PITCH, "ratio")
+    clean.update({key: value for key, value in drive.items() if key in kept or not (value is None or is_zero(value))})
     return clean
 
 

@@ -9,7 +9,7 @@ from typing import Any
 from ..printing import Description, print_if_dropped
 from ..spatial import Rotation
 from .entries import is_symbol
-from .joint import ALL_JOINTS
+from .kinds import KINDS
 from .model import Robot
 from .tables import CONVENTIONS
 
@@ -68,12 +68,16 @@ def geometry(robot: Robot, tree: bool) -> tuple[list[str], list[list[str]]]:
     for row in robot.rows:
         cells = [row["name"], row["joint"], *([row["parent"]] if tree else [])]
         if dh:
-            varies = ALL_JOINTS[row["joint"]].dh_variable if row["joint"] in ALL_JOINTS else None
+            varies = KINDS[row["joint"]].dh_variables if row["joint"] in KINDS else ()
             for key in ("a", "b", "alpha", "theta"):
                 text = degrees(row[key]) if key in ("alpha", "theta") else plain(row[key])
-                cells.append(text + ("*" if key == varies else ""))
+                cells.append(text + ("*" if key in varies else ""))
         else:
-            cells += [triple(row["translation"]), triple(row["axis"]), rotation(row["rotation"])]
+            cells += [
+                triple(row["translation"]),
+                triple(row["axis"]) if "axis" in row else "-",
+                rotation(row["rotation"]),
+            ]
         body.append(cells)
     return head, body
 

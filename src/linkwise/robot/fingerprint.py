@@ -26,7 +26,7 @@ class NoFingerprintError(TypeError):
 
 
 def robot_fingerprint(robot: Robot) -> str:
-    parts: list[Any] = [class_name(type(robot)), robot.links, robot.frames, robot.gravity]
+    parts: list[Any] = [class_name(type(robot)), robot.links, robot.frames, robot.gravity, robot.couplings]
     if "regrouped" in robot.cache:  # it was regrouped before, in other numbers than its own
         parts.append(robot.cache["regrouped"].links)
     texts: list[str] = []
@@ -42,7 +42,7 @@ def write(x: Any, into: list[str]) -> None:
     kind: Any = type(x)
     if kind is float:
         into.append(x.hex())
-    elif kind is tuple:
+    elif isinstance(x, tuple):
         into.append(f"tuple {len(x)}")
         for item in x:
             write(item, into)

@@ -74,13 +74,15 @@ class Friction:
 
         `directions` are those in which joints slide (1 or -1), otherwise as their rates say.
         """
-        rows = zip(*self._coefficients(arm), rates, directions or [None] * arm.n, strict=True)
-        return [self._law(*row) for row in rows]
+        coordinates = arm.coordinates
+        rates = coordinates.rates(rates)
+        rows = zip(*self._coefficients(arm), rates, directions or [None] * len(rates), strict=True)
+        return coordinates.torques([self._law(*row) for row in rows])
 
     def torque(self, arm: Robot, qd: Any, direction: Any = None) -> np.ndarray:
         """The same for arrays (..., n)."""
         qd = np.asarray(qd)
-        if qd.dtype == object or arm.non_floats:  # nodes, symbols, numbers of many digits: one by one
+        if qd.dtype == object or arm.non_floats or arm.couplings:  # nodes, symbols, numbers of many digits: one by one
             rates = [qd[..., i] for i in range(arm.n)]
             directions = None if direction is None else [direction[..., i] for i in range(arm.n)]
             torques = np.array(self.torques(arm, rates, directions), dtype=object)
@@ -100,7 +102,7 @@ class Friction:
         return add(mul(viscous, rate), mul(level, direction))
 
     def _coefficients(self, arm: Robot) -> tuple[list[Scalar], list[Scalar], list[Scalar]]:
-        """Of each joint: viscous and Coulomb friction, and that on breaking loose."""
+        """Of each link: viscous and Coulomb friction, and that on breaking loose."""
         coulomb = self._per_joint(arm, self.coulomb, "coulomb_friction")
         stribeck = coulomb if self.stribeck is None else self._per_joint(arm, self.stribeck, "")
         return self._per_joint(arm, self.viscous, "viscous_friction"), coulomb, stribeck
@@ -117,10 +119,13 @@ class Friction:
         return tuple(np.flatnonzero(either > 0.0).tolist())
 
     def _per_joint(self, arm: Robot, value: PerJoint, own: str) -> list[Scalar]:
-        """A coefficient for each joint."""
+        """A coefficient for each link; of those that are given for each joint, coupled links have none."""
         if value is None:
             return [getattr(link.joint, own) for link in arm.links]
         numbers = np.asarray(value, dtype=float)
-        if numbers.shape not in ((), (arm.n,)):
+        if numbers.shape == ():
+            return [float(numbers)] * len(arm.links)
+        if numbers.shape != (arm.n,):
             raise ValueError(f"friction has {numbers.size} coefficients (expected one, or one for each of {arm.n})")
-        return list(np.broadcast_to(numbers, (arm.n,)).tolist())
+        coupled = {coupling.link for coupling in arm.couplings}
+        return [0.0 if k in coupled else float(numbers[slot.v]) for k, slot in enumerate(arm.slots)]

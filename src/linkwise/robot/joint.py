@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
+from ..lazy import cached_property
 from ..spatial import (
     ArticulatedInertia,
     Matrix,
@@ -12,6 +13,7 @@ from ..spatial import (
     RigidInertia,
     Rotation,
     Scalar,
+    Scalars,
     Symmetric,
     Twist,
     Vector,
@@ -36,8 +38,12 @@ class Joint:
     limits: tuple[float, float] | None = None
 
     kind: ClassVar[str]
-    dh_variable: ClassVar[str]  # which of a DH row's entries the joint moves
+    width: ClassVar[int] = 1  # how many numbers of q are the joint's
     axis: ClassVar[Twist]
+
+    def coordinate(self, values: Scalars) -> Scalar:
+        """What `motion` takes, from the joint's own numbers of q."""
+        return values[0]
 
     def motion(self, q: Scalar) -> Placement:
         """Pose of the link frame in the joint frame."""
@@ -78,8 +84,8 @@ class Joint:
         part: Vector = self.axis.angular * rate
         return part
 
-    def constraint(self, axis: Vector) -> tuple[Matrix, Matrix]:
-        """What the joint forbids: A and L, such that A times the relative rotation and L times the sliding vanish."""
+    def constraint(self, axis: Vector) -> tuple[Matrix, Matrix, Matrix]:
+        """What the joint forbids: A, L, B such that A times the relative rotation ω vanishes, and L v + B ω too."""
         raise no_kind(self)
 
     def slide(self, rate: Scalar) -> Vector:
@@ -87,22 +93,29 @@ class Joint:
         part: Vector = self.axis.linear * rate
         return part
 
+    def spins(self, parent: Vector, rate: Scalar) -> Vector:
+        """Inside a ball joint: the components of its angular velocity so far, x and y before z; see `robot.ball`."""
+        return Vector.zero()
+
+    def recentring(self, spins: Vector, inner: Vector) -> tuple[Scalar, Vector]:
+        """Inside a ball joint: what ω̇ has besides θ̈, and the components of ω for the joint before."""
+        return 0.0, Vector.zero()
+
 
 def no_kind(joint: Joint) -> TypeError:
-    return TypeError(f"{type(joint).__name__} is not a kind of joint: use Revolute or Prismatic")
+    return TypeError(f"{type(joint).__name__} is not a kind of joint: use Revolute, Prismatic or Screw")
 
 
 @dataclass(frozen=True)
 class Revolute(Joint):
     kind = "revolute"
-    dh_variable = "theta"
     axis = Twist(Vector(0.0, 0.0, 1.0), Vector.zero())
 
     def motion(self, q: Scalar) -> Placement:
         return Placement(turn_z(q), Vector.zero())
 
-    def constraint(self, axis: Vector) -> tuple[Matrix, Matrix]:
-        return cross_matrix(axis), Rotation.identity()
+    def constraint(self, axis: Vector) -> tuple[Matrix, Matrix, Matrix]:
+        return cross_matrix(axis), Rotation.identity(), Matrix.zero()
 
     def with_unit(self, share: Wrench) -> Wrench:
         n = share.moment
@@ -142,14 +155,13 @@ class Revolute(Joint):
 @dataclass(frozen=True)
 class Prismatic(Joint):
     kind = "prismatic"
-    dh_variable = "b"
     axis = Twist(Vector.zero(), Vector(0.0, 0.0, 1.0))
 
     def motion(self, q: Scalar) -> Placement:
         return Placement(Rotation.identity(), Vector(0.0, 0.0, q))
 
-    def constraint(self, axis: Vector) -> tuple[Matrix, Matrix]:
-        return Rotation.identity(), cross_matrix(axis)
+    def constraint(self, axis: Vector) -> tuple[Matrix, Matrix, Matrix]:
+        return Rotation.identity(), cross_matrix(axis), Matrix.zero()
 
     def with_unit(self, share: Wrench) -> Wrench:
         f = share.force
@@ -184,4 +196,35 @@ class Prismatic(Joint):
         return {**mass, **{name: sub(h_k, mul(share, n_k)) for name, (h_k, n_k) in moments.items()}}, passed
 
 
-ALL_JOINTS = {joint.kind: joint for joint in (Revolute, Prismatic)}
+@dataclass(frozen=True)
+class Screw(Joint):
+    """A link that slides along the axis as it turns: `pitch` metres a radian."""
+
+    kind = "screw"
+    pitch: Scalar = 0.0
+
+    @cached_property
+    def axis(self) -> Twist:
+        return Twist(Vector(0.0, 0.0, 1.0), Vector(0.0, 0.0, self.pitch))
+
+    def motion(self, q: Scalar) -> Placement:
+        return Placement(turn_z(q), Vector(0.0, 0.0, mul(self.pitch, q)))
+
+    def constraint(self, axis: Vector) -> tuple[Matrix, Matrix, Matrix]:
+        less = sub(0.0, self.pitch)
+        slide = Matrix(((less, 0.0, 0.0), (0.0, less, 0.0), (0.0, 0.0, less)))
+        return cross_matrix(axis), Rotation.identity(), slide
+
+    def with_unit(self, share: Wrench) -> Wrench:
+        return share  # moment and force along the axis make 1 together: neither is known
+
+    def without_axis(self, left: ArticulatedInertia) -> ArticulatedInertia:
+        return left
+
+    def split(self, body: RigidInertia) -> tuple[RigidInertia, RigidInertia]:
+        """Of what a revolute joint passes on, only the tensor stays the same as the link slides."""
+        J = body.tensor
+        k = mul(0.5, sub(add(J.xx, J.yy), J.zz))
+        kept = Symmetric(sub(J.xx, k), J.xy, J.xz, sub(J.yy, k), J.yz, J.zz)
+        passed = RigidInertia(0.0, Vector.zero(), Symmetric(k, 0.0, 0.0, k, 0.0, 0.0))
+        return RigidInertia(body.mass, body.moment, kept), passed

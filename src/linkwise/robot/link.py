@@ -28,6 +28,8 @@ class Link:
     inertia: Symmetric  # about the mass centre
     frame: Placement
     grouped: RigidInertia | None = None  # base parameters, see `regroup`
+    virtual: bool = False  # without a body: the links of a joint of several degrees of freedom, except the last
+    joint_kind: str = ""  # of the whole joint, where it has several degrees of freedom
 
     def pose(self, q: Scalar) -> Placement:
         """Where the link is, in its parent, when its joint is at q."""

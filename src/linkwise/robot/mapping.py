@@ -7,9 +7,11 @@ from dataclasses import replace
 from typing import Any
 
 from ..spatial import Placement, RigidInertia, Rotation, Scalar, Symmetric, Vector
+from .joint import Joint, Screw
 from .link import Link
 
 DRIVE = ("rotor_inertia", "viscous_friction", "coulomb_friction")
+PITCH = ("pitch",)  # of screws
 
 
 class NumberMap:
@@ -40,7 +42,7 @@ class NumberMap:
     def link(self, old: Link) -> Link:
         return replace(
             old,
-            joint=replace(old.joint, **{f: self.convert(getattr(old.joint, f)) for f in DRIVE}),
+            joint=replace(old.joint, **{f: self.convert(getattr(old.joint, f)) for f in numbers_in(old.joint)}),
             placement=self.placement(old.placement),
             mass=self.convert(old.mass),
             com=self.vector(old.com),
@@ -50,10 +52,15 @@ class NumberMap:
         )
 
 
+def numbers_in(joint: Joint) -> tuple[str, ...]:
+    """The names of a joint's numbers."""
+    return (*DRIVE, *PITCH) if isinstance(joint, Screw) else DRIVE
+
+
 def numbers_of(link: Link) -> Iterator[Scalar]:
     """All numbers of a link."""
     for pose in (link.placement, link.frame):
         for row in pose.axes.rows:
             yield from row
         yield from pose.translation
-    yield from (link.mass, *link.com, *link.inertia.upper, *(getattr(link.joint, f) for f in DRIVE))
+    yield from (link.mass, *link.com, *link.inertia.upper, *(getattr(link.joint, f) for f in numbers_in(link.joint)))

@@ -9,17 +9,20 @@ from typing import Any, ClassVar, Self
 
 from ..errors import RobotError, one_of
 from ..lazy import cached_property
-from ..spatial import Scalar
-from .build import assemble, checked_gravity, warn_of_moved
+from ..spatial import Rotation, Scalar
+from .build import NO_TENSOR, assemble, checked_gravity, is_zero, warn_of_moved
+from .coordinates import Coupling, LinkCoordinates, MovingJoint, Slot, moving_joints, slots_of
 from .entries import is_symbol
 from .fingerprint import NoFingerprintError, robot_fingerprint
 from .link import Frame, Link
 from .mapping import NumberMap, numbers_of
 from .regroup import regrouped_bodies
-from .tables import CONVENTIONS, DH_CONVENTIONS
+from .tables import CONVENTIONS, DH, DH_CONVENTIONS, DRIVE
 
 Row = Mapping[str, Any]
 EARTH = (0.0, 0.0, -9.81)
+QUATERNION = 4  # numbers
+CONFIGURATIONS = ("q", "q0", "q1")
 
 
 class WithCache:
@@ -52,6 +55,7 @@ class Robot(WithCache):
     table: tuple[tuple[tuple[str, Any], ...], ...] = field(compare=False)  # rows as pairs, which nobody can change
     convention: str = field(compare=False)
     about: str = field(default="", compare=False)  # where the numbers come from
+    couplings: tuple[Coupling, ...] = ()  # joints that move as others do
 
     loops: ClassVar[Any] = None  # runs the recursions where a link stands for many; see `trace.loop_tracing`
 
@@ -85,7 +89,7 @@ class Robot(WithCache):
         one_of(convention, DH_CONVENTIONS, "convention", RobotError)
         parts = assemble(rows, CONVENTIONS[convention], gravity, name)
         warn_of_moved(name, parts.moved)
-        return Robot(name, *parts[:4], convention=convention)
+        return Robot(name, *parts[:4], convention=convention, couplings=parts.couplings)
 
     @staticmethod
     def from_frames(rows: Iterable[Row], *, gravity: Iterable[Scalar] = EARTH, name: str = "robot") -> Robot:
@@ -99,7 +103,7 @@ class Robot(WithCache):
         """
         parts = assemble(rows, CONVENTIONS["frames"], gravity, name)
         warn_of_moved(name, parts.moved)
-        return Robot(name, *parts[:4], convention="frames")
+        return Robot(name, *parts[:4], convention="frames", couplings=parts.couplings)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Robot):
@@ -107,14 +111,18 @@ class Robot(WithCache):
         if self.symbolic or other.symbolic:  # expressions of symbols refuse to be compared
             with suppress(NoFingerprintError):  # those of another library do not
                 return self.fingerprint == other.fingerprint
-        return (self.links, self.frames, self.gravity) == (other.links, other.frames, other.gravity)
+        return self._compared == other._compared
 
     def __hash__(self) -> int:
         return self._hash
 
     @cached_property
     def _hash(self) -> int:
-        return hash((self.links, self.frames, self.gravity))
+        return hash(self._compared)
+
+    @property
+    def _compared(self) -> tuple[Any, ...]:
+        return self.links, self.frames, self.gravity, self.couplings
 
     @cached_property
     def fingerprint(self) -> str:
@@ -139,17 +147,106 @@ class Robot(WithCache):
 
     @property
     def n(self) -> int:
-        """How many joints move."""
-        return len(self.links)
+        """The degrees of freedom: how many numbers qd, qdd and tau have."""
+        return len(self.links) - len(self.couplings)
+
+    @property
+    def nv(self) -> int:
+        """The same as `n`."""
+        return self.n
+
+    @cached_property
+    def nq(self) -> int:
+        """How many numbers q has: as many as qd, and one more for each ball or free joint."""
+        coupled = {coupling.link for coupling in self.couplings}
+        return sum(link.joint.width for index, link in enumerate(self.links) if index not in coupled)
 
     @property
     def names(self) -> tuple[str, ...]:
-        return tuple(link.name for link in self.links)
+        """The links that carry a body, one for each joint of the table that is not fixed."""
+        return tuple(joint.name for joint in self.moving)
+
+    @property
+    def joint_names(self) -> tuple[str, ...]:
+        """The joints that have coordinates: those of `names` that are not coupled to others."""
+        return tuple(joint.name for joint in self.moving if joint.coupling is None)
 
     @property
     def joints(self) -> str:
-        """The kinds of the joints, a letter each: "RRPRRR"."""
-        return "".join(link.joint.kind[0].upper() for link in self.links)
+        """The kinds of the joints, a letter each: "RRPRRR".
+
+        R revolute, P prismatic, H screw, C cylindrical, U universal, E planar, S ball, F free.
+        """
+        return "".join(joint.kind.letter for joint in self.moving)
+
+    @cached_property
+    def slots(self) -> tuple[Slot, ...]:
+        """Where the coordinate of each link is."""
+        return slots_of(self.links, self.couplings)
+
+    @cached_property
+    def moving(self) -> tuple[MovingJoint, ...]:
+        """The joints of the table that are not fixed, in order: `moving[k]` carries the link `names[k]`."""
+        return moving_joints(self.links, self.slots, self.couplings)
+
+    @cached_property
+    def balls(self) -> tuple[int, ...]:
+        """The first of the three links of each ball, also of those in free joints."""
+        return tuple(index for index, link in enumerate(self.links) if link.joint.width == QUATERNION)
+
+    @cached_property
+    def rotors_in_balls(self) -> bool:
+        """Whether a ball joint has a rotor inertia."""
+        return any(link.joint.kind == "ball" and link.joint.has_rotor for link in self.links)
+
+    @cached_property
+    def quaternions(self) -> tuple[int, ...]:
+        """Where the quaternions in q begin."""
+        return tuple(self.slots[index].q for index in self.balls)
+
+    @cached_property
+    def coordinates(self) -> LinkCoordinates:
+        return LinkCoordinates(self)
+
+    @cached_property
+    def uncoupled(self) -> Robot:
+        """The robot whose joints all move on their own."""
+        return replace(self, couplings=()) if self.couplings else self
+
+    def size_of(self, argument: str) -> int:
+        """How many numbers an argument of this name has for one state: q, q0 and q1 are configurations."""
+        return self.nq if argument in CONFIGURATIONS else self.n
+
+    def q_slice(self, name: str) -> slice:
+        """Where the coordinates of a joint are in q.
+
+        >>> import linkwise as lw
+        >>> arm = lw.load("planar3").with_free_base()
+        >>> arm.joint_names[0], arm.q_slice(arm.joint_names[0]), arm.v_slice(arm.joint_names[0])
+        ('base', slice(0, 7, None), slice(0, 6, None))
+        """
+        return self._joint(name).q
+
+    def v_slice(self, name: str) -> slice:
+        """Where the velocities of a joint are in qd, its accelerations in qdd and its torques in tau."""
+        return self._joint(name).v
+
+    def _joint(self, name: str) -> MovingJoint:
+        by_name = {joint.name: joint for joint in self.moving}
+        one_of(name, by_name, f"robot {self.name!r}: joint", RobotError)
+        return by_name[name]
+
+    @cached_property
+    def q_names(self) -> tuple[str, ...]:
+        """A label for each number of q: the joint's name, or "base.qw"."""
+        own = (joint for joint in self.moving if joint.coupling is None)
+        return tuple(label(joint.name, part) for joint in own for part in joint.kind.q_labels)
+
+    @cached_property
+    def v_names(self) -> tuple[str, ...]:
+        """A label for each number of qd, qdd and tau: the joint's name, or "base.wx"."""
+        own = (joint for joint in self.moving if joint.coupling is None)
+        return tuple(label(joint.name, part) for joint in own for part in joint.kind.v_labels)
 
     @property
     def rows(self) -> list[dict[str, Any]]:
@@ -160,7 +257,7 @@ class Robot(WithCache):
     def leaves(self) -> tuple[int, ...]:
         """The links that carry no other: the tips."""
         parents = {link.parent for link in self.links}
-        return tuple(i for i in range(self.n) if i not in parents)
+        return tuple(i for i in range(len(self.links)) if i not in parents)
 
     def ancestors(self, index: int) -> tuple[int, ...]:
         """The link itself, its parent, and so on to the link on the base."""
@@ -213,13 +310,13 @@ class Robot(WithCache):
             assemble(rows, CONVENTIONS[self.convention], self.gravity, self.name)
             for rows in (self.rows, [*self.rows, row])
         )
-        if again[:3] != (tuple(replace(k, grouped=None) for k in self.links), self.frames, self.gravity):
+        links = tuple(replace(k, grouped=None) for k in self.links)
+        if (again.links, again.frames, again.gravity, again.couplings) != (links, *self._compared[1:]):
             raise RobotError(
                 f"robot {self.name!r} has other numbers than its table (expected the payload on the robot as it was"
                 " made, before its numbers were replaced)"
             )
-        links, frames, _, table, _ = loaded
-        robot = replace(self, links=links, frames=frames, table=table)
+        robot = replace(self, links=loaded.links, frames=loaded.frames, table=loaded.table)
         return robot if self.links[0].grouped is None else robot.regrouped()
 
     def _held_by(self, link: str | int | None) -> str:
@@ -228,14 +325,14 @@ class Robot(WithCache):
             if len(self.leaves) > 1:
                 tips = ", ".join(repr(self.links[i].name) for i in self.leaves)
                 raise RobotError(f"robot {self.name!r} has several tips: {tips} (expected link=... to choose one)")
-            link = self.leaves[0]
+            link = self.links[self.leaves[0]].name
         if isinstance(link, str):
             if self.frame(link).link < 0:
                 raise RobotError(f"the frame {link!r} of robot {self.name!r} is fixed to the base, which does not move")
             return link
-        if isinstance(link, bool) or not hasattr(link, "__index__") or not -self.n <= link < self.n:
-            raise RobotError(f"link is {link!r} (expected a name, or a whole number below {self.n})")
-        return self.links[link].name
+        if isinstance(link, bool) or not hasattr(link, "__index__") or not -len(self.names) <= link < len(self.names):
+            raise RobotError(f"link is {link!r} (expected a name, or a whole number below {len(self.names)})")
+        return self.names[link]
 
     def _free_name(self, name: str) -> str:
         """The name, or the first of name2, name3, ... that no row has."""
@@ -244,6 +341,53 @@ class Robot(WithCache):
         while (candidate := name if count == 1 else f"{name}{count}") in taken:
             count += 1
         return candidate
+
+    def with_free_base(
+        self, mass: Scalar = 0.0, com: Any = (0.0, 0.0, 0.0), inertia: Any = NO_TENSOR, *, name: str = "base"
+    ) -> Robot:
+        """The same robot on a base that floats: a free joint between the world and all that stood on the base.
+
+        Mass, centre of mass and inertia (3 × 3, about it) are those of the base, in the frame in which the robot stood;
+        bodies fixed to the base come along. q begins with the position and the quaternion of the base.
+
+        >>> import linkwise as lw
+        >>> arm = lw.load("planar3").with_free_base(mass=10.0, inertia=[[1, 0, 0], [0, 1, 0], [0, 0, 1]])
+        >>> arm.joints, arm.nq, arm.nv
+        ('FRRR', 10, 9)
+        """
+        base: dict[str, Any] = {"name": self._free_name(name), "parent": None, "joint": "free"}
+        base |= {"mass": mass, "com": com, "inertia": inertia}
+        if self.convention == "frames":
+            base["translation"] = (0.0, 0.0, 0.0)
+        else:
+            base |= dict.fromkeys(("a", "b", "alpha", "theta"), 0.0)
+        on_base = ("", None) if any(row["name"] == "base" for row in self.rows) else ("base", "", None)
+        rows = [{**row, "parent": base["name"] if row["parent"] in on_base else row["parent"]} for row in self.rows]
+        return replace(from_table([base, *rows], self.convention, self.gravity, self.name), about=self.about)
+
+    def with_fixed_base(self) -> Robot:
+        """The same robot with every free joint on the base fixed, where it is at q = (0, 0, 0, 1, 0, 0, 0).
+
+        What `with_free_base` added is taken away again, if it has no mass.
+        """
+        floating = {
+            joint.name for joint in self.moving if joint.kind.name == "free" and self.links[joint.first].parent < 0
+        }
+        if not floating:
+            raise RobotError(f"robot {self.name!r} has no free joint on its base (expected one, to be fixed)")
+        rows: list[dict[str, Any]] = []
+        gone: dict[str, str] = {}
+        for row in self.rows:
+            row["parent"] = gone.get(row["parent"], row["parent"])
+            if row["name"] in floating:
+                row["joint"] = "fixed"
+                for key in DRIVE:
+                    row.pop(key, None)
+                if is_nothing(row):
+                    gone[row["name"]] = row["parent"]
+                    continue
+            rows.append(row)
+        return replace(from_table(rows, self.convention, self.gravity, self.name), about=self.about)
 
     def with_gravity(self, gravity: Iterable[Scalar]) -> Robot:
         return replace(self, gravity=checked_gravity(gravity, self.name))
@@ -284,7 +428,8 @@ class Robot(WithCache):
     def non_floats(self) -> tuple[Scalar, ...]:
         """Those of its numbers that are not floats: symbols, numbers of many digits."""
         numbers = (x for link in self.links for x in numbers_of(link))
-        return tuple(x for x in (*self.gravity, *numbers) if type(x) is not float)
+        coupled = (x for coupling in self.couplings for x in (coupling.ratio, coupling.offset))
+        return tuple(x for x in (*self.gravity, *numbers, *coupled) if type(x) is not float)
 
     @cached_property
     def symbolic(self) -> bool:
@@ -298,7 +443,8 @@ class Robot(WithCache):
         frames = tuple(replace(f, placement=mapping.placement(f.placement)) for f in self.frames)
         links = tuple(map(mapping.link, self.links))
         table = tuple(tuple((key, mapping.entry(entry)) for key, entry in row) for row in self.table)
-        return replace(self, links=links, frames=frames, gravity=(x, y, z), table=table)
+        couplings = tuple(c._replace(ratio=convert(c.ratio), offset=convert(c.offset)) for c in self.couplings)
+        return replace(self, links=links, frames=frames, gravity=(x, y, z), table=table, couplings=couplings)
 
     def cast(self, number: Callable[[float], Scalar]) -> Robot:
         """The same robot in other numbers, such as `mpmath.mpf`; its rotations are orthogonal to all their digits."""
@@ -307,6 +453,18 @@ class Robot(WithCache):
             return x if type(x) is not float or x in (0.0, 1.0, -1.0) else number(x)
 
         return self.mapped(convert, orthonormal=True)
+
+
+def is_nothing(row: Row) -> bool:
+    """Whether a row has no mass and leaves its frame where its parent's is."""
+    numbers = [row["mass"], *row["com"], *(x for line in row["inertia"] for x in line)]
+    if "translation" in row:
+        return row["rotation"] == Rotation.identity().rows and all(map(is_zero, [*numbers, *row["translation"]]))
+    return all(map(is_zero, [*numbers, *(row[key] for key in DH)]))
+
+
+def label(name: str, part: str) -> str:
+    return f"{name}.{part}" if part else name
 
 
 def from_table(rows: Iterable[Row], convention: str, gravity: Iterable[Scalar], name: str) -> Robot:

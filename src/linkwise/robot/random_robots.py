@@ -7,16 +7,17 @@ from typing import Any
 import numpy as np
 
 from ..errors import RobotError
+from .kinds import KINDS
 from .model import Robot
 
-LETTERS = {"R": "revolute", "P": "prismatic"}
+LETTERS = {kind.letter: kind.name for kind in KINDS.values()}
 
 
 def chain(n: int, *, seed: int = 0, joints: str = "R") -> Robot:
     """A serial arm of n links with nothing special about it: every a, b, alpha, mass centre and inertia is non-zero.
 
-    `joints` is a text of R and P, repeated until it is long enough: "R" is all revolute, "RRP" every third joint
-    prismatic.
+    `joints` is a text of letters, repeated until it is long enough: "R" is all revolute, "RRP" every third joint
+    prismatic. H is a screw, C cylindrical, U universal, E planar, S a ball, F a free joint.
 
     >>> chain(7, seed=1, joints="RRP").joints
     'RRPRRPR'
@@ -27,16 +28,15 @@ def chain(n: int, *, seed: int = 0, joints: str = "R") -> Robot:
     for kind in kinds:
         a, b = (float(rng.choice((-1, 1)) * rng.uniform(0.1, 0.4)) for _ in range(2))
         alpha, theta = (float(rng.choice((-1, 1)) * rng.uniform(0.3, 1.3)) for _ in range(2))
-        row = {"joint": kind, "a": a, "alpha": alpha}
-        row.update({"b": b, "theta": 0.0} if kind == "revolute" else {"b": 0.0, "theta": theta})
-        rows.append({**row, **random_body(rng)})
+        row = {"joint": kind, "a": a, "alpha": alpha, "b": b, "theta": theta, **screw_pitch(kind, rng)}
+        rows.append({**row, **dict.fromkeys(KINDS[kind].dh_variables, 0.0), **random_body(rng)})
     return Robot.from_dh(rows, convention="standard", name=f"chain-{n}-{seed}-{joints}")
 
 
 def random_tree(n: int, *, seed: int = 0, joints: str | None = None) -> Robot:
     """A tree of n links, each on an earlier link or on the base, with joints placed at random.
 
-    `joints` as for `chain`; without it the kinds are drawn as well.
+    `joints` as for `chain`; without it the joints are revolute or prismatic, drawn as well.
 
     >>> random_tree(5, seed=3).n
     5
@@ -54,7 +54,8 @@ def random_tree(n: int, *, seed: int = 0, joints: str | None = None) -> Robot:
                 "parent": f"link{parent + 1}" if parent >= 0 else "base",
                 "translation": rng.uniform(-0.4, 0.4, 3).tolist(),
                 "rotation": random_rotation(rng).tolist(),
-                "axis": (direction / np.linalg.norm(direction)).tolist(),
+                **({"axis": (direction / np.linalg.norm(direction)).tolist()} if KINDS[kind].axis else {}),
+                **screw_pitch(kind, rng),
                 **random_body(rng),
             }
         )
@@ -69,8 +70,13 @@ def checked_count(n: int) -> int:
 
 def joint_kinds(n: int, joints: str) -> list[str]:
     if not isinstance(joints, str) or not joints or set(joints) - set(LETTERS):
-        raise RobotError(f"joints is {joints!r} (expected a text of R and P, such as 'RRP')")
+        letters = ", ".join(f"{letter} {name}" for letter, name in LETTERS.items())
+        raise RobotError(f"joints is {joints!r} (expected a text such as 'RRP', of the letters {letters})")
     return [LETTERS[joints[i % len(joints)]] for i in range(checked_count(n))]
+
+
+def screw_pitch(kind: str, rng: np.random.Generator) -> dict[str, float]:
+    return {"pitch": float(rng.uniform(0.05, 0.3))} if kind == "screw" else {}
 
 
 def random_body(rng: np.random.Generator) -> dict[str, Any]:

@@ -7,12 +7,16 @@ A step is a pure function of the link and of values handed to it, never of an in
 unrolled for a six-axis arm or become the body of a loop over ten thousand links (`Robot.loops`).
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from ..spatial import Placement, Wrench
 from .link import Link
-from .model import Robot
+
+if TYPE_CHECKING:
+    from .model import Robot
 
 Value = TypeVar("Value")
 Passed = TypeVar("Passed")

@@ -7,15 +7,18 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..spatial import Placement, Rotation, Scalar, Vector, turn_x, turn_z
-from .entries import angle, axis, length, matrix3, vector3
-from .joint import ALL_JOINTS
+from .entries import EntryError, angle, axis, length, matrix3, vector3
+from .kinds import KINDS
 from .rotations import distance, nearest_rotation
 
 COMMON = ("name", "parent", "joint", "mass", "com", "inertia")
 DRIVE = ("rotor_inertia", "viscous_friction", "coulomb_friction", "limits")
+COUPLING = ("coupled_to", "ratio", "offset")
+PITCH = "pitch"
 DH = ("a", "b", "alpha", "theta")
 FRAMES = ("translation", "rotation", "axis")
-JOINTS = (*ALL_JOINTS, "fixed")
+Z = (0.0, 0.0, 1.0)
+JOINTS = (*KINDS, "fixed")
 
 
 @dataclass(frozen=True)
@@ -50,22 +53,27 @@ def screw_x(a: Scalar, alpha: Scalar) -> Placement:
 
 
 def dh_entries(row: Mapping[str, Any], joint: str) -> dict[str, Scalar]:
-    """a, b, alpha, theta; the one that varies may be left out and is then 0."""
-    varies = ALL_JOINTS[joint].dh_variable if joint in ALL_JOINTS else None
+    """a, b, alpha, theta; those that vary may be left out and are then 0."""
+    varies = KINDS[joint].dh_variables if joint in KINDS else ()
     entries: dict[str, Scalar] = {}
     for key in DH:
         read = angle if key in ("alpha", "theta") else length
-        entries[key] = 0.0 if key not in row and key == varies else read(row, key)
+        entries[key] = 0.0 if key not in row and key in varies else read(row, key)
     return entries
 
 
 def standard(row: Mapping[str, Any], joint: str) -> Geometry:
-    """RotZ(theta) TransZ(b) TransX(a) RotX(alpha), cut where the joint moves."""
+    """RotZ(theta) TransZ(b) TransX(a) RotX(alpha), cut where the joint moves: in front, if it moves none of them."""
     w = dh_entries(row, joint)
     turn, rise, reach = about_z(w["theta"]), along_z(w["b"]), screw_x(w["a"], w["alpha"])
-    if joint in ALL_JOINTS and ALL_JOINTS[joint].dh_variable == "b":
+    varies = KINDS[joint].dh_variables if joint in KINDS else ("theta",)
+    if varies == ("b",):
         return Geometry(rise, turn.then(reach), w)
-    return Geometry(turn, rise.then(reach), w)
+    if varies == ("theta",):
+        return Geometry(turn, rise.then(reach), w)
+    if varies:
+        return Geometry(turn.then(rise), reach, w)
+    return Geometry(Placement.identity(), turn.then(rise).then(reach), w)
 
 
 def modified(row: Mapping[str, Any], joint: str) -> Geometry:
@@ -78,13 +86,17 @@ def modified(row: Mapping[str, Any], joint: str) -> Geometry:
 
 def frames(row: Mapping[str, Any], joint: str) -> Geometry:
     """The joint frame as given, its rotation made orthogonal; turned so that its z lies along the axis, and back."""
+    if "axis" in row and joint in KINDS and not KINDS[joint].axis:
+        raise EntryError("axis", f"is given for a {joint} joint, which moves about the axes of its frame")
     translation = vector3(row, "translation")
     rotation = matrix3(row, "rotation", default=Rotation.identity().rows)
-    direction, stretched = axis(row, "axis", default=(0.0, 0.0, 1.0))
+    direction, stretched = axis(row, "axis", default=Z)
     turn = nearest_rotation(Rotation(rotation))
     joint_frame = Placement(turn, Vector(*translation))
     align = Placement(z_to(Vector(*direction)), Vector.zero())
     entries = {"translation": translation, "rotation": rotation, "axis": direction}
+    if joint in KINDS and not KINDS[joint].axis:
+        del entries["axis"]
     moved = {"rotation": distance(turn, Rotation(rotation)), "axis": stretched}
     return Geometry(joint_frame.then(align), align.inverse(), entries, moved)
 

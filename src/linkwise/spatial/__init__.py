@@ -3,6 +3,7 @@
 from .inertia import ArticulatedInertia, RigidInertia
 from .matrix import Matrix, Rotation, Symmetric, cross_matrix, outer, turn_x, turn_z
 from .placement import Placement
+from .quaternion import quaternion_product, quaternion_rate, rotation_of
 from .scalar import Scalar, Scalars, add, cos, dot_product, mul, reciprocal, sign, sin, sqrt, sub
 from .twist_wrench import Twist, Wrench, cross_twist, cross_wrench, power
 from .vector import Vector, cross, dot
@@ -30,7 +31,10 @@ __all__ = [
     "mul",
     "outer",
     "power",
+    "quaternion_product",
+    "quaternion_rate",
     "reciprocal",
+    "rotation_of",
     "sign",
     "sin",
     "sqrt",

@@ -104,6 +104,9 @@ def trace_rolled(
         inputs[name] = np.empty((kinds, *shape), dtype=object)
         for position, index in enumerate(np.ndindex(kinds, *shape)):
             inputs[name][index] = graph.input(name, position)
+        if name == "q" and shape:  # each link has as many of these numbers as its joint needs
+            widths = [link.joint.width for link in general.robot.links]
+            inputs[name] = np.concatenate([row[:width] for row, width in zip(inputs[name], widths, strict=True)])
     result = np.asarray(function(general.robot, **inputs, **keywords))
     if result.shape[:1] != (kinds,) or not all(is_scalar(x) for x in result.flat):
         raise NotRollableError(f"the result has shape {result.shape} (expected one row per link)")
@@ -156,7 +159,7 @@ def general_robot(robot: Robot, loops: Loops) -> General:
     for k, name in enumerate(tables):
         members = [link for link, kind in zip(grouped, kind_of, strict=True) if kind == k]
         link, kept = general_link(members, loops.graph, name)
-        links.append(replace(link, index=UNKNOWN, parent=UNKNOWN))
+        links.append(replace(link, index=UNKNOWN, parent=UNKNOWN, virtual=False, joint_kind=""))
         columns.append(kept)
     table = np.zeros((robot.n, max(map(len, columns))))
     for k, kept in enumerate(columns):

@@ -17,6 +17,7 @@ from ..graph.count import count as count_operations
 from ..graph.node import UntraceableError, is_scalar
 from ..graph.passes import apply_passes
 from ..robot import Robot
+from ..robot.model import CONFIGURATIONS
 from ..symbolic import Transplant
 
 ONE_NUMBER = ("t",)  # parameters that are one number per state, not one per joint: the time
@@ -61,10 +62,10 @@ def trace(function: Callable[..., Any], robot: Robot, *, passes: Iterable[str] =
         if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
             continue
         if parameter.default is parameter.empty:
-            wanted[parameter.name] = Input() if parameter.name in ONE_NUMBER else Input(robot.n)
+            wanted[parameter.name] = Input() if parameter.name in ONE_NUMBER else Input(robot.size_of(parameter.name))
     wanted.update(keywords)
     graph = Graph()
-    ports = [Port(name, value.shape) for name, value in wanted.items() if isinstance(value, Input)]
+    ports = [Port(name, x.shape, quaternions(robot, name, x)) for name, x in wanted.items() if isinstance(x, Input)]
     arguments = {**wanted, **{port.name: placeholders(graph, port) for port in ports}}
     if robot.non_floats:
         copy = Transplant(graph)
@@ -83,6 +84,11 @@ def trace(function: Callable[..., Any], robot: Robot, *, passes: Iterable[str] =
     outputs = [Port(name, array.shape) for name, array in zip(names, arrays, strict=True)]
     program = check(Program.of(graph, ports, outputs, [list(array.flat) for array in arrays]))
     return apply_passes(program, passes)
+
+
+def quaternions(robot: Robot, name: str, argument: Input) -> tuple[int, ...]:
+    """Where quaternions begin, if the argument is a configuration."""
+    return robot.quaternions if name in CONFIGURATIONS and argument.shape == (robot.nq,) else ()
 
 
 def called(function: Callable[..., Any], robot: Robot, arguments: dict[str, Any]) -> Any:

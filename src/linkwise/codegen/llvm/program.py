@@ -14,7 +14,7 @@ multiply-add, gives the same bits.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from ...graph import Node, Program
 from .block import Block, Layout, assembled
@@ -42,7 +42,7 @@ def block_text(program: Program, layout: Layout, widest: Layout) -> str:
         for k, port in enumerate(program.inputs)
         for position, x in enumerate(load_rows(block, f"%in{k}", port.size))
     }
-    bad = not_finite(block, loaded.values())
+    bad = not_finite(block, [*loaded.values(), *lengths(block, program, loaded)])
     known = {node.index: loaded[node.payload] for node in program.nodes if node.op == "input"}
     wanted = (node.index for flat in program.results for node in flat)
     nodes = Nodes(block, program.nodes, known, wanted, widest if layout.lanes == 1 else None)
@@ -231,6 +231,18 @@ def select(block: Block, x: str, a: str, b: str) -> str:
     v = layout.vector
     taken = block.emit(f"fcmp oge {v} {x}, {layout.constant(0.0)}")
     return block.emit(f"select {layout.mask} {taken}, {v} {a}, {v} {b}")
+
+
+def lengths(block: Block, program: Program, loaded: dict[tuple[str, int], str]) -> Iterator[str]:
+    """The squared lengths of quaternions, and 1 over these: neither is finite where nothing can be divided by it."""
+    for port in program.inputs:
+        for start in port.quaternions:
+            square = block.layout.constant(0.0)
+            for position in range(start, start + 4):
+                x = loaded[port.name, position]
+                square = block.fused(x, x, square)
+            yield square
+            yield block.do("fdiv", block.layout.constant(1.0), square)
 
 
 def no(layout: Layout) -> str:

@@ -1,0 +1,91 @@
+"""What ball joints add to matrices and quasi-coordinates: their Euler angles are centred at every state anew.
+
+The algorithms see Euler angles θ; v are the joints' velocities, v = B(θ) θ̇ with B = 1 at the state, and Ḃ as in
+`robot.ball`. The inertia matrix of v is B⁻ᵀ I B⁻¹, so that at the state
+
+    C   = C_θ - I Ḃ                 İ - 2C is skew if İ_θ - 2C_θ is, since I Ḃ - Ḃᵀ I is
+    ṁ   = ṁ_θ - Ḃᵀ m + m S          S: skew, and such that ṁ is upper triangular, as m is
+    ν̇   = ν̇_θ - S ν
+    vᵀ (∂_k I) v = (vᵀ (∂_k I) v)_θ - 2 vᵀ I (∂_k B) v
+
+Of Ḃᵀ only one element of each ball joint is below the diagonal, (y, x), where it is ω_z. With U, D of I = U D Uᵀ and
+m = U D^½, S_yx = -S_xy = ω_z √(D_x / D_y); and for ξ = D^-½ ν
+
+    ξ̇_x = ξ̇_x,θ + ω_z (ξ_y - U_xy ξ_x)            ξ̇_y = ξ̇_y,θ - ω_z (D_x ξ_x / D_y - U_xy ξ_y)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ..dynamics import composite
+from ..dynamics.quasi import Normalized, Unnormalized
+from ..dynamics.udu import articulated_bodies
+from ..robot import Robot
+from ..spatial import Scalar, Scalars, add, dot_product, mul, power, sqrt, sub
+from ..spatial.dense import Dense
+
+
+def recentred_coriolis(robot: Robot, q: Scalars, rates: Scalars, C: Sequence[Scalars]) -> Dense:
+    """C_θ - I Ḃ; rotors resist ω̇ alone."""
+    matrix = [list(row) for row in C]
+    if not robot.balls:
+        return matrix
+    inertia = composite.inertia_matrix(robot.without_rotors() if robot.rotors_in_balls else robot, q)
+    for row, I in zip(matrix, inertia, strict=True):
+        for x in robot.balls:
+            y, z = x + 1, x + 2
+            row[x] = add(row[x], sub(mul(I[y], rates[z]), mul(I[z], rates[y])))
+            row[y] = sub(row[y], mul(I[x], rates[z]))
+    return matrix
+
+
+def quasi_rates(kind: Unnormalized, robot: Robot, q: Scalars, velocity: Scalars) -> tuple[list[Scalar], list[Scalar]]:
+    """What re-centring adds to ν̇ (or ξ̇), and takes from C(q, ν) (or from C(q, ξ), where it is D times that)."""
+    rates: list[Scalar] = [0.0] * robot.n
+    forces: list[Scalar] = [0.0] * robot.n
+    bodies = articulated_bodies(robot, q)
+    joint_rates = kind.joint_rates(robot, q, velocity)
+    for x in robot.balls:
+        y, spin = x + 1, joint_rates[x + 2]
+        D_x, D_y = bodies[x].pivot, bodies[y].pivot
+        if isinstance(kind, Normalized):
+            s = mul(spin, sqrt(D_x / D_y))
+            rates[x], rates[y] = mul(s, velocity[y]), -mul(s, velocity[x])
+            forces[x], forces[y] = rates[x], rates[y]
+        else:
+            U_xy = power(robot.links[x].joint.axis.to_child(bodies[y].pose), bodies[y].psi)
+            rates[x] = mul(spin, sub(velocity[y], mul(U_xy, velocity[x])))
+            rates[y] = mul(spin, sub(mul(U_xy, velocity[y]), mul(D_x / D_y, velocity[x])))
+            forces[x], forces[y] = mul(D_x, rates[x]), mul(D_y, rates[y])
+    return rates, forces
+
+
+def recentred_factor_rate(robot: Robot, rates: Scalars, m: Sequence[Scalars], m_dot: Sequence[Scalars]) -> Dense:
+    """ṁ of ṁ_θ."""
+    matrix = [list(row) for row in m_dot]
+    for x in robot.balls:
+        y, z = x + 1, x + 2
+        for column in range(robot.n):
+            outer = sub(mul(rates[y], m[z][column]), mul(rates[z], m[y][column]))
+            matrix[x][column] = sub(matrix[x][column], outer)
+            matrix[y][column] = sub(matrix[y][column], mul(rates[z], m[x][column]))
+        s = mul(rates[z], m[x][x] / m[y][y])
+        for row, own in zip(matrix, m, strict=True):
+            row[x], row[y] = add(row[x], mul(s, own[y])), sub(row[y], mul(s, own[x]))
+        matrix[y][x] = 0.0  # exactly
+    return matrix
+
+
+def recentred_gradient(robot: Robot, q: Scalars, rates: Scalars, gradient: Scalars) -> list[Scalar]:
+    """vᵀ (∂_k I) v of that for Euler angles."""
+    recentred = list(gradient)
+    if not robot.balls:
+        return recentred
+    momentum = [dot_product(row, rates) for row in composite.inertia_matrix(robot, q)]
+    for x in robot.balls:
+        y, z = x + 1, x + 2
+        recentred[y] = sub(recentred[y], mul(2.0, mul(momentum[z], rates[x])))
+        turned = sub(mul(momentum[x], rates[y]), mul(momentum[y], rates[x]))
+        recentred[z] = sub(recentred[z], mul(2.0, turned))
+    return recentred

@@ -1,0 +1,86 @@
+"""A ball joint as three revolute joints x, y, z, all at angle zero behind the rotation R of the state.
+
+These are Euler angles θ whose origin is moved to every state anew, so that they are never singular. At zero their rates
+are the angular velocity ω in the body's frame, torques are about the body's axes, and
+
+    ω = B(θ) θ̇,   B(0) = 1,   Ḃ = [[0, ω_z, 0], [-ω_z, 0, 0], [ω_y, 0, 0]]
+    ω̇ = θ̈ + γ,    γ = Ḃ ω = (ω_y ω_z, -ω_x ω_z, ω_x ω_y)
+
+γ is taken off and added where the public functions begin and end (`robot.coordinates`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from ..spatial import Placement, RigidInertia, Rotation, Scalar, Scalars, Symmetric, Vector, mul, rotation_of
+from .joint import Revolute
+from .mobility import LinkMobility
+
+CYCLE = Rotation(((0.0, 0.0, 1.0), (1.0, 0.0, 0.0), (0.0, 1.0, 0.0)))  # its z is x, its x is y, its y is z
+
+
+@dataclass(frozen=True)
+class BallAxis(Revolute):
+    """One of the three; `spins` are the components of ω that are known at a link, x and y on the way outward."""
+
+    kind = "ball"
+    width: ClassVar[int] = 0  # the angle is always zero
+
+    def coordinate(self, values: Scalars) -> Scalar:
+        return 0.0
+
+    def motion(self, q: Scalar) -> Placement:
+        return Placement.identity()
+
+    def split(self, body: RigidInertia) -> tuple[RigidInertia, RigidInertia]:
+        """Only the mass may belong to the parent: as a point at the joint's centre, which both have."""
+        kept = RigidInertia(0.0, body.moment, body.tensor)
+        return kept, RigidInertia(body.mass, Vector.zero(), Symmetric.zero())
+
+    def identifiable(self, body: RigidInertia, mobility: LinkMobility) -> tuple[dict[str, Scalar], RigidInertia]:
+        return {}, body  # the body is on the last of the three
+
+
+@dataclass(frozen=True)
+class BallX(BallAxis):
+    width: ClassVar[int] = 4
+
+    def coordinate(self, values: Scalars) -> Rotation:
+        return rotation_of(values)
+
+    def motion(self, q: Rotation) -> Placement:
+        """The rotation of the state, and then x as the axis."""
+        return Placement(q.then(CYCLE), Vector.zero())
+
+    def spins(self, parent: Vector, rate: Scalar) -> Vector:
+        return Vector(rate, 0.0, 0.0)
+
+    def recentring(self, spins: Vector, inner: Vector) -> tuple[Scalar, Vector]:
+        return mul(inner.y, inner.z), Vector.zero()
+
+
+@dataclass(frozen=True)
+class BallY(BallAxis):
+    def spins(self, parent: Vector, rate: Scalar) -> Vector:
+        return Vector(parent.x, rate, 0.0)
+
+    def recentring(self, spins: Vector, inner: Vector) -> tuple[Scalar, Vector]:
+        return mul(-1.0, mul(spins.x, inner.z)), Vector(0.0, spins.y, inner.z)
+
+
+@dataclass(frozen=True)
+class BallZ(BallAxis):
+    def spins(self, parent: Vector, rate: Scalar) -> Vector:
+        return Vector(parent.x, parent.y, rate)
+
+    def recentring(self, spins: Vector, inner: Vector) -> tuple[Scalar, Vector]:
+        return mul(spins.x, spins.y), Vector(0.0, 0.0, spins.z)
+
+    def identifiable(self, body: RigidInertia, mobility: LinkMobility) -> tuple[dict[str, Scalar], RigidInertia]:
+        """The first moment where gravity acts or the centre moves, and the whole tensor."""
+        h, J = body.moment, body.tensor
+        swung = {"hx": h.x, "hy": h.y, "hz": h.z} if mobility.swings else {}
+        tensor = {"Jxx": J.xx, "Jxy": J.xy, "Jxz": J.xz, "Jyy": J.yy, "Jyz": J.yz, "Jzz": J.zz}
+        return {**swung, **tensor}, RigidInertia(body.mass, Vector.zero(), Symmetric.zero())

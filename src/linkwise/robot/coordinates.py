@@ -1,0 +1,135 @@
+"""Between the coordinates of a robot's joints and those of its links.
+
+q has a quaternion for each ball joint, and nothing for coupled joints. The algorithms get one coordinate for each link:
+its angle or displacement, or the rotation of a ball joint (see `robot.ball`).
+
+    rates            θ̇ = G v                    G: 1, and a ratio for each coupled joint, q_j = ratio · q_i + offset
+    accelerations    θ̈ = G v̇ - γ                γ: of Euler angles that are centred at every state, see `robot.ball`
+    torques          Gᵀ τ
+    inertia matrix   Gᵀ I G
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from ..spatial import Scalar, Scalars, Vector, add, mul, sub
+from .kinds import KINDS, JointKind
+from .link import Link
+from .recursion import inward, outward
+
+
+class Coupling(NamedTuple):
+    """Link `link` moves as link `to` does: q_link = ratio · q_to + offset. Both have one degree of freedom."""
+
+    link: int
+    to: int
+    ratio: Scalar
+    offset: Scalar
+
+
+class Slot(NamedTuple):
+    """Where a link's coordinate is: ratio · q[q] + offset, at the rate ratio · v[v]."""
+
+    q: int
+    v: int
+    ratio: Scalar
+    offset: Scalar
+
+
+class MovingJoint(NamedTuple):
+    """A joint as the table has it: of one degree of freedom or of several."""
+
+    name: str
+    kind: JointKind
+    first: int  # its first link
+    link: int  # its last link, which carries the body
+    q: slice
+    v: slice
+    coupling: Coupling | None
+
+
+def slots_of(links: Sequence[Link], couplings: Sequence[Coupling]) -> tuple[Slot, ...]:
+    """Where the coordinate of each link is."""
+    coupled = {coupling.link: coupling for coupling in couplings}
+    slots: dict[int, Slot] = {}
+    q = v = 0
+    for index, link in enumerate(links):  # in loops over links their own indices are not known
+        if index not in coupled:
+            slots[index] = Slot(q, v, 1.0, 0.0)
+            q, v = q + link.joint.width, v + 1
+    for index, coupling in coupled.items():
+        slots[index] = slots[coupling.to]._replace(ratio=coupling.ratio, offset=coupling.offset)
+    return tuple(slots[index] for index in range(len(links)))
+
+
+def moving_joints(
+    links: Sequence[Link], slots: Sequence[Slot], couplings: Sequence[Coupling]
+) -> tuple[MovingJoint, ...]:
+    coupled = {coupling.link: coupling for coupling in couplings}
+    joints, first = [], 0
+    for index, (link, slot) in enumerate(zip(links, slots, strict=True)):
+        if link.virtual:
+            continue
+        begin = slots[first]
+        q = slice(begin.q, slot.q + link.joint.width)
+        kind = KINDS[link.joint_kind or link.joint.kind]
+        joints.append(MovingJoint(link.name, kind, first, index, q, slice(begin.v, slot.v + 1), coupled.get(index)))
+        first = index + 1
+    return tuple(joints)
+
+
+class LinkCoordinates:
+    """The coordinates of a robot's links, from those of its joints."""
+
+    def __init__(self, robot: Any) -> None:
+        self.robot, self.links = robot, robot.uncoupled  # the algorithms run on links that all move on their own
+
+    def positions(self, q: Scalars) -> list[Any]:
+        pairs = zip(self.robot.links, self.robot.slots, strict=True)
+        return [
+            link.joint.coordinate([add(mul(s.ratio, x), s.offset) for x in q[s.q : s.q + link.joint.width]])
+            for link, s in pairs
+        ]
+
+    def rates(self, v: Scalars) -> list[Scalar]:
+        return [mul(slot.ratio, v[slot.v]) for slot in self.robot.slots]
+
+    def accelerations(self, v: Scalars, vd: Scalars) -> list[Scalar]:
+        """θ̈ from the rates and accelerations of the coordinates."""
+        accelerations = self.rates(vd)
+        if not self.robot.balls:
+            return accelerations
+        return [sub(a, g) for a, g in zip(accelerations, self.recentring(self.rates(v)), strict=True)]
+
+    def joint_accelerations(self, v: Scalars, accelerations: Scalars) -> list[Scalar]:
+        """The accelerations of the coordinates from θ̈; for robots without coupled joints."""
+        if not self.robot.balls:
+            return list(accelerations)
+        return [add(a, g) for a, g in zip(accelerations, self.recentring(v), strict=True)]
+
+    def recentring(self, rates: Scalars) -> list[Scalar]:
+        """γ for every link."""
+        spins = outward(self.links, lambda link, parent, rate: link.joint.spins(parent, rate), Vector.zero(), rates)
+        return inward(self.links, lambda link, inner, spins: link.joint.recentring(spins, inner), Vector.zero(), spins)
+
+    def rotor_torques(self, v: Scalars) -> list[Scalar]:
+        """Rotors in ball joints resist ω̇, not θ̈ alone: what the algorithms leave out."""
+        extra = self.recentring(self.rates(v))
+        return [mul(link.joint.rotor_inertia, g) for link, g in zip(self.robot.links, extra, strict=True)]
+
+    def torques(self, torques: Scalars) -> list[Scalar]:
+        """Of the joints, from those of the links: Gᵀ τ."""
+        if not self.robot.couplings:
+            return list(torques)
+        own: list[Scalar] = [0.0] * self.robot.n
+        for slot, torque in zip(self.robot.slots, torques, strict=True):
+            own[slot.v] = add(own[slot.v], mul(slot.ratio, torque))
+        return own
+
+    def matrix(self, rows: Sequence[Scalars]) -> list[list[Scalar]]:
+        """Gᵀ M G."""
+        halves = [self.torques(row) for row in rows]
+        columns = [self.torques(column) for column in zip(*halves, strict=True)]
+        return [list(row) for row in zip(*columns, strict=True)]
