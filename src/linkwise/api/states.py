@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
@@ -91,8 +92,7 @@ class States:
         wanted = {**{name: (value, (robot.n,)) for name, value in arrays.items()}, **(others or {})}
         values = [value for value, _ in wanted.values()]
         self.xp = library_of([*values, wrench])
-        own = [v for v in (*values, wrench) if self.xp is not np and library_of([v]) is self.xp]
-        first = next((v for v in own if dtype_name(v) in REAL), own[0] if own else None)
+        first = None if self.xp is np else self._first_own([*values, wrench])
         self.arrays: dict[str, Array] = {}
         for name, (value, shape) in wanted.items():
             array = as_array(self.xp, value, name, first)
@@ -114,6 +114,11 @@ class States:
         self._promote()
         if check:
             self._refuse_non_finite()
+
+    def _first_own(self, values: Sequence[Any]) -> Array:
+        """Of the values that the library has made, the first of floating numbers, otherwise the first."""
+        own = [value for value in values if library_of([value]) is self.xp]
+        return next((value for value in own if dtype_name(value) in REAL), own[0])
 
     @property
     def numeric(self) -> bool:
@@ -202,7 +207,7 @@ class States:
                 continue
             array = self.own(name)
             fine = self.xp.isfinite(array)
-            if not fine.all():
+            if self.xp.count_nonzero(fine) < math.prod(fine.shape):  # `all` takes longer
                 bad = self.xp.argwhere(~fine)
                 index = tuple(int(i) for i in bad[0])
                 where = (
