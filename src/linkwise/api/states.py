@@ -197,6 +197,13 @@ class States:
         array = self.arrays[name]
         return array[..., 0, :] if name in ("wrench", "point") and self.tip is not None else array
 
+    def full(self, name: str) -> np.ndarray:
+        """An array as it was given, with all axes of the batch: a copy, of float64."""
+        array = self.own(name)
+        axes = 1 + (name in ("wrench", "point") and self.tip is None)
+        shape = (*self.batch, *array.shape[array.ndim - axes :])
+        return (array if array.shape == shape else np.broadcast_to(array, shape)).astype(float)
+
     def rows(self, name: str, shape: tuple[int, ...]) -> Array:
         """An array as it was given, of this shape for each state of the batch, contiguous."""
         return np.ascontiguousarray(np.broadcast_to(self.own(name), (*self.batch, *shape)))
