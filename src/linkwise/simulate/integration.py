@@ -42,7 +42,8 @@ def integrated(
 ) -> Run:
     """From the start (count, size), each trajectory with its row of parameters."""
     end, first_step = numbers["duration"], min(numbers["step"], numbers["duration"])
-    out = np.full((len(start), len(times), problem.size), np.nan)
+    out = np.empty((len(start), len(times), problem.size))
+    out.fill(np.nan)  # sooner than `np.full`
     trajectories = Trajectories(start, first_step, len(problem.crossings), ROOM)
     if times[0] == 0.0:
         out[:, 0] = start

@@ -273,8 +273,9 @@ class Problem:
     def initial(self, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
         quasi = COORDINATES[self.coordinates]
         v = qd if quasi is None else quasi.velocity(self.robot, q, qd)
-        zeros = np.zeros((*q.shape[:-1], self.size - 2 * self.robot.n))
-        return np.concatenate([q, v, zeros], axis=-1)
+        y, n = np.zeros((*q.shape[:-1], self.size)), self.robot.n
+        y[..., :n], y[..., n : 2 * n] = q, v
+        return y
 
     def tolerance(self, atol: float) -> np.ndarray:
         """The error that is allowed each component of y; rough where it is `near`."""

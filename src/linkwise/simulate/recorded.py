@@ -92,16 +92,15 @@ def recorded(
         heat=heat,
         acting=acting,
         events=shaped_list(records, batch) if problem.events else (),
-        end=end_of(problem, now.y.reshape((*batch, problem.size))),
+        end=end_of(problem, now.y.copy().reshape((*batch, problem.size))),
         **each,
     )
 
 
 def end_of(problem: Problem, y: np.ndarray) -> End:
-    n = problem.robot.n
-    q = y[..., :n].copy()
-    work_heat = [y[..., 2 * n + k].copy() if problem.has_energy_balance else None for k in range(2)]
-    return End(q, problem.rates(q, y[..., n : 2 * n].copy()), *work_heat)
+    n, q = problem.robot.n, y[..., : problem.robot.n]
+    work_heat = (y[..., 2 * n], y[..., 2 * n + 1]) if problem.has_energy_balance else (None, None)
+    return End(q, problem.rates(q, y[..., n : 2 * n]), *work_heat)
 
 
 def event_records(problem: Problem, now: Trajectories, k: int) -> tuple[EventRecord, ...]:
