@@ -288,7 +288,7 @@ class Robot(WithCache):
 
     @cached_property
     def _frames(self) -> dict[str, Frame]:
-        named = {link.name: Frame(link.name, link.index, link.frame) for link in self.links}
+        named = {link.name: Frame(link.name, link.index, link.frame) for link in self.links if not link.virtual}
         return {**named, **{frame.name: frame for frame in self.frames}}
 
     def with_payload(self, mass: Scalar, com: Any, inertia: Any, *, link: str | int | None = None) -> Robot:
