@@ -4,6 +4,7 @@ from ..kernels.dispatch import use_kernels
 from .base_motion import BaseMotion
 from .base_parameters import base_parameters
 from .compiling import compile
+from .free_flying import base_wrench, floating_dynamics, generalized_jacobian
 from .functions import (
     bias_torque,
     forward_dynamics,
@@ -31,18 +32,23 @@ from .matrices import (
     operators,
 )
 from .method_table import methods
+from .momentum import centre_of_mass, momentum, momentum_bias, momentum_matrix, total_mass
 from .quasi import normalized, unnormalized
 
 __all__ = [
     "BaseMotion",
     "base_parameters",
+    "base_wrench",
     "bias_torque",
+    "centre_of_mass",
     "compile",
     "complement_matrices",
     "constraint_wrenches",
     "coriolis_matrix",
     "denoc_matrices",
+    "floating_dynamics",
     "forward_dynamics",
+    "generalized_jacobian",
     "gravity_torque",
     "inertia_matrix",
     "inverse_dynamics",
@@ -55,11 +61,15 @@ __all__ = [
     "mass_factor",
     "mass_factor_rate",
     "methods",
+    "momentum",
+    "momentum_bias",
+    "momentum_matrix",
     "normalized",
     "operator_rates",
     "operators",
     "poses",
     "potential_energy",
+    "total_mass",
     "udu",
     "unnormalized",
     "use_kernels",
