@@ -47,7 +47,7 @@ def on_one_base(seed: int) -> lw.Robot:
 
 GROUNDED = [lw.load("puma560"), with_every_kind(3, "RPSUECH", 7)]
 FLOATING = [with_every_kind(1), with_every_kind(2), seated(), satellite(), on_one_base(5)]
-SEVERAL = with_every_kind(4, "FRSFP", 6)
+SEVERAL = with_every_kind(2, "FRSFP", 6)
 ROBOTS = [*GROUNDED, *FLOATING, SEVERAL]
 every = pytest.mark.parametrize("robot", ROBOTS, ids=lambda robot: robot.name)
 floating = pytest.mark.parametrize("robot", FLOATING, ids=lambda robot: robot.name)
@@ -65,10 +65,10 @@ def at(matrices: np.ndarray, vectors: np.ndarray) -> np.ndarray:
 
 def bodies(robot: lw.Robot, q: np.ndarray) -> list[tuple[float, np.ndarray, np.ndarray]]:
     """Of each body: mass, tensor about its mass centre in the base frame, rotation of its joint-aligned frame."""
-    result = []
+    result, poses = [], lw.poses(robot, q)
     for k, joint in enumerate(robot.moving):
         link = robot.links[joint.link]
-        turn = lw.poses(robot, q)[:, k, :3, :3] @ np.array(link.frame.axes.rows).T
+        turn = poses[:, k, :3, :3] @ np.array(link.frame.axes.rows).T
         result.append((link.mass, turn @ np.array(link.inertia.rows) @ turn.swapaxes(-1, -2), turn))
     return result
 
@@ -163,6 +163,7 @@ def in_pinocchio(robot: lw.Robot) -> tuple[Any, Any]:
 
 def state_in_pinocchio(robot: lw.Robot, model: Any, q: np.ndarray, v: np.ndarray, a: np.ndarray) -> list[np.ndarray]:
     """Their quaternions end with w; a free joint's linear velocity is in the body's axes, and so is its rate."""
+    pin = pytest.importorskip("pinocchio")
     theirs = [np.zeros(model.nq), np.zeros(model.nv), np.zeros(model.nv)]
     for joint in robot.moving:
         own = model.joints[model.getJointId(joint.name)]
@@ -170,11 +171,7 @@ def state_in_pinocchio(robot: lw.Robot, model: Any, q: np.ndarray, v: np.ndarray
         if joint.kind.name in ("ball", "free"):
             x = np.concatenate([x[:-4], np.roll(x[-4:] / np.linalg.norm(x[-4:]), -1)])
         if joint.kind.name == "free":
-            turn = lw.poses(robot, q, frames=[joint.name])[0, :3, :3]
-            placed = np.array(robot.links[joint.first].placement.axes.rows)
-            cycle = np.array([list(robot.links[joint.first].joint.axis.linear)])  # z, along the parent's x
-            assert cycle.tolist() == [[0.0, 0.0, 1.0]]
-            into = turn.T @ placed @ np.array([[0.0, 1.0, 0.0], [0.0, 0.0, 1.0], [1.0, 0.0, 0.0]])
+            into = pin.Quaternion(x[-4:]).matrix().T
             linear = into @ rate[:3]
             rate = np.concatenate([linear, rate[3:]])
             acceleration = np.concatenate([into @ acceleration[:3] - np.cross(rate[3:], linear), acceleration[3:]])
@@ -187,7 +184,7 @@ def state_in_pinocchio(robot: lw.Robot, model: Any, q: np.ndarray, v: np.ndarray
 def test_pinocchio_has_the_same_momentum(joints: str) -> None:
     pin = pytest.importorskip("pinocchio", reason="Pinocchio has no wheel for Windows")
     swap = [3, 4, 5, 0, 1, 2]  # linear first
-    for seed in range(3):
+    for seed in range(2):
         robot = lw.random_tree(7, seed=seed, joints=joints)
         model, data = in_pinocchio(robot)
         arrays = [x[0] for x in states(robot, 1, seed)[:3]]
@@ -200,9 +197,8 @@ def test_pinocchio_has_the_same_momentum(joints: str) -> None:
         still = state_in_pinocchio(robot, model, q, qd, np.zeros(robot.n))
         pin.dccrba(model, data, *theirs[:2])
         assert relative(bias, (data.dAg @ theirs[1] + data.Ag @ still[2])[swap]) < ROUNDING
-        for column, unit in enumerate(np.eye(robot.n)):
-            rates = state_in_pinocchio(robot, model, q, unit, unit)[1]
-            assert relative(lw.momentum_matrix(robot, q)[:, column], (data.Ag @ rates)[swap]) < ROUNDING
+        columns = [data.Ag @ state_in_pinocchio(robot, model, q, unit, unit)[1] for unit in np.eye(robot.n)]
+        assert relative(lw.momentum_matrix(robot, q), np.transpose(columns)[swap]) < ROUNDING
         pin.centerOfMass(model, data, *theirs)
         for mine, other in zip(lw.centre_of_mass(robot, q, qd, qdd), (data.com, data.vcom, data.acom), strict=True):
             assert relative(mine, other[0]) < ROUNDING
@@ -283,10 +279,6 @@ def centre_motion(arm: lw.Robot, q: Any, qd: Any, qdd: Any) -> Any:
     return lw.centre_of_mass(arm, q, qd, qdd)
 
 
-def along(arm: lw.Robot, q: Any, qd: Any, qdd_joints: Any, wrench: Any) -> Any:
-    return lw.floating_dynamics(arm, q, qd, qdd_joints, wrench)
-
-
 FUNCTIONS = {
     lw.centre_of_mass: ("q",),
     centre_motion: ("q", "qd", "qdd"),
@@ -304,15 +296,19 @@ def arrays_for(robot: lw.Robot, names: tuple[str, ...], shape: tuple[int, ...] =
     return [rng.normal(size=(*shape, robot.size_of(name))) for name in names]
 
 
+def parts_of(result: Any) -> tuple[Any, ...]:
+    return result if isinstance(result, tuple) else (result,)
+
+
 def joined(result: Any) -> np.ndarray:
     """Results of several arrays as one."""
-    parts = [np.asarray(x) for x in (result if isinstance(result, tuple) else (result,))]
+    parts = [np.asarray(x) for x in parts_of(result)]
     return np.concatenate([part.reshape((*part.shape[:2], -1)) for part in parts], axis=-1)
 
 
 @pytest.mark.parametrize("function", FUNCTIONS, ids=lambda f: f.__name__)
 def test_compiled_counted_and_traced_as_the_others(function: Any) -> None:
-    robot, names = with_every_kind(1, "FRSP", 4), FUNCTIONS[function]
+    robot, names = with_every_kind(1, "FRS", 3), FUNCTIONS[function]
     arrays = arrays_for(robot, names)
     plain = joined(function(robot, *arrays))
     kernel = lw.compile(function, robot)
@@ -330,26 +326,54 @@ def test_compiled_counted_and_traced_as_the_others(function: Any) -> None:
         assert np.isfinite(np.delete(result.reshape(6, -1), 5, axis=0)).all()
 
 
-@pytest.mark.parametrize("function", FUNCTIONS, ids=lambda f: f.__name__)
-def test_torch_and_symbols(function: Any) -> None:
-    torch = pytest.importorskip("torch")
+@pytest.mark.parametrize("function", [lw.base_wrench, lw.floating_dynamics, lw.generalized_jacobian])
+def test_batches_dtypes_and_bad_numbers_as_in_other_functions(function: Any) -> None:
     robot, names = satellite("planar3"), FUNCTIONS[function]
     arrays = arrays_for(robot, names)
-    result = function(robot, *(torch.tensor(x) for x in arrays))
-    parts = result if isinstance(result, tuple) else (result,)
-    assert all(isinstance(part, torch.Tensor) for part in parts)
+    results = parts_of(function(robot, *arrays))
+    for index in np.ndindex(2, 3):
+        alone = parts_of(function(robot, *(array[index] for array in arrays)))
+        assert all(np.array_equal(part[index], one) for part, one in zip(results, alone, strict=True))
+    single = parts_of(function(robot, *(array.astype(np.float32) for array in arrays)))
+    assert all(part.dtype == np.float32 for part in single)
+    assert relative(joined(single), joined(results)) < 1e-4
+    for k, name in enumerate(names):
+        bad = [array.copy() for array in arrays]
+        bad[k][0, 1, -1] = np.inf
+        assert np.isnan(joined(function(robot, *bad))[0, 1]).all()
+        with pytest.raises(ValueError, match=rf"^{name}\[0, 1, {bad[k].shape[-1] - 1}\], joint 'link3' is inf"):
+            function(robot, *bad, check=True)
+        with pytest.raises(ValueError, match=rf"^{name} has shape \(2,\)"):
+            function(robot, *arrays[:k], np.zeros(2), *arrays[k + 1 :])
+
+
+@pytest.mark.parametrize("function", FUNCTIONS, ids=lambda f: f.__name__)
+def test_torch_tensors_and_a_base_of_symbols(function: Any) -> None:
+    torch = pytest.importorskip("torch")
+    robot = satellite("planar3")
+    arrays = arrays_for(robot, FUNCTIONS[function])
+    plain, result = joined(function(robot, *arrays)), function(robot, *(torch.tensor(x) for x in arrays))
+    assert all(isinstance(part, torch.Tensor) for part in parts_of(result))
+    assert relative(joined(result), plain) < ROUNDING
+    symbolic = lw.load("planar3").with_free_base(mass=lw.symbols("m"), com=(0.1, 0.2, -0.3), inertia=TENSOR)
+    program = lw.trace(function, symbolic)
+    assert program.inputs[-1].name == "m"
+    assert relative(joined(tuple(lw.evaluate(program, *arrays, np.full((2, 3), 30.0)))), plain) < ROUNDING
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("function", FUNCTIONS, ids=lambda f: f.__name__)
+def test_jax_arrays(function: Any) -> None:
+    jax = pytest.importorskip("jax")
+    jax.config.update("jax_enable_x64", True)
+    robot = satellite("planar3")
+    arrays = arrays_for(robot, FUNCTIONS[function])
+    result = jax.jit(lambda *x: function(robot, *x))(*arrays)
     assert relative(joined(result), joined(function(robot, *arrays))) < ROUNDING
-    (m,) = lw.symbols("m")
-    symbolic = lw.load("planar3").with_free_base(mass=m, com=(0.1, 0.2, -0.3), inertia=TENSOR)
-    assert lw.evaluate is not None
-    bound = lw.bind(symbolic, m=30.0)
-    kernel = lw.compile(function, symbolic)
-    found = kernel(*arrays, np.full((2, 3), 30.0))
-    assert relative(joined(found), joined(function(bound, *arrays))) < ROUNDING
 
 
 def test_total_mass_of_symbols_and_of_regrouped_robots() -> None:
-    (m,) = lw.symbols("m")
+    m = lw.symbols("m")
     robot = lw.load("planar3").with_free_base(mass=m)
     assert "m" in str(lw.total_mass(robot))
     for arm in (satellite(), lw.load("puma560")):
@@ -375,7 +399,7 @@ def test_a_single_free_body() -> None:
     """Euler's equations, and nothing else."""
     row = {"joint": "free", "translation": (0, 0, 0), "mass": 2.0, "com": (0.1, 0.2, 0.3), "inertia": TENSOR}
     body = lw.Robot.from_frames([row], name="body")
-    q, qd, qdd, _ = states(body)
+    q, qd, _, _ = states(body)
     acceleration, tau = lw.floating_dynamics(body, q, qd, np.zeros((3, 0)))
     assert tau.shape == (3, 0)
     assert relative(acceleration, lw.forward_dynamics(body, q, qd, np.zeros((3, 6)))) < ROUNDING
@@ -399,7 +423,7 @@ def test_wrong_robots_and_arguments_are_named() -> None:
     rows = [{**row, "rotor_inertia": 0.1} if row["joint"] == "free" else row for row in driven.rows]
     driven = lw.Robot.from_dh(rows, convention=driven.convention, name="driven")
     for call in calls.values():
-        with pytest.raises(lw.RobotError, match="'planar3' has no free joint on its base .expected exactly one"):
+        with pytest.raises(lw.RobotError, match=r"'planar3' has no free joint on its base \(expected exactly one"):
             call(arm)
         with pytest.raises(lw.RobotError, match=f"2 free joints on its base: '{first}', '{second}'"):
             call(two)
@@ -417,5 +441,5 @@ def test_wrong_robots_and_arguments_are_named() -> None:
     with pytest.raises(lw.RobotError, match="'rod' has no mass"):
         lw.centre_of_mass(lw.Robot.from_frames([rod], name="rod"), [0.0])
     for function in (lw.total_mass, lw.centre_of_mass, lw.momentum_matrix, lw.generalized_jacobian):
-        with pytest.raises(TypeError, match="the first argument is 'planar3' .expected a Robot"):
+        with pytest.raises(TypeError, match=r"the first argument is 'planar3' \(expected a Robot"):
             function("planar3", *([] if function is lw.total_mass else [[0.0]]))

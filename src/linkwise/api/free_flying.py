@@ -13,7 +13,7 @@ from ..spatial import add
 from .call import Call, public
 from .functions import external_wrenches, joint_torques, point_of_link
 from .momentum import at_origin
-from .states import Array, States
+from .states import Array, States, require_robot
 
 
 @public
@@ -65,7 +65,7 @@ def floating_dynamics(
     friction: bool | Friction = False,
     check: bool = False,
 ) -> tuple[Array, Array]:
-    """Acceleration of a base that nothing holds, (..., 6), and torques (..., n - 6), for the joints' accelerations.
+    """Acceleration of a base that nothing holds and torques, of the joints' accelerations: (..., 6) and (..., n - 6).
 
     `qdd_joints` (..., n - 6) are the accelerations of all joints except the free joint on the base, in order. The
     base's acceleration is that of its coordinates in qdd: linear in the axes of the ground, then angular in the link's
@@ -147,8 +147,7 @@ def generalized_jacobian(
 
 def free_base(arm: Robot) -> MovingJoint:
     """The free joint on the base, or an error if there is none, or several, or one with a rotor."""
-    if not isinstance(arm, Robot):
-        raise TypeError(f"the first argument is {arm!r} (expected a Robot)")
+    require_robot(arm)
     joints = arm.free_joints
     if len(joints) != 1:
         names = ", ".join(repr(joint.name) for joint in joints)

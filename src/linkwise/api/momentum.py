@@ -13,7 +13,7 @@ from ..errors import RobotError
 from ..robot import Robot
 from ..spatial import Scalar
 from .call import Call, fast, public
-from .states import Array, States
+from .states import Array, States, require_robot
 
 
 def total_mass(arm: Robot) -> Scalar:
@@ -23,8 +23,7 @@ def total_mass(arm: Robot) -> Scalar:
     >>> lw.total_mass(lw.load("gantry"))
     12.0
     """
-    if not isinstance(arm, Robot):
-        raise TypeError(f"the first argument is {arm!r} (expected a Robot)")
+    require_robot(arm)
     return whole.total_mass(arm)
 
 

@@ -71,6 +71,12 @@ def is_scalar_object(x: object) -> bool:
     return all(hasattr(x, op) for op in ("__add__", "__sub__", "__mul__")) and not isinstance(x, (bool, complex))
 
 
+def require_robot(robot: object) -> None:
+    if not isinstance(robot, Robot):
+        hint = f"; did you mean linkwise.load({robot!r})?" if isinstance(robot, str) else ""
+        raise TypeError(f"the first argument is {robot!r} (expected a Robot{hint})")
+
+
 class States:
     """The arrays of one call: checked, brought to one batch shape, and ready to be split into scalars."""
 
@@ -83,9 +89,7 @@ class States:
         others: Mapping[str, tuple[Any, tuple[int, ...]]] | None = None,
         point: Any = None,
     ) -> None:
-        if not isinstance(robot, Robot):
-            hint = f"; did you mean linkwise.load({robot!r})?" if isinstance(robot, str) else ""
-            raise TypeError(f"the first argument is {robot!r} (expected a Robot{hint})")
+        require_robot(robot)
         self.robot, self.links, self.coordinates = robot, robot.uncoupled, robot.coordinates
         self.tip: int | None = None  # the link on which a single external wrench acts
         self.trailing: dict[str, int] = {}  # how many axes of each array belong to one state

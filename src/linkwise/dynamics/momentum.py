@@ -42,10 +42,11 @@ def centre_of_mass(robot: Robot, q: Scalars) -> Vector:
         return moment, moment
 
     moments = inward(robot, carry_moment, Vector.zero(), inward(robot, carry_mass, 0.0), q)
-    at_base = Vector.zero()
+    total = Vector.zero()
     for link, moment in zip(robot.links, moments, strict=True):
-        at_base = at_base + moment if link.parent < 0 else at_base
-    return at_base * reciprocal(total_mass(robot))
+        total = total + moment if link.parent < 0 else total
+    centre: Vector = total * reciprocal(total_mass(robot))
+    return centre
 
 
 def on_base(robot: Robot, q: Scalars, wrenches: Sequence[Wrench]) -> Wrench:
@@ -112,8 +113,10 @@ def momentum_matrix(robot: Robot, q: Scalars) -> list[list[Scalar]]:
 
 
 def centre_velocity(robot: Robot, q: Scalars, qd: Scalars) -> Vector:
-    return at_base(robot, q, qd).force * reciprocal(total_mass(robot))
+    velocity: Vector = at_base(robot, q, qd).force * reciprocal(total_mass(robot))
+    return velocity
 
 
 def centre_acceleration(robot: Robot, q: Scalars, qd: Scalars, qdd: Scalars) -> Vector:
-    return moving_wrench(robot, q, qd, qdd).force * reciprocal(total_mass(robot))
+    acceleration: Vector = moving_wrench(robot, q, qd, qdd).force * reciprocal(total_mass(robot))
+    return acceleration
