@@ -9,6 +9,7 @@ import numpy as np
 
 from ..robot import Link, Robot
 from ..robot.model import QUATERNION
+from .states import check_robot
 
 
 def neutral(arm: Robot) -> np.ndarray:
@@ -18,7 +19,7 @@ def neutral(arm: Robot) -> np.ndarray:
     >>> lw.neutral(lw.chain(3, joints="RSP"))
     array([0., 1., 0., 0., 0., 0.])
     """
-    refuse_other_than_robots(arm)
+    check_robot(arm)
     q = np.zeros(arm.nq)
     q[list(arm.quaternions)] = 1.0
     return q
@@ -37,7 +38,7 @@ def random_configuration(arm: Robot, rng: Any, shape: int | tuple[int, ...] = ()
     >>> q.shape, bool(np.allclose((q[:, 3:7] ** 2).sum(-1), 1.0))
     ((1000, 10), True)
     """
-    refuse_other_than_robots(arm)
+    check_robot(arm)
     generator = np.random.default_rng(rng)
     batch = (shape,) if isinstance(shape, (int, np.integer)) else tuple(shape)
     coupled = {coupling.link for coupling in arm.couplings}
@@ -54,8 +55,3 @@ def random_coordinates(link: Link, rng: np.random.Generator, batch: tuple[int, .
     reach = 1.0 if link.joint.kind == "prismatic" else math.pi
     low, high = link.joint.limits or (-reach, reach)
     return rng.uniform(low, high, (*batch, width))
-
-
-def refuse_other_than_robots(arm: object) -> None:
-    if not isinstance(arm, Robot):
-        raise TypeError(f"the first argument is {arm!r} (expected a Robot)")

@@ -83,9 +83,7 @@ class States:
         others: Mapping[str, tuple[Any, tuple[int, ...]]] | None = None,
         point: Any = None,
     ) -> None:
-        if not isinstance(robot, Robot):
-            hint = f"; did you mean linkwise.load({robot!r})?" if isinstance(robot, str) else ""
-            raise TypeError(f"the first argument is {robot!r} (expected a Robot{hint})")
+        check_robot(robot)
         self.robot, self.links, self.coordinates = robot, robot.uncoupled, robot.coordinates
         self.tip: int | None = None  # the link on which a single external wrench acts
         self.trailing: dict[str, int] = {}  # how many axes of each array belong to one state
@@ -307,8 +305,9 @@ class States:
 
     def _has_length(self, array: Array, start: int) -> Array:
         """Where the quaternion that begins there can be divided by its length."""
-        square = (array[..., start : start + 4] ** 2).sum(-1)
-        return (square > 0.0) & self.xp.isfinite(square) & self.xp.isfinite(1.0 / square)
+        with np.errstate(all="ignore"):
+            square = (array[..., start : start + 4] ** 2).sum(-1)
+            return (square > 0.0) & self.xp.isfinite(square) & self.xp.isfinite(1.0 / square)
 
     def _with_nan(self, out: Array, dims: int) -> Array:
         good = self.finite()
@@ -316,6 +315,12 @@ class States:
             return out
         good = good.reshape((*self.batch, *(1,) * dims))
         return self.xp.where(good, out, self.xp.asarray(float("nan"), dtype=out.dtype))
+
+
+def check_robot(robot: object) -> None:
+    if not isinstance(robot, Robot):
+        hint = f"; did you mean linkwise.load({robot!r})?" if isinstance(robot, str) else ""
+        raise TypeError(f"the first argument is {robot!r} (expected a Robot{hint})")
 
 
 def component(array: Array, *index: int) -> Any:
