@@ -40,7 +40,10 @@ def random_configuration(arm: Robot, rng: Any, shape: int | tuple[int, ...] = ()
     """
     check_robot(arm)
     generator = np.random.default_rng(rng)
-    batch = (shape,) if isinstance(shape, (int, np.integer)) else tuple(shape)
+    batch = (shape,) if isinstance(shape, (int, np.integer)) else shape
+    if not (isinstance(batch, (tuple, list)) and all(isinstance(k, (int, np.integer)) and k >= 0 for k in batch)):
+        raise TypeError(f"shape is {shape!r} (expected a whole number or several: 1000, (4, 250))")
+    batch = tuple(batch)
     coupled = {coupling.link for coupling in arm.couplings}
     own = [link for link in arm.links if link.index not in coupled]
     return np.concatenate([np.empty((*batch, 0)), *(random_coordinates(link, generator, batch) for link in own)], -1)

@@ -291,12 +291,11 @@ def joint_pairs(arm: Robot, source: str, target: str) -> list[tuple[MovingJoint,
     one_of(target, CONVENTIONS, "target")
     for library in (source, target):
         refuse_foreign_joints(arm, library)
-    joints = [joint for joint in arm.moving if joint.coupling is None]
-    old, new = CONVENTIONS[source], CONVENTIONS[target]
-    return [
-        (joint, *(forms.get(joint.kind.name, SameNumbers)(arm, joint) for forms in (old, new)))  # type: ignore[misc]
-        for joint in joints
-    ]
+
+    def form(library: str, joint: MovingJoint) -> SameNumbers:
+        return CONVENTIONS[library].get(joint.kind.name, SameNumbers)(arm, joint)
+
+    return [(joint, form(source, joint), form(target, joint)) for joint in arm.moving if joint.coupling is None]
 
 
 def refuse_foreign_joints(arm: Robot, library: str) -> None:
