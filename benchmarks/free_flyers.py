@@ -1,0 +1,163 @@
+"""Robots on free bases and ball joints, 4,096 states on one core, beside Pinocchio.
+
+python benchmarks/free_flyers.py [--states 4096] [--rounds 5] [--processes 5]
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from contestants import FD, FUNCTION, ID, KERNEL, LOOP, PARALLEL, PEERS, Task, absent
+from report import Race, Section, against, at_least, race_tables, wins
+from timing import Contestant, agree, interleaved, one_core, optional, pooled, raced
+
+import linkwise as lw
+
+ROBOTS = ("humanoid", "quadruped", "satellite", "ball_chain")
+CLAIMED = 25.0
+ABOUT = (
+    "Robots of Linkwise's library, built for Pinocchio row by row with its own joints: `JointModelFreeFlyer`,"
+    " `JointModelSpherical`, `JointModelUniversal`, `JointModelRX` and the like. The humanoid has 35 degrees of freedom,"
+    " with a free pelvis and four ball joints. Five processes of five rounds, each pinned to one core where the platform"
+    " allows it, `LINKWISE_THREADS=1`."
+)
+REMARKS = [
+    "Both get the same states, each in its own coordinates, brought there outside the clock: Pinocchio has quaternions as"
+    " (x, y, z, w) and linear velocities in the body's axes. Results are compared in Linkwise's coordinates. Pinocchio's"
+    " quaternions are unit; Linkwise takes any, and normalises them inside the clock.",
+]  # fmt: skip
+
+
+class PinocchioModel:
+    """A robot of frames in Pinocchio, and its states in Pinocchio's coordinates: arrays (states, nq) or (states, n).
+
+    A free joint has linear velocity u = Rᵀ v, acceleration Rᵀ v̇ - ω × u and force Rᵀ f there; the rest is the same.
+    """
+
+    def __init__(self, robot: lw.Robot) -> None:
+        pin: Any = optional("pinocchio")
+        axes = {(1.0, 0.0, 0.0): pin.JointModelRX, (0.0, 1.0, 0.0): pin.JointModelRY, (0.0, 0.0, 1.0): pin.JointModelRZ}
+        kinds = {"ball": pin.JointModelSpherical, "free": pin.JointModelFreeFlyer}
+        self.robot, self.model = robot, pin.Model()
+        self.model.gravity.linear = np.array(robot.gravity)
+        joints = {"base": 0}
+        for row in robot.rows:
+            if row["joint"] == "universal":
+                joint = pin.JointModelUniversal(np.eye(3)[0], np.eye(3)[1])
+            else:
+                joint = (axes[row["axis"]] if row["joint"] == "revolute" else kinds[row["joint"]])()
+            where = pin.SE3(np.array(row["rotation"]), np.array(row["translation"]))
+            index = joints[row["name"]] = self.model.addJoint(joints[row["parent"]], joint, where, row["name"])
+            body = pin.Inertia(row["mass"], np.array(row["com"]), np.array(row["inertia"]))
+            self.model.appendBodyToJoint(index, body, pin.SE3.Identity())
+        where_q = [(self.model.joints[joints[joint.name]].idx_q, joint) for joint in robot.moving]
+        assert [joint for _, joint in sorted(where_q)] == list(robot.moving)  # both number the joints alike
+        self.free = [joint for joint in robot.moving if joint.kind.name == "free"]
+
+    def states(self, x: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+        """q, qd, qdd and tau for Pinocchio."""
+        q, qd, qdd, tau = (x[name].copy() for name in ("q", "qd", "qdd", "tau"))
+        for k in self.robot.quaternions:
+            turned = np.roll(q[:, k : k + 4], -1, axis=1)
+            q[:, k : k + 4] = turned / np.linalg.norm(turned, axis=1)[:, None]
+        for linear, spin, inward in self._free_bases(q):
+            for array in (qd, qdd, tau):
+                array[:, linear] = np.einsum("sij,sj->si", inward, array[:, linear])
+            qdd[:, linear] -= np.cross(qd[:, spin], qd[:, linear])
+        return {"q": q, "qd": qd, "qdd": qdd, "tau": tau}
+
+    def result(self, task: Task, theirs: dict[str, np.ndarray], found: np.ndarray) -> np.ndarray:
+        """Torques or accelerations in Linkwise's coordinates."""
+        found = np.array(found)
+        for linear, spin, inward in self._free_bases(theirs["q"]):
+            if task is FD:
+                found[:, linear] += np.cross(theirs["qd"][:, spin], theirs["qd"][:, linear])
+            found[:, linear] = np.einsum("sji,sj->si", inward, found[:, linear])
+        return found
+
+    def _free_bases(self, q: np.ndarray) -> list[tuple[slice, slice, np.ndarray]]:
+        """For each free joint where its linear and angular velocities are, and Rᵀ of its unit quaternions x, y, z, w."""
+        bases = []
+        for joint in self.free:
+            v, (x, y, z, w) = joint.v.start, q[:, joint.q][:, 3:].T
+            rows = [
+                [1 - 2 * (y * y + z * z), 2 * (x * y + w * z), 2 * (x * z - w * y)],
+                [2 * (x * y - w * z), 1 - 2 * (x * x + z * z), 2 * (y * z + w * x)],
+                [2 * (x * z + w * y), 2 * (y * z - w * x), 1 - 2 * (x * x + y * y)],
+            ]
+            bases.append((slice(v, v + 3), slice(v + 3, v + 6), np.moveaxis(np.array(rows), -1, 0)))
+        return bases
+
+
+def states_of(robot: lw.Robot, count: int) -> dict[str, np.ndarray]:
+    """q, qd, qdd, tau: numbers about 1, the same every time."""
+    rng = np.random.default_rng(0)
+    return {name: rng.normal(size=(count, robot.size_of(name))) for name in ("q", "qd", "qdd", "tau")}
+
+
+def entered(robot: lw.Robot, task: Task, count: int, peers: Sequence[str]) -> list[Contestant]:
+    x, inputs = states_of(robot, count), ", ".join(task.inputs)
+    names = {**{name: x[name] for name in task.inputs}, "function": task.function, "robot": robot}
+    names["kernel"] = lw.compile(task.function, robot)
+    found = [
+        Contestant(KERNEL, f"kernel({inputs})", names),
+        Contestant(FUNCTION, f"function(robot, {inputs})", names),
+    ]
+    pin = optional("pinocchio") if "pinocchio" in peers else None
+    if pin is not None:
+        peer = PinocchioModel(robot)
+        theirs = peer.states(x)
+        names = {"model": peer.model, "data": peer.model.createData(), "f": getattr(pin, task.pinocchio), "np": np}
+        names |= {"mapped": lambda out: peer.result(task, theirs, out), **theirs}
+        loop = f"[f(model, data, *x) for x in zip({inputs})]"
+        columns = {name: np.asfortranarray(theirs[name].T) for name in task.inputs}
+        columns |= {"f": getattr(pin, f"{task.pinocchio}InParallel"), "pool": pin.ModelPool(peer.model, 1)}
+        columns |= {"out": np.zeros((robot.n, count), order="F"), "mapped": names["mapped"]}
+        found += [
+            Contestant(PARALLEL, f"f(1, pool, {inputs}, out)", columns, "mapped(out.T)"),
+            Contestant(LOOP, loop, names, f"mapped(np.array({loop}))"),
+        ]
+    return found
+
+
+def raw(
+    states: int = 4096, rounds: int = 5, peers: Sequence[str] = PEERS, robots: Sequence[str] = ROBOTS
+) -> dict[str, Race]:
+    """Seconds for one state, by robot."""
+    races: dict[str, Race] = {}
+    with one_core():
+        for name in robots:
+            race = races.setdefault(name, {})
+            for task in (ID, FD):
+                contestants = entered(lw.load(name), task, states, peers)
+                agree(contestants, 1e-9)
+                times = interleaved(contestants, rounds)
+                race[task.label] = {label: [t / states for t in each] for label, each in times.items()}
+    return races
+
+
+def measure(
+    states: int = 4096,
+    rounds: int = 5,
+    processes: int = 5,
+    peers: Sequence[str] = PEERS,
+    robots: Sequence[str] = ROBOTS,
+) -> Section:
+    options = {"states": states, "rounds": rounds}
+    races = pooled(__file__, processes, **options) if processes else raw(**options, peers=peers, robots=robots)
+    title = f"Free bases and ball joints: a batch of {states:,} states on one core"
+    section = Section(title, "python benchmarks/free_flyers.py", ABOUT)
+    for name, race in races.items():
+        section.tables += race_tables(name, race, "state", KERNEL, absent=absent(["pinocchio"]))
+    section.remarks = [*wins(races, [KERNEL]), *REMARKS]
+    humanoid = {name: race for name, race in races.items() if name == "humanoid"}
+    for task, theirs in ((ID, "rneaInParallel"), (FD, "abaInParallel")):
+        text = f"{task.label} of a free-flying robot of 35 degrees of freedom at least {CLAIMED:.0f} × `{theirs}`"
+        section.claims.append(at_least(text, CLAIMED, against(humanoid, task.label, PARALLEL, KERNEL)))
+    return section
+
+
+if __name__ == "__main__":
+    raced(__doc__, raw, measure, states=4096, rounds=5, processes=5)
