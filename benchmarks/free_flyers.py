@@ -24,7 +24,7 @@ CLAIMED = 25.0
 ABOUT = (
     "Robots of Linkwise's library, built for Pinocchio row by row with its own joints: `JointModelFreeFlyer`,"
     " `JointModelSpherical`, `JointModelUniversal`, `JointModelRX` and the like. The humanoid has 35 degrees of freedom:"
-    " a free pelvis, four ball joints, six universal joints and five revolute ones; \"humanoid, revolute\" has revolute"
+    ' a free pelvis, four ball joints, six universal joints and five revolute ones; "humanoid, revolute" has revolute'
     " joints in series in their place, as the joints of robots are built. Five processes of five rounds, each pinned to"
     " one core where the platform allows it, `LINKWISE_THREADS=1`."
 )
