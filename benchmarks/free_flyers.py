@@ -23,17 +23,17 @@ IN_SERIES = {"ball": "zxy", "universal": "xy"}
 CLAIMED = 25.0
 ABOUT = (
     "Robots of Linkwise's library, built for Pinocchio row by row with its own joints: `JointModelFreeFlyer`,"
-    " `JointModelSpherical`, `JointModelUniversal`, `JointModelRX` and the like. The humanoid has 35 degrees of freedom:"
-    ' a free pelvis, four ball joints, six universal joints and five revolute ones; "humanoid, revolute" has revolute'
-    " joints in series in their place, as the joints of robots are built. Five processes of five rounds, each pinned to"
-    " one core where the platform allows it, `LINKWISE_THREADS=1`."
+    " `JointModelSpherical`, `JointModelUniversal`, `JointModelRX` and the like. The humanoid has 35 degrees of"
+    ' freedom: a free pelvis, four ball joints, six universal joints and five revolute ones; "humanoid, revolute" has'
+    " revolute joints in series in their place, as the joints of robots are built. Five processes of five rounds, each"
+    " pinned to one core where the platform allows it, `LINKWISE_THREADS=1`."
 )
 REMARKS = [
     "Pinocchio's time goes with the number of joints: a ball joint costs it little more than a revolute one. Linkwise's"
-    " goes with the operations, which are as many for a ball joint as for three revolute ones.",
-    "Both get the same states, each in its own coordinates, brought there outside the clock: Pinocchio has quaternions as"
-    " (x, y, z, w) and linear velocities in the body's axes. Results are compared in Linkwise's coordinates. Pinocchio's"
-    " quaternions are unit; Linkwise takes any, and normalises them inside the clock.",
+    " goes with the operations, of which a ball joint has about as many as three revolute ones.",
+    "Both get the same states, each in its own coordinates, brought there outside the clock: Pinocchio has quaternions"
+    " (x, y, z, w) and linear velocities in the body's axes. Results are compared in Linkwise's coordinates."
+    " Pinocchio's quaternions are unit; Linkwise takes any, and normalises them inside the clock.",
 ]  # fmt: skip
 
 
@@ -85,7 +85,7 @@ class PinocchioModel:
         return found
 
     def _free_bases(self, q: np.ndarray) -> list[tuple[slice, slice, np.ndarray]]:
-        """For each free joint where its linear and angular velocities are, and Rᵀ of its unit quaternions x, y, z, w."""
+        """For each free joint where its linear and angular velocities are, and Rᵀ from its quaternions x, y, z, w."""
         bases = []
         for joint in self.free:
             v, (x, y, z, w) = joint.v.start, q[:, joint.q][:, 3:].T

@@ -27,8 +27,7 @@ COLOURS = mpl.colormaps["viridis_r"]
 def motion() -> lw.Recording:
     """The chain as a straight line at first, its upper end at the origin."""
     arm = lw.load("ball_chain")
-    q0, qd0 = np.zeros(arm.nq), np.zeros(arm.n)
-    q0[list(arm.quaternions)] = 1.0
+    q0, qd0 = lw.neutral(arm), np.zeros(arm.n)
     q0[:4] = np.cos(ANGLE / 2), 0.0, -np.sin(ANGLE / 2), 0.0  # the first link about y; the others follow
     qd0[:3] = np.array([np.sin(ANGLE), 0.0, np.cos(ANGLE)]) * PUSH  # the vertical, in the axes of the first link
     return lw.simulate(arm, q0, qd0, SECONDS, rtol=1e-10, samples=641)
@@ -44,8 +43,7 @@ def joint_positions(recording: lw.Recording) -> np.ndarray:
 def energies(recording: lw.Recording) -> tuple[np.ndarray, np.ndarray]:
     """Kinetic, and potential above the lowest that the chain can have."""
     arm = recording.robot
-    hanging = np.tile([1.0, 0.0, 0.0, 0.0], 8)
-    lowest = lw.potential_energy(arm, hanging)
+    lowest = lw.potential_energy(arm, lw.neutral(arm))
     return lw.kinetic_energy(arm, recording.q, recording.qd), lw.potential_energy(arm, recording.q) - lowest
 
 

@@ -61,7 +61,7 @@ def muscles(arm: lw.Robot, t: Any, q: Any, qd: Any) -> Any:
             w, x, y, z = q[joint.q]
             c, s = np.cos(0.5 * goal), np.sin(0.5 * goal)
             off = [2.0 * (s * z - c * x), 2.0 * (s * w - c * y), -2.0 * (s * x + c * z)]
-        else:  # the last angle, which is the only one or that about y, bends; not so in the spine
+        else:  # the last of its angles bends
             angles = q[joint.q]
             off = [-angle for angle in angles[:-1]] + [goal - angles[-1]]
         rates = qd[joint.v]
@@ -73,8 +73,7 @@ def muscles(arm: lw.Robot, t: Any, q: Any, qd: Any) -> Any:
 def motion() -> lw.Recording:
     """Upright at first, and turning as one body."""
     arm = lw.load("humanoid")
-    q0, qd0 = np.zeros(arm.nq), np.zeros(arm.n)
-    q0[list(arm.quaternions)] = 1.0
+    q0, qd0 = lw.neutral(arm), np.zeros(arm.n)
     q0[2] = 0.93  # the soles on the ground
     lever = lw.centre_of_mass(arm, q0) - q0[:3]
     qd0[:3] = JUMP - np.cross([0.0, SPIN, 0.0], lever)

@@ -26,9 +26,8 @@ COLOURS = mpl.colormaps["viridis_r"]
 
 def standing(arm: lw.Robot, thighs: np.ndarray) -> np.ndarray:
     """Configurations with knees bent so that each foot is below its hip: (..., nq)."""
-    q = np.zeros((*thighs.shape, arm.nq))
+    q = np.tile(lw.neutral(arm), (*thighs.shape, 1))
     q[..., 2] = 2.0 * LEG * np.cos(thighs)  # the height of the trunk above the ground
-    q[..., 3] = 1.0
     for leg in LEGS:
         q[..., arm.q_slice(f"{leg}_thigh")] = thighs[..., None]
         q[..., arm.q_slice(f"{leg}_shank")] = -2.0 * thighs[..., None]
@@ -62,7 +61,7 @@ def picture(arm: lw.Robot, q: np.ndarray, torques: np.ndarray) -> Figure:
         shift, colour = 0.95 * number, COLOURS(0.15 + 0.4 * number)
         x, z = poses[k, 0, [0, 2], 3]
         outline = np.array([[-0.3, -0.08], [0.3, -0.08], [0.3, 0.08], [-0.3, 0.08], [-0.3, -0.08]])
-        side.fill(*(outline + [x + shift, z]).T, color=colour, alpha=0.35, linewidth=0)
+        side.fill(*(outline + np.array([x + shift, z])).T, color=colour, alpha=0.35, linewidth=0)
         for end in ("front_left", "hind_left"):
             links = [poses[k, arm.names.index(f"{end}_{part}")] for part in ("thigh", "shank")]
             foot = links[1][:3, 3] - LEG * links[1][:3, 2]
@@ -93,7 +92,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     q = standing(arm, ANGLES)
     forces = ground_forces(arm, q)
     torques = holding(arm, q, forces)
-    weight = -arm.gravity[2] * sum(row["mass"] for row in arm.rows)
+    weight = -arm.gravity[2] * lw.total_mass(arm)
     print(f"{arm.name}: weight {weight:.1f} N; the feet carry it to {np.abs(forces.sum(-1) - weight).max():.0e} N")
     print("height   front foot   hind foot   front knee   hind knee   largest hip")
     knees = [arm.v_slice(f"{end}_left_shank").start for end in ("front", "hind")]

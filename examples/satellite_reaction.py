@@ -1,8 +1,8 @@
 """A satellite in free fall moves its arm around a closed path and is turned afterwards, although its momentum is zero.
 
-The drives swing the arm to the left while it is stretched and back to the right while it is folded. Each swing turns the
-satellite the other way, the first one more than the second. No force acts from outside: momentum and angular momentum
-stay zero, and the mass centre stays where it is. Cats that fall on their feet do the same.
+The drives swing the arm to the left while it is stretched and back to the right while it is folded. Each swing turns
+the satellite the other way, the first one more than the second. No force acts from outside: momentum and angular
+momentum stay zero, and the mass centre stays where it is. Cats that fall on their feet do the same.
 """
 
 from __future__ import annotations
@@ -48,9 +48,8 @@ def motion() -> lw.Recording:
     arm = lw.load("satellite")
     angles, rates = path(0.0)
     q0 = np.concatenate([[0, 0, 0, 1, 0, 0, 0], angles])
-    unit = np.eye(arm.n)
-    columns = lw.momentum(arm, np.tile(q0, (arm.n, 1)), unit).T  # of each velocity by itself
-    base = np.linalg.solve(columns[:, :6], -columns[:, 6:] @ rates)
+    matrix = lw.momentum_matrix(arm, q0)
+    base = np.linalg.solve(matrix[:, :6], -matrix[:, 6:] @ rates)
     return lw.simulate(arm, q0, np.concatenate([base, rates]), SECONDS, torque=drives, rtol=1e-9, samples=961)
 
 
@@ -104,7 +103,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
     for turn in range(1, TURNS + 1):
         k = turn * (len(angle) - 1) // TURNS
         off = np.degrees(np.abs(recording.q[k, 7:] - recording.q[0, 7:]).max())
-        print(f"after {recording.t[k]:4.1f} s the arm is back to {off:.1g} degrees, and the satellite has turned by", end="")
+        print(
+            f"after {recording.t[k]:4.1f} s the arm is back to {off:.1g} degrees, and the satellite has turned by",
+            end="",
+        )
         print(f" {angle[k] - angle[0]:.1f} degrees")
     print(f"angular momentum stays below {momentum[:3].max():.0e} N m s, momentum below {momentum[3:].max():.0e} N s,")
     print(f"and the mass centre moves by less than {np.abs(centre - centre[0]).max():.0e} m")
