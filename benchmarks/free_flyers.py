@@ -29,8 +29,8 @@ ABOUT = (
     " pinned to one core where the platform allows it, `LINKWISE_THREADS=1`."
 )
 REMARKS = [
-    "Pinocchio's `…InParallel` writes into an array that is given, and so does the kernel with `out=`. Without it, a new"
-    " array is made at each call, here of a megabyte, whose memory may have to be mapped anew.",
+    "Pinocchio's `…InParallel` writes into an array that is given, and so does the kernel with `out=`. Without it, a"
+    " new array is made at each call, here of a megabyte, whose memory may have to be mapped anew.",
     "Pinocchio's time goes with the number of joints: a ball joint costs it little more than a revolute one. Linkwise's"
     " goes with the operations, of which a ball joint has about as many as three revolute ones.",
     "Both get the same states, each in its own coordinates, brought there outside the clock: Pinocchio has quaternions"

@@ -81,3 +81,9 @@ def test_a_chain_that_hangs_straight_down_needs_no_torques() -> None:
     q = np.zeros((7, 8, 4))
     q[..., 0], q[..., 3] = np.cos(angle / 2), np.sin(angle / 2)
     assert np.abs(lw.gravity_torque(arm, q.reshape(7, 32))).max() < 1e-14
+
+
+def test_on_a_free_base_fewest_also_tries_denoc() -> None:
+    arm, methods = lw.load("satellite"), ("composite-udu", "articulated-regrouped", "denoc")
+    counts = [lw.count(lw.forward_dynamics, arm, method=method).total for method in methods]
+    assert lw.count(lw.forward_dynamics, arm, method="fewest").total == min(counts) == counts[-1]
