@@ -307,8 +307,9 @@ class States:
 
     def _has_length(self, array: Array, start: int) -> Array:
         """Where the quaternion that begins there can be divided by its length."""
-        square = (array[..., start : start + 4] ** 2).sum(-1)
-        return (square > 0.0) & self.xp.isfinite(square) & self.xp.isfinite(1.0 / square)
+        with np.errstate(all="ignore"):
+            square = (array[..., start : start + 4] ** 2).sum(-1)
+            return self.xp.isfinite(square) & self.xp.isfinite(1.0 / square)
 
     def _with_nan(self, out: Array, dims: int) -> Array:
         good = self.finite()

@@ -53,14 +53,14 @@ def breaks_of(problem: Problem, start: np.ndarray, parameters: np.ndarray) -> li
 
 def probed(problem: Problem, start: np.ndarray, parameters: np.ndarray) -> tuple[float, ...]:
     """The breaks of a function that runs in Python, from a call with a node for t and numbers for the state."""
-    n, graph = problem.robot.n, Graph()
+    graph = Graph()
     assert problem.torque is not None
-    q = start[:n].copy()
+    q, v = (part.copy() for part in problem.split(start))
     by_name = problem.parameters_by_name(parameters)
     own = {name: by_name[PREFIX + name] for name, _ in problem.torque_parameters}
     try:
         with np.errstate(all="ignore"):
-            qd = np.asarray(problem.rates(q, start[n : 2 * n].copy()))
+            qd = np.asarray(problem.rates(q, v))
             called(problem.torque, problem.robot, graph.input("t"), q, qd, own)
     except Exception:  # of any kind: the function expects a number for t, and may do anything with a node
         return ()

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple, Never
 import numpy as np
 
 from .. import api
+from ..api.singular import neutral
 from ..api.states import States
 from ..errors import near_miss
 from ..ode.chattering import TOO_FAR, Chattering
@@ -63,7 +64,7 @@ class Acting:
     def torques(self, t: np.ndarray, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
         """At the samples; NaN at those that a trajectory did not reach, for which a function is not called."""
         problem, reached = self.problem, np.isfinite(q).all(axis=-1)
-        constant = np.zeros(q.shape[-1]) if self.tau is None else self.tau[..., None, :]
+        constant = np.zeros(qd.shape[-1]) if self.tau is None else self.tau[..., None, :]
         torques = np.where(reached[..., None], constant, np.nan)
         if problem.torque is None or not reached.any():
             return torques
@@ -249,9 +250,9 @@ def integrated(
     problem, solver, in_code = backend_for(problem, scheme, start, parameters, compiled)
     chattering = None if scheme.fixed else Chattering(numbers["too_far"])
     watch, interrupted = ProgressCallback(end, progress), None
+    tolerance = problem.tolerance(numbers["atol"], numbers["rtol"])
     task = Task(
-        times, out, parameters, numbers["rtol"], problem.tolerance(numbers["atol"]), numbers["most"], chattering,
-        threads, watch,
+        times, out, parameters, numbers["rtol"], tolerance, numbers["most"], chattering, threads, watch,
     )  # fmt: skip
     groups = breaks_of(problem, start, parameters)
 
@@ -329,7 +330,7 @@ def even_times(samples: int, end: float) -> np.ndarray:
 
 def full_array(states: States, name: str) -> np.ndarray:
     array = states.own(name)
-    shape = (*states.batch, *dict(states.acting).get(name, (states.robot.n,)))
+    shape = (*states.batch, *dict(states.acting).get(name, (states.robot.size_of(name),)))
     return (array if array.shape == shape else np.broadcast_to(array, shape)).astype(float)
 
 
@@ -353,7 +354,7 @@ def prepared(
 ) -> Problem:
     """What `simulate` would integrate with these options, its functions frozen and its code compiled."""
     constant = {} if callable(torque) or torque is None else {"torque": torque}
-    states = States(arm, {"q0": np.zeros(arm.n), **constant}, wrench, True, point=point)
+    states = States(arm, {"q0": neutral(arm), **constant}, wrench, True, point=point)
     refuse_symbols(arm)
     full = {name: full_array(states, name) for name in states.arrays}
     names = ("friction", "coordinates", "method", "events")
@@ -361,7 +362,7 @@ def prepared(
     shapes = tuple((name, array.shape) for name, array in own.items())
     given = {name: options[name] for name in names if name in options}
     problem = problem_of(states, full, torque, **given, own=shapes)
-    start = problem.initial(np.zeros(arm.n), np.zeros(arm.n))[None]
+    start = problem.initial(neutral(arm), np.zeros(arm.n))[None]
     row = np.zeros((1, sum(math.prod(each.shape) for each in problem.parameters.values())))
     for name, array in own.items():
         row[0, problem.columns[PREFIX + name]] = array.ravel()
@@ -379,21 +380,21 @@ def recorded(
     numbers: dict[str, float],
     compiled: bool,
 ) -> Recording:
-    problem, n = acting.problem, acting.problem.robot.n
+    problem = acting.problem
     shaped = out.reshape((*batch, len(times), problem.size))
-    q = shaped[..., :n].copy()
+    q, v = problem.split(shaped)
     each: dict[str, Any] = {"reached": now.t, "steps": now.steps, "rejected": now.rejected}
     each["evaluations"] = scheme.evaluations(now)
     each = {name: column.copy().reshape(batch) if batch else column.item() for name, column in each.items()}
     words = [STATUS[code] for code in now.status.tolist()]
     each["status"] = np.array(words).reshape(batch) if batch else words[0]
     records = [event_records(problem, now, k) for k in range(len(now.met))] if problem.events else []
-    work, heat = (shaped[..., 2 * n + k].copy() if problem.has_energy_balance else None for k in range(2))
+    work, heat = (shaped[..., problem.rest + k].copy() if problem.has_energy_balance else None for k in range(2))
     return Recording(
         problem.robot,
         times,
-        q,
-        problem.rates(q, shaped[..., n : 2 * n].copy()),
+        problem.normalized(q),
+        problem.rates(q, v.copy()),
         integrator=scheme.name,
         rtol=numbers["rtol"],
         atol=numbers["atol"],
@@ -408,19 +409,18 @@ def recorded(
 
 
 def end_of(problem: Problem, y: np.ndarray) -> End:
-    n = problem.robot.n
-    q = y[..., :n].copy()
-    work_heat = [y[..., 2 * n + k].copy() if problem.has_energy_balance else None for k in range(2)]
-    return End(q, problem.rates(q, y[..., n : 2 * n].copy()), *work_heat)
+    q, v = problem.split(y)
+    work_heat = [y[..., problem.rest + k].copy() if problem.has_energy_balance else None for k in range(2)]
+    return End(problem.normalized(q), problem.rates(q, v.copy()), *work_heat)
 
 
 def event_records(problem: Problem, now: Trajectories, k: int) -> tuple[EventRecord, ...]:
     """The events of one trajectory."""
-    records, n = [], problem.robot.n
+    records = []
     for t, which, *state in now.met[k]:
-        q, v = np.array(state[:n]), np.array(state[n : 2 * n])
+        q, v = problem.split(np.array(state))
         names = tuple(event.name for e, event in enumerate(problem.events) if int(which) >> e & 1)
-        records.append(EventRecord(float(t), names, q, np.asarray(problem.rates(q, v))))
+        records.append(EventRecord(float(t), names, problem.normalized(q), np.asarray(problem.rates(q, v))))
     return tuple(records)
 
 
