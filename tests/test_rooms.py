@@ -24,7 +24,7 @@ MAY_IMPORT = {  # each room: the rooms below it that it uses
     "explain": {"api", "dynamics", "errors", "graph", "kernels", "printing", "robot", "spatial", "symbolic", "trace"},
     "export": {"api", "codegen", "errors", "explain", "graph", "robot", "symbolic", "trace", "version"},
     "control": {"api", "errors", "robot", "spatial"},
-    "trajectories": {"api", "errors", "figures", "graph", "printing", "robot", "trace"},
+    "trajectories": {"api", "errors", "figures", "graph", "printing", "robot", "spatial", "trace"},
     "ode": {"codegen", "errors", "graph", "kernels", "lazy"},
     "recording": {"api", "errors", "figures", "files", "formats", "lazy", "ode", "printing", "robot"},
     "simulate": {

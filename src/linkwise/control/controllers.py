@@ -135,11 +135,11 @@ def computed_torque(
 
     `reference` is a target, or a trajectory: one of Linkwise's, which hold their ends, or a function of t that gives q,
     qd and qdd without branches.
-    `kp` (1/s²) and `kd` (1/s) are a number for all degrees of freedom or one for each; kd = 2 √kp is the fastest without
-    overshoot. The error of an orientation is the rotation vector to its target, in the body's frame.
+    `kp` (1/s²) and `kd` (1/s) are a number for all degrees of freedom or one for each; kd = 2 √kp is the fastest
+    without overshoot. The error of an orientation is the rotation vector to its target, in the body's frame.
     `model` is the robot as the controller believes it to be, if not the one that is simulated. `passive` are the names
-    of joints without a drive, such as a free base: their torques are zero, and the errors of the others die out as said,
-    whatever the passive ones do. What the reference says of these is not used.
+    of joints without a drive, such as a free base: their torques are zero, and the errors of the others die out as
+    said, whatever the passive ones do. What the reference says of these is not used.
 
     >>> import numpy as np, linkwise as lw
     >>> arm = lw.load("planar3")
@@ -171,9 +171,7 @@ class DiagonalControl(Law):
         if self.coriolis:
             force = force + nu.coriolis(model, q, velocity, gravity=False)
         error = self.error(arm, q)
-        spring = error.torque(
-            error.vector @ self.stiffness(model) if error.turns else self.stiffness(model) @ error.vector
-        )
+        spring = error.torque(self.stiffness(model) @ error.vector)
         return api.gravity_torque(model, q) + spring + nu.joint_torque(model, q, force)
 
     def error(self, arm: Robot, q: Any) -> PositionError:

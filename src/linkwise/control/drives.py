@@ -226,8 +226,8 @@ def configuration(law: Any, name: str, arm: Robot) -> np.ndarray:
         array[list(arm.quaternions)] = 1.0
     if array.shape != (arm.nq,):
         raise ValueError(
-            f"{law.constructor_name}: {name} has {array.size} numbers (expected the {arm.nq} of a configuration of robot"
-            f" {arm.name!r}: {', '.join(arm.q_names)})"
+            f"{law.constructor_name}: {name} has {array.size} numbers (expected the {arm.nq} of a configuration of"
+            f" robot {arm.name!r}: {', '.join(arm.q_names)})"
         )
     for start in arm.quaternions:
         if not array[start : start + 4].any():

@@ -4,8 +4,8 @@
     e = log(q⁻¹ q*)                of quaternions: axis times angle, at most π, in the body's frame
 
 A rotation error turns at the rate ω_e = R ω* - ω, where R = exp(e) has the axes of the target as its columns and ω* is
-in these axes; ė = J⁻¹ ω_e (`spatial.rotation_vector`). So ½ eᵀ K e falls by the work of J⁻ᵀ K e, which is K e where K is
-one number for the three axes.
+in these axes; ė = J⁻¹ ω_e (`spatial.rotation_vector`). So ½ eᵀ K e falls by the work of J⁻ᵀ K e, which is K e where K
+is one number for the three axes.
 """
 
 from __future__ import annotations

@@ -32,7 +32,8 @@ class RotationVector(NamedTuple):
         """J⁻ᵀ f: the moment that does the work of f along e, as exp(e) turns."""
         once = cross(self.vector, force)
         twice = cross(self.vector, once)
-        return force + once * 0.5 + twice * mul(0.25, self.curvature)
+        moment: Vector = force + once * 0.5 + twice * mul(0.25, self.curvature)
+        return moment
 
 
 def rotation_vector(quaternion: Scalars) -> RotationVector:
