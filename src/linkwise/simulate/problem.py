@@ -125,8 +125,9 @@ class Problem:
         return y[..., : self.robot.nq], y[..., self.robot.nq : self.rest]
 
     def normalized(self, q: np.ndarray) -> np.ndarray:
-        """q (..., nq), a copy of it, with quaternions of unit length."""
-        q = q.copy()
+        """q (..., nq) with quaternions of unit length: a copy, if there are any."""
+        if self.robot.quaternions:
+            q = q.copy()
         for start in self.robot.quaternions:
             part = q[..., start : start + 4]
             part /= np.sqrt((part * part).sum(axis=-1, keepdims=True))
@@ -305,8 +306,9 @@ class Problem:
     def initial(self, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
         quasi = COORDINATES[self.coordinates]
         v = qd if quasi is None else quasi.velocity(self.robot, q, qd)
-        zeros = np.zeros((*q.shape[:-1], self.size - self.rest))
-        return np.concatenate([self.normalized(q), v, zeros], axis=-1)
+        y = np.zeros((*q.shape[:-1], self.size))
+        y[..., : self.robot.nq], y[..., self.robot.nq : self.rest] = self.normalized(q), v
+        return y
 
     def tolerance(self, atol: float, rtol: float) -> np.ndarray:
         """The error that is allowed each component of y besides rtol |y|; rough where it is `near`.
