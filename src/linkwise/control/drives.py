@@ -21,6 +21,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from ..api.singular import neutral
 from ..errors import one_of
 from ..robot import Robot, from_table
 from ..spatial import sign
@@ -221,15 +222,14 @@ def configuration(law: Any, name: str, arm: Robot) -> np.ndarray:
     if not arm.quaternions:
         return per_joint(law, name, arm)
     array = np.asarray(getattr(law, name))
-    if array.shape == () and array == 0.0:
-        array = np.zeros(arm.nq)
-        array[list(arm.quaternions)] = 1.0
+    if array.shape == () and array.dtype != object and array == 0.0:
+        array = neutral(arm)
     if array.shape != (arm.nq,):
         raise ValueError(
             f"{law.constructor_name}: {name} has {array.size} numbers (expected the {arm.nq} of a configuration of"
             f" robot {arm.name!r}: {', '.join(arm.q_names)})"
         )
-    for start in arm.quaternions:
+    for start in arm.quaternions if array.dtype != object else ():
         if not array[start : start + 4].any():
             raise ValueError(
                 f"{law.constructor_name}: {name}[{start}], {arm.q_names[start]!r}, begins a quaternion of length zero"

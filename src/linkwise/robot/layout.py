@@ -46,5 +46,5 @@ class Layout:
 
     def columns(self, word: str) -> list[str]:
         """The columns of q, qd, qdd or tau in a table: q1, q2, ...; or q.base.x, ... where joints have several."""
-        names = self.q_names if word in CONFIGURATIONS else self.v_names
+        names = self.q_names if word in (*CONFIGURATIONS, "q_end") else self.v_names
         return [f"{word}.{name}" if self.labelled else f"{word}{k}" for k, name in enumerate(names, 1)]
