@@ -4,6 +4,9 @@ from ..kernels.dispatch import use_kernels
 from .base_motion import BaseMotion
 from .base_parameters import base_parameters
 from .compiling import compile
+from .configuration import neutral, random_configuration
+from .conventions import convert_force, convert_state
+from .free_flying import base_wrench, floating_dynamics, generalized_jacobian
 from .functions import (
     bias_torque,
     forward_dynamics,
@@ -18,6 +21,7 @@ from .functions import (
     potential_energy,
     udu,
 )
+from .integration import configuration_rate, difference, integrate, normalize
 from .matrices import (
     complement_matrices,
     constraint_wrenches,
@@ -31,20 +35,30 @@ from .matrices import (
     operators,
 )
 from .method_table import methods
+from .momentum import centre_of_mass, momentum, momentum_bias, momentum_matrix, total_mass
 from .quasi import normalized, unnormalized
 
 __all__ = [
     "BaseMotion",
     "base_parameters",
+    "base_wrench",
     "bias_torque",
+    "centre_of_mass",
     "compile",
     "complement_matrices",
+    "configuration_rate",
     "constraint_wrenches",
+    "convert_force",
+    "convert_state",
     "coriolis_matrix",
     "denoc_matrices",
+    "difference",
+    "floating_dynamics",
     "forward_dynamics",
+    "generalized_jacobian",
     "gravity_torque",
     "inertia_matrix",
+    "integrate",
     "inverse_dynamics",
     "inverse_inertia_matrix",
     "jacobian",
@@ -55,11 +69,18 @@ __all__ = [
     "mass_factor",
     "mass_factor_rate",
     "methods",
+    "momentum",
+    "momentum_bias",
+    "momentum_matrix",
+    "neutral",
+    "normalize",
     "normalized",
     "operator_rates",
     "operators",
     "poses",
     "potential_energy",
+    "random_configuration",
+    "total_mass",
     "udu",
     "unnormalized",
     "use_kernels",
