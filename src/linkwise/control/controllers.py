@@ -14,8 +14,8 @@ The last is kozlowski1995, (40), with ε = L⁻¹ (τ - g) in ν̇ + C(q, ν) = 
 compensated for V to fall. Where they are (`coriolis=True`, τ also has L C), ν̇ = L⁻¹ (spring) - kd ν: without springs
 each ν_i falls as e^(-kd t) by itself. Near q*, in x = L*ᵀ (q - q*), both are ẍ + kd ẋ + kp x = 0, each x_i for itself.
 
-Of orientations the error is a rotation vector (`control.errors`), and springs J⁻ᵀ K e. Under computed torque its rate
-ω_e = R ω* - ω falls as ω̇_e + kd ω_e + kp e = 0: that of e as above where it turns about one axis, as from rest.
+Of orientations the error is a rotation vector (`control.errors`), and the torque of springs J⁻ᵀ K e. Under computed
+torque its rate ω_e = R ω* - ω falls as ω̇_e + kd ω_e + kp e = 0: as above where it turns about one axis, as from rest.
 
 Joints without a drive (`passive`) have torques of zero. Under computed torque the others' errors are as above: with p
 the passive and a the driven ones,
@@ -23,7 +23,7 @@ the passive and a the driven ones,
     I_pp q̈_p = - I_pa q̈_a - h_p,     q̈_a = q̈* + kd ė + kp e,     h = C(q, q̇) + g(q)
 
 which is collocated partial linearization: M. W. Spong, Partial Feedback Linearization of Underactuated Mechanical
-Systems, IROS 1994, eqs. (9)-(13).
+Systems, IROS 1994.
 """
 
 from __future__ import annotations

@@ -21,7 +21,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ..api.singular import neutral
+from ..api import neutral
 from ..errors import one_of
 from ..robot import Robot, from_table
 from ..spatial import sign

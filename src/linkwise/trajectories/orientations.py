@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..api import difference
 from ..robot import Robot
 from ..robot.layout import Layout
 from ..spatial import dot_product, quaternion_product, quaternion_rate
@@ -46,20 +47,13 @@ class Way(NamedTuple):
         first, last = (configurations(x, name, arm) for x, name in ((first, "start"), (last, "end")))
         if not layout.quaternions:
             return Way(first, last, last - first, layout)
-        places, change = [p for p, _ in layout.plain], np.zeros(layout.n)
-        angles, starts, axes = [], [], []
-        for p, v in layout.quaternions:
-            one, other = first[p : p + 4], last[p : p + 4]
-            w, *sines = quaternion_product((one * [1, -1, -1, -1]).tolist(), other.tolist())
-            sine = math.hypot(*sines)
-            angles.append(2.0 * math.atan2(sine, abs(w)))
-            axes.append(frozen(np.copysign(1.0, w) * np.array(sines) / (sine or 1.0)))
-            starts.append(frozen(one))
-            change[v : v + 3] = angles[-1] * axes[-1]
-        for p, v in layout.plain:
-            change[v] = last[p] - first[p]
+        places, change = [p for p, _ in layout.plain], difference(arm, first, last)
+        turns = [change[v : v + 3] for _, v in layout.quaternions]
+        angles = [math.hypot(*turn) for turn in turns]
+        axes = tuple(frozen(turn / (angle or 1.0)) for turn, angle in zip(turns, angles, strict=True))
+        starts = tuple(frozen(first[p : p + 4]) for p, _ in layout.quaternions)
         begin, until = [*first[places], *(0.0 for _ in angles)], [*last[places], *angles]
-        return Way(frozen(begin), frozen(until), change, layout, tuple(starts), tuple(axes))
+        return Way(frozen(begin), frozen(until), change, layout, starts, axes)
 
     def at_ends(self, values: Floats, name: str) -> Floats:
         """Rates and the like at an end, given for each degree of freedom, in these coordinates."""
