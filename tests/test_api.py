@@ -46,7 +46,7 @@ class Call(NamedTuple):
 
 def public_functions() -> list[Callable[..., Any]]:
     """Those of the api, and the operations of both sets of quasi-coordinates."""
-    members = [getattr(api, name) for name in api.__all__ if name != "compile"]
+    members = [getattr(api, name) for name in api.__all__ if name not in ("compile", "random_configuration")]
     found = [member for member in members if inspect.isfunction(member)]
     for quasi in (api.normalized, api.unnormalized):
         found += [getattr(quasi, name) for name in dir(quasi) if not name.startswith("_")]

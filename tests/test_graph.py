@@ -511,7 +511,7 @@ def agree(function: Callable[..., Any], robot: lw.Robot, *arrays: np.ndarray, **
     return all(same)
 
 
-PUBLIC = [getattr(api, name) for name in api.__all__ if name != "methods"]
+PUBLIC = [getattr(api, name) for name in api.__all__ if name not in ("methods", "convert_force", "convert_state")]
 FUNCTIONS = [f for f in PUBLIC if inspect.isfunction(f) and "q" in inspect.signature(f).parameters]
 CHOICES = [
     pytest.param(function, method, id="-".join(filter(None, [function.__name__, method])))

@@ -21,6 +21,10 @@ SHAPE = re.compile(r":? \(\.\.\.[^)]*\)")  # in the first line of a docstring: n
 MEANING = {
     "t": "time (s)",
     "q": "joint angles (rad) and displacements (m)",
+    "q0": "joint angles (rad) and displacements (m) at the start",
+    "q1": "joint angles (rad) and displacements (m) at the end",
+    "v": "joint rates (rad/s, m/s)",
+    "dt": "time (s)",
     "qd": "joint rates (rad/s, m/s)",
     "qdd": "joint accelerations (rad/s2, m/s2)",
     "tau": "joint torques (N m) and forces (N)",
