@@ -149,3 +149,33 @@ def test_zero_is_every_joint_at_zero_and_a_passive_law_has_no_lyapunov_function(
     assert repr(law).endswith("passive=('base',))")
     with pytest.raises(ValueError, match="no Lyapunov function"):
         law.lyapunov(FLYING, q, qd)
+
+
+@pytest.mark.parametrize("passive", [(), ("base",)], ids=["driven", "passive base"])
+def test_computed_torque_follows_trajectories_of_orientations_and_on_a_base_that_reacts(passive):
+    """With every joint driven all of q* is followed; on a passive base the arm is, and the momentum stays zero."""
+    arm = FLYING.with_gravity((0, 0, 0))
+    start, end = lw.random_configuration(arm, 3, 2)
+    move = lw.quintic(start, end, 1.0, arm=arm)
+    law = lw.computed_torque(move, kp=100.0, kd=20.0, passive=passive)
+    run = lw.simulate(arm, start, np.zeros(9), 1.5, torque=law, samples=7)
+    assert run.compiled
+    off = lw.difference(arm, run.q, move(run.t).q)
+    followed = slice(6, None) if passive else slice(None)
+    assert np.abs(off[:, followed]).max() < 1e-6
+    if passive:
+        assert (run.tau[:, :6] == 0.0).all()
+        moments = (lw.inertia_matrix(arm, run.q) @ run.qd[..., None])[:, :6, 0]
+        assert np.abs(run.qd[:, :6]).max() > 0.1
+        assert np.abs(moments).max() < 1e-6
+
+
+def test_from_rest_an_orientation_error_dies_out_along_one_axis_as_the_linear_equation_says():
+    """ë + kd ė + kp e = 0 with kd² = 4 kp: e(t) = e(0) (1 + kd t / 2) exp(-kd t / 2)."""
+    ball = lw.random_tree(2, seed=1, joints="SR")
+    q, target, _ = state(ball, 5)
+    law = lw.computed_torque(target, kp=9.0, kd=6.0)
+    run = lw.simulate(ball, q, np.zeros(ball.n), 1.0, torque=law, rtol=1e-10, samples=6)
+    falls = (1.0 + 3.0 * run.t) * np.exp(-3.0 * run.t)
+    wanted = falls[:, None] * error(ball, q, target)
+    assert np.abs(lw.difference(ball, run.q, np.broadcast_to(target, run.q.shape)) - wanted).max() < 1e-8

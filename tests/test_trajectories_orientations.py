@@ -24,6 +24,8 @@ KINDS = {
     "natural": lw.spline(TIMES, POINTS, ends="natural", arm=EVERY),
     "joined": lw.cycloid(*POINTS[:2], 1.0, arm=EVERY).then(lw.quintic(*POINTS[1:3], 1.0, arm=EVERY)),
 }
+STILL = POINTS[0].copy()
+STILL[-1] += 1.0  # one joint moves, all orientations stay
 every_kind = pytest.mark.parametrize("kind", KINDS)
 
 
@@ -114,6 +116,16 @@ def test_traced_times_mean_the_same(kind):
     move, t = KINDS[kind], np.array([-0.5, 0.3, 1.7, 5.0])
     kernel = lw.compile(lambda arm, t: np.concatenate(move(t)), EVERY)
     assert relative(kernel(t), np.concatenate(move(t), axis=-1)) < 1e-13
+
+
+@pytest.mark.parametrize(
+    "move", [lw.septic(POINTS[0], STILL, 2.0, arm=EVERY), lw.spline([0, 2], [POINTS[0], STILL], arm=EVERY)]
+)
+def test_orientations_that_stay_are_traced_too(move):
+    kernel, t = lw.compile(lambda arm, t: np.concatenate(move(t)), EVERY), np.array([-0.5, 0.3, 1.7, 5.0])
+    assert relative(kernel(t), np.concatenate(move(t), axis=-1)) < 1e-13
+    assert np.abs(move(t).qd[:, :-1]).max() < 1e-15
+    assert same_configuration(EVERY, np.tile(POINTS[0], (4, 1))[:, :-1], move(t).q[:, :-1]) < 1e-15
 
 
 def test_tables_are_read_back_by_the_names_of_their_columns(tmp_path: Path) -> None:

@@ -21,7 +21,7 @@ import numpy as np
 from ..api import difference
 from ..robot import Robot
 from ..robot.layout import Layout
-from ..spatial import dot_product, quaternion_product, quaternion_rate
+from ..spatial import cos, dot_product, quaternion_product, quaternion_rate, sin, sqrt
 from .checks import Floats, both_ends, frozen, numbers
 from .pieces import JointMotion, Piece
 
@@ -96,7 +96,7 @@ class Turning:
         for k, (p, v) in enumerate(self.layout.quaternions, len(self.layout.plain)):
             start, axis = (x[k - len(self.layout.plain)].tolist() for x in (self.starts, self.axes))
             half = 0.5 * line.q[..., k]
-            cosine, sine = np.cos(half), np.sin(half)
+            cosine, sine = cos(half), sin(half)
             turned = quaternion_product(start, (cosine, *(a * sine for a in axis)))
             parts.put(p, v, turned, *([a * x[..., k] for a in axis] for x in (line.qd, line.qdd)))
         return parts.motion()
@@ -131,7 +131,7 @@ class Normalized:
             spin = [2.0 * x / square for x in quaternion_product(conjugate, rate)[1:]]
             faster = [2.0 * x / square for x in quaternion_product(conjugate, acceleration)[1:]]
             growth = 2.0 * dot_product(Q, rate) / square
-            unit = [x / np.sqrt(square) for x in Q]
+            unit = [x / sqrt(square) for x in Q]
             parts.put(p, v, unit, spin, [x - growth * w for x, w in zip(faster, spin, strict=True)])
         return parts.motion()
 
