@@ -249,12 +249,12 @@ def undriven(law: Any, arm: Robot) -> tuple[int, ...]:
     """Which degrees of freedom belong to the passive joints of a law."""
     for name in law.passive:
         one_of(name, arm.joint_names, f"{law.constructor_name}: passive")
-    chosen = [i for name in law.passive for i in range(arm.n)[arm.v_slice(name)]]
+    chosen = {i for name in law.passive for i in range(arm.n)[arm.v_slice(name)]}
     if len(chosen) == arm.n:
         raise ValueError(
             f"{law.constructor_name}: passive are all joints of robot {arm.name!r} (expected one with a drive)"
         )
-    return tuple(sorted(set(chosen)))
+    return tuple(sorted(chosen))
 
 
 def checked(torque: TorqueFunction, arm: Robot, t: Any, q: Any, qd: Any) -> np.ndarray:
