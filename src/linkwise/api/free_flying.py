@@ -65,12 +65,13 @@ def floating_dynamics(
     friction: bool | Friction = False,
     check: bool = False,
 ) -> tuple[Array, Array]:
-    """Acceleration of a base that nothing holds and torques, of the joints' accelerations: (..., 6) and (..., n - 6).
+    """Inverse dynamics on a base that nothing holds: acceleration of the base, then torques of the joints.
 
-    `qdd_joints` (..., n - 6) are the accelerations of all joints except the free joint on the base, in order. The
-    base's acceleration is that of its coordinates in qdd: linear in the axes of the ground, then angular in the link's
-    own. `lw.inverse_dynamics` with both gives the same torques, and zeros for the base. `wrench`, `point` and
-    `friction` are as there. The robot has exactly one free joint on its base, without a rotor inertia.
+    Two arrays: (..., 6) and (..., n - 6). `qdd_joints` (..., n - 6) are the accelerations of all joints except the free
+    joint on the base, in order. The base's acceleration is that of its coordinates in qdd: linear in the axes of the
+    ground, then angular in the link's own. `lw.inverse_dynamics` with both gives the same torques, and zeros for the
+    base. `wrench`, `point` and `friction` are as there. The robot has exactly one free joint on its base, without a
+    rotor inertia.
 
     >>> import linkwise as lw
     >>> arm = lw.load("planar3").with_free_base(mass=10.0, inertia=[[1, 0, 0], [0, 1, 0], [0, 0, 1]])
