@@ -7,6 +7,7 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 import linkwise as lw
+from effort import rest_slow
 from linkwise.robot.layout import Layout
 from linkwise.spatial import quaternion_product, quaternion_rate
 from robots import relative
@@ -111,7 +112,7 @@ def test_splines_pass_through_their_points_and_do_not_depend_on_the_axes():
     assert relative(other.qdd[:, v : v + 3], back.apply(move(t).qdd[:, v : v + 3])) < 1e-12
 
 
-@every_kind
+@pytest.mark.parametrize("kind", rest_slow(list(KINDS), ["trapezoid", "joined"]))
 def test_traced_times_mean_the_same(kind):
     move, t = KINDS[kind], np.array([-0.5, 0.3, 1.7, 5.0])
     kernel = lw.compile(lambda arm, t: np.concatenate(move(t)), EVERY)
