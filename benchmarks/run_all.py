@@ -19,6 +19,7 @@ from shutil import which
 import accuracy
 import batch
 import equations
+import free_flyers
 import long_chains
 import one_call
 import precision
@@ -145,6 +146,7 @@ def main(argv: list[str] | None = None) -> None:
     about = machine()
     runs: list[Callable[[], Section]] = [
         batch.measure,
+        free_flyers.measure,
         one_call.measure,
         start_up.measure,
         partial(long_chains.measure, **options),

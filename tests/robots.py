@@ -6,7 +6,8 @@ import numpy as np
 
 import linkwise as lw
 
-TEXTBOOK = [lw.load(name) for name in lw.LIBRARY]
+TEXTBOOK = [lw.load(name) for name in ("gantry", "planar3", "puma560", "stanford")]
+FREE = [lw.load(name) for name in ("satellite", "quadruped", "humanoid", "ball_chain")]  # free bases, ball joints
 KINDS = (
     *((1, "R"), (1, "P"), (2, "RP"), (2, "PR"), (3, "RRP"), (3, "PRP"), (3, "PPP"), (4, "RRPR"), (5, "R")),
     *((6, "RRPRPR"), (7, "R"), (8, "PRRRP"), (12, "RRP"), (20, "R"), (30, "RRRP")),

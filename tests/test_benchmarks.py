@@ -10,6 +10,7 @@ pytest.importorskip("mujoco")
 import accuracy
 import batch
 import equations
+import free_flyers
 import long_chains
 import one_call
 import precision
@@ -26,6 +27,7 @@ import linkwise as lw
 from effort import rest_slow
 
 PEERS = ("pinocchio", "mujoco")
+FREE_FLYERS = ("satellite", "ball_chain", "ball_chain, revolute")
 
 
 @pytest.fixture(autouse=True)
@@ -46,6 +48,7 @@ def plain_text() -> Iterator[None]:
 
 MEASURES = {
     "batch": lambda: batch.measure(states=300, rounds=2, processes=0, peers=PEERS),
+    "free_flyers": lambda: free_flyers.measure(states=300, rounds=2, processes=0, peers=PEERS, robots=FREE_FLYERS),
     "one_call": lambda: one_call.measure(rounds=2, processes=0, peers=PEERS),
     "threads": lambda: threads.measure(states=300, rounds=2, peers=PEERS),
     "precision": lambda: precision.measure(states=64, rounds=2),

@@ -5,7 +5,10 @@ import sys
 from pathlib import Path
 from types import ModuleType
 
+import numpy as np
 import pytest
+
+import linkwise as lw
 
 EXAMPLES = sorted((Path(__file__).parent.parent / "examples").glob("*.py"))
 
@@ -19,6 +22,9 @@ def load(path: Path) -> ModuleType:
     return module
 
 
+FOLDER = EXAMPLES[0].parent
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda p: p.stem)
 def test_example_runs_and_leaves_its_pictures(path: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -29,3 +35,45 @@ def test_example_runs_and_leaves_its_pictures(path: Path, tmp_path: Path, capsys
         assert picture.read_bytes().startswith(b"\x89PNG")
         assert picture.stat().st_size > 10_000
     assert str(tmp_path) in capsys.readouterr().out
+
+
+@pytest.mark.slow
+def test_the_satellite_turns_with_momentum_zero() -> None:
+    example = load(FOLDER / "satellite_reaction.py")
+    recording = example.motion()
+    assert np.abs(lw.momentum(recording.robot, recording.q, recording.qd)).max() < 1e-9
+    assert np.abs(recording.q[-1, 7:] - recording.q[0, 7:]).max() < 0.01
+    assert example.turned(recording)[-1] < -20.0
+
+
+@pytest.mark.slow
+def test_the_person_flies_on_a_parabola_and_turns_over() -> None:
+    example = load(FOLDER / "humanoid_flight.py")
+    recording = example.motion()
+    arm, t = recording.robot, recording.t[:, None]
+    centre = lw.centre_of_mass(arm, recording.q)
+    assert np.abs(centre - (centre[0] + t * example.JUMP + 0.5 * t**2 * arm.gravity)).max() < 1e-10
+    momentum = lw.momentum(arm, recording.q, recording.qd)[:, :3]
+    assert np.abs(momentum - momentum[0]).max() < 1e-9
+    assert recording.qd[:, 4].max() > 1.8 * recording.qd[0, 4]
+
+
+@pytest.mark.slow
+def test_the_handle_flips_when_eulers_solution_says() -> None:
+    example = load(FOLDER / "spinning_top.py")
+    recording = example.motion()
+    moments = np.diag(recording.robot.rows[0]["inertia"])
+    found = np.diff(example.flips(recording))
+    assert len(found) == 4
+    assert found == pytest.approx(example.time_between_flips(moments), rel=1e-5)
+
+
+def test_the_feet_carry_the_standing_robot() -> None:
+    example = load(FOLDER / "quadruped_stand.py")
+    arm = lw.load("quadruped")
+    q = example.standing(arm, example.ANGLES[::6])
+    forces = example.ground_forces(arm, q)
+    assert forces.min() > 60.0
+    assert np.abs(example.holding(arm, q, forces)[:, :6]).max() < 1e-9
+    height = lw.poses(arm, q)[:, arm.names.index("hind_left_shank")] @ [0, 0, -example.LEG, 1]
+    assert np.abs(height[:, 2]).max() < 1e-12

@@ -30,6 +30,7 @@ class Methods(NamedTuple):
     long: str = ""  # what "fewest" is for robots with more than MAX_STRAIGHT_LINKS links, where counting takes long
     loops: Mapping[str, str] = {}  # the methods that can loop over the links, and the one that then runs
     coupled: tuple[str, ...] = ()  # the methods that robots with coupled joints have, the default first; (): all
+    with_balls: tuple[str, ...] = ()  # further candidates, for robots with ball or free joints
 
 
 LOOPING_METHODS = {"newton-euler": "newton-euler", "fewest": "fewest"}
@@ -42,6 +43,7 @@ METHODS: dict[str, Methods] = {  # by the functions' names
         "articulated-regrouped",
         {**ARTICULATED, "fewest": "articulated-regrouped"},
         coupled=("composite-udu",),
+        with_balls=("denoc",),
     ),
     "inertia_matrix": Methods(
         {**dynamics.ALL_INERTIA_MATRICES, "fewest": None},
@@ -106,7 +108,10 @@ def method_name(function: Function, method: str | None, arm: Robot | None = None
     if method == "fewest" and offered.candidates:
         if not isinstance(arm, Robot):
             return offered.candidates[0]
-        return offered.long if arm.n > MAX_STRAIGHT_LINKS else cheapest_method(function, arm, *offered.candidates)
+        if arm.n > MAX_STRAIGHT_LINKS:
+            return offered.long
+        candidates = (*offered.candidates, *offered.with_balls) if arm.balls else offered.candidates
+        return cheapest_method(function, arm, *candidates)
     return method
 
 

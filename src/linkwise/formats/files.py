@@ -22,7 +22,7 @@ def load(name_or_path: str | os.PathLike[str]) -> Robot:
     >>> lw.load("stanford").joints
     'RRPRRR'
     >>> lw.LIBRARY
-    ('gantry', 'planar3', 'puma560', 'stanford')
+    ('ball_chain', 'gantry', 'humanoid', 'planar3', 'puma560', 'quadruped', 'satellite', 'stanford')
     """
     text = os.fspath(name_or_path)
     if text in LIBRARY:
