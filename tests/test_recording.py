@@ -20,6 +20,7 @@ import linkwise as lw
 from effort import examples, rest_slow
 from linkwise.recording import csv_format, file_contents, files, npz_format
 from linkwise.recording.plot import IMBALANCE, LABELS, MOST_LINES
+from linkwise.robot.layout import Layout
 from robots import ALL, QUICK, states
 
 PLANAR, STANFORD = lw.load("planar3"), lw.load("stanford")
@@ -275,7 +276,7 @@ def test_a_file_of_later_fields_is_refused_by_name(tmp_path, fall):
     robot = files.robot_entry(fall.robot)
     about = {file_contents.HEAD: file_contents.VERSION, "sha256": file_contents.digest({**values, **robot}), **robot}
     with (tmp_path / "later.npz").open("wb") as file:
-        npz_format.write(file, about, values)
+        npz_format.write(file, about, values, Layout.of(fall.robot))
     with pytest.raises(lw.FileError, match="holds unknown colour"):
         lw.load_recording(tmp_path / "later.npz")
 
@@ -324,7 +325,7 @@ def test_an_interrupted_save_leaves_the_old_file(tmp_path, fall, stuck, monkeypa
     path = tmp_path / "fall.csv"
     fall.save(path)
 
-    def half(file, about, values):
+    def half(file, about, values, layout):
         file.write(b"# Linkwise")
         raise problem
 

@@ -23,8 +23,8 @@ MAY_IMPORT = {  # each room: the rooms below it that it uses
     "api": {"dynamics", "errors", "graph", "kernels", "robot", "spatial", "symbolic", "trace"},
     "explain": {"api", "dynamics", "errors", "graph", "kernels", "printing", "robot", "spatial", "symbolic", "trace"},
     "export": {"api", "codegen", "errors", "explain", "graph", "robot", "symbolic", "trace", "version"},
-    "control": {"api", "robot", "spatial"},
-    "trajectories": {"api", "errors", "figures", "graph", "printing", "robot", "trace"},
+    "control": {"api", "errors", "robot", "spatial"},
+    "trajectories": {"api", "errors", "figures", "graph", "printing", "robot", "spatial", "trace"},
     "ode": {"codegen", "errors", "graph", "kernels", "lazy"},
     "recording": {"api", "errors", "figures", "files", "formats", "lazy", "ode", "printing", "robot"},
     "simulate": {

@@ -13,11 +13,22 @@ What they do, friction and limits aside:
 The last is kozlowski1995, (40), with ε = L⁻¹ (τ - g) in ν̇ + C(q, ν) = ε: νᵀ C = 0, so the Coriolis forces need not be
 compensated for V to fall. Where they are (`coriolis=True`, τ also has L C), ν̇ = L⁻¹ (spring) - kd ν: without springs
 each ν_i falls as e^(-kd t) by itself. Near q*, in x = L*ᵀ (q - q*), both are ẍ + kd ẋ + kp x = 0, each x_i for itself.
+
+Of orientations the error is a rotation vector (`control.errors`), and the torque of springs J⁻ᵀ K e. Under computed
+torque its rate ω_e = R ω* - ω falls as ω̇_e + kd ω_e + kp e = 0: as above where it turns about one axis, as from rest.
+
+Joints without a drive (`passive`) have torques of zero. Under computed torque the others' errors are as above: with p
+the passive and a the driven ones,
+
+    I_pp q̈_p = - I_pa q̈_a - h_p,     q̈_a = q̈* + kd ė + kp e,     h = C(q, q̇) + g(q)
+
+which is collocated partial linearization: M. W. Spong, Partial Feedback Linearization of Underactuated Mechanical
+Systems, IROS 1994.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -25,7 +36,9 @@ import numpy as np
 
 from .. import api
 from ..robot import Robot
-from .drives import JointNumbers, Law, function_name, numbers, per_joint
+from ..spatial.dense import cholesky_solve
+from .drives import JointNumbers, Law, configuration, function_name, joint_names, numbers, per_joint, undriven
+from .errors import PositionError, joined
 
 Trajectory = Callable[[Any], Any]  # t -> q, qd, qdd
 
@@ -38,26 +51,34 @@ class PDGravity(Law):
     kp: JointNumbers
     kd: JointNumbers
     model: Robot | None = None
+    passive: tuple[str, ...] = ()
     constructor_name = "pd_gravity"
 
     def __call__(self, arm: Robot, t: Any, q: Any, qd: Any) -> Any:
         kp, kd = (per_joint(self, name, arm) for name in ("kp", "kd"))
-        return api.gravity_torque(self.model or arm, q) + kp * self.error(arm, q) - kd * np.asarray(qd)
+        error = self.error(arm, q)
+        tau = api.gravity_torque(self.model or arm, q) + error.torque(kp * error.vector) - kd * np.asarray(qd)
+        passive = undriven(self, arm)
+        return without(tau, passive) if passive else tau
 
-    def error(self, arm: Robot, q: Any) -> Any:
-        return per_joint(self, "target", arm) - np.asarray(q)
+    def error(self, arm: Robot, q: Any) -> PositionError:
+        return PositionError(arm, q, configuration(self, "target", arm))
 
     def lyapunov(self, arm: Robot, q: Any, qd: Any) -> Any:
-        """V, which never increases: (...)."""
-        spring = 0.5 * (per_joint(self, "kp", arm) * self.error(arm, q) ** 2).sum(-1)
+        """V, which never increases where every joint is driven: (...)."""
+        if self.passive:
+            raise ValueError(f"{self!r} has no Lyapunov function: gravity moves the passive joints (expected none)")
+        spring = 0.5 * (per_joint(self, "kp", arm) * self.error(arm, q).vector ** 2).sum(-1)
         return api.kinetic_energy(arm, q, qd) + spring
 
 
-def pd_gravity(target: Any, kp: Any, kd: Any, *, model: Robot | None = None) -> PDGravity:
+def pd_gravity(target: Any, kp: Any, kd: Any, *, model: Robot | None = None, passive: Iterable[str] = ()) -> PDGravity:
     """Springs and dampers that pull every joint to its target, gravity compensated: g(q) + kp (target - q) - kd q̇.
 
-    `kp` (N m/rad or N/m) and `kd` (N m s/rad or N s/m) are a number for all joints or one for each. `model` is
-    the robot as the controller believes it to be, if not the one that is simulated.
+    `target` is a configuration, nq numbers. `kp` (N m/rad or N/m) and `kd` (N m s/rad or N s/m) are a number for all
+    degrees of freedom or one for each of n. The error of an orientation is the rotation vector to its target, in the
+    body's frame. `model` is the robot as the controller believes it to be, if not the one that is simulated. `passive`
+    are the names of joints without a drive, such as a free base: their torques are zero.
 
     >>> import linkwise as lw
     >>> arm, hold = lw.load("planar3"), lw.pd_gravity([0.5, -0.3, 0.2], kp=60, kd=20)
@@ -66,7 +87,7 @@ def pd_gravity(target: Any, kp: Any, kd: Any, *, model: Robot | None = None) -> 
     >>> lw.simulate(arm, [0, 0, 0], [0, 0, 0], 20, torque=hold).q[-1].round(4)
     array([ 0.5, -0.3,  0.2])
     """
-    return PDGravity(numbers("target", target), *gains(kp, kd), model)
+    return PDGravity(numbers("target", target), *gains(kp, kd), model, joint_names("passive", passive))
 
 
 @dataclass(frozen=True, repr=False)
@@ -77,22 +98,29 @@ class ComputedTorque(Law):
     kp: JointNumbers
     kd: JointNumbers
     model: Robot | None = None
+    passive: tuple[str, ...] = ()
     constructor_name = "computed_torque"
 
     def __call__(self, arm: Robot, t: Any, q: Any, qd: Any) -> Any:
         kp, kd = (per_joint(self, name, arm) for name in ("kp", "kd"))
-        wanted, rate, acceleration = self.wanted(arm, t)
-        command = acceleration + kd * (rate - np.asarray(qd)) + kp * (wanted - np.asarray(q))
-        return api.inverse_dynamics(self.model or arm, q, qd, command)
+        wanted, *motion = self.wanted(arm, t)
+        qd, error, passive = np.asarray(qd), PositionError(arm, q, wanted), undriven(self, arm)
+        rate, acceleration = error.brought(qd, *motion)
+        command = acceleration + kd * (rate - qd) + kp * error.vector
+        if not passive:
+            return api.inverse_dynamics(self.model or arm, q, qd, command)
+        follows = with_passive(self.model or arm, q, qd, command, passive)
+        return without(api.inverse_dynamics(self.model or arm, q, qd, follows), passive)
 
     def wanted(self, arm: Robot, t: Any) -> tuple[Any, Any, Any]:
         """Position, rate and acceleration that are wanted at t."""
         if not callable(self.reference):
-            return per_joint(self, "reference", arm), np.zeros(arm.n), np.zeros(arm.n)
+            return configuration(self, "reference", arm), np.zeros(arm.n), np.zeros(arm.n)
         motion = tuple(map(np.asarray, self.reference(t)))
-        if [part.shape for part in motion] != [(arm.n,)] * 3:
+        if [part.shape for part in motion] != [(arm.nq,), (arm.n,), (arm.n,)]:
             shapes = ", ".join(str(part.shape) for part in motion)
-            expected = f"q, qd and qdd, each ({arm.n},)"
+            each = f"each ({arm.n},)" if arm.nq == arm.n else f"({arm.nq},), ({arm.n},), ({arm.n},)"
+            expected = f"q, qd and qdd, {each}"
             raise ValueError(
                 f"the trajectory {function_name(self.reference)} gave shapes {shapes} (expected {expected})"
             )
@@ -100,13 +128,18 @@ class ComputedTorque(Law):
         return q, qd, qdd
 
 
-def computed_torque(reference: Any, kp: Any, kd: Any, *, model: Robot | None = None) -> ComputedTorque:
+def computed_torque(
+    reference: Any, kp: Any, kd: Any, *, model: Robot | None = None, passive: Iterable[str] = ()
+) -> ComputedTorque:
     """Inverse dynamics of the acceleration that lets each joint's error die out as ë + kd ė + kp e = 0.
 
     `reference` is a target, or a trajectory: one of Linkwise's, which hold their ends, or a function of t that gives q,
     qd and qdd without branches.
-    `kp` (1/s²) and `kd` (1/s) are a number for all joints or one for each; kd = 2 √kp is the fastest without overshoot.
-    `model` is the robot as the controller believes it to be, if not the one that is simulated.
+    `kp` (1/s²) and `kd` (1/s) are a number for all degrees of freedom or one for each; kd = 2 √kp is the fastest
+    without overshoot. The error of an orientation is the rotation vector to its target, in the body's frame.
+    `model` is the robot as the controller believes it to be, if not the one that is simulated. `passive` are the names
+    of joints without a drive, such as a free base: their torques are zero, and the errors of the others die out as
+    said, whatever the passive ones do. What the reference says of these is not used.
 
     >>> import numpy as np, linkwise as lw
     >>> arm = lw.load("planar3")
@@ -117,7 +150,7 @@ def computed_torque(reference: Any, kp: Any, kd: Any, *, model: Robot | None = N
     True
     """
     target = reference if callable(reference) else numbers("reference", reference)
-    return ComputedTorque(target, *gains(kp, kd), model)
+    return ComputedTorque(target, *gains(kp, kd), model, joint_names("passive", passive))
 
 
 @dataclass(frozen=True, repr=False)
@@ -137,17 +170,21 @@ class DiagonalControl(Law):
         force = -(per_joint(self, "kd", arm) * velocity)
         if self.coriolis:
             force = force + nu.coriolis(model, q, velocity, gravity=False)
-        spring = self.stiffness(model) @ (per_joint(self, "target", arm) - np.asarray(q))
+        error = self.error(arm, q)
+        spring = error.torque(self.stiffness(model) @ error.vector)
         return api.gravity_torque(model, q) + spring + nu.joint_torque(model, q, force)
+
+    def error(self, arm: Robot, q: Any) -> PositionError:
+        return PositionError(arm, q, configuration(self, "target", arm))
 
     def stiffness(self, arm: Robot) -> Any:
         """L* kp L*ᵀ: (n, n)."""
-        factor = api.mass_factor(arm, per_joint(self, "target", arm))
+        factor = api.mass_factor(arm, configuration(self, "target", arm))
         return (factor * per_joint(self, "kp", arm)) @ factor.T
 
     def lyapunov(self, arm: Robot, q: Any, qd: Any) -> Any:
         """V, which falls by Σ kd ν² each second: (...)."""
-        error = per_joint(self, "target", arm) - np.asarray(q)
+        error = self.error(arm, q).vector
         spring = 0.5 * (error * (error @ self.stiffness(self.model or arm))).sum(-1)
         return api.kinetic_energy(arm, q, qd) + spring
 
@@ -172,6 +209,23 @@ def diagonal_control(
     if not isinstance(coriolis, bool):
         raise TypeError(f"coriolis is {coriolis!r} (expected True or False)")
     return DiagonalControl(numbers("target", target), *gains(kp, kd), coriolis, model)
+
+
+def with_passive(arm: Robot, q: Any, qd: Any, command: Any, passive: tuple[int, ...]) -> Any:
+    """The accelerations of all joints that follow from those of the driven ones: I_pp q̈_p = - I_pa q̈_a - h_p."""
+    inertia, bias = api.inertia_matrix(arm, q), api.bias_torque(arm, q, qd)
+    parts = [command[..., i] for i in range(arm.n)]
+    driven = [i for i in range(arm.n) if i not in passive]
+    right = [-bias[..., i] - sum(inertia[..., i, j] * parts[j] for j in driven) for i in passive]
+    accelerations = cholesky_solve([[inertia[..., i, j] for j in passive] for i in passive], right)
+    for i, acceleration in zip(passive, accelerations, strict=True):
+        parts[i] = acceleration
+    return joined(parts)
+
+
+def without(tau: Any, passive: tuple[int, ...]) -> Any:
+    """The torques with zeros for the passive joints."""
+    return joined([0.0 if i in passive else tau[..., i] for i in range(tau.shape[-1])])
 
 
 def gains(kp: Any, kd: Any) -> tuple[JointNumbers, JointNumbers]:

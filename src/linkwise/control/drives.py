@@ -1,6 +1,6 @@
 """Torque functions that can be traced, added and wrapped: springs, torque limits and gears.
 
-    springs      τ = k (q₀ - q) - d q̇                           energy ½ Σ k (q - q₀)²
+    springs      τ = k (q₀ - q) - d q̇                           energy ½ Σ k (q - q₀)²;  J⁻ᵀ k e for orientations
     limited      τ = τ₀ where |τ₀| ≤ m,  m sign(τ₀) outside
     with_gears   the rotor, J_m, turns N times as fast as the joint:  ½ J_m (N q̇)² = ½ (N² J_m) q̇²
 
@@ -21,8 +21,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from ..api import neutral
+from ..errors import one_of
 from ..robot import Robot, from_table
 from ..spatial import sign
+from .errors import PositionError
 
 JointNumbers = float | tuple[float, ...]  # one number for all joints, or one for each
 TorqueFunction = Callable[..., Any]  # torque(arm, t, q, qd)
@@ -91,18 +94,23 @@ class Springs(Law):
     constructor_name = "springs"
 
     def __call__(self, arm: Robot, t: Any, q: Any, qd: Any) -> Any:
-        k, rest, d = (per_joint(self, name, arm) for name in ("stiffness", "rest", "damping"))
-        return k * (rest - np.asarray(q)) - d * np.asarray(qd)
+        k, d = (per_joint(self, name, arm) for name in ("stiffness", "damping"))
+        error = PositionError(arm, q, configuration(self, "rest", arm))
+        return error.torque(k * error.vector) - d * np.asarray(qd)
 
-    def energy(self, q: Any) -> Any:
-        """What the springs hold: (...)."""
+    def energy(self, q: Any, arm: Robot | None = None) -> Any:
+        """What the springs hold: (...). The robot says which numbers of q are quaternions; without it, none are."""
+        if arm is not None and arm.quaternions:
+            error = PositionError(arm, q, configuration(self, "rest", arm)).vector
+            return 0.5 * (per_joint(self, "stiffness", arm) * error**2).sum(-1)
         return 0.5 * (np.asarray(self.stiffness) * (np.asarray(q) - np.asarray(self.rest)) ** 2).sum(-1)
 
 
 def springs(stiffness: Any, rest: Any = 0.0, damping: Any = 0.0) -> Springs:
     """Springs at the joints, with dampers beside them: τ = k (rest - q) - damping q̇.
 
-    Each is a number for all joints or one for each, in N m/rad or N/m, rad or m, N m s/rad or N s/m.
+    Each is a number for all joints or one for each, in N m/rad or N/m, rad or m, N m s/rad or N s/m. For a robot with
+    quaternions `rest` is a configuration, nq numbers, or 0: every joint at zero, every orientation that of its parent.
 
     >>> import linkwise as lw
     >>> lw.springs(20, rest=[0, 0.3, 0]) + lw.springs(0, damping=0.5)
@@ -157,16 +165,22 @@ def with_gears(arm: Robot, ratio: Any, motor_inertia: Any) -> Robot:
     """The same robot, driven through gears: the rotor inertia that each joint feels is ratio² motor_inertia.
 
     Each is a number for all joints or one for each: `ratio` in turns of the rotor per turn of the joint (rad/m where it
-    slides), `motor_inertia` in kg m². What rotors the robot had are replaced. The rotor's own spin is not felt by other
+    slides), `motor_inertia` in kg m². These joints are those of one degree of freedom that are not coupled to others;
+    what rotors they had are replaced. The rotor's own spin is not felt by other
     joints: gyroscopic torques, which grow with the ratio itself, are left out, as everywhere with `rotor_inertia`.
 
     >>> import linkwise as lw
     >>> lw.with_gears(lw.load("planar3"), ratio=[100, 80, 50], motor_inertia=2e-5).rows[1]["rotor_inertia"]
     0.128
     """
-    ratios = broadcast(numbers("ratio", ratio), "ratio", arm)
-    motors = broadcast(numbers("motor_inertia", motor_inertia, least=0.0), "motor_inertia", arm)
-    inertias = dict(zip(arm.names, (ratios**2 * motors).tolist(), strict=True))
+    single = [joint.name for joint in arm.moving if joint.kind.degrees == 1 and joint.coupling is None]
+    count = len(single)
+    both = {"ratio": numbers("ratio", ratio), "motor_inertia": numbers("motor_inertia", motor_inertia, least=0.0)}
+    for name, value in both.items():
+        if np.shape(value) not in ((), (count,)):
+            raise ValueError(f"{name} has {np.size(value)} numbers (expected one, or one for each of {count} joints)")
+    ratios, motors = (np.broadcast_to(np.asarray(value), (count,)) for value in both.values())
+    inertias = dict(zip(single, (ratios**2 * motors).tolist(), strict=True))
     rows = [row | ({"rotor_inertia": inertias[row["name"]]} if row["name"] in inertias else {}) for row in arm.rows]
     geared = from_table(rows, arm.convention, arm.gravity, arm.name)
     grouped = any(link.grouped is not None for link in arm.links)
@@ -195,8 +209,52 @@ def per_joint(law: Any, name: str, arm: Robot) -> np.ndarray:
 def broadcast(value: JointNumbers, name: str, arm: Robot) -> np.ndarray:
     array = np.asarray(value)
     if array.shape not in ((), (arm.n,)):
-        raise ValueError(f"{name} has {array.size} numbers (expected one, or one for each of {arm.n} joints)")
+        raise ValueError(f"{name} has {array.size} numbers (expected one, or one for each of {arm.n} {noun(arm)})")
     return np.broadcast_to(array, (arm.n,))
+
+
+def noun(arm: Robot) -> str:
+    return "joints" if len(arm.joints) == arm.n else "degrees of freedom"
+
+
+def configuration(law: Any, name: str, arm: Robot) -> np.ndarray:
+    """A law's configuration, nq numbers. Where the robot has quaternions, 0 is every joint at zero."""
+    if not arm.quaternions:
+        return per_joint(law, name, arm)
+    array = np.asarray(getattr(law, name))
+    if array.shape == () and array.dtype != object and array == 0.0:
+        array = neutral(arm)
+    if array.shape != (arm.nq,):
+        raise ValueError(
+            f"{law.constructor_name}: {name} has {array.size} numbers (expected the {arm.nq} of a configuration of"
+            f" robot {arm.name!r}: {', '.join(arm.q_names)})"
+        )
+    for start in arm.quaternions if array.dtype != object else ():
+        if not array[start : start + 4].any():
+            raise ValueError(
+                f"{law.constructor_name}: {name}[{start}], {arm.q_names[start]!r}, begins a quaternion of length zero"
+            )
+    return array
+
+
+def joint_names(name: str, value: Any) -> tuple[str, ...]:
+    names = (value,) if isinstance(value, str) else tuple(value)
+    for joint in names:
+        if not isinstance(joint, str):
+            raise TypeError(f"{name} has {joint!r} (expected names of joints)")
+    return names
+
+
+def undriven(law: Any, arm: Robot) -> tuple[int, ...]:
+    """Which degrees of freedom belong to the passive joints of a law."""
+    for name in law.passive:
+        one_of(name, arm.joint_names, f"{law.constructor_name}: passive")
+    chosen = {i for name in law.passive for i in range(arm.n)[arm.v_slice(name)]}
+    if len(chosen) == arm.n:
+        raise ValueError(
+            f"{law.constructor_name}: passive are all joints of robot {arm.name!r} (expected one with a drive)"
+        )
+    return tuple(sorted(chosen))
 
 
 def checked(torque: TorqueFunction, arm: Robot, t: Any, q: Any, qd: Any) -> np.ndarray:
@@ -206,7 +264,7 @@ def checked(torque: TorqueFunction, arm: Robot, t: Any, q: Any, qd: Any) -> np.n
     tau = np.asarray(returned)
     if tau.shape[-1:] != (arm.n,):
         raise ValueError(
-            f"{function_name(torque)} gave shape {tau.shape} (expected one torque for each of {arm.n} joints)"
+            f"{function_name(torque)} gave shape {tau.shape} (expected one torque for each of {arm.n} {noun(arm)})"
         )
     return tau
 

@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
+import csv
 import json
 from pathlib import Path
 from typing import Any, BinaryIO
 
 import numpy as np
 
+from ..robot.layout import Layout
 from .file_contents import HEAD, PARSING, RESERVED, VERSION, Values, beside, checked, fail, table, unpacked, untabled
 
 
-def write(file: BinaryIO, about: dict[str, Any], values: Values) -> None:
-    columns = table(values)
+def write(file: BinaryIO, about: dict[str, Any], values: Values, layout: Layout) -> None:
+    columns = table(values, layout)
     entries = beside(about, values)
     lines = [f"# {HEAD}: {entries.pop(HEAD)}"]
     lines += [f"# robot: {line}" for line in entries.pop("robot").rstrip("\n").split("\n")]
     lines += [f"# {name}: {json.dumps(value)}" for name, value in entries.items()]
-    lines += [",".join(columns), ""]
+    lines += [",".join(map(quoted, columns)), ""]
     file.write("\n".join(lines).encode())
     rows, length = len(columns["t"]), max(1, len(values["t"]))
     for start in range(0, rows, length):
@@ -49,8 +51,8 @@ def read(path: Path, content: bytes) -> tuple[dict[str, Any], Values]:
 
 
 def rows_of(path: Path, lines: list[str], start: int) -> dict[str, np.ndarray]:
-    names = lines[start].split(",") if start < len(lines) else []
-    if not {"t", "q1"} <= set(names):
+    names = next(csv.reader(lines[start : start + 1]), [])
+    if "t" not in names or not any(name == "q1" or name.startswith("q.") for name in names):
         fail(path, "has no line with the columns' names (expected t,q1,...)", start + 1)
     if len(lines) == start + 1 or lines[-1] != "":
         fail(path, "ends in the middle of a line", len(lines))
@@ -66,6 +68,11 @@ def rows_of(path: Path, lines: list[str], start: int) -> dict[str, np.ndarray]:
             fail(path, f"column {name} is {cell!r} (expected a number, or nan)", number)
     array = np.array(rows, float).reshape(-1, len(names))
     return {name: np.ascontiguousarray(column) for name, column in zip(names, array.T, strict=True)}
+
+
+def quoted(name: str) -> str:
+    """A column's name as a cell, whatever signs the names of joints have in them."""
+    return '"' + name.replace('"', '""') + '"' if "," in name or '"' in name else name
 
 
 def is_number(text: str) -> bool:

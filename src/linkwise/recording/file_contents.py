@@ -11,6 +11,9 @@ from typing import Any, NoReturn
 import numpy as np
 
 from ..errors import FileError
+from ..formats import toml
+from ..robot import Robot
+from ..robot.layout import Layout
 
 VERSION = 1
 HEAD = "Linkwise recording"
@@ -88,16 +91,19 @@ def checked(path: Path, entries: dict[str, Any]) -> tuple[dict[str, Any], Values
     return about, {name: value for name, value in entries.items() if name not in RESERVED}
 
 
-def table(values: Values) -> dict[str, np.ndarray]:
-    """Columns in order: [trajectory,] t, q1, q2, ..., qd1, ..., energy and, if integrated, work and heat."""
+def table(values: Values, layout: Layout) -> dict[str, np.ndarray]:
+    """Columns in order: [trajectory,] t, q1, q2, ..., qd1, ..., energy and, if integrated, work and heat.
+
+    Where joints have several degrees of freedom the columns are q.base.x, ..., qd.base.wx, ...
+    """
     t, q = values["t"], values["q"]
     batch, count = q.shape[:-2], int(np.prod(q.shape[:-2], dtype=int))
     columns = {"trajectory": np.repeat(np.arange(count), len(t))} if batch else {}
     columns["t"] = np.tile(t, count)
     for name in COLUMNS:
         if name in PER_JOINT:
-            by_joint = values[name].reshape(-1, q.shape[-1]).T
-            columns |= {f"{name}{k}": column for k, column in enumerate(by_joint, 1)}
+            by_joint = values[name].reshape(-1, values[name].shape[-1]).T
+            columns |= dict(zip(layout.columns(name), by_joint, strict=True))
         elif name in values:
             columns[name] = values[name].ravel()
     return columns
@@ -113,6 +119,8 @@ def beside(about: dict[str, Any], values: Values) -> dict[str, Any]:
 
 def untabled(path: Path, about: dict[str, Any], values: Values, columns: dict[str, np.ndarray]) -> Values:
     """Values from the columns of a table, which must be those that `table` makes."""
+    named = any(label.startswith("q.") for label in columns)
+    layout = Layout.of(robot_of(path, about)) if named else Layout.numbered(sum(word_of(x) == "q" for x in columns))
     try:
         batch = tuple(map(int, about["batch"]))
         count = int(np.prod(batch, dtype=int))
@@ -121,11 +129,11 @@ def untabled(path: Path, about: dict[str, Any], values: Values, columns: dict[st
         shape = (*batch, len(restored["t"]))
         for name in COLUMNS:
             if name in PER_JOINT:
-                joints = [column for label, column in columns.items() if label.rstrip("0123456789") == name]
+                joints = [column for label, column in columns.items() if word_of(label) == name]
                 restored[name] = np.stack(joints, axis=-1).reshape((*shape, len(joints)))
             elif name in columns:
                 restored[name] = columns[name].reshape(shape)
-        expected = table(restored)
+        expected = table(restored, layout)
     except (KeyError, ValueError, TypeError) as problem:
         fail(path, f"its rows and columns do not make a recording ({problem})")
     if list(expected) != list(columns):
@@ -134,6 +142,19 @@ def untabled(path: Path, about: dict[str, Any], values: Values, columns: dict[st
         if name in expected and not np.array_equal(expected[name], columns[name]):
             fail(path, f"column {name} does not run through the same times for each trajectory")
     return restored
+
+
+def word_of(label: str) -> str:
+    """What a column holds: the q of q1 or of q.base.x."""
+    return label.partition(".")[0].rstrip("0123456789")
+
+
+def robot_of(path: Path, about: dict[str, Any]) -> Robot:
+    try:
+        robot = toml.from_text(about["robot"], Path(f"{path}, the robot in it"))
+    except (KeyError, TypeError, AttributeError):
+        fail(path, "holds no robot")
+    return robot.regrouped() if about.get("regrouped") else robot
 
 
 def fail(path: Path, message: str, line: int | None = None) -> NoReturn:

@@ -17,8 +17,9 @@ from ..errors import FileError, RobotError
 from ..files import saving
 from ..formats import toml
 from ..robot import Robot
+from ..robot.layout import Layout
 from . import csv_format, npz_format, parquet_format
-from .file_contents import COLUMNS, HEAD, VERSION, Values, digest, fail, table
+from .file_contents import COLUMNS, HEAD, VERSION, Values, digest, fail, robot_of, table
 from .recording import EventRecord, Recording
 
 FORMATS: dict[str, Any] = {".npz": npz_format, ".csv": csv_format, ".parquet": parquet_format}  # write and read
@@ -36,7 +37,7 @@ def save(recording: Recording, path: str | os.PathLike[str]) -> None:
         fail(target, str(problem))
     about = {HEAD: VERSION, "sha256": digest({**values, **robot}), **robot}
     with saving(target) as file:
-        FORMATS[target.suffix.lower()].write(file, about, values)
+        FORMATS[target.suffix.lower()].write(file, about, values, Layout.of(recording.robot))
 
 
 def load_recording(path: str | os.PathLike[str], robot: Robot | None = None) -> Recording:
@@ -112,22 +113,16 @@ def robot_entry(robot: Robot) -> dict[str, Any]:
     raise FileError(f"robot {robot.name!r} has other numbers than its table, which no file can hold")
 
 
-def robot_of(path: Path, about: dict[str, Any]) -> Robot:
-    try:
-        robot = toml.from_text(about["robot"], Path(f"{path}, the robot in it"))
-    except (KeyError, TypeError, AttributeError):
-        fail(path, "holds no robot")
-    return robot.regrouped() if about.get("regrouped") else robot
-
-
 def difference(stored: Robot, other: Robot) -> str:
-    if stored.n != other.n:
+    if len(stored.links) != len(other.links):
         return f"{stored.n} joints, not {other.n}"
     for link, wanted in zip(stored.links, other.links, strict=True):
         if link.name != wanted.name:
             return f"{link.name!r}, not {wanted.name!r}"
         if link != wanted:
             return f"link {link.name!r} differs"
+    if stored.couplings != other.couplings:
+        return "its couplings differ"
     return "gravity differs" if stored.gravity != other.gravity else "its frames differ"
 
 
@@ -136,4 +131,4 @@ def to_pandas(recording: Recording) -> Any:
         import pandas
     except ImportError:
         raise ImportError("pandas is not installed: pip install 'linkwise[pandas]'") from None
-    return pandas.DataFrame(table(values_of(recording)))
+    return pandas.DataFrame(table(values_of(recording), Layout.of(recording.robot)))

@@ -9,10 +9,11 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
+from ..robot.layout import Layout
 from .file_contents import READING, Values, described, fail, packed
 
 
-def write(file: BinaryIO, about: dict[str, Any], values: Values) -> None:
+def write(file: BinaryIO, about: dict[str, Any], values: Values, _: Layout) -> None:
     arrays: Values = {name: value for name, value in values.items() if isinstance(value, np.ndarray)}
     text = json.dumps({**about, **{name: packed(values[name], name) for name in values if name not in arrays}})
     np.savez(file, about=np.frombuffer(text.encode(), np.uint8), **arrays)

@@ -6,18 +6,19 @@ import json
 from pathlib import Path
 from typing import Any, BinaryIO
 
+from ..robot.layout import Layout
 from .file_contents import HEAD, READING, Values, beside, described, fail, table, untabled
 
 NO_PARQUET = "pyarrow is not installed: pip install 'linkwise[parquet]'"
 
 
-def write(file: BinaryIO, about: dict[str, Any], values: Values) -> None:
+def write(file: BinaryIO, about: dict[str, Any], values: Values, layout: Layout) -> None:
     try:
         import pyarrow
         import pyarrow.parquet
     except ImportError:
         raise ImportError(NO_PARQUET) from None
-    samples = pyarrow.table(table(values)).replace_schema_metadata({HEAD: json.dumps(beside(about, values))})
+    samples = pyarrow.table(table(values, layout)).replace_schema_metadata({HEAD: json.dumps(beside(about, values))})
     pyarrow.parquet.write_table(samples, file, use_dictionary=False)
 
 

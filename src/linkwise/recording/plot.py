@@ -11,17 +11,19 @@ import numpy as np
 from ..errors import one_of
 from ..figures import joint_style, new_figure
 from ..robot import Robot
+from ..robot.layout import Layout
 from .recording import Recording
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-LABELS = {  # of revolute and of prismatic joints
+LABELS = {  # of angles and of displacements
     "q": {"R": "angle (rad)", "P": "displacement (m)"},
     "qd": {"R": "rate (rad/s)", "P": "rate (m/s)"},
     "tau": {"R": "torque (N m)", "P": "force (N)"},
 }
+QUATERNION = "quaternion"
 IMBALANCE = "energy imbalance (J)"
 ENDED = "#b00020"
 EVENTS = ("0.1", "#5e35b1", "#00695c", "#8d6e63", "0.5", "#ad1457")  # colours by name of the event, dotted
@@ -32,18 +34,28 @@ BAND = (5.0, 50.0, 95.0)  # percentiles
 def figure_of(recording: Recording, joints: str | int | Sequence[str | int] | None = None) -> Figure:
     robot = recording.robot
     shown = chosen(robot, joints)
-    kinds = [kind for kind in "RP" if any(robot.joints[k] == kind for k in shown)]
+    layout, sorts = Layout.of(robot), kinds_of(robot)
+    plain = {v: p for p, v in layout.plain if v in shown}
+    turning = [p + i for p, v in layout.quaternions if {v, v + 1, v + 2} & set(shown) for i in range(4)]
+    kinds = [kind for kind in "RP" if any(sorts[k] == kind for k in shown)]
     acted = bool((np.nan_to_num(recording.tau[..., shown]) != 0.0).any())
     quantities = [name for name in LABELS if name != "tau" or acted]
     panels: list[Any] = [[name + kind for kind in kinds] for name in quantities] + [["imbalance"] * len(kinds)]
+    if turning:
+        angles = any(sorts[v] == "R" for v in plain)
+        panels[0] = [name if angles or name != "qR" else QUATERNION for name in panels[0]]
+        panels = [[QUATERNION] * len(kinds)] * angles + panels
     figure = new_figure(3.5 + 5.0 * len(kinds), 1.0 + 2.0 * len(panels))
     axes = figure.subplot_mosaic(panels, sharex=True)
     for name in quantities:
         values = getattr(recording, name)
-        for k in shown:
-            kind = robot.joints[k]
-            draw(axes[name + kind], recording, values[..., k], joint_style(k))
+        for k in plain if name == "q" else shown:
+            kind = sorts[k]
+            draw(axes[name + kind], recording, values[..., plain[k] if name == "q" else k], joint_style(k))
             axes[name + kind].set_ylabel(LABELS[name][kind])
+    for p in turning:
+        draw(axes[QUATERNION], recording, recording.q[..., p], joint_style(robot.n + p))
+        axes[QUATERNION].set_ylabel(QUATERNION)
     draw(axes["imbalance"], recording, recording.imbalance, {"color": "0.25"})
     axes["imbalance"].set_ylabel(IMBALANCE)
     events = events_by_name(recording)
@@ -53,21 +65,28 @@ def figure_of(recording: Recording, joints: str | int | Sequence[str | int] | No
     for name in {"imbalance", *panels[-2]} if len(kinds) > 1 else {"imbalance"}:  # wherever nothing like it is below
         axes[name].tick_params(labelbottom=True)
         axes[name].set_xlabel("time (s)")
-    legend(figure, recording, shown, events)
+    legend(figure, recording, shown, turning, events)
     figure.align_ylabels()
     figure.suptitle(title(recording), x=0.01, horizontalalignment="left")  # the legend is on the right
     return figure
 
 
+def kinds_of(robot: Robot) -> list[str]:
+    """Of each degree of freedom: whether it is a displacement, P, or a rotation, R."""
+    coupled = {coupling.link for coupling in robot.couplings}
+    own = [link for index, link in enumerate(robot.links) if index not in coupled]
+    return ["P" if link.joint.kind == "prismatic" else "R" for link in own]
+
+
 def chosen(robot: Robot, joints: str | int | Sequence[str | int] | None) -> list[int]:
-    """Joints by number, as asked for by name or number."""
+    """Degrees of freedom by number, as asked for by name or number."""
     if joints is None:
         return list(range(robot.n))
-    indices = []
+    indices: list[int] = []
     for joint in [joints] if isinstance(joints, (str, int, np.integer)) else joints:
         if isinstance(joint, str):
-            one_of(joint, robot.names, "joints: a link")
-            indices.append(robot.names.index(joint))
+            one_of(joint, dict.fromkeys([*robot.names, *robot.v_names]), "joints: a link")
+            indices += range(robot.n)[robot.v_slice(joint)] if joint in robot.names else [robot.v_names.index(joint)]
         elif isinstance(joint, bool) or not isinstance(joint, (int, np.integer)) or not -robot.n <= joint < robot.n:
             raise ValueError(f"joints: {joint!r} (expected a number from 0 to {robot.n - 1} or a link's name)")
         else:
@@ -135,10 +154,14 @@ def mark_events(axes: Axes, recording: Recording, events: dict[str, list[float]]
         axes.vlines(times, low, 1.0, transform=axes.get_xaxis_transform(), zorder=1, **event_style(k, recording))
 
 
-def legend(figure: Figure, recording: Recording, shown: list[int], events: dict[str, list[float]]) -> None:
+def legend(
+    figure: Figure, recording: Recording, shown: list[int], turning: list[int], events: dict[str, list[float]]
+) -> None:
     from matplotlib.lines import Line2D
 
-    handles = [Line2D([], [], label=recording.robot.names[k], **joint_style(k)) for k in shown]
+    robot = recording.robot
+    handles = [Line2D([], [], label=robot.v_names[k], **joint_style(k)) for k in shown]
+    handles += [Line2D([], [], label=robot.q_names[p], **joint_style(robot.n + p)) for p in turning]
     for k, (name, times) in enumerate(events.items()):
         label = name if len(times) == 1 else f"{name} (×{len(times)})"
         handles.append(Line2D([], [], label=label, **event_style(k, recording)))

@@ -50,7 +50,7 @@ class End(NamedTuple):
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Recording:
-    """Trajectories at the times `t`: q and qd are (..., len(t), n). What was not reached is NaN.
+    """Trajectories at the times `t`: q is (..., len(t), nq), qd (..., len(t), n). What was not reached is NaN.
 
     `status` is "done", "stopped" (by an event), "interrupted", "step too small" (it shrank to nothing), "lost" (a
     number was no longer finite), "too many steps" (see `max_steps`) or "chattering" (a torque jumps back and forth
@@ -149,13 +149,13 @@ class Recording:
 
     @cached_property
     def wrench(self) -> np.ndarray | None:
-        """The wrench that acted on the tip (..., 6) or on every link (..., n, 6), constant in time; or None."""
+        """The wrench that acted on the tip (..., 6) or on every link (..., links, 6), constant in time; or None."""
         wrench: np.ndarray | None = getattr(self.acting, "wrench", None)
         return wrench
 
     @cached_property
     def point(self) -> np.ndarray | None:
-        """Where the wrench acted: (3,) of the tip or (n, 3) of every link, in the table frames; None: mass centres."""
+        """Where the wrench acted: (3,) of the tip or (links, 3), in the table frames; None: mass centres."""
         point: np.ndarray | None = getattr(self.acting, "point", None)
         return point
 
@@ -166,7 +166,7 @@ class Recording:
         return np.asarray(kept - kept[..., :1])
 
     def joint_wrenches(self, frame: str = "base") -> np.ndarray:
-        """All six components at each joint, as `lw.joint_wrenches` gives them: (..., len(t), n, 6)."""
+        """All six components at each joint, as `lw.joint_wrenches` gives them: (..., len(t), links, 6)."""
         wrench = self.wrench
         if wrench is not None:
             wrench = np.expand_dims(wrench, len(self.batch))  # the same at all samples
@@ -196,7 +196,10 @@ class Recording:
         return {name: np.asarray(value) for name, value in values_of(self).items() if name not in skipped}
 
     def to_pandas(self) -> Any:
-        """A DataFrame with a row for each sample: [trajectory,] t, q1, ..., qd1, ..., qdd1, ..., tau1, ..., energy."""
+        """A DataFrame with a row for each sample: [trajectory,] t, q1, ..., qd1, ..., qdd1, ..., tau1, ..., energy.
+
+        Where joints have several degrees of freedom, the columns are q.base.x, ..., qd.base.wx, ...
+        """
         from .files import to_pandas
 
         return to_pandas(self)
@@ -208,7 +211,8 @@ class Recording:
 
         Events are vertical lines, or marks at the top where there are several trajectories; the legend has their names.
 
-        `joints` are those to show, by their links' names or by number from 0; `path` is a picture to write. Up to 50
+        `joints` are those to show, by their links' names, by the labels of `robot.v_names`, or by number from 0, which
+        counts degrees of freedom; quaternions have a panel of their own. `path` is a picture to write. Up to 50
         trajectories are lines, more are a median and the band from the 5th to the 95th percentile.
         """
         from ..figures import save_figure

@@ -41,7 +41,10 @@ def summary(recording: Recording) -> Description:
         "largest imbalance": worst(recording),
     }
     width = max(map(len, rows))
-    title = f"{robot.name}: {robot.n} joint{'s' * (robot.n != 1)} ({robot.joints})"
+    count = len(robot.joints)
+    title = f"{robot.name}: {count} joint{'s' * (count != 1)} ({robot.joints})"
+    if robot.n != count:
+        title += f", {robot.n} degrees of freedom"
     lines = [title, *(f"{name:{width}}  {text}" for name, text in rows.items()), *event_lines(recording)]
     return Description("\n".join(lines))
 

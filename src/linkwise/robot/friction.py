@@ -76,7 +76,10 @@ class Friction:
         """
         coordinates = arm.coordinates
         rates = coordinates.rates(rates)
-        rows = zip(*self._coefficients(arm), rates, directions or [None] * len(rates), strict=True)
+        senses: list[Scalar] = [None] * len(rates)
+        if directions is not None:
+            senses = [mul(sign(slot.ratio), directions[slot.v]) for slot in arm.slots]
+        rows = zip(*self._coefficients(arm), rates, senses, strict=True)
         return coordinates.torques([self._law(*row) for row in rows])
 
     def torque(self, arm: Robot, qd: Any, direction: Any = None) -> np.ndarray:
@@ -85,7 +88,8 @@ class Friction:
         if qd.dtype == object or arm.non_floats or arm.couplings:  # nodes, symbols, numbers of many digits: one by one
             rates = [qd[..., i] for i in range(arm.n)]
             directions = None if direction is None else [direction[..., i] for i in range(arm.n)]
-            torques = np.array(self.torques(arm, rates, directions), dtype=object)
+            plain = qd.dtype != object and not arm.non_floats
+            torques = np.array(self.torques(arm, rates, directions), dtype=float if plain else object)
             return np.moveaxis(torques, 0, -1) if torques.ndim > 1 else torques
         viscous, coulomb, stribeck = (np.array(column) for column in self._coefficients(arm))
         return np.asarray(self._law(viscous, coulomb, stribeck, qd, direction))
@@ -108,15 +112,24 @@ class Friction:
         return self._per_joint(arm, self.viscous, "viscous_friction"), coulomb, stribeck
 
     def at_rest(self, arm: Robot) -> np.ndarray:
-        """The breakaway torque of each joint: the most that friction holds at rest."""
-        return np.array(self._coefficients(arm)[2])
+        """The breakaway torque of each joint, with those coupled to it: the most that friction holds at rest."""
+        return self._felt(arm, self._coefficients(arm)[2])
 
     def dry(self, arm: Robot) -> tuple[int, ...]:
         """The joints with dry friction (ε = 0), which can stick."""
         if self.smooth > 0.0:
             return ()
-        either = np.array(self._per_joint(arm, self.coulomb, "coulomb_friction")) + self.at_rest(arm)
+        either = self._felt(arm, self._per_joint(arm, self.coulomb, "coulomb_friction")) + self.at_rest(arm)
         return tuple(np.flatnonzero(either > 0.0).tolist())
+
+    def _felt(self, arm: Robot, levels: list[Scalar]) -> np.ndarray:
+        """Friction levels of the links as the joints feel them: Σ |ratio| level."""
+        if not arm.couplings:
+            return np.array(levels)
+        felt = np.zeros(arm.n)
+        for slot, level in zip(arm.slots, levels, strict=True):
+            felt[slot.v] += abs(slot.ratio) * level
+        return felt
 
     def _per_joint(self, arm: Robot, value: PerJoint, own: str) -> list[Scalar]:
         """A coefficient for each link; of those that are given for each joint, coupled links have none."""

@@ -50,11 +50,11 @@ class ModeChanges:
     def __init__(
         self, problem: Problem, sticking: Sticking, parameters: np.ndarray, trajectories: Trajectories, end: float
     ) -> None:
-        n = problem.robot.n
+        n, self.v = problem.robot.n, slice(problem.robot.nq, problem.rest)
         self.problem, self.sticking, self.trajectories, self.end = problem, sticking, trajectories, end
         self.parameters = problem.parameters_by_name(parameters)
         self.modes = parameters[:, problem.columns["modes"]]  # each joint's, and since when: changed in place
-        self.modes[:, :n] = np.sign(trajectories.y[:, n : 2 * n])
+        self.modes[:, :n] = np.sign(trajectories.y[:, self.v])
         self.first_step = trajectories.h.copy()
         self.changes = [deque([-np.inf] * CHANGES, CHANGES) for _ in trajectories.t]
         self.given_up: dict[int, str] = {}
@@ -63,7 +63,7 @@ class ModeChanges:
         """New modes for some trajectories, and a new start of their integration."""
         trajectories, n = self.trajectories, self.problem.robot.n
         before = self.modes[which, :n]
-        trajectories.y[which, n : 2 * n] = np.where(self.against(which), 0.0, trajectories.y[which, n : 2 * n])
+        trajectories.y[which, self.v] = np.where(self.against(which), 0.0, trajectories.y[which, self.v])
         trajectories.y[which, -1] = 0.0
         decided = self.decide(which)
         self.modes[which, :n], self.modes[which, n] = decided.mode, trajectories.t[which]
@@ -77,17 +77,17 @@ class ModeChanges:
         """The joints that do not slide as their modes say, or that stick."""
         n = self.problem.robot.n
         dry = np.isin(np.arange(n), self.sticking.joints)
-        return np.asarray(dry & (self.modes[which, :n] * self.trajectories.y[which, n : 2 * n] <= 0.0))
+        return np.asarray(dry & (self.modes[which, :n] * self.trajectories.y[which, self.v] <= 0.0))
 
     def decide(self, which: np.ndarray) -> Decided:
-        problem, n, trajectories = self.problem, self.problem.robot.n, self.trajectories
-        q, qd = trajectories.y[which, :n], trajectories.y[which, n : 2 * n]
+        problem, trajectories = self.problem, self.trajectories
+        q, qd = problem.split(trajectories.y[which])
         constants = {name: array[which] for name, array in self.parameters.items() if name != "modes"}
-        tau, wrench = constants.pop("tau", np.zeros_like(q)), constants.pop("wrench", None)
+        tau, wrench = constants.pop("tau", np.zeros_like(qd)), constants.pop("wrench", None)
         own = [{name: array[k] for name, array in constants.items()} for k in range(len(which))]
         states = zip(trajectories.t[which].tolist(), q, qd, tau, own, strict=True)
         applied = np.array([problem.applied(problem.robot, *state) for state in states], dtype=float)
-        return self.sticking.decided(problem.robot, q, qd, applied.reshape(q.shape), wrench)
+        return self.sticking.decided(problem.robot, q, qd, applied.reshape(qd.shape), wrench)
 
     def watch(self, k: int, moved: np.ndarray, left: int) -> None:
         """Give a trajectory up if its modes cannot be decided, or change on and on."""
@@ -97,11 +97,11 @@ class ModeChanges:
         if left < 0 and t - long_ago > MOMENT * min(self.end, 1.0):
             return
         trajectories.status[k] = CHATTERING
-        name = robot.names[left if left >= 0 else int(np.argmax(moved))]
+        q, qd = self.problem.split(trajectories.y[k])
+        name = robot.v_names[left if left >= 0 else int(np.argmax(moved))]
         changing = f"has stuck and come loose {CHANGES} times since t = {long_ago:.9g} s"
         self.given_up[k] = (
-            f"robot {robot.name!r} at t = {t:.9g} s, q = {trajectories.y[k, : robot.n].tolist()},"
-            f" qd = {trajectories.y[k, robot.n : 2 * robot.n].tolist()}: joint of link {name!r}"
+            f"robot {robot.name!r} at t = {t:.9g} s, q = {q.tolist()}, qd = {qd.tolist()}: joint of link {name!r}"
             f" {'has no friction mode that is consistent' if left >= 0 else changing}"
         )
 

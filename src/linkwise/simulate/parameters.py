@@ -44,7 +44,9 @@ def torque_parameters(torque: Any, samples: Mapping[str, np.ndarray]) -> dict[st
 
 
 def is_number(value: Any) -> bool:
-    return isinstance(value, float) or (isinstance(value, tuple) and all(isinstance(x, float) for x in value))
+    return isinstance(value, float) or (
+        isinstance(value, tuple) and bool(value) and all(isinstance(x, float) for x in value)
+    )
 
 
 def called(torque: Callable[..., Any], arm: Any, t: Any, q: Any, qd: Any, own: Mapping[str, Any]) -> Any:

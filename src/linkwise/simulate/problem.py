@@ -65,11 +65,6 @@ class Problem:
             )
         if self.symbols and self.friction is not None and self.friction.smooth == 0.0:
             raise ValueError("exact friction cannot be compiled for a family")
-        if self.sticking and (self.robot.balls or self.robot.couplings):
-            kind = "ball" if self.robot.balls else "coupled"
-            raise ValueError(
-                f"friction is exact, and the robot has {kind} joints (expected friction with smooth above 0)"
-            )
         if self.sticking and (self.coordinates != "joint" or self.method is not None):
             option = f"method is {self.method!r}" if self.method else f"coordinates are {self.coordinates!r}"
             raise ValueError(f"{option}, and friction is exact (expected friction with smooth above 0, or neither)")
@@ -182,8 +177,9 @@ class Problem:
         held = sticking.held(arm, q, qd, applied, wrench, mode)
         pushed = applied if wrench is None else applied + self.pushed(arm, q, wrench)
         drag = sticking.friction.torque(arm, qd, mode)
+        rates = self.configuration_rates(arm, q, qd)
         lost = [(pushed * qd).sum(), (drag * qd).sum(), sticking.nearness(qd, mode, held)]
-        return np.concatenate([np.asarray(part, dtype=object) for part in (qd, held.qdd, lost)])
+        return np.concatenate([np.asarray(part, dtype=object) for part in (rates, held.qdd, lost)])
 
     def pushed(self, arm: Robot, q: Any, wrench: Any, dynamics: Any = api) -> Any:
         """The torques that do the same work as the wrench."""

@@ -82,8 +82,8 @@ class Sticking:
         if wrench is not None:
             own = wrench.shape[q.ndim - 1 :]
             wrench = np.broadcast_to(wrench, (*q.shape[:-1], *own)).reshape((-1, *own))
-        states = [x.reshape(-1, arm.n) for x in (q, qd, applied)]
-        return self.decided(arm, states[0], states[1], states[2], wrench).qdd.reshape(q.shape)
+        states = [x.reshape(-1, x.shape[-1]) for x in (q, qd, applied)]
+        return self.decided(arm, states[0], states[1], states[2], wrench).qdd.reshape(qd.shape)
 
 
 def exchange(

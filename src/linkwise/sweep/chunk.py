@@ -44,20 +44,21 @@ class Chunk:
 
     def __init__(self, job: Job) -> None:
         self.job = job
-        self.count, n = job.rows["q0"].shape
+        self.count, n, nq = len(job.rows["q0"]), job.arm.n, job.arm.nq
         self.columns: Columns = {
             "trajectory": np.arange(job.first, job.first + self.count),
             "status": np.full(self.count, FAILED, dtype="U16"),
             "reached": np.zeros(self.count),
             "steps": np.zeros(self.count, dtype=np.int64),
             "rejected": np.zeros(self.count, dtype=np.int64),
-            "q_end": np.full((self.count, n), np.nan),
+            "q_end": np.full((self.count, nq), np.nan),
             "qd_end": np.full((self.count, n), np.nan),
             "imbalance": np.full(self.count, np.nan),
         }
         if job.keep == "samples":
             times = most_times(job.keep, job.options)
-            self.columns |= {name: np.full((self.count, times, n), np.nan) for name in ("q", "qd")}
+            sizes = {"q": nq, "qd": n}
+            self.columns |= {name: np.full((self.count, times, size), np.nan) for name, size in sizes.items()}
         self.errors: Errors = {}
         self.events: dict[int, Sequence[EventRecord]] = {}
         self.messages: dict[str, None] = {}  # in order
@@ -148,7 +149,7 @@ class Chunk:
         columns = {**self.columns, "error": np.array(texts)}
         if not has_events(self.job.options):
             return columns
-        return columns | event_columns([self.events.get(k, ()) for k in rows], self.job.arm.n)
+        return columns | event_columns([self.events.get(k, ()) for k in rows], self.job.arm.nq, self.job.arm.n)
 
 
 def results_of(recording: Recording) -> TrajectoryResults:

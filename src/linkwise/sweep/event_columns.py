@@ -25,7 +25,7 @@ def has_events(options: Mapping[str, Any]) -> bool:
     return len(events_of(options["events"])) > 0
 
 
-def event_columns(events: Sequence[Sequence[EventRecord]], n: int) -> dict[str, np.ndarray]:
+def event_columns(events: Sequence[Sequence[EventRecord]], nq: int, n: int) -> dict[str, np.ndarray]:
     rows = [[(event.t, name, event.q, event.qd) for event in records for name in event.names] for records in events]
     flat = [row for trajectory in rows for row in trajectory]
     t, names, q, qd = zip(*flat, strict=True) if flat else ((), (), (), ())
@@ -33,15 +33,15 @@ def event_columns(events: Sequence[Sequence[EventRecord]], n: int) -> dict[str, 
         COUNT: np.array([len(trajectory) for trajectory in rows], dtype=np.int64),
         "event_t": np.array(t, dtype=float),
         "event_name": np.array(names, dtype=str),
-        "event_q": np.array(q, dtype=float).reshape(-1, n),
+        "event_q": np.array(q, dtype=float).reshape(-1, nq),
         "event_qd": np.array(qd, dtype=float).reshape(-1, n),
     }
 
 
-def event_table(columns: Mapping[str, np.ndarray], n: int) -> dict[str, np.ndarray]:
+def event_table(columns: Mapping[str, np.ndarray], nq: int, n: int) -> dict[str, np.ndarray]:
     """trajectory, t, name, q and qd of all events."""
     if COUNT not in columns:
-        columns = {"trajectory": np.zeros(0, dtype=np.int64), **event_columns([], n)}
+        columns = {"trajectory": np.zeros(0, dtype=np.int64), **event_columns([], nq, n)}
     trajectory = np.repeat(columns["trajectory"], columns[COUNT])
     return {"trajectory": trajectory, **{name.removeprefix("event_"): columns[name] for name in FLAT}}
 

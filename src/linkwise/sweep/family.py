@@ -41,7 +41,14 @@ def member(regrouped: Robot, change: Callable[[Robot], Robot]) -> Member:
     changed = change(regrouped)
     links = tuple(replace(link, grouped=None) for link in changed.links)
     plain = Member(
-        changed.name, links, changed.frames, changed.gravity, changed.table, changed.convention, changed.about
+        changed.name,
+        links,
+        changed.frames,
+        changed.gravity,
+        changed.table,
+        changed.convention,
+        changed.about,
+        changed.couplings,
     )
     plain.cache["regrouped"] = changed
     return plain

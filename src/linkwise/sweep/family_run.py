@@ -40,7 +40,7 @@ def simulate_family(
     family: Family, numbers: np.ndarray, q0: np.ndarray, qd0: np.ndarray, duration: float, options: Mapping[str, Any]
 ) -> TrajectoryResults:
     """As `simulate` with the options of a sweep, each trajectory with a row of numbers; always compiled."""
-    count, n = q0.shape
+    count = len(q0)
     scheme = integrator_of(options["integrator"])
     checked = checked_numbers(scheme, duration, options["rtol"], options["atol"], options["step"], options["max_steps"])
     times = sample_times(options["samples"], duration)
@@ -48,7 +48,7 @@ def simulate_family(
     problem = family_problem(family, options, loads)
     quasi = COORDINATES[problem.coordinates]
     v = qd0 if quasi is None else family.evaluated(quasi.velocity, numbers, q=q0[:, None], qd=qd0[:, None])[:, 0]
-    start = np.concatenate([q0, v, np.zeros((count, problem.size - 2 * n))], axis=1)
+    start = np.concatenate([problem.normalized(q0), v, np.zeros((count, problem.size - problem.rest))], axis=1)
     parameters = np.concatenate([*(load.reshape(count, -1) for load in loads.values()), numbers], axis=1)
     run = integrated(problem, scheme, start, parameters, times, checked, options["threads"], True, False)
     if run.interrupted is not None:
@@ -57,11 +57,12 @@ def simulate_family(
     y = np.concatenate([run.out, now.y[:, None]], axis=1)  # the end, wherever it is, comes last
     reached = np.isfinite(run.out[:, -1]).all(axis=1)
     y[reached, -1] = run.out[reached, -1]
-    q, v = y[..., :n], y[..., n : 2 * n]
+    q, v = problem.split(y)
+    q = problem.normalized(q)
     qd = v if quasi is None else family.evaluated(quasi.joint_rates, numbers, q=q, velocity=v)
     kept = family.evaluated(energy, numbers, q=q[:, [0, -1]], qd=qd[:, [0, -1]])
     if problem.has_energy_balance:
-        work, heat = (y[:, [0, -1], 2 * n + k] for k in range(2))
+        work, heat = (y[:, [0, -1], problem.rest + k] for k in range(2))
         kept = kept - (work - heat)
     columns = {
         "status": np.array([STATUS[int(code)] for code in now.status]),

@@ -78,7 +78,7 @@ def source(function: Any) -> str | None:
 def values(function: Callable[..., Any], arm: Robot, parameters: Samples) -> str | None:
     """What it gives at some states, to nine digits; None if it gives nothing, or not the same again."""
     rng = np.random.default_rng(0)
-    states = [(rng.random(), rng.uniform(-1, 1, arm.n), rng.uniform(-1, 1, arm.n)) for _ in range(STATES)]
+    states = [(rng.random(), rng.uniform(-1, 1, arm.nq), rng.uniform(-1, 1, arm.n)) for _ in range(STATES)]
     texts = []
     for _ in range(2):
         try:

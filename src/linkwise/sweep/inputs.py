@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from ..api import neutral
 from ..errors import RobotError, SingularError, near_miss, one_of
 from ..lazy import cached_property
 from ..robot import Robot, from_table
@@ -166,19 +167,19 @@ def try_options(inputs: Inputs) -> None:
     kept_times("samples", inputs.options, longest)
     family = inputs.family_map is not None and inputs.options["compiled"] is None
     count = 0 if family else 1
-    rest, own = np.zeros((count, inputs.arm.n)), inputs.first_parameters
+    at_zero, still, own = neutral(inputs.arm), np.zeros(inputs.arm.n), inputs.first_parameters
+    rest = np.stack([at_zero])[:count], np.stack([still])[:count]
     options = {**inputs.options, "samples": 2, "progress": False}
     options |= {name: np.zeros((count, *inputs.samples[name].shape[1:])) for name in LOADS if name in inputs.samples}
     options |= {"parameters": {name: np.stack([array])[:count] for name, array in own.items()}}
     if not family:
         with suppress(SingularError):  # the robots of the samples may be others
-            simulate(inputs.arm, rest, rest, 1e-6 * longest, **options)
+            simulate(inputs.arm, *rest, 1e-6 * longest, **options)
         return
-    problem = simulate(inputs.arm, rest, rest, 1e-6 * longest, **{**options, "compiled": False}).acting.problem
+    problem = simulate(inputs.arm, *rest, 1e-6 * longest, **{**options, "compiled": False}).acting.problem
     with suppress(UntraceableFunctionError):
         problem = problem.traced()
-    state = np.zeros(inputs.arm.n)
-    problem.call_functions(state, state, {PREFIX + name: array for name, array in own.items()})
+    problem.call_functions(at_zero, still, {PREFIX + name: array for name, array in own.items()})
 
 
 def kept_times(keep: str, options: Mapping[str, Any], duration: float) -> np.ndarray:

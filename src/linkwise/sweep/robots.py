@@ -66,6 +66,9 @@ def check_motion(arm: Robot, rows: Samples, vary: Vary | None, errors: Errors) -
         flat = rows[name].reshape(len(rows[name]), -1)
         for k in np.flatnonzero(~np.isfinite(flat).all(axis=1)).tolist():
             errors.setdefault(k, f"{name} is {rows[name][k].tolist()} (expected finite numbers)")
+    for p in arm.quaternions:
+        for k in np.flatnonzero(~rows["q0"][:, p : p + 4].any(axis=1)).tolist():
+            errors.setdefault(k, f"q0[{p}], joint {arm.q_names[p]!r}, begins a quaternion of length zero")
     for k in np.flatnonzero(rows["duration"] <= 0.0).tolist() if "duration" in rows else ():
         errors.setdefault(k, f"duration is {rows['duration'][k]} (expected a number above 0)")
 
@@ -135,6 +138,7 @@ def chunks_of_robots(arm: Robot, rows: Samples, vary: Vary | None, errors: Error
 
 
 def checked_robot(robot: Any, arm: Robot) -> Robot:
-    if not isinstance(robot, Robot) or robot.n != arm.n or robot.symbolic:
-        raise TypeError(f"vary gave {robot!r} (expected a Robot of numbers with {arm.n} joints)")
+    if not isinstance(robot, Robot) or robot.n != arm.n or robot.quaternions != arm.quaternions or robot.symbolic:
+        kinds = ", its orientations where they were" if arm.quaternions else ""
+        raise TypeError(f"vary gave {robot!r} (expected a Robot of numbers with {arm.n} joints{kinds})")
     return robot

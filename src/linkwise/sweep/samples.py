@@ -7,12 +7,13 @@ from typing import Any
 
 import numpy as np
 
+from ..api import neutral
 from ..api.states import as_array
 from ..errors import near_miss
 from ..robot import Robot, from_table
 from ..robot.tables import CONVENTIONS, DRIVE
 
-STATE = ("q0", "qd0", "torque")  # one number for each joint
+STATE = ("q0", "qd0", "torque")  # one number for each joint; of q0, nq numbers
 VECTORS = {"com": (3,), "inertia": (3, 3), "translation": (3,), "rotation": (3, 3), "axis": (3,)}
 KNOWN = (*STATE, "wrench", "gravity", "duration")  # names that parameters and `vary` cannot have
 Samples = dict[str, np.ndarray]
@@ -79,7 +80,8 @@ def monte_carlo(count: int, seed: int, /, **bounds: Any) -> Samples:
         if isinstance(bound, str) or not isinstance(bound, (Sequence, np.ndarray)) or len(bound) != 2:
             raise ValueError(f"{name} is {bound!r} (expected (low, high), or a function of (rng, count))")
         low, high = np.broadcast_arrays(*(as_array(np, limit, name, None) for limit in bound))
-        if low.ndim != rank(name) and (name in KNOWN or "." in name):
+        of_joint = name.partition(".")[0] in STATE and "." in name and low.ndim == 1  # a joint of several numbers
+        if low.ndim != rank(name) and (name in KNOWN or "." in name) and not of_joint:
             expected = "numbers" if rank(name) == 0 else "one number for each component"
             raise ValueError(f"{name} has bounds of shape {low.shape} (expected {expected})")
         samples[name] = low + (high - low) * rng.random((count, *low.shape))
@@ -90,6 +92,8 @@ def rank(name: str) -> int:
     """The number of axes of one sample: 0 for a number, and for names that are not known here."""
     if name in (*STATE, "wrench", "gravity"):
         return 1
+    if name.partition(".")[0] in STATE:
+        return 0
     return len(VECTORS.get(name.rpartition(".")[2], ())) if "." in name else 0
 
 
@@ -108,6 +112,7 @@ def checked_samples(arm: Robot, samples: Mapping[str, Any], parameters: Collecti
         if array.dtype.kind != "f":
             raise TypeError(f"{name} holds {array.flat[0]!r} (expected plain numbers)")
         arrays[name] = array.astype(float)
+    arrays = with_parts(arm, arrays)
     if "q0" not in arrays:
         raise ValueError(f"the samples have no q0 (they have {', '.join(samples)})")
     shapes = {name: sample_shape(arm, name, array, parameters, any_name) for name, array in arrays.items()}
@@ -121,17 +126,62 @@ def checked_samples(arm: Robot, samples: Mapping[str, Any], parameters: Collecti
     return {name: np.broadcast_to(array, (count, *shapes[name])) for name, array in arrays.items()}
 
 
+def with_parts(arm: Robot, arrays: Samples) -> Samples:
+    """Samples of a joint's part of q0, qd0 or torque, such as qd0.base.wx or q0.link2, put into these arrays.
+
+    What is not given is that of the whole array, where there is one; otherwise zero, and orientations do not turn.
+    """
+    parts = [name for name in arrays if name.partition(".")[0] in STATE and "." in name and not is_entry(arm, name)]
+    joined = {name: array for name, array in arrays.items() if name not in parts}
+    for name in parts:
+        word, _, label = name.partition(".")
+        place, array = part_of(arm, word, label), arrays[name]
+        size = place.stop - place.start
+        if size == 1 and array.ndim < 2:
+            array = array[..., None]  # a number for each row needs no brackets
+        if array.shape[-1:] != (size,) or array.ndim > 2:
+            raise ValueError(f"{name} has shape {array.shape} (expected (count, {size}), or ({size},) for all)")
+        whole = joined.get(word, neutral(arm) if word == "q0" else np.zeros(arm.n))
+        if array.ndim == whole.ndim == 2 and len(array) != len(whole):
+            raise ValueError(f"the samples do not fit together: {name} {len(array)}, others {len(whole)} rows")
+        rows = np.broadcast_shapes(whole.shape[:-1], array.shape[:-1])
+        joined[word] = np.array(np.broadcast_to(whole, (*rows, whole.shape[-1])))
+        joined[word][..., place] = array
+    return joined
+
+
+def part_of(arm: Robot, word: str, label: str) -> slice:
+    """Where the numbers of a joint, or of one of its degrees of freedom, are in q0, qd0 or torque."""
+    names = arm.q_names if word == "q0" else arm.v_names
+    if label in names:
+        return slice(names.index(label), names.index(label) + 1)
+    known = [*arm.joint_names, *names]
+    if label not in arm.joint_names:
+        raise ValueError(
+            f"the samples have a name '{word}.{label}'{near_miss(f'{word}.{label}', [f'{word}.{x}' for x in known])}"
+            f" (expected {word}. and one of {', '.join(dict.fromkeys(known))})"
+        )
+    return arm.q_slice(label) if word == "q0" else arm.v_slice(label)
+
+
+def is_entry(arm: Robot, name: str) -> bool:
+    """Whether this is an entry of the robot's table, such as link3.mass."""
+    link, _, key = name.rpartition(".")
+    return link in table_names(arm) and key in row_keys(arm)
+
+
 def sample_shape(
     arm: Robot, name: str, array: np.ndarray, parameters: Collection[str], any_name: bool
 ) -> tuple[int, ...]:
     """The shape of one sample of this name; an array without the axis of rows holds for all."""
     link, dot, key = name.rpartition(".")
     if name == "wrench":
-        if array.shape[1:] not in ((6,), (arm.n, 6)):
-            raise ValueError(f"wrench has shape {array.shape} (expected (count, 6) or (count, {arm.n}, 6))")
+        links = len(arm.names)
+        if array.shape[1:] not in ((6,), (links, 6)):
+            raise ValueError(f"wrench has shape {array.shape} (expected (count, 6) or (count, {links}, 6))")
         return array.shape[1:]
     if name in STATE:
-        shape: tuple[int, ...] = (arm.n,)
+        shape: tuple[int, ...] = (arm.size_of(name),)
     elif name == "gravity":
         shape = (3,)
     elif name == "duration":

@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 
 from ..recording import EventRecord
-from ..robot import Robot
+from ..robot import Robot, from_table
+from ..robot.layout import Layout
 from .chunk_formats import Columns
 from .effects import check_effects
 from .engines import outcomes
@@ -22,6 +23,8 @@ from .plan import differences, plan_of, restored
 from .progress import ChunkProgress
 from .robots import Vary
 from .samples import Samples
+
+OF_STATES = ("q0", "qd0", "torque", "q_end", "qd_end")
 
 
 class SweepInterrupted(KeyboardInterrupt):
@@ -97,7 +100,7 @@ class Sweep:
 
     def event_table(self, *chunks: int) -> Columns:
         """The events of all finished chunks, or those that are named: trajectory, t, name, q and qd, a row for each."""
-        return event_table(self._columns(chunks), self.samples["q0"].shape[1])
+        return event_table(self._columns(chunks), *(self.samples[name].shape[1] for name in ("q0", "qd0")))
 
     def events(self, trajectory: int) -> tuple[EventRecord, ...]:
         """The events of one trajectory, as a `Recording` has them."""
@@ -109,7 +112,8 @@ class Sweep:
     def to_pandas(self) -> Any:
         """A DataFrame with a row for each finished trajectory: its samples and what `read` gives, but q and qd in time.
 
-        Vectors are a column for each component: q0_1, q0_2, ..., q_end_1, ..., link2.com_1, ...
+        Vectors are a column for each component: q0_1, q0_2, ..., q_end_1, ..., link2.com_1, ... Where joints have
+        several degrees of freedom, those of states are named after them: q0.base.x, ..., qd_end.base.wx, ...
         """
         try:
             import pandas
@@ -118,7 +122,14 @@ class Sweep:
         results = {name: column for name, column in self.read().items() if name not in ("q", "qd")}
         rows = results.pop("trajectory", np.zeros(0, dtype=np.int64))
         samples = {name: array[rows] for name, array in self.samples.items()}
-        return pandas.DataFrame({"trajectory": rows, **components(samples), **components(results)})
+        labels = self._labels()
+        return pandas.DataFrame({"trajectory": rows, **components(samples, labels), **components(results, labels)})
+
+    def _labels(self) -> dict[str, list[str]]:
+        """The names of the components of states, where the robot has joints of several degrees of freedom."""
+        robot = self.plan["robot"]
+        layout = Layout.of(from_table(robot["rows"], robot["convention"], robot["gravity"], robot["name"]))
+        return {name: layout.columns(name) for name in OF_STATES} if layout.labelled else {}
 
     def resume(self, engine: Any = None, progress: bool | None = None) -> Sweep:
         """Compute all chunks that are not finished, those that failed among them."""
@@ -156,10 +167,13 @@ class Sweep:
         return self
 
 
-def components(columns: Mapping[str, np.ndarray]) -> Columns:
-    """A column of numbers for each component, which are counted from 1."""
+def components(columns: Mapping[str, np.ndarray], labels: Mapping[str, Sequence[str]]) -> Columns:
+    """A column of numbers for each component, which are counted from 1 unless they have labels."""
     split: Columns = {}
     for name, array in columns.items():
+        if name in labels:
+            split |= dict(zip(labels[name], array.T, strict=True))
+            continue
         for index in np.ndindex(array.shape[1:]):
             split["_".join([name, *(str(k + 1) for k in index)])] = array[(slice(None), *index)]
     return split
@@ -182,10 +196,11 @@ def sweep(
 ) -> Sweep:
     """Simulate every row of the samples, in chunks; the same call on the same folder resumes it.
 
-    `samples` maps names to arrays with a row for each trajectory: q0, qd0, torque (count, n), wrench, gravity
-    (count, 3), duration, and entries of the robot's table such as "link3.mass" or "link2.com"; an array without the
-    first axis holds for all. A sample with the name of a parameter of the torque function, which is an argument after
-    qd or a number of a controller such as `lw.pd_gravity`, gives each trajectory its own. `lw.grid` and
+    `samples` maps names to arrays with a row for each trajectory: q0 (count, nq), qd0, torque (count, n), wrench,
+    gravity (count, 3), duration, and entries of the robot's table such as "link3.mass" or "link2.com"; an array without
+    the first axis holds for all. A part of a state may be given by the joint's name or by a label of `arm.q_names` and
+    `arm.v_names`: "q0.link2", "qd0.base.wx". A sample with the name of a parameter of the torque function, which is an
+    argument after qd or a number of a controller such as `lw.pd_gravity`, gives each trajectory its own. `lw.grid` and
     `lw.monte_carlo` make samples. `vary(arm, row)` makes the robot of a row itself; the samples may then have other
     names too. Robots of one structure are compiled once and integrated side by side.
 

@@ -10,42 +10,54 @@ from pathlib import Path
 import numpy as np
 
 from ..errors import FileError, near_miss
+from ..robot import Robot
+from ..robot.layout import Layout
 from .checks import Floats, counted
+from .orientations import configurations, layout_of, with_rates
 from .pieces import hermite
-from .splines import spline
+from .splines import spline, through
 from .trajectory import Trajectory
 
+MOTION = ("q", "qd", "qdd")
 COLUMN = re.compile(r"(qdd|qd|q|tau|[mf][xyz]|radial|axial|tilting)([1-9]\d*)")  # of a joint; loads are ignored
+LABELLED = re.compile(r"(qdd|qd|q|tau|[mf][xyz]|radial|axial|tilting)\..+")  # the same by the names of joints
 IGNORED = ("energy", "work", "heat")  # other columns of recordings
 
 
-def trajectory_from_csv(path: str | os.PathLike[str], *, ends: str | None = None) -> Trajectory:
+def trajectory_from_csv(
+    path: str | os.PathLike[str], *, ends: str | None = None, arm: Robot | None = None
+) -> Trajectory:
     """The trajectory of a table with the header t, q1, q2, ... and, if known, qd1, ... and qdd1, ...
 
     With rates and accelerations it is of degree 5 between rows, with rates alone of degree 3 (its accelerations jump at
     the rows); both pass through what is given. With positions alone it is a spline, whose `ends` are as there. Times
     begin at 0. Lines that begin with # are comments. So the tables that `Loads.to_csv` and `Recording.save` write can
     be read: their other columns, torques, loads and energies, are ignored.
+
+    `arm` is the robot whose motion it is. It is needed where a joint has several degrees of freedom: columns are then
+    named after them, as `arm.q_names` and `arm.v_names` are (q.base.qw, qd.base.wx).
     """
     file = Path(path)
-    names, lines, table = read_table(file)
-    n = joints_of(names)
+    layout = None if arm is None else layout_of(arm)
+    names, lines, table = read_table(file, layout)
+    layout = layout or Layout.numbered(joints_of(names))
     check_times_of_rows(file, lines, table[:, names.index("t")])
     columns = {name: table[:, k] for k, name in enumerate(names)}
-    orders = [name for name in ("q", "qd", "qdd") if f"{name}1" in columns]
-    derivatives = np.array([[columns[f"{name}{k}"] for k in range(1, n + 1)] for name in orders]).transpose(0, 2, 1)
-    if len(orders) == 1:
-        try:
-            curve = spline(columns["t"], derivatives[0], ends="clamped" if ends is None else ends)
-        except ValueError as error:
-            raise FileError(f"{file}: {error}") from None
-        return Trajectory(curve.pieces, f"{curve.name} of {file.name}")
+    words = [word for word in MOTION if layout.columns(word)[0] in columns]
+    q, *rates = (np.stack([columns[name] for name in layout.columns(word)], axis=-1) for word in words)
+    try:
+        if not rates:
+            curve = spline(columns["t"], q, ends="clamped" if ends is None else ends, arm=arm)
+            return Trajectory(curve.pieces, f"{curve.name} of {file.name}", curve.layout)
+        points = q if arm is None else configurations(q, "q", arm, dims=2)
+    except ValueError as error:
+        raise FileError(f"{file}: {error}") from None
     if ends is not None:
         raise ValueError(f"ends is {ends!r}, but {file} gives the rates, which say how the motion begins and ends")
-    return Trajectory((hermite(columns["t"], derivatives),), f"{len(lines)} rows of {file.name}")
+    return through(arm, hermite(columns["t"], with_rates(layout, points, *rates)), f"{len(lines)} rows of {file.name}")
 
 
-def read_table(file: Path) -> tuple[list[str], list[int], Floats]:
+def read_table(file: Path, layout: Layout | None) -> tuple[list[str], list[int], Floats]:
     """The header's names, the line of each row, and the numbers."""
     try:
         text = file.read_text(encoding="utf-8-sig")
@@ -63,7 +75,7 @@ def read_table(file: Path) -> tuple[list[str], list[int], Floats]:
             continue
         if not names:
             names = cells
-            check_header(f"{file}:{line}", names)
+            check_header(f"{file}:{line}", names, layout)
             continue
         if len(cells) != len(names):
             raise FileError(f"{file}:{line}: has {len(cells)} cells (expected {len(names)}: {', '.join(names)})")
@@ -89,15 +101,23 @@ def number(file: Path, line: int, name: str, cell: str) -> float:
     return x
 
 
-def check_header(where: str, names: list[str]) -> None:
+def check_header(where: str, names: list[str], layout: Layout | None) -> None:
     """It must name each column once, and the same joints for q, qd and qdd."""
+    if layout is not None and layout.labelled:
+        check_labels(where, names, layout)
+        return
     expected = "(expected t, q1, q2, ... and, if known, qd1, ..., qdd1, ...)"
+    named = next((name for name in names if re.fullmatch(r"q\..+", name)), None)
+    if named is not None:
+        raise FileError(f"{where}: column {named!r} names a joint (expected arm=..., the robot that has it)")
     for name in names:
         if name not in ("t", "trajectory", *IGNORED) and not COLUMN.fullmatch(name):
             raise FileError(f"{where}: column {name!r}{near_miss(name, ['t', 'q1', 'qd1', 'qdd1'])} {expected}")
         if names.count(name) > 1:
             raise FileError(f"{where}: column {name!r} occurs twice")
     n = joints_of(names)
+    if layout is not None and n != layout.n:
+        raise FileError(f"{where}: has {counted(n)} (expected {layout.n}, those of the robot)")
     words = {word for word in ("qd", "qdd") if any(re.fullmatch(rf"{word}\d+", name) for name in names)}
     if words:
         words.add("qd")  # without which accelerations are of no use
@@ -109,6 +129,23 @@ def check_header(where: str, names: list[str]) -> None:
     more = [name for name in names if name.startswith("q") and name not in wanted]
     if more:
         raise FileError(f"{where}: column {more[0]!r} belongs to no joint, of {n} {expected}")
+
+
+def check_labels(where: str, names: list[str], layout: Layout) -> None:
+    """The same for columns that are named after the robot's coordinates."""
+    known = ["t", *(name for word in MOTION for name in layout.columns(word))]
+    words = [word for word in MOTION[1:] if any(name.startswith(f"{word}.") for name in names)]
+    wanted = ["t", *layout.columns("q"), *(layout.columns("qd") if words else ())]
+    wanted += layout.columns("qdd") if "qdd" in words else ()
+    for name in names:
+        motion = name.partition(".")[0] in MOTION
+        if name not in known and (motion or not (name in ("trajectory", *IGNORED) or LABELLED.fullmatch(name))):
+            raise FileError(f"{where}: column {name!r}{near_miss(name, known)} (expected {', '.join(known)})")
+        if names.count(name) > 1:
+            raise FileError(f"{where}: column {name!r} occurs twice")
+    missing = [name for name in wanted if name not in names]
+    if missing:
+        raise FileError(f"{where}: column {missing[0]!r} is missing (expected {', '.join(wanted)})")
 
 
 def joints_of(names: list[str]) -> int:

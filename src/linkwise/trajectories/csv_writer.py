@@ -5,14 +5,15 @@ from __future__ import annotations
 import csv
 import os
 
+from ..robot.layout import Layout
 from .checks import Floats
 from .pieces import JointMotion
 
 
-def motion_columns(t: Floats, motion: JointMotion) -> dict[str, Floats]:
+def motion_columns(t: Floats, motion: JointMotion, layout: Layout) -> dict[str, Floats]:
     columns = {"t": t}
     for word, values in motion._asdict().items():
-        columns |= {f"{word}{k}": column for k, column in enumerate(values.T, 1)}
+        columns |= dict(zip(layout.columns(word), values.T, strict=True))
     return columns
 
 

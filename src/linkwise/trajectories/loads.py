@@ -14,6 +14,7 @@ from ..figures import joint_style, new_figure, save_figure
 from ..printing import print_if_dropped
 from ..robot import Friction, Robot
 from ..robot.describe import grid
+from ..robot.layout import Layout
 from ..trace import refuse_symbols
 from .checks import Floats, counted, even_times
 from .csv_writer import motion_columns, write_csv
@@ -31,47 +32,59 @@ FRAMES = ("joint", "base")
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Peaks:
-    """For each joint the largest magnitudes among the samples; printed, a table."""
+    """For each joint the largest magnitudes among the samples; printed, a table.
+
+    Torques are of n degrees of freedom, loads of the m bodies that joints carry. Where these are the same joints it is
+    one table, otherwise one after the other.
+    """
 
     title: str
-    joints: tuple[str, ...]  # the links' names
+    joints: tuple[str, ...]  # the links' names, or "base.wx" where a joint has several degrees of freedom
     units: tuple[str, ...]  # "N m" or "N"
     tau: Floats  # (n,) the largest |tau|
     when: Floats  # (n,) the time of that, the first if there are several
     rms: Floats  # (n,) the root of the mean over time of tau²
     power: Floats  # (n,) the largest |tau qd|, W
-    loads: Floats | None  # (n, 6) the largest magnitude of each component
-    radial: Floats | None  # (n,) the largest force across the joint's axis, N
-    axial: Floats | None  # (n,) the largest force along it, N
-    tilting: Floats | None  # (n,) the largest moment across it, N m
+    loads: Floats | None  # (m, 6) the largest magnitude of each component
+    radial: Floats | None  # (m,) the largest force across the joint's axis, N; NaN where it has several
+    axial: Floats | None  # (m,) the largest force along it, N
+    tilting: Floats | None  # (m,) the largest moment across it, N m
+    links: tuple[str, ...] = ()  # of the loads
 
     def __repr__(self) -> str:
         head = ["joint", "unit", "|tau|", "at (s)", "rms tau", "power (W)"]
-        if self.loads is not None:
-            head += [*(f"|{name}|" for name in COMPONENTS), *BEARING]
-        body = []
-        for k, (joint, unit) in enumerate(zip(self.joints, self.units, strict=True)):
-            row = [joint, unit, *(shown(x[k]) for x in (self.tau, self.when, self.rms, self.power))]
-            if self.loads is not None:
-                row += map(shown, self.loads[k])
-                row += [shown(getattr(self, name)[k]) for name in BEARING]
-            body.append(row)
-        return "\n".join([self.title, *grid(head, body)])
+        drives = [
+            [joint, unit, *(shown(x[k]) for x in (self.tau, self.when, self.rms, self.power))]
+            for k, (joint, unit) in enumerate(zip(self.joints, self.units, strict=True))
+        ]
+        if self.loads is None:
+            return "\n".join([self.title, *grid(head, drives)])
+        names = [*(f"|{name}|" for name in COMPONENTS), *BEARING]
+        bearings = np.column_stack([getattr(self, name) for name in BEARING])
+        borne = [
+            [*map(shown, row), *("-" if np.isnan(x) else shown(x) for x in own)]
+            for row, own in zip(self.loads, bearings, strict=True)
+        ]
+        if self.links == self.joints:
+            both = [[*drive, *loads] for drive, loads in zip(drives, borne, strict=True)]
+            return "\n".join([self.title, *grid([*head, *names], both)])
+        named = [[link, *loads] for link, loads in zip(self.links, borne, strict=True)]
+        return "\n".join([self.title, *grid(head, drives), "", *grid(["link", *names], named)])
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Loads:
-    """A robot along a trajectory, sampled: each array has an axis of samples first."""
+    """A robot along a trajectory, sampled: each array has an axis of samples first. It has m links, `arm.names`."""
 
     arm: Robot
     t: Floats  # (samples,)
-    q: Floats  # (samples, n)
-    qd: Floats
+    q: Floats  # (samples, nq)
+    qd: Floats  # (samples, n)
     qdd: Floats
     tau: Floats  # (samples, n) torques of revolute joints (N m), forces of prismatic ones (N)
-    loads: Floats | None  # (samples, n, 6) what each link gets from its parent: moment, then force
+    loads: Floats | None  # (samples, m, 6) what each link gets from its parent: moment, then force
     frame: str  # of the loads: "joint" or "base"
-    bearings: Floats | None  # (samples, n, 3) forces across and along the joint's axis, moment across it
+    bearings: Floats | None  # (samples, m, 3) forces across and along the joint's axis, moment across it
 
     def __repr__(self) -> str:
         return f"<Loads of robot {self.arm.name!r}: {self._span}>"
@@ -87,22 +100,23 @@ class Loads:
 
     @property
     def radial(self) -> Floats | None:
-        """The force across each joint's axis, in N, never negative: (samples, n)."""
+        """The force across each joint's axis, in N, never negative: (samples, m)."""
         return None if self.bearings is None else self.bearings[..., 0]
 
     @property
     def axial(self) -> Floats | None:
-        """The force along each joint's axis, in N; of a prismatic joint the drive's is in it: (samples, n)."""
+        """The force along each joint's axis, in N; of a prismatic joint the drive's is in it: (samples, m)."""
         return None if self.bearings is None else self.bearings[..., 1]
 
     @property
     def tilting(self) -> Floats | None:
-        """The moment across each joint's axis, in N m, never negative: (samples, n)."""
+        """The moment across each joint's axis, in N m, never negative: (samples, m)."""
         return None if self.bearings is None else self.bearings[..., 2]
 
     @property
     def units(self) -> tuple[str, ...]:
-        return tuple("N" if kind == "P" else "N m" for kind in self.arm.joints)
+        """Of the torques and forces, "N m" or "N" for each."""
+        return units_of(self.arm)
 
     def peaks(self) -> Peaks:
         """The largest magnitudes among the samples, for each joint: torque and when, power, loads, bearing loads.
@@ -115,7 +129,8 @@ class Loads:
         bearing = "" if self.loads is None else f"; loads in the {self.frame} frame, moments in N m, forces in N"
         peaks = Peaks(
             title=f"{self.arm.name}, largest magnitudes of {self._span}{bearing}",
-            joints=self.arm.names,
+            joints=self.arm.v_names,
+            links=self.arm.names,
             units=self.units,
             tau=size.max(axis=0),
             when=self.t[size.argmax(axis=0)],
@@ -129,14 +144,18 @@ class Loads:
     def to_csv(self, path: str | os.PathLike[str]) -> None:
         """Write t, q1.., qd1.., qdd1.., tau1.. and the loads mx1, .., fz1, radial1, axial1, tilting1, mx2, ...
 
-        All digits are there; `lw.trajectory_from_csv` reads the motion back.
+        All digits are there; `lw.trajectory_from_csv` reads the motion back. Where a joint has several degrees of
+        freedom the columns are q.base.x, .., tau.base.wx, .., mx.base, ...
         """
-        columns = motion_columns(self.t, JointMotion(self.q, self.qd, self.qdd))
-        columns |= {f"tau{k}": column for k, column in enumerate(self.tau.T, 1)}
+        layout = Layout.of(self.arm)
+        columns = motion_columns(self.t, JointMotion(self.q, self.qd, self.qdd), layout)
+        columns |= dict(zip(layout.columns("tau"), self.tau.T, strict=True))
         if self.loads is not None and self.bearings is not None:
-            for k in range(self.arm.n):
-                columns |= {f"{name}{k + 1}": self.loads[:, k, i] for i, name in enumerate(COMPONENTS)}
-                columns |= {f"{name}{k + 1}": self.bearings[:, k, i] for i, name in enumerate(BEARING)}
+            for k, joint in enumerate(self.arm.moving):
+                of = f".{joint.name}" if layout.labelled else f"{k + 1}"
+                columns |= {f"{name}{of}": self.loads[:, k, i] for i, name in enumerate(COMPONENTS)}
+                if joint.kind.degrees == 1:
+                    columns |= {f"{name}{of}": self.bearings[:, k, i] for i, name in enumerate(BEARING)}
         write_csv(path, columns)
 
     def plot(self, path: str | os.PathLike[str] | None = None, *, loads: bool = False) -> Figure:
@@ -152,12 +171,14 @@ class Loads:
             above, below = figure.subfigures(2, 1, squeeze=False, height_ratios=(1, 2)).flat
             panels = list(above.subplots(1, len(drives), squeeze=False).flat)
             for axes, name, curves in zip(below.subplots(2, 3).flat, COMPONENTS, self.loads.T, strict=True):
-                self._draw(axes, curves, f"${name[0]}_{name[1]}$ ({'N m' if name[0] == 'm' else 'N'})")
+                label = f"${name[0]}_{name[1]}$ ({'N m' if name[0] == 'm' else 'N'})"
+                self._draw(axes, curves, label, self.arm.names)
         else:
             panels = list(figure.subplots(len(drives), 1, squeeze=False).flat)
         for axes, unit in zip(panels, drives, strict=True):
             curves = np.where(np.array(self.units)[:, None] == unit, self.tau.T, np.nan)
-            self._draw(axes, curves, f"{'torque' if unit == 'N m' else 'force'} of the drive ({unit})")
+            label = f"{'torque' if unit == 'N m' else 'force'} of the drive ({unit})"
+            self._draw(axes, curves, label, self.arm.v_names)
             axes.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), frameon=False)
         frame = f"; loads in the {self.frame} frame" if loads else ""
         figure.suptitle(f"{self.arm.name}: what the trajectory asks of its joints{frame}")
@@ -165,9 +186,9 @@ class Loads:
             save_figure(figure, path)
         return figure
 
-    def _draw(self, axes: Axes, curves: Floats, label: str) -> None:
-        """Curves (n, samples), a line for each joint; none for those that are NaN."""
-        for k, (name, curve) in enumerate(zip(self.arm.names, curves, strict=True)):
+    def _draw(self, axes: Axes, curves: Floats, label: str, names: tuple[str, ...]) -> None:
+        """Curves (n, samples), a line for each name; none for those that are NaN."""
+        for k, (name, curve) in enumerate(zip(names, curves, strict=True)):
             if not np.isnan(curve).all():
                 axes.plot(self.t, curve, **joint_style(k), label=name)
         axes.set(xlabel="time (s)", ylabel=label, xlim=(self.t[0], self.t[-1]))
@@ -190,11 +211,12 @@ def torque_along(
     """Torques, and all six components of the load of each joint, at evenly spaced times of a trajectory.
 
     `wrench` acts on the robot from outside, as in `lw.inverse_dynamics`: (6,) or (samples, 6) on the tip link,
-    (samples, n, 6) or (1, n, 6) on every link. `point` is where it acts if not at the mass centre: (3,) or (n, 3), or
-    with the samples in front. `friction` adds that of the joints to the torques. The loads are
+    (samples, m, 6) or (1, m, 6) on every one of m links. `point` is where it acts if not at the mass centre: (3,) or
+    (m, 3), or with the samples in front. `friction` adds that of the joints to the torques. The loads are
     `lw.joint_wrenches`, about the origins of the joint frames; with `frame="joint"` z is along the joint's axis, and
     the component there is the torque or force of the drive without the part for the rotor's inertia and friction. The
-    loads of the bearings do not depend on the frame: force across and along the axis, moment across it.
+    loads of the bearings do not depend on the frame: force across and along the axis, moment across it; they are NaN
+    for joints of several degrees of freedom, which have no one axis.
 
     >>> import linkwise as lw
     >>> arm = lw.load("planar3")
@@ -207,9 +229,10 @@ def torque_along(
         raise TypeError(f"the first argument is {arm!r} (expected a Robot{hint})")
     if not isinstance(trajectory, Trajectory):
         raise TypeError(f"the second argument is {trajectory!r} (expected a Trajectory, such as lw.cycloid(...))")
-    if trajectory.n != arm.n:
-        names = ", ".join(arm.names)
-        raise ValueError(f"the trajectory has {counted(trajectory.n)}, robot {arm.name!r} has {arm.n}: {names}")
+    if (trajectory.n, trajectory.nq) != (arm.n, arm.nq):
+        names = ", ".join(arm.v_names)
+        hint = f" (expected one made with arm=..., of {arm.nq} coordinates)" if arm.quaternions else ""
+        raise ValueError(f"the trajectory has {counted(trajectory.n)}, robot {arm.name!r} has {arm.n}: {names}{hint}")
     refuse_symbols(arm)
     one_of(frame, FRAMES, "frame")
     t = even_times(trajectory.duration, samples)
@@ -219,13 +242,22 @@ def torque_along(
         return Loads(arm, t, *motion, tau, None, frame, None)
     borne = joint_wrenches(arm, *motion, wrench, point=point, frame="joint")
     asked = borne if frame == "joint" else joint_wrenches(arm, *motion, wrench, point=point, frame=frame)
-    return Loads(arm, t, *motion, tau, asked, frame, bearing_loads(borne))
+    bearings = bearing_loads(borne)
+    bearings[:, [joint.kind.degrees > 1 for joint in arm.moving]] = np.nan
+    return Loads(arm, t, *motion, tau, asked, frame, bearings)
 
 
 def bearing_loads(loads: Floats) -> Floats:
     """Of loads in joint frames (..., 6): force across z, force along z, moment across z."""
     mx, my, _, fx, fy, fz = np.moveaxis(loads, -1, 0)
     return np.stack([np.hypot(fx, fy), fz, np.hypot(mx, my)], axis=-1)
+
+
+def units_of(arm: Robot) -> tuple[str, ...]:
+    """Of the torque or force of each degree of freedom."""
+    coupled = {coupling.link for coupling in arm.couplings}
+    own = (link for index, link in enumerate(arm.links) if index not in coupled)
+    return tuple("N" if link.joint.kind == "prismatic" else "N m" for link in own)
 
 
 def shown(x: float) -> str:

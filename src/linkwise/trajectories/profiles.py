@@ -7,7 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from .checks import Floats, both_ends, frozen, positive, spread
+from ..robot import Robot
+from .checks import Floats, frozen, positive, spread
+from .orientations import Way
 from .pieces import Cycloid, Polynomials, hermite
 from .trajectory import SLACK, Trajectory
 
@@ -15,26 +17,33 @@ NOTHING = 1e-100  # a distance that counts as none
 SIDES = ("start", "end")
 
 
-def cycloid(start: Any, end: Any, duration: float) -> Trajectory:
+def cycloid(start: Any, end: Any, duration: float, *, arm: Robot | None = None) -> Trajectory:
     """From rest to rest along a cycloid, accelerations starting and ending at zero: [Saha99] eqs. (38), (39).
 
-    `start` and `end` are n numbers, one for each joint (or plain numbers, for one joint).
+    `start` and `end` are n numbers, one for each joint (or plain numbers, for one joint). Those of a robot with
+    quaternions are configurations, nq numbers, and `arm` is that robot: orientations turn the shortest way, about an
+    axis that is fixed, while positions move along straight lines.
 
     >>> import numpy as np
     >>> cycloid(0, np.pi, duration=10)(5.0).q.round(6)
     array([1.570796])
     """
-    first, last = both_ends(start, end)
-    return Trajectory((Cycloid(first, frozen(last - first), positive(duration, "duration")),), "cycloid")
+    way = Way.between(start, end, arm)
+    piece = Cycloid(way.first, frozen(way.last - way.first), positive(duration, "duration"))
+    return Trajectory((way.piece(piece),), "cycloid", way.layout)
 
 
-def cubic(start: Any, end: Any, duration: float, start_rate: Any = 0.0, end_rate: Any = 0.0) -> Trajectory:
+def cubic(
+    start: Any, end: Any, duration: float, start_rate: Any = 0.0, end_rate: Any = 0.0, *, arm: Robot | None = None
+) -> Trajectory:
     """The cubic with the given positions and rates at its ends (rates: numbers, or one for each joint).
+
+    `arm` is the robot, if it has quaternions: see `lw.cycloid`. The rates of orientations are zero at both ends.
 
     >>> cubic(0, 1, duration=2, end_rate=0.5)(2.0).qd
     array([0.5])
     """
-    return two_point("cubic", start, end, duration, [("rate", start_rate, end_rate)])
+    return two_point("cubic", start, end, duration, [("rate", start_rate, end_rate)], arm)
 
 
 def quintic(
@@ -45,10 +54,12 @@ def quintic(
     end_rate: Any = 0.0,
     start_acceleration: Any = 0.0,
     end_acceleration: Any = 0.0,
+    *,
+    arm: Robot | None = None,
 ) -> Trajectory:
-    """The polynomial of degree 5 with the given positions, rates and accelerations at its ends."""
+    """The polynomial of degree 5 with the given positions, rates and accelerations at its ends; `arm` as `lw.cubic`."""
     ends = [("rate", start_rate, end_rate), ("acceleration", start_acceleration, end_acceleration)]
-    return two_point("quintic", start, end, duration, ends)
+    return two_point("quintic", start, end, duration, ends, arm)
 
 
 def septic(
@@ -61,19 +72,27 @@ def septic(
     end_acceleration: Any = 0.0,
     start_jerk: Any = 0.0,
     end_jerk: Any = 0.0,
+    *,
+    arm: Robot | None = None,
 ) -> Trajectory:
-    """The polynomial of degree 7 with the given positions, rates, accelerations and jerks at its ends."""
+    """The polynomial of degree 7 with the given positions, rates, accelerations and jerks at its ends.
+
+    `arm` is as in `lw.cubic`.
+    """
     ends = [("rate", start_rate, end_rate), ("acceleration", start_acceleration, end_acceleration)]
-    return two_point("septic", start, end, duration, [*ends, ("jerk", start_jerk, end_jerk)])
+    return two_point("septic", start, end, duration, [*ends, ("jerk", start_jerk, end_jerk)], arm)
 
 
-def two_point(name: str, start: Any, end: Any, duration: float, ends: list[tuple[str, Any, Any]]) -> Trajectory:
-    first, last = both_ends(start, end)
+def two_point(
+    name: str, start: Any, end: Any, duration: float, ends: list[tuple[str, Any, Any]], arm: Robot | None
+) -> Trajectory:
+    way = Way.between(start, end, arm)
     knots = frozen([0.0, positive(duration, "duration")])
-    derivatives = [[first, last]]
+    derivatives = [[way.first, way.last]]
     for word, *pair in ends:
-        derivatives.append([spread(x, len(first), f"{side}_{word}") for side, x in zip(SIDES, pair, strict=True)])
-    return Trajectory((hermite(knots, np.array(derivatives)),), name)
+        named = [(f"{side}_{word}", x) for side, x in zip(SIDES, pair, strict=True)]
+        derivatives.append([way.at_ends(spread(x, len(way.change), side), side) for side, x in named])
+    return Trajectory((way.piece(hermite(knots, np.array(derivatives))),), name, way.layout)
 
 
 def trapezoid(
@@ -83,6 +102,7 @@ def trapezoid(
     duration: float | None = None,
     speed: Any = None,
     acceleration: Any = None,
+    arm: Robot | None = None,
 ) -> Trajectory:
     """Constant acceleration, constant rate, constant deceleration, all joints in step: a straight line in joint space.
 
@@ -93,13 +113,14 @@ def trapezoid(
     - `duration` and `speed`: the joint that needs it cruises at its speed; the acceleration follows;
     - `duration` and `acceleration`: the joint that needs it takes its acceleration; the speed follows.
 
-    Speed and acceleration are a number for all joints or one for each. Accelerations jump.
+    Speed and acceleration are a number for all joints or one for each. Accelerations jump. `arm` is the robot, if it
+    has quaternions: see `lw.cycloid`. Limits are then one for each degree of freedom, such as its angular velocities.
 
     >>> trapezoid([0, 0], [1, 2], speed=1.0, acceleration=2.0)
     <Trajectory of 2 joints: trapezoid, 2.5 s>
     """
-    first, last = both_ends(start, end)
-    change = last - first
+    way = Way.between(start, end, arm)
+    first, last, change = way.first, way.last, way.last - way.first
     limits = {"duration": duration, "speed": speed, "acceleration": acceleration}
     names = [name for name, value in limits.items() if value is not None]
     if len(names) != 2:
@@ -109,13 +130,14 @@ def trapezoid(
         )
     T = None if duration is None else positive(duration, "duration")
     v, a = (
-        None if value is None else per_unit(value, change, name)
+        None if value is None else per_unit(value, way.change, name)
         for name, value in (("speed", speed), ("acceleration", acceleration))
     )
     if np.abs(change).max() < NOTHING:
         if T is None:
             raise ValueError("trapezoid: start and end are the same (expected a duration, for which to stand there)")
-        return Trajectory((hermite(frozen([0.0, T]), np.array([[first, last], [change, change]])),), "trapezoid")
+        standing = hermite(frozen([0.0, T]), np.array([[first, last], [change, change]]))
+        return Trajectory((way.piece(standing),), "trapezoid", way.layout)
     T, blend = unit_profile(T, v, a)
     rate = change / (T - blend)
     part = rate * blend / 2.0  # of the change, made while accelerating, and again while slowing down
@@ -127,7 +149,7 @@ def trapezoid(
     ]
     kept = [row for row in rows if row[1] - row[0] > SLACK * T]
     knots = frozen([*(begin for begin, _, _ in kept), T])
-    return Trajectory((Polynomials(knots, frozen([c for _, _, c in kept])),), "trapezoid")
+    return Trajectory((way.piece(Polynomials(knots, frozen([c for _, _, c in kept]))),), "trapezoid", way.layout)
 
 
 def per_unit(limits: Any, change: Floats, name: str) -> float:

@@ -16,19 +16,22 @@ from typing import Any
 import numpy as np
 
 from ..errors import one_of
+from ..robot import Robot
 from .checks import Floats, numbers
-from .pieces import hermite
+from .orientations import Normalized, configurations, layout_of
+from .pieces import Polynomials, hermite
 from .trajectory import Trajectory
 
 ENDS = ("clamped", "natural", "periodic")
 ALIKE = 1e-12  # how far apart, relative to the largest, the ends of a periodic spline may be: rounding
 
 
-def spline(times: Any, points: Any, *, ends: str = "clamped") -> Trajectory:
+def spline(times: Any, points: Any, *, ends: str = "clamped", arm: Robot | None = None) -> Trajectory:
     """The cubic spline through points (m, n) at m increasing times from 0 on: rates and accelerations are continuous.
 
     `ends` says how it begins and ends: "clamped" at rest, "natural" without acceleration, "periodic" as it began, ready
-    to be run again (the last point is then the first).
+    to be run again (the last point is then the first). `arm` is the robot, if it has quaternions: points are then
+    configurations (m, nq), and orientations follow the spline of their quaternions, divided by its length.
 
     >>> wave = spline([0, 1, 2], [[0, 0], [1, 2], [0, 0]])
     >>> wave([0, 1, 2]).q
@@ -38,14 +41,21 @@ def spline(times: Any, points: Any, *, ends: str = "clamped") -> Trajectory:
     """
     one_of(ends, ENDS, "ends")
     knots = numbers(times, "times")
-    values = numbers(points, "points", dims=2)
+    values = numbers(points, "points", dims=2) if arm is None else configurations(points, "points", arm, dims=2)
     if len(knots) != len(values):
         raise ValueError(f"times has {len(knots)} numbers and points has {len(values)} rows (expected a row each)")
     check_times(knots)
     if ends == "periodic":
-        check_periodic(values)
+        check_periodic(values, () if arm is None else arm.quaternions)
     name = f"{ends} spline through {len(knots)} points"
-    return Trajectory((hermite(knots, np.stack([values, rates_at_knots(knots, values, ends)])),), name)
+    return through(arm, hermite(knots, np.stack([values, rates_at_knots(knots, values, ends)])), name)
+
+
+def through(arm: Robot | None, curve: Polynomials, name: str) -> Trajectory:
+    """The trajectory of polynomials for all numbers of q."""
+    layout = None if arm is None else layout_of(arm)
+    turning = layout is not None and bool(layout.quaternions)
+    return Trajectory((Normalized(curve, layout) if layout and turning else curve,), name, layout)
 
 
 def check_times(knots: Floats) -> None:
@@ -58,9 +68,15 @@ def check_times(knots: Floats) -> None:
         raise ValueError(f"times[{k}] is {knots[k]:.9g}, after {knots[k - 1]:.9g} (expected increasing times)")
 
 
-def check_periodic(values: Floats) -> None:
+def check_periodic(values: Floats, quaternions: tuple[int, ...] = ()) -> None:
     if len(values) < 3:
         raise ValueError(f"points has {len(values)} rows (expected at least three for a periodic spline)")
+    for p in quaternions:
+        if values[0, p : p + 4] @ values[-1, p : p + 4] < 0.0:
+            raise ValueError(
+                f"the orientation at q[{p}] turns all the way round, to the opposite quaternion, which a periodic"
+                " spline does not (expected other ends, such as 'clamped')"
+            )
     apart = np.abs(values[-1] - values[0]) > ALIKE * np.abs(values).max(axis=0)
     if apart.any():
         k = int(np.argmax(apart))

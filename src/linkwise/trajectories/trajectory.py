@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from ..robot.layout import Layout
 from .checks import counted, even_times
 from .csv_writer import motion_columns, write_csv
 from .pieces import JointMotion, Piece, choice
@@ -39,9 +40,15 @@ class Trajectory:
 
     pieces: tuple[Piece, ...]
     name: str
+    layout: Layout | None = None  # of the robot's coordinates, where the trajectory was made for one
 
     def __repr__(self) -> str:
-        return f"<Trajectory of {counted(self.n)}: {self.name}, {self.duration:g} s>"
+        return f"<Trajectory of {self._moved}: {self.name}, {self.duration:g} s>"
+
+    @property
+    def _moved(self) -> str:
+        several = self.layout is not None and self.layout.labelled
+        return f"{self.n} degrees of freedom" if several else counted(self.n)
 
     @property
     def duration(self) -> float:
@@ -49,11 +56,20 @@ class Trajectory:
 
     @property
     def n(self) -> int:
-        """How many joints move."""
+        """How many degrees of freedom move: how many numbers qd and qdd have."""
         return self.pieces[0].n
 
+    @property
+    def nq(self) -> int:
+        """How many numbers q has."""
+        return self.n if self.layout is None else self.layout.nq
+
+    @property
+    def _quaternions(self) -> tuple[int, ...]:
+        return () if self.layout is None else tuple(p for p, _ in self.layout.quaternions)
+
     def __call__(self, t: Any, *, extrapolate: bool = False) -> JointMotion:
-        """Positions, rates and accelerations at the times t, of any shape (...,): three arrays (..., n).
+        """Positions, rates and accelerations at the times t, of any shape (...,): three arrays (..., n); q (..., nq).
 
         Before 0 and after the duration the joints stand where they start or end, with rates and accelerations of zero;
         with `extrapolate=True` the first and the last formula go on instead. At a time where the formula changes, the
@@ -68,7 +84,7 @@ class Trajectory:
             )
         flat = times.reshape(-1)
         motion = self._at(flat) if extrapolate else self._held(flat)
-        return JointMotion(*(part.reshape((*times.shape, self.n)) for part in motion))
+        return JointMotion(*(part.reshape((*times.shape, part.shape[-1])) for part in motion))
 
     def _held(self, t: Any) -> JointMotion:
         end, slack = self.duration, SLACK * self.duration
@@ -97,19 +113,27 @@ class Trajectory:
         """
         if not isinstance(following, Trajectory):
             raise TypeError(f"what follows is {following!r} (expected a Trajectory)")
-        if following.n != self.n:
-            raise ValueError(f"a trajectory of {counted(following.n)} cannot follow one of {counted(self.n)}")
+        if (following.n, following._quaternions) != (self.n, self._quaternions):
+            raise ValueError(f"a trajectory of {following._moved} cannot follow one of {self._moved}")
         end, start = self(self.duration).q, following(0.0).q
+        for p in self._quaternions:
+            if end[p : p + 4] @ start[p : p + 4] < 0.0:
+                start[p : p + 4] *= -1.0  # the same orientation
         apart = np.abs(end - start) > GAP * np.maximum(1.0, np.abs(end))
         if apart.any():
             k = int(np.argmax(apart))
-            raise ValueError(f"joint {k + 1} would jump from {end[k]:.9g}, where one ends, to {start[k]:.9g}")
-        return Trajectory(self.pieces + following.pieces, f"{self.name}, then {following.name}")
+            joint = f"{self.layout.q_names[k]!r}" if self.layout and self.layout.labelled else f"joint {k + 1}"
+            raise ValueError(f"{joint} would jump from {end[k]:.9g}, where one ends, to {start[k]:.9g}")
+        name = f"{self.name}, then {following.name}"
+        return Trajectory(self.pieces + following.pieces, name, self.layout or following.layout)
 
     def to_csv(self, path: str | os.PathLike[str], samples: int = 501) -> None:
-        """Write t, q1.., qd1.., qdd1.. at evenly spaced times, in full precision, for `lw.trajectory_from_csv`."""
+        """Write t, q1.., qd1.., qdd1.. at evenly spaced times, in full precision, for `lw.trajectory_from_csv`.
+
+        Of a robot with joints of several degrees of freedom the columns are named after them: q.base.x, qd.base.wx.
+        """
         t = even_times(self.duration, samples)
-        write_csv(path, motion_columns(t, self(t)))
+        write_csv(path, motion_columns(t, self(t), self.layout or Layout.numbered(self.n)))
 
 
 def as_times(t: Any) -> Any:

@@ -1,0 +1,50 @@
+"""Where the numbers of a configuration and of a velocity are, and the names of their columns in tables."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from .model import CONFIGURATIONS, Robot
+
+QUATERNION, SPIN = 4, 3  # numbers
+
+
+@dataclass(frozen=True)
+class Layout:
+    """The coordinates of a robot: those that are plain numbers, and its quaternions, by where they are in q and qd."""
+
+    q_names: tuple[str, ...]
+    v_names: tuple[str, ...]
+    plain: tuple[tuple[int, int], ...]  # in q and in qd
+    quaternions: tuple[tuple[int, int], ...]  # where they begin in q, and their angular velocities in qd
+    labelled: bool  # whether a joint has several degrees of freedom, so that numbers alone would not tell columns apart
+
+    @staticmethod
+    def of(arm: Robot) -> Layout:
+        coupled = {coupling.link for coupling in arm.couplings}
+        own = [
+            (link, slot) for k, (link, slot) in enumerate(zip(arm.links, arm.slots, strict=True)) if k not in coupled
+        ]
+        plain = tuple((slot.q, slot.v) for link, slot in own if link.joint.width == 1)
+        turning = tuple((slot.q, slot.v) for link, slot in own if link.joint.width == QUATERNION)
+        labelled = any(joint.kind.degrees > 1 for joint in arm.moving)
+        return Layout(arm.q_names, arm.v_names, plain, turning, labelled)
+
+    @staticmethod
+    def numbered(n: int) -> Layout:
+        """Of n joints of one degree of freedom whose names are not known."""
+        names = tuple(str(k + 1) for k in range(n))
+        return Layout(names, names, tuple((k, k) for k in range(n)), (), False)
+
+    @property
+    def nq(self) -> int:
+        return len(self.q_names)
+
+    @property
+    def n(self) -> int:
+        return len(self.v_names)
+
+    def columns(self, word: str) -> list[str]:
+        """The columns of q, qd, qdd or tau in a table: q1, q2, ...; or q.base.x, ... where joints have several."""
+        names = self.q_names if word in (*CONFIGURATIONS, "q_end") else self.v_names
+        return [f"{word}.{name}" if self.labelled else f"{word}{k}" for k, name in enumerate(names, 1)]
