@@ -93,6 +93,10 @@ class Joint:
         part: Vector = self.axis.linear * rate
         return part
 
+    def drive(self, torque: Scalar) -> Wrench:
+        """What the joint's drive exerts on the link, at the joint: of all wrenches of this power, along the axis."""
+        return Wrench(self.axis.angular * torque, self.axis.linear * torque)
+
     def spins(self, parent: Vector, rate: Scalar) -> Vector:
         """Inside a ball joint: the components of its angular velocity so far, x and y before z; see `robot.ball`."""
         return Vector.zero()
@@ -214,6 +218,10 @@ class Screw(Joint):
         less = sub(0.0, self.pitch)
         slide = Matrix(((less, 0.0, 0.0), (0.0, less, 0.0), (0.0, 0.0, less)))
         return cross_matrix(axis), Rotation.identity(), slide
+
+    def drive(self, torque: Scalar) -> Wrench:
+        """The drive turns the screw; what slides it is the thread."""
+        return Wrench(Vector(0.0, 0.0, torque), Vector.zero())
 
     def with_unit(self, share: Wrench) -> Wrench:
         return share  # moment and force along the axis make 1 together: neither is known
