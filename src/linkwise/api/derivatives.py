@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import math
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,10 +17,12 @@ from ..kernels import dispatch
 from ..kernels.interface import batch_of
 from ..kernels.lock import LOCK
 from ..robot import Robot
+from ..robot.model import QUATERNION
+from ..spatial import quaternion_rate
 from ..trace import symbols_of, trace
 from ..trace.tracing import Prepared, function_name
 from .singular import explain_non_finite
-from .states import REAL, as_array
+from .states import REAL, as_array, has_length
 
 if TYPE_CHECKING:
     from ..kernels.compiler import Compiled
@@ -42,7 +45,9 @@ class Derivative(Prepared):
         original = trace(function, robot, **keywords)
         one_of(wrt, [port.name for port in original.inputs], "wrt")
         modes = ("forward", "reverse") if asked == "fewest" else (asked,)
-        programs = {mode: differentiate(original, wrt, mode) for mode in modes}
+        port = next(port for port in original.inputs if port.name == wrt)
+        along = partial(velocities, starts=port.quaternions) if port.quaternions else None
+        programs = {mode: differentiate(original, wrt, mode, along) for mode in modes}
         self.mode = min(programs, key=lambda mode: count(programs[mode]).total)
         self.program: Program = programs[self.mode]
         self.count, self.function_count = count(self.program), count(original)
@@ -102,9 +107,7 @@ class Derivative(Prepared):
         with np.errstate(all="ignore"):
             results = evaluate(self.program, *arrays)
         if all(array.dtype.kind == "f" for array in arrays):
-            finite = np.ones(batch, dtype=bool)
-            for port, array in zip(self.program.inputs, arrays, strict=True):
-                finite &= np.isfinite(array).all(axis=own_axes(port, array))
+            finite = self._finite(batch, arrays)
             dtype = np.result_type(*arrays)
             results = tuple(
                 np.where(finite.reshape((*batch, *(1,) * len(port.shape))), result, np.nan).astype(dtype, copy=False)
@@ -112,6 +115,16 @@ class Derivative(Prepared):
             )
             self._explain(arrays, batch, finite, results)
         return results[0][()] if len(results) == 1 else tuple(result[()] for result in results)
+
+    def _finite(self, batch: tuple[int, ...], arrays: Sequence[np.ndarray]) -> np.ndarray:
+        """Which states have finite numbers only, and quaternions of some length."""
+        finite = np.ones(batch, dtype=bool)
+        for port, array in zip(self.program.inputs, arrays, strict=True):
+            finite &= np.isfinite(array).all(axis=own_axes(port, array))
+            with np.errstate(all="ignore"):
+                for start in port.quaternions:
+                    finite &= has_length(np, array, start)
+        return finite
 
     def _explain(
         self, arrays: Sequence[np.ndarray], batch: tuple[int, ...], finite: np.ndarray, results: Sequence[np.ndarray]
@@ -160,6 +173,20 @@ class Derivative(Prepared):
         return f"<derivative {names}: {self.count}; {times:.1f} times the function, by {self.mode} mode>"
 
 
+def velocities(q: Sequence[Any], starts: Sequence[int]) -> list[list[Any]]:
+    """q̇ for each velocity alone: 1 for a plain coordinate, ½ q (0, ω) for the quaternions, which begin at `starts`."""
+    directions = []
+    for k in range(len(q)):
+        if k in starts:
+            for omega in np.eye(3).tolist():
+                vector: list[Any] = [0.0] * len(q)
+                vector[k : k + QUATERNION] = quaternion_rate(q[k : k + QUATERNION], omega)
+                directions.append(vector)
+        elif not any(start < k < start + QUATERNION for start in starts):
+            directions.append([1.0 if i == k else 0.0 for i in range(len(q))])
+    return directions
+
+
 def own_axes(port: Port, array: np.ndarray) -> tuple[int, ...]:
     """The axes of an array that belong to one state."""
     return tuple(range(array.ndim - len(port.shape), array.ndim))
@@ -178,6 +205,8 @@ def derivative(
 
     The result takes the function's arrays and gives (..., *output, *argument). `mode` is "forward", "reverse", or
     "fewest" for whichever takes fewer operations. Keywords as for `lw.trace`. The function may be a derivative itself.
+    By a configuration (q, q0, q1) it is along the velocities: (..., *output, n), for a ball joint by the three
+    components of a small rotation in the body's frame, not by the four numbers of the quaternion.
 
     >>> import numpy as np, linkwise as lw
     >>> arm = lw.load("planar3")

@@ -254,7 +254,8 @@ def joint_wrenches(
 def poses(arm: Robot, q: Array, *, frames: Iterable[str] | None = None, check: bool = False) -> Call:
     """Homogeneous matrices in the base frame: (..., links, 4, 4), for the table frame (DH: DH frame) of each link.
 
-    The links are `arm.names`. `frames` asks for others by name, those of merged fixed joints among them: (..., len(frames), 4, 4).
+    The links are `arm.names`. `frames` asks for others by name, those of merged fixed joints among them: (...,
+    len(frames), 4, 4).
     """
     states = States(arm, {"q": q}, check=check)
     if isinstance(frames, str):

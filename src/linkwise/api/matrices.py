@@ -91,10 +91,10 @@ def constraint_wrenches(
 ) -> Call:
     """What each joint transmits without its drives, from the multipliers of Angeles' constraints: (..., joints, 6).
 
-    A row for each of `arm.names`, as `joint_wrenches` has: moment about the joint, then force, in the base frame. It is
-    `joint_wrenches` without what the drives do: the components along the axes in which the joint moves. Forces of drives
-    that slide a link along several axes act where its frame is then; the drive of a screw turns it. Of a ball joint no
-    moment is left, of a free joint nothing. `wrench` and `point` as for `inverse_dynamics`.
+    A row for each of `arm.names`, as `joint_wrenches` has: moment about the joint, then force, in the base frame. The
+    drives' part of `joint_wrenches` is left out: the components along the axes in which the joint moves, forces of
+    drives at the link's own frame. The drive of a screw turns it. Of a ball joint no moment is left, of a free joint
+    nothing. `wrench` and `point` as for `inverse_dynamics`.
 
     >>> import linkwise as lw
     >>> arm = lw.load("planar3").with_free_base()
