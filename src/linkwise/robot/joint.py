@@ -236,3 +236,23 @@ class Screw(Joint):
         kept = Symmetric(sub(J.xx, k), J.xy, J.xz, sub(J.yy, k), J.yz, J.zz)
         passed = RigidInertia(0.0, Vector.zero(), Symmetric(k, 0.0, 0.0, k, 0.0, 0.0))
         return RigidInertia(body.mass, body.moment, kept), passed
+
+    def identifiable(self, body: RigidInertia, mobility: LinkMobility) -> tuple[dict[str, Scalar], RigidInertia]:
+        """As `split`; for a link that turns about the joint's direction alone, J_zz and the mass.
+
+        If such a link rises by its turning alone and has no weight along the axis, the mass counts as pitch² m in J_zz;
+        where the parent is a screw of the same pitch, it has that part already.
+        """
+        if type(self.pitch) is float and self.pitch == 0.0:
+            return Revolute().identifiable(body, mobility)
+        kept, passed = self.split(body)
+        (hx, hy, hz), J = kept.moment, kept.tensor
+        if mobility.turns > 1:
+            tensor = {"Jxx": J.xx, "Jxy": J.xy, "Jxz": J.xz, "Jyy": J.yy, "Jyz": J.yz}  # J.zz is J.xx + J.yy
+            return {"m": body.mass, "hx": hx, "hy": hy, "hz": hz, **tensor}, passed
+        swung = {"hx": hx, "hy": hy} if mobility.swings else {}
+        if mobility.climbs:
+            return {"m": body.mass, **swung, "Jzz": J.zz}, RigidInertia.zero()
+        turned = mul(mul(self.pitch, self.pitch), body.mass)
+        rest = Symmetric(0.0, 0.0, 0.0, 0.0, 0.0, sub(0.0, turned))
+        return {**swung, "Jzz": add(J.zz, turned)}, RigidInertia(body.mass, Vector.zero(), rest)
