@@ -1,4 +1,7 @@
-"""Robots with joints of every kind and with coupled joints, their states, and how q moves along velocities."""
+"""Robots with joints of every kind and with coupled joints, their states, and differences along velocities."""
+
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -35,32 +38,7 @@ def states(robot: lw.Robot, *batch: int, seed: int = 0) -> tuple[np.ndarray, ...
     return rng.normal(size=(*batch, robot.nq)), *rng.normal(size=(3, *batch, robot.nv))
 
 
-def moved(robot: lw.Robot, q: np.ndarray, v: np.ndarray) -> np.ndarray:
-    """Where q is after a unit of time at the velocity v, (...), to second order."""
-    pieces = []
-    for joint in robot.moving:
-        if joint.coupling is not None:
-            continue
-        own, rate = q[..., joint.q], v[..., joint.v]
-        if joint.kind.bounded:
-            pieces.append(own + rate)
-            continue
-        shift, half = len(joint.kind.q_labels) - 4, 0.5 * rate[..., -3:]
-        pieces += [own[..., :shift] + rate[..., :shift], product(own[..., shift:], half)]
-    return np.concatenate(pieces, axis=-1)
-
-
-def product(quaternion: np.ndarray, half: np.ndarray) -> np.ndarray:
-    """The quaternion times (cos h, sin h), h the half angles: computed on rotation vectors."""
-    w, u = quaternion[..., :1], quaternion[..., 1:]
-    angle = np.linalg.norm(half, axis=-1, keepdims=True)
-    c, s = np.cos(angle), half * np.sinc(angle / np.pi)
-    scalar = w * c - np.sum(u * s, axis=-1, keepdims=True)
-    return np.concatenate([scalar, w * s + c * u + np.cross(u, s)], axis=-1)
-
-
-def slopes(robot: lw.Robot, function, q: np.ndarray, step: float = 1e-6) -> np.ndarray:
+def slopes(robot: lw.Robot, function: Callable[..., Any], q: np.ndarray, step: float = 1e-6) -> np.ndarray:
     """Central differences of function(q) along each velocity, q being one state: (..., n)."""
-    directions = step * np.eye(robot.n)
-    ends = [(function(moved(robot, q, e)) - function(moved(robot, q, -e))) / (2 * step) for e in directions]
-    return np.stack(ends, axis=-1)
+    moved = [[lw.integrate(robot, q, sign * step * e) for sign in (1.0, -1.0)] for e in np.eye(robot.n)]
+    return np.stack([(function(ahead) - function(behind)) / (2 * step) for ahead, behind in moved], axis=-1)

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from decimal import Decimal
 from fractions import Fraction
 from itertools import product
+from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 import mpmath
@@ -447,7 +448,7 @@ def test_a_state_in_which_nothing_resists_is_found_among_others(method):
 
 @every_function
 def test_the_first_argument_is_a_robot_and_a_name_gets_a_hint(call):
-    for first in ("stanford", None, [1, 2, 3]):
+    for first in ("stanford", None, [1, 2, 3], SimpleNamespace(cache=[])):
         with pytest.raises(TypeError, match=r"^the first argument is .*expected a Robot") as caught:
             call(first, *arrays(call, ARM))
         assert ("did you mean linkwise.load('stanford')?" in str(caught.value)) == (first == "stanford")

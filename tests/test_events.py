@@ -11,7 +11,7 @@ from effort import rest_slow
 from linkwise.simulate.events import PastLimit
 from robots import CHAINS, TREES, states
 
-simulation = importlib.import_module("linkwise.simulate.simulation")
+integration = importlib.import_module("linkwise.simulate.integration")
 
 ROW = {"joint": "prismatic", "a": 0, "alpha": 0, "theta": 0, "mass": 2.0, "com": (0, 0, 0), "inertia": np.eye(3)}
 CART = lw.Robot.from_dh([ROW], convention="standard", gravity=(0, 0, 0), name="cart")
@@ -122,7 +122,7 @@ def test_joints_that_start_on_a_limit_in_a_batch_each_by_its_own_motion():
 
 @every_way
 def test_all_events_are_listed_however_many_and_the_stop_after_them(integrator, compiled, monkeypatch):
-    monkeypatch.setattr(simulation, "ROOM", 7)
+    monkeypatch.setattr(integration, "ROOM", 7)
 
     def mark(arm, t, q, qd):
         return np.sin(np.pi * q[0])

@@ -8,7 +8,6 @@ import pytest
 
 import linkwise as lw
 from joint_kinds import ARM, CHAIN, COUPLED, EVERY, TREE, slopes, states
-from linkwise.api.derivatives import velocities
 from robots import ids, relative
 
 over_every = pytest.mark.parametrize("robot", EVERY, ids=ids(EVERY))
@@ -142,7 +141,7 @@ def test_derivatives_of_torch_are_by_the_numbers_of_q() -> None:
     torch = pytest.importorskip("torch")
     q, *_ = states(COUPLED)
     raw = torch.autograd.functional.jacobian(lambda x: lw.gravity_torque(COUPLED, x), torch.tensor(q)).numpy()
-    rates = np.array(velocities(q.tolist(), COUPLED.quaternions), dtype=float)
+    rates = lw.configuration_rate(COUPLED, q, np.eye(COUPLED.n))
     assert raw.shape == (COUPLED.n, COUPLED.nq)
     assert rates.shape == (COUPLED.n, COUPLED.nq)
     assert relative(lw.derivative(lw.gravity_torque, COUPLED, "q")(q), raw @ rates.T) < 1e-12

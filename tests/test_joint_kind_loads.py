@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import linkwise as lw
-from joint_kinds import ARM, COUPLED, EVERY, TREE, moved, slopes, states
+from joint_kinds import ARM, COUPLED, EVERY, TREE, slopes, states
 from linkwise.robot.kinds import KINDS
 from robots import ids, relative, with_drives
 
@@ -31,7 +31,7 @@ def relative_twists(robot: lw.Robot, q: np.ndarray, v: np.ndarray) -> np.ndarray
     """How each link moves in its parent, at the joint frame's origin, base frame: (joints, 6). By differences."""
     step, twists = 1e-6, []
     frames = joint_frames(robot, q)
-    before, after = (lw.poses(robot, moved(robot, q, s * v)) for s in (-step, step))
+    before, after = (lw.poses(robot, lw.integrate(robot, q, s * v)) for s in (-step, step))
     parents = [robot.names.index(row["parent"]) if row["parent"] in robot.names else None for row in robot.rows]
     for k, parent in enumerate(parents):
         seen = [(np.eye(4) if parent is None else np.linalg.inv(poses[parent])) @ poses[k] for poses in (before, after)]
@@ -150,7 +150,7 @@ def test_mass_centres_move_as_their_rates_say(robot: lw.Robot) -> None:
     positions, velocities, accelerations = lw.mass_centres(robot, q, qd, qdd)
     assert positions.shape == velocities.shape == accelerations.shape == (len(robot.names), 3)
     step = 1e-6
-    ends = [lw.mass_centres(robot, moved(robot, q, s * qd), qd + s * qdd, qdd) for s in (-step, step)]
+    ends = [lw.mass_centres(robot, lw.integrate(robot, q, s * qd), qd + s * qdd, qdd) for s in (-step, step)]
     assert relative((ends[1][0] - ends[0][0]) / (2 * step), velocities) < 1e-8
     assert relative((ends[1][1] - ends[0][1]) / (2 * step), accelerations) < 1e-8
 

@@ -9,7 +9,6 @@ import pytest
 
 import linkwise as lw
 from effort import rest_slow
-from linkwise.api.call import after_a_guard
 from linkwise.kernels import dispatch as kernels
 from linkwise.spatial import sign, sqrt
 from robots import relative
@@ -442,11 +441,7 @@ def test_defaults_that_are_passed_and_the_order_of_keywords_keep_the_fast_path(f
     arm, name = lw.chain(3, seed=3), function.__name__
     names = [p.name for p in inspect.signature(function).parameters.values() if p.default is p.empty][1:]
     arrays, calls = {name: np.full(3, float(k)) for k, name in enumerate(names)}, []
-
-    def entry(*passed: Any) -> Any:
-        return calls.append(passed) if len(passed) == len(names) else after_a_guard(function, arm, *passed)
-
-    arm.cache[name] = entry
+    arm.cache[name] = lambda *passed: calls.append(passed)
     options = {"method": None, "check": False} | ({"wrench": None, "friction": False} if len(names) > 1 else {})
     positional = list(arrays.values())
     with lw.use_kernels("auto"):

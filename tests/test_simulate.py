@@ -8,7 +8,7 @@ import linkwise as lw
 from effort import rest_slow
 from linkwise.ode import compiled_driver as machine
 from linkwise.ode.methods import entries, method
-from linkwise.simulate import progress, simulation
+from linkwise.simulate import integration, progress
 from reference import DATA
 from robots import CHAINS, TREES, relative, states
 
@@ -191,12 +191,12 @@ def test_a_joint_that_nothing_resists_is_named():
 def test_an_interrupted_run_keeps_what_was_computed(monkeypatch):
     monkeypatch.setattr(machine, "SLICE", 200_000)
 
-    class Impatient(simulation.ProgressCallback):
+    class Impatient(integration.ProgressCallback):
         def __call__(self, now):
             if now.t[0] > 0.5:
                 raise KeyboardInterrupt
 
-    monkeypatch.setattr(simulation, "ProgressCallback", Impatient)
+    monkeypatch.setattr(integration, "ProgressCallback", Impatient)
     with pytest.raises(KeyboardInterrupt) as caught:
         lw.simulate(PLANAR, [0] * 3, [0] * 3, 10.0)
     kept = caught.value.recording
@@ -208,13 +208,13 @@ def test_an_interrupted_run_keeps_what_was_computed(monkeypatch):
 def test_an_interrupted_batch_keeps_what_was_computed_of_each(monkeypatch):
     monkeypatch.setattr(machine, "SLICE", 2_000_000)
 
-    class Impatient(simulation.ProgressCallback):
+    class Impatient(integration.ProgressCallback):
         def __call__(self, now):
             if (now.status == 1).sum() > 5:
                 raise KeyboardInterrupt
 
     whole = lw.simulate(PLANAR, 0.1 * np.arange(60).reshape(20, 3), np.zeros(3), 2.0, samples=11)
-    monkeypatch.setattr(simulation, "ProgressCallback", Impatient)
+    monkeypatch.setattr(integration, "ProgressCallback", Impatient)
     with pytest.raises(lw.SimulationInterrupted) as caught:
         lw.simulate(PLANAR, 0.1 * np.arange(60).reshape(20, 3), np.zeros(3), 2.0, samples=11)
     kept = caught.value.recording

@@ -13,7 +13,7 @@ from robots import CHAINS, TREES, states
 
 mode_changes = importlib.import_module("linkwise.simulate.mode_changes")
 sticking = importlib.import_module("linkwise.simulate.sticking")
-simulation = importlib.import_module("linkwise.simulate.simulation")
+integration = importlib.import_module("linkwise.simulate.integration")
 
 PLANAR, PUMA = lw.load("planar3"), lw.load("puma560")
 MASS, LEVEL = 2.0, 0.6
@@ -365,7 +365,7 @@ def test_events_of_the_user_are_met_beside_it_and_are_the_only_ones(compiled, in
 
 @pytest.mark.parametrize("stop", [False, True])
 def test_a_log_that_fills_up_again_and_again_changes_nothing(stop, monkeypatch):
-    monkeypatch.setattr(simulation, "ROOM", 2)
+    monkeypatch.setattr(integration, "ROOM", 2)
 
     def wave(arm, t, q, qd):
         return np.sin(20.0 * q[0])
@@ -385,7 +385,7 @@ def test_an_interrupted_run_shows_no_change_of_modes(monkeypatch):
     def stop(watch, now):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(simulation.ProgressCallback, "__call__", stop)
+    monkeypatch.setattr(integration.ProgressCallback, "__call__", stop)
     with pytest.raises(lw.SimulationInterrupted) as caught:
         lw.simulate(CART, [0.0], [1.5], 8.0, friction=DRY, events=halfway)
     kept = caught.value.recording

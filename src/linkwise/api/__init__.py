@@ -4,6 +4,8 @@ from ..kernels.dispatch import use_kernels
 from .base_motion import BaseMotion
 from .base_parameters import base_parameters
 from .compiling import compile
+from .configuration import neutral, random_configuration
+from .conventions import convert_force, convert_state
 from .functions import (
     bias_torque,
     forward_dynamics,
@@ -18,6 +20,7 @@ from .functions import (
     potential_energy,
     udu,
 )
+from .integration import configuration_rate, difference, integrate, normalize
 from .matrices import (
     complement_matrices,
     constraint_wrenches,
@@ -39,12 +42,17 @@ __all__ = [
     "bias_torque",
     "compile",
     "complement_matrices",
+    "configuration_rate",
     "constraint_wrenches",
+    "convert_force",
+    "convert_state",
     "coriolis_matrix",
     "denoc_matrices",
+    "difference",
     "forward_dynamics",
     "gravity_torque",
     "inertia_matrix",
+    "integrate",
     "inverse_dynamics",
     "inverse_inertia_matrix",
     "jacobian",
@@ -55,11 +63,14 @@ __all__ = [
     "mass_factor",
     "mass_factor_rate",
     "methods",
+    "neutral",
+    "normalize",
     "normalized",
     "operator_rates",
     "operators",
     "poses",
     "potential_energy",
+    "random_configuration",
     "udu",
     "unnormalized",
     "use_kernels",

@@ -5,20 +5,17 @@ from __future__ import annotations
 import inspect
 import math
 from collections.abc import Callable, Sequence
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..errors import one_of
-from ..graph import Port, Program, count, evaluate
+from ..graph import Node, Port, Program, count, evaluate
 from ..graph.derivative import derivative as differentiate
 from ..kernels import dispatch
 from ..kernels.interface import batch_of
 from ..kernels.lock import LOCK
 from ..robot import Robot
-from ..robot.model import QUATERNION
-from ..spatial import quaternion_rate
 from ..trace import symbols_of, trace
 from ..trace.tracing import Prepared, function_name
 from .singular import explain_non_finite
@@ -42,22 +39,26 @@ class Derivative(Prepared):
     def __init__(
         self, function: Callable[..., Any], robot: Robot, wrt: str, asked: str, keywords: dict[str, Any]
     ) -> None:
+        self.function, self.robot, self.wrt, self._asked, self._keywords = function, robot, wrt, asked, keywords
         original = trace(function, robot, **keywords)
         one_of(wrt, [port.name for port in original.inputs], "wrt")
         modes = ("forward", "reverse") if asked == "fewest" else (asked,)
         port = next(port for port in original.inputs if port.name == wrt)
-        along = partial(velocities, starts=port.quaternions) if port.quaternions else None
+        along = self._velocities if port.quaternions else None
         programs = {mode: differentiate(original, wrt, mode, along) for mode in modes}
         self.mode = min(programs, key=lambda mode: count(programs[mode]).total)
         self.program: Program = programs[self.mode]
         self.count, self.function_count = count(self.program), count(original)
-        self.function, self.robot, self.wrt, self._asked, self._keywords = function, robot, wrt, asked, keywords
         self.__name__ = f"d_{function_name(function)}_d_{wrt}"
         self.__doc__ = f"The derivative of {function_name(function)} by {wrt}."
         self.__signature__ = signature(self.program, symbols_of(robot) if robot.non_floats else ())
         self._spent = 0.0  # seconds that plain calls have taken
         self._kernels: dict[str, Compiled | None] = {}  # None: too long to compile
         self._others: dict[Robot, Derivative] = {}
+
+    def _velocities(self, q: list[Node]) -> list[list[Any]]:
+        """How q changes at each velocity alone."""
+        return [self.robot.coordinates.configuration_rates(q, v) for v in np.eye(self.robot.n).tolist()]
 
     def __call__(self, *arguments: Any, **named: Any) -> Any:
         """`slope(q, qd, qdd)`, or `slope(arm, q, qd, qdd)`, which always runs plain Python."""
@@ -121,9 +122,8 @@ class Derivative(Prepared):
         finite = np.ones(batch, dtype=bool)
         for port, array in zip(self.program.inputs, arrays, strict=True):
             finite &= np.isfinite(array).all(axis=own_axes(port, array))
-            with np.errstate(all="ignore"):
-                for start in port.quaternions:
-                    finite &= has_length(np, array, start)
+            for start in port.quaternions:
+                finite &= has_length(np, array, start)
         return finite
 
     def _explain(
@@ -171,20 +171,6 @@ class Derivative(Prepared):
         names = ", ".join(f"{port.name} {port.shape}" for port in self.program.outputs)
         times = self.count.total / max(1, self.function_count.total)
         return f"<derivative {names}: {self.count}; {times:.1f} times the function, by {self.mode} mode>"
-
-
-def velocities(q: Sequence[Any], starts: Sequence[int]) -> list[list[Any]]:
-    """q̇ for each velocity alone: 1 for a plain coordinate, ½ q (0, ω) for the quaternions, which begin at `starts`."""
-    directions = []
-    for k in range(len(q)):
-        if k in starts:
-            for omega in np.eye(3).tolist():
-                vector: list[Any] = [0.0] * len(q)
-                vector[k : k + QUATERNION] = quaternion_rate(q[k : k + QUATERNION], omega)
-                directions.append(vector)
-        elif not any(start < k < start + QUATERNION for start in starts):
-            directions.append([1.0 if i == k else 0.0 for i in range(len(q))])
-    return directions
 
 
 def own_axes(port: Port, array: np.ndarray) -> tuple[int, ...]:

@@ -13,7 +13,7 @@ from ..dynamics import kinematics
 from ..robot import Link, LinkMobility, Robot, outward
 from ..spatial import Placement, Scalar, Twist, Vector, add, cross, dot, mul, reciprocal
 from ..trace import random_bindings
-from .singular import neutral
+from .configuration import neutral
 
 DRAWS = 3  # random geometries for a robot made of symbols
 STATES = 20  # random states of each

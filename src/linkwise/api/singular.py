@@ -19,6 +19,7 @@ from ..errors import SingularError
 from ..robot import Robot, inward
 from ..spatial import RigidInertia, add, power
 from ..trace import bind, symbols_of
+from .configuration import neutral
 from .states import Array, States
 
 if TYPE_CHECKING:
@@ -63,13 +64,6 @@ def inertias(arm: Robot, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
             for link, body in zip(arm.links, bodies, strict=True)
         ]
     return stacked(pivots, len(q)), stacked(frozen, len(q))
-
-
-def neutral(arm: Robot) -> np.ndarray:
-    """The configuration of zeros, with quaternions that do not turn."""
-    q = np.zeros(arm.nq)
-    q[list(arm.quaternions)] = 1.0
-    return q
 
 
 def stacked(values: list[Array], count: int) -> np.ndarray:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
@@ -92,8 +93,7 @@ class States:
         wanted = {**{name: (value, (robot.size_of(name),)) for name, value in arrays.items()}, **(others or {})}
         values = [value for value, _ in wanted.values()]
         self.xp = library_of([*values, wrench])
-        own = [v for v in (*values, wrench) if self.xp is not np and library_of([v]) is self.xp]
-        first = next((v for v in own if dtype_name(v) in REAL), own[0] if own else None)
+        first = None if self.xp is np else self._first_own([*values, wrench])
         self.arrays: dict[str, Array] = {}
         for name, (value, shape) in wanted.items():
             array = as_array(self.xp, value, name, first)
@@ -115,6 +115,11 @@ class States:
         self._promote()
         if check:
             self._refuse_non_finite()
+
+    def _first_own(self, values: Sequence[Any]) -> Array:
+        """Of the values that the library has made, the first of floating numbers, otherwise the first."""
+        own = [value for value in values if library_of([value]) is self.xp]
+        return next((value for value in own if dtype_name(value) in REAL), own[0])
 
     @property
     def numeric(self) -> bool:
@@ -197,6 +202,13 @@ class States:
         array = self.arrays[name]
         return array[..., 0, :] if name in ("wrench", "point") and self.tip is not None else array
 
+    def full(self, name: str) -> np.ndarray:
+        """An array as it was given, with all axes of the batch: a copy, of float64."""
+        array = self.own(name)
+        axes = 1 + (name in ("wrench", "point") and self.tip is None)
+        shape = (*self.batch, *array.shape[array.ndim - axes :])
+        return (array if array.shape == shape else np.broadcast_to(array, shape)).astype(float)
+
     def rows(self, name: str, shape: tuple[int, ...]) -> Array:
         """An array as it was given, of this shape for each state of the batch, contiguous."""
         return np.ascontiguousarray(np.broadcast_to(self.own(name), (*self.batch, *shape)))
@@ -207,7 +219,7 @@ class States:
                 continue
             array = self.own(name)
             fine = self.xp.isfinite(array)
-            if not fine.all():
+            if self.xp.count_nonzero(fine) < math.prod(fine.shape):  # `all` takes longer
                 bad = self.xp.argwhere(~fine)
                 index = tuple(int(i) for i in bad[0])
                 own = self.trailing[name] == 1 and "." not in name and name not in ("wrench", "point")
@@ -315,8 +327,9 @@ class States:
 
 def has_length(xp: Any, array: Array, start: int) -> Array:
     """Where the quaternion that begins there can be divided by its length."""
-    square = (array[..., start : start + 4] ** 2).sum(-1)
-    return (square > 0.0) & xp.isfinite(square) & xp.isfinite(1.0 / square)
+    with np.errstate(all="ignore"):
+        square = (array[..., start : start + 4] ** 2).sum(-1)
+        return xp.isfinite(square) & xp.isfinite(1.0 / square)
 
 
 def component(array: Array, *index: int) -> Any:

@@ -26,7 +26,8 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from functools import lru_cache
+from functools import lru_cache, wraps
+from inspect import signature
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -93,10 +94,84 @@ one_of(DEFAULT, MODES, "LINKWISE_KERNELS")
 MODE: ContextVar[str] = ContextVar("kernels_mode", default=DEFAULT)
 current_mode = MODE.get  # looked up once: the fast path calls it
 NEVER_USED = DEFAULT == "never"  # while False, no context has chosen "never", and the fast path need not ask
+MISSING: Any = object()  # an argument that was not passed
+NO_ENTRY = (LookupError, AttributeError, TypeError)  # of a robot, and of what is none
 UNKNOWN: Any = object()  # no kernel yet; None means that the code is too long to compile
 KERNELS: OrderedDict[tuple[Any, ...], Compiled | None] = OrderedDict()
 SECONDS_PER_LINK: dict[Function, float] = {}  # that compiling a function took the last time
 clock = time.perf_counter
+
+
+def with_fast_path(function: Function) -> Function:
+    """The function, entered in machine code where `robot.cache` has an entry of its name; see `kernels.entry`.
+
+    The entry takes the arrays that the function needs, in order; what it does not take goes to `slow`. Every ten
+    nanoseconds count here: Python matches arguments with parameters, since a call with a tuple of arrays takes longer,
+    the flag is a global of this file, and arrays that are missing are noticed where the entry refuses them.
+    """
+    name, parameters = function.__name__, signature(function).parameters.values()
+    names = [p.name for p in parameters if p.kind is not p.KEYWORD_ONLY]
+    defaults = {p.name: p.default for p in parameters if p.default is not p.empty}
+    count = len([key for key in names if key not in defaults])
+    usual_method = defaults.get("method", MISSING)
+
+    def slow(*arguments: Any, **options: Any) -> Any:
+        """The function, called as the user called it, so that errors are Python's own."""
+        options = {key: value for key, value in options.items() if value is not MISSING}
+        if not any(argument is MISSING for argument in arguments):
+            return function(*arguments, **options)
+        passed = zip(names, arguments, strict=False)
+        return function(**{key: value for key, value in passed if value is not MISSING}, **options)
+
+    def general(options: dict[str, Any], *arguments: Any) -> Any:
+        """By the entry, if all that is passed besides the arrays are defaults: of a wrench, None."""
+        changed = [value for value in arguments[count:] if value is not None]
+        changed += [key for key, value in options.items() if value is not defaults.get(key, MISSING)]
+        fits = len(arguments) + ("wrench" in options) <= len(names) and isinstance(arguments[0], Robot)
+        if fits and not changed and name in arguments[0].cache and current_mode() != "never":
+            return arguments[0].cache[name](*arguments[1:count])
+        return slow(*arguments, **options)
+
+    def of_q(arm: Any, q: Any, *, method: Any = usual_method, check: Any = False) -> Any:
+        if method is not usual_method or check or (NEVER_USED and current_mode() == "never"):
+            return slow(arm, q, method=method, check=check)
+        try:
+            entry = arm.cache[name]
+        except NO_ENTRY:
+            return slow(arm, q)
+        return entry(q)
+
+    def of_two(arm: Any = MISSING, q: Any = MISSING, qd: Any = MISSING, *more: Any, **options: Any) -> Any:
+        if more or options or (NEVER_USED and current_mode() == "never"):
+            return general(options, arm, q, qd, *more)
+        try:
+            entry = arm.cache[name]
+        except NO_ENTRY:
+            return slow(arm, q, qd)
+        return entry(q, qd)
+
+    def of_three(
+        arm: Any = MISSING,
+        q: Any = MISSING,
+        qd: Any = MISSING,
+        last: Any = MISSING,
+        wrench: Any = None,
+        *more: Any,
+        **options: Any,
+    ) -> Any:
+        if wrench is not None or more or options or (NEVER_USED and current_mode() == "never"):
+            return general(options, arm, q, qd, last, wrench, *more)
+        try:
+            entry = arm.cache[name]
+        except NO_ENTRY:
+            return slow(arm, q, qd, last)
+        return entry(q, qd, last)
+
+    call = {2: of_q, 3: of_two, 4: of_three}[count]
+    code = call.__code__
+    call.__code__ = code.replace(co_varnames=(*names[:count], *code.co_varnames[count:]))  # `last` is qdd or tau
+    vars(call)["slow"] = slow
+    return wraps(function)(call)
 
 
 def kernel_for(robot: Robot, request: Request, states: int) -> Compiled | None:

@@ -47,9 +47,10 @@ class Trajectories:
         self.known = self.first_value + events
         self.keep(np.zeros((count, self.known)))
         self.records[:, len(RECORD) : self.first_value] = y
-        self.records[:, self.first_value :] = np.nan
+        if events:
+            self.records[:, self.first_value :] = np.nan
         self.h, self.error = first_step, LEAST_ERROR_BEFORE
-        self.log = np.full((count, room if events else 0, 2 + size), np.nan)  # rows: time, which events, state
+        self.log = np.empty((count, room if events else 0, 2 + size))  # rows: time, which events, state
         self.met: list[list[np.ndarray]] = [[] for _ in range(count)]  # such rows, out of the log
         self.evaluations: np.ndarray | None = None  # where they were counted
         self.chattering: dict[int, int] = {}  # which number of the state of a trajectory goes to and fro

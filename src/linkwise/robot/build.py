@@ -35,6 +35,9 @@ NO_LINK = ""  # stands for the base: no link can have this name
 LENGTHS = ("a", "b", "d", "com", "translation")
 LARGEST = 1e100  # larger masses and lengths are not taken as the size of a robot
 NO_TENSOR = ((0.0,) * 3,) * 3
+OTHER_NAMES = {"hinge": "revolute", "continuous": "revolute", "slide": "prismatic", "helical": "screw"} | {
+    "spherical": "ball", "floating": "free", "freeflyer": "free", "cardan": "universal"
+}  # fmt: skip
 SINGLE = tuple(kind.name for kind in KINDS.values() if kind.degrees == 1)
 MOVED = 1e-12  # a rotation or an axis that is corrected by more than this causes a warning
 
@@ -315,7 +318,8 @@ def checked_entries(
     joint = row.get("joint")
     if joint not in JOINTS:
         known = ", ".join(map(repr, JOINTS[:-1]))
-        raise EntryError("joint", f"is {joint!r}{near_miss(joint, JOINTS)} (expected {known} or 'fixed')")
+        close = f", did you mean {OTHER_NAMES[joint]!r}?" if joint in OTHER_NAMES else near_miss(joint, JOINTS)
+        raise EntryError("joint", f"is {joint!r}{close} (expected {known} or 'fixed')")
     geometry = convention.read(row, joint)
     still = joint == "fixed"
     if still:
@@ -345,7 +349,7 @@ def limits_of(row: Mapping[str, Any], kind: JointKind) -> Any:
             "limits", f"is given for a {kind.name} joint, whose coordinates are not angles (expected none)"
         )
     pairs = sequence(row["limits"], kind.degrees)
-    if pairs is None:
+    if pairs is None or None in pairs:
         labels = ", ".join(kind.q_labels)
         raise EntryError("limits", f"is {row['limits']!r} (expected a pair [lower, upper] for each of {labels})")
     return tuple(limits({"limits": pair}) for pair in pairs)

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from ..spatial import Scalar, Scalars, Vector, add, mul, sub
+from ..spatial import Scalar, Scalars, Vector, add, mul, quaternion_rate, sub
 from .kinds import KINDS, JointKind
 from .link import Link
 from .recursion import inward, outward
@@ -108,6 +108,17 @@ class LinkCoordinates:
         if not self.robot.balls:
             return list(accelerations)
         return [add(a, g) for a, g in zip(accelerations, self.recentring(v), strict=True)]
+
+    def configuration_rates(self, q: Scalars, v: Scalars) -> list[Scalar]:
+        """q̇ of v: the rates themselves, and ½ q ω for a quaternion, whatever its length."""
+        rates: list[Scalar] = []
+        coupled = {coupling.link for coupling in self.robot.couplings}
+        for index, (link, slot) in enumerate(zip(self.robot.links, self.robot.slots, strict=True)):
+            if index not in coupled and link.joint.width == 1:
+                rates.append(v[slot.v])
+            elif index not in coupled and link.joint.width > 1:
+                rates += quaternion_rate(q[slot.q : slot.q + link.joint.width], v[slot.v : slot.v + 3])
+        return rates
 
     def recentring(self, rates: Scalars) -> list[Scalar]:
         """γ for every link."""

@@ -42,7 +42,9 @@ class WithCache:
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Robot(WithCache):
-    """A tree of links on a fixed base. Links stand in an order in which each parent comes before its children.
+    """A tree of links on the ground. Links stand in an order in which each parent comes before its children.
+
+    A joint of several degrees of freedom is several links, of which all but the last have no body (`robot.kinds`).
 
     Make one with `Robot.from_dh`, `Robot.from_frames`, `lw.load`, `lw.chain` or `lw.random_tree`. Two robots are equal
     when their links, frames and gravity are.
@@ -72,13 +74,15 @@ class Robot(WithCache):
         - "modified" (Craig, Khalil, Kozlowski): frame i sits on link i, reached from frame i-1 by
           RotX(alpha) TransX(a) RotZ(theta) TransZ(b), with row i holding the a and alpha that come before joint i.
 
-        A row is a mapping with `joint` ("revolute", "prismatic" or "fixed"), `a`, `b` (or `d`), `alpha`, `theta` (for
-        the one that varies, the entry is its value at q = 0), `mass`, `com` (centre of mass in the link's own DH frame)
-        and `inertia` (3 × 3, about the centre of mass, in that frame); and, if wanted, `name`, `parent` (the name of an
-        earlier row, or "base"; otherwise the row before. A link may be called "base": rows after it then mean the link,
-        and None or "" is the base), `rotor_inertia` (as seen at the joint), `viscous_friction`,
-        `coulomb_friction`, `limits`. Lengths in m, masses in kg, angles in radians or as "90 deg". Gravity is the
-        vector of its acceleration in the base frame.
+        A row is a mapping with `joint` ("revolute", "prismatic", "screw", "cylindrical", "universal", "planar", "ball",
+        "free" or "fixed"; docs/robots.md says what moves and what its coordinates are), `a`, `b` (or `d`), `alpha`,
+        `theta` (for one that varies, the entry is its value at q = 0), `mass`, `com` (centre of mass in the link's own
+        DH frame) and `inertia` (3 × 3, about the centre of mass, in that frame); and, if wanted, `name`, `parent` (the
+        name of an earlier row, or "base"; otherwise the row before. A link may be called "base": rows after it then
+        mean the link, and None or "" is the base), `rotor_inertia` (as seen at the joint), `viscous_friction`,
+        `coulomb_friction`, `limits`; `pitch` of a screw, in metres per radian; `coupled_to`, `ratio` and `offset` of a
+        joint that moves as another does, q = ratio · q_other + offset, and has no coordinate of its own. Lengths in m,
+        masses in kg, angles in radians or as "90 deg". Gravity is the vector of its acceleration in the base frame.
 
         >>> rod = {"joint": "revolute", "a": 1.0, "b": 0.0, "alpha": 0.0, "mass": 3.0, "com": (-0.5, 0, 0),
         ...        "inertia": [[0, 0, 0], [0, 0.25, 0], [0, 0, 0.25]]}
@@ -96,7 +100,8 @@ class Robot(WithCache):
         """A robot from frames: each row places its joint frame in the link of its parent and gives the axis there.
 
         Instead of DH parameters a row has `translation` (3 numbers) and, if wanted, `rotation` (3 × 3, columns are the
-        axes of the joint frame in the parent link's frame) and `axis` (a unit vector in the joint frame; otherwise z).
+        axes of the joint frame in the parent link's frame) and `axis` (a unit vector in the joint frame; otherwise z;
+        not for universal, ball and free joints, which move about all axes of that frame).
         The link's table frame is the joint frame, moved by the joint; `com` and `inertia` are given in it. The other
         keys are those of `from_dh`. A rotation or an axis that is one within 1e-6 is used as the nearest one, with a
         warning if it is off by more than 1e-12; farther off, it is an error.
@@ -283,7 +288,7 @@ class Robot(WithCache):
 
     @cached_property
     def _frames(self) -> dict[str, Frame]:
-        named = {link.name: Frame(link.name, link.index, link.frame) for link in self.links}
+        named = {link.name: Frame(link.name, link.index, link.frame) for link in self.links if not link.virtual}
         return {**named, **{frame.name: frame for frame in self.frames}}
 
     def with_payload(self, mass: Scalar, com: Any, inertia: Any, *, link: str | int | None = None) -> Robot:

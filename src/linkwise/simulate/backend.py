@@ -67,8 +67,7 @@ def freshly_traced(problem: Problem, start: np.ndarray, parameters: np.ndarray, 
         if problem.symbols:  # there are no numbers to try it on
             raise
         if len(start):
-            n = problem.robot.n
-            q, v = start[0, :n], start[0, n : 2 * n]
+            q, v = problem.split(start[0])
             problem.call_functions(q, np.asarray(problem.rates(q, v)), problem.parameters_by_name(parameters[0]))
         if compiled:
             remedy = "Without compiled=True the simulation runs in Python, which is slower"

@@ -28,13 +28,12 @@ ULPS = 4  # how far on either side of a break steps end
 
 
 def breaks_of(problem: Problem, start: np.ndarray, parameters: np.ndarray) -> list[Group]:
-    """The trajectories in groups that have the same breaks.
+    """The trajectories in groups that have the same breaks; no groups where there are none.
 
     A function that was not traced is called once with a time that has no value; none are known if it looks at it.
     """
-    every = np.arange(len(start))
     if problem.torque is None or not len(start):
-        return [(every, ())]
+        return []
     if isinstance(problem.torque, TracedFunction):
         known = {
             (name, position): parameters[:, column.start + position]
@@ -53,14 +52,14 @@ def breaks_of(problem: Problem, start: np.ndarray, parameters: np.ndarray) -> li
 
 def probed(problem: Problem, start: np.ndarray, parameters: np.ndarray) -> tuple[float, ...]:
     """The breaks of a function that runs in Python, from a call with a node for t and numbers for the state."""
-    n, graph = problem.robot.n, Graph()
+    graph = Graph()
     assert problem.torque is not None
-    q = start[:n].copy()
+    q, v = (part.copy() for part in problem.split(start))
     by_name = problem.parameters_by_name(parameters)
     own = {name: by_name[PREFIX + name] for name, _ in problem.torque_parameters}
     try:
         with np.errstate(all="ignore"):
-            qd = np.asarray(problem.rates(q, start[n : 2 * n].copy()))
+            qd = np.asarray(problem.rates(q, v))
             called(problem.torque, problem.robot, graph.input("t"), q, qd, own)
     except Exception:  # of any kind: the function expects a number for t, and may do anything with a node
         return ()
@@ -129,7 +128,7 @@ def with_breaks(
     trajectories: Trajectories, groups: list[Group], end: float, first_step: float, integrate: Callable[[float], None]
 ) -> None:
     """`integrate(until)` up to the end, by way of the breaks, for the trajectories that are not there yet."""
-    if len(groups) == 1 and not groups[0][1]:
+    if not any(times for _, times in groups):
         integrate(end)
         return
     for which, times in groups:

@@ -8,10 +8,14 @@ from typing import Any
 
 import numpy as np
 
+from ..api.singular import neutral
+from ..ode.registry import integrator as integrator_of
 from ..recording.recording import Recording
 from ..robot import Robot
+from .backend import backend_for, freshly_traced
+from .prepared import prepared
 from .problem import Problem
-from .simulation import prepared, refuse_unknown, simulate
+from .simulation import arguments, refuse_unknown, simulate
 
 FROZEN = ("torque", "wrench", "point", "friction", "coordinates", "method", "integrator", "events", "compiled")
 
@@ -61,4 +65,14 @@ def compile_simulation(arm: Robot, **options: Any) -> CompiledSimulation:
     """
     refuse_unknown(options)
     inspect.signature(simulate).bind(arm, None, **options)  # complains of q0
-    return CompiledSimulation(arm, prepared(arm, **options), options)
+    return CompiledSimulation(arm, compiled_problem(arm, {**arguments(), **options}), options)
+
+
+def compiled_problem(arm: Robot, options: dict[str, Any]) -> Problem:
+    """What `simulate` integrates with these options, its functions frozen and its code compiled."""
+    names = [name for name in inspect.signature(prepared).parameters if name not in ("arm", "q0", "qd0")]
+    q0 = neutral(arm) if isinstance(arm, Robot) else None  # which `prepared` refuses
+    inputs = prepared(arm, q0, None, **{name: options[name] for name in names})
+    problem = freshly_traced(inputs.problem, inputs.start, inputs.parameters, None)
+    integrator = integrator_of(options["integrator"])
+    return backend_for(problem, integrator, inputs.start, inputs.parameters, None).problem

@@ -48,14 +48,14 @@ class Event:
 
 @dataclass(frozen=True)
 class PastLimit:
-    """How far a joint is past a limit of its travel."""
+    """How far a coordinate is past a limit of its travel."""
 
-    joint: int
+    coordinate: int
     limit: float
     sign: float
 
     def __call__(self, arm: Robot, t: Any, q: Any, qd: Any) -> Any:
-        return (q[self.joint] - self.limit) * self.sign
+        return (q[self.coordinate] - self.limit) * self.sign
 
 
 def joint_limits(arm: Robot, *, stop: bool = True) -> tuple[Event, ...]:
@@ -66,9 +66,12 @@ def joint_limits(arm: Robot, *, stop: bool = True) -> tuple[Event, ...]:
     ['bridge below 0', 'bridge above 1.5']
     """
     events = []
-    for link in arm.links:
-        for limit, sign, relation in zip(link.joint.limits or (), (-1.0, 1.0), ("below", "above"), strict=False):
-            events.append(Event(PastLimit(link.index, limit, sign), f"{link.name} {relation} {limit:g}", stop, 1))
+    coupled = {coupling.link for coupling in arm.couplings}
+    for link, slot in zip(arm.links, arm.slots, strict=True):
+        pair = link.joint.limits if link.index not in coupled else None
+        for limit, sign, relation in zip(pair or (), (-1.0, 1.0), ("below", "above"), strict=False):
+            name = f"{arm.q_names[slot.q]} {relation} {limit:g}"
+            events.append(Event(PastLimit(slot.q, limit, sign), name, stop, 1))
     return tuple(events)
 
 

@@ -23,8 +23,8 @@ REMEDIES = {
 
 def reason(problem: Problem, parameters: np.ndarray, trajectories: Trajectories, recording: Recording) -> str:
     """Why a trajectory ended early: the joint, the time and the state."""
-    n, robot, status = problem.robot.n, problem.robot, int(trajectories.status[0])
-    q, v, h = trajectories.y[0, :n], trajectories.y[0, n : 2 * n], float(trajectories.h[0])
+    robot, status, h = problem.robot, int(trajectories.status[0]), float(trajectories.h[0])
+    q, v = problem.split(trajectories.y[0])
     where = f"robot {robot.name!r} at t = {trajectories.t[0]:.9g} s, q = {q.tolist()}, qd = "
     rhs = problem.plain_rhs(parameters)
     try:
@@ -35,10 +35,12 @@ def reason(problem: Problem, parameters: np.ndarray, trajectories: Trajectories,
             there = rhs(trajectories.t + h, trajectories.y + h * here)
     except (ValueError, ArithmeticError) as error:
         return f"{where}: {error}"
-    jump = np.abs(there - here)[0, n : 2 * n]
+    here, there = problem.split(here[0])[1], problem.split(there[0])[1]
+    jump = np.abs(there - here)
     worst = int(np.argmax(np.where(np.isfinite(jump), jump, np.inf)))
     if 0 in trajectories.chattering:
-        worst = trajectories.chattering[0] % n if trajectories.chattering[0] < 2 * n else worst
+        component = trajectories.chattering[0] - robot.nq
+        worst = component if 0 <= component < robot.n else worst
     tried = int(trajectories.steps[0] + trajectories.rejected[0])
     what = {
         NOT_FINITE: "a number is no longer finite",
@@ -49,7 +51,7 @@ def reason(problem: Problem, parameters: np.ndarray, trajectories: Trajectories,
         DONE: "it is done",
     }[status]
     return (
-        f"{where}: {what}; joint of link {robot.names[worst]!r} moves at {rates[worst]:.6g} and accelerates at"
-        f" {here[0, n + worst]:.6g}, {h:.3g} s later at {there[0, n + worst]:.6g}.{REMEDIES.get(status, '')}"
+        f"{where}: {what}; joint of link {robot.v_names[worst]!r} moves at {rates[worst]:.6g} and accelerates at"
+        f" {here[worst]:.6g}, {h:.3g} s later at {there[worst]:.6g}.{REMEDIES.get(status, '')}"
         f" The recording until then is in `.recording` of this error ({len(recording.t)} samples)"
     )

@@ -31,7 +31,8 @@ def is_long(robot: Robot) -> bool:
 
 def loops_for(problem: Problem) -> LoopDynamics | None:
     """The compiled loops of a problem, or None where its dynamics cannot loop over the links."""
-    plain = problem.coordinates == "joint" and problem.sticking is None and not problem.robot.non_floats
+    robot = problem.robot
+    plain = problem.coordinates == "joint" and problem.sticking is None and not (robot.non_floats or robot.couplings)
     if not plain or (problem.method or "fewest") not in LOOP_METHODS["forward_dynamics"]:
         return None
     return loop_dynamics(problem.robot, problem.method, problem.wrench, problem.point)
@@ -48,13 +49,14 @@ class LoopDynamics:
     """The functions of `api` that a right-hand side calls, for one robot, as compiled loops."""
 
     def __init__(self, robot: Robot, method: str | None, wrench: tuple[int, ...] | None, point: Point | None) -> None:
-        self.n, self.tip = robot.n, robot.leaves[0]
+        self.bodies = len(robot.names)
+        self.tip = [joint.link for joint in robot.moving].index(robot.leaves[0])
         self.on_tip = wrench == (6,)
-        loads: dict[str, Any] = {"wrench": Input(robot.n, 6)} if wrench else {}
+        loads: dict[str, Any] = {"wrench": Input(self.bodies, 6)} if wrench else {}
         self.points: list[np.ndarray] = []
         if point is not None:
-            loads["point"] = Input(robot.n, 3)
-            self.points = [np.zeros((robot.n, 3))]
+            loads["point"] = Input(self.bodies, 3)
+            self.points = [np.zeros((self.bodies, 3))]
             self.points[0][self.tip if self.on_tip else ...] = point
         asked: dict[str, Any] = {"method": method} if method else {}
         self.forward = compiled_kernel(api.forward_dynamics, robot, form="loops", **asked, **loads)
@@ -78,6 +80,6 @@ class LoopDynamics:
             return []
         if not self.on_tip:
             return [wrench, *self.points]
-        every = np.zeros((*q.shape[:-1], self.n, 6))
+        every = np.zeros((*q.shape[:-1], self.bodies, 6))
         every[..., self.tip, :] = wrench
         return [every, *self.points]

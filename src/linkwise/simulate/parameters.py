@@ -64,8 +64,9 @@ def without_prefix(own: Mapping[str, Any]) -> dict[str, Any]:
 
 def checked_parameters(torque: Any, values: Mapping[str, Any] | None, batch: tuple[int, ...]) -> dict[str, np.ndarray]:
     """An array (*batch, ...) of each parameter that has a value, in the order of their names."""
-    known = parameters_of(torque)
-    values = values or {}
+    known, values = parameters_of(torque), values or {}
+    if not known and not values:
+        return {}
     for name in values:
         if name not in known:
             expected = f"expected {', '.join(known)}" if known else "it has no parameters after arm, t, q and qd"

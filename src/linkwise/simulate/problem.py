@@ -3,6 +3,10 @@
     y = (q, v, work, heat, near)      v: joint rates, or quasi-velocities; work: of torques and wrench; heat: lost to
                                       friction; near: how near modes were to their ends, see `sticking`
 
+Quaternions are integrated as they are, q̇ = ½ q ω. That is linear in q, and nothing else depends on their length: each
+step turns a quaternion as it would turn one of unit length. So they are divided by their length only where they are
+recorded; to do it after every step would give the same orientations.
+
 Work and heat are there only where something acts; `near` where joints may stick, and then their modes are parameters. f
 is a plain function over `lw` pieces: it is traced and compiled like any other, or runs as it is.
 """
@@ -61,6 +65,11 @@ class Problem:
             )
         if self.symbols and self.friction is not None and self.friction.smooth == 0.0:
             raise ValueError("exact friction cannot be compiled for a family")
+        if self.sticking and (self.robot.balls or self.robot.couplings):
+            kind = "ball" if self.robot.balls else "coupled"
+            raise ValueError(
+                f"friction is exact, and the robot has {kind} joints (expected friction with smooth above 0)"
+            )
         if self.sticking and (self.coordinates != "joint" or self.method is not None):
             option = f"method is {self.method!r}" if self.method else f"coordinates are {self.coordinates!r}"
             raise ValueError(f"{option}, and friction is exact (expected friction with smooth above 0, or neither)")
@@ -104,7 +113,32 @@ class Problem:
 
     @cached_property
     def size(self) -> int:
-        return 2 * self.robot.n + 2 * self.has_energy_balance + (self.sticking is not None)
+        return self.rest + 2 * self.has_energy_balance + (self.sticking is not None)
+
+    @property
+    def rest(self) -> int:
+        """Where q and v end in y."""
+        return self.robot.nq + self.robot.n
+
+    def split(self, y: Any) -> tuple[Any, Any]:
+        """q and v of y."""
+        return y[..., : self.robot.nq], y[..., self.robot.nq : self.rest]
+
+    def normalized(self, q: np.ndarray) -> np.ndarray:
+        """q (..., nq) with quaternions of unit length: a copy, if there are any."""
+        if self.robot.quaternions:
+            q = q.copy()
+        for start in self.robot.quaternions:
+            part = q[..., start : start + 4]
+            part /= np.sqrt((part * part).sum(axis=-1, keepdims=True))
+        return q
+
+    def configuration_rates(self, arm: Robot, q: Any, qd: Any) -> Any:
+        """q̇ of the joints' rates."""
+        if not arm.quaternions:
+            return qd
+        components = [q[..., i] for i in range(arm.nq)], [qd[..., i] for i in range(arm.n)]
+        return np.stack(np.broadcast_arrays(*arm.coordinates.configuration_rates(*components)), axis=-1)
 
     def rhs(
         self,
@@ -120,8 +154,8 @@ class Problem:
         """f for one state; unless joints may stick, also for many, (..., size). `dynamics` are the functions called."""
         if self.sticking is not None:
             return self.rhs_with_modes(self.sticking, arm, t, y, tau, wrench, modes, own)
-        n, quasi = arm.n, COORDINATES[self.coordinates]
-        q, v = y[..., :n], y[..., n : 2 * n]
+        quasi = COORDINATES[self.coordinates]
+        q, v = self.split(y)
         qd = v if quasi is None else quasi.joint_rates(arm, q, v)
         applied = self.applied(arm, t, q, qd, tau, own)
         drag = None if self.friction is None else self.friction.torque(arm, qd)
@@ -132,7 +166,7 @@ class Problem:
             vd = dynamics.forward_dynamics(arm, q, qd, net, **options)
         else:
             vd = quasi.acceleration(arm, q, v, net, wrench, point=self.point)
-        parts = [qd, vd]
+        parts = [self.configuration_rates(arm, q, qd), vd]
         if self.has_energy_balance:
             pushed = applied if wrench is None else applied + self.pushed(arm, q, wrench, dynamics)
             power = (pushed * qd).sum(axis=-1)
@@ -143,7 +177,7 @@ class Problem:
         self, sticking: Sticking, arm: Robot, t: Any, y: Any, tau: Any, wrench: Any, modes: Any, own: Any
     ) -> np.ndarray:
         """f for one state of a robot whose joints may stick."""
-        q, qd, mode = y[: arm.n], y[arm.n : 2 * arm.n], modes[: arm.n]
+        (q, qd), mode = self.split(y), modes[: arm.n]
         applied = self.applied(arm, t, q, qd, tau, own)
         held = sticking.held(arm, q, qd, applied, wrench, mode)
         pushed = applied if wrench is None else applied + self.pushed(arm, q, wrench)
@@ -175,7 +209,7 @@ class Problem:
                 of_row = [{PREFIX + name: array[k] for name, array in rows.items()} for k in range(len(q))]
                 states = zip(times.tolist(), q, qd, [None] * len(q), of_row, strict=True)
                 return constant + np.array([self.applied(arm, *state) for state in states])
-        if torque.shape != q.shape:
+        if torque.shape != qd.shape:
             shape = torque.shape[q.ndim - 1 :]
             raise ValueError(f"the torque function gave shape {shape} (expected ({arm.n},), one for each joint)")
         return constant + torque
@@ -184,8 +218,7 @@ class Problem:
         self, arm: Robot, t: Any, y: Any, tau: Any = None, wrench: Any = None, modes: Any = None, **own: Any
     ) -> list[Any]:
         """The values of the events for one state, and whether the modes last."""
-        q = y[: arm.n]
-        quasi, v = COORDINATES[self.coordinates], y[arm.n : 2 * arm.n]
+        quasi, (q, v) = COORDINATES[self.coordinates], self.split(y)
         qd = v if quasi is None else quasi.joint_rates(arm, q, v)
         values = [event.value(arm, t, q.copy(), qd.copy()) for event in self.events]
         if self.sticking is not None:
@@ -273,12 +306,19 @@ class Problem:
     def initial(self, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
         quasi = COORDINATES[self.coordinates]
         v = qd if quasi is None else quasi.velocity(self.robot, q, qd)
-        zeros = np.zeros((*q.shape[:-1], self.size - 2 * self.robot.n))
-        return np.concatenate([q, v, zeros], axis=-1)
+        y = np.zeros((*q.shape[:-1], self.size))
+        y[..., : self.robot.nq], y[..., self.robot.nq : self.rest] = self.normalized(q), v
+        return y
 
-    def tolerance(self, atol: float) -> np.ndarray:
-        """The error that is allowed each component of y; rough where it is `near`."""
+    def tolerance(self, atol: float, rtol: float) -> np.ndarray:
+        """The error that is allowed each component of y besides rtol |y|; rough where it is `near`.
+
+        Components of a quaternion are measured by its length, 1, not each by its own size: an orientation is as exact
+        wherever it is, and an error e of them turns the body by 2 e.
+        """
         tolerance = np.full(self.size, atol)
+        for start in self.robot.quaternions:
+            tolerance[start : start + 4] = max(atol, 0.5 * rtol)
         if self.sticking is not None:
             tolerance[-1] = max(atol, NEARNESS_TOLERANCE)
         return tolerance

@@ -18,15 +18,16 @@ class ProgressCallback:
 
     def __init__(self, end: float, shown: bool | None) -> None:
         self.end = end
-        self.shown = sys.stderr.isatty() if shown is None else shown
-        self.display = ProgressDisplay(PATIENCE, PATIENCE, PATIENCE, RARELY)
+        shown = sys.stderr.isatty() if shown is None else shown
+        self.display = ProgressDisplay(PATIENCE, PATIENCE, PATIENCE, RARELY) if shown else None
 
     def __call__(self, now: Trajectories) -> None:
-        if not self.shown:
+        if self.display is None:
             return
         fraction = float(np.mean(np.where(now.status == 0, now.t / self.end, 1.0)))
         line = f"simulate: {fraction:6.1%} after {self.display.seconds:.0f} s"
         self.display.update(fraction, 1.0, f"{len(now.t)} trajectories", line)
 
     def close(self) -> None:
-        self.display.close()
+        if self.display is not None:
+            self.display.close()

@@ -111,7 +111,7 @@ def traced(
     try:
         with prefer_fewest():
             inputs: dict[str, Any] = {PREFIX + name: Input(*shape) for name, shape in own}
-            program = trace(values, robot, t=Input(), q=Input(robot.n), qd=Input(robot.n), **inputs)
+            program = trace(values, robot, t=Input(), q=Input(robot.nq), qd=Input(robot.n), **inputs)
     except Exception as error:  # of any kind: a call with numbers tells whether it is a mistake in the function
         raise UntraceableFunctionError(f"{what} cannot be traced{user_line(error)}: {message_of(error)}") from error
     return TracedFunction(program, function_name(function), tuple(name for name, _ in own))

@@ -3,7 +3,14 @@
 from .inertia import ArticulatedInertia, RigidInertia
 from .matrix import Matrix, Rotation, Symmetric, cross_matrix, outer, turn_x, turn_z
 from .placement import Placement
-from .quaternion import quaternion_product, quaternion_rate, rotation_of
+from .quaternion import (
+    quaternion_exp,
+    quaternion_product,
+    quaternion_rate,
+    rotation_of,
+    turn_between,
+    unit_quaternion,
+)
 from .scalar import Scalar, Scalars, add, cos, dot_product, mul, reciprocal, sign, sin, sqrt, sub
 from .twist_wrench import Twist, Wrench, cross_twist, cross_wrench, power
 from .vector import Vector, cross, dot
@@ -31,6 +38,7 @@ __all__ = [
     "mul",
     "outer",
     "power",
+    "quaternion_exp",
     "quaternion_product",
     "quaternion_rate",
     "reciprocal",
@@ -39,6 +47,8 @@ __all__ = [
     "sin",
     "sqrt",
     "sub",
+    "turn_between",
     "turn_x",
     "turn_z",
+    "unit_quaternion",
 ]

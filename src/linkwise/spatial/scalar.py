@@ -83,11 +83,65 @@ def sign(x: Scalar) -> Scalar:
     return _function("sign", x)
 
 
+TINY = 1e-36  # its root, 1e-18, has a sine of the same digits, also in single precision
+
+
+def cos_and_sinc(square: Scalar) -> tuple[Scalar, Scalar]:
+    """cos x and sin x / x for x = √square, with finite derivatives at 0.
+
+    √(square + 1e-36) stands for x: nothing is divided by zero, and neither function sees the difference in double
+    precision. Numbers of many digits do without.
+    """
+    if _is_object_array(square):
+        return tuple(_frompyfunc(cos_and_sinc, 1, 2)(square))
+    context = _digits_of(square)
+    if context is not None:
+        x = context.sqrt(square)
+        return context.cos(x), context.sin(x) / x if x else context.one
+    x = sqrt(add(square, TINY))
+    return cos(x), sin(x) / x
+
+
+HALVINGS, TERMS = 3, 9
+
+
+def atan_quotient(slope: Scalar, square: Scalar) -> Scalar:
+    """atan(slope x) / x for x = √square ≥ 0 and 0 ≤ slope x ≤ 1, smooth at x = 0; arithmetic and square roots alone.
+
+        atan t = 2 atan(t / (1 + √(1 + t²))),    atan t = t - t³/3 + t⁵/5 - ...
+
+    With t = slope x only slope and t² = slope² square are needed. Three halvings leave t < 0.0985, for which the ninth
+    power of t² is below 1e-18. Numbers of many digits take their own arctangent.
+    """
+    if _is_object_array(square):
+        return _frompyfunc(atan_quotient, 2, 1)(slope, square)
+    context = _digits_of(square)
+    if context is not None:
+        x = context.sqrt(square)
+        return context.atan(slope * x) / x if x else slope
+    for _ in range(HALVINGS):
+        slope = slope / (1.0 + sqrt(1.0 + slope * slope * square))
+    t_square = slope * slope * square
+    series: Scalar = 1.0 / (2 * TERMS - 1)
+    for k in reversed(range(TERMS - 1)):
+        series = 1.0 / (2 * k + 1) - t_square * series
+    return 2.0**HALVINGS * slope * series
+
+
+def _is_object_array(x: Scalar) -> bool:
+    return hasattr(x, "dtype") and str(x.dtype) == "object"
+
+
+def _digits_of(x: Scalar) -> Any:
+    """The context of a number of many digits; None for others."""
+    return x.context if type(x).__module__.partition(".")[0] == "mpmath" else None
+
+
 def _function(name: str, x: Scalar) -> Scalar:
     """A function of x from the library that x comes from."""
     if type(x) in (float, int):
         return getattr(math, name)(x)
-    if hasattr(x, "dtype") and str(x.dtype) == "object":
+    if _is_object_array(x):
         return _each(name, x)
     if hasattr(type(x), name):  # graph nodes and torch tensors carry their functions with them
         return getattr(x, name)()
@@ -96,9 +150,13 @@ def _function(name: str, x: Scalar) -> Scalar:
 
 def _each(name: str, array: Any) -> Any:
     """A function of every element of an array of symbols or of many-digit numbers."""
+    return _frompyfunc(lambda x: _function(name, x), 1, 1)(array)
+
+
+def _frompyfunc(function: Any, inputs: int, outputs: int) -> Any:
     import numpy
 
-    return numpy.frompyfunc(lambda x: _function(name, x), 1, 1)(array)
+    return numpy.frompyfunc(function, inputs, outputs)
 
 
 def _library_of(x: Scalar) -> Any:

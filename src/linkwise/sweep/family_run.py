@@ -15,9 +15,11 @@ from ..ode.trajectories import Trajectories
 from ..recording.recording import STATUS, EventRecord
 from ..robot import Friction, Robot
 from ..simulate.events import events_of
+from ..simulate.integration import integrated
+from ..simulate.numbers import checked_numbers, sample_times
 from ..simulate.parameters import checked_parameters
 from ..simulate.problem import COORDINATES, Problem
-from ..simulate.simulation import checked_numbers, event_records, integrated, sample_times
+from ..simulate.recorded import event_records
 from .family import Family
 
 

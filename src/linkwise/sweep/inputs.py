@@ -12,8 +12,9 @@ import numpy as np
 from ..errors import RobotError, SingularError, near_miss, one_of
 from ..lazy import cached_property
 from ..robot import Robot, from_table
+from ..simulate.numbers import checked, sample_times
 from ..simulate.parameters import PREFIX, parameters_of, torque_parameters
-from ..simulate.simulation import arguments, checked, sample_times, simulate
+from ..simulate.simulation import arguments, simulate
 from ..simulate.traced import UntraceableFunctionError
 from ..trace import refuse_symbols
 from .family import FamilyMap, family_map

@@ -1,0 +1,61 @@
+"""Configurations: the neutral one, and random ones."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from ..robot import Link, Robot
+from ..robot.model import QUATERNION
+
+
+def neutral(arm: Robot) -> np.ndarray:
+    """The configuration of zeros, with quaternions (1, 0, 0, 0), which do not turn: (nq,).
+
+    >>> import linkwise as lw
+    >>> lw.neutral(lw.chain(3, joints="RSP"))
+    array([0., 1., 0., 0., 0., 0.])
+    """
+    refuse_other_than_robots(arm)
+    q = np.zeros(arm.nq)
+    q[list(arm.quaternions)] = 1.0
+    return q
+
+
+def random_configuration(arm: Robot, rng: Any, shape: int | tuple[int, ...] = ()) -> np.ndarray:
+    """Random configurations: (*shape, nq). `rng` is a NumPy generator, or a seed for one.
+
+    Angles and displacements are uniform within the limits of their joint; without limits, angles in (-π, π) and
+    displacements in (-1, 1) m. Quaternions are of unit length, and all orientations equally likely. Limits of coupled
+    joints, which have no coordinate, are not looked at.
+
+    >>> import numpy as np, linkwise as lw
+    >>> arm = lw.load("planar3").with_free_base()
+    >>> q = lw.random_configuration(arm, np.random.default_rng(0), 1000)
+    >>> q.shape, bool(np.allclose((q[:, 3:7] ** 2).sum(-1), 1.0))
+    ((1000, 10), True)
+    """
+    refuse_other_than_robots(arm)
+    generator = np.random.default_rng(rng)
+    batch = (shape,) if isinstance(shape, (int, np.integer)) else tuple(shape)
+    coupled = {coupling.link for coupling in arm.couplings}
+    own = [link for link in arm.links if link.index not in coupled]
+    return np.concatenate([np.empty((*batch, 0)), *(random_coordinates(link, generator, batch) for link in own)], -1)
+
+
+def random_coordinates(link: Link, rng: np.random.Generator, batch: tuple[int, ...]) -> np.ndarray:
+    """The numbers of q that one link has: (*batch, width)."""
+    width = link.joint.width
+    if width == QUATERNION:
+        q = rng.normal(size=(*batch, width))
+        return np.asarray(q / np.linalg.norm(q, axis=-1, keepdims=True))
+    reach = 1.0 if link.joint.kind == "prismatic" else math.pi
+    low, high = link.joint.limits or (-reach, reach)
+    return rng.uniform(low, high, (*batch, width))
+
+
+def refuse_other_than_robots(arm: object) -> None:
+    if not isinstance(arm, Robot):
+        raise TypeError(f"the first argument is {arm!r} (expected a Robot)")

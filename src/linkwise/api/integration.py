@@ -1,0 +1,163 @@
+"""Configurations moved by velocities, and the velocities between configurations.
+
+q may have one number more than v for each ball and free joint: its quaternion. On the orientations
+
+    integrate            q ∘ exp(v dt)            exp: half the angle about the body's own axis, as a quaternion
+    difference           log(q0⁻¹ ∘ q1)           the shortest turn from q0 to q1, in the axes of the body at q0
+    configuration_rate   q̇ = ½ q ∘ (0, ω)
+
+and on all other coordinates q + v dt, q1 - q0 and q̇ = v.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ..robot import Robot
+from ..robot.model import QUATERNION
+from ..spatial import (
+    Scalar,
+    Scalars,
+    add,
+    mul,
+    quaternion_exp,
+    quaternion_product,
+    quaternion_rate,
+    sub,
+    turn_between,
+    unit_quaternion,
+)
+from ..trace import Input
+from .call import Call, fast
+from .states import Array, States, component
+
+
+@fast
+def integrate(arm: Robot, q: Array, v: Array, dt: Array = 1.0, *, check: bool = False) -> Call:
+    """The configuration that is reached from q in the time dt at constant velocities v: (..., nq).
+
+    v is as qd everywhere: rates of angles and displacements; of a ball joint the angular velocity in the body's frame;
+    of a free joint the linear velocity in the parent's axes, then the angular velocity in the body's frame. So the
+    position of a free joint moves along a straight line, and its body turns about an axis of its own. `dt` is a number
+    in s, or an array of the batch shape. Quaternions come out with unit length.
+
+    >>> import numpy as np, linkwise as lw
+    >>> ball = lw.chain(1, joints="S")
+    >>> lw.integrate(ball, [1, 0, 0, 0], [0, 0, np.pi], dt=0.5).round(6)
+    array([0.707107, 0.      , 0.      , 0.707107])
+    """
+    constant = type(dt) in (int, float) and dt == 1
+    if type(dt) in (int, float) and all(getattr(x, "dtype", None) == np.float32 for x in (q, v)):
+        dt = np.float32(dt)  # a plain number does not widen the result
+    states = States(arm, {"q": q, "v": v}, check=check, others={} if constant else {"dt": (dt, ())})
+
+    def moved() -> list[Scalar]:
+        time = 1.0 if constant else step(states, dt)
+        numbers = [mul(time, x) for x in states.scalars("v")]
+        return combined(arm, states.scalars("q"), numbers, add, turned)
+
+    return Call(integrate, states, moved, (arm.nq,), {"dt": None if constant else Input()})
+
+
+def step(states: States, dt: Array) -> Scalar:
+    """The time as a scalar: a plain number beside nodes is a constant."""
+    return float(dt) if type(dt) in (int, float) and not states.numeric else component(states.arrays["dt"])
+
+
+def turned(quaternion: Scalars, turn: Scalars) -> Scalars:
+    """The orientation after a turn in the body's axes."""
+    return unit_quaternion(quaternion_product(quaternion, quaternion_exp(turn)))
+
+
+@fast
+def difference(arm: Robot, q0: Array, q1: Array, *, check: bool = False) -> Call:
+    """The velocities v that lead from q0 to q1 in unit time, `integrate(arm, q0, v)` = q1: (..., n).
+
+    Orientations take the shortest turn, of at most π; a quaternion and its opposite are the same orientation. At
+    exactly half a turn both ways are equally long: then the vector part of q0⁻¹ q1, as the quaternions are given, is
+    the axis. Angles and displacements are subtracted: an angle is not brought into (-π, π).
+
+    >>> import numpy as np, linkwise as lw
+    >>> ball = lw.chain(1, joints="S")
+    >>> lw.difference(ball, [1, 0, 0, 0], [0, 0, 0, -2]).round(6) + 0.0
+    array([ 0.      ,  0.      , -3.141593])
+    """
+    states = States(arm, {"q0": q0, "q1": q1}, check=check)
+
+    def velocities() -> list[Scalar]:
+        start, end = states.scalars("q0"), states.scalars("q1")
+        result: list[Scalar] = []
+        for first, width in own_coordinates(arm):
+            if width == QUATERNION:
+                result += turn_between(start[first : first + width], end[first : first + width])
+            else:
+                result.append(sub(end[first], start[first]))
+        return result
+
+    return Call(difference, states, velocities, (arm.n,), {})
+
+
+@fast
+def normalize(arm: Robot, q: Array, *, check: bool = False) -> Call:
+    """The same configuration with quaternions of unit length: (..., nq).
+
+    Linkwise itself takes quaternions of any length but zero.
+
+    >>> import linkwise as lw
+    >>> lw.normalize(lw.chain(2, joints="RS"), [3, 0, 2, 0, 0])
+    array([3., 0., 1., 0., 0.])
+    """
+    states = States(arm, {"q": q}, check=check)
+
+    def units() -> list[Scalar]:
+        numbers = states.scalars("q")
+        result: list[Scalar] = []
+        for first, width in own_coordinates(arm):
+            own = numbers[first : first + width]
+            result += unit_quaternion(own) if width == QUATERNION else own
+        return result
+
+    return Call(normalize, states, units, (arm.nq,), {})
+
+
+@fast
+def configuration_rate(arm: Robot, q: Array, v: Array, *, check: bool = False) -> Call:
+    """The rates q̇ of the coordinates at velocities v: (..., nq).
+
+    Of a quaternion it is ½ q (0, ω), in proportion to the quaternion's length, which therefore stays what it is; of
+    other coordinates v itself.
+
+    >>> import linkwise as lw
+    >>> lw.configuration_rate(lw.chain(1, joints="S"), [1, 0, 0, 0], [0, 0, 3]) + 0.0
+    array([0. , 0. , 0. , 1.5])
+    """
+    states = States(arm, {"q": q, "v": v}, check=check)
+
+    def rates() -> list[Scalar]:
+        return combined(arm, states.scalars("q"), states.scalars("v"), lambda x, rate: rate, quaternion_rate)
+
+    return Call(configuration_rate, states, rates, (arm.nq,), {})
+
+
+def combined(
+    arm: Robot, q: Scalars, v: Scalars, number: Callable[..., Scalar], orientation: Callable[..., Scalars]
+) -> list[Scalar]:
+    """Numbers as many as q has, from q and v: by `number` and, for quaternions, by `orientation`."""
+    result: list[Any] = []
+    rates = iter(v)
+    for first, width in own_coordinates(arm):
+        if width == QUATERNION:
+            result += orientation(q[first : first + width], [next(rates) for _ in range(3)])
+        else:
+            result.append(number(q[first], next(rates)))
+    return result
+
+
+def own_coordinates(arm: Robot) -> list[tuple[int, int]]:
+    """Where each number and each quaternion of q begins, and how many numbers it has."""
+    coupled = {coupling.link for coupling in arm.couplings}
+    pairs = zip(arm.links, arm.slots, strict=True)
+    return [(slot.q, link.joint.width) for link, slot in pairs if link.index not in coupled and link.joint.width]

@@ -1,0 +1,72 @@
+"""The integration of a problem, piece by piece, until all trajectories have ended."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ..ode.chattering import Chattering
+from ..ode.interface import Integrator, Task
+from ..ode.trajectories import Trajectories
+from .backend import backend_for
+from .breaks import breaks_of, with_breaks
+from .mode_changes import with_mode_changes
+from .problem import Problem
+from .progress import ProgressCallback
+
+ROOM = 32  # events of each trajectory that machine code logs before Python takes them over
+
+
+class Run(NamedTuple):
+    """What the integration gave: y at the sample times (count, times, size), and where each trajectory is."""
+
+    problem: Problem  # the user's functions in it are those that acted
+    out: np.ndarray
+    trajectories: Trajectories
+    compiled: bool
+    interrupted: BaseException | None
+    given_up: dict[int, str]  # trajectories in which joints neither stick nor slide, and why
+
+
+def integrated(
+    problem: Problem,
+    scheme: Integrator,
+    start: np.ndarray,
+    parameters: np.ndarray,
+    times: np.ndarray,
+    numbers: dict[str, float],
+    threads: int | None,
+    compiled: bool | None,
+    progress: bool | None,
+) -> Run:
+    """From the start (count, size), each trajectory with its row of parameters."""
+    end, first_step = numbers["duration"], min(numbers["step"], numbers["duration"])
+    out = np.empty((len(start), len(times), problem.size))
+    out.fill(np.nan)  # sooner than `np.full`
+    trajectories = Trajectories(start, first_step, len(problem.crossings), ROOM)
+    if times[0] == 0.0:
+        out[:, 0] = start
+        trajectories.next = 1
+    problem, solver, in_code = backend_for(problem, scheme, start, parameters, compiled)
+    chattering = None if scheme.fixed else Chattering(numbers["too_far"])
+    watch, interrupted = ProgressCallback(end, progress), None
+    tolerance = problem.tolerance(numbers["atol"], numbers["rtol"])
+    task = Task(
+        times, out, parameters, numbers["rtol"], tolerance, numbers["most"], chattering, threads, watch,
+    )  # fmt: skip
+    groups = breaks_of(problem, start, parameters)
+
+    def integrate() -> None:
+        with_breaks(trajectories, groups, end, first_step, lambda until: solver.run(trajectories, task, until))
+
+    given_up: dict[int, str] = {}
+    try:
+        given_up = with_mode_changes(problem, parameters, trajectories, end, times, out, integrate)
+    except KeyboardInterrupt as error:
+        interrupted = error
+    finally:
+        if trajectories.log.size:
+            trajectories.empty_logs()
+        watch.close()
+    return Run(problem, out, trajectories, in_code, interrupted, given_up)

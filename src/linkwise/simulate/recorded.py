@@ -1,0 +1,121 @@
+"""What a simulation has computed, as a `Recording`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from .. import api
+from ..ode.interface import Integrator
+from ..ode.trajectories import Trajectories
+from ..recording.recording import STATUS, End, EventRecord, Recording
+from .integration import Run
+from .parameters import called
+from .problem import Problem
+from .traced import TracedFunction
+
+
+@dataclass(frozen=True)
+class Acting:
+    """What acted in a simulation, to compute torques and accelerations at its samples."""
+
+    problem: Problem
+    tau: np.ndarray | None
+    wrench: np.ndarray | None
+    own: dict[str, np.ndarray]  # parameters of the torque function, each with the batch in front
+
+    @property
+    def point(self) -> np.ndarray | None:
+        return None if self.problem.point is None else np.array(self.problem.point)
+
+    def torques(self, t: np.ndarray, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
+        """At the samples; NaN at those that a trajectory did not reach, for which a function is not called."""
+        problem, reached = self.problem, np.isfinite(q).all(axis=-1)
+        constant = np.zeros(qd.shape[-1]) if self.tau is None else self.tau[..., None, :]
+        torques = np.where(reached[..., None], constant, np.nan)
+        if problem.torque is None or not reached.any():
+            return torques
+        states = np.broadcast_to(t, reached.shape)[reached], q[reached], qd[reached]
+        batch = np.nonzero(reached)[:-1]
+        own = {
+            name: array[batch] if batch else np.broadcast_to(array, (len(states[0]), *array.shape))
+            for name, array in self.own.items()
+        }
+        if isinstance(problem.torque, TracedFunction):
+            torques[reached] += problem.torque.at(*states, own)
+        else:
+            every = enumerate(zip(states[0].tolist(), *states[1:], strict=True))
+            rows = [(*row, {name: array[k] for name, array in own.items()}) for k, row in every]
+            torques[reached] += np.array([called(problem.torque, problem.robot, *row) for row in rows], dtype=float)
+        return torques
+
+    def accelerations(self, q: np.ndarray, qd: np.ndarray, tau: np.ndarray) -> np.ndarray:
+        drag = 0.0 if self.problem.friction is None else self.problem.friction.torque(self.problem.robot, qd)
+        wrench = None if self.wrench is None else self.wrench[..., None, :]
+        if self.wrench is not None and self.problem.wrench is not None and len(self.problem.wrench) == 2:
+            wrench = self.wrench[..., None, :, :]
+        if self.problem.sticking is not None:
+            return self.problem.sticking.accelerations(self.problem.robot, q, qd, tau, wrench)
+        return np.asarray(api.forward_dynamics(self.problem.robot, q, qd, tau - drag, wrench, point=self.point))
+
+
+def recorded(
+    acting: Acting,
+    batch: tuple[int, ...],
+    times: np.ndarray,
+    run: Run,
+    scheme: Integrator,
+    numbers: dict[str, float],
+) -> Recording:
+    problem, now = acting.problem, run.trajectories
+    shaped = run.out.reshape((*batch, len(times), problem.size))
+    q, v = (part.copy() for part in problem.split(shaped))
+    each: dict[str, Any] = {"reached": now.t, "steps": now.steps, "rejected": now.rejected}
+    each["evaluations"] = scheme.evaluations(now)
+    each = {name: column.copy().reshape(batch) if batch else column.item() for name, column in each.items()}
+    words = [STATUS[code] for code in now.status.tolist()]
+    each["status"] = np.array(words).reshape(batch) if batch else words[0]
+    records = [event_records(problem, now, k) for k in range(len(now.met))] if problem.events else []
+    work, heat = (shaped[..., problem.rest + k].copy() if problem.has_energy_balance else None for k in range(2))
+    return Recording(
+        problem.robot,
+        times,
+        problem.normalized(q),
+        problem.rates(q, v),
+        integrator=scheme.name,
+        rtol=numbers["rtol"],
+        atol=numbers["atol"],
+        compiled=run.compiled,
+        work=work,
+        heat=heat,
+        acting=acting,
+        events=shaped_list(records, batch) if problem.events else (),
+        end=end_of(problem, now.y.copy().reshape((*batch, problem.size))),
+        **each,
+    )
+
+
+def end_of(problem: Problem, y: np.ndarray) -> End:
+    (q, v), rest = problem.split(y), problem.rest
+    work_heat = (y[..., rest], y[..., rest + 1]) if problem.has_energy_balance else (None, None)
+    return End(problem.normalized(q), problem.rates(q, v), *work_heat)
+
+
+def event_records(problem: Problem, now: Trajectories, k: int) -> tuple[EventRecord, ...]:
+    """The events of one trajectory."""
+    records = []
+    for t, which, *state in now.met[k]:
+        q, v = problem.split(np.array(state))
+        names = tuple(event.name for e, event in enumerate(problem.events) if int(which) >> e & 1)
+        records.append(EventRecord(float(t), names, problem.normalized(q), np.asarray(problem.rates(q, v))))
+    return tuple(records)
+
+
+def shaped_list(values: list[Any], batch: tuple[int, ...]) -> Any:
+    """Nested tuples of the batch's shape."""
+    if not batch:
+        return values[0]
+    size = len(values) // batch[0] if batch[0] else 0
+    return tuple(shaped_list(values[i * size : (i + 1) * size], batch[1:]) for i in range(batch[0]))
