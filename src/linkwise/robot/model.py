@@ -146,9 +146,8 @@ class Robot(WithCache):
         return robot_fingerprint(self)
 
     def __repr__(self) -> str:
-        count = f"{self.n} joint" + ("s" if self.n != 1 else "")
-        kinds = self.joints if self.n <= 12 else f"{self.joints[:11]}..."
-        return f"<Robot {self.name!r}: {count} {kinds}, {self.convention}>"
+        kinds = self.joints if len(self.joints) <= 12 else f"{self.joints[:11]}..."
+        return f"<Robot {self.name!r}: {size_in_words(self)} {kinds}, {self.convention}>"
 
     @property
     def n(self) -> int:
@@ -466,6 +465,13 @@ def is_nothing(row: Row) -> bool:
     if "translation" in row:
         return row["rotation"] == Rotation.identity().rows and all(map(is_zero, [*numbers, *row["translation"]]))
     return all(map(is_zero, [*numbers, *(row[key] for key in DH)]))
+
+
+def size_in_words(robot: Robot) -> str:
+    """How large it is: "6 joints", or "9 degrees of freedom, 4 joints" where these are not as many."""
+    count, n = len(robot.names), robot.n
+    joints = f"{count} joint{'s' * (count != 1)}"
+    return joints if n == count else f"{n} degree{'s' * (n != 1)} of freedom, {joints}"
 
 
 def label(name: str, part: str) -> str:
