@@ -95,7 +95,7 @@ def coordinates(robot: Robot) -> list[str]:
     body = [[joint.name, indices(joint.q), indices(joint.v), joint.kind.meaning] for joint in own]
     return [
         "coordinates: which numbers of q and of qd, qdd and tau each joint has",
-        *grid(["link", "q", "qd", ""], body),
+        *grid(["link", "q", "qd", "what they are"], body),
     ]
 
 
