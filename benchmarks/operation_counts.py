@@ -667,6 +667,10 @@ OPENSYMORO: dict[tuple[str, str], dict[str, tuple[int, int, int, int]]] = {
         "inertia_matrix": (156, 137, 148, 120),
     },
 }
+FLOATING_NOTES = """\
+`arm.with_free_base(mass, com, inertia)` adds six degrees of freedom and a body, of which no number is zero here.
+Operations in all, by the method that takes the fewest; without rotors. Those that make a rotation of the quaternion are
+included."""
 CUSTOMISED_NOTES = """\
 OpenSYMORO 0.2 (github.com/symoro/symoro, commit ba07d97) was run on these robots once; its figures are kept in
 benchmarks/operation_counts.py. Its equations were counted as ours are, with numbers for the parameters, so that
@@ -799,6 +803,35 @@ def customised() -> list[str]:
         rows.append(row)
     header = ["robot", "inverse dynamics (M, A)", "forward dynamics (M, A)", "inertia matrix (M, A)"]
     return [*lines, *table(header, rows), ""]
+
+
+@cache
+def floating(arm: lw.Robot) -> lw.Robot:
+    """The arm on a base that floats, of which no number is zero."""
+    tensor = [[4.0, 0.1, 0.2], [0.1, 5.0, 0.3], [0.2, 0.3, 6.0]]
+    return arm.with_free_base(mass=30.0, com=(0.1, 0.2, -0.3), inertia=tensor)
+
+
+def floating_section() -> list[str]:
+    """Arms of six joints on the ground and on a base that floats, with twelve degrees of freedom."""
+    arms = {"general arm": general(6), "puma560": robot("puma560"), "stanford": robot("stanford")}
+    lines = ["## On a base that floats", "", *FLOATING_NOTES.splitlines(), ""]
+    rows = []
+    for name, arm in arms.items():
+        for base, placed in (("fixed", arm), ("free", floating(arm))):
+            row = [name, base]
+            for function in ("inverse_dynamics", "forward_dynamics", "inertia_matrix"):
+                method, count = cheapest(function, placed)
+                row.append(f'{number(count.total)} (`"{method}"`: {pair(count)})')
+            rows.append(row)
+    lines += table(["arm", "base", "inverse dynamics (M, A)", "forward dynamics (M, A)", "inertia matrix (M, A)"], rows)
+    functions = (lw.base_wrench, lw.floating_dynamics, lw.momentum, lw.momentum_matrix, lw.generalized_jacobian)
+    rows = []
+    for name, arm in arms.items():
+        counts = [lw.count(function, floating(arm)) for function in functions]
+        rows.append([name, *(f"{number(count.total)} ({pair(count)})" for count in counts)])
+    lines += ["", "Functions for robots whose base floats; operations in all (M, A):", ""]
+    return [*lines, *table(["arm", *(f"`{function.__name__}`" for function in functions)], rows), ""]
 
 
 def customised_section() -> list[str]:
@@ -1105,6 +1138,7 @@ def page() -> str:
         parts = [
             records(),
             customised_section(),
+            floating_section(),
             inverse_section(),
             stages_section(),
             forward_section(),

@@ -1,5 +1,8 @@
 """Functions on configurations: laws over every kind of joint."""
 
+import shutil
+import subprocess
+
 import mpmath
 import numpy as np
 import pytest
@@ -13,6 +16,7 @@ from orientations import apart, bounded, opposite, spins
 from robots import relative
 
 EVERY = "RPSFUECH"
+CC = shutil.which("gcc") or shutil.which("cc")
 TREE = lw.random_tree(11, seed=3, joints="SRFPUECHSF")
 FUNCTIONS = {lw.integrate: "qv", lw.difference: "qq", lw.normalize: "q", lw.configuration_rate: "qv"}
 over_functions = pytest.mark.parametrize("function", FUNCTIONS, ids=[f.__name__ for f in FUNCTIONS])
@@ -134,9 +138,20 @@ def test_compiled_and_traced_give_what_plain_python_gives(function):
     with lw.use_kernels("always"):
         assert relative(function(TREE, *args), plain) < 1e-14
         assert relative(function(TREE, *(x[0] for x in args)), plain[0]) < 1e-14
+        single = function(TREE, *(x.astype(np.float32) for x in args))
+        assert single.dtype == np.float32
+        assert relative(single, plain) < 2e-6
     assert relative(lw.evaluate(lw.trace(function, TREE), *args)[0], plain) < 1e-14
     assert lw.count(function, TREE).total > 0
-    assert "double" in lw.c_source(function, TREE, self_test=True)  # which compares it with plain Python
+
+
+@pytest.mark.skipif(CC is None, reason="runs where there is a C compiler")
+@pytest.mark.parametrize(("function", "keywords"), [(lw.integrate, {"dt": lw.Input()}), (lw.difference, {})])
+def test_the_c_file_gives_what_python_gives(function, keywords, tmp_path):
+    source = lw.c_source(function, lw.chain(3, joints="SRF"), self_test=True, **keywords)
+    file, _ = source.save(tmp_path)
+    subprocess.run([CC, "-std=c99", "-Wall", "-Werror", file, "-o", tmp_path / "test", "-lm"], check=True)
+    subprocess.run([tmp_path / "test"], check=True, capture_output=True)  # which compares with plain Python
 
 
 def test_time_may_be_a_number_or_an_array_also_where_it_is_compiled():
@@ -173,8 +188,9 @@ def test_batches_bad_states_and_messages(function):
         lost = np.isnan(result)
         assert (lost.all(axis=-1) == [[False, True, False], [False, False, True]]).all()
         assert lost.any(axis=-1).sum() == 2
-    with pytest.raises(ValueError, match=r"finite numbers|length zero"):
-        function(TREE, bad, *args[1:], check=True)
+    for state, said in (((0, 1), "begins a quaternion of length zero"), ((1, 2), "expected finite numbers")):
+        with pytest.raises(ValueError, match=said):
+            function(TREE, bad[state], *args[1:], check=True)
     with pytest.raises(ValueError, match=rf"expected \(\.\.\., {args[-1].shape[-1]}\)"):
         function(TREE, *args[:-1], args[-1][..., 1:])
     with pytest.raises(TypeError, match="expected a Robot"):
@@ -255,6 +271,9 @@ def test_random_configurations_fill_the_limits_and_all_orientations():
     axes = lw.poses(lw.chain(1, joints="S"), q[:, 2:6])[:, 0, :3, :3]
     assert np.abs(axes.mean(axis=0)).max() < 0.05  # every direction is as likely as its opposite
     assert np.abs((axes**2).mean(axis=0) - 1.0 / 3.0).max() < 0.03
+    for shape in (3.5, "3", (2, -1)):
+        with pytest.raises(TypeError, match=r"shape is .* \(expected a whole number"):
+            lw.random_configuration(robot, 0, shape)
     assert (lw.random_configuration(robot, 7) == lw.random_configuration(robot, np.random.default_rng(7))).all()
 
 

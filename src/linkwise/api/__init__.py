@@ -6,6 +6,7 @@ from .base_parameters import base_parameters
 from .compiling import compile
 from .configuration import neutral, random_configuration
 from .conventions import convert_force, convert_state
+from .free_flying import base_wrench, floating_dynamics, generalized_jacobian
 from .functions import (
     bias_torque,
     forward_dynamics,
@@ -34,12 +35,15 @@ from .matrices import (
     operators,
 )
 from .method_table import methods
+from .momentum import centre_of_mass, momentum, momentum_bias, momentum_matrix, total_mass
 from .quasi import normalized, unnormalized
 
 __all__ = [
     "BaseMotion",
     "base_parameters",
+    "base_wrench",
     "bias_torque",
+    "centre_of_mass",
     "compile",
     "complement_matrices",
     "configuration_rate",
@@ -49,7 +53,9 @@ __all__ = [
     "coriolis_matrix",
     "denoc_matrices",
     "difference",
+    "floating_dynamics",
     "forward_dynamics",
+    "generalized_jacobian",
     "gravity_torque",
     "inertia_matrix",
     "integrate",
@@ -63,6 +69,9 @@ __all__ = [
     "mass_factor",
     "mass_factor_rate",
     "methods",
+    "momentum",
+    "momentum_bias",
+    "momentum_matrix",
     "neutral",
     "normalize",
     "normalized",
@@ -71,6 +80,7 @@ __all__ = [
     "poses",
     "potential_energy",
     "random_configuration",
+    "total_mass",
     "udu",
     "unnormalized",
     "use_kernels",

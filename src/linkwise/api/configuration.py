@@ -9,6 +9,7 @@ import numpy as np
 
 from ..robot import Link, Robot
 from ..robot.model import QUATERNION
+from .states import require_robot
 
 
 def neutral(arm: Robot) -> np.ndarray:
@@ -18,7 +19,7 @@ def neutral(arm: Robot) -> np.ndarray:
     >>> lw.neutral(lw.chain(3, joints="RSP"))
     array([0., 1., 0., 0., 0., 0.])
     """
-    refuse_other_than_robots(arm)
+    require_robot(arm)
     q = np.zeros(arm.nq)
     q[list(arm.quaternions)] = 1.0
     return q
@@ -37,9 +38,12 @@ def random_configuration(arm: Robot, rng: Any, shape: int | tuple[int, ...] = ()
     >>> q.shape, bool(np.allclose((q[:, 3:7] ** 2).sum(-1), 1.0))
     ((1000, 10), True)
     """
-    refuse_other_than_robots(arm)
+    require_robot(arm)
     generator = np.random.default_rng(rng)
-    batch = (shape,) if isinstance(shape, (int, np.integer)) else tuple(shape)
+    batch = (shape,) if isinstance(shape, (int, np.integer)) else shape
+    if not (isinstance(batch, (tuple, list)) and all(isinstance(k, (int, np.integer)) and k >= 0 for k in batch)):
+        raise TypeError(f"shape is {shape!r} (expected a whole number or several: 1000, (4, 250))")
+    batch = tuple(batch)
     coupled = {coupling.link for coupling in arm.couplings}
     own = [link for link in arm.links if link.index not in coupled]
     return np.concatenate([np.empty((*batch, 0)), *(random_coordinates(link, generator, batch) for link in own)], -1)
@@ -54,8 +58,3 @@ def random_coordinates(link: Link, rng: np.random.Generator, batch: tuple[int, .
     reach = 1.0 if link.joint.kind == "prismatic" else math.pi
     low, high = link.joint.limits or (-reach, reach)
     return rng.uniform(low, high, (*batch, width))
-
-
-def refuse_other_than_robots(arm: object) -> None:
-    if not isinstance(arm, Robot):
-        raise TypeError(f"the first argument is {arm!r} (expected a Robot)")

@@ -17,13 +17,12 @@ from typing import Any
 import numpy as np
 
 from ..errors import RobotError, one_of
-from ..kernels.interface import EXPECTED, broadcast
+from ..kernels.interface import EXPECTED
 from ..robot import Robot
 from ..robot.coordinates import MovingJoint
 from ..robot.model import QUATERNION
 from ..spatial import Rotation, quaternion_product, rotation_of
-from .configuration import refuse_other_than_robots
-from .states import Array, as_array
+from .states import Array, States, require_robot
 
 
 class SameNumbers:
@@ -198,6 +197,7 @@ def convert_state(
     *,
     source: str = "linkwise",
     target: str = "linkwise",
+    check: bool = False,
 ) -> Any:
     """A state in the coordinates of another library: q, or (q, v), or (q, v, a) with accelerations, as given.
 
@@ -217,11 +217,19 @@ def convert_state(
     """
     if a is not None and v is None:
         raise ValueError("a is given without v (expected both: accelerations depend on the velocities)")
-    given = {"q": q, "v": v, "a": a}
-    return converted(arm, {name: x for name, x in given.items() if x is not None}, source, target)
+    rates = {name: x for name, x in (("v", v), ("a", a)) if x is not None}
+    return converted(arm, q, rates, source, target, check)
 
 
-def convert_force(arm: Robot, q: Array, tau: Array, *, source: str = "linkwise", target: str = "linkwise") -> Array:
+def convert_force(
+    arm: Robot,
+    q: Array,
+    tau: Array,
+    *,
+    source: str = "linkwise",
+    target: str = "linkwise",
+    check: bool = False,
+) -> Array:
     """Torques and forces of the joints, tau (..., n), for the velocities of another library: of the same power.
 
     q and tau are in the numbers of `source`; the rest as for `convert_state`.
@@ -231,50 +239,63 @@ def convert_force(arm: Robot, q: Array, tau: Array, *, source: str = "linkwise",
     >>> lw.convert_force(ball, [1, 0, 0, 1], [1, 2, 3], target="drake")    # into the parent's axes
     array([-2.,  1.,  3.])
     """
-    return converted(arm, {"q": q, "tau": tau}, source, target)[1]
+    return converted(arm, q, {"tau": tau}, source, target, check)[1]
 
 
-def converted(arm: Robot, given: dict[str, Any], source: str, target: str) -> Any:
-    """The given arrays in the numbers of the target."""
+def converted(arm: Robot, q: Array, rates: dict[str, Any], source: str, target: str, check: bool) -> Any:
+    """q, velocities, accelerations and torques in the numbers of the target."""
     joints = joint_pairs(arm, source, target)
-    sizes = dict.fromkeys(given, arm.n) | {"q": sum(theirs.size for _, theirs, _ in joints)}
-    arrays = checked_arrays(arm, given, sizes, source)
-    parts: dict[str, list[np.ndarray]] = {name: [] for name in arrays}
-    good = np.all([np.isfinite(x).all(axis=-1) for x in arrays.values()], axis=0)
+    states, q, rates = checked_arrays(arm, q, rates, source, sum(old.size for _, old, _ in joints), check)
+    good = states.finite()
+    parts: dict[str, list[np.ndarray]] = {name: [] for name in ("q", *rates)}
     begin = 0
     with np.errstate(all="ignore"):
         for joint, old, new in joints:
-            own_q = old.ours(arrays["q"][..., begin : begin + old.size])
+            own_q = old.ours(q[..., begin : begin + old.size])
             begin += old.size
             if not joint.kind.bounded:
                 own_q = with_unit_quaternion(own_q)
-            good &= np.isfinite(own_q).all(axis=-1)
+            good = good & np.isfinite(own_q).all(axis=-1)
             parts["q"].append(new.theirs(own_q))
-            rates = {name: x[..., joint.v] for name, x in arrays.items() if name != "q"}
-            own = {name: old.to_ours(own_q, x) for name, x in rates.items()}
+            given = {name: x[..., joint.v] for name, x in rates.items()}
+            own = {name: old.to_ours(own_q, x) for name, x in given.items()}
             if "a" in own:
-                own["a"] = old.to_ours(own_q, rates["a"] - old.drift(own_q, own["v"]))
+                own["a"] = old.to_ours(own_q, given["a"] - old.drift(own_q, own["v"]))
             for name, x in own.items():
                 extra = new.drift(own_q, own["v"]) if name == "a" else 0.0
                 parts[name].append(new.to_theirs(own_q, x) + extra)
-    dtype = arrays["q"].dtype
-    results = [np.where(good[..., None], joined(*part), np.nan).astype(dtype, copy=False) for part in parts.values()]
+    results = [np.where(good[..., None], joined(*part), np.nan).astype(q.dtype, copy=False) for part in parts.values()]
     return results[0] if len(results) == 1 else tuple(results)
+
+
+def checked_arrays(
+    arm: Robot, q: Any, rates: dict[str, Any], source: str, nq: int, check: bool
+) -> tuple[States, np.ndarray, dict[str, np.ndarray]]:
+    """The arrays, of real numbers, of one dtype and batch shape."""
+    if source == "linkwise":
+        states = States(arm, {"q": q, **rates}, check=check)
+        name = "q"
+    else:
+        name = f"{TITLES[source]}.q"
+        states = States(arm, rates, check=check, others={name: (q, (nq,))})
+    if not states.numeric:
+        kinds = ", ".join(f"{key} {x.dtype}" for key, x in states.arrays.items())
+        raise TypeError(f"the arrays are of {states.xp.__name__}: {kinds} ({EXPECTED}, in NumPy arrays)")
+    return states, states.rows(name, (nq,)), {key: states.rows(key, (arm.n,)) for key in rates}
 
 
 def joint_pairs(arm: Robot, source: str, target: str) -> list[tuple[MovingJoint, SameNumbers, SameNumbers]]:
     """The joints that have coordinates, each with its form in either library."""
-    refuse_other_than_robots(arm)
+    require_robot(arm)
     one_of(source, CONVENTIONS, "source")
     one_of(target, CONVENTIONS, "target")
     for library in (source, target):
         refuse_foreign_joints(arm, library)
-    joints = [joint for joint in arm.moving if joint.coupling is None]
-    old, new = CONVENTIONS[source], CONVENTIONS[target]
-    return [
-        (joint, *(forms.get(joint.kind.name, SameNumbers)(arm, joint) for forms in (old, new)))  # type: ignore[misc]
-        for joint in joints
-    ]
+
+    def form(library: str, joint: MovingJoint) -> SameNumbers:
+        return CONVENTIONS[library].get(joint.kind.name, SameNumbers)(arm, joint)
+
+    return [(joint, form(source, joint), form(target, joint)) for joint in arm.moving if joint.coupling is None]
 
 
 def refuse_foreign_joints(arm: Robot, library: str) -> None:
@@ -292,24 +313,6 @@ def refuse_foreign_joints(arm: Robot, library: str) -> None:
                 f"robot {arm.name!r}, joint {joint.name!r} ({joint.kind.name}) has no form in {TITLES[library]}:"
                 f" {reason}"
             )
-
-
-def checked_arrays(arm: Robot, given: dict[str, Any], sizes: dict[str, int], source: str) -> dict[str, np.ndarray]:
-    """The arrays of real numbers, of one dtype and batch shape."""
-    arrays: dict[str, np.ndarray] = {}
-    for name, value in given.items():
-        array = as_array(np, value, name, None)
-        if array.dtype.kind != "f":
-            raise TypeError(f"{name} has dtype {array.dtype} ({EXPECTED})")
-        if array.shape[-1:] != (sizes[name],):
-            raise ValueError(
-                f"{name} has shape {array.shape} (expected (..., {sizes[name]}): robot {arm.name!r} in the numbers of"
-                f" {TITLES[source]})"
-            )
-        arrays[name] = array
-    batch = broadcast({name: array.shape[:-1] for name, array in arrays.items()})
-    dtype = np.result_type(*arrays.values())
-    return {name: np.broadcast_to(x.astype(dtype), (*batch, x.shape[-1])) for name, x in arrays.items()}
 
 
 def with_unit_quaternion(q: np.ndarray) -> np.ndarray:

@@ -15,7 +15,7 @@ import numpy as np
 
 from ..dynamics import centres, composite, elimination, energy, fewest, kinematics, newton_euler
 from ..errors import one_of
-from ..robot import Friction, Robot
+from ..robot import Friction, Link, Robot
 from ..robot.entries import vector3
 from ..spatial import Scalars, Vector, Wrench, add, sub
 from .base_motion import BaseMotion, base_motion, base_parts, base_velocity
@@ -282,6 +282,19 @@ def jacobian(
     numbers in that frame.
     """
     states = States(arm, {"q": q}, check=check)
+    body, at, options = point_of_link(arm, link, point)
+
+    def columns() -> list[list[Any]]:
+        rows = kinematics.jacobian(states.links, states.positions(), body.index, at)
+        return [states.coordinates.torques(row) for row in rows]  # J G
+
+    return Call(jacobian, states, columns, (6, arm.n), options)
+
+
+def point_of_link(
+    arm: Robot, link: str | int | None, point: str | Iterable[float]
+) -> tuple[Link, Vector, dict[str, Any]]:
+    """The link and the point of it that `link` and `point` of `jacobian` mean, and both as options of a kernel."""
     count, frame = len(arm.names), None
     if link is None:
         link = count - 1
@@ -302,12 +315,7 @@ def jacobian(
         point = vector3({"point": point}, "point")
         at = seat.point(Vector(*point))
     options = {"link": frame.name if frame else body.name, "point": point if isinstance(point, str) else tuple(point)}
-
-    def columns() -> list[list[Any]]:
-        rows = kinematics.jacobian(states.links, states.positions(), body.index, at)
-        return [states.coordinates.torques(row) for row in rows]  # J G
-
-    return Call(jacobian, states, columns, (6, arm.n), options)
+    return body, at, options
 
 
 def external_wrenches(states: States) -> list[Wrench]:

@@ -11,9 +11,6 @@ and on all other coordinates q + v dt, q1 - q0 and q̇ = v.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
-
 import numpy as np
 
 from ..robot import Robot
@@ -25,7 +22,6 @@ from ..spatial import (
     mul,
     quaternion_exp,
     quaternion_product,
-    quaternion_rate,
     sub,
     turn_between,
     unit_quaternion,
@@ -56,8 +52,14 @@ def integrate(arm: Robot, q: Array, v: Array, dt: Array = 1.0, *, check: bool = 
 
     def moved() -> list[Scalar]:
         time = 1.0 if constant else step(states, dt)
-        numbers = [mul(time, x) for x in states.scalars("v")]
-        return combined(arm, states.scalars("q"), numbers, add, turned)
+        numbers, moves = states.scalars("q"), iter([mul(time, x) for x in states.scalars("v")])
+        result: list[Scalar] = []
+        for first, width in own_coordinates(arm):
+            if width == QUATERNION:
+                result += turned(numbers[first : first + width], [next(moves) for _ in range(3)])
+            else:
+                result.append(add(numbers[first], next(moves)))
+        return result
 
     return Call(integrate, states, moved, (arm.nq,), {"dt": None if constant else Input()})
 
@@ -137,23 +139,9 @@ def configuration_rate(arm: Robot, q: Array, v: Array, *, check: bool = False) -
     states = States(arm, {"q": q, "v": v}, check=check)
 
     def rates() -> list[Scalar]:
-        return combined(arm, states.scalars("q"), states.scalars("v"), lambda x, rate: rate, quaternion_rate)
+        return arm.coordinates.configuration_rates(states.scalars("q"), states.scalars("v"))
 
     return Call(configuration_rate, states, rates, (arm.nq,), {})
-
-
-def combined(
-    arm: Robot, q: Scalars, v: Scalars, number: Callable[..., Scalar], orientation: Callable[..., Scalars]
-) -> list[Scalar]:
-    """Numbers as many as q has, from q and v: by `number` and, for quaternions, by `orientation`."""
-    result: list[Any] = []
-    rates = iter(v)
-    for first, width in own_coordinates(arm):
-        if width == QUATERNION:
-            result += orientation(q[first : first + width], [next(rates) for _ in range(3)])
-        else:
-            result.append(number(q[first], next(rates)))
-    return result
 
 
 def own_coordinates(arm: Robot) -> list[tuple[int, int]]:

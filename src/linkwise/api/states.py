@@ -72,6 +72,12 @@ def is_scalar_object(x: object) -> bool:
     return all(hasattr(x, op) for op in ("__add__", "__sub__", "__mul__")) and not isinstance(x, (bool, complex))
 
 
+def require_robot(robot: object) -> None:
+    if not isinstance(robot, Robot):
+        hint = f"; did you mean linkwise.load({robot!r})?" if isinstance(robot, str) else ""
+        raise TypeError(f"the first argument is {robot!r} (expected a Robot{hint})")
+
+
 class States:
     """The arrays of one call: checked, brought to one batch shape, and ready to be split into scalars."""
 
@@ -84,9 +90,7 @@ class States:
         others: Mapping[str, tuple[Any, tuple[int, ...]]] | None = None,
         point: Any = None,
     ) -> None:
-        if not isinstance(robot, Robot):
-            hint = f"; did you mean linkwise.load({robot!r})?" if isinstance(robot, str) else ""
-            raise TypeError(f"the first argument is {robot!r} (expected a Robot{hint})")
+        require_robot(robot)
         self.robot, self.links, self.coordinates = robot, robot.uncoupled, robot.coordinates
         self.tip: int | None = None  # the link on which a single external wrench acts
         self.trailing: dict[str, int] = {}  # how many axes of each array belong to one state
@@ -146,11 +150,8 @@ class States:
         if shape != (self.robot.size_of(name),) or "." in name:
             return "(..., " + ", ".join(map(str, shape)) + ")"
         what = "joint" if self.robot.nq == len(self.robot.names) else "coordinate" if name in CONFIGURATIONS else "rate"
-        labels = shortened(self._labels(name))
+        labels = shortened(self.robot.labels_of(name))
         return f"(..., {shape[0]}): one number for each {what} of robot {self.robot.name!r}: {labels}"
-
-    def _labels(self, name: str) -> tuple[str, ...]:
-        return self.robot.q_names if name in CONFIGURATIONS else self.robot.v_names
 
     def _broadcast(self) -> tuple[int, ...]:
         return broadcast({k: tuple(a.shape[: len(a.shape) - self.trailing[k]]) for k, a in self.arrays.items()})
@@ -223,14 +224,14 @@ class States:
                 bad = self.xp.argwhere(~fine)
                 index = tuple(int(i) for i in bad[0])
                 own = self.trailing[name] == 1 and "." not in name and name not in ("wrench", "point")
-                where = f", joint {self._labels(name)[index[-1]]!r}" if own else ""
+                where = f", joint {self.robot.labels_of(name)[index[-1]]!r}" if own else ""
                 more = f" (and {len(bad) - 1} more)" if len(bad) > 1 else ""
                 raise ValueError(f"{name}{list(index)}{where} is {array[index].item()}: expected finite numbers{more}")
             for start in self._quaternions(name):
                 bad = self.xp.argwhere(~has_length(self.xp, array, start))
                 if len(bad):
                     where = f"{name}{[*map(int, bad[0]), start]}"
-                    joint = self._labels(name)[start]
+                    joint = self.robot.labels_of(name)[start]
                     raise ValueError(f"{where}, joint {joint!r} begins a quaternion of length zero")
 
     def scalars(self, name: str) -> list[Any]:

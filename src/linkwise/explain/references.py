@@ -61,6 +61,12 @@ BIBTEX = {
   journal = {Applied Mathematics and Computer Science},
   volume  = {5}, number = {2}, pages = {305--328}, year = {1995}
 }""",
+    "orin2013": """@article{orin2013,
+  author  = {Orin, David E. and Goswami, Ambarish and Lee, Sung-Hee},
+  title   = {Centroidal Dynamics of a Humanoid Robot},
+  journal = {Autonomous Robots},
+  volume  = {35}, number = {2--3}, pages = {161--176}, year = {2013}
+}""",
     "rodriguez1987": """@article{rodriguez1987,
   author  = {Rodriguez, Guillermo},
   title   = {Kalman Filtering, Smoothing, and Recursive Robot Arm Forward and Inverse Dynamics},
@@ -78,6 +84,12 @@ BIBTEX = {
   title   = {Dynamics of Serial Multibody Systems Using the Decoupled Natural Orthogonal Complement Matrices},
   journal = {Journal of Applied Mechanics},
   volume  = {66}, number = {4}, pages = {986--996}, year = {1999}
+}""",
+    "umetani1989": """@article{umetani1989,
+  author  = {Umetani, Yoji and Yoshida, Kazuya},
+  title   = {Resolved Motion Rate Control of Space Manipulators with Generalized {J}acobian Matrix},
+  journal = {IEEE Transactions on Robotics and Automation},
+  volume  = {5}, number = {3}, pages = {303--314}, year = {1989}
 }""",
     "walker1982": """@article{walker1982,
   author  = {Walker, Michael W. and Orin, David E.},
@@ -112,6 +124,8 @@ WHERE: dict[str, list[tuple[str, str]]] = {
     "coriolis": [("saha1999jam", "eqs. (25)-(29)")],
     "constraints": [("angeles", "eqs. (7.50)-(7.55)")],
     "mass-factor": [("kozlowski1995", "eqs. (26)-(32)")],
+    "centroidal-momentum": [("orin2013", "the centroidal momentum matrix")],
+    "generalized-jacobian": [("umetani1989", "the generalized Jacobian matrix")],
     **{f"walker-orin-{k}": [("walker1982", f"method {k}")] for k in (1, 2, 3, 4)},
 }
 
@@ -128,6 +142,10 @@ PUBLISHED: dict[Callable[..., Any], str] = {  # of functions without a choice of
     api.operators: "operators",
     api.mass_factor: "mass-factor",
     api.mass_factor_rate: "mass-factor",
+    api.momentum: "centroidal-momentum",
+    api.momentum_matrix: "centroidal-momentum",
+    api.momentum_bias: "centroidal-momentum",
+    api.generalized_jacobian: "generalized-jacobian",
 }
 
 

@@ -28,6 +28,8 @@ RESULTS: dict[Callable[..., Any], tuple[str, ...]] = {  # what the outputs are c
     api.udu: ("U", "D"),
     api.kinetic_energy: ("energy",),
     api.potential_energy: ("energy",),
+    api.integrate: ("q1",),
+    api.difference: ("v",),
 }
 
 

@@ -22,8 +22,13 @@ SHAPE = re.compile(r":? \(\.\.\.[^)]*\)")  # in the first line of a docstring: n
 MEANING = {
     "t": "time (s)",
     "q": "joint angles (rad) and displacements (m)",
+    "q0": "joint angles (rad) and displacements (m) at the start",
+    "q1": "joint angles (rad) and displacements (m) at the end",
+    "v": "joint rates (rad/s, m/s)",
+    "dt": "time (s)",
     "qd": "joint rates (rad/s, m/s)",
     "qdd": "joint accelerations (rad/s2, m/s2)",
+    "qdd_joints": "accelerations of all joints except the free joint on the base (rad/s2, m/s2)",
     "tau": "joint torques (N m) and forces (N)",
     "wrench": "external wrench, moment (N m) then force (N), in the base frame at the centre of mass",
     "point": "where the wrench acts instead (m), in the table frame of the link",

@@ -23,6 +23,7 @@ Row = Mapping[str, Any]
 EARTH = (0.0, 0.0, -9.81)
 QUATERNION = 4  # numbers
 CONFIGURATIONS = ("q", "q0", "q1")
+BESIDES_BASE = ("qdd_joints",)  # of all joints except the free joint on the base
 
 
 class WithCache:
@@ -194,6 +195,11 @@ class Robot(WithCache):
         return moving_joints(self.links, self.slots, self.couplings)
 
     @cached_property
+    def free_joints(self) -> tuple[MovingJoint, ...]:
+        """The free joints between the base and a link."""
+        return tuple(j for j in self.moving if j.kind.name == "free" and self.links[j.first].parent < 0)
+
+    @cached_property
     def balls(self) -> tuple[int, ...]:
         """The first of the three links of each ball, also of those in free joints."""
         return tuple(index for index, link in enumerate(self.links) if link.joint.width == QUATERNION)
@@ -218,8 +224,22 @@ class Robot(WithCache):
         return replace(self, couplings=()) if self.couplings else self
 
     def size_of(self, argument: str) -> int:
-        """How many numbers an argument of this name has for one state: q, q0 and q1 are configurations."""
+        """How many numbers an argument of this name has for one state: q, q0 and q1 are configurations.
+
+        qdd_joints has none for the free joint on the base.
+        """
+        if argument in BESIDES_BASE:
+            return len(self.labels_of(argument))
         return self.nq if argument in CONFIGURATIONS else self.n
+
+    def labels_of(self, argument: str) -> tuple[str, ...]:
+        """A label for each number of an argument of this name."""
+        if argument in CONFIGURATIONS:
+            return self.q_names
+        if argument in BESIDES_BASE and len(self.free_joints) == 1:
+            base = self.free_joints[0].v
+            return self.v_names[: base.start] + self.v_names[base.stop :]
+        return self.v_names
 
     def q_slice(self, name: str) -> slice:
         """Where the coordinates of a joint are in q.
@@ -374,9 +394,7 @@ class Robot(WithCache):
 
         What `with_free_base` added is taken away again, if it has no mass.
         """
-        floating = {
-            joint.name for joint in self.moving if joint.kind.name == "free" and self.links[joint.first].parent < 0
-        }
+        floating = {joint.name for joint in self.free_joints}
         if not floating:
             raise RobotError(f"robot {self.name!r} has no free joint on its base (expected one, to be fixed)")
         rows: list[dict[str, Any]] = []

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..api.singular import neutral
+from ..api import neutral
 from ..ode.registry import integrator as integrator_of
 from ..recording.recording import Recording
 from ..robot import Robot
