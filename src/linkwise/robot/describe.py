@@ -8,10 +8,11 @@ from typing import Any
 
 from ..printing import Description, print_if_dropped
 from ..spatial import Rotation
+from .coordinates import size_in_words
 from .entries import is_symbol
 from .joint import Joint
 from .kinds import KINDS
-from .model import Robot, size_in_words
+from .model import Robot
 from .tables import CONVENTIONS
 
 
@@ -35,7 +36,7 @@ def description(robot: Robot) -> Description:
     shape = "a chain" if all(link.parent == link.index - 1 for link in robot.links) else "a tree"
     g = ", ".join(plain(x) for x in robot.gravity)
     lines = [
-        f"{robot.name}: {size_in_words(robot)} ({robot.joints}), {shape}",
+        f"{robot.name}: {size_in_words(robot.n, len(robot.names))} ({robot.joints}), {shape}",
         *([robot.about] if robot.about else []),
         f"convention: {CONVENTIONS[robot.convention].meaning}",
         f"gravity: ({g}) m/s2 in the base frame; SI units, angles in degrees here, * is the joint's variable at q = 0",

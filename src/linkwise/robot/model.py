@@ -11,7 +11,7 @@ from ..errors import RobotError, one_of
 from ..lazy import cached_property
 from ..spatial import Rotation, Scalar
 from .build import NO_TENSOR, assemble, checked_gravity, is_zero, warn_of_moved
-from .coordinates import Coupling, LinkCoordinates, MovingJoint, Slot, moving_joints, slots_of
+from .coordinates import Coupling, LinkCoordinates, MovingJoint, Slot, moving_joints, size_in_words, slots_of
 from .entries import is_symbol
 from .fingerprint import NoFingerprintError, robot_fingerprint
 from .link import Frame, Link
@@ -148,7 +148,7 @@ class Robot(WithCache):
 
     def __repr__(self) -> str:
         kinds = self.joints if len(self.joints) <= 12 else f"{self.joints[:11]}..."
-        return f"<Robot {self.name!r}: {size_in_words(self)} {kinds}, {self.convention}>"
+        return f"<Robot {self.name!r}: {size_in_words(self.n, len(self.names))} {kinds}, {self.convention}>"
 
     @property
     def n(self) -> int:
@@ -483,13 +483,6 @@ def is_nothing(row: Row) -> bool:
     if "translation" in row:
         return row["rotation"] == Rotation.identity().rows and all(map(is_zero, [*numbers, *row["translation"]]))
     return all(map(is_zero, [*numbers, *(row[key] for key in DH)]))
-
-
-def size_in_words(robot: Robot) -> str:
-    """How large it is: "6 joints", or "9 degrees of freedom, 4 joints" where these are not as many."""
-    count, n = len(robot.names), robot.n
-    joints = f"{count} joint{'s' * (count != 1)}"
-    return joints if n == count else f"{n} degree{'s' * (n != 1)} of freedom, {joints}"
 
 
 def label(name: str, part: str) -> str:
