@@ -39,6 +39,6 @@ def states(robot: lw.Robot, *batch: int, seed: int = 0) -> tuple[np.ndarray, ...
 
 
 def slopes(robot: lw.Robot, function: Callable[..., Any], q: np.ndarray, step: float = 1e-6) -> np.ndarray:
-    """Central differences of function(q) along each velocity, q being one state: (..., n)."""
-    moved = [[lw.integrate(robot, q, sign * step * e) for sign in (1.0, -1.0)] for e in np.eye(robot.n)]
-    return np.stack([(function(ahead) - function(behind)) / (2 * step) for ahead, behind in moved], axis=-1)
+    """Central differences along each velocity of a function that takes batches, q being one state: (..., n)."""
+    ahead, behind = (function(lw.integrate(robot, q, sign * step * np.eye(robot.n))) for sign in (1.0, -1.0))
+    return np.moveaxis((ahead - behind) / (2 * step), 0, -1)

@@ -7,10 +7,11 @@ import pinocchio as pin
 import pytest
 
 import linkwise as lw
+from effort import rest_slow
 from joint_kinds import ARM, CHAIN, COUPLED, EVERY, TREE, slopes, states
 from robots import ids, relative
 
-over_every = pytest.mark.parametrize("robot", EVERY, ids=ids(EVERY))
+over_every = pytest.mark.parametrize("robot", rest_slow(EVERY, [CHAIN, COUPLED]), ids=ids(EVERY))
 ROWS = [
     {**row, "parent": f"link{k}" if k else None}
     for k, row in enumerate(lw.random_tree(6, seed=4, joints="RSPSRS").rows)
@@ -57,7 +58,7 @@ def test_derivatives_of_inverse_dynamics_are_those_of_pinocchio() -> None:
     pin.computeRNEADerivatives(model, data := model.createData(), there, qd, qdd)
     expected = {"q": data.dtau_dq, "qd": data.dtau_dv}
     for name, matrix in expected.items():
-        slope = lw.derivative(lw.inverse_dynamics, BALLS, name)
+        slope = lw.derivative(lw.inverse_dynamics, BALLS, name, mode="forward")
         assert relative(slope(q, qd, qdd), matrix) < 1e-11
 
 
@@ -80,7 +81,7 @@ def pinocchio_model(robot: lw.Robot) -> Any:
     return model
 
 
-@pytest.mark.parametrize("mode", ["forward", "reverse"])
+@pytest.mark.parametrize("mode", ["forward", pytest.param("reverse", marks=pytest.mark.slow)])
 def test_second_derivatives_are_along_velocities_twice(mode: str) -> None:
     """Small rotations do not commute, D_y D_x - D_x D_y = -D_z in the body's frame: the matrix is not symmetric."""
     gravity = lw.derivative(lw.potential_energy, CHAIN, "q")
@@ -137,6 +138,7 @@ def test_a_quaternion_of_no_length_gives_nan_throughout(mode: str) -> None:
         assert np.isnan(slope(np.zeros(ARM.nq))).all()
 
 
+@pytest.mark.slow
 def test_derivatives_of_torch_are_by_the_numbers_of_q() -> None:
     torch = pytest.importorskip("torch")
     q, *_ = states(COUPLED)
