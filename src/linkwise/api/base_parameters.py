@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from ..errors import RobotError
+from ..kernels.sources import plain_of
 from ..robot import Robot
 from ..robot.regroup import identifiable_parameters
-from ..spatial import RigidInertia, Scalar, Symmetric, Vector, dot_product
+from ..spatial import RigidInertia, Scalar, Symmetric, Vector, dot_product, mul, reciprocal
 from ..symbolic import Collector, collected_text
-from .mobility import mobilities
+from ..trace import refuse_symbols
+from .functions import inverse_dynamics
+from .mobility import SMALL, mobilities
 
 TEN = ("m", "hx", "hy", "hz", "Jxx", "Jxy", "Jxz", "Jyy", "Jyz", "Jzz")  # about the joint's origin
 ROUNDING = 1e-12  # a multiple this close to a whole number is that number
@@ -48,7 +51,10 @@ def base_parameters(arm: Robot) -> BaseParameters:
 
     Names are of the link's joint-aligned frame: first moments h = m c and the tensor J about the joint's origin. Of the
     tensor of a revolute link that turns about several directions, J_zz is taken out: its other entries stand for J_xx
-    and J_yy with J_zz = J_xx + J_yy. Of one that turns about one direction, J_zz alone is left.
+    and J_yy with J_zz = J_xx + J_yy. Of one that turns about one direction, J_zz alone is left. A joint of several
+    degrees of freedom has links without bodies of its own, `"wrist.rx"`, to which parts of the body may move. With
+    coupled joints or screws, which parameters stand for others is decided numerically too, to nine digits. A robot of
+    symbols may therefore not have coupled joints; with screws and without gravity it may keep more than the least.
 
     The robot may be made of symbols; values and multiples are then expressions, multiplied out. What is parallel or
     stands still is decided for lengths and angles in general: values that make more axes parallel can leave fewer
@@ -67,15 +73,25 @@ def base_parameters(arm: Robot) -> BaseParameters:
     arm = arm.without_rotors()
     if not arm.symbolic:
         arm = arm.mapped(float)
+    base = grouped(arm.uncoupled)
+    if arm.couplings:
+        refuse_symbols(arm)
+    screws = any(link.joint.kind == "screw" for link in arm.links)
+    return BaseParameters(without_dependent(arm, base) if arm.couplings or (screws and not arm.symbolic) else base)
+
+
+def grouped(arm: Robot) -> list[BaseParameter]:
+    """The base parameters of a robot whose joints all move on their own."""
     moving, collect = mobilities(arm), Collector()
     regrouped = [] if arm.symbolic else [ten_numbers(link.rigid) for link in arm.regrouped().links]
     if not np.isfinite(regrouped).all():
         raise RobotError(f"robot {arm.name!r}: its base parameters are larger than floating-point numbers can be")
-    numbers = ((link.name, zip(TEN, ten_numbers(link.rigid), strict=True)) for link in arm.links)
-    values = {f"{link}.{name}": x for link, ten in numbers for name, x in ten}
+    values = own_values(arm)
     groups: dict[str, dict[str, Scalar]] = {}
     for link in arm.links:
         for name, unit in zip(TEN, np.eye(10).tolist(), strict=True):
+            if link.virtual:
+                continue  # it has no body
             bodies = [body_of(unit) if k is link else RigidInertia.zero() for k in arm.links]
             for k, parameters in zip(arm.links, identifiable_parameters(arm.links, moving, bodies), strict=True):
                 for number, x in parameters.items():
@@ -83,9 +99,88 @@ def base_parameters(arm: Robot) -> BaseParameters:
     base = []
     for name, shares in groups.items():
         multiples = {part: x for part, x in shares.items() if not (type(x) is float and x == 0.0)}
-        value = dot_product(multiples.values(), map(values.__getitem__, multiples))
-        base.append(BaseParameter(name, collect(value), multiples))
-    return BaseParameters(base)
+        if multiples:  # a link without a body may have got nothing
+            value = dot_product(multiples.values(), map(values.__getitem__, multiples))
+            base.append(BaseParameter(name, collect(value), multiples))
+    return with_names_of_bodies(arm, base, collect)
+
+
+def with_names_of_bodies(arm: Robot, base: list[BaseParameter], collect: Collector) -> list[BaseParameter]:
+    """The mass and the first moment on a link without a body, which come from the one body of its joint, as that's.
+
+    That first moment has one direction, so several numbers on the link are multiples of one another: the first is kept.
+    """
+    bodies = {link.name: joint.name for joint in arm.moving for link in arm.links[joint.first : joint.link]}
+    taken = {p.name for p in base}
+    named: dict[str, BaseParameter] = {}
+    for p in base:
+        link, _, number = p.name.rpartition(".")
+        free = [f"{bodies[link]}.{own}" for own in TEN[:4]] if link in bodies and number in TEN[:4] else []
+        own = next((name for name in free if name in p.made_of and name not in taken), None)
+        if own is not None:
+            scale = reciprocal(p.made_of[own])
+            made_of = {part: rounded(collect(mul(scale, x))) for part, x in p.made_of.items()} | {own: 1.0}
+            p = BaseParameter(own, collect(mul(scale, p.value)), made_of)
+        named.setdefault(p.name, p)
+    return list(named.values())
+
+
+def own_values(arm: Robot) -> dict[str, Scalar]:
+    """The ten numbers of each link that has a body, by name."""
+    bodies = [link for link in arm.links if not link.virtual]
+    numbers = ((link.name, zip(TEN, ten_numbers(link.rigid), strict=True)) for link in bodies)
+    return {f"{link}.{name}": x for link, ten in numbers for name, x in ten}
+
+
+def without_dependent(arm: Robot, base: list[BaseParameter]) -> list[BaseParameter]:
+    """Each parameter whose torques are a sum of those of others is added to these.
+
+    With coupled joints and with screws there are such, beyond what moves from link to link. Which they are, and with
+    what multiples, is seen in the torques of random states: Gautier, Numerical calculation of the base inertial
+    parameters of robots, J. Robotic Systems 8 (1991).
+    """
+    values = own_values(arm)
+    shares = np.array([[p.made_of.get(name, 0.0) for name in values] for p in base])
+    torques = regressor(arm, list(values)) @ np.linalg.pinv(shares)  # that a unit of each parameter needs
+    sizes = np.linalg.norm(torques, axis=0)
+    kept: list[int] = []
+    dropped: list[int] = []
+    for k in np.flatnonzero(sizes > SMALL * sizes.max()).tolist():
+        unit, columns = torques[:, k] / sizes[k], torques[:, kept] / sizes[kept]
+        far = np.linalg.norm(unit - columns @ fit(columns, unit)) if kept else 1.0
+        (kept if far > SMALL else dropped).append(k)
+    if len(kept) == len(base):
+        return base
+    multiples = fit(torques[:, kept] / sizes[kept], torques[:, dropped] / sizes[dropped])
+    reduced = []
+    for k, row in zip(kept, multiples.tolist(), strict=True):
+        parts = {j: rounded(x * sizes[j] / sizes[k]) for j, x in zip(dropped, row, strict=True) if abs(x) > SMALL}
+        made_of = dict(base[k].made_of)
+        for j, x in parts.items():
+            for name, share in base[j].made_of.items():
+                made_of[name] = made_of.get(name, 0.0) + x * share
+        made_of = {name: made_of[name] for name in values if made_of.get(name, 0.0) != 0.0}
+        reduced.append(BaseParameter(base[k].name, dot_product(made_of.values(), map(values.get, made_of)), made_of))
+    return reduced
+
+
+def fit(columns: np.ndarray, targets: np.ndarray) -> np.ndarray:
+    """The multiples of the columns whose sum is next to each target."""
+    return np.asarray(np.linalg.lstsq(columns, targets, rcond=None)[0])
+
+
+def regressor(arm: Robot, names: Sequence[str]) -> np.ndarray:
+    """Torques in random states, all in a row, that each of the links' own numbers needs alone: a column for each."""
+    rng, count = np.random.default_rng(arm.n), 4 * len(names) // arm.n + 20
+    q, (qd, qdd) = rng.normal(size=(count, arm.nq)), rng.normal(size=(2, count, arm.n))
+    columns, plain = [], plain_of(inverse_dynamics)
+    for link, _, name in (full.rpartition(".") for full in names):
+        unit = body_of([float(name == other) for other in TEN])
+        bodies = [unit if k.name == link else RigidInertia.zero() for k in arm.links]
+        links = tuple(replace(k, grouped=body) for k, body in zip(arm.links, bodies, strict=True))
+        tau = plain(replace(arm, links=links), q, qd, qdd, method="denoc")
+        columns.append(tau.ravel())
+    return np.stack(columns, axis=-1)
 
 
 def rounded(x: Scalar) -> Scalar:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..errors import one_of
-from ..graph import Port, Program, count, evaluate
+from ..graph import Node, Port, Program, count, evaluate
 from ..graph.derivative import derivative as differentiate
 from ..kernels import dispatch
 from ..kernels.interface import batch_of
@@ -19,7 +19,7 @@ from ..robot import Robot
 from ..trace import symbols_of, trace
 from ..trace.tracing import Prepared, function_name
 from .singular import explain_non_finite
-from .states import REAL, as_array
+from .states import REAL, as_array, has_length
 
 if TYPE_CHECKING:
     from ..kernels.compiler import Compiled
@@ -39,20 +39,26 @@ class Derivative(Prepared):
     def __init__(
         self, function: Callable[..., Any], robot: Robot, wrt: str, asked: str, keywords: dict[str, Any]
     ) -> None:
+        self.function, self.robot, self.wrt, self._asked, self._keywords = function, robot, wrt, asked, keywords
         original = trace(function, robot, **keywords)
         one_of(wrt, [port.name for port in original.inputs], "wrt")
         modes = ("forward", "reverse") if asked == "fewest" else (asked,)
-        programs = {mode: differentiate(original, wrt, mode) for mode in modes}
+        port = next(port for port in original.inputs if port.name == wrt)
+        along = self._velocities if port.quaternions else None
+        programs = {mode: differentiate(original, wrt, mode, along) for mode in modes}
         self.mode = min(programs, key=lambda mode: count(programs[mode]).total)
         self.program: Program = programs[self.mode]
         self.count, self.function_count = count(self.program), count(original)
-        self.function, self.robot, self.wrt, self._asked, self._keywords = function, robot, wrt, asked, keywords
         self.__name__ = f"d_{function_name(function)}_d_{wrt}"
         self.__doc__ = f"The derivative of {function_name(function)} by {wrt}."
         self.__signature__ = signature(self.program, symbols_of(robot) if robot.non_floats else ())
         self._spent = 0.0  # seconds that plain calls have taken
         self._kernels: dict[str, Compiled | None] = {}  # None: too long to compile
         self._others: dict[Robot, Derivative] = {}
+
+    def _velocities(self, q: list[Node]) -> list[list[Any]]:
+        """How q changes at each velocity alone."""
+        return [self.robot.coordinates.configuration_rates(q, v) for v in np.eye(self.robot.n).tolist()]
 
     def __call__(self, *arguments: Any, **named: Any) -> Any:
         """`slope(q, qd, qdd)`, or `slope(arm, q, qd, qdd)`, which always runs plain Python."""
@@ -102,9 +108,7 @@ class Derivative(Prepared):
         with np.errstate(all="ignore"):
             results = evaluate(self.program, *arrays)
         if all(array.dtype.kind == "f" for array in arrays):
-            finite = np.ones(batch, dtype=bool)
-            for port, array in zip(self.program.inputs, arrays, strict=True):
-                finite &= np.isfinite(array).all(axis=own_axes(port, array))
+            finite = self._finite(batch, arrays)
             dtype = np.result_type(*arrays)
             results = tuple(
                 np.where(finite.reshape((*batch, *(1,) * len(port.shape))), result, np.nan).astype(dtype, copy=False)
@@ -112,6 +116,15 @@ class Derivative(Prepared):
             )
             self._explain(arrays, batch, finite, results)
         return results[0][()] if len(results) == 1 else tuple(result[()] for result in results)
+
+    def _finite(self, batch: tuple[int, ...], arrays: Sequence[np.ndarray]) -> np.ndarray:
+        """Which states have finite numbers only, and quaternions of some length."""
+        finite = np.ones(batch, dtype=bool)
+        for port, array in zip(self.program.inputs, arrays, strict=True):
+            finite &= np.isfinite(array).all(axis=own_axes(port, array))
+            for start in port.quaternions:
+                finite &= has_length(np, array, start)
+        return finite
 
     def _explain(
         self, arrays: Sequence[np.ndarray], batch: tuple[int, ...], finite: np.ndarray, results: Sequence[np.ndarray]
@@ -178,6 +191,8 @@ def derivative(
 
     The result takes the function's arrays and gives (..., *output, *argument). `mode` is "forward", "reverse", or
     "fewest" for whichever takes fewer operations. Keywords as for `lw.trace`. The function may be a derivative itself.
+    By a configuration (q, q0, q1) it is along the velocities: (..., *output, n), for a ball joint by the three
+    components of a small rotation in the body's frame, not by the four numbers of the quaternion.
 
     >>> import numpy as np, linkwise as lw
     >>> arm = lw.load("planar3")

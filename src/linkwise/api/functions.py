@@ -199,7 +199,10 @@ def potential_energy(arm: Robot, q: Array, *, check: bool = False) -> Call:
 def mass_centres(
     arm: Robot, q: Array, qd: Array, qdd: Array, *, base: BaseMotion | None = None, check: bool = False
 ) -> tuple[Array, Array, Array]:
-    """Positions, velocities and accelerations of the links' mass centres, base frame: three arrays (..., n, 3)."""
+    """Positions, velocities and accelerations of the mass centres of the links `arm.names`, base frame.
+
+    Three arrays (..., links, 3).
+    """
     states = States(arm, {"q": q, "qd": qd, "qdd": qdd}, None, check, base_parts(base))
     with np.errstate(all="ignore"):
         moving, velocity = base_motion(states, base), base_velocity(states, base)
@@ -223,12 +226,12 @@ def joint_wrenches(
     base: BaseMotion | None = None,
     check: bool = False,
 ) -> Call:
-    """All six components at each joint, what a link gets from its parent: (..., n, 6), moment then force.
+    """All six components at each joint of `arm.names`, what a link gets from its parent: (..., joints, 6).
 
-    Moments are about the origin of the joint frame, which stands still in the parent link. Components are in the base
-    frame, as those of `wrench` are; or, with `frame="joint"`, in the joint frame, whose z is the joint's axis: there
-    the third number of a revolute joint and the sixth of a prismatic one is the torque or force of the drive, less what
-    its rotor's inertia takes. `wrench` and `point` as for `inverse_dynamics`.
+    Moment, then force. Moments are about the origin of the joint frame, which stands still in the parent link.
+    Components are in the base frame, as those of `wrench` are; or, with `frame="joint"`, in the joint frame, whose z is
+    the joint's axis if it has one: there the third number of a revolute joint and the sixth of a prismatic one is the
+    torque or force of the drive, less what its rotor's inertia takes. `wrench` and `point` as for `inverse_dynamics`.
     """
     one_of(frame, ("base", "joint"), "frame")
     states = States(arm, {"q": q, "qd": qd, "qdd": qdd}, wrench, check, base_parts(base), point)
@@ -249,9 +252,10 @@ def joint_wrenches(
 
 @public
 def poses(arm: Robot, q: Array, *, frames: Iterable[str] | None = None, check: bool = False) -> Call:
-    """Homogeneous matrices in the base frame: (..., n, 4, 4), one for each link's table frame (DH: its DH frame).
+    """Homogeneous matrices in the base frame: (..., links, 4, 4), for the table frame (DH: DH frame) of each link.
 
-    `frames` asks for others by name, those of merged fixed joints among them: (..., len(frames), 4, 4).
+    The links are `arm.names`. `frames` asks for others by name, those of merged fixed joints among them: (...,
+    len(frames), 4, 4).
     """
     states = States(arm, {"q": q}, check=check)
     if isinstance(frames, str):

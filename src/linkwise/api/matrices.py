@@ -6,12 +6,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..dynamics import constraints, coriolis, denoc, elimination, fewest, operator_matrices
+from ..dynamics import constraints, coriolis, denoc, elimination, fewest, kinematics, operator_matrices
 from ..dynamics import mass_factor as factor
 from ..dynamics import operator_rates as table
 from ..errors import one_of
 from ..robot import Robot
-from ..spatial import Scalars
+from ..spatial import Placement, Scalars, Wrench, cross, dot
 from .call import Call, fast, public
 from .functions import external_wrenches, refuse_coupled
 from .method_table import algorithm
@@ -89,19 +89,49 @@ def constraint_wrenches(
     point: Array | None = None,
     check: bool = False,
 ) -> Call:
-    """What each joint transmits without its drive, from the multipliers of Angeles' constraints: (..., n, 6).
+    """What each joint transmits without its drives, from the multipliers of Angeles' constraints: (..., joints, 6).
 
-    Moment about the joint, then force, in the base frame: `joint_wrenches` less its component along the joint's axis.
-    `wrench` and `point` as for `inverse_dynamics`.
+    A row for each of `arm.names`, as `joint_wrenches` has: moment about the joint, then force, in the base frame. The
+    drives' part of `joint_wrenches` is left out: the components along the axes in which the joint moves, forces of
+    drives at the link's own frame. The drive of a screw turns it. Of a ball joint no moment is left, of a free joint
+    nothing. `wrench` and `point` as for `inverse_dynamics`.
+
+    >>> import linkwise as lw
+    >>> arm = lw.load("planar3").with_free_base()
+    >>> lw.constraint_wrenches(arm, q=[0, 0, 0, 1, 0, 0, 0, 0, 0, 0], qd=[0] * 9, qdd=[0] * 9).shape
+    (4, 6)
     """
     states = States(arm, {"q": q, "qd": qd, "qdd": qdd}, wrench, check, point=point)
 
     def loads() -> list[list[Any]]:
         motion = states.positions(), states.rates(), states.accelerations()
         wrenches = constraints.constraint_wrenches(states.links, *motion, external_wrenches(states))
-        return [list(load) for load in wrenches]
+        return [list(load) for load in without_other_drives(states, wrenches)]
 
-    return Call(constraint_wrenches, states, loads, (len(arm.links), 6), {})
+    return Call(constraint_wrenches, states, loads, (len(arm.names), 6), {})
+
+
+def without_other_drives(states: States, wrenches: list[Wrench]) -> list[Wrench]:
+    """What each joint of the table transmits, from what its last link gets without the drive of that link alone.
+
+    The axes in which a joint turns are orthogonal, and so are those in which it slides; the last link turns, and its
+    wrench is about its own origin, where the forces of the drives act.
+    """
+    frames = kinematics.poses(states.links, states.positions())
+    loads = []
+    for joint in states.robot.moving:
+        load, first = wrenches[joint.link], states.links.links[joint.first]
+        moment, force = load.moment, load.force
+        for index in range(joint.first, joint.link):
+            axis, turn = states.links.links[index].joint.axis, frames[index].axes
+            turning, sliding = turn @ axis.angular, turn @ axis.linear
+            moment, force = moment - turning * dot(turning, moment), force - sliding * dot(sliding, force)
+        if joint.first != joint.link:
+            base = frames[first.parent] if first.parent >= 0 else Placement.identity()
+            arm = frames[joint.link].translation - base.point(first.placement.translation)
+            moment = moment + cross(arm, force)
+        loads.append(Wrench(moment, force))
+    return loads
 
 
 class Operators(NamedTuple):

@@ -13,13 +13,14 @@ from ..dynamics import kinematics
 from ..robot import Link, LinkMobility, Robot, outward
 from ..spatial import Placement, Scalar, Twist, Vector, add, cross, dot, mul, reciprocal
 from ..trace import random_bindings
+from .configuration import neutral
 
 DRAWS = 3  # random geometries for a robot made of symbols
 STATES = 20  # random states of each
 SMALL = 1e-9  # what is this small beside the rest is zero
 Z = Vector(0.0, 0.0, 1.0)
 
-Freedom = tuple[int, bool, bool, bool, bool]  # turns, swings, and which components the direction of turning has
+Freedom = tuple[int, bool, bool, bool, bool, bool]  # turns, swings, climbs, and which components the direction has
 
 
 def mobilities(arm: Robot) -> list[LinkMobility]:
@@ -30,22 +31,23 @@ def mobilities(arm: Robot) -> list[LinkMobility]:
     still = [turns == 2 and not swings for turns, swings, *_ in most]
     levers = lever_arms(arm) if any(still) else [0.0] * arm.n
     return [
-        LinkMobility(turns, swings, (x, y, z), n, lever if stands else 0.0)
-        for (turns, swings, x, y, z), n, lever, stands in zip(most, directions, levers, still, strict=True)
+        LinkMobility(turns, swings, (x, y, z), n, lever if stands else 0.0, climbs)
+        for (turns, swings, climbs, x, y, z), n, lever, stands in zip(most, directions, levers, still, strict=True)
     ]
 
 
 def direction(link: Link, parent: Vector) -> Vector:
     """The direction that a link turns about, if there is only one."""
-    return Z if link.joint.kind == "revolute" else link.placement.axes.T @ parent
+    return Z if link.joint.axis.angular.z == 1.0 else link.placement.axes.T @ parent
 
 
 def lever_arms(arm: Robot) -> list[Scalar]:
     """How far along z the origin of each link is from a point that stands still, where there is one: v = l ω × z."""
     above: list[Scalar] = [0.0] * arm.n
     below: list[Scalar] = [0.0] * arm.n
+    q = arm.coordinates.positions(neutral(arm).tolist())
     for rates in np.eye(arm.n).tolist():
-        for k, twist in enumerate(kinematics.twists(arm, [0.0] * arm.n, rates)):
+        for k, twist in enumerate(kinematics.twists(arm, q, rates)):
             across = cross(twist.angular, Z)
             above[k] = add(above[k], dot(across, twist.linear))
             below[k] = add(below[k], dot(across, across))
@@ -55,13 +57,15 @@ def lever_arms(arm: Robot) -> list[Scalar]:
 
 def freedoms(arm: Robot) -> list[Freedom]:
     """How each link of a robot of numbers moves."""
-    q, qd = np.random.default_rng(arm.n).normal(size=(2, arm.n, STATES))
-    twists, poses = kinematics.twists(arm, list(q), list(qd)), kinematics.poses(arm, list(q))
+    numbers = np.random.default_rng(arm.n).normal(size=(arm.nq + arm.n, STATES))
+    q, rates = arm.coordinates.positions(list(numbers[: arm.nq])), list(numbers[arm.nq :])
+    twists, poses = kinematics.twists(arm, q, rates), kinematics.poses(arm, q)
     fastest = max(np.abs(stacked(twist.linear)).max() for twist in twists)
-    return [freedom(twist, pose, np.array(arm.gravity), fastest) for twist, pose in zip(twists, poses, strict=True)]
+    motions, gravity = zip(arm.links, twists, poses, strict=True), np.array(arm.gravity)
+    return [freedom(link, twist, pose, gravity, fastest) for link, twist, pose in motions]
 
 
-def freedom(twist: Twist, pose: Placement, gravity: np.ndarray, fastest: float) -> Freedom:
+def freedom(link: Link, twist: Twist, pose: Placement, gravity: np.ndarray, fastest: float) -> Freedom:
     w, v = stacked(twist.angular), stacked(twist.linear)
     _, sizes, (n, *_) = np.linalg.svd(w)
     turns = int(np.sum(sizes[:2] > SMALL * sizes[0]))
@@ -72,8 +76,10 @@ def freedom(twist: Twist, pose: Placement, gravity: np.ndarray, fastest: float) 
         across = np.cross(w, tuple(Z))
         pull, left = gravity, v - across * (np.sum(across * v) / max(np.sum(across * across), SMALL))
     swings = np.abs(pull).max() > SMALL or np.abs(left).max() > SMALL * fastest
+    lifted = v[:, 2] - w[:, 2] * float(link.joint.axis.linear.z)  # not by the link's own turning
+    climbs = np.abs(stacked(pose.rotation @ Z) @ gravity).max() > SMALL or np.abs(lifted).max() > SMALL * fastest
     x, y, z = (bool(size > SMALL) for size in np.abs(n))
-    return turns, bool(swings), x, y, z
+    return turns, bool(swings), bool(climbs), x, y, z
 
 
 def stacked(v: Vector) -> np.ndarray:

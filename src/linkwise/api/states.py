@@ -228,7 +228,7 @@ class States:
                 more = f" (and {len(bad) - 1} more)" if len(bad) > 1 else ""
                 raise ValueError(f"{name}{list(index)}{where} is {array[index].item()}: expected finite numbers{more}")
             for start in self._quaternions(name):
-                bad = self.xp.argwhere(~self._has_length(array, start))
+                bad = self.xp.argwhere(~has_length(self.xp, array, start))
                 if len(bad):
                     where = f"{name}{[*map(int, bad[0]), start]}"
                     joint = self.robot.labels_of(name)[start]
@@ -311,18 +311,12 @@ class States:
             for _ in range(self.trailing[name]):
                 finite = finite.all(-1)
             for start in self._quaternions(name):
-                finite = finite & self._has_length(array, start)
+                finite = finite & has_length(self.xp, array, start)
             good = finite & good
         return self.xp.broadcast_to(good, self.batch)
 
     def _quaternions(self, name: str) -> tuple[int, ...]:
         return self.robot.quaternions if name in CONFIGURATIONS and name in self.arrays else ()
-
-    def _has_length(self, array: Array, start: int) -> Array:
-        """Where the quaternion that begins there can be divided by its length."""
-        with np.errstate(all="ignore"):
-            square = (array[..., start : start + 4] ** 2).sum(-1)
-            return self.xp.isfinite(square) & self.xp.isfinite(1.0 / square)
 
     def _with_nan(self, out: Array, dims: int) -> Array:
         good = self.finite()
@@ -330,6 +324,13 @@ class States:
             return out
         good = good.reshape((*self.batch, *(1,) * dims))
         return self.xp.where(good, out, self.xp.asarray(float("nan"), dtype=out.dtype))
+
+
+def has_length(xp: Any, array: Array, start: int) -> Array:
+    """Where the quaternion that begins there can be divided by its length."""
+    with np.errstate(all="ignore"):
+        square = (array[..., start : start + 4] ** 2).sum(-1)
+        return xp.isfinite(square) & xp.isfinite(1.0 / square)
 
 
 def component(array: Array, *index: int) -> Any:

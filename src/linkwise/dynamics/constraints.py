@@ -95,8 +95,8 @@ def constraint_wrenches(
     needed = link_wrenches(robot, q, qd, qdd, external)  # M ṫ + W M t - w^G - w^D, at the mass centres
     tau = inverse_dynamics(robot.without_rotors(), q, qd, qdd, external)
     for link, joint, tau_i, pose in zip(robot.links, joints, tau, poses(robot, q), strict=True):
-        axis = link.joint.axis * tau_i
-        moment, force = pose.rotation @ axis.angular, pose.rotation @ axis.linear  # w^A, at O_i
+        drive = link.joint.drive(tau_i)
+        moment, force = pose.rotation @ drive.moment, pose.rotation @ drive.force  # w^A, at O_i
         i = link.index
         needed[i] = needed[i] - Wrench(moment - cross(joint.lever, force), force)
         if link.parent >= 0:

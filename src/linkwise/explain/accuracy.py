@@ -18,6 +18,7 @@ import numpy as np
 from ..api import forward_dynamics, inertia_matrix, methods, use_kernels
 from ..api.compiling import compile as compiled_kernel
 from ..api.compiling import spec_of
+from ..api.functions import refuse_coupled
 from ..api.states import REAL, Array, States
 from ..errors import RobotError, SingularError, one_of
 from ..kernels.spec import KernelSpec, too_long
@@ -120,7 +121,7 @@ class Accuracy(Mapping[str, MethodAccuracy]):
             figures = [result.relative, result.units] if batch else []
             cells = [f"{np.median(x):.1e}" for x in figures]
             cells += [f"{x[worst]:.1e}" for x in (result.relative, result.units, result.absolute)]
-            shown.append([name, *cells, self.robot.names[result.joint[worst]]])
+            shown.append([name, *cells, self.robot.v_names[result.joint[worst]]])
         head = ["method", "relative error", "in κ(I) ε", "absolute", "worst joint"]
         if batch:
             head = ["method", "median", "in κ(I) ε", "worst", "in κ(I) ε", "absolute", "worst joint"]
@@ -201,6 +202,7 @@ def checked(arm: Robot, q: Array, qd: Array, tau: Array, wrench: Array | None, p
         )
         raise RobotError(f"robot {arm.name!r}: accuracy is measured on a robot of floats, and this one holds {kind}")
     states = States(arm, {"q": q, "qd": qd, "tau": tau}, wrench, check=True, point=point)
+    refuse_coupled(arm, "the methods that are compared")
     if not states.numeric or any(array.dtype.name not in REAL for array in states.arrays.values()):
         raise TypeError("accuracy is measured on NumPy arrays or lists of plain numbers, float64 or float32")
     if arm.n == 0 or 0 in states.batch:
@@ -212,7 +214,7 @@ def checked(arm: Robot, q: Array, qd: Array, tau: Array, wrench: Array | None, p
 def broadcast(states: States) -> dict[str, np.ndarray]:
     """All arrays in one dtype with the whole batch shape in front."""
     dtype = np.result_type(*(array.dtype for array in states.arrays.values()))
-    shapes = {**dict.fromkeys(states.arrays, (states.robot.n,)), **dict(states.acting)}
+    shapes = {**{name: (states.robot.size_of(name),) for name in states.arrays}, **dict(states.acting)}
     return {name: states.rows(name, shape).astype(dtype, copy=False) for name, shape in shapes.items()}
 
 
@@ -264,7 +266,7 @@ def finite_or_nan(run: Callable[..., np.ndarray], arrays: Mapping[str, np.ndarra
     try:
         return np.asarray(run(*arrays.values()))
     except SingularError:
-        batch, n = arrays["q"].shape[:-1], arrays["q"].shape[-1]
+        batch, n = arrays["tau"].shape[:-1], arrays["tau"].shape[-1]
         if not batch:
             return np.full(n, np.nan, arrays["q"].dtype)
         results = [finite_or_nan(run, {name: a[index] for name, a in arrays.items()}) for index in np.ndindex(batch)]

@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from ..api.functions import refuse_coupled
+from ..api.quasi import refuse_foreign
 from ..api.singular import explained
 from ..api.states import Array, States
 from ..errors import one_of
@@ -32,7 +34,7 @@ class Explanation(Mapping[str, Any]):
         values = self.quantities[name].values
         if () in values:
             return as_array(values[()])
-        names = self.robot.names
+        names = [link.name for link in self.robot.links]
         return {
             (names[key[0]] if len(key) == 1 else tuple(names[i] for i in key)): as_array(v) for key, v in values.items()
         }
@@ -61,7 +63,7 @@ class Explanation(Mapping[str, Any]):
             lines = [f"{quantity.symbol}   {quantity.meaning}   [{quantity.source}, {quantity.equation}]"]
             shared, write = expression_texts(quantity, digits)
             for key, value in quantity.values.items():
-                label = ", ".join(self.robot.names[i] for i in key)
+                label = ", ".join(self.robot.links[i].name for i in key)
                 rows = table(value, digits, write)
                 lead = f"  {label}: " if label else "  "
                 lines += [lead + rows[0], *(" " * len(lead) + row for row in rows[1:])]
@@ -123,7 +125,8 @@ def explain(arm: Robot, q: Array, qd: Array | None = None, qdd: Array | None = N
 
     With q: Saha's B, p, M, M̃, M̂, ψ̂, m̂, ψ, N_l, N_d, I, E_k, U, D, U⁻¹, I⁻¹, Angeles' K and T, Kozłowski's P, D, G;
     with qd also C, V, λ̇, ν, ξ, C(θ,ν), C(θ,ξ); with qdd also τ. q, qd, qdd are numbers, or symbols of `lw.symbols` or
-    of SymPy. The robot may be one of symbols.
+    of SymPy. The robot may be one of symbols. A joint of several degrees of freedom is several links, those without a
+    body named after it ("base.vx"); a ball joint is three, about the body's x, y and z.
 
     >>> import linkwise as lw
     >>> e = lw.explain(lw.load("planar3"), q=[0, 0, 0])
@@ -138,7 +141,11 @@ def explain(arm: Robot, q: Array, qd: Array | None = None, qdd: Array | None = N
         raise ValueError("qdd is given without qd (expected both, or neither)")
     states = States(arm, arrays)
     if states.batch:
-        raise ValueError(f"explain takes one state (expected arrays of shape ({arm.n},), not a batch {states.batch})")
+        expected = f"q ({arm.nq},)" if arm.nq != arm.n else f"arrays of shape ({arm.n},)"
+        raise ValueError(f"explain takes one state (expected {expected}, not a batch {states.batch})")
+    refuse_coupled(arm, "the intermediates of the formulations")
+    if qd is not None:
+        refuse_foreign(arm)
     scalars = {name: states.scalars(name) for name in arrays}
     if any(is_sympy(x) for values in scalars.values() for x in values):
         arm = arm.mapped(lambda x: as_sympy(x) if isinstance(x, Node) else x)

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
+from ..api.functions import differences
+from ..api.recentring import quasi_rates, recentred_coriolis
 from ..dynamics import composite, constraints, coriolis, denoc, inverse_inertia, quasi, udu
 from ..dynamics.diagonal import from_joint_rates, rates
 from ..dynamics.kinematics import poses
@@ -73,12 +75,13 @@ def quantities(
     robot: Robot, q: Sequence[Scalar], qd: Sequence[Scalar] | None, qdd: Sequence[Scalar] | None
 ) -> list[Quantity]:
     """What q alone determines; with qd, what the rates do too; with qdd, the torques."""
+    q = robot.coordinates.positions(q)
     values = {**by_saha(robot, q), **by_angeles(robot, q), **by_kozlowski(robot, q)}
     if qd is not None:
         values |= with_rates(robot, q, qd)
     if qd is not None and qdd is not None:
-        still = [Wrench.zero()] * robot.n
-        values["tau"] = {(): denoc.inverse_dynamics(robot, q, qd, qdd, still)}
+        still, accelerations = [Wrench.zero()] * robot.n, robot.coordinates.accelerations(qd, qdd)
+        values["tau"] = {(): denoc.inverse_dynamics(robot, q, qd, accelerations, still)}
     return [Quantity(name, *DEFINITIONS[name], values=values[name]) for name in DEFINITIONS if name in values]
 
 
@@ -163,13 +166,18 @@ def with_rates(robot: Robot, q: Sequence[Scalar], qd: Sequence[Scalar]) -> dict[
     bodies = udu.articulated_bodies(robot, q)
     motions = from_joint_rates(robot, bodies, qd)
     nu, xi = quasi.normalized.velocity(robot, q, qd), quasi.unnormalized.velocity(robot, q, qd)
-    floating, still = robot.with_gravity((0.0, 0.0, 0.0)), [Wrench.zero()] * robot.n
     return {
-        "C": {(): coriolis.coriolis_matrix(robot, q, qd)},
+        "C": {(): recentred_coriolis(robot, q, qd, coriolis.coriolis_matrix(robot, q, qd))},
         "V": by_link([list(motion.twist) for motion in motions]),
         "lambda_dot": by_link([of_twists(rate.lambda_dot.__matmul__) for rate in rates(robot, bodies, motions)]),
         "nu": {(): nu},
         "xi": {(): xi},
-        "C_nu": {(): quasi.normalized.coriolis(floating, q, nu, still)},
-        "C_xi": {(): quasi.unnormalized.coriolis(floating, q, xi, still)},
+        "C_nu": {(): coriolis_forces(quasi.normalized, robot, q, nu)},
+        "C_xi": {(): coriolis_forces(quasi.unnormalized, robot, q, xi)},
     }
+
+
+def coriolis_forces(kind: quasi.Unnormalized, robot: Robot, q: Sequence[Scalar], velocity: Sequence[Scalar]) -> Any:
+    """Without gravity."""
+    forces = kind.coriolis(robot.with_gravity((0.0, 0.0, 0.0)), q, velocity, [Wrench.zero()] * robot.n)
+    return differences(forces, quasi_rates(kind, robot, q, velocity)[1]) if robot.balls else forces

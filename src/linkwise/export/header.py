@@ -12,6 +12,7 @@ from ..explain import cite
 from ..explain.references import published_as
 from ..graph import Port, count
 from ..robot import Robot
+from ..robot.describe import indices, moves_as
 from ..trace import symbols_of
 from ..trace.tracing import function_name
 from ..version import __version__
@@ -43,9 +44,8 @@ def head(c: CFunction, function: Callable[..., Any], arm: Robot, keywords: Mappi
     """Paragraphs of the comment."""
     symbols = symbols_of(arm)
     options = ", ".join(f"{key}={value!r}" for key, value in keywords.items() if isinstance(value, (str, int, float)))
-    joints = ", ".join(f"{link.name} ({link.joint.kind})" for link in arm.links)
     inputs = [
-        described(c.type, name, port, "a symbol of the robot" if port.name in symbols else "")
+        described(c.type, name, port, "a symbol of the robot" if port.name in symbols else configuration(port))
         for name, port in zip(c.inputs, c.program.inputs, strict=True)
     ]
     outputs = [described(c.type, name, port, "") for name, port in zip(c.outputs, c.program.outputs, strict=True)]
@@ -54,7 +54,7 @@ def head(c: CFunction, function: Callable[..., Any], arm: Robot, keywords: Mappi
         f"{function_name(function)} of the robot {arm.name}{f', with {options}' if options else ''}.",
         *about(function),
         "",
-        f"Joints: {joints}.",
+        *joints(arm),
         "SI units, radians, angular parts before linear ones, matrices row by row.",
         "",
         f"  {c.name}({', '.join([*c.inputs, *c.outputs])});",
@@ -67,6 +67,27 @@ def head(c: CFunction, function: Callable[..., Any], arm: Robot, keywords: Mappi
         "",
         f"Equations: {source(function, arm, keywords)}",
     ]
+
+
+def joints(arm: Robot) -> list[str]:
+    """Their kinds; and what each has of q and qd, where that is not one number in the order of the joints."""
+    if len(arm.names) == arm.n == arm.nq:
+        return [f"Joints: {', '.join(f'{joint.name} ({joint.kind.name})' for joint in arm.moving)}."]
+    lines = ["Joints, with their numbers of q and of qd, qdd and tau:"]
+    for joint in arm.moving:
+        if joint.coupling is None:
+            lines.append(f"  {joint.name} ({joint.kind.name}): q[{indices(joint.q)}], qd[{indices(joint.v)}]")
+            lines += [f"    {joint.kind.meaning}"] if joint.kind.degrees > 1 else []
+        else:
+            leader = arm.links[joint.coupling.to].name
+            same = moves_as(leader, joint.coupling.ratio, joint.coupling.offset)
+            lines.append(f"  {joint.name} ({joint.kind.name}): coupled, {same}")
+    return lines
+
+
+def configuration(port: Port) -> str:
+    """What q is, where quaternions are in it."""
+    return f"{MEANING['q']}, quaternions (w, x, y, z) of any length but 0" if port.quaternions else ""
 
 
 def about(function: Callable[..., Any]) -> list[str]:

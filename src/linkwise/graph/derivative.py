@@ -18,6 +18,8 @@ from .grammar import check
 from .node import Node
 from .program import Port, Program
 
+Directions = Callable[[list[Node]], list[list[Any]]]
+
 PARTIAL: dict[str, Callable[..., tuple[Any, ...]]] = {  # of each operation by its operands; `y` is the operation itself
     "neg": lambda y, a: (-1.0,),
     "add": lambda y, a, b: (1.0, 1.0),
@@ -31,8 +33,11 @@ PARTIAL: dict[str, Callable[..., tuple[Any, ...]]] = {  # of each operation by i
 }
 
 
-def derivative(program: Program, wrt: str, mode: str = "forward") -> Program:
-    """The program of the derivatives of every output by the input `wrt`: outputs of shape (*output, *input)."""
+def derivative(program: Program, wrt: str, mode: str = "forward", directions: Directions | None = None) -> Program:
+    """The program of the derivatives of every output by the input `wrt`: outputs of shape (*output, *input).
+
+    With `directions`, which makes vectors of the input's nodes, they are along these: of shape (*output, directions).
+    """
     ports = {port.name: port for port in program.inputs}
     if wrt not in ports:
         raise ValueError(f"wrt is {wrt!r} (expected one of the inputs: {', '.join(ports)})")
@@ -42,17 +47,23 @@ def derivative(program: Program, wrt: str, mode: str = "forward") -> Program:
     if not program.nodes:
         raise ValueError("the program has no outputs to differentiate")
     graph = program.nodes[0].graph
-    seeds = [graph.input(wrt, k) for k in range(port.size)]
+    inputs = [graph.input(wrt, k) for k in range(port.size)]
+    seeds: list[dict[int, Any]] = [{node.index: 1.0} for node in inputs]
+    shape = port.shape
+    if directions is not None:
+        vectors = [zip(inputs, vector, strict=True) for vector in directions(inputs)]
+        seeds = [{node.index: x for node, x in vector if not is_zero(x)} for vector in vectors]
+        shape = (len(seeds),)
     columns = forward(program, seeds) if mode == "forward" else reverse(program, seeds)
-    outputs = [Port(f"d_{out.name}_d_{wrt}", (*out.shape, *port.shape)) for out in program.outputs]
+    outputs = [Port(f"d_{out.name}_d_{wrt}", (*out.shape, *shape)) for out in program.outputs]
     return check(Program.of(graph, program.inputs, outputs, columns))
 
 
-def forward(program: Program, seeds: list[Node]) -> list[list[Any]]:
-    """For each output, row by row, its derivatives by each seed."""
+def forward(program: Program, seeds: list[dict[int, Any]]) -> list[list[Any]]:
+    """For each output, row by row, its derivatives along each seed: the components of a vector, by input."""
     by_seed = []
     for seed in seeds:
-        tangent: dict[int, Any] = {seed.index: 1.0}
+        tangent: dict[int, Any] = dict(seed)
         for node in program.nodes:
             total: Any = 0.0
             if node.op == "select":
@@ -68,8 +79,8 @@ def forward(program: Program, seeds: list[Node]) -> list[list[Any]]:
     return [[tangent.get(node.index, 0.0) for node in result for tangent in by_seed] for result in program.results]
 
 
-def reverse(program: Program, seeds: list[Node]) -> list[list[Any]]:
-    """For each output, row by row, its derivatives by each seed."""
+def reverse(program: Program, seeds: list[dict[int, Any]]) -> list[list[Any]]:
+    """For each output, row by row, its derivatives along each seed."""
     rows = []
     for result in program.results:
         row: list[Any] = []
@@ -80,9 +91,17 @@ def reverse(program: Program, seeds: list[Node]) -> list[list[Any]]:
                     for operand, step in pulled_back(node, adjoint[node.index]):
                         if not is_zero(step):
                             adjoint[operand.index] = adjoint.get(operand.index, 0.0) + step
-            row += [adjoint.get(seed.index, 0.0) for seed in seeds]
+            row += [along(seed, adjoint) for seed in seeds]
         rows.append(row)
     return rows
+
+
+def along(seed: dict[int, Any], adjoint: dict[int, Any]) -> Any:
+    """The derivative along a vector, from those by its components."""
+    total: Any = 0.0
+    for index, x in seed.items():
+        total = total + x * adjoint.get(index, 0.0)
+    return total
 
 
 def pulled_back(node: Node, adjoint: Any) -> list[tuple[Node, Any]]:

@@ -80,6 +80,12 @@ def moving_joints(
     return tuple(joints)
 
 
+def size_in_words(degrees: int, joints: int) -> str:
+    """How large a robot is: "6 joints", or "9 degrees of freedom, 4 joints" where these are not as many."""
+    counted = f"{joints} joint{'s' * (joints != 1)}"
+    return counted if degrees == joints else f"{degrees} degree{'s' * (degrees != 1)} of freedom, {counted}"
+
+
 class LinkCoordinates:
     """The coordinates of a robot's links, from those of its joints."""
 

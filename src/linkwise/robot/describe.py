@@ -8,7 +8,9 @@ from typing import Any
 
 from ..printing import Description, print_if_dropped
 from ..spatial import Rotation
+from .coordinates import size_in_words
 from .entries import is_symbol
+from .joint import Joint
 from .kinds import KINDS
 from .model import Robot
 from .tables import CONVENTIONS
@@ -32,15 +34,16 @@ def description(robot: Robot) -> Description:
         hint = f"; did you mean linkwise.load({robot!r})?" if isinstance(robot, str) else ""
         raise TypeError(f"the robot to describe is {robot!r} (expected a Robot{hint})")
     shape = "a chain" if all(link.parent == link.index - 1 for link in robot.links) else "a tree"
-    count = f"{robot.n} joint" + ("s" if robot.n != 1 else "")
     g = ", ".join(plain(x) for x in robot.gravity)
     lines = [
-        f"{robot.name}: {count} ({robot.joints}), {shape}",
+        f"{robot.name}: {size_in_words(robot.n, len(robot.names))} ({robot.joints}), {shape}",
         *([robot.about] if robot.about else []),
         f"convention: {CONVENTIONS[robot.convention].meaning}",
         f"gravity: ({g}) m/s2 in the base frame; SI units, angles in degrees here, * is the joint's variable at q = 0",
         "joints: where each link sits in its parent",
         *grid(*geometry(robot, shape == "a tree")),
+        *coordinates(robot),
+        *couplings(robot),
         "bodies: centre of mass (m) and inertia about it (kg m2), in the link's table frame",
         *grid(*bodies(robot)),
     ]
@@ -63,7 +66,8 @@ DRIVE_UNITS = {
 def geometry(robot: Robot, tree: bool) -> tuple[list[str], list[list[str]]]:
     dh = robot.convention in ("standard", "modified")
     columns = ["a (m)", "b (m)", "alpha (deg)", "theta (deg)"] if dh else ["translation (m)", "axis", "rotation (rows)"]
-    head = ["link", "joint", *(["parent"] if tree else []), *columns]
+    screws = any("pitch" in row for row in robot.rows)
+    head = ["link", "joint", *(["parent"] if tree else []), *columns, *(["pitch (m/rad)"] if screws else [])]
     body = []
     for row in robot.rows:
         cells = [row["name"], row["joint"], *([row["parent"]] if tree else [])]
@@ -78,8 +82,39 @@ def geometry(robot: Robot, tree: bool) -> tuple[list[str], list[list[str]]]:
                 triple(row["axis"]) if "axis" in row else "-",
                 rotation(row["rotation"]),
             ]
+        if screws:
+            cells.append(plain(row["pitch"]) if "pitch" in row else "-")
         body.append(cells)
     return head, body
+
+
+def coordinates(robot: Robot) -> list[str]:
+    """What the numbers of q and qd are, if some joint has several."""
+    if all(joint.kind.degrees == 1 for joint in robot.moving):
+        return []
+    own = [joint for joint in robot.moving if joint.coupling is None]
+    body = [[joint.name, indices(joint.q), indices(joint.v), joint.kind.meaning] for joint in own]
+    return [
+        "coordinates: which numbers of q and of qd, qdd and tau each joint has",
+        *grid(["link", "q", "qd", "what they are"], body),
+    ]
+
+
+def indices(part: slice) -> str:
+    """The first and the last: `6`, `0..3`."""
+    return str(part.start) if part.stop == part.start + 1 else f"{part.start}..{part.stop - 1}"
+
+
+def couplings(robot: Robot) -> list[str]:
+    rows = [row for row in robot.rows if "coupled_to" in row]
+    body = [[row["name"], moves_as(row["coupled_to"], row["ratio"], row.get("offset", 0.0))] for row in rows]
+    return ["coupled joints: each moves as another does", *grid(["link", "its q"], body)] if rows else []
+
+
+def moves_as(leader: str, ratio: Any, offset: Any) -> str:
+    """`2 q(link1) + 0.5`, in radians and metres."""
+    shift = f" {'-' if plain(offset).startswith('-') else '+'} {plain(offset).removeprefix('-')}"
+    return f"{plain(ratio)} q({leader})" + ("" if plain(offset) == "0" else shift)
 
 
 def bodies(robot: Robot) -> tuple[list[str], list[list[str]]]:
@@ -120,5 +155,12 @@ def shown(row: Mapping[str, Any], key: str) -> str:
     if key not in row:
         return "-"
     if key == "limits":
-        return "({}, {})".format(*map(degrees if row["joint"] == "revolute" else plain, row[key]))
+        kind = KINDS[row["joint"]]
+        pairs = row[key] if kind.degrees > 1 else [row[key]]
+        return ", ".join(map(travel, kind.links, pairs))
     return plain(row[key])
+
+
+def travel(joint: type[Joint], pair: Any) -> str:
+    """The ends of an angle in degrees, of a displacement in metres."""
+    return "({}, {})".format(*map(plain if joint.kind == "prismatic" else degrees, pair))

@@ -93,6 +93,10 @@ class Joint:
         part: Vector = self.axis.linear * rate
         return part
 
+    def drive(self, torque: Scalar) -> Wrench:
+        """What the joint's drive exerts on the link, at the joint: of all wrenches of this power, along the axis."""
+        return Wrench(self.axis.angular * torque, self.axis.linear * torque)
+
     def spins(self, parent: Vector, rate: Scalar) -> Vector:
         """Inside a ball joint: the components of its angular velocity so far, x and y before z; see `robot.ball`."""
         return Vector.zero()
@@ -215,6 +219,10 @@ class Screw(Joint):
         slide = Matrix(((less, 0.0, 0.0), (0.0, less, 0.0), (0.0, 0.0, less)))
         return cross_matrix(axis), Rotation.identity(), slide
 
+    def drive(self, torque: Scalar) -> Wrench:
+        """The drive turns the screw; what slides it is the thread."""
+        return Wrench(Vector(0.0, 0.0, torque), Vector.zero())
+
     def with_unit(self, share: Wrench) -> Wrench:
         return share  # moment and force along the axis make 1 together: neither is known
 
@@ -228,3 +236,23 @@ class Screw(Joint):
         kept = Symmetric(sub(J.xx, k), J.xy, J.xz, sub(J.yy, k), J.yz, J.zz)
         passed = RigidInertia(0.0, Vector.zero(), Symmetric(k, 0.0, 0.0, k, 0.0, 0.0))
         return RigidInertia(body.mass, body.moment, kept), passed
+
+    def identifiable(self, body: RigidInertia, mobility: LinkMobility) -> tuple[dict[str, Scalar], RigidInertia]:
+        """As `split`; for a link that turns about the joint's direction alone, J_zz and the mass.
+
+        If such a link rises by its turning alone and has no weight along the axis, the mass counts as pitch² m in J_zz;
+        where the parent is a screw of the same pitch, it has that part already.
+        """
+        if type(self.pitch) is float and self.pitch == 0.0:
+            return Revolute().identifiable(body, mobility)
+        kept, passed = self.split(body)
+        (hx, hy, hz), J = kept.moment, kept.tensor
+        if mobility.turns > 1:
+            tensor = {"Jxx": J.xx, "Jxy": J.xy, "Jxz": J.xz, "Jyy": J.yy, "Jyz": J.yz}  # J.zz is J.xx + J.yy
+            return {"m": body.mass, "hx": hx, "hy": hy, "hz": hz, **tensor}, passed
+        swung = {"hx": hx, "hy": hy} if mobility.swings else {}
+        if mobility.climbs:
+            return {"m": body.mass, **swung, "Jzz": J.zz}, RigidInertia.zero()
+        turned = mul(mul(self.pitch, self.pitch), body.mass)
+        rest = Symmetric(0.0, 0.0, 0.0, 0.0, 0.0, sub(0.0, turned))
+        return {**swung, "Jzz": add(J.zz, turned)}, RigidInertia(body.mass, Vector.zero(), rest)

@@ -11,7 +11,7 @@ from ..errors import RobotError, one_of
 from ..lazy import cached_property
 from ..spatial import Rotation, Scalar
 from .build import NO_TENSOR, assemble, checked_gravity, is_zero, warn_of_moved
-from .coordinates import Coupling, LinkCoordinates, MovingJoint, Slot, moving_joints, slots_of
+from .coordinates import Coupling, LinkCoordinates, MovingJoint, Slot, moving_joints, size_in_words, slots_of
 from .entries import is_symbol
 from .fingerprint import NoFingerprintError, robot_fingerprint
 from .link import Frame, Link
@@ -147,9 +147,8 @@ class Robot(WithCache):
         return robot_fingerprint(self)
 
     def __repr__(self) -> str:
-        count = f"{self.n} joint" + ("s" if self.n != 1 else "")
-        kinds = self.joints if self.n <= 12 else f"{self.joints[:11]}..."
-        return f"<Robot {self.name!r}: {count} {kinds}, {self.convention}>"
+        kinds = self.joints if len(self.joints) <= 12 else f"{self.joints[:11]}..."
+        return f"<Robot {self.name!r}: {size_in_words(self.n, len(self.names))} {kinds}, {self.convention}>"
 
     @property
     def n(self) -> int:

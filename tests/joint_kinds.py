@@ -1,0 +1,44 @@
+"""Robots with joints of every kind and with coupled joints, their states, and differences along velocities."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+import linkwise as lw
+from linkwise.robot.kinds import KINDS
+
+
+def coupled(robot: lw.Robot, seed: int = 0) -> lw.Robot:
+    """The same robot with every second of its joints of one degree of freedom coupled to the one before."""
+    rng, rows, leader = np.random.default_rng(seed), robot.rows, ""
+    for row in rows:
+        if row["joint"] == "fixed" or KINDS[row["joint"]].degrees > 1:
+            continue
+        if leader:
+            row |= {"coupled_to": leader, "ratio": float(rng.uniform(-2, 2)), "offset": float(rng.normal())}
+        leader = "" if leader else row["name"]
+    assert any("coupled_to" in row for row in rows)
+    if robot.convention == "frames":
+        return lw.Robot.from_frames(rows, gravity=robot.gravity, name=f"{robot.name}-coupled")
+    return lw.Robot.from_dh(rows, convention=robot.convention, gravity=robot.gravity, name=f"{robot.name}-coupled")
+
+
+TREE = lw.random_tree(9, seed=3, joints="RSPFUECHR")
+SECOND = lw.random_tree(8, seed=5, joints="HFRESCUP")
+CHAIN = lw.chain(5, seed=2, joints="FSRHE")
+ARM = lw.chain(3, seed=7).with_free_base(4.0, (0.1, -0.2, 0.3), [[0.5, 0, 0], [0, 0.6, 0.1], [0, 0.1, 0.7]])
+COUPLED = coupled(lw.random_tree(8, seed=11, joints="RPSRHERU"))
+EVERY = [TREE, SECOND, CHAIN, ARM, COUPLED]
+
+
+def states(robot: lw.Robot, *batch: int, seed: int = 0) -> tuple[np.ndarray, ...]:
+    """q, whose quaternions have any length, and qd, qdd, tau."""
+    rng = np.random.default_rng([seed, robot.nq])
+    return rng.normal(size=(*batch, robot.nq)), *rng.normal(size=(3, *batch, robot.nv))
+
+
+def slopes(robot: lw.Robot, function: Callable[..., Any], q: np.ndarray, step: float = 1e-6) -> np.ndarray:
+    """Central differences along each velocity of a function that takes batches, q being one state: (..., n)."""
+    ahead, behind = (function(lw.integrate(robot, q, sign * step * np.eye(robot.n))) for sign in (1.0, -1.0))
+    return np.moveaxis((ahead - behind) / (2 * step), 0, -1)

@@ -1,0 +1,144 @@
+"""Base parameters and regrouping with joints of every kind and with coupled joints."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import linkwise as lw
+from effort import rest_slow
+from joint_kinds import CHAIN, EVERY, coupled, states
+from joint_kinds import COUPLED as COUPLED_TREE
+from linkwise.api.base_parameters import TEN, body_of
+from linkwise.robot.kinds import KINDS
+from linkwise.robot.random_robots import LETTERS, random_body
+from linkwise.spatial import RigidInertia
+from linkwise.symbolic import Transplant, shared_graph
+from robots import ids, relative
+
+GRAVITIES = ((0, 0, -9.81), (0, 0, 0), (1.0, 2.0, -9.0), (0, -9.81, 0))
+TURNS = (np.eye(3), np.eye(3), [[0, 0, 1], [1, 0, 0], [0, 1, 0]], [[1, 0, 0], [0, 0, -1], [0, 1, 0]])
+
+
+def special(seed: int, letters: str) -> lw.Robot:
+    """A chain or a tree with many zeros, parallel and perpendicular axes, equal pitches, and gravity along an axis."""
+    rng, rows = np.random.default_rng(seed), []
+    for k in range(int(rng.integers(1, 5))):
+        joint = LETTERS[str(rng.choice(list(letters)))]
+        row = {"joint": joint, "translation": rng.choice([0, 0, 0, 0.3], 3).tolist(), **random_body(rng)}
+        row["rotation"] = np.array(TURNS[int(rng.integers(4))]).tolist()
+        if joint == "screw":
+            row["pitch"] = float(rng.choice([0.2, 0.2, 0.1, 0.0]))
+        if k:
+            earlier = ["base", *(f"link{i + 1}" for i in range(k))]
+            row["parent"] = str(rng.choice(earlier)) if seed % 3 == 0 else earlier[-1]
+        rows.append(row)
+    name = f"special-{seed}-{letters}"
+    return lw.Robot.from_frames(rows, gravity=GRAVITIES[seed % 4], name=name)
+
+
+def general(seed: int) -> lw.Robot:
+    rng = np.random.default_rng(seed)
+    letters = "".join(rng.choice(list(LETTERS), int(rng.integers(1, 5))))
+    return lw.random_tree(len(letters), seed=seed, joints=letters).with_gravity(GRAVITIES[seed % 4])
+
+
+SPECIAL = [special(seed, letters) for letters in ("RPHCUESF", "HRP", "SRP", "CEP") for seed in range(40)]
+GENERAL = [general(seed) for seed in range(40)]
+COUPLED = [coupled(lw.random_tree(4, seed=k, joints="RPSR").with_gravity(GRAVITIES[k % 4]), k) for k in range(6)] + [
+    coupled(special(seed, "RPHR"), seed) for seed in range(30) if len(special(seed, "RPHR").names) > 1
+]
+ROBOTS = GENERAL + SPECIAL + COUPLED
+QUICK = GENERAL[5::20] + SPECIAL[::16] + COUPLED[::10]
+
+
+def regressor(arm: lw.Robot, names: list[str], motion: tuple[np.ndarray, ...]) -> np.ndarray:
+    """Torques, all in a row, that each of the named numbers needs alone: a column for each."""
+    columns, kinds = [], {link.name: link.joint.kind for link in arm.links}
+    for link, _, name in (full.rpartition(".") for full in names):
+        body = body_of([float(name == other) for other in TEN])
+        J = body.tensor
+        if name in ("Jxx", "Jyy") and f"{link}.Jzz" not in names and kinds[link] in ("revolute", "screw"):
+            body = RigidInertia(0.0, body.moment, type(J)(J.xx, J.xy, J.xz, J.yy, J.yz, J.xx + J.yy))
+        links = tuple(replace(k, grouped=body if k.name == link else RigidInertia.zero()) for k in arm.links)
+        columns.append(lw.inverse_dynamics(replace(arm, links=links), *motion, method="denoc").ravel())
+    return np.stack(columns, axis=-1)
+
+
+@pytest.mark.parametrize("robot", rest_slow(ROBOTS, QUICK), ids=ids(ROBOTS))
+def test_base_parameters_are_enough_and_no_more_than_the_rank_of_the_regressor(robot: lw.Robot) -> None:
+    count = 40 * len(robot.names) // robot.n + 20
+    motion = states(robot, count)[:3]
+    found = lw.base_parameters(robot)
+    full = regressor(robot, [f"{link}.{name}" for link in robot.names for name in TEN], motion)
+    scale = np.linalg.norm(full, axis=0)
+    felt = scale > 1e-9 * scale.max()
+    assert len(found) == np.linalg.matrix_rank(full[:, felt] / scale[felt], tol=1e-8)
+    tau = regressor(robot, [p.name for p in found], motion) @ [p.value for p in found]
+    exact = 1e-9 if robot.couplings else 1e-12
+    assert relative(tau.reshape(count, robot.n), lw.inverse_dynamics(robot, *motion)) < exact
+
+
+def test_every_kind_of_joint_is_among_the_quick_ones() -> None:
+    assert set("".join(robot.joints for robot in QUICK)) == {kind.letter for kind in KINDS.values()}
+
+
+@pytest.mark.parametrize("robot", rest_slow(EVERY, [CHAIN, COUPLED_TREE]), ids=ids(EVERY))
+def test_a_regrouped_robot_needs_the_same_torques_by_every_method(robot: lw.Robot) -> None:
+    q, qd, qdd, _ = states(robot, 2)
+    other = robot.regrouped()
+    wrench = np.random.default_rng(1).normal(size=(2, len(robot.names), 6))
+    expected = lw.inverse_dynamics(robot, q, qd, qdd, wrench)
+    for method in lw.methods(lw.inverse_dynamics):
+        assert relative(lw.inverse_dynamics(other, q, qd, qdd, wrench, method=method), expected) < 1e-12
+    for method in lw.methods(lw.inertia_matrix):
+        assert relative(lw.inertia_matrix(other, q, method=method), lw.inertia_matrix(robot, q)) < 1e-12
+    assert relative(lw.kinetic_energy(other, q, qd), lw.kinetic_energy(robot, q, qd)) < 1e-12
+    assert relative(lw.forward_dynamics(other, q, qd, expected, wrench), qdd) < 1e-9
+
+
+def test_base_parameters_of_a_floating_body_are_its_ten_numbers() -> None:
+    row = {"name": "hull", "joint": "free", "translation": (0, 0, 0), "mass": 3.0, "com": (0.1, 0.2, 0.3)}
+    hull = lw.Robot.from_frames([{**row, "inertia": np.diag([1.0, 1.1, 1.2]).tolist()}])
+    found = lw.base_parameters(hull)
+    assert sorted(p.name for p in found) == sorted(f"hull.{name}" for name in TEN)
+    assert all(p.made_of == {p.name: 1.0} for p in found)
+    ball = lw.Robot.from_frames([{**dict(hull.rows[0]), "joint": "ball"}])
+    assert {p.name for p in lw.base_parameters(ball)} == {f"hull.{name}" for name in TEN[1:]}
+    weightless = lw.base_parameters(ball.with_gravity((0, 0, 0)))
+    assert {p.name for p in weightless} == {f"hull.{name}" for name in TEN[4:]}
+
+
+def test_a_first_screw_is_turned_by_its_mass_too() -> None:
+    row = {"name": "nut", "joint": "screw", "pitch": 0.5, "translation": (0, 0, 0), "mass": 3.0, "com": (0, 0, 0)}
+    row["inertia"] = np.eye(3).tolist()
+    lying = lw.Robot.from_frames([row], gravity=(0, 0, 0))
+    (only,) = lw.base_parameters(lying)
+    assert (only.name, only.value, only.made_of) == ("nut.Jzz", 1.75, {"nut.m": 0.25, "nut.Jzz": 1.0})
+    assert [p.name for p in lw.base_parameters(lying.with_gravity((0, 0, -9.81)))] == ["nut.m", "nut.Jzz"]
+
+
+@pytest.mark.parametrize("letters", ["UR", "SR", "RH", "CE", "FP"])
+def test_symbols_group_as_numbers_do(letters: str) -> None:
+    robot = lw.random_tree(2, seed=3, joints=letters)
+    values: dict[str, float] = {}
+    rows = robot.rows
+    for k, row in enumerate(rows):
+        row |= {"parent": rows[0]["name"] if k else None}
+        for key in {"mass", "pitch"} & set(row):
+            values[f"{key}_{k}"] = row[key]
+            row[key] = lw.symbols(f"{key}_{k}")
+        values[f"length_{k}"] = row["translation"][0]
+        row["translation"] = (lw.symbols(f"length_{k}"), *row["translation"][1:])
+    arm = lw.Robot.from_frames(rows, name=letters)
+    number = Transplant(shared_graph(), values)
+    found, expected = lw.base_parameters(arm), lw.base_parameters(lw.bind(arm, **values))
+    assert [p.name for p in found] == [p.name for p in expected]
+    assert relative([number(p.value) for p in found], [p.value for p in expected]) < 1e-12
+
+
+def test_a_coupled_robot_of_symbols_is_refused_by_name() -> None:
+    rows = lw.random_tree(2, seed=1, joints="R").rows
+    rows[1] |= {"coupled_to": rows[0]["name"], "ratio": lw.symbols("gear")}
+    with pytest.raises(ValueError, match="'geared' has symbols: gear"):
+        lw.base_parameters(lw.Robot.from_frames(rows, name="geared"))
