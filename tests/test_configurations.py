@@ -198,19 +198,25 @@ def test_batches_bad_states_and_messages(function):
 
 
 def slopes_at_rest(robot):
-    """A configuration, no velocity, weights for the results, and the weighted derivatives of both functions there."""
+    """A configuration, no velocity, weights for the results, and the weighted derivatives of both functions there.
+
+    That of `difference` is along the velocities; `Q(robot, q)` gives those of the other libraries, by the numbers of q.
+    """
     q, v = lw.random_configuration(robot, 0), np.zeros(robot.n)
     by_graph = [lw.derivative(lw.integrate, robot, "v")(q, v), lw.derivative(lw.difference, robot, "q1")(q, q)]
     weights = [np.random.default_rng(1).normal(size=len(slope)) for slope in by_graph]
     return q, v, weights, [w @ slope for w, slope in zip(weights, by_graph, strict=True)], by_graph
 
 
+def Q(robot, q):
+    """From velocities to the rates of q: (nq, n)."""
+    return lw.configuration_rate(robot, q, np.eye(robot.n)).T
+
+
 def test_derivatives_at_rest_are_finite_and_undo_each_other():
     q, _, _, _, (moved, between) = slopes_at_rest(TREE)
-    assert relative(between @ moved, np.eye(TREE.n)) < 1e-14
-    h, own = 1e-6, np.eye(TREE.nq)
-    slopes = [(lw.difference(TREE, q, q + h * x) - lw.difference(TREE, q, q - h * x)) / (2.0 * h) for x in own]
-    assert relative(np.transpose(slopes), between) < 1e-8
+    assert relative(between, np.eye(TREE.n)) < 1e-14
+    assert relative(moved, Q(TREE, q)) < 1e-14
 
 
 @pytest.mark.parametrize(("dtype", "bound"), [(np.float64, 1e-14), (np.float32, 1e-6)])
@@ -223,7 +229,7 @@ def test_torch_has_the_same_gradients_at_rest(dtype, bound):
     rates, end = (torch.tensor(x.astype(dtype), requires_grad=True) for x in (v, q))
     (w[0] @ lw.integrate(robot, start, rates) + w[1] @ lw.difference(robot, start, end)).backward()
     assert relative(rates.grad, expected[0]) < bound
-    assert relative(end.grad, expected[1]) < bound
+    assert relative(end.grad.numpy() @ Q(robot, q), expected[1]) < bound
 
 
 def test_jax_has_the_same_gradients_at_rest():
@@ -236,7 +242,9 @@ def test_jax_has_the_same_gradients_at_rest():
     slopes = jax.jit(
         jax.grad(lambda x, y: w[0] @ lw.integrate(robot, q, x) + w[1] @ lw.difference(robot, q, y), (0, 1))
     )
-    assert all(relative(*pair) < 1e-6 for pair in zip(slopes(v, q), expected, strict=True))
+    by_v, by_q = map(np.asarray, slopes(v, q))
+    assert relative(by_v, expected[0]) < 1e-6
+    assert relative(by_q @ Q(robot, np.asarray(q, dtype=float)), expected[1]) < 1e-6
 
 
 def test_neutral_does_not_move_anything():

@@ -51,6 +51,7 @@ class Trajectories:
             self.records[:, self.first_value :] = np.nan
         self.h, self.error = first_step, LEAST_ERROR_BEFORE
         self.log = np.empty((count, room if events else 0, 2 + size))  # rows: time, which events, state
+        self.log.fill(np.nan)
         self.met: list[list[np.ndarray]] = [[] for _ in range(count)]  # such rows, out of the log
         self.evaluations: np.ndarray | None = None  # where they were counted
         self.chattering: dict[int, int] = {}  # which number of the state of a trajectory goes to and fro
