@@ -9,6 +9,7 @@ import pinocchio as pin
 import pytest
 
 import linkwise as lw
+from effort import rest_slow
 from jointed import EVERY_KIND, from_pinocchio, in_mujoco, in_pinocchio, jointed, pinocchio_state, random_state
 from robots import conditioned, relative
 
@@ -18,6 +19,7 @@ TREES = [jointed(n, seed) for n in SIZES for seed in range(3)] + [
     jointed(1, k, letter) for k, letter in enumerate("SFH")
 ]
 LONG = [jointed(n, 7) for n in (20, 40)]
+FORMS = [(robot, form) for robot in (*TREES[::4], LONG[0]) for form in ("straight", "loops")] + [(LONG[1], "loops")]
 
 
 def named(robots: list[lw.Robot]) -> list[Any]:
@@ -132,11 +134,10 @@ def test_rates_of_the_mass_factor_and_gradients_of_the_kinetic_energy(robot):
     assert relative(lw.kinetic_gradient(robot, q, v), gradient) < 1e-6
 
 
-@pytest.mark.parametrize("robot", named([*TREES[::4], *LONG]))
-@pytest.mark.parametrize("form", ["straight", "loops"])
+@pytest.mark.parametrize(
+    ("robot", "form"), rest_slow(FORMS, [(TREES[8], "straight"), (TREES[8], "loops"), (LONG[0], "loops")])
+)
 def test_compiled_code_gives_the_same_in_straight_lines_and_in_loops(robot, form):
-    if form == "straight" and robot.n > 60:
-        pytest.skip("straight-line code would be long")
     states = random_state(robot, shape=(9,))
     wrench = np.random.default_rng(1).normal(size=(9, len(robot.names), 6))
     for function, arrays in ((lw.inverse_dynamics, states[:3]), (lw.forward_dynamics, states[:3])):
@@ -214,6 +215,42 @@ def test_a_coupled_joint_is_one_whose_constraint_was_eliminated_by_hand():
     assert relative(lw.kinetic_energy(arm, q, v), lw.kinetic_energy(free, q_free, v_free)) < 1e-13
     C = lw.coriolis_matrix(arm, q, v)
     assert relative(C @ v + lw.gravity_torque(arm, q), lw.bias_torque(arm, q, v)) < 1e-12
+
+
+def test_limits_of_coupled_joints_hold_for_the_joint_that_they_move_with():
+    """As events, with the coupled joint's name, and in random configurations."""
+    row = {"joint": "prismatic", "translation": (0, 0, 0), "mass": 1.0, "com": (0, 0, 0), "inertia": np.zeros((3, 3))}
+    left = {**row, "name": "left", "limits": (-1.0, 0.3)}
+    right = {
+        **row,
+        "name": "right",
+        "parent": None,
+        "coupled_to": "left",
+        "ratio": -2.0,
+        "offset": 0.1,
+        "limits": (0, 1.0),
+    }
+    gripper = lw.Robot.from_frames([left, right], gravity=(0, 0, 0))
+    q = lw.random_configuration(gripper, 0, 2000)
+    assert -0.45 < q.min() < -0.44
+    assert 0.04 < q.max() < 0.05
+    fall = lw.simulate(gripper, [0.0], [0.1], 2.0, events=lw.joint_limits(gripper))
+    assert fall.events[0].names == ("right below 0",)
+    assert abs(fall.events[0].t - 0.5) < 1e-9
+    tight = lw.Robot.from_frames([{**left, "limits": (0.2, 0.3)}, right])
+    with pytest.raises(lw.RobotError, match="joint 'left': no position is within its limits and those"):
+        lw.random_configuration(tight, 0)
+
+
+def test_a_base_that_floats_is_asked_for_once_and_with_its_inertia():
+    arm = lw.load("planar3")
+    assert arm.with_free_base().with_fixed_base() == arm
+    with pytest.raises(lw.RobotError, match=r"the base has mass 3\.0 and no inertia"):
+        arm.with_free_base(3.0)
+    with pytest.raises(lw.RobotError, match="has a free joint on its base already: 'base'"):
+        arm.with_free_base().with_free_base()
+    with pytest.raises(lw.RobotError, match="has no free joint on its base"):
+        arm.with_fixed_base()
 
 
 @pytest.mark.parametrize("method", [m for m in lw.methods(lw.forward_dynamics) if m not in ("composite-udu", "fewest")])

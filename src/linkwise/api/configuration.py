@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ..errors import RobotError
 from ..robot import Link, Robot
 from ..robot.model import QUATERNION
 from .states import require_robot
@@ -29,8 +30,8 @@ def random_configuration(arm: Robot, rng: Any, shape: int | tuple[int, ...] = ()
     """Random configurations: (*shape, nq). `rng` is a NumPy generator, or a seed for one.
 
     Angles and displacements are uniform within the limits of their joint; without limits, angles in (-π, π) and
-    displacements in (-1, 1) m. Quaternions are of unit length, and all orientations equally likely. Limits of coupled
-    joints, which have no coordinate, are not looked at.
+    displacements in (-1, 1) m. Limits of coupled joints hold for the joint that they move with. Quaternions are of unit
+    length, and all orientations equally likely.
 
     >>> import numpy as np, linkwise as lw
     >>> arm = lw.load("planar3").with_free_base()
@@ -46,15 +47,34 @@ def random_configuration(arm: Robot, rng: Any, shape: int | tuple[int, ...] = ()
     batch = tuple(batch)
     coupled = {coupling.link for coupling in arm.couplings}
     own = [link for link in arm.links if link.index not in coupled]
-    return np.concatenate([np.empty((*batch, 0)), *(random_coordinates(link, generator, batch) for link in own)], -1)
+    parts = (random_coordinates(arm, link, generator, batch) for link in own)
+    return np.concatenate([np.empty((*batch, 0)), *parts], -1)
 
 
-def random_coordinates(link: Link, rng: np.random.Generator, batch: tuple[int, ...]) -> np.ndarray:
+def random_coordinates(arm: Robot, link: Link, rng: np.random.Generator, batch: tuple[int, ...]) -> np.ndarray:
     """The numbers of q that one link has: (*batch, width)."""
     width = link.joint.width
     if width == QUATERNION:
         q = rng.normal(size=(*batch, width))
         return np.asarray(q / np.linalg.norm(q, axis=-1, keepdims=True))
-    reach = 1.0 if link.joint.kind == "prismatic" else math.pi
-    low, high = link.joint.limits or (-reach, reach)
-    return rng.uniform(low, high, (*batch, width))
+    return rng.uniform(*travel(arm, link), (*batch, width))
+
+
+def travel(arm: Robot, link: Link) -> tuple[float, float]:
+    """The range of a link's coordinate: within its limits and those of the joints that are coupled to it."""
+    ranges = [] if link.joint.limits is None else [link.joint.limits]
+    for coupling in arm.couplings:
+        limits = arm.links[coupling.link].joint.limits
+        if coupling.to == link.index and limits is not None and coupling.ratio != 0.0:
+            low, high = sorted((limit - coupling.offset) / coupling.ratio for limit in limits)
+            ranges.append((low, high))
+    if not ranges:
+        reach = 1.0 if link.joint.kind == "prismatic" else math.pi
+        return -reach, reach
+    low, high = max(low for low, _ in ranges), min(high for _, high in ranges)
+    if low > high:
+        raise RobotError(
+            f"robot {arm.name!r}, joint {link.name!r}: no position is within its limits and those of the joints that"
+            " are coupled to it"
+        )
+    return low, high

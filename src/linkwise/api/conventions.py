@@ -195,16 +195,17 @@ def convert_state(
     v: Array | None = None,
     a: Array | None = None,
     *,
-    source: str = "linkwise",
-    target: str = "linkwise",
+    source: str | None = None,
+    target: str | None = None,
     check: bool = False,
 ) -> Any:
     """A state in the coordinates of another library: q, or (q, v), or (q, v, a) with accelerations, as given.
 
-    `source` and `target` are "linkwise", "pinocchio", "mujoco" or "drake"; q, v and a are NumPy arrays of any batch
-    shape, in the numbers of `source`. The joints keep the order of the robot: the other library's model must have them
-    in this order, with the same joint frames, each joint of one degree of freedom as an angle or a displacement.
-    Quaternions come out with unit length. What a state means in each library: docs/coordinates.md.
+    `source` and `target` are "linkwise", "pinocchio", "mujoco" or "drake"; one may be left out: "linkwise". q, v and a
+    are NumPy arrays of any batch shape, in the numbers of `source`. The joints keep the order of the robot: the other
+    library's model must have them in this order, with the same joint frames, each joint of one degree of freedom as an
+    angle or a displacement. Quaternions come out with unit length. What a state means in each library:
+    docs/coordinates.md.
 
     >>> import linkwise as lw
     >>> arm = lw.load("planar3").with_free_base()
@@ -218,7 +219,7 @@ def convert_state(
     if a is not None and v is None:
         raise ValueError("a is given without v (expected both: accelerations depend on the velocities)")
     rates = {name: x for name, x in (("v", v), ("a", a)) if x is not None}
-    return converted(arm, q, rates, source, target, check)
+    return converted(arm, q, rates, *libraries(source, target), check)
 
 
 def convert_force(
@@ -226,8 +227,8 @@ def convert_force(
     q: Array,
     tau: Array,
     *,
-    source: str = "linkwise",
-    target: str = "linkwise",
+    source: str | None = None,
+    target: str | None = None,
     check: bool = False,
 ) -> Array:
     """Torques and forces of the joints, tau (..., n), for the velocities of another library: of the same power.
@@ -239,7 +240,14 @@ def convert_force(
     >>> lw.convert_force(ball, [1, 0, 0, 1], [1, 2, 3], target="drake")    # into the parent's axes
     array([-2.,  1.,  3.])
     """
-    return converted(arm, q, {"tau": tau}, source, target, check)[1]
+    return converted(arm, q, {"tau": tau}, *libraries(source, target), check)[1]
+
+
+def libraries(source: str | None, target: str | None) -> tuple[str, str]:
+    """From which library, and to which: one that is not given is Linkwise."""
+    if source is None and target is None:
+        raise TypeError("neither source nor target is given (expected one of them: source='pinocchio')")
+    return "linkwise" if source is None else source, "linkwise" if target is None else target
 
 
 def converted(arm: Robot, q: Array, rates: dict[str, Any], source: str, target: str, check: bool) -> Any:

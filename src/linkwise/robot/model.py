@@ -9,7 +9,8 @@ from typing import Any, ClassVar, Self
 
 from ..errors import RobotError, one_of
 from ..lazy import cached_property
-from ..spatial import Rotation, Scalar
+from ..spatial import Scalar
+from .bases import on_fixed_base, on_free_base
 from .build import NO_TENSOR, assemble, checked_gravity, is_zero, warn_of_moved
 from .coordinates import Coupling, LinkCoordinates, MovingJoint, Slot, moving_joints, size_in_words, slots_of
 from .entries import is_symbol
@@ -17,7 +18,7 @@ from .fingerprint import NoFingerprintError, robot_fingerprint
 from .link import Frame, Link
 from .mapping import NumberMap, numbers_of
 from .regroup import regrouped_bodies
-from .tables import CONVENTIONS, DH, DH_CONVENTIONS, DRIVE
+from .tables import CONVENTIONS, DH_CONVENTIONS
 
 Row = Mapping[str, Any]
 EARTH = (0.0, 0.0, -9.81)
@@ -367,27 +368,26 @@ class Robot(WithCache):
         return candidate
 
     def with_free_base(
-        self, mass: Scalar = 0.0, com: Any = (0.0, 0.0, 0.0), inertia: Any = NO_TENSOR, *, name: str = "base"
+        self, mass: Scalar = 0.0, com: Any = (0.0, 0.0, 0.0), inertia: Any = None, *, name: str = "base"
     ) -> Robot:
         """The same robot on a base that floats: a free joint between the world and all that stood on the base.
 
         Mass, centre of mass and inertia (3 × 3, about it) are those of the base, in the frame in which the robot stood;
-        bodies fixed to the base come along. q begins with the position and the quaternion of the base.
+        without a mass the base is a frame alone. Bodies fixed to the base come along. q begins with the position and
+        the quaternion of the base.
 
         >>> import linkwise as lw
         >>> arm = lw.load("planar3").with_free_base(mass=10.0, inertia=[[1, 0, 0], [0, 1, 0], [0, 0, 1]])
         >>> arm.joints, arm.nq, arm.nv
         ('FRRR', 10, 9)
         """
-        base: dict[str, Any] = {"name": self._free_name(name), "parent": None, "joint": "free"}
-        base |= {"mass": mass, "com": com, "inertia": inertia}
-        if self.convention == "frames":
-            base["translation"] = (0.0, 0.0, 0.0)
-        else:
-            base |= dict.fromkeys(("a", "b", "alpha", "theta"), 0.0)
-        on_base = ("", None) if any(row["name"] == "base" for row in self.rows) else ("base", "", None)
-        rows = [{**row, "parent": base["name"] if row["parent"] in on_base else row["parent"]} for row in self.rows]
-        return replace(from_table([base, *rows], self.convention, self.gravity, self.name), about=self.about)
+        if self.free_joints:
+            joint = self.free_joints[0].name
+            raise RobotError(f"robot {self.name!r} has a free joint on its base already: {joint!r} (expected none)")
+        if inertia is None and not is_zero(mass):
+            raise RobotError(f"robot {self.name!r}: the base has mass {mass!r} and no inertia (expected inertia=...)")
+        body = {"mass": mass, "com": com, "inertia": NO_TENSOR if inertia is None else inertia}
+        return self._from_rows(on_free_base(self.rows, self._free_name(name), body, self.convention))
 
     def with_fixed_base(self) -> Robot:
         """The same robot with every free joint on the base fixed, where it is at q = (0, 0, 0, 1, 0, 0, 0).
@@ -397,18 +397,9 @@ class Robot(WithCache):
         floating = {joint.name for joint in self.free_joints}
         if not floating:
             raise RobotError(f"robot {self.name!r} has no free joint on its base (expected one, to be fixed)")
-        rows: list[dict[str, Any]] = []
-        gone: dict[str, str] = {}
-        for row in self.rows:
-            row["parent"] = gone.get(row["parent"], row["parent"])
-            if row["name"] in floating:
-                row["joint"] = "fixed"
-                for key in DRIVE:
-                    row.pop(key, None)
-                if is_nothing(row):
-                    gone[row["name"]] = row["parent"]
-                    continue
-            rows.append(row)
+        return self._from_rows(on_fixed_base(self.rows, floating))
+
+    def _from_rows(self, rows: Iterable[Row]) -> Robot:
         return replace(from_table(rows, self.convention, self.gravity, self.name), about=self.about)
 
     def with_gravity(self, gravity: Iterable[Scalar]) -> Robot:
@@ -475,14 +466,6 @@ class Robot(WithCache):
             return x if type(x) is not float or x in (0.0, 1.0, -1.0) else number(x)
 
         return self.mapped(convert, orthonormal=True)
-
-
-def is_nothing(row: Row) -> bool:
-    """Whether a row has no mass and leaves its frame where its parent's is."""
-    numbers = [row["mass"], *row["com"], *(x for line in row["inertia"] for x in line)]
-    if "translation" in row:
-        return row["rotation"] == Rotation.identity().rows and all(map(is_zero, [*numbers, *row["translation"]]))
-    return all(map(is_zero, [*numbers, *(row[key] for key in DH)]))
 
 
 def label(name: str, part: str) -> str:

@@ -10,6 +10,7 @@ import numpy as np
 
 from ..ode.events import Crossing
 from ..robot import Robot
+from ..spatial import add, mul
 
 MAX_EVENTS = 50  # events that one simulation can watch: a bit of a float for each
 
@@ -48,18 +49,21 @@ class Event:
 
 @dataclass(frozen=True)
 class PastLimit:
-    """How far a coordinate is past a limit of its travel."""
+    """How far a joint is past a limit of its travel; a coupled one is at ratio · q + offset."""
 
     coordinate: int
     limit: float
     sign: float
+    ratio: float = 1.0
+    offset: float = 0.0
 
     def __call__(self, arm: Robot, t: Any, q: Any, qd: Any) -> Any:
-        return (q[self.coordinate] - self.limit) * self.sign
+        position = add(mul(self.ratio, q[self.coordinate]), self.offset)
+        return (position - self.limit) * self.sign
 
 
 def joint_limits(arm: Robot, *, stop: bool = True) -> tuple[Event, ...]:
-    """An event for each limit of travel in the robot's table.
+    """An event for each limit of travel in the robot's table, also those of coupled joints.
 
     >>> import linkwise as lw
     >>> [event.name for event in lw.joint_limits(lw.load("gantry"))][:2]
@@ -68,10 +72,10 @@ def joint_limits(arm: Robot, *, stop: bool = True) -> tuple[Event, ...]:
     events = []
     coupled = {coupling.link for coupling in arm.couplings}
     for link, slot in zip(arm.links, arm.slots, strict=True):
-        pair = link.joint.limits if link.index not in coupled else None
-        for limit, sign, relation in zip(pair or (), (-1.0, 1.0), ("below", "above"), strict=False):
-            name = f"{arm.q_names[slot.q]} {relation} {limit:g}"
-            events.append(Event(PastLimit(slot.q, limit, sign), name, stop, 1))
+        joint = link.name if link.index in coupled else arm.q_names[slot.q]
+        for limit, sign, relation in zip(link.joint.limits or (), (-1.0, 1.0), ("below", "above"), strict=False):
+            past = PastLimit(slot.q, limit, sign, slot.ratio, slot.offset)
+            events.append(Event(past, f"{joint} {relation} {limit:g}", stop, 1))
     return tuple(events)
 
 
