@@ -8,6 +8,8 @@ import numpy as np
 import linkwise as lw
 from linkwise.robot.kinds import KINDS
 
+EVERY_KIND = "RPHCUESF"
+
 
 def coupled(robot: lw.Robot, seed: int = 0) -> lw.Robot:
     """The same robot with every second of its joints of one degree of freedom coupled to the one before."""
@@ -22,6 +24,19 @@ def coupled(robot: lw.Robot, seed: int = 0) -> lw.Robot:
     if robot.convention == "frames":
         return lw.Robot.from_frames(rows, gravity=robot.gravity, name=f"{robot.name}-coupled")
     return lw.Robot.from_dh(rows, convention=robot.convention, gravity=robot.gravity, name=f"{robot.name}-coupled")
+
+
+def jointed(n: int, seed: int, joints: str = EVERY_KIND, gravity: Any = None) -> lw.Robot:
+    """A random tree of n joints, of kinds drawn from `joints`, in depth-first order."""
+    rng = np.random.default_rng([seed, n])
+    drawn = "".join(rng.choice(list(joints), size=n))
+    rows = lw.random_tree(n, seed=seed, joints=drawn).rows
+    order, waiting = [], [row for row in reversed(rows) if row["parent"] == "base"]
+    while waiting:
+        order.append(waiting.pop())
+        waiting += [row for row in reversed(rows) if row["parent"] == order[-1]["name"]]
+    gravity = rng.normal(size=3) * 5.0 if gravity is None else gravity
+    return lw.Robot.from_frames(order, gravity=gravity, name=f"jointed-{n}-{seed}")
 
 
 TREE = lw.random_tree(9, seed=3, joints="RSPFUECHR")

@@ -221,8 +221,7 @@ def test_derivatives_at_rest_are_finite_and_undo_each_other():
 
 @pytest.mark.parametrize(("dtype", "bound"), [(np.float64, 1e-14), (np.float32, 1e-6)])
 def test_torch_has_the_same_gradients_at_rest(dtype, bound):
-    import torch
-
+    torch = pytest.importorskip("torch")
     robot = lw.chain(3, joints="SRF")
     q, v, weights, expected, _ = slopes_at_rest(robot)
     start, *w = (torch.tensor(x.astype(dtype)) for x in (q, *weights))
@@ -233,9 +232,7 @@ def test_torch_has_the_same_gradients_at_rest(dtype, bound):
 
 
 def test_jax_has_the_same_gradients_at_rest():
-    import jax
-    import jax.numpy as jnp
-
+    jax, jnp = pytest.importorskip("jax"), pytest.importorskip("jax.numpy")
     robot = lw.chain(1, joints="S")
     q, v, weights, expected, _ = slopes_at_rest(robot)
     q, v, *w = (jnp.asarray(x, dtype=jnp.float32) for x in (q, v, *weights))

@@ -1,17 +1,19 @@
 """The coordinates of Pinocchio, MuJoCo and Drake: states and torques mean the same there."""
 
 import mpmath
-import mujoco
 import numpy as np
-import pinocchio as pin
 import pytest
 
 import linkwise as lw
 from linkwise.robot.coordinates import MovingJoint
 from linkwise.spatial import Placement
 from orientations import apart, bounded
-from peers import placement, quaternion
 from robots import relative
+
+pin = pytest.importorskip("pinocchio", reason="Pinocchio has no wheel for Windows")
+mujoco = pytest.importorskip("mujoco")
+
+from peers import placement, quaternion  # noqa: E402
 
 
 def seat_of(robot: lw.Robot, joint: MovingJoint) -> tuple[Placement, int]:

@@ -3,7 +3,6 @@
 from typing import Any
 
 import numpy as np
-import pinocchio as pin
 import pytest
 
 import linkwise as lw
@@ -12,11 +11,6 @@ from joint_kinds import ARM, CHAIN, COUPLED, EVERY, TREE, slopes, states
 from robots import ids, relative
 
 over_every = pytest.mark.parametrize("robot", rest_slow(EVERY, [CHAIN, COUPLED]), ids=ids(EVERY))
-ROWS = [
-    {**row, "parent": f"link{k}" if k else None}
-    for k, row in enumerate(lw.random_tree(6, seed=4, joints="RSPSRS").rows)
-]
-BALLS = lw.Robot.from_frames(ROWS, name="balls")  # a chain: pinocchio wants the links of a branch together
 
 
 @over_every
@@ -46,39 +40,6 @@ def test_both_modes_agree_and_forward_dynamics_too() -> None:
     assert relative(first(q, qd, tau), second(q, qd, tau)) < 1e-9
     expected = slopes(robot, lambda x: lw.forward_dynamics(robot, x, qd, tau), q)
     assert relative(first(q, qd, tau), expected) < 1e-6
-
-
-def test_derivatives_of_inverse_dynamics_are_those_of_pinocchio() -> None:
-    model = pinocchio_model(BALLS)
-    q, qd, qdd, _ = states(BALLS)
-    there = q.copy()
-    for start in BALLS.quaternions:
-        own = q[start : start + 4]
-        there[start : start + 4] = np.roll(own, -1) / np.linalg.norm(own)  # x, y, z, w
-    pin.computeRNEADerivatives(model, data := model.createData(), there, qd, qdd)
-    expected = {"q": data.dtau_dq, "qd": data.dtau_dv}
-    for name, matrix in expected.items():
-        slope = lw.derivative(lw.inverse_dynamics, BALLS, name, mode="forward")
-        assert relative(slope(q, qd, qdd), matrix) < 1e-11
-
-
-def pinocchio_model(robot: lw.Robot) -> Any:
-    """Of a chain of revolute, prismatic and ball joints."""
-    model, numbers = pin.Model(), {"base": 0}
-    model.gravity = pin.Motion(np.array(robot.gravity), np.zeros(3))
-    for row in robot.rows:
-        axis = np.array(row.get("axis", (0.0, 0.0, 1.0)))
-        joint = {
-            "revolute": lambda a: pin.JointModelRevoluteUnaligned(a),
-            "prismatic": lambda a: pin.JointModelPrismaticUnaligned(a),
-            "ball": lambda _: pin.JointModelSpherical(),
-        }[row["joint"]](axis)
-        place = pin.SE3(np.array(row["rotation"]), np.array(row["translation"]))
-        number = model.addJoint(numbers[row["parent"]], joint, place, row["name"])
-        body = pin.Inertia(row["mass"], np.array(row["com"]), np.array(row["inertia"]))
-        model.appendBodyToJoint(number, body, pin.SE3.Identity())
-        numbers[row["name"]] = number
-    return model
 
 
 @pytest.mark.parametrize("mode", ["forward", pytest.param("reverse", marks=pytest.mark.slow)])

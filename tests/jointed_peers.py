@@ -1,4 +1,4 @@
-"""Robots with joints of every kind, and the same robots in Pinocchio and MuJoCo, built from their tables.
+"""Robots with joints of every kind in Pinocchio and MuJoCo, built from their tables.
 
 Pinocchio has screws, ball and free joints of its own; MuJoCo ball and free joints, the latter on the base alone. Joints
 of other kinds are several joints there. Rows are in depth-first order, which both want.
@@ -13,27 +13,7 @@ import pinocchio as pin
 import linkwise as lw
 from peers import quaternion
 
-EVERY_KIND = "RPHCUESF"
 AXES = {"x": (1.0, 0.0, 0.0), "y": (0.0, 1.0, 0.0), "z": (0.0, 0.0, 1.0)}
-
-
-def jointed(n: int, seed: int, joints: str = EVERY_KIND, gravity: Any = None) -> lw.Robot:
-    """A random tree of n joints, of kinds drawn from `joints`, in depth-first order."""
-    rng = np.random.default_rng([seed, n])
-    drawn = "".join(rng.choice(list(joints), size=n))
-    rows = lw.random_tree(n, seed=seed, joints=drawn).rows
-    order, waiting = [], [row for row in reversed(rows) if row["parent"] == "base"]
-    while waiting:
-        order.append(waiting.pop())
-        waiting += [row for row in reversed(rows) if row["parent"] == order[-1]["name"]]
-    gravity = rng.normal(size=3) * 5.0 if gravity is None else gravity
-    return lw.Robot.from_frames(order, gravity=gravity, name=f"jointed-{n}-{seed}")
-
-
-def random_state(robot: lw.Robot, seed: int = 0, shape: tuple[int, ...] = ()) -> tuple[np.ndarray, ...]:
-    """q, with quaternions of any length, and three arrays like qd."""
-    rng = np.random.default_rng([seed, robot.n])
-    return rng.normal(size=(*shape, robot.nq)), *rng.normal(size=(3, *shape, robot.n))
 
 
 def turned(axis: str, row: dict[str, Any]) -> np.ndarray:

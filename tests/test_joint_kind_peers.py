@@ -1,0 +1,78 @@
+"""Joints of every kind: agreement with Pinocchio and MuJoCo."""
+
+import numpy as np
+import pytest
+
+import linkwise as lw
+from joint_kinds import jointed, states
+from robots import conditioned, relative
+
+pin = pytest.importorskip("pinocchio", reason="Pinocchio has no wheel for Windows")
+mujoco = pytest.importorskip("mujoco")
+
+from jointed_peers import from_pinocchio, in_mujoco, in_pinocchio, pinocchio_state  # noqa: E402
+
+ALIKE = 1e-10
+SIZES = (1, 2, 3, 4, 6, 9)
+TREES = [jointed(n, seed) for n in SIZES for seed in range(3)] + [jointed(n, 7) for n in (20, 40)]
+ALONE = [jointed(1, k, letter) for k, letter in enumerate("SFH")]
+IN_MUJOCO = [jointed(n, seed, "RPCUES") for n in SIZES for seed in (3, 4)]
+
+
+def named(robots):
+    return [pytest.param(robot, id=f"{robot.name}-{robot.joints[:12]}") for robot in robots]
+
+
+@pytest.fixture(autouse=True)
+def plainly():
+    with lw.use_kernels("never"):
+        yield
+
+
+@pytest.mark.parametrize("robot", named(TREES + ALONE))
+def test_pinocchio_agrees(robot):
+    model, data = in_pinocchio(robot)
+    q, v, a, _ = states(robot)
+    theirs = pinocchio_state(robot, q, v, a)
+    tau = lw.inverse_dynamics(robot, q, v, a)
+    assert relative(tau, from_pinocchio(robot, q, pin.rnea(model, data, *theirs))) < ALIKE
+    bound = max(ALIKE, conditioned(robot, q))
+    assert relative(lw.forward_dynamics(robot, q, v, tau, method="fewest"), a) < bound
+    mass = pin.crba(model, data, theirs[0])
+    mass = np.triu(mass) + np.triu(mass, 1).T
+    energy = 0.5 * theirs[1] @ mass @ theirs[1]
+    assert relative(lw.kinetic_energy(robot, q, v), energy) < ALIKE
+    assert relative(0.5 * v @ lw.inertia_matrix(robot, q) @ v, energy) < ALIKE
+    assert relative(lw.potential_energy(robot, q), pin.computePotentialEnergy(model, data, theirs[0])) < ALIKE
+
+
+@pytest.mark.parametrize("robot", named(IN_MUJOCO))
+def test_mujoco_agrees_in_our_own_coordinates(robot):
+    """Also with rotors, in ball joints too; free joints stand on the base, at its origin."""
+    rows = [{**row, "rotor_inertia": 0.02 * (k + 1)} for k, row in enumerate(robot.rows)]
+    root = lw.Robot.from_frames(rows, gravity=robot.gravity).with_free_base(2.0, (0.1, 0.2, 0.3), np.eye(3) * 0.1)
+    model = in_mujoco(root)
+    data = mujoco.MjData(model)
+    q, v, a, _ = states(root)
+    for start in root.quaternions:  # MuJoCo wants them of unit length
+        q[start : start + 4] /= np.linalg.norm(q[start : start + 4])
+    data.qpos, data.qvel, data.qacc = q, v, a
+    mujoco.mj_inverse(model, data)
+    assert relative(lw.inverse_dynamics(root, q, v, a), data.qfrc_inverse) < ALIKE
+    mass = np.zeros((root.n, root.n))
+    mujoco.mj_fullM(model, data, mass)
+    assert relative(lw.inertia_matrix(root, q), mass) < ALIKE
+    assert relative(lw.poses(root, q)[:, :3, 3], data.xpos[1:]) < ALIKE
+    assert relative(lw.poses(root, q)[:, :3, :3].reshape(-1, 9), data.xmat[1:]) < ALIKE
+
+
+def test_derivatives_of_inverse_dynamics_are_those_of_pinocchio():
+    """Along the velocities, with ball joints; a free joint's would be in other axes."""
+    robot = jointed(6, 4, "RPHS")
+    assert robot.balls
+    model, data = in_pinocchio(robot)
+    q, v, a, _ = states(robot)
+    pin.computeRNEADerivatives(model, data, *pinocchio_state(robot, q, v, a))
+    for name, matrix in {"q": data.dtau_dq, "qd": data.dtau_dv}.items():
+        slope = lw.derivative(lw.inverse_dynamics, robot, name, mode="forward")
+        assert relative(slope(q, v, a), matrix) < 1e-11
