@@ -1,5 +1,6 @@
 """Laws of joints of several degrees of freedom, of screws and of coupled joints."""
 
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -106,6 +107,16 @@ def test_compiled_code_gives_the_same_in_straight_lines_and_in_loops(robot, form
         assert relative(kernel(*three, wrench), function(robot, *three, wrench, method="fewest")) < bound
 
 
+@pytest.mark.parametrize("joints", ["S", "SR", "F", "FR", "CR", "ES"])
+def test_loops_begin_with_links_that_have_no_body(joints):
+    """Alone these would be singular; what they carry is known only as the loop runs."""
+    robot = lw.chain(4, seed=3, joints=joints)
+    q, v, tau, _ = states(robot, 5)
+    for method in ("denoc", "articulated", "kalman", "articulated-regrouped", "fewest"):
+        kernel = lw.compile(lw.forward_dynamics, robot, form="loops", method=method)
+        assert relative(kernel(q, v, tau), lw.forward_dynamics(robot, q, v, tau)) < max(1e-11, conditioned(robot, q))
+
+
 @pytest.mark.parametrize("form", ["plain", "straight", "loops"])
 def test_a_quaternion_without_length_is_a_state_that_is_not_finite(form):
     """Also where the result does not depend on it; and a quaternion of any other length is divided by it."""
@@ -200,6 +211,21 @@ def test_limits_of_coupled_joints_hold_for_the_joint_that_they_move_with():
     tight = lw.Robot.from_frames([{**left, "limits": (0.2, 0.3)}, right])
     with pytest.raises(lw.RobotError, match="joint 'left': no position is within its limits and those"):
         lw.random_configuration(tight, 0)
+
+
+def test_labels_of_coordinates_are_unique():
+    rows = lw.chain(2, joints="CR").rows
+    rows[0]["name"], rows[1]["name"], rows[1]["parent"] = "a", "a.rz", "a"
+    with pytest.raises(lw.RobotError, match=r"row 2: the name 'a\.rz' is that of a coordinate of joint 'a'"):
+        lw.Robot.from_dh(rows, convention="standard")
+
+
+def test_a_base_is_changed_only_where_the_table_has_the_robots_numbers():
+    arm = lw.load("stanford")
+    heavy = replace(arm, links=tuple(replace(link, mass=2.0 * link.mass) for link in arm.links))
+    with pytest.raises(lw.RobotError, match="has other numbers than its table"):
+        heavy.with_free_base()
+    assert arm.regrouped().with_free_base().links[-1].grouped is not None
 
 
 def test_a_base_that_floats_is_asked_for_once_and_with_its_inertia():

@@ -54,6 +54,8 @@ def compile(  # noqa: A001
         one_of(form, FORMS, "form")
         spec = spec_of(function, arm, dtype, keywords, form, tuple(passes), TARGETS[target]())
         if form == "loops" and not isinstance(spec, LoopSpec):
+            if arm.couplings:
+                raise ValueError(f"robot {arm.name!r} has coupled joints, for which there is no form with loops")
             offered = ", ".join(f"{name} ({', '.join(methods)})" for name, methods in LOOP_METHODS.items())
             raise ValueError(f"{function!r} with these options has no form with loops (these have: {offered})")
         return Compiled(spec, explain_non_finite)

@@ -119,7 +119,7 @@ def inertia_matrix(arm: Robot, q: Array, *, method: str | None = None, check: bo
     return Call(inertia_matrix, states, compute, (arm.n, arm.n), options, divides=True)
 
 
-def udu(arm: Robot, q: Array, *, method: str = "denoc", check: bool = False) -> tuple[Array, Array]:
+def udu(arm: Robot, q: Array, *, method: str | None = None, check: bool = False) -> tuple[Array, Array]:
     """The factors of I = U D Uᵀ: U (..., n, n), unit upper triangular, and the diagonal of D (..., n), all positive.
 
     By the recursion of the articulated bodies, or with `method="elimination"` from the elements of I, as in formulas.

@@ -55,7 +55,7 @@ def matrices(robot: Robot, q: Scalars) -> tuple[Dense, Dense]:
     for link, joint in zip(robot.links, joint_constraints(robot, q), strict=True):
         row, column = 6 * link.index, 6 * link.parent
         put(K, dense(joint.A), row, row)
-        put(K, dense(joint.L @ cross_matrix(joint.lever) + joint.B), row + 3, row)
+        put(K, dense(joint.B + joint.L @ cross_matrix(joint.lever)), row + 3, row)
         put(K, dense(joint.L), row + 3, row + 3)
         if link.parent >= 0:
             put(K, times(dense(joint.A), -1.0), row, column)
@@ -83,7 +83,7 @@ def multipliers(robot: Robot, q: Scalars, constraint: Sequence[Wrench]) -> list[
 
 def joint_wrench(joint: JointConstraint, multiplier: Wrench) -> Wrench:
     """[Aᵀ λ_n + Bᵀ λ_f; Lᵀ λ_f]: what the joint transmits and its drive does not."""
-    moment = joint.A.T @ multiplier.moment + joint.B.T @ multiplier.force
+    moment = joint.B.T @ multiplier.force + joint.A.T @ multiplier.moment
     return Wrench(moment, joint.L.T @ multiplier.force)
 
 

@@ -125,7 +125,8 @@ def with_fast_path(function: Function) -> Function:
 
     def general(options: dict[str, Any], *arguments: Any) -> Any:
         """By the entry, if all that is passed besides the arrays are defaults: of a wrench, None."""
-        changed = [value for value in arguments[count:] if value is not None]
+        optional = zip(names[count:], arguments[count:], strict=False)
+        changed = [key for key, value in optional if value is not defaults[key]]
         changed += [key for key, value in options.items() if value is not defaults.get(key, MISSING)]
         fits = len(arguments) + ("wrench" in options) <= len(names) and isinstance(arguments[0], Robot)
         if fits and not changed and name in arguments[0].cache and current_mode() != "never":

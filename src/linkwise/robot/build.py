@@ -15,6 +15,7 @@ from .coordinates import Coupling
 from .entries import (
     RESIDUE,
     EntryError,
+    angle,
     limits,
     not_negative,
     number,
@@ -137,12 +138,26 @@ def assemble(rows: Iterable[Mapping[str, Any]], convention: Convention, gravity:
     if not drafts:
         expected = "at least one joint that is not fixed"
         raise RowError(f"robot {name!r} has no joint that moves (expected {expected})", 0, "joint")
+    refuse_names_of_coordinates(table, row_of, name)
     links = tuple(draft.finished(i) for i, draft in enumerate(drafts))
     rows_kept = tuple(tuple(row.items()) for row in clean)
     couplings = tuple(couplings_of(clean, row_of, row_frames, name))
     if len(couplings) == len(links):
         raise RowError(f"robot {name!r} has no joint that moves on its own (expected one)", 0, "coupled_to")
     return Parts(links, tuple(frames), checked_gravity(gravity, name), rows_kept, tuple(moved), couplings)
+
+
+def refuse_names_of_coordinates(table: list[dict[str, Any]], row_of: Mapping[str, int], robot: str) -> None:
+    """A link must not be called as a coordinate of a joint of several degrees of freedom is: "base.x"."""
+    for label, index in row_of.items():
+        kind = KINDS.get(table[index]["joint"])
+        if kind is None or kind.degrees == 1:
+            continue
+        for part in {*kind.q_labels, *kind.v_labels}:
+            other = row_of.get(f"{label}.{part}")
+            if other is not None:
+                text = f"the name '{label}.{part}' is that of a coordinate of joint {label!r} (expected another)"
+                raise RowError(f"robot {robot!r}, row {other + 1}: {text}", other, "name")
 
 
 def add_virtual_links(
@@ -316,9 +331,13 @@ def checked_entries(
             known = ", ".join(keys)
             raise EntryError(str(key), f"is not a key of a {convention.name!r} row{near_miss(key, keys)} ({known})")
     joint = row.get("joint")
-    if joint not in JOINTS:
+    if not isinstance(joint, str) or joint not in JOINTS:
         known = ", ".join(map(repr, JOINTS[:-1]))
-        close = f", did you mean {OTHER_NAMES[joint]!r}?" if joint in OTHER_NAMES else near_miss(joint, JOINTS)
+        close = (
+            f", did you mean {OTHER_NAMES[joint]!r}?"
+            if isinstance(joint, str) and joint in OTHER_NAMES
+            else near_miss(joint, JOINTS)
+        )
         raise EntryError("joint", f"is {joint!r}{close} (expected {known} or 'fixed')")
     geometry = convention.read(row, joint)
     still = joint == "fixed"
@@ -374,7 +393,7 @@ def coupling_entries(row: Mapping[str, Any], joint: str) -> dict[str, Any]:
         raise EntryError("coupled_to", f"is given for a {joint} joint (expected {', '.join(SINGLE)})")
     if not isinstance(row["coupled_to"], str):
         raise EntryError("coupled_to", f"is {row['coupled_to']!r} (expected the name of another joint)")
-    ratio, offset = number(row.get("ratio", 1.0), "ratio"), number(row.get("offset", 0.0), "offset")
+    ratio, offset = number(row.get("ratio", 1.0), "ratio"), angle({"offset": row.get("offset", 0.0)}, "offset")
     return {"coupled_to": row["coupled_to"], "ratio": ratio, "offset": offset}
 
 

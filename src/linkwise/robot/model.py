@@ -331,17 +331,20 @@ class Robot(WithCache):
             row["translation"] = (0.0, 0.0, 0.0)
         else:
             row |= dict.fromkeys(("a", "b", "alpha", "theta"), 0.0)
-        again, loaded = (
-            assemble(rows, CONVENTIONS[self.convention], self.gravity, self.name)
-            for rows in (self.rows, [*self.rows, row])
-        )
-        links = tuple(replace(k, grouped=None) for k in self.links)
+        return self._from_rows([*self.rows, row], "the payload on the robot")
+
+    def _from_rows(self, rows: Iterable[Row], expected: str) -> Robot:
+        """The robot of these rows, otherwise as this one is; refused where the table does not have its numbers."""
+        convention = CONVENTIONS[self.convention]
+        again, changed = (assemble(table, convention, self.gravity, self.name) for table in (self.rows, rows))
+        links = tuple(replace(link, grouped=None) for link in self.links)
         if (again.links, again.frames, again.gravity, again.couplings) != (links, *self._compared[1:]):
             raise RobotError(
-                f"robot {self.name!r} has other numbers than its table (expected the payload on the robot as it was"
-                " made, before its numbers were replaced)"
+                f"robot {self.name!r} has other numbers than its table (expected {expected} as it was made, before its"
+                " numbers were replaced)"
             )
-        robot = replace(self, links=loaded.links, frames=loaded.frames, table=loaded.table)
+        links, frames, _, table, _, couplings = changed
+        robot = replace(self, links=links, frames=frames, table=table, couplings=couplings)
         return robot if self.links[0].grouped is None else robot.regrouped()
 
     def _held_by(self, link: str | int | None) -> str:
@@ -387,7 +390,8 @@ class Robot(WithCache):
         if inertia is None and not is_zero(mass):
             raise RobotError(f"robot {self.name!r}: the base has mass {mass!r} and no inertia (expected inertia=...)")
         body = {"mass": mass, "com": com, "inertia": NO_TENSOR if inertia is None else inertia}
-        return self._from_rows(on_free_base(self.rows, self._free_name(name), body, self.convention))
+        rows = on_free_base(self.rows, self._free_name(name), body, self.convention)
+        return self._from_rows(rows, "the base of the robot")
 
     def with_fixed_base(self) -> Robot:
         """The same robot with every free joint on the base fixed, where it is at q = (0, 0, 0, 1, 0, 0, 0).
@@ -397,10 +401,7 @@ class Robot(WithCache):
         floating = {joint.name for joint in self.free_joints}
         if not floating:
             raise RobotError(f"robot {self.name!r} has no free joint on its base (expected one, to be fixed)")
-        return self._from_rows(on_fixed_base(self.rows, floating))
-
-    def _from_rows(self, rows: Iterable[Row]) -> Robot:
-        return replace(from_table(rows, self.convention, self.gravity, self.name), about=self.about)
+        return self._from_rows(on_fixed_base(self.rows, floating), "the base of the robot")
 
     def with_gravity(self, gravity: Iterable[Scalar]) -> Robot:
         return replace(self, gravity=checked_gravity(gravity, self.name))

@@ -53,8 +53,7 @@ class Loops:
         self, outward: bool, links: Sequence[Link], step: Callable[..., Any], start: Any, per_link: Sequence[Any]
     ) -> list[Any]:
         rows = list(zip(links, *per_link, strict=True))
-        first, *values = rows[0]
-        form = step(first, start, *values)[1]
+        form = passed_form(rows, step, start)
         carried: dict[str, Node] = {}
 
         def carry(path: str) -> Node:
@@ -70,6 +69,20 @@ class Loops:
         begin = tuple(known.get(path) for path in carried)
         self.recursions.append(Recursion(outward, tuple(carried.values()), begin, tuple(passed)))
         return [kept for kept, _ in results]
+
+
+def passed_form(rows: Sequence[tuple[Any, ...]], step: Callable[..., Any], start: Any) -> Any:
+    """What a step passes on, for its structure alone, from a link that nothing has been passed to.
+
+    A link without a body may divide by zero then, which says nothing of the robot: another one is taken.
+    """
+    for row, (link, *values) in enumerate(rows):
+        try:
+            return step(link, start, *values)[1]
+        except ZeroDivisionError:
+            if row == len(rows) - 1:
+                raise
+    raise AssertionError("a robot has links")
 
 
 @dataclass(frozen=True, repr=False)
