@@ -381,7 +381,7 @@ def test_jax_arrays(function: Any) -> None:
 
 def test_total_mass_of_symbols_and_of_regrouped_robots() -> None:
     m = lw.symbols("m")
-    robot = lw.load("planar3").with_free_base(mass=m)
+    robot = lw.load("planar3").with_free_base(mass=m, inertia=TENSOR)
     assert "m" in str(lw.total_mass(robot))
     for arm in (satellite(), lw.load("puma560")):
         q, qd, _, _ = states(arm)

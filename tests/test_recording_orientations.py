@@ -20,6 +20,8 @@ def flight():
 
 @pytest.mark.parametrize("ending", ["npz", "csv", "parquet"])
 def test_recordings_come_back_to_the_last_bit(tmp_path, flight, ending):
+    if ending == "parquet":
+        pytest.importorskip("pyarrow")
     path = tmp_path / f"flight.{ending}"
     flight.save(path)
     again = lw.load_recording(path)
@@ -30,6 +32,7 @@ def test_recordings_come_back_to_the_last_bit(tmp_path, flight, ending):
 
 
 def test_columns_are_named_after_the_coordinates(tmp_path, flight):
+    pytest.importorskip("pandas")
     frame = flight.to_pandas()
     words = {"q": FLYING.q_names, "qd": FLYING.v_names, "qdd": FLYING.v_names, "tau": FLYING.v_names}
     assert list(frame) == ["t", *(f"{w}.{x}" for w, names in words.items() for x in names), "energy", "work", "heat"]
