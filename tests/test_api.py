@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 import linkwise as lw
+from effort import rest_slow
 from linkwise import api
 from linkwise.api import singular
 from linkwise.api.method_table import METHODS
@@ -80,7 +81,7 @@ ONE_METHOD = list({call.function: call for call in reversed(CALLS)}.values())[::
 every_function = pytest.mark.parametrize("call", ONE_METHOD, ids=str)
 every_method_on_robots = pytest.mark.parametrize(
     ("call", "robot"),
-    [*product(CALLS, [SHORT]), *product(ONE_METHOD, [GANTRY, TREE])],
+    rest_slow([*product(CALLS, [SHORT]), *product(ONE_METHOD, [GANTRY, TREE])], [*product(ONE_METHOD, [SHORT, TREE])]),
     ids=lambda value: value.name if isinstance(value, lw.Robot) else str(value),
 )
 every_wrench = pytest.mark.parametrize("call", [call for call in ONE_METHOD if call.wrench], ids=str)

@@ -14,7 +14,7 @@ from jointed_peers import from_pinocchio, in_mujoco, in_pinocchio, pinocchio_sta
 
 ALIKE = 1e-10
 SIZES = (1, 2, 3, 4, 6, 9)
-TREES = [jointed(n, seed) for n in SIZES for seed in range(3)] + [jointed(n, 7) for n in (20, 40)]
+TREES = [jointed(n, seed) for n in SIZES for seed in range(2)] + [jointed(n, 7) for n in (20, 40)]
 ALONE = [jointed(1, k, letter) for k, letter in enumerate("SFH")]
 IN_MUJOCO = [jointed(n, seed, "RPCUES") for n in SIZES for seed in (3, 4)]
 

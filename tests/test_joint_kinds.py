@@ -107,14 +107,18 @@ def test_compiled_code_gives_the_same_in_straight_lines_and_in_loops(robot, form
         assert relative(kernel(*three, wrench), function(robot, *three, wrench, method="fewest")) < bound
 
 
-@pytest.mark.parametrize("joints", ["S", "SR", "F", "FR", "CR", "ES"])
-def test_loops_begin_with_links_that_have_no_body(joints):
+LOOP_STARTS = [(joints, m) for joints in ("S", "SR", "F", "FR", "CR", "ES") for m in ("denoc", "kalman", "fewest")]
+
+
+@pytest.mark.parametrize(
+    ("joints", "method"), rest_slow(LOOP_STARTS, [("S", "fewest"), ("FR", "denoc"), ("CR", "kalman")])
+)
+def test_loops_begin_with_links_that_have_no_body(joints, method):
     """Alone these would be singular; what they carry is known only as the loop runs."""
     robot = lw.chain(4, seed=3, joints=joints)
     q, v, tau, _ = states(robot, 5)
-    for method in ("denoc", "articulated", "kalman", "articulated-regrouped", "fewest"):
-        kernel = lw.compile(lw.forward_dynamics, robot, form="loops", method=method)
-        assert relative(kernel(q, v, tau), lw.forward_dynamics(robot, q, v, tau)) < max(1e-11, conditioned(robot, q))
+    kernel = lw.compile(lw.forward_dynamics, robot, form="loops", method=method)
+    assert relative(kernel(q, v, tau), lw.forward_dynamics(robot, q, v, tau)) < max(1e-11, conditioned(robot, q))
 
 
 @pytest.mark.parametrize("form", ["plain", "straight", "loops"])

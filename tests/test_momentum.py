@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import linkwise as lw
-from effort import examples
+from effort import examples, rest_slow
 from robots import conditioned, relative
 
 ROUNDING = 50 * np.finfo(float).eps
@@ -313,7 +313,7 @@ def joined(result: Any) -> np.ndarray:
     return np.concatenate([part.reshape((*part.shape[:2], -1)) for part in parts], axis=-1)
 
 
-@pytest.mark.parametrize("function", FUNCTIONS, ids=lambda f: f.__name__)
+@pytest.mark.parametrize("function", rest_slow(list(FUNCTIONS), list(FUNCTIONS)[1::3]), ids=lambda f: f.__name__)
 def test_compiled_counted_and_traced_as_the_others(function: Any) -> None:
     robot, names = with_every_kind(1, "FRS", 3), FUNCTIONS[function]
     arrays = arrays_for(robot, names)
