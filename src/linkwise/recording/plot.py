@@ -46,7 +46,8 @@ def figure_of(recording: Recording, joints: str | int | Sequence[str | int] | No
     numbered = enumerate(sorted({*shown, *spins}))
     styles = {k: joint_style(i if large else k) for i, k in numbered}  # the same in all panels
     kinds = [kind for kind in "RP" if any(sorts[k] == kind for k in shown)]
-    acts = {kind: bool(forces(recording, [k for k in shown if sorts[k] == kind]).any()) for kind in kinds}
+    torques = np.nan_to_num(recording.tau)
+    acts = {kind: any(torques[..., k].any() for k in shown if sorts[k] == kind) for kind in kinds}
     quantities = [name for name in LABELS if name != "tau" or any(acts.values())]
     panels: list[Any] = [[name + kind for kind in kinds] for name in quantities] + [["imbalance"] * len(kinds)]
     if layout.labelled and not all(acts.values()) and any(acts.values()):  # forces on the base that are zero
@@ -91,10 +92,6 @@ def figure_of(recording: Recording, joints: str | int | Sequence[str | int] | No
     return figure
 
 
-def forces(recording: Recording, degrees: list[int]) -> np.ndarray:
-    return np.nan_to_num(recording.tau[..., degrees])
-
-
 def quaternion_styles(
     p: int, v: int, grey: dict[str, Any], styles: dict[int, dict[str, Any]]
 ) -> dict[int, dict[str, Any]]:
@@ -136,7 +133,7 @@ def chosen(robot: Robot, joints: str | int | Sequence[str | int] | None) -> list
     for joint in [joints] if isinstance(joints, (str, int, np.integer)) else joints:
         if isinstance(joint, str) and joint in labels:
             indices += labels[joint]
-        elif isinstance(joint, str) or isinstance(joint, bool) or not isinstance(joint, (int, np.integer)):
+        elif isinstance(joint, (str, bool)) or not isinstance(joint, (int, np.integer)):
             known = ", ".join(map(repr, robot.joint_names))
             several = [name for name in labels if name not in robot.names]
             of = f", a coordinate such as {several[-1]!r}" if several else ""
