@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 import linkwise as lw
-from linkwise.export.component_names import names_of
 from effort import rest_slow
 from joint_kinds import ARM, CHAIN, COUPLED, EVERY, SECOND, TREE, coupled, states
+from linkwise.export.component_names import names_of
 from linkwise.robot.kinds import KINDS
 from robots import ids, relative
 
