@@ -100,7 +100,7 @@ def test_a_row_without_an_orientation_fails_alone(tmp_path):
     q0[1, 3:] = 0.0
     found = lw.sweep(FLYING, {"q0.base": q0}, tmp_path, 0.1, samples=2, **HERE).read()
     assert found["status"].tolist() == ["done", "failed", "done"]
-    assert found["error"][1] == "q0[3], joint 'base.qw', begins a quaternion of length zero"
+    assert "q0[3], joint 'base', begins a quaternion of length zero" in found["error"][1]
 
 
 @pytest.mark.parametrize(

@@ -196,7 +196,7 @@ def test_the_work_of_the_drives_is_the_change_of_energy_and_peaks_have_a_row_for
         (lambda: lw.torque_along(FLYING, lw.cycloid(np.ones(9), np.ones(9), 1.0)), "expected one made with arm="),
         (lambda: KINDS["spline"].then(lw.cycloid([1.0] * EVERY.n, [1.0] * EVERY.n, 1.0)), "cannot follow"),
         (lambda: KINDS["spline"].then(KINDS["spline"]), "'link1.qw' would jump"),
-        (lambda: lw.spline(TIMES, np.zeros((5, EVERY.nq)), arm=EVERY), r"points\[0, 0\], 'link1.qw', begins a quat"),
+        (lambda: lw.spline(TIMES, np.zeros((5, EVERY.nq)), arm=EVERY), r"points\[0, 0\], joint 'link1', begins a quat"),
         (lambda: lw.cycloid([0], [1], 1.0, arm="planar3"), "arm is 'planar3' .expected a Robot"),
     ],
     ids=["size", "zero", "rate", "along", "then", "jump", "spline", "robot"],

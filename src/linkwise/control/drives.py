@@ -24,6 +24,7 @@ import numpy as np
 from ..api import neutral
 from ..errors import one_of
 from ..robot import Robot, from_table
+from ..robot.layout import no_orientation
 from ..spatial import sign
 from .errors import PositionError
 
@@ -231,9 +232,7 @@ def configuration(law: Any, name: str, arm: Robot) -> np.ndarray:
         )
     for start in arm.quaternions if array.dtype != object else ():
         if not array[start : start + 4].any():
-            raise ValueError(
-                f"{law.constructor_name}: {name}[{start}], {arm.q_names[start]!r}, begins a quaternion of length zero"
-            )
+            raise ValueError(no_orientation(arm, f"{law.constructor_name}: {name}[{start}]", start))
     return array
 
 
