@@ -124,12 +124,12 @@ def test_a_key_of_frames_in_a_dh_row_is_said_to_be_one():
 
 
 @pytest.mark.parametrize(
-    ("header", "said"), [("[[joint]]", "joint is not a key"), ("[link]", r"has no links: \[link\] is one table")]
+    ("header", "said"), [("[[joint]]", "joint is not a key"), ("[link]", "has no links")]
 )
 def test_tables_of_a_file_are_told_apart_from_lists_of_them(tmp_path, header, said):
     path = tmp_path / "robot.toml"
     path.write_text(f'name = "robot"\nconvention = "frames"\n{header}\nname = "link1"\n')
-    with pytest.raises(lw.FileError, match=rf"robot.toml:3: {said}.*expected \[\[link\]\], in two brackets"):
+    with pytest.raises(lw.FileError, match=rf"robot.toml:3: {said}.*expected .*\[\[link\]\].*, in two brackets"):
         lw.load(path)
 
 
