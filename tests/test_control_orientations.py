@@ -125,7 +125,7 @@ def test_coupled_joints_are_driven_through_the_joint_that_they_follow():
 @pytest.mark.parametrize(
     ("law", "said"),
     [
-        (lw.springs(1.0, rest=0.5), r"springs: rest has 1 numbers \(expected the 10 .*base.x, .*base.qz, link1"),
+        (lw.springs(1.0, rest=0.5), r"springs: rest has 1 number \(expected the 10 .*base.x, .*base.qz, link1"),
         (lw.pd_gravity(np.zeros(10), 1, 1), r"target\[3\], joint 'base', begins a quaternion of length zero"),
         (lw.pd_gravity(np.ones(9), 1, 1), "target has 9 numbers"),
         (lw.pd_gravity(np.ones(10), np.ones(10), 1), "kp has 10 numbers .* each of 9 degrees of freedom"),

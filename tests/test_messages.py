@@ -123,9 +123,7 @@ def test_a_key_of_frames_in_a_dh_row_is_said_to_be_one():
         lw.Robot.from_dh([{"joint": "revolute", "translation": (0, 0, 0)}], convention="standard")
 
 
-@pytest.mark.parametrize(
-    ("header", "said"), [("[[joint]]", "joint is not a key"), ("[link]", "has no links")]
-)
+@pytest.mark.parametrize(("header", "said"), [("[[joint]]", "joint is not a key"), ("[link]", "has no links")])
 def test_tables_of_a_file_are_told_apart_from_lists_of_them(tmp_path, header, said):
     path = tmp_path / "robot.toml"
     path.write_text(f'name = "robot"\nconvention = "frames"\n{header}\nname = "link1"\n')

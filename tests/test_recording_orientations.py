@@ -53,7 +53,7 @@ def test_the_energy_balance_knows_of_passive_joints(flight):
     assert (flight.tau[:, :6] == 0.0).all()
     assert np.abs(flight.imbalance).max() < 1e-6
     assert flight.joint_wrenches().shape == (11, 4, 6)
-    assert "4 joints (FRRR), 9 degrees of freedom" in str(flight.summary())
+    assert "9 degrees of freedom, 4 joints (FRRR)" in str(flight.summary())
 
 
 def test_quaternions_have_a_panel_of_their_own(flight):

@@ -87,7 +87,9 @@ class Reader:
             self.fail(f"convention is {value} (expected one of {known})", "convention")
         rows = data.get("link")
         if isinstance(rows, dict):
-            self.fail("has no links (expected one [[link]] table, in two brackets, for each row; [link] is one table)", "link")
+            self.fail(
+                "has no links (expected one [[link]] table, in two brackets, for each row; [link] is one table)", "link"
+            )
         if not isinstance(rows, list) or not rows or not all(isinstance(row, dict) for row in rows):
             self.fail("has no links (expected one [[link]] table for each row)", "link")
         name = data.get("name", self.path.stem)
