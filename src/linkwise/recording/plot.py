@@ -222,7 +222,8 @@ def show_rounding_as_constant(axes: Axes) -> None:
     """A scale on which curves that differ by rounding errors alone are straight lines."""
     low, high = axes.dataLim.intervaly
     middle, size = (low + high) / 2.0, max(1.0, abs(low), abs(high))
-    if high - low <= ROUNDING * size:
+    constant = low == high and not 0.0 < abs(low) <= ROUNDING  # which matplotlib itself scales well
+    if high - low <= ROUNDING * size and not constant:
         axes.set_ylim(middle - FLAT * size, middle + FLAT * size)
 
 
