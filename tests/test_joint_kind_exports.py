@@ -11,6 +11,7 @@ import pytest
 import linkwise as lw
 from effort import rest_slow
 from joint_kinds import ARM, CHAIN, COUPLED, EVERY, SECOND, TREE, coupled, states
+from linkwise.export.component_names import names_of
 from linkwise.robot.kinds import KINDS
 from robots import ids, relative
 
@@ -112,11 +113,32 @@ def test_python_text_and_latex_compute_and_print(robot: lw.Robot) -> None:
 def test_sympy_has_a_symbol_for_each_number_of_q(robot: lw.Robot) -> None:
     pytest.importorskip("sympy")
     q, *_ = states(robot)
-    values = {f"q{k + 1}": x for k, x in enumerate(q)}
+    inputs = lw.trace(lw.gravity_torque, robot).inputs
+    names = names_of(robot, inputs, latex=False) or {"q": [f"q{k + 1}" for k in range(robot.nq)]}
+    values = dict(zip(names["q"], q, strict=True))
     for simplify in (False, robot is GEARED):
         matrix = lw.sympy(lw.gravity_torque, robot, simplify=simplify)
         found = [float(x.subs({s: values[s.name] for s in x.free_symbols})) for x in matrix]
         assert relative(found, lw.gravity_torque(robot, q)) < 1e-12
+
+
+def test_components_are_named_by_what_they_are() -> None:
+    arm = lw.random_tree(8, seed=3, joints="FSUECHRP")
+    inputs = lw.trace(lambda arm, q, qd, qdd, tau: tau[0] + qdd[0] + qd[0] + q[0], arm).inputs
+    for latex in (True, False):
+        names = names_of(arm, inputs, latex=latex)
+        assert names is not None
+        every = [name for array in names.values() for name in array]
+        assert len(every) == len(set(every)) == arm.nq + 3 * arm.n
+    free = lw.load("planar3").with_free_base(mass=4.0, inertia=np.eye(3))
+    text = lw.latex(lw.configuration_rate, free, elements=True, name="r")
+    assert "% joints: 1 base (free), 2 link1 (revolute), 3 link2 (revolute), 4 link3 (revolute)" in text.splitlines()
+    assert r"r_{1} &= v_{x,1} \\" in text
+    assert r"r_{4} &= -0.5 \, q_{x,1} \, \omega_{x,1} - 0.5 \, q_{y,1}" in text
+    assert r"r_{8} &= \dot{q}_{2}" in text
+    assert "s_i = sin" not in text
+    assert r"c_{3}" in lw.latex(lw.inertia_matrix, free)
+    assert "s_i = sin" in lw.latex(lw.inertia_matrix, free)
 
 
 @pytest.mark.skipif(shutil.which("cc") is None, reason="needs a C compiler")

@@ -87,6 +87,56 @@ def test_an_untraceable_torque_function_is_told_what_to_write_instead(torque, sa
     assert "arrays" not in str(caught.value).split("What can be traced")[0]
 
 
+def test_linear_solves_are_said_not_to_be_traceable():
+    def law(arm, t, q, qd):
+        return np.linalg.solve(lw.inertia_matrix(arm, q), -qd)
+
+    with pytest.raises(TypeError, match=r"return np.linalg.solve.* other functions of np.linalg cannot be traced"):
+        lw.simulate(PLANAR, START, duration=0.01, torque=law, compiled=True)
+
+
+BODY = {"name": "body", "joint": "free", "translation": (0, 0, 0), "mass": 1.0, "com": (0, 0, 0), "inertia": np.eye(3)}
+
+
+@pytest.mark.parametrize(
+    ("entries", "said"),
+    [
+        ({"joint": "universal", "limits": ["-60 deg", "60 deg"]}, r"a pair \[lower, upper\] for each of rx, ry"),
+        ({"joint": "ball", "axis": (0, 0, 1)}, r"axis .* ball joint, which turns about any axis \(expected none\)"),
+        (
+            {"joint": "universal", "axis": (0, 0, 1)},
+            r"universal joint, whose axes are those of its frame \(expected none",
+        ),
+        ({"alpha": 0.0}, "alpha is not a key of a 'frames' row, but of 'standard' and 'modified' rows"),
+        ({"friction": 0.0}, "friction is not .*, did you mean 'coulomb_friction'"),
+        ({"mimic": "link1"}, "mimic is not .*, did you mean 'coupled_to'"),
+        ({"rpy": (0, 0, 0)}, "rpy is not .*, did you mean 'rotation'"),
+    ],
+)
+def test_entries_of_other_rows_and_files_are_answered_with_ours(entries, said):
+    with pytest.raises(lw.RobotError, match=said):
+        lw.Robot.from_frames([{**BODY, **entries}])
+
+
+def test_a_key_of_frames_in_a_dh_row_is_said_to_be_one():
+    with pytest.raises(lw.RobotError, match="translation is not a key of a 'standard' row, but of 'frames' rows"):
+        lw.Robot.from_dh([{"joint": "revolute", "translation": (0, 0, 0)}], convention="standard")
+
+
+@pytest.mark.parametrize(("header", "said"), [("[[joint]]", "joint is not a key"), ("[link]", "has no links")])
+def test_tables_of_a_file_are_told_apart_from_lists_of_them(tmp_path, header, said):
+    path = tmp_path / "robot.toml"
+    path.write_text(f'name = "robot"\nconvention = "frames"\n{header}\nname = "link1"\n')
+    with pytest.raises(lw.FileError, match=rf"robot.toml:3: {said}.*expected .*\[\[link\]\].*, in two brackets"):
+        lw.load(path)
+
+
+def test_one_free_body_has_degrees_of_freedom_not_joints():
+    drone = lw.Robot.from_frames([BODY])
+    with pytest.raises(ValueError, match=r"expected \(6,\), one for each degree of freedom"):
+        lw.simulate(drone, lw.neutral(drone), duration=0.01, torque=lambda arm, t, q, qd: np.zeros(7))
+
+
 def test_functions_without_return_are_said_to_return_none():
     def law(arm, t, q, qd):
         np.sin(q)

@@ -56,24 +56,68 @@ def test_the_energy_balance_knows_of_passive_joints(flight):
     assert (flight.tau[:, :6] == 0.0).all()
     assert np.abs(flight.imbalance).max() < 1e-6
     assert flight.joint_wrenches().shape == (11, 4, 6)
-    assert "4 joints (FRRR), 9 degrees of freedom" in str(flight.summary())
+    assert "9 degrees of freedom, 4 joints (FRRR)" in str(flight.summary())
 
 
 def test_quaternions_have_a_panel_of_their_own(flight):
     labels = [axes.get_ylabel() for axes in flight.plot().axes]
     assert labels.count("quaternion") == 1
-    assert {"angle (rad)", "displacement (m)", "rate (rad/s)", "rate (m/s)", "torque (N m)", "force (N)"} < set(labels)
+    assert {"angle (rad)", "displacement (m)", "rate (rad/s)", "rate (m/s)", "torque (N m)"} < set(labels)
+    assert "force (N)" not in labels  # none acted
     panel = next(axes for axes in flight.plot().axes if axes.get_ylabel() == "quaternion")
     drawn = np.array([line.get_ydata() for line in panel.get_lines() if len(line.get_xdata()) == 11])
     assert np.array_equal(drawn.T, flight.q[:, 3:7])
     base = flight.plot(joints=FLYING.joint_names[0])
     assert "angle (rad)" not in [axes.get_ylabel() for axes in base.axes]
-    names = [text.get_text() for text in base.legends[0].get_texts()]
-    assert names[:10] == [*FLYING.v_names[:6], *FLYING.q_names[3:7]]
     arm = [axes.get_ylabel() for axes in flight.plot(joints=["link1", FLYING.v_names[8]]).axes]
     assert "quaternion" not in arm
-    with pytest.raises(ValueError, match="joints: a link is 'link9'"):
+    labels = [[axes.get_ylabel() for axes in flight.plot(joints=[name]).axes] for name in FLYING.q_names[2:4]]
+    assert [("quaternion" in own, "displacement (m)" in own) for own in labels] == [(False, True), (True, False)]
+    expected = (
+        r"joints: robot 'planar3' has no joint 'link9', did you mean 'link3'\? .expected one of .*'link1'.*number"
+    )
+    with pytest.raises(ValueError, match=expected):
         flight.plot(joints="link9")
+
+
+def test_a_position_looks_as_its_rate_and_the_legend_names_both(flight):
+    figure = flight.plot(joints=FLYING.joint_names[0])
+    texts = [text.get_text() for text in figure.legends[0].get_texts()]
+    base = FLYING.joint_names[0]
+    pairs = [f"{base}.x, vx", f"{base}.y, vy", f"{base}.z, vz", *FLYING.v_names[3:6]]
+    assert texts == ["quaternions", *FLYING.q_names[3:7], "positions and rates", *pairs, "fallen"]
+    curves = {axes.get_ylabel(): [line for line in axes.lines if len(line.get_xdata()) == 11] for axes in figure.axes}
+    look = {name: [(line.get_color(), line.get_linestyle()) for line in lines] for name, lines in curves.items()}
+    assert look["displacement (m)"] == look["rate (m/s)"]
+    assert look["quaternion"][1:] == look["rate (rad/s)"]
+    assert len({*look["quaternion"], *look["rate (m/s)"]}) == 7
+    assert np.array_equal([line.get_ydata() for line in curves["displacement (m)"]], flight.q[:, :3].T)
+    assert {"torque (N m)", "force (N)"}.isdisjoint(curves)  # nothing drives the base
+
+
+def test_large_robots_show_what_moves_most_and_no_look_twice():
+    robot = lw.load("humanoid")
+    rates = np.zeros(robot.n)
+    rates[robot.v_slice("left_thigh")] = 1.0
+    torque = np.where(np.arange(robot.n) == robot.n - 1, 1e-3, 0.0)
+    run = lw.simulate(robot.with_gravity((0, 0, 0)), lw.neutral(robot), rates, 0.1, samples=5, torque=torque)
+    figure, every = run.plot(), run.plot(joints=list(robot.joint_names))
+    assert "joints=... chooses others" in figure.get_suptitle()
+    texts = [text.get_text() for text in figure.legends[0].get_texts()]
+    assert {"pelvis.qw", "pelvis.x, vx", "left_thigh.wx"} < set(texts)
+    assert len(texts) <= 26
+    for axes in [*figure.axes, *every.axes]:
+        looks = [(line.get_color(), str(line._dash_pattern)) for line in axes.lines if len(line.get_xdata()) == 5]
+        assert len(looks) == len(set(looks)) > 0
+
+
+def test_rounding_errors_are_drawn_as_a_constant():
+    body = [{"name": "drone", "joint": "free", "translation": (0, 0, 0), "mass": 1.0, "com": (0, 0, 0)}]
+    body[0]["inertia"] = np.eye(3)
+    drone = lw.Robot.from_frames(body, name="drone", gravity=(0, 0, 0))
+    run = lw.simulate(drone, lw.neutral(drone), np.full(6, 1e-17), 0.1, samples=5)
+    for axes in run.plot().axes[:-1]:
+        assert np.ptp(axes.get_ylim()) > 0.1
 
 
 def test_many_trajectories_of_every_kind_of_joint_are_those_alone(tmp_path):

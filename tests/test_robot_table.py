@@ -674,6 +674,7 @@ def test_a_description_says_convention_units_gravity_and_every_link(robot):
     said = {"standard": "standard DH", "modified": "modified DH", "frames": "frames:"}[robot.convention]
     assert re.search(rf"^convention: {said}", text, re.MULTILINE)
     assert re.search(r"^gravity: \(.*\) m/s2 in the base frame; SI units", text, re.MULTILINE)
+    assert ("* is the joint's variable" in text) == (robot.convention != "frames")
     for name in robot.names:
         assert len(re.findall(rf"^{name} ", text, re.MULTILINE)) >= 2  # geometry and body
     for number in robot.gravity:

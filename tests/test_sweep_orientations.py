@@ -44,6 +44,13 @@ def test_parts_of_states_are_put_where_their_joints_have_them(tmp_path):
     assert {"q0.base.qw", "qd0.base.wx", "qd_end.link3"} < set(columns)
 
 
+def test_parts_of_rates_alone_begin_in_the_neutral_configuration(tmp_path):
+    swept = lw.sweep(FLYING, lw.grid(**{"qd0.base.wy": [1, 2]}), tmp_path, 0.1, keep="ends", **HERE)
+    assert np.array_equal(swept.samples["q0"], np.tile(lw.neutral(FLYING), (2, 1)))
+    assert swept.samples["qd0"][:, 4].tolist() == [1.0, 2.0]
+    assert swept.read()["status"].tolist() == ["done", "done"]
+
+
 def test_families_and_targets_of_flying_robots_are_those_of_each_alone(tmp_path):
     """Masses of the base and of a payload, and gains; the events of each trajectory have its configuration."""
     arm = FLYING.with_payload(0.3, com=(0.1, 0, 0), inertia=np.zeros((3, 3)))
@@ -96,7 +103,7 @@ def test_a_row_without_an_orientation_fails_alone(tmp_path):
     q0[1, 3:] = 0.0
     found = lw.sweep(FLYING, {"q0.base": q0}, tmp_path, 0.1, samples=2, **HERE).read()
     assert found["status"].tolist() == ["done", "failed", "done"]
-    assert found["error"][1] == "q0[3], joint 'base.qw', begins a quaternion of length zero"
+    assert "q0[3], joint 'base', begins a quaternion of length zero" in found["error"][1]
 
 
 @pytest.mark.parametrize(

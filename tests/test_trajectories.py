@@ -290,7 +290,7 @@ def test_a_trajectory_is_frozen() -> None:
 
 
 WRONG: dict[str, tuple[Callable[[], object], str]] = {
-    "lengths": (lambda: lw.cycloid([0, 0], [1], 1.0), "start has 2 and end has 1 numbers"),
+    "lengths": (lambda: lw.cycloid([0, 0], [1], 1.0), "start has 2 and end has 1 number "),
     "no numbers": (lambda: lw.cubic([], [], 1.0), r"start has shape \(0,\)"),
     "text": (lambda: lw.cycloid("here", [1], 1.0), "start is 'here'"),
     "not finite": (lambda: lw.quintic([0, np.nan], [1, 1], 1.0), r"start\[1\] is nan"),

@@ -175,7 +175,13 @@ def test_the_work_of_the_drives_is_the_change_of_energy_and_peaks_have_a_row_for
     assert [line.split()[0] for line in text[-4:]] == list(FLYING.names)
     assert text[-4].split()[-3:] == ["-", "-", "-"]  # a free joint has no axis
     assert np.isfinite(peaks.radial[1:]).all()
-    assert len(along.plot(loads=True).axes) == 8
+    figure = along.plot(loads=True)
+    assert len(figure.axes) == 8
+    above, below = figure.subfigs
+    assert [text.get_text() for text in below.legends[0].get_texts()] == list(FLYING.names)
+    looks = {line.get_label(): (line.get_color(), line.get_linestyle()) for line in above.axes[0].lines}
+    for line in below.axes[0].lines[:4]:
+        assert looks.get(line.get_label(), ("0.15", "-")) == (line.get_color(), line.get_linestyle())
 
 
 @pytest.mark.parametrize(
@@ -190,7 +196,7 @@ def test_the_work_of_the_drives_is_the_change_of_energy_and_peaks_have_a_row_for
         (lambda: lw.torque_along(FLYING, lw.cycloid(np.ones(9), np.ones(9), 1.0)), "expected one made with arm="),
         (lambda: KINDS["spline"].then(lw.cycloid([1.0] * EVERY.n, [1.0] * EVERY.n, 1.0)), "cannot follow"),
         (lambda: KINDS["spline"].then(KINDS["spline"]), "'link1.qw' would jump"),
-        (lambda: lw.spline(TIMES, np.zeros((5, EVERY.nq)), arm=EVERY), r"points\[0, 0\], 'link1.qw', begins a quat"),
+        (lambda: lw.spline(TIMES, np.zeros((5, EVERY.nq)), arm=EVERY), r"points\[0, 0\], joint 'link1', begins a quat"),
         (lambda: lw.cycloid([0], [1], 1.0, arm="planar3"), "arm is 'planar3' .expected a Robot"),
     ],
     ids=["size", "zero", "rate", "along", "then", "jump", "spline", "robot"],

@@ -13,7 +13,17 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#7a5c00", "#56b4e9")
-STYLES = ("-", "--", ":", "-.")  # of joints 1 to 6, 7 to 12, ...
+STYLES = (  # of joints 1 to 6, 7 to 12, ...
+    "-",
+    "--",
+    ":",
+    "-.",
+    (0, (1.5, 1)),
+    (0, (1, 4)),
+    (0, (4, 1.5, 1, 1.5, 1, 1.5)),
+    (0, (4, 4)),
+)
+GREYS = ("0.15", "0.6")
 
 
 def new_figure(width: float, height: float) -> Figure:
@@ -28,6 +38,11 @@ def new_figure(width: float, height: float) -> Figure:
 def joint_style(k: int) -> dict[str, Any]:
     """The colour and style of the curves of joint k."""
     return {"color": COLOURS[k % len(COLOURS)], "linestyle": STYLES[k // len(COLOURS) % len(STYLES)]}
+
+
+def grey_style(k: int) -> dict[str, Any]:
+    """The k-th look of curves that belong to no one degree of freedom."""
+    return {"color": GREYS[k // len(STYLES) % len(GREYS)], "linestyle": STYLES[k % len(STYLES)]}
 
 
 def save_figure(figure: Figure, path: str | os.PathLike[str]) -> None:

@@ -49,7 +49,8 @@ class BaseParameters(tuple[BaseParameter, ...]):
 def base_parameters(arm: Robot) -> BaseParameters:
     """The least set of inertial parameters that the torques of the robot depend on, with the grouping of each.
 
-    Names are of the link's joint-aligned frame: first moments h = m c and the tensor J about the joint's origin. Of the
+    Names are of the link's joint-aligned frame: first moments h = m c and the tensor J about the joint's origin. Its z
+    is the joint's axis: in a table of frames whose `axis` is another than z, it is not the frame of the table. Of the
     tensor of a revolute link that turns about several directions, J_zz is taken out: its other entries stand for J_xx
     and J_yy with J_zz = J_xx + J_yy. Of one that turns about one direction, J_zz alone is left. A joint of several
     degrees of freedom has links without bodies of its own, `"wrist.rx"`, to which parts of the body may move. With

@@ -284,7 +284,7 @@ def checked_arrays(
         states = States(arm, {"q": q, **rates}, check=check)
         name = "q"
     else:
-        name = f"{TITLES[source]}.q"
+        name = f"q, in {TITLES[source]}'s coordinates,"
         states = States(arm, rates, check=check, others={name: (q, (nq,))})
     if not states.numeric:
         kinds = ", ".join(f"{key} {x.dtype}" for key, x in states.arrays.items())

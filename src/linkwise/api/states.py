@@ -14,6 +14,7 @@ import numpy as np
 
 from ..kernels.interface import EXPECTED, broadcast, numpy_array
 from ..robot import Robot
+from ..robot.layout import no_orientation
 from ..robot.model import CONFIGURATIONS
 
 Array = Any
@@ -147,7 +148,7 @@ class States:
             self.arrays[name] = array.to(common) if self.xp.__name__ == "torch" else array.astype(common)
 
     def _wanted(self, name: str, shape: tuple[int, ...]) -> str:
-        if shape != (self.robot.size_of(name),) or "." in name:
+        if shape != (self.robot.size_of(name),) or not name.isidentifier():
             return "(..., " + ", ".join(map(str, shape)) + ")"
         what = "joint" if self.robot.nq == len(self.robot.names) else "coordinate" if name in CONFIGURATIONS else "rate"
         labels = shortened(self.robot.labels_of(name))
@@ -223,7 +224,7 @@ class States:
             if self.xp.count_nonzero(fine) < math.prod(fine.shape):  # `all` takes longer
                 bad = self.xp.argwhere(~fine)
                 index = tuple(int(i) for i in bad[0])
-                own = self.trailing[name] == 1 and "." not in name and name not in ("wrench", "point")
+                own = self.trailing[name] == 1 and name.isidentifier() and name not in ("wrench", "point")
                 where = f", joint {self.robot.labels_of(name)[index[-1]]!r}" if own else ""
                 more = f" (and {len(bad) - 1} more)" if len(bad) > 1 else ""
                 raise ValueError(f"{name}{list(index)}{where} is {array[index].item()}: expected finite numbers{more}")
@@ -231,8 +232,7 @@ class States:
                 bad = self.xp.argwhere(~has_length(self.xp, array, start))
                 if len(bad):
                     where = f"{name}{[*map(int, bad[0]), start]}"
-                    joint = self.robot.labels_of(name)[start]
-                    raise ValueError(f"{where}, joint {joint!r} begins a quaternion of length zero")
+                    raise ValueError(no_orientation(self.robot, where, start))
 
     def scalars(self, name: str) -> list[Any]:
         """The components of an argument, each a scalar or an array of the batch."""

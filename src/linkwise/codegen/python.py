@@ -66,7 +66,7 @@ def nested(texts: list[str], shape: tuple[int, ...]) -> str:
 
 
 def described(port: Port, name: str) -> str:
-    numbers = "a number" if not port.shape else " x ".join(map(str, port.shape)) + " numbers"
+    numbers = "a number" if not port.shape else " x ".join(map(str, port.shape)) + f" number{'s' * (port.size != 1)}"
     return numbers if name == port.name else f"{numbers}, {port.name} of the program"
 
 

@@ -120,7 +120,10 @@ class ComputedTorque(Law):
         if [part.shape for part in motion] != [(arm.nq,), (arm.n,), (arm.n,)]:
             shapes = ", ".join(str(part.shape) for part in motion)
             each = f"each ({arm.n},)" if arm.nq == arm.n else f"({arm.nq},), ({arm.n},), ({arm.n},)"
-            expected = f"q, qd and qdd, {each}"
+            made = (
+                "; trajectories of this robot need arm=..., such as lw.cycloid(..., arm=arm)" if arm.quaternions else ""
+            )
+            expected = f"q, qd and qdd, {each}{made}"
             raise ValueError(
                 f"the trajectory {function_name(self.reference)} gave shapes {shapes} (expected {expected})"
             )

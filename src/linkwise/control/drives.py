@@ -24,6 +24,7 @@ import numpy as np
 from ..api import neutral
 from ..errors import one_of
 from ..robot import Robot, from_table
+from ..robot.layout import no_orientation
 from ..spatial import sign
 from .errors import PositionError
 
@@ -178,13 +179,17 @@ def with_gears(arm: Robot, ratio: Any, motor_inertia: Any) -> Robot:
     both = {"ratio": numbers("ratio", ratio), "motor_inertia": numbers("motor_inertia", motor_inertia, least=0.0)}
     for name, value in both.items():
         if np.shape(value) not in ((), (count,)):
-            raise ValueError(f"{name} has {np.size(value)} numbers (expected one, or one for each of {count} joints)")
+            raise ValueError(f"{name} has {counted(np.size(value))} (expected one, or one for each of {count} joints)")
     ratios, motors = (np.broadcast_to(np.asarray(value), (count,)) for value in both.values())
     inertias = dict(zip(single, (ratios**2 * motors).tolist(), strict=True))
     rows = [row | ({"rotor_inertia": inertias[row["name"]]} if row["name"] in inertias else {}) for row in arm.rows]
     geared = from_table(rows, arm.convention, arm.gravity, arm.name)
     grouped = any(link.grouped is not None for link in arm.links)
     return replace(geared.regrouped() if grouped else geared, about=arm.about)
+
+
+def counted(count: int) -> str:
+    return f"{count} number{'s' * (count != 1)}"
 
 
 def numbers(name: str, value: Any, *, least: float = -math.inf, infinite: bool = False) -> JointNumbers:
@@ -209,7 +214,7 @@ def per_joint(law: Any, name: str, arm: Robot) -> np.ndarray:
 def broadcast(value: JointNumbers, name: str, arm: Robot) -> np.ndarray:
     array = np.asarray(value)
     if array.shape not in ((), (arm.n,)):
-        raise ValueError(f"{name} has {array.size} numbers (expected one, or one for each of {arm.n} {noun(arm)})")
+        raise ValueError(f"{name} has {counted(array.size)} (expected one, or one for each of {arm.n} {noun(arm)})")
     return np.broadcast_to(array, (arm.n,))
 
 
@@ -226,14 +231,12 @@ def configuration(law: Any, name: str, arm: Robot) -> np.ndarray:
         array = neutral(arm)
     if array.shape != (arm.nq,):
         raise ValueError(
-            f"{law.constructor_name}: {name} has {array.size} numbers (expected the {arm.nq} of a configuration of"
+            f"{law.constructor_name}: {name} has {counted(array.size)} (expected the {arm.nq} of a configuration of"
             f" robot {arm.name!r}: {', '.join(arm.q_names)})"
         )
     for start in arm.quaternions if array.dtype != object else ():
         if not array[start : start + 4].any():
-            raise ValueError(
-                f"{law.constructor_name}: {name}[{start}], {arm.q_names[start]!r}, begins a quaternion of length zero"
-            )
+            raise ValueError(no_orientation(arm, f"{law.constructor_name}: {name}[{start}]", start))
     return array
 
 

@@ -10,6 +10,7 @@ from ..robot import Robot
 from ..symbolic.latex.program import latex_text
 from ..symbolic.sympy_expressions import normal_expressions, sympy_expressions
 from ..trace import trace
+from .component_names import meanings, names_of
 
 ENVIRONMENTS = ("align*", "align", None)
 
@@ -46,6 +47,9 @@ def latex(
 ) -> str:
     """The function as LaTeX equations, with s_1, c_23 for sines and cosines of sums of angles; needs amsmath.
 
+    Where a joint has several degrees of freedom, q_{2} is of joint 2, and components have names of their own, such as
+    q_{w,1} and \\omega_{x,1}; comments say which.
+
     In closed form where that is small; otherwise named intermediates in reading order, then the results. `closed=True`
     wants the closed form however long it is, `closed=False` the intermediates. `name` is what stands on the left, a
     word or LaTeX, one for each output; `elements=True` writes an equation for each element, I_{12}, and no array.
@@ -54,7 +58,7 @@ def latex(
     >>> import linkwise as lw
     >>> print(lw.latex(lw.gravity_torque, lw.load("gantry"), name="tau"))
     % gravity_torque of the robot gantry
-    % s_i = sin q_i, c_ij = cos(q_i + q_j); needs amsmath
+    % needs amsmath
     \\begin{align*}
     \\tau &= \\left[\\begin{array}{c} 0 \\\\ 0 \\\\ -29.43 \\end{array}\\right]
     \\end{align*}
@@ -73,13 +77,28 @@ def latex(
     if names is not None and len(names) != len(program.outputs):
         count = len(program.outputs)
         raise ValueError(f"name is {name!r} (expected {count} name{'s' * (count != 1)}, one for each output)")
-    return latex_text(program, title, digits, closed, names=names, elements=elements, environment=environment)
+    components = names_of(arm, program.inputs, latex=True)
+    return latex_text(
+        program,
+        title,
+        digits,
+        closed,
+        names=names,
+        elements=elements,
+        environment=environment,
+        components=components,
+        remarks=meanings(arm, components),
+    )
 
 
 def sympy(
     function: Callable[..., Any], arm: Robot, *, named: bool = False, simplify: bool = False, **keywords: Any
 ) -> Any:
     """The function as SymPy: a matrix for each output, in q1, q2, ...; needs SymPy.
+
+    Where a joint has several degrees of freedom, the number is that of the joint, and its components have names of
+    their own: x1, y1, z1, q_w1, ..., q_z1 for a free joint; v_x1, ..., omega_z1 are its velocities, and the letters
+    with d, as in qd2, vd_x1, are rates.
 
     `simplify=True` brings every entry to a normal form: products multiplied out, with cos(q2 + q3) for what is one.
 
@@ -94,6 +113,7 @@ def sympy(
     [ 0, 0, 3]])
     """
     expressions = normal_expressions if simplify else sympy_expressions
-    intermediates, outputs = expressions(trace(function, arm, **keywords), named)
+    program = trace(function, arm, **keywords)
+    intermediates, outputs = expressions(program, named, names_of(arm, program.inputs, latex=False))
     result = outputs[0] if len(outputs) == 1 else tuple(outputs)
     return (intermediates, result) if named else result

@@ -32,6 +32,7 @@ from ..robot import Robot, from_table
 from ..robot.tables import CONVENTIONS
 
 KEYS = ("name", "about", "convention", "gravity", "link")
+ONE_EACH = "(expected [[link]], in two brackets, for each link, with its joint = ...)"
 HEADER = re.compile(r"\s*\[\[\s*[\"']?link[\"']?\s*\]\]")
 INDICES = re.compile(r"(\[\d\])+$")
 LINE = re.compile(r"\(at line (\d+), column \d+\)")
@@ -76,6 +77,8 @@ class Reader:
     def robot(self, data: dict[str, Any]) -> Robot:
         for key in data:
             if key not in KEYS:
+                if key in ("joint", "joints", "body"):
+                    self.fail(f"{key} is not a key of a robot file {ONE_EACH}", key)
                 self.fail(f"{key} is not a key of a robot file{near_miss(key, KEYS)} ({', '.join(KEYS)})", key)
         convention = data.get("convention")
         if convention not in tuple(CONVENTIONS):
@@ -83,6 +86,10 @@ class Reader:
             value = f"{convention!r}{near_miss(convention, CONVENTIONS)}" if "convention" in data else "missing"
             self.fail(f"convention is {value} (expected one of {known})", "convention")
         rows = data.get("link")
+        if isinstance(rows, dict):
+            self.fail(
+                "has no links (expected one [[link]] table, in two brackets, for each row; [link] is one table)", "link"
+            )
         if not isinstance(rows, list) or not rows or not all(isinstance(row, dict) for row in rows):
             self.fail("has no links (expected one [[link]] table for each row)", "link")
         name = data.get("name", self.path.stem)

@@ -33,13 +33,8 @@ class Count:
         return Count(*(a * times for a in astuple(self)))
 
     def __str__(self) -> str:
-        parts = (
-            f"{self.multiplications} multiplications",
-            f"{self.additions} additions",
-            f"{self.divisions} divisions",
-            f"{self.functions} functions",
-        )
-        return ", ".join(parts)
+        numbers = {name: getattr(self, f"{name}s") for name in ("multiplication", "addition", "division", "function")}
+        return ", ".join(f"{n} {name}{'s' * (n != 1)}" for name, n in numbers.items())
 
 
 def count(program: Program) -> Count:

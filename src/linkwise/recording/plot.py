@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..errors import one_of
-from ..figures import joint_style, new_figure
+from ..errors import near_miss
+from ..figures import grey_style, joint_style, new_figure
 from ..robot import Robot
 from ..robot.layout import Layout
 from .recording import Recording
@@ -27,20 +27,31 @@ QUATERNION = "quaternion"
 IMBALANCE = "energy imbalance (J)"
 ENDED = "#b00020"
 EVENTS = ("0.1", "#5e35b1", "#00695c", "#8d6e63", "0.5", "#ad1457")  # colours by name of the event, dotted
+MOST_ENTRIES = 24  # of the legend; of robots whose joints have several degrees of freedom, not all are shown by default
+ROUNDING = 1e-12  # of curves, relative to their size, or absolute where that is below 1
+FLAT = 0.055  # half of the scale of a constant curve, as matplotlib has it for zero
 MOST_LINES = 50  # trajectories that are drawn one by one
 BAND = (5.0, 50.0, 95.0)  # percentiles
 
 
 def figure_of(recording: Recording, joints: str | int | Sequence[str | int] | None = None) -> Figure:
     robot = recording.robot
-    shown = chosen(robot, joints)
     layout, sorts = Layout.of(robot), kinds_of(robot)
+    large = layout.labelled and robot.n + 4 * len(layout.quaternions) > MOST_ENTRIES
+    crowded = large and joints is None
+    shown = largest_movers(recording) if crowded else chosen(robot, joints)
     plain = {v: p for p, v in layout.plain if v in shown}
-    turning = [p + i for p, v in layout.quaternions if {v, v + 1, v + 2} & set(shown) for i in range(4)]
+    turning = [b for b, (_, v) in enumerate(layout.quaternions) if {v, v + 1, v + 2} & set(shown)]
+    spins = {v + i for b in turning for v in [layout.quaternions[b][1]] for i in range(3)}
+    numbered = enumerate(sorted({*shown, *spins}))
+    styles = {k: joint_style(i if large else k) for i, k in numbered}  # the same in all panels
     kinds = [kind for kind in "RP" if any(sorts[k] == kind for k in shown)]
-    acted = bool((np.nan_to_num(recording.tau[..., shown]) != 0.0).any())
-    quantities = [name for name in LABELS if name != "tau" or acted]
+    torques = np.nan_to_num(recording.tau)
+    acts = {kind: any(torques[..., k].any() for k in shown if sorts[k] == kind) for kind in kinds}
+    quantities = [name for name in LABELS if name != "tau" or any(acts.values())]
     panels: list[Any] = [[name + kind for kind in kinds] for name in quantities] + [["imbalance"] * len(kinds)]
+    if layout.labelled and not all(acts.values()) and any(acts.values()):  # forces on the base that are zero
+        panels[-2] = [f"tau{kind}" for kind in kinds if acts[kind]] * len(kinds)
     if turning:
         angles = any(sorts[v] == "R" for v in plain)
         panels[0] = [name if angles or name != "qR" else QUATERNION for name in panels[0]]
@@ -51,24 +62,59 @@ def figure_of(recording: Recording, joints: str | int | Sequence[str | int] | No
         values = getattr(recording, name)
         for k in plain if name == "q" else shown:
             kind = sorts[k]
-            draw(axes[name + kind], recording, values[..., plain[k] if name == "q" else k], joint_style(k))
-            axes[name + kind].set_ylabel(LABELS[name][kind])
-    for p in turning:
-        draw(axes[QUATERNION], recording, recording.q[..., p], joint_style(robot.n + p))
+            if name + kind in axes:
+                draw(axes[name + kind], recording, values[..., plain[k] if name == "q" else k], styles[k])
+                axes[name + kind].set_ylabel(LABELS[name][kind])
+    quaternions: dict[int, dict[str, Any]] = {}
+    for i, b in enumerate(turning):
+        quaternions |= quaternion_styles(*layout.quaternions[b], grey_style(i), styles)
+    for p, style in quaternions.items():
+        draw(axes[QUATERNION], recording, recording.q[..., p], style)
         axes[QUATERNION].set_ylabel(QUATERNION)
     draw(axes["imbalance"], recording, recording.imbalance, {"color": "0.25"})
     axes["imbalance"].set_ylabel(IMBALANCE)
     events = events_by_name(recording)
-    for panel in axes.values():
+    for name, panel in axes.items():
+        if name != "imbalance":
+            show_rounding_as_constant(panel)
         tidy(panel, recording)
         mark_events(panel, recording, events)
     for name in {"imbalance", *panels[-2]} if len(kinds) > 1 else {"imbalance"}:  # wherever nothing like it is below
         axes[name].tick_params(labelbottom=True)
         axes[name].set_xlabel("time (s)")
-    legend(figure, recording, shown, turning, events)
+    legend(figure, recording, {k: styles[k] for k in shown}, quaternions, events)
     figure.align_ylabels()
-    figure.suptitle(title(recording), x=0.01, horizontalalignment="left")  # the legend is on the right
+    text = title(recording)
+    if crowded:
+        free = "free joints and " if any(joint.kind.name == "free" for joint in robot.moving) else ""
+        text += f"\n{len(shown)} of {robot.n} degrees of freedom: {free}those that move most; joints=... chooses others"
+    figure.suptitle(text, x=0.01, horizontalalignment="left")  # the legend is on the right
     return figure
+
+
+def quaternion_styles(
+    p: int, v: int, grey: dict[str, Any], styles: dict[int, dict[str, Any]]
+) -> dict[int, dict[str, Any]]:
+    """Of the quaternion at p in q: qx, qy, qz look as wx, wy, wz do, which are at v in qd; qw is grey."""
+    return {p: grey, **{p + i + 1: styles[v + i] for i in range(3)}}
+
+
+def largest_movers(recording: Recording) -> list[int]:
+    """The degrees of freedom of free joints, and of those that move furthest, as many as one legend holds."""
+    robot = recording.robot
+    q = np.where(np.isfinite(recording.q), recording.q, np.nan)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)  # trajectories that never started
+        span = np.nan_to_num(np.nanmax(q, axis=-2) - np.nanmin(q, axis=-2)).reshape(-1, robot.nq).max(axis=0)
+    joints = [joint for joint in robot.moving if joint.coupling is None]
+    degrees: list[int] = []
+    room = MOST_ENTRIES
+    for joint in sorted(joints, key=lambda joint: (joint.kind.name != "free", -span[joint.q].max())):
+        entries = joint.kind.degrees + (0 if joint.kind.bounded else 4)
+        if entries <= room:
+            degrees += range(robot.n)[joint.v]
+            room -= entries
+    return sorted(degrees)
 
 
 def kinds_of(robot: Robot) -> list[str]:
@@ -79,21 +125,39 @@ def kinds_of(robot: Robot) -> list[str]:
 
 
 def chosen(robot: Robot, joints: str | int | Sequence[str | int] | None) -> list[int]:
-    """Degrees of freedom by number, as asked for by name or number."""
+    """Degrees of freedom by number, as asked for by name, label or number."""
     if joints is None:
         return list(range(robot.n))
+    labels = degrees_by_name(robot)
     indices: list[int] = []
     for joint in [joints] if isinstance(joints, (str, int, np.integer)) else joints:
-        if isinstance(joint, str):
-            one_of(joint, dict.fromkeys([*robot.names, *robot.v_names]), "joints: a link")
-            indices += range(robot.n)[robot.v_slice(joint)] if joint in robot.names else [robot.v_names.index(joint)]
-        elif isinstance(joint, bool) or not isinstance(joint, (int, np.integer)) or not -robot.n <= joint < robot.n:
-            raise ValueError(f"joints: {joint!r} (expected a number from 0 to {robot.n - 1} or a link's name)")
+        if isinstance(joint, str) and joint in labels:
+            indices += labels[joint]
+        elif isinstance(joint, (str, bool)) or not isinstance(joint, (int, np.integer)):
+            known = ", ".join(map(repr, robot.joint_names))
+            several = [name for name in labels if name not in robot.names]
+            of = f", a coordinate such as {several[-1]!r}" if several else ""
+            hint = near_miss(joint, labels)
+            raise ValueError(
+                f"joints: robot {robot.name!r} has no joint {joint!r}{hint} (expected one of {known}{of}, or a number"
+                f" from 0 to {robot.n - 1})"
+            )
+        elif not -robot.n <= joint < robot.n:
+            raise ValueError(f"joints: {joint!r} (expected a number from 0 to {robot.n - 1} or a joint's name)")
         else:
             indices.append(int(joint) % robot.n)
     if not indices:
         raise ValueError("joints is empty (expected some to show, or None for all)")
     return sorted(set(indices))
+
+
+def degrees_by_name(robot: Robot) -> dict[str, list[int]]:
+    """The degrees of freedom of each joint and of each label of q or qd; a quaternion's are its angular velocity."""
+    layout = Layout.of(robot)
+    degrees = {robot.q_names[p]: [v] for p, v in layout.plain}
+    degrees |= {robot.q_names[p + i]: [v, v + 1, v + 2] for p, v in layout.quaternions for i in range(4)}
+    degrees |= {name: [v] for v, name in enumerate(robot.v_names)}
+    return degrees | {name: list(range(robot.n))[robot.v_slice(name)] for name in robot.names}
 
 
 def draw(axes: Axes, recording: Recording, values: np.ndarray, style: dict[str, Any]) -> None:
@@ -154,18 +218,52 @@ def mark_events(axes: Axes, recording: Recording, events: dict[str, list[float]]
         axes.vlines(times, low, 1.0, transform=axes.get_xaxis_transform(), zorder=1, **event_style(k, recording))
 
 
+def show_rounding_as_constant(axes: Axes) -> None:
+    """A scale on which curves that differ by rounding errors alone are straight lines."""
+    low, high = axes.dataLim.intervaly
+    middle, size = (low + high) / 2.0, max(1.0, abs(low), abs(high))
+    constant = low == high and not 0.0 < abs(low) <= ROUNDING  # which matplotlib itself scales well
+    if high - low <= ROUNDING * size and not constant:
+        axes.set_ylim(middle - FLAT * size, middle + FLAT * size)
+
+
 def legend(
-    figure: Figure, recording: Recording, shown: list[int], turning: list[int], events: dict[str, list[float]]
+    figure: Figure,
+    recording: Recording,
+    styles: dict[int, dict[str, Any]],
+    quaternions: dict[int, dict[str, Any]],
+    events: dict[str, list[float]],
 ) -> None:
     from matplotlib.lines import Line2D
 
     robot = recording.robot
-    handles = [Line2D([], [], label=robot.v_names[k], **joint_style(k)) for k in shown]
-    handles += [Line2D([], [], label=robot.q_names[p], **joint_style(robot.n + p)) for p in turning]
+    names = rate_labels(robot)
+    handles = [Line2D([], [], label=names[k], **style) for k, style in styles.items()]
+    if quaternions:
+        turns = [Line2D([], [], label=robot.q_names[p], **style) for p, style in quaternions.items()]
+        headings = [Line2D([], [], linestyle="", label=text) for text in ("quaternions", "positions and rates")]
+        handles = [headings[0], *turns, headings[1], *handles]
     for k, (name, times) in enumerate(events.items()):
         label = name if len(times) == 1 else f"{name} (×{len(times)})"
         handles.append(Line2D([], [], label=label, **event_style(k, recording)))
-    figure.legend(handles=handles, loc="outside right upper", frameon=False, ncols=1 + (len(handles) - 1) // 24)
+    small = bool(quaternions) and len(handles) > MOST_ENTRIES
+    rows = int(figure.get_figheight() / 0.22) if small else MOST_ENTRIES
+    figure.legend(
+        handles=handles,
+        loc="outside right upper",
+        frameon=False,
+        ncols=1 + (len(handles) - 1) // rows,
+        fontsize="small" if small else None,
+    )
+
+
+def rate_labels(robot: Robot) -> list[str]:
+    """The label of each degree of freedom, for its position and its rate: "base.x, vx" where these differ."""
+    names = list(robot.v_names)
+    for p, v in Layout.of(robot).plain:
+        if robot.q_names[p] != names[v]:
+            names[v] = f"{robot.q_names[p]}, {names[v].rpartition('.')[2]}"
+    return names
 
 
 def title(recording: Recording) -> str:

@@ -211,8 +211,9 @@ class Recording:
 
         Events are vertical lines, or marks at the top where there are several trajectories; the legend has their names.
 
-        `joints` are those to show, by their links' names, by the labels of `robot.v_names`, or by number from 0, which
-        counts degrees of freedom; quaternions have a panel of their own. `path` is a picture to write. Up to 50
+        `joints` are those to show, by their links' names, by the labels of `robot.q_names` and `robot.v_names`, or by
+        number from 0, which counts degrees of freedom; quaternions have a panel of their own. Without it all are
+        shown; of large robots with free or ball joints, those that move most. `path` is a picture to write. Up to 50
         trajectories are lines, more are a median and the band from the 5th to the 95th percentile.
         """
         from ..figures import save_figure

@@ -29,7 +29,7 @@ from .entries import (
 from .joint import Joint
 from .kinds import KINDS, STAYS, JointKind
 from .link import Frame, Link
-from .tables import COMMON, COUPLING, DRIVE, JOINTS, PITCH, Convention, Geometry
+from .tables import COMMON, COUPLING, DRIVE, JOINTS, PITCH, Convention, Geometry, key_hint
 
 BASE = "base"
 NO_LINK = ""  # stands for the base: no link can have this name
@@ -329,7 +329,9 @@ def checked_entries(
     for key in row:
         if key not in keys:
             known = ", ".join(keys)
-            raise EntryError(str(key), f"is not a key of a {convention.name!r} row{near_miss(key, keys)} ({known})")
+            raise EntryError(
+                str(key), f"is not a key of a {convention.name!r} row{key_hint(key, convention, keys)} ({known})"
+            )
     joint = row.get("joint")
     if not isinstance(joint, str) or joint not in JOINTS:
         known = ", ".join(map(repr, JOINTS[:-1]))
@@ -368,7 +370,7 @@ def limits_of(row: Mapping[str, Any], kind: JointKind) -> Any:
             "limits", f"is given for a {kind.name} joint, whose coordinates are not angles (expected none)"
         )
     pairs = sequence(row["limits"], kind.degrees)
-    if pairs is None or None in pairs:
+    if pairs is None or any(sequence(pair, 2) is None for pair in pairs):
         labels = ", ".join(kind.q_labels)
         raise EntryError("limits", f"is {row['limits']!r} (expected a pair [lower, upper] for each of {labels})")
     return tuple(limits({"limits": pair}) for pair in pairs)

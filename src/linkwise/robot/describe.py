@@ -35,13 +35,16 @@ def description(robot: Robot) -> Description:
         raise TypeError(f"the robot to describe is {robot!r} (expected a Robot{hint})")
     shape = "a chain" if all(link.parent == link.index - 1 for link in robot.links) else "a tree"
     g = ", ".join(plain(x) for x in robot.gravity)
+    head, cells = geometry(robot, shape == "a tree")
+    starred = any(cell.endswith("*") for row in cells for cell in row[-4:])
+    star = ", * is the joint's variable at q = 0" if starred and "theta (deg)" in head else ""
     lines = [
         f"{robot.name}: {size_in_words(robot.n, len(robot.names))} ({robot.joints}), {shape}",
         *([robot.about] if robot.about else []),
         f"convention: {CONVENTIONS[robot.convention].meaning}",
-        f"gravity: ({g}) m/s2 in the base frame; SI units, angles in degrees here, * is the joint's variable at q = 0",
+        f"gravity: ({g}) m/s2 in the base frame; SI units, angles in degrees here{star}",
         "joints: where each link sits in its parent",
-        *grid(*geometry(robot, shape == "a tree")),
+        *grid(head, cells),
         *coordinates(robot),
         *couplings(robot),
         "bodies: centre of mass (m) and inertia about it (kg m2), in the link's table frame",

@@ -9,6 +9,13 @@ from .model import CONFIGURATIONS, Robot
 QUATERNION, SPIN = 4, 3  # numbers
 
 
+def no_orientation(arm: Robot, where: str, start: int) -> str:
+    """What is wrong with a quaternion of zeros, `where` in an argument and at `start` in q."""
+    joint = next(joint.name for joint in arm.moving if joint.q.start <= start < joint.q.stop)
+    expected = "(expected for example (1, 0, 0, 0), as in lw.neutral(arm))"
+    return f"{where}, joint {joint!r}, begins a quaternion of length zero {expected}"
+
+
 @dataclass(frozen=True)
 class Layout:
     """The coordinates of a robot: those that are plain numbers, and its quaternions, by where they are in q and qd."""

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from ..errors import near_miss
 from ..spatial import Placement, Rotation, Scalar, Vector, turn_x, turn_z
 from .entries import EntryError, angle, axis, length, matrix3, vector3
 from .kinds import KINDS
@@ -17,6 +18,20 @@ COUPLING = ("coupled_to", "ratio", "offset")
 PITCH = "pitch"
 DH = ("a", "b", "alpha", "theta")
 FRAMES = ("translation", "rotation", "axis")
+OTHER_KEYS = {  # of URDF, MJCF and SDF, and what they are called here
+    "type": "joint",
+    "weight": "mass",
+    "origin": "translation",
+    "xyz": "translation",
+    "pos": "translation",
+    "rpy": "rotation",
+    "mimic": "coupled_to",
+    "multiplier": "ratio",
+    "damping": "viscous_friction",
+    "friction": "coulomb_friction",
+    "frictionloss": "coulomb_friction",
+    "armature": "rotor_inertia",
+}
 Z = (0.0, 0.0, 1.0)
 JOINTS = (*KINDS, "fixed")
 
@@ -87,7 +102,8 @@ def modified(row: Mapping[str, Any], joint: str) -> Geometry:
 def frames(row: Mapping[str, Any], joint: str) -> Geometry:
     """The joint frame as given, its rotation made orthogonal; turned so that its z lies along the axis, and back."""
     if "axis" in row and joint in KINDS and not KINDS[joint].axis:
-        raise EntryError("axis", f"is given for a {joint} joint, which moves about the axes of its frame")
+        about = "which turns about any axis" if not KINDS[joint].bounded else "whose axes are those of its frame"
+        raise EntryError("axis", f"is given for a {joint} joint, {about} (expected none)")
     translation = vector3(row, "translation")
     rotation = matrix3(row, "rotation", default=Rotation.identity().rows)
     direction, stretched = axis(row, "axis", default=Z)
@@ -134,4 +150,16 @@ CONVENTIONS = {
         ),
     )
 }
+
+
+def key_hint(key: Any, convention: Convention, keys: Sequence[str]) -> str:
+    """What may have been meant by a key that rows of this convention do not have."""
+    owners = [repr(c.name) for c in CONVENTIONS.values() if key in c.keys or (key == "d" and "b" in c.keys)]
+    if owners:
+        return f", but of {' and '.join(owners)} rows"
+    if OTHER_KEYS.get(key) in keys:
+        return f", did you mean {OTHER_KEYS[key]!r}?"
+    return near_miss(key, keys)
+
+
 DH_CONVENTIONS = ("standard", "modified")

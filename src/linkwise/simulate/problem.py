@@ -207,7 +207,8 @@ class Problem:
                 return constant + np.array([self.applied(arm, *state) for state in states])
         if torque.shape != qd.shape:
             shape = torque.shape[q.ndim - 1 :]
-            raise ValueError(f"the torque function gave shape {shape} (expected ({arm.n},), one for each joint)")
+            each = "joint" if arm.v_names == arm.joint_names else "degree of freedom"
+            raise ValueError(f"the torque function gave shape {shape} (expected ({arm.n},), one for each {each})")
         return constant + torque
 
     def event_values(

@@ -29,7 +29,7 @@ class ChunkProgress:
         failed = f", {self.failed} failed" if self.failed else ""
         seconds = (self.total - finished) * self.display.seconds / (finished - self.before)
         rest = f"; about {seconds:.0f} s to go" if finished < self.total else ""
-        return f"sweep: {self.done} of {self.total} chunks{failed}{rest}"
+        return f"sweep: {self.done} of {self.total} chunk{'s' * (self.total != 1)}{failed}{rest}"
 
     def close(self) -> None:
         self.display.close()

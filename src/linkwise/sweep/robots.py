@@ -10,6 +10,7 @@ import numpy as np
 from ..errors import RobotError
 from ..robot import Robot
 from ..robot.entries import TENSOR, TURNS
+from ..robot.layout import no_orientation
 from ..robot.tables import DRIVE
 from .family import Family, FamilyMap, families
 from .samples import STATE, Samples, table_entries, varied
@@ -68,7 +69,7 @@ def check_motion(arm: Robot, rows: Samples, vary: Vary | None, errors: Errors) -
             errors.setdefault(k, f"{name} is {rows[name][k].tolist()} (expected finite numbers)")
     for p in arm.quaternions:
         for k in np.flatnonzero(~rows["q0"][:, p : p + 4].any(axis=1)).tolist():
-            errors.setdefault(k, f"q0[{p}], joint {arm.q_names[p]!r}, begins a quaternion of length zero")
+            errors.setdefault(k, no_orientation(arm, f"q0[{p}]", p))
     for k in np.flatnonzero(rows["duration"] <= 0.0).tolist() if "duration" in rows else ():
         errors.setdefault(k, f"duration is {rows['duration'][k]} (expected a number above 0)")
 

@@ -114,7 +114,8 @@ def checked_samples(arm: Robot, samples: Mapping[str, Any], parameters: Collecti
         arrays[name] = array.astype(float)
     arrays = with_parts(arm, arrays)
     if "q0" not in arrays:
-        raise ValueError(f"the samples have no q0 (they have {', '.join(samples)})")
+        own = ", ".join(samples) or "nothing"
+        raise ValueError(f"the samples have no q0 (they have {own}; expected also q0=..., such as lw.neutral(arm))")
     shapes = {name: sample_shape(arm, name, array, parameters, any_name) for name, array in arrays.items()}
     whole = {name: array.shape[0] for name, array in arrays.items() if array.ndim == len(shapes[name]) + 1}
     if len(set(whole.values())) != 1:
@@ -129,7 +130,8 @@ def checked_samples(arm: Robot, samples: Mapping[str, Any], parameters: Collecti
 def with_parts(arm: Robot, arrays: Samples) -> Samples:
     """Samples of a joint's part of q0, qd0 or torque, such as qd0.base.wx or q0.link2, put into these arrays.
 
-    What is not given is that of the whole array, where there is one; otherwise zero, and orientations do not turn.
+    What is not given is that of the whole array, where there is one; otherwise that of rest in the neutral
+    configuration. So parts of qd0 or torque alone are enough.
     """
     parts = [name for name in arrays if name.partition(".")[0] in STATE and "." in name and not is_entry(arm, name)]
     joined = {name: array for name, array in arrays.items() if name not in parts}
@@ -147,6 +149,8 @@ def with_parts(arm: Robot, arrays: Samples) -> Samples:
         rows = np.broadcast_shapes(whole.shape[:-1], array.shape[:-1])
         joined[word] = np.array(np.broadcast_to(whole, (*rows, whole.shape[-1])))
         joined[word][..., place] = array
+    if parts:
+        joined.setdefault("q0", neutral(arm))
     return joined
 
 

@@ -86,7 +86,8 @@ class Sweep:
     def __repr__(self) -> str:
         done, failed = len(self.done), len(self.failed)
         counts = f"{done} done, {failed} failed, {self.chunks - done - failed} missing"
-        size = f"{self.count} trajectories in {self.chunks} {self._folder.kind} chunks"
+        trajectories = "1 trajectory" if self.count == 1 else f"{self.count} trajectories"
+        size = f"{trajectories} in {self.chunks} {self._folder.kind} chunk{'s' * (self.chunks != 1)}"
         return f"<Sweep {self.folder!r}: {size}: {counts}>"
 
     def read(self, *chunks: int) -> Columns:

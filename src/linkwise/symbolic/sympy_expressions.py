@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import operator as op
 from collections import Counter
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ..graph import Node, Port, Program
@@ -12,12 +13,16 @@ from .fourier import shortened
 from .normal_form import DEFINED, Normal
 from .polynomial import Number, Polynomial, constant
 
+Components = Mapping[str, Sequence[str]] | None  # names of the numbers of some inputs
 
-def sympy_expressions(program: Program, named: bool) -> tuple[list[tuple[Any, Any]], list[Any]]:
+
+def sympy_expressions(
+    program: Program, named: bool, components: Components = None
+) -> tuple[list[tuple[Any, Any]], list[Any]]:
     """Named intermediates (none if not asked for) and, for each output, a SymPy matrix, array or expression."""
     sympy = imported()
     functions = functions_of(sympy)
-    inputs, letter = input_symbols(sympy, program)
+    inputs, letter = input_symbols(sympy, program, components)
     uses = Counter(a.index for node in program.nodes for a in node.args)
     value: dict[int, Any] = {}
     intermediates: list[tuple[Any, Any]] = []
@@ -40,10 +45,12 @@ def sympy_expressions(program: Program, named: bool) -> tuple[list[tuple[Any, An
     return intermediates, [shaped(sympy, *output) for output in zip(program.outputs, results, strict=True)]
 
 
-def normal_expressions(program: Program, named: bool) -> tuple[list[tuple[Any, Any]], list[Any]]:
+def normal_expressions(
+    program: Program, named: bool, components: Components = None
+) -> tuple[list[tuple[Any, Any]], list[Any]]:
     """The same in normal form: sums multiplied out, sums of angles recognised. Quotients are named."""
     sympy = imported()
-    inputs, letter = input_symbols(sympy, program)
+    inputs, letter = input_symbols(sympy, program, components)
     normal = Normal(program)
     value: dict[int, Any] = {}
     intermediates: list[tuple[Any, Any]] = []
@@ -99,19 +106,23 @@ def number(sympy: Any, x: Number) -> Any:
     return sympy.Float(x, 17) if isinstance(x, float) else sympy.Rational(x.numerator, x.denominator)
 
 
-def input_symbols(sympy: Any, program: Program) -> tuple[dict[tuple[str, int], Any], str]:
+def input_symbols(
+    sympy: Any, program: Program, components: Components = None
+) -> tuple[dict[tuple[str, int], Any], str]:
     """The symbol of every number that goes in, no two alike, and what intermediates begin with.
 
     Symbols of the robot keep their names. The numbers of an array q are q1, q2, ..., or q_1, q_2, ... where one of
-    those is taken.
+    those is taken; `components` has other names for the numbers of some arrays.
     """
     names = {(port.name, 0): port.name for port in program.inputs if not port.shape}
     for port in program.inputs:
         if port.shape:
-            base = port.name
-            while not {f"{base}{k + 1}" for k in range(port.size)}.isdisjoint(names.values()):
+            base, own = port.name, (components or {}).get(port.name, ())
+            wanted = list(own) or [f"{base}{k + 1}" for k in range(port.size)]
+            while not set(wanted).isdisjoint(names.values()):
                 base += "_"
-            names |= {(port.name, k): f"{base}{k + 1}" for k in range(port.size)}
+                wanted = [f"{name}_" for name in wanted] if own else [f"{base}{k + 1}" for k in range(port.size)]
+            names |= {(port.name, k): name for k, name in enumerate(wanted)}
     letter = free_letter(names.values())
     return {key: sympy.Symbol(name, real=True) for key, name in names.items()}, letter
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -91,6 +92,14 @@ def quaternions(robot: Robot, name: str, argument: Input) -> tuple[int, ...]:
     return robot.quaternions if name in CONFIGURATIONS and argument.shape == (robot.nq,) else ()
 
 
+LINEAR_ALGEBRA = re.compile(r"Cannot cast ufunc .* dtype\('O'\)|unsupported in linalg")  # of objects, in NumPy's words
+NO_LINEAR_ALGEBRA = (
+    "np.linalg.solve, np.linalg.inv and other functions of np.linalg cannot be traced: they need numbers, and the"
+    " arguments stand for numbers that are not known yet. lw.forward_dynamics and lw.inverse_inertia_matrix can be"
+    " traced; small systems can be solved by formulas"
+)
+
+
 def called(function: Callable[..., Any], robot: Robot, arguments: dict[str, Any]) -> Any:
     """function(robot, ...) on nodes. NumPy's error about a function that nodes lack is replaced by ours."""
     try:
@@ -98,6 +107,8 @@ def called(function: Callable[..., Any], robot: Robot, arguments: dict[str, Any]
     except TypeError as error:
         if isinstance(error.__cause__, UntraceableError):
             raise UntraceableError(str(error.__cause__)).with_traceback(error.__traceback__) from None
+        if LINEAR_ALGEBRA.search(str(error)):
+            raise UntraceableError(NO_LINEAR_ALGEBRA).with_traceback(error.__traceback__) from None
         raise
 
 

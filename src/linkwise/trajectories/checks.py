@@ -15,7 +15,8 @@ def both_ends(start: Any, end: Any) -> tuple[Floats, Floats]:
     first, last = numbers(start, "start"), numbers(end, "end")
     if len(first) != len(last):
         raise ValueError(
-            f"start has {len(first)} and end has {len(last)} numbers (expected the same: one for each joint)"
+            f"start has {len(first)} and end has {len(last)} number{'s' * (len(last) != 1)} (expected the same: one for"
+            " each joint)"
         )
     return first, last
 

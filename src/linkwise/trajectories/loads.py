@@ -10,7 +10,7 @@ import numpy as np
 
 from ..api import inverse_dynamics, joint_wrenches
 from ..errors import one_of
-from ..figures import joint_style, new_figure, save_figure
+from ..figures import grey_style, joint_style, new_figure, save_figure
 from ..printing import print_if_dropped
 from ..robot import Friction, Robot
 from ..robot.describe import grid
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 COMPONENTS = ("mx", "my", "mz", "fx", "fy", "fz")
 BEARING = ("radial", "axial", "tilting")  # force across the joint's axis, force along it, moment across it
 FRAMES = ("joint", "base")
+MOST_GREYS = 2
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -165,6 +166,7 @@ class Loads:
         """
         if loads and self.loads is None:
             raise ValueError("the loads were left out (expected lw.torque_along(..., loads=True))")
+        several = self.arm.names != self.arm.v_names  # degrees of freedom of a joint, or none
         drives = [unit for unit in ("N m", "N") if unit in self.units]
         figure = new_figure(*((11, 9) if loads else (9, 1 + 3.4 * len(drives))))
         if loads and self.loads is not None:
@@ -172,25 +174,38 @@ class Loads:
             panels = list(above.subplots(1, len(drives), squeeze=False).flat)
             for axes, name, curves in zip(below.subplots(2, 3).flat, COMPONENTS, self.loads.T, strict=True):
                 label = f"${name[0]}_{name[1]}$ ({'N m' if name[0] == 'm' else 'N'})"
-                self._draw(axes, curves, label, self.arm.names)
+                self._draw(axes, curves, label, self.arm.names, self._link_styles())
+            if several:  # otherwise the legends above name both
+                look = legend_look(len(self.arm.names), rows=24)
+                below.legend(*axes.get_legend_handles_labels(), title="loads of", loc="outside right upper", **look)
         else:
             panels = list(figure.subplots(len(drives), 1, squeeze=False).flat)
         for axes, unit in zip(panels, drives, strict=True):
             curves = np.where(np.array(self.units)[:, None] == unit, self.tau.T, np.nan)
             label = f"{'torque' if unit == 'N m' else 'force'} of the drive ({unit})"
-            self._draw(axes, curves, label, self.arm.v_names)
-            axes.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), frameon=False)
+            self._draw(axes, curves, label, self.arm.v_names, [joint_style(k) for k in range(self.arm.n)])
+            look = legend_look(self.units.count(unit) if several else 0, rows=12 if loads else 16)
+            axes.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), **look)
         frame = f"; loads in the {self.frame} frame" if loads else ""
         figure.suptitle(f"{self.arm.name}: what the trajectory asks of its joints{frame}")
         if path is not None:
             save_figure(figure, path)
         return figure
 
-    def _draw(self, axes: Axes, curves: Floats, label: str, names: tuple[str, ...]) -> None:
+    def _link_styles(self) -> list[dict[str, Any]]:
+        """Of the loads of each link: as its joint's torque, or grey where that has several or none; greys are few."""
+        one = [joint.v.start if joint.kind.degrees == 1 and joint.coupling is None else -1 for joint in self.arm.moving]
+        if one.count(-1) > MOST_GREYS:
+            return [joint_style(k) for k in range(len(one))]
+        return [joint_style(v) if v >= 0 else grey_style(one[:k].count(-1)) for k, v in enumerate(one)]
+
+    def _draw(
+        self, axes: Axes, curves: Floats, label: str, names: tuple[str, ...], styles: list[dict[str, Any]]
+    ) -> None:
         """Curves (n, samples), a line for each name; none for those that are NaN."""
-        for k, (name, curve) in enumerate(zip(names, curves, strict=True)):
+        for name, curve, style in zip(names, curves, styles, strict=True):
             if not np.isnan(curve).all():
-                axes.plot(self.t, curve, **joint_style(k), label=name)
+                axes.plot(self.t, curve, **style, label=name)
         axes.set(xlabel="time (s)", ylabel=label, xlim=(self.t[0], self.t[-1]))
         axes.axhline(0.0, color="0.6", linewidth=0.8, zorder=0)
         axes.grid(color="0.92")
@@ -258,6 +273,11 @@ def units_of(arm: Robot) -> tuple[str, ...]:
     coupled = {coupling.link for coupling in arm.couplings}
     own = (link for index, link in enumerate(arm.links) if index not in coupled)
     return tuple("N" if link.joint.kind == "prismatic" else "N m" for link in own)
+
+
+def legend_look(count: int, rows: int) -> dict[str, Any]:
+    """Of a legend beside panels: small and in columns where it is long."""
+    return {"frameon": False} | ({"fontsize": "x-small", "ncols": 1 + (count - 1) // rows} if count > rows else {})
 
 
 def shown(x: float) -> str:

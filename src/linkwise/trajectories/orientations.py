@@ -20,7 +20,7 @@ import numpy as np
 
 from ..api import difference
 from ..robot import Robot
-from ..robot.layout import Layout
+from ..robot.layout import Layout, no_orientation
 from ..spatial import cos, dot_product, quaternion_product, quaternion_rate, sin, sqrt
 from .checks import Floats, both_ends, frozen, numbers
 from .pieces import JointMotion, Piece
@@ -171,7 +171,7 @@ def configurations(values: Any, name: str, arm: Robot, dims: int = 1) -> Floats:
         length = np.sqrt((part * part).sum(axis=-1, keepdims=True))
         if not (length > 0.0).all():
             at = [*map(int, np.argwhere(length[..., 0] == 0.0)[0]), p]
-            raise ValueError(f"{name}{at}, {arm.q_names[p]!r}, begins a quaternion of length zero")
+            raise ValueError(no_orientation(arm, f"{name}{at}", p))
         part /= length
         if dims == 2:
             part[1:] *= np.cumprod(np.where((part[1:] * part[:-1]).sum(axis=-1) < 0.0, -1.0, 1.0))[:, None]

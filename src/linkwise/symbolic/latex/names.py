@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain, count
 
 from ...graph import Port, Program
@@ -34,6 +34,7 @@ HEADS = [  # a letter and its index, in one word
 ]
 SHORT = r"\d+|\d*[A-Za-z]\d*|\d*[xyz]{2,3}\d*"  # an index that is set in italics
 ABBREVIATION = r"[cs]_\{[\d,-]+\}"
+JOINT_VARIABLE = re.compile(r"q_\{(\d+)\}")
 SUBSCRIPT = re.compile(r"((?:[^_{}]|\\_|\{[^{}]*\})+)_(?:\{((?:[^{}]|\{[^{}]*\})*)\}|(\w))")  # at the end of a text
 BAR = r"\bar{"
 SPECIAL = re.compile(r"([#$%&_{}])")
@@ -108,16 +109,26 @@ def indices(shape: tuple[int, ...], between: str = ",") -> list[str]:
 
 
 class LatexNames:
-    """The texts of a program's inputs and outputs. `names` are chosen ones for the outputs."""
+    """The texts of a program's inputs and outputs.
 
-    def __init__(self, program: Program, names: Sequence[str] | None = None) -> None:
+    `names` are chosen ones for the outputs, `components` the texts of the numbers of some inputs.
+    """
+
+    def __init__(
+        self,
+        program: Program,
+        names: Sequence[str] | None = None,
+        components: Mapping[str, Sequence[str]] | None = None,
+    ) -> None:
         ports = program.inputs
         self.shapes = {port.name: port.shape for port in ports}
         self.chosen = names is not None  # whether the elements of outputs have names worth using
         left = [*map(chosen_text, names)] if names is not None else [function_text(p.name) for p in program.outputs]
         self.elements = list(map(element_texts, left, program.outputs))
         claimed = {*left, *(text for texts in self.elements for text in texts)} if names is not None else set()
-        self.inputs = input_texts([p for p in ports if p.shape], [p.name for p in ports if not p.shape], claimed)
+        self.inputs = input_texts(
+            [p for p in ports if p.shape], [p.name for p in ports if not p.shape], claimed, components or {}
+        )
         texts = {text for own in self.inputs.values() for text in own}
         for text in sorted(texts & claimed):
             raise ValueError(f"name: {text} is how an input is printed (expected another name for the output)")
@@ -138,21 +149,26 @@ class LatexNames:
     def sine_or_cosine(self, op: str, angles: Angles) -> str:
         """c_{23} for cos(q_2 + q_3), c_{2-3} for cos(q_2 - q_3), and the cosine written out for other combinations."""
         angles = tuple(sorted(angles, key=lambda angle: angle[1] < 0))
-        plain = all(name == "q" and self.shapes["q"] and abs(k) == 1 for (name, _), k in angles)
+        numbers = [JOINT_VARIABLE.fullmatch(self.input(*input_)) if input_[0] == "q" else None for input_, _ in angles]
+        plain = all(number is not None and abs(k) == 1 for number, (_, k) in zip(numbers, angles, strict=True))
         if self.abbreviates and plain and angles[0][1] > 0:
             comma = "," if self.shapes["q"][0] > 9 else ""  # c_{12} is of q_1 + q_2 or of q_12, never of either
-            first, *rest = [("-" if k < 0 else comma, str(position + 1)) for (_, position), k in angles]
+            signed = zip(numbers, angles, strict=True)
+            first, *rest = [("-" if k < 0 else comma, number[1]) for number, (_, k) in signed if number is not None]
             return f"{op[0]}_{{{first[1]}{''.join(sign + index for sign, index in rest)}}}"
         terms = [(k, self.input(*input_)) for input_, k in angles]
         texts = [("- " if k < 0 else "+ ") + (rf"{abs(k)} \, {x}" if abs(k) > 1 else x) for k, x in terms]
         return rf"\{op}\left({' '.join(texts).removeprefix('+ ')}\right)"
 
 
-def input_texts(arrays: Sequence[Port], symbols: Sequence[str], claimed: Iterable[str]) -> dict[str, list[str]]:
+def input_texts(
+    arrays: Sequence[Port], symbols: Sequence[str], claimed: Iterable[str], components: Mapping[str, Sequence[str]]
+) -> dict[str, list[str]]:
     """The texts of all numbers of every input: arrays first, symbols where they print like nothing else."""
     bases = {port.name: ARRAYS.get(port.name) or symbol_text(port.name) for port in arrays}
     for clash in (True, False):
         of_arrays = {port.name: [with_index(bases[port.name], k) for k in indices(port.shape)] for port in arrays}
+        of_arrays |= {name: list(texts) for name, texts in components.items()}
         counts = Counter(text for texts in of_arrays.values() for text in texts)
         if clash:
             alike = {name for name, texts in of_arrays.items() if any(counts[text] > 1 for text in texts)}

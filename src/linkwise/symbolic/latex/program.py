@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
+import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from ...graph import Node, Program
 from ..addition_theorems import Angles, angle_sums, angles_of
@@ -12,12 +13,13 @@ from ..cancel import cancelled
 from ..polynomial import TooManyTermsError
 from .closed_form import CLOSED, ClosedForm
 from .format import Equation, array, cases, decimal, function, too_wide
-from .names import LatexNames
+from .names import ABBREVIATION, LatexNames
 
 RANK = {"add": 1, "sub": 1, "neg": 2, "mul": 3}
 PATIENCE = 6  # a closed form is abandoned if an intermediate has so many times the terms allowed
 CONTINUED = " \\\\\n  &\\quad "  # between the lines of a long equation
 ONE_PAGE = 30  # equations
+SINE = re.compile(rf"(?<![A-Za-z\\}}]){ABBREVIATION}")
 INLINE = 4  # an expression used once is written where it is used, if it has at most so many operations
 
 
@@ -116,15 +118,23 @@ def latex_text(
     names: Sequence[str] | None = None,
     elements: bool = False,
     environment: str | None = "align*",
+    components: Mapping[str, Sequence[str]] | None = None,
+    remarks: Sequence[str] = (),
 ) -> str:
-    """In closed form if wanted, or, where that is left open, if it is small; otherwise with named intermediates."""
-    latex_names = LatexNames(program, names)
+    """In closed form if wanted, or, where that is left open, if it is small; otherwise with named intermediates.
+
+    `components` are the texts of the numbers of some inputs, and `remarks` lines of comment on them.
+    """
+    latex_names = LatexNames(program, names, components)
     equations = closed_equations(program, digits, closed, latex_names, elements) if closed is not False else None
     if equations is None:
         equations = Writer(cancelled(angle_sums(program)), digits, latex_names).equations(elements)
-    meaning = "s_i = sin q_i, c_ij = cos(q_i + q_j); " if latex_names.abbreviates else ""
+    lines = displayed(equations, environment)
+    abbreviated = latex_names.abbreviates and any(SINE.search(line) for line in lines)
+    meaning = "s_i = sin q_i, c_ij = cos(q_i + q_j); " if abbreviated else ""
     breaks = r", and \allowdisplaybreaks for its length" if environment and len(equations) > ONE_PAGE else ""
-    return "\n".join([f"% {title}", f"% {meaning}needs amsmath{breaks}", *displayed(equations, environment), ""])
+    head = [f"% {title}", *(f"% {line}" for line in remarks), f"% {meaning}needs amsmath{breaks}"]
+    return "\n".join([*head, *lines, ""])
 
 
 def displayed(equations: list[Equation], environment: str | None) -> list[str]:
