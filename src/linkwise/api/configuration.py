@@ -45,9 +45,7 @@ def random_configuration(arm: Robot, rng: Any, shape: int | tuple[int, ...] = ()
     if not (isinstance(batch, (tuple, list)) and all(isinstance(k, (int, np.integer)) and k >= 0 for k in batch)):
         raise TypeError(f"shape is {shape!r} (expected a whole number or several: 1000, (4, 250))")
     batch = tuple(batch)
-    coupled = {coupling.link for coupling in arm.couplings}
-    own = [link for link in arm.links if link.index not in coupled]
-    parts = (random_coordinates(arm, link, generator, batch) for link in own)
+    parts = (random_coordinates(arm, link, generator, batch) for link, _ in arm.driving)
     return np.concatenate([np.empty((*batch, 0)), *parts], -1)
 
 

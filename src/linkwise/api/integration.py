@@ -146,6 +146,4 @@ def configuration_rate(arm: Robot, q: Array, v: Array, *, check: bool = False) -
 
 def own_coordinates(arm: Robot) -> list[tuple[int, int]]:
     """Where each number and each quaternion of q begins, and how many numbers it has."""
-    coupled = {coupling.link for coupling in arm.couplings}
-    pairs = zip(arm.links, arm.slots, strict=True)
-    return [(slot.q, link.joint.width) for link, slot in pairs if link.index not in coupled and link.joint.width]
+    return [(slot.q, link.joint.width) for link, slot in arm.driving if link.joint.width]

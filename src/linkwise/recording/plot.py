@@ -119,9 +119,7 @@ def largest_movers(recording: Recording) -> list[int]:
 
 def kinds_of(robot: Robot) -> list[str]:
     """Of each degree of freedom: whether it is a displacement, P, or a rotation, R."""
-    coupled = {coupling.link for coupling in robot.couplings}
-    own = [link for index, link in enumerate(robot.links) if index not in coupled]
-    return ["P" if link.joint.kind == "prismatic" else "R" for link in own]
+    return ["P" if link.joint.kind == "prismatic" else "R" for link, _ in robot.driving]
 
 
 def chosen(robot: Robot, joints: str | int | Sequence[str | int] | None) -> list[int]:

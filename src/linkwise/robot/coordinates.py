@@ -118,11 +118,10 @@ class LinkCoordinates:
     def configuration_rates(self, q: Scalars, v: Scalars) -> list[Scalar]:
         """q̇ of v: the rates themselves, and ½ q ω for a quaternion, whatever its length."""
         rates: list[Scalar] = []
-        coupled = {coupling.link for coupling in self.robot.couplings}
-        for index, (link, slot) in enumerate(zip(self.robot.links, self.robot.slots, strict=True)):
-            if index not in coupled and link.joint.width == 1:
+        for link, slot in self.robot.driving:
+            if link.joint.width == 1:
                 rates.append(v[slot.v])
-            elif index not in coupled and link.joint.width > 1:
+            elif link.joint.width > 1:
                 rates += quaternion_rate(q[slot.q : slot.q + link.joint.width], v[slot.v : slot.v + 3])
         return rates
 

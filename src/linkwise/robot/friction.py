@@ -140,5 +140,4 @@ class Friction:
             return [float(numbers)] * len(arm.links)
         if numbers.shape != (arm.n,):
             raise ValueError(f"friction has {numbers.size} coefficients (expected one, or one for each of {arm.n})")
-        coupled = {coupling.link for coupling in arm.couplings}
-        return [0.0 if k in coupled else float(numbers[slot.v]) for k, slot in enumerate(arm.slots)]
+        return [0.0 if k in arm.coupled else float(numbers[slot.v]) for k, slot in enumerate(arm.slots)]

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from .model import CONFIGURATIONS, Robot
+from .model import CONFIGURATIONS, QUATERNION, Robot
 
-QUATERNION, SPIN = 4, 3  # numbers
+SPIN = 3  # numbers
 
 
 def no_orientation(arm: Robot, where: str, start: int) -> str:
@@ -28,12 +28,8 @@ class Layout:
 
     @staticmethod
     def of(arm: Robot) -> Layout:
-        coupled = {coupling.link for coupling in arm.couplings}
-        own = [
-            (link, slot) for k, (link, slot) in enumerate(zip(arm.links, arm.slots, strict=True)) if k not in coupled
-        ]
-        plain = tuple((slot.q, slot.v) for link, slot in own if link.joint.width == 1)
-        turning = tuple((slot.q, slot.v) for link, slot in own if link.joint.width == QUATERNION)
+        plain = tuple((slot.q, slot.v) for link, slot in arm.driving if link.joint.width == 1)
+        turning = tuple((slot.q, slot.v) for link, slot in arm.driving if link.joint.width == QUATERNION)
         labelled = any(joint.kind.degrees > 1 for joint in arm.moving)
         return Layout(arm.q_names, arm.v_names, plain, turning, labelled)
 

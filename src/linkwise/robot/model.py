@@ -164,8 +164,7 @@ class Robot(WithCache):
     @cached_property
     def nq(self) -> int:
         """How many numbers q has: as many as qd, and one more for each ball or free joint."""
-        coupled = {coupling.link for coupling in self.couplings}
-        return sum(link.joint.width for index, link in enumerate(self.links) if index not in coupled)
+        return sum(link.joint.width for link, _ in self.driving)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -189,6 +188,17 @@ class Robot(WithCache):
     def slots(self) -> tuple[Slot, ...]:
         """Where the coordinate of each link is."""
         return slots_of(self.links, self.couplings)
+
+    @cached_property
+    def coupled(self) -> frozenset[int]:
+        """The links of coupled joints."""
+        return frozenset(coupling.link for coupling in self.couplings)
+
+    @cached_property
+    def driving(self) -> tuple[tuple[Link, Slot], ...]:
+        """The links of joints that are not coupled to others, each with where its coordinate is."""
+        pairs = enumerate(zip(self.links, self.slots, strict=True))
+        return tuple(pair for index, pair in pairs if index not in self.coupled)
 
     @cached_property
     def moving(self) -> tuple[MovingJoint, ...]:

@@ -70,9 +70,8 @@ def joint_limits(arm: Robot, *, stop: bool = True) -> tuple[Event, ...]:
     ['bridge below 0', 'bridge above 1.5']
     """
     events = []
-    coupled = {coupling.link for coupling in arm.couplings}
     for link, slot in zip(arm.links, arm.slots, strict=True):
-        joint = link.name if link.index in coupled else arm.q_names[slot.q]
+        joint = link.name if link.index in arm.coupled else arm.q_names[slot.q]
         for limit, sign, relation in zip(link.joint.limits or (), (-1.0, 1.0), ("below", "above"), strict=False):
             past = PastLimit(slot.q, limit, sign, slot.ratio, slot.offset)
             events.append(Event(past, f"{joint} {relation} {limit:g}", stop, 1))

@@ -270,9 +270,7 @@ def bearing_loads(loads: Floats) -> Floats:
 
 def units_of(arm: Robot) -> tuple[str, ...]:
     """Of the torque or force of each degree of freedom."""
-    coupled = {coupling.link for coupling in arm.couplings}
-    own = (link for index, link in enumerate(arm.links) if index not in coupled)
-    return tuple("N" if link.joint.kind == "prismatic" else "N m" for link in own)
+    return tuple("N" if link.joint.kind == "prismatic" else "N m" for link, _ in arm.driving)
 
 
 def legend_look(count: int, rows: int) -> dict[str, Any]:
