@@ -218,3 +218,13 @@ def test_several_events_within_one_step_are_met_in_order():
     assert [each.names for each in run.events] == [("at 3.0",), ("at 5.0",), ("at 7.0",)]
     assert np.abs(np.array([each.t for each in run.events]) - [3.0, 5.0, 7.0]).max() < 1e-9
     assert run.steps < 10
+
+
+def test_differences_along_numbers_without_effect_stay_finite():
+    """After each derivative SciPy takes ten times the difference where a number of y, such as the work, has no effect."""
+    arm = lw.chain(2, seed=3, joints="US").with_gravity((0, 0, 0))
+    law, q0 = lw.springs(4.0, lw.neutral(arm), 0.3), lw.random_configuration(arm, 2)
+    options = {"torque": law, "friction": lw.Friction(viscous=0.2, coulomb=0.4), "rtol": 1e-8, "samples": 5}
+    runs = [lw.simulate(arm, q0, np.ones(arm.n), 1.5, integrator=name, **options) for name in ("radau", "verner65")]
+    assert runs[0].status == "done"
+    assert np.abs(runs[0].q - runs[1].q).max() < 1e-5

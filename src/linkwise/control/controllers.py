@@ -186,7 +186,7 @@ class DiagonalControl(Law):
         return (factor * per_joint(self, "kp", arm)) @ factor.T
 
     def lyapunov(self, arm: Robot, q: Any, qd: Any) -> Any:
-        """V, which falls by Σ kd ν² each second: (...)."""
+        """V, which falls by Σ kd ν² each second: (...); it may jump where an orientation passes half a turn."""
         error = self.error(arm, q).vector
         spring = 0.5 * (error * (error @ self.stiffness(self.model or arm))).sum(-1)
         return api.kinetic_energy(arm, q, qd) + spring

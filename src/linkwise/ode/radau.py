@@ -32,6 +32,7 @@ from .status import DONE, NOT_FINITE, RUNNING, STEP_TOO_SMALL, STOPPED, TOO_MANY
 from .trajectories import Trajectories
 
 Jacobian = Callable[[float, np.ndarray], np.ndarray]  # t, y (m,) -> ∂y'/∂y (m, m)
+LARGEST_DIFFERENCE = 1.0  # of y, in SciPy's differences
 MOMENT = 1.0  # seconds between two calls of the watch
 
 
@@ -127,6 +128,7 @@ class RadauSolver:
                     while solver.status == "running" and one.status[0] == RUNNING:
                         rhs.begin()
                         solver.step()
+                        bound_differences(solver)
                         change = solver.y - trajectories.y
                         trajectories.evaluations[k] = rhs.states
                         one.rejected += rhs.tries - (solver.status != "failed")
@@ -149,6 +151,16 @@ class RadauSolver:
                 one.status = NOT_FINITE
             finally:
                 one.empty_logs()
+
+
+def bound_differences(solver: Any) -> None:
+    """Keep the steps of SciPy's differences finite.
+
+    It takes ten times the step, relative to y, at the next derivative wherever a number of y had no effect, as work and
+    heat never have: after some 300 derivatives that is infinite.
+    """
+    if solver.jac_factor is not None:
+        np.minimum(solver.jac_factor, LARGEST_DIFFERENCE, out=solver.jac_factor)
 
 
 class Counted:

@@ -170,8 +170,7 @@ def part_of(arm: Robot, word: str, label: str) -> slice:
 
 def is_entry(arm: Robot, name: str) -> bool:
     """Whether this is an entry of the robot's table, such as link3.mass."""
-    link, _, key = name.rpartition(".")
-    return link in table_names(arm) and key in row_keys(arm)
+    return name in entry_names(arm)
 
 
 def sample_shape(
@@ -190,14 +189,14 @@ def sample_shape(
         shape = (3,)
     elif name == "duration":
         shape = ()
-    elif dot and link in table_names(arm) and key in row_keys(arm):
+    elif dot and name in entry_names(arm):
         shape = VECTORS.get(key, ())
     elif any_name or name in parameters:
         return array.shape[1:]
     elif dot and link in table_names(arm) and key == "limits":
         raise ValueError(f"the samples have {name!r} (limits act through events=...; those of a sweep are one for all)")
     else:
-        known = [*parameters, *KNOWN, *(f"{row}.{key}" for row in table_names(arm) for key in row_keys(arm))]
+        known = [*parameters, *KNOWN, *entry_names(arm)]
         raise ValueError(
             f"the samples have a name {name!r}{near_miss(name, known)} (expected {', '.join(KNOWN)}, a parameter of the"
             f" torque function, or an entry of a link's row, such as {table_names(arm)[0]}.mass; other names"
@@ -213,16 +212,23 @@ def table_names(arm: Robot) -> list[str]:
     return [str(row["name"]) for row in arm.rows]
 
 
-def row_keys(arm: Robot) -> tuple[str, ...]:
-    """The keys of a row whose values are numbers."""
-    return (*CONVENTIONS[arm.convention].keys, "mass", "com", "inertia", *DRIVE[:3])
+OF_SOME_JOINTS = {"pitch": "pitch", "ratio": "coupled_to", "offset": "coupled_to"}  # entries, and which a row must have
+
+
+def entry_names(arm: Robot) -> list[str]:
+    """The entries of the robot's table that are numbers, as link1.mass."""
+    keys = (*CONVENTIONS[arm.convention].keys, "mass", "com", "inertia", *DRIVE[:3])
+    names = []
+    for row in arm.rows:
+        own = [key for key, needed in OF_SOME_JOINTS.items() if needed in row]
+        names += [f"{row['name']}.{key}" for key in (*keys, *own)]
+    return names
 
 
 def table_entries(samples: Mapping[str, Any], arm: Robot) -> list[str]:
     """The names of samples that are entries of the robot's table, gravity among them."""
-    links, keys = table_names(arm), row_keys(arm)
-    split = {name: name.rpartition(".") for name in samples}
-    return [name for name, (link, _, key) in split.items() if name == "gravity" or (link in links and key in keys)]
+    entries = set(entry_names(arm))
+    return [name for name in samples if name == "gravity" or name in entries]
 
 
 def varied(arm: Robot, changes: Mapping[str, np.ndarray]) -> Robot:
