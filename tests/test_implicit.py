@@ -221,7 +221,7 @@ def test_several_events_within_one_step_are_met_in_order():
 
 
 def test_differences_along_numbers_without_effect_stay_finite():
-    """After each derivative SciPy takes ten times the difference where a number of y, such as the work, has no effect."""
+    """After each derivative SciPy takes ten times the difference where a number of y, as the work, has no effect."""
     arm = lw.chain(2, seed=3, joints="US").with_gravity((0, 0, 0))
     law, q0 = lw.springs(4.0, lw.neutral(arm), 0.3), lw.random_configuration(arm, 2)
     options = {"torque": law, "friction": lw.Friction(viscous=0.2, coulomb=0.4), "rtol": 1e-8, "samples": 5}
