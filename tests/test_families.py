@@ -119,9 +119,14 @@ def test_a_family_takes_hardly_more_operations_than_a_member():
         assert count(related.family.robot).total < 1.2 * count(members[0]).total
 
 
+def keys_of(robot):
+    """The keys of its rows whose values are numbers."""
+    return {name.rpartition(".")[2] for name in sweep_samples.entry_names(robot)}
+
+
 @over_robots
 def test_a_family_that_is_known_by_its_table_has_the_same_numbers(robot):
-    rng, words = np.random.default_rng(robot.n), set(sweep_samples.row_keys(robot)) - {"rotation", "axis"}
+    rng, words = np.random.default_rng(robot.n), keys_of(robot) - {"rotation", "axis"}
     entries = {"gravity": np.array([robot.gravity] * 4) * rng.uniform(0.9, 1.1, (4, 1))}
     for row in robot.rows:
         for word in words & set(row):
@@ -150,7 +155,7 @@ def test_families_are_those_of_one_structure():
     assert [known.members for known in found] == [[0, 2, 4, 7], [1], [3], [5], [6]]
 
 
-@pytest.mark.parametrize("robot", rest_slow(FEW, [CHAINS[2], TREES[3]]), ids=ids(FEW))
+@pytest.mark.parametrize("robot", rest_slow(FEW, [TREES[3]]), ids=ids(FEW))
 def test_every_member_moves_as_it_does_alone(robot, tmp_path):
     robots = relatives(robot, 4)
     q0, qd0, *_ = states(robot, 4)
@@ -184,7 +189,7 @@ OPTIONS = {
 }
 
 
-QUICK_OPTIONS = ["constant", "normalized", "event"]
+QUICK_OPTIONS = ["normalized", "event"]
 
 
 @pytest.mark.parametrize("name", rest_slow(list(OPTIONS), QUICK_OPTIONS))
@@ -296,7 +301,7 @@ WRONG = {
 @pytest.mark.parametrize("robot", FEW, ids=ids(FEW))
 def test_no_row_of_which_no_robot_can_be_made_passes_unseen(robot):
     seen = 0
-    for word in sweep_samples.row_keys(robot):
+    for word in sorted(keys_of(robot)):
         for value in WRONG.get(word, ()):
             name = f"{robot.names[-1]}.{word}"
             array = np.array([value], dtype=float)

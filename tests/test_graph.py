@@ -525,7 +525,7 @@ FREE_BASE = (lw.base_wrench, lw.floating_dynamics, lw.generalized_jacobian)
 
 
 @pytest.mark.parametrize(("function", "method"), CHOICES)
-@pytest.mark.parametrize("robot", rest_slow([ARM, TREE, lw.load("puma560")], [ARM, TREE]), ids=lambda robot: robot.name)
+@pytest.mark.parametrize("robot", rest_slow([ARM, TREE, lw.load("puma560")], [TREE]), ids=lambda robot: robot.name)
 def test_the_program_of_a_public_function_is_the_function_to_the_last_bit(function, method, robot):
     robot = robot.without_rotors() if function in ROTORLESS else robot
     robot = robot.with_free_base(2.0, (0.1, 0.2, 0.3), np.eye(3)) if function in FREE_BASE else robot

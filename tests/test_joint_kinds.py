@@ -36,7 +36,7 @@ METHODS = [(f, m) for f in (lw.inverse_dynamics, lw.forward_dynamics, lw.inertia
 
 @pytest.mark.parametrize(("function", "method"), [pytest.param(f, m, id=f"{f.__name__}-{m}") for f, m in METHODS])
 def test_every_method_gives_the_same(function, method):
-    for robot in (jointed(5, 11), jointed(4, 12, "SF"), jointed(6, 13, "RHCUE")):
+    for robot in (jointed(5, 11), jointed(4, 12, "SF")):
         q, v, a, _ = states(robot)
         arrays = {"inverse_dynamics": (q, v, a), "forward_dynamics": (q, v, a), "bias_torque": (q, v)}
         arguments = arrays.get(function.__name__, (q,))
@@ -57,7 +57,7 @@ def rate_of(f: Any, robot: lw.Robot, q: np.ndarray, v: np.ndarray, vd: np.ndarra
     return (f(moved(robot, q, v, h), v + h * vd) - f(moved(robot, q, v, -h), v - h * vd)) / (2 * h)
 
 
-@pytest.mark.parametrize("robot", named(TREES[3:]))
+@pytest.mark.parametrize("robot", named(TREES[3::2]))
 def test_the_coriolis_matrix_makes_the_rate_of_the_inertia_matrix_less_twice_itself_skew(robot):
     q, v, _, _ = states(robot)
     C = lw.coriolis_matrix(robot, q, v)
@@ -66,7 +66,7 @@ def test_the_coriolis_matrix_makes_the_rate_of_the_inertia_matrix_less_twice_its
     assert relative(rate, C + C.T) < 1e-7
 
 
-@pytest.mark.parametrize("robot", named(TREES[3::2]))
+@pytest.mark.parametrize("robot", named(TREES[3::4]))
 @pytest.mark.parametrize("quasi", [lw.normalized, lw.unnormalized], ids=repr)
 def test_quasi_velocities_change_as_their_equation_says(robot, quasi):
     q, v, tau, _ = states(robot)
@@ -84,7 +84,7 @@ def test_quasi_velocities_change_as_their_equation_says(robot, quasi):
         assert abs(power) < 1e-10 * np.abs(own).max() * np.abs(force).max()
 
 
-@pytest.mark.parametrize("robot", named(TREES[3:9]))
+@pytest.mark.parametrize("robot", named(TREES[3:9:3]))
 def test_rates_of_the_mass_factor_and_gradients_of_the_kinetic_energy(robot):
     q, v, _, _ = states(robot)
     m_dot = rate_of(lambda q, _: lw.mass_factor(robot, q), robot, q, v)

@@ -194,7 +194,7 @@ OPTIONS = {
 }
 
 
-@pytest.mark.parametrize("options", rest_slow(list(OPTIONS), ["family", "default", "sticking"]))
+@pytest.mark.parametrize("options", rest_slow(list(OPTIONS), ["family", "sticking"]))
 def test_gains_and_targets_are_numbers_of_each_trajectory(options, tmp_path):
     if options == "radau":
         pytest.importorskip("scipy")
