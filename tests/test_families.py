@@ -14,7 +14,7 @@ from linkwise.sweep import inputs as sweep_inputs
 from linkwise.sweep import robots as sweep_robots
 from linkwise.sweep import samples as sweep_samples
 from linkwise.sweep.family import families, family_map
-from robots import ALL, CHAINS, QUICK, TREES, ids, relative, states
+from robots import ALL, QUICK, TREES, ids, relative, states
 
 ROBOTS = [robot for robot in ALL if robot.n <= 7]
 FEW = [robot for robot in ROBOTS if robot.n in (2, 4, 6)][:9]
