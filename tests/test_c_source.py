@@ -56,7 +56,9 @@ CASES: list[tuple[Any, lw.Robot, dict[str, Any]]] = [
 ]
 PRECISIONS = {"float64": 1e-12, "float32": 1e-5}
 over_cases = pytest.mark.parametrize(
-    "case", range(len(CASES)), ids=[f"{f.__name__}-{r.name}-{'-'.join(map(str, k.values()))}" for f, r, k in CASES]
+    "case",
+    rest_slow(range(len(CASES)), range(0, len(CASES), 2)),
+    ids=[f"{f.__name__}-{r.name}-{'-'.join(map(str, k.values()))}" for f, r, k in CASES],
 )
 
 

@@ -74,7 +74,7 @@ def test_a_torque_function_that_changed_is_traced_anew(make, integrator):
         assert np.abs(run.tau - wanted.tau).max() < 1e-4
 
 
-@pytest.mark.parametrize("compiled", [True, False])
+@pytest.mark.parametrize("compiled", rest_slow([True, False], [True]))
 def test_an_event_whose_threshold_changed_is_traced_anew(compiled):
     level = [0.29]
 

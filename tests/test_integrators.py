@@ -20,7 +20,7 @@ CONTINUOUS = [name for name in EXPLICIT if method(name).dense]
 ROBOTS = [PLANAR, lw.load("stanford"), CHAINS[5], TREES[4]]
 PERIHELION = np.array([[0.5, 0.0, 0.0, 3.0**0.5]])
 every_integrator = pytest.mark.parametrize("name", EXPLICIT)
-continuous = pytest.mark.parametrize("name", CONTINUOUS)
+continuous = pytest.mark.parametrize("name", rest_slow(list(CONTINUOUS), list(CONTINUOUS)[::2]))
 
 
 def planets(t, y):

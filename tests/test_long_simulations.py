@@ -131,7 +131,7 @@ def test_poses_look_each_frame_up_once(monkeypatch):
         lw.poses(arm, np.zeros(20), frames=["tool"])
 
 
-@pytest.mark.parametrize("compiled", [True, False])
+@pytest.mark.parametrize("compiled", rest_slow([True, False], [True]))
 def test_torques_are_asked_for_at_times_that_were_reached_only(compiled):
     asked = []
 

@@ -20,7 +20,9 @@ ARRAYS = {
     lw.gravity_torque: (0,),
 }
 every_robot = pytest.mark.parametrize("robot", rest_slow(ROBOTS, [TREES[6]]), ids=lambda robot: robot.name)
-every_method = pytest.mark.parametrize(("function", "method"), METHODS, ids=lambda x: getattr(x, "__name__", str(x)))
+every_method = pytest.mark.parametrize(
+    ("function", "method"), rest_slow(METHODS, METHODS[::2]), ids=lambda x: getattr(x, "__name__", str(x))
+)
 
 
 def given_to(function, robot, count=11):

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import linkwise as lw
+from effort import rest_slow
 from linkwise.kernels.compiler import Compiled
 from linkwise.kernels.host import host_target
 from linkwise.kernels.spec import KernelSpec
@@ -17,7 +18,7 @@ ONE = lw.chain(1)
 HALF_PI = mpmath.mpf("1.5707963267948966192313216916397514420985846996875529104874722961539082")
 DTYPES = ["float64", "float32"]
 every_dtype = pytest.mark.parametrize("dtype", DTYPES)
-both_ways = pytest.mark.parametrize("fused", [True, False], ids=["fused", "unfused"])
+both_ways = pytest.mark.parametrize("fused", rest_slow([True, False], [True]), ids=["fused", "unfused"])
 
 
 def waves(arm: lw.Robot, q: Any) -> tuple[Any, Any]:

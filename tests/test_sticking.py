@@ -26,7 +26,7 @@ DRY = lw.Friction(viscous=0.0, coulomb=LEVEL, smooth=0.0)
 ROBOTS = [PLANAR, PUMA, CHAINS[4], CHAINS[7], TREES[3], TREES[4]]
 every_robot = pytest.mark.parametrize("robot", rest_slow(ROBOTS, [CHAINS[4], TREES[3]]), ids=lambda robot: robot.name)
 every_integrator = pytest.mark.parametrize("integrator", rest_slow(lw.integrators(), ["verner65", "radau"]))
-both_ways = pytest.mark.parametrize("compiled", [True, False])
+both_ways = pytest.mark.parametrize("compiled", rest_slow([True, False], [True]))
 
 
 def heavy(robot, q, **keywords):

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import linkwise as lw
+from effort import rest_slow
 from robots import CHAINS, TREES, relative, states
 
 ARMS = [CHAINS[4], CHAINS[9], TREES[4], TREES[5], lw.load("stanford")]
@@ -175,7 +176,7 @@ def test_a_payload_moves_no_point_of_attack(arm: lw.Robot):
 
 
 @pytest.mark.parametrize("friction", [False, lw.Friction(coulomb=0.5, smooth=0.0)], ids=["free", "sticking"])
-@pytest.mark.parametrize("every", [False, True], ids=["tip", "every link"])
+@pytest.mark.parametrize("every", rest_slow([False, True], [True]), ids=["tip", "every link"])
 def test_simulation_with_a_point_is_that_with_the_torques_of_the_jacobian(every: bool, friction: Any, tmp_path: Path):
     arm = lw.load("planar3").with_gravity((0.0, -9.81, 0.0))
     wrench, point = np.array([0.1, 0.2, 0.3, 4.0, 5.0, 6.0]), np.array([0.3, 0.1, -0.2])
