@@ -9,7 +9,7 @@ import numpy as np
 
 from ..errors import RobotError
 from ..robot import Link, Robot
-from ..robot.model import QUATERNION
+from ..robot.joint_space import QUATERNION
 from .states import require_robot
 
 

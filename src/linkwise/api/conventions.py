@@ -20,7 +20,7 @@ from ..errors import RobotError, one_of
 from ..kernels.interface import EXPECTED
 from ..robot import Robot
 from ..robot.coordinates import MovingJoint
-from ..robot.model import QUATERNION
+from ..robot.joint_space import QUATERNION
 from ..spatial import Rotation, quaternion_product, rotation_of
 from .states import Array, States, require_robot
 
@@ -318,7 +318,7 @@ def refuse_foreign_joints(arm: Robot, library: str) -> None:
             reason = "it has free joints on the world alone"
         if reason:
             raise RobotError(
-                f"robot {arm.name!r}, joint {joint.name!r} ({joint.kind.name}) has no form in {TITLES[library]}:"
+                f"robot {arm.name!r}, joint {joint.joint!r} ({joint.kind.name}) has no form in {TITLES[library]}:"
                 f" {reason}"
             )
 

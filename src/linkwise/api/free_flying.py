@@ -151,7 +151,7 @@ def free_base(arm: Robot) -> MovingJoint:
     require_robot(arm)
     joints = arm.free_joints
     if len(joints) != 1:
-        names = ", ".join(repr(joint.name) for joint in joints)
+        names = ", ".join(repr(joint.joint) for joint in joints)
         found = f"{len(joints)} free joints on its base: {names}" if joints else "no free joint on its base"
         raise RobotError(
             f"robot {arm.name!r} has {found} (expected exactly one; arm.with_free_base(mass, com, inertia) puts a robot"

@@ -14,7 +14,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..robot import Robot
-from ..robot.model import QUATERNION
+from ..robot.joint_space import QUATERNION
 from ..spatial import (
     Scalar,
     Scalars,

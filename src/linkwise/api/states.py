@@ -14,8 +14,8 @@ import numpy as np
 
 from ..kernels.interface import EXPECTED, broadcast, numpy_array
 from ..robot import Robot
+from ..robot.joint_space import CONFIGURATIONS
 from ..robot.layout import no_orientation
-from ..robot.model import CONFIGURATIONS
 
 Array = Any
 PLAIN = (int, float, np.integer, np.floating, Fraction, Decimal)  # what an object array may hold and be floats

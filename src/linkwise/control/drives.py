@@ -112,13 +112,37 @@ def springs(stiffness: Any, rest: Any = 0.0, damping: Any = 0.0) -> Springs:
 
     Each is a number for all joints or one for each, in N m/rad or N/m, rad or m, N m s/rad or N s/m. For a robot with
     quaternions `rest` is a configuration, nq numbers, or 0: every joint at zero, every orientation that of its parent.
+    `lw.springs(arm)` are the springs of the robot's own table, its entries `stiffness` and `rest`.
 
     >>> import linkwise as lw
     >>> lw.springs(20, rest=[0, 0.3, 0]) + lw.springs(0, damping=0.5)
     springs(stiffness=20.0, rest=(0.0, 0.3, 0.0)) + springs(stiffness=0.0, damping=0.5)
     """
+    if isinstance(stiffness, Robot):
+        if rest != 0.0:
+            raise ValueError(f"rest is {rest!r}, and the springs are those of a robot's table (expected none)")
+        stiffness, rest = table_springs(stiffness)
     k, d = numbers("stiffness", stiffness, least=0.0), numbers("damping", damping, least=0.0)
     return Springs(k, numbers("rest", rest), d)
+
+
+def table_springs(arm: Robot) -> tuple[np.ndarray, np.ndarray]:
+    """Stiffness and rest of the springs in a robot's table, for each degree of freedom and as a configuration.
+
+    The spring of a coupled joint, k at ratio · q + offset, is felt by the joint that it follows: the force ratio times.
+    """
+    rows = {row["name"]: row for row in arm.rows}
+    k, force, rest = np.zeros(arm.n), np.zeros(arm.n), neutral(arm)
+    for joint in arm.moving:
+        slot, row = arm.slots[joint.link], rows[joint.name]
+        own = float(row.get("stiffness", 0.0)) * float(slot.ratio) ** 2
+        k[joint.v] += own
+        if joint.kind.degrees == 1 and own:
+            force[slot.v] += own * (float(row.get("rest", 0.0)) - float(slot.offset)) / float(slot.ratio)
+    for link, slot in arm.driving:
+        if link.joint.width == 1 and k[slot.v]:
+            rest[slot.q] = force[slot.v] / k[slot.v]
+    return k, rest
 
 
 @dataclass(frozen=True, repr=False)

@@ -80,7 +80,7 @@ def meanings(arm: Robot, names: Mapping[str, list[str]] | None) -> list[str]:
     if not names:
         return []
     joints = [joint for joint in arm.moving if joint.coupling is None]
-    numbered = ", ".join(f"{k} {joint.name} ({joint.kind.name})" for k, joint in enumerate(joints, 1))
+    numbered = ", ".join(f"{k} {joint.joint} ({joint.kind.name})" for k, joint in enumerate(joints, 1))
     kinds = dict.fromkeys(joint.kind.name for joint in joints if joint.kind.degrees > 1)
     return [*wrap(f"joints: {numbered}", width=110), *(line for kind in kinds for line in said(kind))]
 

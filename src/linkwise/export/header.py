@@ -72,16 +72,16 @@ def head(c: CFunction, function: Callable[..., Any], arm: Robot, keywords: Mappi
 def joints(arm: Robot) -> list[str]:
     """Their kinds; and what each has of q and qd, where that is not one number in the order of the joints."""
     if len(arm.names) == arm.n == arm.nq:
-        return [f"Joints: {', '.join(f'{joint.name} ({joint.kind.name})' for joint in arm.moving)}."]
+        return [f"Joints: {', '.join(f'{joint.joint} ({joint.kind.name})' for joint in arm.moving)}."]
     lines = ["Joints, with their numbers of q and of qd, qdd and tau:"]
     for joint in arm.moving:
         if joint.coupling is None:
-            lines.append(f"  {joint.name} ({joint.kind.name}): q[{indices(joint.q)}], qd[{indices(joint.v)}]")
+            lines.append(f"  {joint.joint} ({joint.kind.name}): q[{indices(joint.q)}], qd[{indices(joint.v)}]")
             lines += [f"    {joint.kind.meaning}"] if joint.kind.degrees > 1 else []
         else:
             leader = arm.links[joint.coupling.to].name
             same = moves_as(leader, joint.coupling.ratio, joint.coupling.offset)
-            lines.append(f"  {joint.name} ({joint.kind.name}): coupled, {same}")
+            lines.append(f"  {joint.joint} ({joint.kind.name}): coupled, {same}")
     return lines
 
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from ..errors import FileError, near_miss
 from ..robot import Robot
 from . import toml
+from .options import Options
 
 FOLDER = Path(__file__).parent / "library"
 LIBRARY = tuple(sorted(path.stem for path in FOLDER.glob("*.toml")))
@@ -15,8 +17,21 @@ READERS = {".toml": toml.read}
 WRITERS = {".toml": toml.write}
 
 
-def load(name_or_path: str | os.PathLike[str]) -> Robot:
+def load(
+    name_or_path: str | os.PathLike[str],
+    *,
+    base: str | Mapping[str, str] | None = None,
+    mimic: str = "coupled",
+    unphysical: str = "refuse",
+    ignore: Iterable[str] = (),
+) -> Robot:
     """A robot of the library by its name, or from a file by its path.
+
+    `base` "fixed" or "free" says how the robot stands; otherwise it is as in the file. Where a file has several roots,
+    it may be a mapping from their names. `mimic="independent"` gives coordinates of their own to joints that the file
+    couples to others. An inertia that no body has is an error; with unphysical="warn" it is used as it is, with a
+    warning. `ignore` names parts of a file that would change the dynamics and are to be left out all the same; an
+    error about such a part says its name.
 
     >>> import linkwise as lw
     >>> lw.load("stanford").joints
@@ -24,9 +39,9 @@ def load(name_or_path: str | os.PathLike[str]) -> Robot:
     >>> lw.LIBRARY
     ('ball_chain', 'gantry', 'humanoid', 'planar3', 'puma560', 'quadruped', 'satellite', 'stanford')
     """
-    text = os.fspath(name_or_path)
+    text, options = os.fspath(name_or_path), Options.checked(base, mimic, unphysical, ignore)
     if text in LIBRARY:
-        return toml.read(FOLDER / f"{text}.toml")
+        return toml.read(FOLDER / f"{text}.toml", options)
     path = Path(text)
     known = ", ".join(LIBRARY)
     if not text:
@@ -42,7 +57,7 @@ def load(name_or_path: str | os.PathLike[str]) -> Robot:
         )
     if not path.is_file():
         raise FileError(f"{path}: no such file (robots of the library: {known})")
-    return READERS[path.suffix.lower()](path)
+    return READERS[path.suffix.lower()](path, options)
 
 
 def save(robot: Robot, path: str | os.PathLike[str]) -> None:

@@ -29,8 +29,10 @@ from typing import Any, NoReturn
 from ..errors import FileError, RobotError, RowError, near_miss
 from ..files import saving
 from ..robot import Robot, from_table
-from ..robot.tables import CONVENTIONS
+from ..robot.tables import CONVENTIONS, COUPLING
+from .options import INDEPENDENT, Options, with_base
 
+DEFAULTS = Options()
 KEYS = ("name", "about", "convention", "gravity", "link")
 ONE_EACH = "(expected [[link]], in two brackets, for each link, with its joint = ...)"
 HEADER = re.compile(r"\s*\[\[\s*[\"']?link[\"']?\s*\]\]")
@@ -39,17 +41,17 @@ LINE = re.compile(r"\(at line (\d+), column \d+\)")
 TEXTS = re.compile(r"""(\"{3}(?:\\.|[^\\])*?\"{3,5}|'{3}.*?'{3,5})|"(?:\\.|[^"\\\n])*"|'[^'\n]*'|#[^\n]*""", re.DOTALL)
 
 
-def read(path: Path) -> Robot:
+def read(path: Path, options: Options = DEFAULTS) -> Robot:
     content = path.read_bytes()
     try:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError as problem:
         line = content.count(b"\n", 0, problem.start) + 1
         raise FileError(f"{path}:{line}: is not UTF-8 text") from None
-    return from_text(text, path)
+    return from_text(text, path, options)
 
 
-def from_text(text: str, path: Path) -> Robot:
+def from_text(text: str, path: Path, options: Options = DEFAULTS) -> Robot:
     """The robot of a text; errors name it by the path."""
     try:
         data = tomllib.loads(text)
@@ -59,7 +61,7 @@ def from_text(text: str, path: Path) -> Robot:
         raise FileError(f"{path}:{line}: is not TOML: {problem}") from None
     except (RecursionError, ValueError) as problem:
         raise FileError(f"{path}:1: cannot be read as TOML: {problem}") from None
-    return Reader(path, without_long_texts(text).split("\n")).robot(data)
+    return Reader(path, without_long_texts(text).split("\n"), options).robot(data)
 
 
 def without_long_texts(text: str) -> str:
@@ -70,8 +72,8 @@ def without_long_texts(text: str) -> str:
 class Reader:
     """One file: its lines are kept, to say on which of them a wrong entry stands."""
 
-    def __init__(self, path: Path, lines: list[str]) -> None:
-        self.path, self.lines = path, lines
+    def __init__(self, path: Path, lines: list[str], options: Options) -> None:
+        self.path, self.lines, self.options = path, lines, options
         self.headers = [i for i, line in enumerate(lines) if HEADER.match(line)]
 
     def robot(self, data: dict[str, Any]) -> Robot:
@@ -99,12 +101,14 @@ class Reader:
         if "gravity" not in data:
             self.fail("gravity is missing (expected three numbers, in m/s2, in the base frame)", "gravity")
         try:
-            robot = from_table(rows, convention, data["gravity"], name)
+            if self.options.mimic == INDEPENDENT:
+                rows = [{key: x for key, x in row.items() if key not in COUPLING} for row in rows]
+            robot = from_table(rows, convention, data["gravity"], name, self.options.unphysical)
         except RowError as problem:
             raise FileError(f"{self.path}:{self.line(problem.key, problem.row)}: {problem}") from None
         except RobotError as problem:
             self.fail(str(problem), "gravity")
-        return replace(robot, about=data.get("about", ""))
+        return with_base(replace(robot, about=data.get("about", "")), self.options, str(self.path))
 
     def fail(self, message: str, key: str) -> NoReturn:
         raise FileError(f"{self.path}:{self.line(key, None)}: {message}")
@@ -161,6 +165,8 @@ def value(x: Any) -> str:
         return "[" + ", ".join(map(value, x)) + "]"
     if isinstance(x, str):
         return quoted(x)
+    if type(x) is bool:
+        return str(x).lower()
     if type(x) is float:
         return repr(x)
     raise FileError(f"cannot write {x!r}: a file holds plain numbers only, no symbols and no numbers of many digits")

@@ -13,7 +13,7 @@ from ..graph import Count, Program
 from ..lazy import cached_property
 from ..robot import Robot
 from ..robot.fingerprint import NoFingerprintError
-from ..robot.model import QUATERNION
+from ..robot.joint_space import QUATERNION
 from ..trace import Input, trace
 from ..trace.tracing import ONE_NUMBER, function_name, prefer_fewest
 from . import cache

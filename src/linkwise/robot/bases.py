@@ -6,7 +6,8 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from ..spatial import Rotation
-from .build import BASE, is_zero
+from .build import BASE
+from .rows import is_zero
 from .tables import DH, DRIVE
 
 Rows = list[dict[str, Any]]

@@ -7,39 +7,18 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-import numpy as np
-
-from ..errors import RobotError, RowError, near_miss
+from ..errors import RobotError, RowError, near_miss, one_of
 from ..spatial import Placement, RigidInertia, Scalar, Symmetric, Vector, add, mul
 from .coordinates import Coupling
-from .entries import (
-    RESIDUE,
-    EntryError,
-    angle,
-    limits,
-    not_negative,
-    number,
-    positive_part,
-    present,
-    sequence,
-    square,
-    tensor,
-    vector3,
-)
+from .entries import EntryError, number, sequence, square, vector3
 from .joint import Joint
 from .kinds import KINDS, STAYS, JointKind
 from .link import Frame, Link
-from .tables import COMMON, COUPLING, DRIVE, JOINTS, PITCH, Convention, Geometry, key_hint
+from .rows import NO_TENSOR, REFUSE, SINGLE, WARN, Entries, checked_entries, is_zero, size_of
+from .tables import COUPLING, PITCH, Convention
 
 BASE = "base"
 NO_LINK = ""  # stands for the base: no link can have this name
-LENGTHS = ("a", "b", "d", "com", "translation")
-LARGEST = 1e100  # larger masses and lengths are not taken as the size of a robot
-NO_TENSOR = ((0.0,) * 3,) * 3
-OTHER_NAMES = {"hinge": "revolute", "continuous": "revolute", "slide": "prismatic", "helical": "screw"} | {
-    "spherical": "ball", "floating": "free", "freeflyer": "free", "cardan": "universal"
-}  # fmt: skip
-SINGLE = tuple(kind.name for kind in KINDS.values() if kind.degrees == 1)
 MOVED = 1e-12  # a rotation or an axis that is corrected by more than this causes a warning
 
 
@@ -57,6 +36,7 @@ class Draft:
     merged: bool = False
     virtual: bool = False
     joint_kind: str = ""
+    joint_name: str = ""
 
     def finished(self, index: int) -> Link:
         mass, com, inertia = self.alone if not self.merged else about_centre(self.body)
@@ -72,14 +52,8 @@ class Draft:
             frame=self.frame,
             virtual=self.virtual,
             joint_kind=self.joint_kind,
+            joint_name=self.joint_name,
         )
-
-
-class Size(NamedTuple):
-    """The largest mass and length of a table. Values that are tiny beside them may be rounding residue."""
-
-    mass: float
-    length: float
 
 
 class Parts(NamedTuple):
@@ -91,10 +65,18 @@ class Parts(NamedTuple):
     table: tuple[tuple[tuple[str, Any], ...], ...]
     moved: tuple[str, ...]  # which rotations and axes were corrected, and by how much
     couplings: tuple[Coupling, ...]
+    unphysical: tuple[str, ...]  # bodies that cannot exist, and were taken as they are
 
 
-def assemble(rows: Iterable[Mapping[str, Any]], convention: Convention, gravity: Iterable[Scalar], name: str) -> Parts:
+def assemble(
+    rows: Iterable[Mapping[str, Any]],
+    convention: Convention,
+    gravity: Iterable[Scalar],
+    name: str,
+    unphysical: str = REFUSE,
+) -> Parts:
     """The parts of a robot from its table."""
+    one_of(unphysical, (REFUSE, WARN), "unphysical")
     if not isinstance(name, str):
         raise RobotError(f"the robot's name is {name!r} (expected text)")
     table = row_mappings(rows, name)
@@ -107,13 +89,16 @@ def assemble(rows: Iterable[Mapping[str, Any]], convention: Convention, gravity:
     frames: list[Frame] = []
     clean: list[dict[str, Any]] = []
     moved: list[str] = []
+    impossible: list[str] = []
     for index, (row, label) in enumerate(zip(table, names, strict=True)):
         try:
             parent = parent_of(index, names, row_of, table)
-            joint, geometry, mass, com, inertia, drive = checked_entries(row, convention, size)
+            entries = checked_entries(row, convention, size, unphysical)
         except EntryError as problem:
             raise RowError(f"robot {name!r}, link {label!r}: {problem}", index, problem.key) from None
+        joint, geometry, mass, com, inertia, drive = entries.dynamics
         moved += [f"{label!r}: {key} is off by {far:.1e}" for key, far in geometry.moved.items() if far > MOVED]
+        impossible += [f"{label!r}: inertia {entries.problem}"] if entries.problem else []
         parent_frame = row_frames[parent]
         before = parent_frame.placement.then(geometry.before)
         if joint == "fixed":
@@ -131,33 +116,54 @@ def assemble(rows: Iterable[Mapping[str, Any]], convention: Convention, gravity:
             moving = kind.links[-1](**drive_of(drive, kind, kind.degrees - 1))
             several = joint if kind.degrees > 1 else ""
             body = RigidInertia.of_body(*alone)
-            drafts.append(Draft(label, parent_link, moving, placement, after, body, alone, joint_kind=several))
+            drafts.append(
+                Draft(
+                    label,
+                    parent_link,
+                    moving,
+                    placement,
+                    after,
+                    body,
+                    alone,
+                    joint_kind=several,
+                    joint_name=entries.joint_name,
+                )
+            )
             frame = Frame(label, len(drafts) - 1, after)
         row_frames[label] = frame
-        clean.append(normalized_row(label, parent or base_word, joint, geometry, row, drive))
+        clean.append(normalized_row(label, parent or base_word, row, entries))
     if not drafts:
         expected = "at least one joint that is not fixed"
         raise RowError(f"robot {name!r} has no joint that moves (expected {expected})", 0, "joint")
-    refuse_names_of_coordinates(table, row_of, name)
+    refuse_names_of_coordinates(clean, name)
     links = tuple(draft.finished(i) for i, draft in enumerate(drafts))
     rows_kept = tuple(tuple(row.items()) for row in clean)
     couplings = tuple(couplings_of(clean, row_of, row_frames, name))
     if len(couplings) == len(links):
         raise RowError(f"robot {name!r} has no joint that moves on its own (expected one)", 0, "coupled_to")
-    return Parts(links, tuple(frames), checked_gravity(gravity, name), rows_kept, tuple(moved), couplings)
+    gravity = checked_gravity(gravity, name)
+    return Parts(links, tuple(frames), gravity, rows_kept, tuple(moved), couplings, tuple(impossible))
 
 
-def refuse_names_of_coordinates(table: list[dict[str, Any]], row_of: Mapping[str, int], robot: str) -> None:
-    """A link must not be called as a coordinate of a joint of several degrees of freedom is: "base.x"."""
-    for label, index in row_of.items():
-        kind = KINDS.get(table[index]["joint"])
-        if kind is None or kind.degrees == 1:
-            continue
-        for part in {*kind.q_labels, *kind.v_labels}:
-            other = row_of.get(f"{label}.{part}")
-            if other is not None:
-                text = f"the name '{label}.{part}' is that of a coordinate of joint {label!r} (expected another)"
-                raise RowError(f"robot {robot!r}, row {other + 1}: {text}", other, "name")
+def refuse_names_of_coordinates(rows: list[dict[str, Any]], robot: str) -> None:
+    """No two joints have one name, and none is called as a coordinate of another is: "base.x"; nor are links."""
+    for key in ("name", "joint_name"):
+        index_of: dict[str, int] = {}
+        for index, row in enumerate(rows):
+            label = row.get(key, row["name"])
+            if label in index_of:
+                text = f"{key} is {label!r}, the name of the joint of link {rows[index_of[label]]['name']!r} already"
+                raise RowError(f"robot {robot!r}, link {row['name']!r}: {text} (expected another)", index, key)
+            index_of[label] = index
+        for label, index in index_of.items():
+            kind = KINDS.get(rows[index]["joint"])
+            if kind is None or kind.degrees == 1:
+                continue
+            for part in {*kind.q_labels, *kind.v_labels}:
+                other = index_of.get(f"{label}.{part}")
+                if other is not None:
+                    text = f"the name '{label}.{part}' is that of a coordinate of joint {label!r} (expected another)"
+                    raise RowError(f"robot {robot!r}, row {other + 1}: {text}", other, key)
 
 
 def add_virtual_links(
@@ -233,6 +239,15 @@ def warn_of_moved(robot: str, moved: tuple[str, ...]) -> None:
     )
 
 
+def warn_of_unphysical(robot: str, problems: tuple[str, ...]) -> None:
+    """One warning for all bodies that cannot exist and are used as they are."""
+    if problems:
+        listed = "; ".join(problems)
+        warnings.warn(
+            f"robot {robot!r} has bodies that cannot exist, used as they are: {listed}", UserWarning, stacklevel=3
+        )
+
+
 def row_mappings(rows: Iterable[Mapping[str, Any]], robot: str) -> list[dict[str, Any]]:
     expected = "a list of rows, each a mapping from keys such as 'joint' and 'mass' to their values"
     if isinstance(rows, (str, Mapping)) or not isinstance(rows, Iterable):
@@ -242,25 +257,6 @@ def row_mappings(rows: Iterable[Mapping[str, Any]], robot: str) -> list[dict[str
         if not isinstance(row, Mapping):
             raise RowError(f"robot {robot!r}, row {index + 1}: is {row!r} (expected {expected})", index)
     return [dict(row) for row in table]
-
-
-def size_of(table: list[dict[str, Any]]) -> Size:
-    """From the entries that are numbers. Wrong entries are reported where they are read."""
-    masses = [plain_size(row.get("mass")) for row in table]
-    entries = [row.get(key) for row in table for key in LENGTHS]
-    lengths = [plain_size(x) for entry in entries for x in (sequence(entry, 3) or [entry])]
-    return Size(max(masses, default=0.0), max(lengths, default=0.0))
-
-
-def plain_size(value: Any) -> float:
-    """The magnitude of a number; 0 for symbols, other objects and numbers above LARGEST."""
-    if not isinstance(value, (int, float, np.integer, np.floating)):
-        return 0.0
-    try:
-        size = abs(float(value))
-    except OverflowError:
-        return 0.0
-    return size if size < LARGEST else 0.0
 
 
 def row_names(table: list[dict[str, Any]], robot: str) -> list[str]:
@@ -316,105 +312,21 @@ def stated_parent(index: int, names: list[str], table: list[dict[str, Any]]) -> 
     return NO_LINK if parent is None else parent
 
 
-def checked_entries(
-    row: Mapping[str, Any], convention: Convention, size: Size
-) -> tuple[str, Geometry, Scalar, Vector, Symmetric, dict[str, Any]]:
-    """Every entry of a row, checked."""
-    keys = (*COMMON, *convention.keys, PITCH, *DRIVE, *COUPLING)
-    row = dict(row)
-    if "d" in row and "b" in convention.keys:
-        if "b" in row:
-            raise EntryError("d", "and b are both given, and mean the same")
-        row["b"] = row.pop("d")
-    for key in row:
-        if key not in keys:
-            known = ", ".join(keys)
-            raise EntryError(
-                str(key), f"is not a key of a {convention.name!r} row{key_hint(key, convention, keys)} ({known})"
-            )
-    joint = row.get("joint")
-    if not isinstance(joint, str) or joint not in JOINTS:
-        known = ", ".join(map(repr, JOINTS[:-1]))
-        close = (
-            f", did you mean {OTHER_NAMES[joint]!r}?"
-            if isinstance(joint, str) and joint in OTHER_NAMES
-            else near_miss(joint, JOINTS)
-        )
-        raise EntryError("joint", f"is {joint!r}{close} (expected {known} or 'fixed')")
-    geometry = convention.read(row, joint)
-    still = joint == "fixed"
-    if still:
-        row = {"mass": 0.0, "com": (0.0, 0.0, 0.0), "inertia": NO_TENSOR, **row}
-    mass = positive_part(not_negative(row, "mass", slack=RESIDUE * size.mass))
-    com = Vector(*vector3(row, "com"))
-    inertia = tensor(row, "inertia", RESIDUE * size.length**2 * plain_size(mass))
-    drive: dict[str, Any] = {key: not_negative(row, key, 0.0) for key in DRIVE[:3]}
-    if still:
-        for key in (*DRIVE, *COUPLING, PITCH):
-            if row.get(key) is not None and not is_zero(row[key]):
-                raise EntryError(key, "is given for a fixed joint, which does not move")
-        drive["limits"] = None
-    else:
-        drive["limits"] = limits_of(row, KINDS[joint])
-        drive |= pitch_of(row, joint) | coupling_entries(row, joint)
-    symmetric = Symmetric.from_upper(lambda i, j: positive_part(inertia[i][i]) if i == j else inertia[i][j])
-    return joint, geometry, mass, com, symmetric, drive
-
-
-def limits_of(row: Mapping[str, Any], kind: JointKind) -> Any:
-    """A pair, or one pair for each coordinate of a joint of several degrees of freedom."""
-    if row.get("limits") is None or kind.degrees == 1:
-        return limits(row)
-    if not kind.bounded:
-        raise EntryError(
-            "limits", f"is given for a {kind.name} joint, whose coordinates are not angles (expected none)"
-        )
-    pairs = sequence(row["limits"], kind.degrees)
-    if pairs is None or any(sequence(pair, 2) is None for pair in pairs):
-        labels = ", ".join(kind.q_labels)
-        raise EntryError("limits", f"is {row['limits']!r} (expected a pair [lower, upper] for each of {labels})")
-    return tuple(limits({"limits": pair}) for pair in pairs)
-
-
-def pitch_of(row: Mapping[str, Any], joint: str) -> dict[str, Scalar]:
-    if joint == "screw":
-        return {PITCH: number(present(row, PITCH, "a number, in metres per radian"), PITCH)}
-    if PITCH in row:
-        raise EntryError(PITCH, f"is given for a {joint} joint (expected a screw joint)")
-    return {}
-
-
-def coupling_entries(row: Mapping[str, Any], joint: str) -> dict[str, Any]:
-    """`coupled_to`, `ratio` and `offset`."""
-    if row.get("coupled_to") is None:
-        for key in COUPLING[1:]:
-            if key in row:
-                raise EntryError(key, "is given without coupled_to (expected the name of another joint there)")
-        return {}
-    if joint not in SINGLE:
-        raise EntryError("coupled_to", f"is given for a {joint} joint (expected {', '.join(SINGLE)})")
-    if not isinstance(row["coupled_to"], str):
-        raise EntryError("coupled_to", f"is {row['coupled_to']!r} (expected the name of another joint)")
-    ratio, offset = number(row.get("ratio", 1.0), "ratio"), angle({"offset": row.get("offset", 0.0)}, "offset")
-    return {"coupled_to": row["coupled_to"], "ratio": ratio, "offset": offset}
-
-
-def normalized_row(
-    label: str, parent: str, joint: str, geometry: Geometry, row: Mapping[str, Any], drive: Mapping[str, Any]
-) -> dict[str, Any]:
+def normalized_row(label: str, parent: str, row: Mapping[str, Any], entries: Entries) -> dict[str, Any]:
     """The row as a file would have it, in one fixed order of keys."""
-    clean = {"name": label, "parent": parent, "joint": joint, **geometry.entries}
-    if joint != "fixed" or not row.keys().isdisjoint(("mass", "com", "inertia")):
+    clean: dict[str, Any] = {"name": label, "parent": parent, "joint": entries.joint}
+    if entries.joint_name:
+        clean["joint_name"] = entries.joint_name
+    clean |= entries.geometry.entries
+    if entries.joint != "fixed" or not row.keys().isdisjoint(("mass", "com", "inertia")):
         clean["mass"] = number(row.get("mass", 0.0), "mass")
         clean["com"] = vector3({"com": (0.0, 0.0, 0.0), **row}, "com")
         clean["inertia"] = square(row, "inertia", NO_TENSOR)
+    if entries.unphysical:
+        clean["unphysical"] = True
     kept = (PITCH, "ratio")
-    clean.update({key: value for key, value in drive.items() if key in kept or not (value is None or is_zero(value))})
-    return clean
-
-
-def is_zero(value: Any) -> bool:
-    return type(value) is float and value == 0.0
+    clean.update({key: x for key, x in entries.drive.items() if key in kept or not (x is None or is_zero(x))})
+    return clean | entries.ratings
 
 
 def about_centre(body: RigidInertia) -> tuple[Scalar, Vector, Symmetric]:

@@ -41,7 +41,8 @@ class Slot(NamedTuple):
 class MovingJoint(NamedTuple):
     """A joint as the table has it: of one degree of freedom or of several."""
 
-    name: str
+    name: str  # of its link
+    joint: str  # its own name: that of the link, unless the table has another
     kind: JointKind
     first: int  # its first link
     link: int  # its last link, which carries the body
@@ -75,7 +76,9 @@ def moving_joints(
         begin = slots[first]
         q = slice(begin.q, slot.q + link.joint.width)
         kind = KINDS[link.joint_kind or link.joint.kind]
-        joints.append(MovingJoint(link.name, kind, first, index, q, slice(begin.v, slot.v + 1), coupled.get(index)))
+        name = link.joint_name or link.name
+        v = slice(begin.v, slot.v + 1)
+        joints.append(MovingJoint(link.name, name, kind, first, index, q, v, coupled.get(index)))
         first = index + 1
     return tuple(joints)
 

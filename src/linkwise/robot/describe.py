@@ -13,7 +13,7 @@ from .entries import is_symbol
 from .joint import Joint
 from .kinds import KINDS
 from .model import Robot
-from .tables import CONVENTIONS
+from .tables import CONVENTIONS, RATINGS
 
 
 def describe(robot: Robot) -> Description:
@@ -52,8 +52,9 @@ def description(robot: Robot) -> Description:
     ]
     drives = [row for row in robot.rows if any(k in row for k in DRIVE_UNITS)]
     if drives:
-        head = ["link", *DRIVE_UNITS.values()]
-        body = [[row["name"], *(shown(row, key) for key in DRIVE_UNITS)] for row in drives]
+        keys = [key for key in DRIVE_UNITS if key not in RATINGS or any(key in row for row in drives)]
+        head = ["link", *(DRIVE_UNITS[key] for key in keys)]
+        body = [[row["name"], *(shown(row, key) for key in keys)] for row in drives]
         lines += ["drives and friction, as seen at the joint", *grid(head, body)]
     return Description("\n".join(lines))
 
@@ -63,17 +64,26 @@ DRIVE_UNITS = {
     "viscous_friction": "viscous",
     "coulomb_friction": "Coulomb",
     "limits": "limits (deg or m)",
+    "velocity_limit": "velocity limit",
+    "effort_limit": "effort limit",
+    "stiffness": "stiffness",
+    "rest": "rest (rad or m)",
 }
+
+
+FURTHER = {"pitch": "pitch (m/rad)", "anchor": "anchor (m)"}
 
 
 def geometry(robot: Robot, tree: bool) -> tuple[list[str], list[list[str]]]:
     dh = robot.convention in ("standard", "modified")
     columns = ["a (m)", "b (m)", "alpha (deg)", "theta (deg)"] if dh else ["translation (m)", "axis", "rotation (rows)"]
-    screws = any("pitch" in row for row in robot.rows)
-    head = ["link", "joint", *(["parent"] if tree else []), *columns, *(["pitch (m/rad)"] if screws else [])]
+    further = {key: title for key, title in FURTHER.items() if any(key in row for row in robot.rows)}
+    named = any("joint_name" in row for row in robot.rows)
+    head = ["link", "joint", *(["called"] if named else []), *(["parent"] if tree else []), *columns, *further.values()]
     body = []
     for row in robot.rows:
-        cells = [row["name"], row["joint"], *([row["parent"]] if tree else [])]
+        cells = [row["name"], row["joint"], *([row.get("joint_name", row["name"])] if named else [])]
+        cells += [row["parent"]] if tree else []
         if dh:
             varies = KINDS[row["joint"]].dh_variables if row["joint"] in KINDS else ()
             for key in ("a", "b", "alpha", "theta"):
@@ -85,9 +95,7 @@ def geometry(robot: Robot, tree: bool) -> tuple[list[str], list[list[str]]]:
                 triple(row["axis"]) if "axis" in row else "-",
                 rotation(row["rotation"]),
             ]
-        if screws:
-            cells.append(plain(row["pitch"]) if "pitch" in row else "-")
-        body.append(cells)
+        body.append([*cells, *(shown(row, key) for key in further)])
     return head, body
 
 
@@ -96,10 +104,10 @@ def coordinates(robot: Robot) -> list[str]:
     if all(joint.kind.degrees == 1 for joint in robot.moving):
         return []
     own = [joint for joint in robot.moving if joint.coupling is None]
-    body = [[joint.name, indices(joint.q), indices(joint.v), joint.kind.meaning] for joint in own]
+    body = [[joint.joint, indices(joint.q), indices(joint.v), joint.kind.meaning] for joint in own]
     return [
         "coordinates: which numbers of q and of qd, qdd and tau each joint has",
-        *grid(["link", "q", "qd", "what they are"], body),
+        *grid(["joint", "q", "qd", "what they are"], body),
     ]
 
 
@@ -161,7 +169,7 @@ def shown(row: Mapping[str, Any], key: str) -> str:
         kind = KINDS[row["joint"]]
         pairs = row[key] if kind.degrees > 1 else [row[key]]
         return ", ".join(map(travel, kind.links, pairs))
-    return plain(row[key])
+    return triple(row[key]) if key == "anchor" else plain(row[key])
 
 
 def travel(joint: type[Joint], pair: Any) -> str:

@@ -147,7 +147,7 @@ def matrix3(row: Mapping[str, Any], key: str, default: Any) -> tuple[tuple[Scala
 
 
 def tensor(row: Mapping[str, Any], key: str, residue: float) -> tuple[tuple[Scalar, ...], ...]:
-    """An inertia tensor about the centre of mass: symmetric, positive semidefinite and physically possible.
+    """A symmetric tensor of finite numbers, or of symbols.
 
     `residue` is the rounding error of a zero entry, in kg m2, for a body of this mass and these lengths.
     """
@@ -155,20 +155,27 @@ def tensor(row: Mapping[str, Any], key: str, residue: float) -> tuple[tuple[Scal
     if any(is_symbol(x) for r in rows for x in r):
         return rows
     m = np.array([[float(x) for x in r] for r in rows])
-    slack = TENSOR * np.abs(m).max() + residue
-    if np.abs(m - m.T).max() > slack:
+    if np.abs(m - m.T).max() > TENSOR * np.abs(m).max() + residue:
         raise EntryError(key, f"is not symmetric: {m.tolist()}")
+    return rows
+
+
+def impossible_body(rows: tuple[tuple[Scalar, ...], ...], residue: float) -> str:
+    """Why no body has this inertia about its centre of mass; otherwise nothing."""
+    if any(is_symbol(x) for r in rows for x in r):
+        return ""
+    m = np.array([[float(x) for x in r] for r in rows])
+    slack = TENSOR * np.abs(m).max() + residue
     small, middle, large = np.linalg.eigvalsh(m)
     hint = "it must be about the centre of mass; was it given about the joint, or with the products' signs reversed?"
     if small < -slack:
-        raise EntryError(key, f"is not positive semidefinite: it has the principal moment {small:.6g} kg m2; {hint}")
+        return f"is not positive semidefinite: it has the principal moment {small:.6g} kg m2; {hint}"
     if small + middle < large - slack:
-        raise EntryError(
-            key,
+        return (
             f"breaks the triangle inequality: no body has the principal moments {small:.6g}, {middle:.6g} and"
-            f" {large:.6g} kg m2, since {small:.6g} + {middle:.6g} < {large:.6g}; {hint}",
+            f" {large:.6g} kg m2, since {small:.6g} + {middle:.6g} < {large:.6g}; {hint}"
         )
-    return rows
+    return ""
 
 
 def limits(row: Mapping[str, Any]) -> tuple[float, float] | None:

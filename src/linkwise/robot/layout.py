@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from .model import CONFIGURATIONS, QUATERNION, Robot
+from .joint_space import CONFIGURATIONS, QUATERNION
+from .model import Robot
 
 SPIN = 3  # numbers
 
 
 def no_orientation(arm: Robot, where: str, start: int) -> str:
     """What is wrong with a quaternion of zeros, `where` in an argument and at `start` in q."""
-    joint = next(joint.name for joint in arm.moving if joint.q.start <= start < joint.q.stop)
+    joint = next(joint.joint for joint in arm.moving if joint.q.start <= start < joint.q.stop)
     expected = "(expected for example (1, 0, 0, 0), as in lw.neutral(arm))"
     return f"{where}, joint {joint!r}, begins a quaternion of length zero {expected}"
 

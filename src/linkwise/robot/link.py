@@ -30,6 +30,7 @@ class Link:
     grouped: RigidInertia | None = None  # base parameters, see `regroup`
     virtual: bool = False  # without a body: the links of a joint of several degrees of freedom, except the last
     joint_kind: str = ""  # of the whole joint, where it has several degrees of freedom
+    joint_name: str = ""  # of the whole joint, where it is not the name of the link
 
     def pose(self, q: Scalar) -> Placement:
         """Where the link is, in its parent, when its joint is at q."""

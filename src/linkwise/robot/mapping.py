@@ -34,10 +34,10 @@ class NumberMap:
         return RigidInertia(self.convert(b.mass), self.vector(b.moment), self.symmetric(b.tensor))
 
     def entry(self, x: Any) -> Any:
-        """An entry of a table: text stays, numbers and nests of them are converted."""
+        """An entry of a table: texts and truth values stay, numbers and nests of them are converted."""
         if isinstance(x, (tuple, list)):
             return tuple(map(self.entry, x))
-        return x if isinstance(x, str) else self.convert(x)
+        return x if isinstance(x, (str, bool)) else self.convert(x)
 
     def link(self, old: Link) -> Link:
         return replace(

@@ -11,20 +11,19 @@ from ..errors import RobotError, one_of
 from ..lazy import cached_property
 from ..spatial import Scalar
 from .bases import on_fixed_base, on_free_base
-from .build import NO_TENSOR, assemble, checked_gravity, is_zero, warn_of_moved
-from .coordinates import Coupling, LinkCoordinates, MovingJoint, Slot, moving_joints, size_in_words, slots_of
+from .build import assemble, checked_gravity, warn_of_moved, warn_of_unphysical
+from .coordinates import Coupling, size_in_words
 from .entries import is_symbol
 from .fingerprint import NoFingerprintError, robot_fingerprint
+from .joint_space import JointSpace
 from .link import Frame, Link
 from .mapping import NumberMap, numbers_of
 from .regroup import regrouped_bodies
+from .rows import NO_TENSOR, REFUSE, is_zero
 from .tables import CONVENTIONS, DH_CONVENTIONS
 
 Row = Mapping[str, Any]
 EARTH = (0.0, 0.0, -9.81)
-QUATERNION = 4  # numbers
-CONFIGURATIONS = ("q", "q0", "q1")
-BESIDES_BASE = ("qdd_joints",)  # of all joints except the free joint on the base
 
 
 class WithCache:
@@ -43,7 +42,7 @@ class WithCache:
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class Robot(WithCache):
+class Robot(JointSpace, WithCache):
     """A tree of links on the ground. Links stand in an order in which each parent comes before its children.
 
     A joint of several degrees of freedom is several links, of which all but the last have no body (`robot.kinds`).
@@ -65,7 +64,12 @@ class Robot(WithCache):
 
     @staticmethod
     def from_dh(
-        rows: Iterable[Row], *, convention: str, gravity: Iterable[Scalar] = EARTH, name: str = "robot"
+        rows: Iterable[Row],
+        *,
+        convention: str,
+        gravity: Iterable[Scalar] = EARTH,
+        name: str = "robot",
+        unphysical: str = REFUSE,
     ) -> Robot:
         """A robot from a Denavit-Hartenberg table.
 
@@ -83,8 +87,11 @@ class Robot(WithCache):
         name of an earlier row, or "base"; otherwise the row before. A link may be called "base": rows after it then
         mean the link, and None or "" is the base), `rotor_inertia` (as seen at the joint), `viscous_friction`,
         `coulomb_friction`, `limits`; `pitch` of a screw, in metres per radian; `coupled_to`, `ratio` and `offset` of a
-        joint that moves as another does, q = ratio · q_other + offset, and has no coordinate of its own. Lengths in m,
-        masses in kg, angles in radians or as "90 deg". Gravity is the vector of its acceleration in the base frame.
+        joint that moves as another does, q = ratio · q_other + offset, and has no coordinate of its own; `joint_name`
+        of a joint that is not called as its link; and what has no effect by itself: `velocity_limit`, `effort_limit`,
+        `stiffness` and `rest` of a spring, for `lw.springs(arm)`. An inertia that no body has is an error, or with
+        unphysical="warn" a warning. Lengths in m, masses in kg, angles in radians or as "90 deg". Gravity is the vector
+        of its acceleration in the base frame.
 
         >>> rod = {"joint": "revolute", "a": 1.0, "b": 0.0, "alpha": 0.0, "mass": 3.0, "com": (-0.5, 0, 0),
         ...        "inertia": [[0, 0, 0], [0, 0.25, 0], [0, 0, 0.25]]}
@@ -93,23 +100,32 @@ class Robot(WithCache):
         (1, ('link1',))
         """
         one_of(convention, DH_CONVENTIONS, "convention", RobotError)
-        parts = assemble(rows, CONVENTIONS[convention], gravity, name)
+        parts = assemble(rows, CONVENTIONS[convention], gravity, name, unphysical)
         warn_of_moved(name, parts.moved)
+        warn_of_unphysical(name, parts.unphysical)
         return Robot(name, *parts[:4], convention=convention, couplings=parts.couplings)
 
     @staticmethod
-    def from_frames(rows: Iterable[Row], *, gravity: Iterable[Scalar] = EARTH, name: str = "robot") -> Robot:
+    def from_frames(
+        rows: Iterable[Row],
+        *,
+        gravity: Iterable[Scalar] = EARTH,
+        name: str = "robot",
+        unphysical: str = REFUSE,
+    ) -> Robot:
         """A robot from frames: each row places its joint frame in the link of its parent and gives the axis there.
 
         Instead of DH parameters a row has `translation` (3 numbers) and, if wanted, `rotation` (3 × 3, columns are the
-        axes of the joint frame in the parent link's frame) and `axis` (a unit vector in the joint frame; otherwise z;
-        not for universal, ball and free joints, which move about all axes of that frame).
+        axes of the joint frame in the parent link's frame), `axis` (a unit vector in the joint frame; otherwise z; not
+        for universal, ball and free joints, which move about all axes of that frame) and `anchor` (a point of the
+        joint frame that the axis passes through; otherwise its origin).
         The link's table frame is the joint frame, moved by the joint; `com` and `inertia` are given in it. The other
         keys are those of `from_dh`. A rotation or an axis that is one within 1e-6 is used as the nearest one, with a
         warning if it is off by more than 1e-12; farther off, it is an error.
         """
-        parts = assemble(rows, CONVENTIONS["frames"], gravity, name)
+        parts = assemble(rows, CONVENTIONS["frames"], gravity, name, unphysical)
         warn_of_moved(name, parts.moved)
+        warn_of_unphysical(name, parts.unphysical)
         return Robot(name, *parts[:4], convention="frames", couplings=parts.couplings)
 
     def __eq__(self, other: object) -> bool:
@@ -151,137 +167,10 @@ class Robot(WithCache):
         kinds = self.joints if len(self.joints) <= 12 else f"{self.joints[:11]}..."
         return f"<Robot {self.name!r}: {size_in_words(self.n, len(self.names))} {kinds}, {self.convention}>"
 
-    @property
-    def n(self) -> int:
-        """The degrees of freedom: how many numbers qd, qdd and tau have."""
-        return len(self.links) - len(self.couplings)
-
-    @property
-    def nv(self) -> int:
-        """The same as `n`."""
-        return self.n
-
-    @cached_property
-    def nq(self) -> int:
-        """How many numbers q has: as many as qd, and one more for each ball or free joint."""
-        return sum(link.joint.width for link, _ in self.driving)
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """The links that carry a body, one for each joint of the table that is not fixed."""
-        return tuple(joint.name for joint in self.moving)
-
-    @property
-    def joint_names(self) -> tuple[str, ...]:
-        """The joints that have coordinates: those of `names` that are not coupled to others."""
-        return tuple(joint.name for joint in self.moving if joint.coupling is None)
-
-    @property
-    def joints(self) -> str:
-        """The kinds of the joints, a letter each: "RRPRRR".
-
-        R revolute, P prismatic, H screw, C cylindrical, U universal, E planar, S ball, F free.
-        """
-        return "".join(joint.kind.letter for joint in self.moving)
-
-    @cached_property
-    def slots(self) -> tuple[Slot, ...]:
-        """Where the coordinate of each link is."""
-        return slots_of(self.links, self.couplings)
-
-    @cached_property
-    def coupled(self) -> frozenset[int]:
-        """The links of coupled joints."""
-        return frozenset(coupling.link for coupling in self.couplings)
-
-    @cached_property
-    def driving(self) -> tuple[tuple[Link, Slot], ...]:
-        """The links of joints that are not coupled to others, each with where its coordinate is."""
-        pairs = enumerate(zip(self.links, self.slots, strict=True))
-        return tuple(pair for index, pair in pairs if index not in self.coupled)
-
-    @cached_property
-    def moving(self) -> tuple[MovingJoint, ...]:
-        """The joints of the table that are not fixed, in order: `moving[k]` carries the link `names[k]`."""
-        return moving_joints(self.links, self.slots, self.couplings)
-
-    @cached_property
-    def free_joints(self) -> tuple[MovingJoint, ...]:
-        """The free joints between the base and a link."""
-        return tuple(j for j in self.moving if j.kind.name == "free" and self.links[j.first].parent < 0)
-
-    @cached_property
-    def balls(self) -> tuple[int, ...]:
-        """The first of the three links of each ball, also of those in free joints."""
-        return tuple(index for index, link in enumerate(self.links) if link.joint.width == QUATERNION)
-
-    @cached_property
-    def rotors_in_balls(self) -> bool:
-        """Whether a ball joint has a rotor inertia."""
-        return any(link.joint.kind == "ball" and link.joint.has_rotor for link in self.links)
-
-    @cached_property
-    def quaternions(self) -> tuple[int, ...]:
-        """Where the quaternions in q begin."""
-        return tuple(self.slots[index].q for index in self.balls)
-
-    @cached_property
-    def coordinates(self) -> LinkCoordinates:
-        return LinkCoordinates(self)
-
     @cached_property
     def uncoupled(self) -> Robot:
         """The robot whose joints all move on their own."""
         return replace(self, couplings=()) if self.couplings else self
-
-    def size_of(self, argument: str) -> int:
-        """How many numbers an argument of this name has for one state: q, q0 and q1 are configurations.
-
-        qdd_joints has none for the free joint on the base.
-        """
-        if argument in BESIDES_BASE:
-            return len(self.labels_of(argument))
-        return self.nq if argument in CONFIGURATIONS else self.n
-
-    def labels_of(self, argument: str) -> tuple[str, ...]:
-        """A label for each number of an argument of this name."""
-        if argument in CONFIGURATIONS:
-            return self.q_names
-        if argument in BESIDES_BASE and len(self.free_joints) == 1:
-            base = self.free_joints[0].v
-            return self.v_names[: base.start] + self.v_names[base.stop :]
-        return self.v_names
-
-    def q_slice(self, name: str) -> slice:
-        """Where the coordinates of a joint are in q.
-
-        >>> import linkwise as lw
-        >>> arm = lw.load("planar3").with_free_base()
-        >>> arm.joint_names[0], arm.q_slice(arm.joint_names[0]), arm.v_slice(arm.joint_names[0])
-        ('base', slice(0, 7, None), slice(0, 6, None))
-        """
-        return self._joint(name).q
-
-    def v_slice(self, name: str) -> slice:
-        """Where the velocities of a joint are in qd, its accelerations in qdd and its torques in tau."""
-        return self._joint(name).v
-
-    def _joint(self, name: str) -> MovingJoint:
-        by_name = {joint.name: joint for joint in self.moving}
-        one_of(name, by_name, f"robot {self.name!r}: joint", RobotError)
-        return by_name[name]
-
-    @cached_property
-    def q_names(self) -> tuple[str, ...]:
-        """A label for each number of q: the joint's name, or "base.qw"."""
-        own = (joint for joint in self.moving if joint.coupling is None)
-        return tuple(label(joint.name, part) for joint in own for part in joint.kind.q_labels)
-
-    @cached_property
-    def v_names(self) -> tuple[str, ...]:
-        """A label for each number of qd, qdd and tau: the joint's name, or "base.wx"."""
-        own = (joint for joint in self.moving if joint.coupling is None)
-        return tuple(label(joint.name, part) for joint in own for part in joint.kind.v_labels)
 
     @property
     def rows(self) -> list[dict[str, Any]]:
@@ -353,7 +242,7 @@ class Robot(WithCache):
                 f"robot {self.name!r} has other numbers than its table (expected {expected} as it was made, before its"
                 " numbers were replaced)"
             )
-        links, frames, _, table, _, couplings = changed
+        links, frames, _, table, _, couplings, _ = changed
         robot = replace(self, links=links, frames=frames, table=table, couplings=couplings)
         return robot if self.links[0].grouped is None else robot.regrouped()
 
@@ -395,7 +284,7 @@ class Robot(WithCache):
         ('FRRR', 10, 9)
         """
         if self.free_joints:
-            joint = self.free_joints[0].name
+            joint = self.free_joints[0].joint
             raise RobotError(f"robot {self.name!r} has a free joint on its base already: {joint!r} (expected none)")
         if inertia is None and not is_zero(mass):
             raise RobotError(f"robot {self.name!r}: the base has mass {mass!r} and no inertia (expected inertia=...)")
@@ -479,12 +368,10 @@ class Robot(WithCache):
         return self.mapped(convert, orthonormal=True)
 
 
-def label(name: str, part: str) -> str:
-    return f"{name}.{part}" if part else name
-
-
-def from_table(rows: Iterable[Row], convention: str, gravity: Iterable[Scalar], name: str) -> Robot:
+def from_table(
+    rows: Iterable[Row], convention: str, gravity: Iterable[Scalar], name: str, unphysical: str = REFUSE
+) -> Robot:
     """The robot of a table, DH or frames."""
     if convention == "frames":
-        return Robot.from_frames(rows, gravity=gravity, name=name)
-    return Robot.from_dh(rows, convention=convention, gravity=gravity, name=name)
+        return Robot.from_frames(rows, gravity=gravity, name=name, unphysical=unphysical)
+    return Robot.from_dh(rows, convention=convention, gravity=gravity, name=name, unphysical=unphysical)

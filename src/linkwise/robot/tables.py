@@ -12,12 +12,13 @@ from .entries import EntryError, angle, axis, length, matrix3, vector3
 from .kinds import KINDS
 from .rotations import distance, nearest_rotation
 
-COMMON = ("name", "parent", "joint", "mass", "com", "inertia")
+COMMON = ("name", "parent", "joint", "joint_name", "mass", "com", "inertia", "unphysical")
 DRIVE = ("rotor_inertia", "viscous_friction", "coulomb_friction", "limits")
+RATINGS = ("velocity_limit", "effort_limit", "stiffness", "rest")  # kept, without effect on the dynamics
 COUPLING = ("coupled_to", "ratio", "offset")
 PITCH = "pitch"
 DH = ("a", "b", "alpha", "theta")
-FRAMES = ("translation", "rotation", "axis")
+FRAMES = ("translation", "rotation", "axis", "anchor")
 OTHER_KEYS = {  # of URDF, MJCF and SDF, and what they are called here
     "type": "joint",
     "weight": "mass",
@@ -31,6 +32,9 @@ OTHER_KEYS = {  # of URDF, MJCF and SDF, and what they are called here
     "friction": "coulomb_friction",
     "frictionloss": "coulomb_friction",
     "armature": "rotor_inertia",
+    "velocity": "velocity_limit",
+    "effort": "effort_limit",
+    "springref": "rest",
 }
 Z = (0.0, 0.0, 1.0)
 JOINTS = (*KINDS, "fixed")
@@ -100,7 +104,7 @@ def modified(row: Mapping[str, Any], joint: str) -> Geometry:
 
 
 def frames(row: Mapping[str, Any], joint: str) -> Geometry:
-    """The joint frame as given, its rotation made orthogonal; turned so that its z lies along the axis, and back."""
+    """The link's frame as given, its rotation orthogonal; moved to the anchor, its z along the axis, and back."""
     if "axis" in row and joint in KINDS and not KINDS[joint].axis:
         about = "which turns about any axis" if not KINDS[joint].bounded else "whose axes are those of its frame"
         raise EntryError("axis", f"is given for a {joint} joint, {about} (expected none)")
@@ -108,13 +112,18 @@ def frames(row: Mapping[str, Any], joint: str) -> Geometry:
     rotation = matrix3(row, "rotation", default=Rotation.identity().rows)
     direction, stretched = axis(row, "axis", default=Z)
     turn = nearest_rotation(Rotation(rotation))
-    joint_frame = Placement(turn, Vector(*translation))
+    link_frame = Placement(turn, Vector(*translation))
     align = Placement(z_to(Vector(*direction)), Vector.zero())
     entries = {"translation": translation, "rotation": rotation, "axis": direction}
     if joint in KINDS and not KINDS[joint].axis:
         del entries["axis"]
+    if "anchor" in row and any(x != 0.0 or type(x) is not float for x in vector3(row, "anchor")):
+        if joint not in KINDS:
+            raise EntryError("anchor", "is given for a fixed joint, which does not move")
+        entries["anchor"] = vector3(row, "anchor")
+        align = Placement(align.axes, Vector(*entries["anchor"]))
     moved = {"rotation": distance(turn, Rotation(rotation)), "axis": stretched}
-    return Geometry(joint_frame.then(align), align.inverse(), entries, moved)
+    return Geometry(link_frame.then(align), align.inverse(), entries, moved)
 
 
 def z_to(direction: Vector) -> Rotation:

@@ -71,7 +71,7 @@ def joint_limits(arm: Robot, *, stop: bool = True) -> tuple[Event, ...]:
     """
     events = []
     for link, slot in zip(arm.links, arm.slots, strict=True):
-        joint = link.name if link.index in arm.coupled else arm.q_names[slot.q]
+        joint = (link.joint_name or link.name) if link.index in arm.coupled else arm.q_names[slot.q]
         for limit, sign, relation in zip(link.joint.limits or (), (-1.0, 1.0), ("below", "above"), strict=False):
             past = PastLimit(slot.q, limit, sign, slot.ratio, slot.offset)
             events.append(Event(past, f"{joint} {relation} {limit:g}", stop, 1))

@@ -18,7 +18,7 @@ from ..graph.count import count as count_operations
 from ..graph.node import UntraceableError, is_scalar
 from ..graph.passes import apply_passes
 from ..robot import Robot
-from ..robot.model import CONFIGURATIONS
+from ..robot.joint_space import CONFIGURATIONS
 from ..symbolic import Transplant
 
 ONE_NUMBER = ("t",)  # parameters that are one number per state, not one per joint: the time

@@ -1,0 +1,173 @@
+"""The joints of a robot and their coordinates: how many, what they are called, and where in q and qd each one is."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from ..errors import RobotError, one_of
+from ..lazy import cached_property
+from .coordinates import Coupling, LinkCoordinates, MovingJoint, Slot, moving_joints, slots_of
+from .link import Link
+
+QUATERNION = 4  # numbers
+CONFIGURATIONS = ("q", "q0", "q1")
+BESIDES_BASE = ("qdd_joints",)  # of all joints except the free joint on the base
+
+
+class JointSpace:
+    """What a robot knows of its coordinates."""
+
+    name: str
+    links: tuple[Link, ...]
+    couplings: tuple[Coupling, ...]
+    table: tuple[tuple[tuple[str, Any], ...], ...]
+
+    @property
+    def n(self) -> int:
+        """The degrees of freedom: how many numbers qd, qdd and tau have."""
+        return len(self.links) - len(self.couplings)
+
+    @property
+    def nv(self) -> int:
+        """The same as `n`."""
+        return self.n
+
+    @cached_property
+    def nq(self) -> int:
+        """How many numbers q has: as many as qd, and one more for each ball or free joint."""
+        return sum(link.joint.width for link, _ in self.driving)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The links that carry a body, one for each joint of the table that is not fixed."""
+        return tuple(joint.name for joint in self.moving)
+
+    @property
+    def joint_names(self) -> tuple[str, ...]:
+        """The joints that have coordinates, those that are not coupled to others.
+
+        A joint is called as its link, unless the table gives it a `joint_name`.
+        """
+        return tuple(joint.joint for joint in self.moving if joint.coupling is None)
+
+    @property
+    def joints(self) -> str:
+        """The kinds of the joints, a letter each: "RRPRRR".
+
+        R revolute, P prismatic, H screw, C cylindrical, U universal, E planar, S ball, F free.
+        """
+        return "".join(joint.kind.letter for joint in self.moving)
+
+    @cached_property
+    def slots(self) -> tuple[Slot, ...]:
+        """Where the coordinate of each link is."""
+        return slots_of(self.links, self.couplings)
+
+    @cached_property
+    def coupled(self) -> frozenset[int]:
+        """The links of coupled joints."""
+        return frozenset(coupling.link for coupling in self.couplings)
+
+    @cached_property
+    def driving(self) -> tuple[tuple[Link, Slot], ...]:
+        """The links of joints that are not coupled to others, each with where its coordinate is."""
+        pairs = enumerate(zip(self.links, self.slots, strict=True))
+        return tuple(pair for index, pair in pairs if index not in self.coupled)
+
+    @cached_property
+    def moving(self) -> tuple[MovingJoint, ...]:
+        """The joints of the table that are not fixed, in order: `moving[k]` carries the link `names[k]`."""
+        return moving_joints(self.links, self.slots, self.couplings)
+
+    @cached_property
+    def free_joints(self) -> tuple[MovingJoint, ...]:
+        """The free joints between the base and a link."""
+        return tuple(j for j in self.moving if j.kind.name == "free" and self.links[j.first].parent < 0)
+
+    @cached_property
+    def balls(self) -> tuple[int, ...]:
+        """The first of the three links of each ball, also of those in free joints."""
+        return tuple(index for index, link in enumerate(self.links) if link.joint.width == QUATERNION)
+
+    @cached_property
+    def rotors_in_balls(self) -> bool:
+        """Whether a ball joint has a rotor inertia."""
+        return any(link.joint.kind == "ball" and link.joint.has_rotor for link in self.links)
+
+    @cached_property
+    def quaternions(self) -> tuple[int, ...]:
+        """Where the quaternions in q begin."""
+        return tuple(self.slots[index].q for index in self.balls)
+
+    @cached_property
+    def coordinates(self) -> LinkCoordinates:
+        return LinkCoordinates(self)
+
+    def size_of(self, argument: str) -> int:
+        """How many numbers an argument of this name has for one state: q, q0 and q1 are configurations.
+
+        qdd_joints has none for the free joint on the base.
+        """
+        if argument in BESIDES_BASE:
+            return len(self.labels_of(argument))
+        return self.nq if argument in CONFIGURATIONS else self.n
+
+    def labels_of(self, argument: str) -> tuple[str, ...]:
+        """A label for each number of an argument of this name."""
+        if argument in CONFIGURATIONS:
+            return self.q_names
+        if argument in BESIDES_BASE and len(self.free_joints) == 1:
+            base = self.free_joints[0].v
+            return self.v_names[: base.start] + self.v_names[base.stop :]
+        return self.v_names
+
+    def q_slice(self, name: str) -> slice:
+        """Where the coordinates of a joint are in q; the joint by its own name or by that of its link.
+
+        >>> import linkwise as lw
+        >>> arm = lw.load("planar3").with_free_base()
+        >>> arm.joint_names[0], arm.q_slice(arm.joint_names[0]), arm.v_slice(arm.joint_names[0])
+        ('base', slice(0, 7, None), slice(0, 6, None))
+        """
+        return self._joint(name).q
+
+    def v_slice(self, name: str) -> slice:
+        """Where the velocities of a joint are in qd, its accelerations in qdd and its torques in tau."""
+        return self._joint(name).v
+
+    def _joint(self, name: str) -> MovingJoint:
+        by_name = {joint.name: joint for joint in self.moving} | {joint.joint: joint for joint in self.moving}
+        one_of(name, by_name, f"robot {self.name!r}: joint", RobotError)
+        return by_name[name]
+
+    @cached_property
+    def q_names(self) -> tuple[str, ...]:
+        """A label for each number of q: the joint's name, or "base.qw"."""
+        own = (joint for joint in self.moving if joint.coupling is None)
+        return tuple(label(joint.joint, part) for joint in own for part in joint.kind.q_labels)
+
+    @cached_property
+    def v_names(self) -> tuple[str, ...]:
+        """A label for each number of qd, qdd and tau: the joint's name, or "base.wx"."""
+        own = (joint for joint in self.moving if joint.coupling is None)
+        return tuple(label(joint.joint, part) for joint in own for part in joint.kind.v_labels)
+
+    @property
+    def velocity_limits(self) -> tuple[float, ...]:
+        """The `velocity_limit` of each degree of freedom, one for each number of qd; infinite where there is none."""
+        return self._ratings("velocity_limit")
+
+    @property
+    def effort_limits(self) -> tuple[float, ...]:
+        """The `effort_limit` of each degree of freedom, one for each number of tau; infinite where there is none."""
+        return self._ratings("effort_limit")
+
+    def _ratings(self, key: str) -> tuple[float, ...]:
+        by_link = {row["name"]: float(row.get(key, math.inf)) for row in map(dict, self.table)}
+        own = (joint for joint in self.moving if joint.coupling is None)
+        return tuple(by_link[joint.name] for joint in own for _ in joint.kind.links)
+
+
+def label(name: str, part: str) -> str:
+    return f"{name}.{part}" if part else name
