@@ -178,6 +178,13 @@ def test_attributes_that_are_missing_or_unknown(tmp_path):
         twice.only("b")
 
 
+def test_errors_name_the_element_around_one_without_a_name(tmp_path):
+    mass = parsed('<robot name="r"><link name="arm"><inertial>\n<mass/></inertial></link></robot>', tmp_path)
+    *_, last = mass.walk()
+    with pytest.raises(FileError, match=r'urdf:2: <mass> of <link name="arm">: value is missing'):
+        last.number("value")
+
+
 def test_messages_are_one_short_line(tmp_path):
     with pytest.raises(FileError) as caught:
         parsed(f'<a name="{"x" * 5000}&#10;" y="&#10;"/>', tmp_path).number("y")

@@ -39,12 +39,14 @@ NOTHING: Any = object()  # the default of an attribute that must be given
 
 
 class Element:
-    """An element of a file: its attributes and children, and where it stands."""
+    """An element of a file: its attributes, children and parent, and where it stands."""
 
-    __slots__ = ("attributes", "children", "line", "path", "tag", "text")
+    __slots__ = ("attributes", "children", "line", "parent", "path", "tag", "text")
 
-    def __init__(self, tag: str, attributes: dict[str, str], path: Path, line: int) -> None:
-        self.tag, self.attributes, self.path, self.line = tag, attributes, path, line
+    def __init__(
+        self, tag: str, attributes: dict[str, str], path: Path, line: int, parent: Element | None = None
+    ) -> None:
+        self.tag, self.attributes, self.path, self.line, self.parent = tag, attributes, path, line, parent
         self.children: list[Element] = []
         self.text = ""
 
@@ -56,6 +58,14 @@ class Element:
         """The tag and the name, as in the file: <link name="arm">."""
         name = f' name="{shortened(self.attributes["name"])}"' if "name" in self.attributes else ""
         return f"<{shortened(self.tag)}{name}>"
+
+    @property
+    def place(self) -> str:
+        """The label, and that of the named element around one without a name: <mass> of <link name="arm">."""
+        owner = None if "name" in self.attributes else self.parent
+        while owner is not None and "name" not in owner.attributes:
+            owner = owner.parent
+        return self.label if owner is None or owner.parent is None else f"{self.label} of {owner.label}"
 
     def find(self, tag: str) -> Element | None:
         """The first child of that tag."""
@@ -80,7 +90,7 @@ class Element:
             waiting.extend(reversed(element.children))
 
     def fail(self, message: str) -> NoReturn:
-        raise FileError(f"{self.path}:{self.line}: {self.label}: {message}")
+        raise FileError(f"{self.path}:{self.line}: {self.place}: {message}")
 
     def get(self, key: str, default: Any = NOTHING, expected: str = "text") -> Any:
         """An attribute as it stands; without a default it must be given."""
@@ -215,7 +225,8 @@ class Parser:
         return self.root
 
     def start(self, tag: str, attributes: dict[str, str]) -> None:
-        element = Element(tag, attributes, self.path, self.expat.CurrentLineNumber)
+        parent = self.open[-1] if self.open else None
+        element = Element(tag, attributes, self.path, self.expat.CurrentLineNumber, parent)
         self.count += 1
         if self.count > ELEMENTS:
             element.fail(f"is one of more than {ELEMENTS} elements (expected a robot's description)")
@@ -223,10 +234,10 @@ class Parser:
             element.fail(f"stands more than {DEPTH} elements deep")
         if XINCLUDE in attributes.values():
             self.refuse("uses XInclude")
-        if self.open:
-            self.open[-1].children.append(element)
-        else:
+        if parent is None:
             self.root = element
+        else:
+            parent.children.append(element)
         self.open.append(element)
         self.texts.append([])
 
