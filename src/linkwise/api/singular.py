@@ -107,8 +107,10 @@ def singular(states: States, suspects: np.ndarray | None = None) -> SingularErro
 
 
 def singular_error(arm: Robot, first: Singular, state: tuple[int, ...]) -> SingularError:
+    link = arm.links[first.joint]
+    joint = f"joint {link.joint_name!r}" if link.joint_name else "joint"
     return SingularError(
-        f"robot {arm.name!r}, joint of link {arm.links[first.joint].name!r}: nothing resists its motion",
+        f"robot {arm.name!r}, {joint} of link {link.name!r}: nothing resists its motion",
         f" (articulated inertia {first.inertia:.3g}); give the link, or a descendant link, mass or inertia, or the"
         " joint a rotor inertia",
         state,

@@ -32,6 +32,8 @@ class EntryError(RobotError):
 
 def number(value: Any, key: str, expected: str = "a number") -> Scalar:
     """A Python float, or a symbol or a number of another library left as it is."""
+    if type(value) is float and math.isfinite(value):  # most are
+        return value
     calculates = all(hasattr(value, op) for op in ("__add__", "__sub__", "__mul__"))
     if not calculates or isinstance(value, (bool, np.bool_, complex, np.ndarray)):
         raise EntryError(key, f"is {value!r} (expected {expected})")
@@ -99,6 +101,8 @@ def positive_part(value: Scalar) -> Scalar:
 
 
 def sequence(value: Any, count: int) -> list[Any] | None:
+    if type(value) in (tuple, list):  # most are
+        return list(value) if len(value) == count else None
     if isinstance(value, (str, bytes, Mapping)) or not isinstance(value, Iterable):
         return None
     items = list(value)
@@ -132,9 +136,9 @@ def square(row: Mapping[str, Any], key: str, default: Any = None) -> tuple[tuple
     return tuple(tuple(number(x, f"{key}[{i}][{j}]") for j, x in enumerate(r)) for i, r in enumerate(rows))
 
 
-def matrix3(row: Mapping[str, Any], key: str, default: Any) -> tuple[tuple[Scalar, ...], ...]:
+def matrix3(row: Mapping[str, Any], key: str) -> tuple[tuple[Scalar, ...], ...]:
     """A matrix that is a rotation within 1e-6, as given."""
-    rows = square(row, key, default)
+    rows = square(row, key)
     m = np.array([[float(x) for x in r] for r in rows])
     expected = "(expected a rotation: orthogonal, with determinant 1)"
     off = np.abs(m @ m.T - np.eye(3)).max() if np.abs(m).max() < 2.0 else math.inf

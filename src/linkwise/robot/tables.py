@@ -109,12 +109,14 @@ def frames(row: Mapping[str, Any], joint: str) -> Geometry:
         about = "which turns about any axis" if not KINDS[joint].bounded else "whose axes are those of its frame"
         raise EntryError("axis", f"is given for a {joint} joint, {about} (expected none)")
     translation = vector3(row, "translation")
-    rotation = matrix3(row, "rotation", default=Rotation.identity().rows)
+    turn = given = Rotation.identity()
+    if "rotation" in row:
+        given = Rotation(matrix3(row, "rotation"))
+        turn = nearest_rotation(given)
     direction, stretched = axis(row, "axis", default=Z)
-    turn = nearest_rotation(Rotation(rotation))
     link_frame = Placement(turn, Vector(*translation))
     align = Placement(z_to(Vector(*direction)), Vector.zero())
-    entries = {"translation": translation, "rotation": rotation, "axis": direction}
+    entries = {"translation": translation, "rotation": given.rows, "axis": direction}
     if joint in KINDS and not KINDS[joint].axis:
         del entries["axis"]
     if "anchor" in row and any(x != 0.0 or type(x) is not float for x in vector3(row, "anchor")):
@@ -122,7 +124,7 @@ def frames(row: Mapping[str, Any], joint: str) -> Geometry:
             raise EntryError("anchor", "is given for a fixed joint, which does not move")
         entries["anchor"] = vector3(row, "anchor")
         align = Placement(align.axes, Vector(*entries["anchor"]))
-    moved = {"rotation": distance(turn, Rotation(rotation)), "axis": stretched}
+    moved = {"rotation": distance(turn, given), "axis": stretched}
     return Geometry(link_frame.then(align), align.inverse(), entries, moved)
 
 

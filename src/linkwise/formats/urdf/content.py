@@ -31,7 +31,8 @@ ATTRIBUTES = {  # of elements whose numbers enter the dynamics: a word that is n
     "child": ("link",),
 }
 OTHER_ATTRIBUTES = {"limit": ("lower", "upper", "effort", "velocity"), "dynamics": ("damping", "friction")}
-LIKELY = 0.8  # how near a word must be to one that is read to be taken for a slip of the pen
+REFUSED = {"loop_joint": "closes a kinematic loop"}  # elements that change the dynamics and are not understood
+LIKELY = 0.7  # how near a word must be to one that is read to be taken for a slip of the pen
 LISTED = 8  # lines of each skipped element in the warning
 XACRO = ("${", "$(")
 
@@ -46,12 +47,15 @@ def check(root: Element, ignore: Collection[str] = ()) -> None:
         if element.tag not in READ:
             continue
         read, quiet = READ[element.tag], SKIPPED[element.tag]
+        waiting.extend(child for child in reversed(element.children) if child.tag in read)
         for child in element.children:
-            if child.tag in read:
-                waiting.append(child)
-            elif child.tag not in quiet and child.tag not in ignore:
+            if child.tag in read or child.tag in ignore:
+                continue
+            if child.tag not in quiet:
                 refuse_if_it_matters(child, element, read)
                 skipped.setdefault(f"<{shortened(child.tag)}>", []).append(child.line)
+            elif child.tag == "gazebo" and child.find("joint") is not None:
+                skipped.setdefault("<joint> in <gazebo>", []).append(child.line)
     warn_of_skipped(root, skipped)
 
 
@@ -70,16 +74,20 @@ def check_attributes(element: Element, skipped: dict[str, list[int]]) -> None:
 def refuse_if_it_matters(child: Element, element: Element, read: tuple[str, ...]) -> None:
     if child.tag.startswith("xacro:"):
         child.fail("is a macro of xacro (expected plain URDF: run xacro on the file first)")
+    if child.tag in REFUSED:
+        child.fail(f'{REFUSED[child.tag]}, which is not read (ignore=["{child.tag}"] leaves it out)')
     close = difflib.get_close_matches(child.tag, read, n=1, cutoff=LIKELY)
     if close:
-        child.fail(f"is not an element of <{element.tag}>, did you mean <{close[0]}>?")
+        child.fail(
+            f'is not an element of <{element.tag}>, did you mean <{close[0]}>? (ignore=["{child.tag}"] leaves it out)'
+        )
 
 
 def warn_of_skipped(root: Element, skipped: dict[str, list[int]]) -> None:
     if not skipped:
         return
     texts = [f"{what} ({lines_in_words(lines)})" for what, lines in skipped.items()]
-    warn(f"{root.path}: skipped, as unknown to URDF: {', '.join(texts)}")
+    warn(f"{root.path}: skipped, as URDF does not define it: {', '.join(texts)}")
 
 
 def lines_in_words(lines: list[int]) -> str:

@@ -1,8 +1,8 @@
 """From a link and its joint to the row of a table of frames.
 
-URDF places the joint frame in the parent's frame by xyz, then rpy: R = R_z(yaw) R_y(pitch) R_x(roll). The link's frame is
-the joint frame, moved along or about the axis, which is given in it and may have any length but zero. The mass centre is
-the origin of the inertial frame, in which the tensor is given.
+URDF places the joint frame in the parent's frame by xyz, then rpy: R = R_z(yaw) R_y(pitch) R_x(roll). The link's frame
+is the joint frame, moved along or about the axis, which is given in it and may have any length but zero. The mass
+centre is the origin of the inertial frame, in which the tensor is given.
 """
 
 from __future__ import annotations
@@ -126,7 +126,7 @@ def turned(tensor: Matrix, rotation: Matrix | None) -> Matrix:
 
 
 def line_of(branch: Branch, key: str) -> int:
-    """The line on which an entry of a link's row stands in the file; otherwise that of the nearest element around it."""
+    """The line on which an entry of a link's row stands; otherwise that of the nearest element around it."""
     start, *path = PLACES.get(key.partition("[")[0], "link").split("/")
     element = branch.joint if start == "joint" and branch.joint is not None else branch.link
     for tag in path:

@@ -29,14 +29,18 @@ def branches(robot: Element) -> list[Branch]:
         robot.fail('has no links (expected <link name="..."> elements)')
     joint_of: dict[str, Element] = {}  # by the name of the child
     children: dict[str, list[str]] = {name: [] for name in links}
+    second: list[tuple[str, Element]] = []  # joints that move a link that another moves
     for joint in joints.values():
         parent, child = end_of(joint, "parent", links), end_of(joint, "child", links)
         if parent == child:
             joint.fail(f'joins link "{shortened(parent)}" to itself (expected two links)')
         if child in joint_of:
-            refuse_second_parent(child, joint_of[child], joint, joint_of)
+            second.append((child, joint))
+            continue
         joint_of[child] = joint
         children[parent].append(child)
+    for child, joint in second:
+        refuse_second_parent(child, joint_of[child], joint, joint_of)
     order: list[Branch] = []
     waiting = [name for name in reversed(links) if name not in joint_of]
     while waiting:
@@ -45,7 +49,8 @@ def branches(robot: Element) -> list[Branch]:
         order.append(Branch(links[name], above, parent_of(above) if above is not None else ""))
         waiting.extend(reversed(children[name]))
     if len(order) < len(links):
-        refuse_cycle(next(iter(links.keys() - {branch.name for branch in order})), joint_of)
+        reached = {branch.name for branch in order}
+        refuse_cycle(next(name for name in links if name not in reached), joint_of)
     return order
 
 
@@ -91,16 +96,19 @@ def path_up(name: str, joint_of: dict[str, Element]) -> list[str]:
 
 
 def refuse_second_parent(child: str, first: Element, second: Element, joint_of: dict[str, Element]) -> NoReturn:
-    """A link that two joints move: where their parents meet, that is a loop."""
+    """A link that two joints move: where their parents meet, that is a loop; also where one hangs below the link."""
     one, other = path_up(parent_of(first), joint_of), path_up(parent_of(second), joint_of)
-    meeting = next((name for name in one if name in set(other)), None)
-    loop = ""
-    if meeting is not None:
+    others, loop = set(other), ""
+    below = next((path for path in (other, one) if child in path), None)
+    meeting = next((name for name in one if name in others), None)
+    if below is not None:
+        loop = f", which closes the loop {listed([*reversed(below[: below.index(child) + 1]), child])}"
+    elif meeting is not None:
         down = [*reversed(one[: one.index(meeting) + 1]), child, *other[: other.index(meeting) + 1]]
         loop = f", which closes the loop {listed(down)}"
     second.fail(
-        f'moves link "{shortened(child)}", which {first.label} of line {first.line} moves already{loop} (expected a tree:'
-        " one joint for each link)"
+        f'moves link "{shortened(child)}", which {first.label} of line {first.line} moves already{loop} (expected a'
+        " tree: one joint for each link)"
     )
 
 
