@@ -38,10 +38,15 @@ def random_inertial(rng) -> str:
     return f'<inertial>{origin}<mass value="{float(masses.sum())!r}"/><inertia {moments}/></inertial>'
 
 
-def random_urdf(seed: int, count: int = 8, kinds=("revolute", "continuous", "prismatic", "fixed", "floating", "planar")):
+def random_urdf(
+    seed: int, count: int = 8, kinds=("revolute", "continuous", "prismatic", "fixed", "floating", "planar")
+):
     """A random tree, its links and joints in any order."""
     rng = np.random.default_rng(seed)
-    links = [f'<link name="link {k}">{random_inertial(rng) if k and rng.random() < 0.85 else ""}</link>' for k in range(count)]
+    links = [
+        f'<link name="link {k}">{random_inertial(rng) if k and rng.random() < 0.85 else ""}</link>'
+        for k in range(count)
+    ]
     chosen = ["revolute", *rng.choice(kinds, count - 2)]
     joints, mimics = [], {}
     followers = [k for k, kind in enumerate(chosen) if kind in ("revolute", "continuous", "prismatic")]
@@ -49,7 +54,10 @@ def random_urdf(seed: int, count: int = 8, kinds=("revolute", "continuous", "pri
         parent = rng.integers(0, k + 1)
         axis = "0 0 1" if kind == "planar" else numbers(rng.normal(0, 2, 3))
         given = rng.random() < 0.8 or kind == "planar"
-        parts = [f'<parent link="link {parent}"/><child link="link {k + 1}"/>', f'<axis xyz="{axis}"/>' if given else ""]
+        parts = [
+            f'<parent link="link {parent}"/><child link="link {k + 1}"/>',
+            f'<axis xyz="{axis}"/>' if given else "",
+        ]
         if rng.random() < 0.9:
             parts.append(f'<origin xyz="{numbers(rng.normal(0, 0.5, 3))}" rpy="{numbers(random_rpy(rng))}"/>')
         if kind in ("revolute", "prismatic"):
@@ -67,19 +75,19 @@ def random_urdf(seed: int, count: int = 8, kinds=("revolute", "continuous", "pri
 
 
 class Peer:
-    """A model of Pinocchio, in the coordinates of our robot. Every joint moves on its own."""
+    """A model of Pinocchio, in the coordinates of our robot."""
 
     def __init__(self, arm: lw.Robot, model: pin.Model) -> None:
         self.arm, self.model, self.data = arm, model, model.createData()
-        ours = {name: joint for name, joint in zip(arm.joint_names, arm.moving, strict=True)}
+        own = [joint for joint in arm.moving if joint.coupling is None]
         start_q = start_v = 0
         self.places = []  # of each joint, in our order: its numbers in our q and v as Pinocchio has them, and there
-        for name, joint in ours.items():
+        for name, joint in zip(arm.joint_names, own, strict=True):
             theirs = model.joints[model.getJointId(self.name_there(name))]
             wide = {"free": 7, "planar": 4}.get(joint.kind.name, 1)
             self.places.append((slice(start_q, start_q + wide), slice(start_v, start_v + theirs.nv), theirs))
             start_q, start_v = start_q + wide, start_v + theirs.nv
-        assert (start_v, len(ours)) == (model.nv, model.njoints - 1)
+        assert start_v == model.nv
 
     def name_there(self, name: str) -> str:
         return name if self.model.existJointName(name) else "root_joint"
@@ -114,13 +122,32 @@ class Peer:
         return rates.T @ matrix @ rates
 
 
-def agree(arm: lw.Robot, model: pin.Model, bound: float, seed: int = 0, matrices: bool = True) -> None:
+def agree_coupled(arm: lw.Robot, alone: lw.Robot, written: Written, model: pin.Model, bound: float, seed: int = 0):
+    """With q = G q_own + g, all coordinates of a model without couplings, torques are Gᵀ tau and inertias Gᵀ M G."""
+    follow, shift = np.zeros((alone.n, arm.n)), np.zeros(alone.n)
+    for row, name in enumerate(alone.joint_names):
+        ratio, leader = 1.0, name
+        while leader in written.mimics:
+            leader, factor, offset = written.mimics[leader]
+            shift[row] += ratio * offset
+            ratio *= factor
+        follow[row, arm.v_slice(leader).start] = ratio
+    peer, rng = Peer(alone, model), np.random.default_rng(seed)
+    q, qd, qdd = rng.normal(0, 1, (3, arm.n))
+    full = follow @ q + shift
+    tau = follow.T @ peer.torques(full, follow @ qd, follow @ qdd)
+    close(lw.inverse_dynamics(arm, q, qd, qdd), tau, bound)
+    close(lw.inertia_matrix(arm, q), follow.T @ peer.inertia_matrix(full) @ follow, bound)
+
+
+def close(ours, theirs, bound: float) -> None:
+    assert np.abs(ours - theirs).max() <= bound * max(1.0, np.abs(theirs).max())
+
+
+def agree(arm: lw.Robot, model: pin.Model, bound: float, seed: int = 0) -> None:
     """Inverse dynamics and inertia matrices are the same for random states."""
     peer, rng = Peer(arm, model), np.random.default_rng(seed)
     q = lw.random_configuration(arm, rng)
     qd, qdd = rng.normal(0, 1, (2, arm.n))
-    tau = peer.torques(q, qd, qdd)
-    assert np.abs(lw.inverse_dynamics(arm, q, qd, qdd) - tau).max() <= bound * max(1.0, np.abs(tau).max())
-    if matrices:
-        matrix = peer.inertia_matrix(q)
-        assert np.abs(lw.inertia_matrix(arm, q) - matrix).max() <= bound * max(1.0, np.abs(matrix).max())
+    close(lw.inverse_dynamics(arm, q, qd, qdd), peer.torques(q, qd, qdd), bound)
+    close(lw.inertia_matrix(arm, q), peer.inertia_matrix(q), bound)

@@ -103,7 +103,10 @@ def couple(order: list[Branch], rows: list[dict[str, Any]]) -> None:
         name = mimic.get("joint", expected="the name of a joint")
         if name not in link_of:
             hint = near_miss(name, list(link_of)[:HINTS])
-            mimic.fail(f'joint is "{shortened(name)}", which no joint has as its name{hint}')
+            mimic.fail(
+                f'joint is "{shortened(name)}", which no joint has as its name{hint} (mimic="independent" reads the file'
+                " without mimic)"
+            )
         leader = link_of[name]
         for joint in (branch.joint, leader.joint):
             if joint is not None and joint.attributes["type"] not in ONE_DEGREE:

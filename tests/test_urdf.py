@@ -1,0 +1,335 @@
+"""URDF files: what is read, what is skipped, and what is refused with its line."""
+
+import warnings
+
+import numpy as np
+import pytest
+
+import linkwise as lw
+from linkwise.errors import FileError
+
+TWO = """<?xml version="1.0"?>
+<robot name="two">
+  <link name="base"/>
+  <link name="upper">
+    <inertial>
+      <origin xyz="0 0 -0.25"/>
+      <mass value="2.0"/>
+      <inertia ixx="0.04" ixy="0" ixz="0" iyy="0.04" iyz="0" izz="0.002"/>
+    </inertial>
+  </link>
+  <link name="lower">
+    <inertial>
+      <origin xyz="0 0 -0.2"/>
+      <mass value="1.0"/>
+      <inertia ixx="0.013" ixy="0" ixz="0" iyy="0.013" iyz="0" izz="0.001"/>
+    </inertial>
+  </link>
+  <joint name="shoulder" type="revolute">
+    <parent link="base"/>
+    <child link="upper"/>
+    <axis xyz="0 1 0"/>
+    <limit lower="-2" upper="2" effort="50" velocity="3"/>
+  </joint>
+  <joint name="elbow" type="revolute">
+    <parent link="upper"/>
+    <child link="lower"/>
+    <origin xyz="0 0 -0.5"/>
+    <axis xyz="0 1 0"/>
+    <limit lower="0" upper="2.5" effort="20" velocity="4"/>
+    <dynamics damping="0.1" friction="0.2"/>
+  </joint>
+</robot>
+"""
+BODY = '<inertial><mass value="1"/><inertia ixx="1" ixy="0" ixz="0" iyy="1" iyz="0" izz="1"/></inertial>'
+LOWER_BODY = TWO[TWO.index("    <inertial>", TWO.index('"lower"')) : TWO.index("  </link>", TWO.index('"lower"'))]
+
+
+@pytest.fixture
+def load(tmp_path):
+    def loaded(text, **options):
+        path = tmp_path / "two.urdf"
+        path.write_text(text)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            return lw.load(path, **options)
+
+    return loaded
+
+
+@pytest.fixture
+def refused(load):
+    def message(text, **options):
+        """The line and the message of the error."""
+        with pytest.raises(FileError) as caught:
+            load(text, **options)
+        _, _, rest = str(caught.value).partition("two.urdf:")
+        line, _, message = rest.partition(": ")
+        return int(line), message
+
+    return message
+
+
+def changed(*changes):
+    text = TWO
+    for old, new in zip(changes[::2], changes[1::2], strict=True):
+        assert old in text
+        text = text.replace(old, new)
+    return text
+
+
+def added(elements, tag="robot"):
+    """Elements at the end of the robot, or of the elbow."""
+    end = TWO.rindex(f"</{tag}>")
+    return TWO[:end] + elements + TWO[end:]
+
+
+def test_names_limits_and_friction(load):
+    arm = load(TWO)
+    assert (arm.name, arm.names, arm.joint_names) == ("two", ("upper", "lower"), ("shoulder", "elbow"))
+    base, upper, lower = arm.rows
+    assert (base["name"], base["joint"], base["mass"]) == ("base", "fixed", 0.0)
+    assert upper["parent"] == "base"
+    assert upper["limits"] == (-2.0, 2.0)
+    assert (lower["velocity_limit"], lower["effort_limit"]) == (4.0, 20.0)
+    assert (lower["viscous_friction"], lower["coulomb_friction"]) == (0.1, 0.2)
+    assert arm.gravity == (0.0, 0.0, -9.81)
+
+
+# Most readers accept negative masses, loops and zero axes without a word.
+
+
+def test_massless_last_link_loads_and_its_joint_is_named(load):
+    arm = load(changed(LOWER_BODY, ""))
+    assert np.isfinite(lw.inverse_dynamics(arm, [0.1, 0.2], [0.3, 0.4], [0.5, 0.6])).all()
+    with pytest.raises(lw.SingularError, match=r"joint 'elbow' of link 'lower'.*articulated inertia 0"):
+        lw.forward_dynamics(arm, [0.1, 0.2], [0.3, 0.4], [0.5, 0.6])
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "message"),
+    [
+        (changed('value="1.0"', 'value="-1.0"'), 14, "robot 'two', link 'lower': mass is -1.0 (expected a number that"),
+        (changed('value="1.0"', 'value="nan"'), 14, '<mass> of <link name="lower">: value is "nan"'),
+        (changed('value="1.0"', 'value="abc"'), 14, '<mass> of <link name="lower">: value is "abc"'),
+        (
+            changed('izz="0.001"', 'izz="0.1"'),
+            15,
+            "robot 'two', link 'lower': inertia breaks the triangle inequality: no body has the principal moments",
+        ),
+        (
+            added('<joint name="loop" type="fixed"><parent link="lower"/><child link="base"/></joint>'),
+            32,
+            '<joint name="loop">: closes the loop base -> upper -> lower -> base, by the joints "shoulder", "elbow",',
+        ),
+        (
+            changed('<axis xyz="0 1 0"/>', '<axis xyz="0 0 0"/>'),
+            21,
+            '<axis> of <joint name="shoulder">: xyz is "0 0 0"',
+        ),
+        (
+            changed('child link="lower"', 'child link="lowr"'),
+            26,
+            '<child> of <joint name="elbow">: link is "lowr", which no link has as its name, did you mean \'lower\'?',
+        ),
+        (
+            TWO.replace("<robot", '<!DOCTYPE robot [<!ENTITY a "aaa"><!ENTITY b "&a;&a;&a;">]>\n<robot'),
+            2,
+            "has a document type (DTD), which is refused",
+        ),
+        (TWO.replace("<robot", '<!DOCTYPE robot SYSTEM "file:///etc/hosts">\n<robot'), 2, "has a document type (DTD)"),
+    ],
+    ids=["negative", "nan", "abc", "triangle", "loop", "zero axis", "child", "bomb", "external"],
+)
+def test_bad_input_that_others_accept(text, line, message, refused):
+    where, what = refused(text)
+    assert (where, what[: len(message)]) == (line, message)
+
+
+def test_a_state_that_is_not_finite(load):
+    arm = load(TWO)
+    zero = np.zeros(2)
+    with pytest.raises(ValueError, match="elbow"):
+        lw.inverse_dynamics(arm, [0.0, np.nan], zero, zero, check=True)
+    batch = lw.inverse_dynamics(arm, [[0.0, np.nan], [0.1, 0.2]], zero, zero)
+    assert np.isfinite(batch).all(axis=1).tolist() == [False, True]
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "message"),
+    [
+        ("<sdf/>", 1, "<sdf>: is not the root of a URDF"),
+        ('<robot name="r"/>', 1, '<robot name="r">: has no links'),
+        (changed('<link name="base"/>', "<link/>"), 3, "<link>: name is missing"),
+        (changed('name="elbow"', ""), 24, "<joint>: name is missing"),
+        (changed('name="elbow"', 'name="shoulder"'), 24, '<joint name="shoulder">: line 18 has a joint of that name'),
+        (changed('link name="lower"', 'link name="upper"'), 11, '<link name="upper">: line 4 has a link of that name'),
+        (changed('link name="lower"', 'link name=" "', '<child link="lower"', '<child link=" "'), 11, "robot 'two'"),
+        (changed('<child link="lower"/>', ""), 24, '<joint name="elbow">: has no <child>'),
+        (changed('<child link="lower"/>', "<child/>"), 26, '<child> of <joint name="elbow">: link is missing'),
+        (changed('<child link="lower"/>', '<child link="upper"/>'), 24, '<joint name="elbow">: joins link "upper" to'),
+        (changed(' type="revolute"', ""), 18, '<joint name="shoulder">: type is missing (expected one of revolute'),
+        (changed('"elbow" type="revolute"', '"elbow" type="revolut"'), 24, '<joint name="elbow">: type is "revolut",'),
+        (changed('lower="0" upper', 'lower="3" upper'), 29, "robot 'two', link 'lower': limits is [3.0, 2.5]"),
+        (changed('effort="20"', 'effort="-20"'), 29, "robot 'two', link 'lower': effort_limit is -20.0"),
+        (changed('velocity="4"', 'velocity="inf"'), 29, '<limit> of <joint name="elbow">: velocity is "inf"'),
+        (changed('damping="0.1"', 'damping="-1"'), 30, "robot 'two', link 'lower': viscous_friction is -1.0"),
+        (changed('<mass value="1.0"/>', ""), 12, '<inertial> of <link name="lower">: has no <mass>'),
+        (changed('<mass value="1.0"/>', "<mass/>"), 14, '<mass> of <link name="lower">: value is missing'),
+        (changed('izz="0.001"', ""), 15, '<inertia> of <link name="lower">: izz is missing'),
+        (changed('xyz="0 0 -0.2"', 'xyz="0 -0.2"'), 13, '<origin> of <link name="lower">: xyz is "0 -0.2", 2 numbers'),
+        (changed('xyz="0 0 -0.2"', 'xyz="0 0 -0.2" ryp="0 0 1"'), 13, '<origin> of <link name="lower">: ryp is not'),
+        (changed("inertial>", "inertail>"), 5, '<inertail> of <link name="upper">: is not an element of <link>, did'),
+        (changed("<axis", "<axes"), 21, '<axes> of <joint name="shoulder">: is not an element of <joint>, did you'),
+        (changed('"1.0"/>', '"1.0"/><mass value="1.0"/>'), 14, '<mass> of <link name="lower">: is given twice in'),
+        (changed('ixx="0.013"', 'ixx="-0.013"'), 15, "robot 'two', link 'lower': inertia is not positive semidefinite"),
+        (changed('type="revolute"', 'type="fixed"'), 2, '<robot name="two">: has no joint that moves'),
+        (added('<loop_joint name="x"/>'), 32, '<loop_joint name="x">: closes a kinematic loop, which is not read'),
+        (changed('name="elbow"', 'name="${side}elbow"'), 24, '<joint name="${side}elbow">: name is "${side}elbow",'),
+        (added('<xacro:arm side="left"/>'), 32, "<xacro:arm>: is a macro of xacro (expected plain URDF: run xacro on"),
+        (added('<mimic joint="sholder"/>', "joint"), 31, '<mimic> of <joint name="elbow">: joint is "sholder", which'),
+        (added("<mimic/>", "joint"), 31, '<mimic> of <joint name="elbow">: joint is missing'),
+        (added('<mimic joint="elbow"/>', "joint"), 31, "robot 'two', link 'lower': coupled_to closes a loop"),
+        (
+            added('<joint name="second" type="revolute"><parent link="base"/><child link="lower"/></joint>'),
+            32,
+            '<joint name="second">: moves link "lower", which <joint name="elbow"> of line 24 moves already, which'
+            " closes the loop base -> upper -> lower -> base",
+        ),
+        (
+            added('<joint name="second" type="revolute"><parent link="lower"/><child link="upper"/></joint>'),
+            32,
+            '<joint name="second">: moves link "upper", which <joint name="shoulder"> of line 18 moves already, which'
+            " closes the loop upper -> lower -> upper",
+        ),
+        (
+            added('<link name="x"/><joint name="second" type="fixed"><parent link="x"/><child link="lower"/></joint>'),
+            32,
+            '<joint name="second">: moves link "lower", which <joint name="elbow"> of line 24 moves already (expected',
+        ),
+        (
+            changed('"elbow" type="revolute"', '"elbow" type="planar"', "<dyn", '<mimic joint="shoulder"/><dyn'),
+            30,
+            '<mimic> of <joint name="elbow">: joint "elbow" is planar (expected revolute, continuous, prismatic;',
+        ),
+    ],
+)  # fmt: skip
+def test_errors_name_the_line_and_the_element(text, line, message, refused):
+    where, what = refused(text)
+    assert (where, what[: len(message)]) == (line, message)
+
+
+@pytest.mark.parametrize("name", ["world", "base", "", "a b", "käse", "a/b.c", "shoulder"])
+def test_links_may_have_any_name(name, load, refused):
+    text = changed('"base"', f'"{name}"')
+    if not name:
+        assert refused(text)[0] == 3
+        return
+    arm, free = load(text), load(text, base="free")
+    assert arm.frames[0].name == name
+    assert free.names == (name, "upper", "lower")
+    assert free.n == 8
+    assert set(free.joint_names[1:]) == {"shoulder", "elbow"}
+
+
+def test_several_roots_stand_on_the_base(tmp_path):
+    path = tmp_path / "two.urdf"
+    path.write_text(added(f'<link name="table">{BODY}</link><link name="puck">{BODY}</link>'))
+    with pytest.warns(UserWarning, match="3 links are moved by no joint") as caught:
+        arm = lw.load(path, base={"puck": "free"})
+    (warning,) = caught
+    assert '"base" (line 3), "table" (line 32), "puck" (line 32)' in str(warning.message)
+    assert warning.filename == __file__
+    assert arm.names == ("upper", "lower", "puck")
+    assert arm.joints == "RRF"
+    with (
+        pytest.warns(UserWarning, match="3 links"),
+        pytest.raises(FileError, match=r"base names 'pock', .* did you mean 'puck'"),
+    ):
+        lw.load(path, base={"pock": "free"})
+
+
+def test_base_is_fixed_unless_it_is_asked_to_be_free(load, refused):
+    text = changed('<link name="base"/>', f'<link name="base">{BODY}</link>')
+    fixed, free = load(text, base="fixed"), load(text, base="free")
+    assert fixed == load(text)
+    assert fixed.rows[0]["mass"] == 1.0
+    assert (free.joints, free.links[5].mass) == ("FRR", 1.0)
+    floating = changed('"shoulder" type="revolute"', '"shoulder" type="floating"')
+    assert load(floating).joints == "FR"
+    assert refused(floating, base="free")[1].startswith('<joint name="shoulder">: is floating, and base="free" would')
+    alone = f'<robot name="puck"><link name="puck">{BODY}</link></robot>'
+    assert load(alone, base="free").joints == "F"
+    assert refused(alone)[1].startswith('<robot name="puck">: has no joint that moves')
+
+
+def test_mimic(load):
+    text = added('<mimic joint="shoulder" multiplier="-2" offset="0.5"/>', "joint")
+    arm, alone = load(text), load(text, mimic="independent")
+    assert (arm.n, arm.joint_names, arm.names) == (1, ("shoulder",), ("upper", "lower"))
+    assert alone.joint_names == ("shoulder", "elbow")
+    both = lw.inverse_dynamics(alone, [0.3, 0.5 - 0.6], [0.2, -0.4], [0.1, -0.2])
+    assert np.allclose(lw.inverse_dynamics(arm, [0.3], [0.2], [0.1]), both[0] - 2 * both[1])
+
+
+def test_what_cannot_change_the_dynamics_is_skipped(load, tmp_path):
+    looks = "<visual><geometry><box size='nothing'/></geometry></visual><collision/>"
+    text = changed("    <inertial>", f"    {looks}<inertial>")
+    text = text.replace("</robot>", "<material/><gazebo><x/></gazebo><transmission name='t'/></robot>")
+    assert load(text) == load(TWO)
+    path = tmp_path / "two.urdf"
+    path.write_text(added("<sensor/>\n<sensor/><camera/>").replace('damping="0.1"', 'damping="0.1" spring="3"'))
+    with pytest.warns(UserWarning, match="skipped") as caught:
+        arm = lw.load(path)
+    assert [str(w.message) for w in caught] == [
+        f"{path}: skipped, as URDF does not define it: <sensor> (lines 32, 33), <camera> (line 33), spring of"
+        " <dynamics> (line 30)"
+    ]
+    assert arm == load(TWO)
+    assert load(added("<sensor/>"), ignore=["sensor"]) == arm
+    assert load(added("<loop_joint/>"), ignore=["loop_joint"]) == arm
+    path.write_text(added("<gazebo><joint name='closing'/></gazebo>"))
+    with pytest.warns(UserWarning, match=r"<joint> in <gazebo> \(line 32\)"):
+        lw.load(path)
+
+
+def test_order_of_the_file_is_kept(load):
+    """Depth first, siblings as their joints stand in the file; links may come after the joints that move them."""
+    joints = "".join(
+        f'<joint name="{c}" type="revolute"><parent link="{p}"/><child link="{c}"/></joint>'
+        for p, c in ("rz", "za", "ry", "zb")
+    )
+    links = "".join(f'<link name="{name}">{BODY}</link>' for name in "abyzr")
+    assert load(f'<robot name="r">{joints}{links}</robot>').names == ("z", "a", "b", "y")
+
+
+def test_limits_that_are_not_given(load):
+    def limits(**changes):
+        text = TWO.replace('<limit lower="0" upper="2.5" effort="20" velocity="4"/>', changes.get("limit", ""))
+        return load(text.replace('"elbow" type="revolute"', f'"elbow" type="{changes["kind"]}"')).rows[2].get("limits")
+
+    assert limits(kind="revolute") is None
+    assert limits(kind="revolute", limit='<limit effort="1" velocity="1"/>') is None
+    assert limits(kind="prismatic", limit='<limit lower="-1"/>') == (-1.0, 0.0)  # 0 is URDF's default
+    assert limits(kind="continuous", limit='<limit lower="-1" upper="1"/>') is None
+
+
+def test_bodies_that_cannot_exist_are_used_as_they_are_if_asked(tmp_path):
+    path = tmp_path / "two.urdf"
+    path.write_text(changed('izz="0.001"', 'izz="0.1"'))
+    with pytest.warns(UserWarning, match=r"'lower': inertia breaks the triangle inequality.*0.013 \+ 0.013 < 0.1"):
+        arm = lw.load(path, unphysical="warn")
+    assert arm.rows[2]["inertia"][2][2] == 0.1
+    path.write_text(changed('izz="0.001"', 'izz="0.1"', 'value="1.0"', 'value="-1.0"'))
+    with pytest.raises(FileError, match=r"urdf:14: .* mass is -1\.0"):
+        lw.load(path, unphysical="warn")
+
+
+def test_a_long_chain_loads(load):
+    count = 400
+    links = "".join(f'<link name="{k}">{BODY}</link>' for k in range(count))
+    joints = "".join(
+        f'<joint name="j{k}" type="revolute"><parent link="{k - 1}"/><child link="{k}"/></joint>'
+        for k in range(1, count)
+    )
+    assert load(f'<robot name="chain">{joints}{links}</robot>').n == count - 1
