@@ -23,6 +23,7 @@ import free_flyers
 import long_chains
 import one_call
 import precision
+import reading
 import simulation
 import start_up
 import sweeps
@@ -149,6 +150,7 @@ def main(argv: list[str] | None = None) -> None:
         free_flyers.measure,
         one_call.measure,
         start_up.measure,
+        reading.measure,
         partial(long_chains.measure, **options),
         threads.measure,
         precision.measure,

@@ -14,6 +14,7 @@ import free_flyers
 import long_chains
 import one_call
 import precision
+import reading
 import run_all
 import simulation
 import start_up
@@ -57,6 +58,7 @@ MEASURES = {
     "equations": lambda: equations.measure(rounds=2),
     "simulation": lambda: simulation.measure(falls=8, rounds=2, peers=PEERS),
     "sweeps": lambda: sweeps.measure(robots=9, rounds=1),
+    "reading": lambda: reading.measure(rounds=1, peers=PEERS),
     "start_up": lambda: start_up.measure(rounds=1, peers=()),
 }
 

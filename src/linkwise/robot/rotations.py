@@ -18,6 +18,8 @@ SLOWEST = 0.95  # what a step leaves of the defect at most, as long as it is not
 def nearest_rotation(matrix: Rotation) -> Rotation:
     """A rotation, orthogonal to rounding; entries that are 0, 1 or -1 within 1e-12 become so where that is possible."""
     snapped = matrix.snapped()
+    if all(type(x) is float and x in (0.0, 1.0, -1.0) for row in snapped.rows for x in row):  # quarter turns
+        return snapped
     rotation = polar(snapped, [[not is_zero(x) for x in row] for row in snapped.rows])
     if defect(rotation) > 2.0 * ORTHOGONAL:  # no rotation near by has these zeros
         rotation = polar(matrix, [[True] * 3] * 3)

@@ -104,8 +104,8 @@ def couple(order: list[Branch], rows: list[dict[str, Any]]) -> None:
         if name not in link_of:
             hint = near_miss(name, list(link_of)[:HINTS])
             mimic.fail(
-                f'joint is "{shortened(name)}", which no joint has as its name{hint} (mimic="independent" reads the file'
-                " without mimic)"
+                f'joint is "{shortened(name)}", which no joint has as its name{hint} (mimic="independent" reads the'
+                " file without mimic)"
             )
         leader = link_of[name]
         for joint in (branch.joint, leader.joint):
