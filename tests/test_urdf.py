@@ -87,6 +87,7 @@ def added(elements, tag="robot"):
 def test_names_limits_and_friction(load):
     arm = load(TWO)
     assert (arm.name, arm.names, arm.joint_names) == ("two", ("upper", "lower"), ("shoulder", "elbow"))
+    assert arm.q_slice("elbow") == arm.q_slice("lower") == slice(1, 2)
     base, upper, lower = arm.rows
     assert (base["name"], base["joint"], base["mass"]) == ("base", "fixed", 0.0)
     assert upper["parent"] == "base"
@@ -323,6 +324,21 @@ def test_bodies_that_cannot_exist_are_used_as_they_are_if_asked(tmp_path):
     path.write_text(changed('izz="0.001"', 'izz="0.1"', 'value="1.0"', 'value="-1.0"'))
     with pytest.raises(FileError, match=r"urdf:14: .* mass is -1\.0"):
         lw.load(path, unphysical="warn")
+
+
+def test_long_paths_of_mimic_end(load, refused):
+    """In time that grows with their number, not with its cube; a product of ratios may overflow."""
+    count = 500
+    links = "".join(f'<link name="{k}"/>' for k in range(count))
+    joints = "".join(
+        f'<joint name="j{k}" type="revolute"><parent link="0"/><child link="{k}"/>{{{k}}}</joint>'
+        for k in range(1, count)
+    )
+    text = f'<robot name="gears">{links}{joints}</robot>'
+    mimics = [f'<mimic joint="j{k - 1}" multiplier="-1"/>' if k > 1 else "" for k in range(count)]
+    assert load(text.format(*mimics)).n == 1
+    huge = [mimic.replace("-1", "1e160") for mimic in mimics]
+    assert "ratio and offset to '1' are inf" in refused(text.format(*huge))[1]
 
 
 def test_a_long_chain_loads(load):

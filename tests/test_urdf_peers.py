@@ -26,6 +26,17 @@ def test_random_trees_agree_with_pinocchio(seed, tmp_path):
 
 
 @over_seeds
+def test_saved_as_a_table_it_is_the_same_robot(seed, tmp_path):
+    path, table = tmp_path / "random.urdf", tmp_path / "random.toml"
+    path.write_text(random_urdf(seed).text)
+    arm = lw.load(path, base=("fixed", "free")[seed % 2])
+    lw.save(arm, table)
+    again = lw.load(table)
+    assert again == arm
+    assert (again.q_names, again.rows) == (arm.q_names, arm.rows)
+
+
+@over_seeds
 def test_coupled_joints_move_as_the_file_says(seed, tmp_path):
     path = tmp_path / "random.urdf"
     written = random_urdf(seed, kinds=("revolute", "continuous", "prismatic"))

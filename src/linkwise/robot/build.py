@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from ..errors import RobotError, RowError, near_miss, one_of
 from ..spatial import Placement, RigidInertia, Scalar, Symmetric, Vector, add, mul
 from .coordinates import Coupling
-from .entries import EntryError, number, sequence, square, vector3
+from .entries import EntryError, finite, number, sequence, square, vector3
 from .joint import Joint
 from .kinds import KINDS, STAYS, JointKind
 from .link import Frame, Link
@@ -192,29 +192,47 @@ def couplings_of(
     rows: list[dict[str, Any]], row_of: Mapping[str, int], frames: Mapping[str, Frame], robot: str
 ) -> Iterator[Coupling]:
     """The joints that move as others do; those that follow a coupled joint follow the one at the end of the path."""
-    for index, row in enumerate(rows):
-        if "coupled_to" not in row:
-            continue
-        ratio, offset, path, target = 1.0, 0.0, [row["name"]], row
-        while "coupled_to" in target:
-            ratio, offset = mul(ratio, target["ratio"]), add(offset, mul(ratio, target.get("offset", 0.0)))
-            leader = target["coupled_to"]
-            try:
-                target = rows[leader_of(leader, row_of, rows)]
-            except EntryError as problem:
-                raise RowError(
-                    f"robot {robot!r}, link {path[-1]!r}: {problem}", row_of[path[-1]], problem.key
-                ) from None
-            if leader in path:
-                cycle = " -> ".join([*path[path.index(leader) :], leader])
-                raise RowError(
-                    f"robot {robot!r}, link {row['name']!r}: coupled_to closes a loop: {cycle} (expected a joint that"
-                    " moves on its own at the end)",
-                    index,
-                    "coupled_to",
-                )
-            path.append(leader)
-        yield Coupling(frames[row["name"]].link, frames[target["name"]].link, ratio, offset)
+    known: dict[str, tuple[str, Scalar, Scalar]] = {}  # of a joint: the one at the end of its path, ratio and offset
+    for row in rows:
+        if "coupled_to" in row:
+            end, ratio, offset = end_of_path(row["name"], rows, row_of, known, robot)
+            yield Coupling(frames[row["name"]].link, frames[end].link, ratio, offset)
+
+
+def end_of_path(
+    start: str,
+    rows: list[dict[str, Any]],
+    row_of: Mapping[str, int],
+    known: dict[str, tuple[str, Scalar, Scalar]],
+    robot: str,
+) -> tuple[str, Scalar, Scalar]:
+    """The joint that a coupled one follows in the end, with ratio and offset; those on the way become known too."""
+    path: dict[str, dict[str, Any]] = {}  # rows by their names, from the follower on
+    name = start
+    while name not in known and "coupled_to" in (row := rows[row_of[name]]):
+        path[name] = row
+        try:
+            leader = rows[leader_of(row["coupled_to"], row_of, rows)]["name"]
+        except EntryError as problem:
+            raise RowError(f"robot {robot!r}, link {name!r}: {problem}", row_of[name], problem.key) from None
+        if leader in path:
+            passed = list(path)
+            cycle = " -> ".join([*passed[passed.index(leader) :], leader])
+            raise RowError(
+                f"robot {robot!r}, link {start!r}: coupled_to closes a loop: {cycle} (expected a joint that"
+                " moves on its own at the end)",
+                row_of[start],
+                "coupled_to",
+            )
+        name = leader
+    end, ratio, offset = known.get(name, (name, 1.0, 0.0))
+    for follower, row in reversed(path.items()):
+        ratio, offset = mul(row["ratio"], ratio), add(row.get("offset", 0.0), mul(row["ratio"], offset))
+        if not (finite(ratio) and finite(offset)):
+            text = f"ratio and offset to {end!r} are {ratio} and {offset} (expected finite numbers)"
+            raise RowError(f"robot {robot!r}, link {follower!r}: {text}", row_of[follower], "ratio")
+        known[follower] = end, ratio, offset
+    return known[start]
 
 
 def leader_of(name: Any, row_of: Mapping[str, int], rows: list[dict[str, Any]]) -> int:

@@ -18,6 +18,7 @@ from .tree import HINTS, Branch, branches
 
 EARTH = (0.0, 0.0, -9.81)
 BASES = ("fixed", "free")
+NAMED = 100  # roots in the warning
 
 
 def read(path: Path, options: Options) -> Robot:
@@ -34,13 +35,7 @@ def robot_of(root: Element, options: Options) -> Robot:
     warn_of_roots(root, roots)
     bases = bases_of(root, roots, options.base)
     rows = [row_of(branch) for branch in order]
-    joint_names = {branch.joint.attributes["name"] for branch in order if branch.joint is not None}
-    for branch, row in zip(order, rows, strict=True):
-        if branch.joint is None:
-            row |= root_joint(branch, joint_names)
-            if bases.get(branch.name) == "free":
-                refuse_second_free_joint(branch, row, order)
-                row["joint"] = "free"
+    place_roots(order, rows, bases)
     if options.mimic == "coupled":
         couple(order, rows)
     if all(row["joint"] == "fixed" for row in rows):
@@ -57,8 +52,12 @@ def robot_of(root: Element, options: Options) -> Robot:
 
 def warn_of_roots(root: Element, roots: list[Branch]) -> None:
     if len(roots) > 1:
-        names = ", ".join(f'"{shortened(branch.name)}" (line {branch.link.line})' for branch in roots)
-        warn(f"{root.path}: {len(roots)} links are moved by no joint: {names}; each stands on the base, at its origin")
+        names = ", ".join(f'"{shortened(branch.name)}" (line {branch.link.line})' for branch in roots[:NAMED])
+        more = f" and {len(roots) - NAMED} more" if len(roots) > NAMED else ""
+        warn(
+            f"{root.path}: {len(roots)} links are moved by no joint: {names}{more}; each stands on the base, at its"
+            " origin"
+        )
 
 
 def bases_of(root: Element, roots: list[Branch], base: Any) -> dict[str, str]:
@@ -67,11 +66,27 @@ def bases_of(root: Element, roots: list[Branch], base: Any) -> dict[str, str]:
     asked = base if isinstance(base, Mapping) else dict.fromkeys(names, base or "fixed")
     for name, word in asked.items():
         if name not in names:
-            known = ", ".join(map(repr, names[:HINTS]))
+            known = ", ".join(map(repr, names[:NAMED]))
             root.fail(f"base names {name!r}, which is no root of the tree{near_miss(name, names)} (expected {known})")
         if word not in BASES:
             root.fail(f"base is {word!r} (expected 'fixed', 'free', or these by the names of the roots)")
     return dict(asked)
+
+
+def place_roots(order: list[Branch], rows: list[dict[str, Any]], bases: Mapping[str, str]) -> None:
+    """Roots that are free get their joint, and all of them a name for it that no other joint has."""
+    joint_names: set[str] = set()
+    carried: dict[str, list[Element]] = {}  # the joints on each link
+    for branch in order:
+        if branch.joint is not None:
+            joint_names.add(branch.joint.attributes["name"])
+            carried.setdefault(branch.parent, []).append(branch.joint)
+    for branch, row in zip(order, rows, strict=True):
+        if branch.joint is None:
+            row |= root_joint(branch, joint_names)
+            if bases.get(branch.name) == "free":
+                refuse_second_free_joint(branch, row, carried.get(branch.name, []))
+                row["joint"] = "free"
 
 
 def root_joint(branch: Branch, joint_names: set[str]) -> dict[str, str]:
@@ -83,9 +98,8 @@ def root_joint(branch: Branch, joint_names: set[str]) -> dict[str, str]:
     return {"joint_name": name} if name != branch.name else {}
 
 
-def refuse_second_free_joint(branch: Branch, row: dict[str, Any], order: list[Branch]) -> None:
+def refuse_second_free_joint(branch: Branch, row: dict[str, Any], joints: list[Element]) -> None:
     """A free root without mass that carries only floating joints would move without any resistance."""
-    joints = [other.joint for other in order if other.parent == branch.name and other.joint is not None]
     if row["mass"] == 0.0 and joints and all(joint.attributes["type"] == "floating" for joint in joints):
         joints[0].fail(
             f'is floating, and base="free" would free its parent "{shortened(branch.name)}" as well, which has no mass'

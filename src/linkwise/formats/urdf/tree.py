@@ -7,6 +7,7 @@ from typing import NamedTuple, NoReturn
 from ...errors import near_miss
 from ..xml import Element, shortened
 
+LISTED = 20  # names in a message
 HINTS = 1000  # names that a wrong one is compared with
 
 
@@ -116,11 +117,14 @@ def refuse_cycle(name: str, joint_of: dict[str, Element]) -> NoReturn:
     """Links that hang below each other, and below no root."""
     path = path_up(name, joint_of)
     cycle = path[path.index(path[-1]) :]
-    joints = ", ".join(f'"{shortened(joint_of[link].attributes["name"])}"' for link in reversed(cycle[:-1]))
+    joints = [f'"{shortened(joint_of[link].attributes["name"])}"' for link in reversed(cycle[:-1])]
+    more = f" and {len(joints) - LISTED} more" if len(joints) > LISTED else ""
     joint_of[cycle[0]].fail(
-        f"closes the loop {listed(cycle[::-1])}, by the joints {joints} (expected a tree that grows from a root link)"
+        f"closes the loop {listed(cycle[::-1])}, by the joints {', '.join(joints[:LISTED])}{more} (expected a tree that"
+        " grows from a root link)"
     )
 
 
 def listed(names: list[str]) -> str:
-    return " -> ".join(shortened(name) for name in names)
+    shown = names if len(names) <= LISTED else [*names[: LISTED - 2], "...", names[-1]]
+    return " -> ".join(shortened(name) for name in shown)
