@@ -18,7 +18,7 @@ MAY_IMPORT = {  # each room: the rooms below it that it uses
     "trace": {"errors", "graph", "robot", "symbolic"},
     "codegen": {"graph"},
     "symbolic": {"graph"},
-    "formats": {"errors", "files", "robot"},
+    "formats": {"dynamics", "errors", "files", "robot", "spatial", "trace"},
     "kernels": {"codegen", "errors", "files", "graph", "lazy", "robot", "sha256", "trace"},
     "api": {"dynamics", "errors", "graph", "kernels", "robot", "spatial", "symbolic", "trace"},
     "explain": {"api", "dynamics", "errors", "graph", "kernels", "printing", "robot", "spatial", "symbolic", "trace"},

@@ -45,6 +45,7 @@ if TYPE_CHECKING:  # at run time these are imported when they are first used: se
     from .export import latex as latex
     from .export import python_source as python_source
     from .export import sympy as sympy
+    from .formats.conversion import convert as convert
     from .kernels.compiler import Compiled as Compiled
     from .ode.registry import integrators as integrators
     from .recording import EventRecord as EventRecord
@@ -108,6 +109,7 @@ LAZY_IMPORTS = {  # packages that are imported when one of their names is first 
     "control": ("computed_torque", "diagonal_control", "limited", "pd_gravity", "springs", "with_gears"),
     "explain": ("Accuracy", "Explanation", "accuracy", "cite", "explain"),
     "export": ("CSource", "c_source", "latex", "python_source", "sympy"),
+    "formats.conversion": ("convert",),
     "kernels.compiler": ("Compiled",),
     "ode.registry": ("integrators",),
     "recording": ("EventRecord", "Recording", "load_recording"),

@@ -26,8 +26,21 @@ def reader(module: str) -> Callable[[Path, Options], Robot]:
     return read
 
 
-READERS: dict[str, Callable[[Path, Options], Robot]] = {".toml": toml.read, ".urdf": reader("urdf")}
-WRITERS = {".toml": toml.write}
+def writer(module: str) -> Callable[[Robot, Path], None]:
+    """`write` of a module that is imported when a file needs it."""
+
+    def write(robot: Robot, path: Path) -> None:
+        import_module(f".{module}", __package__).write(robot, path)
+
+    return write
+
+
+READERS: dict[str, Callable[[Path, Options], Robot]] = {
+    ".toml": toml.read,
+    ".urdf": reader("urdf"),
+    ".m": reader("redysim"),
+}
+WRITERS: dict[str, Callable[[Robot, Path], None]] = {".toml": toml.write, ".urdf": writer("urdf.writer")}
 
 
 def load(
@@ -74,7 +87,11 @@ def load(
 
 
 def save(robot: Robot, path: str | os.PathLike[str]) -> None:
-    """Write a robot's table to a file that `load` reads back exactly."""
+    """Write a robot to a file: .toml, which `load` reads back exactly, or .urdf, for other programs.
+
+    A .urdf is read back and compared with the robot on random states before it is written; what URDF cannot say is an
+    error that names the link (docs/files.md).
+    """
     if not isinstance(robot, Robot):
         raise TypeError(f"the first argument is {robot!r} (expected a Robot; then the file to write it to)")
     target = Path(path)

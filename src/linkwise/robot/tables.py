@@ -119,7 +119,7 @@ def frames(row: Mapping[str, Any], joint: str) -> Geometry:
     entries = {"translation": translation, "rotation": given.rows, "axis": direction}
     if joint in KINDS and not KINDS[joint].axis:
         del entries["axis"]
-    if "anchor" in row and any(x != 0.0 or type(x) is not float for x in vector3(row, "anchor")):
+    if "anchor" in row and any(type(x) is not float or x != 0.0 for x in vector3(row, "anchor")):
         if joint not in KINDS:
             raise EntryError("anchor", "is given for a fixed joint, which does not move")
         entries["anchor"] = vector3(row, "anchor")

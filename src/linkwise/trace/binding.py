@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -54,7 +55,12 @@ def random_bindings(robot: Robot, count: int) -> list[Robot]:
     """`count` robots with random values for the symbols, unchecked. For a robot of numbers, that robot alone."""
     names = symbols_of(robot)
     values = np.random.default_rng(len(names)).uniform(0.5, 1.5, (count, len(names)) if names else (1, 0))
-    return [robot.mapped(Transplant(shared_graph(), {"": 0.0, **dict(zip(names, row, strict=True))})) for row in values]
+    return [unchecked(robot, dict(zip(names, row, strict=True))) for row in values]
+
+
+def unchecked(robot: Robot, values: Mapping[str, float]) -> Robot:
+    """The robot with these values for its symbols, whether or not a body can have them."""
+    return robot.mapped(Transplant(shared_graph(), {"": 0.0, **values}))
 
 
 def nested(copy: Transplant, value: Any) -> Any:

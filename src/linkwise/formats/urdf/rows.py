@@ -19,6 +19,8 @@ KINDS = {
     "planar": "planar",
 }  # fmt: skip
 ONE_DEGREE = ("revolute", "continuous", "prismatic")
+UNBOUNDED = 1e308  # written for a limit that there is none of
+NO_LIMIT = 1e300  # limits beyond are none
 ORIGIN = (0.0, 0.0, 0.0)
 X = (1.0, 0.0, 0.0)
 MOMENTS = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
@@ -88,9 +90,12 @@ def drive(joint: Element, written: str) -> dict[str, Any]:
     limit, dynamics = joint.only("limit"), joint.only("dynamics")
     if limit is not None:
         lower, upper = limit.number("lower", None), limit.number("upper", None)
-        if written != "continuous" and (lower, upper) != (None, None):
+        bounded = max(-(lower or 0.0), upper or 0.0) < NO_LIMIT
+        if written != "continuous" and (lower, upper) != (None, None) and bounded:
             row["limits"] = (lower or 0.0, upper or 0.0)  # URDF's default for one that is left out is 0
-        row["velocity_limit"], row["effort_limit"] = limit.number("velocity", None), limit.number("effort", None)
+        for key, rating in (("velocity_limit", "velocity"), ("effort_limit", "effort")):
+            most = limit.number(rating, None)
+            row[key] = most if most is None or most < NO_LIMIT else None
     if dynamics is not None:
         row["viscous_friction"] = dynamics.number("damping", None)
         row["coulomb_friction"] = dynamics.number("friction", None)

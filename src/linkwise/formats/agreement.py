@@ -1,0 +1,142 @@
+"""Two robots that should be one: compared on random states before one of them is handed out or written."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from ..dynamics import composite, kinematics, newton_euler
+from ..errors import RobotError
+from ..robot import Robot
+from ..spatial import Placement, Wrench
+from ..trace import symbols_of
+from ..trace.binding import unchecked
+
+STATES = 4
+SLACK = 1e-9  # relative
+SMALL = 1e-6  # beside the largest torque: of smaller ones fewer digits are compared
+
+
+def require_agreement(arm: Robot, other: Robot, offsets: Mapping[str, Placement], what: str) -> None:
+    """Raise an error unless both move alike. `offsets`: where frames of `arm` are, by name, in those of `other`.
+
+    Coordinates are compared by name, and may stand in another order.
+    """
+    names = symbols_of(arm) if arm.symbolic else ()
+    values = dict(zip(names, np.linspace(0.7, 1.3, len(names)).tolist(), strict=True))
+    problem = difference(numeric(arm, values), numeric(other, values), offsets)
+    if problem:
+        raise RobotError(
+            f"robot {arm.name!r}: {what} is not the same robot: {problem} (expected no difference beyond rounding;"
+            " where axes are nearly parallel or lengths very different, digits are lost)"
+        )
+
+
+def difference(arm: Robot, other: Robot, offsets: Mapping[str, Placement]) -> str:
+    """What is not the same, in words; otherwise nothing."""
+    for a, b in ((arm.q_names, other.q_names), (arm.v_names, other.v_names)):
+        if sorted(a) != sorted(b):
+            odd = sorted(set(a) ^ set(b))
+            return f"{odd[0]!r} is a coordinate of one of them alone"
+    if arm.gravity != other.gravity:
+        return f"gravity is {other.gravity} for {arm.gravity}"
+    drives, others = drives_of(arm), drives_of(other)
+    for label, drive in drives.items():
+        if others.get(label) != drive:
+            return f"the drive of {label!r} has {others.get(label)} for {drive}"
+    rng = np.random.default_rng(20)
+    q, (qd, qdd) = rng.normal(size=(STATES, arm.nq)), rng.normal(size=(2, STATES, arm.nv))
+    in_q = [arm.q_names.index(name) for name in other.q_names]
+    in_v = [other.v_names.index(name) for name in arm.v_names]
+    back = [arm.v_names.index(name) for name in other.v_names]
+    moved = q[:, in_q], qd[:, back], qdd[:, back]
+    return (
+        of_frames(frames_of(arm, q), frames_of(other, q[:, in_q]), offsets)
+        or of_numbers("torques", arm, torques(arm, q, qd, qdd), torques(other, *moved)[:, in_v])
+        or of_numbers("inertias", arm, inertias(arm, q), inertias(other, q[:, in_q])[:, in_v][:, :, in_v])
+    )
+
+
+def of_frames(first: dict[str, np.ndarray], second: dict[str, np.ndarray], offsets: Mapping[str, Placement]) -> str:
+    for name, pose in first.items():
+        if name not in second:
+            return f"the frame {name!r} is missing"
+        far = apart(pose, second[name] @ np.array(offsets[name].matrix(), dtype=float))
+        if not far <= SLACK:
+            return f"the frame {name!r} is off by {far:.1e}"
+    return ""
+
+
+def of_numbers(what: str, arm: Robot, a: np.ndarray, b: np.ndarray) -> str:
+    """Of arrays (states, joints, ...)."""
+    scale = np.maximum(np.abs(a).max(axis=0), max(SMALL * np.abs(a).max(initial=0.0), 1e-300))
+    far = np.abs(a - b).max(axis=0) / scale
+    far = far.max(axis=1) if far.ndim > 1 else far
+    if (far <= SLACK).all():
+        return ""
+    worst = int(np.argmax(far))
+    return f"the {what} of {arm.v_names[worst]!r} differ by {far[worst]:.1e} of their size"
+
+
+def numeric(robot: Robot, values: Mapping[str, float]) -> Robot:
+    """The robot with numbers for its symbols, and floats for numbers of many digits."""
+    if robot.symbolic:
+        robot = unchecked(robot, values)
+    if robot.symbolic:
+        raise RobotError(
+            f"robot {robot.name!r} has symbols of another library (expected those of lw.symbols, or numbers)"
+        )
+    return robot.mapped(float) if robot.non_floats else robot
+
+
+def drives_of(robot: Robot) -> dict[str, tuple[Any, ...]]:
+    """Rotor, friction, limits and ratings of each degree of freedom, by its name."""
+    drives = {}
+    ratings = zip(robot.velocity_limits, robot.effort_limits, strict=True)
+    for (link, slot), most in zip(robot.driving, ratings, strict=True):
+        joint = link.joint
+        own = joint.rotor_inertia, joint.viscous_friction, joint.coulomb_friction, joint.limits
+        drives[robot.v_names[slot.v]] = (*own, *map(float, most))
+    return drives
+
+
+def frames_of(robot: Robot, q: np.ndarray) -> dict[str, np.ndarray]:
+    """The pose of every named frame: (states, 4, 4)."""
+    links = kinematics.poses(robot.uncoupled, robot.coordinates.positions(columns(q)))
+    poses = {}
+    for name in (*robot.names, *(frame.name for frame in robot.frames)):
+        frame = robot.frame(name)
+        poses[name] = stacked(
+            (links[frame.link].then(frame.placement) if frame.link >= 0 else frame.placement).matrix(), len(q)
+        )
+    return poses
+
+
+def torques(robot: Robot, q: np.ndarray, qd: np.ndarray, qdd: np.ndarray) -> np.ndarray:
+    c, v, a = robot.coordinates, columns(qd), columns(qdd)
+    outside = [Wrench.zero()] * len(robot.links)
+    motion = c.positions(columns(q)), c.rates(v), c.accelerations(v, a)
+    return stacked(c.torques(newton_euler.inverse_dynamics(robot.uncoupled, *motion, outside)), len(q))
+
+
+def inertias(robot: Robot, q: np.ndarray) -> np.ndarray:
+    c = robot.coordinates
+    return stacked(c.matrix(composite.inertia_matrix(robot.uncoupled, c.positions(columns(q)))), len(q))
+
+
+def columns(array: np.ndarray) -> list[Any]:
+    return [array[:, k] for k in range(array.shape[1])]
+
+
+def stacked(nested: Any, count: int) -> np.ndarray:
+    """Nested lists of scalars, each a number or an array with one for each state: (count, ...)."""
+    if isinstance(nested, (list, tuple)):
+        return np.stack([stacked(part, count) for part in nested], axis=1)
+    return np.broadcast_to(np.asarray(nested, dtype=float), (count,))
+
+
+def apart(a: np.ndarray, b: np.ndarray) -> float:
+    """The largest difference of two poses; lengths beyond 1 m count by their size."""
+    return float(np.abs(a - b).max() / max(1.0, np.abs(a).max()))

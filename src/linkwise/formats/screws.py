@@ -1,0 +1,114 @@
+"""A placement as screws along z and x in turn: what the rows of a DH table are made of.
+
+    G = Z(θ₁, b₁) X(α, a) Z(θ₂, b₂)      Z: turn about z and shift along z; X: likewise for x
+
+Any placement has this form: X leads along the common normal of its two z axes. Where these are nearly parallel the
+normal lies far away and digits would be lost: then the origin is reached first, and turned in place.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from ..robot.rotations import nearest_rotation
+from ..spatial import Placement, Rotation, Vector, turn_x, turn_z
+
+QUARTER = math.pi / 2.0
+ANGLE = 1e-12  # an angle this close to a quarter turn is one, as in rotations
+LENGTH = 1e-14  # a length this small beside the robot is rounding residue
+NEARLY_PARALLEL = 1e-4  # below this sine the common normal is not looked for
+
+
+class Screw(NamedTuple):
+    """A turn about an axis, x or z, and a shift along it."""
+
+    axis: str
+    turn: float = 0.0
+    shift: float = 0.0
+
+    @property
+    def identity(self) -> bool:
+        return self.turn == 0.0 and self.shift == 0.0
+
+    @property
+    def placement(self) -> Placement:
+        if self.axis == "z":
+            return Placement(turn_z(self.turn), Vector(0.0, 0.0, self.shift))
+        return Placement(turn_x(self.turn), Vector(self.shift, 0.0, 0.0))
+
+    def and_then(self, other: Screw) -> Screw:
+        """Both together, where both have the same axis."""
+        return Screw(self.axis, wrapped(self.turn + other.turn), self.shift + other.shift)
+
+
+def product(screws: Iterable[Screw]) -> Placement:
+    placement = Placement.identity()
+    for screw in screws:
+        placement = placement.then(screw.placement)
+    return placement
+
+
+def alternating(placement: Placement, size: float) -> list[Screw]:
+    """Z X Z, or Z X Z X Z where the axes are nearly parallel. `size` is the largest length of the robot."""
+    turn = nearest_rotation(placement.axes)
+    ((r00, _, r02), (r10, _, r12), (r20, _, r22)) = (tuple(map(float, row)) for row in turn.rows)
+    x, y, z = (clean(float(p), size) for p in placement.translation)
+    slope = math.hypot(r02, r12)
+    if slope == 0.0:
+        around, far = polar(x, y)
+        first, total = clean_angle(around), math.atan2(r10, r00)
+        second = total - first if r22 > 0.0 else first - total
+        tilt = 0.0 if r22 > 0.0 else math.pi
+        return [Screw("z", first), Screw("x", tilt, far), Screw("z", wrapped(second), z if r22 > 0.0 else -z)]
+    first, slope = half_turn(math.atan2(r02, -r12), slope)
+    tilt = clean_angle(math.atan2(slope, r22))
+    (c, _, _), (s, _, _), _ = turn_z(first).rows
+    _, (_, ct, _), (_, st, _) = turn_x(
+        tilt
+    ).rows  # what the first two leave of the rotation: sure also for small slopes
+    second = clean_angle(math.atan2(ct * (c * r10 - s * r00) + st * r20, c * r00 + s * r10))
+    if abs(slope) < NEARLY_PARALLEL:
+        around, far = polar(x, y)
+        around = clean_angle(around)
+        there = [Screw("z", around, z), Screw("x", 0.0, far)] if far else [Screw("z", 0.0, z), Screw("x")]
+        return [*there, Screw("z", wrapped(first - there[0].turn)), Screw("x", tilt), Screw("z", second)]
+    rise = clean((s * x - c * y) / slope, size)
+    far = clean(c * x + s * y, size)
+    return [Screw("z", first, clean(z - r22 * rise, size)), Screw("x", tilt, far), Screw("z", second, rise)]
+
+
+def polar(x: float, y: float) -> tuple[float, float]:
+    """Angle, between quarter turns, and distance, which may be negative."""
+    return half_turn(math.atan2(y, x), math.hypot(x, y))
+
+
+def half_turn(angle: float, length: float) -> tuple[float, float]:
+    """The same direction and length, with an angle of at most a quarter turn: by half a turn, the other way."""
+    angle = clean_angle(angle)
+    if abs(angle) > QUARTER:
+        return clean_angle(angle - math.copysign(math.pi, angle)), -length
+    return angle, length
+
+
+def clean(length: float, size: float) -> float:
+    return 0.0 if abs(length) <= LENGTH * size else length
+
+
+def clean_angle(angle: float) -> float:
+    quarters = round(angle / QUARTER)
+    return quarters * QUARTER if abs(angle - quarters * QUARTER) < ANGLE else angle
+
+
+def wrapped(angle: float) -> float:
+    """Between -π and π."""
+    return clean_angle(math.remainder(angle, 2.0 * math.pi))
+
+
+def exact(placement: Placement, size: float) -> Placement:
+    """The same placement without rounding residue: zeros, ones and right angles are exact."""
+    x, y, z = (clean(p, size) if type(p) is float else p for p in placement.translation)
+    axes = placement.axes
+    plain = all(type(entry) is float for row in axes.rows for entry in row)
+    return Placement(nearest_rotation(Rotation(axes.rows)) if plain else axes, Vector(x, y, z))

@@ -1,0 +1,252 @@
+"""A robot as URDF, without meshes. The text is read back and compared with the robot before it takes its place.
+
+URDF has revolute, continuous, prismatic, fixed and floating joints. Cylindrical, universal and planar joints are
+written as two or three joints with massless links between them, called as their coordinates are: q means the same. What
+URDF cannot say and would change how the robot moves is refused by name: rotor inertias, springs, other gravity, screws
+and balls. Links have their frames at their joints; the frames of fixed joints stay where they are.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+import tempfile
+import warnings
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+from xml.sax.saxutils import escape, quoteattr
+
+from ...errors import FileError, RobotError
+from ...files import saving
+from ...robot import Robot
+from ...robot.rows import WARN, is_zero
+from ..agreement import require_agreement
+from ..conversion import to_frames
+from ..options import Options
+from ..placed_rows import Table, flat
+from .reader import EARTH, read
+from .rows import UNBOUNDED
+
+X, Y, Z = (1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0)
+SPLIT = {  # joints of several degrees of freedom: the types and axes that they are made of, by coordinate
+    "cylindrical": (("z", "prismatic", Z), ("rz", "revolute", Z)),
+    "universal": (("rx", "revolute", X), ("ry", "revolute", Y)),
+    "planar": (("x", "prismatic", X), ("y", "prismatic", Y), ("rz", "revolute", Z)),
+}
+NOT_XML = re.compile("[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+DYNAMICS = ("viscous_friction", "coulomb_friction", "velocity_limit", "effort_limit")
+DROP = "leave it out of its row"
+REFUSED = {
+    "rotor_inertia": "arm.without_rotors() has none",
+    "stiffness": DROP,
+    "rest": DROP,
+}
+
+
+def write(robot: Robot, path: Path) -> None:
+    table = checked_table(robot, path)
+    text = Writer(table).text()
+    require_same(table, text, path)
+    with saving(path) as file:
+        file.write(text.encode())
+
+
+def checked_table(robot: Robot, path: Path) -> Table:
+    """The rows as frames at the joints; an error where URDF cannot express them."""
+    if robot.non_floats:
+        raise FileError(
+            f"{path}: cannot write robot {robot.name!r}: URDF holds plain numbers only (lw.bind binds symbols)"
+        )
+    if robot.gravity != EARTH:
+        raise FileError(
+            f"{path}: cannot write robot {robot.name!r}: gravity is {list(robot.gravity)}, and a URDF has none; it is"
+            f" read with {list(EARTH)} (expected arm.with_gravity({EARTH}), or a .toml file)"
+        )
+    for row in robot.rows:
+        where = f"{path}: cannot write robot {robot.name!r}, link {row['name']!r}:"
+        if row["joint"] in ("screw", "ball"):
+            raise FileError(f"{where} URDF has no {row['joint']} joint (expected a .toml file)")
+        for key, way in REFUSED.items():
+            if not is_zero(row.get(key, 0.0)):
+                raise FileError(
+                    f"{where} {key} is {row[key]!r}, and URDF has none (expected none: {way}; or a .toml file)"
+                )
+        if row["joint"] == "free" and (lost := [key for key in DYNAMICS if not is_zero(row.get(key, 0.0))]):
+            raise FileError(f"{where} {lost[0]} of a free joint has no place in URDF (expected none: {DROP})")
+    table = Table.of(robot)
+    to_frames(table, anchored=False)
+    return table
+
+
+def require_same(table: Table, text: str, path: Path) -> None:
+    """Read the text as `load` does, and compare."""
+    offsets = {part.name: table.offsets[index] for index, part in enumerate(table.parts)}
+    with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of bodies that cannot exist: they come from the robot
+        copy = Path(folder) / "copy.urdf"
+        copy.write_text(text, encoding="utf-8")
+        again = read(copy, Options(unphysical=WARN))
+    try:
+        require_agreement(table.robot, again, offsets, f"what {path} would hold")
+    except RobotError as problem:
+        raise FileError(f"{path}: not written: {problem}") from None
+
+
+class Writer:
+    """The text of a file."""
+
+    def __init__(self, table: Table) -> None:
+        self.table, self.robot = table, table.robot
+        self.taken = {row["name"] for row in table.rows}
+        self.joint_names = {row.get("joint_name", row["name"]) for row in table.rows if row["joint"] != "fixed"}
+        self.lines: list[str] = []
+
+    def text(self) -> str:
+        rows = list(self.table.rows)
+        about = f"{self.robot.about}\n" if self.robot.about else ""
+        self.lines = [
+            '<?xml version="1.0" encoding="utf-8"?>',
+            *comment(about),
+            f"<robot name={quoted(self.robot.name)}>",
+        ]
+        standing = [row for row in rows if row["parent"] is None]
+        if len(standing) == 1 and is_root(standing[0]):
+            root = standing[0]["name"]
+            self.link(root, standing[0])
+            rows.remove(standing[0])
+        else:
+            root = self.free_name("base" if "base" not in self.taken else "world", self.taken)
+            self.link(root, {})
+        for row in rows:
+            self.row(row, row["parent"] or root)
+        return "\n".join([*self.lines, "</robot>"]) + "\n"
+
+    def row(self, row: Mapping[str, Any], parent: str) -> None:
+        """A link and its joint; several of them for a joint of several degrees of freedom."""
+        name, kind = row.get("joint_name", row["name"]), row["joint"]
+        place = row["translation"], row["rotation"]
+        if kind == "fixed":
+            self.link(row["name"], row)
+            self.joint(self.free_name(name, self.joint_names), "fixed", parent, row["name"], place)
+        elif kind == "free":
+            self.link(row["name"], row)
+            self.joint(name, "floating", parent, row["name"], place)
+        elif kind in SPLIT:
+            self.several(row, name, parent, place)
+        else:
+            self.link(row["name"], row)
+            inner = [f"<axis xyz={numbers(row['axis'])}/>", *self.mimic(row), *drive(row, kind, row.get("limits"))]
+            self.joint(name, type_of(row, kind, row.get("limits")), parent, row["name"], place, inner)
+
+    def several(self, row: Mapping[str, Any], name: str, parent: str, place: Any) -> None:
+        axis, parts = row.get("axis", Z), SPLIT[row["joint"]]
+        for k, (label, kind, direction) in enumerate(parts):
+            last = k == len(parts) - 1
+            link = row["name"] if last else self.free_name(f"{row['name']}.{label}", self.taken)
+            limits = row["limits"][k] if "limits" in row else None
+            self.link(link, row if last else {})
+            direction = direction if direction is not Z else axis
+            inner = [f"<axis xyz={numbers(direction)}/>", *drive(row, kind, limits)]
+            self.joint(f"{name}.{label}", type_of(row, kind, limits), parent, link, place, inner)
+            parent, place = link, ((0.0, 0.0, 0.0), None)
+
+    def link(self, name: str, row: Mapping[str, Any]) -> None:
+        mass, tensor = row.get("mass", 0.0), row.get("inertia", ())
+        if is_zero(mass) and all(map(is_zero, flat(tensor))):
+            self.lines.append(f"  <link name={quoted(name)}/>")
+            return
+        (xx, xy, xz), (_, yy, yz), (_, _, zz) = tensor
+        moments = zip(("ixx", "ixy", "ixz", "iyy", "iyz", "izz"), (xx, xy, xz, yy, yz, zz), strict=True)
+        self.lines += [
+            f"  <link name={quoted(name)}>",
+            "    <inertial>",
+            f'      <origin xyz={numbers(row["com"])} rpy="0 0 0"/>',
+            f"      <mass value={numbers([mass])}/>",
+            f"      <inertia {' '.join(f'{key}={numbers([x])}' for key, x in moments)}/>",
+            "    </inertial>",
+            "  </link>",
+        ]
+
+    def joint(self, name: str, kind: str, parent: str, child: str, place: Any, inner: Iterable[str] = ()) -> None:
+        translation, rotation = place
+        angles = (0.0, 0.0, 0.0) if rotation is None else roll_pitch_yaw(rotation)
+        self.lines += [
+            f'  <joint name={quoted(name)} type="{kind}">',
+            f"    <parent link={quoted(parent)}/>",
+            f"    <child link={quoted(child)}/>",
+            f"    <origin xyz={numbers(translation)} rpy={numbers(angles)}/>",
+            *(f"    {line}" for line in inner),
+            "  </joint>",
+        ]
+
+    def mimic(self, row: Mapping[str, Any]) -> list[str]:
+        """The joint at the end of the path that a coupled joint follows: URDF has no chains of them."""
+        if "coupled_to" not in row:
+            return []
+        by_name = {link.name: link for link in self.robot.links}
+        (coupling,) = (c for c in self.robot.couplings if c.link == by_name[row["name"]].index)
+        leader = self.robot.links[coupling.to].name
+        (other,) = (r for r in self.table.rows if r["name"] == leader)
+        values = f"multiplier={numbers([coupling.ratio])} offset={numbers([coupling.offset])}"
+        return [f"<mimic joint={quoted(other.get('joint_name', leader))} {values}/>"]
+
+    def free_name(self, stem: str, taken: set[str]) -> str:
+        name, count = stem, 1
+        while name in taken:
+            count += 1
+            name = f"{stem}{count}"
+        taken.add(name)
+        return name
+
+
+def is_root(row: Mapping[str, Any]) -> bool:
+    """Whether a row is the base itself by another name: fixed to it, and where it is."""
+    still = row["joint"] == "fixed" and all(map(is_zero, row["translation"]))
+    return still and row["rotation"] == ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
+
+
+def type_of(row: Mapping[str, Any], kind: str, limits: Any) -> str:
+    return "continuous" if kind == "revolute" and limits is None else kind
+
+
+def drive(row: Mapping[str, Any], kind: str, limits: Any) -> list[str]:
+    """Limits, ratings and friction. URDF needs numbers for limits that there are none of: they are 1e308."""
+    lines = []
+    ratings = {"effort": row.get("effort_limit"), "velocity": row.get("velocity_limit")}
+    if limits is not None or kind == "prismatic" or any(x is not None for x in ratings.values()):
+        ends = limits if limits is not None else (-UNBOUNDED, UNBOUNDED)
+        bounds = {"lower": ends[0], "upper": ends[1]} if limits is not None or kind == "prismatic" else {}
+        entries = {**bounds, **{key: UNBOUNDED if x is None else x for key, x in ratings.items()}}
+        lines.append(f"<limit {' '.join(f'{key}={numbers([x])}' for key, x in entries.items())}/>")
+    friction = {"damping": row.get("viscous_friction", 0.0), "friction": row.get("coulomb_friction", 0.0)}
+    if not all(map(is_zero, friction.values())):
+        lines.append(f"<dynamics {' '.join(f'{key}={numbers([x])}' for key, x in friction.items())}/>")
+    return lines
+
+
+def roll_pitch_yaw(rotation: Sequence[Sequence[float]]) -> tuple[float, float, float]:
+    """R = R_z(yaw) R_y(pitch) R_x(roll). Where pitch is a quarter turn, yaw is arbitrary and roll takes the rest."""
+    (r00, r01, r02), (r10, r11, r12), (r20, _, _) = rotation
+    yaw = math.atan2(r10, r00) if (r10, r00) != (0.0, 0.0) else 0.0
+    c, s = math.cos(yaw), math.sin(yaw)
+    pitch = math.atan2(-r20, c * r00 + s * r10)
+    roll = math.atan2(s * r02 - c * r12, c * r11 - s * r01)
+    return roll + 0.0, pitch + 0.0, yaw + 0.0
+
+
+def numbers(values: Iterable[float]) -> str:
+    """In quotes, with all their digits."""
+    return '"' + " ".join(repr(x + 0.0) for x in values) + '"'
+
+
+def quoted(text: str) -> str:
+    if NOT_XML.search(text):
+        raise FileError(f"cannot write the name {text!r}: XML cannot hold all of its characters")
+    return quoteattr(text)
+
+
+def comment(text: str) -> list[str]:
+    """Where the numbers come from; two hyphens would end the comment."""
+    kept = re.sub("-(?=-|$)", "- ", " ".join(NOT_XML.sub("?", text).split()))
+    return [f"<!-- {escape(kept)} -->"] if kept else []
