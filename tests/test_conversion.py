@@ -232,3 +232,13 @@ def test_arguments_are_checked() -> None:
         lw.convert(lw.load("planar3"), "modifed")
     with pytest.raises(TypeError, match="expected a Robot"):
         lw.convert("planar3", "modified")  # type: ignore[arg-type]
+
+
+def test_symbols_and_bodies_that_cannot_exist() -> None:
+    """`unphysical` is no number: binding symbols and converting leave it."""
+    thin = {**BODY, "mass": lw.symbols("m"), "inertia": np.diag([0.01, 0.01, 0.05])}
+    with pytest.warns(UserWarning, match="cannot exist"):
+        arm = lw.Robot.from_frames([{"joint": "revolute", "translation": (0, 0, 1), **thin}], unphysical="warn")
+    bound = lw.bind(lw.convert(arm, "modified"), m=2.0)
+    assert bound.rows[0]["unphysical"] is True
+    assert same(lw.bind(arm, m=2.0), bound) < 1e-14

@@ -66,4 +66,4 @@ def unchecked(robot: Robot, values: Mapping[str, float]) -> Robot:
 def nested(copy: Transplant, value: Any) -> Any:
     if isinstance(value, (tuple, list)):
         return tuple(nested(copy, x) for x in value)
-    return value if isinstance(value, str) else copy(value)
+    return value if isinstance(value, (str, bool)) else copy(value)
