@@ -1,0 +1,92 @@
+"""What a URDF may hold: what is read, what is skipped because it cannot change the dynamics, and what is refused."""
+
+from __future__ import annotations
+
+import difflib
+import warnings
+from collections.abc import Collection
+
+from ...errors import near_miss
+from ..xml import Element, shortened
+
+READ = {  # the elements that are read in each element
+    "robot": ("link", "joint"),
+    "link": ("inertial",),
+    "inertial": ("origin", "mass", "inertia"),
+    "joint": ("parent", "child", "origin", "axis", "limit", "dynamics", "mimic"),
+}
+SKIPPED = {  # elements of every robot that say how it looks, touches and is driven
+    "robot": ("material", "gazebo", "transmission", "ros2_control"),
+    "link": ("visual", "collision", "material", "gazebo"),
+    "inertial": (),
+    "joint": ("safety_controller", "calibration", "gazebo"),
+}
+ATTRIBUTES = {  # of elements whose numbers enter the dynamics: a word that is not known is refused
+    "origin": ("xyz", "rpy"),
+    "axis": ("xyz",),
+    "mass": ("value",),
+    "inertia": ("ixx", "ixy", "ixz", "iyy", "iyz", "izz"),
+    "mimic": ("joint", "multiplier", "offset"),
+    "parent": ("link",),
+    "child": ("link",),
+}
+OTHER_ATTRIBUTES = {"limit": ("lower", "upper", "effort", "velocity"), "dynamics": ("damping", "friction")}
+LIKELY = 0.8  # how near a word must be to one that is read to be taken for a slip of the pen
+LISTED = 8  # lines of each skipped element in the warning
+XACRO = ("${", "$(")
+
+
+def check(root: Element, ignore: Collection[str] = ()) -> None:
+    """Refuse what may change the dynamics and is not understood; warn of what is skipped, in one warning."""
+    skipped: dict[str, list[int]] = {}
+    waiting = [root]
+    while waiting:
+        element = waiting.pop()
+        check_attributes(element, skipped)
+        if element.tag not in READ:
+            continue
+        read, quiet = READ[element.tag], SKIPPED[element.tag]
+        for child in element.children:
+            if child.tag in read:
+                waiting.append(child)
+            elif child.tag not in quiet and child.tag not in ignore:
+                refuse_if_it_matters(child, element, read)
+                skipped.setdefault(f"<{shortened(child.tag)}>", []).append(child.line)
+    warn_of_skipped(root, skipped)
+
+
+def check_attributes(element: Element, skipped: dict[str, list[int]]) -> None:
+    known = ATTRIBUTES.get(element.tag)
+    others = OTHER_ATTRIBUTES.get(element.tag)
+    for key, value in element.attributes.items():
+        if "$" in value and any(sign in value for sign in XACRO):
+            element.fail(f'{key} is "{shortened(value)}", of xacro (expected plain URDF: run xacro on the file first)')
+        if known is not None and key not in known:
+            element.fail(f"{shortened(key)} is not one of its attributes{near_miss(key, known)} ({', '.join(known)})")
+        if others is not None and key not in others:
+            skipped.setdefault(f"{shortened(key)} of <{element.tag}>", []).append(element.line)
+
+
+def refuse_if_it_matters(child: Element, element: Element, read: tuple[str, ...]) -> None:
+    if child.tag.startswith("xacro:"):
+        child.fail("is a macro of xacro (expected plain URDF: run xacro on the file first)")
+    close = difflib.get_close_matches(child.tag, read, n=1, cutoff=LIKELY)
+    if close:
+        child.fail(f"is not an element of <{element.tag}>, did you mean <{close[0]}>?")
+
+
+def warn_of_skipped(root: Element, skipped: dict[str, list[int]]) -> None:
+    if not skipped:
+        return
+    texts = [f"{what} ({lines_in_words(lines)})" for what, lines in skipped.items()]
+    warnings.warn(
+        f"{root.path}: skipped, as unknown to URDF: {', '.join(texts)}",
+        UserWarning,
+        stacklevel=6,  # where the robot is loaded
+    )
+
+
+def lines_in_words(lines: list[int]) -> str:
+    shown = ", ".join(map(str, sorted(lines)[:LISTED]))
+    more = f" and {len(lines) - LISTED} more" if len(lines) > LISTED else ""
+    return f"{'line' if len(lines) == 1 else 'lines'} {shown}{more}"
