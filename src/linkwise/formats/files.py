@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from importlib import import_module
 from pathlib import Path
 
 from ..errors import FileError, near_miss
@@ -13,7 +14,19 @@ from .options import Options
 
 FOLDER = Path(__file__).parent / "library"
 LIBRARY = tuple(sorted(path.stem for path in FOLDER.glob("*.toml")))
-READERS = {".toml": toml.read}
+
+
+def reader(module: str) -> Callable[[Path, Options], Robot]:
+    """`read` of a module that is imported when a file needs it."""
+
+    def read(path: Path, options: Options) -> Robot:
+        robot: Robot = import_module(f".{module}", __package__).read(path, options)
+        return robot
+
+    return read
+
+
+READERS: dict[str, Callable[[Path, Options], Robot]] = {".toml": toml.read, ".urdf": reader("urdf")}
 WRITERS = {".toml": toml.write}
 
 

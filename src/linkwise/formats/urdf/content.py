@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import difflib
-import warnings
 from collections.abc import Collection
 
 from ...errors import near_miss
+from ..notices import warn
 from ..xml import Element, shortened
 
 READ = {  # the elements that are read in each element
@@ -79,11 +79,7 @@ def warn_of_skipped(root: Element, skipped: dict[str, list[int]]) -> None:
     if not skipped:
         return
     texts = [f"{what} ({lines_in_words(lines)})" for what, lines in skipped.items()]
-    warnings.warn(
-        f"{root.path}: skipped, as unknown to URDF: {', '.join(texts)}",
-        UserWarning,
-        stacklevel=6,  # where the robot is loaded
-    )
+    warn(f"{root.path}: skipped, as unknown to URDF: {', '.join(texts)}")
 
 
 def lines_in_words(lines: list[int]) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -10,6 +9,7 @@ from typing import Any
 from ...errors import FileError, RobotError, RowError, near_miss
 from ...robot import Robot, from_table
 from .. import xml
+from ..notices import warn
 from ..options import Options
 from ..xml import Element, shortened
 from .content import check
@@ -34,10 +34,13 @@ def robot_of(root: Element, options: Options) -> Robot:
     warn_of_roots(root, roots)
     bases = bases_of(root, roots, options.base)
     rows = [row_of(branch) for branch in order]
+    joint_names = {branch.joint.attributes["name"] for branch in order if branch.joint is not None}
     for branch, row in zip(order, rows, strict=True):
-        if bases.get(branch.name) == "free" and branch.joint is None:
-            refuse_second_free_joint(branch, row, order)
-            row["joint"] = "free"
+        if branch.joint is None:
+            row |= root_joint(branch, joint_names)
+            if bases.get(branch.name) == "free":
+                refuse_second_free_joint(branch, row, order)
+                row["joint"] = "free"
     if options.mimic == "coupled":
         couple(order, rows)
     if all(row["joint"] == "fixed" for row in rows):
@@ -55,11 +58,7 @@ def robot_of(root: Element, options: Options) -> Robot:
 def warn_of_roots(root: Element, roots: list[Branch]) -> None:
     if len(roots) > 1:
         names = ", ".join(f'"{shortened(branch.name)}" (line {branch.link.line})' for branch in roots)
-        warnings.warn(
-            f"{root.path}: {len(roots)} links are moved by no joint: {names}; each stands on the base, at its origin",
-            UserWarning,
-            stacklevel=5,  # where the robot is loaded
-        )
+        warn(f"{root.path}: {len(roots)} links are moved by no joint: {names}; each stands on the base, at its origin")
 
 
 def bases_of(root: Element, roots: list[Branch], base: Any) -> dict[str, str]:
@@ -73,6 +72,15 @@ def bases_of(root: Element, roots: list[Branch], base: Any) -> dict[str, str]:
         if word not in BASES:
             root.fail(f"base is {word!r} (expected 'fixed', 'free', or these by the names of the roots)")
     return dict(asked)
+
+
+def root_joint(branch: Branch, joint_names: set[str]) -> dict[str, str]:
+    """A root's joint is called as the root, unless a joint of the file is: links and joints may share names in URDF."""
+    name = branch.name
+    while name in joint_names:
+        name += "_root"
+    joint_names.add(name)
+    return {"joint_name": name} if name != branch.name else {}
 
 
 def refuse_second_free_joint(branch: Branch, row: dict[str, Any], order: list[Branch]) -> None:
