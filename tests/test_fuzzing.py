@@ -10,6 +10,7 @@ import fuzzing
 from effort import examples
 
 COUNT = 60  # of each format
+ROOTS = {"sample.urdf": "robot", "sample.xml": "mujoco"}
 TAGS = sorted(
     {
         word
@@ -39,28 +40,25 @@ def escaped(text: str) -> str:
     return "".join(f"&#{ord(c)};" if c in "<&\"'" else c for c in text)
 
 
-def element(children):
-    def written(tag, attributes, inner):
-        return (
-            f"<{tag} " + " ".join(f'{k}="{escaped(v)}"' for k, v in attributes.items()) + f">{''.join(inner)}</{tag}>"
-        )
-
-    return st.builds(
-        written,
-        st.sampled_from(TAGS),
-        st.dictionaries(st.sampled_from(TAGS), VALUES, max_size=4),
-        st.lists(children, max_size=4),
-    )
+def written(root: str, elements: list[tuple[int, str, list[tuple[str, str]]]]) -> str:
+    """XML of elements that each stand at a depth, at most one deeper than the one before."""
+    text, path = f'<{root} name="x" model="x">', [root]
+    for depth, tag, attributes in elements:
+        while len(path) > depth + 1:
+            text += f"</{path.pop()}>"
+        text += f"<{tag} " + " ".join(f'{key}="{escaped(value)}"' for key, value in dict(attributes).items()) + ">"
+        path.append(tag)
+    return text + "".join(f"</{tag}>" for tag in reversed(path))
 
 
-TREES = st.recursive(VALUES.map(escaped), element, max_leaves=12)
+TAG = st.sampled_from(TAGS)
+ELEMENTS = st.lists(st.tuples(st.integers(0, 5), TAG, st.lists(st.tuples(TAG, VALUES), max_size=3)), max_size=8)
 
 
-@examples(200)
-@given(st.sampled_from([("sample.urdf", "robot"), ("sample.xml", "mujoco")]), st.lists(TREES, max_size=4))
-def test_any_elements_are_read_or_refused_by_name(kind, trees):
-    name, root = kind
-    fuzzing.read(f'<{root} name="x" model="x">{"".join(trees)}</{root}>'.encode("utf-8", "replace"), name, {})
+@examples(300)
+@given(st.sampled_from(list(ROOTS)), ELEMENTS)
+def test_any_elements_are_read_or_refused_by_name(name, elements):
+    fuzzing.read(written(ROOTS[name], elements).encode("utf-8", "replace"), name, {})
 
 
 @examples(100)
