@@ -1,11 +1,12 @@
 # make demo   the main job, from nothing but Python 3.11+ and make
 # make test   formatter, linter, type checker and the suite, likewise; make test-slow runs the repetitions it leaves out
+# make fuzz   damaged robot files for ten minutes: each is read, or refused by name
 # make bench  every speed claim beside the peers, a quarter of an hour: writes benchmarks/results.md
 PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 
-.PHONY: demo test test-slow bench counts study docs clean
+.PHONY: demo test test-slow fuzz bench counts study docs clean
 .DEFAULT_GOAL := demo
 
 $(BIN)/python:
@@ -37,6 +38,9 @@ test: $(VENV)/test
 
 test-slow: $(VENV)/test
 	$(BIN)/python -m pytest -n auto --dist worksteal -m slow tests
+
+fuzz: $(VENV)/test
+	$(BIN)/python tests/fuzz.py
 
 bench: $(VENV)/bench
 	$(BIN)/python benchmarks/run_all.py
