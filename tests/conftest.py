@@ -15,7 +15,7 @@ settings.load_profile("suite")
 
 
 def pytest_collection_finish(session):
-    """Tests, robots and compiled code live to the end: looking for garbage among them took a tenth of the time."""
+    """Tests, robots and compiled code live to the end: they are not searched for garbage again and again."""
     gc.collect()
     gc.freeze()
     gc.set_threshold(5_000, 20, 50)
