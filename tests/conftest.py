@@ -1,13 +1,32 @@
 """The suite is about plain Python, which is the definition; tests/test_kernels.py holds the kernels against it."""
 
+import functools
+import gc
+
 import pytest
 from hypothesis import settings
 
 import linkwise as lw
 from effort import examples
+from linkwise.kernels import host
 
 settings.register_profile("suite", examples(100))
 settings.load_profile("suite")
+
+
+def pytest_collection_finish(session):
+    """Tests, robots and compiled code live to the end: they are not searched for garbage again and again."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(5_000, 20, 50)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def no_text_is_compiled_twice():
+    """LLVM makes the same code of the same text for the same processor; what this process compiled, it keeps."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(host, "object_code", functools.cache(host.object_code))
+        yield
 
 
 @pytest.fixture(autouse=True)

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import linkwise as lw
+from effort import rest_slow
 from linkwise.kernels import cache, image
 from linkwise.kernels import dispatch as kernels
 from linkwise.kernels import spec as specs
@@ -238,7 +239,7 @@ WAYS = {"call": "lw.inertia_matrix(arm, np.ones(3))", "compile": "lw.compile(lw.
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="forks are POSIX's")
-@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("way", rest_slow(list(WAYS), ["call"]))
 def test_a_fork_while_another_thread_compiles_gives_a_child_that_compiles(way: str) -> None:
     assert in_a_new_process(FORKS.replace("WAY", WAYS[way])).strip() == "[True, True]"
 

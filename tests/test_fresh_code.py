@@ -61,7 +61,8 @@ def meant(gain, integrator):
 
 
 @pytest.mark.parametrize(
-    ("make", "integrator"), [*((make, "verner65") for make in CHANGING), (from_attribute, "radau")]
+    ("make", "integrator"),
+    [*((make, "verner65") for make in CHANGING), pytest.param(from_attribute, "radau", marks=pytest.mark.slow)],
 )
 def test_a_torque_function_that_changed_is_traced_anew(make, integrator):
     torque, change = make()
@@ -242,7 +243,7 @@ def test_a_torque_function_that_changes_its_arguments_changes_nothing_else():
         q[0] = 0.0
         return -1.0 * q
 
-    runs = [lw.simulate(ARM, START, [0] * 3, 0.1, torque=careless, samples=3, compiled=c) for c in (True, False)]
+    runs = [lw.simulate(ARM, START, [0] * 3, 0.02, torque=careless, samples=3, compiled=c) for c in (True, False)]
     assert np.abs(runs[0].q - runs[1].q).max() < 1e-9
     assert runs[0].q[0].tolist() == START
 

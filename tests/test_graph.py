@@ -13,7 +13,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import linkwise as lw
-from effort import examples, rest_slow
+from effort import examples, in_turn, rest_slow
 from linkwise import api, graph
 from linkwise.graph import LEGAL, MEANING, GrammarError, Graph, Node, Port, Program, check, evaluate, rules
 from robots import relative
@@ -100,7 +100,7 @@ RULES = {
 }
 
 
-@pytest.mark.parametrize("rule", RULES)
+@in_turn(RULES)
 def test_rule(rule):
     found, expected = RULES[rule]
     assert is_same(found, expected), f"{found!r} is not {expected!r}"
@@ -143,7 +143,7 @@ def test_there_are_no_other_rules(one, other):
     assert not is_same(one, other)
 
 
-@pytest.mark.parametrize("k", range(1, 40))
+@in_turn(range(1, 40))
 def test_powers_take_as_few_products_as_squaring_allows(k):
     tape = Graph()
     tape.input("x") ** k

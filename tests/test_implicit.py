@@ -14,7 +14,7 @@ from robots import CHAINS, TREES, relative, states
 
 PLANAR = lw.load("planar3")
 ROBOTS = [PLANAR, CHAINS[2], CHAINS[5], TREES[2]]
-every_robot = pytest.mark.parametrize("robot", rest_slow(ROBOTS, [CHAINS[5], TREES[2]]), ids=lambda robot: robot.name)
+every_robot = pytest.mark.parametrize("robot", rest_slow(ROBOTS, [TREES[2]]), ids=lambda robot: robot.name)
 CART = lw.Robot.from_dh(
     [{"joint": "prismatic", "a": 0, "alpha": 0, "theta": 0, "mass": 1, "com": (0, 0, 0), "inertia": np.eye(3)}],
     convention="standard",
@@ -168,7 +168,7 @@ def swift(arm, t, q, qd):
 def test_events_are_those_of_the_explicit_integrators(direction, compiled):
     events = [lw.Event(elbow, "elbow", direction=direction), swift]
     end = 1.5 if compiled else 0.3
-    how = {"events": events, "samples": 4, "rtol": 1e-9 if compiled else 1e-6}
+    how = {"events": events, "samples": 4, "rtol": 1e-8 if compiled else 1e-6}
     found = radau(PLANAR, [0, 0.1, 0], [0, -0.5, 0], end, compiled=compiled, **how)
     known = lw.simulate(PLANAR, [0, 0.1, 0], [0, -0.5, 0], end, integrator="dop853", **how | {"rtol": 1e-10})
     assert found.compiled == compiled

@@ -138,7 +138,7 @@ def test_halving_the_step_divides_the_error_within_it_by_two_to_one_more_than_th
 
 
 @continuous
-@pytest.mark.parametrize("robot", ROBOTS, ids=lambda robot: robot.name)
+@pytest.mark.parametrize("robot", rest_slow(ROBOTS, [CHAINS[5]]), ids=lambda robot: robot.name)
 def test_samples_are_as_exact_as_steps(robot, name):
     q, qd, _, _ = states(robot, 1)
     times = np.linspace(0.0, 0.3, 40)
@@ -205,7 +205,7 @@ def test_right_after_a_refused_step_the_next_does_not_grow(name):
     assert grown > 0
 
 
-@pytest.mark.parametrize("compiled", [True, False])
+@pytest.mark.parametrize("compiled", rest_slow([True, False], [True]))
 def test_no_trajectory_depends_on_its_neighbours(compiled):
     """Idle lanes too: some wait until their log of events is emptied, others have other parameters."""
     rng = np.random.default_rng(0)

@@ -14,13 +14,21 @@ from jointed_peers import from_pinocchio, in_mujoco, in_pinocchio, pinocchio_sta
 
 ALIKE = 1e-10
 SIZES = (1, 2, 3, 4, 6, 9)
-TREES = [jointed(n, seed) for n in SIZES for seed in range(2)] + [jointed(n, 7) for n in (20, 40)]
-ALONE = [jointed(1, k, letter) for k, letter in enumerate("SFH")]
-IN_MUJOCO = [jointed(n, seed, "RPCUES") for n in SIZES for seed in (3, 4)]
+TREES = [(n, seed) for n in SIZES for seed in range(2)] + [(n, 7) for n in (20, 40)]  # the arguments of `jointed`
+ALONE = [(1, k, letter) for k, letter in enumerate("SFH")]
+IN_MUJOCO = [(n, seed, "RPCUES") for n in SIZES for seed in (3, 4)]
 
 
-def named(robots):
-    return [pytest.param(robot, id=f"{robot.name}-{robot.joints[:12]}") for robot in robots]
+@pytest.fixture
+def robot(request):
+    return jointed(*request.param)
+
+
+def over(many, quick):
+    """The robots made of these arguments; those that are not quick run with the slow tests."""
+    marks = [() if each in quick else pytest.mark.slow for each in many]
+    made = [pytest.param(each, id="-".join(map(str, each)), marks=mark) for each, mark in zip(many, marks, strict=True)]
+    return pytest.mark.parametrize("robot", made, indirect=True)
 
 
 @pytest.fixture(autouse=True)
@@ -29,7 +37,7 @@ def plainly():
         yield
 
 
-@pytest.mark.parametrize("robot", named(TREES + ALONE))
+@over(TREES + ALONE, [*TREES[1:12:2], TREES[12], *ALONE])
 def test_pinocchio_agrees(robot):
     model, data = in_pinocchio(robot)
     q, v, a, _ = states(robot)
@@ -46,7 +54,7 @@ def test_pinocchio_agrees(robot):
     assert relative(lw.potential_energy(robot, q), pin.computePotentialEnergy(model, data, theirs[0])) < ALIKE
 
 
-@pytest.mark.parametrize("robot", named(IN_MUJOCO))
+@over(IN_MUJOCO, IN_MUJOCO[1::2])
 def test_mujoco_agrees_in_our_own_coordinates(robot):
     """Also with rotors, in ball joints too; free joints stand on the base, at its origin."""
     rows = [{**row, "rotor_inertia": 0.02 * (k + 1)} for k, row in enumerate(robot.rows)]

@@ -73,7 +73,7 @@ def renumbered(robot, seed):
 
 
 @pytest.mark.parametrize("n", rest_slow([2, 7, 8, 9, 16, 17, 45], [9]))
-@pytest.mark.parametrize("function", rest_slow(list(ARRAYS), list(ARRAYS)[:2]), ids=lambda function: function.__name__)
+@pytest.mark.parametrize("function", rest_slow(list(ARRAYS), list(ARRAYS)[1:2]), ids=lambda function: function.__name__)
 def test_links_may_be_numbered_in_any_order(n, function):
     tree = lw.random_tree(n, seed=n)
     wrench = np.random.default_rng(n).normal(size=(11, n, 6))

@@ -13,7 +13,7 @@ from linkwise.graph import Graph, Port, Program, count, evaluate
 from linkwise.graph.passes import ALL_PASSES, apply_passes
 from robots import QUICK, SMALL, conditioned, ids, relative, states
 
-over_robots = pytest.mark.parametrize("robot", rest_slow(SMALL, QUICK), ids=ids(SMALL))
+over_robots = pytest.mark.parametrize("robot", rest_slow(SMALL, QUICK[2::2]), ids=ids(SMALL))
 CHOICES = [("common-factors",), ("push-signs",), ("common-factors", "push-signs")]
 over_passes = pytest.mark.parametrize("passes", CHOICES, ids="+".join)
 

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import FrozenInstanceError
 from decimal import Decimal
 from fractions import Fraction
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import linkwise as lw
-from effort import examples
+from effort import examples, in_turn
 from robots import TEXTBOOK, TREES, ids, relative, states
 
 Row = dict[str, Any]
@@ -140,10 +141,9 @@ def shown(case: tuple[str, Any, str]) -> str:
     return re.sub(r"\s+", "", f"{case[0]}={case[1]!r}")[:40]
 
 
-@pytest.mark.parametrize("case", WRONG_DH, ids=shown)
-@pytest.mark.parametrize("convention", ["standard", "modified"])
-def test_a_wrong_dh_entry_is_refused_by_robot_link_and_entry(case, convention):
-    key, value, said = case
+@in_turn(product(WRONG_DH, ["standard", "modified"]))
+def test_a_wrong_dh_entry_is_refused_by_robot_link_and_entry(each):
+    (key, value, said), convention = each
     good = {**TURNING, "name": "shoulder"}, {**TURNING, "name": "elbow"}, {**SLIDING, "name": "wrist"}
     said = said.replace("'standard'", repr(convention))
     message = dh_complaint(good[0], {**good[1], key: value}, good[2], convention=convention)

@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from effort import in_turn
+
 HOUSE = Path(__file__).parent.parent / "src" / "linkwise"
 MAY_IMPORT = {  # each room: the rooms below it that it uses
     "spatial": set(),
@@ -118,7 +120,7 @@ def test_the_paths_through_the_source_are_there() -> None:
         assert f" {name}" in (HOUSE / file).read_text(encoding="utf-8"), f"{file} has no {name}"
 
 
-@pytest.mark.parametrize("path", sorted(HOUSE.rglob("*.py")), ids=lambda p: str(p.relative_to(HOUSE)))
+@in_turn(sorted(HOUSE.rglob("*.py")))
 def test_files_stay_short(path: Path) -> None:
     limit = 150 if path.parent.name == "dynamics" else 500
     assert len(path.read_text().splitlines()) <= limit

@@ -97,7 +97,7 @@ def test_robots_of_the_samples_are_those_of_their_tables(tmp_path):
     )
     found = lw.sweep(PLANAR, grid, tmp_path, 0.1, chunk=3, keep="ends", files="npz").read()
     assert len(found["status"]) == 8
-    for k in range(8):
+    for k in (0, 3, 5, 6):  # each two of the three entries in all four combinations
         rows = PLANAR.rows
         rows[2]["mass"], rows[1]["com"] = grid["link3.mass"][k], grid["link2.com"][k]
         arm = lw.Robot.from_dh(rows, convention="standard", gravity=grid["gravity"][k])

@@ -122,18 +122,18 @@ def test_what_does_not_fit_is_refused_by_name(samples, said, tmp_path):
         lw.sweep(FLYING, samples, tmp_path, 0.1, **HERE)
 
 
-@pytest.mark.parametrize(
-    ("entry", "values"), [("link1.pitch", (0.1, 0.2)), ("link3.ratio", (0.5, 2.0)), ("link3.offset", (0.0, 0.4))]
-)
-def test_pitch_ratio_and_offset_are_entries_like_others(tmp_path, entry, values):
+def test_pitch_ratio_and_offset_are_entries_like_others(tmp_path):
+    entries = {"link1.pitch": (0.1, 0.2), "link3.ratio": (0.5, 2.0), "link3.offset": (0.0, 0.4)}
     rows = lw.chain(3, seed=1, joints="HRR").rows
     rows[2] |= {"coupled_to": "link1", "ratio": 2.0, "offset": 0.1}
     arm = lw.Robot.from_dh(rows, convention="standard")
-    found = lw.sweep(arm, {"q0": [0.1, 0.2], entry: values}, tmp_path, 0.1, keep="ends", **HERE).read()
-    link, _, key = entry.partition(".")
-    for k, value in enumerate(values):
-        own = [{**row, key: value} if row["name"] == link else row for row in rows]
+    found = lw.sweep(arm, {"q0": [0.1, 0.2], **entries}, tmp_path, 0.1, keep="ends", **HERE).read()
+    for k in range(2):
+        own = [dict(row) for row in rows]
+        for entry, values in entries.items():
+            link, _, key = entry.partition(".")
+            next(row for row in own if row["name"] == link)[key] = values[k]
         alone = lw.simulate(lw.Robot.from_dh(own, convention="standard"), [0.1, 0.2], duration=0.1)
         assert relative(found["q_end"][k], alone.q[-1]) < 1e-9
     with pytest.raises(ValueError, match=r"'link2\.pitch', did you mean 'link1\.pitch'"):
-        lw.sweep(arm, {"q0": [0.1, 0.2], "link2.pitch": values}, tmp_path / "other", 0.1, **HERE)
+        lw.sweep(arm, {"q0": [0.1, 0.2], "link2.pitch": (0.1, 0.2)}, tmp_path / "other", 0.1, **HERE)

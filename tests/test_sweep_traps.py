@@ -21,7 +21,7 @@ def friction_in_python(arm, t, q, qd):
     return [-(link.joint.viscous_friction) * rate for link, rate in zip(arm.links, qd, strict=True)]
 
 
-@pytest.mark.parametrize("word", ["viscous_friction", "coulomb_friction"])
+@pytest.mark.parametrize("word", rest_slow(["viscous_friction", "coulomb_friction"], ["coulomb_friction"]))
 def test_a_friction_that_is_swept_and_not_asked_for_is_refused(word, tmp_path):
     own = {"viscous_friction": "viscous", "coulomb_friction": "coulomb"}[word]
     for given in (np.linspace(0, 1, 7), 0.5):  # different in each row, or the same in all
@@ -79,7 +79,7 @@ ROWS = {
 
 
 @every_kind
-@pytest.mark.parametrize("rows", ROWS)
+@pytest.mark.parametrize("rows", rest_slow(list(ROWS), ["family"]))
 def test_ends_and_events_of_every_row_are_those_of_simulate(rows, kind, tmp_path):
     def robot(arm, row):
         return arm if row["kind"] == 0 else arm.with_gravity((0, -5.0, 0))
@@ -194,7 +194,7 @@ OPTIONS = {
 }
 
 
-@pytest.mark.parametrize("options", rest_slow(list(OPTIONS), ["family", "sticking"]))
+@pytest.mark.parametrize("options", rest_slow(list(OPTIONS), ["family"]))
 def test_gains_and_targets_are_numbers_of_each_trajectory(options, tmp_path):
     if options == "radau":
         pytest.importorskip("scipy")
@@ -226,15 +226,14 @@ def test_the_program_is_compiled_once_for_all_gains(tmp_path, monkeypatch):
     assert {port.name for port in made[-1].inputs} >= {"own_kp", "own_target"}
 
 
-@pytest.mark.parametrize(
-    "law",
-    [
-        lw.pd_gravity([0.3, 0.2, 0.1], kp=5, kd=1),
-        lw.computed_torque([0, 0, 0], 5, 2),
-        lw.diagonal_control([0] * 3, 5, 2),
-    ],
-    ids=lambda law: law.constructor_name,
-)
+LAWS = [
+    lw.pd_gravity([0.3, 0.2, 0.1], kp=5, kd=1),
+    lw.computed_torque([0, 0, 0], 5, 2),
+    lw.diagonal_control([0] * 3, 5, 2),
+]
+
+
+@pytest.mark.parametrize("law", rest_slow(LAWS, LAWS[:1]), ids=lambda law: law.constructor_name)
 def test_the_gains_of_a_controller_are_swept_by_their_names(law, tmp_path):
     from dataclasses import replace
 
@@ -410,7 +409,7 @@ ROWS_OF = [
 
 
 @pytest.mark.parametrize(
-    ("change", "rows"), rest_slow(ROWS_OF, [each for each in ROWS_OF if each[1] == "one robot" or each[0] == "a gain"])
+    ("change", "rows"), rest_slow(ROWS_OF, [each for each in ROWS_OF if (each[1] == "family") == (each[0] == "a gain")])
 )
 def test_a_sweep_is_not_resumed_with_another_program(change, rows, tmp_path, monkeypatch):
     options, act, said = CHANGES[change]
@@ -420,7 +419,7 @@ def test_a_sweep_is_not_resumed_with_another_program(change, rows, tmp_path, mon
     closing_over_again = CLOSED.__closure__[0].cell_contents
     closing_over_again[0] = 1.0
     samples = {**STARTS, **({"link2.mass": np.linspace(0.3, 0.5, 7)} if rows == "family" else {})}
-    seconds = 0.005 if change == "in Python" else 0.1
+    seconds = 0.001 if change == "in Python" else 0.1
     again = partial(lw.sweep, PLANAR, samples, tmp_path, seconds, chunk=4, **REST)
     again(**options)
     before = {path.name: path.stat().st_mtime_ns for path in tmp_path.iterdir()}

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import linkwise as lw
+from effort import rest_slow
 from linkwise.graph import Graph, Port, Program, check, count, evaluate, rules
 from linkwise.graph.derivative import derivative as differentiate
 from linkwise.graph.passes import apply_passes
@@ -136,10 +137,10 @@ def test_a_table_of_many_rows_is_not_traced_and_says_why(tmp_path: Path) -> None
         program(move)
 
 
-@pytest.mark.parametrize(
-    ("kind", "compiled"),
-    [("quintic", True), ("trapezoid", True), ("clamped", True), ("joined", True), ("triangle", False)],
-)
+CONTROLLED = [("quintic", True), ("trapezoid", True), ("clamped", True), ("joined", True), ("triangle", False)]
+
+
+@pytest.mark.parametrize(("kind", "compiled"), rest_slow(CONTROLLED, [("trapezoid", True), ("joined", True)]))
 def test_a_controlled_arm_stays_at_the_end(kind: str, compiled: bool) -> None:
     """The errors decay as exp(-20 t) and t exp(-20 t); two seconds later nothing is left of them."""
     move = kinds()[kind]
