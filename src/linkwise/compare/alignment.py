@@ -17,7 +17,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .candidates import base_candidates, link_candidates
+from .candidates import Candidates
 from .rigid import EYE, FLIP, Array, about_z, angle_of, inverse, moved, parts_of, placed
 from .skeleton import Skeleton, Unit
 
@@ -55,11 +55,13 @@ def aligned(a: Skeleton, b: Skeleton) -> Alignment:
     A beam search: of the ways to align the first k joints, the cheapest go on to the next.
     """
     size = size_of(a, b)
-    as_it_is = search(a, b, [EYE], size)
-    return as_it_is if as_it_is.cost == 0.0 else search(a, b, base_candidates(a, b, size), size)
+    candidates = Candidates(a, b, size)
+    as_it_is = search(candidates, [EYE])
+    return as_it_is if as_it_is.cost == 0.0 else search(candidates, candidates.bases())
 
 
-def search(a: Skeleton, b: Skeleton, bases: list[Array], size: float) -> Alignment:
+def search(candidates: Candidates, bases: list[Array]) -> Alignment:
+    a, b, size = candidates.a, candidates.b, candidates.size
     beam: list[tuple[float, Array, tuple[JointAlignment, ...]]] = []
     for X in bases:
         cost = COSTS["base"] * (not same_place(X, EYE, size))
@@ -70,7 +72,7 @@ def search(a: Skeleton, b: Skeleton, bases: list[Array], size: float) -> Alignme
         longer = [
             (cost + more, X, (*done, joint))
             for cost, X, done in beam
-            for more, joint in next_joints(a, b, X, done, size)
+            for more, joint in next_joints(candidates, X, done)
         ]
         longer.sort(key=lambda state: state[0])  # stable: what comes first in a tie differs least
         beam = [state for state in longer[:BEAM] if state[0] < longer[0][0] + HOPELESS]
@@ -85,17 +87,19 @@ def size_of(a: Skeleton, b: Skeleton) -> float:
 
 
 def same_place(T: Array, U: Array, size: float, tolerance: float = TIGHT) -> bool:
-    return bool(np.abs(T[:3, :3] - U[:3, :3]).max() < tolerance and np.abs(T[:3, 3] - U[:3, 3]).max() < tolerance * size)
+    return bool(
+        np.abs(T[:3, :3] - U[:3, :3]).max() < tolerance and np.abs(T[:3, 3] - U[:3, 3]).max() < tolerance * size
+    )
 
 
 def next_joints(
-    a: Skeleton, b: Skeleton, X: Array, done: tuple[JointAlignment, ...], size: float
+    candidates: Candidates, X: Array, done: tuple[JointAlignment, ...]
 ) -> Iterator[tuple[float, JointAlignment]]:
     """How the next joint may be aligned, with what each way costs.
 
     A body that cannot be the same, however it is turned, tells nothing, nor do frames of different conventions.
     """
-    k = len(done)
+    a, b, size, k = candidates.a, candidates.b, candidates.size, len(done)
     one, other = a.units[k], b.units[k]
     Tp = done[one.parent].T if one.parent >= 0 else X
     raw = inverse(one.placement) @ Tp @ other.placement
@@ -103,7 +107,7 @@ def next_joints(
     cost = COSTS["place"] * (off > LOOSE) + COSTS["sign"] * (sign < 0)
     body_tells = same_invariants(one, other)
     options = []
-    for C, zero, trivial in link_candidates(a, b, k, M, size):
+    for C, zero, trivial in candidates.of_link(k, M):
         T = M @ C
         options.append((T, zero, trivial))
         fits = trivial and body_tells and same_body(one, other, T)

@@ -32,7 +32,10 @@ def body_increments(a: Skeleton, b: Skeleton, bodies: tuple[Array, ...], alignme
 
 
 def parts(a: Skeleton, b: Skeleton, k: int, body: Array, alignment: Alignment) -> Iterator[Increment]:
-    """Mass, then mass centre, then tensor: each changes the body from what the others have made of it."""
+    """Mass, then mass centre, then tensor: each changes the body from what the others have made of it.
+
+    Where all three differ, and the tensor in no way that is known, it is another body.
+    """
     unit = a.units[k]
     frame = unit.frame
     one, other = (moved(S, inverse(frame)) for S in (unit.body, body))
@@ -43,27 +46,34 @@ def parts(a: Skeleton, b: Skeleton, k: int, body: Array, alignment: Alignment) -
         finding = Finding(kind, unit.link, f"{kind} of {unit.link!r}: {message}", x, y)
         return Increment(finding, k, {k: moved(after - before, frame)})
 
-    if np.abs(one - other).max() <= SAME * max(np.abs(one).max(), np.abs(other).max(), 1e-300) and size_same(one, other):
+    if np.abs(one - other).max() <= SAME * max(np.abs(one).max(), np.abs(other).max(), 1e-300) and size_same(
+        one, other
+    ):
         return
     if mass_a == 0.0 or mass_b == 0.0:
         shown = [f"{number(mass)} kg" if mass else "none" for mass in (mass_a, mass_b)]
         yield change(one, other, "body", f"{shown[0]} in a, {shown[1]} in b", mass_a, mass_b)
         return
+    steps: list[tuple[Array, str, str, object, object]] = []
     if abs(mass_a - mass_b) > SAME * max(mass_a, mass_b):
-        step = body_of(mass_b, com_a, tensor_a)
         text = f"{number(mass_a)} kg in a, {number(mass_b)} kg in b{ratio(mass_a, mass_b)}"
-        yield change(one, step, "mass", text, mass_a, mass_b)
-        one = step
+        steps.append((body_of(mass_b, com_a, tensor_a), "mass", text, mass_a, mass_b))
     if np.abs(com_a - com_b).max() > SAME * size:
-        step = body_of(mass_b, com_b, tensor_a)
         text = f"{vector(com_a)} in a, {vector(com_b)} in b, m{com_hint(com_a, com_b)}"
-        yield change(one, step, "centre of mass", text, tuple(com_a.tolist()), tuple(com_b.tolist()))
-        one = step
+        after = body_of(mass_b, com_b, tensor_a)
+        steps.append((after, "centre of mass", text, tuple(com_a.tolist()), tuple(com_b.tolist())))
     reach = max(np.abs(tensor_a).max(), np.abs(tensor_b).max())
     if np.abs(tensor_a - tensor_b).max() > SAME * reach + 1e-13 * mass_b * size**2:
         to_b = inverse(b.units[k].frame) @ inverse(alignment.joints[k].T) @ frame  # table frame of a -> that of b
         kind, text = tensor_in_words(tensor_a, tensor_b, (mass_a, com_a), (mass_b, com_b), to_b)
-        yield change(one, other, kind, text, tensor_a.tolist(), tensor_b.tolist())
+        steps.append((other, kind, text, tensor_a.tolist(), tensor_b.tolist()))
+    if len(steps) == 3 and steps[2][1] == "inertia":
+        text = f"another one: {number(mass_a)} kg at {vector(com_a)} in a, {number(mass_b)} kg at {vector(com_b)} in b"
+        yield change(one, other, "body", text, one.tolist(), other.tolist())
+        return
+    for after, kind, text, x, y in steps:
+        yield change(one, after, kind, text, x, y)
+        one = after
 
 
 def size_same(one: Array, other: Array) -> bool:
@@ -91,7 +101,9 @@ def tensor_in_words(
     close = ALIKE * max(np.abs(a).max(), np.abs(b).max())
     R = to_b[:3, :3]
     for tensor_a, tensor_b, whose in ((a, b, "a"), (R @ a @ R.T, R @ b @ R.T, "b")):
-        reversed_ = [name for name, at in PRODUCTS.items() if abs(tensor_a[at] + tensor_b[at]) < close < abs(tensor_a[at])]
+        reversed_ = [
+            name for name, at in PRODUCTS.items() if abs(tensor_a[at] + tensor_b[at]) < close < abs(tensor_a[at])
+        ]
         mended = tensor_b.copy()
         for name in reversed_:
             i, j = PRODUCTS[name]
@@ -166,10 +178,11 @@ def fixed_finding(a: Skeleton, name: str, own: tuple[int, Array] | None, theirs:
     what = f"fixed link {name!r}"
     if own is None or theirs is None:
         there, missing = ("b", "a") if own is None else ("a", "b")
-        mass = number(masses[0] if own is not None else masses[1] or 0.0)
+        mass = number((masses[1] if own is None else masses[0]) or 0.0)
         text = f"{what} ({mass} kg, on {carrier!r}) is in {there} only: the mass is missing in {missing}"
     elif own[0] != theirs[0]:
         text = f"{what} is carried by {carrier!r} in a, by {a.units[theirs[0]].link!r} in b"
     else:
-        text = f"{what} on {carrier!r}: another body or place ({number(masses[0] or 0)} kg in a, {number(masses[1] or 0)} kg in b)"
+        shown = [number(mass or 0.0) for mass in masses]
+        text = f"{what} on {carrier!r}: another body or place ({shown[0]} kg in a, {shown[1]} kg in b)"
     return Finding("fixed link", name, text, masses[0], masses[1])

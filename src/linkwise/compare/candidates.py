@@ -6,7 +6,7 @@ The first candidate is always that nothing differs.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -24,19 +24,49 @@ class Line(NamedTuple):
     kind: str
     direction: Array
     point: Array
+    slides: tuple[Array, ...] | None = ()  # along which joints in between may move it; None: joints that also turn it
 
 
-def line(unit: Unit, where: Array) -> Line:
-    return Line(unit.kind, where[:3, 2], where[:3, 3])
+def line(unit: Unit, where: Array, slides: tuple[Array, ...] | None = ()) -> Line:
+    return Line(unit.kind, where[:3, 2], where[:3, 3], slides)
+
+
+class Candidates:
+    """For two robots whose units correspond one by one."""
+
+    def __init__(self, a: Skeleton, b: Skeleton, size: float) -> None:
+        self.a, self.b, self.size = a, b, size
+        self.frames: dict[int, list[Array]] = {}
+
+    def bases(self) -> list[Array]:
+        return different([EYE, *placements(self.a, self.b, -1)])
+
+    def of_link(self, k: int, M: Array) -> Iterator[tuple[Array, float, bool]]:
+        """J(c), c, and whether nothing differs; of ball and free joints T = M J(c) is as the frames or the axes are."""
+        unit = self.a.units[k]
+        if unit.kind not in ("ball", "free"):
+            yield from link_candidates(self.a, self.b, k, M, self.size)
+            return
+        if k not in self.frames:
+            self.frames[k] = different(
+                T if unit.kind == "free" else placed(T[:3, :3]) for T in (EYE, *placements(self.a, self.b, k))
+            )
+        back = inverse(M)
+        for T in (M, *self.frames[k]):
+            yield back @ T, 0.0, bool(np.abs(T - EYE).max() < SAME or (unit.kind == "ball" and T is M))
+
+
+def different(candidates: Iterable[Array]) -> list[Array]:
+    found: list[Array] = []
+    for T in candidates:
+        if not any(np.abs(T - other).max() < SAME for other in found):
+            found.append(T)
+    return found
 
 
 def link_candidates(a: Skeleton, b: Skeleton, k: int, M: Array, size: float) -> Iterator[tuple[Array, float, bool]]:
-    """J(c) for a joint and its c, and whether that is zero; for ball and free joints, where its frame may be turned."""
-    unit = a.units[k]
-    if unit.kind in ("ball", "free"):
-        yield from frame_candidates(a, b, k, M, size)
-        return
-    zeros = [0.0]
+    """J(c) for a joint of one degree of freedom, its c, and whether that is zero."""
+    unit, zeros = a.units[k], [0.0]
     pairs = [(line_in(a, child, inverse(M)), line_in(b, child, EYE)) for child in a.children(k)]
     levers = [found for of_a, of_b in pairs for found in zeros_of(unit, of_a, of_b, size)]
     if not levers:
@@ -107,43 +137,20 @@ def zeros_of_bodies(unit: Unit, of_a: Array, of_b: Array, size: float) -> Iterat
         yield 0.01 * float(lever), half + np.pi
 
 
-def frame_candidates(a: Skeleton, b: Skeleton, k: int, M: Array, size: float) -> Iterator[tuple[Array, float, bool]]:
-    """T = M C of a ball or a free joint: as M is, as if the frames were the same, and as the children's axes want it."""
-    back = inverse(M)
-    trivial = EYE if a.units[k].kind == "free" else M
-    found: list[Array] = []
-    for T in (M, EYE, *placements(a, b, k, size)):
-        if a.units[k].kind == "ball":
-            T = placed(T[:3, :3])
-        if not any(np.abs(T - other).max() < SAME for other in found):
-            found.append(T)
-            yield back @ T, 0.0, bool(np.abs(T - trivial).max() < SAME or np.abs(T - EYE).max() < SAME)
-
-
-def base_candidates(a: Skeleton, b: Skeleton, size: float) -> list[Array]:
-    found = [EYE]
-    for X in placements(a, b, -1, size):
-        if not any(np.abs(X - other).max() < SAME for other in found):
-            found.append(X)
-    return found
-
-
-def placements(a: Skeleton, b: Skeleton, k: int, size: float) -> Iterator[Array]:
+def placements(a: Skeleton, b: Skeleton, k: int) -> Iterator[Array]:
     """Where the frame of link k of b (-1: its base) may be, seen from that of a, by the axes of what it carries."""
     children = a.children(k)
-    if k >= 0:
-        yield from bodies_together(a.units[k].body, b.units[k].body)
-    if not children:
-        return
     for child in children[:2]:
         yield a.units[child].placement @ inverse(b.units[child].placement)
     lines_a, lines_b = (carried_lines(robot, k) for robot in (a, b))
-    near = [(lines_a[child], lines_b[child]) for child in children]
+    near = [(found, lines_b[index]) for index, found in lines_a.items() if found.slides is not None]
     for R in rotations(a, b, k, near):
         yield placed(R, shift(R, near, feet_of(a, b, children)))
     every = [(lines_a[index], lines_b[index]) for index in lines_a]
     for R in turns_by(every):  # if all joints further out have the same zeros
         yield placed(R, shift(R, every, []))
+    if k >= 0:  # last: principal axes have the fewest digits
+        yield from bodies_together(a.units[k].body, b.units[k].body)
 
 
 def bodies_together(of_a: Array, of_b: Array) -> Iterator[Array]:
@@ -159,13 +166,18 @@ def bodies_together(of_a: Array, of_b: Array) -> Iterator[Array]:
 
 
 def carried_lines(robot: Skeleton, k: int) -> dict[int, Line]:
-    """The axes of the next joints in the frame of link k, all joints at zero: those on the link itself, and four more."""
-    where, lines = {k: EYE}, {}
+    """The axes of the next joints in the frame of link k, all at zero: those on the link itself, and six more."""
+    where: dict[int, Array] = {k: EYE}
+    lines: dict[int, Line] = {}
     own = robot.children(k)
+    slides: dict[int, tuple[Array, ...] | None] = {k: ()}
     for unit in robot.units:
-        if unit.parent in where and (unit.index in own or len(lines) < len(own) + 4):
+        if unit.parent in where and (unit.index in own or len(lines) < len(own) + 6):
             where[unit.index] = where[unit.parent] @ unit.placement
-            lines[unit.index] = line(unit, where[unit.index])
+            before = slides[unit.parent]
+            lines[unit.index] = line(unit, where[unit.index], before)
+            sliding = before is not None and unit.kind == "prismatic"
+            slides[unit.index] = (*(before or ()), where[unit.index][:3, 2]) if sliding else None
             if unit.kind in ("ball", "free"):
                 del where[unit.index]
     return lines
@@ -205,7 +217,7 @@ def mass_lever(body: Array, found: Line) -> Array:
 def turns_by(pairs: list[tuple[Line, Line]]) -> Iterator[Array]:
     """Rotations by the directions of two axes."""
     axes = [pair for pair in pairs if pair[0].kind not in ("ball", "free")]
-    for (a, b), (c, d) in itertools.islice(itertools.combinations(axes, 2), 4):
+    for (a, b), (c, d) in itertools.islice(itertools.combinations(axes, 2), 5):
         for s, t in itertools.product((1.0, -1.0), repeat=2):
             yield from from_pairs((a.direction, c.direction), (s * b.direction, t * d.direction))
 
@@ -221,32 +233,51 @@ def from_pairs(targets: tuple[Array, Array], sources: tuple[Array, Array]) -> It
     yield nearest_rotation(A @ np.linalg.inv(B))
 
 
-def shift(R: Array, pairs: list[tuple[Line, Line]], feet: list[tuple[Array, Array]]) -> Array:
-    """The least translation that brings points of lines, turned by R, onto the lines of a."""
+def shift(R: Array, pairs: list[tuple[Line, Line]], feet: list[tuple[Array, Array, Array]]) -> Array:
+    """The least translation that brings points of lines, turned by R, onto the lines of a.
+
+    Feet decide what the lines leave open.
+    """
     rows, values = [np.zeros((1, 3))], [np.zeros(1)]
     for of_a, of_b in pairs:
         if of_a.kind == "prismatic" or of_a.kind == "free":
             continue
-        across = np.eye(3) - (np.outer(of_a.direction, of_a.direction) if of_a.kind != "ball" else 0.0)
+        across = across_all([*([] if of_a.kind == "ball" else [of_a.direction]), *(of_a.slides or ())])
         rows.append(across)
         values.append(across @ (of_a.point - R @ of_b.point))
-    for of_a, of_b in feet:
-        rows.append(np.eye(3))
-        values.append(of_a - R @ of_b)
-    return np.asarray(np.linalg.lstsq(np.vstack(rows), np.concatenate(values), rcond=1e-9)[0])
+    A = np.vstack(rows)
+    t = np.linalg.lstsq(A, np.concatenate(values), rcond=1e-9)[0]
+    _, sizes, V = np.linalg.svd(A)
+    free = V[int(np.sum(sizes > 1e-9)) :].T
+    if feet and free.size:
+        F = np.vstack([across for _, _, across in feet])
+        f = np.concatenate([across @ (of_a - R @ of_b - t) for of_a, of_b, across in feet])
+        t = t + free @ np.linalg.lstsq(F @ free, f, rcond=1e-9)[0]
+    return np.asarray(t)
 
 
-def feet_of(a: Skeleton, b: Skeleton, children: list[int]) -> list[tuple[Array, Array]]:
-    """Points on the axes of the next joints that their own angle does not move.
+def across_all(directions: list[Array]) -> Array:
+    """The projection on what is perpendicular to all directions."""
+    if not directions:
+        return np.eye(3)
+    U, sizes, _ = np.linalg.svd(np.column_stack(directions))
+    own = U[:, : int(np.sum(sizes > LEVER))]
+    return np.asarray(np.eye(3) - own @ own.T)
 
-    Where the joint after comes nearest to the axis, or else where the mass is.
+
+def feet_of(a: Skeleton, b: Skeleton, children: list[int]) -> list[tuple[Array, Array, Array]]:
+    """Points that the next joints do not move, in a and in b, and across what they are points.
+
+    On an axis of rotation: where the joint after comes nearest to it, or else where the mass is.
     """
     feet = []
     for child in children:
+        slides = a.units[child].kind == "prismatic"
+        across = across_all([a.units[child].placement[:3, 2]] if slides else [])
         for after in (*a.children(child), -1):
             points = [foot(robot, child, after) for robot in (a, b)]
             if points[0] is not None and points[1] is not None:
-                feet.append((points[0], points[1]))
+                feet.append((points[0], points[1], across))
                 break
     return feet
 

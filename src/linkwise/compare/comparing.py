@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import RobotError
 from ..formats import load
 from ..formats.models import robot_of_model
 from ..robot import Robot
@@ -85,8 +84,7 @@ def robot_of(model: Any, which: str) -> Robot:
 
 
 def label(robot: Skeleton) -> str:
-    shape = repr(robot.robot).removeprefix("<Robot ").removesuffix(">")
-    return shape
+    return repr(robot.robot).removeprefix("<Robot ").removesuffix(">")
 
 
 def best_pair(a: Skeleton, b: Skeleton) -> tuple[Pair | None, Mapping[int, tuple[int, str]]]:
@@ -119,8 +117,7 @@ def coordinate(pair: Pair, k: int) -> str:
 
 def compared(pair: Pair, sample: Any) -> tuple[Difference, ...]:
     own, theirs = (
-        quantities(robot.robot, to, sample)
-        for robot, to in ((pair.whole_a, pair.to_a), (pair.whole_b, pair.to_b))
+        quantities(robot.robot, to, sample) for robot, to in ((pair.whole_a, pair.to_a), (pair.whole_b, pair.to_b))
     )
     names = [pair.a.units[k].name for k, at in enumerate(pair.shared.v) for _ in range(at.start, at.stop)]
     labels = [names[int(np.argmax(np.abs(column)))] for column in pair.shared.couplings.T]
@@ -161,7 +158,9 @@ def verdict_of(
     tolerance: float,
 ) -> str:
     changed = [text for text in coordinates if text != "q_b = q_a"]
-    under = "" if not changed else f", with the coordinates of {len(changed)} of {len(coordinates)} joints changed as below"
+    under = (
+        "" if not changed else f", with the coordinates of {len(changed)} of {len(coordinates)} joints changed as below"
+    )
     if same:
         return f"The same dynamics: torques agree to {torque:.0e}{under}."
     parts = []

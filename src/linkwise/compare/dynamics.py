@@ -64,7 +64,7 @@ def model(a: Skeleton, numbers: Numbers) -> Robot:
         for x, link in enumerate(originals):
             joint = replace(link.joint, rotor_inertia=numbers.rotors[k])
             if unit.kind == "screw":
-                joint = replace(joint, pitch=numbers.pitches[k])
+                joint = replace(joint, pitch=numbers.pitches[k])  # type: ignore[call-arg]
             own = link is originals[-1]
             links.append(
                 replace(

@@ -42,7 +42,7 @@ class Residual:
         self.scale = np.maximum(self.scale, 1e-6 * max(float(self.scale.max()), 1e-300))
 
     def __call__(self, difference: Array) -> Array:
-        return np.sqrt(np.mean(np.square(difference / self.scale), axis=(-1, -2)))
+        return np.asarray(np.sqrt(np.mean(np.square(difference / self.scale), axis=(-1, -2))))
 
 
 @dataclass(frozen=True)
@@ -114,7 +114,7 @@ def moved_joint(pair: Pair, k: int) -> bool:
     joint, unit = pair.alignment.joints[k], pair.a.units[k]
     if unit.kind not in WIDTHS:
         return joint.sign < 0 or joint.zero != 0.0
-    return max(np.abs(joint.M - EYE).max(), np.abs(joint.T - EYE).max()) > 1e-9
+    return bool(max(np.abs(joint.M - EYE).max(), np.abs(joint.T - EYE).max()) > 1e-9)
 
 
 def coordinate_finding(pair: Pair, k: int) -> Finding:
@@ -188,7 +188,13 @@ def rotor_increments(pair: Pair) -> Iterator[Increment]:
 
 
 def greedy(
-    pair: Pair, states: States, target: Array, norm: Residual, numbers: Numbers, increments: list[Increment], total: float
+    pair: Pair,
+    states: States,
+    target: Array,
+    norm: Residual,
+    numbers: Numbers,
+    increments: list[Increment],
+    total: float,
 ) -> tuple[list[tuple[int, Finding]], Numbers, float]:
     """The increments in the order in which they explain most; those that are left have no effect.
 

@@ -46,7 +46,7 @@ class Increment:
 def percent(share: float) -> str:
     if share >= 0.9995:
         return "100 %"
-    return f"{100.0 * share:.1f} %" if abs(share) >= 0.001 else f"{100.0 * share:.1g} %"
+    return f"{100.0 * share:.1f} %" if share <= -0.0005 or share >= 0.0005 else "< 0.1 %"
 
 
 def number(x: float) -> str:
@@ -58,12 +58,12 @@ def vector(x: Any) -> str:
 
 
 def ratio(a: float, b: float) -> str:
-    """" (1000 times)" where that says more than the two numbers."""
+    """ " (1000 times)" where that says more than the two numbers."""
     if a and b:
         times = b / a
-        if abs(times - round(times)) < 1e-6 * abs(times) and abs(times) >= 2.0 or times < 0.0:
+        if times < 0.0 or (abs(times - round(times)) < 1e-6 * times and times >= 2.0):
             return f" ({number(times)} times)"
-        if abs(1.0 / times - round(1.0 / times)) < 1e-6 / abs(times) and abs(times) <= 0.5:
+        if abs(1.0 / times - round(1.0 / times)) < 1e-6 / times and times <= 0.5:
             return f" (1/{number(1.0 / times)})"
     return ""
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os.path
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable
@@ -35,7 +34,9 @@ def matchings(a: Skeleton, b: Skeleton) -> list[dict[int, tuple[int, str]]]:
     for start in (named, {}):
         for nearest in (True, False):
             pairs = by_place(a, b, start, nearest)
-            if not any({i: j for i, (j, _) in pairs.items()} == {i: j for i, (j, _) in other.items()} for other in found):
+            if not any(
+                {i: j for i, (j, _) in pairs.items()} == {i: j for i, (j, _) in other.items()} for other in found
+            ):
                 found.append(pairs)
     return found
 
@@ -75,8 +76,9 @@ def shortened(robot: Skeleton) -> dict[str, tuple[str, ...]]:
     """Names without what all have in common and without words such as "joint": panda_joint1 is ("1",)."""
     short = {}
     for names in zip(*(unit.names for unit in robot.units), strict=True):
-        prefix = os.path.commonprefix(list(names)) if len(names) > 1 else ""
-        prefix = prefix[: max(map(prefix.rfind, "_-/: ")) + 1]  # whole words only
+        letters = zip(*names, strict=False)
+        common = next((k for k, column in enumerate(letters) if len(set(column)) > 1), 0)
+        prefix = names[0][: max(map(names[0][:common].rfind, "_-/: ")) + 1]  # whole words
         for name in names:
             pieces = PIECES.findall(name.removeprefix(prefix).lower())
             short[name] = tuple(piece.lstrip("0") or "0" for piece in pieces if piece not in FILLER)
@@ -87,7 +89,9 @@ def consistent(a: Skeleton, b: Skeleton, pairs: dict[int, tuple[int, str]]) -> d
     """Without the pairs that stand in other places of the two trees: those that contradict most others go first."""
     pairs = dict(pairs)
     while pairs:
-        against = {i: sum(contradict(a, b, (i, j), (k, m)) for k, (m, _) in pairs.items()) for i, (j, _) in pairs.items()}
+        against = {
+            i: sum(contradict(a, b, (i, j), (k, m)) for k, (m, _) in pairs.items()) for i, (j, _) in pairs.items()
+        }
         worst = max(against, key=lambda i: against[i])
         if not against[worst]:
             break
@@ -101,9 +105,7 @@ def contradict(a: Skeleton, b: Skeleton, one: tuple[int, int], other: tuple[int,
     return (i in a.ancestors(k)) != (j in b.ancestors(m)) or (k in a.ancestors(i)) != (m in b.ancestors(j))
 
 
-def by_place(
-    a: Skeleton, b: Skeleton, named: dict[int, tuple[int, str]], nearest: bool
-) -> dict[int, tuple[int, str]]:
+def by_place(a: Skeleton, b: Skeleton, named: dict[int, tuple[int, str]], nearest: bool) -> dict[int, tuple[int, str]]:
     """The pairs, and those that the tree gives: of the same kind on the same parent, nearest axes or first in order."""
     pairs = dict(named)
     poses_a, poses_b = a.zero_poses(), b.zero_poses()
@@ -127,7 +129,9 @@ def by_place(
     return pairs
 
 
-def unlikeness(a: Skeleton, b: Skeleton, i: int, j: int, poses_a: list[Array], poses_b: list[Array]) -> tuple[float, ...]:
+def unlikeness(
+    a: Skeleton, b: Skeleton, i: int, j: int, poses_a: list[Array], poses_b: list[Array]
+) -> tuple[float, ...]:
     """Joints in between, the kinds of joints further out, and how far the axes are apart at q = 0."""
     deeper = abs(len(a.ancestors(i)) - len(b.ancestors(j)))
     shape = float(carried(a, i) != carried(b, j))

@@ -1,4 +1,4 @@
-"""Differences that have no effect on torques: where the bases stand, tools, friction, limits, order, couplings."""
+"""Other differences: joints in one robot only, couplings, where the bases stand, tools, friction, limits, order."""
 
 from __future__ import annotations
 
@@ -48,11 +48,11 @@ def tool_findings(pair: Pair) -> Iterator[Finding]:
     shown = set()
     for frame in pair.a.frames:
         other = named.get(frame.name)
-        if other is not None and other.unit == frame.unit:
+        if other is not None and other.unit == frame.unit and not (frame.locked or other.locked):
             offset = inverse(frame.placement) @ seen(pair, other.unit, other.placement)
             shown.add(frame.unit)
             yield from tool(frame.name, frame.name, offset)
-    for k, unit in enumerate(pair.a.units):
+    for k in range(len(pair.a.units)):
         if not pair.a.children(k) and k not in shown:
             (name_a, end_a), (name_b, end_b) = end_frame(pair.a, k), end_frame(pair.b, k)
             yield from tool(name_a, name_b, inverse(end_a) @ seen(pair, k, end_b))
@@ -64,7 +64,7 @@ def seen(pair: Pair, unit: int, placement: Array) -> Array:
 
 def end_frame(robot: Skeleton, k: int) -> tuple[str, Array]:
     """The last frame of a link: that of a fixed joint, or its own."""
-    fixed = [frame for frame in robot.frames if frame.unit == k]
+    fixed = [frame for frame in robot.frames if frame.unit == k and not frame.locked]
     return (fixed[-1].name, fixed[-1].placement) if fixed else (robot.units[k].link, robot.units[k].frame)
 
 
@@ -85,7 +85,9 @@ def drive_findings(pair: Pair) -> Iterator[Finding]:
             limits = lower, upper
         if one.limits is None or limits is None:
             if one.limits is not limits:
-                yield Finding("limits", one.name, f"limits of {one.name!r}: {pair_of(one.limits)} in a, {pair_of(limits)} in b")
+                yield Finding(
+                    "limits", one.name, f"limits of {one.name!r}: {pair_of(one.limits)} in a, {pair_of(limits)} in b"
+                )
         elif np.abs(np.subtract(one.limits, limits)).max() > 1e-6:
             text = f"limits of {one.name!r}: {pair_of(one.limits)} in a, {pair_of(limits)} in b, in q of a"
             yield Finding("limits", one.name, text, one.limits, limits)
@@ -122,12 +124,18 @@ def coupling_findings(pair: Pair, pairs: Mapping[int, int]) -> Iterator[Finding]
         if theirs and theirs[0] is not None:
             follower, leader = pair.alignment.joints[k], pair.alignment.joints[theirs[0]]
             _, ratio, offset = theirs
-            theirs = theirs[0], ratio * leader.sign * follower.sign, follower.sign * (offset + ratio * leader.zero - follower.zero)
+            theirs = (
+                theirs[0],
+                ratio * leader.sign * follower.sign,
+                follower.sign * (offset + ratio * leader.zero - follower.zero),
+            )
         if own is None and theirs is None:
             continue
         if own is None or theirs is None or own[0] != theirs[0] or not np.allclose(own[1:], theirs[1:], 1e-9, 1e-9):
             shown = [coupled(pair, x) for x in (own, theirs)]
-            yield Finding("coupling", one.name, f"joint {one.name!r} moves {shown[0]} in a, {shown[1]} in b", own, theirs)
+            yield Finding(
+                "coupling", one.name, f"joint {one.name!r} moves {shown[0]} in a, {shown[1]} in b", own, theirs
+            )
 
 
 def coupled(pair: Pair, coupling: Any) -> str:
@@ -136,5 +144,3 @@ def coupled(pair: Pair, coupling: Any) -> str:
     leader, ratio, offset = coupling
     name = "a joint that is not shared" if leader is None else f"q({pair.a.units[leader].name})"
     return f"as {number(ratio)} {name}" + (f" + {number(offset)}" if offset else "")
-
-

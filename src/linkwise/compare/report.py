@@ -10,6 +10,9 @@ from .findings import Finding, percent
 from .matching import Match
 
 WIDTH = 100
+MOST = 12  # findings with effect that are written out
+FEW = 3  # of one kind and without effect
+STRUCTURE = ("missing joint", "coupling")
 LEFT = 1e-8  # a relative difference above this is more than rounding
 
 
@@ -71,25 +74,42 @@ def match_lines(result: Comparison) -> list[str]:
     head = ["a", "b", "coordinate", "matched by"]
     rows = [[m.a, m.b, c, m.how] for m, c in zip(result.matches, result.coordinates, strict=True)]
     if all(m.a == m.b and c == "q_b = q_a" for m, c in zip(result.matches, result.coordinates, strict=True)):
-        return wrapped(f"{len(rows)} in both, by the same names, with q_b = q_a: {', '.join(m.a for m in result.matches)}", "  ")
+        return wrapped(
+            f"{len(rows)} in both, by the same names, with q_b = q_a: {', '.join(m.a for m in result.matches)}", "  "
+        )
     return grid(head, rows)
 
 
 def finding_lines(findings: tuple[Finding, ...]) -> list[str]:
     effective = [f for f in findings if f.share is not None]
-    idle = [f for f in findings if f.share is None]
     lines: list[str] = []
     if effective:
         lines += ["findings, with the share of the difference in torque that each explains"]
-        for f in effective:
+        for f in effective[:MOST]:
             lines += wrapped(f.message, f"{percent(f.share or 0.0):>8}  ")
+        if effective[MOST:]:
+            rest = sum(f.share or 0.0 for f in effective[MOST:])
+            where = ", ".join(f"{f.kind} of {f.where!r}" for f in effective[MOST:])
+            lines += wrapped(f"{len(effective) - MOST} more, together: {where}", f"{percent(rest):>8}  ")
         lines += [""]
-    if idle:
-        lines += ["without effect on torques"]
-        for f in idle:
-            lines += wrapped(f.message, "       -  ")
-        lines += [""]
+    structure = [f for f in findings if f.share is None and f.kind in STRUCTURE]
+    others = [f for f in findings if f.share is None and f.kind not in STRUCTURE]
+    for title, group in (("joints that differ", structure), ("without effect on torques", others)):
+        if group:
+            lines += [title, *(line for text in by_kind(group) for line in wrapped(text, "       -  ")), ""]
     return lines
+
+
+def by_kind(findings: list[Finding]) -> list[str]:
+    """The messages, those of one kind that are many as one."""
+    texts, kinds = [], list(dict.fromkeys(f.kind for f in findings))
+    for kind in kinds:
+        group = [f for f in findings if f.kind == kind]
+        if len(group) <= FEW:
+            texts += [f.message for f in group]
+        else:
+            texts.append(f"{group[0].message}; and so at {', '.join(repr(f.where) for f in group[1:])}")
+    return texts
 
 
 def difference_lines(result: Comparison) -> list[str]:

@@ -62,6 +62,7 @@ class FixedFrame:
     unit: int
     placement: Array
     body: Array | None
+    locked: bool = False  # of a joint that only one robot has
 
 
 @dataclass(frozen=True)
@@ -120,7 +121,8 @@ class Skeleton:
         for unit in self.units:
             if unit.index not in place:
                 k, where = at[unit.index]
-                frames.append(FixedFrame(unit.link, k, where @ unit.frame, moved(unit.body, inverse(unit.frame))))
+                body = moved(unit.body, inverse(unit.frame))
+                frames.append(FixedFrame(unit.link, k, where @ unit.frame, body, locked=True))
         return replace(self, units=tuple(units), frames=tuple(frames))
 
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from ..spatial import quaternion_product, rotation_of
 from .alignment import Alignment, JointAlignment
-from .rigid import EYE, Array, inverse
+from .rigid import Array, inverse
 from .skeleton import WIDTHS, Skeleton, Unit
 
 
@@ -23,22 +23,25 @@ class States(NamedTuple):
     a: Array
 
 
+class Follower(NamedTuple):
+    """A coupled joint: q = ratio q of the leader + offset."""
+
+    unit: int
+    leader: int
+    ratio: float
+    offset: float
+
+
 @dataclass(frozen=True)
 class SharedCoordinates:
     """Where the numbers of each unit are in the shared coordinates."""
 
     q: tuple[slice, ...]
     v: tuple[slice, ...]
+    nq: int
+    n: int
+    followers: tuple[Follower, ...]
     couplings: Array  # G: v = G v_own; the columns are the joints that move on their own
-    offsets: Array  # of q, for coupled joints
-
-    @property
-    def nq(self) -> int:
-        return self.q[-1].stop
-
-    @property
-    def n(self) -> int:
-        return self.v[-1].stop
 
 
 def shared_coordinates(a: Skeleton, places: dict[int, int]) -> SharedCoordinates:
@@ -46,20 +49,21 @@ def shared_coordinates(a: Skeleton, places: dict[int, int]) -> SharedCoordinates
     widths = [WIDTHS.get(unit.kind, (1, 1)) for unit in a.units]
     ends = np.cumsum([(0, 0), *widths], axis=0).tolist()
     q, v = (tuple(slice(ends[k][x], ends[k + 1][x]) for k in range(len(widths))) for x in (0, 1))
-    G, offsets = np.eye(ends[-1][1]), np.zeros(ends[-1][0])
-    followers = []
-    for k, unit in enumerate(a.units):
-        if unit.coupling is not None and unit.coupling[0] in places:
-            leader, ratio, offset = unit.coupling
-            G[v[k].start] = 0.0
-            G[v[k].start, v[places[leader]].start] = ratio
-            offsets[q[k].start] = offset
-            followers.append(v[k].start)
-    return SharedCoordinates(q, v, np.delete(G, followers, axis=1), offsets)
+    followers = tuple(
+        Follower(k, places[unit.coupling[0]], *unit.coupling[1:])
+        for k, unit in enumerate(a.units)
+        if unit.coupling is not None and unit.coupling[0] in places
+    )
+    G = np.eye(ends[-1][1])
+    for k, leader, ratio, _ in followers:
+        G[v[k].start] = 0.0
+        G[v[k].start, v[leader].start] = ratio
+    G = np.delete(G, [v[follower.unit].start for follower in followers], axis=1)
+    return SharedCoordinates(q, v, ends[-1][0], ends[-1][1], followers, G)
 
 
 def random_states(a: Skeleton, shared: SharedCoordinates, count: int, seed: int) -> States:
-    """Angles of all sizes, displacements within the robot's own size; coupled joints as they must be."""
+    """Angles of all sizes, displacements within half a metre; coupled joints as they must be."""
     rng = np.random.default_rng(seed)
     q = np.zeros((count, shared.nq))
     for unit, part in zip(a.units, shared.q, strict=True):
@@ -69,17 +73,10 @@ def random_states(a: Skeleton, shared: SharedCoordinates, count: int, seed: int)
             values = rng.normal(size=values.shape)
             values[:, -4:] /= np.linalg.norm(values[:, -4:], axis=-1, keepdims=True)
         q[:, part] = values
+    for k, leader, ratio, offset in shared.followers:
+        q[:, shared.q[k]] = ratio * q[:, shared.q[leader]] + offset
     own = shared.couplings.shape[1]
     v, acc = (rng.normal(size=(count, own)) @ shared.couplings.T for _ in range(2))
-    for unit, part, at in zip(a.units, shared.q, shared.v, strict=True):
-        row = shared.couplings[at.start]
-        if unit.coupling is not None and at.stop == at.start + 1:
-            leader = int(np.argmax(np.abs(row)))
-            follows = [k for k, column in enumerate(shared.couplings.T) if column[at.start]]
-            if follows:
-                leader = next(k for k in range(shared.n) if shared.couplings[k, follows[0]] == 1.0)
-                where = next(x for x, y in zip(shared.q, shared.v, strict=True) if y.start == leader)
-                q[:, part] = row[follows[0]] * q[:, where] + shared.offsets[part]
     return States(q, v, acc)
 
 
@@ -106,7 +103,9 @@ class StateMap:
         shape = states.q.shape[:-1]
         q, v, acc = np.tile(self.neutral, (*shape, 1)), np.zeros((*shape, self.n)), np.zeros((*shape, self.n))
         for k, unit in enumerate(self.units):
-            own = States(states.q[..., self.shared.q[k]], states.v[..., self.shared.v[k]], states.a[..., self.shared.v[k]])
+            own = States(
+                states.q[..., self.shared.q[k]], states.v[..., self.shared.v[k]], states.a[..., self.shared.v[k]]
+            )
             mapped = joint_states(unit, self.joints[k], own)
             q[..., unit.q], v[..., unit.v], acc[..., unit.v] = mapped
         return States(q, v, acc)
@@ -183,6 +182,3 @@ def quaternion_of(T: Array) -> Array:
     )
     column = K[:, np.argmax(np.linalg.norm(K, axis=0))]
     return np.asarray(column / np.linalg.norm(column))
-
-
-IDENTITY = EYE
