@@ -69,6 +69,8 @@ def link_candidates(a: Skeleton, b: Skeleton, k: int, M: Array, size: float) -> 
     unit, zeros = a.units[k], [0.0]
     pairs = [(line_in(a, child, inverse(M)), line_in(b, child, EYE)) for child in a.children(k)]
     levers = [found for of_a, of_b in pairs for found in zeros_of(unit, of_a, of_b, size)]
+    if not levers and unit.kind == "prismatic":
+        levers = list(zeros_of_feet(a, b, k, M))
     if not levers:
         levers = list(zeros_of_bodies(unit, inverse(M) @ unit.body @ inverse(M).T, b.units[k].body, size))
     for _, c in sorted(levers, key=lambda found: -found[0]):
@@ -111,6 +113,14 @@ def zeros_of(unit: Unit, of_a: Line, of_b: Line, size: float) -> Iterator[tuple[
         lever = min(float(np.hypot(*x[:2])) for x in (of_a.point, of_b.point)) / size
         if lever > LEVER:
             yield lever, angle(of_a.point) - angle(of_b.point)
+
+
+def zeros_of_feet(a: Skeleton, b: Skeleton, k: int, M: Array) -> Iterator[tuple[float, float]]:
+    """Of a slide that carries a joint about its own axis: by what that joint carries."""
+    for of_a, of_b, _ in feet_of(
+        a, b, [child for child in a.children(k) if a.units[child].kind in ("revolute", "screw")]
+    ):
+        yield 1.0, float((inverse(M) @ [*of_a, 1.0])[2] - of_b[2])
 
 
 def angle(x: Array) -> float:

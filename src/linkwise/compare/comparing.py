@@ -162,7 +162,8 @@ def verdict_of(
         "" if not changed else f", with the coordinates of {len(changed)} of {len(coordinates)} joints changed as below"
     )
     if same:
-        return f"The same dynamics: torques agree to {torque:.0e}{under}."
+        digits = f"to {torque:.0e}" if torque else "to the last bit"
+        return f"The same dynamics: torques agree {digits}{under}."
     parts = []
     if missing:
         parts.append(f"joints in one of them only: {listed(f.where for f in missing)}")

@@ -176,7 +176,7 @@ def frame_rows(model: Any, names: list[str], last: dict[int, str | None]) -> Ite
     taken = set(names[1:]) | {"base", "universe", ""}
     for frame in model.frames:
         name = str(frame.name)
-        joint = int(getattr(frame, "parentJoint", getattr(frame, "parent", 0)))
+        joint = int(frame.parentJoint if hasattr(frame, "parentJoint") else frame.parent)
         if name in taken or not name.isprintable() or not name.strip():
             continue
         taken.add(name)
