@@ -131,6 +131,10 @@ def test_the_same_panda_from_three_sources():
     mjcf = mujoco.MjModel.from_xml_string(re.sub(r"<mimic[^>]*>", "", text))
     both = lw.compare(urdf, mjcf)
     assert both.same, str(both)
+    with pytest.warns(UserWarning, match="skipped"):
+        read = lw.load(PANDA, mimic="independent", unphysical="warn")
+    assert lw.compare(read, mjcf, tolerance=1e-10).same
+    assert lw.compare(read, urdf, tolerance=1e-10).same
     fingers = [urdf.getJointId(name) for name in urdf.names if "finger" in name]
     arm = pin.buildReducedModel(urdf, fingers, pin.neutral(urdf))
     rows = []

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from .candidates import Candidates
-from .rigid import EYE, FLIP, Array, about_z, angle_of, inverse, moved, parts_of, placed
+from .rigid import EYE, FLIP, Array, about_z, angle_of, inverse, moved, nearest_rotation, parts_of, placed
 from .skeleton import Skeleton, Unit
 
 TIGHT = 1e-7  # radians and lengths by the robot's size: the same but for rounding
@@ -108,7 +108,7 @@ def next_joints(
     body_tells = same_invariants(one, other)
     options = []
     for C, zero, trivial in candidates.of_link(k, M):
-        T = M @ C
+        T = orthogonal(M @ C)
         options.append((T, zero, trivial))
         fits = trivial and body_tells and same_body(one, other, T)
         if fits and not any(child_off(a, b, child, T, size) > TIGHT for child in a.children(k)):
@@ -131,6 +131,11 @@ def same_invariants(one: Unit, other: Unit) -> bool:
     return bool(np.abs(values_a - values_b).max() <= 1e-6 * max(np.abs(values_a).max(), 1e-300))
 
 
+def orthogonal(T: Array) -> Array:
+    """Without rounding errors in its rotation, which would grow from link to link."""
+    return placed(nearest_rotation(T[:3, :3]), T[:3, 3])
+
+
 def child_off(a: Skeleton, b: Skeleton, child: int, T: Array, size: float) -> float:
     one, other = a.units[child], b.units[child]
     return keeping_axis(one, inverse(one.placement) @ T @ other.placement, size)[2]
@@ -139,9 +144,9 @@ def child_off(a: Skeleton, b: Skeleton, child: int, T: Array, size: float) -> fl
 def keeping_axis(unit: Unit, M: Array, size: float) -> tuple[Array, int, float]:
     """The nearest motion that takes the joint's axis to itself or its opposite, the sign, and how far M is from it."""
     if unit.kind == "free":
-        return M, 1, 0.0
+        return orthogonal(M), 1, 0.0
     if unit.kind == "ball":
-        return placed(M[:3, :3]), 1, float(np.linalg.norm(M[:3, 3])) / size
+        return placed(nearest_rotation(M[:3, :3])), 1, float(np.linalg.norm(M[:3, 3])) / size
     sign = 1 if M[2, 2] >= 0.0 else -1
     near = about_z(float(np.arctan2(M[1, 0], M[0, 0]))) @ (EYE if sign > 0 else FLIP)
     near[:3, 3] = M[:3, 3] if unit.kind == "prismatic" else (0.0, 0.0, M[2, 3])
