@@ -21,7 +21,7 @@ def test_every_public_name_exists_and_is_in_the_index_of_the_documentation():
 
 
 def test_a_function_named_like_its_room_stays_the_function():
-    names = ("simulate", "sweep", "explain")
+    names = ("simulate", "sweep", "explain", "compare")
     code = "".join(f"import linkwise.{name}; print(type(linkwise.{name}).__name__);" for name in names)
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.split() == ["function"] * len(names)

@@ -21,6 +21,7 @@ MAY_IMPORT = {  # each room: the rooms below it that it uses
     "codegen": {"graph"},
     "symbolic": {"graph"},
     "formats": {"dynamics", "errors", "files", "robot", "spatial", "trace"},
+    "compare": {"api", "dynamics", "errors", "formats", "kernels", "robot", "spatial"},
     "kernels": {"codegen", "errors", "files", "graph", "lazy", "robot", "sha256", "trace"},
     "api": {"dynamics", "errors", "graph", "kernels", "robot", "spatial", "symbolic", "trace"},
     "explain": {"api", "dynamics", "errors", "graph", "kernels", "printing", "robot", "spatial", "symbolic", "trace"},

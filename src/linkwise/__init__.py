@@ -29,6 +29,9 @@ from .trace import Input, bind, count, symbols_of, trace
 from .version import __version__ as __version__
 
 if TYPE_CHECKING:  # at run time these are imported when they are first used: see __getattr__
+    from .compare import Comparison as Comparison
+    from .compare import Finding as Finding
+    from .compare import compare as compare
     from .control import computed_torque as computed_torque
     from .control import diagonal_control as diagonal_control
     from .control import limited as limited
@@ -46,6 +49,8 @@ if TYPE_CHECKING:  # at run time these are imported when they are first used: se
     from .export import python_source as python_source
     from .export import sympy as sympy
     from .formats.conversion import convert as convert
+    from .formats.models import from_mujoco as from_mujoco
+    from .formats.models import from_pinocchio as from_pinocchio
     from .kernels.compiler import Compiled as Compiled
     from .ode.registry import integrators as integrators
     from .recording import EventRecord as EventRecord
@@ -106,10 +111,12 @@ __all__ = [
 ]
 __all__ += api.__all__
 LAZY_IMPORTS = {  # packages that are imported when one of their names is first used
+    "compare": ("Comparison", "Finding", "compare"),
     "control": ("computed_torque", "diagonal_control", "limited", "pd_gravity", "springs", "with_gears"),
     "explain": ("Accuracy", "Explanation", "accuracy", "cite", "explain"),
     "export": ("CSource", "c_source", "latex", "python_source", "sympy"),
     "formats.conversion": ("convert",),
+    "formats.models": ("from_mujoco", "from_pinocchio"),
     "kernels.compiler": ("Compiled",),
     "ode.registry": ("integrators",),
     "recording": ("EventRecord", "Recording", "load_recording"),

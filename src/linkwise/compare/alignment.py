@@ -1,0 +1,166 @@
+"""How the frames of two matched robots lie to each other: where the bases stand, which joints count the other way.
+
+Frames of a link may differ and the robot be the same. With F the pose of a link, X the base of b seen from that of a,
+
+    F_a(q_a) T = X F_b(q_b)            T constant: the frame of b, seen from that of a
+    T = M J(c),  M = P_a⁻¹ T_parent P_b,  q_b = s q_a + c
+
+P is the placement of a joint in its parent and J its motion. A revolute joint is the same in both if M takes its axis
+to itself or to its opposite, s = -1. c follows from the joints that the link carries, or from its body where it carries
+none. A search goes from the base to the tips; it prefers equal bodies, and few reversed joints and offsets.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from .candidates import Candidates
+from .rigid import EYE, FLIP, Array, about_z, angle_of, inverse, moved, nearest_rotation, parts_of, placed
+from .skeleton import Skeleton, Unit
+
+TIGHT = 1e-7  # radians and lengths by the robot's size: the same but for rounding
+LOOSE = 2e-3  # the same but for few digits
+COSTS = {"place": 10.0, "body": 2.5, "gravity": 2.5, "frame": 2.0, "zero": 1.0, "sign": 1.0, "base": 1.0}
+BEAM = 24
+HOPELESS = 9.0  # a way that costs so much more is not followed
+
+
+@dataclass(frozen=True)
+class JointAlignment:
+    """T, M and J(c) of one joint, and the numbers of q_b = sign q_a + zero."""
+
+    T: Array
+    M: Array
+    zero: float
+    sign: int
+    off: float  # how far M is from a motion that keeps the axis
+
+
+@dataclass(frozen=True)
+class Alignment:
+    base: Array  # X
+    joints: tuple[JointAlignment, ...]
+    cost: float
+
+    def mismatches(self) -> int:
+        return sum(joint.off > LOOSE for joint in self.joints)
+
+
+def aligned(a: Skeleton, b: Skeleton) -> Alignment:
+    """The best alignment of two robots whose units correspond one by one.
+
+    A beam search: of the ways to align the first k joints, the cheapest go on to the next.
+    """
+    size = size_of(a, b)
+    candidates = Candidates(a, b, size)
+    as_it_is = search(candidates, [EYE])
+    return as_it_is if as_it_is.cost == 0.0 else search(candidates, candidates.bases())
+
+
+def search(candidates: Candidates, bases: list[Array]) -> Alignment:
+    a, b, size = candidates.a, candidates.b, candidates.size
+    beam: list[tuple[float, Array, tuple[JointAlignment, ...]]] = []
+    for X in bases:
+        cost = COSTS["base"] * (not same_place(X, EYE, size))
+        g = X[:3, :3] @ b.gravity
+        cost += COSTS["gravity"] * (np.abs(g - a.gravity).max() > TIGHT * max(1e-9, np.abs(a.gravity).max()))
+        beam.append((cost, X, ()))
+    for _ in a.units:
+        longer = [
+            (cost + more, X, (*done, joint))
+            for cost, X, done in beam
+            for more, joint in next_joints(candidates, X, done)
+        ]
+        longer.sort(key=lambda state: state[0])  # stable: what comes first in a tie differs least
+        beam = [state for state in longer[:BEAM] if state[0] < longer[0][0] + HOPELESS]
+    cost, X, done = beam[0]
+    return Alignment(X, done, cost)
+
+
+def size_of(a: Skeleton, b: Skeleton) -> float:
+    """The largest reach at q = 0, to measure lengths by."""
+    reach = [np.linalg.norm(unit.placement[:3, 3]) for robot in (a, b) for unit in robot.units]
+    return float(max(reach, default=0.0)) or 1.0
+
+
+def same_place(T: Array, U: Array, size: float, tolerance: float = TIGHT) -> bool:
+    return bool(
+        np.abs(T[:3, :3] - U[:3, :3]).max() < tolerance and np.abs(T[:3, 3] - U[:3, 3]).max() < tolerance * size
+    )
+
+
+def next_joints(
+    candidates: Candidates, X: Array, done: tuple[JointAlignment, ...]
+) -> Iterator[tuple[float, JointAlignment]]:
+    """How the next joint may be aligned, with what each way costs.
+
+    A body that cannot be the same, however it is turned, tells nothing, nor do frames of different conventions.
+    """
+    a, b, size, k = candidates.a, candidates.b, candidates.size, len(done)
+    one, other = a.units[k], b.units[k]
+    Tp = done[one.parent].T if one.parent >= 0 else X
+    raw = inverse(one.placement) @ Tp @ other.placement
+    M, sign, off = keeping_axis(one, raw, size)
+    cost = COSTS["place"] * (off > LOOSE) + COSTS["sign"] * (sign < 0)
+    body_tells = same_invariants(one, other)
+    options = []
+    for C, zero, trivial in candidates.of_link(k, M):
+        T = orthogonal(M @ C)
+        options.append((T, zero, trivial))
+        fits = trivial and body_tells and same_body(one, other, T)
+        if fits and not any(child_off(a, b, child, T, size) > TIGHT for child in a.children(k)):
+            break  # nothing can be better
+    framed = [same_place(one.frame, T @ other.frame, size) for T, _, _ in options]
+    for (T, zero, trivial), same_frame in zip(options, framed, strict=True):
+        more = cost + COSTS["zero"] * (not trivial)
+        more += COSTS["body"] * (body_tells and not same_body(one, other, T))
+        more += COSTS["frame"] * (any(framed) and not same_frame)
+        more += 0.1 * COSTS["place"] * sum(child_off(a, b, c, T, size) > LOOSE for c in a.children(k))
+        yield more, JointAlignment(T, M, zero, sign, off)
+
+
+def same_invariants(one: Unit, other: Unit) -> bool:
+    """Whether two bodies can be the same in some place: by mass and principal moments."""
+    (mass_a, _, tensor_a), (mass_b, _, tensor_b) = parts_of(one.body), parts_of(other.body)
+    if mass_a <= 0.0 or abs(mass_a - mass_b) > TIGHT * mass_a:
+        return False
+    values_a, values_b = np.linalg.eigvalsh(tensor_a), np.linalg.eigvalsh(tensor_b)
+    return bool(np.abs(values_a - values_b).max() <= 1e-6 * max(np.abs(values_a).max(), 1e-300))
+
+
+def orthogonal(T: Array) -> Array:
+    """Without rounding errors in its rotation, which would grow from link to link."""
+    return placed(nearest_rotation(T[:3, :3]), T[:3, 3])
+
+
+def child_off(a: Skeleton, b: Skeleton, child: int, T: Array, size: float) -> float:
+    one, other = a.units[child], b.units[child]
+    return keeping_axis(one, inverse(one.placement) @ T @ other.placement, size)[2]
+
+
+def keeping_axis(unit: Unit, M: Array, size: float) -> tuple[Array, int, float]:
+    """The nearest motion that takes the joint's axis to itself or its opposite, the sign, and how far M is from it."""
+    if unit.kind == "free":
+        return orthogonal(M), 1, 0.0
+    if unit.kind == "ball":
+        return placed(nearest_rotation(M[:3, :3])), 1, float(np.linalg.norm(M[:3, 3])) / size
+    sign = 1 if M[2, 2] >= 0.0 else -1
+    near = about_z(float(np.arctan2(M[1, 0], M[0, 0]))) @ (EYE if sign > 0 else FLIP)
+    near[:3, 3] = M[:3, 3] if unit.kind == "prismatic" else (0.0, 0.0, M[2, 3])
+    tilt = angle_of(near[:3, :3].T @ M[:3, :3])
+    return near, sign, max(tilt, float(np.abs(near[:3, 3] - M[:3, 3]).max()) / size)
+
+
+def same_body(one: Unit, other: Unit, T: Array) -> bool:
+    body = moved(other.body, T)
+    return bool(np.all(np.abs(body - one.body) <= TIGHT * np.maximum(scale(body), scale(one.body))))
+
+
+def scale(body: Array) -> Array:
+    """The size of the entries of a body: geometric means of those on the diagonal."""
+    d = np.sqrt(np.abs(np.diag(body)))
+    d[:3] = max(d[:3].max(), 1e-12)
+    return np.outer(d, d)

@@ -1,0 +1,188 @@
+"""How the bodies of two aligned robots differ, in words: each difference with what would correct it.
+
+Bodies are compared in the frame of a's table. What is often wrong in files is looked for by name: products of inertia
+with the opposite sign, a tensor about the joint instead of the mass centre, the body of a fixed link left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from .alignment import Alignment
+from .findings import Finding, Increment, number, ratio, vector
+from .rigid import Array, angle_of, body_of, inverse, moved, nearest_rotation, parts_of, steiner
+from .skeleton import Skeleton
+
+SAME = 1e-9  # relative
+ALIKE = 1e-6  # close enough to be recognised
+PRODUCTS = {"Ixy": (0, 1), "Ixz": (0, 2), "Iyz": (1, 2)}
+
+
+def body_increments(a: Skeleton, b: Skeleton, bodies: tuple[Array, ...], alignment: Alignment) -> Iterator[Increment]:
+    """`bodies`: those of b in the frames of a's links."""
+    left = list(bodies)
+    for increment in fixed_bodies(a, b, bodies, alignment):
+        yield increment
+        for k, change in increment.bodies.items():
+            left[k] = left[k] - change
+    for k, body in enumerate(left):
+        yield from parts(a, b, k, body, alignment)
+
+
+def parts(a: Skeleton, b: Skeleton, k: int, body: Array, alignment: Alignment) -> Iterator[Increment]:
+    """Mass, then mass centre, then tensor: each changes the body from what the others have made of it.
+
+    Where all three differ, and the tensor in no way that is known, it is another body.
+    """
+    unit = a.units[k]
+    frame = unit.frame
+    one, other = (moved(S, inverse(frame)) for S in (unit.body, body))
+    (mass_a, com_a, tensor_a), (mass_b, com_b, tensor_b) = map(parts_of, (one, other))
+    size = float(np.sqrt(max(np.trace(one[:3, :3]), np.trace(other[:3, :3]), 0.0) / max(mass_a, mass_b, 1e-300)))
+
+    def change(before: Array, after: Array, kind: str, message: str, x: object, y: object) -> Increment:
+        finding = Finding(kind, unit.link, f"{kind} of {unit.link!r}: {message}", x, y)
+        return Increment(finding, k, {k: moved(after - before, frame)})
+
+    if np.abs(one - other).max() <= SAME * max(np.abs(one).max(), np.abs(other).max(), 1e-300) and size_same(
+        one, other
+    ):
+        return
+    if mass_a == 0.0 or mass_b == 0.0:
+        shown = [f"{number(mass)} kg" if mass else "none" for mass in (mass_a, mass_b)]
+        yield change(one, other, "body", f"{shown[0]} in a, {shown[1]} in b", mass_a, mass_b)
+        return
+    steps: list[tuple[Array, str, str, object, object]] = []
+    if abs(mass_a - mass_b) > SAME * max(mass_a, mass_b):
+        text = f"{number(mass_a)} kg in a, {number(mass_b)} kg in b{ratio(mass_a, mass_b)}"
+        steps.append((body_of(mass_b, com_a, tensor_a), "mass", text, mass_a, mass_b))
+    if np.abs(com_a - com_b).max() > SAME * size:
+        text = f"{vector(com_a)} in a, {vector(com_b)} in b, m{com_hint(com_a, com_b)}"
+        after = body_of(mass_b, com_b, tensor_a)
+        steps.append((after, "centre of mass", text, tuple(com_a.tolist()), tuple(com_b.tolist())))
+    reach = max(np.abs(tensor_a).max(), np.abs(tensor_b).max())
+    if np.abs(tensor_a - tensor_b).max() > SAME * reach + 1e-13 * mass_b * size**2:
+        to_b = inverse(b.units[k].frame) @ inverse(alignment.joints[k].T) @ frame  # table frame of a -> that of b
+        kind, text = tensor_in_words(tensor_a, tensor_b, (mass_a, com_a), (mass_b, com_b), to_b)
+        steps.append((other, kind, text, tensor_a.tolist(), tensor_b.tolist()))
+    if len(steps) == 3 and steps[2][1] == "inertia":
+        text = f"another one: {number(mass_a)} kg at {vector(com_a)} in a, {number(mass_b)} kg at {vector(com_b)} in b"
+        yield change(one, other, "body", text, one.tolist(), other.tolist())
+        return
+    for after, kind, text, x, y in steps:
+        yield change(one, after, kind, text, x, y)
+        one = after
+
+
+def size_same(one: Array, other: Array) -> bool:
+    """Whether two bodies agree in each of mass, moments and second moments, not only in the largest of them."""
+    groups = ((slice(3, 4), slice(3, 4)), (slice(0, 3), slice(3, 4)), (slice(0, 3), slice(0, 3)))
+    scale = [np.abs(one[g]).max() + np.abs(other[g]).max() for g in groups]
+    scale[1] = max(scale[1], 1e-3 * float(np.sqrt(scale[0] * scale[2])))
+    return all(np.abs(one[g] - other[g]).max() <= SAME * s for g, s in zip(groups, scale, strict=True))
+
+
+def com_hint(com_a: Array, com_b: Array) -> str:
+    largest = int(np.argmax(np.abs(com_a)))
+    times = com_b[largest] / com_a[largest] if com_a[largest] else 0.0
+    if times and np.abs(com_b - times * com_a).max() < ALIKE * np.abs(com_b).max():
+        return ratio(1.0, times)
+    if np.abs(np.abs(com_a) - np.abs(com_b)).max() < ALIKE * np.abs(com_a).max():
+        return " (opposite sign)"
+    return ""
+
+
+def tensor_in_words(
+    a: Array, b: Array, body_a: tuple[float, Array], body_b: tuple[float, Array], to_b: Array
+) -> tuple[str, str]:
+    """The kind of difference and what it looks like. Tensors are in the table frame of a."""
+    close = ALIKE * max(np.abs(a).max(), np.abs(b).max())
+    R = to_b[:3, :3]
+    for tensor_a, tensor_b, whose in ((a, b, "a"), (R @ a @ R.T, R @ b @ R.T, "b")):
+        reversed_ = [
+            name for name, at in PRODUCTS.items() if abs(tensor_a[at] + tensor_b[at]) < close < abs(tensor_a[at])
+        ]
+        mended = tensor_b.copy()
+        for name in reversed_:
+            i, j = PRODUCTS[name]
+            mended[i, j], mended[j, i] = -mended[i, j], -mended[j, i]
+        if reversed_ and np.abs(mended - tensor_a).max() < close:
+            names = " and ".join([", ".join(reversed_[:-1]), reversed_[-1]] if reversed_[1:] else reversed_)
+            values = ", ".join(f"{name} = {number(tensor_a[PRODUCTS[name]])}" for name in reversed_)
+            frame = "" if whose == "a" else ", in the frame of b's link"
+            return "products of inertia", f"{names} with the opposite sign in b ({values} in a{frame})"
+    origin = parts_point(to_b)
+    for point, where in ((np.zeros(3), "the origin of its frame"), (origin, "the origin of b's frame")):
+        for tensor, other, (mass, com), wrong, right in ((b, a, body_b, "b", "a"), (a, b, body_a, "a", "b")):
+            if np.abs(tensor - other - steiner(mass, com - point)).max() < close:
+                text = f"that of {wrong} is that of {right} taken about {where}, not about the mass centre"
+                return "inertia about the joint", text
+    largest = np.unravel_index(int(np.argmax(np.abs(a))), (3, 3))
+    times = b[largest] / a[largest] if a[largest] else 0.0
+    if times and np.abs(b - times * a).max() < close:
+        return "inertia", f"that of b is {number(times)} times that of a"
+    (values_a, axes_a), (values_b, axes_b) = map(np.linalg.eigh, (a, b))
+    if np.abs(values_a - values_b).max() < close:
+        angle = min(angle_of(nearest_rotation(axes_b @ np.diag(s) @ axes_a.T)) for s in SIGNS)
+        return "axes of inertia", f"the same principal moments, axes turned by {number(np.degrees(angle))} deg"
+    worst = max(((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2)), key=lambda at: abs(a[at] - b[at]))
+    name = "I" + "xyz"[worst[0]] + "xyz"[worst[1]]
+    return "inertia", f"most in {name}: {number(a[worst])} in a, {number(b[worst])} in b, kg m2"
+
+
+SIGNS = [np.array([x, y, z]) for x in (1.0, -1.0) for y in (1.0, -1.0) for z in (1.0, -1.0)]
+
+
+def parts_point(to_b: Array) -> Array:
+    """The origin of b's table frame in that of a."""
+    return np.asarray(inverse(to_b)[:3, 3])
+
+
+def fixed_bodies(a: Skeleton, b: Skeleton, bodies: tuple[Array, ...], alignment: Alignment) -> Iterator[Increment]:
+    """Bodies of fixed joints that are in one robot only, or that another link carries."""
+    own = {f.name: (f.unit, moved(f.body, f.placement)) for f in a.frames if f.body is not None and f.unit >= 0}
+    theirs = {
+        f.name: (f.unit, moved(f.body, alignment.joints[f.unit].T @ f.placement))
+        for f in b.frames
+        if f.body is not None and f.unit >= 0
+    }
+    left = [S - unit.body for S, unit in zip(bodies, a.units, strict=True)]
+    changes: dict[str, dict[int, Array]] = {}
+    for name in [*own, *(name for name in theirs if name not in own)]:
+        changes[name] = {}
+        for part, sign in ((own.get(name), -1.0), (theirs.get(name), 1.0)):
+            if part is not None:
+                changes[name][part[0]] = changes[name].get(part[0], np.zeros((4, 4))) + sign * part[1]
+    whole = [sum((change[k] for change in changes.values() if k in change), np.zeros((4, 4))) for k in range(len(left))]
+    explained = [alike(*pair) for pair in zip(left, whole, strict=True)]  # by all fixed links of that link together
+    for name, change in changes.items():
+        change = {k: S for k, S in change.items() if np.abs(S).max() > SAME * np.abs(a.units[k].body).max()}
+        if not change or not all(explained[k] or alike(left[k], S) for k, S in change.items()):
+            continue
+        for k, S in change.items():
+            left[k] = left[k] - S
+        yield Increment(fixed_finding(a, name, own.get(name), theirs.get(name)), min(change), change)
+
+
+def alike(difference: Array, change: Array) -> bool:
+    """Whether the change is what the bodies differ by."""
+    scale = max(np.abs(difference).max(), np.abs(change).max())
+    return bool(np.abs(difference - change).max() < ALIKE * scale)
+
+
+def fixed_finding(a: Skeleton, name: str, own: tuple[int, Array] | None, theirs: tuple[int, Array] | None) -> Finding:
+    masses = [None if part is None else float(part[1][3, 3]) for part in (own, theirs)]
+    carrier = a.units[(own or theirs or (0,))[0]].link
+    what = f"fixed link {name!r}"
+    if own is None or theirs is None:
+        there, missing = ("b", "a") if own is None else ("a", "b")
+        mass = number((masses[1] if own is None else masses[0]) or 0.0)
+        text = f"{what} ({mass} kg, on {carrier!r}) is in {there} only: the mass is missing in {missing}"
+    elif own[0] != theirs[0]:
+        text = f"{what} is carried by {carrier!r} in a, by {a.units[theirs[0]].link!r} in b"
+    else:
+        shown = [number(mass or 0.0) for mass in masses]
+        text = f"{what} on {carrier!r}: another body or place ({shown[0]} kg in a, {shown[1]} kg in b)"
+    return Finding("fixed link", name, text, masses[0], masses[1])

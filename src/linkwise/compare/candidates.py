@@ -1,0 +1,314 @@
+"""What may be tried: where the base of b stands, and where a joint of b has its zero.
+
+The first candidate is always that nothing differs.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+import numpy as np
+
+from .rigid import EYE, Array, along_z, inverse, nearest_rotation, parts_of, placed, shortest_turn
+from .skeleton import Skeleton, Unit
+
+LEVER = 1e-6  # of the robot's size: a shorter one does not tell an angle
+SAME = 1e-6
+
+
+class Line(NamedTuple):
+    """The axis of a joint: a direction (of no meaning for ball and free joints), and a point on it."""
+
+    kind: str
+    direction: Array
+    point: Array
+    slides: tuple[Array, ...] | None = ()  # along which joints in between may move it; None: joints that also turn it
+
+
+def line(unit: Unit, where: Array, slides: tuple[Array, ...] | None = ()) -> Line:
+    return Line(unit.kind, where[:3, 2], where[:3, 3], slides)
+
+
+class Candidates:
+    """For two robots whose units correspond one by one."""
+
+    def __init__(self, a: Skeleton, b: Skeleton, size: float) -> None:
+        self.a, self.b, self.size = a, b, size
+        self.frames: dict[int, list[Array]] = {}
+
+    def bases(self) -> list[Array]:
+        return different([EYE, *placements(self.a, self.b, -1)])
+
+    def of_link(self, k: int, M: Array) -> Iterator[tuple[Array, float, bool]]:
+        """J(c), c, and whether nothing differs; of ball and free joints T = M J(c) is as the frames or the axes are."""
+        unit = self.a.units[k]
+        if unit.kind not in ("ball", "free"):
+            yield from link_candidates(self.a, self.b, k, M, self.size)
+            return
+        if k not in self.frames:
+            self.frames[k] = different(
+                T if unit.kind == "free" else placed(T[:3, :3]) for T in (EYE, *placements(self.a, self.b, k))
+            )
+        back = inverse(M)
+        for T in (M, *self.frames[k]):
+            yield back @ T, 0.0, bool(np.abs(T - EYE).max() < SAME or (unit.kind == "ball" and T is M))
+
+
+def different(candidates: Iterable[Array]) -> list[Array]:
+    found: list[Array] = []
+    for T in candidates:
+        if not any(np.abs(T - other).max() < SAME for other in found):
+            found.append(T)
+    return found
+
+
+def link_candidates(a: Skeleton, b: Skeleton, k: int, M: Array, size: float) -> Iterator[tuple[Array, float, bool]]:
+    """J(c) for a joint of one degree of freedom, its c, and whether that is zero."""
+    unit, zeros = a.units[k], [0.0]
+    pairs = [(line_in(a, child, inverse(M)), line_in(b, child, EYE)) for child in a.children(k)]
+    levers = [found for of_a, of_b in pairs for found in zeros_of(unit, of_a, of_b, size)]
+    if not levers and unit.kind == "prismatic":
+        levers = list(zeros_of_feet(a, b, k, M))
+    if not levers:
+        levers = list(zeros_of_bodies(unit, inverse(M) @ unit.body @ inverse(M).T, b.units[k].body, size))
+    for _, c in sorted(levers, key=lambda found: -found[0]):
+        if unit.kind != "prismatic":
+            c = (c + np.pi) % (2.0 * np.pi) - np.pi
+            c = np.pi if c < -np.pi + SAME else c
+        reach = size if unit.kind == "prismatic" else 1.0
+        if all(abs(c - other) > SAME * reach for other in zeros):
+            zeros.append(float(c))
+    for c in zeros:
+        yield b.units[k].motion(c), c, c == 0.0
+
+
+def line_in(robot: Skeleton, child: int, frame: Array) -> Line:
+    unit = robot.units[child]
+    return line(unit, frame @ unit.placement)
+
+
+def zeros_of(unit: Unit, of_a: Line, of_b: Line, size: float) -> Iterator[tuple[float, float]]:
+    """Levers, and the c for which J(c) takes the axis of a child in b to that in a."""
+    if of_a.kind == "free":
+        return
+    if unit.kind == "prismatic":
+        if of_a.kind == "prismatic":
+            return
+        across = np.array([0.0, 0.0, 1.0])
+        if of_a.kind != "ball":
+            across = across - of_a.direction * of_a.direction[2]
+        if np.linalg.norm(across) > LEVER:
+            yield float(np.linalg.norm(across)), float(across @ (of_a.point - of_b.point) / (across @ across))
+        return
+    if of_a.kind != "ball":
+        u, w = of_b.direction, of_a.direction
+        lever = float(np.hypot(*u[:2]))
+        if lever > LEVER:
+            for sign in (1.0, -1.0):
+                yield lever, angle(sign * w) - angle(u)
+            return
+    if of_a.kind != "prismatic":
+        lever = min(float(np.hypot(*x[:2])) for x in (of_a.point, of_b.point)) / size
+        if lever > LEVER:
+            yield lever, angle(of_a.point) - angle(of_b.point)
+
+
+def zeros_of_feet(a: Skeleton, b: Skeleton, k: int, M: Array) -> Iterator[tuple[float, float]]:
+    """Of a slide that carries a joint about its own axis: by what that joint carries."""
+    for of_a, of_b, _ in feet_of(
+        a, b, [child for child in a.children(k) if a.units[child].kind in ("revolute", "screw")]
+    ):
+        yield 1.0, float((inverse(M) @ [*of_a, 1.0])[2] - of_b[2])
+
+
+def angle(x: Array) -> float:
+    return float(np.arctan2(x[1], x[0]))
+
+
+def zeros_of_bodies(unit: Unit, of_a: Array, of_b: Array, size: float) -> Iterator[tuple[float, float]]:
+    """The c for which the body of b looks as that of a: by its mass centre, then by its products of inertia."""
+    mass = min(of_a[3, 3], of_b[3, 3])
+    if mass <= 0.0:
+        return
+    if unit.kind == "prismatic":
+        yield 1.0, float(of_a[2, 3] / of_a[3, 3] - of_b[2, 3] / of_b[3, 3])
+        return
+    for column, reach in ((3, mass * size), (2, mass * size**2)):
+        lever = min(float(np.hypot(*S[:2, column])) for S in (of_a, of_b)) / reach
+        if lever > LEVER:
+            yield lever * (1.0 if column == 3 else 0.1), angle(of_a[:, column]) - angle(of_b[:, column])
+    twice = [np.array([S[0, 0] - S[1, 1], 2.0 * S[0, 1]]) for S in (of_a, of_b)]
+    lever = min(map(np.linalg.norm, twice)) / (mass * size**2)
+    if lever > LEVER:
+        half = (angle(twice[0]) - angle(twice[1])) / 2.0
+        yield 0.01 * float(lever), half
+        yield 0.01 * float(lever), half + np.pi
+
+
+def placements(a: Skeleton, b: Skeleton, k: int) -> Iterator[Array]:
+    """Where the frame of link k of b (-1: its base) may be, seen from that of a, by the axes of what it carries."""
+    children = a.children(k)
+    for child in children[:2]:
+        yield a.units[child].placement @ inverse(b.units[child].placement)
+    lines_a, lines_b = (carried_lines(robot, k) for robot in (a, b))
+    near = [(found, lines_b[index]) for index, found in lines_a.items() if found.slides is not None]
+    for R in rotations(a, b, k, near):
+        yield placed(R, shift(R, near, feet_of(a, b, children)))
+    every = [(lines_a[index], lines_b[index]) for index in lines_a]
+    for R in turns_by(every):  # if all joints further out have the same zeros
+        yield placed(R, shift(R, every, []))
+    if k >= 0:  # last: principal axes have the fewest digits
+        yield from bodies_together(a.units[k].body, b.units[k].body)
+
+
+def bodies_together(of_a: Array, of_b: Array) -> Iterator[Array]:
+    """Placements that bring the mass centre and the principal axes of one body to those of another."""
+    if min(of_a[3, 3], of_b[3, 3]) <= 0.0:
+        return
+    (_, com_a, tensor_a), (_, com_b, tensor_b) = parts_of(of_a), parts_of(of_b)
+    axes_a, axes_b = (np.linalg.eigh(tensor)[1] for tensor in (tensor_a, tensor_b))
+    for signs in itertools.product((1.0, -1.0), repeat=3):
+        R = axes_a @ np.diag(signs) @ axes_b.T
+        if np.linalg.det(R) > 0.0:
+            yield placed(R, com_a - R @ com_b)
+
+
+def carried_lines(robot: Skeleton, k: int) -> dict[int, Line]:
+    """The axes of the next joints in the frame of link k, all at zero: those on the link itself, and six more."""
+    where: dict[int, Array] = {k: EYE}
+    lines: dict[int, Line] = {}
+    own = robot.children(k)
+    slides: dict[int, tuple[Array, ...] | None] = {k: ()}
+    for unit in robot.units:
+        if unit.parent in where and (unit.index in own or len(lines) < len(own) + 6):
+            where[unit.index] = where[unit.parent] @ unit.placement
+            before = slides[unit.parent]
+            lines[unit.index] = line(unit, where[unit.index], before)
+            sliding = before is not None and unit.kind == "prismatic"
+            slides[unit.index] = (*(before or ()), where[unit.index][:3, 2]) if sliding else None
+            if unit.kind in ("ball", "free"):
+                del where[unit.index]
+    return lines
+
+
+def rotations(a: Skeleton, b: Skeleton, k: int, near: list[tuple[Line, Line]]) -> Iterator[Array]:
+    """Rotations that take directions of link k of b to those of a: axes on it, gravity, and where its mass is."""
+    yield from turns_by(near)
+    falls = min(map(np.linalg.norm, (a.gravity, b.gravity))) > 0.0
+    axes = [pair for pair in near if pair[0].kind not in ("ball", "free")]
+    if not axes:
+        if k < 0 and falls:
+            yield shortest_turn(b.gravity, a.gravity)  # all that is known of a base that carries balls
+        return
+    of_a, of_b = axes[0]
+    for s in (1.0, -1.0):
+        if k < 0 and falls:
+            down_a, down_b = (robot.gravity / np.linalg.norm(robot.gravity) for robot in (a, b))
+            yield from from_pairs((of_a.direction, down_a), (s * of_b.direction, down_b))
+        if k >= 0:
+            levers = [mass_lever(robot.units[k].body, found) for robot, found in ((a, of_a), (b, of_b))]
+            if min(map(np.linalg.norm, levers)) > 0.0:
+                unit_levers = [x / np.linalg.norm(x) for x in levers]
+                yield from from_pairs((of_a.direction, unit_levers[0]), (s * of_b.direction, unit_levers[1]))
+        yield shortest_turn(s * of_b.direction, of_a.direction)
+
+
+def mass_lever(body: Array, found: Line) -> Array:
+    """From the axis to the mass centre, across the axis."""
+    if body[3, 3] <= 0.0:
+        return np.zeros(3)
+    arm = body[:3, 3] / body[3, 3] - found.point
+    arm = arm - found.direction * (found.direction @ arm)
+    return np.asarray(arm if np.linalg.norm(arm) > LEVER else np.zeros(3))
+
+
+def turns_by(pairs: list[tuple[Line, Line]]) -> Iterator[Array]:
+    """Rotations by the directions of two axes."""
+    axes = [pair for pair in pairs if pair[0].kind not in ("ball", "free")]
+    for (a, b), (c, d) in itertools.islice(itertools.combinations(axes, 2), 5):
+        for s, t in itertools.product((1.0, -1.0), repeat=2):
+            yield from from_pairs((a.direction, c.direction), (s * b.direction, t * d.direction))
+
+
+def from_pairs(targets: tuple[Array, Array], sources: tuple[Array, Array]) -> Iterator[Array]:
+    """The rotation that takes two directions to two others; none if they are parallel or at another angle."""
+    if abs(targets[0] @ targets[1] - sources[0] @ sources[1]) > SAME:
+        return
+    crosses = np.cross(*targets), np.cross(*sources)
+    if min(map(np.linalg.norm, crosses)) < LEVER:
+        return
+    A, B = (np.column_stack([*pair, normal]) for pair, normal in zip((targets, sources), crosses, strict=True))
+    yield nearest_rotation(A @ np.linalg.inv(B))
+
+
+def shift(R: Array, pairs: list[tuple[Line, Line]], feet: list[tuple[Array, Array, Array]]) -> Array:
+    """The least translation that brings points of lines, turned by R, onto the lines of a.
+
+    Feet decide what the lines leave open.
+    """
+    rows, values = [np.zeros((1, 3))], [np.zeros(1)]
+    for of_a, of_b in pairs:
+        if of_a.kind == "prismatic" or of_a.kind == "free":
+            continue
+        across = across_all([*([] if of_a.kind == "ball" else [of_a.direction]), *(of_a.slides or ())])
+        rows.append(across)
+        values.append(across @ (of_a.point - R @ of_b.point))
+    A = np.vstack(rows)
+    t = np.linalg.lstsq(A, np.concatenate(values), rcond=1e-9)[0]
+    _, sizes, V = np.linalg.svd(A)
+    free = V[int(np.sum(sizes > 1e-9)) :].T
+    if feet and free.size:
+        F = np.vstack([across for _, _, across in feet])
+        f = np.concatenate([across @ (of_a - R @ of_b - t) for of_a, of_b, across in feet])
+        t = t + free @ np.linalg.lstsq(F @ free, f, rcond=1e-9)[0]
+    return np.asarray(t)
+
+
+def across_all(directions: list[Array]) -> Array:
+    """The projection on what is perpendicular to all directions."""
+    if not directions:
+        return np.eye(3)
+    U, sizes, _ = np.linalg.svd(np.column_stack(directions))
+    own = U[:, : int(np.sum(sizes > LEVER))]
+    return np.asarray(np.eye(3) - own @ own.T)
+
+
+def feet_of(a: Skeleton, b: Skeleton, children: list[int]) -> list[tuple[Array, Array, Array]]:
+    """Points that the next joints do not move, in a and in b, and across what they are points.
+
+    On an axis of rotation: where the joint after comes nearest to it, or else where the mass is.
+    """
+    feet = []
+    for child in children:
+        slides = a.units[child].kind == "prismatic"
+        across = across_all([a.units[child].placement[:3, 2]] if slides else [])
+        for after in (*a.children(child), -1):
+            points = [foot(robot, child, after) for robot in (a, b)]
+            if points[0] is not None and points[1] is not None:
+                feet.append((points[0], points[1], across))
+                break
+    return feet
+
+
+def foot(robot: Skeleton, child: int, after: int) -> Array | None:
+    joint = robot.units[child]
+    if joint.kind in ("ball", "free"):
+        return None
+    if after < 0:
+        if joint.body[3, 3] <= 0.0:
+            return None
+        com = joint.body[:, 3] / joint.body[3, 3]
+        return np.asarray((joint.placement @ (com if joint.kind == "prismatic" else [0.0, 0.0, com[2], 1.0]))[:3])
+    following = robot.units[after]
+    if joint.kind == "prismatic" or following.kind in ("prismatic", "free"):
+        return None
+    point, u = following.placement[:3, 3], following.placement[:3, 2]
+    if following.kind == "ball":
+        height = point[2]
+    elif np.hypot(*u[:2]) > LEVER:
+        height = point[2] - u[2] * (u[:2] @ point[:2]) / (u[:2] @ u[:2])
+    else:
+        return None
+    return np.asarray((joint.placement @ along_z(float(height)))[:3, 3])

@@ -1,0 +1,184 @@
+"""`compare`: why do these two models disagree?"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from ..formats import load
+from ..formats.models import robot_of_model
+from ..robot import Robot
+from .alignment import aligned
+from .dynamics import Quantities, quantities
+from .explaining import Explained, Pair, explain, in_b
+from .findings import Finding, listed, percent
+from .matching import Match, matchings
+from .notes import base_finding, coupling_findings, drive_findings, missing_findings, order_finding, tool_findings
+from .report import LEFT, Comparison, Difference
+from .skeleton import WIDTHS, Skeleton, skeleton_of
+from .states import StateMap, random_states, shared_coordinates
+
+
+def compare(a: Any, b: Any, *, states: int = 20, seed: int = 0, tolerance: float = 1e-9) -> Comparison:
+    """Why do these two models disagree? Matches their joints and bases, then explains what is left.
+
+    `a` and `b` are robots, names or files for `lw.load`, Pinocchio's `pinocchio.Model` or MuJoCo's `mujoco.MjModel`.
+    Joints are matched by name, otherwise by their place in the tree. Frames of links may differ: robots of different
+    conventions are the same if the axes of their joints and their bodies are. Each finding is corrected in robot a, and
+    the difference in torque is computed again over so many random states: its share is what went away. `tolerance` is
+    the relative difference in torque up to which robots are `same`.
+
+    >>> import linkwise as lw
+    >>> arm = lw.load("planar3")
+    >>> rows = arm.rows
+    >>> rows[1]["rotor_inertia"] = 0.3
+    >>> other = lw.Robot.from_dh(rows, convention="standard", gravity=arm.gravity, name="planar3 with drive")
+    >>> result = lw.compare(arm, other)
+    >>> result.same
+    False
+    >>> print(result.findings[0])
+    rotor inertia (armature) of 'link2': none in a, 0.3 in b, kg m2 (100 % of the difference)
+    """
+    whole_a, whole_b = skeleton_of(robot_of(a, "a")), skeleton_of(robot_of(b, "b"))
+    if states < 1:
+        raise ValueError(f"states is {states} (expected at least 1)")
+    names = label(whole_a), label(whole_b)
+    pair, hows = best_pair(whole_a, whole_b)
+    if pair is None:
+        findings = tuple(missing_findings(whole_a, whole_b, {}))
+        verdict = "Not the same: no joint of one has the kind of a joint of the other."
+        return Comparison(*names, False, findings, (), (), (), float("inf"), verdict, None, states, seed)
+    pairs = {i: j for i, (j, _) in hows.items()}
+    sample = random_states(pair.a, pair.shared, states, seed)
+    explained = explain(pair, sample)
+    missing = list(missing_findings(whole_a, whole_b, pairs))
+    couplings = list(coupling_findings(pair, pairs))
+    notes = [*base_finding(pair), *order_finding(pair, pairs), *tool_findings(pair), *drive_findings(pair)]
+    found = [*explained.findings, *missing, *couplings, *notes]
+    findings = tuple(f for f in found if f.share is not None) + tuple(f for f in found if f.share is None)
+    differences = compared(pair, sample)
+    torque = differences[-1].relative
+    same = not missing and not couplings and torque <= tolerance
+    first = None if explained.first is None else pair.a.units[explained.first].name
+    matches = tuple(Match(whole_a.units[i].name, whole_b.units[j].name, how) for i, (j, how) in hows.items())
+    coordinates = tuple(coordinate(pair, k) for k in range(len(pair.a.units)))
+    verdict = verdict_of(same, torque, explained, first, findings, missing, couplings, coordinates, tolerance)
+    return Comparison(
+        *names, same, findings, matches, coordinates, differences, explained.worst, verdict, first, states, seed
+    )
+
+
+def robot_of(model: Any, which: str) -> Robot:
+    if isinstance(model, Robot):
+        return model
+    if isinstance(model, (str, os.PathLike)):
+        return load(model)
+    robot = robot_of_model(model)
+    if robot is None:
+        expected = "a Robot, a name or file for lw.load, a pinocchio.Model or a mujoco.MjModel"
+        raise TypeError(f"{which} is a {type(model).__module__}.{type(model).__name__} (expected {expected})")
+    return robot
+
+
+def label(robot: Skeleton) -> str:
+    return repr(robot.robot).removeprefix("<Robot ").removesuffix(">")
+
+
+def best_pair(a: Skeleton, b: Skeleton) -> tuple[Pair | None, Mapping[int, tuple[int, str]]]:
+    """Of the ways to match the joints, the one that leaves the fewest joints alone or in other places."""
+    best: tuple[tuple[float, float], Pair, Mapping[int, tuple[int, str]]] | None = None
+    for hows in matchings(a, b):
+        if not hows:
+            continue
+        hows = {i: hows[i] for i in sorted(hows)}
+        one, other = a.kept(list(hows)), b.kept([j for j, _ in hows.values()])
+        alignment = aligned(one, other)
+        shared = shared_coordinates(one, {i: k for k, i in enumerate(hows)})
+        to_a, to_b = StateMap(a, one.units, shared), StateMap(b, other.units, shared, alignment)
+        alone = len(a.units) + len(b.units) - 2 * len(hows)
+        score = 2.0 * alignment.mismatches() + alone, alignment.cost
+        if best is None or score < best[0]:
+            best = score, Pair(a, b, one, other, alignment, shared, to_a, to_b), hows
+        if best[0] == (0.0, 0.0):
+            break
+    return (None, {}) if best is None else best[1:]
+
+
+def coordinate(pair: Pair, k: int) -> str:
+    joint, unit = pair.alignment.joints[k], pair.a.units[k]
+    if unit.kind not in WIDTHS:
+        return in_b(joint.sign, joint.zero)
+    same = max(np.abs(joint.M - np.eye(4)).max(), np.abs(joint.T - np.eye(4)).max()) < 1e-9
+    return "q_b = q_a" if same else "another frame"
+
+
+def compared(pair: Pair, sample: Any) -> tuple[Difference, ...]:
+    own, theirs = (
+        quantities(robot.robot, to, sample) for robot, to in ((pair.whole_a, pair.to_a), (pair.whole_b, pair.to_b))
+    )
+    names = [pair.a.units[k].name for k, at in enumerate(pair.shared.v) for _ in range(at.start, at.stop)]
+    labels = [names[int(np.argmax(np.abs(column)))] for column in pair.shared.couplings.T]
+    return tuple(
+        difference(what, getattr(own, key), getattr(theirs, key), labels, own, theirs)
+        for what, key in (
+            ("inertia matrix", "inertia"),
+            ("gravity torque", "gravity"),
+            ("Coriolis torque", "coriolis"),
+            ("torque", "torque"),
+        )
+    )
+
+
+def difference(what: str, x: Any, y: Any, labels: list[str], own: Quantities, theirs: Quantities) -> Difference:
+    """Relative to the largest of each joint: of an inertia matrix, to the geometric mean of its diagonal."""
+    off = np.abs(x - y)
+    if x.ndim == 3:
+        d = np.sqrt(np.maximum.reduce([np.abs(np.diagonal(m, axis1=1, axis2=2)).max(0) for m in (x, y)]))
+        scale = np.outer(d, d)
+    else:
+        scale = np.sqrt(np.maximum.reduce([np.mean(np.square(t), axis=0) for t in (own.torque, theirs.torque)]))
+    scale = np.maximum(scale, 1e-6 * max(float(scale.max()), 1e-300))
+    relative = (off / scale).max(0)
+    worst = np.unravel_index(int(np.argmax(relative)), relative.shape)
+    return Difference(what, float(off.max()), float(relative.max()), labels[int(worst[-1])])
+
+
+def verdict_of(
+    same: bool,
+    torque: float,
+    explained: Explained,
+    first: str | None,
+    findings: tuple[Finding, ...],
+    missing: list[Finding],
+    couplings: list[Finding],
+    coordinates: tuple[str, ...],
+    tolerance: float,
+) -> str:
+    changed = [text for text in coordinates if text != "q_b = q_a"]
+    under = (
+        "" if not changed else f", with the coordinates of {len(changed)} of {len(coordinates)} joints changed as below"
+    )
+    if same:
+        digits = f"to {torque:.0e}" if torque else "to the last bit"
+        return f"The same dynamics: torques agree {digits}{under}."
+    parts = []
+    if missing:
+        parts.append(f"joints in one of them only: {listed(f.where for f in missing)}")
+    if couplings:
+        parts.append(f"joints coupled in another way: {listed(f.where for f in couplings)}")
+    if torque <= tolerance:
+        return f"Not the same: {'; '.join(parts)}. In the joints of both, torques agree to {torque:.0e}{under}."
+    effective = [f for f in findings if f.share is not None]
+    if effective:
+        main = max(effective, key=lambda f: f.share or 0.0)
+        parts.append(f"{main.message}; this explains {percent(main.share or 0.0)} of the difference in torque")
+        if len(effective) > 1:
+            parts.append(f"{len(effective) - 1} more below")
+    if first is not None:
+        parts.append(f"the first joint that differs is {first!r}")
+    whole = "; ".join(parts)
+    unexplained = f" Unexplained: a relative difference of {explained.worst:.0e}." if explained.worst > LEFT else ""
+    return f"Not the same: {whole}.{unexplained}"

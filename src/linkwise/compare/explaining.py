@@ -1,0 +1,243 @@
+"""Which differences explain the difference in torque: each is corrected in turn, and what is left is computed again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from .alignment import LOOSE, Alignment
+from .bodies import body_increments
+from .dynamics import Numbers, model_torques, numbers_seen, own_numbers, torques
+from .findings import Finding, Increment, number, turn, vector
+from .rigid import EYE, Array, angle_of, inverse
+from .skeleton import WIDTHS, Skeleton
+from .states import SharedCoordinates, StateMap, States
+
+ROUNDING = 1e-11  # of the torques: a smaller effect is none
+MOST_GREEDY = 6  # more coordinates than this are corrected in the order of the joints
+
+
+@dataclass(frozen=True)
+class Pair:
+    """Two robots whose joints are matched, seen in shared coordinates."""
+
+    whole_a: Skeleton
+    whole_b: Skeleton
+    a: Skeleton  # the shared joints alone, as b has them in the same order
+    b: Skeleton
+    alignment: Alignment
+    shared: SharedCoordinates
+    to_a: StateMap
+    to_b: StateMap
+
+
+class Residual:
+    """How far torques are from those of b: root mean square over states and joints, in parts of each joint's torque."""
+
+    def __init__(self, target: Array, *others: Array) -> None:
+        squares = [np.mean(np.square(tau), axis=0) for tau in (target, *others)]
+        self.scale = np.sqrt(np.maximum.reduce(squares))
+        self.scale = np.maximum(self.scale, 1e-6 * max(float(self.scale.max()), 1e-300))
+
+    def __call__(self, difference: Array) -> Array:
+        return np.asarray(np.sqrt(np.mean(np.square(difference / self.scale), axis=(-1, -2))))
+
+
+@dataclass(frozen=True)
+class Explained:
+    findings: tuple[Finding, ...]
+    before: float  # q_b = q_a, nothing corrected
+    aligned: float  # in shared coordinates
+    left: float
+    worst: float  # the largest relative difference of any torque that is left
+    first: int | None  # the first joint at which something has an effect
+
+
+def explain(pair: Pair, states: States) -> Explained:
+    target = torques(pair.whole_b.robot, pair.to_b, states)
+    own = torques(pair.whole_a.robot, pair.to_a, states)
+    norm = Residual(target, own)
+    findings: list[tuple[int, Finding]] = []
+    before, moves = coordinate_findings(pair, states, own, norm)
+    total = max(before, float(norm(target - own))) or 1.0
+    findings += moves
+    aligned = level = float(norm(target - own))
+    numbers, seen = own_numbers(pair.a), numbers_seen(pair.a, pair.b, pair.alignment)
+
+    def measured(trial: Numbers) -> float:
+        return float(norm(target - model_torques(pair.a, pair.shared, trial, states)))
+
+    for unit, finding, trial in place_corrections(pair, numbers, seen):
+        now = measured(trial)
+        findings.append((unit, with_share(finding, (level - now) / total, abs(level - now) > ROUNDING)))
+        numbers, level = trial, now
+    increments = [*body_increments(pair.a, pair.b, seen.bodies, pair.alignment), *rotor_increments(pair)]
+    chosen, numbers, level = greedy(pair, states, target, norm, numbers, increments, total)
+    findings += chosen
+    rest = target - model_torques(pair.a, pair.shared, numbers, states)
+    worst = float(np.max(np.abs(rest) / norm.scale, initial=0.0))
+    first = min((unit for unit, finding in findings if finding.share is not None and unit >= 0), default=None)
+    return Explained(tuple(f for _, f in findings), before, aligned, float(norm(rest)), worst, first)
+
+
+def with_share(finding: Finding, share: float, effective: bool) -> Finding:
+    return replace(finding, share=float(share)) if effective else finding
+
+
+def coordinate_findings(
+    pair: Pair, states: States, own: Array, norm: Residual
+) -> tuple[float, list[tuple[int, Finding]]]:
+    """Joints that count the other way or from another zero, each with what its correction alone brings."""
+    changed = [k for k in range(len(pair.a.units)) if moved_joint(pair, k)]
+
+    def level(kept: Sequence[int]) -> float:
+        return float(norm(torques(pair.whole_b.robot, pair.to_b.only(kept), states) - own))
+
+    before = now = level([])
+    total = max(before, level(changed) if changed else before) or 1.0
+    kept: list[int] = []
+    found = []
+    while len(kept) < len(changed):
+        rest = [k for k in changed if k not in kept]
+        options = [(level([*kept, k]), k) for k in (rest if len(changed) <= MOST_GREEDY else rest[:1])]
+        after, k = min(options)
+        kept.append(k)
+        effective = abs(now - after) > ROUNDING
+        found.append((k, with_share(coordinate_finding(pair, k), (now - after) / total, effective)))
+        now = after
+    return before, found
+
+
+def moved_joint(pair: Pair, k: int) -> bool:
+    joint, unit = pair.alignment.joints[k], pair.a.units[k]
+    if unit.kind not in WIDTHS:
+        return joint.sign < 0 or joint.zero != 0.0
+    return bool(max(np.abs(joint.M - EYE).max(), np.abs(joint.T - EYE).max()) > 1e-9)
+
+
+def coordinate_finding(pair: Pair, k: int) -> Finding:
+    joint, unit = pair.alignment.joints[k], pair.a.units[k]
+    if unit.kind in WIDTHS:
+        text = f"{unit.kind} joint {unit.name!r}: the frame of b's body is {turn(joint.T)}, seen from that of a"
+        if np.abs(joint.T - EYE).max() <= 1e-9:
+            text = f"{unit.kind} joint {unit.name!r}: q of b is measured from a frame that is {turn(joint.M)}"
+        return Finding("frame", unit.name, text, None, joint.T.tolist())
+    text = in_b(joint.sign, joint.zero)
+    if joint.sign < 0:
+        what = "turns the other way" if unit.kind != "prismatic" else "moves the other way"
+        return Finding("sign", unit.name, f"joint {unit.name!r} {what}: {text}", 1, -1)
+    length = unit.kind == "prismatic"
+    shown = f"{number(joint.zero)} m" if length else f"{number(np.degrees(joint.zero))} deg"
+    message = f"joint {unit.name!r} has another zero: {text} (by {shown})"
+    return Finding("zero", unit.name, message, 0.0, joint.zero)
+
+
+def in_b(sign: int, zero: float) -> str:
+    """q_b = -q_a + 0.5"""
+    shift = "" if zero == 0.0 else f" {'-' if zero < 0 else '+'} {number(abs(zero))}"
+    return f"q_b = {'-' if sign < 0 else ''}q_a{shift}"
+
+
+def place_corrections(pair: Pair, numbers: Numbers, seen: Numbers) -> Iterator[tuple[int, Finding, Numbers]]:
+    """Placements, pitches and gravity, each with the numbers after it."""
+    size = max(float(np.linalg.norm(P[:3, 3])) for P in (*numbers.placements, *seen.placements)) or 1.0
+    offs = [inverse(P) @ Q for P, Q in zip(numbers.placements, seen.placements, strict=True)]
+    far = [max(angle_of(T), float(np.abs(T[:3, 3]).max()) / size) for T in offs]
+    placements = list(numbers.placements)
+    small = [k for k, off in enumerate(far) if 1e-10 < off <= LOOSE]
+    large = [k for k, off in enumerate(far) if off > LOOSE]
+    if len(small) > 2:  # numbers of few digits: one finding for all
+        for k in small:
+            placements[k] = seen.placements[k]
+        numbers = replace(numbers, placements=tuple(placements))
+        worst = max(small, key=lambda k: far[k])
+        name = pair.a.units[worst].name
+        text = f"joints stand in slightly different places, most {name!r}, which is {turn(offs[worst])}: few digits?"
+        yield small[0], Finding("placement", name, text), numbers
+        small = []
+    for k in sorted([*small, *large]):
+        placements[k] = seen.placements[k]
+        numbers = replace(numbers, placements=tuple(placements))
+        unit = pair.a.units[k]
+        text = f"joint {unit.name!r} stands in another place in b: {turn(offs[k])}"
+        values = numbers.placements[k].tolist(), seen.placements[k].tolist()
+        yield k, Finding("placement", unit.name, text, *values), numbers
+    for k, (p, r) in enumerate(zip(numbers.pitches, seen.pitches, strict=True)):
+        if abs(p - r) > 1e-12:
+            numbers = replace(numbers, pitches=(*numbers.pitches[:k], r, *numbers.pitches[k + 1 :]))
+            name = pair.a.units[k].name
+            text = f"pitch of {name!r}: {number(p)} m/rad in a, {number(r)} m/rad in b"
+            yield k, Finding("pitch", name, text, p, r), numbers
+    g, h = numbers.gravity, seen.gravity
+    if np.abs(g - h).max() > 1e-10 * max(np.abs(g).max(), np.abs(h).max()):
+        numbers = replace(numbers, gravity=h)
+        text = f"gravity: {vector(g)} m/s2 in a, {vector(h)} m/s2 in b, in the base frame of a"
+        yield -1, Finding("gravity", "", text, tuple(g.tolist()), tuple(h.tolist())), numbers
+
+
+def rotor_increments(pair: Pair) -> Iterator[Increment]:
+    for k, (one, other) in enumerate(zip(pair.a.units, pair.b.units, strict=True)):
+        if abs(one.rotor - other.rotor) > 1e-12 * max(one.rotor, other.rotor):
+            shown = [number(r) if r else "none" for r in (one.rotor, other.rotor)]
+            unit = "kg" if one.kind == "prismatic" else "kg m2"
+            text = f"rotor inertia (armature) of {one.name!r}: {shown[0]} in a, {shown[1]} in b, {unit}"
+            finding = Finding("rotor inertia", one.name, text, one.rotor, other.rotor)
+            yield Increment(finding, k, rotor=other.rotor - one.rotor)
+
+
+def greedy(
+    pair: Pair,
+    states: States,
+    target: Array,
+    norm: Residual,
+    numbers: Numbers,
+    increments: list[Increment],
+    total: float,
+) -> tuple[list[tuple[int, Finding]], Numbers, float]:
+    """The increments in the order in which they explain most; those that are left have no effect.
+
+    Torques are linear in bodies and rotors, so that the effect of each is computed once, with all others as they are.
+    """
+    start = model_torques(pair.a, pair.shared, numbers, states)
+    level = float(norm(target - start))
+    found: list[tuple[int, Finding]] = []
+    if not increments:
+        return found, numbers, level
+    effects = model_torques(pair.a, pair.shared, one_by_one(numbers, increments), states) - start
+    rest, left = target - start, list(range(len(increments)))
+    sizes = norm(effects)
+    idle = [k for k in left if sizes[k] <= ROUNDING]
+    left = [k for k in left if k not in idle]
+    while left and level > ROUNDING:
+        after = norm(rest - effects[left])
+        best = int(np.argmin(after))
+        k = left.pop(best)
+        share, level, rest = (level - float(after[best])) / total, float(after[best]), rest - effects[k]
+        found.append((increments[k].unit, replace(increments[k].finding, share=share)))
+        numbers = corrected(numbers, increments[k])
+    for k in sorted([*left, *idle]):
+        together = "" if k in idle else ": no effect, together with the others"
+        finding = increments[k].finding
+        found.append((increments[k].unit, replace(finding, message=finding.message + together)))
+    return found, numbers, level
+
+
+def one_by_one(numbers: Numbers, increments: list[Increment]) -> Numbers:
+    """The numbers with each of the increments alone, along an axis in front."""
+    bodies = [np.repeat(body[None], len(increments), axis=0) for body in numbers.bodies]
+    rotors = [np.full(len(increments), rotor) for rotor in numbers.rotors]
+    for x, increment in enumerate(increments):
+        for k, change in increment.bodies.items():
+            bodies[k][x] += change
+        rotors[increment.unit][x] += increment.rotor
+    return replace(numbers, bodies=tuple(bodies), rotors=tuple(rotors))
+
+
+def corrected(numbers: Numbers, increment: Increment) -> Numbers:
+    bodies, rotors = list(numbers.bodies), list(numbers.rotors)
+    for k, change in increment.bodies.items():
+        bodies[k] = bodies[k] + change
+    rotors[increment.unit] = rotors[increment.unit] + increment.rotor
+    return replace(numbers, bodies=tuple(bodies), rotors=tuple(rotors))

@@ -1,0 +1,143 @@
+"""Which joint of one robot is which of the other: by name, then by the place in the tree."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable
+from typing import NamedTuple
+
+import numpy as np
+
+from .rigid import Array
+from .skeleton import Skeleton, Unit
+
+FILLER = {"link", "joint", "body", "axis", "hinge", "slide", "j", "jnt", "coord"}  # words that name no joint
+PIECES = re.compile(r"[a-z]+|[0-9]+")
+
+
+class Match(NamedTuple):
+    """A joint of a, the same joint of b, and how they were found to be the same."""
+
+    a: str
+    b: str
+    how: str
+
+
+Key = Callable[[Unit], object]
+
+
+def matchings(a: Skeleton, b: Skeleton) -> list[dict[int, tuple[int, str]]]:
+    """Candidates: unit of a -> unit of b, and how. Names first, the rest by place; then by place alone."""
+    named = by_names(a, b)
+    found: list[dict[int, tuple[int, str]]] = []
+    for start in (named, {}):
+        for nearest in (True, False):
+            pairs = by_place(a, b, start, nearest)
+            if not any(
+                {i: j for i, (j, _) in pairs.items()} == {i: j for i, (j, _) in other.items()} for other in found
+            ):
+                found.append(pairs)
+    return found
+
+
+def by_names(a: Skeleton, b: Skeleton) -> dict[int, tuple[int, str]]:
+    short_a, short_b = shortened(a), shortened(b)
+    rules: list[tuple[str, Key, Key]] = [
+        ("same name", lambda u: u.name, lambda u: u.name),
+        ("same link", lambda u: u.link, lambda u: u.link),
+        ("link's name", lambda u: u.name, lambda u: u.link),
+        ("link's name", lambda u: u.link, lambda u: u.name),
+        *(
+            ("like name", lambda u, x=x: short_a.get(u.names[x]), lambda u, y=y: short_b.get(u.names[y]))
+            for x, y in ((0, 0), (1, 1), (0, 1), (1, 0))
+        ),
+    ]
+    pairs: dict[int, tuple[int, str]] = {}
+    for how, key_a, key_b in rules:
+        taken = {j for j, _ in pairs.values()}
+        left = unique((u, key_a(u)) for u in a.units if u.index not in pairs)
+        right = unique((u, key_b(u)) for u in b.units if u.index not in taken)
+        for key, unit in left.items():
+            other = right.get(key)
+            if other is not None and other.kind == unit.kind:
+                pairs[unit.index] = other.index, how
+    return consistent(a, b, pairs)
+
+
+def unique(keyed: Iterable[tuple[Unit, object]]) -> dict[object, Unit]:
+    """Units by key, those keys that one unit has alone."""
+    pairs = [(unit, key) for unit, key in keyed if key]
+    counts = Counter(key for _, key in pairs)
+    return {key: unit for unit, key in pairs if counts[key] == 1}
+
+
+def shortened(robot: Skeleton) -> dict[str, tuple[str, ...]]:
+    """Names without what all have in common and without words such as "joint": panda_joint1 is ("1",)."""
+    short = {}
+    for names in zip(*(unit.names for unit in robot.units), strict=True):
+        letters = zip(*names, strict=False)
+        common = next((k for k, column in enumerate(letters) if len(set(column)) > 1), 0)
+        prefix = names[0][: max(map(names[0][:common].rfind, "_-/: ")) + 1]  # whole words
+        for name in names:
+            pieces = PIECES.findall(name.removeprefix(prefix).lower())
+            short[name] = tuple(piece.lstrip("0") or "0" for piece in pieces if piece not in FILLER)
+    return short
+
+
+def consistent(a: Skeleton, b: Skeleton, pairs: dict[int, tuple[int, str]]) -> dict[int, tuple[int, str]]:
+    """Without the pairs that stand in other places of the two trees: those that contradict most others go first."""
+    pairs = dict(pairs)
+    while pairs:
+        against = {
+            i: sum(contradict(a, b, (i, j), (k, m)) for k, (m, _) in pairs.items()) for i, (j, _) in pairs.items()
+        }
+        worst = max(against, key=lambda i: against[i])
+        if not against[worst]:
+            break
+        del pairs[worst]
+    return pairs
+
+
+def contradict(a: Skeleton, b: Skeleton, one: tuple[int, int], other: tuple[int, int]) -> bool:
+    """Whether one carries the other in one robot and not in the other."""
+    (i, j), (k, m) = one, other
+    return (i in a.ancestors(k)) != (j in b.ancestors(m)) or (k in a.ancestors(i)) != (m in b.ancestors(j))
+
+
+def by_place(a: Skeleton, b: Skeleton, named: dict[int, tuple[int, str]], nearest: bool) -> dict[int, tuple[int, str]]:
+    """The pairs, and those that the tree gives: of the same kind on the same parent, nearest axes or first in order."""
+    pairs = dict(named)
+    poses_a, poses_b = a.zero_poses(), b.zero_poses()
+    for unit in a.units:
+        if unit.index in pairs:
+            continue
+        taken = {j for j, _ in pairs.values()}
+        above = next((pairs[k][0] for k in a.ancestors(unit.index) if k in pairs), -1)
+        candidates = [
+            other.index
+            for other in b.units
+            if other.index not in taken
+            and other.kind == unit.kind
+            and next((k for k in b.ancestors(other.index) if k in taken), -1) == above
+            and not any(contradict(a, b, (unit.index, other.index), (k, m)) for k, (m, _) in pairs.items())
+        ]
+        if candidates:
+            apart = {j: unlikeness(a, b, unit.index, j, poses_a, poses_b) for j in candidates}
+            best = min(candidates, key=lambda j: (*apart[j][: 3 if nearest else 2], j))
+            pairs[unit.index] = best, "place in the tree"
+    return pairs
+
+
+def unlikeness(
+    a: Skeleton, b: Skeleton, i: int, j: int, poses_a: list[Array], poses_b: list[Array]
+) -> tuple[float, ...]:
+    """Joints in between, the kinds of joints further out, and how far the axes are apart at q = 0."""
+    deeper = abs(len(a.ancestors(i)) - len(b.ancestors(j)))
+    shape = float(carried(a, i) != carried(b, j))
+    apart = np.abs(poses_a[i][:3, 3] - poses_b[j][:3, 3]).max() + 1.0 - abs(poses_a[i][:3, 2] @ poses_b[j][:3, 2])
+    return deeper, shape, round(float(apart), 6)
+
+
+def carried(robot: Skeleton, index: int) -> list[str]:
+    return sorted(unit.kind for unit in robot.units if index in robot.ancestors(unit.index))

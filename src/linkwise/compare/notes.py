@@ -1,0 +1,146 @@
+"""Other differences: joints in one robot only, couplings, where the bases stand, tools, friction, limits, order."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+
+from .explaining import Pair
+from .findings import Finding, listed, number, turn
+from .rigid import EYE, Array, inverse
+from .skeleton import Skeleton
+
+RATINGS = ("velocity_limit", "effort_limit", "stiffness", "rest")
+SAME = 1e-9
+
+
+def missing_findings(a: Skeleton, b: Skeleton, pairs: Mapping[int, int]) -> Iterator[Finding]:
+    only_a = [unit for unit in a.units if unit.index not in pairs]
+    only_b = [unit for unit in b.units if unit.index not in pairs.values()]
+    for units, robot, other in ((only_a, "a", b), (only_b, "b", a)):
+        fixed = {frame.name for frame in other.frames}
+        for unit in units:
+            there = "fixed in the other" if {unit.link, unit.name} & fixed else "not in the other"
+            text = f"{unit.kind} joint {unit.name!r} is in {robot} only ({there}): held at q = 0 here"
+            yield Finding("missing joint", unit.name, text)
+
+
+def order_finding(pair: Pair, pairs: Mapping[int, int]) -> Iterator[Finding]:
+    order = [pairs[k] for k in sorted(pairs)]
+    if order != sorted(order):
+        names = [pair.whole_b.units[j].name for j in sorted(order)]
+        text = f"the joints stand in another order in b: {listed(names)}"
+        yield Finding("order", "", text, [u.name for u in pair.a.units], names)
+
+
+def base_finding(pair: Pair) -> Iterator[Finding]:
+    X = pair.alignment.base
+    if np.abs(X - EYE).max() > SAME:
+        text = f"the base frame of b is {turn(X)}, seen from that of a"
+        yield Finding("base", "", text, None, X.tolist())
+
+
+def tool_findings(pair: Pair) -> Iterator[Finding]:
+    """Frames of the same name, and the ends of the robots."""
+    named = {frame.name: frame for frame in pair.b.frames}
+    shown = set()
+    for frame in pair.a.frames:
+        other = named.get(frame.name)
+        if other is not None and other.unit == frame.unit and not (frame.locked or other.locked):
+            offset = inverse(frame.placement) @ seen(pair, other.unit, other.placement)
+            shown.add(frame.unit)
+            yield from tool(frame.name, frame.name, offset)
+    for k in range(len(pair.a.units)):
+        if not pair.a.children(k) and k not in shown:
+            (name_a, end_a), (name_b, end_b) = end_frame(pair.a, k), end_frame(pair.b, k)
+            yield from tool(name_a, name_b, inverse(end_a) @ seen(pair, k, end_b))
+
+
+def seen(pair: Pair, unit: int, placement: Array) -> Array:
+    return np.asarray((pair.alignment.joints[unit].T if unit >= 0 else pair.alignment.base) @ placement)
+
+
+def end_frame(robot: Skeleton, k: int) -> tuple[str, Array]:
+    """The last frame of a link: that of a fixed joint, or its own."""
+    fixed = [frame for frame in robot.frames if frame.unit == k and not frame.locked]
+    return (fixed[-1].name, fixed[-1].placement) if fixed else (robot.units[k].link, robot.units[k].frame)
+
+
+def tool(name_a: str, name_b: str, offset: Array) -> Iterator[Finding]:
+    if np.abs(offset - EYE).max() > SAME:
+        ends = f"frame {name_a!r}" if name_a == name_b else f"end frame ({name_a!r} in a, {name_b!r} in b)"
+        yield Finding("tool", name_a, f"{ends}: in b it is {turn(offset)}", None, offset.tolist())
+
+
+def drive_findings(pair: Pair) -> Iterator[Finding]:
+    for k, (one, other) in enumerate(zip(pair.a.units, pair.b.units, strict=True)):
+        for key, what in (("viscous", "viscous friction"), ("coulomb", "Coulomb friction")):
+            yield from entry(one.name, what, getattr(one, key), getattr(other, key))
+        joint = pair.alignment.joints[k]
+        limits = other.limits
+        if limits is not None:
+            lower, upper = sorted(joint.sign * (x - joint.zero) for x in limits)
+            limits = lower, upper
+        if one.limits is None or limits is None:
+            if one.limits is not limits:
+                yield Finding(
+                    "limits", one.name, f"limits of {one.name!r}: {pair_of(one.limits)} in a, {pair_of(limits)} in b"
+                )
+        elif np.abs(np.subtract(one.limits, limits)).max() > 1e-6:
+            text = f"limits of {one.name!r}: {pair_of(one.limits)} in a, {pair_of(limits)} in b, in q of a"
+            yield Finding("limits", one.name, text, one.limits, limits)
+    yield from rating_findings(pair)
+
+
+def rating_findings(pair: Pair) -> Iterator[Finding]:
+    rows = [{row["name"]: row for row in robot.robot.rows} for robot in (pair.whole_a, pair.whole_b)]
+    for one, other in zip(pair.a.units, pair.b.units, strict=True):
+        row_a, row_b = (table.get(unit.link, {}) for table, unit in zip(rows, (one, other), strict=True))
+        for key in RATINGS:
+            x, y = row_a.get(key), row_b.get(key)
+            if isinstance(x, float) or isinstance(y, float):
+                yield from entry(one.name, key.replace("_", " "), x, y)
+
+
+def entry(where: str, what: str, x: Any, y: Any) -> Iterator[Finding]:
+    if abs((x or 0.0) - (y or 0.0)) > SAME * max(abs(x or 0.0), abs(y or 0.0)):
+        shown = [number(value) if value else "none" for value in (x, y)]
+        yield Finding(what, where, f"{what} of {where!r}: {shown[0]} in a, {shown[1]} in b", x, y)
+
+
+def pair_of(limits: tuple[float, float] | None) -> str:
+    return "none" if limits is None else f"[{number(limits[0])}, {number(limits[1])}]"
+
+
+def coupling_findings(pair: Pair, pairs: Mapping[int, int]) -> Iterator[Finding]:
+    """Joints that follow others in one robot only, or at another ratio."""
+    places = {i: k for k, i in enumerate(pairs)}
+    places_b = {j: k for k, j in enumerate(pairs.values())}
+    for k, (one, other) in enumerate(zip(pair.a.units, pair.b.units, strict=True)):
+        own = one.coupling and (places.get(one.coupling[0]), *one.coupling[1:])
+        theirs = other.coupling and (places_b.get(other.coupling[0]), *other.coupling[1:])
+        if theirs and theirs[0] is not None:
+            follower, leader = pair.alignment.joints[k], pair.alignment.joints[theirs[0]]
+            _, ratio, offset = theirs
+            theirs = (
+                theirs[0],
+                ratio * leader.sign * follower.sign,
+                follower.sign * (offset + ratio * leader.zero - follower.zero),
+            )
+        if own is None and theirs is None:
+            continue
+        if own is None or theirs is None or own[0] != theirs[0] or not np.allclose(own[1:], theirs[1:], 1e-9, 1e-9):
+            shown = [coupled(pair, x) for x in (own, theirs)]
+            yield Finding(
+                "coupling", one.name, f"joint {one.name!r} moves {shown[0]} in a, {shown[1]} in b", own, theirs
+            )
+
+
+def coupled(pair: Pair, coupling: Any) -> str:
+    if coupling is None:
+        return "on its own"
+    leader, ratio, offset = coupling
+    name = "a joint that is not shared" if leader is None else f"q({pair.a.units[leader].name})"
+    return f"as {number(ratio)} {name}" + (f" + {number(offset)}" if offset else "")

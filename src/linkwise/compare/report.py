@@ -1,0 +1,132 @@
+"""The result of a comparison, and how it is written."""
+
+from __future__ import annotations
+
+import textwrap
+from dataclasses import dataclass
+from typing import Any
+
+from .findings import Finding, percent
+from .matching import Match
+
+WIDTH = 100
+MOST = 12  # findings with effect that are written out
+FEW = 3  # of one kind and without effect
+STRUCTURE = ("missing joint", "coupling")
+LEFT = 1e-8  # a relative difference above this is more than rounding
+
+
+@dataclass(frozen=True)
+class Difference:
+    """Of one quantity over all states: the largest, and relative to the largest such value of that joint."""
+
+    quantity: str
+    largest: float
+    relative: float
+    where: str  # the joint with the largest relative difference
+
+
+@dataclass(frozen=True, repr=False)
+class Comparison:
+    """Two robots, a and b: `print` it.
+
+    `same` is whether all torques agree, once the coordinates of b are taken as those of a: rigid-body dynamics with
+    rotors and gravity, without friction and limits. `findings` are in the order in which they explain the difference in
+    torque; those without effect come last. `differences` are between a and b in the coordinates of a; `remaining` is
+    the relative difference in torque that is left when robot a is given all that the findings name.
+    """
+
+    a: str
+    b: str
+    same: bool
+    findings: tuple[Finding, ...]
+    matches: tuple[Match, ...]
+    coordinates: tuple[str, ...]  # for each match, q_b of q_a
+    differences: tuple[Difference, ...]
+    remaining: float
+    verdict: str
+    first: str | None  # the first joint, from the base, at which a difference has an effect
+    states: int
+    seed: int
+
+    def table(self) -> list[dict[str, Any]]:
+        """The findings as rows: kind, where, message, a, b, share."""
+        return [
+            {"kind": f.kind, "where": f.where, "message": f.message, "a": f.value_a, "b": f.value_b, "share": f.share}
+            for f in self.findings
+        ]
+
+    def __repr__(self) -> str:
+        return str(self)
+
+    def __str__(self) -> str:
+        lines = [f"a: {self.a}", f"b: {self.b}", *wrapped(self.verdict, ""), ""]
+        if self.matches:
+            lines += ["joints", *match_lines(self), ""]
+        lines += finding_lines(self.findings)
+        if self.differences:
+            lines += [f"differences over {self.states} random states (seed {self.seed}), b in the coordinates of a"]
+            lines += difference_lines(self)
+        return "\n".join(lines).rstrip()
+
+
+def match_lines(result: Comparison) -> list[str]:
+    head = ["a", "b", "coordinate", "matched by"]
+    rows = [[m.a, m.b, c, m.how] for m, c in zip(result.matches, result.coordinates, strict=True)]
+    if all(m.a == m.b and c == "q_b = q_a" for m, c in zip(result.matches, result.coordinates, strict=True)):
+        return wrapped(
+            f"{len(rows)} in both, by the same names, with q_b = q_a: {', '.join(m.a for m in result.matches)}", "  "
+        )
+    return grid(head, rows)
+
+
+def finding_lines(findings: tuple[Finding, ...]) -> list[str]:
+    effective = [f for f in findings if f.share is not None]
+    lines: list[str] = []
+    if effective:
+        lines += ["findings, with the share of the difference in torque that each explains"]
+        for f in effective[:MOST]:
+            lines += wrapped(f.message, f"{percent(f.share or 0.0):>8}  ")
+        if effective[MOST:]:
+            rest = sum(f.share or 0.0 for f in effective[MOST:])
+            where = ", ".join(f"{f.kind} of {f.where!r}" for f in effective[MOST:])
+            lines += wrapped(f"{len(effective) - MOST} more, together: {where}", f"{percent(rest):>8}  ")
+        lines += [""]
+    structure = [f for f in findings if f.share is None and f.kind in STRUCTURE]
+    others = [f for f in findings if f.share is None and f.kind not in STRUCTURE]
+    for title, group in (("joints that differ", structure), ("without effect on torques", others)):
+        if group:
+            lines += [title, *(line for text in by_kind(group) for line in wrapped(text, "       -  ")), ""]
+    return lines
+
+
+def by_kind(findings: list[Finding]) -> list[str]:
+    """The messages, those of one kind that are many as one."""
+    texts, kinds = [], list(dict.fromkeys(f.kind for f in findings))
+    for kind in kinds:
+        group = [f for f in findings if f.kind == kind]
+        if len(group) <= FEW:
+            texts += [f.message for f in group]
+        else:
+            texts.append(f"{group[0].message}; and so at {', '.join(repr(f.where) for f in group[1:])}")
+    return texts
+
+
+def difference_lines(result: Comparison) -> list[str]:
+    head = ["", "largest", "relative", "most at joint"]
+    rows = [[d.quantity, f"{d.largest:.2g}", f"{d.relative:.1e}", d.where] for d in result.differences]
+    if result.findings:
+        rows.append(["torque, findings corrected", "", f"{result.remaining:.1e}", ""])
+    return grid(head, rows)
+
+
+def wrapped(text: str, indent: str) -> list[str]:
+    return textwrap.wrap(text, WIDTH, initial_indent=indent, subsequent_indent=" " * len(indent)) or [""]
+
+
+def grid(head: list[str], rows: list[list[str]]) -> list[str]:
+    widths = [max(len(row[k]) for row in (head, *rows)) for k in range(len(head))]
+    return [
+        "  " + "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+        for row in (head, *rows)
+    ]

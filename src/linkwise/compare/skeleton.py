@@ -1,0 +1,202 @@
+"""A robot as plain arrays: joints of one degree of freedom, balls and free joints, each with its body."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from ..errors import RobotError
+from ..robot import Robot
+from ..spatial import RigidInertia, Symmetric, Vector
+from .rigid import EYE, Array, body_of, inverse, matrix, moved
+
+WIDTHS = {"ball": (4, 3), "free": (7, 6)}  # of q and of v; others have one each
+
+
+@dataclass(frozen=True)
+class Unit:
+    """A joint and the body it carries. Its frame moves with the body; at q = 0 it is `placement` in the parent's.
+
+    A revolute, prismatic or screw joint moves about or along z of its frame.
+    """
+
+    index: int
+    name: str  # of the joint, or "wrist.rx" where it is one of several degrees of freedom of a joint
+    link: str
+    kind: str
+    parent: int
+    placement: Array
+    body: Array
+    rotor: float
+    viscous: float
+    coulomb: float
+    limits: tuple[float, float] | None
+    pitch: float
+    q: slice  # where its numbers are in q of the robot whose joints all move on their own
+    v: slice
+    links: slice  # of `Robot.links`
+    frame: Array  # the frame of the table, seen from the unit's
+    coupling: tuple[int, float, float] | None = None  # the unit that it follows, ratio and offset
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return (self.name, self.link)
+
+    def motion(self, q: float) -> Array:
+        """Of a joint of one degree of freedom."""
+        T = np.eye(4)
+        if self.kind != "prismatic":
+            T[:2, :2] = [[np.cos(q), -np.sin(q)], [np.sin(q), np.cos(q)]]
+        T[2, 3] = q if self.kind == "prismatic" else self.pitch * q
+        return T
+
+
+@dataclass(frozen=True)
+class FixedFrame:
+    """A frame of a fixed joint, with the body that the table puts there."""
+
+    name: str
+    unit: int
+    placement: Array
+    body: Array | None
+    locked: bool = False  # of a joint that only one robot has
+
+
+@dataclass(frozen=True)
+class Skeleton:
+    robot: Robot
+    units: tuple[Unit, ...]
+    frames: tuple[FixedFrame, ...]
+    gravity: Array
+
+    @property
+    def name(self) -> str:
+        return self.robot.name
+
+    def ancestors(self, index: int) -> list[int]:
+        """The parent, its parent, and so on; without the base."""
+        path = []
+        while (index := self.units[index].parent) >= 0:
+            path.append(index)
+        return path
+
+    def children(self, index: int) -> list[int]:
+        return [unit.index for unit in self.units if unit.parent == index]
+
+    def zero_poses(self) -> list[Array]:
+        """Where each unit is at q = 0, in the base frame."""
+        poses: list[Array] = []
+        for unit in self.units:
+            poses.append((poses[unit.parent] if unit.parent >= 0 else EYE) @ unit.placement)
+        return poses
+
+    def kept(self, order: Sequence[int]) -> Skeleton:
+        """Only these units, in this order; the others are locked at q = 0 and their bodies merged."""
+        place = {index: k for k, index in enumerate(order)}
+        at = {-1: (-1, EYE)}  # the kept unit that carries each one, and where
+        bodies = {k: np.zeros((4, 4)) for k in range(-1, len(order))}
+        parents: dict[int, tuple[int, Array]] = {}
+        for unit in self.units:
+            parent, where = at[unit.parent]
+            if unit.index in place:
+                k = place[unit.index]
+                parents[k] = parent, where @ unit.placement
+                at[unit.index] = k, EYE
+                bodies[k] = bodies[k] + unit.body
+            else:
+                at[unit.index] = parent, where @ unit.placement
+                bodies[parent] = bodies[parent] + moved(unit.body, at[unit.index][1])
+        units = []
+        for k, index in enumerate(order):
+            parent, placement = parents[k]
+            old = self.units[index]
+            units.append(replace(old, index=k, parent=parent, placement=placement, body=bodies[k]))
+        frames = []
+        for frame in self.frames:
+            k, where = at[frame.unit]
+            frames.append(replace(frame, unit=k, placement=where @ frame.placement))
+        for unit in self.units:
+            if unit.index not in place:
+                k, where = at[unit.index]
+                body = moved(unit.body, inverse(unit.frame))
+                frames.append(FixedFrame(unit.link, k, where @ unit.frame, body, locked=True))
+        return replace(self, units=tuple(units), frames=tuple(frames))
+
+
+def skeleton_of(robot: Robot) -> Skeleton:
+    if robot.symbolic:
+        raise RobotError(f"robot {robot.name!r} has symbols (expected numbers: lw.bind puts them in)")
+    robot = robot.mapped(float)
+    whole = robot.uncoupled
+    units: list[Unit] = []
+    unit_of: dict[int, int] = {-1: -1}
+    for joint in whole.moving:
+        free_or_ball = joint.kind.name in WIDTHS
+        spans = [(joint.first, joint.link)] if free_or_ball else [(k, k) for k in range(joint.first, joint.link + 1)]
+        for part, (first, last) in enumerate(spans):
+            name = joint.joint + (f".{joint.kind.v_labels[part]}" if len(spans) > 1 else "")
+            units.append(unit(whole, name, joint.kind.name if free_or_ball else "", first, last, unit_of, len(units)))
+            unit_of |= dict.fromkeys(range(first, last + 1), len(units) - 1)
+    for coupling in robot.couplings:
+        k = unit_of[coupling.link]
+        follows = unit_of[coupling.to], float(coupling.ratio), float(coupling.offset)
+        units[k] = replace(units[k], coupling=follows)
+    rows = {row["name"]: row for row in robot.rows}
+    frames = tuple(
+        FixedFrame(frame.name, unit_of[frame.link], matrix(frame.placement), body_in_row(rows.get(frame.name)))
+        for frame in robot.frames
+    )
+    return Skeleton(robot, tuple(units), frames, np.array(robot.gravity, dtype=float))
+
+
+def unit(robot: Robot, name: str, kind: str, first: int, last: int, unit_of: dict[int, int], index: int) -> Unit:
+    links = robot.links[first : last + 1]
+    placement, slots = np.eye(4), robot.slots
+    for link in links:
+        placement = placement @ matrix(link.placement) @ neutral_motion(link.joint)
+    joint, body = links[-1].joint, links[-1]
+    width = links[0].joint.width if not kind else 0
+    q = slice(slots[first].q, slots[first].q + (WIDTHS[kind][0] if kind else width))
+    v = slice(slots[first].v, slots[last].v + 1)
+    return Unit(
+        index=index,
+        name=name,
+        link=body.name,
+        kind=kind or joint.kind,
+        parent=unit_of[links[0].parent],
+        placement=placement,
+        body=body_of(float(body.mass), [float(x) for x in body.com], body.inertia.rows),
+        rotor=float(links[0].joint.rotor_inertia),
+        viscous=float(joint.viscous_friction),
+        coulomb=float(joint.coulomb_friction),
+        limits=None if kind else joint.limits,
+        pitch=float(getattr(joint, "pitch", 0.0)),
+        q=q,
+        v=v,
+        links=slice(first, last + 1),
+        frame=matrix(body.frame),
+    )
+
+
+def neutral_motion(joint: Any) -> Array:
+    values = (1.0, 0.0, 0.0, 0.0) if joint.width == 4 else (0.0,) * joint.width
+    return matrix(joint.motion(joint.coordinate(values)))
+
+
+def body_in_row(row: Any) -> Array | None:
+    """The body of a fixed row, in its own frame."""
+    if row is None or not float(row.get("mass", 0.0)):
+        return None
+    return body_of(float(row["mass"]), row["com"], row["inertia"])
+
+
+def inertia_of(body: Array) -> RigidInertia:
+    """For the algorithms, about the origin. The numbers may be arrays: the last two axes are those of the body."""
+    S = body
+    trace = S[..., 0, 0] + S[..., 1, 1] + S[..., 2, 2]
+    xx, yy, zz = (trace - S[..., k, k] for k in range(3))
+    tensor = Symmetric(xx, -S[..., 0, 1], -S[..., 0, 2], yy, -S[..., 1, 2], zz)
+    return RigidInertia(S[..., 3, 3], Vector(S[..., 0, 3], S[..., 1, 3], S[..., 2, 3]), tensor)

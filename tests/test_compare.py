@@ -1,0 +1,329 @@
+"""`lw.compare`: the same robot in other clothes is the same, and every planted difference is named and proven."""
+
+import itertools
+
+import numpy as np
+import pytest
+
+import linkwise as lw
+from disguise import disguised, placed, rotation
+from effort import rest_slow
+from linkwise.compare.skeleton import skeleton_of
+
+ARM, TREE, FREE = lw.chain(5, seed=3, joints="RRPRR"), lw.random_tree(6, seed=4, joints="RRPR"), lw.load("quadruped")
+ROBOTS = {"arm": ARM, "tree": TREE, "free": FREE}
+CASES = {"arm": 2, "tree": 3, "free": 5}  # in which link something is changed
+
+
+def with_rows(robot, change, **options):
+    """The robot with some rows of its table changed."""
+    rows = robot.rows
+    change(rows)
+    gravity = options.get("gravity", robot.gravity)
+    if robot.convention == "frames":
+        return lw.Robot.from_frames(rows, gravity=gravity, name="changed", unphysical="warn")
+    return lw.Robot.from_dh(rows, convention=robot.convention, gravity=gravity, name="changed", unphysical="warn")
+
+
+def general(robot):
+    """The robot with general tensors: symmetric bodies hide errors."""
+    rng = np.random.default_rng(1)
+
+    def change(rows):
+        for row in rows:
+            if row["mass"]:
+                R, moments = rotation(rng), rng.uniform(1.0, 1.6, 3) * row["mass"] * 0.02
+                row["inertia"] = R @ np.diag(moments) @ R.T
+                row["com"] = np.array(row["com"]) + rng.uniform(0.02, 0.05, 3)
+
+    return with_rows(robot, change)
+
+
+def kinds(result):
+    return {f.kind for f in result.findings if f.share is not None}
+
+
+CLOTHES = list(
+    itertools.product(("planar3", "puma560", "satellite", "quadruped"), ("frames", "flips", "zeros", "base"))
+)
+QUICK_CLOTHES = [("planar3", "zeros"), ("puma560", "flips"), ("satellite", "base"), ("quadruped", "frames")]
+
+
+@pytest.mark.parametrize(("name", "case"), rest_slow(CLOTHES, QUICK_CLOTHES))
+def test_the_same_robot_in_other_clothes_is_the_same(name, case):
+    robot, rng = lw.load(name), np.random.default_rng(7)
+    single = [unit.index for unit in skeleton_of(robot).units if unit.kind not in ("ball", "free")]
+    options = {}
+    if case == "flips":
+        options = {"flips": single[::2]}
+    if case == "zeros":
+        options = {"zeros": {k: float(rng.uniform(-0.5, 0.5)) for k in single}}
+    if case == "base":
+        options = {"base": placed(rotation(rng), rng.normal(size=3))}
+    other = disguised(robot, 5, **options, names=lambda k: f"body_{k + 1}")
+    result = lw.compare(robot, other)
+    assert result.same, str(result)
+    assert result.remaining < 1e-9
+    assert len(result.matches) == len(skeleton_of(robot).units)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(40))
+def test_random_robots_in_other_clothes_are_the_same(seed):
+    rng = np.random.default_rng(seed)
+    letters = "".join(rng.choice(list("RRRPPHSUC"), size=6))
+    letters = letters.replace("H", "R", 1) if letters[0] == "H" else letters  # where a screw stands is not found
+    robot = general((lw.chain if seed % 2 else lw.random_tree)(6, seed=seed, joints=letters))
+    single = [unit.index for unit in skeleton_of(robot).units if unit.kind != "ball"]
+    flips = [k for k in single if rng.random() < 0.5]
+    zeros = {k: float(rng.uniform(-0.5, 0.5)) for k in single if rng.random() < 0.5}
+    base = placed(rotation(rng), rng.normal(size=3)) if seed % 3 else None
+    result = lw.compare(robot, disguised(robot, seed, flips=flips, zeros=zeros, base=base))
+    assert result.same, str(result)
+
+
+def planted_mass(rows, k):
+    rows[k]["mass"] *= 1.25
+
+
+def planted_com(rows, k):
+    rows[k]["com"] = np.add(rows[k]["com"], (0.01, -0.02, 0.015))
+
+
+def planted_products(rows, k):
+    I = np.array(rows[k]["inertia"])
+    rows[k]["inertia"] = 2.0 * np.diag(np.diag(I)) - I
+
+
+def planted_about_joint(rows, k):
+    c = np.array(rows[k]["com"])
+    I = np.array(rows[k]["inertia"]) + rows[k]["mass"] * (c @ c * np.eye(3) - np.outer(c, c))
+    rows[k]["inertia"] = I
+
+
+def planted_inertia(rows, k):
+    rows[k]["inertia"] = np.array(rows[k]["inertia"]) * 1.5
+
+
+def planted_rotor(rows, k):
+    rows[k]["rotor_inertia"] = 0.3
+
+
+PLANTED = {
+    "mass": planted_mass,
+    "centre of mass": planted_com,
+    "products of inertia": planted_products,
+    "inertia about the joint": planted_about_joint,
+    "inertia": planted_inertia,
+    "rotor inertia": planted_rotor,
+}
+
+
+PLACES = list(itertools.product(PLANTED, ROBOTS))
+QUICK_PLACES = [*((kind, "arm") for kind in PLANTED), ("products of inertia", "tree"), ("centre of mass", "free")]
+
+
+@pytest.mark.parametrize(("kind", "where"), rest_slow(PLACES, QUICK_PLACES))
+def test_a_planted_difference_is_named_and_explains_everything(kind, where):
+    robot, k = general(ROBOTS[where]), CASES[where]
+    other = with_rows(robot, lambda rows: PLANTED[kind](rows, k))
+    result = lw.compare(robot, other)
+    effective = [f for f in result.findings if f.share is not None]
+    assert [f.kind for f in effective] == [kind], str(result)
+    assert effective[0].where == robot.rows[k]["name"]
+    assert effective[0].share > 0.999
+    assert not result.same
+    assert result.remaining < 1e-9
+    assert robot.rows[k]["name"] in result.verdict
+    assert not lw.compare(other, robot).same
+
+
+@pytest.mark.parametrize("where", rest_slow(list(ROBOTS), ["arm"]))
+def test_a_difference_is_found_in_another_convention_too(where):
+    robot, k = general(ROBOTS[where]), CASES[where]
+    other = disguised(
+        with_rows(robot, lambda rows: planted_mass(rows, k)), 2, flips=[k], base=placed(point=(0.1, 0.2, 0.3))
+    )
+    result = lw.compare(robot, other)
+    body = [f for f in result.findings if f.share is not None and f.kind in ("mass", "rotor inertia", "inertia")]
+    assert [(f.kind, f.where) for f in body] == [("mass", robot.rows[k]["name"])], str(result)
+    assert body[0].value_b == pytest.approx(1.25 * body[0].value_a, rel=1e-9)
+    assert result.remaining < 1e-9
+
+
+@pytest.mark.parametrize("where", rest_slow(list(ROBOTS), ["arm"]))
+def test_signs_and_zeros_of_joints_are_found(where):
+    robot, k = general(ROBOTS[where]), CASES[where]
+    for options, kind in (({"flips": [k]}, "sign"), ({"zeros": {k: 0.3}}, "zero")):
+        result = lw.compare(robot, disguised(robot, frames=False, **options))
+        assert result.same, str(result)
+        (finding,) = [f for f in result.findings if f.share is not None]
+        assert finding.kind == kind
+        assert finding.where == robot.names[k]
+        assert finding.share > 0.999
+        assert result.remaining < 1e-9
+    assert finding.value_b == pytest.approx(0.3, abs=1e-12)
+
+
+@pytest.mark.parametrize("where", ["arm", "tree"])
+def test_gravity_and_bases(where):
+    robot = general(ROBOTS[where])
+    result = lw.compare(robot, robot.with_gravity((0.0, -9.81, 0.0)))
+    assert kinds(result) == {"gravity"}
+    assert not result.same
+    assert result.remaining < 1e-9
+    X = placed(rotation(np.random.default_rng(3)), (0.1, 0.2, 0.3))
+    turned = lw.compare(robot, disguised(robot, frames=False, base=X))
+    (base,) = [f for f in turned.findings if f.kind == "base"]
+    assert turned.same
+    assert np.allclose(base.value_b, X, atol=1e-9)
+    assert base.share is None
+    mounted = lw.compare(robot, disguised(robot, frames=False, base=X, gravity=robot.gravity))
+    assert kinds(mounted) == {"gravity"}, str(mounted)
+    assert mounted.remaining < 1e-9
+    assert np.allclose(next(f for f in mounted.findings if f.kind == "base").value_b, X, atol=1e-9)
+
+
+def test_a_free_robot_in_a_world_with_another_vertical_is_the_same():
+    result = lw.compare(FREE, FREE.with_gravity((0.0, -9.81, 0.0)))
+    assert result.same
+    assert any(f.kind == "base" for f in result.findings)
+    weaker = lw.compare(FREE, FREE.with_gravity((0.0, 0.0, -1.62)))
+    assert kinds(weaker) == {"gravity"}
+    assert not weaker.same
+
+
+def test_a_tool_offset_has_no_effect_on_torques():
+    tool = {"name": "tool", "joint": "fixed", "a": 0.0, "b": 0.1, "alpha": 0.0, "theta": 0.0}
+    arm, other = (with_rows(ARM, lambda rows, b=b: rows.append({**tool, "b": b})) for b in (0.1, 0.15))
+    result = lw.compare(arm, other)
+    (finding,) = result.findings
+    assert result.same
+    assert finding.kind == "tool"
+    assert finding.share is None
+    assert np.allclose(np.array(finding.value_b)[:3, 3], (0, 0, 0.05))
+    assert "(0, 0, 0.05) m" in finding.message
+
+
+def test_a_fixed_link_that_is_left_out():
+    body = {"mass": 0.7, "com": (0, 0, 0.05), "inertia": np.diag([0.002, 0.002, 0.001])}
+    hand = {"name": "hand", "joint": "fixed", "a": 0.0, "b": 0.1, "alpha": 0.3, "theta": 0.2, **body}
+    armed = with_rows(ARM, lambda rows: rows.append(hand))
+    for a, b, text in ((armed, ARM, "in a only"), (ARM, armed, "in b only")):
+        result = lw.compare(a, b)
+        (finding,) = [f for f in result.findings if f.share is not None]
+        assert finding.kind == "fixed link"
+        assert finding.where == "hand"
+        assert text in finding.message
+        assert finding.share > 0.999
+        assert result.remaining < 1e-9
+
+
+def test_bodies_that_differ_without_effect():
+    """On a fixed base the first link may have any mass on its axis, and what moves from link to link has no effect."""
+    arm = lw.load("puma560")
+    result = lw.compare(arm, with_rows(arm, lambda rows: rows[0].update(mass=9.0)))
+    assert result.same
+    assert [f.share for f in result.findings] == [None]
+    assert result.findings[0].where == "link1"
+
+    def regrouped(rows):  # a point mass on the axis of joint 2 belongs to link 1 or to link 2
+        rows[0]["mass"], rows[1]["mass"] = 2.0, rows[1]["mass"]
+
+    assert lw.compare(arm, with_rows(arm, regrouped)).same
+
+
+def test_joints_in_another_order():
+    tree = general(lw.random_tree(5, seed=1, joints="R"))
+    parents = [unit.parent for unit in skeleton_of(tree).units]
+    order = sorted(range(5), key=lambda k: (len(skeleton_of(tree).ancestors(k)), -k))
+    assert order != [0, 1, 2, 3, 4], parents
+    for names in (None, lambda k: "abcde"[k]):
+        result = lw.compare(tree, disguised(tree, 1, order=order, names=names))
+        assert result.same, str(result)
+        assert any(f.kind == "order" for f in result.findings)
+
+
+@pytest.mark.parametrize("where", rest_slow(list(ROBOTS), ["arm"]))
+def test_three_differences_at_once(where):
+    robot, k = general(ROBOTS[where]), CASES[where]
+
+    def change(rows):
+        planted_rotor(rows, k)
+        planted_mass(rows, k - 1)
+
+    other = disguised(with_rows(robot, change), frames=False, flips=[k])
+    result = lw.compare(robot, other)
+    assert kinds(result) == {"rotor inertia", "mass", "sign"}, str(result)
+    assert result.remaining < 1e-9
+    assert sum(f.share for f in result.findings if f.share is not None) == pytest.approx(1.0, abs=1e-9)
+
+
+def test_robots_with_different_joints():
+    short = lw.chain(4, seed=3, joints="RRPR")
+    result = lw.compare(ARM, short)
+    assert not result.same
+    assert [f.where for f in result.findings if f.kind == "missing joint"] == ["link5"]
+    assert {m.a for m in result.matches} == {"link1", "link2", "link3", "link4"}
+    nothing = lw.compare(lw.chain(1, joints="R"), lw.chain(1, joints="P"))
+    assert not nothing.same
+    assert not nothing.matches
+    assert "no joint" in nothing.verdict
+    assert nothing.verdict in str(nothing)
+
+
+def test_couplings():
+    body = {"mass": 1.0, "com": (0.1, 0, 0.1), "inertia": np.diag([0.02, 0.03, 0.025])}
+    rows = [{"name": "a", "joint": "revolute", "translation": (0, 0, 0), **body}]
+    rows += [
+        {"name": "b", "joint": "revolute", "translation": (0.3, 0, 0), "axis": (0, 1, 0), "coupled_to": "a", **body}
+    ]
+    one = lw.Robot.from_frames([rows[0], {**rows[1], "ratio": 2.0}], name="one")
+    two = lw.Robot.from_frames([rows[0], {**rows[1], "ratio": -2.0}], name="two")
+    assert lw.compare(one, one).same
+    result = lw.compare(one, two)
+    assert not result.same
+    assert any(f.kind == "coupling" for f in result.findings)
+    mirrored = lw.Robot.from_frames([rows[0], {**rows[1], "ratio": -2.0, "axis": (0, -1, 0)}], name="mirrored")
+    assert lw.compare(one, mirrored).same
+
+
+def test_friction_and_limits_are_named_and_do_not_count():
+    other = with_rows(ARM, lambda rows: rows[1].update(viscous_friction=0.2, limits=(-1.0, 1.0), effort_limit=5.0))
+    result = lw.compare(ARM, other)
+    assert result.same
+    assert {f.kind for f in result.findings} == {"viscous friction", "limits", "effort limit"}
+
+
+def test_the_report_is_readable():
+    result = lw.compare("puma560", with_rows(lw.load("puma560"), lambda rows: planted_mass(rows, 3)))
+    text = str(result)
+    assert max(map(len, text.splitlines())) <= 100
+    assert "mass of 'link4'" in text
+    assert result.verdict[:40] in text
+    assert repr(result) == text
+    row = result.table()[0]
+    assert set(row) == {"kind", "where", "message", "a", "b", "share"}
+    assert row["kind"] == "mass"
+    assert result.first == "link4"
+    assert [d.quantity for d in result.differences][-1] == "torque"
+
+
+def test_what_cannot_be_compared_is_refused():
+    m = lw.symbols("m")
+    rod = {
+        "joint": "revolute",
+        "a": 1.0,
+        "b": 0.0,
+        "alpha": 0.0,
+        "mass": m,
+        "com": (0, 0, 0),
+        "inertia": np.zeros((3, 3)),
+    }
+    symbolic = lw.Robot.from_dh([rod], convention="standard", name="rod")
+    with pytest.raises(lw.RobotError, match=r"'rod' has symbols.*lw.bind"):
+        lw.compare(symbolic, ARM)
+    with pytest.raises(TypeError, match=r"b is a builtins.int \(expected a Robot, a name"):
+        lw.compare(ARM, 3)
+    with pytest.raises(ValueError, match="states is 0"):
+        lw.compare(ARM, ARM, states=0)
