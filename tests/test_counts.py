@@ -10,11 +10,12 @@ import pytest
 
 import linkwise as lw
 from effort import rest_slow
+from robots import FREE, TEXTBOOK
 
 SCRIPT = Path(__file__).parent.parent / "benchmarks" / "operation_counts.py"
 UPDATE = "the operation counts changed; if that is meant, run `make counts` and commit the two files it writes"
 TWO = ("multiplications", "additions")
-ARMS = [lw.chain(6), lw.chain(6, joints="RRP"), *map(lw.load, lw.LIBRARY)]
+ARMS = [lw.chain(6), lw.chain(6, joints="RRP"), *TEXTBOOK, *FREE]
 
 
 @pytest.fixture(scope="session")

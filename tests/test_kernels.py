@@ -17,7 +17,7 @@ from linkwise.api.singular import explain_non_finite
 from linkwise.kernels.compiler import Compiled
 from linkwise.kernels.host import host_target
 from linkwise.kernels.spec import KernelSpec, LoopSpec
-from robots import relative, states
+from robots import FREE, TEXTBOOK, relative, states
 from test_api import CALLS, Call
 
 pytest.importorskip("llvmlite")
@@ -97,7 +97,7 @@ def test_float32_is_the_plain_text_in_float64_to_its_own_rounding(call: Call) ->
         assert relative(result, exact) < bound(PLANAR, given[0], "float32", made.count.divisions > 0)
 
 
-@pytest.mark.parametrize("name", rest_slow(lw.LIBRARY, [name for name in lw.LIBRARY if lw.load(name).n <= 12]))
+@pytest.mark.parametrize("name", rest_slow(lw.LIBRARY, [robot.name for robot in (*TEXTBOOK, *FREE) if robot.n <= 12]))
 def test_library_robots(name: str) -> None:
     robot = lw.load(name)
     for function in (lw.inverse_dynamics, lw.forward_dynamics):

@@ -436,7 +436,7 @@ def test_the_papers_cycloids_and_their_torques(record: dict[str, Any]) -> None:
     assert np.abs(along.tau[at] - samples["tau"]).max() < 1e-12 * np.abs(samples["tau"]).max()
 
 
-@pytest.mark.parametrize("name", [name for name in lw.LIBRARY if not lw.load(name).balls])
+@pytest.mark.parametrize("name", ["gantry", "planar3", "puma560", "stanford"])
 @pytest.mark.parametrize("kind", ["cycloid", "septic", "spline"])
 def test_the_work_of_the_drives_is_the_change_of_energy(name: str, kind: str) -> None:
     arm = lw.load(name)

@@ -22,6 +22,7 @@ from __future__ import annotations
 import math
 import re
 import tomllib
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NoReturn
@@ -138,13 +139,17 @@ def write(robot: Robot, path: Path) -> None:
 
 def to_text(robot: Robot) -> str:
     """The text of a robot's file."""
+    return table_text(robot.name, robot.about, robot.convention, robot.gravity, robot.rows)
+
+
+def table_text(name: str, about: str, convention: str, gravity: Any, rows: Iterable[Mapping[str, Any]]) -> str:
     parts = [
-        f"name = {quoted(robot.name)}",
-        *([f"about = {quoted(robot.about)}"] if robot.about else []),
-        f"convention = {quoted(robot.convention)}",
-        f"gravity = {value(robot.gravity)}",
+        f"name = {quoted(name)}",
+        *([f"about = {quoted(about)}"] if about else []),
+        f"convention = {quoted(convention)}",
+        f"gravity = {value(gravity)}",
     ]
-    for row in robot.rows:
+    for row in rows:
         parts += ["", "[[link]]"]
         for key, entry in row.items():
             parts.append(f"{key} = {angle(entry) if key in ('alpha', 'theta') else value(entry)}")
