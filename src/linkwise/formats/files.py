@@ -38,6 +38,8 @@ def writer(module: str) -> Callable[[Robot, Path], None]:
 READERS: dict[str, Callable[[Path, Options], Robot]] = {
     ".toml": toml.read,
     ".urdf": reader("urdf"),
+    ".xml": reader("mjcf"),
+    ".mjcf": reader("mjcf"),
     ".m": reader("redysim"),
 }
 WRITERS: dict[str, Callable[[Robot, Path], None]] = {".toml": toml.write, ".urdf": writer("urdf.writer")}

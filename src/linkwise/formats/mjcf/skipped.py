@@ -1,0 +1,34 @@
+"""What is left out: kinds that cannot change the smooth dynamics, named in one warning, and others only on request."""
+
+from __future__ import annotations
+
+from ...errors import FileError, near_miss
+from ..notices import warn
+from ..xml import Element
+
+IGNORABLE = ("actuator", "equality", "flex", "fluid", "gravcomp", "spring", "springdamper", "tendon")
+
+
+class Skipped:
+    """Collected while a file is read."""
+
+    def __init__(self, path: str, ignore: tuple[str, ...]) -> None:
+        self.path, self.ignore = path, ignore
+        self.kinds: dict[str, None] = {}  # in the order of the file
+        for name in ignore:
+            if name not in IGNORABLE:
+                known = ", ".join(map(repr, IGNORABLE))
+                raise FileError(f"{path}: ignore has {name!r}{near_miss(name, IGNORABLE)} (expected some of {known})")
+
+    def add(self, kind: str) -> None:
+        self.kinds[kind] = None
+
+    def refuse(self, name: str, element: Element, problem: str) -> None:
+        """Refuse what would change the dynamics, unless it is to be ignored."""
+        if name not in self.ignore:
+            element.fail(f'{problem} and is not modelled here (ignore=["{name}"] leaves it out)')
+        self.add(f"{name} (ignored as asked)")
+
+    def warn(self) -> None:
+        if self.kinds:
+            warn(f"{self.path}: skipped, without effect on the smooth dynamics: {', '.join(self.kinds)}")
