@@ -105,8 +105,10 @@ class Writer:
             element("mesh", name=f"cube_{kind}", inertia=kind, vertex=text(corners), face=CUBE, **way)
             for kind, way in zip(kinds, ways, strict=True)
         ]
+        kinds = [element("mesh", name="hull", vertex=text(self.rng.normal(size=(20, 3))), scale="0.1 0.1 0.1")]
+        kinds += [element("mesh", name="cube_convex", inertia="convex", vertex=text(corners), face=CUBE)]
         pyramid = element("mesh", name="pyramid", vertex=PYRAMID[0], face=PYRAMID[1], scale="0.1 0.1 0.1")
-        return element("asset", "".join(meshes) + pyramid)
+        return element("asset", "".join(meshes + kinds) + pyramid)
 
     def body(self, depth: int, below: int) -> str:
         self.bodies += 1
@@ -169,7 +171,9 @@ class Writer:
         if self.likely(0.3):
             geom["group"] = str(self.rng.integers(0, 5))
         if shape == "mesh":
-            geom["mesh"] = str(self.rng.choice(["cube_exact", "cube_legacy", "cube_shell", "pyramid"]))
+            geom["mesh"] = str(
+                self.rng.choice(["cube_exact", "cube_legacy", "cube_shell", "cube_convex", "hull", "pyramid"])
+            )
             return element("geom", **geom, pos=self.point(), **self.orientation())
         if self.likely(0.3):
             geom["shellinertia"] = "true"

@@ -288,6 +288,28 @@ def test_inertia_of_mesh_files_agrees_with_mujoco(ending, inertia, tmp_path):
     assert max(differences(arm, model).values()) < ALIKE
 
 
+CLOUDS = {
+    "normal": lambda rng, n: rng.normal(size=(n, 3)),
+    "sphere": lambda rng, n: (lambda p: p / np.linalg.norm(p, axis=1)[:, None])(rng.normal(size=(n, 3))),
+    "lattice": lambda rng, n: rng.integers(-2, 3, size=(n, 3)).astype(float),
+    "almost a cube": lambda rng, n: (
+        np.array([[x, y, z] for x in (0, 1) for y in (0, 1) for z in (0, 1)]) + 1e-7 * rng.normal(size=(8, 3))
+    ),
+    "plate": lambda rng, n: rng.uniform(-1, 1, (n, 3)) * [1, 1, 0.01],
+}
+
+
+@pytest.mark.parametrize("cloud", CLOUDS)
+def test_convex_hulls_are_those_of_mujoco(cloud, tmp_path):
+    rng = np.random.default_rng(7)
+    for way in ("", 'inertia="convex"', 'inertia="shell" scale="1 2 3"', 'inertia="exact" scale="-1 1 1"'):
+        vertex = text(CLOUDS[cloud](rng, 60))
+        body = '<body name="b"><joint/><geom type="mesh" mesh="m" pos=".1 0 .2"/></body>'
+        path = written(world(body, f'<asset><mesh name="m" vertex="{vertex}" {way}/></asset>'), tmp_path)
+        model, arm = mujoco.MjModel.from_xml_path(str(path)), quietly(path)
+        assert max(differences(arm, model).values()) < ALIKE, way
+
+
 def test_a_mesh_that_no_inertia_depends_on_is_not_read(tmp_path):
     asset = '<asset><mesh name="m" file="../elsewhere/missing.stl"/></asset>'
     path = written(world(f'<body name="b"><joint/>{FIXED}<geom type="mesh" mesh="m"/></body>', asset), tmp_path)

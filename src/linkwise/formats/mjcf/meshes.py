@@ -1,7 +1,8 @@
 """Inertia of triangle meshes, from STL, OBJ and MSH files and from <mesh vertex face>, in MuJoCo's ways.
 
 A mesh is cut into tetrahedra between its triangles and one point. "exact" adds their signed volumes, "legacy" their
-sizes whatever the sign, and "shell" adds the triangles themselves. "convex" needs the convex hull and is refused.
+sizes whatever the sign, and "shell" adds the triangles themselves. "convex" is "exact" of the convex hull, which is
+also taken where a mesh has no faces.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import numpy as np
 from ..xml import Element, shortened
 from . import mesh_files
 from .document import inside
+from .hull import FACES, Indices, convex_hull
 from .orientation import Array, Pose, of_quaternion, unit
 from .principal import nearly_principal
 from .settings import Settings
@@ -74,18 +76,15 @@ class Meshes:
 
     def _compute(self, element: Element) -> Mesh:
         kind = element.word("inertia", KINDS, "legacy")
-        if kind == "convex":
-            element.fail(
-                f'inertia is "convex", and convex hulls are not computed here (expected exact or shell; or {HINT})'
-            )
         if "builtin" in element.attributes or element.children:
             element.fail(f"is made by MuJoCo (builtin or plugin), which is not done here (expected a file; or {HINT})")
         vertices, faces = self._triangles(element)
         vertices, faces = transformed(element, vertices, faces)
-        with np.errstate(all="ignore"):
-            return inertia_of_mesh(element, vertices, faces, kind)
+        if kind == "convex" or not len(faces):
+            faces = hull_of(element, vertices)
+        return inertia_of_mesh(element, vertices, faces, "exact" if kind == "convex" else kind)
 
-    def _triangles(self, element: Element) -> tuple[Array, Array]:
+    def _triangles(self, element: Element) -> tuple[Array, Indices]:
         """Vertices, in single precision as MuJoCo keeps them, and the indices of the triangles' corners."""
         if "file" in element.attributes:
             if "vertex" in element.attributes or "face" in element.attributes:
@@ -99,13 +98,11 @@ class Meshes:
             vertices, faces = vertices.reshape(-1, 3), faces.reshape(-1, 3)
         if len(vertices) < 4:
             element.fail(f"has {len(vertices)} vertices (expected at least 4)")
-        if not len(faces):
-            element.fail(f"has no faces: MuJoCo then takes the convex hull, which is not computed here ({HINT})")
         if not np.isfinite(vertices).all():
             element.fail("has vertices that are not finite numbers")
-        if (faces != np.floor(faces)).any() or faces.min() < 0 or faces.max() >= len(vertices):
+        if len(faces) and ((faces != np.floor(faces)).any() or faces.min() < 0 or faces.max() >= len(vertices)):
             element.fail(f"has a face with a vertex that does not exist (expected 0 to {len(vertices) - 1})")
-        return vertices.astype(float), faces.astype(int)
+        return vertices.astype(float), faces.astype(np.int64)
 
     def _path(self, element: Element) -> Path:
         name = element.get("file").replace("\\", "/")
@@ -117,7 +114,7 @@ class Meshes:
         return inside(full, (self.top,), self.top, element, hint)
 
 
-def transformed(element: Element, vertices: Array, faces: Array) -> tuple[Array, Array]:
+def transformed(element: Element, vertices: Array, faces: Indices) -> tuple[Array, Indices]:
     """Moved and turned by refpos and refquat, then scaled. Mirrored triangles get their corners in the other order."""
     vertices = vertices - np.array(element.numbers("refpos", 3, (0.0, 0.0, 0.0)))
     quat = element.numbers("refquat", 4, (1.0, 0.0, 0.0, 0.0))
@@ -128,7 +125,20 @@ def transformed(element: Element, vertices: Array, faces: Array) -> tuple[Array,
     return vertices * scale, faces
 
 
-def inertia_of_mesh(element: Element, vertices: Array, faces: Array, kind: str) -> Mesh:
+def hull_of(element: Element, vertices: Array) -> Indices:
+    """The faces of the convex hull."""
+    if element.number("maxhullvert", -1.0) != -1.0:
+        element.fail(f"maxhullvert is given, and simplified convex hulls are not computed here ({HINT})")
+    _, first = np.unique(vertices, axis=0, return_index=True)
+    faces = convex_hull(vertices[first])
+    if faces is None:
+        reason = f"they lie in a plane, or nearly, or the hull has more than {FACES} faces"
+        element.fail(f"has vertices whose convex hull is not found: {reason} ({HINT})")
+    hull: Indices = first[faces]
+    return hull
+
+
+def inertia_of_mesh(element: Element, vertices: Array, faces: Indices, kind: str) -> Mesh:
     if kind == "exact":
         refuse_inconsistent(element, vertices, faces)
     corners = vertices[faces]
@@ -174,7 +184,7 @@ def sizes(corners: Array, kind: str) -> Array:
     return np.abs(volumes) if kind == "legacy" else volumes
 
 
-def refuse_inconsistent(element: Element, vertices: Array, faces: Array) -> None:
+def refuse_inconsistent(element: Element, vertices: Array, faces: Indices) -> None:
     """An edge that two triangles run through in the same direction: one of them is turned over."""
     large = triangles(vertices[faces])[0] > math.sqrt(SMALLEST)
     _, merged = np.unique(vertices, axis=0, return_inverse=True)
