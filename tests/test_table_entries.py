@@ -172,3 +172,10 @@ def test_options_of_load(tmp_path):
             lw.load(path, **wrong)
     with pytest.raises(TypeError, match="expected a list"):
         lw.load(path, ignore="equality")
+
+
+def test_bodies_too_large_together_are_refused():
+    camera = {"name": "camera", "joint": "fixed", "translation": (1e308, 0, 0), **BODY}
+    row = {"name": "disc", "joint": "revolute", "translation": (0, 0, 0), **BODY}
+    with pytest.raises(lw.RobotError, match="link 'disc': its numbers, with those of all that is fixed to it, exceed"):
+        lw.Robot.from_frames([row, camera])

@@ -14,6 +14,7 @@ from .entries import EntryError, finite, number, sequence, square, vector3
 from .joint import Joint
 from .kinds import KINDS, STAYS, JointKind
 from .link import Frame, Link
+from .mapping import numbers_of
 from .rows import NO_TENSOR, REFUSE, SINGLE, WARN, Entries, checked_entries, is_zero, size_of
 from .tables import COUPLING, PITCH, Convention
 
@@ -137,6 +138,7 @@ def assemble(
         raise RowError(f"robot {name!r} has no joint that moves (expected {expected})", 0, "joint")
     refuse_names_of_coordinates(clean, name)
     links = tuple(draft.finished(i) for i, draft in enumerate(drafts))
+    refuse_overflow(links, row_of, name)
     rows_kept = tuple(tuple(row.items()) for row in clean)
     couplings = tuple(couplings_of(clean, row_of, row_frames, name))
     if len(couplings) == len(links):
@@ -243,6 +245,14 @@ def leader_of(name: Any, row_of: Mapping[str, int], rows: list[dict[str, Any]]) 
     if joint not in SINGLE:
         raise EntryError("coupled_to", f"is {name!r}, a {joint} joint (expected {', '.join(SINGLE)})")
     return row_of[name]
+
+
+def refuse_overflow(links: tuple[Link, ...], row_of: Mapping[str, int], robot: str) -> None:
+    """Entries that are finite each may together be too large: bodies on fixed joints, distances along them."""
+    for link in links:
+        if not all(map(finite, numbers_of(link))):
+            text = "its numbers, with those of all that is fixed to it, exceed 1.8e308 (expected smaller ones)"
+            raise RowError(f"robot {robot!r}, link {link.name!r}: {text}", row_of.get(link.name, 0), "mass")
 
 
 def warn_of_moved(robot: str, moved: tuple[str, ...]) -> None:
