@@ -14,13 +14,13 @@ from effort import in_turn
 HOUSE = Path(__file__).parent.parent / "src" / "linkwise"
 MAY_IMPORT = {  # each room: the rooms below it that it uses
     "spatial": set(),
-    "robot": {"errors", "lazy", "printing", "sha256", "spatial"},
+    "robot": {"errors", "lazy", "notices", "printing", "sha256", "spatial"},
     "dynamics": {"robot", "spatial"},
     "graph": {"sha256"},
     "trace": {"errors", "graph", "robot", "symbolic"},
     "codegen": {"graph"},
     "symbolic": {"graph"},
-    "formats": {"dynamics", "errors", "files", "robot", "spatial", "trace"},
+    "formats": {"dynamics", "errors", "files", "notices", "robot", "spatial", "trace"},
     "compare": {"api", "dynamics", "errors", "formats", "kernels", "robot", "spatial"},
     "kernels": {"codegen", "errors", "files", "graph", "lazy", "robot", "sha256", "trace"},
     "api": {"dynamics", "errors", "graph", "kernels", "robot", "spatial", "symbolic", "trace"},

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from ..errors import RobotError, RowError, near_miss, one_of
+from ..notices import warn
 from ..spatial import Placement, RigidInertia, Scalar, Symmetric, Vector, add, mul
 from .coordinates import Coupling
 from .entries import EntryError, finite, number, sequence, square, vector3
@@ -257,23 +257,16 @@ def refuse_overflow(links: tuple[Link, ...], row_of: Mapping[str, int], robot: s
 
 def warn_of_moved(robot: str, moved: tuple[str, ...]) -> None:
     """One warning for all rotations and axes that were corrected."""
-    if not moved:
-        return
-    more = f" (and {len(moved) - 1} more)" if len(moved) > 1 else ""
-    warnings.warn(
-        f"robot {robot!r}, link {moved[0]}{more}; the nearest rotation or unit vector is used: give more digits",
-        UserWarning,
-        stacklevel=3,  # where the robot is made
-    )
+    if moved:
+        more = f" (and {len(moved) - 1} more)" if len(moved) > 1 else ""
+        advice = "the nearest rotation or unit vector is used: give more digits"
+        warn(f"robot {robot!r}, link {moved[0]}{more}; {advice}")
 
 
 def warn_of_unphysical(robot: str, problems: tuple[str, ...]) -> None:
     """One warning for all bodies that cannot exist and are used as they are."""
     if problems:
-        listed = "; ".join(problems)
-        warnings.warn(
-            f"robot {robot!r} has bodies that cannot exist, used as they are: {listed}", UserWarning, stacklevel=3
-        )
+        warn(f"robot {robot!r} has bodies that cannot exist, used as they are: {'; '.join(problems)}")
 
 
 def row_mappings(rows: Iterable[Mapping[str, Any]], robot: str) -> list[dict[str, Any]]:

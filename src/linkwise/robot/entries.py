@@ -164,6 +164,12 @@ def tensor(row: Mapping[str, Any], key: str, residue: float) -> tuple[tuple[Scal
     return rows
 
 
+IMPOSSIBLE = (
+    "it must be about the centre of mass; was it given about the joint, or with the products' signs reversed? With"
+    ' unphysical="warn" it is used as it is'
+)
+
+
 def impossible_body(rows: tuple[tuple[Scalar, ...], ...], residue: float) -> str:
     """Why no body has this inertia about its centre of mass; otherwise nothing."""
     if any(is_symbol(x) for r in rows for x in r):
@@ -171,13 +177,12 @@ def impossible_body(rows: tuple[tuple[Scalar, ...], ...], residue: float) -> str
     m = np.array([[float(x) for x in r] for r in rows])
     slack = TENSOR * np.abs(m).max() + residue
     small, middle, large = np.linalg.eigvalsh(m)
-    hint = "it must be about the centre of mass; was it given about the joint, or with the products' signs reversed?"
     if small < -slack:
-        return f"is not positive semidefinite: it has the principal moment {small:.6g} kg m2; {hint}"
+        return f"is not positive semidefinite: it has the principal moment {small:.6g} kg m2"
     if small + middle < large - slack:
         return (
             f"breaks the triangle inequality: no body has the principal moments {small:.6g}, {middle:.6g} and"
-            f" {large:.6g} kg m2, since {small:.6g} + {middle:.6g} < {large:.6g}; {hint}"
+            f" {large:.6g} kg m2, since {small:.6g} + {middle:.6g} < {large:.6g}"
         )
     return ""
 

@@ -10,6 +10,7 @@ import numpy as np
 from ..errors import near_miss
 from ..spatial import Scalar, Symmetric, Vector
 from .entries import (
+    IMPOSSIBLE,
     RESIDUE,
     EntryError,
     angle,
@@ -150,7 +151,7 @@ def inertia_of(row: Mapping[str, Any], residue: float, unphysical: str) -> tuple
         raise EntryError("unphysical", f"is {accepted!r} (expected true where no body has such an inertia)")
     problem = "" if accepted else impossible_body(rows, residue)
     if problem and unphysical == REFUSE:
-        raise EntryError("inertia", f'{problem}. With unphysical="warn" it is used as it is')
+        raise EntryError("inertia", f"{problem}; {IMPOSSIBLE}")
     zero = positive_part if not (accepted or problem) else lambda x: x
     symmetric = Symmetric.from_upper(lambda i, j: zero(rows[i][i]) if i == j else rows[i][j])
     return symmetric, accepted or bool(problem), problem

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ...errors import FileError, near_miss
-from ..notices import warn
+from ...notices import warn
 from ..xml import Element
 
 IGNORABLE = ("actuator", "equality", "flex", "fluid", "gravcomp", "spring", "springdamper", "tendon")

@@ -6,7 +6,7 @@ import difflib
 from collections.abc import Collection
 
 from ...errors import near_miss
-from ..notices import warn
+from ...notices import warn
 from ..xml import Element, shortened
 
 READ = {  # the elements that are read in each element

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from ...errors import FileError, RobotError, RowError, near_miss
+from ...notices import warn
 from ...robot import Robot, from_table
 from .. import xml
-from ..notices import warn
 from ..options import Options
 from ..xml import Element, shortened
 from .content import check

@@ -1,4 +1,4 @@
-"""Warnings that point to the line of the user's code in which a file is loaded."""
+"""Warnings that point to the line of the user's code that called the package."""
 
 from __future__ import annotations
 
