@@ -197,3 +197,9 @@ def test_events_do_not_hide_each_other(integrator):
     low = lw.Event(lambda arm, t, q, qd: q[0] - 0.9999, "low", direction=-1)
     high = lw.Event(lambda arm, t, q, qd: q[0] - 0.99999, "high")
     assert names(low, high) == [["high", "high", "low"]] * len(phase)
+
+
+@pytest.mark.parametrize("joints", ["S", "F", "RS", "SR"])
+def test_robots_whose_last_joint_has_no_limits_have_no_such_events(joints):
+    arm = lw.chain(len(joints), joints=joints)
+    assert lw.joint_limits(arm) == ()

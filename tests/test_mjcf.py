@@ -337,8 +337,10 @@ def test_one_warning_lists_what_is_skipped(tmp_path):
     path = written(world(body, before, after), tmp_path)
     with pytest.warns(UserWarning, match="skipped") as caught:
         lw.load(path)
-    kinds = "visual, contact, sensors, textures, lights, sites, cameras, tendons, actuators"
-    assert [str(w.message) for w in caught] == [f"{path}: skipped, without effect on the smooth dynamics: {kinds}"]
+    kinds = "visual, contact, sensors, textures, lights, sites without a name, cameras, tendons, actuators"
+    assert [str(w.message) for w in caught] == [
+        f"{path}: skipped, the inertia matrix and bias forces do not depend on it: {kinds}"
+    ]
     assert caught[0].filename == __file__
     with warnings.catch_warnings():
         warnings.simplefilter("error")

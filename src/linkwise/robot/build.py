@@ -152,6 +152,8 @@ def refuse_names_of_coordinates(rows: list[dict[str, Any]], robot: str) -> None:
     for key in ("name", "joint_name"):
         index_of: dict[str, int] = {}
         for index, row in enumerate(rows):
+            if key == "joint_name" and row["joint"] == "fixed":
+                continue  # it has no coordinate that a name would stand for
             label = row.get(key, row["name"])
             if label in index_of:
                 text = f"{key} is {label!r}, the name of the joint of link {rows[index_of[label]]['name']!r} already"

@@ -71,8 +71,10 @@ def joint_limits(arm: Robot, *, stop: bool = True) -> tuple[Event, ...]:
     """
     events = []
     for link, slot in zip(arm.links, arm.slots, strict=True):
+        if link.joint.limits is None:
+            continue
         joint = (link.joint_name or link.name) if link.index in arm.coupled else arm.q_names[slot.q]
-        for limit, sign, relation in zip(link.joint.limits or (), (-1.0, 1.0), ("below", "above"), strict=False):
+        for limit, sign, relation in zip(link.joint.limits, (-1.0, 1.0), ("below", "above"), strict=True):
             past = PastLimit(slot.q, limit, sign, slot.ratio, slot.offset)
             events.append(Event(past, f"{joint} {relation} {limit:g}", stop, 1))
     return tuple(events)

@@ -40,6 +40,15 @@ class Geom:
 
 
 @dataclass
+class Site:
+    """A named frame."""
+
+    element: Element
+    name: str
+    pose: Pose  # in the body
+
+
+@dataclass
 class Body:
     element: Element
     name: str
@@ -48,6 +57,7 @@ class Body:
     stated_pose: Pose  # in the <frame> around it
     joints: list[Joint] = field(default_factory=list)
     geoms: list[Geom] = field(default_factory=list)
+    sites: list[Site] = field(default_factory=list)
     inertial: Element | None = None
     children: int = 0
 
@@ -69,6 +79,7 @@ class Tree:
     def __init__(self, settings: Settings, defaults: Defaults, skipped: Skipped) -> None:
         self.settings, self.defaults, self.skipped = settings, defaults, skipped
         self.bodies: list[Body] = []
+        self.sites: list[Site] = []  # of the world
         self.copies = 0
 
     def add_world(self, section: Element) -> None:
@@ -156,6 +167,17 @@ class Tree:
             child.fail("is not read here (expected a geom of a simple shape or a mesh)")
         if scope.body >= 0:  # those of the world are fixed
             self.bodies[scope.body].geoms.append(Geom(merged, scope.frame))
+
+    def _site(self, element: Element, scope: Scope) -> None:
+        """A frame, if it has a name; the shape with which it is drawn has no meaning here."""
+        merged, name = self.defaults.applied(element, scope.childclass), element.get("name", "")
+        if "fromto" in merged.attributes or "mesh" in merged.attributes:
+            self.skipped.add("sites placed by fromto or a mesh")
+        elif name:
+            sites = self.bodies[scope.body].sites if scope.body >= 0 else self.sites
+            sites.append(Site(element, name + scope.suffix, scope.frame.then(pose(merged, self.settings))))
+        else:
+            self.skipped.add("sites without a name")
 
     def _freejoint(self, element: Element, scope: Scope) -> None:
         self._add_joint(element, "free", scope)

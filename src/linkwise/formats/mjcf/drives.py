@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ...errors import near_miss
 from ..xml import Element
 from .defaults import MAIN, Defaults
 from .grammar import ACTUATORS, check_attributes, refuse_tag
@@ -17,12 +18,17 @@ def add_actuators(
 ) -> None:
     """Rotor inertia and damping count with the square of the gear ratio."""
     by_name = {row.joint.name: row for row in rows if row.joint is not None and row.joint.name}
+    joints = [name for row in rows if row.joint is not None for name in (row.joint.name,) if name]
     for section in sections:
         for element in section.children:
             if element.tag not in ACTUATORS:
                 refuse_tag(element, section, ACTUATORS)
+            check_attributes(element)
             skipped.add("actuators")
             merged = defaults.applied(element, MAIN)
+            target = merged.get("joint", merged.get("jointinparent", ""))
+            if target and target not in joints:
+                element.fail(f'joint is "{target}", which no joint has as its name{near_miss(target, joints)}')
             armature, damping = not_negative(merged, "armature"), linear(merged, "damping")
             if armature == 0.0 and damping == 0.0:
                 continue

@@ -42,6 +42,7 @@ TEXTS = {
     "geom": """adhesion axisangle castshadow class conaffinity condim contype density euler fitscale fluidcoef
         fluidshape friction fromto gap group hfield margin mass material mesh name pos priority quat rgba shellinertia
         size solimp solmix solref surfacevel type user xyaxes zaxis""",
+    "site": "axisangle class euler fromto group material mesh name pos quat rgba size type user xyaxes zaxis",
     "include": "file",
     "equality/connect": f"name class {CONSTRAINT} body1 body2 anchor site1 site2",
     "equality/weld": f"name class {CONSTRAINT} body1 body2 anchor relpose torquescale site1 site2",
@@ -54,6 +55,13 @@ TEXTS = {
     "tendon/fixed": f"name class {TENDON}",
     "default/tendon": f"{TENDON} width material rgba",
 }
+ACTUATOR = """actdim actearly actlimited actrange area armature bias biasprm biastype body class cogging controller
+    cranklength cranksite ctrllimited ctrlrange damping dampratio delay diameter dynprm dyntype ffrange force
+    forcelimited forcerange fpmax fvmax gain gainprm gaintype gear group imax inductance inheritrange input instance
+    interp joint jointinparent ki kp kv lengthrange lmax lmin lugre motorconst name nominal nsample plugin posrange
+    range refsite resistance saturation scale site slewmax slidersite tausmooth tendon thermal timeconst user velrange
+    vmax"""  # of all of them together
+TEXTS |= dict.fromkeys(ACTUATORS, ACTUATOR)
 ATTRIBUTES = {tag: tuple(text.split()) for tag, text in TEXTS.items()}
 SECTIONS = {  # of the root: those that are read, and what is said of those that are skipped
     "compiler": "", "option": "", "default": "", "asset": "", "worldbody": "", "equality": "", "tendon": "",
@@ -62,8 +70,8 @@ SECTIONS = {  # of the root: those that are read, and what is said of those that
 }  # fmt: skip
 ASSETS = {"mesh": "", "hfield": "height fields", "skin": "skins", "texture": "textures", "material": "materials"}
 ASSETS |= {"model": "models"}
-BODY = ("body", "frame", "replicate", "inertial", "joint", "freejoint", "geom")
-SKIPPED_IN_BODY = {"site": "sites", "camera": "cameras", "light": "lights"}
+BODY = ("body", "frame", "replicate", "inertial", "joint", "freejoint", "geom", "site")
+SKIPPED_IN_BODY = {"camera": "cameras", "light": "lights"}
 REFUSED_IN_BODY = {
     "composite": "composite objects",
     "flexcomp": "flexible objects",

@@ -25,6 +25,9 @@ class Pose(NamedTuple):
     def then(self, inner: Pose) -> Pose:
         return Pose(self.rotation @ inner.rotation, self.position + self.rotation @ inner.position)
 
+    def inverse(self) -> Pose:
+        return Pose(self.rotation.T, -self.rotation.T @ self.position)
+
 
 def identity() -> Pose:
     return Pose(np.eye(3), np.zeros(3))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -55,6 +56,9 @@ def robot_of(root: Element, path: Path, options: Options) -> Robot:
     table = Table(tree.bodies, settings, skipped)
     for body, inertia in zip(tree.bodies, inertias, strict=True):
         table.add(body, inertia)
+    table.add_sites(tree.sites, None, "")
+    for body, link in zip(tree.bodies, table.last, strict=True):
+        table.add_sites(body.sites, body, link)
     check_tendons(sections["tendon"], defaults, skipped)
     add_actuators(sections["actuator"], table.rows, settings, defaults, skipped)
     sources = couple(sections["equality"], table, settings, defaults, skipped, options.mimic)
@@ -188,6 +192,8 @@ def align_free_bodies(bodies: list[Body], inertias: list[Inertia], settings: Set
                         "is to be aligned with the principal axes, which the file does not state (expected"
                         ' align="false", or an <inertial> with diaginertia)'
                     )
+                back = inertia.frame.inverse()
+                body.sites = [replace(site, pose=back.then(site.pose)) for site in body.sites]
                 body.pose, inertia.frame = body.pose.then(inertia.frame), identity()
 
 

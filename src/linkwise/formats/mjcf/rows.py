@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from ..xml import Element
-from .bodies import Body, Joint
+from .bodies import Body, Joint, Site
 from .inertia import Inertia
 from .orientation import Array, Pose, about, identity
 from .settings import Settings
@@ -28,9 +28,10 @@ class Row:
     """A row of the table, and what it comes from."""
 
     entries: dict[str, Any]
-    body: Body
+    body: Body | None  # none for a site of the world
     joint: Joint | None
     before: Pose = field(default_factory=identity)  # where the joint leaves the frame when it is at its reference
+    site: Element | None = None
 
     @property
     def name(self) -> str:
@@ -38,6 +39,9 @@ class Row:
 
     def element(self, key: str | None) -> Element:
         """Where in the file an entry stands."""
+        if self.site is not None or self.body is None:
+            assert self.site is not None
+            return self.site
         if key is not None and key.startswith(OF_THE_BODY):
             return self.body.inertial or self.body.element
         return self.body.element if self.joint is None or key in ("name", "parent") else self.joint.element
@@ -72,6 +76,16 @@ class Table:
             "inertia": [numbers(line) for line in inertia.tensor],
         }
         self.last.append(name)
+
+    def add_sites(self, sites: list[Site], body: Body | None, link: str) -> None:
+        """Rows of frames without mass, after those of all bodies; one that is called as a body is not needed."""
+        for site in sites:
+            if site.name in self.links:
+                self.skipped.add("sites called as bodies")
+                continue
+            self.links.add(site.name)
+            entries = {"name": site.name, "parent": link, "joint": "fixed"} | placed(site.pose)
+            self.rows.append(Row(entries, body, None, site.pose, site.element))
 
     def _moving(self, body: Body, joint: Joint, link: str, parent: str, place: Pose) -> Row:
         if joint.kind == "free":

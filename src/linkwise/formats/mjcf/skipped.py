@@ -31,4 +31,6 @@ class Skipped:
 
     def warn(self) -> None:
         if self.kinds:
-            warn(f"{self.path}: skipped, without effect on the smooth dynamics: {', '.join(self.kinds)}")
+            warn(
+                f"{self.path}: skipped, the inertia matrix and bias forces do not depend on it: {', '.join(self.kinds)}"
+            )
