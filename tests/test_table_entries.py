@@ -179,3 +179,22 @@ def test_bodies_too_large_together_are_refused():
     row = {"name": "disc", "joint": "revolute", "translation": (0, 0, 0), **BODY}
     with pytest.raises(lw.RobotError, match="link 'disc': its numbers, with those of all that is fixed to it, exceed"):
         lw.Robot.from_frames([row, camera])
+
+
+def test_limits_that_look_like_degrees_cause_a_warning():
+    with pytest.warns(
+        UserWarning, match="robot 'pair' has limits of over two turns, in radians: 'upper'; were degrees"
+    ):
+        two(limits=(-115, 115))
+    arm = two(limits=(-40.5, 1e4))  # many turns, or no limits
+    assert arm.limits == ((-40.5, 1e4), (-math.inf, math.inf))
+    assert lw.load("humanoid").limits[:2] == ((-math.inf, math.inf),) * 2
+    assert len(lw.load("humanoid").limits) == lw.load("humanoid").nq
+
+
+def test_all_bodies_that_cannot_exist_are_named():
+    rows = [{**row, "inertia": IMPOSSIBLE} for row in two().rows]
+    with pytest.raises(
+        lw.RobotError, match=r"link 'upper': inertia breaks .*; the inertia of 'lower' is impossible as well"
+    ):
+        lw.Robot.from_frames(rows)

@@ -1,6 +1,8 @@
 """URDF files: what is read, what is skipped, and what is refused with its line."""
 
+import re
 import warnings
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -349,3 +351,30 @@ def test_a_long_chain_loads(load):
         for k in range(1, count)
     )
     assert load(f'<robot name="chain">{joints}{links}</robot>').n == count - 1
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "message"),
+    [
+        ('rpy="0 0 0"', 'rpy="0 0 90"', 'rpy is "0 0 90", over two turns (expected radians'),
+        ('damping="0.5"', 'dampening="0.5"', "dampening is not one of its attributes, did you mean 'damping'?"),
+        ('lower="-2.9"', 'min="-2.9"', "min is not one of its attributes, did you mean 'lower'?"),
+        ('<mass value="5.0"/>', "<mass>5.0</mass>", 'has the text "5.0" (expected <mass value="..."/>)'),
+    ],
+)
+def test_common_slips_are_refused_with_the_way_out(before, after, message, tmp_path):
+    text = (Path(__file__).parent / "data/robots/sample.urdf").read_text()
+    path = tmp_path / "slip.urdf"
+    path.write_text(text.replace(before, after, 1))
+    with pytest.raises(lw.RobotError, match=re.escape(message)):
+        lw.load(path)
+
+
+def test_what_is_no_file_is_told_what_to_do(tmp_path):
+    (tmp_path / "arm.xacro").write_text("<robot/>")
+    with pytest.raises(lw.RobotError, match="run xacro on it first"):
+        lw.load(tmp_path / "arm.xacro")
+    with pytest.raises(lw.RobotError, match="is it the text of a file"):
+        lw.load("<robot name='a'>\n</robot>")
+    with pytest.raises(ValueError, match="did you mean 'free'"):
+        lw.load("stanford", base="floating")

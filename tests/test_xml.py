@@ -169,7 +169,7 @@ def test_attributes_that_are_missing_or_unknown(tmp_path):
         element.numbers("xyz", 3)
     with pytest.raises(FileError, match=r"mass is missing \(expected a number\)"):
         element.number("mass")
-    with pytest.raises(FileError, match=r"typ is missing, did you mean 'type'\? \(expected one of revolute, fixed\)"):
+    with pytest.raises(FileError, match=r"typ is missing, 'type' is given \(expected one of revolute, fixed\)"):
         element.word("typ", ("revolute", "fixed"))
     with pytest.raises(FileError, match=r'type is "revolut", did you mean .revolute.\? \(expected one of revolute'):
         element.word("type", ("revolute", "fixed"))

@@ -70,6 +70,8 @@ def load(
     text, options = os.fspath(name_or_path), Options.checked(base, mimic, unphysical, ignore)
     if text in LIBRARY:
         return toml.read(FOLDER / f"{text}.toml", options)
+    if "\n" in text or "<" in text:
+        raise FileError(f"{text[:40]!r}... is no path: is it the text of a file? (expected its path)")
     path = Path(text)
     known = ", ".join(LIBRARY)
     if not text:
@@ -80,11 +82,12 @@ def load(
     if path.is_dir():
         raise FileError(f"{path}: is a directory (expected a file: {', '.join(READERS)})")
     if path.suffix.lower() not in READERS:
+        hint = "; run xacro on it first, and save its output as .urdf" if path.suffix.lower() == ".xacro" else ""
         raise FileError(
-            f"{path}: cannot read {path.suffix or 'files without an ending'} (expected {', '.join(READERS)})"
+            f"{path}: cannot read {path.suffix or 'files without an ending'} (expected {', '.join(READERS)}{hint})"
         )
     if not path.is_file():
-        raise FileError(f"{path}: no such file (robots of the library: {known})")
+        raise FileError(f"{path}: no such file (lw.LIBRARY lists the robots that come by name)")
     return READERS[path.suffix.lower()](path, options)
 
 

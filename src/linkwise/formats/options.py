@@ -25,6 +25,8 @@ class Options:
     @staticmethod
     def checked(base: str | Mapping[str, str] | None, mimic: str, unphysical: str, ignore: Iterable[str]) -> Options:
         for choice in base.values() if isinstance(base, Mapping) else [] if base is None else [base]:
+            if choice == "floating":
+                raise ValueError("base is 'floating', did you mean 'free'? (expected 'fixed' or 'free')")
             one_of(choice, BASES, "base")
         one_of(mimic, (COUPLED, INDEPENDENT), "mimic")
         one_of(unphysical, (REFUSE, WARN), "unphysical")

@@ -7,6 +7,7 @@ with `path:line:`. Numbers are finite and in plain decimal notation.
 
 from __future__ import annotations
 
+import difflib
 import math
 import re
 from collections.abc import Iterator, Sequence
@@ -20,6 +21,7 @@ BYTES = 16 * 2**20  # of a file
 DEPTH = 250  # of elements in elements; below Python's own limit on recursion
 ELEMENTS = 200_000
 DIGITS = 400  # characters of a number: more than any double needs
+LIKELY = 0.75  # how near an attribute is to one that is missing: iyz is not izz
 SHOWN = 60  # characters of a value in a message
 HINTS = 100  # attributes that a missing one is compared with
 SPACE = " \t\r\n"  # of XML: other blanks are not
@@ -97,7 +99,9 @@ class Element:
         if key in self.attributes:
             return self.attributes[key]
         if default is NOTHING:
-            self.fail(f"{key} is missing{near_miss(key, list(self.attributes)[:HINTS])} (expected {expected})")
+            close = difflib.get_close_matches(key, list(self.attributes)[:HINTS], n=1, cutoff=LIKELY)
+            hint = f", {close[0]!r} is given" if close else ""
+            self.fail(f"{key} is missing{hint} (expected {expected})")
         return default
 
     def number(self, key: str, default: Any = NOTHING) -> Any:
@@ -113,7 +117,8 @@ class Element:
             return text
         words = BLANKS.split(text.strip(SPACE)) if text.strip(SPACE) else []
         if count is not None and len(words) != count:
-            self.fail(f'{key} is "{shortened(text)}", {len(words)} numbers (expected {count})')
+            plural = "s" * (len(words) != 1)
+            self.fail(f'{key} is "{shortened(text)}", {len(words)} number{plural} (expected {count})')
         return tuple(self._float(key, word, expected) for word in words)
 
     def word(self, key: str, allowed: Sequence[str], default: Any = NOTHING) -> Any:

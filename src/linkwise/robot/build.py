@@ -7,10 +7,9 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from ..errors import RobotError, RowError, near_miss, one_of
-from ..notices import warn
 from ..spatial import Placement, RigidInertia, Scalar, Symmetric, Vector, add, mul
 from .coordinates import Coupling
-from .entries import EntryError, finite, number, sequence, square, vector3
+from .entries import IMPOSSIBLE, EntryError, finite, number, sequence, square, vector3
 from .joint import Joint
 from .kinds import KINDS, STAYS, JointKind
 from .link import Frame, Link
@@ -64,9 +63,8 @@ class Parts(NamedTuple):
     frames: tuple[Frame, ...]
     gravity: tuple[Scalar, Scalar, Scalar]
     table: tuple[tuple[tuple[str, Any], ...], ...]
-    moved: tuple[str, ...]  # which rotations and axes were corrected, and by how much
     couplings: tuple[Coupling, ...]
-    unphysical: tuple[str, ...]  # bodies that cannot exist, and were taken as they are
+    warnings: tuple[str, ...]  # what was corrected, taken as it is, or is probably a mistake
 
 
 def assemble(
@@ -90,16 +88,20 @@ def assemble(
     frames: list[Frame] = []
     clean: list[dict[str, Any]] = []
     moved: list[str] = []
-    impossible: list[str] = []
+    impossible: dict[str, str] = {}
+    suspects: list[str] = []
     for index, (row, label) in enumerate(zip(table, names, strict=True)):
         try:
             parent = parent_of(index, names, row_of, table)
-            entries = checked_entries(row, convention, size, unphysical)
+            entries = checked_entries(row, convention, size)
         except EntryError as problem:
             raise RowError(f"robot {name!r}, link {label!r}: {problem}", index, problem.key) from None
         joint, geometry, mass, com, inertia, drive = entries.dynamics
         moved += [f"{label!r}: {key} is off by {far:.1e}" for key, far in geometry.moved.items() if far > MOVED]
-        impossible += [f"{label!r}: inertia {entries.problem}"] if entries.problem else []
+        if entries.in_degrees:
+            suspects.append(label)
+        if entries.problem:
+            impossible[label] = f"inertia {entries.problem}"
         parent_frame = row_frames[parent]
         before = parent_frame.placement.then(geometry.before)
         if joint == "fixed":
@@ -139,12 +141,15 @@ def assemble(
     refuse_names_of_coordinates(clean, name)
     links = tuple(draft.finished(i) for i, draft in enumerate(drafts))
     refuse_overflow(links, row_of, name)
+    if unphysical == REFUSE:
+        refuse_impossible(impossible, row_of, name)
     rows_kept = tuple(tuple(row.items()) for row in clean)
     couplings = tuple(couplings_of(clean, row_of, row_frames, name))
     if len(couplings) == len(links):
         raise RowError(f"robot {name!r} has no joint that moves on its own (expected one)", 0, "coupled_to")
-    gravity = checked_gravity(gravity, name)
-    return Parts(links, tuple(frames), gravity, rows_kept, tuple(moved), couplings, tuple(impossible))
+    warnings = (*moved_warning(moved), *impossible_warning(impossible), *degrees_warning(suspects))
+    texts = tuple(f"robot {name!r}{text}" for text in warnings)
+    return Parts(links, tuple(frames), checked_gravity(gravity, name), rows_kept, couplings, texts)
 
 
 def refuse_names_of_coordinates(rows: list[dict[str, Any]], robot: str) -> None:
@@ -257,18 +262,32 @@ def refuse_overflow(links: tuple[Link, ...], row_of: Mapping[str, int], robot: s
             raise RowError(f"robot {robot!r}, link {link.name!r}: {text}", row_of.get(link.name, 0), "mass")
 
 
-def warn_of_moved(robot: str, moved: tuple[str, ...]) -> None:
+def refuse_impossible(problems: Mapping[str, str], row_of: Mapping[str, int], robot: str) -> None:
+    """One error for all bodies that cannot exist, at the first of them."""
+    for label, problem in problems.items():
+        others = [repr(other) for other in problems if other != label]
+        more = f"; the inertia of {', '.join(others)} is impossible as well" if others else ""
+        raise RowError(f"robot {robot!r}, link {label!r}: {problem}; {IMPOSSIBLE}{more}", row_of[label], "inertia")
+
+
+def moved_warning(moved: list[str]) -> Iterator[str]:
     """One warning for all rotations and axes that were corrected."""
     if moved:
         more = f" (and {len(moved) - 1} more)" if len(moved) > 1 else ""
-        advice = "the nearest rotation or unit vector is used: give more digits"
-        warn(f"robot {robot!r}, link {moved[0]}{more}; {advice}")
+        yield f", link {moved[0]}{more}; the nearest rotation or unit vector is used: give more digits"
 
 
-def warn_of_unphysical(robot: str, problems: tuple[str, ...]) -> None:
+def impossible_warning(problems: Mapping[str, str]) -> Iterator[str]:
     """One warning for all bodies that cannot exist and are used as they are."""
     if problems:
-        warn(f"robot {robot!r} has bodies that cannot exist, used as they are: {'; '.join(problems)}")
+        listed = "; ".join(f"{label!r}: {problem}" for label, problem in problems.items())
+        yield f" has bodies that cannot exist, used as they are: {listed}"
+
+
+def degrees_warning(suspects: list[str]) -> Iterator[str]:
+    """One warning for all limits that are whole numbers of over two turns."""
+    if suspects:
+        yield f" has limits of over two turns, in radians: {', '.join(map(repr, suspects))}; were degrees meant?"
 
 
 def row_mappings(rows: Iterable[Mapping[str, Any]], robot: str) -> list[dict[str, Any]]:

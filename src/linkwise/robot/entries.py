@@ -165,8 +165,8 @@ def tensor(row: Mapping[str, Any], key: str, residue: float) -> tuple[tuple[Scal
 
 
 IMPOSSIBLE = (
-    "it must be about the centre of mass; was it given about the joint, or with the products' signs reversed? With"
-    ' unphysical="warn" it is used as it is'
+    "it must be about the centre of mass: was it given about the joint, or with the signs of the products reversed?"
+    ' With unphysical="warn" it is used as it is'
 )
 
 
@@ -175,15 +175,16 @@ def impossible_body(rows: tuple[tuple[Scalar, ...], ...], residue: float) -> str
     if any(is_symbol(x) for r in rows for x in r):
         return ""
     m = np.array([[float(x) for x in r] for r in rows])
+    if not m.any():
+        return ""
     slack = TENSOR * np.abs(m).max() + residue
-    small, middle, large = np.linalg.eigvalsh(m)
+    small, middle, large = (float(x) for x in np.linalg.eigvalsh(m))
     if small < -slack:
         return f"is not positive semidefinite: it has the principal moment {small:.6g} kg m2"
+    a, b, c = (f"{0.0 if abs(x) < ROUNDING * large else x:.6g}" for x in (small, middle, large))
     if small + middle < large - slack:
-        return (
-            f"breaks the triangle inequality: no body has the principal moments {small:.6g}, {middle:.6g} and"
-            f" {large:.6g} kg m2, since {small:.6g} + {middle:.6g} < {large:.6g}"
-        )
+        moments = f"{a}, {b} and {c} kg m2, since {a} + {b} < {c}"
+        return f"breaks the triangle inequality: no body has the principal moments {moments}"
     return ""
 
 

@@ -154,6 +154,15 @@ class JointSpace:
         return tuple(label(joint.joint, part) for joint in own for part in joint.kind.v_labels)
 
     @property
+    def limits(self) -> tuple[tuple[float, float], ...]:
+        """Lower and upper end of travel, a pair for each number of q; infinite where there is none."""
+        pairs: list[tuple[float, float]] = []
+        for link, _ in self.driving:
+            ends = link.joint.limits or (-math.inf, math.inf)
+            pairs += [ends] * link.joint.width
+        return tuple(pairs)
+
+    @property
     def velocity_limits(self) -> tuple[float, ...]:
         """The `velocity_limit` of each degree of freedom, one for each number of qd; infinite where there is none."""
         return self._ratings("velocity_limit")

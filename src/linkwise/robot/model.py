@@ -9,9 +9,10 @@ from typing import Any, ClassVar, Self
 
 from ..errors import RobotError, one_of
 from ..lazy import cached_property
+from ..notices import warn
 from ..spatial import Scalar
 from .bases import on_fixed_base, on_free_base
-from .build import assemble, checked_gravity, warn_of_moved, warn_of_unphysical
+from .build import assemble, checked_gravity
 from .coordinates import Coupling, size_in_words
 from .entries import is_symbol
 from .fingerprint import NoFingerprintError, robot_fingerprint
@@ -101,8 +102,8 @@ class Robot(JointSpace, WithCache):
         """
         one_of(convention, DH_CONVENTIONS, "convention", RobotError)
         parts = assemble(rows, CONVENTIONS[convention], gravity, name, unphysical)
-        warn_of_moved(name, parts.moved)
-        warn_of_unphysical(name, parts.unphysical)
+        for message in parts.warnings:
+            warn(message)
         return Robot(name, *parts[:4], convention=convention, couplings=parts.couplings)
 
     @staticmethod
@@ -124,8 +125,8 @@ class Robot(JointSpace, WithCache):
         warning if it is off by more than 1e-12; farther off, it is an error.
         """
         parts = assemble(rows, CONVENTIONS["frames"], gravity, name, unphysical)
-        warn_of_moved(name, parts.moved)
-        warn_of_unphysical(name, parts.unphysical)
+        for message in parts.warnings:
+            warn(message)
         return Robot(name, *parts[:4], convention="frames", couplings=parts.couplings)
 
     def __eq__(self, other: object) -> bool:
@@ -210,17 +211,19 @@ class Robot(JointSpace, WithCache):
         named = {link.name: Frame(link.name, link.index, link.frame) for link in self.links if not link.virtual}
         return {**named, **{frame.name: frame for frame in self.frames}}
 
-    def with_payload(self, mass: Scalar, com: Any, inertia: Any, *, link: str | int | None = None) -> Robot:
+    def with_payload(
+        self, mass: Scalar, com: Any = (0.0, 0.0, 0.0), inertia: Any = NO_TENSOR, *, link: str | int | None = None
+    ) -> Robot:
         """The same robot with a body held by its tip: merged into the link as a fixed joint is.
 
         `com` is the payload's centre of mass in the table frame of the link (that of `lw.poses`), `inertia` its tensor
-        (3 × 3) about its own centre of mass in the same frame. `link` is another link, or the frame of a merged fixed
-        joint, by name or by number; it is needed where a robot has several tips. The payload becomes a row of the
-        table, so saved files and `lw.describe` show it.
+        (3 × 3) about its own centre of mass in the same frame, by default that of a point mass. `link` is another link,
+        or the frame of a merged fixed joint, by name or by number; it is needed where a robot has several tips. The
+        payload becomes a row of the table, so saved files and `lw.describe` show it.
 
         >>> import linkwise as lw
         >>> arm = lw.load("planar3")
-        >>> cup = arm.with_payload(0.5, com=(0.1, 0, 0), inertia=[[0, 0, 0], [0, 0, 0], [0, 0, 0]])
+        >>> cup = arm.with_payload(0.5, com=(0.1, 0, 0))
         >>> (lw.gravity_torque(cup, [0, 0, 0]) - lw.gravity_torque(arm, [0, 0, 0])).round(6)
         array([4.26735, 2.79585, 1.5696 ])
         """
@@ -242,7 +245,7 @@ class Robot(JointSpace, WithCache):
                 f"robot {self.name!r} has other numbers than its table (expected {expected} as it was made, before its"
                 " numbers were replaced)"
             )
-        links, frames, _, table, _, couplings, _ = changed
+        links, frames, _, table, couplings, _ = changed
         robot = replace(self, links=links, frames=frames, table=table, couplings=couplings)
         return robot if self.links[0].grouped is None else robot.regrouped()
 

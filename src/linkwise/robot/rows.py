@@ -10,8 +10,8 @@ import numpy as np
 from ..errors import near_miss
 from ..spatial import Scalar, Symmetric, Vector
 from .entries import (
-    IMPOSSIBLE,
     RESIDUE,
+    TURNS,
     EntryError,
     angle,
     impossible_body,
@@ -34,6 +34,7 @@ OTHER_NAMES = {"hinge": "revolute", "continuous": "revolute", "slide": "prismati
     "spherical": "ball", "floating": "free", "freeflyer": "free", "cardan": "universal"
 }  # fmt: skip
 SINGLE = tuple(kind.name for kind in KINDS.values() if kind.degrees == 1)
+LARGEST_IN_DEGREES = 720.0
 REFUSE, WARN = "refuse", "warn"  # what is done with bodies that cannot exist
 
 
@@ -57,6 +58,7 @@ class Entries(NamedTuple):
     joint_name: str
     unphysical: bool  # whether a body that cannot exist is taken as it is
     problem: str  # of a body that is taken so for the first time
+    in_degrees: bool  # whether its limits look like degrees
 
     @property
     def dynamics(self) -> tuple[str, Geometry, Scalar, Vector, Symmetric, dict[str, Any]]:
@@ -82,7 +84,7 @@ def plain_size(value: Any) -> float:
     return size if size < LARGEST else 0.0
 
 
-def checked_entries(row: Mapping[str, Any], convention: Convention, size: Size, unphysical: str) -> Entries:
+def checked_entries(row: Mapping[str, Any], convention: Convention, size: Size) -> Entries:
     row = with_known_keys(row, convention)
     joint = joint_of(row)
     geometry = convention.read(row, joint)
@@ -91,7 +93,7 @@ def checked_entries(row: Mapping[str, Any], convention: Convention, size: Size, 
         row = {"mass": 0.0, "com": (0.0, 0.0, 0.0), "inertia": NO_TENSOR, **row}
     mass = positive_part(not_negative(row, "mass", slack=RESIDUE * size.mass))
     com = Vector(*vector3(row, "com"))
-    inertia, accepted, problem = inertia_of(row, RESIDUE * size.length**2 * plain_size(mass), unphysical)
+    inertia, accepted, problem = inertia_of(row, RESIDUE * size.length**2 * plain_size(mass))
     drive: dict[str, Any] = {key: not_negative(row, key, 0.0) for key in DRIVE[:3]}
     if still:
         for key in (*DRIVE, *RATINGS, *COUPLING, PITCH):
@@ -102,7 +104,19 @@ def checked_entries(row: Mapping[str, Any], convention: Convention, size: Size, 
         drive["limits"] = limits_of(row, KINDS[joint])
         drive |= pitch_of(row, joint) | coupling_entries(row, joint)
     ratings = {} if still else ratings_of(row, joint)
-    return Entries(joint, geometry, mass, com, inertia, drive, ratings, joint_name_of(row), accepted, problem)
+    return Entries(
+        joint,
+        geometry,
+        mass,
+        com,
+        inertia,
+        drive,
+        ratings,
+        joint_name_of(row),
+        accepted,
+        problem,
+        look_like_degrees(drive, joint),
+    )
 
 
 def with_known_keys(row: Mapping[str, Any], convention: Convention) -> dict[str, Any]:
@@ -143,15 +157,13 @@ def joint_name_of(row: Mapping[str, Any]) -> str:
     return "" if name == row.get("name") else name
 
 
-def inertia_of(row: Mapping[str, Any], residue: float, unphysical: str) -> tuple[Symmetric, bool, str]:
+def inertia_of(row: Mapping[str, Any], residue: float) -> tuple[Symmetric, bool, str]:
     """The tensor; whether it is taken though no body has it; and what is wrong with it, if that is new."""
     rows = tensor(row, "inertia", residue)
     accepted = row.get("unphysical", False)
     if not isinstance(accepted, bool):
         raise EntryError("unphysical", f"is {accepted!r} (expected true where no body has such an inertia)")
     problem = "" if accepted else impossible_body(rows, residue)
-    if problem and unphysical == REFUSE:
-        raise EntryError("inertia", f"{problem}; {IMPOSSIBLE}")
     zero = positive_part if not (accepted or problem) else lambda x: x
     symmetric = Symmetric.from_upper(lambda i, j: zero(rows[i][i]) if i == j else rows[i][j])
     return symmetric, accepted or bool(problem), problem
@@ -182,6 +194,16 @@ def limits_of(row: Mapping[str, Any], kind: JointKind) -> Any:
         labels = ", ".join(kind.q_labels)
         raise EntryError("limits", f"is {row['limits']!r} (expected a pair [lower, upper] for each of {labels})")
     return tuple(limits({"limits": pair}) for pair in pairs)
+
+
+def look_like_degrees(drive: Mapping[str, Any], joint: str) -> bool:
+    """Whether ends of travel of an angle are whole numbers of over two turns and up to 720."""
+    if joint == "fixed" or drive["limits"] is None:
+        return False
+    kind = KINDS[joint]
+    pairs = drive["limits"] if kind.degrees > 1 else [drive["limits"]]
+    ends = [x for link, pair in zip(kind.links, pairs, strict=True) if link.kind != "prismatic" for x in pair]
+    return any(TURNS < abs(x) <= LARGEST_IN_DEGREES and x == int(x) for x in ends)
 
 
 def pitch_of(row: Mapping[str, Any], joint: str) -> dict[str, Scalar]:

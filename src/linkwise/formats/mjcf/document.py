@@ -30,7 +30,7 @@ def inside(path: str, folders: tuple[Path, ...], top: Path, element: Element, wh
     except (OSError, RuntimeError, ValueError) as problem:
         element.fail(f'{what} is "{xml.shortened(path)}", which cannot be read ({problem})')
     if not found:
-        element.fail(f'{what} is "{xml.shortened(path)}", and there is no such file in {folders[0]}')
+        element.fail(f'{what} is "{xml.shortened(path)}", and there is no such file in {folders[0].resolve()}')
     if found[0] not in within:
         element.fail(
             f'{what} is "{path}", which lies outside the model\'s folder, {top} (nothing is read outside; copy'

@@ -153,4 +153,6 @@ def check_sizes(element: Element, kind: str, sizes: tuple[float, ...], count: in
     """Sizes that a shape needs are positive."""
     if not all(size > 0.0 for size in sizes[:count]):
         expected = {1: "the radius", 2: "the radius and half the length", 3: "three half lengths"}[count]
+        if "fromto" in element.attributes and count == 2:
+            expected = "the radius: fromto gives the length"
         element.fail(f'size is "{element.get("size", "")}" for type "{kind}" (expected {expected}, positive)')

@@ -34,6 +34,7 @@ OTHER_ATTRIBUTES = {"limit": ("lower", "upper", "effort", "velocity"), "dynamics
 REFUSED = {"loop_joint": "closes a kinematic loop"}  # elements that change the dynamics and are not understood
 LIKELY = 0.7  # how near a word must be to one that is read to be taken for a slip of the pen
 LISTED = 8  # lines of each skipped element in the warning
+MEANT = {"min": "lower", "max": "upper"}
 XACRO = ("${", "$(")
 
 
@@ -45,6 +46,7 @@ def check(root: Element, ignore: Collection[str] = ()) -> None:
         element = waiting.pop()
         check_attributes(element, skipped)
         if element.tag not in READ:
+            refuse_text(element)
             continue
         read, quiet = READ[element.tag], SKIPPED[element.tag]
         waiting.extend(child for child in reversed(element.children) if child.tag in read)
@@ -59,6 +61,13 @@ def check(root: Element, ignore: Collection[str] = ()) -> None:
     warn_of_skipped(root, skipped)
 
 
+def refuse_text(element: Element) -> None:
+    """Numbers between tags, where URDF has attributes: <mass>2.5</mass>."""
+    if element.tag in ATTRIBUTES and element.text.strip():
+        known = " ".join(f'{key}="..."' for key in ATTRIBUTES[element.tag])
+        element.fail(f'has the text "{shortened(element.text.strip())}" (expected <{element.tag} {known}/>)')
+
+
 def check_attributes(element: Element, skipped: dict[str, list[int]]) -> None:
     known = ATTRIBUTES.get(element.tag)
     others = OTHER_ATTRIBUTES.get(element.tag)
@@ -66,8 +75,13 @@ def check_attributes(element: Element, skipped: dict[str, list[int]]) -> None:
         if "$" in value and any(sign in value for sign in XACRO):
             element.fail(f'{key} is "{shortened(value)}", of xacro (expected plain URDF: run xacro on the file first)')
         if known is not None and key not in known:
-            element.fail(f"{shortened(key)} is not one of its attributes{near_miss(key, known)} ({', '.join(known)})")
+            element.fail(
+                f"{shortened(key)} is not one of its attributes{near_miss(key, known)} (expected {', '.join(known)})"
+            )
         if others is not None and key not in others:
+            meant = MEANT.get(key) or next(iter(difflib.get_close_matches(key, others, n=1, cutoff=LIKELY)), "")
+            if meant:
+                element.fail(f"{key} is not one of its attributes, did you mean {meant!r}? ({', '.join(others)})")
             skipped.setdefault(f"{shortened(key)} of <{element.tag}>", []).append(element.line)
 
 

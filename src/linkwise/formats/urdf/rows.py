@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from ...robot.entries import TURNS
 from ..xml import Element
 from .tree import Branch
 
@@ -54,7 +55,11 @@ def placement(element: Element) -> tuple[tuple[float, ...], Matrix | None]:
     origin = element.only("origin")
     if origin is None:
         return ORIGIN, None
-    return origin.numbers("xyz", 3, ORIGIN), rotation_of(*origin.numbers("rpy", 3, ORIGIN))
+    angles = origin.numbers("rpy", 3, ORIGIN)
+    if max(map(abs, angles)) > TURNS:
+        text = origin.attributes["rpy"]
+        origin.fail(f'rpy is "{text}", over two turns (expected radians: 90 degrees are 1.570796326794897)')
+    return origin.numbers("xyz", 3, ORIGIN), rotation_of(*angles)
 
 
 def rotation_of(roll: float, pitch: float, yaw: float) -> Matrix | None:
