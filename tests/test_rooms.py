@@ -25,7 +25,7 @@ MAY_IMPORT = {  # each room: the rooms below it that it uses
     "kernels": {"codegen", "errors", "files", "graph", "lazy", "robot", "sha256", "trace"},
     "api": {"dynamics", "errors", "graph", "kernels", "robot", "spatial", "symbolic", "trace"},
     "explain": {"api", "dynamics", "errors", "graph", "kernels", "printing", "robot", "spatial", "symbolic", "trace"},
-    "export": {"api", "codegen", "errors", "explain", "graph", "robot", "symbolic", "trace", "version"},
+    "export": {"api", "codegen", "errors", "explain", "graph", "printing", "robot", "symbolic", "trace", "version"},
     "control": {"api", "errors", "robot", "spatial"},
     "trajectories": {"api", "errors", "figures", "graph", "printing", "robot", "spatial", "trace"},
     "ode": {"codegen", "errors", "graph", "kernels", "lazy"},

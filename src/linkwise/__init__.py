@@ -39,7 +39,7 @@ if TYPE_CHECKING:  # at run time these are imported when they are first used: se
     from .control import springs as springs
     from .control import with_gears as with_gears
     from .drawing import Animation as Animation
-    from .drawing import draw as draw
+    from .drawing import draw as draw  # type: ignore[no-redef]
     from .explain import Accuracy as Accuracy
     from .explain import Explanation as Explanation
     from .explain import accuracy as accuracy  # type: ignore[no-redef]

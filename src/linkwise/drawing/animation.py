@@ -62,7 +62,7 @@ class Animation:
         return f'<iframe sandbox="allow-scripts" style="{style}" srcdoc="{escape(self.html)}"></iframe>'
 
 
-def animation(
+def animated(
     motion: Motion,
     path: str | os.PathLike[str] | None,
     *,

@@ -52,7 +52,8 @@ class Mesh:
     def tube_faces(self, poses: Floats) -> list[tuple[Floats, Floats, np.ndarray]]:
         if not self.scene.tubes:
             return []
-        a, b = (world(tuple(tube[i] for tube in self.scene.tubes), poses[None])[0] for i in (0, 1))
+        a = world(tuple(tube.start for tube in self.scene.tubes), poses[None])[0]
+        b = world(tuple(tube.end for tube in self.scene.tubes), poses[None])[0]
         lengths = np.linalg.norm(b - a, axis=-1)
         there = lengths > 1e-9 * self.scene.size
         a, b, lengths = a[there], b[there], lengths[there]

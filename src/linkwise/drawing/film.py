@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -16,6 +16,7 @@ from .scene import Scene, world
 from .skeleton import Floats
 
 if TYPE_CHECKING:
+    from matplotlib.figure import Figure
     from PIL.Image import Image
 
 DPI = 100
@@ -44,8 +45,6 @@ class Film:
         inches = width / DPI
         height = float(np.clip(inches * window.height / window.width, 0.4 * inches, 1.1 * inches)) + ROOM
         self.figure = new_figure(inches, even(height * DPI) / DPI)
-        from matplotlib.backends.backend_agg import FigureCanvasAgg
-
         self.figure.set_dpi(DPI)
         self.figure.set_facecolor("white")
         axes = self.figure.add_subplot()
@@ -61,7 +60,7 @@ class Film:
         wanted = len(tips) <= MOST_TRAILS if trail is None else trail
         self.paths = camera.project(world(tips, poses))[0] if wanted else np.empty((len(poses), 0, 2))
         self.moving = (self.painter.trails, self.painter.solids, self.painter.centres, self.clock)
-        self.canvas = FigureCanvasAgg(self.figure)
+        self.canvas = raster_canvas(self.figure)
         self.clock.set_text(self.time_text(0))
         self.canvas.draw()  # decides the layout, which is then the same in every frame
         self.figure.set_layout_engine("none")
@@ -78,7 +77,7 @@ class Film:
         self.painter.trails.set_segments([self.paths[: k + 1, tip] for tip in range(self.paths.shape[1]) if k])
         self.clock.set_text(self.time_text(k))
         self.clock.set_color(FAILED if self.ends_early(k) else INK)
-        self.canvas.restore_region(self.background)  # type: ignore[no-untyped-call]
+        self.canvas.restore_region(self.background)
         for artist in self.moving:
             self.figure.draw_artist(artist)
         pixels = np.asarray(self.canvas.buffer_rgba())[..., :3]
@@ -89,6 +88,13 @@ class Film:
 
     def time_text(self, k: int) -> str:
         return self.motion.note if self.ends_early(k) else f"{self.times[k]:.2f} s"
+
+
+def raster_canvas(figure: Figure) -> Any:
+    """A canvas that has pixels, whatever backend is chosen."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+
+    return FigureCanvasAgg(figure)
 
 
 def even(length: float) -> int:

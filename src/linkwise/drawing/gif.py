@@ -49,5 +49,3 @@ def durations(seconds: Floats, fps: float, pause: float) -> list[int]:
     ends = np.append(seconds[1:], seconds[-1] + max(pause, 1.0 / fps)) - seconds[0]
     hundredths = np.maximum.accumulate(np.rint(ends * 1000.0 / HUNDREDTH).astype(int))
     return [int(k) * HUNDREDTH for k in np.diff(hundredths, prepend=0)]
-
-

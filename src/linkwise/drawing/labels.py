@@ -59,7 +59,9 @@ def candidates(spot: Floats, size: Floats, gap: float) -> list[tuple[Floats, str
     return rectangles
 
 
-def cost(entry: tuple[Floats, str, float], taken: Sequence[Floats], crowd: Floats, window: Window, slack: float) -> float:
+def cost(
+    entry: tuple[Floats, str, float], taken: Sequence[Floats], crowd: Floats, window: Window, slack: float
+) -> float:
     (low, high), _, distance = entry
     covered = np.sum((crowd > low - slack).all(axis=-1) & (crowd < high + slack).all(axis=-1))
     overlaps = sum(bool((low < other[1]).all() and (high > other[0]).all()) for other in taken)

@@ -165,7 +165,8 @@ class Painter:
         corner = np.array([window.left + 1.5 * reach, window.bottom + 1.3 * reach])
         vectors = [(axis, colour, letter) for axis, colour, letter in zip(np.eye(3), AXES, "xyz", strict=True)]
         if any(float(x) for x in self.scene.skeleton.robot.gravity):
-            self.arrow(corner + [3.0 * reach, 0.5 * reach], -reach * up_of(self.scene.skeleton), GRAVITY, "g", reach)
+            aside = corner + np.array([3.0, 0.5]) * reach
+            self.arrow(aside, -reach * up_of(self.scene.skeleton), GRAVITY, "g", reach)
         for axis, colour, letter in sorted(vectors, key=lambda entry: float(entry[0] @ self.camera.toward)):
             self.arrow(corner, reach * axis, colour, letter, reach)
 
@@ -174,7 +175,8 @@ class Painter:
         if np.linalg.norm(flat) < 0.08 * reach:  # seen from its end
             return
         style = {"arrowstyle": "-|>", "color": colour, "linewidth": 1.4, "shrinkA": 0, "shrinkB": 0}
-        self.axes.annotate("", start + flat, start, arrowprops={**style, "mutation_scale": 7}, zorder=6)
+        tip, tail = (start + flat).tolist(), start.tolist()
+        self.axes.annotate("", tip, tail, arrowprops={**style, "mutation_scale": 7}, zorder=6)
         x, y = start + flat + 0.3 * reach * flat / np.linalg.norm(flat)
         self.axes.text(x, y, letter, color=colour, fontsize=8, ha="center", va="center", zorder=6)
 

@@ -86,7 +86,10 @@ class Shown(NamedTuple):
     bodies: bool | None = None
 
 
-def scene_of(skeleton: Skeleton, poses: Floats, shown: Shown = Shown()) -> Scene:
+AS_SUITS = Shown()
+
+
+def scene_of(skeleton: Skeleton, poses: Floats, shown: Shown = AS_SUITS) -> Scene:
     """The scene of a robot. Its symbols have the size that suits it at these poses, (k, frames, 4, 4)."""
     size, radius = sizes(skeleton, poses)
     few = len(skeleton.joints) <= MOST_NAMED
@@ -127,8 +130,8 @@ def sizes(skeleton: Skeleton, poses: Floats) -> tuple[float, float]:
     size = float(np.linalg.norm(np.ptp(points, axis=1), axis=-1).max(initial=0.0))
     largest = max((float(2.0 * body.half.max()) for body in skeleton.bodies), default=0.0)
     size = max(size, largest) or 1.0
-    ends = [world(tuple(rod[i] for rod in skeleton.rods), poses[-1:])[0] for i in (0, 1)]
-    lengths = np.linalg.norm(ends[1] - ends[0], axis=-1)
+    starts, ends = (tuple(rod.start for rod in skeleton.rods), tuple(rod.end for rod in skeleton.rods))
+    lengths = np.linalg.norm(world(ends, poses[-1:])[0] - world(starts, poses[-1:])[0], axis=-1)
     lengths = lengths[lengths > 1e-3 * size]
     typical = float(np.median(lengths)) if len(lengths) else size
     return size, float(np.clip(0.09 * typical, 0.005 * size, 0.02 * size))

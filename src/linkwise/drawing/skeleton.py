@@ -7,6 +7,7 @@ picture at a configuration needs the poses and nothing else.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -152,8 +153,7 @@ def leaf_end(hub: Floats, body: Body) -> Floats:
 
 
 def chain_of_rods(frame: int, path: list[Floats]) -> list[Rod]:
-    pairs = zip(path, path[1:], strict=False)
-    return [Rod(Point(frame, a), Point(frame, b), frame) for a, b in pairs if np.linalg.norm(b - a) > 0.0]
+    return [Rod(Point(frame, a), Point(frame, b), frame) for a, b in pairwise(path) if np.linalg.norm(b - a) > 0.0]
 
 
 def body_of(link: Link, frame: int) -> Body:

@@ -53,5 +53,3 @@ def index_of(recording: Recording, trajectory: Any) -> tuple[int, ...]:
     if any(k >= size for k, size in zip(index, batch, strict=True)):
         raise ValueError(f"trajectory is {trajectory!r} {expected}")
     return index
-
-

@@ -12,7 +12,7 @@ import numpy as np
 from .. import api
 from ..lazy import cached_property
 from ..ode.status import CHATTERING, DONE, NOT_FINITE, RUNNING, STEP_TOO_SMALL, STOPPED, TOO_MANY_STEPS
-from ..printing import Description, print_if_dropped
+from ..printing import Description, notebook_html, print_if_dropped
 from ..robot import Robot
 
 if TYPE_CHECKING:
@@ -85,6 +85,9 @@ class Recording:
             f"<Recording of {self.robot.name!r}: {self.extent}, {self.ends};"
             f" {int(np.sum(self.steps))} steps of {self.integrator}{how}>"
         )
+
+    def _repr_html_(self) -> str:
+        return notebook_html(self)
 
     def __eq__(self, other: object) -> bool:
         """Whether the motion and what acted are the same to the last bit.
@@ -252,10 +255,10 @@ class Recording:
         `trail` is False; `frames`, `centres` and `bodies` are as in `lw.draw`. Long work shows its progress on a
         terminal, or where `progress` is True.
         """
-        from ..drawing import Shown, animation
+        from ..drawing import Shown, animated
         from .animate import motion_of
 
-        return animation(
+        return animated(
             motion_of(self, trajectory),
             path,
             fps=fps,
