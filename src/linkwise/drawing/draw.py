@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 TALLEST, LOWEST = 7.5, 2.4  # inches, of a panel
 PANEL, SIDE_BY_SIDE, NARROWEST = 6.4, 4.6, 3.4  # inches, the width of one panel, of several, and the least
+ENTRY = 1.1  # inches, of the legend
 PALEST = 0.8  # of the first of several configurations
 MOST_GHOSTS = 200
 
@@ -134,8 +135,7 @@ def legend(figure: Figure, scene: Scene) -> None:
         for kind in scene.kinds
     ]
     if handles:
-        entries = figure.legend(
-            handles=handles, loc="outside lower center", ncols=len(handles), frameon=False, fontsize=8
-        )
+        columns = max(1, min(len(handles), int(figure.get_figwidth() / ENTRY)))
+        entries = figure.legend(handles=handles, loc="outside lower center", ncols=columns, frameon=False, fontsize=8)
         for text in entries.get_texts():
             text.set_color(INK)

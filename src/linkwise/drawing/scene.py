@@ -98,10 +98,9 @@ def scene_of(skeleton: Skeleton, poses: Floats, shown: Shown = AS_SUITS) -> Scen
     parts = [*base_parts(skeleton, radius), *joint_parts(skeleton, poses[-1], size, radius)]
     if shown.bodies is not False:
         parts += body_parts(skeleton, radius, everything=shown.bodies is True)
-    if frames:
-        parts += [part for k in range(len(skeleton.joints)) for part in frame_parts(k + 1, radius)]
-    else:
-        parts += [part for frame in sorted(skeleton.floating) for part in frame_parts(frame, radius)]
+    if frames:  # free joints have theirs as their symbol
+        others = [joint.frame for joint in skeleton.joints if joint.kind != "free"]
+        parts += [part for frame in others for part in frame_parts(frame, radius)]
     named = labels_of(skeleton, poses[-1], size) if few or shown.labels else ()
     return Scene(
         skeleton,
@@ -218,7 +217,7 @@ def symbol(joint: DrawnJoint, r: float, stacked: int) -> list[Part]:
             Part(at_parent, box(4.5 * r, 4.5 * r, 0.25 * r).placed(before), colour, True),
             Part(at_link, cylinder(wide, r).placed(after), colour),
         ]
-    return [Part(at_link, part.solid.placed(after), part.colour) for part in frame_parts(at_link, 1.3 * r)]
+    return frame_parts(at_link, 1.3 * r)
 
 
 def frame_parts(frame: int, radius: float) -> list[Part]:
