@@ -102,6 +102,7 @@ def test_a_page_is_complete_and_runs_no_text_of_the_robot(tmp_path: Path) -> Non
     assert page.tags.count("script") == len(page.scripts) == 2
     assert {"b", "img", "link", "iframe"}.isdisjoint(page.tags)
     assert page.addresses == []
+    assert "<" not in page.scripts[0]  # nothing in it can end or nest a script
     assert json.loads(page.scripts[0])["robot"] == ODD.strip()
     assert not re.search(
         r"https?:|//[a-z]|\beval\b|\bFunction\(|innerHTML|fetch\(|XMLHttp|import\b", page.scripts[1].replace("// ", "")
