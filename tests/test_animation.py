@@ -1,6 +1,7 @@
 """Moving pictures: real time, the poses of the recording, and pages that are complete and harmless."""
 
 import base64
+import html
 import json
 import re
 import shutil
@@ -21,6 +22,7 @@ from linkwise.drawing.gif import durations
 from linkwise.drawing.motion import Motion
 from linkwise.drawing.page import quaternions
 from linkwise.recording.animate import motion_of
+from linkwise.recording.recording import End
 
 ODD = '</script><b>"x" & $\\frac$ {0} %s</b> \u2028'
 
@@ -111,9 +113,20 @@ def test_a_page_is_complete_and_runs_no_text_of_the_robot(tmp_path: Path) -> Non
     assert len(text) < 60_000
 
 
+@pytest.mark.parametrize("batch", [(), (2,), (0,)])
+def test_notebooks_show_recordings(batch: tuple[int, ...]) -> None:
+    rows = lw.load("planar3").rows
+    run = recording(lw.Robot.from_dh(rows, convention="standard", name=ODD.strip()), batch=batch)
+    text = run._repr_html_()
+    assert html.escape(ODD.strip()) in text
+    assert "<b>&quot;" not in text
+    assert "no picture" not in text
+    assert text.count("<svg") == (0 if 0 in batch else 2)
+
+
 def test_a_gif_plays_in_real_time(tmp_path: Path) -> None:
     run = recording(lw.load("planar3"))
-    for fps, speed, pause in ((30.0, 1.0, 0.0), (12.0, 0.5, 0.5)):
+    for fps, speed, pause in ((15.0, 1.0, 0.0), (8.0, 0.5, 0.5)):
         made = run.animate(tmp_path / "motion.gif", fps=fps, speed=speed, pause=pause, width=160)
         with Image.open(tmp_path / "motion.gif") as picture:
             assert picture.n_frames == len(made.times) == np.ceil(run.t[-1] / speed * fps - 1e-9) + 1
@@ -193,13 +206,14 @@ def test_a_motion_that_failed_says_so(tmp_path: Path) -> None:
 
 
 def test_the_end_between_samples_is_shown() -> None:
-    arm = lw.load("planar3")
-    stop = lw.Event(lambda arm, t, q, qd: t - 0.123, "time", stop=True)
-    run = lw.simulate(arm, [0, 0, 0], duration=0.3, samples=7, events=stop)
-    motion = motion_of(run)
-    assert motion.t[-1] == pytest.approx(0.123)
+    run = recording(lw.load("planar3"))
+    there = run.t < 0.123
+    q, qd = (np.where(there[:, None], values, np.nan) for values in (run.q, run.qd))
+    end = End(run.q[0] + 0.123 * run.qd[0], run.qd[0], None, None)
+    motion = motion_of(replace(run, q=q, qd=qd, status="stopped", reached=0.123, end=end))
+    assert motion.t[-1] == 0.123
     assert motion.note == "stopped at 0.123 s"
-    assert np.isfinite(motion.q).all()
+    assert motion.at(np.array([0.12, 0.122])) == pytest.approx(run.q[0] + [[0.12], [0.122]] * run.qd[0])
 
 
 def test_wrong_calls_say_what_is_expected(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -95,7 +95,7 @@ def picture(scene: Scene, poses: Floats, cameras: Sequence[Camera], title: str) 
     margin = 3.0 * scene.radius
     corners = [np.concatenate([seen_corners(mesh, camera, pose) for pose in poses]) for camera in cameras]
     windows = [
-        window_of(part, margin, camera.axes is None or camera.name == "3d")
+        window_of(part, margin, camera.axes is None or camera.name == "3d", bool(scene.labels))
         for part, camera in zip(corners, cameras, strict=True)
     ]
     widest = PANEL if len(cameras) == 1 else SIDE_BY_SIDE

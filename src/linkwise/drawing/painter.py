@@ -41,15 +41,20 @@ class Window(NamedTuple):
         return self.top - self.bottom
 
 
-def window_of(points: Floats, margin: float, foot: bool) -> Window:
+def window_of(points: Floats, margin: float, foot: bool, labels: bool = False) -> Window:
     """Around all points, (..., 2), with a margin; `foot` leaves room at the bottom for the scale."""
     flat = points.reshape(-1, 2)
     low, high = flat.min(axis=0) - margin, flat.max(axis=0) + margin
     width, height = high - low
-    wide, tall = max(width, 0.45 * height), max(height, 0.3 * width)  # neither a strip nor a column
+    wide, tall = max(width, (0.75 if labels else 0.45) * height), max(height, 0.3 * width)  # no strip, no column
     middle = (low + high) / 2
-    bottom = middle[1] - tall / 2 - (0.17 * max(tall, 0.6 * wide) if foot else 0.0)
+    bottom = middle[1] - tall / 2 - (3.0 * arrow_length(wide, tall) if foot else 0.0)
     return Window(middle[0] - wide / 2, middle[0] + wide / 2, bottom, middle[1] + tall / 2)
+
+
+def arrow_length(width: float, height: float) -> float:
+    """Of the directions at the foot of a picture."""
+    return 0.065 * min(width, 1.6 * height)
 
 
 def show_window(axes: Axes, window: Window, camera: Camera, size: float) -> None:
@@ -161,7 +166,7 @@ class Painter:
         self.axes.text(middle, bottom + 0.012 * window.height, text, fontsize=8, color=INK, ha="center", va="bottom")
 
     def directions(self, window: Window) -> None:
-        reach = 0.07 * min(window.width, 1.6 * window.height)
+        reach = arrow_length(window.width, window.height)
         corner = np.array([window.left + 1.5 * reach, window.bottom + 1.3 * reach])
         vectors = [(axis, colour, letter) for axis, colour, letter in zip(np.eye(3), AXES, "xyz", strict=True)]
         if any(float(x) for x in self.scene.skeleton.robot.gravity):

@@ -19,7 +19,7 @@ from ..trace import refuse_symbols
 
 Floats = np.ndarray[Any, np.dtype[np.float64]]
 SLIDES = ("prismatic", "cylindrical", "screw", "planar")  # joints that a link can move away from
-NEAR = 1e-9  # relative to the robot's size: points that count as one
+NEAR = 1e-9  # relative to the link's size: points that count as one
 
 
 class Point(NamedTuple):
@@ -144,7 +144,8 @@ def leaf_end(hub: Floats, body: Body) -> Floats:
     size = float(np.linalg.norm(hub))
     arm = body.com - hub
     distance = float(np.linalg.norm(arm))
-    if size > NEAR or distance < NEAR or body.mass <= 0.0:
+    near = NEAR * max(size, distance, float(body.half.max()))
+    if size > near or distance <= near or body.mass <= 0.0:
         return np.zeros(3)
     direction = arm / distance
     reach = float(np.abs(body.axes.T @ direction) @ body.half)
