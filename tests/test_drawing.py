@@ -278,7 +278,6 @@ assert dict.__eq__(matplotlib.rcParams.copy(), before)  # raw: to read the backe
 
 def test_without_matplotlib_the_error_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
-    monkeypatch.delitem(sys.modules, "linkwise.notebook_figure", raising=False)
     arm = lw.load("planar3")
     with pytest.raises(ImportError, match=r"pip install 'linkwise\[plot\]'"):
         lw.draw(arm)

@@ -29,6 +29,8 @@ GREYS = ("0.15", "0.6")
 def new_figure(width: float, height: float) -> Figure:
     """An empty figure; sizes in inches."""
     try:
+        import matplotlib.figure  # noqa: F401
+
         from .notebook_figure import NotebookFigure
     except ImportError:
         raise ImportError("matplotlib is not installed: pip install 'linkwise[plot]'") from None
