@@ -126,7 +126,7 @@ def test_notebooks_show_recordings(batch: tuple[int, ...]) -> None:
 
 def test_a_gif_plays_in_real_time(tmp_path: Path) -> None:
     run = recording(lw.load("planar3"))
-    for fps, speed, pause in ((15.0, 1.0, 0.0), (8.0, 0.5, 0.5)):
+    for fps, speed, pause in ((15.0, 1.0, 0.0), (4.0, 0.5, 0.5)):
         made = run.animate(tmp_path / "motion.gif", fps=fps, speed=speed, pause=pause, width=160)
         with Image.open(tmp_path / "motion.gif") as picture:
             assert picture.n_frames == len(made.times) == np.ceil(run.t[-1] / speed * fps - 1e-9) + 1
@@ -200,9 +200,24 @@ def test_a_motion_that_failed_says_so(tmp_path: Path) -> None:
     assert motion.t[-1] == run.t[12]
     made = lost.animate(tmp_path / "lost.html")
     assert json.loads(Page(made.html).scripts[0])["note"] == "lost at 0.25 s"
-    lost.animate(tmp_path / "lost.gif", fps=5, width=160)
     with pytest.raises(ValueError, match="no sample with finite numbers: lost at 0 s"):
         motion_of(replace(lost, q=np.full_like(q, np.nan), reached=0.0))
+
+
+@pytest.mark.slow
+def test_the_last_frame_of_a_failure_is_marked_in_red(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    seen = []
+    image = film.Film.image
+
+    def watched(self: film.Film, k: int) -> Image.Image:
+        picture = image(self, k)
+        seen.append((k, self.clock.get_text(), self.clock.get_color() == film.FAILED))
+        return picture
+
+    monkeypatch.setattr(film.Film, "image", watched)
+    lost = replace(recording(lw.load("planar3")), status="lost", reached=0.4)
+    lost.animate(tmp_path / "lost.gif", fps=5, width=160)
+    assert seen[-3:] == [(0, "0.00 s", False), (1, "0.20 s", False), (2, "lost at 0.4 s", True)]
 
 
 def test_the_end_between_samples_is_shown() -> None:
@@ -243,6 +258,7 @@ def test_a_picture_that_fails_leaves_the_old_file(tmp_path: Path, monkeypatch: p
     assert [(path.name, path.read_text()) for path in tmp_path.iterdir()] == [("motion.gif", "old")]
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(shutil.which("ffmpeg") is None, reason="needs ffmpeg")
 def test_a_film_as_mp4(tmp_path: Path) -> None:
     recording(lw.load("planar3")).animate(tmp_path / "motion.mp4", fps=10, width=161)
