@@ -25,11 +25,12 @@ MAY_IMPORT = {  # each room: the rooms below it that it uses
     "kernels": {"codegen", "errors", "files", "graph", "lazy", "robot", "sha256", "trace"},
     "api": {"dynamics", "errors", "graph", "kernels", "robot", "spatial", "symbolic", "trace"},
     "explain": {"api", "dynamics", "errors", "graph", "kernels", "printing", "robot", "spatial", "symbolic", "trace"},
-    "export": {"api", "codegen", "errors", "explain", "graph", "robot", "symbolic", "trace", "version"},
+    "export": {"api", "codegen", "errors", "explain", "graph", "printing", "robot", "symbolic", "trace", "version"},
     "control": {"api", "errors", "robot", "spatial"},
     "trajectories": {"api", "errors", "figures", "graph", "printing", "robot", "spatial", "trace"},
     "ode": {"codegen", "errors", "graph", "kernels", "lazy"},
-    "recording": {"api", "errors", "figures", "files", "formats", "lazy", "ode", "printing", "robot"},
+    "drawing": {"api", "errors", "figures", "files", "progress", "robot", "spatial", "trace"},
+    "recording": {"api", "drawing", "errors", "figures", "files", "formats", "lazy", "ode", "printing", "robot"},
     "simulate": {
         "api",
         "control",
@@ -65,6 +66,7 @@ MAY_IMPORT = {  # each room: the rooms below it that it uses
 MAY_IMPORT_OUTSIDE = {
     "kernels": {"llvmlite", "numpy"},
     "codegen": set(),
+    "drawing": {"PIL", "matplotlib", "numpy"},
     "dynamics": set(),
     "explain": {"mpmath", "numpy", "sympy"},
     "ode": {"numpy", "scipy"},

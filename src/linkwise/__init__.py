@@ -38,6 +38,8 @@ if TYPE_CHECKING:  # at run time these are imported when they are first used: se
     from .control import pd_gravity as pd_gravity
     from .control import springs as springs
     from .control import with_gears as with_gears
+    from .drawing import Animation as Animation
+    from .drawing import draw as draw  # type: ignore[no-redef]
     from .explain import Accuracy as Accuracy
     from .explain import Explanation as Explanation
     from .explain import accuracy as accuracy  # type: ignore[no-redef]
@@ -113,6 +115,7 @@ __all__ += api.__all__
 LAZY_IMPORTS = {  # packages that are imported when one of their names is first used
     "compare": ("Comparison", "Finding", "compare"),
     "control": ("computed_torque", "diagonal_control", "limited", "pd_gravity", "springs", "with_gears"),
+    "drawing": ("Animation", "draw"),
     "explain": ("Accuracy", "Explanation", "accuracy", "cite", "explain"),
     "export": ("CSource", "c_source", "latex", "python_source", "sympy"),
     "formats.conversion": ("convert",),

@@ -12,7 +12,8 @@ from __future__ import annotations
 
 import dis
 import sys
-from typing import TypeVar
+from importlib import import_module
+from typing import Any, TypeVar
 
 Printed = TypeVar("Printed")
 
@@ -33,3 +34,23 @@ def print_if_dropped(result: Printed) -> Printed:
     if next(following, "") == "POP_TOP":
         print(result)
     return result
+
+
+def notebook_html(value: Any) -> str:
+    """How a notebook shows a robot or a recording.
+
+    The module that knows it draws, and is above the packages of what it shows: it is imported by its name, when a
+    notebook asks.
+    """
+    text: str = import_module(".notebook", __package__).html_of(value)
+    return text
+
+
+class Equations(str):
+    """LaTeX text that a notebook sets as equations."""
+
+    __slots__ = ()
+
+    def _repr_latex_(self) -> str:
+        """Without comments, which a notebook would show as text."""
+        return "\n".join(line for line in self.splitlines() if not line.startswith("%"))

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ..codegen.python import python_text
+from ..printing import Equations
 from ..robot import Robot
 from ..symbolic.latex.program import latex_text
 from ..symbolic.sympy_expressions import normal_expressions, sympy_expressions
@@ -44,7 +45,7 @@ def latex(
     closed: bool | None = None,
     environment: str | None = "align*",
     **keywords: Any,
-) -> str:
+) -> Equations:
     """The function as LaTeX equations, with s_1, c_23 for sines and cosines of sums of angles; needs amsmath.
 
     Where a joint has several degrees of freedom, q_{2} is of joint 2, and components have names of their own, such as
@@ -54,6 +55,7 @@ def latex(
     wants the closed form however long it is, `closed=False` the intermediates. `name` is what stands on the left, a
     word or LaTeX, one for each output; `elements=True` writes an equation for each element, I_{12}, and no array.
     `environment` is "align*", "align" with a number for each equation, or None for a display of its own for each.
+    The result is text; notebooks show it as equations.
 
     >>> import linkwise as lw
     >>> print(lw.latex(lw.gravity_torque, lw.load("gantry"), name="tau"))
@@ -78,7 +80,7 @@ def latex(
         count = len(program.outputs)
         raise ValueError(f"name is {name!r} (expected {count} name{'s' * (count != 1)}, one for each output)")
     components = names_of(arm, program.inputs, latex=True)
-    return latex_text(
+    text = latex_text(
         program,
         title,
         digits,
@@ -89,6 +91,7 @@ def latex(
         components=components,
         remarks=meanings(arm, components),
     )
+    return Equations(text)
 
 
 def sympy(

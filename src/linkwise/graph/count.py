@@ -36,6 +36,12 @@ class Count:
         numbers = {name: getattr(self, f"{name}s") for name in ("multiplication", "addition", "division", "function")}
         return ", ".join(f"{n} {name}{'s' * (n != 1)}" for name, n in numbers.items())
 
+    def _repr_html_(self) -> str:
+        names = ("multiplications", "additions", "divisions", "functions", "negations")
+        head = "".join(f"<th>{name}</th>" for name in names)
+        row = "".join(f"<td>{getattr(self, name)}</td>" for name in names)
+        return f"<table><tr>{head}</tr><tr>{row}</tr></table>"
+
 
 def count(program: Program) -> Count:
     return count_nodes(program.nodes)

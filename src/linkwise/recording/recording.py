@@ -12,11 +12,13 @@ import numpy as np
 from .. import api
 from ..lazy import cached_property
 from ..ode.status import CHATTERING, DONE, NOT_FINITE, RUNNING, STEP_TOO_SMALL, STOPPED, TOO_MANY_STEPS
-from ..printing import Description, print_if_dropped
+from ..printing import Description, notebook_html, print_if_dropped
 from ..robot import Robot
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+    from ..drawing import Animation
 
 STATUS = {
     RUNNING: "interrupted",
@@ -83,6 +85,9 @@ class Recording:
             f"<Recording of {self.robot.name!r}: {self.extent}, {self.ends};"
             f" {int(np.sum(self.steps))} steps of {self.integrator}{how}>"
         )
+
+    def _repr_html_(self) -> str:
+        return notebook_html(self)
 
     def __eq__(self, other: object) -> bool:
         """Whether the motion and what acted are the same to the last bit.
@@ -223,6 +228,48 @@ class Recording:
         if path is not None:
             save_figure(figure, path)
         return figure
+
+    def animate(
+        self,
+        path: str | os.PathLike[str] | None = None,
+        *,
+        fps: float = 30.0,
+        speed: float = 1.0,
+        trajectory: int | tuple[int, ...] | None = None,
+        view: str | tuple[float, float] | None = None,
+        width: int = 560,
+        pause: float = 0.5,
+        trail: bool | None = None,
+        frames: bool = False,
+        centres: bool | None = None,
+        bodies: bool | None = None,
+        progress: bool | None = None,
+    ) -> Animation:
+        """A moving picture of the robot, in real time: a .gif, .mp4 (needs ffmpeg) or .html file; notebooks show it.
+
+        The page is one file that needs no network: it plays, pauses, and the robot can be turned with the mouse.
+
+        There are `fps` frames per second, between the samples as the rates of the recording tell; `speed` 0.1 is slow
+        motion. Of a batch, `trajectory` is the one to show, the first if none is given. `view` is as in `lw.draw`.
+        `width` (pixels) and `pause` (seconds at the end) are for .gif and .mp4, the paths of the tips are drawn unless
+        `trail` is False; `frames`, `centres` and `bodies` are as in `lw.draw`. Long work shows its progress on a
+        terminal, or where `progress` is True.
+        """
+        from ..drawing import Shown, animated
+        from .animate import motion_of
+
+        return animated(
+            motion_of(self, trajectory),
+            path,
+            fps=fps,
+            speed=speed,
+            view=view,
+            width=width,
+            pause=pause,
+            trail=trail,
+            shown=Shown(frames, centres, False, bodies),
+            progress=progress,
+        )
 
 
 def same(a: Any, b: Any) -> bool:

@@ -10,6 +10,7 @@ from typing import Any, ClassVar, Self
 from ..errors import RobotError, one_of
 from ..lazy import cached_property
 from ..notices import warn
+from ..printing import notebook_html
 from ..spatial import Scalar
 from .bases import on_fixed_base, on_free_base
 from .build import assemble, checked_gravity
@@ -167,6 +168,9 @@ class Robot(JointSpace, WithCache):
     def __repr__(self) -> str:
         kinds = self.joints if len(self.joints) <= 12 else f"{self.joints[:11]}..."
         return f"<Robot {self.name!r}: {size_in_words(self.n, len(self.names))} {kinds}, {self.convention}>"
+
+    def _repr_html_(self) -> str:
+        return notebook_html(self)
 
     @cached_property
     def uncoupled(self) -> Robot:

@@ -1,0 +1,102 @@
+"""The frames of a moving picture as images, drawn by matplotlib one after the other into the same figure."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..figures import new_figure
+from .camera import Camera
+from .draw import legend, seen_corners
+from .faces import Mesh
+from .motion import Motion
+from .painter import INK, Painter, show_window, window_of
+from .scene import Scene, world
+from .skeleton import Floats
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+    from PIL.Image import Image
+
+DPI = 100
+FAILED = "#b00020"
+MOST_TRAILS = 6
+ROOM = 0.8  # inches above and below the picture, for title and legend
+
+
+class Film:
+    def __init__(
+        self,
+        motion: Motion,
+        scene: Scene,
+        mesh: Mesh,
+        camera: Camera,
+        times: Floats,
+        poses: Floats,
+        sampled: Floats,
+        *,
+        width: int,
+        trail: bool | None,
+    ) -> None:
+        self.motion, self.times, self.poses = motion, times, poses
+        corners = np.concatenate([seen_corners(mesh, camera, pose) for pose in sampled])
+        window = window_of(corners, 3.0 * scene.radius, camera.axes is None or camera.name == "3d")
+        inches = width / DPI
+        height = float(np.clip(inches * window.height / window.width, 0.4 * inches, 1.1 * inches)) + ROOM
+        self.figure = new_figure(inches, even(height * DPI) / DPI)
+        self.figure.set_dpi(DPI)
+        self.figure.set_facecolor("white")
+        axes = self.figure.add_subplot()
+        show_window(axes, window, camera, scene.size)
+        self.painter = Painter(axes, scene, mesh, camera)
+        if camera.axes is None or camera.name == "3d":
+            self.painter.foot(window)
+        heading = self.figure.suptitle(motion.title, x=0.015, ha="left", fontsize=10, color=INK, parse_math=False)
+        heading.set_in_layout(True)
+        self.clock = self.figure.text(0.985, 0.985, "", ha="right", va="top", fontsize=10, color=INK)
+        legend(self.figure, scene)
+        tips = scene.skeleton.tips
+        wanted = len(tips) <= MOST_TRAILS if trail is None else trail
+        self.paths = camera.project(world(tips, poses))[0] if wanted else np.empty((len(poses), 0, 2))
+        self.moving = (self.painter.trails, self.painter.solids, self.painter.centres, self.clock)
+        self.canvas = raster_canvas(self.figure)
+        self.clock.set_text(self.time_text(0))
+        self.canvas.draw()  # decides the layout, which is then the same in every frame
+        self.figure.set_layout_engine("none")
+        for artist in self.moving:
+            artist.set_animated(True)
+        self.canvas.draw()
+        self.background = self.canvas.copy_from_bbox(self.figure.bbox)  # what stands still is drawn once
+
+    def image(self, k: int) -> Image:
+        """Frame k, in red, green and blue."""
+        from PIL import Image
+
+        self.painter.paint(self.poses[k])
+        self.painter.trails.set_segments([self.paths[: k + 1, tip] for tip in range(self.paths.shape[1]) if k])
+        self.clock.set_text(self.time_text(k))
+        self.clock.set_color(FAILED if self.ends_early(k) else INK)
+        self.canvas.restore_region(self.background)
+        for artist in self.moving:
+            self.figure.draw_artist(artist)
+        pixels = np.asarray(self.canvas.buffer_rgba())[..., :3]
+        return Image.fromarray(np.ascontiguousarray(pixels))
+
+    def ends_early(self, k: int) -> bool:
+        return bool(self.motion.note) and k == len(self.times) - 1
+
+    def time_text(self, k: int) -> str:
+        return self.motion.note if self.ends_early(k) else f"{self.times[k]:.2f} s"
+
+
+def raster_canvas(figure: Figure) -> Any:
+    """A canvas that has pixels, whatever backend is chosen."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+
+    return FigureCanvasAgg(figure)
+
+
+def even(length: float) -> int:
+    """Pixels, a number that video formats can halve."""
+    return 2 * round(length / 2)

@@ -1,0 +1,143 @@
+"""Moving pictures as a page: the scene, the poses and a player in one HTML file that needs no network.
+
+The poses are 32-bit floats in base64: for every frame and link the position, less `centre`, and the quaternion
+(w, x, y, z) of the table frame, as `lw.poses` has it.
+"""
+
+from __future__ import annotations
+
+import base64
+import html
+import json
+from importlib.resources import files
+from typing import Any
+
+import numpy as np
+
+from .camera import Camera, orbit, plane_normal, straight
+from .motion import Motion
+from .scene import KINDS, Scene, up_of, world
+from .skeleton import Floats, Point
+
+DIGITS = 6  # of lengths in the scene, relative to the robot's size
+MOST_TRAILS = 6
+PAGE = """<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="default-src 'none'; script-src 'unsafe-inline'; \
+style-src 'unsafe-inline'">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>{title}</title>
+<style>
+{style}</style>
+</head>
+<body>
+<header><h1>{title}</h1><p id="legend"></p><p id="note" role="status"></p></header>
+<canvas id="picture" tabindex="0" aria-label="{title}: drag to turn, wheel to zoom"></canvas>
+<form id="controls">
+<button type="button" id="play" aria-label="play or pause">Pause</button>
+<input type="range" id="time" min="0" max="1" value="0" step="any" aria-label="time">
+<output id="clock"></output>
+<label>speed <select id="speed"></select></label>
+<span id="views"></span>
+</form>
+<script type="application/json" id="scene">{scene}</script>
+<script>
+{script}</script>
+</body>
+</html>
+"""
+
+
+def page_of(motion: Motion, scene: Scene, camera: Camera, times: Floats, poses: Floats, speed: float) -> str:
+    data = json.dumps(scene_data(motion, scene, camera, times, poses, speed), separators=(",", ":"), allow_nan=False)
+    here = files(__package__)
+    return PAGE.format(
+        title=html.escape(motion.title),
+        style=(here / "player.css").read_text(encoding="utf-8"),
+        script=(here / "player.js").read_text(encoding="utf-8"),
+        scene=data.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026"),
+    )
+
+
+def scene_data(
+    motion: Motion, scene: Scene, camera: Camera, times: Floats, poses: Floats, speed: float
+) -> dict[str, Any]:
+    skeleton = scene.skeleton
+    points = world(tuple(outline(scene)), poses).reshape(-1, 3)
+    low, high = points.min(axis=0), points.max(axis=0)
+    centre = (low + high) / 2
+    up = up_of(skeleton)
+    normal = plane_normal(skeleton, poses[0])
+    views = [camera] + [straight(up, name) for name in ("front", "side", "top")]
+    if normal is not None and camera.name == "plane":
+        views.append(orbit(up, -60.0, 22.0))
+    return {
+        "robot": skeleton.robot.name,
+        "links": list(skeleton.robot.names),
+        "note": motion.note,
+        "times": times.tolist(),
+        "speed": speed,
+        "centre": centre.tolist(),
+        "radius": number(scene.radius, scene.size),
+        "outline": [spot(point, scene.size) for point in outline(scene)],
+        "size": scene.size,
+        "up": up.tolist(),
+        "gravity": [float(x) for x in skeleton.robot.gravity],
+        "views": [[view.name, *(axis.tolist() for axis in view[1:])] for view in views],
+        "kinds": [[kind, KINDS[kind]] for kind in scene.kinds],
+        "solids": [
+            [part.frame, part.colour, int(part.clear), rounded(part.solid.points, scene.size), list(part.solid.faces)]
+            for part in scene.parts
+        ],
+        "tubes": [
+            [*spot(tube.start, scene.size), *spot(tube.end, scene.size), number(tube.radius, scene.size), tube.colour]
+            for tube in scene.tubes
+        ],
+        "centres": [[*spot(each.point, scene.size), number(each.radius, scene.size)] for each in scene.centres],
+        "trails": [spot(tip, scene.size) for tip in skeleton.tips] if len(skeleton.tips) <= MOST_TRAILS else [],
+        "poses": packed_poses(poses[:, 1:], centre),
+    }
+
+
+def outline(scene: Scene) -> list[Point]:
+    """Points that the picture has room for: those of the skeleton, and the corners of the boxes of bodies."""
+    boxes = [Point(part.frame, corner) for part in scene.parts if part.clear for corner in part.solid.points]
+    return [*scene.skeleton.points(), *boxes]
+
+
+def packed_poses(poses: Floats, centre: Floats) -> str:
+    """(frames, links, 7) as base64."""
+    numbers = np.concatenate([poses[..., :3, 3] - centre, quaternions(poses[..., :3, :3])], axis=-1)
+    return base64.b64encode(np.ascontiguousarray(numbers, "<f4").tobytes()).decode("ascii")
+
+
+def quaternions(rotations: Floats) -> Floats:
+    """(w, x, y, z) of rotation matrices, (..., 3, 3): of four formulas the one that divides by the largest number."""
+    m = np.moveaxis(rotations, (-2, -1), (0, 1))
+    w, x, y, z = (
+        1.0 + m[0, 0] + m[1, 1] + m[2, 2],
+        1.0 + m[0, 0] - m[1, 1] - m[2, 2],
+        1.0 - m[0, 0] + m[1, 1] - m[2, 2],
+        1.0 - m[0, 0] - m[1, 1] + m[2, 2],
+    )
+    a, b, c = m[2, 1] - m[1, 2], m[0, 2] - m[2, 0], m[1, 0] - m[0, 1]
+    d, e, f = m[1, 0] + m[0, 1], m[0, 2] + m[2, 0], m[2, 1] + m[1, 2]
+    table = np.stack([np.stack(row, -1) for row in ((w, a, b, c), (a, x, d, e), (b, d, y, f), (c, e, f, z))], axis=-2)
+    largest = np.argmax(np.stack([w, x, y, z], axis=-1), axis=-1)
+    chosen = np.take_along_axis(table, largest[..., None, None], axis=-2)[..., 0, :]
+    unit: Floats = chosen / np.linalg.norm(chosen, axis=-1, keepdims=True)
+    return unit
+
+
+def number(x: float, size: float) -> float:
+    return float(f"{round(x / size, DIGITS) * size:.{DIGITS + 2}g}")
+
+
+def rounded(points: Floats, size: float) -> list[float]:
+    return [number(float(x), size) for x in points.ravel()]
+
+
+def spot(point: Point, size: float) -> list[float]:
+    return [point.frame, *rounded(point.at, size)]

@@ -1,0 +1,206 @@
+"""Scenes in matplotlib's axes: polygons in parallel projection, the same scale in both directions."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from .camera import Camera
+from .faces import Faces, Mesh
+from .labels import placed_labels
+from .scene import AXES, Scene, up_of, world
+from .skeleton import Floats
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+INK = "#22272e"
+PALE = "#8a929b"
+GRAVITY = "#6a3d9a"
+FAR = 1.2  # from here on a line leads from a label to its joint
+WEDGE = 7  # corners of the arc of a quarter
+NICE = (1.0, 2.0, 5.0)
+UNITS = ((1.0, "m"), (1e-3, "mm"), (1e-6, "µm"), (1e3, "km"))
+
+
+class Window(NamedTuple):
+    """The part of the plane that a picture shows."""
+
+    left: float
+    right: float
+    bottom: float
+    top: float
+
+    @property
+    def width(self) -> float:
+        return self.right - self.left
+
+    @property
+    def height(self) -> float:
+        return self.top - self.bottom
+
+
+def window_of(points: Floats, margin: float, foot: bool, labels: bool = False) -> Window:
+    """Around all points, (..., 2), with a margin; `foot` leaves room at the bottom for the scale."""
+    flat = points.reshape(-1, 2)
+    low, high = flat.min(axis=0) - margin, flat.max(axis=0) + margin
+    width, height = high - low
+    wide, tall = max(width, (0.75 if labels else 0.45) * height), max(height, 0.3 * width)  # no strip, no column
+    middle = (low + high) / 2
+    bottom = middle[1] - tall / 2 - (3.0 * arrow_length(wide, tall) if foot else 0.0)
+    return Window(middle[0] - wide / 2, middle[0] + wide / 2, bottom, middle[1] + tall / 2)
+
+
+def arrow_length(width: float, height: float) -> float:
+    """Of the directions at the foot of a picture."""
+    return 0.065 * min(width, 1.6 * height)
+
+
+def show_window(axes: Axes, window: Window, camera: Camera, size: float) -> None:
+    """Limits, the same scale in both directions, and a scale with units where the view is along an axis."""
+    axes.set_xlim(window.left, window.right)
+    axes.set_ylim(window.bottom, window.top)
+    axes.set_aspect("equal", adjustable="box")
+    axes.set_facecolor("white")
+    along = camera.axes
+    if along is None or camera.name == "3d":
+        axes.set_axis_off()
+        return
+    from matplotlib.ticker import FuncFormatter, MaxNLocator
+
+    factor, unit = unit_for(size)
+    for axis, (letter, sign), span in (
+        (axes.xaxis, along[0], window.width),
+        (axes.yaxis, along[1], window.height),
+    ):
+        axis.set_major_locator(MaxNLocator(6 if span > 0.5 * size else 3))
+        axis.set_major_formatter(FuncFormatter(lambda x, _, sign=sign: f"{sign * x / factor + 0.0:.4g}"))
+        axis.set_label_text(f"{letter} ({unit})", color=INK, fontsize=9)
+        axis.set_tick_params(labelsize=8, color=PALE, labelcolor=INK)
+    axes.grid(color="#eceff2", linewidth=0.8)
+    axes.set_axisbelow(True)
+    for spine in axes.spines.values():
+        spine.set_color("#c9d0d6")
+
+
+def unit_for(size: float) -> tuple[float, str]:
+    if size < 2e-4:
+        return UNITS[2]
+    if size < 0.2:
+        return UNITS[1]
+    return UNITS[3] if size > 5e3 else UNITS[0]
+
+
+class Painter:
+    """Draws a scene into axes, and again at other poses."""
+
+    def __init__(self, axes: Axes, scene: Scene, mesh: Mesh, camera: Camera) -> None:
+        from matplotlib.collections import LineCollection, PolyCollection
+
+        self.axes, self.scene, self.mesh, self.camera = axes, scene, mesh, camera
+        self.solids = PolyCollection([], zorder=3.0)
+        self.centres = PolyCollection([], zorder=4.0, linewidths=0.5, edgecolors=INK)
+        self.trails = LineCollection([], zorder=2.5, linewidths=1.1, colors="#d9822b", alpha=0.75)
+        for collection in (self.solids, self.centres, self.trails):
+            axes.add_collection(collection, autolim=False)
+
+    def ghost(self, poses: Floats, paleness: float) -> Floats:
+        """The robot at an earlier configuration, behind the others. Gives the corners of what it drew."""
+        from matplotlib.collections import PolyCollection
+
+        collection = PolyCollection([], zorder=3.0 - 0.5 * paleness)
+        self.axes.add_collection(collection, autolim=False)
+        return fill(collection, self.mesh.seen_by(self.camera, poses, paleness))
+
+    def paint(self, poses: Floats) -> Floats:
+        """Draw the robot at poses (frames, 4, 4) in place of what was drawn. Gives the corners of all polygons."""
+        corners = fill(self.solids, self.mesh.seen_by(self.camera, poses))
+        wedges, colours = self.quarters(poses)
+        self.centres.set_verts(wedges)
+        self.centres.set_facecolor(colours)
+        return np.concatenate([corners, *wedges])
+
+    def quarters(self, poses: Floats) -> tuple[list[Floats], list[str]]:
+        """Mass centres: circles with quarters in black and white."""
+        centres = self.scene.centres
+        flat, near = self.camera.project(world(tuple(centre.point for centre in centres), poses[None])[0])
+        wedges: list[Floats] = []
+        for k in np.argsort(near):
+            for quarter in range(4):
+                angles = np.linspace(quarter, quarter + 1, WEDGE) * np.pi / 2
+                arc = centres[k].radius * np.stack([np.cos(angles), np.sin(angles)], axis=-1)
+                wedges.append(np.concatenate([flat[k : k + 1], flat[k] + arc]))
+        return wedges, ["white", INK] * (2 * len(centres))
+
+    def label(self, poses: Floats, corners: Floats, window: Window, points_per_metre: float) -> None:
+        """The links' names beside their joints, where they cover least of what was drawn."""
+        labels = self.scene.labels
+        spots, _ = self.camera.project(world(tuple(label.point for label in labels), poses[None])[0])
+        ends = [point for tube in self.scene.tubes for point in (tube.start, tube.end)]
+        lines = self.camera.project(world(tuple(ends), poses[None])[0])[0].reshape(-1, 2, 2)
+        texts = [label.text for label in labels]
+        places = placed_labels(spots, texts, corners, lines, window, points_per_metre, 4.0 * self.scene.radius)
+        for (x, y, align, distance), text, spot in zip(places, texts, spots, strict=True):
+            if distance > FAR:
+                self.axes.plot([spot[0], x], [spot[1], y], color=PALE, linewidth=0.6, zorder=4.5)
+            self.axes.text(
+                *(x, y, text),
+                fontsize=8,
+                color=INK,
+                ha=align,
+                va="center",
+                zorder=5,
+                parse_math=False,
+                clip_on=True,
+                bbox={"facecolor": "white", "alpha": 0.65, "edgecolor": "none", "pad": 0.6},
+            )
+
+    def foot(self, window: Window) -> None:
+        """In the corners at the bottom: the directions of the axes and of gravity, and a scale."""
+        self.directions(window)
+        length, text = nice_length(0.3 * window.width)
+        right, bottom = window.right - 0.03 * window.width, window.bottom + 0.05 * window.height
+        self.axes.plot([right - length, right], [bottom, bottom], color=INK, linewidth=2.0, solid_capstyle="butt")
+        middle = right - length / 2
+        self.axes.text(middle, bottom + 0.012 * window.height, text, fontsize=8, color=INK, ha="center", va="bottom")
+
+    def directions(self, window: Window) -> None:
+        reach = arrow_length(window.width, window.height)
+        corner = np.array([window.left + 1.5 * reach, window.bottom + 1.3 * reach])
+        vectors = [(axis, colour, letter) for axis, colour, letter in zip(np.eye(3), AXES, "xyz", strict=True)]
+        if any(float(x) for x in self.scene.skeleton.robot.gravity):
+            aside = corner + np.array([3.0, 0.5]) * reach
+            self.arrow(aside, -reach * up_of(self.scene.skeleton), GRAVITY, "g", reach)
+        for axis, colour, letter in sorted(vectors, key=lambda entry: float(entry[0] @ self.camera.toward)):
+            self.arrow(corner, reach * axis, colour, letter, reach)
+
+    def arrow(self, start: Floats, vector: Floats, colour: str, letter: str, reach: float) -> None:
+        flat, _ = self.camera.project(vector)
+        if np.linalg.norm(flat) < 0.08 * reach:  # seen from its end
+            return
+        style = {"arrowstyle": "-|>", "color": colour, "linewidth": 1.4, "shrinkA": 0, "shrinkB": 0}
+        tip, tail = (start + flat).tolist(), start.tolist()
+        self.axes.annotate("", tip, tail, arrowprops={**style, "mutation_scale": 7}, zorder=6)
+        x, y = start + flat + 0.3 * reach * flat / np.linalg.norm(flat)
+        self.axes.text(x, y, letter, color=colour, fontsize=8, ha="center", va="center", zorder=6)
+
+
+def fill(collection: object, faces: Faces) -> Floats:
+    """Give a collection its polygons; edges close the seams between them."""
+    edges = faces.colours.copy()
+    edges[faces.clear, :3] *= 0.75
+    edges[faces.clear, 3] = 0.8
+    collection.set_verts(faces.polygons)  # type: ignore[attr-defined]
+    collection.set_facecolor(faces.colours)  # type: ignore[attr-defined]
+    collection.set_edgecolor(edges)  # type: ignore[attr-defined]
+    collection.set_linewidth(np.where(faces.clear, 0.6, 0.35))  # type: ignore[attr-defined]
+    return np.concatenate([np.empty((0, 2)), *faces.polygons])
+
+
+def nice_length(about: float) -> tuple[float, str]:
+    """A round length up to this one, and its text."""
+    power = 10.0 ** np.floor(np.log10(about))
+    length = float(max(x * power for x in NICE if x * power <= about * (1.0 + 1e-9)))
+    factor, unit = unit_for(length)
+    return length, f"{length / factor:.4g} {unit}"

@@ -1,0 +1,281 @@
+"""What a picture consists of: solids in the frames of a skeleton, rods between them, mass centres and labels.
+
+A scene belongs to a robot, not to a configuration. matplotlib (`painter`) and the page of an animation (`player.js`)
+draw the same scene from the same poses.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from .shapes import Solid, along, arrow, ball, box, cylinder, thread
+from .skeleton import DrawnJoint, Floats, Point, Skeleton
+
+LINKS = ("#9fb3c8", "#7d95ae")  # by turns from joint to joint
+BASE = "#5f6770"
+BOX = "#c9d3dd"
+THREAD = "#7b838c"
+AXES = ("#d62728", "#2ca02c", "#1f5fd0")
+KINDS = {
+    "revolute": "#e07b39",
+    "prismatic": "#3a9d6e",
+    "screw": "#b5892c",
+    "cylindrical": "#2f9aa8",
+    "universal": "#c2557f",
+    "planar": "#8a7a2f",
+    "ball": "#7d5bb5",
+    "free": "#5b6f8f",
+}
+MOST_NAMED = 10  # links that are labelled, and whose frames are shown, by default
+MOST_CENTRES = 40  # links whose mass centres are shown by default
+COINCIDENT = 1e-6  # relative to the robot's size
+
+
+class Part(NamedTuple):
+    """A solid fixed in a frame. `clear`: the rest is seen through it."""
+
+    frame: int
+    solid: Solid
+    colour: str
+    clear: bool = False
+
+
+class Tube(NamedTuple):
+    start: Point
+    end: Point
+    radius: float
+    colour: str
+
+
+class Centre(NamedTuple):
+    point: Point
+    radius: float
+
+
+class Label(NamedTuple):
+    point: Point
+    text: str
+
+
+@dataclass(frozen=True)
+class Scene:
+    skeleton: Skeleton
+    size: float  # of the robot, m
+    radius: float  # of its links
+    parts: tuple[Part, ...]
+    tubes: tuple[Tube, ...]
+    centres: tuple[Centre, ...]
+    labels: tuple[Label, ...]
+
+    @property
+    def kinds(self) -> tuple[str, ...]:
+        """The kinds of joints that are shown, in the order of `KINDS`."""
+        present = {joint.kind for joint in self.skeleton.joints}
+        return tuple(kind for kind in KINDS if kind in present)
+
+
+class Shown(NamedTuple):
+    """What is to be drawn besides links and joints; None: as suits the robot."""
+
+    frames: bool | None = None
+    centres: bool | None = None
+    labels: bool | None = None
+    bodies: bool | None = None
+
+
+AS_SUITS = Shown()
+
+
+def scene_of(skeleton: Skeleton, poses: Floats, shown: Shown = AS_SUITS) -> Scene:
+    """The scene of a robot. Its symbols have the size that suits it at these poses, (k, frames, 4, 4)."""
+    size, radius = sizes(skeleton, poses)
+    few = len(skeleton.joints) <= MOST_NAMED
+    frames = few if shown.frames is None else shown.frames
+    centres = len(skeleton.joints) <= MOST_CENTRES if shown.centres is None else shown.centres
+    parts = [*base_parts(skeleton, radius), *joint_parts(skeleton, poses[-1], size, radius)]
+    if shown.bodies is not False:
+        parts += body_parts(skeleton, radius, everything=shown.bodies is True)
+    if frames:  # free joints have theirs as their symbol
+        others = [joint.frame for joint in skeleton.joints if joint.kind != "free"]
+        parts += [part for frame in others for part in frame_parts(frame, radius)]
+    named = labels_of(skeleton, poses[-1], size) if few or shown.labels else ()
+    return Scene(
+        skeleton,
+        size,
+        radius,
+        tuple(parts),
+        tubes_of(skeleton, radius) + (threads_of(skeleton, radius) if centres else ()),
+        centres_of(skeleton, radius) if centres else (),
+        () if shown.labels is False else named,
+    )
+
+
+def world(points: tuple[Point, ...], poses: Floats) -> Floats:
+    """Points in the base frame: (k, points, 3)."""
+    if not points:
+        return np.empty((len(poses), 0, 3))
+    frames = poses[:, [point.frame for point in points]]
+    at = np.stack([point.at for point in points])
+    where: Floats = np.einsum("kpij,pj->kpi", frames[..., :3, :3], at) + frames[..., :3, 3]
+    return where
+
+
+def sizes(skeleton: Skeleton, poses: Floats) -> tuple[float, float]:
+    """The size of the robot, the largest of these poses, and the radius of its links."""
+    points = world(skeleton.points(), poses)
+    size = float(np.linalg.norm(np.ptp(points, axis=1), axis=-1).max(initial=0.0))
+    largest = max((float(2.0 * body.half.max()) for body in skeleton.bodies), default=0.0)
+    size = max(size, largest) or 1.0
+    starts, ends = (tuple(rod.start for rod in skeleton.rods), tuple(rod.end for rod in skeleton.rods))
+    lengths = np.linalg.norm(world(ends, poses[-1:])[0] - world(starts, poses[-1:])[0], axis=-1)
+    lengths = lengths[lengths > 1e-3 * size]
+    typical = float(np.median(lengths)) if len(lengths) else size
+    return size, float(np.clip(0.09 * typical, 0.005 * size, 0.02 * size))
+
+
+def link_colour(skeleton: Skeleton, frame: int) -> str:
+    depth = 0
+    while frame:
+        frame, depth = skeleton.joints[frame - 1].parent, depth + 1
+    return LINKS[depth % 2] if depth else BASE
+
+
+def tubes_of(skeleton: Skeleton, radius: float) -> tuple[Tube, ...]:
+    tubes = []
+    for rod in skeleton.rods:
+        thick = radius * (0.6 if rod.thin else 1.15 if rod.body == 0 else 1.0)
+        tubes.append(Tube(rod.start, rod.end, thick, link_colour(skeleton, rod.body)))
+    return tuple(tubes)
+
+
+def threads_of(skeleton: Skeleton, radius: float) -> tuple[Tube, ...]:
+    """Thin lines from the links to mass centres that lie apart from them."""
+    threads = []
+    for body in skeleton.bodies:
+        own = [rod for rod in skeleton.rods if rod.start.frame == rod.end.frame == body.frame]
+        hub = skeleton.joints[body.frame - 1].after[:3, 3]
+        spots = [hub] + [nearest_on(rod.start.at, rod.end.at, body.com) for rod in own]
+        nearest = min(spots, key=lambda spot: float(np.linalg.norm(spot - body.com)))
+        if body.mass > 0.0 and np.linalg.norm(nearest - body.com) > 2.0 * radius:
+            start, end = Point(body.frame, nearest), Point(body.frame, body.com)
+            threads.append(Tube(start, end, 0.2 * radius, THREAD))
+    return tuple(threads)
+
+
+def nearest_on(a: Floats, b: Floats, point: Floats) -> Floats:
+    """The point between a and b that is nearest to another."""
+    along_it = b - a
+    share = float(np.clip((point - a) @ along_it / (along_it @ along_it), 0.0, 1.0))
+    nearest: Floats = a + share * along_it
+    return nearest
+
+
+def joint_parts(skeleton: Skeleton, poses: Floats, size: float, radius: float) -> list[Part]:
+    """The symbol of each joint; where several are in one place, each is thinner and longer than the one before."""
+    parts: list[Part] = []
+    places: list[Floats] = []
+    for joint in skeleton.joints:
+        place = (poses[joint.parent] @ joint.before)[:3, 3]
+        stacked = sum(bool(np.linalg.norm(place - other) < COINCIDENT * size) for other in places)
+        places.append(place)
+        parts += symbol(joint, radius, min(stacked, 4))
+    return parts
+
+
+def symbol(joint: DrawnJoint, r: float, stacked: int) -> list[Part]:
+    colour = KINDS[joint.kind]
+    wide, long = 1.9 * r * 0.78**stacked, 4.2 * r * 1.22**stacked
+    at_parent, at_link = joint.parent, joint.frame
+    before, after = joint.before, joint.after
+    if joint.kind == "revolute":
+        return [Part(at_link, cylinder(wide, long).placed(after), colour)]
+    if joint.kind == "prismatic":
+        return [Part(at_parent, box(wide, wide, long / 1.7).placed(before), colour)]
+    if joint.kind == "cylindrical":
+        return [
+            Part(at_parent, cylinder(wide, long * 1.2).placed(before), colour),
+            Part(at_link, cylinder(wide * 0.75, long * 0.5).placed(after), colour),
+        ]
+    if joint.kind == "screw":
+        return [
+            Part(at_parent, box(wide, wide, long / 4).placed(before), colour),
+            Part(at_link, thread(wide * 0.8, long * 1.3).placed(after), colour),
+        ]
+    if joint.kind == "ball":
+        return [Part(at_link, ball(wide * 1.15).placed(after), colour)]
+    if joint.kind == "universal":
+        across = before @ along(np.array([1.0, 0.0, 0.0]))
+        return [
+            Part(at_parent, cylinder(wide * 0.62, long).placed(across), colour),
+            Part(at_link, cylinder(wide * 0.62, long).placed(after), colour),
+        ]
+    if joint.kind == "planar":
+        return [
+            Part(at_parent, box(4.5 * r, 4.5 * r, 0.25 * r).placed(before), colour, True),
+            Part(at_link, cylinder(wide, r).placed(after), colour),
+        ]
+    return frame_parts(at_link, 1.3 * r)
+
+
+def frame_parts(frame: int, radius: float) -> list[Part]:
+    arrows = (arrow(4.6 * radius, 0.17 * radius).placed(along(axis)) for axis in np.eye(3))
+    return [Part(frame, solid, colour) for solid, colour in zip(arrows, AXES, strict=True)]
+
+
+def base_parts(skeleton: Skeleton, radius: float) -> list[Part]:
+    """A plate under what stands on the base; nothing under robots that float."""
+    standing = [joint for joint in skeleton.joints if joint.parent == 0 and joint.kind != "free"]
+    if not standing:
+        return []
+    up = up_of(skeleton)
+    plate = box(4.5 * radius, 4.5 * radius, 0.5 * radius)
+    return [Part(0, plate.placed(along(up, -0.5 * radius * up)), BASE)]
+
+
+def up_of(skeleton: Skeleton) -> Floats:
+    """Against gravity; z without it."""
+    gravity = np.array([float(x) for x in skeleton.robot.gravity])
+    size = float(np.linalg.norm(gravity))
+    return -gravity / size if size > 0.0 else np.array([0.0, 0.0, 1.0])
+
+
+def body_parts(skeleton: Skeleton, radius: float, everything: bool) -> list[Part]:
+    """Boxes of the links' masses and inertias: of those that float, or of all."""
+    parts = []
+    for body in skeleton.bodies:
+        if body.mass > 0.0 and body.half.max() > radius and (everything or body.frame in skeleton.floating):
+            turn = body.axes if np.linalg.det(body.axes) > 0.0 else -body.axes
+            pose = np.block([[turn, body.com[:, None]], [np.zeros((1, 3)), np.ones((1, 1))]])
+            sides = np.maximum(body.half, 0.2 * radius)
+            parts.append(Part(body.frame, box(*map(float, sides)).placed(pose), BOX, True))
+    return parts
+
+
+def centres_of(skeleton: Skeleton, radius: float) -> tuple[Centre, ...]:
+    """Mass centres; the volume of each sign is as the mass, from a smallest size on."""
+    heaviest = max((body.mass for body in skeleton.bodies), default=0.0)
+    return tuple(
+        Centre(Point(body.frame, body.com), 1.5 * radius * max(0.4, (body.mass / heaviest) ** (1.0 / 3.0)))
+        for body in skeleton.bodies
+        if body.mass > 0.0
+    )
+
+
+def labels_of(skeleton: Skeleton, poses: Floats, size: float) -> tuple[Label, ...]:
+    """The links' names at their joints; joints in one place share a label."""
+    labels: list[Label] = []
+    places: list[Floats] = []
+    for joint, name in zip(skeleton.joints, skeleton.robot.names, strict=True):
+        point = Point(joint.frame, joint.after[:3, 3])
+        place = world((point,), poses[None])[0, 0]
+        near = [k for k, other in enumerate(places) if np.linalg.norm(place - other) < COINCIDENT * size]
+        short = name if len(name) <= 24 else f"{name[:23]}…"
+        if near:
+            labels[near[0]] = labels[near[0]]._replace(text=f"{labels[near[0]].text}, {short}")
+        else:
+            labels.append(Label(point, short))
+            places.append(place)
+    return tuple(labels)

@@ -1,0 +1,176 @@
+"""The geometry of a robot that pictures show: where its joints, links and mass centres are.
+
+Points are given in frames: frame 0 is the base, frame k + 1 the table frame of link k, as `lw.poses` has it. So a
+picture at a configuration needs the poses and nothing else.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..robot import Link, Robot
+from ..robot.coordinates import MovingJoint
+from ..spatial import Placement
+from ..trace import refuse_symbols
+
+Floats = np.ndarray[Any, np.dtype[np.float64]]
+SLIDES = ("prismatic", "cylindrical", "screw", "planar")  # joints that a link can move away from
+NEAR = 1e-9  # relative to the link's size: points that count as one
+
+
+class Point(NamedTuple):
+    """A point fixed in a frame."""
+
+    frame: int
+    at: Floats
+
+
+class Rod(NamedTuple):
+    """A straight part of a link, between two points. It belongs to the body whose colour it has."""
+
+    start: Point
+    end: Point
+    body: int
+    thin: bool = False  # the sliding part of a joint
+
+
+@dataclass(frozen=True)
+class DrawnJoint:
+    """A joint: its frame in that of the parent, and the frame of its link's axis in that of the link."""
+
+    kind: str
+    parent: int
+    before: Floats  # 4 × 4, z along the axis
+    frame: int
+    after: Floats  # 4 × 4, z along the last axis
+    coupled: bool
+
+
+@dataclass(frozen=True)
+class Body:
+    """What a link weighs, in its frame: the box has the mass and the inertia of the link."""
+
+    frame: int
+    mass: float
+    com: Floats
+    axes: Floats  # 3 × 3, columns: the principal axes
+    half: Floats  # half the sides of the box
+
+
+@dataclass(frozen=True)
+class Skeleton:
+    robot: Robot
+    joints: tuple[DrawnJoint, ...]
+    rods: tuple[Rod, ...]
+    bodies: tuple[Body, ...]
+    tips: tuple[Point, ...]  # the ends of the links that carry no other
+    floating: frozenset[int]  # frames of links that stand on no other: those of free joints on the base
+
+    def points(self) -> tuple[Point, ...]:
+        """All that a picture must have room for, except the sizes of its symbols."""
+        ends = [point for rod in self.rods for point in (rod.start, rod.end)]
+        hubs = [Point(joint.frame, joint.after[:3, 3]) for joint in self.joints]
+        return (*ends, *hubs, *self.tips, *(Point(body.frame, body.com) for body in self.bodies))
+
+
+def skeleton_of(robot: Robot) -> Skeleton:
+    refuse_symbols(robot)
+    frame_of = {joint.link: k for k, joint in enumerate(robot.moving, 1)} | {-1: 0}
+    joints = tuple(drawn_joint(robot, joint, frame_of) for joint in robot.moving)
+    hubs = {0: np.zeros(3)} | {joint.frame: joint.after[:3, 3] for joint in joints}
+    rods: list[Rod] = []
+    carrying: set[int] = set()
+    for joint in joints:
+        if joint.kind != "free":
+            path = link_path(robot.convention, joint.parent, hubs[joint.parent], joint.before[:3, 3])
+            rods += chain_of_rods(joint.parent, path)
+            carrying.add(joint.parent)
+        if joint.kind in SLIDES:
+            start = Point(joint.parent, joint.before[:3, 3])
+            rods.append(Rod(start, Point(joint.frame, hubs[joint.frame]), joint.frame, thin=True))
+    bodies = tuple(body_of(robot.links[joint.link], frame_of[joint.link]) for joint in robot.moving)
+    tips: list[Point] = []
+    for body in bodies:
+        tools = [matrix(frame.placement) for frame in robot.frames if frame_of[frame.link] == body.frame]
+        to_table = inverse(matrix(robot.links[robot.moving[body.frame - 1].link].frame))
+        ends = [(to_table @ tool)[:3, 3] for tool in tools]
+        if body.frame not in carrying:
+            ends = ends or [leaf_end(hubs[body.frame], body)]
+            tips += [Point(body.frame, end) for end in ends]
+        for end in ends:
+            rods += chain_of_rods(body.frame, link_path(robot.convention, body.frame, hubs[body.frame], end))
+    rods += [
+        rod
+        for frame in robot.frames
+        if frame.link < 0
+        for rod in chain_of_rods(0, [hubs[0], matrix(frame.placement)[:3, 3]])
+    ]
+    free = frozenset(joint.frame for joint in joints if joint.kind == "free" and joint.parent == 0)
+    return Skeleton(robot, joints, tuple(rods), bodies, tuple(tips), free)
+
+
+def drawn_joint(robot: Robot, joint: MovingJoint, frame_of: dict[int, int]) -> DrawnJoint:
+    first, last = robot.links[joint.first], robot.links[joint.link]
+    in_parent = matrix(first.placement.then(joint.kind.joint_frame))
+    if first.parent >= 0:
+        in_parent = inverse(matrix(robot.links[first.parent].frame)) @ in_parent
+    frame = frame_of[joint.link]
+    after = inverse(matrix(last.frame))
+    return DrawnJoint(joint.kind.name, frame_of[first.parent], in_parent, frame, after, joint.coupling is not None)
+
+
+def link_path(convention: str, frame: int, hub: Floats, end: Floats) -> list[Floats]:
+    """Along a link, from its own joint to another point. DH links have their corners where the table has them.
+
+    In the frames of the table the distance along x is from (-a, 0, 0) to the origin (standard), or from there to
+    (a, 0, 0) (modified); the rest is along z of one of the two joints.
+    """
+    if convention == "standard" and frame:
+        return [hub, np.array([hub[0], 0.0, 0.0]), np.zeros(3), end]
+    if convention == "modified":
+        return [hub, np.array([end[0], 0.0, 0.0]), end]
+    return [hub, end]
+
+
+def leaf_end(hub: Floats, body: Body) -> Floats:
+    """Where a link that carries nothing ends: at its table frame, or as far beyond its mass centre as its body reaches.
+
+    The box of the same mass and inertia tells how far that is; it counts up to the distance of the mass centre.
+    """
+    size = float(np.linalg.norm(hub))
+    arm = body.com - hub
+    distance = float(np.linalg.norm(arm))
+    near = NEAR * max(size, distance, float(body.half.max()))
+    if size > near or distance <= near or body.mass <= 0.0:
+        return np.zeros(3)
+    direction = arm / distance
+    reach = float(np.abs(body.axes.T @ direction) @ body.half)
+    end: Floats = body.com + direction * min(reach, distance)
+    return end
+
+
+def chain_of_rods(frame: int, path: list[Floats]) -> list[Rod]:
+    return [Rod(Point(frame, a), Point(frame, b), frame) for a, b in pairwise(path) if np.linalg.norm(b - a) > 0.0]
+
+
+def body_of(link: Link, frame: int) -> Body:
+    to_table = inverse(matrix(link.frame))
+    com = (to_table @ [*map(float, link.com), 1.0])[:3]
+    tensor = np.array([[float(x) for x in row] for row in link.inertia.rows])
+    mass = float(link.mass)
+    moments, axes = np.linalg.eigh(to_table[:3, :3] @ tensor @ to_table[:3, :3].T)
+    squares = (moments.sum() / 2.0 - moments) / mass if mass > 0.0 else np.zeros(3)  # ∫ x² dm / m = side² / 12
+    return Body(frame, mass, com, axes, np.sqrt(3.0 * np.maximum(squares, 0.0)))
+
+
+def matrix(placement: Placement) -> Floats:
+    return np.array(placement.matrix(), float)
+
+
+def inverse(pose: Floats) -> Floats:
+    turned = pose[:3, :3].T
+    return np.block([[turned, -turned @ pose[:3, 3:]], [np.zeros((1, 3)), np.ones((1, 1))]])

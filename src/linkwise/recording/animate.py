@@ -1,0 +1,55 @@
+"""One trajectory of a recording as a motion that can be drawn."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..drawing import Motion
+from .recording import Recording
+
+
+def motion_of(recording: Recording, trajectory: Any = None) -> Motion:
+    """What was reached of a trajectory; the first of several, unless another is asked for."""
+    index = index_of(recording, trajectory)
+    t, q, qd = recording.t, recording.q[index], recording.qd[index]
+    finite = np.isfinite(q).all(axis=-1) & np.isfinite(qd).all(axis=-1)
+    count = len(t) if finite.all() else int(np.argmin(finite))
+    status, reached = str(np.asarray(recording.status)[index]), float(np.asarray(recording.reached)[index])
+    t, q, qd = t[:count], q[:count], qd[:count]
+    if recording.end is not None and count and reached > t[-1]:
+        end_q, end_qd = recording.end.q[index], recording.end.qd[index]
+        if np.isfinite(end_q).all() and np.isfinite(end_qd).all():
+            t, q, qd = np.append(t, reached), np.vstack([q, end_q]), np.vstack([qd, end_qd])
+    name = recording.robot.name
+    which = f", trajectory {index[0] if len(index) == 1 else index}" if index else ""
+    if not count:
+        raise ValueError(f"{name}{which} has no sample with finite numbers: {status} at {reached:g} s")
+    note = "" if status == "done" else f"{status} at {reached:.4g} s"
+    return Motion(recording.robot, t, q, qd, name + which, note)
+
+
+def index_of(recording: Recording, trajectory: Any) -> tuple[int, ...]:
+    """Where the trajectory is in the batch: its number in the order of `numpy.ravel`, or an index for each axis."""
+    batch = recording.batch
+    if not batch:
+        if trajectory not in (None, 0):
+            raise ValueError(f"trajectory is {trajectory!r}, but the recording has one (expected none)")
+        return ()
+    count = int(np.prod(batch, dtype=int))
+    expected = f"(expected a whole number below {count}" + (f", or {len(batch)} of them)" if len(batch) > 1 else ")")
+    if not count:
+        raise ValueError("the recording has no trajectories (expected some)")
+    given = 0 if trajectory is None else trajectory
+    try:
+        if isinstance(given, tuple):
+            index = tuple(int(k) % size if -size <= k < size else size for k, size in zip(given, batch, strict=True))
+        else:
+            number = given.__index__()
+            index = tuple(map(int, np.unravel_index(number % count if -count <= number < count else count, batch)))
+    except (AttributeError, TypeError, ValueError):
+        raise ValueError(f"trajectory is {trajectory!r} {expected}") from None
+    if any(k >= size for k, size in zip(index, batch, strict=True)):
+        raise ValueError(f"trajectory is {trajectory!r} {expected}")
+    return index
