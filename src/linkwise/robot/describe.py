@@ -13,7 +13,7 @@ from .entries import is_symbol
 from .joint import Joint
 from .kinds import KINDS
 from .model import Robot
-from .tables import CONVENTIONS, RATINGS
+from .tables import CONVENTIONS
 
 
 def describe(robot: Robot) -> Description:
@@ -41,6 +41,7 @@ def description(robot: Robot) -> Description:
     lines = [
         f"{robot.name}: {size_in_words(robot.n, len(robot.names))} ({robot.joints}), {shape}",
         *([robot.about] if robot.about else []),
+        *masses(robot),
         f"convention: {CONVENTIONS[robot.convention].meaning}",
         f"gravity: ({g}) m/s2 in the base frame; SI units, angles in degrees here{star}",
         "joints: where each link sits in its parent",
@@ -52,22 +53,28 @@ def description(robot: Robot) -> Description:
     ]
     drives = [row for row in robot.rows if any(k in row for k in DRIVE_UNITS)]
     if drives:
-        keys = [key for key in DRIVE_UNITS if key not in RATINGS or any(key in row for row in drives)]
-        head = ["link", *(DRIVE_UNITS[key] for key in keys)]
-        body = [[row["name"], *(shown(row, key) for key in keys)] for row in drives]
+        keys = [key for key in DRIVE_UNITS if any(key in row for row in drives)]
+        head = ["joint", *(DRIVE_UNITS[key] for key in keys)]
+        body = [[row.get("joint_name", row["name"]), *(shown(row, key) for key in keys)] for row in drives]
         lines += ["drives and friction, as seen at the joint", *grid(head, body)]
     return Description("\n".join(lines))
 
 
+def masses(robot: Robot) -> list[str]:
+    """The mass that moves, where it is a number."""
+    moving = [link.mass for link in robot.links]
+    return [] if any(map(is_symbol, moving)) else [f"moving mass: {plain(sum(map(float, moving)))} kg"]
+
+
 DRIVE_UNITS = {
-    "rotor_inertia": "rotor inertia",
-    "viscous_friction": "viscous",
-    "coulomb_friction": "Coulomb",
-    "limits": "limits (deg or m)",
-    "velocity_limit": "velocity limit",
-    "effort_limit": "effort limit",
-    "stiffness": "stiffness",
-    "rest": "rest (rad or m)",
+    "rotor_inertia": "rotor inertia (kg m2, kg)",
+    "viscous_friction": "viscous (N m s/rad, N s/m)",
+    "coulomb_friction": "Coulomb (N m, N)",
+    "limits": "limits (deg, m)",
+    "velocity_limit": "velocity limit (rad/s, m/s)",
+    "effort_limit": "effort limit (N m, N)",
+    "stiffness": "stiffness (N m/rad, N/m)",
+    "rest": "rest (deg, m)",
 }
 
 
@@ -101,7 +108,7 @@ def geometry(robot: Robot, tree: bool) -> tuple[list[str], list[list[str]]]:
 
 def coordinates(robot: Robot) -> list[str]:
     """What the numbers of q and qd are, if some joint has several."""
-    if all(joint.kind.degrees == 1 for joint in robot.moving):
+    if all(joint.kind.degrees == 1 for joint in robot.moving) and not robot.couplings:
         return []
     own = [joint for joint in robot.moving if joint.coupling is None]
     body = [[joint.joint, indices(joint.q), indices(joint.v), joint.kind.meaning] for joint in own]
@@ -125,7 +132,8 @@ def couplings(robot: Robot) -> list[str]:
 def moves_as(leader: str, ratio: Any, offset: Any) -> str:
     """`2 q(link1) + 0.5`, in radians and metres."""
     shift = f" {'-' if plain(offset).startswith('-') else '+'} {plain(offset).removeprefix('-')}"
-    return f"{plain(ratio)} q({leader})" + ("" if plain(offset) == "0" else shift)
+    times = {"1": "", "-1": "-"}.get(plain(ratio), f"{plain(ratio)} ")
+    return f"{times}q({leader})" + ("" if plain(offset) == "0" else shift)
 
 
 def bodies(robot: Robot) -> tuple[list[str], list[list[str]]]:
@@ -169,7 +177,9 @@ def shown(row: Mapping[str, Any], key: str) -> str:
         kind = KINDS[row["joint"]]
         pairs = row[key] if kind.degrees > 1 else [row[key]]
         return ", ".join(map(travel, kind.links, pairs))
-    return triple(row[key]) if key == "anchor" else plain(row[key])
+    if key == "anchor":
+        return triple(row[key])
+    return (degrees if key == "rest" and row["joint"] != "prismatic" else plain)(row[key])
 
 
 def travel(joint: type[Joint], pair: Any) -> str:
