@@ -297,7 +297,7 @@ def test_parts_that_are_not_modelled_can_be_ignored(name, inside, before, tmp_pa
     line, message = refused(world(inside, before), tmp_path)
     assert line in (2, 3)
     assert f'is not modelled here (ignore=["{name}"] leaves it out)' in message
-    with pytest.warns(UserWarning, match=rf"{name} \(ignored as asked\)"):
+    with pytest.warns(UserWarning, match=f"ignored as asked, though it acts on the robot: {name}"):
         robot = lw.load(tmp_path / "model.xml", ignore=[name])
     assert robot.n in (1, 6)
     with pytest.raises(lw.FileError, match=f"ignore has '{name}x', did you mean '{name}'?"):

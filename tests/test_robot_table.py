@@ -696,7 +696,7 @@ def test_a_description_reads_like_the_table():
     assert re.search(r"^tool +fixed +0\.3 +0\.1 +28\.6479 +11\.4592$", text, re.MULTILINE)
     assert re.search(r"^shoulder +2 +\(0\.1, 0, 0\) +0\.1 +0\.1 +0\.1 +0 +0 +0$", text, re.MULTILINE)
     assert re.search(r"^shoulder +0\.25 +\(-45, 45\)$", text, re.MULTILINE)
-    assert re.search(r"^arm +- +- +- +\(0, 1\.5\)$", text, re.MULTILINE)
+    assert re.search(r"^arm +- +\(0, 1\.5\)$", text, re.MULTILINE)
 
 
 def test_the_columns_of_a_description_stand_under_their_heads():

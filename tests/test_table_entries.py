@@ -198,3 +198,38 @@ def test_all_bodies_that_cannot_exist_are_named():
         lw.RobotError, match=r"link 'upper': inertia breaks .*; the inertia of 'lower' is impossible as well"
     ):
         lw.Robot.from_frames(rows)
+
+
+def test_limits_that_meet_in_one_point_leave_that_point():
+    rows = two(limits=(0.0, 0.0)).rows
+    arm = lw.Robot.from_frames([rows[0], {**rows[1], "coupled_to": "upper", "ratio": -1.0, "limits": (0.0, 0.5)}])
+    assert lw.random_configuration(arm, 0) == [0.0]
+
+
+def test_a_private_file_stays_private(tmp_path):
+    path = tmp_path / "pair.toml"
+    path.write_text("")
+    path.chmod(0o600)
+    lw.save(two(), path)
+    assert path.stat().st_mode & 0o777 == 0o600
+
+
+@pytest.mark.parametrize("name", ["a" * 300 + ".urdf", "a\0.toml"])
+def test_what_is_no_path_is_refused(name, tmp_path):
+    for act in (lambda path: lw.load(path), lambda path: lw.save(two(), path)):
+        with pytest.raises(lw.RobotError):
+            act(str(tmp_path / name))
+
+
+def test_nothing_is_ignored_that_is_not_there(tmp_path):
+    lw.save(two(), tmp_path / "pair.toml")
+    lw.save(two(), tmp_path / "pair.urdf")
+    for ending in ("toml", "urdf"):
+        with pytest.raises(lw.RobotError, match="ignore"):
+            lw.load(tmp_path / f"pair.{ending}", ignore=["fluid"])
+
+
+def test_one_end_of_travel_may_be_open(tmp_path):
+    arm = two(limits=(-1.0, 1e308))
+    lw.save(arm, tmp_path / "pair.urdf")
+    assert lw.load(tmp_path / "pair.urdf").limits[0] == (-1.0, 1e308)

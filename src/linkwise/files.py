@@ -33,7 +33,13 @@ def replacing(
 @contextmanager
 def saving(target: Path) -> Iterator[BinaryIO]:
     """The same for a path that a user gave: links are followed, and what is wrong is a `FileError`."""
-    real = Path(os.path.realpath(target))
+    if "\0" in str(target):
+        raise FileError(f"{str(target)!r}: a path cannot have a null character")
+    try:
+        real = Path(os.path.realpath(target))
+        mode = os.stat(real).st_mode & 0o7777 if real.is_file() else None
+    except OSError as problem:
+        raise FileError(f"{target}: cannot be written ({problem.strerror or problem})") from None
     if not real.parent.is_dir():
         raise FileError(f"{target}: the folder {str(target.parent)!r} does not exist")
     if real.is_dir():
@@ -41,5 +47,7 @@ def saving(target: Path) -> Iterator[BinaryIO]:
     try:
         with replacing(real, real.with_name(f".{real.name[:100]}.{os.urandom(4).hex()}")) as file:
             yield file
+            if mode is not None:  # a private file stays private
+                os.chmod(file.name, mode)
     except OSError as problem:
         raise FileError(f"{target}: cannot be written ({problem.strerror or problem})") from None

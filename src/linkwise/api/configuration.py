@@ -75,4 +75,4 @@ def travel(arm: Robot, link: Link) -> tuple[float, float]:
             f"robot {arm.name!r}, joint {link.name!r}: no position is within its limits and those of the joints that"
             " are coupled to it"
         )
-    return low, high
+    return low, max(low, high)  # -0 is not above 0

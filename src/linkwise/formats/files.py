@@ -76,7 +76,11 @@ def load(
     known = ", ".join(LIBRARY)
     if not text:
         raise FileError(f"no robot is named (expected a name of the library, {known}, or a file)")
-    if not path.suffix and not path.exists():
+    try:
+        exists = path.exists()
+    except (OSError, ValueError) as problem:
+        raise FileError(f"{text[:200]!r}: is no path ({problem})") from None
+    if not path.suffix and not exists:
         close = near_miss(text, LIBRARY)
         raise FileError(f"{text!r} is not a robot of the library{close} ({known}), and no file of that name exists")
     if path.is_dir():

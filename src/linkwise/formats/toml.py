@@ -54,6 +54,8 @@ def read(path: Path, options: Options = DEFAULTS) -> Robot:
 
 def from_text(text: str, path: Path, options: Options = DEFAULTS) -> Robot:
     """The robot of a text; errors name it by the path."""
+    if options.ignore:
+        raise FileError(f"{path}: ignore is {list(options.ignore)} (expected none: nothing is left out of a table)")
     try:
         data = tomllib.loads(text)
     except tomllib.TOMLDecodeError as problem:

@@ -237,7 +237,7 @@ class Parser:
             element.fail(f"is one of more than {ELEMENTS} elements (expected a robot's description)")
         if len(self.open) >= DEPTH:
             element.fail(f"stands more than {DEPTH} elements deep")
-        if XINCLUDE in attributes.values():
+        if XINCLUDE in attributes.values() or tag == "xi:include":
             self.refuse("uses XInclude")
         if parent is None:
             self.root = element

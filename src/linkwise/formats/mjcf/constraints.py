@@ -37,7 +37,7 @@ def couple(
             elif mimic != "coupled":
                 skipped.add("equality constraints of joints (mimic is independent)")
             elif "equality" in skipped.ignore:
-                skipped.add("equality (ignored as asked)")
+                skipped.ignored["equality"] = None
             else:
                 follower = joint_named(merged, "joint1", rows)
                 if follower.name in sources:

@@ -15,6 +15,7 @@ class Skipped:
     def __init__(self, path: str, ignore: tuple[str, ...]) -> None:
         self.path, self.ignore = path, ignore
         self.kinds: dict[str, None] = {}  # in the order of the file
+        self.ignored: dict[str, None] = {}
         for name in ignore:
             if name not in IGNORABLE:
                 known = ", ".join(map(repr, IGNORABLE))
@@ -27,10 +28,14 @@ class Skipped:
         """Refuse what would change the dynamics, unless it is to be ignored."""
         if name not in self.ignore:
             element.fail(f'{problem} and is not modelled here (ignore=["{name}"] leaves it out)')
-        self.add(f"{name} (ignored as asked)")
+        self.ignored[name] = None
 
     def warn(self) -> None:
+        """One warning for all."""
+        texts = []
+        if self.ignored:
+            texts.append(f"ignored as asked, though it acts on the robot: {', '.join(self.ignored)}")
         if self.kinds:
-            warn(
-                f"{self.path}: skipped, the inertia matrix and bias forces do not depend on it: {', '.join(self.kinds)}"
-            )
+            texts.append(f"skipped, the inertia matrix and bias forces do not depend on it: {', '.join(self.kinds)}")
+        if texts:
+            warn(f"{self.path}: {'; '.join(texts)}")

@@ -41,7 +41,7 @@ XACRO = ("${", "$(")
 def check(root: Element, ignore: Collection[str] = ()) -> None:
     """Refuse what may change the dynamics and is not understood; warn of what is skipped, in one warning."""
     skipped: dict[str, list[int]] = {}
-    waiting = [root]
+    waiting, ignored = [root], set()
     while waiting:
         element = waiting.pop()
         check_attributes(element, skipped)
@@ -51,13 +51,19 @@ def check(root: Element, ignore: Collection[str] = ()) -> None:
         read, quiet = READ[element.tag], SKIPPED[element.tag]
         waiting.extend(child for child in reversed(element.children) if child.tag in read)
         for child in element.children:
-            if child.tag in read or child.tag in ignore:
+            if child.tag in read:
+                continue
+            if child.tag in ignore:
+                ignored.add(child.tag)
                 continue
             if child.tag not in quiet:
                 refuse_if_it_matters(child, element, read)
                 skipped.setdefault(f"<{shortened(child.tag)}>", []).append(child.line)
             elif child.tag == "gazebo" and child.find("joint") is not None:
                 skipped.setdefault("<joint> in <gazebo>", []).append(child.line)
+    for name in ignore:
+        if name not in ignored:
+            root.fail(f"ignore has {name!r}, and no such element is skipped in this file (expected its tag)")
     warn_of_skipped(root, skipped)
 
 

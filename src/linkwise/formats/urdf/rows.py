@@ -95,7 +95,7 @@ def drive(joint: Element, written: str) -> dict[str, Any]:
     limit, dynamics = joint.only("limit"), joint.only("dynamics")
     if limit is not None:
         lower, upper = limit.number("lower", None), limit.number("upper", None)
-        bounded = max(-(lower or 0.0), upper or 0.0) < NO_LIMIT
+        bounded = min(-(lower or 0.0), upper or 0.0) < NO_LIMIT
         if written != "continuous" and (lower, upper) != (None, None) and bounded:
             row["limits"] = (lower or 0.0, upper or 0.0)  # URDF's default for one that is left out is 0
         for key, rating in (("velocity_limit", "velocity"), ("effort_limit", "effort")):
