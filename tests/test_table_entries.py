@@ -233,3 +233,30 @@ def test_one_end_of_travel_may_be_open(tmp_path):
     arm = two(limits=(-1.0, 1e308))
     lw.save(arm, tmp_path / "pair.urdf")
     assert lw.load(tmp_path / "pair.urdf").limits[0] == (-1.0, 1e308)
+
+
+def test_friction_of_coupled_joints_in_batches_where_some_joint_has_none(tmp_path):
+    rows = two(viscous_friction=0.4).rows
+    third = {**rows[1], "name": "third", "parent": "lower", "coupled_to": "upper", "ratio": 2.0}
+    arm = lw.Robot.from_frames([*rows, third])
+    fall = lw.simulate(arm, [0.3, 0.2], [0.1, 0.0], 0.05, friction=True)
+    torque = -lw.Friction().torque(arm, fall.qd)
+    assert np.allclose(torque, -0.4 * fall.qd * [1, 0], rtol=1e-15)
+    expected = lw.forward_dynamics(arm, fall.q, fall.qd, np.zeros_like(fall.qd), friction=True)
+    assert np.allclose(fall.qdd, expected, rtol=0, atol=1e-12)
+    fall.save(tmp_path / "fall.npz")
+
+
+def test_triangle_inequalities_that_hardly_fail_show_by_how_much():
+    with pytest.raises(lw.RobotError, match=r"1, 1 and 2 kg m2, since 1 \+ 1 < 2 by 1e-07"):
+        two(inertia=np.diag([1.0, 1.0, 2.0000001]))
+
+
+def test_anchors_are_sampled_as_other_vectors(tmp_path):
+    arm = two(anchor=(0.0, 0.1, 0.2))
+    anchors = np.random.default_rng(0).normal(size=(3, 3))
+    swept = lw.sweep(
+        arm, {"upper.anchor": anchors, "q0": [0.1, 0.2]}, tmp_path, 0.1, keep="ends", progress=False, files="npz"
+    )
+    alone = [lw.simulate(two(anchor=anchor), [0.1, 0.2], duration=0.1) for anchor in anchors]
+    assert np.allclose(swept.read()["q_end"], [run.q[-1] for run in alone], rtol=0, atol=1e-9)

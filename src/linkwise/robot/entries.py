@@ -183,7 +183,8 @@ def impossible_body(rows: tuple[tuple[Scalar, ...], ...], residue: float) -> str
         return f"is not positive semidefinite: it has the principal moment {small:.6g} kg m2"
     a, b, c = (f"{0.0 if abs(x) < ROUNDING * large else x:.6g}" for x in (small, middle, large))
     if small + middle < large - slack:
-        moments = f"{a}, {b} and {c} kg m2, since {a} + {b} < {c}"
+        less = f"{c} by {large - small - middle:.2g}" if float(a) + float(b) >= float(c) else c
+        moments = f"{a}, {b} and {c} kg m2, since {a} + {b} < {less}"
         return f"breaks the triangle inequality: no body has the principal moments {moments}"
     return ""
 

@@ -89,8 +89,11 @@ class Friction:
             rates = [qd[..., i] for i in range(arm.n)]
             directions = None if direction is None else [direction[..., i] for i in range(arm.n)]
             plain = qd.dtype != object and not arm.non_floats
-            torques = np.array(self.torques(arm, rates, directions), dtype=float if plain else object)
-            return np.moveaxis(torques, 0, -1) if torques.ndim > 1 else torques
+            torques = self.torques(arm, rates, directions)
+            if plain:  # a joint without friction has one zero for all states
+                return np.stack([np.broadcast_to(np.asarray(x, dtype=float), qd.shape[:-1]) for x in torques], axis=-1)
+            array = np.array(torques, dtype=object)
+            return np.moveaxis(array, 0, -1) if array.ndim > 1 else array
         viscous, coulomb, stribeck = (np.array(column) for column in self._coefficients(arm))
         return np.asarray(self._law(viscous, coulomb, stribeck, qd, direction))
 

@@ -14,7 +14,7 @@ from ..robot import Robot, from_table
 from ..robot.tables import CONVENTIONS, DRIVE
 
 STATE = ("q0", "qd0", "torque")  # one number for each joint; of q0, nq numbers
-VECTORS = {"com": (3,), "inertia": (3, 3), "translation": (3,), "rotation": (3, 3), "axis": (3,)}
+VECTORS = {"com": (3,), "inertia": (3, 3), "translation": (3,), "rotation": (3, 3), "axis": (3,), "anchor": (3,)}
 KNOWN = (*STATE, "wrench", "gravity", "duration")  # names that parameters and `vary` cannot have
 Samples = dict[str, np.ndarray]
 
