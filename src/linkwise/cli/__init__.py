@@ -1,39 +1,46 @@
-"""The command line, `linkwise`: one file per command, with `add(commands)` that adds its parser and what it runs."""
+"""The command line, `linkwise`: one file per command in `commands/`, each imported when it is used.
+
+A command is a module with `command`, a function whose annotations are its arguments and options (typer) and whose
+docstring is its help, and with `EXAMPLES`, command lines that a test runs as they stand. It returns its exit code.
+"""
 
 from __future__ import annotations
 
-import argparse
 import sys
 from collections.abc import Sequence
 
-from ..version import __version__
-from . import cache, sweep
-
-COMMANDS = (cache, sweep)
-EXAMPLES = """\
-examples:
-  linkwise cache          where compiled code is kept, and how much of it
-  linkwise cache clear    remove it
-  linkwise sweep FOLDER   how far a sweep is
-  linkwise cache --help   more on one command
-"""
+SECTIONS = {  # of the help; a command is a module of the same name in `commands/`
+    "Robots": {
+        "robots": "list the robots that come with Linkwise",
+        "describe": "a robot's table: joints, bodies, drives",
+        "draw": "a picture of a robot",
+        "compare": "why two models of a robot disagree",
+        "convert": "a robot in another file format or convention",
+    },
+    "Motion": {
+        "torque": "torques of the drives along a trajectory, or at a state",
+        "loads": "what the bearings of each joint carry along a trajectory",
+        "simulate": "the motion in time: falls, controllers, friction",
+        "sweep": "how far a sweep is; resume it",
+    },
+    "Equations and code": {
+        "equations": "inertia matrix, gravity, torques as formulas",
+        "explain": "every intermediate of the formulations, with its source",
+        "count": "how many operations each method takes",
+        "export": "C, Python, LaTeX, URDF or TOML text of a robot",
+    },
+    "This machine": {
+        "demo": "the main jobs in a minute, with pictures",
+        "bench": "time the dynamics of a robot here",
+        "doctor": "versions, extras, compiler and cache; what to install",
+        "cache": "show or clear the folder of compiled code",
+    },
+}
+COMMANDS = {name: about for section in SECTIONS.values() for name, about in section.items()}
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one command; the exit code: 0 where it was done, 1 where it was not, 2 where it was not understood."""
-    parser = argparse.ArgumentParser(
-        prog="linkwise",
-        description="Robot dynamics, link by link.",
-        epilog=EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    parser.add_argument("--version", action="version", version=f"linkwise {__version__}")
-    commands = parser.add_subparsers(title="commands", metavar="command", dest="command")
-    for command in COMMANDS:
-        command.add(commands)
-    chosen = parser.parse_args(arguments)
-    if chosen.command is None:
-        parser.print_help(sys.stderr)
-        return 2
-    code: int = chosen.run(chosen)
-    return code
+    """Run one command; the exit code is one of `app.EXIT_CODES`."""
+    from .app import run  # typer is imported for the command line only
+
+    return run(list(sys.argv[1:] if arguments is None else arguments))

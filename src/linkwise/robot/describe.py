@@ -44,20 +44,33 @@ def description(robot: Robot) -> Description:
         *masses(robot),
         f"convention: {CONVENTIONS[robot.convention].meaning}",
         f"gravity: ({g}) m/s2 in the base frame; SI units, angles in degrees here{star}",
-        "joints: where each link sits in its parent",
-        *grid(head, cells),
-        *coordinates(robot),
-        *couplings(robot),
-        "bodies: centre of mass (m) and inertia about it (kg m2), in the link's table frame",
-        *grid(*bodies(robot)),
     ]
-    drives = [row for row in robot.rows if any(k in row for k in DRIVE_UNITS)]
-    if drives:
-        keys = [key for key in DRIVE_UNITS if any(key in row for row in drives)]
-        head = ["joint", *(DRIVE_UNITS[key] for key in keys)]
-        body = [[row.get("joint_name", row["name"]), *(shown(row, key) for key in keys)] for row in drives]
-        lines += ["drives and friction, as seen at the joint", *grid(head, body)]
+    for heading, (names, rows) in tables(robot).items():
+        lines += [heading, *grid(names, rows)]
     return Description("\n".join(lines))
+
+
+Cells = tuple[list[str], list[list[str]]]  # the names of columns, and rows
+
+
+def tables(robot: Robot) -> dict[str, Cells]:
+    """What a description consists of, by heading."""
+    tree = any(link.parent != link.index - 1 for link in robot.links)
+    every = {
+        "joints: where each link sits in its parent": geometry(robot, tree),
+        "coordinates: which numbers of q and of qd, qdd and tau each joint has": coordinates(robot),
+        "coupled joints: each moves as another does": couplings(robot),
+        "bodies: centre of mass (m) and inertia about it (kg m2), in the link's table frame": bodies(robot),
+        "drives and friction, as seen at the joint": drives(robot),
+    }
+    return {heading: (head, rows) for heading, (head, rows) in every.items() if rows}
+
+
+def drives(robot: Robot) -> Cells:
+    driven = [row for row in robot.rows if any(k in row for k in DRIVE_UNITS)]
+    keys = [key for key in DRIVE_UNITS if any(key in row for row in driven)]
+    head = ["joint", *(DRIVE_UNITS[key] for key in keys)]
+    return head, [[row.get("joint_name", row["name"]), *(shown(row, key) for key in keys)] for row in driven]
 
 
 def masses(robot: Robot) -> list[str]:
@@ -81,7 +94,7 @@ DRIVE_UNITS = {
 FURTHER = {"pitch": "pitch (m/rad)", "anchor": "anchor (m)"}
 
 
-def geometry(robot: Robot, tree: bool) -> tuple[list[str], list[list[str]]]:
+def geometry(robot: Robot, tree: bool) -> Cells:
     dh = robot.convention in ("standard", "modified")
     columns = ["a (m)", "b (m)", "alpha (deg)", "theta (deg)"] if dh else ["translation (m)", "axis", "rotation (rows)"]
     further = {key: title for key, title in FURTHER.items() if any(key in row for row in robot.rows)}
@@ -106,16 +119,12 @@ def geometry(robot: Robot, tree: bool) -> tuple[list[str], list[list[str]]]:
     return head, body
 
 
-def coordinates(robot: Robot) -> list[str]:
-    """What the numbers of q and qd are, if some joint has several."""
-    if all(joint.kind.degrees == 1 for joint in robot.moving) and not robot.couplings:
-        return []
-    own = [joint for joint in robot.moving if joint.coupling is None]
+def coordinates(robot: Robot) -> Cells:
+    """What the numbers of q and qd are, if some joint has several, or none of its own."""
+    needed = bool(robot.couplings) or any(joint.kind.degrees > 1 for joint in robot.moving)
+    own = [joint for joint in robot.moving if needed and joint.coupling is None]
     body = [[joint.joint, indices(joint.q), indices(joint.v), joint.kind.meaning] for joint in own]
-    return [
-        "coordinates: which numbers of q and of qd, qdd and tau each joint has",
-        *grid(["joint", "q", "qd", "what they are"], body),
-    ]
+    return ["joint", "q", "qd", "what they are"], body
 
 
 def indices(part: slice) -> str:
@@ -123,10 +132,10 @@ def indices(part: slice) -> str:
     return str(part.start) if part.stop == part.start + 1 else f"{part.start}..{part.stop - 1}"
 
 
-def couplings(robot: Robot) -> list[str]:
+def couplings(robot: Robot) -> Cells:
     rows = [row for row in robot.rows if "coupled_to" in row]
     body = [[row["name"], moves_as(row["coupled_to"], row["ratio"], row.get("offset", 0.0))] for row in rows]
-    return ["coupled joints: each moves as another does", *grid(["link", "its q"], body)] if rows else []
+    return ["link", "its q"], body
 
 
 def moves_as(leader: str, ratio: Any, offset: Any) -> str:
@@ -136,7 +145,7 @@ def moves_as(leader: str, ratio: Any, offset: Any) -> str:
     return f"{times}q({leader})" + ("" if plain(offset) == "0" else shift)
 
 
-def bodies(robot: Robot) -> tuple[list[str], list[list[str]]]:
+def bodies(robot: Robot) -> Cells:
     head = ["link", "mass (kg)", "centre of mass", "Ixx", "Iyy", "Izz", "Ixy", "Ixz", "Iyz"]
     body = []
     for row in robot.rows:

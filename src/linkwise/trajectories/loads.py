@@ -148,6 +148,10 @@ class Loads:
         All digits are there; `lw.trajectory_from_csv` reads the motion back. Where a joint has several degrees of
         freedom the columns are q.base.x, .., tau.base.wx, .., mx.base, ...
         """
+        write_csv(path, self.columns())
+
+    def columns(self) -> dict[str, Floats]:
+        """What `to_csv` writes, by the names of its columns."""
         layout = Layout.of(self.arm)
         columns = motion_columns(self.t, JointMotion(self.q, self.qd, self.qdd), layout)
         columns |= dict(zip(layout.columns("tau"), self.tau.T, strict=True))
@@ -157,7 +161,7 @@ class Loads:
                 columns |= {f"{name}{of}": self.loads[:, k, i] for i, name in enumerate(COMPONENTS)}
                 if joint.kind.degrees == 1:
                     columns |= {f"{name}{of}": self.bearings[:, k, i] for i, name in enumerate(BEARING)}
-        write_csv(path, columns)
+        return columns
 
     def plot(self, path: str | os.PathLike[str] | None = None, *, loads: bool = False) -> Figure:
         """A matplotlib figure of the torques and forces, and with `loads=True` of the six components at each joint.

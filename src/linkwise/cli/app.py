@@ -1,0 +1,187 @@
+"""Running a command line: commands are found by name, errors become one message and an exit code."""
+
+from __future__ import annotations
+
+import os
+import sys
+import traceback
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib import import_module
+from typing import Annotated, Any
+
+import typer
+from typer.core import TyperGroup
+
+from ..errors import FileError, RobotError, SingularError, near_miss
+from ..version import __version__
+from . import COMMANDS, colour
+from .encoding import never_fail
+from .help import Command, WithHelp
+
+PROGRAM = "linkwise"
+DONE, FAILED, NOT_UNDERSTOOD, BAD_FILE, INTERRUPTED = 0, 1, 2, 3, 130
+UsageError: type[Exception] = typer.BadParameter.__mro__[1]  # of the click that typer itself uses
+ClickError: type[Exception] = typer.BadParameter.__mro__[2]
+EVERYWHERE = {"--debug": "debug", "--no-color": "no_color", "--no-colour": "no_color"}
+EXAMPLES = (
+    ("linkwise torque stanford", "torques along the trajectory of Saha's paper"),
+    ("linkwise torque stanford --plot torques.png", "the same as a picture"),
+    ("linkwise simulate planar3 --duration 2 --csv fall.csv", "let it fall, keep the motion"),
+    ("linkwise describe puma560", "the table of a robot"),
+    ("linkwise export stanford c --out code", "C code of its inverse dynamics"),
+    ("linkwise torque --help", "more on one command"),
+)
+
+
+class Group(WithHelp, TyperGroup):
+    """`linkwise`: a command's module is imported when the command is asked for."""
+
+    examples = EXAMPLES
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        return None if cmd_name not in COMMANDS else command(cmd_name)
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        if args and args[0] not in COMMANDS and not args[0].startswith("-"):
+            ctx.fail(f"there is no command {args[0]!r}{near_miss(args[0], COMMANDS)}")
+        return super().resolve_command(ctx, args)
+
+
+def command(name: str) -> Any:
+    """The command of a module in `commands/`."""
+    module = import_module(f".commands.{name}", __package__)
+    app = typer.Typer(add_completion=False, rich_markup_mode=None)
+    app.command(name, cls=Command, short_help=COMMANDS[name])(module.command)
+    made = typer.main.get_command(app)
+    made.examples = module.EXAMPLES  # type: ignore[attr-defined]
+    return made
+
+
+def show_version(asked: bool) -> None:
+    if asked:
+        print(f"{PROGRAM} {__version__}")
+        raise typer.Exit
+
+
+def start(
+    context: typer.Context,
+    version: Annotated[
+        bool, typer.Option("--version", callback=show_version, is_eager=True, help="Show the version.")
+    ] = False,
+    debug: Annotated[bool, typer.Option("--debug", help="Show the traceback of an error (any command).")] = False,
+    no_color: Annotated[bool, typer.Option("--no-color", help="No colours (any command); also NO_COLOR=1.")] = False,
+) -> int:
+    """Dynamics of robots: torques, joint loads, motion, equations, code."""
+    if context.invoked_subcommand is None:
+        print(context.get_help())
+    return DONE
+
+
+def group() -> Any:
+    app = typer.Typer(cls=Group, rich_markup_mode=None, context_settings={"help_option_names": ["-h", "--help"]})
+    app.callback(invoke_without_command=True)(start)
+    return typer.main.get_command(app)
+
+
+def run(arguments: list[str]) -> int:
+    """Run one command line; the exit code."""
+    never_fail()
+    arguments, asked = without_everywhere(arguments)
+    colour.forbidden = "no_color" in asked
+    try:
+        with quiet_warnings():
+            code = DONE if (done := invoke(arguments)) is None else int(done)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        silence_stdout()
+        return DONE
+    except (Exception, KeyboardInterrupt) as error:
+        return reported(error, "debug" in asked)
+    return code
+
+
+def without_everywhere(arguments: list[str]) -> tuple[list[str], set[str]]:
+    """The arguments without options that every command has, wherever they stand; and those options."""
+    end = arguments.index("--") if "--" in arguments else len(arguments)
+    asked = {EVERYWHERE[word] for word in arguments[:end] if word in EVERYWHERE}
+    return [word for word in arguments[:end] if word not in EVERYWHERE] + arguments[end:], asked
+
+
+def invoke(arguments: list[str]) -> Any:
+    linkwise = group()
+    if f"_{PROGRAM.upper()}_COMPLETE" in os.environ:  # a shell asks for its script, or for words
+        return linkwise.main(arguments, prog_name=PROGRAM, standalone_mode=False)
+    try:
+        with linkwise.make_context(PROGRAM, arguments) as context:
+            return linkwise.invoke(context)
+    except typer.Exit as ended:
+        return ended.exit_code
+
+
+def reported(error: BaseException, debug: bool) -> int:
+    """Say on stderr what went wrong; the exit code. An error that was not expected keeps its traceback."""
+    code = exit_code(error)
+    if debug or code is None:
+        traceback.print_exception(error)
+    if code is None:
+        print("\nThis is a fault in Linkwise. Please report it, with the command line.", file=sys.stderr)
+        return FAILED
+    if isinstance(error, KeyboardInterrupt):
+        print(f"\n{error or 'interrupted'}", file=sys.stderr)
+    elif not debug:
+        style = colour.stderr()
+        print(f"{style('error:', 'bold red')} {message(error)}", file=sys.stderr)
+    if isinstance(error, UsageError) and (context := getattr(error, "ctx", None)) is not None:
+        print(f"help:  {context.command_path} --help", file=sys.stderr)
+    return code
+
+
+def exit_code(error: BaseException) -> int | None:
+    """What an expected error means; None: it was not expected."""
+    from ..simulate import SimulationError
+
+    if isinstance(error, KeyboardInterrupt):
+        return INTERRUPTED
+    if isinstance(error, ClickError):
+        return NOT_UNDERSTOOD
+    if isinstance(error, (FileError, RobotError)):
+        return BAD_FILE
+    if isinstance(error, (SingularError, SimulationError, ImportError, OSError)):
+        return FAILED
+    return NOT_UNDERSTOOD if isinstance(error, ValueError) else None
+
+
+def message(error: BaseException) -> str:
+    if not isinstance(error, ClickError):
+        return str(error) or type(error).__name__
+    option, close = getattr(error, "option_name", None), getattr(error, "possibilities", None)
+    if option is not None and not isinstance(error, typer.BadParameter):
+        known = [name for p in error.ctx.command.params for name in p.opts] if hasattr(error, "ctx") else []
+        return f"there is no option {option!r}{near_miss(option, close or known)}"
+    text: str = error.format_message()  # type: ignore[attr-defined]
+    return text
+
+
+@contextmanager
+def quiet_warnings() -> Iterator[None]:
+    """Warnings of Linkwise are lines on stderr, without the place in the source; those of other packages are not shown."""
+
+    def show(message: Warning | str, category: type[Warning], *_: Any) -> None:
+        print(f"{colour.stderr()('warning:', 'bold yellow')} {message}", file=sys.stderr)
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        warnings.simplefilter("always", UserWarning)
+        warnings.showwarning = show  # type: ignore[assignment]
+        yield
+
+
+def silence_stdout() -> None:
+    """The reader of a pipe went away (`| head`): nothing more is written, and Python does not complain at its end."""
+    devnull = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(devnull, sys.stdout.fileno())

@@ -1,0 +1,55 @@
+"""`linkwise cache`: where compiled code is kept, how much of it, and its removal."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from ..options import Json, words
+from ..results import print_json
+
+EXAMPLES = (
+    ("linkwise cache", "the folder, the number of files and their size"),
+    ("linkwise cache clear", "remove them; code is compiled again when needed"),
+)
+
+
+def command(
+    action: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="action", help="clear: remove the files", autocompletion=words("clear"), show_default=False
+        ),
+    ] = None,
+    json: Json = False,
+) -> int:
+    """Compiled code is kept in a folder of yours, so that a second start need not compile.
+
+    LINKWISE_CACHE names another folder; LINKWISE_CACHE=off keeps nothing.
+    """
+    from ...errors import one_of
+    from ...kernels import cache
+
+    if action is not None:
+        one_of(action, ("clear",), "the action")
+    folder = cache.folder()
+    removed = cache.clear() if action == "clear" and folder is not None else 0
+    files, bytes_ = cache.size() if folder is not None else (0, 0)
+    if json:
+        print_json({"folder": folder, "files": files, "bytes": bytes_, "removed": removed})
+    elif folder is None:
+        print("The cache is off.")
+    elif action == "clear":
+        print(f"Removed {counted(removed)} from {folder}{f'; {counted(files)} still there' if files else ''}.")
+    else:
+        print(f"folder  {folder}\nfiles   {files}\nsize    {size(bytes_)}")
+    return 1 if action == "clear" and files else 0
+
+
+def counted(number: int) -> str:
+    return f"{number} file{'' if number == 1 else 's'}"
+
+
+def size(bytes_: int) -> str:
+    return f"{bytes_ / 1e6:,.1f} MB" if bytes_ >= 1e6 else f"{bytes_ / 1e3:.1f} kB"

@@ -1,0 +1,57 @@
+"""`linkwise compare`: why two models of a robot disagree."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from ..options import Base, Json, Mimic, RobotArgument, Unphysical, robot_names
+from ..results import print_json
+from ..robot import robot_of
+from ..screen import say
+
+EXAMPLES = (
+    ("linkwise compare stanford stanford", "the same: exit code 0"),
+    ("linkwise export puma560 urdf --out puma.urdf", "another model of the same robot"),
+    ("linkwise compare puma560 puma.urdf", "in other frames, and the same"),
+)
+
+
+def command(
+    a: RobotArgument,
+    b: Annotated[
+        str,
+        typer.Argument(metavar="other", help="The other robot.", autocompletion=robot_names, show_default=False),
+    ],
+    json: Json = False,
+    base: Base = None,
+    mimic: Mimic = "coupled",
+    unphysical: Unphysical = "refuse",
+) -> int:
+    """Whether two models of a robot have the same dynamics; if not, why.
+
+    Joints are matched and their coordinates aligned, whatever the frames; then differences of base, tool, joint sign
+    and zero, rotor inertia, masses and inertias are named in the order of their effect on torques. The exit code is 0
+    where all torques agree, 1 where they do not.
+    """
+    from ...compare import compare
+
+    result = compare(*(robot_of(name, base, mimic, unphysical) for name in (a, b)))
+    if json:
+        print_json(
+            {
+                "a": result.a,
+                "b": result.b,
+                "same": result.same,
+                "verdict": result.verdict,
+                "first": result.first,
+                "findings": result.table(),
+                "coordinates": result.coordinates,
+                "differences": [vars(difference) for difference in result.differences],
+                "remaining": result.remaining,
+            }
+        )
+    else:
+        say(str(result))
+    return 0 if result.same else 1

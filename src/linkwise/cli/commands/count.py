@@ -1,0 +1,72 @@
+"""`linkwise count`: operations of every method."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+
+from ...robot import Robot
+from ..functions import Function, function_of
+from ..options import Csv, Json, Parquet
+from ..results import STDOUT, print_json, write_columns
+from ..robot import with_robot
+from ..screen import say, table
+
+EXAMPLES = (
+    ("linkwise count stanford", "the main functions, by the method with the fewest operations"),
+    ("linkwise count stanford forward_dynamics", "every method of one function"),
+    ("linkwise count planar3 inertia_matrix --method denoc --json", "one method"),
+)
+KEYS = ("multiplications", "additions", "divisions", "functions")
+MAIN = ("inverse_dynamics", "forward_dynamics", "inertia_matrix", "gravity_torque", "coriolis_matrix", "jacobian")
+
+
+@with_robot
+def command(
+    arm: Robot,
+    function: Annotated[str | None, Function] = None,
+    method: Annotated[str | None, typer.Option(metavar="NAME", help="One formulation only.")] = None,
+    json: Json = False,
+    csv: Csv = None,
+    parquet: Parquet = None,
+) -> int:
+    """Operations that a function takes on this robot, its zeros and ones for free: as published tables count them.
+
+    The last column is sines, cosines and square roots. Changes of sign are not counted.
+    """
+    if function is None and method is not None:
+        raise ValueError("--method belongs to a function (expected its name too: linkwise count ROBOT inverse_dynamics)")
+    rows = []
+    for name in MAIN if function is None else (function,):
+        known = methods_on(arm, name)
+        asked = known[-1:] if function is None else known
+        rows += [counted(arm, name, each) for each in ([method] if method is not None else asked or [None])]
+    if csv is not None or parquet is not None:
+        write_columns({key: [row[key] for row in rows] for key in ("function", "method", *KEYS)}, csv, parquet)
+    if json:
+        print_json({"robot": arm.name, "counts": rows})
+    elif csv != STDOUT:
+        say(f"{arm.name}, {arm.n} degrees of freedom: operations of one call\n")
+        head = ["function", "method", "multiplications", "additions", "divisions", "sin, cos, sqrt"]
+        table(head, [[row["function"], row["method"], *(row[key] for key in KEYS)] for row in rows])
+    return 0
+
+
+def methods_on(arm: Robot, name: str) -> list[str | None]:
+    """The methods of a function on this robot; none where it is computed in one way."""
+    from ...api.method_table import has_methods, methods_of
+
+    function = function_of(name)
+    if not has_methods(function):
+        return []
+    offered = methods_of(function)
+    return list((arm.couplings and offered.coupled) or offered.algorithms)
+
+
+def counted(arm: Robot, name: str, method: str | None) -> dict[str, Any]:
+    """A row of the table."""
+    from ...trace import count
+
+    found = count(function_of(name), arm, **({} if method is None else {"method": method}))
+    return {"function": name, "method": method or "-", **{key: getattr(found, key) for key in KEYS}}

@@ -1,0 +1,144 @@
+"""`linkwise equations`: a function of a robot as formulas."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Annotated, Any
+
+import typer
+
+from ...errors import one_of
+from ...robot import Robot
+from ..functions import Function, function_of
+from ..options import OUTPUT, Json, words
+from ..results import print_json
+from ..robot import with_robot
+from ..screen import room, say
+from ..symbols import with_symbols
+
+EXAMPLES = (
+    ("linkwise equations planar3", "the inertia matrix"),
+    ("linkwise equations planar3 gravity_torque --symbols", "in m1, a1, ... in place of numbers"),
+    ("linkwise equations stanford inertia_matrix --format latex", "for a paper; needs amsmath"),
+    ("linkwise equations planar3 inverse_dynamics --format python", "assignments, as few operations as possible"),
+)
+FORMATS = ("text", "latex", "python", "sympy")
+LETTERS = {
+    "inverse_dynamics": "tau", "forward_dynamics": "qdd", "inertia_matrix": "I", "inverse_inertia_matrix": "I^-1",
+    "coriolis_matrix": "C", "gravity_torque": "g", "bias_torque": "h", "kinetic_energy": "T", "potential_energy": "V",
+    "jacobian": "J",
+}  # fmt: skip
+
+
+@with_robot
+def command(
+    arm: Robot,
+    function: Annotated[str, Function] = "inertia_matrix",
+    symbols: Annotated[
+        bool, typer.Option("--symbols", help="Symbols for masses, lengths, inertias and g, not numbers.")
+    ] = False,
+    format: Annotated[
+        str,
+        typer.Option(
+            metavar="FORMAT",
+            help="text (default), latex, python or sympy.",
+            rich_help_panel=OUTPUT,
+            autocompletion=words(*FORMATS),
+        ),
+    ] = "text",
+    digits: Annotated[int, typer.Option(metavar="COUNT", help="Of numbers; default: 6.", min=1, max=17)] = 6,
+    json: Json = False,
+) -> int:
+    """Formulas of a robot: the inertia matrix, gravity, torques, Jacobian and others.
+
+    Products are multiplied out and sines and cosines of sums collected, where that is short; otherwise intermediates
+    have names. Zeros are left out.
+    """
+    one_of(format, FORMATS, "--format")
+    traced = function_of(function)
+    robot = with_symbols(arm) if symbols else arm
+    if json:
+        lines = dict(equations(robot, traced, function, digits))
+        print_json({"robot": arm.name, "function": function, "equations": lines})
+        return 0
+    if format == "text":
+        say(f"{function.replace('-', '_')} of {arm.name}{meaning(arm, function)}\n")
+        for left, right in equations(robot, traced, function, digits):
+            say(folded(f"{left} = {right}"))
+        return 0
+    from ...export import latex, python_source, sympy
+
+    if format == "sympy":
+        import sympy as computer_algebra  # named by the error of lw.sympy where it is missing
+
+        say(computer_algebra.sstr(sympy(traced, robot, simplify=True)))
+        return 0
+    say((latex(traced, robot, digits=digits) if format == "latex" else python_source(traced, robot)).rstrip())
+    return 0
+
+
+def meaning(arm: Robot, function: str) -> str:
+    """What the letters are, where they are not plainly the joints' numbers."""
+    several = any(joint.kind.degrees > 1 for joint in arm.moving)
+    return "" if several or function == "potential_energy" else "; q1, q2, ... are the joints' coordinates"
+
+
+def equations(arm: Robot, traced: Any, name: str, digits: int) -> Iterator[tuple[str, str]]:
+    """What stands left and right of =, intermediates first; zeros are left out, and what is below a diagonal twice."""
+    import inspect
+
+    import numpy as np
+
+    from ...graph import Node
+    from ...symbolic import symbols
+    from ...symbolic.expressions import Expressions
+
+    required = [p for p in inspect.signature(traced).parameters.values() if p.default is p.empty][1:]
+    arrays = [np.atleast_1d(np.array(symbols(" ".join(letters(arm, p.name))))) for p in required]
+    found = traced(arm, *arrays)
+    results = found if isinstance(found, tuple) else (found,)
+    letter = LETTERS.get(name.replace("-", "_"), "out")
+    named = list(entries(results, letter))
+    nodes = [value for _, value in named if isinstance(value, Node)]
+    shared, texts = Expressions(nodes, digits).texts() if nodes else ([], [])
+    yield from shared
+    written = iter(texts)
+    for left, value in named:
+        text = next(written) if isinstance(value, Node) else f"{float(value) + 0.0:.{digits}g}"
+        if text != "0":
+            yield left, text
+
+
+def letters(arm: Robot, word: str) -> list[str]:
+    """Symbols for one argument: q1, q2, ..., or q_base_x, ... where joints have several degrees of freedom."""
+    from ...robot.layout import Layout
+
+    return [re.sub(r"\W", "_", column) for column in Layout.of(arm).columns(word)]
+
+
+def entries(results: Any, letter: str) -> Iterator[tuple[str, Any]]:
+    import numpy as np
+
+    for k, result in enumerate(map(np.asarray, results)):
+        own = letter if len(results) == 1 else "UD"[k] if len(results) == 2 else f"{letter}{k + 1}"
+        symmetric = letter in ("I", "I^-1")
+        for index in np.ndindex(result.shape):
+            if symmetric and index[0] > index[1]:
+                continue
+            yield f"{own}[{','.join(str(i + 1) for i in index)}]" if index else own, result[index]
+
+
+def folded(line: str) -> str:
+    """A long sum continues on further lines, before a sign."""
+    width = (room() or 100) - 1
+    if len(line) <= width:
+        return line
+    indent = " " * (line.index("=") + 2)
+    lines = [""]
+    for term in re.split(r" (?=[+-] )", line):
+        if lines[-1] and len(lines[-1]) + 1 + len(term) > width:
+            lines.append(indent + term)
+        else:
+            lines[-1] = f"{lines[-1]} {term}".strip() if len(lines) == 1 else f"{lines[-1]} {term}"
+    return "\n".join(lines)

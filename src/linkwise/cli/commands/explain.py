@@ -1,0 +1,64 @@
+"""`linkwise explain`: the intermediates of the formulations."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from ...robot import Robot
+from ..options import OUTPUT, Degrees, Json, Q, Qd, Qdd
+from ..results import print_json
+from ..robot import with_robot
+from ..screen import say, table
+
+EXAMPLES = (
+    ("linkwise explain planar3", "what there is: names, meanings, equations of the papers"),
+    ("linkwise explain planar3 m_hat U D --q 0,0,0", "some of them at a state"),
+    ("linkwise explain stanford nu C_nu --q 0,pi/2,0.1,0,0,0 --qd 1,0,0,0,0,0", "with rates: Kozlowski's velocities"),
+    ("linkwise explain planar3 I --latex", "as LaTeX"),
+)
+
+
+@with_robot
+def command(
+    arm: Robot,
+    names: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="names", help="Quantities by name, such as M_hat, U, I; all: all.", show_default=False),
+    ] = None,
+    q: Q = None,
+    qd: Qd = None,
+    qdd: Qdd = None,
+    degrees: Degrees = False,
+    latex: Annotated[bool, typer.Option("--latex", help="As LaTeX display equations.", rich_help_panel=OUTPUT)] = False,
+    digits: Annotated[int, typer.Option(metavar="COUNT", help="Of numbers; default: 5.", min=1, max=17)] = 5,
+    json: Json = False,
+) -> int:
+    """Every intermediate of the formulations at one state, by link, with the equation of the paper it is from.
+
+    Saha's B, p, M, N_l, N_d, U, D, ..., Angeles' K and T, Kozlowski's P, D, G; with --qd also C, nu and xi; with --qdd
+    also tau. Without names it is a list of them. The state is the zero position unless --q says otherwise.
+    """
+    import numpy as np
+
+    from ...api import neutral
+    from ...explain import explain
+    from ..states import state
+
+    at = neutral(arm) if q is None else state(arm, q, "q", "--q", degrees)
+    rates, accelerations = (state(arm, text, word, f"--{word}", degrees) for text, word in ((qd, "qd"), (qdd, "qdd")))
+    if rates is None and (accelerations is not None or not names):
+        rates = np.zeros(arm.n)
+    found = explain(arm, at, rates, np.zeros(arm.n) if accelerations is None and not names else accelerations)
+    chosen = tuple(found) if names == ["all"] else tuple(names or ())
+    if json:
+        found._chosen(chosen)
+        print_json({"robot": arm.name, "q": at, "quantities": {name: found[name] for name in chosen or found}})
+    elif not chosen:
+        rows = [[x.name, x.symbol, f"{x.source} {x.equation}", x.meaning.split(";")[0]] for x in found.quantities.values()]
+        say(f"{arm.name}: {len(rows)} quantities at a state; their values: linkwise explain {arm.name} NAME ...\n")
+        table(["name", "symbol", "paper, equation", "what it is"], rows)
+    else:
+        say(found.latex(*chosen, digits=digits) if latex else found.text(*chosen, digits=digits))
+    return 0

@@ -1,0 +1,121 @@
+"""`linkwise export`: text of a robot for other programs."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ...errors import one_of
+from ...robot import Robot
+from ..functions import function_of, names
+from ..options import OUTPUT, words
+from ..results import wrote
+from ..robot import with_robot
+from ..screen import note, say
+
+CODE, FILES = ("c", "python", "latex"), ("urdf", "toml")
+ENDINGS = {"python": ".py", "latex": ".tex"}
+EXAMPLES = (
+    ("linkwise export stanford c --out code", "inverse_dynamics.c and .h in the folder code"),
+    ("linkwise export stanford c --function gravity_torque --self-test", "to stdout, with a main that tests it"),
+    ("linkwise export planar3 python --function forward_dynamics", "plain assignments"),
+    ("linkwise export planar3 latex --function inertia_matrix --out inertia.tex", "for a paper"),
+    ("linkwise export puma560 toml --out puma.toml", "the robot itself, to change its numbers"),
+    ("linkwise export puma560 urdf --out puma.urdf", "the robot for ROS, Pinocchio, MuJoCo"),
+)
+
+
+@with_robot
+def command(
+    arm: Robot,
+    format: Annotated[
+        str,
+        typer.Argument(
+            metavar="format",
+            help="c, python or latex: a function of the robot; urdf or toml: the robot",
+            autocompletion=words(*CODE, *FILES),
+            show_default=False,
+        ),
+    ],
+    function: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME", help="Of c, python, latex; default: inverse_dynamics.", autocompletion=names),
+    ] = None,
+    method: Annotated[
+        str | None, typer.Option(metavar="NAME", help="The formulation; default: the fewest operations.")
+    ] = None,
+    single: Annotated[bool, typer.Option("--single", help="C in float, not double.")] = False,
+    self_test: Annotated[bool, typer.Option("--self-test", help="C with a main that compares with Python.")] = False,
+    out: Annotated[
+        str | None,
+        typer.Option("--out", "-o", metavar="PATH", help="A file; of c, a folder. Default: stdout.", rich_help_panel=OUTPUT),
+    ] = None,
+) -> int:
+    """C for controllers (C99, no allocation, only math.h), Python, LaTeX, or the robot as a file.
+
+    --function can be given several times.
+    """
+    one_of(format, (*CODE, *FILES), "the format")
+    if format in FILES:
+        if function or method or single or self_test:
+            raise ValueError(f"--function, --method, --single and --self-test belong to code (expected none with {format})")
+        return export_robot(arm, format, out)
+    if format != "c" and (single or self_test):
+        raise ValueError(f"--single and --self-test belong to C (expected none with {format})")
+    asked = function or ["inverse_dynamics"]
+    if format == "c":
+        return export_c(arm, asked, method, single, self_test, out)
+    from ...export import latex, python_source
+
+    keywords = {} if method is None else {"method": method}
+    write = latex if format == "latex" else python_source
+    return written("\n".join(write(function_of(name), arm, **keywords).rstrip() + "\n" for name in asked), out)
+
+
+def export_c(arm: Robot, asked: list[str], method: str | None, single: bool, self_test: bool, out: str | None) -> int:
+    from ...export import c_source
+
+    keywords = {} if method is None else {"method": method}
+    for name in asked:
+        source = c_source(
+            function_of(name), arm, dtype="float32" if single else "float64", self_test=self_test, **keywords
+        )
+        if out is None:
+            say(source.rstrip())
+        else:
+            for path in source.save(out):
+                wrote(path)
+    if self_test and out is not None:
+        note(f"test it: cc {out}/{source.name}.c -lm && ./a.out")
+    return 0
+
+
+def export_robot(arm: Robot, format: str, out: str | None) -> int:
+    from ...formats import save
+
+    if out is not None:
+        if Path(out).suffix.lower() != f".{format}":
+            raise ValueError(f"--out {out} does not end with .{format}")
+        save(arm, out)
+        wrote(out)
+        return 0
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / f"robot.{format}"
+        save(arm, path)
+        say(path.read_text(encoding="utf-8").rstrip())
+    return 0
+
+
+def written(text: str, out: str | None) -> int:
+    from ...files import saving
+
+    if out is None:
+        say(text.rstrip())
+        return 0
+    with saving(Path(out)) as file:
+        file.write(text.encode())
+    wrote(out)
+    return 0

@@ -1,0 +1,63 @@
+"""`linkwise robots`: the library."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from ..options import Csv, Json, Parquet
+from ..results import STDOUT, print_json, write_columns
+from ..screen import say, table
+
+EXAMPLES = (
+    ("linkwise robots", "all of them"),
+    ("linkwise robots arm --json", "those with a word in their name or description"),
+)
+
+
+def command(
+    word: Annotated[
+        str | None, typer.Argument(metavar="word", help="Only robots with this word.", show_default=False)
+    ] = None,
+    json: Json = False,
+    csv: Csv = None,
+    parquet: Parquet = None,
+) -> int:
+    """The robots that come with Linkwise: their joints, mass, and where their numbers come from.
+
+    Letters of joints: R revolute, P prismatic, H screw, C cylindrical, U universal, E planar, S ball, F free.
+    """
+    from ...api import total_mass
+    from ...formats import LIBRARY, load
+
+    arms = [load(name) for name in LIBRARY]
+    if word is not None:
+        arms = [arm for arm in arms if word.lower() in f"{arm.name} {arm.about}".lower()]
+    rows = [
+        {"name": arm.name, "joints": arm.joints, "dof": arm.n, "mass": float(total_mass(arm)), "about": arm.about}
+        for arm in arms
+    ]
+    if csv is not None or parquet is not None:
+        keys = ("name", "joints", "dof", "mass", "about")
+        write_columns({key: [row[key] for row in rows] for key in keys}, csv, parquet)
+    if json:
+        print_json({"robots": rows})
+    elif csv != STDOUT:
+        shown = [[row["name"], row["joints"], row["dof"], row["mass"], first_sentence(str(row["about"]))] for row in rows]
+        if rows:
+            table(["name", "joints", "dof", "mass (kg)", "what it is"], shown)
+            say("Another robot: the name of a file in place of a name. More on one: linkwise describe NAME")
+        else:
+            say(f"No robot of the library has the word {word!r}.")
+    return 0 if rows else 1
+
+
+def first_sentence(text: str, most: int = 60) -> str:
+    """To its end, its colon or bracket, or as many words as there is room for."""
+    for end in (". ", ": ", " ("):
+        text = text.split(end)[0]
+    words = text.rstrip(".").split()
+    while len(" ".join(words)) > most:
+        words.pop()
+    return " ".join(words).rstrip(",;")

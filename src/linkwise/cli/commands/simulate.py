@@ -1,0 +1,224 @@
+"""`linkwise simulate`: the motion in time."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from ...robot import Robot
+from ..motion_options import motions
+from ..options import OUTPUT, PICTURES, Csv, Degrees, Json, Parquet, Plot, words
+from ..results import STDOUT, print_json, refuse_ending, write_by, wrote
+from ..robot import with_robot
+from ..screen import note, say, table
+
+if TYPE_CHECKING:
+    from ...recording import Recording
+
+CONTROL, INTEGRATION = "Control", "Integration"
+EXAMPLES = (
+    ("linkwise simulate stanford", "let go at rest, 1 s"),
+    ("linkwise simulate planar3 --duration 2 --csv fall.csv --plot fall.png", "keep the motion, draw it"),
+    ("linkwise simulate puma560 --target 0,-45,90,0,0,0 --degrees --friction", "controlled to a target"),
+    ("linkwise simulate stanford --follow paper --duration 10 --json", "controlled along a trajectory"),
+)
+NUMBERS = ("verner65", "dverk65", "dormand54", "cash-karp54", "rk4", "dop853", "radau")
+
+
+@with_robot
+def command(
+    arm: Robot,
+    q0: Annotated[
+        str | None,
+        typer.Option(metavar="STATE", help="Start, as for --q of linkwise torque; default: zero.", rich_help_panel="Start"),
+    ] = None,
+    qd0: Annotated[
+        str | None, typer.Option(metavar="STATE", help="Its rates; default: at rest.", rich_help_panel="Start")
+    ] = None,
+    degrees: Degrees = False,
+    duration: Annotated[float, typer.Option(metavar="SECONDS", help="How long; default: 1.")] = 1.0,
+    torque: Annotated[
+        str | None, typer.Option(metavar="NUMBERS", help="Constant torques; default: none.", rich_help_panel=CONTROL)
+    ] = None,
+    target: Annotated[
+        str | None,
+        typer.Option(metavar="STATE", help="Computed torque to a configuration.", rich_help_panel=CONTROL),
+    ] = None,
+    follow: Annotated[
+        str | None,
+        typer.Option(
+            metavar="TRAJECTORY",
+            help="Computed torque along a .csv file, or a trajectory by name, from the start to --target.",
+            rich_help_panel=CONTROL,
+            autocompletion=motions,
+        ),
+    ] = None,
+    kp: Annotated[float, typer.Option(metavar="GAIN", help="1/s²; default: 100.", rich_help_panel=CONTROL)] = 100.0,
+    kd: Annotated[float, typer.Option(metavar="GAIN", help="1/s; default: 20.", rich_help_panel=CONTROL)] = 20.0,
+    friction: Annotated[bool, typer.Option("--friction", help="The joints' friction acts, smoothed.")] = False,
+    stick: Annotated[bool, typer.Option("--stick", help="The joints' friction acts, and they can stick.")] = False,
+    limits: Annotated[bool, typer.Option("--limits", help="Stop where a joint reaches a limit of travel.")] = False,
+    integrator: Annotated[
+        str,
+        typer.Option(
+            metavar="NAME",
+            help="verner65 (default), dormand54, dop853, rk4, radau, ...",
+            rich_help_panel=INTEGRATION,
+            autocompletion=words(*NUMBERS),
+        ),
+    ] = "verner65",
+    rtol: Annotated[
+        float, typer.Option(metavar="NUMBER", help="Relative error; default: 1e-8.", rich_help_panel=INTEGRATION)
+    ] = 1e-8,
+    step: Annotated[
+        float | None, typer.Option(metavar="SECONDS", help="The first, or that of rk4.", rich_help_panel=INTEGRATION)
+    ] = None,
+    samples: Annotated[
+        int, typer.Option(metavar="COUNT", help="Of the result; default: 501.", rich_help_panel=OUTPUT, min=2)
+    ] = 501,
+    json: Json = False,
+    csv: Csv = None,
+    parquet: Parquet = None,
+    save: Annotated[
+        str | None,
+        typer.Option(metavar="FILE", help="A recording for lw.load_recording: .npz.", rich_help_panel=OUTPUT),
+    ] = None,
+    plot: Plot = None,
+    animate: Annotated[
+        str | None, typer.Option(metavar="FILE", help="A film: .gif, .mp4 or .html.", rich_help_panel=OUTPUT)
+    ] = None,
+) -> int:
+    """The motion of a robot in time: let go, pushed by constant torques, or controlled.
+
+    Ctrl-C ends a simulation; what was computed until then is shown and written. The exit code is 1 where the end was
+    not reached, unless --limits stopped it. A table of starts (--q0 @starts.csv) is simulated side by side.
+    """
+    for path, option, endings in (
+        (plot, "--plot", PICTURES),
+        (animate, "--animate", (".gif", ".mp4", ".html")),
+        (csv, "--csv", (".csv",)),
+        (parquet, "--parquet", (".parquet",)),
+        (save, "--save", (".npz",)),
+    ):
+        refuse_ending(path, option, *endings)
+    from ...control import computed_torque
+    from ...robot import Friction
+    from ...simulate import SimulationError, SimulationInterrupted, joint_limits, simulate
+    from ..states import numbers, state
+
+    start = start_of(arm, state(arm, q0, "q", "--q0", degrees), follow)
+    rates = state(arm, qd0, "qd", "--qd0", degrees)
+    wanted, words_ = reference(arm, start, target, follow, duration, degrees)
+    if torque is not None and wanted is not None:
+        raise ValueError("--torque, and a controller by --target or --follow (expected one of them)")
+    law: Any = None if torque is None else numbers(torque, "--torque")
+    if wanted is not None:
+        law = computed_torque(wanted, kp, kd, passive=[joint.joint for joint in arm.free_joints])
+    said = "with constant torques" if torque is not None else words_
+    code, ended = 0, ""
+    try:
+        run = simulate(
+            arm, start, rates, duration, law, friction=Friction(smooth=0) if stick else friction, integrator=integrator,
+            rtol=rtol, step=step, samples=samples, events=joint_limits(arm) if limits else (),
+        )  # fmt: skip
+    except SimulationError as error:
+        run, code, ended = error.recording, 1, str(error)
+    except SimulationInterrupted as error:
+        run, code, ended = error.recording, 130, f"interrupted at {float(reached(error.recording)):.6g} s of {duration:g} s"
+    write(run, csv, parquet, save, plot, animate)
+    if json:
+        print_json(as_json(run, said))
+    elif csv != STDOUT:
+        show(run, said)
+    if ended:
+        kept = [path for path in (csv, parquet, save, plot, animate) if path]
+        note(f"{ended}; what was computed {'is in ' + ', '.join(kept) if kept else 'is shown, and not written'}")
+        return code
+    return 1 if run.batch and not all(status in ("done", "stopped") for status in run.status.flat) else 0
+
+
+def start_of(arm: Robot, given: Any, follow: str | None) -> Any:
+    """The start that was given; otherwise that of the paper's motion, or the zero position."""
+    if given is not None:
+        return given
+    import numpy as np
+
+    from ...api import neutral
+    from ...formats import LIBRARY
+    from ..motion import NAMES, OF_PAPERS, within
+
+    if follow is not None and follow not in NAMES:
+        from ..motion import trajectory_of
+
+        return trajectory_of(arm, follow, None, None, None, False)[0](0.0).q
+    if arm.name in OF_PAPERS and arm.name in LIBRARY:
+        return np.array(OF_PAPERS[arm.name][0], dtype=float)
+    return within(arm, np.array(neutral(arm), dtype=float))
+
+
+def reference(
+    arm: Robot, start: Any, target: str | None, follow: str | None, duration: float, degrees: bool
+) -> tuple[Any, str]:
+    """What the controller follows, and in words; None: nothing."""
+    if follow is None and target is None:
+        return None, "let go"
+    from ..motion import NAMES, PROFILES, trajectory_of
+    from ..states import state
+
+    goal = state(arm, target, "q", "--target", degrees)
+    if follow is None:
+        return goal, "under computed torque, to --target"
+    if goal is None or follow not in PROFILES:
+        seconds = duration if follow in NAMES else None
+        motion, words_ = trajectory_of(arm, follow, None, None, seconds, degrees)
+        return motion, f"under computed torque, {words_}"
+    needed = arm if arm.quaternions or follow == "trapezoid" else None
+    motion = PROFILES[follow](start, goal, duration, arm=needed)
+    return motion, f"under computed torque, along a {follow} to --target"
+
+
+def reached(run: Recording) -> Any:
+    import numpy as np
+
+    return np.max(run.reached)
+
+
+def write(
+    run: Recording, csv: str | None, parquet: str | None, save: str | None, plot: str | None, animate: str | None
+) -> None:
+    if csv is not None:
+        write_by(run.save, csv, ".csv")
+    for path in (parquet, save):
+        if path is not None:
+            write_by(run.save, path, Path(path).suffix)
+    if plot is not None:
+        run.plot(plot)
+        wrote(plot)
+    if animate is not None:
+        run.animate(animate)
+        wrote(animate)
+
+
+def as_json(run: Recording, said: str) -> dict[str, Any]:
+    keys = ("status", "reached", "steps", "rejected", "integrator", "rtol", "t", "q", "qd", "qdd", "tau", "energy")
+    names = {"robot": run.robot.name, "motion": said, "q_names": run.robot.q_names, "v_names": run.robot.v_names}
+    events = [{"trajectory": index, "t": t, "name": name} for index, t, name in run.event_list]
+    return names | {key: getattr(run, key) for key in keys} | {"imbalance": run.imbalance, "events": events}
+
+
+def show(run: Recording, said: str) -> None:
+    summary = str(run.summary())
+    head, _, rest = summary.partition("\n")
+    say(f"{head}, {said}\n{rest}\n")
+    if run.batch:
+        return
+    q, v = run.robot.q_names, run.robot.v_names
+    last = int(sum(run.t <= float(run.reached))) - 1
+    if q == v:
+        rows = [[q[k], run.q[0, k], run.q[last, k], run.qd[last, k]] for k in range(run.robot.n)]
+        table(["joint", "q at start", f"q at {run.t[last]:g} s", "qd"], [[name, *map(float, x)] for name, *x in rows])
+    elif sys.stdout.isatty() or len(q) <= 60:
+        table(["coordinate", "at start", f"at {run.t[last]:g} s"], [[q[k], float(run.q[0, k]), float(run.q[last, k])] for k in range(len(q))])

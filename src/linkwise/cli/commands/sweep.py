@@ -1,0 +1,71 @@
+"""`linkwise sweep`: how far the sweep in a folder is; the rest of it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from ..options import Json
+from ..results import print_json
+from ..screen import note
+
+if TYPE_CHECKING:
+    from ...sweep import Sweep
+
+EXAMPLES = (
+    ("linkwise sweep falls", "the counts, and the last line of each error"),
+    ("linkwise sweep falls --errors", "the errors in full"),
+    ("linkwise sweep falls --resume", "compute what is missing or failed"),
+)
+
+
+def command(
+    folder: Annotated[str, typer.Argument(metavar="folder", help="The folder of the sweep", show_default=False)],
+    errors: Annotated[bool, typer.Option("--errors", help="Show the errors in full.")] = False,
+    resume: Annotated[bool, typer.Option("--resume", help="Compute the chunks that are missing or failed.")] = False,
+    json: Json = False,
+) -> int:
+    """The state of a sweep, as lw.sweep left it in its folder: chunks that are done, failed and missing.
+
+    Every file is verified; without --resume nothing is computed and nothing changed. Ctrl-C leaves what was computed,
+    and --resume goes on from there. A sweep with functions (torque, events, vary) is resumed from Python. With
+    --resume the exit code is 1 where chunks failed.
+    """
+    from ...errors import RobotError
+    from ...sweep import SweepInterrupted, open_sweep
+
+    try:
+        sweep = open_sweep(folder)
+    except RobotError:
+        raise
+    except ValueError as problem:
+        raise OSError(str(problem)) from None  # the folder holds no sweep, or another version's
+    if resume:
+        try:
+            sweep = sweep.resume()
+        except SweepInterrupted as interrupted:
+            show(interrupted.sweep, errors, json)
+            note(f"interrupted; finished chunks are kept: linkwise sweep {folder} --resume goes on")
+            return 130
+    show(sweep, errors, json)
+    return 1 if resume and sweep.failed else 0
+
+
+def show(sweep: Sweep, errors: bool, json: bool) -> None:
+    done, failed = len(sweep.done), sweep.failed
+    counts: dict[str, Any] = {
+        "folder": sweep.folder,
+        "trajectories": sweep.count,
+        "chunks": sweep.chunks,
+        "done": done,
+        "failed": len(failed),
+        "missing": sweep.chunks - done - len(failed),
+    }
+    if json:
+        print_json({**counts, "errors": failed})
+        return
+    for name, value in counts.items():
+        print(f"{name:12}  {value}")
+    for chunk, text in failed.items():
+        print(f"chunk {chunk}: {text if errors else text.strip().splitlines()[-1]}")

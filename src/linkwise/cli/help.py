@@ -1,0 +1,114 @@
+"""Help that reads well at 80 columns: what it does, examples, arguments, options by subject, exit codes."""
+
+from __future__ import annotations
+
+import shutil
+from typing import Any
+
+from typer.core import TyperCommand
+
+from . import SECTIONS, colour
+
+WIDEST = 80
+COLUMN = 26  # where the texts of options begin
+EXIT_CODES = "0 done, 1 not done or a difference found, 2 not understood, 3 bad file, 130 Ctrl-C"
+
+
+class WithHelp:
+    """A command or group whose help is laid out here."""
+
+    examples: tuple[tuple[str, str], ...] = ()
+    help: Any
+    params: Any
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        page = Page()
+        page.usage(ctx.command_path, self.collect_usage_pieces(ctx))  # type: ignore[attr-defined]
+        page.text(self.help or "")
+        page.examples(self.examples)
+        if hasattr(self, "list_commands"):
+            for title, commands in SECTIONS.items():
+                page.entries(title, list(commands.items()))
+        for title, entries in by_subject(self.params, ctx).items():
+            page.entries(title, entries)
+        page.entries("Exit codes", [("", EXIT_CODES)])
+        formatter.write("\n".join(page.lines) + "\n")
+
+
+class Command(WithHelp, TyperCommand):
+    """One command."""
+
+
+class Page:
+    """The lines of a help text."""
+
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+        self.width = min(WIDEST, shutil.get_terminal_size().columns)
+        self.style = colour.stdout()
+
+    def usage(self, path: str, pieces: list[str]) -> None:
+        self.lines.append(f"{self.style('Usage:', 'bold')} {path} {' '.join(pieces)}")
+
+    def text(self, help: str) -> None:
+        """Paragraphs; lines that begin with a space stay as they are."""
+        for paragraph in help.strip().split("\n\n"):
+            kept = any(line.startswith(" ") for line in paragraph.splitlines())
+            lines = paragraph.splitlines() if kept else wrapped(" ".join(paragraph.split()), self.width)
+            self.lines += ["", *lines]
+
+    def examples(self, examples: tuple[tuple[str, str], ...]) -> None:
+        if not examples:
+            return
+        self.lines += ["", self.style("Examples", "bold green")]
+        beside = max(len(line) for line, _ in examples) <= self.width // 2 + 8
+        for line, about in examples:
+            room = self.width - 4 - max(len(example) for example, _ in examples)
+            if beside and len(about) <= room:
+                pad = " " * (max(len(example) for example, _ in examples) - len(line))
+                self.lines.append(f"  {self.style(line, 'cyan')}{pad}  {about}")
+            else:
+                self.lines += [f"  {self.style(line, 'cyan')}", *wrapped(about, self.width, "      ")]
+
+    def entries(self, title: str, entries: list[tuple[str, str]]) -> None:
+        if not entries:
+            return
+        self.lines += ["", self.style(title, "bold green")]
+        longest = max(len(name) for name, _ in entries)
+        column = min(COLUMN, longest + 4) if longest else 2
+        for name, about in entries:
+            first, *rest = wrapped(about, self.width, " " * column) or [""]
+            if len(name) + 4 > column and name:
+                self.lines += [f"  {self.style(name, 'cyan')}", first]
+            else:
+                pad = " " * (column - 2 - len(name))
+                self.lines.append(f"  {self.style(name, 'cyan') if name else ''}{pad}{first.strip()}")
+            self.lines += rest
+
+
+def wrapped(text: str, width: int, indent: str = "") -> list[str]:
+    import textwrap
+
+    return textwrap.wrap(text, width, initial_indent=indent, subsequent_indent=indent, break_on_hyphens=False)
+
+
+def by_subject(params: Any, ctx: Any) -> dict[str, list[tuple[str, str]]]:
+    """Arguments, then options by their panel; the common ones last."""
+    subjects: dict[str, list[tuple[str, str]]] = {"Arguments": [], "Options": []}
+    for param in params:
+        if getattr(param, "hidden", False):
+            continue
+        if param.param_type_name == "argument":
+            name = (param.metavar or param.name).upper()
+            subjects["Arguments"].append((name, param.help or ""))
+            continue
+        subject = getattr(param, "rich_help_panel", None) or "Options"
+        subjects.setdefault(subject, []).append((option_name(param), param.help or ""))
+    subjects.setdefault("Options", []).append(("-h, --help", "Show this help."))
+    subjects["Options"] = subjects.pop("Options")
+    return {title: entries for title, entries in subjects.items() if entries}
+
+
+def option_name(param: Any) -> str:
+    names = ", ".join(sorted(param.opts, key=len))
+    return names if param.is_flag or not param.metavar else f"{names} {param.metavar}"

@@ -1,0 +1,100 @@
+"""Results for other programs: JSON on stdout, CSV and Parquet files, pictures."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import math
+import os
+import sys
+import tempfile
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..errors import FileError
+from ..files import saving
+from .screen import note
+
+STDOUT = "-"
+NO_PARQUET = "--parquet needs pyarrow, which is not installed: pip install 'linkwise[parquet]'"
+
+
+def print_json(result: Mapping[str, Any]) -> None:
+    """One JSON value, all digits; what is not finite is null, as JSON has no word for it."""
+    print(json.dumps(plain(result), indent=2, allow_nan=False))
+
+
+def plain(value: Any) -> Any:
+    """Lists, dictionaries and numbers of Python."""
+    if isinstance(value, Mapping):
+        return {str(key): plain(part) for key, part in value.items()}
+    if isinstance(value, np.ndarray):
+        return plain(value.tolist())
+    if isinstance(value, (list, tuple)):
+        return [plain(part) for part in value]
+    if isinstance(value, np.generic):
+        return plain(value.item())
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value if value is None or isinstance(value, (str, int, float, bool)) else str(value)
+
+
+def write_columns(columns: Mapping[str, Any], csv_path: str | None, parquet_path: str | None) -> None:
+    """A table of columns to the files that were asked for; - is stdout."""
+    if csv_path is not None:
+        text = csv_text(columns)
+        if csv_path == STDOUT:
+            sys.stdout.write(text)
+        else:
+            with saving(Path(csv_path)) as file:
+                file.write(text.encode())
+            wrote(csv_path)
+    if parquet_path is not None:
+        write_parquet(columns, parquet_path)
+        wrote(parquet_path)
+
+
+def csv_text(columns: Mapping[str, Any]) -> str:
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(columns)
+    listed = [np.asarray(column).tolist() for column in columns.values()]
+    writer.writerows([repr(x) if isinstance(x, float) else x for x in row] for row in zip(*listed, strict=True))
+    return text.getvalue()
+
+
+def write_parquet(columns: Mapping[str, Any], path: str) -> None:
+    try:
+        import pyarrow
+        import pyarrow.parquet
+    except ImportError:
+        raise ImportError(NO_PARQUET) from None
+    with saving(Path(path)) as file:
+        pyarrow.parquet.write_table(pyarrow.table({k: np.asarray(v) for k, v in columns.items()}), file)
+
+
+def write_by(save: Callable[[Path], Any], path: str, ending: str) -> None:
+    """A file that `save` writes; - is stdout, for which it writes a temporary one."""
+    if path == STDOUT:
+        with tempfile.TemporaryDirectory() as folder:
+            file = Path(folder) / f"result{ending}"
+            save(file)
+            sys.stdout.write(file.read_text(encoding="utf-8"))
+        return
+    save(Path(path))
+    wrote(path)
+
+
+def wrote(path: str | os.PathLike[str]) -> None:
+    note(f"wrote {os.fspath(path)}")
+
+
+def refuse_ending(path: str | None, option: str, *endings: str) -> None:
+    """A picture or table whose name does not say how it is to be written, before anything is computed."""
+    if path is None or path == STDOUT or path.lower().endswith(endings):
+        return
+    raise FileError(f"{option} {path}: the name must end with {', '.join(endings)}")

@@ -1,0 +1,67 @@
+"""The robot that a command line names, with what its options change."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from inspect import Parameter, Signature, signature
+from pathlib import Path
+from typing import Any
+
+from ..errors import near_miss
+from ..formats import LIBRARY, load
+from ..robot import Robot
+from .options import Base, Gravity, Ignore, Mimic, Payload, RobotArgument, Unphysical
+from .states import numbers
+
+
+def robot_of(
+    name: str,
+    base: str | None = None,
+    mimic: str = "coupled",
+    unphysical: str = "refuse",
+    ignore: Sequence[str] | None = None,
+    gravity: str | None = None,
+    payload: str | None = None,
+) -> Robot:
+    """Load it. A name that is not in the library is a typing error; a file that is wrong is a bad file."""
+    if name not in LIBRARY and not Path(name).suffix and not Path(name).exists():
+        known = ", ".join(LIBRARY)
+        raise ValueError(f"there is no robot {name!r}{near_miss(name, LIBRARY)} (expected a file, or one of {known})")
+    arm = load(name, base=base, mimic=mimic, unphysical=unphysical, ignore=ignore or ())
+    if gravity is not None:
+        components = numbers(gravity, "--gravity")
+        if len(components) != 3:
+            raise ValueError(f"--gravity has {len(components)} numbers (expected three: x, y, z in the base frame)")
+        arm = arm.with_gravity(components)
+    return arm if payload is None else with_payload(arm, payload)
+
+
+def with_payload(arm: Robot, payload: str) -> Robot:
+    mass, *com = numbers(payload, "--payload")
+    if len(com) not in (0, 3):
+        raise ValueError(f"--payload has {1 + len(com)} numbers (expected a mass, or a mass and x, y, z)")
+    return arm.with_payload(mass, com or (0.0, 0.0, 0.0), [[0.0] * 3] * 3)
+
+
+def with_robot(command: Callable[..., int]) -> Callable[..., int]:
+    """A command whose first argument is a robot: on the command line it is a name or file, with the options of `load`."""
+
+    def run(
+        robot: RobotArgument,
+        base: Base = None,
+        mimic: Mimic = "coupled",
+        unphysical: Unphysical = "refuse",
+        ignore: Ignore = None,
+        gravity: Gravity = None,
+        payload: Payload = None,
+        **own: Any,
+    ) -> int:
+        return command(robot_of(robot, base, mimic, unphysical, ignore, gravity, payload), **own)
+
+    first, *loading = list(signature(run, eval_str=True).parameters.values())[:-1]
+    own = list(signature(command, eval_str=True).parameters.values())[1:]
+    every = [p.replace(kind=Parameter.KEYWORD_ONLY) for p in (first, *own, *loading)]
+    run.__signature__ = Signature(every, return_annotation=int)  # type: ignore[attr-defined]
+    run.__annotations__ = {p.name: p.annotation for p in every}
+    run.__doc__, run.__name__ = command.__doc__, command.__name__
+    return run

@@ -1,0 +1,151 @@
+"""Numbers as they are typed: `0.1,pi/2,-30deg`, `link2=0.5,link3=0.1`, `@states.csv`."""
+
+from __future__ import annotations
+
+import csv
+import math
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..errors import FileError, near_miss
+from ..robot import Robot
+from ..robot.layout import Layout
+
+NUMBER = r"[0-9]*\.?[0-9]+(?:[eE][+-]?[0-9]+)?|[0-9]+\."
+PLAIN = re.compile(rf"([+-]?)({NUMBER})\s*(deg|°)?")
+PI = re.compile(rf"([+-]?)(?:({NUMBER})\s*\*?\s*)?pi(?:\s*/\s*({NUMBER}))?")
+
+
+def number(text: str, what: str) -> tuple[float, bool]:
+    """A number, and whether it says of itself that it is in degrees or a multiple of pi, so in radians."""
+    if match := PLAIN.fullmatch(text.strip()):
+        sign, digits, degrees = match.groups()
+        value = float(sign + digits)
+        return (math.radians(value), True) if degrees else (value, False)
+    if match := PI.fullmatch(text.strip()):
+        sign, factor, divisor = match.groups()
+        value = float(factor or 1.0) * math.pi / float(divisor or 1.0)
+        return (-value if sign == "-" else value), True
+    raise ValueError(f"{what}: {text.strip()!r} is not a number (expected such as 0.5, -1e-3, pi/2 or 30deg)")
+
+
+def numbers(text: str, what: str) -> list[float]:
+    """Numbers between commas or spaces."""
+    return [number(part, what)[0] for part in split(text)]
+
+
+def split(text: str) -> list[str]:
+    return [part for part in re.split(r"[,\s]+", text.strip().strip("[]()")) if part]
+
+
+def state(arm: Robot, text: str | None, word: str, option: str, degrees: bool) -> Any:
+    """An array (nq,) or (n,), or (rows, ...) from a table; None where nothing was given."""
+    if text is None:
+        return None
+    names = arm.q_names if word == "q" else arm.v_names
+    turning = angles(arm, word)
+    if text.startswith("@"):
+        return with_degrees(read_states(arm, Path(text[1:]), word, names), turning if degrees else None)
+    parts = split(text)
+    if any("=" in part for part in parts):
+        return named(arm, parts, word, option, degrees)
+    values = [number(part, option) for part in parts]
+    if len(values) != len(names):
+        raise ValueError(
+            f"{option} has {len(values)} numbers (expected {len(names)} for robot {arm.name!r}: {listed(names)};"
+            f" or some by name, as in {option} {names[-1]}=0.1)"
+        )
+    return np.array([converted(x, own, degrees and turning[k]) for k, (x, own) in enumerate(values)])
+
+
+def named(arm: Robot, parts: Sequence[str], word: str, option: str, degrees: bool) -> Any:
+    """Some numbers by name; the others are as in the neutral configuration, or zero."""
+    from ..api import neutral
+
+    names = arm.q_names if word == "q" else arm.v_names
+    values = np.array(neutral(arm), dtype=float) if word == "q" else np.zeros(arm.n)
+    turning = angles(arm, word)
+    for part in parts:
+        name, equals, text = part.partition("=")
+        if not equals:
+            raise ValueError(f"{option}: {part!r} stands among joints by name (expected such as {names[-1]}=0.1)")
+        if name not in names:
+            raise ValueError(f"{option}: there is no {name!r}{near_miss(name, names)} (expected one of {listed(names)})")
+        k = names.index(name)
+        values[k] = converted(*number(text, f"{option} {name}"), degrees and turning[k])
+    return values
+
+
+def converted(x: float, own: bool, degrees: bool) -> float:
+    return math.radians(x) if degrees and not own else x
+
+
+def angles(arm: Robot, word: str) -> list[bool]:
+    """Which numbers of q, or of qd and qdd, are angles: those of revolute joints; quaternions are none."""
+    count = arm.nq if word == "q" else arm.n
+    turning = [False] * count
+    for link, slot in arm.driving:
+        if link.joint.kind != "prismatic" and (word != "q" or link.joint.width == 1):
+            turning[slot.q if word == "q" else slot.v] = True
+    return turning
+
+
+def with_degrees(values: Any, turning: list[bool] | None) -> Any:
+    return values if turning is None else np.where(turning, np.radians(values), values)
+
+
+def listed(names: Sequence[str]) -> str:
+    return ", ".join(names) if len(names) <= 12 else f"{', '.join(names[:10])}, ... {names[-1]}"
+
+
+def read_states(arm: Robot, file: Path, word: str, names: Sequence[str]) -> Any:
+    """Rows of a table: columns q1, q2, ... (or the joints' names, or no header and just the numbers)."""
+    rows = [row for row in csv_rows(file) if row[1]]
+    if not rows:
+        raise FileError(f"{file}: has no rows (expected {len(names)} columns of numbers)")
+    head = [cell.strip() for cell in rows[0][1]]
+    header = any(not is_number(cell) for cell in head)
+    picked = columns(arm, file, head, word, names) if header else list(range(len(names)))
+    table = []
+    for line, row in rows[1:] if header else rows:
+        if len(row) <= max(picked):
+            raise FileError(f"{file}:{line}: has {len(row)} cells (expected at least {max(picked) + 1})")
+        for k in picked:
+            if not is_number(row[k]):
+                raise FileError(f"{file}:{line}: {row[k].strip()!r} is not a number")
+        table.append([float(row[k]) for k in picked])
+    if not table:
+        raise FileError(f"{file}: has a header and no rows")
+    return np.array(table[0] if len(table) == 1 else table)
+
+
+def columns(arm: Robot, file: Path, head: list[str], word: str, names: Sequence[str]) -> list[int]:
+    for wanted in (Layout.of(arm).columns(word), [f"{word}.{name}" for name in names], list(names)):
+        if all(name in head for name in wanted):
+            return [head.index(name) for name in wanted]
+    raise FileError(
+        f"{file}:1: the columns are {', '.join(head)} (expected {', '.join(Layout.of(arm).columns(word))}, or the names"
+        f" {listed(names)})"
+    )
+
+
+def csv_rows(file: Path) -> list[tuple[int, list[str]]]:
+    try:
+        text = file.read_text(encoding="utf-8-sig")
+    except OSError as error:
+        raise FileError(f"{file}: cannot be read ({error.strerror})") from None
+    except UnicodeDecodeError:
+        raise FileError(f"{file}: is not text (expected a table of comma-separated numbers in UTF-8)") from None
+    reader = csv.reader("" if line.startswith("#") else line for line in text.splitlines())
+    return [(reader.line_num, row) for row in reader]
+
+
+def is_number(text: str) -> bool:
+    try:
+        return math.isfinite(float(text))
+    except ValueError:
+        return False
