@@ -26,11 +26,11 @@ UsageError: type[Exception] = typer.BadParameter.__mro__[1]  # of the click that
 ClickError: type[Exception] = typer.BadParameter.__mro__[2]
 EVERYWHERE = {"--debug": "debug", "--no-color": "no_color", "--no-colour": "no_color"}
 EXAMPLES = (
-    ("linkwise torque stanford", "torques along the trajectory of Saha's paper"),
-    ("linkwise torque stanford --plot torques.png", "the same as a picture"),
-    ("linkwise simulate planar3 --duration 2 --csv fall.csv", "let it fall, keep the motion"),
+    ("linkwise demo", "the main jobs in a minute"),
+    ("linkwise torque stanford --plot torque.png", "torques along a trajectory"),
+    ("linkwise simulate planar3 --csv fall.csv", "let it fall, keep the motion"),
     ("linkwise describe puma560", "the table of a robot"),
-    ("linkwise export stanford c --out code", "C code of its inverse dynamics"),
+    ("linkwise export stanford c --out code", "C of its inverse dynamics"),
     ("linkwise torque --help", "more on one command"),
 )
 

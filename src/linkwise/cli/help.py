@@ -11,7 +11,7 @@ from . import SECTIONS, colour
 
 WIDEST = 80
 COLUMN = 26  # where the texts of options begin
-EXIT_CODES = "0 done, 1 not done or a difference found, 2 not understood, 3 bad file, 130 Ctrl-C"
+EXIT_CODES = "0 done   1 failed, or different   2 not understood   3 bad file   130 Ctrl-C"
 
 
 class WithHelp:
@@ -23,7 +23,7 @@ class WithHelp:
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
         page = Page()
-        page.usage(ctx.command_path, self.collect_usage_pieces(ctx))  # type: ignore[attr-defined]
+        page.usage(ctx.command_path, self.params, hasattr(self, "list_commands"))
         page.text(self.help or "")
         page.examples(self.examples)
         if hasattr(self, "list_commands"):
@@ -31,7 +31,7 @@ class WithHelp:
                 page.entries(title, list(commands.items()))
         for title, entries in by_subject(self.params, ctx).items():
             page.entries(title, entries)
-        page.entries("Exit codes", [("", EXIT_CODES)])
+        page.lines += ["", page.style("Exit codes", "bold green"), f"  {EXIT_CODES}"]
         formatter.write("\n".join(page.lines) + "\n")
 
 
@@ -47,8 +47,12 @@ class Page:
         self.width = min(WIDEST, shutil.get_terminal_size().columns)
         self.style = colour.stdout()
 
-    def usage(self, path: str, pieces: list[str]) -> None:
-        self.lines.append(f"{self.style('Usage:', 'bold')} {path} {' '.join(pieces)}")
+    def usage(self, path: str, params: Any, group: bool) -> None:
+        arguments = [param for param in params if param.param_type_name == "argument"]
+        names = [argument_name(param) + "..." * (param.nargs == -1) for param in arguments]
+        pieces = [name if param.required else f"[{name}]" for name, param in zip(names, arguments, strict=True)]
+        line = " ".join([path, *(["COMMAND"] if group else pieces), "[OPTIONS]"])
+        self.lines.append(f"{self.style('Usage:', 'bold')} {line}")
 
     def text(self, help: str) -> None:
         """Paragraphs; lines that begin with a space stay as they are."""
@@ -93,20 +97,23 @@ def wrapped(text: str, width: int, indent: str = "") -> list[str]:
 
 
 def by_subject(params: Any, ctx: Any) -> dict[str, list[tuple[str, str]]]:
-    """Arguments, then options by their panel; the common ones last."""
+    """Arguments, options, and further options by their subject."""
     subjects: dict[str, list[tuple[str, str]]] = {"Arguments": [], "Options": []}
     for param in params:
         if getattr(param, "hidden", False):
             continue
         if param.param_type_name == "argument":
-            name = (param.metavar or param.name).upper()
-            subjects["Arguments"].append((name, param.help or ""))
+            subjects["Arguments"].append((argument_name(param), param.help or ""))
             continue
         subject = getattr(param, "rich_help_panel", None) or "Options"
         subjects.setdefault(subject, []).append((option_name(param), param.help or ""))
-    subjects.setdefault("Options", []).append(("-h, --help", "Show this help."))
-    subjects["Options"] = subjects.pop("Options")
+    subjects["Options"].append(("-h, --help", "Show this help."))
     return {title: entries for title, entries in subjects.items() if entries}
+
+
+def argument_name(param: Any) -> str:
+    name: str = param.metavar or param.name
+    return name.upper()
 
 
 def option_name(param: Any) -> str:

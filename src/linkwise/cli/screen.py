@@ -6,12 +6,14 @@ import math
 import os
 import shutil
 import sys
+import unicodedata
 from collections.abc import Iterable, Sequence
 from typing import Any
 
 from . import colour
 
 DIGITS = 4
+NOTHING = 1e-12
 Cell = str | float | int | None
 
 
@@ -30,8 +32,18 @@ def note(text: str) -> None:
 
 
 def number(x: float, digits: int = DIGITS) -> str:
-    """Four digits, without a minus before zero; - where there is no number."""
-    return "-" if math.isnan(x) else f"{float(x) + 0.0:.{digits}g}"
+    """Four digits, without a minus before zero; rounding errors are zero; - where there is no number."""
+    return "-" if math.isnan(x) else f"{0.0 if abs(x) < NOTHING else float(x):.{digits}g}"
+
+
+def wide(text: str) -> int:
+    """Columns that it takes: accents that stand above a letter take none."""
+    return sum(not unicodedata.combining(character) for character in text)
+
+
+def padded(text: str, width: int, right: bool) -> str:
+    pad = " " * (width - wide(text))
+    return pad + text if right else text + pad
 
 
 def shown(cell: Cell) -> str:
@@ -66,7 +78,7 @@ def room() -> int | None:
 
 def parts(head: Sequence[str], cells: list[list[str]], width: int | None) -> list[list[int]]:
     """Which columns stand beside each other: all, or as many as there is room for, each time after the first one."""
-    widths = [max([len(head[k]), *(len(row[k]) for row in cells)]) for k in range(len(head))]
+    widths = [max([wide(head[k]), *(wide(row[k]) for row in cells)]) for k in range(len(head))]
     found, used = [[0]], widths[0]
     for k in range(1, len(head)):
         if width is not None and used + 2 + widths[k] > width and len(found[-1]) > 1:
@@ -81,9 +93,9 @@ def draw(head: Sequence[str], cells: list[list[str]], right: list[bool], width: 
     if colour.on_terminal(sys.stdout):
         rich_table(head, cells, right, width)
         return
-    widths = [max([len(head[k]), *(len(row[k]) for row in cells)]) for k in range(len(head))]
+    widths = [max([wide(head[k]), *(wide(row[k]) for row in cells)]) for k in range(len(head))]
     for row in [list(head), *cells]:
-        line = "  ".join(c.rjust(w) if r else c.ljust(w) for c, w, r in zip(row, widths, right, strict=True))
+        line = "  ".join(padded(c, w, r) for c, w, r in zip(row, widths, right, strict=True))
         print(line.rstrip())
     print()
 

@@ -59,13 +59,13 @@ def command(
     traced = function_of(function)
     robot = with_symbols(arm) if symbols else arm
     if json:
-        lines = dict(equations(robot, traced, function, digits))
-        print_json({"robot": arm.name, "function": function, "equations": lines})
+        written = dict(equations(robot, traced, function, digits))
+        print_json({"robot": arm.name, "function": function, "equations": written})
         return 0
     if format == "text":
         say(f"{function.replace('-', '_')} of {arm.name}{meaning(arm, function)}\n")
-        for left, right in equations(robot, traced, function, digits):
-            say(folded(f"{left} = {right}"))
+        lines = [folded(f"{left} = {right}") for left, right in equations(robot, traced, function, digits)]
+        say("\n".join(lines) or "zero, whatever the state")
         return 0
     from ...export import latex, python_source, sympy
 
@@ -136,7 +136,7 @@ def folded(line: str) -> str:
         return line
     indent = " " * (line.index("=") + 2)
     lines = [""]
-    for term in re.split(r" (?=[+-] )", line):
+    for term in re.split(r" (?=[+-] )(?![^(]*\))", line):
         if lines[-1] and len(lines[-1]) + 1 + len(term) > width:
             lines.append(indent + term)
         else:

@@ -58,6 +58,7 @@ def first_sentence(text: str, most: int = 60) -> str:
     for end in (". ", ": ", " ("):
         text = text.split(end)[0]
     words = text.rstrip(".").split()
-    while len(" ".join(words)) > most:
-        words.pop()
-    return " ".join(words).rstrip(",;")
+    kept = len(words)
+    while len(" ".join(words[:kept])) > most - 4:
+        kept -= 1
+    return " ".join(words) if kept == len(words) else " ".join(words[:kept]).rstrip(",;") + " ..."

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -10,7 +9,7 @@ import typer
 
 from ...robot import Robot
 from ..motion_options import motions
-from ..options import OUTPUT, PICTURES, Csv, Degrees, Json, Parquet, Plot, words
+from ..options import OUTPUT, PICTURES, STATE, Csv, Degrees, Json, Parquet, Plot, words
 from ..results import STDOUT, print_json, refuse_ending, write_by, wrote
 from ..robot import with_robot
 from ..screen import note, say, table
@@ -33,10 +32,10 @@ def command(
     arm: Robot,
     q0: Annotated[
         str | None,
-        typer.Option(metavar="STATE", help="Start, as for --q of linkwise torque; default: zero.", rich_help_panel="Start"),
+        typer.Option(metavar="STATE", help="Start: numbers (0.1,pi/2,...), joints by name (link2=0.5), or @file.csv.", rich_help_panel=STATE),
     ] = None,
     qd0: Annotated[
-        str | None, typer.Option(metavar="STATE", help="Its rates; default: at rest.", rich_help_panel="Start")
+        str | None, typer.Option(metavar="STATE", help="Its rates; default: at rest.", rich_help_panel=STATE)
     ] = None,
     degrees: Degrees = False,
     duration: Annotated[float, typer.Option(metavar="SECONDS", help="How long; default: 1.")] = 1.0,
@@ -220,5 +219,5 @@ def show(run: Recording, said: str) -> None:
     if q == v:
         rows = [[q[k], run.q[0, k], run.q[last, k], run.qd[last, k]] for k in range(run.robot.n)]
         table(["joint", "q at start", f"q at {run.t[last]:g} s", "qd"], [[name, *map(float, x)] for name, *x in rows])
-    elif sys.stdout.isatty() or len(q) <= 60:
+    else:
         table(["coordinate", "at start", f"at {run.t[last]:g} s"], [[q[k], float(run.q[0, k]), float(run.q[last, k])] for k in range(len(q))])

@@ -1,0 +1,104 @@
+"""`linkwise bench`: how fast the dynamics of a robot are here."""
+
+from __future__ import annotations
+
+import time
+from typing import Annotated, Any
+
+import typer
+
+from ...robot import Robot
+from .. import peers
+from ..options import Csv, Json, Parquet
+from ..results import STDOUT, print_json, write_columns
+from ..robot import with_robot
+from ..screen import note, say, table
+
+EXAMPLES = (
+    ("linkwise bench stanford", "inverse and forward dynamics, one state and batches"),
+    ("linkwise bench puma560 --batch 100000 --json", "a larger batch"),
+)
+AGREE = 1e-6  # of peers: relative
+
+
+@with_robot
+def command(
+    arm: Robot,
+    batch: Annotated[int, typer.Option(metavar="COUNT", help="States of a batch; default: 10000.", min=1)] = 10_000,
+    seconds: Annotated[
+        float, typer.Option(metavar="SECONDS", help="For each measurement; default: 0.2.", min=0.001)
+    ] = 0.2,
+    json: Json = False,
+    csv: Csv = None,
+    parquet: Parquet = None,
+) -> int:
+    """Times of inverse and forward dynamics on this machine: plain Python, compiled, in a batch, on all cores.
+
+    Pinocchio and MuJoCo stand beside them where they are installed and the robot can be written as URDF for them; their
+    results are compared first. Each time is the median of rounds; other work on the machine makes it longer.
+    """
+    rows = measured(arm, batch, seconds)
+    if csv is not None or parquet is not None:
+        write_columns({key: [row[key] for row in rows] for key in rows[0]}, csv, parquet)
+    if json:
+        print_json({"robot": arm.name, "batch": batch, "microseconds_per_state": rows})
+    elif csv != STDOUT:
+        say(f"{arm.name}, {arm.n} degrees of freedom: microseconds for a state, median\n")
+        table(
+            ["how", "inverse dynamics", "forward dynamics"],
+            [[row["how"], row["inverse_dynamics"], row["forward_dynamics"]] for row in rows],
+        )
+    return 0
+
+
+def measured(arm: Robot, batch: int, seconds: float) -> list[dict[str, Any]]:
+    import numpy as np
+
+    from ...api import compile, forward_dynamics, inverse_dynamics, random_configuration, use_kernels
+
+    rng = np.random.default_rng(0)
+    q, qd, qdd = random_configuration(arm, rng, batch), *rng.normal(size=(2, batch, arm.n))
+    one = q[0], qd[0], qdd[0]
+    rows = []
+
+    def add(how: str, inverse: Any, forward: Any, states: int) -> None:
+        times = [1e6 * median_time(call, seconds) / states for call in (inverse, forward)]
+        rows.append({"how": how, "inverse_dynamics": times[0], "forward_dynamics": times[1]})
+
+    with use_kernels("never"):
+        tau = np.asarray(inverse_dynamics(arm, *one))
+        add(
+            "plain Python, one state",
+            lambda: inverse_dynamics(arm, *one),
+            lambda: forward_dynamics(arm, q[0], qd[0], tau),
+            1,
+        )
+    inverse, forward = compile(inverse_dynamics, arm), compile(forward_dynamics, arm)
+    torques = inverse(q, qd, qdd)
+    add("compiled, one state", lambda: inverse(*one), lambda: forward(q[0], qd[0], tau), 1)
+    add(f"compiled, batch of {batch}", lambda: inverse(q, qd, qdd), lambda: forward(q, qd, torques), batch)
+    for name, peer in peers.on(arm):
+        if isinstance(peer, str):
+            note(f"{name} is left out: {peer}")
+            continue
+        off = np.abs(peer.inverse(*one) - tau).max() / max(np.abs(tau).max(), 1e-9)
+        if off > AGREE:
+            note(f"{name} is left out: its torques differ by {off:.1e}")
+            continue
+        add(f"{name}, one state", lambda peer=peer: peer.inverse(*one), lambda peer=peer: peer.forward(q[0], qd[0], tau), 1)
+    return rows
+
+
+def median_time(call: Any, seconds: float, rounds: int = 7) -> float:
+    """Seconds for one call, in rounds that take so long together."""
+    call()
+    begin = time.perf_counter()
+    call()
+    each = max(1, int(seconds / rounds / max(time.perf_counter() - begin, 1e-9)))
+    times = []
+    for _ in range(rounds):
+        begin = time.perf_counter()
+        for _ in range(each):
+            call()
+        times.append((time.perf_counter() - begin) / each)
+    return sorted(times)[rounds // 2]

@@ -1,0 +1,48 @@
+"""`linkwise demo`: the main jobs, each a command line that is shown and run."""
+
+from __future__ import annotations
+
+import shlex
+import time
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from .. import colour
+from ..screen import note, say
+
+EXAMPLES = (
+    ("linkwise demo", "pictures in the folder linkwise-demo"),
+    ("linkwise demo --out here", "in another folder"),
+)
+STEPS = (  # what it is, the command line, and whether its text is shown; {0} is the folder
+    ("A robot of the library", "linkwise draw stanford --q 0.4,1.2,0.3,0,0.5,0 --out {0}/stanford.png"),
+    ("Its torques along the motion of Saha's paper", "linkwise torque stanford --plot {0}/torques.png"),
+    ("What its bearings carry", "linkwise loads stanford --plot {0}/loads.png --csv {0}/loads.csv"),
+    ("Let go, it falls", "linkwise simulate stanford --plot {0}/fall.png --animate {0}/fall.gif"),
+    ("Another arm moves to a target", "linkwise simulate puma560 --target 1,-1,1.5,0,0.5,0 --plot {0}/control.png"),
+    ("Equations", "linkwise equations planar3 gravity_torque --symbols"),
+    ("Operations, by formulation", "linkwise count stanford inverse_dynamics"),
+    ("C for its controller", "linkwise export stanford c --function gravity_torque --self-test --out {0}"),
+)
+
+
+def command(
+    out: Annotated[str, typer.Option("--out", "-o", metavar="FOLDER", help="Where pictures go.")] = "linkwise-demo",
+) -> int:
+    """The main jobs in less than a minute: every step is a command line, which is shown, run and can be changed."""
+    from .. import main
+
+    folder = Path(out)
+    folder.mkdir(parents=True, exist_ok=True)
+    style, begin, worst = colour.stdout(), time.perf_counter(), 0
+    for heading, line in STEPS:
+        say(f"{style(heading, 'bold')}\n{style('$ ' + line.format(out), 'cyan')}")
+        words = [word.format(out) for word in shlex.split(line)]
+        worst = max(worst, main(words[1:]))
+        say()
+    made = sorted(path.name for path in folder.iterdir())
+    note(f"{time.perf_counter() - begin:.0f} s; in the folder {folder}: {', '.join(made)}")
+    say("Your own robot: a file in place of its name. All commands: linkwise --help")
+    return worst

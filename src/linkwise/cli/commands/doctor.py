@@ -1,0 +1,179 @@
+"""`linkwise doctor`: what is installed, what works, what to install."""
+
+from __future__ import annotations
+
+import os
+import platform
+import sys
+import time
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+from ..options import Json
+from ..results import print_json
+from ..screen import facts, say, table, title
+from .cache import size
+
+EXAMPLES = (
+    ("linkwise doctor", "look at this machine"),
+    ("linkwise doctor --json", "the same for a bug report"),
+)
+EXTRAS = {  # package: the extra that brings it, and what it gives
+    "matplotlib": ("plot", "pictures: --plot, linkwise draw"),
+    "pyarrow": ("parquet", "--parquet; sweeps in Parquet files"),
+    "pandas": ("pandas", "tables in Python: recording.to_pandas()"),
+    "scipy": ("stiff", "--integrator radau, for stiff problems"),
+    "sympy": ("symbolic", "lw.sympy; equations --format sympy"),
+    "mpmath": ("exact", "lw.accuracy: numbers of many digits"),
+    "distributed": ("dask", "sweeps on a Dask cluster"),
+    "pin": ("peers", "Pinocchio beside Linkwise in linkwise bench"),
+    "mujoco": ("peers", "MuJoCo beside Linkwise in linkwise bench"),
+}
+VARIABLES = ("LINKWISE_CACHE", "LINKWISE_KERNELS", "LINKWISE_THREADS", "NO_COLOR", "MPLBACKEND", "MPLCONFIGDIR")
+WANTED = 1e-12  # how far compiled and plain results may be apart
+
+
+def command(json: Json = False) -> int:
+    """Versions, optional packages and what they give, the compiler, the cache, and a timing.
+
+    A kernel is compiled and compared with plain Python; the exit code is 1 where that fails.
+    """
+    found = {
+        "linkwise": versions(),
+        "extras": extras(),
+        "processor": processor(),
+        "compiler": compiler(),
+        "cache": cache_state(),
+        "environment": {name: os.environ[name] for name in VARIABLES if name in os.environ},
+    }
+    if json:
+        print_json(found)
+    else:
+        show(found)
+    return 0 if found["compiler"]["works"] else 1
+
+
+def versions() -> dict[str, str]:
+    from ...version import __version__
+
+    return {
+        "linkwise": __version__,
+        "source": str(Path(__file__).resolve().parents[2]),
+        "python": f"{platform.python_version()} ({sys.executable})",
+        "system": platform.platform(),
+        **{name: installed(name) or "missing" for name in ("numpy", "llvmlite", "typer", "rich")},
+    }
+
+
+def installed(package: str) -> str | None:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return None
+
+
+def extras() -> dict[str, dict[str, Any]]:
+    return {
+        package: {"version": installed(package), "extra": extra, "gives": gives}
+        for package, (extra, gives) in EXTRAS.items()
+    }
+
+
+def processor() -> dict[str, Any]:
+    from ...kernels.host import host_target
+
+    host = host_target()
+    known = [word[1:] for word in host.features.split(",") if word.startswith("+")]
+    named = [name for name in ("sse4.2", "avx", "avx2", "fma", "avx512f", "neon", "sve") if name in known]
+    return {
+        "name": host.name,
+        "cores": os.cpu_count(),
+        "vector_bits": 8 * host.vector_bytes,
+        "fused": host.fused,
+        "features": named,
+    }
+
+
+def compiler() -> dict[str, Any]:
+    """Compile the inverse dynamics of an arm, and compare it with plain Python."""
+    import numpy as np
+
+    from ...api import compile, inverse_dynamics, use_kernels
+    from ...formats import load
+
+    arm = load("puma560")
+    states = np.random.default_rng(0).normal(size=(3, 1000, arm.n))
+    begin = time.perf_counter()
+    try:
+        kernel = compile(inverse_dynamics, arm)
+        seconds = time.perf_counter() - begin
+        with use_kernels("never"):
+            exact = np.asarray(inverse_dynamics(arm, *states[:, :10]))
+        off = float(np.abs(kernel(*states[:, :10]) - exact).max() / np.abs(exact).max())
+    except (RuntimeError, OSError, ImportError) as error:
+        return {"works": False, "error": str(error)}
+    one = fastest(lambda: kernel(*states[:, 0]))
+    many = fastest(lambda: kernel(*states)) / states.shape[1]
+    return {
+        "works": off < WANTED,
+        "kernel": "inverse dynamics of the Puma 560",
+        "seconds_to_compile_or_load": seconds,
+        "relative_difference_from_python": off,
+        "microseconds_per_call": 1e6 * one,
+        "nanoseconds_per_state_in_a_batch": 1e9 * many,
+    }
+
+
+def fastest(call: Any, rounds: int = 7) -> float:
+    """Seconds for one call: the best of some rounds of some calls."""
+    best = float("inf")
+    for _ in range(rounds):
+        begin = time.perf_counter()
+        for _ in range(50):
+            call()
+        best = min(best, (time.perf_counter() - begin) / 50)
+    return best
+
+
+def cache_state() -> dict[str, Any]:
+    from ...kernels import cache
+
+    folder = cache.folder()
+    if folder is None:
+        return {"folder": None, "files": 0, "bytes": 0, "writable": False}
+    files, bytes_ = cache.size()
+    there = folder if folder.exists() else next(path for path in folder.parents if path.exists())
+    return {"folder": str(folder), "files": files, "bytes": bytes_, "writable": os.access(there, os.W_OK)}
+
+
+def show(found: dict[str, Any]) -> None:
+    title("Linkwise")
+    facts(found["linkwise"].items())
+    say()
+    table(
+        ["package", "version", "gives"],
+        [[name, extra["version"] or "-", extra["gives"]] for name, extra in found["extras"].items()],
+        heading="Optional packages",
+    )
+    cpu, code, kept = found["processor"], found["compiler"], found["cache"]
+    title("Compiler")
+    lines = [("processor", f"{cpu['name']}, {cpu['cores']} cores, vectors of {cpu['vector_bits']} bits")]
+    lines += [("features", ", ".join(cpu["features"]) or "-")]
+    if "error" in code:
+        lines += [("compiling", f"FAILED: {code['error']}")]
+    else:
+        agrees = "agrees with plain Python" if code["works"] else "DIFFERS from plain Python"
+        lines += [
+            ("compiling", f"{code['kernel']} {agrees} to {code['relative_difference_from_python']:.0e}"),
+            ("time", f"{code['seconds_to_compile_or_load']:.2f} s to compile, or load from the cache"),
+            ("", f"{code['microseconds_per_call']:.2f} µs for one call from Python"),
+            ("", f"{code['nanoseconds_per_state_in_a_batch']:.0f} ns for a state in a batch"),
+        ]
+    where = "off" if kept["folder"] is None else f"{kept['folder']}: {kept['files']} files, {size(kept['bytes'])}"
+    lines += [("cache", where if kept["writable"] or kept["folder"] is None else f"{where}; NOT WRITABLE")]
+    lines += [(name, value) for name, value in found["environment"].items()]
+    facts(lines)
+    say()
+    missing = {extra["extra"] for extra in found["extras"].values() if extra["version"] is None}
+    say(f"To install what is missing: pip install 'linkwise[{','.join(sorted(missing))}]'" if missing else "Nothing is missing.")
