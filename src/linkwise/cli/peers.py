@@ -24,7 +24,7 @@ def on(arm: Robot) -> Iterator[tuple[str, Peer | str]]:
         except ImportError:
             yield name, "it is not installed: pip install 'linkwise[peers]'"
         except (RobotError, ValueError, RuntimeError) as error:
-            yield name, str(error).splitlines()[0]
+            yield name, str(error).splitlines()[0].rpartition("robot.urdf: ")[2]
 
 
 def urdf(arm: Robot) -> str:
@@ -34,8 +34,10 @@ def urdf(arm: Robot) -> str:
         raise ValueError("its joints are not all of one degree of freedom")
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "robot.urdf"
-        save(arm, path)
-        return path.read_text(encoding="utf-8")
+        save(arm.without_rotors(), path)  # for which URDF has no word; the peers are told below
+        text = path.read_text(encoding="utf-8")
+    limit = '<limit lower="-1000" upper="1000" effort="0" velocity="0"/>'  # a continuous joint has two coordinates in Pinocchio
+    return text.replace('type="continuous">', f'type="revolute">{limit}')
 
 
 def pinocchio(arm: Robot) -> Peer:

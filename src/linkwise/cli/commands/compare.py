@@ -13,8 +13,8 @@ from ..screen import say
 
 EXAMPLES = (
     ("linkwise compare stanford stanford", "the same: exit code 0"),
-    ("linkwise export puma560 urdf --out puma.urdf", "another model of the same robot"),
-    ("linkwise compare puma560 puma.urdf", "in other frames, and the same"),
+    ("linkwise export stanford urdf --out arm.urdf", "another model of the same robot"),
+    ("linkwise compare stanford arm.urdf --json", "in other frames, and the same"),
 )
 
 

@@ -14,8 +14,8 @@ from ..screen import note
 
 CONVENTIONS = ("standard", "modified", "frames")
 EXAMPLES = (
-    ("linkwise convert puma560 puma.urdf", "for ROS, Pinocchio, MuJoCo"),
-    ("linkwise convert puma.urdf puma.toml", "and back"),
+    ("linkwise convert stanford arm.urdf", "for ROS, Pinocchio, MuJoCo"),
+    ("linkwise convert arm.urdf arm.toml", "and back, in frames"),
     ("linkwise convert stanford craig.toml --to modified", "Craig's DH parameters"),
 )
 

@@ -24,7 +24,7 @@ EXAMPLES = (
     ("linkwise export planar3 python --function forward_dynamics", "plain assignments"),
     ("linkwise export planar3 latex --function inertia_matrix --out inertia.tex", "for a paper"),
     ("linkwise export puma560 toml --out puma.toml", "the robot itself, to change its numbers"),
-    ("linkwise export puma560 urdf --out puma.urdf", "the robot for ROS, Pinocchio, MuJoCo"),
+    ("linkwise export stanford urdf --out arm.urdf", "the robot for ROS, Pinocchio, MuJoCo"),
 )
 
 
