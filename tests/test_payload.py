@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 
 import linkwise as lw
-from linkwise.cli import main
 from robots import ALL, relative, states
 
 ROD = {"joint": "revolute", "a": 0.5, "b": 0.0, "alpha": 0.0, "mass": 2.0, "com": (-0.25, 0.0, 0.0)}
@@ -221,13 +220,3 @@ def test_base_means_the_fixed_base_where_no_link_can_be_meant():
         lw.Robot.from_frames([{**body, "name": "a", "parent": "base"}, {**body, "name": "base"}])
     with pytest.raises(lw.RobotError, match="the name 'base' belongs to row 1 already"):
         lw.Robot.from_frames([{**body, "name": "base"}, {**body, "name": "base"}])
-
-
-def test_the_command_line_alone_shows_its_help(capsys: pytest.CaptureFixture[str]):
-    assert main([]) == 2
-    shown = capsys.readouterr()
-    assert shown.out == ""
-    assert "examples:\n  linkwise cache" in shown.err
-    with pytest.raises(SystemExit, match="0"):
-        main(["--help"])
-    assert capsys.readouterr().out == shown.err

@@ -6,6 +6,7 @@ docstring is its help, and with `EXAMPLES`, command lines that a test runs as th
 
 from __future__ import annotations
 
+import gc
 import sys
 from collections.abc import Sequence
 
@@ -41,6 +42,8 @@ COMMANDS = {name: about for section in SECTIONS.values() for name, about in sect
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; the exit code is one of `app.EXIT_CODES`."""
+    if arguments is None:  # a process of our own, which mostly imports: collecting garbage would find none
+        gc.set_threshold(200_000, 20, 20)
     from .app import run  # typer is imported for the command line only
 
     return run(list(sys.argv[1:] if arguments is None else arguments))

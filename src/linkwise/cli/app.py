@@ -18,7 +18,8 @@ from ..errors import FileError, RobotError, SingularError, near_miss
 from ..version import __version__
 from . import COMMANDS, colour
 from .encoding import never_fail
-from .help import Command, WithHelp
+from .help import Command, WithHelp, argument_name, option_name
+from .screen import complain
 
 PROGRAM = "linkwise"
 DONE, FAILED, NOT_UNDERSTOOD, BAD_FILE, INTERRUPTED = 0, 1, 2, 3, 130
@@ -115,7 +116,10 @@ def without_everywhere(arguments: list[str]) -> tuple[list[str], set[str]]:
 def invoke(arguments: list[str]) -> Any:
     linkwise = group()
     if f"_{PROGRAM.upper()}_COMPLETE" in os.environ:  # a shell asks for its script, or for words
-        return linkwise.main(arguments, prog_name=PROGRAM, standalone_mode=False)
+        try:
+            return linkwise.main(arguments, prog_name=PROGRAM, standalone_mode=False)
+        except SystemExit as ended:
+            return ended.code
     try:
         with linkwise.make_context(PROGRAM, arguments) as context:
             return linkwise.invoke(context)
@@ -132,10 +136,9 @@ def reported(error: BaseException, debug: bool) -> int:
         print("\nThis is a fault in Linkwise. Please report it, with the command line.", file=sys.stderr)
         return FAILED
     if isinstance(error, KeyboardInterrupt):
-        print(f"\n{error or 'interrupted'}", file=sys.stderr)
+        print(f"\n{str(error) or 'interrupted'}", file=sys.stderr)
     elif not debug:
-        style = colour.stderr()
-        print(f"{style('error:', 'bold red')} {message(error)}", file=sys.stderr)
+        complain(message(error))
     if isinstance(error, UsageError) and (context := getattr(error, "ctx", None)) is not None:
         print(f"help:  {context.command_path} --help", file=sys.stderr)
     return code
@@ -163,6 +166,9 @@ def message(error: BaseException) -> str:
     if option is not None and not isinstance(error, typer.BadParameter):
         known = [name for p in error.ctx.command.params for name in p.opts] if hasattr(error, "ctx") else []
         return f"there is no option {option!r}{near_miss(option, close or known)}"
+    if type(error).__name__ == "MissingParameter" and (param := getattr(error, "param", None)) is not None:
+        name = argument_name(param) if param.param_type_name == "argument" else option_name(param)
+        return f"{name} is missing (expected: {param.help})"
     text: str = error.format_message()  # type: ignore[attr-defined]
     return text
 

@@ -13,6 +13,7 @@ SPELLED = {
     "α": "alpha", "Δ": "d", "Σ": "sum", "·": "*", "×": "x", "–": "-", "—": "-", "−": "-", "…": "...", "≤": "<=",
     "≥": ">=", "±": "+-", "→": "->", "µ": "u", "μ": "u", "°": " deg", "ł": "l", "Ł": "L", "✓": "ok", "✗": "no",
     "⁻": "^-", "ᵀ": "'", "‘": "'", "’": "'", "“": '"', "”": '"', "─": "-", "━": "-", "│": "|", "½": "1/2",
+    "\u0302": "^", "\u0303": "~", "\u0304": "-", "\u0307": "'", "\u0308": "''",
 }  # fmt: skip
 
 
@@ -20,8 +21,8 @@ def spelled(character: str) -> str:
     """ASCII that says the same; ? where there is none."""
     if character in SPELLED:
         return SPELLED[character]
-    plain = unicodedata.normalize("NFKD", character).encode("ascii", "ignore").decode()
-    return plain or ("" if unicodedata.combining(character) else "?")
+    parts = unicodedata.normalize("NFKD", character)
+    return "".join(part if part.isascii() else SPELLED.get(part, "") for part in parts) or "?"
 
 
 def spell(error: UnicodeError) -> tuple[str, int]:
@@ -29,6 +30,12 @@ def spell(error: UnicodeError) -> tuple[str, int]:
     if not isinstance(error, UnicodeEncodeError):
         raise error
     return "".join(map(spelled, error.object[error.start : error.end])), error.end
+
+
+def encodable(text: str) -> str:
+    """The text as stdout will show it; for what others print there, who would choose another encoding."""
+    name = getattr(sys.stdout, "encoding", None) or "utf-8"
+    return text.encode(name, HANDLER).decode(name)
 
 
 def never_fail() -> None:

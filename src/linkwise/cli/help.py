@@ -8,6 +8,7 @@ from typing import Any
 from typer.core import TyperCommand
 
 from . import SECTIONS, colour
+from .encoding import encodable
 
 WIDEST = 80
 COLUMN = 26  # where the texts of options begin
@@ -32,7 +33,7 @@ class WithHelp:
         for title, entries in by_subject(self.params, ctx).items():
             page.entries(title, entries)
         page.lines += ["", page.style("Exit codes", "bold green"), f"  {EXIT_CODES}"]
-        formatter.write("\n".join(page.lines) + "\n")
+        formatter.write(encodable("\n".join(page.lines)) + "\n")
 
 
 class Command(WithHelp, TyperCommand):

@@ -15,7 +15,6 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import FileError
 from ..files import saving
 from .screen import note
 
@@ -97,4 +96,4 @@ def refuse_ending(path: str | None, option: str, *endings: str) -> None:
     """A picture or table whose name does not say how it is to be written, before anything is computed."""
     if path is None or path == STDOUT or path.lower().endswith(endings):
         return
-    raise FileError(f"{option} {path}: the name must end with {', '.join(endings)}")
+    raise ValueError(f"{option} {path}: the name must end with {', '.join(endings)}")

@@ -6,6 +6,7 @@ import math
 import os
 import shutil
 import sys
+import textwrap
 import unicodedata
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -14,21 +15,51 @@ from . import colour
 
 DIGITS = 4
 NOTHING = 1e-12
+FOLDED = 20  # columns that a text which may be broken needs
 Cell = str | float | int | None
 
 
+class Gap:
+    """A blank line after a table, if something follows it."""
+
+    due = False
+
+    def close(self) -> None:
+        if self.due:
+            print()
+        self.due = False
+
+
+gap = Gap()
+
+
 def say(text: str = "") -> None:
-    """A sentence of the result, on stdout."""
+    """Lines of the result, on stdout."""
+    gap.close()
     print(text)
 
 
+def sentence(text: str) -> None:
+    """A line of the result that may be broken where a terminal is narrow."""
+    width = room()
+    say("\n".join(textwrap.wrap(text, width, break_on_hyphens=False)) if width else text)
+
+
 def title(text: str) -> None:
-    print(colour.stdout()(text, "bold"))
+    """The heading of what follows."""
+    gap.close()
+    for line in textwrap.wrap(text, room() or 1000, break_on_hyphens=False):
+        print(colour.stdout()(line, "bold"))
 
 
 def note(text: str) -> None:
     """Something beside the result, such as which file was written: on stderr, so that pipes do not carry it."""
     print(colour.stderr()(text, "dim"), file=sys.stderr)
+
+
+def complain(text: str) -> None:
+    """What went wrong, on stderr."""
+    print(f"{colour.stderr()('error:', 'bold red')} {text}", file=sys.stderr)
 
 
 def number(x: float, digits: int = DIGITS) -> str:
@@ -53,20 +84,29 @@ def shown(cell: Cell) -> str:
 
 
 def is_number(cell: Cell) -> bool:
-    return isinstance(cell, (int, float)) or cell is None
+    """Also as text; * marks a variable."""
+    if not isinstance(cell, str):
+        return True
+    try:
+        return cell == "-" or float(cell.rstrip("*")) is not None
+    except ValueError:
+        return False
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[Cell]], heading: str = "") -> None:
     """Columns of numbers are aligned at the right. On a terminal, one that is too wide continues below itself."""
     rows = [list(row) for row in rows]
+    gap.close()
     if heading:
         title(heading)
     right = [all(is_number(row[k]) for row in rows) and bool(rows) for k in range(len(head))]
     cells = [[shown(cell) for cell in row] for row in rows]
     width = room()
-    for part in parts(head, cells, width):
+    for part in parts(head, cells, width, folds=not right[-1]):
+        gap.close()
         picked = [[row[k] for k in part] for row in cells]
         draw([head[k] for k in part], picked, [right[k] for k in part], width)
+        gap.due = True
 
 
 def room() -> int | None:
@@ -76,9 +116,14 @@ def room() -> int | None:
     return None
 
 
-def parts(head: Sequence[str], cells: list[list[str]], width: int | None) -> list[list[int]]:
-    """Which columns stand beside each other: all, or as many as there is room for, each time after the first one."""
+def parts(head: Sequence[str], cells: list[list[str]], width: int | None, folds: bool) -> list[list[int]]:
+    """Which columns stand beside each other: all, or as many as there is room for, each time after the first one.
+
+    The last one may be text, which folds.
+    """
     widths = [max([wide(head[k]), *(wide(row[k]) for row in cells)]) for k in range(len(head))]
+    if folds and colour.wanted(sys.stdout):
+        widths[-1] = min(widths[-1], FOLDED)
     found, used = [[0]], widths[0]
     for k in range(1, len(head)):
         if width is not None and used + 2 + widths[k] > width and len(found[-1]) > 1:
@@ -90,14 +135,13 @@ def parts(head: Sequence[str], cells: list[list[str]], width: int | None) -> lis
 
 
 def draw(head: Sequence[str], cells: list[list[str]], right: list[bool], width: int | None) -> None:
-    if colour.on_terminal(sys.stdout):
+    if colour.wanted(sys.stdout):
         rich_table(head, cells, right, width)
         return
     widths = [max([wide(head[k]), *(wide(row[k]) for row in cells)]) for k in range(len(head))]
     for row in [list(head), *cells]:
         line = "  ".join(padded(c, w, r) for c, w, r in zip(row, widths, right, strict=True))
         print(line.rstrip())
-    print()
 
 
 def rich_table(head: Sequence[str], cells: list[list[str]], right: list[bool], width: int | None) -> None:
@@ -106,20 +150,22 @@ def rich_table(head: Sequence[str], cells: list[list[str]], right: list[bool], w
     from rich.table import Table
     from rich.text import Text
 
-    drawn = Table(box=SIMPLE_HEAD, padding=(0, 2, 0, 0), pad_edge=False, show_edge=False, header_style="bold cyan")
+    drawn = Table(box=SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False, show_edge=False, header_style="bold cyan")
     for k, name in enumerate(head):
-        drawn.add_column(Text(name), justify="right" if right[k] else "left", overflow="fold")
+        drawn.add_column(Text(name), justify="right" if right[k] else "left", overflow="fold", no_wrap=k < len(head) - 1)
     for row in cells:
         drawn.add_row(*(Text(cell, style="bold" if k == 0 else "") for k, cell in enumerate(row)))
-    plain = None if colour.wanted(sys.stdout) else True
-    Console(file=sys.stdout, width=width, no_color=plain, highlight=False).print(drawn)
-    print()
+    Console(file=sys.stdout, width=width, highlight=False).print(drawn)
 
 
 def facts(pairs: Iterable[tuple[str, Any]]) -> None:
     """Names and values below each other."""
-    pairs = list(pairs)
+    gap.close()
+    pairs = [(name, str(value)) for name, value in pairs]
     widest = max(len(name) for name, _ in pairs)
-    style = colour.stdout()
+    style, width = colour.stdout(), room()
     for name, value in pairs:
-        print(f"{style(name, 'cyan')}{' ' * (widest - len(name))}  {value}")
+        first, *rest = textwrap.wrap(value, max(20, width - widest - 2)) if width and value else [value]
+        print(f"{style(name, 'cyan')}{' ' * (widest - len(name))}  {first}")
+        for line in rest:
+            print(f"{' ' * widest}  {line}")

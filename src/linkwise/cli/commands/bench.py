@@ -35,7 +35,7 @@ def command(
     """Times of inverse and forward dynamics on this machine: plain Python, compiled, in a batch, on all cores.
 
     Pinocchio and MuJoCo stand beside them where they are installed and the robot can be written as URDF for them; their
-    results are compared first. Each time is the median of rounds; other work on the machine makes it longer.
+    results are compared first. Each time is the best of seven rounds.
     """
     rows = measured(arm, batch, seconds)
     if csv is not None or parquet is not None:
@@ -43,7 +43,7 @@ def command(
     if json:
         print_json({"robot": arm.name, "batch": batch, "microseconds_per_state": rows})
     elif csv != STDOUT:
-        say(f"{arm.name}, {arm.n} degrees of freedom: microseconds for a state, median\n")
+        say(f"{arm.name}, {arm.n} degrees of freedom: microseconds for a state\n")
         table(
             ["how", "inverse dynamics", "forward dynamics"],
             [[row["how"], row["inverse_dynamics"], row["forward_dynamics"]] for row in rows],
@@ -62,7 +62,7 @@ def measured(arm: Robot, batch: int, seconds: float) -> list[dict[str, Any]]:
     rows = []
 
     def add(how: str, inverse: Any, forward: Any, states: int) -> None:
-        times = [1e6 * median_time(call, seconds) / states for call in (inverse, forward)]
+        times = [1e6 * best_time(call, seconds) / states for call in (inverse, forward)]
         rows.append({"how": how, "inverse_dynamics": times[0], "forward_dynamics": times[1]})
 
     with use_kernels("never"):
@@ -89,7 +89,7 @@ def measured(arm: Robot, batch: int, seconds: float) -> list[dict[str, Any]]:
     return rows
 
 
-def median_time(call: Any, seconds: float, rounds: int = 7) -> float:
+def best_time(call: Any, seconds: float, rounds: int = 7) -> float:
     """Seconds for one call, in rounds that take so long together."""
     call()
     begin = time.perf_counter()
@@ -101,4 +101,4 @@ def median_time(call: Any, seconds: float, rounds: int = 7) -> float:
         for _ in range(each):
             call()
         times.append((time.perf_counter() - begin) / each)
-    return sorted(times)[rounds // 2]
+    return min(times)

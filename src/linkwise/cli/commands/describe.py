@@ -9,13 +9,15 @@ from .. import colour
 from ..options import Json
 from ..results import print_json
 from ..robot import with_robot
-from ..screen import facts, say, table, title
+from ..screen import facts, say, sentence, table, title
 
 EXAMPLES = (
     ("linkwise describe stanford", "joints, bodies, drives"),
     ("linkwise describe planar3 --json", "the same for another program"),
     ("linkwise describe stanford --base free", "its base floats"),
 )
+OFTEN_EMPTY = ("Ixy", "Ixz", "Iyz", "viscous", "Coulomb", "limits (deg or m)", "rotor inertia", "rotation (rows)")
+EMPTY = ("0", "-", "none")
 
 
 @with_robot
@@ -50,21 +52,17 @@ def command(arm: Robot, json: Json = False) -> int:
 
 def on_screen(arm: Robot) -> None:
     """The same in tables that fit the terminal."""
-    import textwrap
-
     from ...api import total_mass
-    from ...robot import describe
     from ...robot.coordinates import size_in_words
+    from ...robot.describe import tables
     from ...robot.tables import CONVENTIONS
-    from ..screen import room
-
-    width = room() or 80
     title(f"{arm.name}: {size_in_words(arm.n, len(arm.names))} ({arm.joints}), {float(total_mass(arm)):g} kg")
-    for line in textwrap.wrap(arm.about, width):
-        say(line)
+    sentence(arm.about)
     say()
     gravity = ", ".join(f"{float(x):g}" for x in arm.gravity)
     facts([("convention", CONVENTIONS[arm.convention].meaning), ("gravity", f"({gravity}) m/s², base frame")])
     say()
-    for heading, (head, rows) in describe.tables(arm).items():
-        table(head, rows, heading=heading)
+    for heading, (head, rows) in tables(arm).items():
+        kept = [k for k, name in enumerate(head) if name not in OFTEN_EMPTY or any(row[k] not in EMPTY for row in rows)]
+        picked = [[row[k] for k in kept] for row in rows]
+        table([head[k] for k in kept], picked, heading=heading[0].upper() + heading[1:])

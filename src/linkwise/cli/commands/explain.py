@@ -10,7 +10,7 @@ from ...robot import Robot
 from ..options import OUTPUT, Degrees, Json, Q, Qd, Qdd
 from ..results import print_json
 from ..robot import with_robot
-from ..screen import say, table
+from ..screen import say, sentence, table
 
 EXAMPLES = (
     ("linkwise explain planar3", "what there is: names, meanings, equations of the papers"),
@@ -57,7 +57,8 @@ def command(
         print_json({"robot": arm.name, "q": at, "quantities": {name: found[name] for name in chosen or found}})
     elif not chosen:
         rows = [[x.name, x.symbol, f"{x.source} {x.equation}", x.meaning.split(";")[0]] for x in found.quantities.values()]
-        say(f"{arm.name}: {len(rows)} quantities at a state; their values: linkwise explain {arm.name} NAME ...\n")
+        sentence(f"{arm.name}: {len(rows)} quantities at a state; their values: linkwise explain {arm.name} NAME ...")
+        say()
         table(["name", "symbol", "paper, equation", "what it is"], rows)
     else:
         say(found.latex(*chosen, digits=digits) if latex else found.text(*chosen, digits=digits))

@@ -11,7 +11,7 @@ from ..motion_options import Along, Duration, End, Friction, Samples, Start
 from ..options import PICTURES, Csv, Degrees, Json, Parquet, Plot
 from ..results import STDOUT, print_json, refuse_ending
 from ..robot import with_robot
-from ..screen import say, table
+from ..screen import say, sentence, table, title
 from .torque import arrays, show_peaks, write_along
 
 if TYPE_CHECKING:
@@ -58,7 +58,8 @@ def command(
     if json:
         print_json({"robot": arm.name, "trajectory": words, "frame": frame, **arrays(along), **borne(along)})
     elif csv != STDOUT:
-        say(f"{arm.name} {words}, {samples} samples; the largest magnitudes\n")
+        sentence(f"{arm.name} {words}, {samples} samples; the largest magnitudes:")
+        say()
         show_bearings(along)
         show_peaks(along)
     return 0
@@ -78,4 +79,4 @@ def show_bearings(along: Loads) -> None:
     names = ["|mx| (N m)", "|my|", "|mz|", "|fx| (N)", "|fy|", "|fz|"]
     rows = [[name, *row] for name, row in zip(peaks.links, peaks.loads.tolist(), strict=True)]
     table(["joint", *names], rows, heading=f"Components in the {along.frame} frame")
-    say("Drives")
+    title("Drives")

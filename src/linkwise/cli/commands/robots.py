@@ -8,7 +8,7 @@ import typer
 
 from ..options import Csv, Json, Parquet
 from ..results import STDOUT, print_json, write_columns
-from ..screen import say, table
+from ..screen import say, sentence, table
 
 EXAMPLES = (
     ("linkwise robots", "all of them"),
@@ -47,16 +47,17 @@ def command(
         shown = [[row["name"], row["joints"], row["dof"], row["mass"], first_sentence(str(row["about"]))] for row in rows]
         if rows:
             table(["name", "joints", "dof", "mass (kg)", "what it is"], shown)
-            say("Another robot: the name of a file in place of a name. More on one: linkwise describe NAME")
+            sentence("Another robot: the name of a file in place of a name. More on one: linkwise describe NAME")
         else:
             say(f"No robot of the library has the word {word!r}.")
     return 0 if rows else 1
 
 
-def first_sentence(text: str, most: int = 60) -> str:
-    """To its end, its colon or bracket, or as many words as there is room for."""
+def first_sentence(text: str, most: int = 76) -> str:
+    """To its end, its colon or bracket, or a comma where it is long; or as many words as there is room for."""
     for end in (". ", ": ", " ("):
         text = text.split(end)[0]
+    text = text if len(text) <= most else text.split(", ")[0]
     words = text.rstrip(".").split()
     kept = len(words)
     while len(" ".join(words[:kept])) > most - 4:

@@ -12,7 +12,7 @@ from ..motion_options import motions
 from ..options import OUTPUT, PICTURES, STATE, Csv, Degrees, Json, Parquet, Plot, words
 from ..results import STDOUT, print_json, refuse_ending, write_by, wrote
 from ..robot import with_robot
-from ..screen import note, say, table
+from ..screen import complain, say, sentence, table
 
 if TYPE_CHECKING:
     from ...recording import Recording
@@ -75,6 +75,9 @@ def command(
     step: Annotated[
         float | None, typer.Option(metavar="SECONDS", help="The first, or that of rk4.", rich_help_panel=INTEGRATION)
     ] = None,
+    max_steps: Annotated[
+        int | None, typer.Option(metavar="COUNT", help="Default: ten million.", rich_help_panel=INTEGRATION, min=1)
+    ] = None,
     samples: Annotated[
         int, typer.Option(metavar="COUNT", help="Of the result; default: 501.", rich_help_panel=OUTPUT, min=2)
     ] = 501,
@@ -121,10 +124,10 @@ def command(
     try:
         run = simulate(
             arm, start, rates, duration, law, friction=Friction(smooth=0) if stick else friction, integrator=integrator,
-            rtol=rtol, step=step, samples=samples, events=joint_limits(arm) if limits else (),
+            rtol=rtol, step=step, max_steps=max_steps, samples=samples, events=joint_limits(arm) if limits else (),
         )  # fmt: skip
     except SimulationError as error:
-        run, code, ended = error.recording, 1, str(error)
+        run, code, ended = error.recording, 1, str(error).partition(" The recording until then")[0]
     except SimulationInterrupted as error:
         run, code, ended = error.recording, 130, f"interrupted at {float(reached(error.recording)):.6g} s of {duration:g} s"
     write(run, csv, parquet, save, plot, animate)
@@ -134,7 +137,7 @@ def command(
         show(run, said)
     if ended:
         kept = [path for path in (csv, parquet, save, plot, animate) if path]
-        note(f"{ended}; what was computed {'is in ' + ', '.join(kept) if kept else 'is shown, and not written'}")
+        complain(f"{ended}\nWhat was computed {'is in ' + ', '.join(kept) if kept else 'is shown, and not written'}.")
         return code
     return 1 if run.batch and not all(status in ("done", "stopped") for status in run.status.flat) else 0
 
@@ -211,7 +214,8 @@ def as_json(run: Recording, said: str) -> dict[str, Any]:
 def show(run: Recording, said: str) -> None:
     summary = str(run.summary())
     head, _, rest = summary.partition("\n")
-    say(f"{head}, {said}\n{rest}\n")
+    sentence(f"{head}, {said}")
+    say(f"{rest}\n")
     if run.batch:
         return
     q, v = run.robot.q_names, run.robot.v_names

@@ -8,7 +8,7 @@ import typer
 
 from ..options import Json
 from ..results import print_json
-from ..screen import note
+from ..screen import complain
 
 if TYPE_CHECKING:
     from ...sweep import Sweep
@@ -46,7 +46,7 @@ def command(
             sweep = sweep.resume()
         except SweepInterrupted as interrupted:
             show(interrupted.sweep, errors, json)
-            note(f"interrupted; finished chunks are kept: linkwise sweep {folder} --resume goes on")
+            complain(f"interrupted; finished chunks are kept: linkwise sweep {folder} --resume goes on")
             return 130
     show(sweep, errors, json)
     return 1 if resume and sweep.failed else 0

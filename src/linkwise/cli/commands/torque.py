@@ -11,7 +11,7 @@ from ..motion_options import Along, Duration, End, Friction, Samples, Start
 from ..options import PICTURES, Csv, Degrees, Json, Parquet, Plot, Q, Qd, Qdd
 from ..results import STDOUT, print_json, refuse_ending, write_by, write_columns, wrote
 from ..robot import with_robot
-from ..screen import say, table
+from ..screen import say, sentence, table
 
 if TYPE_CHECKING:
     from ...trajectories import Loads
@@ -69,7 +69,8 @@ def command(
     if json:
         print_json({"robot": arm.name, "trajectory": words, **arrays(along), "peaks": peaks(along)})
     elif csv != STDOUT:
-        say(f"{about}; the largest of each drive:\n")
+        sentence(f"{about}; the largest of each drive:")
+        say()
         show_peaks(along)
     return 0
 

@@ -1,0 +1,29 @@
+"""Command lines in this process: what they print and their exit code."""
+
+import io
+import os
+import shlex
+from collections.abc import Mapping
+from contextlib import redirect_stderr, redirect_stdout
+from dataclasses import dataclass
+from unittest import mock
+
+from linkwise.cli import main
+
+
+@dataclass(frozen=True)
+class Result:
+    code: int
+    out: str
+    err: str
+
+
+def linkwise(line: str, environment: Mapping[str, str] | None = None) -> Result:
+    """Run `linkwise ...`, without the first word."""
+    out, err = io.StringIO(), io.StringIO()
+    words = [word for word in shlex.split(line) if word]
+    clean = {name: value for name, value in os.environ.items() if name not in ("COLUMNS", "FORCE_COLOR", "NO_COLOR")}
+    with mock.patch.dict(os.environ, {**clean, **(environment or {})}, clear=True):
+        with redirect_stdout(out), redirect_stderr(err):
+            code = main(words)
+    return Result(code, out.getvalue(), err.getvalue())
