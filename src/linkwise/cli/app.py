@@ -19,7 +19,7 @@ from ..version import __version__
 from . import COMMANDS, colour
 from .encoding import never_fail
 from .help import Command, WithHelp, argument_name, option_name
-from .screen import complain
+from .screen import complain, gap
 
 PROGRAM = "linkwise"
 DONE, FAILED, NOT_UNDERSTOOD, BAD_FILE, INTERRUPTED = 0, 1, 2, 3, 130
@@ -92,6 +92,7 @@ def group() -> Any:
 def run(arguments: list[str]) -> int:
     """Run one command line; the exit code."""
     never_fail()
+    gap.due = False
     arguments, asked = without_everywhere(arguments)
     colour.forbidden = "no_color" in asked
     try:

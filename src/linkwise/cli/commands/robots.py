@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Annotated
 
 import typer
@@ -26,7 +27,7 @@ def command(
 ) -> int:
     """The robots that come with Linkwise: their joints, mass, and where their numbers come from.
 
-    Letters of joints: R revolute, P prismatic, H screw, C cylindrical, U universal, E planar, S ball, F free.
+    Letters of joints, 2R for two of a kind: R revolute, P prismatic, H screw, C cylindrical, U universal, E planar, S ball, F free.
     """
     from ...api import total_mass
     from ...formats import LIBRARY, load
@@ -44,13 +45,19 @@ def command(
     if json:
         print_json({"robots": rows})
     elif csv != STDOUT:
-        shown = [[row["name"], row["joints"], row["dof"], row["mass"], first_sentence(str(row["about"]))] for row in rows]
+        shown = [[row["name"], counted(str(row["joints"])), row["dof"], row["mass"], first_sentence(str(row["about"]))] for row in rows]
         if rows:
             table(["name", "joints", "dof", "mass (kg)", "what it is"], shown)
             sentence("Another robot: the name of a file in place of a name. More on one: linkwise describe NAME")
         else:
             say(f"No robot of the library has the word {word!r}.")
     return 0 if rows else 1
+
+
+def counted(joints: str) -> str:
+    """RRPRRR as 2R P 3R."""
+    runs = [(letter, len(list(run))) for letter, run in itertools.groupby(joints)]
+    return " ".join(letter if count == 1 else f"{count}{letter}" for letter, count in runs)
 
 
 def first_sentence(text: str, most: int = 76) -> str:

@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 EXAMPLES = (
     ("linkwise torque stanford", "the motion of Saha's paper"),
     ("linkwise torque puma560 quintic --to 0,-90,90,0,0,0 --degrees --duration 2", "from the zero position to --to"),
-    ("linkwise torque stanford --csv motion.csv --plot torques.png", "all samples as a table; the curves"),
+    ("linkwise torque stanford --plot torques.png", "the curves as a picture"),
+    ("linkwise torque stanford --csv motion.csv", "all samples as a table"),
     ("linkwise torque stanford motion.csv --payload 2.5", "the same motion with 2.5 kg in the hand"),
     ("linkwise torque puma560 --q 0,0,pi/2,0,0,0 --json", "at one state: what holds it against gravity"),
 )
