@@ -23,7 +23,7 @@ def linkwise(line: str, environment: Mapping[str, str] | None = None) -> Result:
     out, err = io.StringIO(), io.StringIO()
     words = [word for word in shlex.split(line) if word]
     clean = {name: value for name, value in os.environ.items() if name not in ("COLUMNS", "FORCE_COLOR", "NO_COLOR")}
-    with mock.patch.dict(os.environ, {**clean, **(environment or {})}, clear=True):
-        with redirect_stdout(out), redirect_stderr(err):
-            code = main(words)
+    patched = mock.patch.dict(os.environ, {**clean, **(environment or {})}, clear=True)
+    with patched, redirect_stdout(out), redirect_stderr(err):
+        code = main(words)
     return Result(code, out.getvalue(), err.getvalue())

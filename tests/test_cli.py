@@ -118,7 +118,12 @@ def test_bad_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     Path("broken.toml").write_text('name = "x"\n[[link]]\nname = "a"\nmass = -1\n')
     Path("table.csv").write_text("t,q1,q2,q3\n0,0,0,0\n1,x,0,0\n")
-    for line in ("torque missing.toml", "describe broken.toml", "torque planar3 table.csv", "torque planar3 --q @no.csv"):
+    for line in (
+        "torque missing.toml",
+        "describe broken.toml",
+        "torque planar3 table.csv",
+        "torque planar3 --q @no.csv",
+    ):
         result = linkwise(line)
         assert (result.code, result.out) == (3, ""), line
         assert result.err.startswith("error: ")
@@ -293,7 +298,7 @@ def test_control_c_in_a_simulation(tmp_path: Path) -> None:
     with process(*line.split(), cwd=tmp_path) as running:
         time.sleep(4.0)
         running.send_signal(signal.SIGINT)
-        out, err = running.communicate(timeout=60)
+        _, err = running.communicate(timeout=60)
     assert running.returncode == 130
     assert "interrupted at" in err
     assert "Traceback" not in err
@@ -314,7 +319,7 @@ def test_control_c_in_a_sweep(tmp_path: Path) -> None:
         while not list(folder.glob("chunk-*")) and running.poll() is None:
             time.sleep(0.02)
         running.send_signal(signal.SIGINT)
-        out, err = running.communicate(timeout=60)
+        _, err = running.communicate(timeout=60)
     assert running.returncode == 130
     assert "--resume goes on" in err
     done = lw.open_sweep(folder).done
@@ -338,6 +343,8 @@ def test_a_reader_that_goes_away() -> None:
 @pytest.mark.slow
 def test_help_imports_little() -> None:
     heavy = ("matplotlib", "rich", "llvmlite", "scipy", "sympy", "pandas", "pyarrow", "linkwise.simulate")
-    code = f"import sys; from linkwise.cli import main; main(['--help']); print([m for m in {heavy} if m in sys.modules])"
+    code = (
+        f"import sys; from linkwise.cli import main; main(['--help']); print([m for m in {heavy} if m in sys.modules])"
+    )
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=os.environ)
     assert result.stdout.endswith("\n[]\n")

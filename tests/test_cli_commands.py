@@ -102,7 +102,7 @@ def test_torques_at_a_state_are_exact(robot: str) -> None:
 @pytest.mark.parametrize("robot", ROBOTS)
 def test_states_of_a_table(robot: str) -> None:
     """A table of torques is a table of states: the same columns are read back."""
-    arm, q, qd, qdd = state(robot)
+    arm = lw.load(robot)
     rows = lw.random_configuration(arm, np.random.default_rng(1), 5)
     names = lw.robot.layout.Layout.of(arm).columns("q")
     with open("states.csv", "w", newline="") as file:
@@ -140,7 +140,9 @@ def test_trajectories_by_name_and_from_a_table(robot: str, name: str) -> None:
     assert first["t"] == again["t"]
     assert np.allclose(first["tau"], again["tau"], rtol=1e-9, atol=1e-9)
     arm = lw.load(robot)
-    assert np.allclose(first["tau"], lw.inverse_dynamics(arm, first["q"], first["qd"], first["qdd"]), rtol=1e-12, atol=1e-12)
+    assert np.allclose(
+        first["tau"], lw.inverse_dynamics(arm, first["q"], first["qd"], first["qdd"]), rtol=1e-12, atol=1e-12
+    )
     assert name in first["trajectory"]
 
 
@@ -168,7 +170,9 @@ def test_the_default_motion_stays_within_the_limits(robot: str) -> None:
 
 
 def test_loads_are_those_of_the_function() -> None:
-    found = json.loads(linkwise("loads stanford cycloid --samples 11 --json --csv loads.csv --parquet loads.parquet").out)
+    found = json.loads(
+        linkwise("loads stanford cycloid --samples 11 --json --csv loads.csv --parquet loads.parquet").out
+    )
     arm = lw.load("stanford")
     loads = lw.joint_wrenches(arm, found["q"], found["qd"], found["qdd"], frame="joint")
     assert np.array_equal(found["loads"], loads)
@@ -182,7 +186,10 @@ def test_loads_are_those_of_the_function() -> None:
 
 def test_parquet_without_pyarrow(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "pyarrow", None)
-    for line in ("loads planar3 --samples 5 --parquet x.parquet", "simulate planar3 --duration 0.01 --parquet x.parquet"):
+    for line in (
+        "loads planar3 --samples 5 --parquet x.parquet",
+        "simulate planar3 --duration 0.01 --parquet x.parquet",
+    ):
         result = linkwise(line)
         assert result.code == 1
         assert "pip install 'linkwise[parquet]'" in result.err
@@ -202,12 +209,17 @@ def test_a_robot_with_options(tmp_path: Path) -> None:
 
 
 def test_simulations_are_those_of_the_function() -> None:
-    found = json.loads(linkwise("simulate planar3 --q0 0.1,0.2,0.3 --duration 0.2 --samples 5 --json --csv fall.csv").out)
+    found = json.loads(
+        linkwise("simulate planar3 --q0 0.1,0.2,0.3 --duration 0.2 --samples 5 --json --csv fall.csv").out
+    )
     fall = lw.simulate(lw.load("planar3"), [0.1, 0.2, 0.3], duration=0.2, samples=5)
     assert np.array_equal(found["q"], fall.q)
     assert found["status"] == "done"
     assert lw.load_recording("fall.csv") == fall
-    assert linkwise("simulate planar3 --q0 0.1,0.2,0.3 --duration 0.2 --samples 5 --csv -").out == Path("fall.csv").read_text()
+    assert (
+        linkwise("simulate planar3 --q0 0.1,0.2,0.3 --duration 0.2 --samples 5 --csv -").out
+        == Path("fall.csv").read_text()
+    )
 
 
 def test_control_reaches_its_target() -> None:
@@ -222,7 +234,9 @@ def test_control_reaches_its_target() -> None:
 
 def test_limits_stop(tmp_path: Path) -> None:
     text = (lw.formats.files.FOLDER / "planar3.toml").read_text(encoding="utf-8")
-    Path("arm.toml").write_text(text.replace('name = "link1"', 'name = "link1"\nlimits = [-0.5, 0.5]'), encoding="utf-8")
+    Path("arm.toml").write_text(
+        text.replace('name = "link1"', 'name = "link1"\nlimits = [-0.5, 0.5]'), encoding="utf-8"
+    )
     stopped = linkwise("simulate arm.toml --q0 0,0,0 --duration 1 --limits --json --samples 5")
     assert stopped.code == 0
     found = json.loads(stopped.out)
@@ -287,16 +301,21 @@ def test_exported_python_computes_the_same() -> None:
     exec(text, names)
     q = [0.1, 0.2, 0.3]
     assert np.allclose(names["gravity_torque"](q), lw.gravity_torque(lw.load("planar3"), q))  # type: ignore[operator]
-    assert linkwise("export planar3 c --function gravity_torque").out.rstrip() == lw.c_source(
-        lw.gravity_torque, lw.load("planar3")
-    ).rstrip()
+    assert (
+        linkwise("export planar3 c --function gravity_torque").out.rstrip()
+        == lw.c_source(lw.gravity_torque, lw.load("planar3")).rstrip()
+    )
 
 
 def test_robots_are_written_and_compared() -> None:
     assert linkwise("convert stanford craig.toml --to modified").code == 0
     assert lw.load("craig.toml").convention == "modified"
     assert linkwise("compare stanford craig.toml").code == 0
-    heavy = linkwise("export stanford toml").out.replace("mass = 9.0", "mass = 9.5", 1).replace("mass = 6.0", "mass = 6.5", 1)
+    heavy = (
+        linkwise("export stanford toml")
+        .out.replace("mass = 9.0", "mass = 9.5", 1)
+        .replace("mass = 6.0", "mass = 6.5", 1)
+    )
     Path("heavy.toml").write_text(heavy, encoding="utf-8")
     different = linkwise("compare stanford heavy.toml --json")
     assert different.code == 1

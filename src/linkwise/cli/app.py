@@ -176,7 +176,7 @@ def message(error: BaseException) -> str:
 
 @contextmanager
 def quiet_warnings() -> Iterator[None]:
-    """Warnings of Linkwise are lines on stderr, without the place in the source; those of other packages are not shown."""
+    """Warnings of Linkwise are lines on stderr, without a place in the source; deprecations are not shown."""
 
     def show(message: Warning | str, category: type[Warning], *_: Any) -> None:
         print(f"{colour.stderr()('warning:', 'bold yellow')} {message}", file=sys.stderr)

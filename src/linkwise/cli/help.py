@@ -55,9 +55,9 @@ class Page:
         line = " ".join([path, *(["COMMAND"] if group else pieces), "[OPTIONS]"])
         self.lines.append(f"{self.style('Usage:', 'bold')} {line}")
 
-    def text(self, help: str) -> None:
+    def text(self, about: str) -> None:
         """Paragraphs; lines that begin with a space stay as they are."""
-        for paragraph in help.strip().split("\n\n"):
+        for paragraph in about.strip().split("\n\n"):
             kept = any(line.startswith(" ") for line in paragraph.splitlines())
             lines = paragraph.splitlines() if kept else wrapped(" ".join(paragraph.split()), self.width)
             self.lines += ["", *lines]

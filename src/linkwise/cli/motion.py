@@ -95,5 +95,5 @@ def within(arm: Robot, q: Any) -> Any:
     """The configuration with joints that are beyond a limit of the table brought back to it."""
     for link, slot in arm.driving:
         if link.joint.limits is not None and link.joint.width == 1:
-            q[slot.q] = np.clip(q[slot.q], *map(float, link.joint.limits))
+            q[slot.q] = np.clip(q[slot.q], float(link.joint.limits[0]), float(link.joint.limits[1]))
     return q

@@ -93,9 +93,7 @@ Q = Annotated[
 Qd = Annotated[
     str | None, typer.Option(metavar="STATE", help="Rates, given likewise; default: at rest.", rich_help_panel=STATE)
 ]
-Qdd = Annotated[
-    str | None, typer.Option(metavar="STATE", help="Accelerations; default: none.", rich_help_panel=STATE)
-]
+Qdd = Annotated[str | None, typer.Option(metavar="STATE", help="Accelerations; default: none.", rich_help_panel=STATE)]
 Json = Annotated[
     bool, typer.Option("--json", help="JSON on stdout, all digits, and nothing else there.", rich_help_panel=OUTPUT)
 ]

@@ -36,7 +36,8 @@ def urdf(arm: Robot) -> str:
         path = Path(folder) / "robot.urdf"
         save(arm.without_rotors(), path)  # for which URDF has no word; the peers are told below
         text = path.read_text(encoding="utf-8")
-    limit = '<limit lower="-1000" upper="1000" effort="0" velocity="0"/>'  # a continuous joint has two coordinates in Pinocchio
+    # without limits a joint would have two coordinates in Pinocchio
+    limit = '<limit lower="-1000" upper="1000" effort="0" velocity="0"/>'
     return text.replace('type="continuous">', f'type="revolute">{limit}')
 
 

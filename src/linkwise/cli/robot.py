@@ -44,7 +44,7 @@ def with_payload(arm: Robot, payload: str) -> Robot:
 
 
 def with_robot(command: Callable[..., int]) -> Callable[..., int]:
-    """A command whose first argument is a robot: on the command line it is a name or file, with the options of `load`."""
+    """A command whose first argument is a robot: in a command line, a name or file with the options of `load`."""
 
     def run(
         robot: RobotArgument,

@@ -152,7 +152,9 @@ def rich_table(head: Sequence[str], cells: list[list[str]], right: list[bool], w
 
     drawn = Table(box=SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False, show_edge=False, header_style="bold cyan")
     for k, name in enumerate(head):
-        drawn.add_column(Text(name), justify="right" if right[k] else "left", overflow="fold", no_wrap=k < len(head) - 1)
+        drawn.add_column(
+            Text(name), justify="right" if right[k] else "left", overflow="fold", no_wrap=k < len(head) - 1
+        )
     for row in cells:
         drawn.add_row(*(Text(cell, style="bold" if k == 0 else "") for k, cell in enumerate(row)))
     Console(file=sys.stdout, width=width, highlight=False).print(drawn)

@@ -74,7 +74,9 @@ def named(arm: Robot, parts: Sequence[str], word: str, option: str, degrees: boo
         if not equals:
             raise ValueError(f"{option}: {part!r} stands among joints by name (expected such as {names[-1]}=0.1)")
         if name not in names:
-            raise ValueError(f"{option}: there is no {name!r}{near_miss(name, names)} (expected one of {listed(names)})")
+            raise ValueError(
+                f"{option}: there is no {name!r}{near_miss(name, names)} (expected one of {listed(names)})"
+            )
         k = names.index(name)
         values[k] = converted(*number(text, f"{option} {name}"), degrees and turning[k])
     return values

@@ -54,7 +54,8 @@ def command(
 def measured(arm: Robot, batch: int, seconds: float) -> list[dict[str, Any]]:
     import numpy as np
 
-    from ...api import compile, forward_dynamics, inverse_dynamics, random_configuration, use_kernels
+    from ... import api
+    from ...api import forward_dynamics, inverse_dynamics, random_configuration, use_kernels
 
     rng = np.random.default_rng(0)
     q, qd, qdd = random_configuration(arm, rng, batch), *rng.normal(size=(2, batch, arm.n))
@@ -73,7 +74,7 @@ def measured(arm: Robot, batch: int, seconds: float) -> list[dict[str, Any]]:
             lambda: forward_dynamics(arm, q[0], qd[0], tau),
             1,
         )
-    inverse, forward = compile(inverse_dynamics, arm), compile(forward_dynamics, arm)
+    inverse, forward = api.compile(inverse_dynamics, arm), api.compile(forward_dynamics, arm)
     torques = inverse(q, qd, qdd)
     add("compiled, one state", lambda: inverse(*one), lambda: forward(q[0], qd[0], tau), 1)
     add(f"compiled, batch of {batch}", lambda: inverse(q, qd, qdd), lambda: forward(q, qd, torques), batch)
@@ -85,7 +86,12 @@ def measured(arm: Robot, batch: int, seconds: float) -> list[dict[str, Any]]:
         if off > AGREE:
             note(f"{name} is left out: its torques differ by {off:.1e}")
             continue
-        add(f"{name}, one state", lambda peer=peer: peer.inverse(*one), lambda peer=peer: peer.forward(q[0], qd[0], tau), 1)
+        add(
+            f"{name}, one state",
+            lambda peer=peer: peer.inverse(*one),
+            lambda peer=peer: peer.forward(q[0], qd[0], tau),
+            1,
+        )
     return rows
 
 

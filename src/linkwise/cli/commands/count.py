@@ -36,7 +36,9 @@ def command(
     The last column is sines, cosines and square roots. Changes of sign are not counted.
     """
     if function is None and method is not None:
-        raise ValueError("--method belongs to a function (expected its name too: linkwise count ROBOT inverse_dynamics)")
+        raise ValueError(
+            "--method belongs to a function (expected its name too: linkwise count ROBOT inverse_dynamics)"
+        )
     rows = []
     for name in MAIN if function is None else (function,):
         known = methods_on(arm, name)

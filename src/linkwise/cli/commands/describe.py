@@ -56,6 +56,7 @@ def on_screen(arm: Robot) -> None:
     from ...robot.coordinates import size_in_words
     from ...robot.describe import tables
     from ...robot.tables import CONVENTIONS
+
     title(f"{arm.name}: {size_in_words(arm.n, len(arm.names))} ({arm.joints}), {float(total_mass(arm)):g} kg")
     sentence(arm.about)
     say()

@@ -39,7 +39,7 @@ def command(json: Json = False) -> int:
 
     A kernel is compiled and compared with plain Python; the exit code is 1 where that fails.
     """
-    found = {
+    found: dict[str, Any] = {
         "linkwise": versions(),
         "extras": extras(),
         "processor": processor(),
@@ -99,14 +99,15 @@ def compiler() -> dict[str, Any]:
     """Compile the inverse dynamics of an arm, and compare it with plain Python."""
     import numpy as np
 
-    from ...api import compile, inverse_dynamics, use_kernels
+    from ... import api
+    from ...api import inverse_dynamics, use_kernels
     from ...formats import load
 
     arm = load("puma560")
     states = np.random.default_rng(0).normal(size=(3, 1000, arm.n))
     begin = time.perf_counter()
     try:
-        kernel = compile(inverse_dynamics, arm)
+        kernel = api.compile(inverse_dynamics, arm)
         seconds = time.perf_counter() - begin
         with use_kernels("never"):
             exact = np.asarray(inverse_dynamics(arm, *states[:, :10]))
@@ -176,4 +177,8 @@ def show(found: dict[str, Any]) -> None:
     facts(lines)
     say()
     missing = {extra["extra"] for extra in found["extras"].values() if extra["version"] is None}
-    say(f"To install what is missing: pip install 'linkwise[{','.join(sorted(missing))}]'" if missing else "Nothing is missing.")
+    say(
+        f"To install what is missing: pip install 'linkwise[{','.join(sorted(missing))}]'"
+        if missing
+        else "Nothing is missing."
+    )

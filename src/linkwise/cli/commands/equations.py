@@ -38,9 +38,10 @@ def command(
     symbols: Annotated[
         bool, typer.Option("--symbols", help="Symbols for masses, lengths, inertias and g, not numbers.")
     ] = False,
-    format: Annotated[
+    form: Annotated[
         str,
         typer.Option(
+            "--format",
             metavar="FORMAT",
             help="text (default), latex, python or sympy.",
             rich_help_panel=OUTPUT,
@@ -55,26 +56,26 @@ def command(
     Products are multiplied out and sines and cosines of sums collected, where that is short; otherwise intermediates
     have names. Zeros are left out.
     """
-    one_of(format, FORMATS, "--format")
+    one_of(form, FORMATS, "--format")
     traced = function_of(function)
     robot = with_symbols(arm) if symbols else arm
     if json:
         written = dict(equations(robot, traced, function, digits))
         print_json({"robot": arm.name, "function": function, "equations": written})
         return 0
-    if format == "text":
+    if form == "text":
         say(f"{function.replace('-', '_')} of {arm.name}{meaning(arm, function)}\n")
         lines = [folded(f"{left} = {right}") for left, right in equations(robot, traced, function, digits)]
         say("\n".join(lines) or "zero, whatever the state")
         return 0
     from ...export import latex, python_source, sympy
 
-    if format == "sympy":
+    if form == "sympy":
         import sympy as computer_algebra  # named by the error of lw.sympy where it is missing
 
         say(computer_algebra.sstr(sympy(traced, robot, simplify=True)))
         return 0
-    say((latex(traced, robot, digits=digits) if format == "latex" else python_source(traced, robot)).rstrip())
+    say((latex(traced, robot, digits=digits) if form == "latex" else python_source(traced, robot)).rstrip())
     return 0
 
 

@@ -56,7 +56,9 @@ def command(
         found._chosen(chosen)
         print_json({"robot": arm.name, "q": at, "quantities": {name: found[name] for name in chosen or found}})
     elif not chosen:
-        rows = [[x.name, x.symbol, f"{x.source} {x.equation}", x.meaning.split(";")[0]] for x in found.quantities.values()]
+        rows = [
+            [x.name, x.symbol, f"{x.source} {x.equation}", x.meaning.split(";")[0]] for x in found.quantities.values()
+        ]
         sentence(f"{arm.name}: {len(rows)} quantities at a state; their values: linkwise explain {arm.name} NAME ...")
         say()
         table(["name", "symbol", "paper, equation", "what it is"], rows)

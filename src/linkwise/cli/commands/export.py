@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -31,7 +31,7 @@ EXAMPLES = (
 @with_robot
 def command(
     arm: Robot,
-    format: Annotated[
+    form: Annotated[
         str,
         typer.Argument(
             metavar="format",
@@ -51,27 +51,31 @@ def command(
     self_test: Annotated[bool, typer.Option("--self-test", help="C with a main that compares with Python.")] = False,
     out: Annotated[
         str | None,
-        typer.Option("--out", "-o", metavar="PATH", help="A file; of c, a folder. Default: stdout.", rich_help_panel=OUTPUT),
+        typer.Option(
+            "--out", "-o", metavar="PATH", help="A file; of c, a folder. Default: stdout.", rich_help_panel=OUTPUT
+        ),
     ] = None,
 ) -> int:
     """C for controllers (C99, no allocation, only math.h), Python, LaTeX, or the robot as a file.
 
     --function can be given several times.
     """
-    one_of(format, (*CODE, *FILES), "the format")
-    if format in FILES:
+    one_of(form, (*CODE, *FILES), "the format")
+    if form in FILES:
         if function or method or single or self_test:
-            raise ValueError(f"--function, --method, --single and --self-test belong to code (expected none with {format})")
-        return export_robot(arm, format, out)
-    if format != "c" and (single or self_test):
-        raise ValueError(f"--single and --self-test belong to C (expected none with {format})")
+            raise ValueError(
+                f"--function, --method, --single and --self-test belong to code (expected none with {form})"
+            )
+        return export_robot(arm, form, out)
+    if form != "c" and (single or self_test):
+        raise ValueError(f"--single and --self-test belong to C (expected none with {form})")
     asked = function or ["inverse_dynamics"]
-    if format == "c":
+    if form == "c":
         return export_c(arm, asked, method, single, self_test, out)
     from ...export import latex, python_source
 
-    keywords = {} if method is None else {"method": method}
-    write = latex if format == "latex" else python_source
+    keywords: dict[str, Any] = {} if method is None else {"method": method}
+    write = latex if form == "latex" else python_source
     return written("\n".join(write(function_of(name), arm, **keywords).rstrip() + "\n" for name in asked), out)
 
 
@@ -93,17 +97,17 @@ def export_c(arm: Robot, asked: list[str], method: str | None, single: bool, sel
     return 0
 
 
-def export_robot(arm: Robot, format: str, out: str | None) -> int:
+def export_robot(arm: Robot, form: str, out: str | None) -> int:
     from ...formats import save
 
     if out is not None:
-        if Path(out).suffix.lower() != f".{format}":
-            raise ValueError(f"--out {out} does not end with .{format}")
+        if Path(out).suffix.lower() != f".{form}":
+            raise ValueError(f"--out {out} does not end with .{form}")
         save(arm, out)
         wrote(out)
         return 0
     with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / f"robot.{format}"
+        path = Path(folder) / f"robot.{form}"
         save(arm, path)
         say(path.read_text(encoding="utf-8").rstrip())
     return 0

@@ -45,7 +45,7 @@ def command(
     """Forces and moments in the joints along a trajectory, for the choice of bearings and drives.
 
     A link gets six components of load from its parent, about the origin of the joint frame. Across and along the
-    joint's axis they are the loads of its bearing: radial and axial force, tilting moment. Shown are the largest values;
+    joint's axis they are the loads of its bearing: radial and axial force, tilting moment. The largest are shown;
     --csv has every sample. The trajectory is given as for: linkwise torque
     """
     from ...trajectories import torque_along

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -27,7 +27,8 @@ def command(
 ) -> int:
     """The robots that come with Linkwise: their joints, mass, and where their numbers come from.
 
-    Letters of joints, 2R for two of a kind: R revolute, P prismatic, H screw, C cylindrical, U universal, E planar, S ball, F free.
+    Letters of joints, 2R for two of a kind: R revolute, P prismatic, H screw, C cylindrical, U universal, E planar,
+    S ball, F free.
     """
     from ...api import total_mass
     from ...formats import LIBRARY, load
@@ -35,7 +36,7 @@ def command(
     arms = [load(name) for name in LIBRARY]
     if word is not None:
         arms = [arm for arm in arms if word.lower() in f"{arm.name} {arm.about}".lower()]
-    rows = [
+    rows: list[dict[str, Any]] = [
         {"name": arm.name, "joints": arm.joints, "dof": arm.n, "mass": float(total_mass(arm)), "about": arm.about}
         for arm in arms
     ]
@@ -45,7 +46,10 @@ def command(
     if json:
         print_json({"robots": rows})
     elif csv != STDOUT:
-        shown = [[row["name"], counted(str(row["joints"])), row["dof"], row["mass"], first_sentence(str(row["about"]))] for row in rows]
+        shown = [
+            [row["name"], counted(str(row["joints"])), row["dof"], row["mass"], first_sentence(str(row["about"]))]
+            for row in rows
+        ]
         if rows:
             table(["name", "joints", "dof", "mass (kg)", "what it is"], shown)
             sentence("Another robot: the name of a file in place of a name. More on one: linkwise describe NAME")

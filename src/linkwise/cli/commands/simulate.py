@@ -32,7 +32,11 @@ def command(
     arm: Robot,
     q0: Annotated[
         str | None,
-        typer.Option(metavar="STATE", help="Start: numbers (0.1,pi/2,...), joints by name (link2=0.5), or @file.csv.", rich_help_panel=STATE),
+        typer.Option(
+            metavar="STATE",
+            help="Start: numbers (0.1,pi/2,...), joints by name (link2=0.5), or @file.csv.",
+            rich_help_panel=STATE,
+        ),
     ] = None,
     qd0: Annotated[
         str | None, typer.Option(metavar="STATE", help="Its rates; default: at rest.", rich_help_panel=STATE)
@@ -129,7 +133,11 @@ def command(
     except SimulationError as error:
         run, code, ended = error.recording, 1, str(error).partition(" The recording until then")[0]
     except SimulationInterrupted as error:
-        run, code, ended = error.recording, 130, f"interrupted at {float(reached(error.recording)):.6g} s of {duration:g} s"
+        run, code, ended = (
+            error.recording,
+            130,
+            f"interrupted at {float(reached(error.recording)):.6g} s of {duration:g} s",
+        )
     write(run, csv, parquet, save, plot, animate)
     if json:
         print_json(as_json(run, said))
@@ -224,4 +232,7 @@ def show(run: Recording, said: str) -> None:
         rows = [[q[k], run.q[0, k], run.q[last, k], run.qd[last, k]] for k in range(run.robot.n)]
         table(["joint", "q at start", f"q at {run.t[last]:g} s", "qd"], [[name, *map(float, x)] for name, *x in rows])
     else:
-        table(["coordinate", "at start", f"at {run.t[last]:g} s"], [[q[k], float(run.q[0, k]), float(run.q[last, k])] for k in range(len(q))])
+        table(
+            ["coordinate", "at start", f"at {run.t[last]:g} s"],
+            [[q[k], float(run.q[0, k]), float(run.q[last, k])] for k in range(len(q))],
+        )

@@ -134,10 +134,21 @@ def at_states(
         write_columns(columns, csv, parquet)
     if json:
         keys = ("q", "qd", "qdd")
-        print_json({"robot": arm.name, "v_names": arm.v_names, "units": units_of(arm), **dict(zip(keys, full, strict=True)), "tau": tau})
+        print_json(
+            {
+                "robot": arm.name,
+                "v_names": arm.v_names,
+                "units": units_of(arm),
+                **dict(zip(keys, full, strict=True)),
+                "tau": tau,
+            }
+        )
     elif csv != STDOUT and tau.ndim == 1:
         say(f"{arm.name}: torques and forces at one state{', with friction' if friction else ''}\n")
-        table(["joint", "unit", "torque"], [list(row) for row in zip(arm.v_names, units_of(arm), tau.tolist(), strict=True)])
+        table(
+            ["joint", "unit", "torque"],
+            [list(row) for row in zip(arm.v_names, units_of(arm), tau.tolist(), strict=True)],
+        )
     elif csv != STDOUT:
         say(f"{arm.name}: torques and forces at {len(tau)} states\n")
         table(["row", *arm.v_names], [[k, *row] for k, row in enumerate(tau.tolist(), 1)])
