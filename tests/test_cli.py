@@ -133,7 +133,8 @@ def test_bad_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_work_that_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    assert linkwise("torque planar3 --csv no/folder.csv").code in (1, 3)
+    for line in ("torque planar3 --csv no/x.csv", "convert puma560 puma.urdf", "simulate planar3 --csv no/x.csv"):
+        assert linkwise(line).code == 1
     assert linkwise("robots nothing-of-this-name").code == 1
     lost = linkwise("simulate planar3 --max-steps 3 --samples 5 --csv part.csv")
     assert lost.code == 1

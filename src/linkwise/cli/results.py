@@ -9,17 +9,28 @@ import math
 import os
 import sys
 import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from ..errors import RobotError
 from ..files import saving
 from .screen import note
 
 STDOUT = "-"
 NO_PARQUET = "--parquet needs pyarrow, which is not installed: pip install 'linkwise[parquet]'"
+
+
+@contextmanager
+def writing() -> Iterator[None]:
+    """A file that cannot be written means that the work failed, not that a file is bad."""
+    try:
+        yield
+    except RobotError as error:
+        raise OSError(str(error)) from None
 
 
 def print_json(result: Mapping[str, Any]) -> None:
@@ -49,7 +60,7 @@ def write_columns(columns: Mapping[str, Any], csv_path: str | None, parquet_path
         if csv_path == STDOUT:
             sys.stdout.write(text)
         else:
-            with saving(Path(csv_path)) as file:
+            with writing(), saving(Path(csv_path)) as file:
                 file.write(text.encode())
             wrote(csv_path)
     if parquet_path is not None:
@@ -72,19 +83,20 @@ def write_parquet(columns: Mapping[str, Any], path: str) -> None:
         import pyarrow.parquet
     except ImportError:
         raise ImportError(NO_PARQUET) from None
-    with saving(Path(path)) as file:
+    with writing(), saving(Path(path)) as file:
         pyarrow.parquet.write_table(pyarrow.table({k: np.asarray(v) for k, v in columns.items()}), file)
 
 
 def write_by(save: Callable[[Path], Any], path: str, ending: str) -> None:
     """A file that `save` writes; - is stdout, for which it writes a temporary one."""
-    if path == STDOUT:
-        with tempfile.TemporaryDirectory() as folder:
+    if path == STDOUT and ending:
+        with writing(), tempfile.TemporaryDirectory() as folder:
             file = Path(folder) / f"result{ending}"
             save(file)
             sys.stdout.write(file.read_text(encoding="utf-8"))
         return
-    save(Path(path))
+    with writing():
+        save(Path(path))
     wrote(path)
 
 

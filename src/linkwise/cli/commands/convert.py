@@ -8,7 +8,7 @@ import typer
 
 from ...robot import Robot
 from ..options import words
-from ..results import wrote
+from ..results import write_by
 from ..robot import with_robot
 from ..screen import note
 
@@ -45,7 +45,6 @@ def command(
 
         one_of(to, CONVENTIONS, "--to")
         arm = convert(arm, to)
-    save(arm, file)
-    wrote(file)
+    write_by(lambda path: save(arm, path), file, "")
     note(f"{arm.name}: {arm.joints}, {arm.convention} table, {len(arm.rows)} rows")
     return 0

@@ -8,7 +8,7 @@ import typer
 
 from ...robot import Robot
 from ..options import OUTPUT, PICTURES, Degrees, Q, words
-from ..results import refuse_ending, wrote
+from ..results import refuse_ending, write_by
 from ..robot import with_robot
 from ..states import state
 
@@ -54,6 +54,6 @@ def command(
     target = f"{arm.name}.png" if out is None else out
     refuse_ending(target, "--out", *PICTURES)
     at = state(arm, q, "q", "--q", degrees)
-    draw(arm, at, target, views=view or None, frames=frames, labels=labels, centres=centres, bodies=bodies)
-    wrote(target)
+    shown = {"frames": frames, "labels": labels, "centres": centres, "bodies": bodies}
+    write_by(lambda path: draw(arm, at, path, views=view or None, **shown), target, "")
     return 0

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -12,7 +11,7 @@ from ...errors import one_of
 from ...robot import Robot
 from ..functions import function_of, names
 from ..options import OUTPUT, words
-from ..results import wrote
+from ..results import STDOUT, write_by, writing, wrote
 from ..robot import with_robot
 from ..screen import note, say
 
@@ -100,16 +99,9 @@ def export_c(arm: Robot, asked: list[str], method: str | None, single: bool, sel
 def export_robot(arm: Robot, form: str, out: str | None) -> int:
     from ...formats import save
 
-    if out is not None:
-        if Path(out).suffix.lower() != f".{form}":
-            raise ValueError(f"--out {out} does not end with .{form}")
-        save(arm, out)
-        wrote(out)
-        return 0
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / f"robot.{form}"
-        save(arm, path)
-        say(path.read_text(encoding="utf-8").rstrip())
+    if out is not None and Path(out).suffix.lower() != f".{form}":
+        raise ValueError(f"--out {out} does not end with .{form}")
+    write_by(lambda path: save(arm, path), out or STDOUT, f".{form}")
     return 0
 
 
@@ -119,7 +111,7 @@ def written(text: str, out: str | None) -> int:
     if out is None:
         say(text.rstrip())
         return 0
-    with saving(Path(out)) as file:
+    with writing(), saving(Path(out)) as file:
         file.write(text.encode())
     wrote(out)
     return 0

@@ -10,7 +10,7 @@ import typer
 from ...robot import Robot
 from ..motion_options import motions
 from ..options import OUTPUT, PICTURES, STATE, Csv, Degrees, Json, Parquet, Plot, words
-from ..results import STDOUT, print_json, refuse_ending, write_by, wrote
+from ..results import STDOUT, print_json, refuse_ending, write_by
 from ..robot import with_robot
 from ..screen import complain, say, sentence, table
 
@@ -205,11 +205,9 @@ def write(
         if path is not None:
             write_by(run.save, path, Path(path).suffix)
     if plot is not None:
-        run.plot(plot)
-        wrote(plot)
+        write_by(run.plot, plot, "")
     if animate is not None:
-        run.animate(animate)
-        wrote(animate)
+        write_by(run.animate, animate, "")
 
 
 def as_json(run: Recording, said: str) -> dict[str, Any]:

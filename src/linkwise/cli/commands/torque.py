@@ -9,7 +9,7 @@ import typer
 from ...robot import Robot
 from ..motion_options import Along, Duration, End, Friction, Samples, Start
 from ..options import PICTURES, Csv, Degrees, Json, Parquet, Plot, Q, Qd, Qdd
-from ..results import STDOUT, print_json, refuse_ending, write_by, write_columns, wrote
+from ..results import STDOUT, print_json, refuse_ending, write_by, write_columns
 from ..robot import with_robot
 from ..screen import say, sentence, table
 
@@ -82,8 +82,7 @@ def write_along(along: Loads, csv: str | None, parquet: str | None, plot: str | 
     if parquet is not None:
         write_columns(along.columns(), None, parquet)
     if plot is not None:
-        along.plot(plot, loads=loads)
-        wrote(plot)
+        write_by(lambda path: along.plot(path, loads=loads), plot, "")
 
 
 def arrays(along: Loads) -> dict[str, Any]:
