@@ -21,7 +21,7 @@ class Result:
 def linkwise(line: str, environment: Mapping[str, str] | None = None) -> Result:
     """Run `linkwise ...`, without the first word."""
     out, err = io.StringIO(), io.StringIO()
-    words = [word for word in shlex.split(line) if word]
+    words = shlex.split(line)
     clean = {name: value for name, value in os.environ.items() if name not in ("COLUMNS", "FORCE_COLOR", "NO_COLOR")}
     patched = mock.patch.dict(os.environ, {**clean, **(environment or {})}, clear=True)
     with patched, redirect_stdout(out), redirect_stderr(err):

@@ -204,6 +204,10 @@ def test_a_robot_with_options(tmp_path: Path) -> None:
     assert json.loads(linkwise(f"{line} --payload 2.5,0,0,0.1").out)["tau"] == lw.gravity_torque(loaded, q).tolist()
     moon = arm.with_gravity((0, 0, -1.62))
     assert json.loads(linkwise(f"{line} --gravity 0,0,-1.62").out)["tau"] == lw.gravity_torque(moon, q).tolist()
+    held = lw.load("humanoid").with_payload(1.0, (0, 0, 0), np.zeros((3, 3)), link="left_hand")
+    found = json.loads(linkwise("torque humanoid --q pelvis.z=1 --payload 1@left_hand --json").out)
+    assert found["tau"] == lw.gravity_torque(held, found["q"]).tolist()
+    assert linkwise("torque stanford --base free --samples 3").code == 0
     described = json.loads(linkwise("describe stanford --base free --json").out)
     assert (described["dof"], described["joints"]) == (12, "FRRPRRR")
 

@@ -45,4 +45,6 @@ def test_screens(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         printed = io.StringIO()
         with redirect_stdout(printed), redirect_stderr(printed):
             main(shlex.split(line)[1:])
-        assert doctest.OutputChecker().check_output(expected, printed.getvalue(), FLAGS), f"{line}\n{printed.getvalue()}"
+        assert doctest.OutputChecker().check_output(expected, printed.getvalue(), FLAGS), (
+            f"{line}\n{printed.getvalue()}"
+        )

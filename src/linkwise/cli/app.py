@@ -165,7 +165,8 @@ def message(error: BaseException) -> str:
         return str(error) or type(error).__name__
     option, close = getattr(error, "option_name", None), getattr(error, "possibilities", None)
     if option is not None and not isinstance(error, typer.BadParameter):
-        known = [name for p in error.ctx.command.params for name in p.opts] if hasattr(error, "ctx") else []
+        context = getattr(error, "ctx", None)
+        known = [] if context is None else [name for param in context.command.params for name in param.opts]
         return f"there is no option {option!r}{near_miss(option, close or known)}"
     if type(error).__name__ == "MissingParameter" and (param := getattr(error, "param", None)) is not None:
         name = argument_name(param) if param.param_type_name == "argument" else option_name(param)

@@ -41,6 +41,15 @@ Function = typer.Argument(
 )
 
 
+def method_keywords(name: str, method: str | None) -> dict[str, Any]:
+    """For functions that take a method: the one that was asked for."""
+    from ..api.method_table import has_methods
+
+    if method is not None and not has_methods(function_of(name)):
+        raise ValueError(f"--method {method}: {name} is computed in one way (expected no method)")
+    return {} if method is None else {"method": method}
+
+
 def function_of(name: str) -> Callable[..., Any]:
     """A public function by its name; - and _ are the same."""
     from .. import api

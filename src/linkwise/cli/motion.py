@@ -46,7 +46,7 @@ def trajectory_of(
     arm: Robot, name: str | None, start: str | None, end: str | None, duration: float | None, degrees: bool
 ) -> tuple[Trajectory, str]:
     """The trajectory, and in words what it is. Without a name it is that of the paper, or a cycloid."""
-    if name is not None and name not in NAMES and (Path(name).suffix or Path(name).exists()):
+    if name and name not in NAMES and (Path(name).suffix or Path(name).exists()):
         if start is not None or end is not None or duration is not None:
             raise ValueError(f"{name} says where the motion starts and ends (expected no --from, --to or --duration)")
         labelled = any(joint.kind.degrees > 1 for joint in arm.moving)
@@ -58,7 +58,7 @@ def trajectory_of(
     for q, option in ((q0, "--from"), (q1, "--to")):
         if q is not None and q.ndim != 1:
             raise ValueError(f"{option} has {len(q)} rows (expected one configuration)")
-    of_paper = OF_PAPERS.get(arm.name) if arm.name in LIBRARY else None
+    of_paper = motion_of_paper(arm)
     seconds = SECONDS if duration is None else duration
     if name == PAPER and of_paper is None:
         raise ValueError(f"no paper gives a trajectory of robot {arm.name!r} (they do for {', '.join(OF_PAPERS)})")
@@ -73,6 +73,12 @@ def trajectory_of(
     needed = arm if arm.quaternions else None
     made = PROFILES[profile](first, last, seconds, arm=arm if profile == "trapezoid" else needed)
     return made, f"along a {profile} {words}, {seconds:g} s"
+
+
+def motion_of_paper(arm: Robot) -> tuple[Any, Any, str] | None:
+    """Start, end and equation, for a robot of the library on its own base."""
+    found = OF_PAPERS.get(arm.name) if arm.name in LIBRARY else None
+    return found if found is not None and len(found[0]) == arm.nq else None
 
 
 def ends(arm: Robot, q0: Any, q1: Any) -> tuple[Any, Any, str]:

@@ -76,7 +76,9 @@ Gravity = Annotated[
 Payload = Annotated[
     str | None,
     typer.Option(
-        metavar="KG[,X,Y,Z]", help="A point mass held by the tip, at x, y, z of its frame.", rich_help_panel=ROBOT
+        metavar="KG[,X,Y,Z][@LINK]",
+        help="A point mass held by the tip or a link, at x, y, z of its frame.",
+        rich_help_panel=ROBOT,
     ),
 ]
 Degrees = Annotated[

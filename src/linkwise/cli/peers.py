@@ -10,6 +10,8 @@ from typing import Any, NamedTuple
 from ..errors import RobotError
 from ..robot import Robot
 
+GRAVITY = (0.0, 0.0, -9.81)
+
 
 class Peer(NamedTuple):
     inverse: Callable[..., Any]  # (q, qd, qdd) -> tau
@@ -34,7 +36,7 @@ def urdf(arm: Robot) -> str:
         raise ValueError("its joints are not all of one degree of freedom")
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "robot.urdf"
-        save(arm.without_rotors(), path)  # for which URDF has no word; the peers are told below
+        save(arm.without_rotors().with_gravity(GRAVITY), path)  # URDF has no rotors, and one gravity
         text = path.read_text(encoding="utf-8")
     # without limits a joint would have two coordinates in Pinocchio
     limit = '<limit lower="-1000" upper="1000" effort="0" velocity="0"/>'

@@ -90,9 +90,12 @@ def write_parquet(columns: Mapping[str, Any], path: str) -> None:
 def write_by(save: Callable[[Path], Any], path: str, ending: str) -> None:
     """A file that `save` writes; - is stdout, for which it writes a temporary one."""
     if path == STDOUT and ending:
-        with writing(), tempfile.TemporaryDirectory() as folder:
+        with tempfile.TemporaryDirectory() as folder:
             file = Path(folder) / f"result{ending}"
-            save(file)
+            try:
+                save(file)
+            except RobotError as error:
+                raise OSError(str(error).removeprefix(f"{file}: ")) from None
             sys.stdout.write(file.read_text(encoding="utf-8"))
         return
     with writing():

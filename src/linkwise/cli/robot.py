@@ -7,7 +7,7 @@ from inspect import Parameter, Signature, signature
 from pathlib import Path
 from typing import Any
 
-from ..errors import near_miss
+from ..errors import RobotError, near_miss
 from ..formats import LIBRARY, load
 from ..robot import Robot
 from .options import Base, Gravity, Ignore, Mimic, Payload, RobotArgument, Unphysical
@@ -24,7 +24,7 @@ def robot_of(
     payload: str | None = None,
 ) -> Robot:
     """Load it. A name that is not in the library is a typing error; a file that is wrong is a bad file."""
-    if name not in LIBRARY and not Path(name).suffix and not Path(name).exists():
+    if name not in LIBRARY and not (name and (Path(name).suffix or Path(name).exists())):
         known = ", ".join(LIBRARY)
         raise ValueError(f"there is no robot {name!r}{near_miss(name, LIBRARY)} (expected a file, or one of {known})")
     arm = load(name, base=base, mimic=mimic, unphysical=unphysical, ignore=ignore or ())
@@ -37,10 +37,14 @@ def robot_of(
 
 
 def with_payload(arm: Robot, payload: str) -> Robot:
-    mass, *com = numbers(payload, "--payload")
-    if len(com) not in (0, 3):
-        raise ValueError(f"--payload has {1 + len(com)} numbers (expected a mass, or a mass and x, y, z)")
-    return arm.with_payload(mass, com or (0.0, 0.0, 0.0), [[0.0] * 3] * 3)
+    text, _, link = payload.partition("@")
+    values = numbers(text, "--payload")
+    if len(values) not in (1, 4):
+        raise ValueError(f"--payload has {len(values)} numbers (expected a mass, or a mass and x, y, z)")
+    try:
+        return arm.with_payload(values[0], values[1:] or (0.0, 0.0, 0.0), [[0.0] * 3] * 3, link=link or None)
+    except RobotError as error:
+        raise ValueError(f"--payload {payload}: {error}; a link is chosen as in --payload 2.5@hand") from None
 
 
 def with_robot(command: Callable[..., int]) -> Callable[..., int]:

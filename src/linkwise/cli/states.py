@@ -25,6 +25,8 @@ def number(text: str, what: str) -> tuple[float, bool]:
     if match := PLAIN.fullmatch(text.strip()):
         sign, digits, degrees = match.groups()
         value = float(sign + digits)
+        if not math.isfinite(value):
+            raise ValueError(f"{what}: {text.strip()!r} is too large (expected a finite number)")
         return (math.radians(value), True) if degrees else (value, False)
     if match := PI.fullmatch(text.strip()):
         sign, factor, divisor = match.groups()

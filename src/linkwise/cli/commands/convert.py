@@ -8,7 +8,7 @@ import typer
 
 from ...robot import Robot
 from ..options import words
-from ..results import write_by
+from ..results import refuse_ending, write_by
 from ..robot import with_robot
 from ..screen import note
 
@@ -37,6 +37,7 @@ def command(
 
     What is written is compared with the robot at random states first; what a format cannot say is an error.
     """
+    refuse_ending(file, "the file", ".toml", ".urdf")
     from ...errors import one_of
     from ...formats import save
 

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from ...robot import Robot
-from ..functions import Function, function_of
+from ..functions import Function, function_of, method_keywords
 from ..options import Csv, Json, Parquet
 from ..results import STDOUT, print_json, write_columns
 from ..robot import with_robot
@@ -70,5 +70,5 @@ def counted(arm: Robot, name: str, method: str | None) -> dict[str, Any]:
     """A row of the table."""
     from ...trace import count
 
-    found = count(function_of(name), arm, **({} if method is None else {"method": method}))
+    found = count(function_of(name), arm, **method_keywords(name, method))
     return {"function": name, "method": method or "-", **{key: getattr(found, key) for key in KEYS}}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -54,6 +54,6 @@ def command(
     target = f"{arm.name}.png" if out is None else out
     refuse_ending(target, "--out", *PICTURES)
     at = state(arm, q, "q", "--q", degrees)
-    shown = {"frames": frames, "labels": labels, "centres": centres, "bodies": bodies}
+    shown: dict[str, Any] = {"frames": frames, "labels": labels, "centres": centres, "bodies": bodies}
     write_by(lambda path: draw(arm, at, path, views=view or None, **shown), target, "")
     return 0

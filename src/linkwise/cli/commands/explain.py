@@ -51,6 +51,12 @@ def command(
     if rates is None and (accelerations is not None or not names):
         rates = np.zeros(arm.n)
     found = explain(arm, at, rates, np.zeros(arm.n) if accelerations is None and not names else accelerations)
+    needs = explain(arm, at, np.zeros(arm.n), np.zeros(arm.n)) if names else found
+    for name in names or ():
+        if name in needs and name not in found:
+            raise ValueError(
+                f"{name} depends on {'accelerations' if name == 'tau' else 'rates'} (expected --qd, --qdd)"
+            )
     chosen = tuple(found) if names == ["all"] else tuple(names or ())
     if json:
         found._chosen(chosen)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
 from ...errors import one_of
 from ...robot import Robot
-from ..functions import function_of, names
+from ..functions import function_of, method_keywords, names
 from ..options import OUTPUT, words
 from ..results import STDOUT, write_by, writing, wrote
 from ..robot import with_robot
@@ -73,18 +73,21 @@ def command(
         return export_c(arm, asked, method, single, self_test, out)
     from ...export import latex, python_source
 
-    keywords: dict[str, Any] = {} if method is None else {"method": method}
     write = latex if form == "latex" else python_source
-    return written("\n".join(write(function_of(name), arm, **keywords).rstrip() + "\n" for name in asked), out)
+    texts = [write(function_of(name), arm, **method_keywords(name, method)).rstrip() + "\n" for name in asked]
+    return written("\n".join(texts), out)
 
 
 def export_c(arm: Robot, asked: list[str], method: str | None, single: bool, self_test: bool, out: str | None) -> int:
     from ...export import c_source
 
-    keywords = {} if method is None else {"method": method}
     for name in asked:
         source = c_source(
-            function_of(name), arm, dtype="float32" if single else "float64", self_test=self_test, **keywords
+            function_of(name),
+            arm,
+            dtype="float32" if single else "float64",
+            self_test=self_test,
+            **method_keywords(name, method),
         )
         if out is None:
             say(source.rstrip())

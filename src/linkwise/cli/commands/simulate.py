@@ -157,15 +157,14 @@ def start_of(arm: Robot, given: Any, follow: str | None) -> Any:
     import numpy as np
 
     from ...api import neutral
-    from ...formats import LIBRARY
-    from ..motion import NAMES, OF_PAPERS, within
+    from ..motion import NAMES, motion_of_paper, within
 
     if follow is not None and follow not in NAMES:
         from ..motion import trajectory_of
 
         return trajectory_of(arm, follow, None, None, None, False)[0](0.0).q
-    if arm.name in OF_PAPERS and arm.name in LIBRARY:
-        return np.array(OF_PAPERS[arm.name][0], dtype=float)
+    if (of_paper := motion_of_paper(arm)) is not None:
+        return np.array(of_paper[0], dtype=float)
     return within(arm, np.array(neutral(arm), dtype=float))
 
 
@@ -181,7 +180,9 @@ def reference(
     goal = state(arm, target, "q", "--target", degrees)
     if follow is None:
         return goal, "under computed torque, to --target"
-    if goal is None or follow not in PROFILES:
+    if goal is not None and follow not in PROFILES:
+        raise ValueError(f"--follow {follow} has an end of its own (expected no --target)")
+    if goal is None:
         seconds = duration if follow in NAMES else None
         motion, words_ = trajectory_of(arm, follow, None, None, seconds, degrees)
         return motion, f"under computed torque, {words_}"
