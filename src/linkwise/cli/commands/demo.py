@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from .. import colour
-from ..screen import note, say
+from ..screen import gap, note, say
 
 EXAMPLES = (
     ("linkwise demo", "pictures in the folder linkwise-demo"),
@@ -41,7 +41,7 @@ def command(
         say(f"{style(heading, 'bold')}\n{style('$ ' + line.format(out), 'cyan')}")
         words = [word.format(out) for word in shlex.split(line)]
         worst = max(worst, main(words[1:]))
-        say()
+        gap.due = True
     made = sorted(path.name for path in folder.iterdir())
     note(f"{time.perf_counter() - begin:.0f} s; in the folder {folder}: {', '.join(made)}")
     say("Your own robot: a file in place of its name. All commands: linkwise --help")
