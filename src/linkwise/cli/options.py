@@ -76,8 +76,8 @@ Gravity = Annotated[
 Payload = Annotated[
     str | None,
     typer.Option(
-        metavar="KG[,X,Y,Z][@LINK]",
-        help="A point mass held by the tip or a link, at x, y, z of its frame.",
+        metavar="KG[,X,Y,Z]",
+        help="A point mass held by the tip (or KG@LINK), at x, y, z of its frame.",
         rich_help_panel=ROBOT,
     ),
 ]
