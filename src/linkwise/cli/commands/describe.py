@@ -16,8 +16,8 @@ EXAMPLES = (
     ("linkwise describe planar3 --json", "the same for another program"),
     ("linkwise describe stanford --base free", "its base floats"),
 )
-OFTEN_EMPTY = ("Ixy", "Ixz", "Iyz", "viscous", "Coulomb", "limits (deg or m)", "rotor inertia", "rotation (rows)")
-EMPTY = ("0", "-", "none")
+OFTEN_EMPTY = ("Ixy", "Ixz", "Iyz", "rotation (rows)")
+EMPTY = ("0", "none")
 
 
 @with_robot
