@@ -71,9 +71,10 @@ def command(
     from ...export import latex, python_source, sympy
 
     if form == "sympy":
-        import sympy as computer_algebra  # named by the error of lw.sympy where it is missing
+        matrix = sympy(traced, robot, simplify=True)  # an error says how to install SymPy
+        from sympy import sstr
 
-        say(computer_algebra.sstr(sympy(traced, robot, simplify=True)))
+        say(sstr(matrix))
         return 0
     say((latex(traced, robot, digits=digits) if form == "latex" else python_source(traced, robot)).rstrip())
     return 0
