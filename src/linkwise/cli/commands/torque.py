@@ -73,6 +73,9 @@ def command(
         sentence(f"{about}; the largest of each drive:")
         say()
         show_peaks(along)
+        if arm.free_joints:
+            bases = ", ".join(joint.joint for joint in arm.free_joints)
+            sentence(f"The rows of {bases} are what must be given to the base, as by the ground; no drive does.")
     return 0
 
 
