@@ -153,13 +153,15 @@ def assemble(
 
 
 def refuse_names_of_coordinates(rows: list[dict[str, Any]], robot: str) -> None:
-    """No two joints have one name, and none is called as a coordinate of another is: "base.x"; nor are links."""
+    """No two moving joints have one name, and none is called as a coordinate of another is: "base.x"; nor are links."""
     for key in ("name", "joint_name"):
         index_of: dict[str, int] = {}
         for index, row in enumerate(rows):
             if key == "joint_name" and row["joint"] == "fixed":
                 continue  # it has no coordinate that a name would stand for
             label = row.get(key, row["name"])
+            if key == "joint_name" and row["joint"] == "fixed":
+                continue  # nothing is called by the name of a joint that does not move
             if label in index_of:
                 text = f"{key} is {label!r}, the name of the joint of link {rows[index_of[label]]['name']!r} already"
                 raise RowError(f"robot {robot!r}, link {row['name']!r}: {text} (expected another)", index, key)

@@ -1,0 +1,132 @@
+"""What acts on the joints of MuJoCo's `MjModel`: flags, actuators, equalities, and what a robot has no place for."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any, NamedTuple, NoReturn
+
+import numpy as np
+
+from ..errors import RobotError
+
+FLAGS = ("constraint", "equality", "frictionloss", "spring", "damper", "gravity")
+JOINT_EQUALITY = 2
+HINGE_OR_SLIDE = (3, 2)
+ON_JOINTS = (0, 1)  # of actuators: mjTRN_JOINT and mjTRN_JOINTINPARENT
+TENDON_FORCES = ("stiffness", "damping", "armature", "frictionloss", "stiffnesspoly", "dampingpoly")
+
+
+class Tie(NamedTuple):
+    """What an equality does to a joint: it follows another, or stands where `offset` says; in numbers of qpos."""
+
+    leader: int | None
+    ratio: float
+    offset: float
+
+
+class Drive(NamedTuple):
+    """What actuators add to a joint."""
+
+    armature: float = 0.0
+    damping: float = 0.0
+
+
+def refuse(message: str) -> NoReturn:
+    raise RobotError(f"MuJoCo model: {message}")
+
+
+def name_of(model: Any, addresses: Any, index: int) -> str:
+    start = int(addresses[index])
+    return bytes(model.names[start:]).split(b"\0", 1)[0].decode()
+
+
+def disabled_flags(model: Any) -> set[str]:
+    """The flags that are switched off. Their bits are those of the library that made the model, which is loaded."""
+    bits, given = sys.modules["mujoco"].mjtDisableBit, int(model.opt.disableflags)
+    off = {flag for flag in FLAGS if given & int(getattr(bits, f"mjDSBL_{flag.upper()}", 0))}
+    passive = int(getattr(bits, "mjDSBL_PASSIVE", 0))  # in older versions, springs and dampers together
+    return off | ({"spring", "damper"} if given & passive else set())
+
+
+def refuse_unknown(model: Any, off: set[str]) -> None:
+    """What changes the smooth dynamics and is not in a robot."""
+    if float(model.opt.density) or float(model.opt.viscosity):
+        refuse("has a fluid, option density or viscosity (expected none)")
+    for body in np.flatnonzero(np.array(model.body_gravcomp)).tolist():
+        refuse(f"body {name_of(model, model.name_bodyadr, body)!r} has gravcomp (expected none)")
+    if model.nflex:
+        refuse("has flexes (expected rigid bodies alone)")
+    if model.nplugin:
+        refuse("has plugins (expected none)")
+    for what in TENDON_FORCES:
+        for tendon in rows_with(model, f"tendon_{what}"):
+            refuse(f"tendon {name_of(model, model.name_tendonadr, tendon)!r} has {what} (expected none)")
+    refuse_curved(model, off)
+
+
+def refuse_curved(model: Any, off: set[str]) -> None:
+    """Springs and dampers that are not linear."""
+    if "damper" not in off:
+        for dof in rows_with(model, "dof_dampingpoly"):
+            name = name_of(model, model.name_jntadr, int(model.dof_jntid[dof]))
+            refuse(f"joint {name!r} has damping of higher powers (expected only the first, linear one)")
+        for actuator in rows_with(model, "actuator_dampingpoly"):
+            name = name_of(model, model.name_actuatoradr, actuator)
+            refuse(f"actuator {name!r} has damping of higher powers (expected only the first, linear one)")
+    if "spring" not in off:
+        for joint in rows_with(model, "jnt_stiffnesspoly"):
+            name = name_of(model, model.name_jntadr, joint)
+            refuse(f"joint {name!r} has stiffness of higher powers (expected only the first, linear one)")
+        for joint in rows_with(model, "jnt_springyield"):
+            if float(model.jnt_stiffness[joint]):
+                refuse(f"joint {name_of(model, model.name_jntadr, joint)!r} has a spring that yields (expected none)")
+
+
+def rows_with(model: Any, key: str) -> list[int]:
+    """The indices at which an array of the model has something else than zero; older versions do not have them all."""
+    values = np.array(getattr(model, key, ()))
+    return [
+        int(k) for k in np.flatnonzero(values.any(axis=tuple(range(1, values.ndim))) if values.ndim > 1 else values)
+    ]
+
+
+def drives(model: Any, off: set[str]) -> dict[int, Drive]:
+    """What actuators add to their joints: armature and damping, times the square of the gear ratio."""
+    found: dict[int, Drive] = {}
+    for actuator in sorted({*rows_with(model, "actuator_armature"), *rows_with(model, "actuator_damping")}):
+        joint = int(model.actuator_trnid[actuator][0])
+        on_joint = int(model.actuator_trntype[actuator]) in ON_JOINTS
+        if not on_joint or int(model.jnt_type[joint]) not in HINGE_OR_SLIDE:
+            name = name_of(model, model.name_actuatoradr, actuator) or str(actuator)
+            refuse(f"actuator {name!r} has armature or damping that does not act on one hinge or slide (expected none)")
+        square = float(model.actuator_gear[actuator][0]) ** 2
+        armature, damping = float(model.actuator_armature[actuator]), float(model.actuator_damping[actuator])
+        before = found.get(joint, Drive())
+        damping = 0.0 if "damper" in off else damping
+        found[joint] = Drive(before.armature + armature * square, before.damping + damping * square)
+    return found
+
+
+def ties(model: Any, off: set[str]) -> dict[int, Tie]:
+    """What equalities do to joints. y - y0 = c0 + c1 (x - x0), with y0 and x0 the joints' numbers of qpos0."""
+    found: dict[int, Tie] = {}
+    for k in range(0 if off & {"equality", "constraint"} else model.neq):
+        if not bool(model.eq_active0[k]):
+            continue
+        name = name_of(model, model.name_eqadr, k) or str(k)
+        if int(model.eq_type[k]) != JOINT_EQUALITY:
+            refuse(f"equality {name!r} is not one of joints, which robots here have no place for (expected joint)")
+        follower, leader = int(model.eq_obj1id[k]), int(model.eq_obj2id[k])
+        if follower in found:
+            joint = name_of(model, model.name_jntadr, follower)
+            refuse(f"equality {name!r} ties joint {joint!r} a second time (expected once)")
+        c = [float(x) for x in model.eq_data[k][:5]]
+        if leader >= 0 and any(c[2:]):
+            refuse(f"equality {name!r} is not a straight line (expected polycoef of two numbers)")
+        zero = float(model.qpos0[model.jnt_qposadr[follower]])
+        if leader < 0 or c[1] == 0.0:
+            found[follower] = Tie(None, 0.0, zero + c[0])
+        else:
+            offset = zero + c[0] - c[1] * float(model.qpos0[model.jnt_qposadr[leader]])
+            found[follower] = Tie(leader, c[1], offset)
+    return found
