@@ -14,30 +14,39 @@ mujoco = pytest.importorskip("mujoco")
 from jointed_peers import in_mujoco, in_pinocchio  # noqa: E402
 
 SLANTED = np.array([0.6, 0.0, 0.8])
-JOINTS = {
-    "FreeFlyer": pin.JointModelFreeFlyer,
+MAKE = {  # those that need arguments; the others are made without
     "RevoluteUnaligned": lambda: pin.JointModelRevoluteUnaligned(SLANTED),
+    "RevoluteUnboundedUnaligned": lambda: unbounded_unaligned(),
     "PrismaticUnaligned": lambda: pin.JointModelPrismaticUnaligned(SLANTED),
     "HelicalUnaligned": lambda: pin.JointModelHelicalUnaligned(SLANTED, 0.1),
-    "HX": lambda: pin.JointModelHX(0.3),
-    "RY": pin.JointModelRY,
-    "PZ": pin.JointModelPZ,
+    **{f"H{axis}": lambda axis=axis: getattr(pin, f"JointModelH{axis}")(0.3) for axis in "XYZ"},
     "Universal": lambda: pin.JointModelUniversal(np.array([1.0, 0, 0]), np.array([0, 1.0, 0])),
-    "RUBX": pin.JointModelRUBX,
-    "Spherical": pin.JointModelSpherical,
-    "SphericalZYX": pin.JointModelSphericalZYX,
-    "Translation": pin.JointModelTranslation,
-    "Planar": pin.JointModelPlanar,
-    "Composite": lambda: composite(),
+    "Composite": lambda: composite(pin.JointModelRX(), pin.JointModelPY()),
     "Mimic": lambda: pin.JointModelMimic(pin.JointModelRX(), -2.0, 0.1),
+    "Ellipsoid": lambda: pin.JointModelEllipsoid(0.1, 0.2, 0.3),
+}
+REFUSED = ("Ellipsoid",)
+CLASSES = [name.removeprefix("JointModel") for name in dir(pin) if re.fullmatch("JointModel.+", name)]
+JOINTS = {name: MAKE.get(name, getattr(pin, f"JointModel{name}")) for name in CLASSES}
+JOINTS |= {
+    "of parts with several degrees": lambda: composite(pin.JointModelSpherical(), pin.JointModelRUBX()),
+    "composite of composites": lambda: composite(pin.JointModelPX(), composite(pin.JointModelRY(), pin.JointModelRZ())),
 }
 
 
-def composite():
+def composite(*parts):
     joint = pin.JointModelComposite()
-    joint.addJoint(pin.JointModelRX(), pin.SE3.Identity())
-    joint.addJoint(pin.JointModelPY(), pin.SE3.Random())
+    for part in parts:
+        joint.addJoint(part, pin.SE3.Random())
     return joint
+
+
+def unbounded_unaligned():
+    """Python cannot make one; the reader of URDF can."""
+    body = '<inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial>'
+    joint = '<joint name="j" type="continuous"><parent link="a"/><child link="b"/><axis xyz="0.6 0 -0.8"/></joint>'
+    text = f'<robot name="r"><link name="a"/><link name="b">{body}</link>{joint}</robot>'
+    return pin.buildModelFromXML(text).joints[1]
 
 
 def pinocchio_model(joint):
@@ -58,28 +67,33 @@ def pinocchio_model(joint):
     return model
 
 
-def our_configuration(model, q):
-    """Unbounded joints as angles."""
-    parts = []
-    for joint in list(model.joints)[1:]:
-        part = q[joint.idx_q : joint.idx_q + joint.nq]
-        if "Mimic" in joint.shortname():
-            continue
-        parts.append([np.arctan2(part[1], part[0])] if "RUB" in joint.shortname() else part)
-    return np.concatenate(parts)
-
-
 @pytest.mark.parametrize("kind", JOINTS)
 def test_every_joint_of_pinocchio_gives_its_torques(kind):
     model = pinocchio_model(JOINTS[kind])
+    if kind in REFUSED:
+        with pytest.raises(lw.RobotError, match=f"'joint1': is a JointModel{kind}, which Linkwise does not have"):
+            lw.from_pinocchio(model)
+        return
     robot, data, rng = lw.from_pinocchio(model), model.createData(), np.random.default_rng(1)
     for _ in range(3):
         q = pin.randomConfiguration(model, np.full(model.nq, -3.0), np.full(model.nq, 3.0))
         v, a = rng.normal(size=(2, model.nv))
-        state = lw.convert_state(robot, our_configuration(model, q), v, a, source="pinocchio")
-        tau = lw.convert_force(robot, state[0], lw.inverse_dynamics(robot, *state), target="pinocchio")
+        state = lw.convert_state(robot, q, v, a, source=model)
+        tau = lw.convert_force(robot, state[0], lw.inverse_dynamics(robot, *state), target=model)
         assert relative(tau, pin.rnea(model, data, q, v, a)) < 1e-10
+        for back, given in zip(lw.convert_state(robot, *state, target=model), (q, v, a), strict=True):
+            assert np.allclose(back, given, rtol=0.0, atol=1e-12)
     assert lw.compare(robot, model).same
+
+
+def test_joints_that_mimic_an_unbounded_one():
+    model = pinocchio_model(pin.JointModelRUBZ)
+    joint = model.addJoint(2, pin.JointModelMimic(model.joints[2], -2.0, 0.3), pin.SE3.Random(), "follower")
+    model.appendBodyToJoint(joint, pin.Inertia.FromSphere(1.0, 0.1), pin.SE3.Random())
+    robot, data = lw.from_pinocchio(model), model.createData()
+    q, v, a = pin.randomConfiguration(model, np.full(4, -1.0), np.full(4, 1.0)), *np.ones((2, model.nv))
+    tau = lw.inverse_dynamics(robot, *lw.convert_state(robot, q, v, a, source=model))
+    assert relative(tau, pin.rnea(model, data, q, v, a)) < 1e-10
 
 
 def test_what_a_pinocchio_model_says_of_its_drives_and_frames():

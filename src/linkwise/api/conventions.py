@@ -1,17 +1,10 @@
 """States and torques in the coordinates of other libraries: Pinocchio, MuJoCo and Drake.
 
-A library writes each joint in its own numbers q' with its own velocities
-
-    v' = T(q) v        T orthogonal: a rotation into other axes, or another order
-    v̇' = T v̇ + Ṫ v
-    τ' = T τ           of the same power, τ'ᵀ v' = τᵀ v
-
-Joints that are not listed for a library have the same numbers there. The joints keep the order of the robot.
+Each library, or model object of one, is a `Side`: the form and the place of each joint's numbers there.
 """
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
@@ -19,174 +12,11 @@ import numpy as np
 from ..errors import RobotError, one_of
 from ..kernels.interface import EXPECTED
 from ..robot import Robot
-from ..robot.coordinates import MovingJoint
-from ..robot.joint_space import QUATERNION
-from ..spatial import Rotation, quaternion_product, rotation_of
+from .joint_forms import CONVENTIONS, TITLES, SameNumbers, with_unit_quaternion
+from .model_sides import Place, Side, side_of_model
 from .states import Array, States, require_robot
 
-
-class SameNumbers:
-    """A joint with the same coordinates and velocities as in Linkwise."""
-
-    def __init__(self, arm: Robot, joint: MovingJoint) -> None:
-        self.size = len(joint.kind.q_labels)  # of their q
-
-    def theirs(self, q: np.ndarray) -> np.ndarray:
-        return q
-
-    def ours(self, q: np.ndarray) -> np.ndarray:
-        return q
-
-    def to_theirs(self, q: np.ndarray, x: np.ndarray) -> np.ndarray:
-        """T x, of a velocity or a force; q is ours here and below."""
-        return x
-
-    def to_ours(self, q: np.ndarray, x: np.ndarray) -> np.ndarray:
-        """Tᵀ x."""
-        return x
-
-    def drift(self, q: np.ndarray, v: np.ndarray) -> np.ndarray:
-        """Ṫ v."""
-        return np.zeros_like(v)
-
-
-class PinocchioBall(SameNumbers):
-    """JointModelSpherical: the quaternion is (x, y, z, w)."""
-
-    def theirs(self, q: np.ndarray) -> np.ndarray:
-        return q[..., [1, 2, 3, 0]]
-
-    def ours(self, q: np.ndarray) -> np.ndarray:
-        return q[..., [3, 0, 1, 2]]
-
-
-class PinocchioFree(SameNumbers):
-    """JointModelFreeFlyer: the quaternion is (x, y, z, w), the linear velocity is in the body's axes."""
-
-    def theirs(self, q: np.ndarray) -> np.ndarray:
-        return q[..., [0, 1, 2, 4, 5, 6, 3]]
-
-    def ours(self, q: np.ndarray) -> np.ndarray:
-        return q[..., [0, 1, 2, 6, 3, 4, 5]]
-
-    def to_theirs(self, q: np.ndarray, x: np.ndarray) -> np.ndarray:
-        return joined(turned_back(q, x[..., :3]), x[..., 3:])
-
-    def to_ours(self, q: np.ndarray, x: np.ndarray) -> np.ndarray:
-        return joined(turned(q, x[..., :3]), x[..., 3:])
-
-    def drift(self, q: np.ndarray, v: np.ndarray) -> np.ndarray:
-        """-ω × v in the body's axes."""
-        return joined(np.cross(turned_back(q, v[..., :3]), v[..., 3:]), np.zeros_like(v[..., 3:]))
-
-
-class PinocchioPlanar(SameNumbers):
-    """JointModelPlanar: x, y, cosine and sine of the angle; the linear velocity is in the body's axes."""
-
-    def __init__(self, arm: Robot, joint: MovingJoint) -> None:
-        self.size = 4
-
-    def theirs(self, q: np.ndarray) -> np.ndarray:
-        return joined(q[..., :2], np.cos(q[..., 2:]), np.sin(q[..., 2:]))
-
-    def ours(self, q: np.ndarray) -> np.ndarray:
-        cosine, sine = q[..., 2:3], q[..., 3:4]
-        nowhere = (cosine == 0.0) & (sine == 0.0)
-        return joined(q[..., :2], np.where(nowhere, np.nan, np.arctan2(sine, cosine)))
-
-    def to_theirs(self, q: np.ndarray, x: np.ndarray) -> np.ndarray:
-        return in_plane(-q[..., 2], x)
-
-    def to_ours(self, q: np.ndarray, x: np.ndarray) -> np.ndarray:
-        return in_plane(q[..., 2], x)
-
-    def drift(self, q: np.ndarray, v: np.ndarray) -> np.ndarray:
-        x, y, w = np.moveaxis(in_plane(-q[..., 2], v), -1, 0)
-        return np.stack([w * y, -w * x, np.zeros_like(w)], axis=-1)
-
-
-class MujocoFree(SameNumbers):
-    """A free joint: its pose is in the world, not in the frame in which the table places the joint."""
-
-    def __init__(self, arm: Robot, joint: MovingJoint) -> None:
-        super().__init__(arm, joint)
-        seat = arm.links[joint.first].placement.then(joint.kind.joint_frame)
-        self.axes = np.array([[float(x) for x in row] for row in seat.axes.rows])
-        self.origin = np.array([float(x) for x in seat.translation])
-        self.quaternion = quaternion_of(self.axes)
-        self.at_base = seat.axes == Rotation.identity() and not self.origin.any()
-
-    def theirs(self, q: np.ndarray) -> np.ndarray:
-        if self.at_base:
-            return q
-        position = self.origin + rotated(self.axes, q[..., :3])
-        return joined(position, product(self.quaternion, q[..., 3:]))
-
-    def ours(self, q: np.ndarray) -> np.ndarray:
-        if self.at_base:
-            return q
-        back = self.quaternion * (1.0, -1.0, -1.0, -1.0)
-        position = rotated(self.axes.T, q[..., :3] - self.origin)
-        return joined(position, product(back, q[..., 3:]))
-
-    def to_theirs(self, q: np.ndarray, x: np.ndarray) -> np.ndarray:
-        return x if self.at_base else joined(rotated(self.axes, x[..., :3]), x[..., 3:])
-
-    def to_ours(self, q: np.ndarray, x: np.ndarray) -> np.ndarray:
-        return x if self.at_base else joined(rotated(self.axes.T, x[..., :3]), x[..., 3:])
-
-
-class DrakeBall(SameNumbers):
-    """BallRpyJoint: roll, pitch and yaw, R = R_z(yaw) R_y(pitch) R_x(roll); angular velocity in the parent's axes."""
-
-    def __init__(self, arm: Robot, joint: MovingJoint) -> None:
-        self.size = 3
-
-    def theirs(self, q: np.ndarray) -> np.ndarray:
-        """From half the sum and half the difference of yaw and roll, which is safe at a pitch of ±π/2.
-
-        There one of the two is without meaning, and without effect; Linkwise gives what the arctangent gives.
-        """
-        w, x, y, z = np.moveaxis(q, -1, 0)
-        half_sum, half_difference = np.arctan2(x + z, w - y), np.arctan2(z - x, w + y)
-        pitch = 2.0 * np.arctan2(np.hypot(z - x, w + y), np.hypot(x + z, w - y)) - math.pi / 2.0
-        return np.stack([wrapped(half_sum - half_difference), pitch, wrapped(half_sum + half_difference)], axis=-1)
-
-    def ours(self, q: np.ndarray) -> np.ndarray:
-        (cr, cp, cy), (sr, sp, sy) = (np.moveaxis(f(0.5 * q), -1, 0) for f in (np.cos, np.sin))
-        yaw, pitch, roll = (cy, 0.0, 0.0, sy), (cp, 0.0, sp, 0.0), (cr, sr, 0.0, 0.0)
-        return np.stack(quaternion_product(quaternion_product(yaw, pitch), roll), axis=-1)
-
-    def to_theirs(self, q: np.ndarray, x: np.ndarray) -> np.ndarray:
-        return turned(q, x)
-
-    def to_ours(self, q: np.ndarray, x: np.ndarray) -> np.ndarray:
-        return turned_back(q, x)
-
-
-class DrakeFree(SameNumbers):
-    """QuaternionFloatingJoint: quaternion, then position; angular, then linear velocity, both in the parent's axes."""
-
-    def theirs(self, q: np.ndarray) -> np.ndarray:
-        return q[..., [3, 4, 5, 6, 0, 1, 2]]
-
-    def ours(self, q: np.ndarray) -> np.ndarray:
-        return q[..., [4, 5, 6, 0, 1, 2, 3]]
-
-    def to_theirs(self, q: np.ndarray, x: np.ndarray) -> np.ndarray:
-        return joined(turned(q, x[..., 3:]), x[..., :3])
-
-    def to_ours(self, q: np.ndarray, x: np.ndarray) -> np.ndarray:
-        return joined(x[..., 3:], turned_back(q, x[..., :3]))
-
-
-CONVENTIONS: dict[str, dict[str, type[SameNumbers]]] = {
-    "linkwise": {},
-    "pinocchio": {"ball": PinocchioBall, "free": PinocchioFree, "planar": PinocchioPlanar},
-    "mujoco": {"free": MujocoFree},
-    "drake": {"ball": DrakeBall, "free": DrakeFree},
-}
-TITLES = {"linkwise": "Linkwise", "pinocchio": "Pinocchio", "mujoco": "MuJoCo", "drake": "Drake"}
+Library = Any  # the name of a library, or a model object of Pinocchio or MuJoCo
 
 
 def convert_state(
@@ -195,17 +25,18 @@ def convert_state(
     v: Array | None = None,
     a: Array | None = None,
     *,
-    source: str | None = None,
-    target: str | None = None,
+    source: Library | None = None,
+    target: Library | None = None,
     check: bool = False,
 ) -> Any:
     """A state in the coordinates of another library: q, or (q, v), or (q, v, a) with accelerations, as given.
 
-    `source` and `target` are "linkwise", "pinocchio", "mujoco" or "drake"; one may be left out: "linkwise". q, v and a
-    are NumPy arrays of any batch shape, in the numbers of `source`. The joints keep the order of the robot: the other
-    library's model must have them in this order, with the same joint frames, each joint of one degree of freedom as an
-    angle or a displacement. Quaternions come out with unit length. What a state means in each library:
-    docs/coordinates.md.
+    `source` and `target` are model objects, a `pinocchio.Model` or a `mujoco.MjModel`, or the names of libraries,
+    "linkwise", "pinocchio", "mujoco" or "drake"; one may be left out: "linkwise". Joints are found in a model object by
+    their names, whatever their order there; cosines and sines of Pinocchio's unbounded joints are angles here. With the
+    name of a library the joints keep the order of the robot, each joint of one degree of freedom as an angle or a
+    displacement. The joint frames are the same. q, v and a are NumPy arrays of any batch shape, in the numbers of
+    `source`. Quaternions come out with unit length. What a state means in each library: docs/coordinates.md.
 
     >>> import linkwise as lw
     >>> arm = lw.load("planar3").with_free_base()
@@ -227,8 +58,8 @@ def convert_force(
     q: Array,
     tau: Array,
     *,
-    source: str | None = None,
-    target: str | None = None,
+    source: Library | None = None,
+    target: Library | None = None,
     check: bool = False,
 ) -> Array:
     """Torques and forces of the joints, tau (..., n), for the velocities of another library: of the same power.
@@ -243,67 +74,74 @@ def convert_force(
     return converted(arm, q, {"tau": tau}, *libraries(source, target), check)[1]
 
 
-def libraries(source: str | None, target: str | None) -> tuple[str, str]:
+def libraries(source: Library, target: Library) -> tuple[Library, Library]:
     """From which library, and to which: one that is not given is Linkwise."""
     if source is None and target is None:
         raise TypeError("neither source nor target is given (expected one of them: source='pinocchio')")
     return "linkwise" if source is None else source, "linkwise" if target is None else target
 
 
-def converted(arm: Robot, q: Array, rates: dict[str, Any], source: str, target: str, check: bool) -> Any:
+def converted(arm: Robot, q: Array, rates: dict[str, Any], source: Library, target: Library, check: bool) -> Any:
     """q, velocities, accelerations and torques in the numbers of the target."""
-    joints = joint_pairs(arm, source, target)
-    states, q, rates = checked_arrays(arm, q, rates, source, sum(old.size for _, old, _ in joints), check)
+    require_robot(arm)
+    old, new = side_of(arm, source, "source"), side_of(arm, target, "target")
+    states, q, rates = checked_arrays(arm, q, rates, old, check)
     good = states.finite()
-    parts: dict[str, list[np.ndarray]] = {name: [] for name in ("q", *rates)}
-    begin = 0
+    joints = [joint for joint in arm.moving if joint.coupling is None]
+    own_q, results_q = (np.zeros((*q.shape[:-1], size), q.dtype) for size in (arm.nq, new.nq))
+    own, results = ({key: np.zeros((*q.shape[:-1], size), q.dtype) for key in rates} for size in (arm.n, new.nv))
     with np.errstate(all="ignore"):
-        for joint, old, new in joints:
-            own_q = old.ours(q[..., begin : begin + old.size])
-            begin += old.size
-            if not joint.kind.bounded:
-                own_q = with_unit_quaternion(own_q)
-            good = good & np.isfinite(own_q).all(axis=-1)
-            parts["q"].append(new.theirs(own_q))
-            given = {name: x[..., joint.v] for name, x in rates.items()}
-            own = {name: old.to_ours(own_q, x) for name, x in given.items()}
-            if "a" in own:
-                own["a"] = old.to_ours(own_q, given["a"] - old.drift(own_q, own["v"]))
-            for name, x in own.items():
-                extra = new.drift(own_q, own["v"]) if name == "a" else 0.0
-                parts[name].append(new.to_theirs(own_q, x) + extra)
-    results = [np.where(good[..., None], joined(*part), np.nan).astype(q.dtype, copy=False) for part in parts.values()]
-    return results[0] if len(results) == 1 else tuple(results)
+        for joint, (form, at_q, at_v) in zip(joints, old.places, strict=True):
+            q_j = form.ours(q[..., at_q])
+            q_j = q_j if joint.kind.bounded else with_unit_quaternion(q_j)
+            good = good & np.isfinite(q_j).all(axis=-1)
+            own_q[..., joint.q] = q_j
+            for key, x in rates.items():
+                drift = form.drift(q_j, own["v"][..., joint.v]) if key == "a" else 0.0
+                own[key][..., joint.v] = form.to_ours(q_j, x[..., at_v] - drift)
+        if "tau" in rates:
+            old.add_torques(own["tau"], rates["tau"])
+        for joint, (form, at_q, at_v) in zip(joints, new.places, strict=True):
+            q_j = own_q[..., joint.q]
+            results_q[..., at_q] = form.theirs(q_j)
+            for key, x in own.items():
+                drift = form.drift(q_j, own["v"][..., joint.v]) if key == "a" else 0.0
+                results[key][..., at_v] = form.to_theirs(q_j, x[..., joint.v]) + drift
+        everything = {"q": results_q, **results}
+        new.fill(everything, own_q, own)
+    found = [np.where(good[..., None], x, np.nan).astype(q.dtype, copy=False) for x in everything.values()]
+    return found[0] if len(found) == 1 else tuple(found)
 
 
 def checked_arrays(
-    arm: Robot, q: Any, rates: dict[str, Any], source: str, nq: int, check: bool
+    arm: Robot, q: Any, rates: dict[str, Any], old: Side, check: bool
 ) -> tuple[States, np.ndarray, dict[str, np.ndarray]]:
     """The arrays, of real numbers, of one dtype and batch shape."""
-    if source == "linkwise":
-        states = States(arm, {"q": q, **rates}, check=check)
-        name = "q"
+    if old.title == "Linkwise":
+        states, names = States(arm, {"q": q, **rates}, check=check), {"q": "q"} | {key: key for key in rates}
     else:
-        name = f"q, in {TITLES[source]}'s coordinates,"
-        states = States(arm, rates, check=check, others={name: (q, (nq,))})
+        names = {key: f"{key}, in {old.title}'s coordinates," for key in ("q", *rates)}
+        sizes = {"q": (q, (old.nq,))} | {key: (x, (old.nv,)) for key, x in rates.items()}
+        states = States(arm, {}, check=check, others={names[key]: given for key, given in sizes.items()})
     if not states.numeric:
         kinds = ", ".join(f"{key} {x.dtype}" for key, x in states.arrays.items())
         raise TypeError(f"the arrays are of {states.xp.__name__}: {kinds} ({EXPECTED}, in NumPy arrays)")
-    return states, states.rows(name, (nq,)), {key: states.rows(key, (arm.n,)) for key in rates}
+    return states, states.rows(names["q"], (old.nq,)), {key: states.rows(names[key], (old.nv,)) for key in rates}
 
 
-def joint_pairs(arm: Robot, source: str, target: str) -> list[tuple[MovingJoint, SameNumbers, SameNumbers]]:
-    """The joints that have coordinates, each with its form in either library."""
-    require_robot(arm)
-    one_of(source, CONVENTIONS, "source")
-    one_of(target, CONVENTIONS, "target")
-    for library in (source, target):
-        refuse_foreign_joints(arm, library)
-
-    def form(library: str, joint: MovingJoint) -> SameNumbers:
-        return CONVENTIONS[library].get(joint.kind.name, SameNumbers)(arm, joint)
-
-    return [(joint, form(source, joint), form(target, joint)) for joint in arm.moving if joint.coupling is None]
+def side_of(arm: Robot, library: Library, which: str) -> Side:
+    """Where the numbers of each joint are in a library, or in a model object of one."""
+    if not isinstance(library, str):
+        return side_of_model(arm, library, which)
+    one_of(library, CONVENTIONS, which)
+    refuse_foreign_joints(arm, library)
+    places, q = [], 0
+    for joint in arm.moving:
+        if joint.coupling is None:
+            form = CONVENTIONS[library].get(joint.kind.name, SameNumbers)(arm, joint)
+            places.append(Place(form, list(range(q, q + form.size)), list(range(arm.n))[joint.v]))
+            q += form.size
+    return Side(TITLES[library], q, arm.n, tuple(places))
 
 
 def refuse_foreign_joints(arm: Robot, library: str) -> None:
@@ -312,6 +150,7 @@ def refuse_foreign_joints(arm: Robot, library: str) -> None:
         reason = ""
         if joint.coupling is not None and library in ("mujoco", "drake"):
             reason = "coupled joints have coordinates of their own there, and a constraint"
+            reason += " (the MjModel itself as source or target says where)" if library == "mujoco" else ""
         elif joint.kind.name == "screw" and library == "mujoco":
             reason = "it has no screw joints"
         elif joint.kind.name == "free" and library == "mujoco" and arm.links[joint.first].parent >= 0:
@@ -321,65 +160,3 @@ def refuse_foreign_joints(arm: Robot, library: str) -> None:
                 f"robot {arm.name!r}, joint {joint.joint!r} ({joint.kind.name}) has no form in {TITLES[library]}:"
                 f" {reason}"
             )
-
-
-def with_unit_quaternion(q: np.ndarray) -> np.ndarray:
-    """The last four numbers with length one; NaN where they have none."""
-    quaternion = q[..., -QUATERNION:]
-    square = (quaternion**2).sum(axis=-1, keepdims=True)
-    good = np.isfinite(square) & np.isfinite(1.0 / square)
-    return joined(q[..., :-QUATERNION], np.where(good, quaternion / np.sqrt(square), np.nan))
-
-
-def joined(*parts: np.ndarray) -> np.ndarray:
-    return np.concatenate(parts, axis=-1)
-
-
-def product(p: np.ndarray, q: np.ndarray) -> np.ndarray:
-    """Of a quaternion (4,) and others (..., 4)."""
-    return np.stack(quaternion_product(p.tolist(), list(np.moveaxis(q, -1, 0))), axis=-1)
-
-
-def rotated(matrix: np.ndarray, vector: np.ndarray) -> np.ndarray:
-    return np.asarray((matrix @ vector[..., None])[..., 0])
-
-
-def turned(q: np.ndarray, vector: np.ndarray) -> np.ndarray:
-    """From the body's axes into the parent's, by the quaternion at the end of q."""
-    return rotated(axes_of(q), vector)
-
-
-def turned_back(q: np.ndarray, vector: np.ndarray) -> np.ndarray:
-    return rotated(np.swapaxes(axes_of(q), -1, -2), vector)
-
-
-def axes_of(q: np.ndarray) -> np.ndarray:
-    rows = rotation_of(list(np.moveaxis(q[..., -QUATERNION:], -1, 0))).rows
-    return np.stack([np.stack(row, axis=-1) for row in rows], axis=-2)
-
-
-def in_plane(angle: np.ndarray, vector: np.ndarray) -> np.ndarray:
-    """The first two numbers turned by the angle."""
-    x, y, w = np.moveaxis(vector, -1, 0)
-    c, s = np.cos(angle), np.sin(angle)
-    return np.stack([c * x - s * y, s * x + c * y, w], axis=-1)
-
-
-def wrapped(angle: np.ndarray) -> np.ndarray:
-    """The same angle in [-π, π]."""
-    return np.asarray(angle - 2.0 * math.pi * np.round(angle / (2.0 * math.pi)))
-
-
-def quaternion_of(axes: np.ndarray) -> np.ndarray:
-    """The unit quaternion of a rotation matrix (3, 3): the column of largest norm of 4 q qᵀ."""
-    (a, b, c), (d, e, f), (g, h, i) = axes
-    products = np.array(
-        [
-            [1.0 + a + e + i, h - f, c - g, d - b],
-            [h - f, 1.0 + a - e - i, b + d, c + g],
-            [c - g, b + d, 1.0 - a + e - i, f + h],
-            [d - b, c + g, f + h, 1.0 - a - e + i],
-        ]
-    )
-    column = products[np.argmax(products.diagonal())]
-    return np.asarray(column / np.linalg.norm(column))

@@ -130,3 +130,14 @@ def ties(model: Any, off: set[str]) -> dict[int, Tie]:
             offset = zero + c[0] - c[1] * float(model.qpos0[model.jnt_qposadr[leader]])
             found[follower] = Tie(leader, c[1], offset)
     return found
+
+
+def held_joints(model: Any, off: set[str]) -> dict[int, float]:
+    """The joints that an equality fixes, and where, in numbers of qpos."""
+    found = {}
+    for k in range(0 if off & {"equality", "constraint"} else model.neq):
+        if bool(model.eq_active0[k]) and int(model.eq_type[k]) == JOINT_EQUALITY:
+            joint, c = int(model.eq_obj1id[k]), [float(x) for x in model.eq_data[k][:5]]
+            if int(model.eq_obj2id[k]) < 0 or not any(c[1:]):
+                found[joint] = float(model.qpos0[model.jnt_qposadr[joint]]) + c[0]
+    return found

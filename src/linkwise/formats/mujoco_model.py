@@ -9,9 +9,10 @@ import numpy as np
 
 from ..robot import Robot
 from ..spatial import rotation_of
-from .mujoco_forces import Drive, Tie, disabled_flags, drives, name_of, refuse, refuse_unknown, ties
+from .mujoco_forces import Drive, Tie, disabled_flags, drives, held_joints, name_of, refuse, refuse_unknown, ties
 
 KINDS = {0: "free", 1: "ball", 2: "prismatic", 3: "revolute"}
+SIZES = {"free": (7, 6), "ball": (4, 3)}  # of qpos and qvel; others have one each
 Row = dict[str, Any]
 
 
@@ -46,13 +47,21 @@ def unused(name: str, taken: set[str]) -> str:
     return name
 
 
-class Reading:
-    """The rows of a model. Names are those that the reader of MJCF files gives."""
+def mujoco_joints(model: Any) -> Iterator[tuple[str, str, str, range, range, float | None]]:
+    """Of each joint its name and that of its link, its kind, where its numbers are, and where an equality holds it."""
+    names, held = Names(model), held_joints(model, disabled_flags(model))
+    for joint in range(model.njnt):
+        kind, q, v = KINDS[int(model.jnt_type[joint])], int(model.jnt_qposadr[joint]), int(model.jnt_dofadr[joint])
+        nq, nv = SIZES.get(kind, (1, 1))
+        link = names.link_of[joint]
+        name = names.joint_name(joint).get("joint_name", link)
+        yield name, link, kind, range(q, q + nq), range(v, v + nv), held.get(joint)
+
+
+class Names:
+    """The names of links and joints, as the reader of MJCF files gives them."""
 
     def __init__(self, model: Any) -> None:
-        self.model, self.off = model, disabled_flags(model)
-        refuse_unknown(model, self.off)
-        self.ties, self.drives = ties(model, self.off), drives(model, self.off)
         self.own_bodies = [name_of(model, model.name_bodyadr, body) for body in range(model.nbody)]
         self.own_joints = [name_of(model, model.name_jntadr, joint) for joint in range(model.njnt)]
         self.links, self.joints = set(filter(None, self.own_bodies[1:])), set(filter(None, self.own_joints))
@@ -64,6 +73,22 @@ class Reading:
             for k in range(count):
                 own = self.own_joints[first + k] or f"{self.bodies[body]}_joint{k + 1}"
                 self.link_of.append(unused(own, self.links) if k < count - 1 else str(self.bodies[body]))
+
+    def joint_name(self, joint: int) -> Row:
+        name, link = self.own_joints[joint], self.link_of[joint]
+        if name:
+            return {"joint_name": name} if name != link else {}
+        return {"joint_name": unused(f"{link}_joint", self.joints)} if link in self.joints else {}
+
+
+class Reading(Names):
+    """The rows of a model."""
+
+    def __init__(self, model: Any) -> None:
+        super().__init__(model)
+        self.model, self.off = model, disabled_flags(model)
+        refuse_unknown(model, self.off)
+        self.ties, self.drives = ties(model, self.off), drives(model, self.off)
 
     def rows(self) -> Iterator[Row]:
         for body in range(1, self.model.nbody):
@@ -106,16 +131,10 @@ class Reading:
             row["anchor"] = anchor
         return row | self.joint_name(joint) | self.drive(joint, kind) | self.coupling(tie)
 
-    def joint_name(self, joint: int) -> Row:
-        name, link = self.own_joints[joint], self.link_of[joint]
-        if name:
-            return {"joint_name": name} if name != link else {}
-        return {"joint_name": unused(f"{link}_joint", self.joints)} if link in self.joints else {}
-
     def drive(self, joint: int, kind: str) -> Row:
         model, added = self.model, self.drives.get(joint, Drive())
         begin = int(model.jnt_dofadr[joint])
-        dofs = slice(begin, begin + {"free": 6, "ball": 3}.get(kind, 1))
+        dofs = slice(begin, begin + SIZES.get(kind, (1, 1))[1])
         label = self.own_joints[joint] or self.link_of[joint]
         values = {"rotor_inertia": one_value(model.dof_armature[dofs], label, "armature") + added.armature}
         if "damper" not in self.off:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, NoReturn
+from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 
@@ -18,46 +18,77 @@ UNALIGNED = {
     "PrismaticUnaligned": "prismatic",
     "HelicalUnaligned": "screw",
 }
-WHOLE = {"Spherical": "ball", "FreeFlyer": "free"}
+WHOLE = {"Spherical": "ball", "FreeFlyer": "free", "Planar": "planar"}
+SIZES = {"ball": (4, 3), "free": (7, 6), "planar": (4, 3)}  # of q and v in Pinocchio; others have one each
 UNBOUNDED = 1e10  # Pinocchio's limits of what has none are infinite or the largest number
 Part = dict[str, Any]
+
+
+class JointPart(NamedTuple):
+    """A joint of Linkwise that a joint of Pinocchio is, or is a part of."""
+
+    joint: int  # its number in the model
+    name: str
+    entries: Part
+    placement: Any  # in the part before, or in the parent
+    last: bool
+    q: range  # where its numbers are in Pinocchio's q: for an unbounded revolute joint a cosine and a sine
+    v: range
 
 
 def from_pinocchio(model: Any) -> Robot:
     """The robot of a `pinocchio.Model`, with its gravity.
 
-    Links have the names of the joints. q, v and torques are in Linkwise's coordinates: `lw.convert_state` converts them
-    for ball, free and planar joints; unbounded revolute joints, a cosine and a sine in Pinocchio, are angles. Frames of
-    the model become fixed frames. Rotor inertias are the model's `armature`, as in Pinocchio's algorithms, which do not
-    read `rotorInertia` and `rotorGearRatio`. What Linkwise has no joint for is an error.
+    Links have the names of the joints. q, v and torques are in Linkwise's coordinates, in which unbounded revolute
+    joints, a cosine and a sine in Pinocchio, are angles: `lw.convert_state` with source=model or target=model converts.
+    Frames of the model become fixed frames. Rotor inertias are the model's `armature`, as in Pinocchio's algorithms,
+    which do not read `rotorInertia` and `rotorGearRatio`. What Linkwise has no joint for is an error.
     """
-    if type(model).__module__.partition(".")[0] != "pinocchio" or not hasattr(model, "jointPlacements"):
-        raise TypeError(f"the model is a {type(model).__name__} (expected a pinocchio.Model)")
-    names = unique_names(model)
+    require_model(model)
     rows: list[Part] = []
     last: dict[int, str | None] = {0: None}
-    for index in range(1, model.njoints):
-        name, parent = names[index], last[model.parents[index]]
-        placement = model.jointPlacements[index]
-        parts = list(parts_of(model.joints[index], model, name))
-        for k, part in enumerate(parts):
-            final = k == len(parts) - 1
-            where = placement * part.pop("placement") if "placement" in part else placement
-            row = {"name": name if final else f"{name}-{k + 1}", "parent": parent, **pose(where), **part}
-            body = model.inertias[index] if final else None
-            row |= body_entries(body) | drive_entries(model, index, part, k, len(parts))
-            rows.append(row)
-            parent, placement = row["name"], where.Identity()
-        last[index] = parent
-    rows += list(frame_rows(model, names, last))
+    parent: str | None = None
+    first = True
+    for part in joint_parts(model):
+        parent = last[int(model.parents[part.joint])] if first else parent
+        first = part.last
+        row = {"name": part.name, "parent": parent, **pose(part.placement), **part.entries}
+        row |= body_entries(model.inertias[part.joint] if part.last else None)
+        rows.append(row | drive_entries(model, part))
+        parent = last[part.joint] = part.name
+    rows += list(frame_rows(model, {row["name"] for row in rows}, last))
     return Robot.from_frames(
         rows, gravity=np.array(model.gravity.linear), name=model.name or "model", unphysical="warn"
     )
 
 
-def unique_names(model: Any) -> list[str]:
-    """One name for each joint; the parts of a joint that becomes several get numbers behind it."""
-    return [str(name) for name in model.names]
+def require_model(model: Any) -> None:
+    if type(model).__module__.partition(".")[0] != "pinocchio" or not hasattr(model, "jointPlacements"):
+        raise TypeError(f"the model is a {type(model).__name__} (expected a pinocchio.Model)")
+
+
+def joint_parts(model: Any) -> Iterator[JointPart]:
+    """All joints in the order of the model, those of several parts as their parts: the last has the joint's name."""
+    taken = {str(name) for name in model.names}
+    for index in range(1, model.njoints):
+        name, joint = str(model.names[index]), model.joints[index]
+        parts = list(parts_of(joint, model, name))
+        q, v, placement = int(joint.idx_q), int(joint.idx_v), model.jointPlacements[index]
+        for k, entries in enumerate(parts):
+            last = k == len(parts) - 1
+            where = placement * entries.pop("placement") if "placement" in entries else placement
+            own = name if last else unused(f"{name}-{k + 1}", taken)
+            nq, nv = (0, 0) if "coupled_to" in entries else SIZES.get(entries["joint"], (1, 1))
+            nq += entries.pop("unbounded", 0)
+            yield JointPart(index, own, entries, where, last, range(q, q + nq), range(v, v + nv))
+            q, v, placement = q + nq, v + nv, where.Identity()
+
+
+def unused(name: str, taken: set[str]) -> str:
+    while name in taken:
+        name += "_"
+    taken.add(name)
+    return name
 
 
 def refuse(name: str, message: str) -> NoReturn:
@@ -68,15 +99,13 @@ def parts_of(joint: Any, model: Any, name: str) -> Iterator[Part]:
     """The joints of Linkwise that a joint is."""
     own = joint.extract() if hasattr(joint, "extract") else joint
     kind = own.shortname().removeprefix("JointModel")
+    endless = {"unbounded": 1} if "Unbounded" in kind or kind.startswith("RUB") else {}
     if kind[-1:] in AXES and kind[:-1] in ALIGNED:
-        yield with_pitch({"joint": ALIGNED[kind[:-1]], "axis": AXES[kind[-1]]}, own)
+        yield with_pitch({"joint": ALIGNED[kind[:-1]], "axis": AXES[kind[-1]]} | endless, own)
     elif kind in UNALIGNED:
-        axis = np.array(own.axis, dtype=float).ravel()
-        yield with_pitch({"joint": UNALIGNED[kind], "axis": axis / np.linalg.norm(axis)}, own)
+        yield with_pitch({"joint": UNALIGNED[kind], "axis": axis_of(own)} | endless, own)
     elif kind in WHOLE:
         yield {"joint": WHOLE[kind]}
-    elif kind == "Planar":
-        yield {"joint": "planar"}
     elif kind == "Translation":
         yield from ({"joint": "prismatic", "axis": axis} for axis in AXES.values())
     elif kind == "SphericalZYX":
@@ -84,13 +113,24 @@ def parts_of(joint: Any, model: Any, name: str) -> Iterator[Part]:
     elif kind == "Universal":
         yield from ({"joint": "revolute", "axis": np.array(axis).ravel()} for axis in (own.axis1, own.axis2))
     elif kind == "Composite":
+        if not len(own.joints):
+            refuse(name, "is a JointModelComposite without joints (expected some)")
         for inner, placement in zip(own.joints, own.jointPlacements, strict=True):
             for k, part in enumerate(parts_of(inner, model, name)):
-                yield {**part, **({} if k else {"placement": placement})}
+                if k == 0:
+                    part["placement"] = placement * part["placement"] if "placement" in part else placement
+                yield part
     elif kind.startswith("Mimic"):
         yield from mimic(own, model, name)
     else:
         refuse(name, f"is a {joint.shortname()}, which Linkwise does not have")
+
+
+def axis_of(joint: Any) -> np.ndarray:
+    """Of a joint that moves about or along a slanted axis; where it does not tell, the motion subspace does."""
+    axis = joint.axis if hasattr(joint, "axis") else np.array(joint.createData().S).ravel()[3:]
+    axis = np.array(axis, dtype=float).ravel()
+    return np.asarray(axis / np.linalg.norm(axis))
 
 
 def with_pitch(part: Part, joint: Any) -> Part:
@@ -106,9 +146,14 @@ def mimic(joint: Any, model: Any, name: str) -> Iterator[Part]:
     scale = float(joint.scaling)
     if scale == 0.0:
         refuse(name, "mimics another joint with the ratio 0 (expected a fixed joint)")
+    leader = model.joints[leaders[0]]
+    if leader.shortname().endswith("HelicalUnaligned"):
+        refuse(name, "mimics a JointModelHelicalUnaligned, with which Pinocchio itself breaks down")
     poses, data = [], joint.createData()
-    for q in (0.0, 0.5 / scale):
-        joint.calc(data, np.full(model.nq, q))
+    for angle in (0.0, 0.5 / scale):
+        q = np.zeros(model.nq)
+        q[leader.idx_q : leader.idx_q + leader.nq] = angle if leader.nq == 1 else (np.cos(angle), np.sin(angle))
+        joint.calc(data, q)
         poses.append(np.array(data.M.homogeneous))
     turn = np.linalg.inv(poses[0]) @ poses[1]  # by half a radian or half a metre
     sines = np.array([turn[2, 1] - turn[1, 2], turn[0, 2] - turn[2, 0], turn[1, 0] - turn[0, 1]])
@@ -132,33 +177,27 @@ def body_entries(body: Any) -> Part:
     return {"mass": float(body.mass), "com": np.array(body.lever).ravel(), "inertia": np.array(body.inertia)}
 
 
-def drive_entries(model: Any, index: int, part: Part, k: int, parts: int) -> Part:
-    """Rotor, friction and limits of the k-th part of a joint."""
-    joint = model.joints[index]
-    if "coupled_to" in part or joint.nv == 0:
+def drive_entries(model: Any, part: JointPart) -> Part:
+    """Rotor, friction and limits."""
+    v, name, kind = part.v, str(model.names[part.joint]), part.entries["joint"]
+    if not v:
         return {}
-    degrees = joint.nv // parts if parts > 1 else joint.nv
-    v = slice(joint.idx_v + k * degrees, joint.idx_v + (k + 1) * degrees)
-    name = str(model.names[index])
-    entries: Part = {"rotor_inertia": one_value(np.array(model.armature)[v], name, "armature")}
-    if entries["rotor_inertia"] and part["joint"] in ("free", "planar"):
-        refuse(
-            name, f"has armature, which Pinocchio takes along the moving axes of a {part['joint']} joint (expected 0)"
-        )
+    entries: Part = {"rotor_inertia": one_value(np.array(model.armature)[list(v)], name, "armature")}
+    if entries["rotor_inertia"] and kind in ("free", "planar"):
+        refuse(name, f"has armature, which Pinocchio takes along the moving axes of a {kind} joint (expected 0)")
     if hasattr(model, "damping"):
-        entries["viscous_friction"] = one_value(np.array(model.damping)[v], name, "damping")
+        entries["viscous_friction"] = one_value(np.array(model.damping)[list(v)], name, "damping")
     dry = getattr(model, "upperDryFrictionLimit", getattr(model, "friction", None))
     if dry is not None:
-        entries["coulomb_friction"] = one_value(np.array(dry)[v], name, "friction")
+        entries["coulomb_friction"] = one_value(np.array(dry)[list(v)], name, "friction")
     entries = {key: value for key, value in entries.items() if value}
-    if degrees == 1 and joint.nq == joint.nv:
-        q = joint.idx_q + k
-        lower, upper = float(model.lowerPositionLimit[q]), float(model.upperPositionLimit[q])
+    if len(part.q) == 1:
+        lower, upper = float(model.lowerPositionLimit[part.q[0]]), float(model.upperPositionLimit[part.q[0]])
         if abs(lower) < UNBOUNDED and abs(upper) < UNBOUNDED and lower < upper:
             entries["limits"] = lower, upper
-    if degrees == 1:
+    if len(v) == 1:
         for key, values in (("velocity_limit", model.velocityLimit), ("effort_limit", model.effortLimit)):
-            value = float(values[v.start])
+            value = float(values[v[0]])
             if 0.0 <= value < UNBOUNDED:
                 entries[key] = value
     return entries
@@ -171,9 +210,9 @@ def one_value(values: np.ndarray, name: str, what: str) -> float:
     return float(values[0])
 
 
-def frame_rows(model: Any, names: list[str], last: dict[int, str | None]) -> Iterator[Part]:
+def frame_rows(model: Any, names: set[str], last: dict[int, str | None]) -> Iterator[Part]:
     """The frames that are not those of joints, by name, without bodies: these are in the joints' already."""
-    taken = set(names[1:]) | {"base", "universe", ""}
+    taken = names | {"base", "universe", ""}
     for frame in model.frames:
         name = str(frame.name)
         joint = int(frame.parentJoint if hasattr(frame, "parentJoint") else frame.parent)

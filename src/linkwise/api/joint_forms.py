@@ -1,0 +1,271 @@
+"""The joints of other libraries: their numbers q' and velocities
+
+    v' = T(q) v        T orthogonal: a rotation into other axes, or another order
+    v̇' = T v̇ + Ṫ v
+    τ' = T τ           of the same power, τ'ᵀ v' = τᵀ v
+
+Joints that are not listed for a library have the same numbers there.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from ..robot import Robot
+from ..robot.coordinates import MovingJoint
+from ..robot.joint_space import QUATERNION
+from ..spatial import Rotation, quaternion_product, rotation_of
+
+
+class SameNumbers:
+    """A joint with the same coordinates and velocities as in Linkwise."""
+
+    def __init__(self, arm: Robot, joint: MovingJoint) -> None:
+        self.size = len(joint.kind.q_labels)  # of their q
+
+    def theirs(self, q: np.ndarray) -> np.ndarray:
+        return q
+
+    def ours(self, q: np.ndarray) -> np.ndarray:
+        return q
+
+    def to_theirs(self, q: np.ndarray, x: np.ndarray) -> np.ndarray:
+        """T x, of a velocity or a force; q is ours here and below."""
+        return x
+
+    def to_ours(self, q: np.ndarray, x: np.ndarray) -> np.ndarray:
+        """Tᵀ x."""
+        return x
+
+    def drift(self, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+        """Ṫ v."""
+        return np.zeros_like(v)
+
+
+class PinocchioBall(SameNumbers):
+    """JointModelSpherical: the quaternion is (x, y, z, w)."""
+
+    def theirs(self, q: np.ndarray) -> np.ndarray:
+        return q[..., [1, 2, 3, 0]]
+
+    def ours(self, q: np.ndarray) -> np.ndarray:
+        return q[..., [3, 0, 1, 2]]
+
+
+class PinocchioFree(SameNumbers):
+    """JointModelFreeFlyer: the quaternion is (x, y, z, w), the linear velocity is in the body's axes."""
+
+    def theirs(self, q: np.ndarray) -> np.ndarray:
+        return q[..., [0, 1, 2, 4, 5, 6, 3]]
+
+    def ours(self, q: np.ndarray) -> np.ndarray:
+        return q[..., [0, 1, 2, 6, 3, 4, 5]]
+
+    def to_theirs(self, q: np.ndarray, x: np.ndarray) -> np.ndarray:
+        return joined(turned_back(q, x[..., :3]), x[..., 3:])
+
+    def to_ours(self, q: np.ndarray, x: np.ndarray) -> np.ndarray:
+        return joined(turned(q, x[..., :3]), x[..., 3:])
+
+    def drift(self, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+        """-ω × v in the body's axes."""
+        return joined(np.cross(turned_back(q, v[..., :3]), v[..., 3:]), np.zeros_like(v[..., 3:]))
+
+
+class PinocchioPlanar(SameNumbers):
+    """JointModelPlanar: x, y, cosine and sine of the angle; the linear velocity is in the body's axes."""
+
+    def __init__(self, arm: Robot, joint: MovingJoint) -> None:
+        self.size = 4
+
+    def theirs(self, q: np.ndarray) -> np.ndarray:
+        return joined(q[..., :2], np.cos(q[..., 2:]), np.sin(q[..., 2:]))
+
+    def ours(self, q: np.ndarray) -> np.ndarray:
+        return joined(q[..., :2], angle(q[..., 2:3], q[..., 3:4]))
+
+    def to_theirs(self, q: np.ndarray, x: np.ndarray) -> np.ndarray:
+        return in_plane(-q[..., 2], x)
+
+    def to_ours(self, q: np.ndarray, x: np.ndarray) -> np.ndarray:
+        return in_plane(q[..., 2], x)
+
+    def drift(self, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+        x, y, w = np.moveaxis(in_plane(-q[..., 2], v), -1, 0)
+        return np.stack([w * y, -w * x, np.zeros_like(w)], axis=-1)
+
+
+class MujocoFree(SameNumbers):
+    """A free joint: its pose is in the world, not in the frame in which the table places the joint."""
+
+    def __init__(self, arm: Robot, joint: MovingJoint) -> None:
+        super().__init__(arm, joint)
+        seat = arm.links[joint.first].placement.then(joint.kind.joint_frame)
+        self.axes = np.array([[float(x) for x in row] for row in seat.axes.rows])
+        self.origin = np.array([float(x) for x in seat.translation])
+        self.quaternion = quaternion_of(self.axes)
+        self.at_base = seat.axes == Rotation.identity() and not self.origin.any()
+
+    def theirs(self, q: np.ndarray) -> np.ndarray:
+        if self.at_base:
+            return q
+        position = self.origin + rotated(self.axes, q[..., :3])
+        return joined(position, product(self.quaternion, q[..., 3:]))
+
+    def ours(self, q: np.ndarray) -> np.ndarray:
+        if self.at_base:
+            return q
+        back = self.quaternion * (1.0, -1.0, -1.0, -1.0)
+        position = rotated(self.axes.T, q[..., :3] - self.origin)
+        return joined(position, product(back, q[..., 3:]))
+
+    def to_theirs(self, q: np.ndarray, x: np.ndarray) -> np.ndarray:
+        return x if self.at_base else joined(rotated(self.axes, x[..., :3]), x[..., 3:])
+
+    def to_ours(self, q: np.ndarray, x: np.ndarray) -> np.ndarray:
+        return x if self.at_base else joined(rotated(self.axes.T, x[..., :3]), x[..., 3:])
+
+
+class DrakeBall(SameNumbers):
+    """BallRpyJoint: roll, pitch and yaw, R = R_z(yaw) R_y(pitch) R_x(roll); angular velocity in the parent's axes."""
+
+    def __init__(self, arm: Robot, joint: MovingJoint) -> None:
+        self.size = 3
+
+    def theirs(self, q: np.ndarray) -> np.ndarray:
+        """From half the sum and half the difference of yaw and roll, which is safe at a pitch of ±π/2.
+
+        There one of the two is without meaning, and without effect; Linkwise gives what the arctangent gives.
+        """
+        w, x, y, z = np.moveaxis(q, -1, 0)
+        half_sum, half_difference = np.arctan2(x + z, w - y), np.arctan2(z - x, w + y)
+        pitch = 2.0 * np.arctan2(np.hypot(z - x, w + y), np.hypot(x + z, w - y)) - math.pi / 2.0
+        return np.stack([wrapped(half_sum - half_difference), pitch, wrapped(half_sum + half_difference)], axis=-1)
+
+    def ours(self, q: np.ndarray) -> np.ndarray:
+        (cr, cp, cy), (sr, sp, sy) = (np.moveaxis(f(0.5 * q), -1, 0) for f in (np.cos, np.sin))
+        yaw, pitch, roll = (cy, 0.0, 0.0, sy), (cp, 0.0, sp, 0.0), (cr, sr, 0.0, 0.0)
+        return np.stack(quaternion_product(quaternion_product(yaw, pitch), roll), axis=-1)
+
+    def to_theirs(self, q: np.ndarray, x: np.ndarray) -> np.ndarray:
+        return turned(q, x)
+
+    def to_ours(self, q: np.ndarray, x: np.ndarray) -> np.ndarray:
+        return turned_back(q, x)
+
+
+class DrakeFree(SameNumbers):
+    """QuaternionFloatingJoint: quaternion, then position; angular, then linear velocity, both in the parent's axes."""
+
+    def theirs(self, q: np.ndarray) -> np.ndarray:
+        return q[..., [3, 4, 5, 6, 0, 1, 2]]
+
+    def ours(self, q: np.ndarray) -> np.ndarray:
+        return q[..., [4, 5, 6, 0, 1, 2, 3]]
+
+    def to_theirs(self, q: np.ndarray, x: np.ndarray) -> np.ndarray:
+        return joined(turned(q, x[..., 3:]), x[..., :3])
+
+    def to_ours(self, q: np.ndarray, x: np.ndarray) -> np.ndarray:
+        return joined(x[..., 3:], turned_back(q, x[..., :3]))
+
+
+class PerDegree(SameNumbers):
+    """A joint whose degrees of freedom are numbers of their own; of some, cosine and sine of an angle."""
+
+    def __init__(self, unbounded: Sequence[bool]) -> None:
+        self.unbounded = tuple(unbounded)
+        self.size = len(self.unbounded) + sum(self.unbounded)
+
+    def theirs(self, q: np.ndarray) -> np.ndarray:
+        parts = [q[..., k : k + 1] for k in range(len(self.unbounded))]
+        pairs = zip(parts, self.unbounded, strict=True)
+        return joined(*(joined(np.cos(x), np.sin(x)) if turning else x for x, turning in pairs))
+
+    def ours(self, q: np.ndarray) -> np.ndarray:
+        parts, begin = [], 0
+        for turning in self.unbounded:
+            x = q[..., begin : begin + 1 + turning]
+            parts.append(angle(x[..., :1], x[..., 1:]) if turning else x)
+            begin += 1 + turning
+        return joined(*parts)
+
+
+CONVENTIONS: dict[str, dict[str, type[SameNumbers]]] = {
+    "linkwise": {},
+    "pinocchio": {"ball": PinocchioBall, "free": PinocchioFree, "planar": PinocchioPlanar},
+    "mujoco": {"free": MujocoFree},
+    "drake": {"ball": DrakeBall, "free": DrakeFree},
+}
+TITLES = {"linkwise": "Linkwise", "pinocchio": "Pinocchio", "mujoco": "MuJoCo", "drake": "Drake"}
+
+
+def angle(cosine: np.ndarray, sine: np.ndarray) -> np.ndarray:
+    """NaN where both are zero."""
+    nowhere = (cosine == 0.0) & (sine == 0.0)
+    return np.where(nowhere, np.nan, np.arctan2(sine, cosine))
+
+
+def with_unit_quaternion(q: np.ndarray) -> np.ndarray:
+    """The last four numbers with length one; NaN where they have none."""
+    quaternion = q[..., -QUATERNION:]
+    square = (quaternion**2).sum(axis=-1, keepdims=True)
+    good = np.isfinite(square) & np.isfinite(1.0 / square)
+    return joined(q[..., :-QUATERNION], np.where(good, quaternion / np.sqrt(square), np.nan))
+
+
+def joined(*parts: np.ndarray) -> np.ndarray:
+    return np.concatenate(parts, axis=-1)
+
+
+def product(p: np.ndarray, q: np.ndarray) -> np.ndarray:
+    """Of a quaternion (4,) and others (..., 4)."""
+    return np.stack(quaternion_product(p.tolist(), list(np.moveaxis(q, -1, 0))), axis=-1)
+
+
+def rotated(matrix: np.ndarray, vector: np.ndarray) -> np.ndarray:
+    return np.asarray((matrix @ vector[..., None])[..., 0])
+
+
+def turned(q: np.ndarray, vector: np.ndarray) -> np.ndarray:
+    """From the body's axes into the parent's, by the quaternion at the end of q."""
+    return rotated(axes_of(q), vector)
+
+
+def turned_back(q: np.ndarray, vector: np.ndarray) -> np.ndarray:
+    return rotated(np.swapaxes(axes_of(q), -1, -2), vector)
+
+
+def axes_of(q: np.ndarray) -> np.ndarray:
+    rows = rotation_of(list(np.moveaxis(q[..., -QUATERNION:], -1, 0))).rows
+    return np.stack([np.stack(row, axis=-1) for row in rows], axis=-2)
+
+
+def in_plane(turn: np.ndarray, vector: np.ndarray) -> np.ndarray:
+    """The first two numbers turned by the angle."""
+    x, y, w = np.moveaxis(vector, -1, 0)
+    c, s = np.cos(turn), np.sin(turn)
+    return np.stack([c * x - s * y, s * x + c * y, w], axis=-1)
+
+
+def wrapped(angle: np.ndarray) -> np.ndarray:
+    """The same angle in [-π, π]."""
+    return np.asarray(angle - 2.0 * math.pi * np.round(angle / (2.0 * math.pi)))
+
+
+def quaternion_of(axes: np.ndarray) -> np.ndarray:
+    """The unit quaternion of a rotation matrix (3, 3): the column of largest norm of 4 q qᵀ."""
+    (a, b, c), (d, e, f), (g, h, i) = axes
+    products = np.array(
+        [
+            [1.0 + a + e + i, h - f, c - g, d - b],
+            [h - f, 1.0 + a - e - i, b + d, c + g],
+            [c - g, b + d, 1.0 - a + e - i, f + h],
+            [d - b, c + g, f + h, 1.0 - a - e + i],
+        ]
+    )
+    column = products[np.argmax(products.diagonal())]
+    return np.asarray(column / np.linalg.norm(column))
