@@ -7,7 +7,7 @@ import pytest
 
 import linkwise as lw
 from disguise import disguised, placed, rotation
-from effort import rest_slow
+from effort import THOROUGH, rest_slow
 from linkwise.compare.skeleton import skeleton_of
 
 ARM, TREE, FREE = lw.chain(5, seed=3, joints="RRPRR"), lw.random_tree(6, seed=4, joints="RRPR"), lw.load("quadruped")
@@ -327,3 +327,136 @@ def test_what_cannot_be_compared_is_refused():
         lw.compare(ARM, 3)
     with pytest.raises(ValueError, match="states is 0"):
         lw.compare(ARM, ARM, states=0)
+
+
+def elbow(origin="0 0 0.4", rpy="0 0 0", axis="0 1 0"):
+    """An arm as the rows of a URDF: shoulder about x, elbow about y."""
+    rpy = [float(x) for x in rpy.split()]
+    body = {"mass": 1.5, "com": (0.03, 0.02, 0.2), "inertia": np.diag([0.02, 0.03, 0.025])}
+    c, s = np.cos(rpy[2]), np.sin(rpy[2])
+    turn = {"rotation": [[c, -s, 0], [s, c, 0], [0, 0, 1]], "axis": [float(x) for x in axis.split()]}
+    place = {"parent": "upper", "translation": [float(x) for x in origin.split()]} | turn
+    rows = [
+        {"name": "upper", "joint_name": "shoulder", "joint": "revolute", "axis": (1, 0, 0), "translation": (0, 0, 0.1)},
+        {"name": "fore", "joint_name": "elbow", "joint": "revolute", **place},
+        {"name": "hand", "joint": "revolute", "parent": "fore", "translation": (0.1, 0, 0.3), "axis": (1, 0, 0)},
+    ]
+    rows = [row | body for row in rows]
+    return lw.Robot.from_frames(rows, name="arm")
+
+
+@pytest.mark.parametrize(
+    ("other", "text"),
+    [
+        ({"origin": "0 0 0.45"}, "joint 'elbow' stands in another place in b: shifted by (0, 0, 0.05) m"),
+        ({"origin": "0 0.02 0.45"}, "joint 'elbow' stands in another place in b: shifted by (0, 0.02, 0.05) m"),
+        ({"rpy": "0 0 0.5"}, "joint 'elbow' stands in another place in b: turned by 28.6479 deg about (0, 0, 1)"),
+        ({"rpy": "0 0 2.0"}, "joint 'elbow' stands in another place in b: turned by 114.592 deg about (0, 0, 1)"),
+        ({"axis": "1 0 0"}, "axis of joint 'elbow': (0, 1, 0) in a, (1, 0, 0) in b"),
+    ],
+)
+def test_places_of_joints_are_told_in_the_frames_of_the_table(other, text):
+    result = lw.compare(elbow(), elbow(**other))
+    (finding,) = [f for f in result.findings if f.share is not None]
+    assert finding.message.startswith(text), str(result)
+    assert "axis" in other or finding.message.endswith("in the frame of 'upper'")
+    assert finding.share > 0.999
+    assert result.remaining < 1e-9
+    assert result.first == "elbow"
+
+
+@pytest.mark.parametrize(("origin", "rpy"), [("0 0 0.45", "0 0 0"), ("0 0 0.4", "0 0 0.5"), ("0 0 0.4", "0 0 2")])
+def test_places_of_joints_are_told_in_the_frames_of_a_whatever_frames_b_has(origin, rpy):
+    result = lw.compare(elbow(), disguised(elbow(origin, rpy), 3))
+    (finding,) = [f for f in result.findings if f.kind == "placement" and f.where == "elbow"]
+    before, after = (np.array(x) for x in (finding.value_a, finding.value_b))
+    assert np.allclose(after[:3, 3] - before[:3, 3], np.array([float(x) for x in origin.split()]) - (0, 0, 0.4))
+    angle = float(rpy.split()[2])
+    axis = np.array([-np.sin(angle), np.cos(angle), 0.0])  # of the joint, in the frame of the parent
+    assert np.allclose(after[:3, 2], axis)
+    assert "in the frame of 'upper'" in finding.message
+    assert not any(f.kind == "sign" for f in result.findings)
+    assert result.remaining < 1e-9
+
+
+@pytest.mark.parametrize("angle", [0.3, 1.8, 3.0])
+def test_a_joint_turned_about_its_own_axis_has_another_zero(angle):
+    robot = general(ARM)
+    result = lw.compare(robot, disguised(robot, frames=False, zeros={2: 0.1, 3: angle}))
+    assert result.same
+    assert {(f.kind, f.where) for f in result.findings if f.share is not None} == {("zero", "link3"), ("zero", "link4")}
+
+
+ENTRIES = list(itertools.product(("standard", "modified"), ("b", "a", "alpha", "theta")))
+
+
+@pytest.mark.parametrize(("convention", "key"), rest_slow(ENTRIES, [("standard", "b"), ("modified", "theta")]))
+def test_an_entry_of_a_dh_table_is_named(convention, key):
+    word = "d" if key == "b" else key
+    arm = general(lw.convert(lw.load("puma560"), convention))
+
+    def change(rows):
+        rows[2][key] += 0.1
+        if key == "theta":  # alone, it would be another zero of the joint
+            rows[3]["mass"] *= 1.1
+            rows[2]["b"] += 0.1
+
+    result = lw.compare(arm, with_rows(arm, change))
+    found = [f for f in result.findings if f.kind == "DH parameter"]
+    assert f"{word} of 'link3'" in [f.message.partition(":")[0] for f in found], str(result)
+    effective = [f for f in result.findings if f.share is not None]
+    assert len(effective) == (3 if key == "theta" else 1), str(result)
+    assert effective[0].share >= effective[-1].share
+    assert result.remaining < 1e-9
+    assert next(f for f in found if f.message.startswith(f"{word} of")).value_b == pytest.approx(arm.rows[2][key] + 0.1)
+
+
+def test_an_entry_of_the_first_row_is_named_too():
+    arm = general(lw.load("puma560"))
+    result = lw.compare(arm, with_rows(arm, lambda rows: rows[0].update(alpha=0.2)))
+    assert [f.message for f in result.findings] == ["alpha of 'link1': 0 deg in a, 11.4592 deg in b"], str(result)
+
+
+@pytest.mark.parametrize(
+    ("name", "convention"), rest_slow([("puma560", "standard"), ("stanford", "modified")], [("puma560", "standard")])
+)
+def test_a_dh_table_read_in_the_other_convention(name, convention):
+    arm = lw.load(name)
+    wrong = lw.Robot.from_dh(arm.rows, convention=convention, gravity=arm.gravity, name="wrong")
+    right = lw.convert(arm, "frames")
+    for a, b, text in (
+        (arm, wrong, f"the DH table of b is read as {convention}; read as {arm.convention} it is the robot a"),
+        (wrong, arm, "the DH table of b is read as"),
+        (right, wrong, f"the DH table of b is read as {convention}; read as {arm.convention} it is the robot a"),
+        (wrong, right, f"the DH table of a is read as {convention}; read as {arm.convention} it is the robot b"),
+    ):
+        result = lw.compare(a, b)
+        assert not result.same
+        (finding,) = [f for f in result.findings if f.share is not None]
+        assert finding.kind == "convention"
+        assert finding.message.startswith(text)
+        assert text[:30] in result.verdict.replace("\n", " ")
+        assert result.remaining < 1e-9
+
+
+def test_shares_are_in_the_order_of_their_size_and_not_negative():
+    """Also where much differs: two arms that have nothing but their joints in common."""
+    for seed in range(30 if THOROUGH else 1):
+        one, other = (general(lw.chain(5, seed=k, joints="RRPRR")) for k in (seed, seed + 10))
+        shares = [f.share for f in lw.compare(one, other).findings if f.share is not None]
+        assert len(shares) > 3
+        assert shares == sorted(shares, reverse=True)
+        assert shares[-1] >= 0.0
+
+
+def test_no_joint_is_named_where_nothing_differs():
+    result = lw.compare(ARM, ARM)
+    assert [d.where for d in result.differences] == [""] * 4
+
+
+def test_couplings_that_one_of_the_robots_has_come_with_what_to_do():
+    body = {"mass": 1.0, "com": (0.1, 0, 0.1), "inertia": np.diag([0.02, 0.03, 0.025])}
+    rows = [{"name": name, "joint": "revolute", "translation": (0.3, 0, 0), **body} for name in "ab"]
+    alone = lw.Robot.from_frames(rows, name="alone")
+    coupled = lw.Robot.from_frames([rows[0], {**rows[1], "coupled_to": "a"}], name="coupled")
+    assert 'mimic="independent"' in lw.compare(alone, coupled).verdict

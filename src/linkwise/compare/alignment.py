@@ -24,6 +24,7 @@ from .skeleton import Skeleton, Unit
 TIGHT = 1e-7  # radians and lengths by the robot's size: the same but for rounding
 LOOSE = 2e-3  # the same but for few digits
 COSTS = {"place": 10.0, "body": 2.5, "gravity": 2.5, "frame": 2.0, "zero": 1.0, "sign": 1.0, "base": 1.0}
+OPPOSITE = 0.85  # the cosine: an axis within half a radian of the opposite one is reversed, others are turned
 BEAM = 24
 HOPELESS = 9.0  # a way that costs so much more is not followed
 
@@ -147,11 +148,17 @@ def keeping_axis(unit: Unit, M: Array, size: float) -> tuple[Array, int, float]:
         return orthogonal(M), 1, 0.0
     if unit.kind == "ball":
         return placed(nearest_rotation(M[:3, :3])), 1, float(np.linalg.norm(M[:3, 3])) / size
-    sign = 1 if M[2, 2] >= 0.0 else -1
-    near = about_z(float(np.arctan2(M[1, 0], M[0, 0]))) @ (EYE if sign > 0 else FLIP)
-    near[:3, 3] = M[:3, 3] if unit.kind == "prismatic" else (0.0, 0.0, M[2, 3])
+    sign = 1 if M[2, 2] >= -OPPOSITE else -1
+    turn = np.arctan2(M[1, 0] - sign * M[0, 1], M[0, 0] + sign * M[1, 1])  # the nearest one
+    near = about_z(float(turn)) @ (EYE if sign > 0 else FLIP)
     tilt = angle_of(near[:3, :3].T @ M[:3, :3])
-    return near, sign, max(tilt, float(np.abs(near[:3, 3] - M[:3, 3]).max()) / size)
+    if unit.kind == "prismatic":
+        near[:3, 3] = M[:3, 3]
+        return near, sign, tilt
+    along = float(M[:3, 3] @ M[:3, 2])
+    near[2, 3] = sign * along
+    foot = M[:3, 3] - along * M[:3, 2]  # the point of b's axis that is next to the origin
+    return near, sign, max(tilt, float(np.abs(foot).max()) / size)
 
 
 def same_body(one: Unit, other: Unit, T: Array) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -13,13 +14,17 @@ from ..formats.models import robot_of_model
 from ..robot import Robot
 from .alignment import aligned
 from .dynamics import Quantities, quantities
-from .explaining import Explained, Pair, explain, in_b
+from .explaining import Explained, Pair, explain, in_b, largest_difference
 from .findings import Finding, listed, percent
 from .matching import Match, matchings
 from .notes import base_finding, coupling_findings, drive_findings, missing_findings, order_finding, tool_findings
 from .report import LEFT, Comparison, Difference
 from .skeleton import WIDTHS, Skeleton, skeleton_of
-from .states import StateMap, random_states, shared_coordinates
+from .states import StateMap, States, random_states, shared_coordinates
+from .tables import as_they_are, other_conventions, table_difference
+
+MOVED = ("placement", "gravity")  # findings that entries of a table, or its convention, may explain better
+FEW = 2  # findings; what has more may be a table read in another convention
 
 
 def compare(a: Any, b: Any, *, states: int = 20, seed: int = 0, tolerance: float = 1e-9) -> Comparison:
@@ -53,7 +58,7 @@ def compare(a: Any, b: Any, *, states: int = 20, seed: int = 0, tolerance: float
         return Comparison(*names, False, findings, (), (), (), float("inf"), verdict, None, states, seed)
     pairs = {i: j for i, (j, _) in hows.items()}
     sample = random_states(pair.a, pair.shared, states, seed)
-    explained = explain(pair, sample)
+    pair, explained = best_explained(pair, pairs, sample, tolerance)
     missing = list(missing_findings(whole_a, whole_b, pairs))
     couplings = list(coupling_findings(pair, pairs))
     notes = [*base_finding(pair), *order_finding(pair, pairs), *tool_findings(pair), *drive_findings(pair)]
@@ -94,17 +99,62 @@ def best_pair(a: Skeleton, b: Skeleton) -> tuple[Pair | None, Mapping[int, tuple
         if not hows:
             continue
         hows = {i: hows[i] for i in sorted(hows)}
-        one, other = a.kept(list(hows)), b.kept([j for j, _ in hows.values()])
-        alignment = aligned(one, other)
-        shared = shared_coordinates(one, {i: k for k, i in enumerate(hows)})
-        to_a, to_b = StateMap(a, one.units, shared), StateMap(b, other.units, shared, alignment)
+        pair = aligned_pair(a, b, {i: j for i, (j, _) in hows.items()})
         alone = len(a.units) + len(b.units) - 2 * len(hows)
-        score = 2.0 * alignment.mismatches() + alone, alignment.cost
+        score = 2.0 * pair.alignment.mismatches() + alone, pair.alignment.cost
         if best is None or score < best[0]:
-            best = score, Pair(a, b, one, other, alignment, shared, to_a, to_b), hows
+            best = score, pair, hows
         if best[0] == (0.0, 0.0):
             break
     return (None, {}) if best is None else best[1:]
+
+
+def aligned_pair(a: Skeleton, b: Skeleton, pairs: Mapping[int, int]) -> Pair:
+    one, other = a.kept(list(pairs)), b.kept(list(pairs.values()))
+    alignment = aligned(one, other)
+    shared = shared_coordinates(one, {i: k for k, i in enumerate(pairs)})
+    to_a, to_b = StateMap(a, one.units, shared), StateMap(b, other.units, shared, alignment)
+    return Pair(a, b, one, other, alignment, shared, to_a, to_b)
+
+
+def best_explained(pair: Pair, pairs: Mapping[int, int], sample: States, tolerance: float) -> tuple[Pair, Explained]:
+    """What explains the difference in the fewest words: another convention, entries of tables, or what is aligned."""
+    explained = explain(pair, sample)
+    if explained.aligned_worst <= tolerance or not any(f.kind in MOVED for f in explained.findings):
+        return pair, explained
+    table = by_table(pair, pairs, sample)
+    if table is not None and table[1].length <= explained.length:
+        pair, explained = table
+    several = explained.length > (False, FEW)
+    return (by_convention(pair, pairs, sample, tolerance) if several else None) or (pair, explained)
+
+
+def by_table(pair: Pair, pairs: Mapping[int, int], sample: States) -> tuple[Pair, Explained] | None:
+    """By the entries that differ, if both have tables of the same rows."""
+    if list(pairs.items()) != [(k, k) for k in range(max(len(pair.whole_a.units), len(pair.whole_b.units)))]:
+        return None
+    table = table_difference(pair.whole_a, pair.whole_b, list(pairs))
+    if table is None:
+        return None
+    units = pair.b.units
+    to_b = StateMap(pair.whole_b, units, pair.shared)
+    same = replace(pair, a=table.corrected, alignment=as_they_are(len(units)), to_b=to_b)
+    return same, explain(same, sample, table)
+
+
+def by_convention(
+    pair: Pair, pairs: Mapping[int, int], sample: States, tolerance: float
+) -> tuple[Pair, Explained] | None:
+    """If one of the tables, read in the other DH convention, gives the same robot, nothing else is to be said."""
+    whole_a, whole_b = pair.whole_a, pair.whole_b
+    for one, other, text in other_conventions(whole_a, whole_b):
+        again = aligned_pair(one, other, pairs)
+        worst = largest_difference(again, sample)
+        if worst <= tolerance:
+            finding = Finding("convention", "", text, whole_a.robot.convention, whole_b.robot.convention, 1.0)
+            explained = Explained((finding,), 0.0, 0.0, 0.0, worst, worst, None)
+            return replace(again, whole_a=whole_a, whole_b=whole_b), explained
+    return None
 
 
 def coordinate(pair: Pair, k: int) -> str:
@@ -143,7 +193,15 @@ def difference(what: str, x: Any, y: Any, labels: list[str], own: Quantities, th
     scale = np.maximum(scale, 1e-6 * max(float(scale.max()), 1e-300))
     relative = (off / scale).max(0)
     worst = np.unravel_index(int(np.argmax(relative)), relative.shape)
-    return Difference(what, float(off.max()), float(relative.max()), labels[int(worst[-1])])
+    where = labels[int(worst[-1])] if off.max() > 0.0 else ""
+    return Difference(what, float(off.max()), float(relative.max()), where)
+
+
+def coupling_hint(couplings: list[Finding]) -> str:
+    """How to make robots alike of which only one has couplings: Pinocchio leaves them out unless it is asked."""
+    if all(f.value_a is not None and f.value_b is not None for f in couplings):
+        return ""
+    return ' (lw.load(..., mimic="independent") reads them as joints of their own)'
 
 
 def verdict_of(
@@ -168,7 +226,7 @@ def verdict_of(
     if missing:
         parts.append(f"joints in one of them only: {listed(f.where for f in missing)}")
     if couplings:
-        parts.append(f"joints coupled in another way: {listed(f.where for f in couplings)}")
+        parts.append(f"joints coupled in another way: {listed(f.where for f in couplings)}{coupling_hint(couplings)}")
     if torque <= tolerance:
         return f"Not the same: {'; '.join(parts)}. In the joints of both, torques agree to {torque:.0e}{under}."
     effective = [f for f in findings if f.share is not None]

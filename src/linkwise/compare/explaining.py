@@ -10,12 +10,14 @@ import numpy as np
 from .alignment import LOOSE, Alignment
 from .bodies import body_increments
 from .dynamics import Numbers, model_torques, numbers_seen, own_numbers, torques
-from .findings import Finding, Increment, number, turn, vector
+from .findings import Finding, Increment, moved_in_words, number, turn, vector
 from .rigid import EYE, Array, angle_of, inverse
 from .skeleton import WIDTHS, Skeleton
 from .states import SharedCoordinates, StateMap, States
+from .tables import TableDifference
 
 ROUNDING = 1e-11  # of the torques: a smaller effect is none
+UNEXPLAINED = 1e-8  # of the torques: more than rounding
 MOST_GREEDY = 6  # more coordinates than this are corrected in the order of the joints
 
 
@@ -51,11 +53,18 @@ class Explained:
     before: float  # q_b = q_a, nothing corrected
     aligned: float  # in shared coordinates
     left: float
-    worst: float  # the largest relative difference of any torque that is left
+    aligned_worst: float  # the largest relative difference of any torque in shared coordinates
+    worst: float  # and that is left
     first: int | None  # the first joint at which something has an effect
 
+    @property
+    def length(self) -> tuple[bool, int]:
+        """How much there is to say: whether something is left, and how many findings have an effect."""
+        return self.worst > UNEXPLAINED, sum(f.share is not None for f in self.findings)
 
-def explain(pair: Pair, states: States) -> Explained:
+
+def explain(pair: Pair, states: States, table: TableDifference | None = None) -> Explained:
+    """Where the tables have the same rows, `table` has the entries that differ, and `pair.a` the places of b."""
     target = torques(pair.whole_b.robot, pair.to_b, states)
     own = torques(pair.whole_a.robot, pair.to_a, states)
     norm = Residual(target, own)
@@ -64,12 +73,14 @@ def explain(pair: Pair, states: States) -> Explained:
     total = max(before, float(norm(target - own))) or 1.0
     findings += moves
     aligned = level = float(norm(target - own))
+    off = float(np.max(np.abs(target - own) / norm.scale, initial=0.0))
     numbers, seen = own_numbers(pair.a), numbers_seen(pair.a, pair.b, pair.alignment)
+    numbers = numbers if table is None else table.start
 
     def measured(trial: Numbers) -> float:
         return float(norm(target - model_torques(pair.a, pair.shared, trial, states)))
 
-    for unit, finding, trial in place_corrections(pair, numbers, seen):
+    for unit, finding, trial in corrections(pair, numbers, seen, table):
         now = measured(trial)
         findings.append((unit, with_share(finding, (level - now) / total, abs(level - now) > ROUNDING)))
         numbers, level = trial, now
@@ -79,7 +90,30 @@ def explain(pair: Pair, states: States) -> Explained:
     rest = target - model_torques(pair.a, pair.shared, numbers, states)
     worst = float(np.max(np.abs(rest) / norm.scale, initial=0.0))
     first = min((unit for unit, finding in findings if finding.share is not None and unit >= 0), default=None)
-    return Explained(tuple(f for _, f in findings), before, aligned, float(norm(rest)), worst, first)
+    return Explained(tuple(in_order([f for _, f in findings])), before, aligned, float(norm(rest)), off, worst, first)
+
+
+def largest_difference(pair: Pair, states: States) -> float:
+    """Of any torque in shared coordinates, relative."""
+    target, own = torques(pair.whole_b.robot, pair.to_b, states), torques(pair.whole_a.robot, pair.to_a, states)
+    return float(np.max(np.abs(target - own) / Residual(target, own).scale, initial=0.0))
+
+
+def in_order(findings: list[Finding]) -> list[Finding]:
+    """Those with the largest shares first.
+
+    What helps only together with the next corrections, and alone makes the difference larger, shares with them what
+    they bring together.
+    """
+    groups: list[list[Finding]] = []
+    for finding in (f for f in findings if f.share is not None):
+        groups.append([finding])
+        while len(groups) > 1 and sum(f.share or 0.0 for f in groups[-2]) < 0.0:
+            groups[-2:] = [groups[-2] + groups[-1]]
+    while len(groups) > 1 and sum(f.share or 0.0 for f in groups[-1]) < 0.0:
+        groups[-2:] = [groups[-2] + groups[-1]]
+    pooled = [replace(f, share=sum(g.share or 0.0 for g in group) / len(group)) for group in groups for f in group]
+    return [*sorted(pooled, key=lambda f: -(f.share or 0.0)), *(f for f in findings if f.share is None)]
 
 
 def with_share(finding: Finding, share: float, effective: bool) -> Finding:
@@ -140,12 +174,24 @@ def in_b(sign: int, zero: float) -> str:
     return f"q_b = {'-' if sign < 0 else ''}q_a{shift}"
 
 
+def corrections(
+    pair: Pair, numbers: Numbers, seen: Numbers, table: TableDifference | None
+) -> Iterator[tuple[int, Finding, Numbers]]:
+    """Places of joints, pitches and gravity, each with the numbers after it."""
+    if table is None:
+        steps = list(place_corrections(pair, numbers, seen))
+    else:
+        steps = [(step.unit, step.finding, step.numbers) for step in table.steps]
+    yield from steps
+    yield from other_corrections(pair, steps[-1][2] if steps else numbers, seen)
+
+
 def place_corrections(pair: Pair, numbers: Numbers, seen: Numbers) -> Iterator[tuple[int, Finding, Numbers]]:
-    """Placements, pitches and gravity, each with the numbers after it."""
+    """Placements, in the frames of a's links."""
     size = max(float(np.linalg.norm(P[:3, 3])) for P in (*numbers.placements, *seen.placements)) or 1.0
     offs = [inverse(P) @ Q for P, Q in zip(numbers.placements, seen.placements, strict=True)]
     far = [max(angle_of(T), float(np.abs(T[:3, 3]).max()) / size) for T in offs]
-    placements = list(numbers.placements)
+    placements, numbers_before = list(numbers.placements), numbers
     small = [k for k, off in enumerate(far) if 1e-10 < off <= LOOSE]
     large = [k for k, off in enumerate(far) if off > LOOSE]
     if len(small) > 2:  # numbers of few digits: one finding for all
@@ -154,16 +200,35 @@ def place_corrections(pair: Pair, numbers: Numbers, seen: Numbers) -> Iterator[t
         numbers = replace(numbers, placements=tuple(placements))
         worst = max(small, key=lambda k: far[k])
         name = pair.a.units[worst].name
-        text = f"joints stand in slightly different places, most {name!r}, which is {turn(offs[worst])}: few digits?"
+        where = in_parent(pair, worst, numbers_before.placements[worst], seen.placements[worst])
+        text = f"joints stand in slightly different places, most {name!r}, which is {where}: few digits?"
         yield small[0], Finding("placement", name, text), numbers
         small = []
     for k in sorted([*small, *large]):
         placements[k] = seen.placements[k]
         numbers = replace(numbers, placements=tuple(placements))
         unit = pair.a.units[k]
-        text = f"joint {unit.name!r} stands in another place in b: {turn(offs[k])}"
-        values = numbers.placements[k].tolist(), seen.placements[k].tolist()
-        yield k, Finding("placement", unit.name, text, *values), numbers
+        own = numbers_before.placements[k], seen.placements[k]
+        text = f"joint {unit.name!r} stands in another place in b: {in_parent(pair, k, *own)}"
+        frame = inverse(parent_frame(pair, k))
+        yield k, Finding("placement", unit.name, text, *((frame @ P).tolist() for P in own)), numbers
+
+
+def parent_frame(pair: Pair, k: int) -> Array:
+    """The frame of a's table in which a joint stands, seen from that of the unit."""
+    parent = pair.a.units[k].parent
+    return EYE if parent < 0 else pair.a.units[parent].frame
+
+
+def in_parent(pair: Pair, k: int, P: Array, Q: Array) -> str:
+    """How far Q is from P, both the place of a joint, in the frame of the link that carries it."""
+    frame, parent = inverse(parent_frame(pair, k)), pair.a.units[k].parent
+    name = "the base frame" if parent < 0 else f"the frame of {pair.a.units[parent].link!r}"
+    return f"{moved_in_words(frame @ P, frame @ Q)}, in {name}"
+
+
+def other_corrections(pair: Pair, numbers: Numbers, seen: Numbers) -> Iterator[tuple[int, Finding, Numbers]]:
+    """Pitches and gravity."""
     for k, (p, r) in enumerate(zip(numbers.pitches, seen.pitches, strict=True)):
         if abs(p - r) > 1e-12:
             numbers = replace(numbers, pitches=(*numbers.pitches[:k], r, *numbers.pitches[k + 1 :]))

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from .rigid import Array, angle_of, axis_of
+from .rigid import Array, angle_of, axis_of, placed
 
 UNITS = {"prismatic": ("m", "kg", "N"), "other": ("rad", "kg m2", "N m")}
 
@@ -17,8 +17,9 @@ UNITS = {"prismatic": ("m", "kg", "N"), "other": ("rad", "kg m2", "N m")}
 class Finding:
     """A difference between two robots.
 
-    `share` is the part of the difference in torque that went away when this was corrected, after the findings listed
-    before; None for what has no effect on torques. Values are in the frames and coordinates of robot a.
+    `share` is the part of the difference in torque that went away when this was corrected: coordinates first, then
+    places, then bodies, of these the most effective first. None for what has no effect on torques. Values are in the
+    frames and coordinates of robot a.
     """
 
     kind: str
@@ -77,6 +78,11 @@ def turn(T: Array) -> str:
     if np.abs(T[:3, 3]).max() > 1e-12:
         parts.append(f"shifted by {vector(T[:3, 3])} m")
     return ", ".join(parts) or "in the same place"
+
+
+def moved_in_words(P: Array, Q: Array) -> str:
+    """How Q stands to P, both seen from one frame, in the axes of that frame."""
+    return turn(placed(Q[:3, :3] @ P[:3, :3].T, Q[:3, 3] - P[:3, 3]))
 
 
 def listed(names: Any, most: int = 6) -> str:

@@ -133,9 +133,8 @@ def coupling_findings(pair: Pair, pairs: Mapping[int, int]) -> Iterator[Finding]
             continue
         if own is None or theirs is None or own[0] != theirs[0] or not np.allclose(own[1:], theirs[1:], 1e-9, 1e-9):
             shown = [coupled(pair, x) for x in (own, theirs)]
-            yield Finding(
-                "coupling", one.name, f"joint {one.name!r} moves {shown[0]} in a, {shown[1]} in b", own, theirs
-            )
+            text = f"joint {one.name!r} moves {shown[0]} in a, {shown[1]} in b"
+            yield Finding("coupling", one.name, text, own, theirs)
 
 
 def coupled(pair: Pair, coupling: Any) -> str:

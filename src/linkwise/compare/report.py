@@ -23,7 +23,7 @@ class Difference:
     quantity: str
     largest: float
     relative: float
-    where: str  # the joint with the largest relative difference
+    where: str  # the joint with the largest relative difference; "" if there is none
 
 
 @dataclass(frozen=True, repr=False)
@@ -31,9 +31,9 @@ class Comparison:
     """Two robots, a and b: `print` it.
 
     `same` is whether all torques agree, once the coordinates of b are taken as those of a: rigid-body dynamics with
-    rotors and gravity, without friction and limits. `findings` are in the order in which they explain the difference in
-    torque; those without effect come last. `differences` are between a and b in the coordinates of a; `remaining` is
-    the relative difference in torque that is left when robot a is given all that the findings name.
+    rotors and gravity, without friction and limits. `findings` that explain most of the difference in torque come
+    first, those without effect last. `differences` are between a and b in the coordinates of a; `remaining` is the
+    relative difference in torque that is left when robot a is given all that the findings name.
     """
 
     a: str

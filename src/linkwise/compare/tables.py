@@ -1,0 +1,136 @@
+"""Two tables of one convention, row by row: which of their entries differ, and tables read in the other convention.
+
+Where two tables have the same rows, a slip of the pen is one entry: "d of 'link3': 0.3 in a, 0.316 in b". The search of
+`alignment` would find its effects, which are several: a joint in another place, and a mass centre.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..errors import RobotError
+from ..robot import Robot, from_table
+from .alignment import Alignment, JointAlignment
+from .dynamics import Numbers, own_numbers
+from .findings import Finding, moved_in_words, number, vector
+from .rigid import EYE, placed
+from .skeleton import Skeleton, skeleton_of
+
+DH = {"a": "a", "b": "d", "alpha": "alpha", "theta": "theta"}  # keys of rows, and what they are called
+ANGLES = ("alpha", "theta")
+OTHER = {"standard": "modified", "modified": "standard"}
+STRUCTURE = ("name", "parent", "joint", "coupled_to")
+SAME = 1e-10
+MOST = 12  # with more entries that differ, they are other tables
+
+
+@dataclass(frozen=True)
+class Step:
+    """An entry that differs, with the numbers of robot a after it, and those before it, are as in b."""
+
+    unit: int
+    finding: Finding
+    numbers: Numbers
+
+
+@dataclass(frozen=True)
+class TableDifference:
+    start: Numbers
+    steps: tuple[Step, ...]
+    corrected: Skeleton  # a with the places of b
+
+
+def table_difference(a: Skeleton, b: Skeleton, order: list[int]) -> TableDifference | None:
+    """The entries by which the places of joints differ; None if the tables are not of the same rows."""
+    own, theirs = a.robot, b.robot
+    rows_a, rows_b = ([dict(row) for row in robot.rows] for robot in (own, theirs))
+    alike = [[row.get(key) for key in STRUCTURE] for row in rows_a] == [
+        [row.get(key) for key in STRUCTURE] for row in rows_b
+    ]
+    if own.convention != theirs.convention or not alike:
+        return None
+    changes = [(k, *change) for k in range(len(rows_a)) for change in row_changes(own, rows_a[k], rows_b[k])]
+    if not 0 < len(changes) <= MOST:
+        return None
+    steps, corrected = [], a
+    for k, message, kind, keys in changes:
+        where = str(rows_a[k]["name"])
+        values = [single([row.get(key) for key in keys]) for row in (rows_a[k], rows_b[k])]
+        rows_a[k] = {key: x for key, x in rows_a[k].items() if key not in keys}
+        rows_a[k] |= {key: rows_b[k][key] for key in keys if key in rows_b[k]}
+        try:
+            corrected = skeleton_of(read_again(own, rows_a, own.convention))
+        except RobotError:
+            return None  # entries that depend on each other
+        finding = Finding(kind, where, message, *values)
+        steps.append(Step(unit_of(a, where), finding, own_numbers(corrected.kept(order))))
+    return TableDifference(own_numbers(a.kept(order)), tuple(steps), corrected.kept(order))
+
+
+def single(values: list[Any]) -> Any:
+    return values[0] if len(values) == 1 else tuple(values)
+
+
+def row_changes(
+    robot: Robot, one: Mapping[str, Any], other: Mapping[str, Any]
+) -> Iterator[tuple[str, str, tuple[str, ...]]]:
+    """Of each difference in the place of a joint: the message, its kind, and the keys of the row."""
+    name = one["name"]
+    if robot.convention != "frames":
+        for key, word in DH.items():
+            x, y = float(one.get(key, 0.0)), float(other.get(key, 0.0))
+            if abs(x - y) > SAME:
+                shown = [f"{number(np.degrees(v))} deg" if key in ANGLES else f"{number(v)} m" for v in (x, y)]
+                yield f"{word} of {name!r}: {shown[0]} in a, {shown[1]} in b", "DH parameter", (key,)
+        return
+    places = [placed(row.get("rotation", np.eye(3)), row.get("translation", np.zeros(3))) for row in (one, other)]
+    joint = one.get("joint_name", name)
+    if np.abs(places[0] - places[1]).max() > SAME:
+        frame = "the base frame" if one["parent"] in (None, "base") else f"the frame of {one['parent']!r}"
+        what = f"frame {name!r}" if one["joint"] == "fixed" else f"joint {joint!r}"
+        text = f"{what} stands in another place in b: {moved_in_words(*places)}, in {frame}"
+        yield text, "placement", ("translation", "rotation")
+    for key, default in (("axis", (0.0, 0.0, 1.0)), ("anchor", (0.0, 0.0, 0.0))):
+        lines = [np.array(row.get(key, default), dtype=float) for row in (one, other)]
+        if np.abs(lines[0] - lines[1]).max() > SAME:
+            text = f"{key} of joint {joint!r}: {vector(lines[0])} in a, {vector(lines[1])} in b"
+            yield text, key, (key,)
+
+
+def unit_of(a: Skeleton, link: str) -> int:
+    """The unit of a row's joint; of a fixed row, the unit that carries it."""
+    for unit in a.units:  # of several degrees of freedom, the first
+        if unit.link == link or unit.link.startswith(f"{link}."):
+            return unit.index
+    return next((frame.unit for frame in a.frames if frame.name == link), -1)
+
+
+def as_they_are(count: int) -> Alignment:
+    """The alignment of tables with the same frames: q_b = q_a."""
+    return Alignment(EYE, tuple(JointAlignment(EYE, EYE, 0.0, 1, 0.0) for _ in range(count)), 0.0)
+
+
+def read_again(robot: Robot, rows: list[dict[str, Any]], convention: str) -> Robot:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # of bodies that cannot exist: they are the robot's
+        return from_table(rows, convention, robot.gravity, robot.name, unphysical="warn")
+
+
+def other_conventions(a: Skeleton, b: Skeleton) -> Iterator[tuple[Skeleton, Skeleton, str]]:
+    """One of the two robots with its DH table read in the other convention, and what that would mean."""
+    for robot, which in ((b, "b"), (a, "a")):
+        convention = robot.robot.convention
+        if convention not in OTHER:
+            continue
+        try:
+            again = skeleton_of(read_again(robot.robot, [dict(row) for row in robot.robot.rows], OTHER[convention]))
+        except RobotError:
+            continue
+        right = "b" if which == "a" else "a"
+        text = f"the DH table of {which} is read as {convention}; read as {OTHER[convention]} it is the robot {right}"
+        yield (again, b, text) if which == "a" else (a, again, text)
