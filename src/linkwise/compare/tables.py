@@ -59,7 +59,8 @@ def table_difference(a: Skeleton, b: Skeleton, order: list[int]) -> TableDiffere
         return None
     steps, corrected = [], a
     for k, message, kind, keys in changes:
-        where = str(rows_a[k]["name"])
+        link = str(rows_a[k]["name"])
+        where = link if kind == "DH parameter" else str(rows_a[k].get("joint_name", link))
         values = [single([row.get(key) for key in keys]) for row in (rows_a[k], rows_b[k])]
         rows_a[k] = {key: x for key, x in rows_a[k].items() if key not in keys}
         rows_a[k] |= {key: rows_b[k][key] for key in keys if key in rows_b[k]}
@@ -68,7 +69,7 @@ def table_difference(a: Skeleton, b: Skeleton, order: list[int]) -> TableDiffere
         except RobotError:
             return None  # entries that depend on each other
         finding = Finding(kind, where, message, *values)
-        steps.append(Step(unit_of(a, where), finding, own_numbers(corrected.kept(order))))
+        steps.append(Step(unit_of(a, link), finding, own_numbers(corrected.kept(order))))
     return TableDifference(own_numbers(a.kept(order)), tuple(steps), corrected.kept(order))
 
 
