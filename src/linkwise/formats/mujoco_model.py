@@ -173,12 +173,12 @@ class Reading(Names):
         return {"coupled_to": self.link_of[tie.leader], "ratio": tie.ratio, "offset": tie.offset}
 
     def sites(self) -> Iterator[Row]:
-        """Sites that have names, as fixed frames; where a body or a joint has the name too, behind it."""
+        """Sites that have names, as fixed frames; one that is called as a link is not needed."""
         model = self.model
         for site in range(model.nsite):
             name = name_of(model, model.name_siteadr, site)
-            if name:
-                name = unused(name if name not in self.links | {"base"} else f"{name}_site", self.links)
+            if name and name not in self.links:
+                self.links.add(name)
                 row: Row = {"name": name, "parent": self.bodies[int(model.site_bodyid[site])], "joint": "fixed"}
                 place = {"translation": np.array(model.site_pos[site]), "rotation": rotation(model.site_quat[site])}
                 yield row | place

@@ -193,7 +193,7 @@ def drive_entries(model: Any, part: JointPart) -> Part:
     entries = {key: value for key, value in entries.items() if value}
     if len(part.q) == 1:
         lower, upper = float(model.lowerPositionLimit[part.q[0]]), float(model.upperPositionLimit[part.q[0]])
-        if abs(lower) < UNBOUNDED and abs(upper) < UNBOUNDED and lower < upper:
+        if abs(lower) < UNBOUNDED and abs(upper) < UNBOUNDED and lower <= upper:
             entries["limits"] = lower, upper
     if len(v) == 1:
         for key, values in (("velocity_limit", model.velocityLimit), ("effort_limit", model.effortLimit)):

@@ -160,8 +160,6 @@ def refuse_names_of_coordinates(rows: list[dict[str, Any]], robot: str) -> None:
             if key == "joint_name" and row["joint"] == "fixed":
                 continue  # it has no coordinate that a name would stand for
             label = row.get(key, row["name"])
-            if key == "joint_name" and row["joint"] == "fixed":
-                continue  # nothing is called by the name of a joint that does not move
             if label in index_of:
                 text = f"{key} is {label!r}, the name of the joint of link {rows[index_of[label]]['name']!r} already"
                 raise RowError(f"robot {robot!r}, link {row['name']!r}: {text} (expected another)", index, key)
