@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -12,6 +12,9 @@ from ..errors import RobotError
 from ..robot import Robot
 from ..robot.coordinates import MovingJoint
 from .joint_forms import CONVENTIONS, TITLES, PerDegree, SameNumbers
+
+if TYPE_CHECKING:
+    from ..formats.model_joints import ModelJoint
 
 PARTS = {  # the joints of one degree of freedom that a joint may be in a model
     "cylindrical": ("prismatic", "revolute"),
@@ -68,7 +71,7 @@ class Side:
 
 def side_of_model(arm: Robot, model: Any, which: str) -> Side:
     """The joints of a robot in a model: by the names of joints, then of links; free joints also where one is left."""
-    from ..formats.model_joints import joints_of_model  # late: few want it, and reading models takes time
+    from ..formats.model_joints import joints_of_model  # late: the package is imported without it
 
     layout = joints_of_model(model)
     if layout is None:
@@ -92,9 +95,9 @@ def side_of_model(arm: Robot, model: Any, which: str) -> Side:
     return Side(title, layout.nq, layout.nv, own, tuple(followers), tuple(standing))
 
 
-def matched(arm: Robot, joints: Sequence[Any]) -> list[tuple[MovingJoint, list[Any]]]:
+def matched(arm: Robot, joints: Sequence[ModelJoint]) -> list[tuple[MovingJoint, list[ModelJoint]]]:
     """Each joint that is found, with the joints of the model that it is."""
-    found: list[tuple[MovingJoint, list[Any]]] = []
+    found: list[tuple[MovingJoint, list[ModelJoint]]] = []
     left = list(joints)
     for label in ("joint", "name"):
         for joint in arm.moving:
@@ -110,7 +113,7 @@ def matched(arm: Robot, joints: Sequence[Any]) -> list[tuple[MovingJoint, list[A
     return found
 
 
-def parts_named(joint: MovingJoint, label: str, joints: Sequence[Any]) -> list[Any]:
+def parts_named(joint: MovingJoint, label: str, joints: Sequence[ModelJoint]) -> list[ModelJoint]:
     """The joints of a model that a joint of this name is: one of its kind, or one for each degree of freedom."""
     kind, degrees = joint.kind.name, joint.kind.v_labels
     whole = [part for part in joints if part.whole == label]
@@ -126,7 +129,9 @@ def parts_named(joint: MovingJoint, label: str, joints: Sequence[Any]) -> list[A
     return several if [part.kind for part in several] == list(PARTS[kind]) else []
 
 
-def place_of(arm: Robot, joint: MovingJoint, parts: Sequence[Any], forms: Mapping[str, type[SameNumbers]]) -> Place:
+def place_of(
+    arm: Robot, joint: MovingJoint, parts: Sequence[ModelJoint], forms: Mapping[str, type[SameNumbers]]
+) -> Place:
     q, v = ([index for part in parts for index in getattr(part, key)] for key in ("q", "v"))
     if parts[0].kind in ("ball", "free", "planar"):
         return Place(forms.get(joint.kind.name, SameNumbers)(arm, joint), q, v)
@@ -134,7 +139,7 @@ def place_of(arm: Robot, joint: MovingJoint, parts: Sequence[Any], forms: Mappin
 
 
 def refuse_others(
-    arm: Robot, joints: Sequence[Any], found: Sequence[tuple[MovingJoint, list[Any]]], title: str
+    arm: Robot, joints: Sequence[ModelJoint], found: Sequence[tuple[MovingJoint, list[ModelJoint]]], title: str
 ) -> None:
     """An error that names the joints that only one of the two has, or that are of another kind there."""
     theirs = {part for _, parts in found for part in parts}
