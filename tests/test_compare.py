@@ -425,8 +425,8 @@ def test_a_dh_table_read_in_the_other_convention(name, convention):
     wrong = lw.Robot.from_dh(arm.rows, convention=convention, gravity=arm.gravity, name="wrong")
     right = lw.convert(arm, "frames")
     for a, b, text in (
-        (arm, wrong, f"the DH table of b is read as {convention}; read as {arm.convention} it is the robot a"),
-        (wrong, arm, "the DH table of b is read as"),
+        (arm, wrong, f"one DH table, read as {arm.convention} in a and as {convention} in b"),
+        (wrong, arm, f"one DH table, read as {convention} in a and as {arm.convention} in b"),
         (right, wrong, f"the DH table of b is read as {convention}; read as {arm.convention} it is the robot a"),
         (wrong, right, f"the DH table of a is read as {convention}; read as {arm.convention} it is the robot b"),
     ):

@@ -171,3 +171,22 @@ def test_what_is_not_the_same_robot_is_refused_by_name():
         lw.convert_state(arm, q, target=3)
     nowhere = lw.convert_state(arm, np.zeros(12), source=model)
     assert np.isnan(nowhere).all()
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not ROBOTS.is_dir(), reason="needs the wheel example-robot-data")
+@pytest.mark.parametrize("base", [None, "free"])
+def test_robots_of_files_in_the_order_of_pinocchio(base):
+    """With the joints that mimic others, which have numbers of their own there."""
+    count = 0
+    for path in sorted(ROBOTS.rglob("*.urdf")):
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", UserWarning)
+                robot = lw.load(path, base=base, unphysical="warn")
+        except lw.FileError:  # one without links, and some that do not move
+            continue
+        model = pin.buildModelFromUrdf(str(path), *([pin.JointModelFreeFlyer()] if base else []))
+        check_pinocchio(robot, model, 1e-9)
+        count += 1
+    assert count > 50

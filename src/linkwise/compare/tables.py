@@ -132,6 +132,8 @@ def other_conventions(a: Skeleton, b: Skeleton) -> Iterator[tuple[Skeleton, Skel
             again = skeleton_of(read_again(robot.robot, [dict(row) for row in robot.robot.rows], OTHER[convention]))
         except RobotError:
             continue
-        right = "b" if which == "a" else "a"
+        right, other = ("b", b) if which == "a" else ("a", a)
         text = f"the DH table of {which} is read as {convention}; read as {OTHER[convention]} it is the robot {right}"
+        if other.robot.convention == OTHER[convention]:
+            text = f"one DH table, read as {a.robot.convention} in a and as {b.robot.convention} in b"
         yield (again, b, text) if which == "a" else (a, again, text)
