@@ -411,9 +411,15 @@ def test_an_entry_of_a_dh_table_is_named(convention, key):
     assert next(f for f in found if f.message.startswith(f"{word} of")).value_b == pytest.approx(arm.rows[2][key] + 0.1)
 
 
-def test_an_entry_of_the_first_row_is_named_too():
+def test_an_entry_of_the_first_row_is_named_too_whatever_the_links_are_called():
     arm = general(lw.load("puma560"))
-    result = lw.compare(arm, with_rows(arm, lambda rows: rows[0].update(alpha=0.2)))
+
+    def change(rows):
+        rows[0]["alpha"] = 0.2
+        for k, row in enumerate(rows):
+            row["name"], row["parent"] = f"axis_{k + 1}", f"axis_{k}" if k else "base"
+
+    result = lw.compare(arm, with_rows(arm, change))
     assert [f.message for f in result.findings] == ["alpha of 'link1': 0 deg in a, 11.4592 deg in b"], str(result)
 
 

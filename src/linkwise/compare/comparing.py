@@ -14,7 +14,7 @@ from ..formats.models import robot_of_model
 from ..robot import Robot
 from .alignment import aligned
 from .dynamics import Quantities, quantities
-from .explaining import Explained, Pair, explain, in_b, largest_difference
+from .explaining import ROUNDING, Explained, Pair, explain, in_b, largest_difference
 from .findings import Finding, listed, percent
 from .matching import Match, matchings
 from .notes import base_finding, coupling_findings, drive_findings, missing_findings, order_finding, tool_findings
@@ -193,7 +193,7 @@ def difference(what: str, x: Any, y: Any, labels: list[str], own: Quantities, th
     scale = np.maximum(scale, 1e-6 * max(float(scale.max()), 1e-300))
     relative = (off / scale).max(0)
     worst = np.unravel_index(int(np.argmax(relative)), relative.shape)
-    where = labels[int(worst[-1])] if off.max() > 0.0 else ""
+    where = labels[int(worst[-1])] if relative.max() > ROUNDING else ""
     return Difference(what, float(off.max()), float(relative.max()), where)
 
 

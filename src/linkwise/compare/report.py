@@ -23,7 +23,7 @@ class Difference:
     quantity: str
     largest: float
     relative: float
-    where: str  # the joint with the largest relative difference; "" if there is none
+    where: str  # the joint with the largest relative difference; "" if that is rounding
 
 
 @dataclass(frozen=True, repr=False)

@@ -24,7 +24,6 @@ from .skeleton import Skeleton, skeleton_of
 DH = {"a": "a", "b": "d", "alpha": "alpha", "theta": "theta"}  # keys of rows, and what they are called
 ANGLES = ("alpha", "theta")
 OTHER = {"standard": "modified", "modified": "standard"}
-STRUCTURE = ("name", "parent", "joint", "coupled_to")
 SAME = 1e-10
 MOST = 12  # with more entries that differ, they are other tables
 
@@ -49,10 +48,7 @@ def table_difference(a: Skeleton, b: Skeleton, order: list[int]) -> TableDiffere
     """The entries by which the places of joints differ; None if the tables are not of the same rows."""
     own, theirs = a.robot, b.robot
     rows_a, rows_b = ([dict(row) for row in robot.rows] for robot in (own, theirs))
-    alike = [[row.get(key) for key in STRUCTURE] for row in rows_a] == [
-        [row.get(key) for key in STRUCTURE] for row in rows_b
-    ]
-    if own.convention != theirs.convention or not alike:
+    if own.convention != theirs.convention or structure(rows_a) != structure(rows_b):
         return None
     changes = [(k, *change) for k in range(len(rows_a)) for change in row_changes(own, rows_a[k], rows_b[k])]
     if not 0 < len(changes) <= MOST:
@@ -71,6 +67,12 @@ def table_difference(a: Skeleton, b: Skeleton, order: list[int]) -> TableDiffere
         finding = Finding(kind, where, message, *values)
         steps.append(Step(unit_of(a, link), finding, own_numbers(corrected.kept(order))))
     return TableDifference(own_numbers(a.kept(order)), tuple(steps), corrected.kept(order))
+
+
+def structure(rows: list[dict[str, Any]]) -> list[tuple[Any, ...]]:
+    """Of each row the kind of its joint, and the rows on which it stands and that it follows; names do not matter."""
+    index = {row["name"]: k for k, row in enumerate(rows)}
+    return [(row["joint"], index.get(row["parent"]), index.get(row.get("coupled_to"))) for row in rows]
 
 
 def single(values: list[Any]) -> Any:
