@@ -186,3 +186,17 @@ def test_sites_bodies_and_joints_may_have_one_name():
     assert made.frame("j1").link == 0
     assert made.frame("a").link == 0  # the body, not the site
     assert made.joint_names == ("j1", "j2", "c")
+
+
+def test_what_has_no_name_is_called_as_in_the_file():
+    """Also where others have the names that would be given."""
+    hinge = '<joint axis="0 1 0"/>'
+    ball = '<geom size=".1" pos=".1 .2 0"/>'
+    inner = f'<body name="body1_joint1"><joint name="body3"/>{hinge}{ball}<body>{hinge * 2}{ball}</body></body>'
+    outer = f'<body name="body5"><joint name="body6"/><joint type="slide" name="body4"/>{ball}{inner}</body>'
+    text = f"<mujoco><worldbody><body>{hinge * 3}{ball}{outer}</body><body>{ball}{hinge}</body></worldbody></mujoco>"
+    read, made, model = written(text)
+    require_same(read, made, model)
+    q = lw.random_configuration(read, 0)
+    assert np.allclose(lw.convert_state(made, q, target=model), q)
+    assert np.allclose(lw.convert_state(read, q, source=model), q)
