@@ -361,6 +361,8 @@ def test_places_of_joints_are_told_in_the_frames_of_the_table(other, text):
     assert finding.message.startswith(text), str(result)
     assert "axis" in other or finding.message.endswith("in the frame of 'upper'")
     assert finding.share > 0.999
+    assert finding.where == "elbow"
+    assert np.shape(finding.value_a) == np.shape(finding.value_b) == ((3,) if "axis" in other else (4, 4))
     assert result.remaining < 1e-9
     assert result.first == "elbow"
 

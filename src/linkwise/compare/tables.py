@@ -18,7 +18,7 @@ from ..robot import Robot, from_table
 from .alignment import Alignment, JointAlignment
 from .dynamics import Numbers, own_numbers
 from .findings import Finding, moved_in_words, number, vector
-from .rigid import EYE, placed
+from .rigid import EYE, Array, placed
 from .skeleton import Skeleton, skeleton_of
 
 DH = {"a": "a", "b": "d", "alpha": "alpha", "theta": "theta"}  # keys of rows, and what they are called
@@ -57,7 +57,7 @@ def table_difference(a: Skeleton, b: Skeleton, order: list[int]) -> TableDiffere
     for k, message, kind, keys in changes:
         link = str(rows_a[k]["name"])
         where = link if kind == "DH parameter" else str(rows_a[k].get("joint_name", link))
-        values = [single([row.get(key) for key in keys]) for row in (rows_a[k], rows_b[k])]
+        values = [place_in(row).tolist() if len(keys) > 1 else row.get(keys[0]) for row in (rows_a[k], rows_b[k])]
         rows_a[k] = {key: x for key, x in rows_a[k].items() if key not in keys}
         rows_a[k] |= {key: rows_b[k][key] for key in keys if key in rows_b[k]}
         try:
@@ -75,8 +75,9 @@ def structure(rows: list[dict[str, Any]]) -> list[tuple[Any, ...]]:
     return [(row["joint"], index.get(row["parent"]), index.get(row.get("coupled_to"))) for row in rows]
 
 
-def single(values: list[Any]) -> Any:
-    return values[0] if len(values) == 1 else tuple(values)
+def place_in(row: Mapping[str, Any]) -> Array:
+    """The placement that a row of frames has."""
+    return placed(row.get("rotation", np.eye(3)), row.get("translation", np.zeros(3)))
 
 
 def row_changes(
@@ -91,7 +92,7 @@ def row_changes(
                 shown = [f"{number(np.degrees(v))} deg" if key in ANGLES else f"{number(v)} m" for v in (x, y)]
                 yield f"{word} of {name!r}: {shown[0]} in a, {shown[1]} in b", "DH parameter", (key,)
         return
-    places = [placed(row.get("rotation", np.eye(3)), row.get("translation", np.zeros(3))) for row in (one, other)]
+    places = [place_in(row) for row in (one, other)]
     joint = one.get("joint_name", name)
     if np.abs(places[0] - places[1]).max() > SAME:
         frame = "the base frame" if one["parent"] in (None, "base") else f"the frame of {one['parent']!r}"
