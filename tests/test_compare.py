@@ -468,3 +468,16 @@ def test_couplings_that_one_of_the_robots_has_come_with_what_to_do():
     alone = lw.Robot.from_frames(rows, name="alone")
     coupled = lw.Robot.from_frames([rows[0], {**rows[1], "coupled_to": "a"}], name="coupled")
     assert 'mimic="independent"' in lw.compare(alone, coupled).verdict
+
+
+def test_notebooks_show_the_verdict_and_the_findings():
+    arm = lw.load("planar3")
+    rows = arm.rows
+    rows[1] |= {"mass": 9.0, "name": "<b>"}
+    rows[2] |= {"parent": "<b>"}
+    result = lw.compare(arm, lw.Robot.from_dh(rows, convention=arm.convention, gravity=arm.gravity, name="<script>"))
+    html = result._repr_html_()
+    assert "&lt;script&gt;" in html
+    assert "<script>" not in html
+    assert html.count("<td>") == 2 * len(result.findings) > 0
+    assert "<table>" not in lw.compare(arm, arm)._repr_html_()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import textwrap
 from dataclasses import dataclass
+from html import escape
 from typing import Any
 
 from .findings import Finding, percent
@@ -58,6 +59,14 @@ class Comparison:
 
     def __repr__(self) -> str:
         return str(self)
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows: the verdict, and the findings as a table."""
+        shares = ["no effect" if f.share is None else percent(f.share) for f in self.findings]
+        rows = [(share, f.message) for share, f in zip(shares, self.findings, strict=True)]
+        cells = "".join(f"<tr><td>{escape(share)}</td><td>{escape(message)}</td></tr>" for share, message in rows)
+        table = f"<table><tr><th>share of the difference</th><th>finding</th></tr>{cells}</table>" if rows else ""
+        return f"<p>a: {escape(self.a)}<br>b: {escape(self.b)}<br><b>{escape(self.verdict)}</b></p>{table}"
 
     def __str__(self) -> str:
         lines = [f"a: {self.a}", f"b: {self.b}", *wrapped(self.verdict, ""), ""]
