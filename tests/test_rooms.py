@@ -27,7 +27,7 @@ MAY_IMPORT = {  # each room: the rooms below it that it uses
     "explain": {"api", "dynamics", "errors", "graph", "kernels", "printing", "robot", "spatial", "symbolic", "trace"},
     "export": {"api", "codegen", "errors", "explain", "graph", "printing", "robot", "symbolic", "trace", "version"},
     "control": {"api", "errors", "robot", "spatial"},
-    "trajectories": {"api", "errors", "figures", "graph", "printing", "robot", "spatial", "trace"},
+    "trajectories": {"api", "errors", "figures", "files", "graph", "printing", "robot", "spatial", "trace"},
     "ode": {"codegen", "errors", "graph", "kernels", "lazy"},
     "drawing": {"api", "errors", "figures", "files", "progress", "robot", "spatial", "trace"},
     "recording": {"api", "drawing", "errors", "figures", "files", "formats", "lazy", "ode", "printing", "robot"},

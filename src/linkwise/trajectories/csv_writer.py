@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import csv
+import io
 import os
+from pathlib import Path
 
+from ..files import saving
 from ..robot.layout import Layout
 from .checks import Floats
 from .pieces import JointMotion
@@ -18,7 +21,10 @@ def motion_columns(t: Floats, motion: JointMotion, layout: Layout) -> dict[str, 
 
 
 def write_csv(path: str | os.PathLike[str], columns: dict[str, Floats]) -> None:
-    with open(path, "w", newline="", encoding="utf-8") as file:
-        writer = csv.writer(file)
+    """The file is there when it is complete: what stops the writing leaves an earlier one as it was."""
+    with saving(Path(path)) as file:
+        text = io.TextIOWrapper(file, encoding="utf-8", newline="", write_through=True)
+        writer = csv.writer(text)
         writer.writerow(columns)
         writer.writerows(zip(*(map(repr, column.tolist()) for column in columns.values()), strict=True))
+        text.detach()
