@@ -12,8 +12,9 @@ import numpy as np
 from ..errors import one_of
 from ..formats import LIBRARY
 from ..robot import Robot
+from ..robot.layout import angles
 from ..trajectories import Trajectory, cubic, cycloid, quintic, septic, trajectory_from_csv, trapezoid
-from .states import angles, state
+from .states import state
 
 SECONDS = 10.0
 TURN, SLIDE = math.pi / 3, 0.1  # of the default motion: 60 degrees, 0.1 m
@@ -49,8 +50,7 @@ def trajectory_of(
     if name and name not in NAMES and (Path(name).suffix or Path(name).exists()):
         if start is not None or end is not None or duration is not None:
             raise ValueError(f"{name} says where the motion starts and ends (expected no --from, --to or --duration)")
-        labelled = any(joint.kind.degrees > 1 for joint in arm.moving)
-        return trajectory_from_csv(name, arm=arm if labelled else None), f"along {name}"
+        return trajectory_from_csv(name, arm=arm, degrees=degrees), f"along {name}"
     if name is not None:
         one_of(name, NAMES, "the trajectory (a .csv file, or one by name)")
     q0 = state(arm, start, "q", "--from", degrees)

@@ -13,7 +13,8 @@ import numpy as np
 
 from ..errors import FileError, near_miss
 from ..robot import Robot
-from ..robot.layout import Layout
+from ..robot.layout import Layout, angles
+from ..trajectories.csv_reader import refuse_degrees, refuse_separator
 
 NUMBER = r"[0-9]*\.?[0-9]+(?:[eE][+-]?[0-9]+)?|[0-9]+\."
 PLAIN = re.compile(rf"([+-]?)({NUMBER})\s*(deg|°)?")
@@ -51,7 +52,7 @@ def state(arm: Robot, text: str | None, word: str, option: str, degrees: bool) -
     names = arm.q_names if word == "q" else arm.v_names
     turning = angles(arm, word)
     if text.startswith("@"):
-        return with_degrees(read_states(arm, Path(text[1:]), word, names), turning if degrees else None)
+        return with_degrees(read_states(arm, Path(text[1:]), word, names, degrees), turning if degrees else None)
     parts = split(text)
     if any("=" in part for part in parts):
         return named(arm, parts, word, option, degrees)
@@ -71,6 +72,7 @@ def named(arm: Robot, parts: Sequence[str], word: str, option: str, degrees: boo
     names = arm.q_names if word == "q" else arm.v_names
     values = np.array(neutral(arm), dtype=float) if word == "q" else np.zeros(arm.n)
     turning = angles(arm, word)
+    given: set[str] = set()
     for part in parts:
         name, equals, text = part.partition("=")
         if not equals:
@@ -79,6 +81,9 @@ def named(arm: Robot, parts: Sequence[str], word: str, option: str, degrees: boo
             raise ValueError(
                 f"{option}: there is no {name!r}{near_miss(name, names)} (expected one of {listed(names)})"
             )
+        if name in given:
+            raise ValueError(f"{option}: {name!r} is given twice (expected once)")
+        given.add(name)
         k = names.index(name)
         values[k] = converted(*number(text, f"{option} {name}"), degrees and turning[k])
     return values
@@ -86,16 +91,6 @@ def named(arm: Robot, parts: Sequence[str], word: str, option: str, degrees: boo
 
 def converted(x: float, own: bool, degrees: bool) -> float:
     return math.radians(x) if degrees and not own else x
-
-
-def angles(arm: Robot, word: str) -> list[bool]:
-    """Which numbers of q, or of qd and qdd, are angles: those of revolute joints; quaternions are none."""
-    count = arm.nq if word == "q" else arm.n
-    turning = [False] * count
-    for link, slot in arm.driving:
-        if link.joint.kind != "prismatic" and (word != "q" or link.joint.width == 1):
-            turning[slot.q if word == "q" else slot.v] = True
-    return turning
 
 
 def with_degrees(values: Any, turning: list[bool] | None) -> Any:
@@ -106,13 +101,15 @@ def listed(names: Sequence[str]) -> str:
     return ", ".join(names) if len(names) <= 12 else f"{', '.join(names[:10])}, ... {names[-1]}"
 
 
-def read_states(arm: Robot, file: Path, word: str, names: Sequence[str]) -> Any:
+def read_states(arm: Robot, file: Path, word: str, names: Sequence[str], degrees: bool) -> Any:
     """Rows of a table: columns q1, q2, ... (or the joints' names, or no header and just the numbers)."""
     rows = [row for row in csv_rows(file) if row[1]]
     if not rows:
         raise FileError(f"{file}: has no rows (expected {len(names)} columns of numbers)")
     head = [cell.strip() for cell in rows[0][1]]
     header = any(not is_number(cell) for cell in head)
+    if degrees:
+        refuse_degrees(file, head)
     picked = columns(arm, file, head, word, names) if header else list(range(len(names)))
     table = []
     for line, row in rows[1:] if header else rows:
@@ -128,6 +125,7 @@ def read_states(arm: Robot, file: Path, word: str, names: Sequence[str]) -> Any:
 
 
 def columns(arm: Robot, file: Path, head: list[str], word: str, names: Sequence[str]) -> list[int]:
+    refuse_separator(f"{file}:1", head)
     for wanted in (Layout.of(arm).columns(word), [f"{word}.{name}" for name in names], list(names)):
         if all(name in head for name in wanted):
             return [head.index(name) for name in wanted]

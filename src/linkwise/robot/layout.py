@@ -17,6 +17,15 @@ def no_orientation(arm: Robot, where: str, start: int) -> str:
     return f"{where}, joint {joint!r}, begins a quaternion of length zero {expected}"
 
 
+def angles(arm: Robot, word: str) -> list[bool]:
+    """Which numbers of q, or of qd and qdd, are angles: those of joints that turn; quaternions are none."""
+    turning = [False] * (arm.nq if word == "q" else arm.n)
+    for link, slot in arm.driving:
+        if link.joint.kind != "prismatic" and (word != "q" or link.joint.width == 1):
+            turning[slot.q if word == "q" else slot.v] = True
+    return turning
+
+
 @dataclass(frozen=True)
 class Layout:
     """The coordinates of a robot: those that are plain numbers, and its quaternions, by where they are in q and qd."""

@@ -5,13 +5,14 @@ from __future__ import annotations
 import csv
 import os
 import re
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 
 from ..errors import FileError, near_miss
 from ..robot import Robot
-from ..robot.layout import Layout
+from ..robot.layout import Layout, angles
 from .checks import Floats, counted
 from .orientations import configurations, layout_of, with_rates
 from .pieces import hermite
@@ -25,7 +26,7 @@ IGNORED = ("energy", "work", "heat")  # other columns of recordings
 
 
 def trajectory_from_csv(
-    path: str | os.PathLike[str], *, ends: str | None = None, arm: Robot | None = None
+    path: str | os.PathLike[str], *, ends: str | None = None, arm: Robot | None = None, degrees: bool = False
 ) -> Trajectory:
     """The trajectory of a table with the header t, q1, q2, ... and, if known, qd1, ... and qdd1, ...
 
@@ -35,16 +36,26 @@ def trajectory_from_csv(
     be read: their other columns, torques, loads and energies, are ignored.
 
     `arm` is the robot whose motion it is. It is needed where a joint has several degrees of freedom: columns are then
-    named after them, as `arm.q_names` and `arm.v_names` are (q.base.qw, qd.base.wx).
+    named after them, as `arm.q_names` and `arm.v_names` are (q.base.qw, qd.base.wx). With `degrees=True` the angles of
+    the table, their rates and accelerations are in degrees; the robot tells which columns are angles. Quaternions are
+    never in degrees, and tables with torques, which Linkwise writes in radians, are refused.
     """
     file = Path(path)
+    if degrees and arm is None:
+        raise TypeError("degrees=True without a robot (expected arm=..., which tells angles from lengths)")
     layout = None if arm is None else layout_of(arm)
     names, lines, table = read_table(file, layout)
     layout = layout or Layout.numbered(joints_of(names))
     check_times_of_rows(file, lines, table[:, names.index("t")])
     columns = {name: table[:, k] for k, name in enumerate(names)}
     words = [word for word in MOTION if layout.columns(word)[0] in columns]
-    q, *rates = (np.stack([columns[name] for name in layout.columns(word)], axis=-1) for word in words)
+    motion = [np.stack([columns[name] for name in layout.columns(word)], axis=-1) for word in words]
+    if degrees and arm is not None:
+        refuse_degrees(file, names)
+        motion = [
+            np.where(angles(arm, word), np.radians(values), values) for word, values in zip(words, motion, strict=True)
+        ]
+    q, *rates = motion
     try:
         if not rates:
             curve = spline(columns["t"], q, ends="clamped" if ends is None else ends, arm=arm)
@@ -91,6 +102,16 @@ def read_table(file: Path, layout: Layout | None) -> tuple[list[str], list[int],
     return names, lines, np.array(rows)
 
 
+def refuse_degrees(file: Path, names: Sequence[str]) -> None:
+    """Tables of motions with torques, recordings among them, are what Linkwise writes, in radians."""
+    torque = next((name for name in names if re.fullmatch(r"tau(\d+|\..+)", name)), None)
+    if torque is not None:
+        raise FileError(
+            f"{file}: column {torque!r} shows that Linkwise wrote the table, so angles are in radians (expected to"
+            " read it without degrees; or a table of t, q1, ... without torques)"
+        )
+
+
 def number(file: Path, line: int, name: str, cell: str) -> float:
     try:
         x = float(cell)
@@ -110,13 +131,14 @@ def check_header(where: str, names: list[str], layout: Layout | None) -> None:
     named = next((name for name in names if re.fullmatch(r"q\..+", name)), None)
     if named is not None:
         raise FileError(f"{where}: column {named!r} names a joint (expected arm=..., the robot that has it)")
+    refuse_separator(where, names)
     for name in names:
         if name not in ("t", "trajectory", *IGNORED) and not COLUMN.fullmatch(name):
             raise FileError(f"{where}: column {name!r}{near_miss(name, ['t', 'q1', 'qd1', 'qdd1'])} {expected}")
         if names.count(name) > 1:
             raise FileError(f"{where}: column {name!r} occurs twice")
     n = joints_of(names)
-    if layout is not None and n != layout.n:
+    if layout is not None and n != layout.n and n:
         raise FileError(f"{where}: has {counted(n)} (expected {layout.n}, those of the robot)")
     words = {word for word in ("qd", "qdd") if any(re.fullmatch(rf"{word}\d+", name) for name in names)}
     if words:
@@ -133,6 +155,7 @@ def check_header(where: str, names: list[str], layout: Layout | None) -> None:
 
 def check_labels(where: str, names: list[str], layout: Layout) -> None:
     """The same for columns that are named after the robot's coordinates."""
+    refuse_separator(where, names)
     known = ["t", *(name for word in MOTION for name in layout.columns(word))]
     words = [word for word in MOTION[1:] if any(name.startswith(f"{word}.") for name in names)]
     wanted = ["t", *layout.columns("q"), *(layout.columns("qd") if words else ())]
@@ -146,6 +169,13 @@ def check_labels(where: str, names: list[str], layout: Layout) -> None:
     missing = [name for name in wanted if name not in names]
     if missing:
         raise FileError(f"{where}: column {missing[0]!r} is missing (expected {', '.join(wanted)})")
+
+
+def refuse_separator(where: str, names: Sequence[str]) -> None:
+    """One cell with semicolons or tabs in it is a table as spreadsheets write it in many countries."""
+    for sign, word in ((";", "semicolons"), ("\t", "tabs")):
+        if len(names) == 1 and sign in names[0]:
+            raise FileError(f"{where}: {word} stand between the columns (expected commas, and points in numbers)")
 
 
 def joints_of(names: list[str]) -> int:

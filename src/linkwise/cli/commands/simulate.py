@@ -115,7 +115,7 @@ def command(
     from ...simulate import SimulationError, SimulationInterrupted, joint_limits, simulate
     from ..states import numbers, state
 
-    start = start_of(arm, state(arm, q0, "q", "--q0", degrees), follow)
+    start = start_of(arm, state(arm, q0, "q", "--q0", degrees), follow, degrees)
     rates = state(arm, qd0, "qd", "--qd0", degrees)
     wanted, words_ = reference(arm, start, target, follow, duration, degrees)
     if torque is not None and wanted is not None:
@@ -150,7 +150,7 @@ def command(
     return 1 if run.batch and not all(status in ("done", "stopped") for status in run.status.flat) else 0
 
 
-def start_of(arm: Robot, given: Any, follow: str | None) -> Any:
+def start_of(arm: Robot, given: Any, follow: str | None, degrees: bool) -> Any:
     """The start that was given; otherwise that of the paper's motion, or the zero position."""
     if given is not None:
         return given
@@ -162,7 +162,7 @@ def start_of(arm: Robot, given: Any, follow: str | None) -> Any:
     if follow is not None and follow not in NAMES:
         from ..motion import trajectory_of
 
-        return trajectory_of(arm, follow, None, None, None, False)[0](0.0).q
+        return trajectory_of(arm, follow, None, None, None, degrees)[0](0.0).q
     if (of_paper := motion_of_paper(arm)) is not None:
         return np.array(of_paper[0], dtype=float)
     return within(arm, np.array(neutral(arm), dtype=float))

@@ -1,0 +1,89 @@
+"""What is typed, and tables that are given: units, names, separators; nothing is silently ignored."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import linkwise as lw
+from command_line import linkwise
+from linkwise.trajectories import Trajectory
+
+
+@pytest.fixture(autouse=True)
+def in_a_folder_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+def in_degrees(arm: lw.Robot, move: Trajectory, words: tuple[str, ...]) -> None:
+    """The files deg.csv and rad.csv of one motion."""
+    t = np.linspace(0, move.duration, 9)
+    layout = lw.robot.layout.Layout.of(arm)
+    for name, scale in (("rad", 1.0), ("deg", 180 / np.pi)):
+        head, columns = ["t"], [t]
+        for word, values in zip(("q", "qd", "qdd"), move(t), strict=True):
+            if word in words:
+                turning = lw.robot.layout.angles(arm, word)
+                head += layout.columns(word)
+                columns += list((values * np.where(turning, scale, 1.0)).T)
+        rows = [",".join(map(repr, row)) for row in np.array(columns).T.tolist()]
+        Path(f"{name}.csv").write_text("\n".join([",".join(head), *rows, ""]))
+
+
+@pytest.mark.parametrize("words", [("q",), ("q", "qd", "qdd")])
+@pytest.mark.parametrize("robot", ["stanford", "quadruped"])
+def test_degrees_of_a_trajectory(robot: str, words: tuple[str, ...]) -> None:
+    """Angles, their rates and accelerations; lengths and quaternions stay as they are."""
+    arm = lw.load(robot)
+    rng = np.random.default_rng(2)
+    ends = lw.random_configuration(arm, rng, 2)
+    in_degrees(arm, lw.quintic(*ends, 2.0, arm=arm), words)
+    for command in ("torque", "loads"):
+        plain = json.loads(linkwise(f"{command} {robot} rad.csv --samples 5 --json").out)
+        turned = json.loads(linkwise(f"{command} {robot} deg.csv --degrees --samples 5 --json").out)
+        for name in ("q", "qd", "qdd", "tau"):
+            assert np.allclose(plain[name], turned[name], rtol=1e-9, atol=1e-9)
+
+
+def test_degrees_of_a_trajectory_to_follow() -> None:
+    arm = lw.load("planar3")
+    in_degrees(arm, lw.quintic([0.1, 0.2, 0.3], [0.5, 0.4, -0.3], 0.2), ("q", "qd", "qdd"))
+    line = "simulate planar3 --duration 0.2 --samples 3 --json --follow"
+    plain, turned = (json.loads(linkwise(f"{line} {words}").out) for words in ("rad.csv", "deg.csv --degrees"))
+    assert np.allclose(plain["q"], turned["q"], rtol=1e-9, atol=1e-9)
+    assert np.allclose(turned["q"][-1], [0.5, 0.4, -0.3], atol=1e-3)
+
+
+def test_degrees_of_tables_that_are_in_radians() -> None:
+    assert linkwise("torque planar3 --samples 5 --csv torques.csv").code == 0
+    assert linkwise("simulate planar3 --duration 0.01 --samples 5 --csv fall.csv").code == 0
+    for words in ("torques.csv", "fall.csv", "--q @torques.csv"):
+        assert linkwise(f"torque planar3 {words}").code == 0
+        refused = linkwise(f"torque planar3 {words} --degrees")
+        assert (refused.code, refused.out) == (3, "")
+        assert "angles are in radians" in refused.err
+    with pytest.raises(TypeError, match="arm="):
+        lw.trajectory_from_csv("torques.csv", degrees=True)
+
+
+def test_tables_that_do_not_fit() -> None:
+    tables = {
+        "t;q1;q2;q3\n0;0;0;0\n1;1;1;1\n": "table.csv:1: semicolons stand between the columns (expected commas",
+        "t\tq1\tq2\tq3\n0\t0\t0\t0\n": "table.csv:1: tabs stand between the columns (expected commas",
+        "t,q1,q2\n0,0,0\n1,1,1\n": "table.csv:1: has 2 joints (expected 3, those of the robot)",
+        "t,q1,q2,q3,q4\n0,0,0,0,0\n1,1,1,1,1\n": "table.csv:1: has 4 joints (expected 3, those of the robot)",
+    }
+    for text, message in tables.items():
+        Path("table.csv").write_text(text)
+        result = linkwise("torque planar3 table.csv")
+        assert result.err.startswith(f"error: {message}")
+        assert (result.code, result.out) == (3, "")
+    Path("table.csv").write_text("q1;q2;q3\n0;0;0\n")
+    assert "semicolons" in linkwise("torque planar3 --q @table.csv").err
+
+
+def test_a_joint_twice() -> None:
+    result = linkwise("torque planar3 --q link1=1,link2=0,link1=2")
+    assert (result.code, result.out) == (2, "")
+    assert "--q: 'link1' is given twice" in result.err
