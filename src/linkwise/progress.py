@@ -7,6 +7,11 @@ import time
 from typing import Any
 
 
+def on_terminal() -> bool:
+    """Whether a person sees stderr, which a process need not have."""
+    return sys.stderr is not None and sys.stderr.isatty()
+
+
 class ProgressDisplay:
     """There is a bar after `bar_after` seconds, or a line after `line_after`.
 
@@ -27,7 +32,7 @@ class ProgressDisplay:
     def update(self, done: float, total: float, label: str, line: str = "", *, last: bool = False) -> None:
         """`label` stands beside the bar; `line` is printed where there is no bar, the last one in any case."""
         moment = time.monotonic()
-        if self.bar is None and moment >= self.bar_from and sys.stderr.isatty():
+        if self.bar is None and moment >= self.bar_from and on_terminal():
             self.bar_from = float("inf")  # one attempt
             self.bar = rich_bar(label, total)
         if self.bar is not None:

@@ -44,6 +44,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; the exit code is one of `app.EXIT_CODES`."""
     if arguments is None:  # a process of our own, which mostly imports: collecting garbage would find none
         gc.set_threshold(200_000, 20, 20)
-    from .app import run  # typer is imported for the command line only
+    try:
+        from .app import run  # typer is imported for the command line only
 
-    return run(list(sys.argv[1:] if arguments is None else arguments))
+        return run(list(sys.argv[1:] if arguments is None else arguments))
+    except KeyboardInterrupt:  # before or after the command
+        return 130

@@ -91,6 +91,11 @@ def group() -> Any:
 
 def run(arguments: list[str]) -> int:
     """Run one command line; the exit code."""
+    with both_streams():
+        return run_with_streams(arguments)
+
+
+def run_with_streams(arguments: list[str]) -> int:
     never_fail()
     gap.due = False
     arguments, asked = without_everywhere(arguments)
@@ -103,7 +108,9 @@ def run(arguments: list[str]) -> int:
         silence_stdout()
         return DONE
     except (Exception, KeyboardInterrupt) as error:
-        return reported(error, "debug" in asked)
+        code = reported(error, "debug" in asked)
+        if isinstance(error, OSError) and error.filename is None:
+            silence_stdout()  # which may be what could not be written
     return code
 
 
@@ -155,12 +162,16 @@ def exit_code(error: BaseException) -> int | None:
         return NOT_UNDERSTOOD
     if isinstance(error, (FileError, RobotError)):
         return BAD_FILE
-    if isinstance(error, (SingularError, SimulationError, ImportError, OSError)):
+    if isinstance(error, (SingularError, SimulationError, ImportError, OSError, MemoryError)):
         return FAILED
     return NOT_UNDERSTOOD if isinstance(error, ValueError) else None
 
 
 def message(error: BaseException) -> str:
+    if isinstance(error, MemoryError):
+        return f"there is not enough memory{f' ({error})' if str(error) else ''}; fewer samples or states need less"
+    if isinstance(error, OSError) and error.strerror:
+        return f"{'stdout' if error.filename is None else error.filename}: {error.strerror}"
     if not isinstance(error, ClickError):
         return str(error) or type(error).__name__
     option, close = getattr(error, "option_name", None), getattr(error, "possibilities", None)
@@ -191,5 +202,27 @@ def quiet_warnings() -> Iterator[None]:
 
 def silence_stdout() -> None:
     """The reader of a pipe went away (`| head`): nothing more is written, and Python does not complain at its end."""
+    try:
+        stream = sys.stdout.fileno()
+    except OSError:  # a stream of Python alone
+        return
     devnull = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(devnull, sys.stdout.fileno())
+    os.dup2(devnull, stream)
+    os.close(devnull)
+
+
+@contextmanager
+def both_streams() -> Iterator[None]:
+    """A process may be started with stdout or stderr closed: what goes there is then lost."""
+    closed = [name for name in ("stdout", "stderr") if getattr(sys, name) is None]
+    if not closed:
+        yield
+        return
+    with open(os.devnull, "w", encoding="utf-8") as nowhere:
+        for name in closed:
+            setattr(sys, name, nowhere)
+        try:
+            yield
+        finally:
+            for name in closed:
+                setattr(sys, name, None)

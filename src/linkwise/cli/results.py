@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import RobotError
-from ..files import saving
+from ..files import check_target, saving
 from .screen import note
 
 STDOUT = "-"
@@ -98,13 +98,26 @@ def write_by(save: Callable[[Path], Any], path: str, ending: str) -> None:
                 raise OSError(str(error).removeprefix(f"{file}: ")) from None
             sys.stdout.write(file.read_text(encoding="utf-8"))
         return
-    with writing():
-        save(Path(path))
+    try:
+        with writing():
+            save(Path(path))
+    except KeyboardInterrupt:
+        raise KeyboardInterrupt(f"interrupted while {path} was made, which is not written") from None
     wrote(path)
 
 
 def wrote(path: str | os.PathLike[str]) -> None:
     note(f"wrote {os.fspath(path)}")
+
+
+def check_outputs(json: bool, csv: str | None, *files: str | None) -> None:
+    """Before anything is computed: stdout can have one result, and files need folders that exist."""
+    if json and csv == STDOUT:
+        raise ValueError("--json and --csv - both go to stdout (expected one of them, or a file for the table)")
+    for path in (csv, *files):
+        if path is not None and path != STDOUT:
+            with writing():
+                check_target(Path(path))
 
 
 def refuse_ending(path: str | None, option: str, *endings: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable, Sequence
 from inspect import Parameter, Signature, signature
 from pathlib import Path
@@ -12,6 +13,8 @@ from ..formats import LIBRARY, load
 from ..robot import Robot
 from .options import Base, Gravity, Ignore, Mimic, Payload, RobotArgument, Unphysical
 from .states import numbers
+
+TYPED = "typed"
 
 
 def robot_of(
@@ -48,7 +51,10 @@ def with_payload(arm: Robot, payload: str) -> Robot:
 
 
 def with_robot(command: Callable[..., int]) -> Callable[..., int]:
-    """A command whose first argument is a robot: in a command line, a name or file with the options of `load`."""
+    """A command whose first argument is a robot: in a command line, a name or file with the options of `load`.
+
+    A parameter `typed` gets that name or file as it was typed.
+    """
 
     def run(
         robot: RobotArgument,
@@ -60,10 +66,13 @@ def with_robot(command: Callable[..., int]) -> Callable[..., int]:
         payload: Payload = None,
         **own: Any,
     ) -> int:
+        if TYPED in asked:
+            own[TYPED] = shlex.quote(robot)
         return command(robot_of(robot, base, mimic, unphysical, ignore, gravity, payload), **own)
 
+    asked = signature(command, eval_str=True).parameters
     first, *loading = list(signature(run, eval_str=True).parameters.values())[:-1]
-    own = list(signature(command, eval_str=True).parameters.values())[1:]
+    own = [parameter for parameter in list(asked.values())[1:] if parameter.name != TYPED]
     every = [p.replace(kind=Parameter.KEYWORD_ONLY) for p in (first, *own, *loading)]
     run.__signature__ = Signature(every, return_annotation=int)  # type: ignore[attr-defined]
     run.__annotations__ = {p.name: p.annotation for p in every}

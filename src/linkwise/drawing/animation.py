@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import os
-import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -14,13 +13,13 @@ import numpy as np
 
 from ..errors import FileError
 from ..files import saving
-from ..progress import ProgressDisplay
+from ..progress import ProgressDisplay, on_terminal
 from . import gif, mp4
 from .camera import Camera, camera_of
 from .draw import poses_at
 from .faces import Mesh
 from .film import Film
-from .motion import Motion
+from .motion import Motion, frame_count
 from .page import page_of
 from .scene import Scene, Shown, scene_of, world
 from .skeleton import Floats, skeleton_of
@@ -77,12 +76,8 @@ def animated(
 ) -> Animation:
     target = None if path is None else Path(path)
     ending = ".html" if target is None else target.suffix.lower()
-    if ending not in ENDINGS:
-        given = ending or "files without an ending"
-        raise FileError(f"{target}: cannot write {given} (expected {', '.join(ENDINGS)})")
-    if ending == ".mp4":
-        mp4.encoder()
-    checked(fps=fps, speed=speed, width=width)
+    check_film(target, motion.duration, fps, speed)
+    checked(width=width)
     if not (np.isfinite(pause) and pause >= 0.0):
         raise ValueError(f"pause is {pause!r} (expected seconds, not negative)")
     skeleton = skeleton_of(motion.robot)
@@ -108,6 +103,18 @@ def animated(
     return result
 
 
+def check_film(target: Path | None, duration: float, fps: float, speed: float) -> None:
+    """Whether a film of so many seconds can be made at all, before anything is computed for it."""
+    ending = ".html" if target is None else target.suffix.lower()
+    if ending not in ENDINGS:
+        given = ending or "files without an ending"
+        raise FileError(f"{target}: cannot write {given} (expected {', '.join(ENDINGS)})")
+    if ending == ".mp4":
+        mp4.encoder()
+    checked(fps=fps, speed=speed)
+    frame_count(duration, fps, speed)
+
+
 def checked(**values: float) -> None:
     for name, value in values.items():
         if isinstance(value, bool) or not isinstance(value, (int, float, np.number)):
@@ -119,7 +126,7 @@ def checked(**values: float) -> None:
 def shown_progress(film: Film, count: int, name: str, shown: bool | None) -> Iterator[Any]:
     """The images of a film, one after the other; long work says on stderr how far it is."""
     display = None
-    if sys.stderr.isatty() if shown is None else shown:
+    if on_terminal() if shown is None else shown:
         display = ProgressDisplay(PATIENCE, PATIENCE, PATIENCE, RARELY)
     try:
         for k in range(count):

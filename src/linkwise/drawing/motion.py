@@ -13,6 +13,15 @@ from .skeleton import Floats
 MOST_FRAMES = 20_000
 
 
+def frame_count(duration: float, fps: float, speed: float) -> int:
+    """How many steps from frame to frame there are, the last one perhaps shorter."""
+    count = float(np.ceil(duration / (speed / fps) - 1e-9))
+    if count >= MOST_FRAMES:
+        expected = f"expected less than {MOST_FRAMES}: a larger speed or a smaller fps"
+        raise ValueError(f"{duration:g} s at {fps:g} frames per second are {count:.0f} frames ({expected})")
+    return int(count)
+
+
 @dataclass(frozen=True)
 class Motion:
     """A robot at the times t, (n,), of which q, (n, nq), and qd, (n, nv), are finite.
@@ -33,12 +42,8 @@ class Motion:
 
     def frame_times(self, fps: float, speed: float) -> Floats:
         """From the first time to the last, 1/fps apart as they are shown; the last step may be shorter."""
-        step = speed / fps
-        count = int(np.ceil(self.duration / step - 1e-9))
-        if count >= MOST_FRAMES:
-            expected = f"expected less than {MOST_FRAMES}: a larger speed or a smaller fps"
-            raise ValueError(f"{self.duration:g} s at {fps:g} frames per second are {count} frames ({expected})")
-        times: Floats = self.t[0] + np.minimum(step * np.arange(count + 1), self.duration)
+        count = frame_count(self.duration, fps, speed)
+        times: Floats = self.t[0] + np.minimum(speed / fps * np.arange(count + 1), self.duration)
         return times
 
     def at(self, times: Floats) -> Floats:

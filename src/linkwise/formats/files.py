@@ -70,8 +70,6 @@ def load(
     text, options = os.fspath(name_or_path), Options.checked(base, mimic, unphysical, ignore)
     if text in LIBRARY:
         return toml.read(FOLDER / f"{text}.toml", options)
-    if "\n" in text or "<" in text:
-        raise FileError(f"{text[:40]!r}... is no path: is it the text of a file? (expected its path)")
     path = Path(text)
     known = ", ".join(LIBRARY)
     if not text:
@@ -79,7 +77,10 @@ def load(
     try:
         exists = path.exists()
     except (OSError, ValueError) as problem:
+        refuse_text(text)
         raise FileError(f"{text[:200]!r}: is no path ({problem})") from None
+    if not exists:
+        refuse_text(text)
     if not path.suffix and not exists:
         close = near_miss(text, LIBRARY)
         raise FileError(f"{text!r} is not a robot of the library{close} ({known}), and no file of that name exists")
@@ -93,6 +94,12 @@ def load(
     if not path.is_file():
         raise FileError(f"{path}: no such file (lw.LIBRARY lists the robots that come by name)")
     return READERS[path.suffix.lower()](path, options)
+
+
+def refuse_text(text: str) -> None:
+    """The content of a file in place of its name."""
+    if "\n" in text or "<" in text:
+        raise FileError(f"{text[:40]!r}... is no path: is it the text of a file? (expected its path)")
 
 
 def save(robot: Robot, path: str | os.PathLike[str]) -> None:

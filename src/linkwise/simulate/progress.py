@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import sys
-
 import numpy as np
 
 from ..ode.trajectories import Trajectories
-from ..progress import ProgressDisplay
+from ..progress import ProgressDisplay, on_terminal
 
 PATIENCE = 1.0  # seconds before anything is shown
 RARELY = 60.0  # seconds between lines, after some time
@@ -18,7 +16,7 @@ class ProgressCallback:
 
     def __init__(self, end: float, shown: bool | None) -> None:
         self.end = end
-        shown = sys.stderr.isatty() if shown is None else shown
+        shown = on_terminal() if shown is None else shown
         self.display = ProgressDisplay(PATIENCE, PATIENCE, PATIENCE, RARELY) if shown else None
 
     def __call__(self, now: Trajectories) -> None:

@@ -95,6 +95,11 @@ class Loads:
         return f"{len(self.t)} samples over {self.t[-1]:g} s"
 
     @property
+    def joints(self) -> tuple[str, ...]:
+        """The joints that carry the links, whose loads these are: m names."""
+        return tuple(joint.joint for joint in self.arm.moving)
+
+    @property
     def power(self) -> Floats:
         """What each drive gives, in W, negative where it brakes: (samples, n)."""
         return self.tau * self.qd
@@ -170,7 +175,7 @@ class Loads:
         """
         if loads and self.loads is None:
             raise ValueError("the loads were left out (expected lw.torque_along(..., loads=True))")
-        several = self.arm.names != self.arm.v_names  # degrees of freedom of a joint, or none
+        several = self.joints != self.arm.v_names  # degrees of freedom of a joint, or none
         drives = [unit for unit in ("N m", "N") if unit in self.units]
         figure = new_figure(*((11, 9) if loads else (9, 1 + 3.4 * len(drives))))
         if loads and self.loads is not None:
@@ -178,9 +183,9 @@ class Loads:
             panels = list(above.subplots(1, len(drives), squeeze=False).flat)
             for axes, name, curves in zip(below.subplots(2, 3).flat, COMPONENTS, self.loads.T, strict=True):
                 label = f"${name[0]}_{name[1]}$ ({'N m' if name[0] == 'm' else 'N'})"
-                self._draw(axes, curves, label, self.arm.names, self._link_styles())
+                self._draw(axes, curves, label, self.joints, self._link_styles())
             if several:  # otherwise the legends above name both
-                look = legend_look(len(self.arm.names), rows=24)
+                look = legend_look(len(self.joints), rows=24)
                 below.legend(*axes.get_legend_handles_labels(), title="loads of", loc="outside right upper", **look)
         else:
             panels = list(figure.subplots(len(drives), 1, squeeze=False).flat)

@@ -10,7 +10,7 @@ import typer
 from ...robot import Robot
 from .. import peers
 from ..options import Csv, Json, Parquet
-from ..results import STDOUT, print_json, write_columns
+from ..results import STDOUT, check_outputs, print_json, write_columns
 from ..robot import with_robot
 from ..screen import note, say, table
 
@@ -37,6 +37,7 @@ def command(
     Pinocchio and MuJoCo stand beside them where they are installed and the robot can be written as URDF for them; their
     results are compared first. Each time is the best of seven rounds.
     """
+    check_outputs(json, csv, parquet)
     rows = measured(arm, batch, seconds)
     if csv is not None or parquet is not None:
         write_columns({key: [row[key] for row in rows] for key in rows[0]}, csv, parquet)

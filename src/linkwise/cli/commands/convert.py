@@ -8,7 +8,7 @@ import typer
 
 from ...robot import Robot
 from ..options import words
-from ..results import refuse_ending, write_by
+from ..results import check_outputs, refuse_ending, write_by
 from ..robot import with_robot
 from ..screen import note
 
@@ -38,6 +38,7 @@ def command(
     What is written is compared with the robot at random states first; what a format cannot say is an error.
     """
     refuse_ending(file, "the file", ".toml", ".urdf")
+    check_outputs(False, None, file)
     from ...errors import one_of
     from ...formats import save
 

@@ -9,7 +9,7 @@ import typer
 from ...robot import Robot
 from ..functions import Function, function_of, method_keywords
 from ..options import Csv, Json, Parquet
-from ..results import STDOUT, print_json, write_columns
+from ..results import STDOUT, check_outputs, print_json, write_columns
 from ..robot import with_robot
 from ..screen import say, table
 
@@ -35,6 +35,7 @@ def command(
 
     The last column is sines, cosines and square roots. Changes of sign are not counted.
     """
+    check_outputs(json, csv, parquet)
     if function is None and method is not None:
         raise ValueError(
             "--method belongs to a function (expected its name too: linkwise count ROBOT inverse_dynamics)"

@@ -33,6 +33,7 @@ def command(
 ) -> int:
     """The main jobs in less than a minute: every step is a command line, which is shown, run and can be changed."""
     from .. import main
+    from ..app import INTERRUPTED
 
     folder = Path(out)
     folder.mkdir(parents=True, exist_ok=True)
@@ -40,7 +41,10 @@ def command(
     for heading, line in STEPS:
         say(f"{style(heading, 'bold')}\n{style('$ ' + line.format(out), 'cyan')}")
         words = [word.format(out) for word in shlex.split(line)]
-        worst = max(worst, main(words[1:]))
+        code = main(words[1:])
+        if code == INTERRUPTED:
+            return code
+        worst = max(worst, code)
         gap.due = True
     made = sorted(path.name for path in folder.iterdir())
     note(f"{time.perf_counter() - begin:.0f} s; in the folder {folder}: {', '.join(made)}")

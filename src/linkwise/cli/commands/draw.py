@@ -8,7 +8,7 @@ import typer
 
 from ...robot import Robot
 from ..options import OUTPUT, PICTURES, Degrees, Q, words
-from ..results import refuse_ending, write_by
+from ..results import check_outputs, refuse_ending, write_by
 from ..robot import with_robot
 from ..states import state
 
@@ -53,6 +53,7 @@ def command(
         one_of(each, VIEWS, "--view")
     target = f"{arm.name}.png" if out is None else out
     refuse_ending(target, "--out", *PICTURES)
+    check_outputs(False, None, target)
     at = state(arm, q, "q", "--q", degrees)
     shown: dict[str, Any] = {"frames": frames, "labels": labels, "centres": centres, "bodies": bodies}
     write_by(lambda path: draw(arm, at, path, views=view or None, **shown), target, "")

@@ -23,6 +23,7 @@ EXAMPLES = (
 @with_robot
 def command(
     arm: Robot,
+    typed: str,
     names: Annotated[
         list[str] | None,
         typer.Argument(metavar="names", help="Quantities by name, such as M_hat, U, I; all: all.", show_default=False),
@@ -65,7 +66,7 @@ def command(
         rows = [
             [x.name, x.symbol, f"{x.source} {x.equation}", x.meaning.split(";")[0]] for x in found.quantities.values()
         ]
-        sentence(f"{arm.name}: {len(rows)} quantities at a state; their values: linkwise explain {arm.name} NAME ...")
+        sentence(f"{arm.name}: {len(rows)} quantities at a state; their values: linkwise explain {typed} NAME ...")
         say()
         table(["name", "symbol", "paper, equation", "what it is"], rows)
     else:

@@ -11,7 +11,7 @@ from ...errors import one_of
 from ...robot import Robot
 from ..functions import function_of, method_keywords, names
 from ..options import OUTPUT, words
-from ..results import STDOUT, write_by, writing, wrote
+from ..results import STDOUT, check_outputs, write_by, writing, wrote
 from ..robot import with_robot
 from ..screen import note, say
 
@@ -68,6 +68,8 @@ def command(
         return export_robot(arm, form, out)
     if form != "c" and (single or self_test):
         raise ValueError(f"--single and --self-test belong to C (expected none with {form})")
+    if form != "c":
+        check_outputs(False, None, out)
     asked = function or ["inverse_dynamics"]
     if form == "c":
         return export_c(arm, asked, method, single, self_test, out)

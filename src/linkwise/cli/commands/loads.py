@@ -9,7 +9,7 @@ import typer
 from ...robot import Robot
 from ..motion_options import Along, Duration, End, Friction, Samples, Start
 from ..options import PICTURES, Csv, Degrees, Json, Parquet, Plot
-from ..results import STDOUT, print_json, refuse_ending
+from ..results import STDOUT, check_outputs, print_json, refuse_ending
 from ..robot import with_robot
 from ..screen import say, sentence, table, title
 from .torque import arrays, show_peaks, write_along
@@ -51,6 +51,7 @@ def command(
     from ...trajectories import torque_along
     from ..motion import trajectory_of
 
+    check_outputs(json, csv, parquet, plot)
     refuse_ending(plot, "--plot", *PICTURES)
     motion, words = trajectory_of(arm, trajectory, start, end, duration, degrees)
     along = torque_along(arm, motion, samples, friction=friction, frame=frame)
@@ -67,16 +68,17 @@ def command(
 
 def borne(along: Loads) -> dict[str, Any]:
     names = ("loads", "radial", "axial", "tilting")
-    return {"links": along.arm.names, **{name: getattr(along, name) for name in names}}
+    return {"joints": along.joints, "links": along.arm.names, **{name: getattr(along, name) for name in names}}
 
 
 def show_bearings(along: Loads) -> None:
     peaks = along.peaks()
     assert peaks.loads is not None
     head = ["joint", "radial (N)", "axial (N)", "tilting (N m)"]
-    columns = [peaks.links, *(getattr(peaks, name).tolist() for name in ("radial", "axial", "tilting"))]
+    joints = along.joints
+    columns = [joints, *(getattr(peaks, name).tolist() for name in ("radial", "axial", "tilting"))]
     table(head, zip(*columns, strict=True), heading="Bearings")
     names = ["|mx| (N m)", "|my|", "|mz|", "|fx| (N)", "|fy|", "|fz|"]
-    rows = [[name, *row] for name, row in zip(peaks.links, peaks.loads.tolist(), strict=True)]
+    rows = [[name, *row] for name, row in zip(joints, peaks.loads.tolist(), strict=True)]
     table(["joint", *names], rows, heading=f"Components in the {along.frame} frame")
     title("Drives")

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from ..options import Csv, Json, Parquet
-from ..results import STDOUT, print_json, write_columns
+from ..results import STDOUT, check_outputs, print_json, write_columns
 from ..screen import say, sentence, table
 
 EXAMPLES = (
@@ -33,6 +33,7 @@ def command(
     from ...api import total_mass
     from ...formats import LIBRARY, load
 
+    check_outputs(json, csv, parquet)
     arms = [load(name) for name in LIBRARY]
     if word is not None:
         arms = [arm for arm in arms if word.lower() in f"{arm.name} {arm.about}".lower()]

@@ -10,7 +10,7 @@ import typer
 from ...robot import Robot
 from ..motion_options import motions
 from ..options import OUTPUT, PICTURES, STATE, Csv, Degrees, Json, Parquet, Plot, words
-from ..results import STDOUT, print_json, refuse_ending, write_by
+from ..results import STDOUT, check_outputs, print_json, refuse_ending, write_by, writing
 from ..robot import with_robot
 from ..screen import complain, say, sentence, table
 
@@ -24,6 +24,7 @@ EXAMPLES = (
     ("linkwise simulate puma560 --target 0,-45,90,0,0,0 --degrees --friction", "controlled to a target"),
     ("linkwise simulate stanford --follow paper --duration 10 --json", "controlled along a trajectory"),
 )
+KP, KD = 100.0, 20.0
 NUMBERS = ("verner65", "dverk65", "dormand54", "cash-karp54", "rk4", "dop853", "radau")
 
 
@@ -59,8 +60,10 @@ def command(
             autocompletion=motions,
         ),
     ] = None,
-    kp: Annotated[float, typer.Option(metavar="GAIN", help="1/s²; default: 100.", rich_help_panel=CONTROL)] = 100.0,
-    kd: Annotated[float, typer.Option(metavar="GAIN", help="1/s; default: 20.", rich_help_panel=CONTROL)] = 20.0,
+    kp: Annotated[
+        float | None, typer.Option(metavar="GAIN", help="1/s²; default: 100.", rich_help_panel=CONTROL)
+    ] = None,
+    kd: Annotated[float | None, typer.Option(metavar="GAIN", help="1/s; default: 20.", rich_help_panel=CONTROL)] = None,
     friction: Annotated[bool, typer.Option("--friction", help="The joints' friction acts, smoothed.")] = False,
     stick: Annotated[bool, typer.Option("--stick", help="The joints' friction acts, and they can stick.")] = False,
     limits: Annotated[bool, typer.Option("--limits", help="Stop where a joint reaches a limit of travel.")] = False,
@@ -96,6 +99,14 @@ def command(
     animate: Annotated[
         str | None, typer.Option(metavar="FILE", help="A film: .gif, .mp4 or .html.", rich_help_panel=OUTPUT)
     ] = None,
+    fps: Annotated[
+        float | None,
+        typer.Option(metavar="NUMBER", help="Of the film, pictures per second; default: 30.", rich_help_panel=OUTPUT),
+    ] = None,
+    speed: Annotated[
+        float | None,
+        typer.Option(metavar="FACTOR", help="Of the film: 0.1 is slow motion; default: 1.", rich_help_panel=OUTPUT),
+    ] = None,
 ) -> int:
     """The motion of a robot in time: let go, pushed by constant torques, or controlled.
 
@@ -110,9 +121,13 @@ def command(
         (save, "--save", (".npz",)),
     ):
         refuse_ending(path, option, *endings)
+    check_outputs(json, csv, parquet, save, plot, animate)
+    film = film_of(animate, fps, speed, duration)
     from ...control import computed_torque
+    from ...recording.cut import until_end
     from ...robot import Friction
     from ...simulate import SimulationError, SimulationInterrupted, joint_limits, simulate
+    from ..app import message
     from ..states import numbers, state
 
     start = start_of(arm, state(arm, q0, "q", "--q0", degrees), follow, degrees)
@@ -120,9 +135,12 @@ def command(
     wanted, words_ = reference(arm, start, target, follow, duration, degrees)
     if torque is not None and wanted is not None:
         raise ValueError("--torque, and a controller by --target or --follow (expected one of them)")
+    if wanted is None and (kp is not None or kd is not None):
+        raise ValueError("--kp and --kd belong to a controller (expected --target or --follow too)")
     law: Any = None if torque is None else numbers(torque, "--torque")
     if wanted is not None:
-        law = computed_torque(wanted, kp, kd, passive=[joint.joint for joint in arm.free_joints])
+        gains = KP if kp is None else kp, KD if kd is None else kd
+        law = computed_torque(wanted, *gains, passive=[joint.joint for joint in arm.free_joints])
     said = "with constant torques" if torque is not None else words_
     code, ended = 0, ""
     try:
@@ -133,16 +151,22 @@ def command(
     except SimulationError as error:
         run, code, ended = error.recording, 1, str(error).partition(" The recording until then")[0]
     except SimulationInterrupted as error:
-        run, code, ended = (
-            error.recording,
-            130,
-            f"interrupted at {float(reached(error.recording)):.6g} s of {duration:g} s",
-        )
-    write(run, csv, parquet, save, plot, animate)
+        run, code, ended = error.recording, 130, where_interrupted(error.recording, duration)
+    run = until_end(run)
+    problem = None
+    try:
+        write(run, csv, parquet, save, plot, animate, film)
+    except (ValueError, OSError, ImportError) as error:
+        if not ended:
+            raise
+        problem = error  # what ended the simulation is said first
     if json:
         print_json(as_json(run, said))
     elif csv != STDOUT:
         show(run, said)
+    if problem is not None:
+        complain(f"{ended}\n{message(problem)}")
+        return code
     if ended:
         kept = [path for path in (csv, parquet, save, plot, animate) if path]
         complain(f"{ended}\nWhat was computed {'is in ' + ', '.join(kept) if kept else 'is shown, and not written'}.")
@@ -191,14 +215,35 @@ def reference(
     return motion, f"under computed torque, along a {follow} to --target"
 
 
-def reached(run: Recording) -> Any:
-    import numpy as np
+def film_of(animate: str | None, fps: float | None, speed: float | None, duration: float) -> dict[str, float]:
+    """The options of the film, which is refused before the simulation if it cannot be made."""
+    given = {name: x for name, x in (("fps", fps), ("speed", speed)) if x is not None}
+    if animate is None:
+        if given:
+            raise ValueError(f"--{' and --'.join(given)}: of which film? (expected --animate too)")
+        return {}
+    from ...drawing.animation import check_film
 
-    return np.max(run.reached)
+    options = {"fps": 30.0, "speed": 1.0} | given
+    with writing():
+        check_film(Path(animate), duration, **options)
+    return options
+
+
+def where_interrupted(run: Recording, duration: float) -> str:
+    if run.batch:
+        return f"interrupted: {run.ends}, of trajectories of {duration:g} s"
+    return f"interrupted at {float(run.reached):.6g} s of {duration:g} s"
 
 
 def write(
-    run: Recording, csv: str | None, parquet: str | None, save: str | None, plot: str | None, animate: str | None
+    run: Recording,
+    csv: str | None,
+    parquet: str | None,
+    save: str | None,
+    plot: str | None,
+    animate: str | None,
+    film: dict[str, Any],
 ) -> None:
     if csv is not None:
         write_by(run.save, csv, ".csv")
@@ -208,7 +253,7 @@ def write(
     if plot is not None:
         write_by(run.plot, plot, "")
     if animate is not None:
-        write_by(run.animate, animate, "")
+        write_by(lambda path: run.animate(path, **film), animate, "")
 
 
 def as_json(run: Recording, said: str) -> dict[str, Any]:

@@ -9,7 +9,7 @@ import typer
 from ...robot import Robot
 from ..motion_options import Along, Duration, End, Friction, Samples, Start
 from ..options import PICTURES, Csv, Degrees, Json, Parquet, Plot, Q, Qd, Qdd
-from ..results import STDOUT, print_json, refuse_ending, write_by, write_columns
+from ..results import STDOUT, check_outputs, print_json, refuse_ending, write_by, write_columns
 from ..robot import with_robot
 from ..screen import say, sentence, table
 
@@ -53,6 +53,7 @@ def command(
     sample. With --q it is at a state, or at every row of a table. Without either, the trajectory is that of the paper
     from which the robot is, or a cycloid of 60 degrees (0.1 m) from the zero position.
     """
+    check_outputs(json, csv, parquet, plot)
     if q is not None:
         if trajectory is not None or plot is not None:
             raise ValueError("--q is a state (expected no trajectory and no --plot beside it)")
