@@ -87,3 +87,20 @@ def test_a_joint_twice() -> None:
     result = linkwise("torque planar3 --q link1=1,link2=0,link1=2")
     assert (result.code, result.out) == (2, "")
     assert "--q: 'link1' is given twice" in result.err
+
+
+def test_an_option_twice() -> None:
+    for line in ("torque planar3 --q 0,0,0 --q 1,1,1", "simulate planar3 --duration 1 --duration 2"):
+        result = linkwise(line)
+        assert (result.code, result.out) == (2, "")
+        assert "is given twice (expected once)" in result.err
+    assert "did you mean 'torque'?" in linkwise("TORQUE planar3").err
+
+
+def test_views() -> None:
+    pytest.importorskip("matplotlib")
+    assert linkwise("draw planar3 --view -30,20deg --view top --no-labels --no-frames --out views.svg").code == 0
+    for view, message in {"30,20,10": "3 numbers", "30,x": "'x' is not a number", "tpo": "did you mean 'top'?"}.items():
+        result = linkwise(f"draw planar3 --view {view}")
+        assert (result.code, result.out) == (2, "")
+        assert message in result.err

@@ -77,7 +77,7 @@ def test_folders_are_looked_for_first(line: str, monkeypatch: pytest.MonkeyPatch
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="no such device")
 def test_a_full_disk() -> None:
     result = linkwise("torque planar3 --samples 3 --csv /dev/full")
-    assert (result.code, result.out) == (1, "")
+    assert result.code == 1
     assert result.err == "error: /dev/full: cannot be written (No space left on device)\n"
     assert Path("/dev/full").is_char_device()
 
@@ -246,3 +246,39 @@ def test_loads_are_named_by_joints() -> None:
     assert (found["joints"], found["links"]) == (["yaw"], ["arm"])
     with pytest.raises(lw.FileError, match="is it the text of a file"):
         lw.load(URDF)
+
+
+@pytest.mark.parametrize("command", ["torque planar3 --samples 5", "simulate planar3 --duration 0.01 --samples 3"])
+def test_a_picture_that_fails_leaves_the_screen(command: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("matplotlib")
+
+    def failing(*_: object, **__: object) -> None:
+        raise OSError("the disk is gone")
+
+    monkeypatch.setattr("linkwise.recording.Recording.plot", failing)
+    monkeypatch.setattr("linkwise.trajectories.Loads.plot", failing)
+    result = linkwise(f"{command} --plot x.png")
+    assert (result.code, result.err) == (1, "error: the disk is gone\n")
+    assert "link3" in result.out
+
+
+def test_matplotlib_is_looked_for_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
+    for line in ("torque planar3 --plot x.png", "simulate planar3 --animate x.gif", "draw planar3"):
+        result = linkwise(line)
+        assert (result.code, result.out) == (1, "")
+        assert "pip install 'linkwise[plot]'" in result.err
+
+
+def test_an_interrupted_table_leaves_the_old_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    Path("old.csv").write_text("old")
+    along = lw.torque_along(lw.load("planar3"), lw.cycloid([0] * 3, [1] * 3, 1.0), 5)
+
+    class Column(np.ndarray):
+        def tolist(self) -> list[float]:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(type(along), "columns", lambda _: {"t": np.zeros(5).view(Column)})
+    with pytest.raises(KeyboardInterrupt):
+        along.to_csv("old.csv")
+    assert [(path.name, path.read_text()) for path in Path().iterdir()] == [("old.csv", "old")]

@@ -234,6 +234,7 @@ def test_wrong_calls_say_what_is_expected(tmp_path: Path) -> None:
     length = lw.symbols("l")
     rod = {"joint": "revolute", "a": length, "b": 0, "alpha": 0, "mass": 1, "com": (0, 0, 0), "inertia": np.eye(3)}
     symbolic = lw.Robot.from_dh([rod], convention="standard", name="rod")
+    ball = lw.load("ball_chain")
     for call, kind, message in (
         (lambda: lw.draw("stanford"), TypeError, r"did you mean linkwise.load\('stanford'\)"),
         (lambda: lw.draw(arm, view="fornt"), ValueError, "did you mean 'front'"),
@@ -244,6 +245,17 @@ def test_wrong_calls_say_what_is_expected(tmp_path: Path) -> None:
         (lambda: lw.draw(arm, [[0, 0, 0], [0, np.nan, 0]]), ValueError, "configuration 1"),
         (lambda: lw.draw(arm, np.zeros((1000, 3))), ValueError, "at most 200"),
         (lambda: lw.draw(symbolic), ValueError, "lw.bind"),
+        (lambda: lw.draw(arm, view=(np.nan, 1)), ValueError, "azimuth and elevation in degrees"),
+        (lambda: lw.draw(arm, view=(30, 20, 10)), ValueError, "azimuth and elevation in degrees"),
+        (lambda: lw.draw(arm, view=np.array([30, np.inf])), ValueError, "azimuth and elevation in degrees"),
+        (lambda: lw.draw(arm, "arm.png"), TypeError, "the name of a picture comes after them: path="),
+        (lambda: lw.draw(arm, tmp_path / "arm.png"), TypeError, "path="),
+        (lambda: lw.draw(arm, [1j, 0, 0]), TypeError, "not an array of numbers"),
+        (lambda: lw.draw(arm, [[0, 0, 0], [0]]), TypeError, "not an array of numbers"),
+        (lambda: lw.draw(arm, ["a", "b", "c"]), TypeError, "not an array of numbers"),
+        (lambda: lw.draw(arm, np.zeros((2, 2, 3))), ValueError, r"shape \(2, 2, 3\)"),
+        (lambda: lw.draw(ball, np.zeros(ball.nq)), ValueError, r"q\[0\], joint 'link1', begins a quaternion of length"),
+        (lambda: lw.draw(ball, [lw.neutral(ball), np.zeros(ball.nq)]), ValueError, r"q\[1, 0\]"),
         (lambda: lw.draw(arm, path=tmp_path / "arm.bmpp"), lw.FileError, "cannot draw .bmpp"),
         (lambda: lw.draw(arm, path=tmp_path / "no" / "arm.png"), lw.FileError, "does not exist"),
     ):

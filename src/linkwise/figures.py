@@ -28,13 +28,17 @@ GREYS = ("0.15", "0.6")
 
 def new_figure(width: float, height: float) -> Figure:
     """An empty figure; sizes in inches."""
+    require_matplotlib()
+    from .notebook_figure import NotebookFigure
+
+    return NotebookFigure(figsize=(width, height), layout="constrained")
+
+
+def require_matplotlib() -> None:
     try:
         import matplotlib.figure  # noqa: F401
-
-        from .notebook_figure import NotebookFigure
     except ImportError:
         raise ImportError("matplotlib is not installed: pip install 'linkwise[plot]'") from None
-    return NotebookFigure(figsize=(width, height), layout="constrained")
 
 
 def joint_style(k: int) -> dict[str, Any]:

@@ -49,7 +49,7 @@ class Group(WithHelp, TyperGroup):
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         if args and args[0] not in COMMANDS and not args[0].startswith("-"):
-            ctx.fail(f"there is no command {args[0]!r}{near_miss(args[0], COMMANDS)}")
+            ctx.fail(f"there is no command {args[0]!r}{near_miss(args[0].lower(), COMMANDS)}")
         return super().resolve_command(ctx, args)
 
 

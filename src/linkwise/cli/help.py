@@ -37,7 +37,16 @@ class WithHelp:
 
 
 class Command(WithHelp, TyperCommand):
-    """One command."""
+    """One command. An option that has one value cannot be given twice, as the last would win silently."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        if not ctx.resilient_parsing:
+            _, _, order = self.make_parser(ctx).parse_args(list(args))
+            for param in order:
+                single = param.param_type_name == "option" and not (param.is_flag or param.multiple)  # type: ignore[attr-defined]
+                if single and order.count(param) > 1:
+                    ctx.fail(f"{param.opts[0]} is given twice (expected once)")
+        return super().parse_args(ctx, args)
 
 
 class Page:

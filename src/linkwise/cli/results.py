@@ -17,10 +17,12 @@ from typing import Any
 import numpy as np
 
 from ..errors import RobotError
+from ..figures import require_matplotlib
 from ..files import check_target, saving
 from .screen import note
 
 STDOUT = "-"
+NEED_MATPLOTLIB = (".png", ".svg", ".pdf", ".gif", ".mp4")
 NO_PARQUET = "--parquet needs pyarrow, which is not installed: pip install 'linkwise[parquet]'"
 
 
@@ -122,6 +124,10 @@ def check_outputs(json: bool, csv: str | None, *files: str | None) -> None:
 
 def refuse_ending(path: str | None, option: str, *endings: str) -> None:
     """A picture or table whose name does not say how it is to be written, before anything is computed."""
-    if path is None or path == STDOUT or path.lower().endswith(endings):
+    if path is None or path == STDOUT:
+        return
+    if path.lower().endswith(endings):
+        if path.lower().endswith(NEED_MATPLOTLIB):
+            require_matplotlib()
         return
     raise ValueError(f"{option} {path}: the name must end with {', '.join(endings)}")

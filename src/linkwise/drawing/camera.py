@@ -132,9 +132,15 @@ def cameras_of(
     return [camera_of(one, skeleton, poses, points) for one in chosen]
 
 
+def is_angle(x: Any) -> bool:
+    return isinstance(x, (int, float, np.number)) and not isinstance(x, complex) and math.isfinite(x)
+
+
 def camera_of(view: Any, skeleton: Skeleton, poses: Floats, points: Floats) -> Camera:
     up = up_of(skeleton)
-    if isinstance(view, (tuple, list)) and len(view) == 2 and all(isinstance(x, (int, float)) for x in view):
+    if isinstance(view, np.ndarray):
+        view = tuple(view.tolist())
+    if isinstance(view, (tuple, list)) and len(view) == 2 and all(map(is_angle, view)):
         return orbit(up, float(view[0]), float(view[1]))
     if view is not None and view not in VIEWS:
         known = ", ".join(map(repr, VIEWS))

@@ -11,6 +11,7 @@ import numpy as np
 from .. import api
 from ..figures import new_figure, save_figure
 from ..robot import Robot
+from ..robot.layout import no_orientation
 from .camera import Camera, cameras_of
 from .faces import Mesh
 from .painter import INK, Painter, show_window, window_of
@@ -68,10 +69,22 @@ def draw(
     return figure
 
 
+def numbers(q: Any) -> Floats:
+    if isinstance(q, (str, os.PathLike)):
+        raise TypeError(f"q is {os.fspath(q)!r} (expected numbers; the name of a picture comes after them: path=...)")
+    try:
+        given = np.asarray(q)
+        if given.dtype.kind not in "biufO":
+            raise TypeError(f"numbers of type {given.dtype}")
+        return np.asarray(given, float)
+    except (TypeError, ValueError) as problem:
+        raise TypeError(f"q is not an array of numbers: {problem} (expected such as [0.1, 0.2])") from None
+
+
 def configurations(arm: Robot, q: Any) -> Floats:
     """(k, nq), of finite numbers."""
-    values = np.asarray(api.neutral(arm) if q is None else q, float)
-    if values.ndim == 0 or values.shape[-1] != arm.nq or values.size == 0:
+    values = numbers(api.neutral(arm) if q is None else q)
+    if values.ndim not in (1, 2) or values.shape[-1] != arm.nq or values.size == 0:
         expected = f"(expected {arm.nq} numbers, or (k, {arm.nq}) for several configurations)"
         raise ValueError(f"q has the shape {values.shape} {expected}")
     rows = values.reshape(-1, arm.nq)
@@ -79,6 +92,11 @@ def configurations(arm: Robot, q: Any) -> Floats:
     if len(bad):
         where = f" in configuration {bad[0]}" if len(rows) > 1 else ""
         raise ValueError(f"q is not finite{where}: {rows[bad[0]].tolist()} (expected numbers)")
+    for start in arm.quaternions:
+        without = np.flatnonzero(~rows[:, start : start + 4].any(axis=-1))
+        if len(without):
+            index = start if values.ndim == 1 else f"{without[0]}, {start}"
+            raise ValueError(no_orientation(arm, f"q[{index}]", start))
     if len(rows) > MOST_GHOSTS:
         raise ValueError(f"q has {len(rows)} configurations (expected at most {MOST_GHOSTS}, as in q[::10])")
     return rows

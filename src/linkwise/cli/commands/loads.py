@@ -55,7 +55,6 @@ def command(
     refuse_ending(plot, "--plot", *PICTURES)
     motion, words = trajectory_of(arm, trajectory, start, end, duration, degrees)
     along = torque_along(arm, motion, samples, friction=friction, frame=frame)
-    write_along(along, csv, parquet, plot, loads=True)
     if json:
         print_json({"robot": arm.name, "trajectory": words, "frame": frame, **arrays(along), **borne(along)})
     elif csv != STDOUT:
@@ -63,6 +62,7 @@ def command(
         say()
         show_bearings(along)
         show_peaks(along)
+    write_along(along, csv, parquet, plot, loads=True)
     return 0
 
 

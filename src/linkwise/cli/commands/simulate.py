@@ -153,19 +153,16 @@ def command(
     except SimulationInterrupted as error:
         run, code, ended = error.recording, 130, where_interrupted(error.recording, duration)
     run = until_end(run)
-    problem = None
+    if json:
+        print_json(as_json(run, said))
+    elif csv != STDOUT:
+        show(run, said)
     try:
         write(run, csv, parquet, save, plot, animate, film)
     except (ValueError, OSError, ImportError) as error:
         if not ended:
             raise
-        problem = error  # what ended the simulation is said first
-    if json:
-        print_json(as_json(run, said))
-    elif csv != STDOUT:
-        show(run, said)
-    if problem is not None:
-        complain(f"{ended}\n{message(problem)}")
+        complain(f"{ended}\n{message(error)}")
         return code
     if ended:
         kept = [path for path in (csv, parquet, save, plot, animate) if path]

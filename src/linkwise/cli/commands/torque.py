@@ -67,7 +67,6 @@ def command(
     motion, words = trajectory_of(arm, trajectory, start, end, duration, degrees)
     along = torque_along(arm, motion, samples, friction=friction, loads=False)
     about = f"{arm.name} {words}, {samples} samples{', with friction' if friction else ''}"
-    write_along(along, csv, parquet, plot)
     if json:
         print_json({"robot": arm.name, "trajectory": words, **arrays(along), "peaks": peaks(along)})
     elif csv != STDOUT:
@@ -77,6 +76,7 @@ def command(
         if arm.free_joints:
             bases = ", ".join(joint.joint for joint in arm.free_joints)
             sentence(f"The rows of {bases} are what must be given to the base, as by the ground; no drive does.")
+    write_along(along, csv, parquet, plot)
     return 0
 
 
@@ -128,13 +128,6 @@ def at_states(
     motion = [state(arm, text, word, f"--{word}", degrees) for text, word in ((q, "q"), (qd, "qd"), (qdd, "qdd"))]
     full = [np.zeros(arm.n) if part is None else part for part in motion]
     tau = np.asarray(inverse_dynamics(arm, *full, method=method, friction=friction))
-    if csv is not None or parquet is not None:
-        layout = Layout.of(arm)
-        values = [np.broadcast_to(part, (*tau.shape[:-1], part.shape[-1])) for part in (*full, tau)]
-        columns: dict[str, Any] = {}
-        for word, value in zip(("q", "qd", "qdd", "tau"), values, strict=True):
-            columns |= dict(zip(layout.columns(word), np.atleast_2d(value).T, strict=True))
-        write_columns(columns, csv, parquet)
     if json:
         keys = ("q", "qd", "qdd")
         print_json(
@@ -155,4 +148,11 @@ def at_states(
     elif csv != STDOUT:
         say(f"{arm.name}: torques and forces at {len(tau)} states\n")
         table(["row", *arm.v_names], [[k, *row] for k, row in enumerate(tau.tolist(), 1)])
+    if csv is not None or parquet is not None:
+        layout = Layout.of(arm)
+        values = [np.broadcast_to(part, (*tau.shape[:-1], part.shape[-1])) for part in (*full, tau)]
+        columns: dict[str, Any] = {}
+        for word, value in zip(("q", "qd", "qdd", "tau"), values, strict=True):
+            columns |= dict(zip(layout.columns(word), np.atleast_2d(value).T, strict=True))
+        write_columns(columns, csv, parquet)
     return 0
