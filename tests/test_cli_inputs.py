@@ -104,3 +104,21 @@ def test_views() -> None:
         result = linkwise(f"draw planar3 --view {view}")
         assert (result.code, result.out) == (2, "")
         assert message in result.err
+
+
+def test_messages_speak_of_options() -> None:
+    assert "(linkwise robots lists" in linkwise("describe nosuch.urdf").err
+    assert "--gravity 0.0,0.0,-9.81 is another arm" in linkwise("convert planar3 x.urdf").err
+    assert "--mimic independent" in linkwise("explain panda").err
+    failed = linkwise("simulate planar3 --max-steps 3 --samples 3").err
+    assert "--integrator radau" in failed
+    assert "or --max-steps for a longer run" in failed
+    assert "lw." not in failed
+
+
+def test_equations_without_rounding() -> None:
+    """A torque about a vertical axis that gravity does not have is not written as terms of 1e-17."""
+    found = json.loads(linkwise("equations panda gravity_torque --json").out)["equations"]
+    assert "g[1]" not in found
+    assert "g[2]" in found
+    assert "e-1" not in "".join(found.values())

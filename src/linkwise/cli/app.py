@@ -20,6 +20,7 @@ from . import COMMANDS, colour
 from .encoding import never_fail
 from .help import Command, WithHelp, argument_name, option_name
 from .screen import complain, gap
+from .wording import at_the_prompt
 
 PROGRAM = "linkwise"
 DONE, FAILED, NOT_UNDERSTOOD, BAD_FILE, INTERRUPTED = 0, 1, 2, 3, 130
@@ -173,7 +174,7 @@ def message(error: BaseException) -> str:
     if isinstance(error, OSError) and error.strerror:
         return f"{'stdout' if error.filename is None else error.filename}: {error.strerror}"
     if not isinstance(error, ClickError):
-        return str(error) or type(error).__name__
+        return at_the_prompt(str(error)) or type(error).__name__
     option, close = getattr(error, "option_name", None), getattr(error, "possibilities", None)
     if option is not None and not isinstance(error, typer.BadParameter):
         context = getattr(error, "ctx", None)

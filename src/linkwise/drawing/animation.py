@@ -25,6 +25,7 @@ from .scene import Scene, Shown, scene_of, world
 from .skeleton import Floats, skeleton_of
 
 ENDINGS = (".gif", ".mp4", ".html")
+NARROWEST, WIDEST = 40, 8000  # pixels
 SAMPLED = 60  # frames that decide how much a picture must show
 PATIENCE, RARELY = 1.0, 60.0  # seconds before progress is shown, and between its lines after some time
 
@@ -78,6 +79,8 @@ def animated(
     ending = ".html" if target is None else target.suffix.lower()
     check_film(target, motion.duration, fps, speed)
     checked(width=width)
+    if not NARROWEST <= width <= WIDEST:
+        raise ValueError(f"width is {width!r} (expected from {NARROWEST} to {WIDEST} pixels)")
     if not (np.isfinite(pause) and pause >= 0.0):
         raise ValueError(f"pause is {pause!r} (expected seconds, not negative)")
     skeleton = skeleton_of(motion.robot)

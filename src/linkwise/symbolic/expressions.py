@@ -26,9 +26,12 @@ def program_of(nodes: Sequence[Node]) -> Program:
 
 
 class Expressions:
-    """Nodes in closed form where that is small, otherwise with named intermediates."""
+    """Nodes in closed form where that is small, otherwise with named intermediates.
 
-    def __init__(self, nodes: Sequence[Node], digits: int) -> None:
+    Terms of a closed form below `noise` times its largest coefficient are left out, where no intermediate has a name.
+    """
+
+    def __init__(self, nodes: Sequence[Node], digits: int, noise: float = 0.0) -> None:
         self.nodes, self.digits = nodes, digits
         self.program = program_of(nodes)
         self.form: ClosedForm | None
@@ -36,6 +39,8 @@ class Expressions:
             self.form = ClosedForm(self.program, PATIENCE * CLOSED, digits)
         except TooManyTermsError:
             self.form = None
+        if noise and self.form is not None and not self.form.definitions:
+            self.form.results = [without_noise(flat, noise) for flat in self.form.results]
 
     def texts(self) -> tuple[list[tuple[str, str]], list[str]]:
         """Names with their expressions, in order, and the text of each node."""
@@ -59,6 +64,11 @@ class Expressions:
         writer = Writer(program, self.digits)
         *equations, _ = writer.equations()
         return displayed(equations, None), [writer.text(node) for node in program.results[0]]
+
+
+def without_noise(flat: Sequence[Polynomial], noise: float) -> list[Polynomial]:
+    least = noise * max((abs(float(x)) for polynomial in flat for x in polynomial.values()), default=0.0)
+    return [{key: x for key, x in polynomial.items() if abs(float(x)) >= least} for polynomial in flat]
 
 
 def closed_texts(form: ClosedForm, letter: str) -> tuple[list[tuple[str, str]], list[str]]:

@@ -20,7 +20,10 @@ STEPS = (  # what it is, the command line, and whether its text is shown; {0} is
     ("A robot of the library", "linkwise draw stanford --q 0.4,1.2,0.3,0,0.5,0 --out {0}/stanford.png"),
     ("Its torques along the motion of Saha's paper", "linkwise torque stanford --plot {0}/torques.png"),
     ("What its bearings carry", "linkwise loads stanford --plot {0}/loads.png --csv {0}/loads.csv"),
-    ("Let go, it falls", "linkwise simulate stanford --plot {0}/fall.png --animate {0}/fall.gif"),
+    (
+        "An arm that is let go falls",
+        "linkwise simulate planar3 --duration 2 --plot {0}/fall.png --animate {0}/fall.gif",
+    ),
     ("Another arm moves to a target", "linkwise simulate puma560 --target 1,-1,1.5,0,0.5,0 --plot {0}/control.png"),
     ("Equations", "linkwise equations planar3 gravity_torque --symbols"),
     ("Operations, by formulation", "linkwise count stanford inverse_dynamics"),

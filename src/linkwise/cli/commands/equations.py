@@ -23,6 +23,7 @@ EXAMPLES = (
     ("linkwise equations stanford inertia_matrix --format latex", "for a paper; needs amsmath"),
     ("linkwise equations planar3 inverse_dynamics --format python", "assignments, as few operations as possible"),
 )
+NOISE = 1e-13  # of the largest coefficient: what rounding leaves of terms that cancel
 FORMATS = ("text", "latex", "python", "sympy")
 LETTERS = {
     "inverse_dynamics": "tau", "forward_dynamics": "qdd", "inertia_matrix": "I", "inverse_inertia_matrix": "I^-1",
@@ -54,7 +55,7 @@ def command(
     """Formulas of a robot: the inertia matrix, gravity, torques, Jacobian and others.
 
     Products are multiplied out and sines and cosines of sums collected, where that is short; otherwise intermediates
-    have names. Zeros are left out.
+    have names. Zeros are left out, and terms below 1e-13 of the largest, which are rounding.
     """
     one_of(form, FORMATS, "--format")
     traced = function_of(function)
@@ -87,7 +88,7 @@ def meaning(arm: Robot, function: str) -> str:
 
 
 def equations(arm: Robot, traced: Any, name: str, digits: int) -> Iterator[tuple[str, str]]:
-    """What stands left and right of =, intermediates first; zeros are left out, and what is below a diagonal twice."""
+    """What stands left and right of =, intermediates first; without zeros, rounding, and doubles below a diagonal."""
     import inspect
 
     import numpy as np
@@ -103,7 +104,8 @@ def equations(arm: Robot, traced: Any, name: str, digits: int) -> Iterator[tuple
     letter = LETTERS.get(name.replace("-", "_"), "out")
     named = list(entries(results, letter))
     nodes = [value for _, value in named if isinstance(value, Node)]
-    shared, texts = Expressions(nodes, digits).texts() if nodes else ([], [])
+    written_out = Expressions(nodes, digits, NOISE) if nodes else None
+    shared, texts = written_out.texts() if written_out is not None else ([], [])
     yield from shared
     written = iter(texts)
     for left, value in named:

@@ -149,7 +149,7 @@ def command(
             rtol=rtol, step=step, max_steps=max_steps, samples=samples, events=joint_limits(arm) if limits else (),
         )  # fmt: skip
     except SimulationError as error:
-        run, code, ended = error.recording, 1, str(error).partition(" The recording until then")[0]
+        run, code, ended = error.recording, 1, message(error).partition(" The recording until then")[0]
     except SimulationInterrupted as error:
         run, code, ended = error.recording, 130, where_interrupted(error.recording, duration)
     run = until_end(run)
