@@ -151,7 +151,7 @@ def test_interrupted_with_a_film(rows: int, monkeypatch: pytest.MonkeyPatch) -> 
         raise ValueError("no film")
 
     monkeypatch.setattr(sys.modules["linkwise.simulate"], "simulate", stopped)
-    where = "interrupted at 0.1 s of 9 s" if rows == 1 else "interrupted: 3 done, of trajectories of 9 s"
+    where = "interrupted at 0.1 s of 9 s" if rows == 1 else "interrupted; of 3 trajectories of 9 s: 3 done"
     done = linkwise("simulate planar3 --duration 9 --animate fall.html")
     assert done.code == 130
     assert f"{where}\nWhat was computed is in fall.html." in done.err

@@ -229,7 +229,7 @@ def film_of(animate: str | None, fps: float | None, speed: float | None, duratio
 
 def where_interrupted(run: Recording, duration: float) -> str:
     if run.batch:
-        return f"interrupted: {run.ends}, of trajectories of {duration:g} s"
+        return f"interrupted; of {run.q[..., 0, 0].size} trajectories of {duration:g} s: {run.ends}"
     return f"interrupted at {float(run.reached):.6g} s of {duration:g} s"
 
 
