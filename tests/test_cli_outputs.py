@@ -268,17 +268,3 @@ def test_matplotlib_is_looked_for_first(monkeypatch: pytest.MonkeyPatch) -> None
         result = linkwise(line)
         assert (result.code, result.out) == (1, "")
         assert "pip install 'linkwise[plot]'" in result.err
-
-
-def test_an_interrupted_table_leaves_the_old_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    Path("old.csv").write_text("old")
-    along = lw.torque_along(lw.load("planar3"), lw.cycloid([0] * 3, [1] * 3, 1.0), 5)
-
-    class Column(np.ndarray):
-        def tolist(self) -> list[float]:
-            raise KeyboardInterrupt
-
-    monkeypatch.setattr(type(along), "columns", lambda _: {"t": np.zeros(5).view(Column)})
-    with pytest.raises(KeyboardInterrupt):
-        along.to_csv("old.csv")
-    assert [(path.name, path.read_text()) for path in Path().iterdir()] == [("old.csv", "old")]

@@ -69,6 +69,7 @@ MAY_IMPORT = {  # each room: the rooms below it that it uses
         "errors",
         "explain",
         "export",
+        "figures",
         "files",
         "formats",
         "graph",
