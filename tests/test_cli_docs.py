@@ -32,6 +32,15 @@ def test_every_command_has_a_screen() -> None:
     assert "linkwise demo" in PAGE.read_text(encoding="utf-8")
 
 
+def test_lines_for_shells() -> None:
+    """The words that a shell gets are those it is to run, and no more."""
+    lines = [line for line in PAGE.read_text(encoding="utf-8").splitlines() if "_LINKWISE_COMPLETE" in line]
+    assert [line.partition("#")[0].strip() for line in lines] == [
+        'eval "$(_LINKWISE_COMPLETE=source_bash linkwise)"',
+        "_LINKWISE_COMPLETE=source_fish linkwise | source",
+    ]
+
+
 def test_screens(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("matplotlib")
     monkeypatch.chdir(tmp_path)

@@ -172,6 +172,8 @@ def test_films_are_checked_first(monkeypatch: pytest.MonkeyPatch) -> None:
         for words, message in {
             "--duration 2000 --animate x.html": "60000 frames (expected less than 20000: a larger speed",
             "--animate x.html --fps 0": "fps is 0.0",
+            "--duration inf --animate x.html": "inf frames",
+            "--duration nan --animate x.html": "nan frames",
             "--animate x.html --speed nan": "speed is nan",
             "--fps 10": "expected --animate too",
         }.items():

@@ -16,7 +16,7 @@ MOST_FRAMES = 20_000
 def frame_count(duration: float, fps: float, speed: float) -> int:
     """How many steps from frame to frame there are, the last one perhaps shorter."""
     count = float(np.ceil(duration / (speed / fps) - 1e-9))
-    if count >= MOST_FRAMES:
+    if not count < MOST_FRAMES:
         expected = f"expected less than {MOST_FRAMES}: a larger speed or a smaller fps"
         raise ValueError(f"{duration:g} s at {fps:g} frames per second are {count:.0f} frames ({expected})")
     return int(count)
