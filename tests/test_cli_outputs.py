@@ -270,3 +270,17 @@ def test_matplotlib_is_looked_for_first(monkeypatch: pytest.MonkeyPatch) -> None
         result = linkwise(line)
         assert (result.code, result.out) == (1, "")
         assert "pip install 'linkwise[plot]'" in result.err
+
+
+class Gone(io.StringIO):
+    def write(self, _: str) -> int:
+        raise BrokenPipeError
+
+
+@pytest.mark.parametrize("command", ["torque", "torque --q 0,0,0", "loads", "simulate --duration 0.01"])
+def test_files_are_written_though_the_reader_went_away(command: str) -> None:
+    name, *words = command.split()
+    with redirect_stdout(Gone()), redirect_stderr(io.StringIO()) as err:
+        assert main([name, "planar3", *words, "--json", "--csv", "x.csv"]) == 0
+    assert err.getvalue() == "wrote x.csv\n"
+    assert Path("x.csv").stat().st_size > 0

@@ -19,7 +19,7 @@ from ..version import __version__
 from . import COMMANDS, colour
 from .encoding import never_fail
 from .help import Command, WithHelp, argument_name, option_name
-from .screen import complain, gap
+from .screen import complain, gap, silence_stdout
 from .wording import at_the_prompt
 
 PROGRAM = "linkwise"
@@ -199,17 +199,6 @@ def quiet_warnings() -> Iterator[None]:
         warnings.simplefilter("always", UserWarning)
         warnings.showwarning = show  # type: ignore[assignment]
         yield
-
-
-def silence_stdout() -> None:
-    """The reader of a pipe went away (`| head`): nothing more is written, and Python does not complain at its end."""
-    try:
-        stream = sys.stdout.fileno()
-    except OSError:  # a stream of Python alone
-        return
-    devnull = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(devnull, stream)
-    os.close(devnull)
 
 
 @contextmanager

@@ -8,7 +8,8 @@ import shutil
 import sys
 import textwrap
 import unicodedata
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 from . import colour
@@ -77,7 +78,7 @@ def padded(text: str, width: int, right: bool) -> str:
     return pad + text if right else text + pad
 
 
-def shown(cell: Cell) -> str:
+def cell_text(cell: Cell) -> str:
     if cell is None:
         return "-"
     return cell if isinstance(cell, str) else f"{cell}" if isinstance(cell, (int, bool)) else number(float(cell))
@@ -100,7 +101,7 @@ def table(head: Sequence[str], rows: Iterable[Sequence[Cell]], heading: str = ""
     if heading:
         title(heading)
     right = [all(is_number(row[k]) for row in rows) and bool(rows) for k in range(len(head))]
-    cells = [[shown(cell) for cell in row] for row in rows]
+    cells = [[cell_text(cell) for cell in row] for row in rows]
     width = room()
     for part in parts(head, cells, width, folds=not right[-1]):
         gap.close()
@@ -171,3 +172,24 @@ def facts(pairs: Iterable[tuple[str, Any]]) -> None:
         print(f"{style(name, 'cyan')}{' ' * (widest - len(name))}  {first}")
         for line in rest:
             print(f"{' ' * widest}  {line}")
+
+
+@contextmanager
+def shown() -> Iterator[None]:
+    """What is shown before files are written: these are written even if the reader of a pipe goes away (`| head`)."""
+    try:
+        yield
+        sys.stdout.flush()
+    except BrokenPipeError:
+        silence_stdout()
+
+
+def silence_stdout() -> None:
+    """The reader of a pipe went away (`| head`): nothing more is written, and Python does not complain at its end."""
+    try:
+        stream = sys.stdout.fileno()
+    except OSError:  # a stream of Python alone
+        return
+    devnull = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(devnull, stream)
+    os.close(devnull)

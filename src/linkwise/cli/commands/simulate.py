@@ -12,7 +12,7 @@ from ..motion_options import motions
 from ..options import OUTPUT, PICTURES, STATE, Csv, Degrees, Json, Parquet, Plot, words
 from ..results import STDOUT, check_outputs, print_json, refuse_ending, write_by, writing
 from ..robot import with_robot
-from ..screen import complain, say, sentence, table
+from ..screen import complain, say, sentence, shown, table
 
 if TYPE_CHECKING:
     from ...recording import Recording
@@ -153,10 +153,11 @@ def command(
     except SimulationInterrupted as error:
         run, code, ended = error.recording, 130, where_interrupted(error.recording, duration)
     run = until_end(run)
-    if json:
-        print_json(as_json(run, said))
-    elif csv != STDOUT:
-        show(run, said)
+    with shown():
+        if json:
+            print_json(as_json(run, said))
+        elif csv != STDOUT:
+            show(run, said)
     try:
         write(run, csv, parquet, save, plot, animate, film)
     except (ValueError, OSError, ImportError) as error:

@@ -11,7 +11,7 @@ from ..motion_options import Along, Duration, End, Friction, Samples, Start
 from ..options import PICTURES, Csv, Degrees, Json, Parquet, Plot, Q, Qd, Qdd
 from ..results import STDOUT, check_outputs, print_json, refuse_ending, write_by, write_columns
 from ..robot import with_robot
-from ..screen import say, sentence, table
+from ..screen import say, sentence, shown, table
 
 if TYPE_CHECKING:
     from ...trajectories import Loads
@@ -67,15 +67,16 @@ def command(
     motion, words = trajectory_of(arm, trajectory, start, end, duration, degrees)
     along = torque_along(arm, motion, samples, friction=friction, loads=False)
     about = f"{arm.name} {words}, {samples} samples{', with friction' if friction else ''}"
-    if json:
-        print_json({"robot": arm.name, "trajectory": words, **arrays(along), "peaks": peaks(along)})
-    elif csv != STDOUT:
-        sentence(f"{about}; the largest of each drive:")
-        say()
-        show_peaks(along)
-        if arm.free_joints:
-            bases = ", ".join(joint.joint for joint in arm.free_joints)
-            sentence(f"The rows of {bases} are what must be given to the base, as by the ground; no drive does.")
+    with shown():
+        if json:
+            print_json({"robot": arm.name, "trajectory": words, **arrays(along), "peaks": peaks(along)})
+        elif csv != STDOUT:
+            sentence(f"{about}; the largest of each drive:")
+            say()
+            show_peaks(along)
+            if arm.free_joints:
+                bases = ", ".join(joint.joint for joint in arm.free_joints)
+                sentence(f"The rows of {bases} are what must be given to the base, as by the ground; no drive does.")
     write_along(along, csv, parquet, plot)
     return 0
 
@@ -128,26 +129,27 @@ def at_states(
     motion = [state(arm, text, word, f"--{word}", degrees) for text, word in ((q, "q"), (qd, "qd"), (qdd, "qdd"))]
     full = [np.zeros(arm.n) if part is None else part for part in motion]
     tau = np.asarray(inverse_dynamics(arm, *full, method=method, friction=friction))
-    if json:
-        keys = ("q", "qd", "qdd")
-        print_json(
-            {
-                "robot": arm.name,
-                "v_names": arm.v_names,
-                "units": units_of(arm),
-                **dict(zip(keys, full, strict=True)),
-                "tau": tau,
-            }
-        )
-    elif csv != STDOUT and tau.ndim == 1:
-        say(f"{arm.name}: torques and forces at one state{', with friction' if friction else ''}\n")
-        table(
-            ["joint", "unit", "torque"],
-            [list(row) for row in zip(arm.v_names, units_of(arm), tau.tolist(), strict=True)],
-        )
-    elif csv != STDOUT:
-        say(f"{arm.name}: torques and forces at {len(tau)} states\n")
-        table(["row", *arm.v_names], [[k, *row] for k, row in enumerate(tau.tolist(), 1)])
+    with shown():
+        if json:
+            keys = ("q", "qd", "qdd")
+            print_json(
+                {
+                    "robot": arm.name,
+                    "v_names": arm.v_names,
+                    "units": units_of(arm),
+                    **dict(zip(keys, full, strict=True)),
+                    "tau": tau,
+                }
+            )
+        elif csv != STDOUT and tau.ndim == 1:
+            say(f"{arm.name}: torques and forces at one state{', with friction' if friction else ''}\n")
+            table(
+                ["joint", "unit", "torque"],
+                [list(row) for row in zip(arm.v_names, units_of(arm), tau.tolist(), strict=True)],
+            )
+        elif csv != STDOUT:
+            say(f"{arm.name}: torques and forces at {len(tau)} states\n")
+            table(["row", *arm.v_names], [[k, *row] for k, row in enumerate(tau.tolist(), 1)])
     if csv is not None or parquet is not None:
         layout = Layout.of(arm)
         values = [np.broadcast_to(part, (*tau.shape[:-1], part.shape[-1])) for part in (*full, tau)]
