@@ -298,8 +298,15 @@ def test_cache_that_is_off_or_not_there(line: str, tmp_path: Path) -> None:
     assert not (tmp_path / "missing").exists()
 
 
+def heed_control_c() -> None:
+    """A suite that runs in the background hands down that SIGINT is ignored."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 def process(*words: str, **options: object) -> subprocess.Popen[str]:
-    streams = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    streams: dict[str, object] = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    if sys.platform != "win32":
+        streams["preexec_fn"] = heed_control_c
     return subprocess.Popen([sys.executable, "-m", "linkwise", *words], **{**streams, **options})  # type: ignore[call-overload]
 
 

@@ -33,6 +33,7 @@ ATTRIBUTES = {  # of elements whose numbers enter the dynamics: a word that is n
 OTHER_ATTRIBUTES = {"limit": ("lower", "upper", "effort", "velocity"), "dynamics": ("damping", "friction")}
 REFUSED = {"loop_joint": "closes a kinematic loop"}  # elements that change the dynamics and are not understood
 LIKELY = 0.7  # how near a word must be to one that is read to be taken for a slip of the pen
+SLIP = 0.85  # likewise of attributes: gear_velocity is one of its own, dampening is not
 LISTED = 8  # lines of each skipped element in the warning
 MEANT = {"min": "lower", "max": "upper"}
 XACRO = ("${", "$(")
@@ -85,7 +86,7 @@ def check_attributes(element: Element, skipped: dict[str, list[int]]) -> None:
                 f"{shortened(key)} is not one of its attributes{near_miss(key, known)} (expected {', '.join(known)})"
             )
         if others is not None and key not in others:
-            meant = MEANT.get(key) or next(iter(difflib.get_close_matches(key, others, n=1, cutoff=LIKELY)), "")
+            meant = MEANT.get(key) or next(iter(difflib.get_close_matches(key, others, n=1, cutoff=SLIP)), "")
             if meant:
                 element.fail(f"{key} is not one of its attributes, did you mean {meant!r}? ({', '.join(others)})")
             skipped.setdefault(f"{shortened(key)} of <{element.tag}>", []).append(element.line)
