@@ -235,7 +235,7 @@ INCLUDES = {
     'file="empty.xml"': "which has no elements (expected at least one)",
     'file="bad.xml"': "bad.xml:2: is not XML",
     'file="wrong.xml"': "wrong.xml:3: <option>: gravity is",
-    f'file="{"x" * 5000}.xml"': "which cannot be read",
+    f'file="{"x" * 5000}.xml"': 'file is "xxx',  # no such file, or a name that is too long
     'flie="a.xml"': "flie is not an attribute of <include>, did you mean 'file'?",
     "": "file is missing",
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 
 import linkwise as lw
@@ -34,7 +35,7 @@ def row(name: str) -> tuple[str, ...]:
     if said is None:
         raise ValueError(f"{name}: about is {arm.about!r} (expected '<robot>. Source: ... Licence: ... Caveat: ...')")
     licence = said["licence"].partition(", ")[0] if name in tables.SOURCES else said["licence"]
-    mass = f"{sum(link.mass for link in arm.links):.4g}"
+    mass = f"{math.fsum(link.mass for link in arm.links):.4g}"
     robot = said["robot"].partition(". ")[0]
     return f"`{name}`", robot, repeated(arm.joints), mass, said["source"], licence, said["caveat"] or ""
 
