@@ -34,7 +34,7 @@ class Gap:
 gap = Gap()
 
 
-def say(text: str = "") -> None:
+def echo(text: str = "") -> None:
     """Lines of the result, on stdout."""
     gap.close()
     print(text)
@@ -43,7 +43,7 @@ def say(text: str = "") -> None:
 def sentence(text: str) -> None:
     """A line of the result that may be broken where a terminal is narrow."""
     width = room()
-    say("\n".join(textwrap.wrap(text, width, break_on_hyphens=False)) if width else text)
+    echo("\n".join(textwrap.wrap(text, width, break_on_hyphens=False)) if width else text)
 
 
 def title(text: str) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import math
 import re
 from collections.abc import Sequence
@@ -14,7 +13,7 @@ import numpy as np
 from ..errors import FileError, near_miss
 from ..robot import Robot
 from ..robot.layout import Layout, angles
-from ..trajectories.csv_reader import refuse_degrees, refuse_separator
+from ..trajectories.csv_reader import csv_rows, refuse_degrees, refuse_separator
 
 NUMBER = r"[0-9]*\.?[0-9]+(?:[eE][+-]?[0-9]+)?|[0-9]+\."
 PLAIN = re.compile(rf"([+-]?)({NUMBER})\s*(deg|°)?")
@@ -133,17 +132,6 @@ def columns(arm: Robot, file: Path, head: list[str], word: str, names: Sequence[
         f"{file}:1: the columns are {', '.join(head)} (expected {', '.join(Layout.of(arm).columns(word))}, or the names"
         f" {listed(names)})"
     )
-
-
-def csv_rows(file: Path) -> list[tuple[int, list[str]]]:
-    try:
-        text = file.read_text(encoding="utf-8-sig")
-    except OSError as error:
-        raise FileError(f"{file}: cannot be read ({error.strerror})") from None
-    except UnicodeDecodeError:
-        raise FileError(f"{file}: is not text (expected a table of comma-separated numbers in UTF-8)") from None
-    reader = csv.reader("" if line.startswith("#") else line for line in text.splitlines())
-    return [(reader.line_num, row) for row in reader]
 
 
 def is_number(text: str) -> bool:

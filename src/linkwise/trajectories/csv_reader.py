@@ -68,8 +68,8 @@ def trajectory_from_csv(
     return through(arm, hermite(columns["t"], with_rates(layout, points, *rates)), f"{len(lines)} rows of {file.name}")
 
 
-def read_table(file: Path, layout: Layout | None) -> tuple[list[str], list[int], Floats]:
-    """The header's names, the line of each row, and the numbers."""
+def csv_rows(file: Path) -> list[tuple[int, list[str]]]:
+    """The rows of a table, each with its line; lines that begin with # are comments."""
     try:
         text = file.read_text(encoding="utf-8-sig")
     except OSError as error:
@@ -77,11 +77,16 @@ def read_table(file: Path, layout: Layout | None) -> tuple[list[str], list[int],
     except UnicodeDecodeError:
         raise FileError(f"{file}: is not text (expected a table of comma-separated numbers in UTF-8)") from None
     reader = csv.reader("" if line.startswith("#") else line for line in text.splitlines())
+    return [(reader.line_num, row) for row in reader]
+
+
+def read_table(file: Path, layout: Layout | None) -> tuple[list[str], list[int], Floats]:
+    """The header's names, the line of each row, and the numbers."""
     names: list[str] = []
     line = 1
     lines, rows = [], []
-    for row in reader:
-        cells, line = [cell.strip() for cell in row], reader.line_num
+    for line, row in csv_rows(file):
+        cells = [cell.strip() for cell in row]
         if not any(cells):
             continue
         if not names:

@@ -12,7 +12,7 @@ from .. import peers
 from ..options import Csv, Json, Parquet
 from ..results import STDOUT, check_outputs, print_json, write_columns
 from ..robot import with_robot
-from ..screen import note, say, table
+from ..screen import echo, note, table
 
 EXAMPLES = (
     ("linkwise bench stanford", "inverse and forward dynamics, one state and batches"),
@@ -44,7 +44,7 @@ def command(
     if json:
         print_json({"robot": arm.name, "batch": batch, "microseconds_per_state": rows})
     elif csv != STDOUT:
-        say(f"{arm.name}, {arm.n} degrees of freedom: microseconds for a state\n")
+        echo(f"{arm.name}, {arm.n} degrees of freedom: microseconds for a state\n")
         table(
             ["how", "inverse dynamics", "forward dynamics"],
             [[row["how"], row["inverse_dynamics"], row["forward_dynamics"]] for row in rows],

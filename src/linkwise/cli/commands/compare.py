@@ -9,7 +9,7 @@ import typer
 from ..options import Base, Json, Mimic, RobotArgument, Unphysical, robot_names
 from ..results import print_json
 from ..robot import robot_of
-from ..screen import say
+from ..screen import echo
 
 EXAMPLES = (
     ("linkwise compare stanford stanford", "the same: exit code 0"),
@@ -53,5 +53,5 @@ def command(
             }
         )
     else:
-        say(str(result))
+        echo(str(result))
     return 0 if result.same else 1

@@ -11,7 +11,7 @@ from ..functions import Function, function_of, method_keywords
 from ..options import Csv, Json, Parquet
 from ..results import STDOUT, check_outputs, print_json, write_columns
 from ..robot import with_robot
-from ..screen import say, table
+from ..screen import echo, table
 
 EXAMPLES = (
     ("linkwise count stanford", "the main functions, by the method with the fewest operations"),
@@ -50,7 +50,7 @@ def command(
     if json:
         print_json({"robot": arm.name, "counts": rows})
     elif csv != STDOUT:
-        say(f"{arm.name}, {arm.n} degrees of freedom: operations of one call\n")
+        echo(f"{arm.name}, {arm.n} degrees of freedom: operations of one call\n")
         head = ["function", "method", "multiplications", "additions", "divisions", "sin, cos, sqrt"]
         table(head, [[row["function"], row["method"], *(row[key] for key in KEYS)] for row in rows])
     return 0

@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from .. import colour
-from ..screen import gap, note, say
+from ..screen import echo, gap, note
 
 EXAMPLES = (
     ("linkwise demo", "pictures in the folder linkwise-demo"),
@@ -42,7 +42,7 @@ def command(
     folder.mkdir(parents=True, exist_ok=True)
     style, begin, worst = colour.stdout(), time.perf_counter(), 0
     for heading, line in STEPS:
-        say(f"{style(heading, 'bold')}\n{style('$ ' + line.format(out), 'cyan')}")
+        echo(f"{style(heading, 'bold')}\n{style('$ ' + line.format(out), 'cyan')}")
         words = [word.format(out) for word in shlex.split(line)]
         code = main(words[1:])
         if code == INTERRUPTED:
@@ -51,5 +51,5 @@ def command(
         gap.due = True
     made = sorted(path.name for path in folder.iterdir())
     note(f"{time.perf_counter() - begin:.0f} s; in the folder {folder}: {', '.join(made)}")
-    say("Your own robot: a file in place of its name. All commands: linkwise --help")
+    echo("Your own robot: a file in place of its name. All commands: linkwise --help")
     return worst

@@ -9,7 +9,7 @@ from .. import colour
 from ..options import Json
 from ..results import print_json
 from ..robot import with_robot
-from ..screen import facts, say, sentence, table, title
+from ..screen import echo, facts, sentence, table, title
 
 EXAMPLES = (
     ("linkwise describe stanford", "joints, bodies, drives"),
@@ -44,7 +44,7 @@ def command(arm: Robot, json: Json = False) -> int:
     if not colour.on_terminal(sys.stdout):
         from ...robot.describe import description
 
-        say(description(arm))
+        echo(description(arm))
         return 0
     on_screen(arm)
     return 0
@@ -59,10 +59,10 @@ def on_screen(arm: Robot) -> None:
 
     title(f"{arm.name}: {size_in_words(arm.n, len(arm.names))} ({arm.joints}), {float(total_mass(arm)):g} kg")
     sentence(arm.about)
-    say()
+    echo()
     gravity = ", ".join(f"{float(x):g}" for x in arm.gravity)
     facts([("convention", CONVENTIONS[arm.convention].meaning), ("gravity", f"({gravity}) m/s², base frame")])
-    say()
+    echo()
     for heading, (head, rows) in tables(arm).items():
         kept = [k for k, name in enumerate(head) if name not in OFTEN_EMPTY or any(row[k] not in EMPTY for row in rows)]
         picked = [[row[k] for k in kept] for row in rows]

@@ -12,7 +12,7 @@ from typing import Any
 
 from ..options import Json
 from ..results import print_json
-from ..screen import facts, say, table, title
+from ..screen import echo, facts, table, title
 from .cache import size
 
 EXAMPLES = (
@@ -151,7 +151,7 @@ def cache_state() -> dict[str, Any]:
 def show(found: dict[str, Any]) -> None:
     title("Linkwise")
     facts(found["linkwise"].items())
-    say()
+    echo()
     table(
         ["package", "version", "gives"],
         [[name, extra["version"] or "-", extra["gives"]] for name, extra in found["extras"].items()],
@@ -175,9 +175,9 @@ def show(found: dict[str, Any]) -> None:
     lines += [("cache", where if kept["writable"] or kept["folder"] is None else f"{where}; NOT WRITABLE")]
     lines += [(name, value) for name, value in found["environment"].items()]
     facts(lines)
-    say()
+    echo()
     missing = {extra["extra"] for extra in found["extras"].values() if extra["version"] is None}
-    say(
+    echo(
         f"To install what is missing: pip install 'linkwise[{','.join(sorted(missing))}]'"
         if missing
         else "Nothing is missing."

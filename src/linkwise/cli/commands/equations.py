@@ -14,7 +14,7 @@ from ..functions import Function, function_of
 from ..options import OUTPUT, Json, words
 from ..results import print_json
 from ..robot import with_robot
-from ..screen import room, say
+from ..screen import echo, room
 from ..symbols import with_symbols
 
 EXAMPLES = (
@@ -65,9 +65,9 @@ def command(
         print_json({"robot": arm.name, "function": function, "equations": written})
         return 0
     if form == "text":
-        say(f"{function.replace('-', '_')} of {arm.name}{meaning(arm, function)}\n")
+        echo(f"{function.replace('-', '_')} of {arm.name}{meaning(arm, function)}\n")
         lines = [folded(f"{left} = {right}") for left, right in equations(robot, traced, function, digits)]
-        say("\n".join(lines) or "zero, whatever the state")
+        echo("\n".join(lines) or "zero, whatever the state")
         return 0
     from ...export import latex, python_source, sympy
 
@@ -75,9 +75,9 @@ def command(
         matrix = sympy(traced, robot, simplify=True)  # an error says how to install SymPy
         from sympy import sstr
 
-        say(sstr(matrix))
+        echo(sstr(matrix))
         return 0
-    say((latex(traced, robot, digits=digits) if form == "latex" else python_source(traced, robot)).rstrip())
+    echo((latex(traced, robot, digits=digits) if form == "latex" else python_source(traced, robot)).rstrip())
     return 0
 
 

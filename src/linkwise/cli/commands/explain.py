@@ -10,7 +10,7 @@ from ...robot import Robot
 from ..options import OUTPUT, Degrees, Json, Q, Qd, Qdd
 from ..results import print_json
 from ..robot import with_robot
-from ..screen import say, sentence, table
+from ..screen import echo, sentence, table
 
 EXAMPLES = (
     ("linkwise explain planar3", "what there is: names, meanings, equations of the papers"),
@@ -67,8 +67,8 @@ def command(
             [x.name, x.symbol, f"{x.source} {x.equation}", x.meaning.split(";")[0]] for x in found.quantities.values()
         ]
         sentence(f"{arm.name}: {len(rows)} quantities at a state; their values: linkwise explain {typed} NAME ...")
-        say()
+        echo()
         table(["name", "symbol", "paper, equation", "what it is"], rows)
     else:
-        say(found.latex(*chosen, digits=digits) if latex else found.text(*chosen, digits=digits))
+        echo(found.latex(*chosen, digits=digits) if latex else found.text(*chosen, digits=digits))
     return 0

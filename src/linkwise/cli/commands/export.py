@@ -13,7 +13,7 @@ from ..functions import function_of, method_keywords, names
 from ..options import OUTPUT, words
 from ..results import STDOUT, check_outputs, write_by, writing, wrote
 from ..robot import with_robot
-from ..screen import note, say
+from ..screen import echo, note
 
 CODE, FILES = ("c", "python", "latex"), ("urdf", "toml")
 ENDINGS = {"python": ".py", "latex": ".tex"}
@@ -92,7 +92,7 @@ def export_c(arm: Robot, asked: list[str], method: str | None, single: bool, sel
             **method_keywords(name, method),
         )
         if out is None:
-            say(source.rstrip())
+            echo(source.rstrip())
         else:
             for path in source.save(out):
                 wrote(path)
@@ -114,7 +114,7 @@ def written(text: str, out: str | None) -> int:
     from ...files import saving
 
     if out is None:
-        say(text.rstrip())
+        echo(text.rstrip())
         return 0
     with writing(), saving(Path(out)) as file:
         file.write(text.encode())

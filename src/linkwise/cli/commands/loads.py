@@ -11,7 +11,7 @@ from ..motion_options import Along, Duration, End, Friction, Samples, Start
 from ..options import PICTURES, Csv, Degrees, Json, Parquet, Plot
 from ..results import STDOUT, check_outputs, print_json, refuse_ending
 from ..robot import with_robot
-from ..screen import say, sentence, shown, table, title
+from ..screen import echo, sentence, shown, table, title
 from .torque import arrays, show_peaks, write_along
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ def command(
             print_json({"robot": arm.name, "trajectory": words, "frame": frame, **arrays(along), **borne(along)})
         elif csv != STDOUT:
             sentence(f"{arm.name} {words}, {samples} samples; the largest magnitudes:")
-            say()
+            echo()
             show_bearings(along)
             show_peaks(along)
     write_along(along, csv, parquet, plot, loads=True)

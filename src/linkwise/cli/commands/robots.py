@@ -9,7 +9,7 @@ import typer
 
 from ..options import Csv, Json, Parquet
 from ..results import STDOUT, check_outputs, print_json, write_columns
-from ..screen import say, sentence, table
+from ..screen import echo, sentence, table
 
 EXAMPLES = (
     ("linkwise robots", "all of them"),
@@ -55,7 +55,7 @@ def command(
             table(["name", "joints", "dof", "mass (kg)", "what it is"], shown)
             sentence("Another robot: the name of a file in place of a name. More on one: linkwise describe NAME")
         else:
-            say(f"No robot of the library has the word {word!r}.")
+            echo(f"No robot of the library has the word {word!r}.")
     return 0 if rows else 1
 
 

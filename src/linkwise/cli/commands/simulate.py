@@ -12,7 +12,7 @@ from ..motion_options import motions
 from ..options import OUTPUT, PICTURES, STATE, Csv, Degrees, Json, Parquet, Plot, words
 from ..results import STDOUT, check_outputs, print_json, refuse_ending, write_by, writing
 from ..robot import with_robot
-from ..screen import complain, say, sentence, shown, table
+from ..screen import complain, echo, sentence, shown, table
 
 if TYPE_CHECKING:
     from ...recording import Recording
@@ -265,7 +265,7 @@ def show(run: Recording, said: str) -> None:
     summary = str(run.summary())
     head, _, rest = summary.partition("\n")
     sentence(f"{head}, {said}")
-    say(f"{rest}\n")
+    echo(f"{rest}\n")
     if run.batch:
         return
     q, v = run.robot.q_names, run.robot.v_names

@@ -11,7 +11,7 @@ from ..motion_options import Along, Duration, End, Friction, Samples, Start
 from ..options import PICTURES, Csv, Degrees, Json, Parquet, Plot, Q, Qd, Qdd
 from ..results import STDOUT, check_outputs, print_json, refuse_ending, write_by, write_columns
 from ..robot import with_robot
-from ..screen import say, sentence, shown, table
+from ..screen import echo, sentence, shown, table
 
 if TYPE_CHECKING:
     from ...trajectories import Loads
@@ -72,7 +72,7 @@ def command(
             print_json({"robot": arm.name, "trajectory": words, **arrays(along), "peaks": peaks(along)})
         elif csv != STDOUT:
             sentence(f"{about}; the largest of each drive:")
-            say()
+            echo()
             show_peaks(along)
             if arm.free_joints:
                 bases = ", ".join(joint.joint for joint in arm.free_joints)
@@ -142,13 +142,13 @@ def at_states(
                 }
             )
         elif csv != STDOUT and tau.ndim == 1:
-            say(f"{arm.name}: torques and forces at one state{', with friction' if friction else ''}\n")
+            echo(f"{arm.name}: torques and forces at one state{', with friction' if friction else ''}\n")
             table(
                 ["joint", "unit", "torque"],
                 [list(row) for row in zip(arm.v_names, units_of(arm), tau.tolist(), strict=True)],
             )
         elif csv != STDOUT:
-            say(f"{arm.name}: torques and forces at {len(tau)} states\n")
+            echo(f"{arm.name}: torques and forces at {len(tau)} states\n")
             table(["row", *arm.v_names], [[k, *row] for k, row in enumerate(tau.tolist(), 1)])
     if csv is not None or parquet is not None:
         layout = Layout.of(arm)

@@ -17,7 +17,6 @@ from .rows import ONE_DEGREE, line_of, row_of
 from .tree import HINTS, Branch, branches
 
 EARTH = (0.0, 0.0, -9.81)
-BASES = ("fixed", "free")
 NAMED = 100  # roots in the warning
 
 
@@ -64,12 +63,10 @@ def bases_of(root: Element, roots: list[Branch], base: Any) -> dict[str, str]:
     """How each root stands: fixed, unless it is asked to be free."""
     names = [branch.name for branch in roots]
     asked = base if isinstance(base, Mapping) else dict.fromkeys(names, base or "fixed")
-    for name, word in asked.items():
+    for name in asked:
         if name not in names:
             known = ", ".join(map(repr, names[:NAMED]))
             root.fail(f"base names {name!r}, which is no root of the tree{near_miss(name, names)} (expected {known})")
-        if word not in BASES:
-            root.fail(f"base is {word!r} (expected 'fixed', 'free', or these by the names of the roots)")
     return dict(asked)
 
 
