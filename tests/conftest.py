@@ -1,13 +1,12 @@
 """The suite is about plain Python, which is the definition; tests/test_kernels.py holds the kernels against it."""
 
-import functools
 import gc
 
 import pytest
 from hypothesis import settings
 
 import linkwise as lw
-from effort import examples
+from effort import THOROUGH, examples
 from linkwise.kernels import host
 
 settings.register_profile("suite", examples(100))
@@ -24,9 +23,24 @@ def pytest_collection_finish(session):
 @pytest.fixture(scope="session", autouse=True)
 def no_text_is_compiled_twice():
     """LLVM makes the same code of the same text for the same processor; what this process compiled, it keeps."""
+    compile_text, code = host.object_code, {}
+
+    def object_code(target, text, model):
+        key = (target, text, model, host.OPTIMIZATION)
+        if key not in code:
+            code[key] = compile_text(target, text, model)
+        return code[key]
+
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(host, "object_code", functools.cache(host.object_code))
+        patch.setattr(host, "object_code", object_code)
         yield
+
+
+@pytest.fixture(autouse=True)
+def optimization(request, monkeypatch):
+    """Most of the time of compiling is optimization, which changes no result: the quick suite does without it."""
+    if not THOROUGH and request.node.get_closest_marker("optimized") is None:
+        monkeypatch.setattr(host, "OPTIMIZATION", 0)
 
 
 @pytest.fixture(autouse=True)

@@ -18,7 +18,10 @@ from linkwise.kernels import host as machine
 from test_kernel_calls import in_a_new_process
 
 pytest.importorskip("llvmlite")
-pytestmark = pytest.mark.skipif(not image.supported(), reason="images are for Linux on x86-64")
+pytestmark = [
+    pytest.mark.skipif(not image.supported(), reason="images are for Linux on x86-64"),
+    pytest.mark.optimized,
+]
 ARM, TREE = lw.load("stanford"), lw.random_tree(5, seed=2)
 NUMBER = ctypes.CFUNCTYPE(ctypes.c_double, ctypes.c_double)
 

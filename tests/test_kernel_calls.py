@@ -20,6 +20,8 @@ import pytest
 import linkwise as lw
 from robots import relative
 
+pytestmark = pytest.mark.optimized
+
 pytest.importorskip("llvmlite")
 ARM = lw.load("planar3")
 DTYPES = ["float64", "float32"]

@@ -20,6 +20,8 @@ from linkwise.kernels.spec import KernelSpec, LoopSpec
 from robots import FREE, TEXTBOOK, relative, states
 from test_api import CALLS, Call
 
+pytestmark = pytest.mark.optimized
+
 pytest.importorskip("llvmlite")
 PLANAR, STANFORD = lw.load("planar3"), lw.load("stanford")
 CHAIN, TREE, NINE = lw.chain(3, seed=3, joints="RPR"), lw.random_tree(4, seed=5), lw.random_tree(9, seed=9)

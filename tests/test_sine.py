@@ -13,6 +13,8 @@ from linkwise.kernels.compiler import Compiled
 from linkwise.kernels.host import host_target
 from linkwise.kernels.spec import KernelSpec
 
+pytestmark = pytest.mark.optimized
+
 pytest.importorskip("llvmlite")
 ONE = lw.chain(1)
 HALF_PI = mpmath.mpf("1.5707963267948966192313216916397514420985846996875529104874722961539082")

@@ -33,6 +33,7 @@ attributes #1 = { nounwind noinline "prefer-vector-width"="512" "min-legal-vecto
 """  # vectors of 64 bytes stay whole on processors for which LLVM prefers 32
 IDENTITY = "/sys/devices/system/cpu/modalias"  # Linux: maker, family and model of the processor, and all its features
 ANYWHERE, ONE_IMAGE = "jitdefault", "small"  # LLVM's code models: how far apart code and data may be
+OPTIMIZATION = 2  # level at which LLVM selects and schedules instructions; it changes the time, never a result
 
 BatchFunction = Callable[[int, int, Sequence[np.ndarray]], int]  # from state, to state, arrays -> non-finite results
 
@@ -272,7 +273,9 @@ def target_machine(target: HostTarget, model: str) -> Any:
     return (
         llvm()
         .Target.from_default_triple()
-        .create_target_machine(cpu=target.name, features=target.features, opt=2, reloc="pic", codemodel=model)
+        .create_target_machine(
+            cpu=target.name, features=target.features, opt=OPTIMIZATION, reloc="pic", codemodel=model
+        )
     )
 
 
