@@ -226,6 +226,7 @@ def test_the_study_runs_and_leaves_picture_and_tables(study: Any, tmp_path: Path
     assert "`articulated`, `walker-orin-3` | " in tables  # few rods fall alike
 
 
+@pytest.mark.slow
 def test_a_fall_is_counted_as_it_is_integrated(study: Any) -> None:
     solve_ivp = pytest.importorskip("scipy.integrate").solve_ivp
     robot = study.rope(2)

@@ -274,9 +274,10 @@ def test_a_bad_number_that_all_states_share_blanks_them_all(call):
 
 @every_function
 def test_check_names_argument_index_and_joint(call):
+    given = arrays(call, ARM, 2, 3)
+    assert all(map(same_bits, call(ARM, *given, check=True), call(ARM, *given)))
     for k, name in enumerate(call.arguments):
         given = arrays(call, ARM, 2, 3)
-        assert all(map(same_bits, call(ARM, *given, check=True), call(ARM, *given)))
         given[k][1, 2, 4] = INF
         with pytest.raises(ValueError, match=rf"^{name}\[1, 2, 4\], joint 'link5' is inf: expected finite numbers$"):
             call(ARM, *given, check=True)
@@ -318,7 +319,9 @@ BY_WORK = [c for c in WITH_WRENCH if c.function in (lw.inverse_dynamics, lw.forw
 
 @pytest.mark.parametrize("call", BY_WORK, ids=str)
 @pytest.mark.parametrize(
-    ("robot", "batch"), [(ARM, (2, 3)), (TREE, ()), (GANTRY, (4,))], ids=["chain", "tree", "gantry"]
+    ("robot", "batch"),
+    rest_slow([(ARM, (2, 3)), (TREE, ()), (GANTRY, (4,))], [(TREE, ())]),
+    ids=["chain", "tree", "gantry"],
 )
 def test_a_wrench_on_every_link_does_what_its_virtual_work_says(call, robot, batch):
     given = arrays(call, robot, *batch)

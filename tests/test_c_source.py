@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import linkwise as lw
-from effort import rest_slow
+from effort import THOROUGH, rest_slow
 from linkwise.codegen.c.function import c_comment, c_number
 from linkwise.codegen.c.names import KEYWORDS, LIBRARY, MATH, c_name, c_names
 from linkwise.explain.references import PUBLISHED, published_as
@@ -22,7 +22,7 @@ from linkwise.spatial.scalar import sign
 from robots import CHAINS, DRIVEN, TREES, conditioned, relative, states
 
 CC, CXX = shutil.which("gcc") or shutil.which("cc"), shutil.which("g++") or shutil.which("c++")
-STRICT = ("-Wall", "-Wextra", "-pedantic", "-Werror", "-O2")
+STRICT = ("-Wall", "-Wextra", "-pedantic", "-Werror", "-O2" if THOROUGH else "-O0")
 needs_cc = pytest.mark.skipif(CC is None, reason="runs where there is a C compiler")
 needs_cxx = pytest.mark.skipif(CC is None or CXX is None, reason="runs where there are a C and a C++ compiler")
 PLANAR = lw.load("planar3")

@@ -4,10 +4,11 @@ import numpy as np
 import pytest
 
 import linkwise as lw
+from effort import rest_slow
 from robots import CHAINS, TREES, ids, relative, states
 
 ROBOTS = [lw.load("stanford"), lw.load("planar3"), *(r for r in CHAINS + TREES if r.n in (3, 4, 6))]
-over_robots = pytest.mark.parametrize("robot", ROBOTS, ids=ids(ROBOTS))
+over_robots = pytest.mark.parametrize("robot", rest_slow(ROBOTS, ROBOTS[::3]), ids=ids(ROBOTS))
 
 
 def explained(robot: lw.Robot) -> lw.Explanation:

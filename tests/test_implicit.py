@@ -220,6 +220,7 @@ def test_several_events_within_one_step_are_met_in_order():
     assert run.steps < 10
 
 
+@pytest.mark.slow
 def test_differences_along_numbers_without_effect_stay_finite():
     """After each derivative SciPy takes ten times the difference where a number of y, as the work, has no effect."""
     arm = lw.chain(2, seed=3, joints="US").with_gravity((0, 0, 0))

@@ -410,7 +410,8 @@ GARBAGE = """
 """
 
 
-@pytest.mark.parametrize("fill", ["2", pytest.param("255", marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("fill", ["2", "255"])
 def test_kernels_are_collected_with_freed_memory_overwritten(fill: str) -> None:
     """The GNU C library fills what is freed: what is read after that is not what it was."""
     assert "well" in in_a_new_process(GARBAGE, PYTHONMALLOC="malloc", MALLOC_PERTURB_=fill)

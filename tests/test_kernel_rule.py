@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import linkwise as lw
-from effort import rest_slow
+from effort import THOROUGH, rest_slow
 from linkwise.kernels import dispatch as kernels
 from linkwise.spatial import sign, sqrt
 from robots import relative
@@ -184,7 +184,7 @@ def test_the_environment_says_the_mode() -> None:
     lw.gravity_torque(lw.load("gantry"), np.ones(3))
     print(len(kernels.KERNELS))
     """
-    for mode, made in (("auto", "1"), ("always", "2"), ("never", "0")):
+    for mode, made in (("auto", "1"), ("always", "2"), ("never", "0")) if THOROUGH else (("always", "2"),):
         assert in_a_new_process(text, LINKWISE_KERNELS=mode).strip() == made
     text = """
     try:

@@ -15,8 +15,6 @@ from linkwise.ode.methods import entries, method
 from linkwise.ode.trajectories import RECORD, Trajectories
 from robots import relative
 
-pytestmark = pytest.mark.optimized
-
 SIZE, EVENTS, WIDTH = 6, 3, host_target().lanes("float64")
 TIMES = np.array([0.5, 1.0, 2.0])
 ROW = {"joint": "prismatic", "a": 0, "alpha": 0, "theta": 0, "mass": 2.0, "com": (0, 0, 0), "inertia": np.eye(3)}

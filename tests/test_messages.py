@@ -172,6 +172,7 @@ def test_peaks_on_a_line_of_their_own_are_printed(capsys):
     assert capsys.readouterr().out == f"{kept}\n"
 
 
+@pytest.mark.slow
 def test_the_picture_of_loads_is_written_to_a_path(tmp_path):
     pytest.importorskip("matplotlib")
     along = lw.torque_along(PLANAR, lw.cycloid([0] * 3, [1] * 3, 1.0), 5)

@@ -175,9 +175,7 @@ ARGUMENTS = {
     lw.potential_energy: ("q",),
 }
 SMALL = [*ROBOTS, lw.load("puma560"), *CHAINS[:4], CHAINS[7], *TREES[:3]]
-over_small = pytest.mark.parametrize(
-    "robot", rest_slow(SMALL, [lw.load("planar3"), CHAINS[2], TREES[2]]), ids=ids(SMALL)
-)
+over_small = pytest.mark.parametrize("robot", rest_slow(SMALL, [lw.load("planar3"), TREES[2]]), ids=ids(SMALL))
 
 
 def state(robot: lw.Robot, function: Any, seed: int = 0) -> tuple[list[np.ndarray], dict[str, float]]:

@@ -4,6 +4,7 @@ import ast
 import re
 import subprocess
 import sys
+from functools import cache
 from graphlib import TopologicalSorter
 from pathlib import Path
 
@@ -100,6 +101,7 @@ MAY_IMPORT_OUTSIDE = {
 }  # beyond the standard library; others: NumPy
 
 
+@cache
 def imports(path: Path) -> set[str]:
     """Dotted names of all that a file imports, its own package as `linkwise`."""
     found: set[str] = set()

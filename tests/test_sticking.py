@@ -187,6 +187,7 @@ def test_under_torques_and_wrenches_some_joints_stick_and_energy_is_balanced(rob
     assert np.abs(run.qdd[:, 1:-1][resting]).max(initial=0.0) == 0.0
 
 
+@pytest.mark.slow
 def test_smooth_friction_comes_to_friction_that_sticks_as_it_gets_steeper():
     def push(arm, t, q, qd):
         return np.array([0.8 * np.sin(2.0 * t)])

@@ -1,0 +1,49 @@
+"""For the tests, and for the examples in the source, README and docs."""
+
+import gc
+from collections.abc import Iterator
+
+import pytest
+from hypothesis import settings
+
+from effort import THOROUGH, examples
+from linkwise.kernels import host
+
+settings.register_profile("suite", examples(100))
+settings.load_profile("suite")
+
+
+def pytest_collection_finish() -> None:
+    """Tests, robots and compiled code live to the end: they are not searched for garbage again and again."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(5_000, 20, 50)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def no_text_is_compiled_twice() -> Iterator[None]:
+    """LLVM makes the same code of the same text for the same processor; what this process compiled, it keeps."""
+    compile_text, code = host.object_code, {}
+
+    def object_code(target: host.HostTarget, text: str, model: str) -> bytes:
+        key = (target, text, model, host.OPTIMIZATION)
+        if key not in code:
+            code[key] = compile_text(target, text, model)
+        return code[key]
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(host, "object_code", object_code)
+        yield
+
+
+@pytest.fixture(autouse=True)
+def optimization(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Most of the time of compiling is optimization, which changes no result: the quick suite does without it."""
+    if not THOROUGH and request.node.get_closest_marker("optimized") is None:
+        monkeypatch.setattr(host, "OPTIMIZATION", 0)
+
+
+@pytest.fixture(autouse=True)
+def cache_of_this_run(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What you compiled before does not help the examples, and what they compile stays out of your cache."""
+    monkeypatch.setenv("LINKWISE_CACHE", str(tmp_path_factory.getbasetemp() / "cache"))
