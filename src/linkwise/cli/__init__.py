@@ -10,6 +10,8 @@ import gc
 import sys
 from collections.abc import Sequence
 
+from . import quick_matplotlib
+
 SECTIONS = {  # of the help; a command is a module of the same name in `commands/`
     "Robots": {
         "robots": "list the robots that come with Linkwise",
@@ -42,11 +44,16 @@ COMMANDS = {name: about for section in SECTIONS.values() for name, about in sect
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; the exit code is one of `app.EXIT_CODES`."""
-    if arguments is None:  # a process of our own, which mostly imports: collecting garbage would find none
+    own = arguments is None  # a process of our own, which mostly imports: collecting garbage would find none
+    if own:
         gc.set_threshold(200_000, 20, 20)
+        quick_matplotlib.allowed = True
     try:
         from .app import run  # typer is imported for the command line only
 
         return run(list(sys.argv[1:] if arguments is None else arguments))
     except KeyboardInterrupt:  # before or after the command
         return 130
+    finally:
+        if own:
+            gc.freeze()  # the process ends: without this it looks for garbage in every module, for 0.1 s

@@ -17,8 +17,8 @@ from typing import Any
 import numpy as np
 
 from ..errors import RobotError
-from ..figures import require_matplotlib
 from ..files import check_target, saving
+from . import quick_matplotlib
 from .screen import note
 
 STDOUT = "-"
@@ -128,6 +128,6 @@ def refuse_ending(path: str | None, option: str, *endings: str) -> None:
         return
     if path.lower().endswith(endings):
         if path.lower().endswith(NEED_MATPLOTLIB):
-            require_matplotlib()
+            quick_matplotlib.load()
         return
     raise ValueError(f"{option} {path}: the name must end with {', '.join(endings)}")
