@@ -3,12 +3,18 @@
 import io
 import os
 import shlex
+import signal
+import sys
 from collections.abc import Mapping
 from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass
 from unittest import mock
 
+import pytest
+
 from linkwise.cli import main
+
+unix = pytest.mark.skipif(sys.platform == "win32", reason="signals")
 
 
 @dataclass(frozen=True)
@@ -27,3 +33,8 @@ def linkwise(line: str, environment: Mapping[str, str] | None = None) -> Result:
     with patched, redirect_stdout(out), redirect_stderr(err):
         code = main(words)
     return Result(code, out.getvalue(), err.getvalue())
+
+
+def heed_control_c() -> None:
+    """A suite that runs in the background hands down that SIGINT is ignored."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)

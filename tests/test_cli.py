@@ -16,13 +16,12 @@ import numpy as np
 import pytest
 
 import linkwise as lw
-from command_line import linkwise
+from command_line import heed_control_c, linkwise, unix
 from linkwise.cli import COMMANDS, SECTIONS, app, encoding, main
 from linkwise.kernels import cache
 
 MODULES = {name: import_module(f"linkwise.cli.commands.{name}") for name in COMMANDS}
 CODES = re.compile(r"\x1b\[")
-unix = pytest.mark.skipif(sys.platform == "win32", reason="signals")
 
 
 def test_every_command_is_a_module() -> None:
@@ -296,11 +295,6 @@ def test_cache_that_is_off_or_not_there(line: str, tmp_path: Path) -> None:
     assert (missing.code, missing.err) == (0, "")
     assert "0" in missing.out
     assert not (tmp_path / "missing").exists()
-
-
-def heed_control_c() -> None:
-    """A suite that runs in the background hands down that SIGINT is ignored."""
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 def process(*words: str, **options: object) -> subprocess.Popen[str]:

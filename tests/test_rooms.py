@@ -87,7 +87,7 @@ MAY_IMPORT = {  # each room: the rooms below it that it uses
 }
 MAY_IMPORT_OUTSIDE = {
     "kernels": {"llvmlite", "numpy"},
-    "cli": {"mujoco", "numpy", "pinocchio", "pyarrow", "rich", "sympy", "typer"},
+    "cli": {"matplotlib", "mujoco", "numpy", "pinocchio", "pyarrow", "rich", "sympy", "typer"},
     "codegen": set(),
     "drawing": {"PIL", "matplotlib", "numpy"},
     "dynamics": set(),

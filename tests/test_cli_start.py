@@ -1,0 +1,70 @@
+"""The process of a command line: how it starts, what it imports, and Ctrl-C before anything is done."""
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from command_line import heed_control_c, linkwise, unix
+
+START = [sys.executable, "-m", "linkwise_command"]
+
+
+@unix
+@pytest.mark.parametrize("module", ["numpy", "typer"])
+def test_control_c_while_the_package_is_imported(tmp_path: Path, module: str) -> None:
+    """The module stands for the real one, and Ctrl-C comes while it is imported."""
+    text = "import os, signal, time\nos.kill(os.getpid(), signal.SIGINT)\ntime.sleep(60)\n"
+    (tmp_path / f"{module}.py").write_text(text)
+    path = os.pathsep.join([str(tmp_path), *filter(None, sys.path)])
+    done = subprocess.run(
+        [*START, "robots"],
+        capture_output=True,
+        text=True,
+        env={**os.environ, "PYTHONPATH": path},
+        preexec_fn=heed_control_c,
+        timeout=30,
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "")
+
+
+@unix
+def test_control_c_is_ours_again_when_the_package_is_imported() -> None:
+    code = (
+        "import signal, sys, linkwise.cli, linkwise_command;"
+        "linkwise.cli.main = lambda: int(signal.getsignal(signal.SIGINT) is signal.default_int_handler);"
+        "sys.exit(linkwise_command.main() + 40)"
+    )
+    assert subprocess.run([sys.executable, "-c", code], preexec_fn=heed_control_c, check=False).returncode == 41
+
+
+@unix
+def test_control_c_stays_ignored_in_the_background() -> None:
+    code = (
+        "import signal, sys, linkwise.cli, linkwise_command;"
+        "linkwise.cli.main = lambda: int(signal.getsignal(signal.SIGINT) is signal.SIG_IGN);"
+        "sys.exit(linkwise_command.main() + 40)"
+    )
+
+    def ignore() -> None:
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+    assert subprocess.run([sys.executable, "-c", code], preexec_fn=ignore, check=False).returncode == 41
+
+
+def test_matplotlib_is_imported_in_part_for_the_same_picture(tmp_path: Path) -> None:
+    """In a process of our own; a program that calls `main` has the whole of matplotlib, as in this one."""
+    code = (
+        "import sys; from linkwise.cli import main; code = main();"
+        "from matplotlib.artist import Artist, kwdoc; from matplotlib.lines import Line2D;"
+        "print(code, 'mpl_toolkits.mplot3d' in sys.modules, Line2D.set.__doc__, 'linewidth' in kwdoc(Line2D))"
+    )
+    own, here = tmp_path / "own.png", tmp_path / "here.png"
+    words = ["torque", "planar3", "--samples", "11", "--plot", str(own)]
+    done = subprocess.run([sys.executable, "-c", code, *words], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1] == "0 False None True"
+    assert linkwise(f"torque planar3 --samples 11 --plot {here}").code == 0
+    assert own.read_bytes() == here.read_bytes()
