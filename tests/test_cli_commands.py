@@ -184,6 +184,40 @@ def test_loads_are_those_of_the_function() -> None:
     assert parquet["fz3"].to_pylist() == loads[:, 2, 5].tolist()
 
 
+@pytest.mark.parametrize("frame", ["joint", "base"])
+def test_loads_at_states(frame: str) -> None:
+    arm = lw.load("stanford")
+    q = np.random.default_rng(5).normal(size=(3, 6))
+    Path("states.csv").write_text("\n".join(["q1,q2,q3,q4,q5,q6", *(",".join(map(repr, row)) for row in q.tolist())]))
+    line = f"loads stanford --q @states.csv --qd 1,2,3,4,5,6 --frame {frame}"
+    found = json.loads(linkwise(f"{line} --json --csv loads.csv").out)
+    loads = lw.joint_wrenches(arm, q, [1, 2, 3, 4, 5, 6], [0] * 6, frame=frame)
+    own = lw.joint_wrenches(arm, q, [1, 2, 3, 4, 5, 6], [0] * 6, frame="joint")
+    assert np.array_equal(found["loads"], loads)
+    assert np.array_equal(found["axial"], own[..., 5])
+    assert np.array_equal(found["tau"], lw.inverse_dynamics(arm, q, [1, 2, 3, 4, 5, 6], [0] * 6))
+    with open("loads.csv", newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert [float(row["my2"]) for row in rows] == loads[:, 1, 1].tolist()
+    assert [float(row["tilting6"]) for row in rows] == [row[5] for row in found["tilting"]]
+    assert f"{np.abs(loads[:, 1, 1]).max():.4g}" in linkwise(line).out
+
+
+def test_loads_at_one_state_have_their_signs() -> None:
+    found = linkwise("loads puma560 --q 0,0,pi/2,0,0,0")
+    assert found.code == 0
+    assert "link2    -7.615         0    -45.72" in found.out
+    for line, word in (
+        ("loads planar3 cycloid --q 0,0,0", "expected no trajectory"),
+        ("loads planar3 --q 0,0,0 --plot x.png", "expected no --plot"),
+        ("torque planar3 --q 0,0,0 --to 1,1,1", "expected no --to"),
+        ("loads planar3 --qdd 0,0,0", "--qdd belongs to a state"),
+    ):
+        refused = linkwise(line)
+        assert (refused.code, refused.out) == (2, "")
+        assert word in refused.err
+
+
 def test_parquet_without_pyarrow(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     for line in (

@@ -161,11 +161,7 @@ class Loads:
         columns = motion_columns(self.t, JointMotion(self.q, self.qd, self.qdd), layout)
         columns |= dict(zip(layout.columns("tau"), self.tau.T, strict=True))
         if self.loads is not None and self.bearings is not None:
-            for k, joint in enumerate(self.arm.moving):
-                of = f".{joint.name}" if layout.labelled else f"{k + 1}"
-                columns |= {f"{name}{of}": self.loads[:, k, i] for i, name in enumerate(COMPONENTS)}
-                if joint.kind.degrees == 1:
-                    columns |= {f"{name}{of}": self.bearings[:, k, i] for i, name in enumerate(BEARING)}
+            columns |= load_columns(self.arm, self.loads, self.bearings)
         return columns
 
     def plot(self, path: str | os.PathLike[str] | None = None, *, loads: bool = False) -> Figure:
@@ -264,17 +260,32 @@ def torque_along(
     tau = inverse_dynamics(arm, *motion, wrench, point=point, friction=friction)
     if not loads:
         return Loads(arm, t, *motion, tau, None, frame, None)
-    borne = joint_wrenches(arm, *motion, wrench, point=point, frame="joint")
-    asked = borne if frame == "joint" else joint_wrenches(arm, *motion, wrench, point=point, frame=frame)
-    bearings = bearing_loads(borne)
-    bearings[:, [joint.kind.degrees > 1 for joint in arm.moving]] = np.nan
+    asked, bearings = loads_at(arm, motion, frame, wrench, point)
     return Loads(arm, t, *motion, tau, asked, frame, bearings)
 
 
-def bearing_loads(loads: Floats) -> Floats:
-    """Of loads in joint frames (..., 6): force across z, force along z, moment across z."""
-    mx, my, _, fx, fy, fz = np.moveaxis(loads, -1, 0)
-    return np.stack([np.hypot(fx, fy), fz, np.hypot(mx, my)], axis=-1)
+def loads_at(arm: Robot, motion: Any, frame: str, wrench: Any = None, point: Any = None) -> tuple[Floats, Floats]:
+    """Of states (q, qd, qdd): the loads (..., m, 6) in a frame, and those of the bearings (..., m, 3)."""
+    one_of(frame, FRAMES, "frame")
+    q, qd, qdd = motion
+    borne = joint_wrenches(arm, q, qd, qdd, wrench, point=point, frame="joint")
+    asked = borne if frame == "joint" else joint_wrenches(arm, q, qd, qdd, wrench, point=point, frame=frame)
+    mx, my, _, fx, fy, fz = np.moveaxis(borne, -1, 0)
+    bearings = np.stack([np.hypot(fx, fy), fz, np.hypot(mx, my)], axis=-1)  # across z, along z, moment across z
+    bearings[..., [joint.kind.degrees > 1 for joint in arm.moving], :] = np.nan
+    return asked, bearings
+
+
+def load_columns(arm: Robot, loads: Floats, bearings: Floats) -> dict[str, Floats]:
+    """The columns mx1, .., fz1, radial1, axial1, tilting1, mx2, ... of loads (samples, m, 6)."""
+    columns: dict[str, Floats] = {}
+    labelled = Layout.of(arm).labelled
+    for k, joint in enumerate(arm.moving):
+        of = f".{joint.name}" if labelled else f"{k + 1}"
+        columns |= {f"{name}{of}": loads[:, k, i] for i, name in enumerate(COMPONENTS)}
+        if joint.kind.degrees == 1:
+            columns |= {f"{name}{of}": bearings[:, k, i] for i, name in enumerate(BEARING)}
+    return columns
 
 
 def units_of(arm: Robot) -> tuple[str, ...]:

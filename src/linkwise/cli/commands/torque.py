@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ...robot import Robot
+from ..at_states import AtStates, asked_for
 from ..motion_options import Along, Duration, End, Friction, Samples, Start
 from ..options import PICTURES, Csv, Degrees, Json, Parquet, Plot, Q, Qd, Qdd
 from ..results import STDOUT, check_outputs, print_json, refuse_ending, write_by, write_columns
@@ -54,12 +55,9 @@ def command(
     from which the robot is, or a cycloid of 60 degrees (0.1 m) from the zero position.
     """
     check_outputs(json, csv, parquet, plot)
-    if q is not None:
-        if trajectory is not None or plot is not None:
-            raise ValueError("--q is a state (expected no trajectory and no --plot beside it)")
+    others = {"trajectory": trajectory, "--from": start, "--to": end, "--duration": duration, "--plot": plot}
+    if asked_for(q, {"--qd": qd, "--qdd": qdd, "--method": method}, others):
         return at_states(arm, q, qd, qdd, degrees, friction, method, json, csv, parquet)
-    if qd is not None or qdd is not None or method is not None:
-        raise ValueError("--qd, --qdd and --method belong to a state (expected --q too)")
     from ...trajectories import torque_along
     from ..motion import trajectory_of
 
@@ -109,7 +107,7 @@ def show_peaks(along: Loads) -> None:
 
 def at_states(
     arm: Robot,
-    q: str,
+    q: str | None,
     qd: str | None,
     qdd: str | None,
     degrees: bool,
@@ -119,42 +117,19 @@ def at_states(
     csv: str | None,
     parquet: str | None,
 ) -> int:
-    import numpy as np
-
-    from ...api import inverse_dynamics
-    from ...robot.layout import Layout
-    from ...trajectories.loads import units_of
-    from ..states import state
-
-    motion = [state(arm, text, word, f"--{word}", degrees) for text, word in ((q, "q"), (qd, "qd"), (qdd, "qdd"))]
-    full = [np.zeros(arm.n) if part is None else part for part in motion]
-    tau = np.asarray(inverse_dynamics(arm, *full, method=method, friction=friction))
+    at = AtStates(arm, q, qd, qdd, degrees, friction, method)
+    tau = at.tau
     with shown():
         if json:
-            keys = ("q", "qd", "qdd")
-            print_json(
-                {
-                    "robot": arm.name,
-                    "v_names": arm.v_names,
-                    "units": units_of(arm),
-                    **dict(zip(keys, full, strict=True)),
-                    "tau": tau,
-                }
-            )
-        elif csv != STDOUT and tau.ndim == 1:
+            print_json(at.arrays())
+        elif csv != STDOUT and at.one:
             echo(f"{arm.name}: torques and forces at one state{', with friction' if friction else ''}\n")
             table(
                 ["joint", "unit", "torque"],
-                [list(row) for row in zip(arm.v_names, units_of(arm), tau.tolist(), strict=True)],
+                [list(row) for row in zip(arm.v_names, at.units, tau.tolist(), strict=True)],
             )
         elif csv != STDOUT:
             echo(f"{arm.name}: torques and forces at {len(tau)} states\n")
             table(["row", *arm.v_names], [[k, *row] for k, row in enumerate(tau.tolist(), 1)])
-    if csv is not None or parquet is not None:
-        layout = Layout.of(arm)
-        values = [np.broadcast_to(part, (*tau.shape[:-1], part.shape[-1])) for part in (*full, tau)]
-        columns: dict[str, Any] = {}
-        for word, value in zip(("q", "qd", "qdd", "tau"), values, strict=True):
-            columns |= dict(zip(layout.columns(word), np.atleast_2d(value).T, strict=True))
-        write_columns(columns, csv, parquet)
+    write_columns(at.columns(), csv, parquet)
     return 0
