@@ -355,6 +355,9 @@ def test_robots_are_written_and_compared() -> None:
         .replace("mass = 6.0", "mass = 6.5", 1)
     )
     Path("heavy.toml").write_text(heavy, encoding="utf-8")
+    screen = linkwise("compare stanford heavy.toml")
+    assert max(map(len, screen.out.splitlines())) <= 80
+    assert screen.out.split() == str(lw.compare(lw.load("stanford"), lw.load("heavy.toml"))).split()
     different = linkwise("compare stanford heavy.toml --json")
     assert different.code == 1
     assert not json.loads(different.out)["same"]

@@ -69,43 +69,46 @@ class Comparison:
         return f"<p>a: {escape(self.a)}<br>b: {escape(self.b)}<br><b>{escape(self.verdict)}</b></p>{table}"
 
     def __str__(self) -> str:
-        lines = [f"a: {self.a}", f"b: {self.b}", *wrapped(self.verdict, ""), ""]
+        return self.text()
+
+    def text(self, width: int = WIDTH) -> str:
+        """What `print` shows, with sentences broken at a width; tables keep theirs."""
+        lines = [f"a: {self.a}", f"b: {self.b}", *wrapped(self.verdict, "", width), ""]
         if self.matches:
-            lines += ["joints", *match_lines(self), ""]
-        lines += finding_lines(self.findings)
+            lines += ["joints", *match_lines(self, width), ""]
+        lines += finding_lines(self.findings, width)
         if self.differences:
             lines += [f"differences over {self.states} random states (seed {self.seed}), b in the coordinates of a"]
             lines += difference_lines(self)
         return "\n".join(lines).rstrip()
 
 
-def match_lines(result: Comparison) -> list[str]:
+def match_lines(result: Comparison, width: int) -> list[str]:
     head = ["a", "b", "coordinate", "matched by"]
     rows = [[m.a, m.b, c, m.how] for m, c in zip(result.matches, result.coordinates, strict=True)]
     if all(m.a == m.b and c == "q_b = q_a" for m, c in zip(result.matches, result.coordinates, strict=True)):
-        return wrapped(
-            f"{len(rows)} in both, by the same names, with q_b = q_a: {', '.join(m.a for m in result.matches)}", "  "
-        )
+        names = ", ".join(m.a for m in result.matches)
+        return wrapped(f"{len(rows)} in both, by the same names, with q_b = q_a: {names}", "  ", width)
     return grid(head, rows)
 
 
-def finding_lines(findings: tuple[Finding, ...]) -> list[str]:
+def finding_lines(findings: tuple[Finding, ...], width: int) -> list[str]:
     effective = [f for f in findings if f.share is not None]
     lines: list[str] = []
     if effective:
         lines += ["findings, with the share of the difference in torque that each explains"]
         for f in effective[:MOST]:
-            lines += wrapped(f.message, f"{percent(f.share or 0.0):>8}  ")
+            lines += wrapped(f.message, f"{percent(f.share or 0.0):>8}  ", width)
         if effective[MOST:]:
             rest = sum(f.share or 0.0 for f in effective[MOST:])
             where = ", ".join(f"{f.kind} of {f.where!r}" for f in effective[MOST:])
-            lines += wrapped(f"{len(effective) - MOST} more, together: {where}", f"{percent(rest):>8}  ")
+            lines += wrapped(f"{len(effective) - MOST} more, together: {where}", f"{percent(rest):>8}  ", width)
         lines += [""]
     structure = [f for f in findings if f.share is None and f.kind in STRUCTURE]
     others = [f for f in findings if f.share is None and f.kind not in STRUCTURE]
     for title, group in (("joints that differ", structure), ("without effect on torques", others)):
         if group:
-            lines += [title, *(line for text in by_kind(group) for line in wrapped(text, "       -  ")), ""]
+            lines += [title, *(line for text in by_kind(group) for line in wrapped(text, "       -  ", width)), ""]
     return lines
 
 
@@ -129,8 +132,10 @@ def difference_lines(result: Comparison) -> list[str]:
     return grid(head, rows)
 
 
-def wrapped(text: str, indent: str) -> list[str]:
-    return textwrap.wrap(text, WIDTH, initial_indent=indent, subsequent_indent=" " * len(indent)) or [""]
+def wrapped(text: str, indent: str, width: int) -> list[str]:
+    return textwrap.wrap(
+        text, max(width, len(indent) + 20), initial_indent=indent, subsequent_indent=" " * len(indent)
+    ) or [""]
 
 
 def grid(head: list[str], rows: list[list[str]]) -> list[str]:

@@ -9,13 +9,15 @@ import typer
 from ..options import Base, Json, Mimic, RobotArgument, Unphysical, robot_names
 from ..results import print_json
 from ..robot import robot_of
-from ..screen import echo
+from ..screen import echo, room
 
 EXAMPLES = (
     ("linkwise compare stanford stanford", "the same: exit code 0"),
     ("linkwise export stanford urdf --out arm.urdf", "another model of the same robot"),
     ("linkwise compare stanford arm.urdf --json", "in other frames, and the same"),
 )
+
+NARROW = 80  # columns in a pipe
 
 
 def command(
@@ -53,5 +55,5 @@ def command(
             }
         )
     else:
-        echo(str(result))
+        echo(result.text(room() or NARROW))
     return 0 if result.same else 1
