@@ -18,9 +18,12 @@ from PIL import Image
 import linkwise as lw
 from effort import examples
 from linkwise.drawing import film, mp4
+from linkwise.drawing.draw import seen_corners
+from linkwise.drawing.faces import Mesh
 from linkwise.drawing.gif import durations
 from linkwise.drawing.motion import Motion
 from linkwise.drawing.page import quaternions
+from linkwise.drawing.painter import window_of
 from linkwise.recording.animate import motion_of
 from linkwise.recording.recording import End
 
@@ -175,6 +178,51 @@ def test_between_samples_the_motion_goes_on(robot: lw.Robot) -> None:
     assert errors[0] < 1e-3
     assert errors[1] < errors[0] / 10.0
     assert np.abs(np.asarray(lw.poses(robot, flipped.at(fine.t))) - poses).max() < 1.01 * errors[0]
+
+
+def far_motion(name: str, rate: dict[str, float]) -> lw.Recording:
+    robot = lw.load(name)
+    t = np.linspace(0.0, 1.0, 11)
+    v = np.zeros(robot.n)
+    for place, speed in rate.items():
+        v[robot.v_names.index(place)] = speed
+    q = np.asarray(lw.integrate(robot, lw.neutral(robot), t[:, None] * v))
+    qd = np.broadcast_to(v, (len(t), robot.n))
+    return lw.Recording(robot, t, q, qd, "done", 1.0, 1, 1, 1, "none", 1e-8, 1e-10, False)
+
+
+@pytest.mark.parametrize(
+    ("run", "follows"),
+    [
+        (far_motion("stanford", {"link3": 20.0}), False),
+        (far_motion("satellite", {"bus.vx": 50.0, "upper_arm": 1.0}), True),
+        (far_motion("satellite", {"bus.vx": 1.0}), False),
+    ],
+    ids=["slide", "flight", "short flight"],
+)
+def test_the_robot_is_not_tiny_in_its_film(run: lw.Recording, follows: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its extent at the start is at least a fifth of the window, and the body that floats stays where it is seen."""
+    windows = []
+    monkeypatch.setattr(film, "window_of", lambda *given: windows.append(window_of(*given)) or windows[-1])
+    made = run.animate(fps=10)
+    assert made.framing.follows is follows
+    shown = film.Film(
+        made.motion, made.scene, Mesh(made.scene), made.camera, made.framing, made.times, made.poses,
+        made.framing.of(made.poses), width=100, trail=True
+    )  # fmt: skip
+    corners = seen_corners(shown.painter.mesh, made.camera, shown.poses[0])
+    extent = np.ptp(corners, axis=0).max()
+    assert extent > 0.2 * max(windows[0].width, windows[0].height)
+    roots = made.camera.project(shown.poses[:, 1, :3, 3])[0]
+    if follows:
+        assert np.abs(roots - roots[0]).max() < 1e-9
+    assert windows[0].left < roots[:, 0].min() <= roots[:, 0].max() < windows[0].right
+    image = np.asarray(shown.image(len(made.times) - 1))
+    assert (image < 250).any(axis=-1).mean() > 0.01
+    scene = json.loads(Page(made.html).scripts[0])
+    assert np.allclose(
+        np.reshape(scene["follow"], (-1, 3)), made.framing.shift if follows else np.empty((0, 3)), atol=1e-4
+    )
 
 
 def test_a_trajectory_of_a_batch_is_chosen() -> None:

@@ -182,6 +182,18 @@ def test_the_view_suits_the_robot() -> None:
     assert [axes.get_ylabel() for axes in figure.axes] == list(up.values())
 
 
+def test_a_torso_branches_at_its_mass_centre() -> None:
+    """And no rods lead to the frames of its sensors."""
+    robot = lw.load("g1")
+    skeleton = skeleton_of(robot)
+    torso = 1 + robot.names.index("torso_link")
+    own = [rod for rod in skeleton.rods if rod.body == torso]
+    body = skeleton.bodies[torso - 1]
+    carried = [joint for joint in skeleton.joints if joint.parent == torso]
+    assert len(own) == 1 + len(carried) == 3
+    assert all(any(np.allclose(end.at, body.com) for end in (rod.start, rod.end)) for rod in own)
+
+
 def test_a_small_robot_has_a_scale_of_its_own() -> None:
     rows = [{**row, "a": 1e-2 * row["a"], "com": (-1e-3, 0, 0)} for row in lw.load("planar3").rows]
     rows = [{**row, "inertia": 1e-4 * np.array(row["inertia"])} for row in rows]

@@ -19,6 +19,7 @@ from .camera import Camera, camera_of
 from .draw import poses_at
 from .faces import Mesh
 from .film import Film
+from .framing import Framing, framing_of
 from .motion import Motion, frame_count
 from .page import page_of
 from .scene import Scene, Shown, scene_of, world
@@ -39,6 +40,7 @@ class Animation:
     camera: Camera = field(repr=False)
     times: Floats = field(repr=False)
     poses: Floats = field(repr=False)  # (frames, 1 + links, 4, 4)
+    framing: Framing = field(repr=False)
     fps: float
     speed: float
     path: Path | None = None
@@ -50,7 +52,7 @@ class Animation:
     @property
     def html(self) -> str:
         """A page that shows the motion, complete in itself."""
-        return page_of(self.motion, self.scene, self.camera, self.times, self.poses, self.speed)
+        return page_of(self.motion, self.scene, self.camera, self.framing, self.times, self.poses, self.speed)
 
     def _repr_html_(self) -> str:
         from html import escape
@@ -86,18 +88,19 @@ def animated(
     skeleton = skeleton_of(motion.robot)
     times = motion.frame_times(fps, speed)
     poses = poses_at(motion.robot, motion.at(times))
-    sampled = poses[np.unique(np.linspace(0, len(poses) - 1, SAMPLED).astype(int))]
     scene = scene_of(skeleton, poses[:1], shown)
+    framing = framing_of(scene, poses)
+    sampled = framing.of(poses)[np.unique(np.linspace(0, len(poses) - 1, SAMPLED).astype(int))]
     points = world(skeleton.points(), sampled).reshape(-1, 3)
     camera = camera_of(view, skeleton, poses[0], points)
-    result = Animation(motion, scene, camera, times, poses, fps, speed, target)
+    result = Animation(motion, scene, camera, times, poses, framing, fps, speed, target)
     if target is None:
         return result
     with saving(target) as file:
         if ending == ".html":
             file.write(result.html.encode())
             return result
-        film = Film(motion, scene, Mesh(scene), camera, times, poses, sampled, width=width, trail=trail)
+        film = Film(motion, scene, Mesh(scene), camera, framing, times, poses, sampled, width=width, trail=trail)
         images = shown_progress(film, len(times), f"{target.name}", progress)
         if ending == ".gif":
             gif.write(file, film, images, times / speed, fps, pause)

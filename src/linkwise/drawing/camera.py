@@ -45,6 +45,11 @@ class Camera(NamedTuple):
             pairs.append((LETTERS[k], math.copysign(1.0, direction[k])))
         return pairs[0], pairs[1]
 
+    @property
+    def measures(self) -> bool:
+        """Whether the axes of the picture are those of the base, and can have coordinates."""
+        return self.axes is not None and self.name != "3d"
+
 
 def unit(vector: Floats) -> Floats:
     result: Floats = vector / np.linalg.norm(vector)

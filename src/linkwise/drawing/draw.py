@@ -113,7 +113,7 @@ def picture(scene: Scene, poses: Floats, cameras: Sequence[Camera], title: str) 
     margin = 3.0 * scene.radius
     corners = [np.concatenate([seen_corners(mesh, camera, pose) for pose in poses]) for camera in cameras]
     windows = [
-        window_of(part, margin, camera.axes is None or camera.name == "3d", bool(scene.labels))
+        window_of(part, margin, not camera.measures, bool(scene.labels))
         for part, camera in zip(corners, cameras, strict=True)
     ]
     widest = PANEL if len(cameras) == 1 else SIDE_BY_SIDE
@@ -124,14 +124,14 @@ def picture(scene: Scene, poses: Floats, cameras: Sequence[Camera], title: str) 
     figure.set_facecolor("white")
     panels = figure.subplots(1, len(cameras), squeeze=False, width_ratios=widths)[0]
     for axes, camera, window, width in zip(panels, cameras, windows, widths, strict=True):
-        show_window(axes, window, camera, scene.size)
+        show_window(axes, window, camera, scene.size, camera.measures)
         painter = Painter(axes, scene, mesh, camera)
         for k, pose in enumerate(poses[:-1]):
             painter.ghost(pose, PALEST - 0.35 * k / max(1, len(poses) - 1))
         drawn = painter.paint(poses[-1])
         inches = min(0.93 * width, 0.93 * height * window.width / window.height)
         painter.label(poses[-1], drawn, window, 72.0 * inches / window.width)
-        if camera.axes is None or camera.name == "3d":
+        if not camera.measures:
             painter.foot(window)
         if len(cameras) > 1:
             axes.set_title(camera.name, fontsize=9, color=INK)

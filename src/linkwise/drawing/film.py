@@ -10,6 +10,7 @@ from ..figures import new_figure
 from .camera import Camera
 from .draw import legend, seen_corners
 from .faces import Mesh
+from .framing import Framing
 from .motion import Motion
 from .painter import INK, Painter, show_window, window_of
 from .scene import Scene, world
@@ -32,6 +33,7 @@ class Film:
         scene: Scene,
         mesh: Mesh,
         camera: Camera,
+        framing: Framing,
         times: Floats,
         poses: Floats,
         sampled: Floats,
@@ -39,26 +41,29 @@ class Film:
         width: int,
         trail: bool | None,
     ) -> None:
-        self.motion, self.times, self.poses = motion, times, poses
+        self.motion, self.times, self.poses = motion, times, framing.of(poses)
         corners = np.concatenate([seen_corners(mesh, camera, pose) for pose in sampled])
-        window = window_of(corners, 3.0 * scene.radius, camera.axes is None or camera.name == "3d")
+        measured = camera.measures and not framing.follows
+        window = window_of(framing.limited(corners, camera), 3.0 * scene.radius, not measured)
         inches = width / DPI
         height = float(np.clip(inches * window.height / window.width, 0.4 * inches, 1.1 * inches)) + ROOM
         self.figure = new_figure(inches, even(height * DPI) / DPI)
         self.figure.set_dpi(DPI)
         self.figure.set_facecolor("white")
         axes = self.figure.add_subplot()
-        show_window(axes, window, camera, scene.size)
+        show_window(axes, window, camera, scene.size, measured)
         self.painter = Painter(axes, scene, mesh, camera)
-        if camera.axes is None or camera.name == "3d":
+        if not measured:
             self.painter.foot(window)
-        heading = self.figure.suptitle(motion.title, x=0.015, ha="left", fontsize=10, color=INK, parse_math=False)
+        title = f"{motion.title}, followed" if framing.follows else motion.title
+        heading = self.figure.suptitle(title, x=0.015, ha="left", fontsize=10, color=INK, parse_math=False)
         heading.set_in_layout(True)
         self.clock = self.figure.text(0.985, 0.985, "", ha="right", va="top", fontsize=10, color=INK)
         legend(self.figure, scene)
         tips = scene.skeleton.tips
         wanted = len(tips) <= MOST_TRAILS if trail is None else trail
         self.paths = camera.project(world(tips, poses))[0] if wanted else np.empty((len(poses), 0, 2))
+        self.shift = camera.project(framing.shift)[0]
         self.moving = (self.painter.trails, self.painter.solids, self.painter.centres, self.clock)
         self.canvas = raster_canvas(self.figure)
         self.clock.set_text(self.time_text(0))
@@ -74,7 +79,7 @@ class Film:
         from PIL import Image
 
         self.painter.paint(self.poses[k])
-        self.painter.trails.set_segments([self.paths[: k + 1, tip] for tip in range(self.paths.shape[1]) if k])
+        self.painter.trails.set_segments([path - self.shift[k] for path in np.moveaxis(self.paths[: k + 1], 1, 0) if k])
         self.clock.set_text(self.time_text(k))
         self.clock.set_color(FAILED if self.ends_early(k) else INK)
         self.canvas.restore_region(self.background)

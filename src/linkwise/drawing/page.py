@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from .camera import Camera, orbit, plane_normal, straight
+from .framing import Framing
 from .motion import Motion
 from .scene import KINDS, Scene, up_of, world
 from .skeleton import Floats, Point
@@ -50,8 +51,11 @@ style-src 'unsafe-inline'">
 """
 
 
-def page_of(motion: Motion, scene: Scene, camera: Camera, times: Floats, poses: Floats, speed: float) -> str:
-    data = json.dumps(scene_data(motion, scene, camera, times, poses, speed), separators=(",", ":"), allow_nan=False)
+def page_of(
+    motion: Motion, scene: Scene, camera: Camera, framing: Framing, times: Floats, poses: Floats, speed: float
+) -> str:
+    values = scene_data(motion, scene, camera, framing, times, poses, speed)
+    data = json.dumps(values, separators=(",", ":"), allow_nan=False)
     here = files(__package__)
     return PAGE.format(
         title=html.escape(motion.title),
@@ -62,7 +66,7 @@ def page_of(motion: Motion, scene: Scene, camera: Camera, times: Floats, poses: 
 
 
 def scene_data(
-    motion: Motion, scene: Scene, camera: Camera, times: Floats, poses: Floats, speed: float
+    motion: Motion, scene: Scene, camera: Camera, framing: Framing, times: Floats, poses: Floats, speed: float
 ) -> dict[str, Any]:
     skeleton = scene.skeleton
     points = world(tuple(outline(scene)), poses).reshape(-1, 3)
@@ -97,6 +101,9 @@ def scene_data(
         ],
         "centres": [[*spot(each.point, scene.size), number(each.radius, scene.size)] for each in scene.centres],
         "trails": [spot(tip, scene.size) for tip in skeleton.tips] if len(skeleton.tips) <= MOST_TRAILS else [],
+        "follow": rounded(framing.shift, scene.size) if framing.follows else [],
+        "middle": (framing.middle - centre).tolist(),
+        "reach": framing.reach,
         "poses": packed_poses(poses[:, 1:], centre),
     }
 

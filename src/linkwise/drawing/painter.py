@@ -57,14 +57,14 @@ def arrow_length(width: float, height: float) -> float:
     return 0.065 * min(width, 1.6 * height)
 
 
-def show_window(axes: Axes, window: Window, camera: Camera, size: float) -> None:
-    """Limits, the same scale in both directions, and a scale with units where the view is along an axis."""
+def show_window(axes: Axes, window: Window, camera: Camera, size: float, coordinates: bool) -> None:
+    """Limits, the same scale in both directions, and coordinates where they are wanted and the view has them."""
     axes.set_xlim(window.left, window.right)
     axes.set_ylim(window.bottom, window.top)
     axes.set_aspect("equal", adjustable="box")
     axes.set_facecolor("white")
     along = camera.axes
-    if along is None or camera.name == "3d":
+    if along is None or not coordinates:
         axes.set_axis_off()
         return
     from matplotlib.ticker import FuncFormatter, MaxNLocator

@@ -25,14 +25,26 @@ let camera = scene.views[0].slice(1).map((axis) => axis.slice());
 let zoom = 1, shift = [0, 0];
 let now = 0, playing = frames > 1 && !matchMedia("(prefers-reduced-motion: reduce)").matches, rate = 1, waited = 0;
 
-// Rotation (rows) and position of every frame at a time; frame 0 is the base.
-function posesAt(seconds) {
-  const result = [{ turn: [[1, 0, 0], [0, 1, 0], [0, 0, 1]], at: times(scene.centre, -1) }];
+// The frame before a time, and which part of the way to the next one has passed.
+function frameAt(seconds) {
   let k = 0, high = frames - 1;
   const t = first + seconds;
   while (high - k > 1) { const middle = (k + high) >> 1; if (scene.times[middle] <= t) k = middle; else high = middle; }
   const gap = frames > 1 ? scene.times[k + 1] - scene.times[k] : 1;
-  const share = frames > 1 ? Math.min(1, Math.max(0, (t - scene.times[k]) / (gap || 1))) : 0;
+  return [k, frames > 1 ? Math.min(1, Math.max(0, (t - scene.times[k]) / (gap || 1))) : 0];
+}
+
+// How far the picture has moved along with the robot.
+function followed(seconds) {
+  if (!scene.follow.length) return [0, 0, 0];
+  const [k, share] = frameAt(seconds), at = (frame) => scene.follow.slice(3 * frame, 3 * frame + 3);
+  return share ? add(times(at(k), 1 - share), at(k + 1), share) : at(k);
+}
+
+// Rotation (rows) and position of every frame at a time; frame 0 is the base.
+function posesAt(seconds) {
+  const result = [{ turn: [[1, 0, 0], [0, 1, 0], [0, 0, 1]], at: times(scene.centre, -1) }];
+  const [k, share] = frameAt(seconds);
   for (let link = 0; link < links; link++) {
     const a = (k * links + link) * NUMBERS, b = frames > 1 ? a + links * NUMBERS : a;
     const mixed = [];
@@ -111,14 +123,19 @@ let fitted = null, pivot = [0, 0, 0];
 function fit() {
   const low = [Infinity, Infinity], high = [-Infinity, -Infinity], every = Math.ceil(frames / 60);
   for (let k = 0; k < frames; k += every) {
-    const current = posesAt(scene.times[k] - first);
+    const current = posesAt(scene.times[k] - first), moved = followed(scene.times[k] - first);
     for (const [frame, ...at] of scene.outline) {
-      const p = place(current[frame], at);
+      const p = add(place(current[frame], at), moved, -1);
       for (const i of [0, 1]) {
         low[i] = Math.min(low[i], dot(p, camera[i]));
         high[i] = Math.max(high[i], dot(p, camera[i]));
       }
     }
+  }
+  for (const i of [0, 1]) { // what is further away leaves the picture
+    const middle = dot(scene.middle, camera[i]);
+    low[i] = Math.max(low[i], middle - scene.reach);
+    high[i] = Math.min(high[i], middle + scene.reach);
   }
   pivot = add(times(camera[0], (low[0] + high[0]) / 2), camera[1], (low[1] + high[1]) / 2);
   return [0, 1].map((i) => Math.max((high[i] - low[i]) / 2 + 5 * scene.radius, 0.05 * scene.size));
@@ -134,9 +151,10 @@ function draw() {
   pen.clearRect(0, 0, width, height);
   if (!fitted) fitted = fit();
   const scale = zoom * Math.min((width - 40) / (2 * fitted[0]), (height - 110) / (2 * fitted[1]));
+  const origin = add(pivot, followed(now));
   const flat = (p) => [
-    width / 2 + shift[0] + scale * dot(add(p, pivot, -1), camera[0]),
-    (height - 70) / 2 + shift[1] - scale * dot(add(p, pivot, -1), camera[1])];
+    width / 2 + shift[0] + scale * dot(add(p, origin, -1), camera[0]),
+    (height - 70) / 2 + shift[1] - scale * dot(add(p, origin, -1), camera[1])];
   const current = posesAt(now), list = [];
   for (const solid of solids) {
     const points = solid.points.map((p) => place(current[solid.frame], p));

@@ -6,6 +6,7 @@ picture at a configuration needs the poses and nothing else.
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, NamedTuple
@@ -82,25 +83,27 @@ def skeleton_of(robot: Robot) -> Skeleton:
     frame_of = {joint.link: k for k, joint in enumerate(robot.moving, 1)} | {-1: 0}
     joints = tuple(drawn_joint(robot, joint, frame_of) for joint in robot.moving)
     hubs = {0: np.zeros(3)} | {joint.frame: joint.after[:3, 3] for joint in joints}
-    rods: list[Rod] = []
-    carrying: set[int] = set()
+    bodies = tuple(body_of(robot.links[joint.link], frame_of[joint.link]) for joint in robot.moving)
+    carrying = Counter(joint.parent for joint in joints if joint.kind != "free")
+    starts = hubs | {
+        body.frame: body.com for body in bodies if robot.convention == "frames" and branches(body, carrying)
+    }
+    rods = [rod for frame in starts for rod in chain_of_rods(frame, [hubs[frame], starts[frame]])]
     for joint in joints:
         if joint.kind != "free":
-            path = link_path(robot.convention, joint.parent, hubs[joint.parent], joint.before[:3, 3])
+            path = link_path(robot.convention, joint.parent, starts[joint.parent], joint.before[:3, 3])
             rods += chain_of_rods(joint.parent, path)
-            carrying.add(joint.parent)
         if joint.kind in SLIDES:
             start = Point(joint.parent, joint.before[:3, 3])
             rods.append(Rod(start, Point(joint.frame, hubs[joint.frame]), joint.frame, thin=True))
-    bodies = tuple(body_of(robot.links[joint.link], frame_of[joint.link]) for joint in robot.moving)
     tips: list[Point] = []
     for body in bodies:
+        if body.frame in carrying:
+            continue  # its frames are sensors, mostly, and lines to them would look like links
         tools = [matrix(frame.placement) for frame in robot.frames if frame_of[frame.link] == body.frame]
         to_table = inverse(matrix(robot.links[robot.moving[body.frame - 1].link].frame))
-        ends = [(to_table @ tool)[:3, 3] for tool in tools]
-        if body.frame not in carrying:
-            ends = ends or [leaf_end(hubs[body.frame], body)]
-            tips += [Point(body.frame, end) for end in ends]
+        ends = [(to_table @ tool)[:3, 3] for tool in tools] or [leaf_end(hubs[body.frame], body)]
+        tips += [Point(body.frame, end) for end in ends]
         for end in ends:
             rods += chain_of_rods(body.frame, link_path(robot.convention, body.frame, hubs[body.frame], end))
     rods += [
@@ -111,6 +114,11 @@ def skeleton_of(robot: Robot) -> Skeleton:
     ]
     free = frozenset(joint.frame for joint in joints if joint.kind == "free" and joint.parent == 0)
     return Skeleton(robot, joints, tuple(rods), bodies, tuple(tips), free)
+
+
+def branches(body: Body, carrying: Counter[int]) -> bool:
+    """Whether a link carries several others: it is then drawn from its mass centre on, as a body and not as a fan."""
+    return carrying[body.frame] > 1 and body.mass > 0.0
 
 
 def drawn_joint(robot: Robot, joint: MovingJoint, frame_of: dict[int, int]) -> DrawnJoint:
