@@ -282,6 +282,18 @@ def test_limits_stop(tmp_path: Path) -> None:
     assert abs(found["q"][-1][0] + 0.5) < 1e-9
 
 
+def test_counting_a_long_robot_says_how_far_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    lw.save(lw.chain(24), "long.toml")
+    quiet = linkwise("count long.toml gravity_torque")
+    assert quiet.err == ""
+    monkeypatch.setattr("linkwise.progress.on_terminal", lambda: True)
+    monkeypatch.setattr("linkwise.progress.rich_bar", lambda label, total: None)  # lines in its place
+    shown = linkwise("count long.toml gravity_torque")
+    assert shown.out == quiet.out
+    methods = lw.methods(lw.gravity_torque)
+    assert shown.err.splitlines()[0] == f"counting gravity_torque, {methods[0]}, 1 of {len(methods)}"
+
+
 def test_counts_are_those_of_the_function() -> None:
     found = json.loads(linkwise("count planar3 forward_dynamics --json").out)["counts"]
     assert [row["method"] for row in found] == lw.methods(lw.forward_dynamics)

@@ -36,7 +36,7 @@ class ProgressDisplay:
             self.bar_from = float("inf")  # one attempt
             self.bar = rich_bar(label, total)
         if self.bar is not None:
-            self.bar.update(self.bar.task_ids[0], completed=done)
+            self.bar.update(self.bar.task_ids[0], completed=done, description=label)
         elif line and (moment >= self.line_from or last):
             self.wait = min(2.0 * self.wait, self.longest)
             self.line_from = moment + self.wait

@@ -18,6 +18,8 @@ EXAMPLES = (
     ("linkwise count stanford forward_dynamics", "every method of one function"),
     ("linkwise count planar3 inertia_matrix --method denoc --json", "one method"),
 )
+LONG = 20  # degrees of freedom from which on one row may take seconds
+PATIENCE, RARELY = 1.0, 60.0  # seconds before progress is shown, and between its lines after some time
 KEYS = ("multiplications", "additions", "divisions", "functions")
 MAIN = ("inverse_dynamics", "forward_dynamics", "inertia_matrix", "gravity_torque", "coriolis_matrix", "jacobian")
 
@@ -40,11 +42,12 @@ def command(
         raise ValueError(
             "--method belongs to a function (expected its name too: linkwise count ROBOT inverse_dynamics)"
         )
-    rows = []
+    asked: list[tuple[str, str | None]] = []
     for name in MAIN if function is None else (function,):
         known = methods_on(arm, name)
-        asked = known[-1:] if function is None else known
-        rows += [counted(arm, name, each) for each in ([method] if method is not None else asked or [None])]
+        methods = [method] if method is not None else known[-1:] if function is None else known
+        asked += [(name, each) for each in methods or [None]]
+    rows = counts(arm, asked)
     if csv is not None or parquet is not None:
         write_columns({key: [row[key] for row in rows] for key in ("function", "method", *KEYS)}, csv, parquet)
     if json:
@@ -65,6 +68,27 @@ def methods_on(arm: Robot, name: str) -> list[str | None]:
         return []
     offered = methods_of(function)
     return list((arm.couplings and offered.coupled) or offered.algorithms)
+
+
+def counts(arm: Robot, asked: list[tuple[str, str | None]]) -> list[dict[str, Any]]:
+    """Rows of the table; on a terminal a bar says which one is counted."""
+    from ...progress import ProgressDisplay, on_terminal
+
+    display = None
+    if on_terminal():
+        wait = 0.0 if arm.n > LONG else PATIENCE
+        display = ProgressDisplay(wait, wait, PATIENCE, RARELY)
+    rows = []
+    try:
+        for k, (name, method) in enumerate(asked):
+            if display is not None:
+                label = name if method is None else f"{name}, {method}"
+                display.update(k, len(asked), label, f"counting {label}, {k + 1} of {len(asked)}")
+            rows.append(counted(arm, name, method))
+    finally:
+        if display is not None:
+            display.close()
+    return rows
 
 
 def counted(arm: Robot, name: str, method: str | None) -> dict[str, Any]:
