@@ -8,6 +8,7 @@ import pytest
 
 import linkwise as lw
 from command_line import linkwise
+from linkwise.robot.layout import Layout
 from linkwise.trajectories import Trajectory
 
 
@@ -19,7 +20,7 @@ def in_a_folder_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
 def in_degrees(arm: lw.Robot, move: Trajectory, words: tuple[str, ...]) -> None:
     """The files deg.csv and rad.csv of one motion."""
     t = np.linspace(0, move.duration, 9)
-    layout = lw.robot.layout.Layout.of(arm)
+    layout = Layout.of(arm)
     for name, scale in (("rad", 1.0), ("deg", 180 / np.pi)):
         head, columns = ["t"], [t]
         for word, values in zip(("q", "qd", "qdd"), move(t), strict=True):
@@ -122,3 +123,33 @@ def test_equations_without_rounding() -> None:
     assert "g[1]" not in found
     assert "g[2]" in found
     assert "e-1" not in "".join(found.values())
+
+
+@pytest.mark.parametrize("form", ["{0}", "q_{0}", "q.{0}"])
+@pytest.mark.parametrize(("robot", "rates"), [("planar3", True), ("panda", False), ("humanoid", False)])
+def test_columns_of_trajectories_by_the_names_of_joints(robot: str, rates: bool, form: str) -> None:
+    arm = lw.load(robot)
+    t = [0.0, 0.5, 1.0]
+    q = np.asarray(lw.integrate(arm, lw.neutral(arm), 0.1 * np.random.default_rng(1).normal(size=(3, arm.n))))
+    ours, theirs = {"t": t}, {"time": t}
+    for k in reversed(range(arm.nq)):  # in any order
+        ours[Layout.of(arm).columns("q")[k]] = theirs[form.format(arm.q_names[k])] = q[:, k].tolist()
+    if rates:
+        for k in range(arm.n):
+            ours[Layout.of(arm).columns("qd")[k]] = theirs[f"qd_{arm.v_names[k]}"] = [0.0, 0.3, 0.0]
+    for name, columns in (("ours.csv", ours), ("theirs.csv", theirs)):
+        rows = [",".join(columns), *(",".join(map(repr, row)) for row in zip(*columns.values(), strict=True))]
+        Path(name).write_text("\n".join(rows), encoding="utf-8")
+    mine, other = (linkwise(f"torque {robot} {name} --samples 5 --csv -") for name in ("ours.csv", "theirs.csv"))
+    assert (mine.code, other.code) == (0, 0)
+    assert mine.out == other.out
+
+
+def test_columns_that_are_no_joints_are_refused() -> None:
+    Path("motion.csv").write_text("time,link1,link2,lnk3\n0,0,0,0\n1,1,1,1\n")
+    refused = linkwise("torque planar3 motion.csv")
+    assert refused.code == 3
+    assert "motion.csv:1: column 'lnk3', did you mean 'link3'?" in refused.err
+    assert "or by the names of the joints: t, link1" in refused.err
+    Path("motion.csv").write_text("time,link1,link2,link3,q2\n0,0,0,0,0\n1,1,1,1,1\n")
+    assert "column 'q2' occurs twice" in linkwise("torque planar3 motion.csv").err

@@ -381,7 +381,7 @@ TABLES = {
     "times": ("t,q1\n0,0\n1,2\n1,3\n", r":4: column 't' is 1, after 1 in the row before"),
     "late": ("t,q1\n2,0\n3,2\n", r":2: column 't' begins at 2 \(expected 0"),
     "unknown": ("t,q1,speed\n0,0,0\n1,1,1\n", r":1: column 'speed' \(expected t, q1"),
-    "no number": ("time,q1\n0,0\n1,1\n", r":1: column 'time'"),
+    "no number": ("seconds,q1\n0,0\n1,1\n", r":1: column 'seconds'"),
     "twice": ("t,q1,q1\n0,0,0\n1,1,1\n", r":1: column 'q1' occurs twice"),
     "gap": ("t,q1,q3\n0,0,0\n1,1,1\n", r":1: column 'q2' is missing, of 2 joints"),
     "no time": ("q1,q2\n0,0\n1,1\n", r":1: column 't' is missing"),

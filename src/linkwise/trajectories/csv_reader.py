@@ -30,6 +30,9 @@ def trajectory_from_csv(
 ) -> Trajectory:
     """The trajectory of a table with the header t, q1, q2, ... and, if known, qd1, ... and qdd1, ...
 
+    With `arm` columns can have the names of its joints in place of numbers, in any order: t, link1, link2, ... or
+    q_link1, qd_link1, qdd_link1, ...; t can be time.
+
     With rates and accelerations it is of degree 5 between rows, with rates alone of degree 3 (its accelerations jump at
     the rows); both pass through what is given. With positions alone it is a spline, whose `ends` are as there. Times
     begin at 0. Lines that begin with # are comments. So the tables that `Loads.to_csv` and `Recording.save` write can
@@ -90,7 +93,7 @@ def read_table(file: Path, layout: Layout | None) -> tuple[list[str], list[int],
         if not any(cells):
             continue
         if not names:
-            names = cells
+            names = canonical(cells, layout)
             check_header(f"{file}:{line}", names, layout)
             continue
         if len(cells) != len(names):
@@ -105,6 +108,18 @@ def read_table(file: Path, layout: Layout | None) -> tuple[list[str], list[int],
             f"{file}:{line}: ends after {len(rows)} rows (expected a header t, q1, ..., then at least two rows)"
         )
     return names, lines, np.array(rows)
+
+
+def canonical(names: list[str], layout: Layout | None) -> list[str]:
+    """The header in our own names: t for time, and columns by the names of joints as link1, q_link1 or q.link1."""
+    own = {"time": "t"}
+    if layout is not None:
+        own |= dict(zip(layout.q_names, layout.columns("q"), strict=True))
+        for word in MOTION:
+            joints = layout.q_names if word == "q" else layout.v_names
+            for joint, column in zip(joints, layout.columns(word), strict=True):
+                own |= {f"{word}_{joint}": column, f"{word}.{joint}": column}
+    return [name if name == "t" or COLUMN.fullmatch(name) else own.get(name, name) for name in names]
 
 
 def refuse_degrees(file: Path, names: Sequence[str]) -> None:
@@ -132,14 +147,19 @@ def check_header(where: str, names: list[str], layout: Layout | None) -> None:
     if layout is not None and layout.labelled:
         check_labels(where, names, layout)
         return
-    expected = "(expected t, q1, q2, ... and, if known, qd1, ..., qdd1, ...)"
+    joint = None if layout is None or not layout.n else layout.q_names[0]
+    by_name = (
+        "" if joint is None else f"; or by the names of the joints: t, {joint}, ..., or q_{joint}, qd_{joint}, ..."
+    )
+    known = ["t", "q1", "qd1", "qdd1", *(() if layout is None else layout.q_names)]
+    expected = f"(expected t, q1, q2, ... and, if known, qd1, ..., qdd1, ...{by_name})"
     named = next((name for name in names if re.fullmatch(r"q\..+", name)), None)
     if named is not None:
         raise FileError(f"{where}: column {named!r} names a joint (expected arm=..., the robot that has it)")
     refuse_separator(where, names)
     for name in names:
         if name not in ("t", "trajectory", *IGNORED) and not COLUMN.fullmatch(name):
-            raise FileError(f"{where}: column {name!r}{near_miss(name, ['t', 'q1', 'qd1', 'qdd1'])} {expected}")
+            raise FileError(f"{where}: column {name!r}{near_miss(name, known)} {expected}")
         if names.count(name) > 1:
             raise FileError(f"{where}: column {name!r} occurs twice")
     n = joints_of(names)
