@@ -112,9 +112,26 @@ def test_messages_speak_of_options() -> None:
     assert "--gravity 0.0,0.0,-9.81 is another arm" in linkwise("convert planar3 x.urdf").err
     assert "--mimic independent" in linkwise("explain panda").err
     failed = linkwise("simulate planar3 --max-steps 3 --samples 3").err
-    assert "--integrator radau" in failed
-    assert "or --max-steps for a longer run" in failed
+    assert "as many as --max-steps allows" in failed
+    assert "To go on: a larger --max-steps for a longer run; --integrator rk4 with a fixed --step." in failed
+    assert "radau" not in failed
     assert "lw." not in failed
+    assert "q = [" not in failed
+    stiff = linkwise("simulate planar3 --friction --max-steps 3 --samples 3").err
+    assert "--integrator radau for stiff friction" in stiff
+    coarse = linkwise("simulate planar3 --integrator rk4 --step 1 --duration 5 --samples 3").err
+    assert "a number is no longer finite" in coarse
+    assert "To go on: a smaller --step" in coarse
+    assert "a larger --speed" in linkwise("simulate planar3 --duration 2000 --animate z.html").err
+
+
+def test_errors_on_a_terminal_are_broken_between_words() -> None:
+    narrow = {"FORCE_COLOR": "1", "NO_COLOR": "1", "COLUMNS": "50"}
+    line = "torque planar3 --q 1,2"
+    assert linkwise(line).err.count("\n") == 1
+    found = linkwise(line, narrow).err
+    assert max(map(len, found.splitlines())) <= 50
+    assert found.split() == linkwise(line).err.split()
 
 
 def test_equations_without_rounding() -> None:

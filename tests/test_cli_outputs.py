@@ -170,7 +170,7 @@ def test_films_are_checked_first(monkeypatch: pytest.MonkeyPatch) -> None:
     with monkeypatch.context() as patched:
         patched.setattr(sys.modules["linkwise.simulate"], "simulate", worked)
         for words, message in {
-            "--duration 2000 --animate x.html": "60000 frames (expected less than 20000: a larger speed",
+            "--duration 2000 --animate x.html": "60000 frames (expected less than 20000: a larger --speed",
             "--animate x.html --fps 0": "fps is 0.0",
             "--duration inf --animate x.html": "inf frames",
             "--duration nan --animate x.html": "nan frames",

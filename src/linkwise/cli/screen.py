@@ -59,7 +59,12 @@ def note(text: str) -> None:
 
 
 def complain(text: str) -> None:
-    """What went wrong, on stderr."""
+    """What went wrong, on stderr: on a terminal in lines that are not broken within words."""
+    if colour.on_terminal(sys.stderr):
+        width = shutil.get_terminal_size().columns
+        lines = f"error: {text}".splitlines()
+        text = "\n".join(textwrap.fill(line, width, break_long_words=False, break_on_hyphens=False) for line in lines)
+        text = text.removeprefix("error:").lstrip()
     print(f"{colour.stderr()('error:', 'bold red')} {text}", file=sys.stderr)
 
 

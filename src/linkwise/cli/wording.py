@@ -7,18 +7,30 @@ import re
 AT_THE_PROMPT = (
     (r"lw\.LIBRARY lists", "linkwise robots lists"),
     (r"arm\.with_gravity\(\(([^()]*)\)\)", lambda found: f"--gravity {found[1].replace(' ', '')}"),
-    (r" \(np\.sign, a comparison\)", ""),
-    (r"lw\.Friction\(smooth=\.\.\.\) or another smooth function instead of np\.sign", "--friction"),
-    (r"lw\.Friction\(smooth=0\)", "--stick"),
-    (r"integrator='(\w+)'", r"--integrator \1"),
-    (r"with a fixed step\b", "with a fixed --step"),
-    (r"max_steps=\.\.\.", "--max-steps"),
     (r"(?<=as many as )max_steps allows", "--max-steps allows"),
     (r"\(expected joints that move on their own\)", "(expected joints that move on their own: --mimic independent)"),
+    (r"a larger speed or a smaller fps", "a larger --speed or a smaller --fps"),
 )
+ADVICE = re.compile(r" If a torque jumps there.*| The recording until then.*", re.DOTALL)  # for who writes Python
+STATE = re.compile(r", q = \[[^\]]*\], qd = \[[^\]]*\]")  # which the table shows, in fewer digits
 
 
 def at_the_prompt(text: str) -> str:
     for pattern, words in AT_THE_PROMPT:
         text = re.sub(pattern, words, text)
     return text
+
+
+def failed_simulation(text: str, integrator: str, stiff: bool) -> str:
+    """Why a simulation ended early, and below that which options can help. `stiff`: with friction or a controller."""
+    why = STATE.sub("", ADVICE.sub("", at_the_prompt(text)))
+    options = []
+    if "--max-steps allows" in why:
+        options.append("a larger --max-steps for a longer run")
+    if integrator == "rk4":
+        options.append("a smaller --step, or another --integrator, which chooses its own steps")
+    else:
+        if integrator != "radau" and stiff:
+            options.append("--integrator radau for stiff friction and gains")
+        options.append("--integrator rk4 with a fixed --step")
+    return f"{why}\nTo go on: {'; '.join(options)}."

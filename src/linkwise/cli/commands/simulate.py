@@ -13,6 +13,7 @@ from ..options import OUTPUT, PICTURES, STATE, Csv, Degrees, Json, Parquet, Plot
 from ..results import STDOUT, check_outputs, print_json, refuse_ending, write_by, writing
 from ..robot import with_robot
 from ..screen import complain, echo, sentence, shown, table
+from ..wording import failed_simulation
 
 if TYPE_CHECKING:
     from ...recording import Recording
@@ -149,7 +150,8 @@ def command(
             rtol=rtol, step=step, max_steps=max_steps, samples=samples, events=joint_limits(arm) if limits else (),
         )  # fmt: skip
     except SimulationError as error:
-        run, code, ended = error.recording, 1, message(error).partition(" The recording until then")[0]
+        stiff = friction or stick or wanted is not None
+        run, code, ended = error.recording, 1, failed_simulation(str(error), integrator, stiff)
     except SimulationInterrupted as error:
         run, code, ended = error.recording, 130, where_interrupted(error.recording, duration)
     run = until_end(run)

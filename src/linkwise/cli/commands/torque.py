@@ -51,8 +51,8 @@ def command(
     """Torques and forces that the drives must give.
 
     Along a trajectory, a .csv file with columns t, q1, q2, ... (or the joints' names) or one by name, the peaks are
-    shown; --csv has every sample. With --q it is at a state, or at every row of a table. Without either, the trajectory is that of the paper
-    from which the robot is, or a cycloid of 60 degrees (0.1 m) from the zero position.
+    shown; --csv has every sample. With --q it is at a state, or at every row of a table. Without either, the trajectory
+    is that of the paper from which the robot is, or a cycloid of 60 degrees (0.1 m) from the zero position.
     """
     check_outputs(json, csv, parquet, plot)
     others = {"trajectory": trajectory, "--from": start, "--to": end, "--duration": duration, "--plot": plot}
