@@ -163,6 +163,15 @@ def test_text_is_inside_the_picture() -> None:
     assert all(box.x0 >= 0 and box.y0 >= 0 and box.x1 <= figure.bbox.x1 and box.y1 <= figure.bbox.y1 for box in boxes)
 
 
+def test_a_long_title_is_broken() -> None:
+    figure = lw.draw(lw.load("planar3"), title="a long story " * 12)
+    figure.draw_without_rendering()
+    box = figure._suptitle.get_window_extent()
+    assert box.x1 <= figure.bbox.x1
+    assert box.y1 <= figure.bbox.y1
+    assert figure._suptitle.get_text().split() == ("a long story " * 12).split()
+
+
 def test_the_view_suits_the_robot() -> None:
     def view(robot: lw.Robot, q: np.ndarray | None = None) -> tuple[str, np.ndarray]:
         skeleton = skeleton_of(robot)

@@ -790,3 +790,7 @@ def test_save_says_what_it_wants(tmp_path):
         lw.save(lw.load("gantry"), tmp_path / "nowhere" / "x.toml")
     with pytest.raises(lw.FileError, match="no robot is named"):
         lw.load("")
+
+
+def test_a_long_robot_is_described_by_its_first_joints() -> None:
+    assert str(lw.describe(lw.chain(60))).splitlines()[0] == f"chain-60-0-R: 60 joints ({'R' * 40}...), a chain"

@@ -16,8 +16,7 @@ from .drawing.svg import Curve, curves_svg, robot_svg
 from .figures import COLOURS
 from .recording import Recording
 from .robot import Robot
-from .robot.coordinates import size_in_words
-from .robot.describe import bodies, geometry
+from .robot.describe import bodies, geometry, size_of
 from .robot.layout import Layout
 
 MOST_ROWS = 30  # of a table
@@ -34,9 +33,8 @@ def html_of(value: Any) -> str:
 
 
 def robot_html(robot: Robot) -> str:
-    size = f"{size_in_words(robot.n, len(robot.names))} ({robot.joints[:40]}{'…' * (len(robot.joints) > 40)})"
     gravity = ", ".join(f"{x}" if robot.symbolic else f"{float(x):g}" for x in robot.gravity)
-    lines = [f"<b>{escape(robot.name)}</b>: {escape(size)}", *([escape(robot.about)] if robot.about else [])]
+    lines = [f"<b>{escape(robot.name)}</b>: {escape(size_of(robot))}", *([escape(robot.about)] if robot.about else [])]
     lines.append(f"{escape(robot.convention)}, gravity ({escape(gravity)}) m/s²")
     tree = any(link.parent != link.index - 1 for link in robot.links)
     tables = table(*geometry(robot, tree)) + table(*bodies(robot))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import textwrap
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -26,6 +27,7 @@ PANEL, SIDE_BY_SIDE, NARROWEST = 6.4, 4.6, 3.4  # inches, the width of one panel
 ENTRY = 1.1  # inches, of the legend
 PALEST = 0.8  # of the first of several configurations
 MOST_GHOSTS = 200
+LETTER = 0.62  # the width of a letter, relative to the size of the font
 
 
 def draw(
@@ -135,9 +137,16 @@ def picture(scene: Scene, poses: Floats, cameras: Sequence[Camera], title: str) 
             painter.foot(window)
         if len(cameras) > 1:
             axes.set_title(camera.name, fontsize=9, color=INK)
-    figure.suptitle(title, x=0.015, ha="left", fontsize=11, color=INK, parse_math=False)
+    heading(figure, title, sum(widths), 11)
     legend(figure, scene)
     return figure
+
+
+def heading(figure: Figure, title: str, inches: float, size: int) -> None:
+    """A title that is broken where it would not fit."""
+    letters = max(12, int(72.0 * inches / (LETTER * size)))
+    text = "\n".join(textwrap.fill(line, letters) for line in title.splitlines())
+    figure.suptitle(text, x=0.015, ha="left", fontsize=size, color=INK, parse_math=False)
 
 
 def seen_corners(mesh: Mesh, camera: Camera, pose: Floats) -> Floats:

@@ -8,7 +8,7 @@ import numpy as np
 
 from ..figures import new_figure
 from .camera import Camera
-from .draw import legend, seen_corners
+from .draw import heading, legend, seen_corners
 from .faces import Mesh
 from .framing import Framing
 from .motion import Motion
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 DPI = 100
 FAILED = "#b00020"
 MOST_TRAILS = 6
+CLOCK = 0.8  # inches beside the title
 ROOM = 0.8  # inches above and below the picture, for title and legend
 
 
@@ -56,8 +57,7 @@ class Film:
         if not measured:
             self.painter.foot(window)
         title = f"{motion.title}, followed" if framing.follows else motion.title
-        heading = self.figure.suptitle(title, x=0.015, ha="left", fontsize=10, color=INK, parse_math=False)
-        heading.set_in_layout(True)
+        heading(self.figure, title, inches - CLOCK, 10)
         self.clock = self.figure.text(0.985, 0.985, "", ha="right", va="top", fontsize=10, color=INK)
         legend(self.figure, scene)
         tips = scene.skeleton.tips

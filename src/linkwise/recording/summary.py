@@ -9,7 +9,7 @@ import numpy as np
 
 from .. import api
 from ..printing import Description
-from ..robot.coordinates import size_in_words
+from ..robot.describe import size_of
 from .recording import Recording
 
 MOST_EVENTS = 20  # lines for the events of one trajectory
@@ -42,7 +42,7 @@ def summary(recording: Recording) -> Description:
         "largest imbalance": worst(recording),
     }
     width = max(map(len, rows))
-    title = f"{robot.name}: {size_in_words(robot.n, len(robot.names))} ({robot.joints})"
+    title = f"{robot.name}: {size_of(robot)}"
     lines = [title, *(f"{name:{width}}  {text}" for name, text in rows.items()), *event_lines(recording)]
     return Description("\n".join(lines))
 

@@ -15,6 +15,8 @@ from .kinds import KINDS
 from .model import Robot
 from .tables import CONVENTIONS
 
+MOST_LETTERS = 40
+
 
 def describe(robot: Robot) -> Description:
     """The robot's table with its convention, units and gravity.
@@ -39,7 +41,7 @@ def description(robot: Robot) -> Description:
     starred = any(cell.endswith("*") for row in cells for cell in row[-4:])
     star = ", * is the joint's variable at q = 0" if starred and "theta (deg)" in head else ""
     lines = [
-        f"{robot.name}: {size_in_words(robot.n, len(robot.names))} ({robot.joints}), {shape}",
+        f"{robot.name}: {size_of(robot)}, {shape}",
         *([robot.about] if robot.about else []),
         *masses(robot),
         f"convention: {CONVENTIONS[robot.convention].meaning}",
@@ -48,6 +50,12 @@ def description(robot: Robot) -> Description:
     for heading, (names, rows) in tables(robot).items():
         lines += [heading, *grid(names, rows)]
     return Description("\n".join(lines))
+
+
+def size_of(robot: Robot) -> str:
+    """How many joints of which kinds: "6 joints (RRPRRR)"; of long robots the kinds of the first ones."""
+    kinds = robot.joints if len(robot.joints) <= MOST_LETTERS else f"{robot.joints[:MOST_LETTERS]}..."
+    return f"{size_in_words(robot.n, len(robot.names))} ({kinds})"
 
 
 Cells = tuple[list[str], list[list[str]]]  # the names of columns, and rows

@@ -53,11 +53,10 @@ def command(arm: Robot, json: Json = False) -> int:
 def on_screen(arm: Robot) -> None:
     """The same in tables that fit the terminal."""
     from ...api import total_mass
-    from ...robot.coordinates import size_in_words
-    from ...robot.describe import tables
+    from ...robot.describe import size_of, tables
     from ...robot.tables import CONVENTIONS
 
-    title(f"{arm.name}: {size_in_words(arm.n, len(arm.names))} ({arm.joints}), {float(total_mass(arm)):g} kg")
+    title(f"{arm.name}: {size_of(arm)}, {float(total_mass(arm)):g} kg")
     sentence(arm.about)
     echo()
     gravity = ", ".join(f"{float(x):g}" for x in arm.gravity)
