@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -36,7 +37,9 @@ def placed_labels(
     places: list[Place] = []
     for spot, text in zip(spots, texts, strict=True):
         size = np.array([LETTER * len(text) + 3.0, LINE]) / points_per_metre
-        best = min(candidates(spot, size, gap), key=lambda entry: cost(entry, taken, crowd, window, 0.25 * gap))
+        entries = candidates(spot, size, gap)
+        near = around(crowd, entries, 0.25 * gap)
+        best = min(entries, key=partial(cost, taken=taken, crowd=near, window=window, slack=0.25 * gap))
         taken.append(best[0])
         low, high = best[0]
         align, distance = best[1:]
@@ -57,6 +60,15 @@ def candidates(spot: Floats, size: Floats, gap: float) -> list[tuple[Floats, str
             low = np.array([anchor[0] + shift, anchor[1] - size[1] / 2 + 0.5 * size[1] * direction[1]])
             rectangles.append((np.stack([low, low + size]), align, distance))
     return rectangles
+
+
+def around(crowd: Floats, entries: list[tuple[Floats, str, float]], slack: float) -> Floats:
+    """The points that one of the rectangles may cover."""
+    corners = np.stack([rectangle for rectangle, _, _ in entries])
+    low, high = corners[:, 0].min(axis=0) - slack, corners[:, 1].max(axis=0) + slack
+    x, y = crowd.T
+    near: Floats = crowd[(x > low[0]) & (x < high[0]) & (y > low[1]) & (y < high[1])]
+    return near
 
 
 def cost(
