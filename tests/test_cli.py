@@ -228,8 +228,10 @@ def test_colours() -> None:
 
 
 @pytest.mark.parametrize("robot", ["planar3", "stanford", "quadruped"])
-def test_terminals_of_80_columns(robot: str) -> None:
-    environment = {"FORCE_COLOR": "1", "COLUMNS": "80"}
+@pytest.mark.parametrize("look", [{"FORCE_COLOR": "1"}, {"FORCE_COLOR": "1", "NO_COLOR": "1"}, {}])
+def test_80_columns(robot: str, look: dict[str, str]) -> None:
+    """On a terminal with and without colours, and in a pipe whose reader sets COLUMNS."""
+    environment = {**look, "COLUMNS": "80"}
     for line in (f"describe {robot}", f"loads {robot} --samples 5", "robots"):
         shown = linkwise(line, environment)
         assert shown.code == 0

@@ -128,7 +128,7 @@ def parts(head: Sequence[str], cells: list[list[str]], width: int | None, folds:
     The last one may be text, which folds.
     """
     widths = [max([wide(head[k]), *(wide(row[k]) for row in cells)]) for k in range(len(head))]
-    if folds and colour.wanted(sys.stdout):
+    if folds and width is not None:
         widths[-1] = min(widths[-1], FOLDED)
     found, used = [[0]], widths[0]
     for k in range(1, len(head)):
@@ -145,9 +145,13 @@ def draw(head: Sequence[str], cells: list[list[str]], right: list[bool], width: 
         rich_table(head, cells, right, width)
         return
     widths = [max([wide(head[k]), *(wide(row[k]) for row in cells)]) for k in range(len(head))]
+    before = sum(widths[:-1]) + 2 * (len(widths) - 1)
     for row in [list(head), *cells]:
-        line = "  ".join(padded(c, w, r) for c, w, r in zip(row, widths, right, strict=True))
+        last = [row[-1]] if width is None or right[-1] else textwrap.wrap(row[-1], max(FOLDED, width - before)) or [""]
+        line = "  ".join(padded(c, w, r) for c, w, r in zip([*row[:-1], last[0]], widths, right, strict=True))
         print(line.rstrip())
+        for more in last[1:]:
+            print(" " * before + more)
 
 
 def rich_table(head: Sequence[str], cells: list[list[str]], right: list[bool], width: int | None) -> None:

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import sys
-
 from ...robot import Robot
-from .. import colour
 from ..options import Json
 from ..results import print_json
 from ..robot import with_robot
-from ..screen import echo, facts, sentence, table, title
+from ..screen import echo, facts, room, sentence, table, title
 
 EXAMPLES = (
     ("linkwise describe stanford", "joints, bodies, drives"),
@@ -41,7 +38,7 @@ def command(arm: Robot, json: Json = False) -> int:
             }
         )
         return 0
-    if not colour.on_terminal(sys.stdout):
+    if room() is None:
         from ...robot.describe import description
 
         echo(description(arm))
