@@ -8,9 +8,9 @@ left out.
 from __future__ import annotations
 
 import sys
-import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
+from types import ModuleType
 from typing import Any
 
 from ..figures import require_matplotlib
@@ -49,12 +49,18 @@ def undocumented(artist: Any) -> Iterator[None]:
             setattr(artist.Artist, DOCUMENTATION, signature)
 
 
+class NoAxes3D:
+    """In place of matplotlib's 3-D axes."""
+
+    name = "3d"
+
+
 @contextmanager
 def without_axes_3d() -> Iterator[None]:
-    """matplotlib warns that there are none, and does without."""
-    sys.modules[AXES_3D] = None  # type: ignore[assignment]
+    stub = ModuleType(AXES_3D)
+    stub.Axes3D = NoAxes3D  # type: ignore[attr-defined]
+    sys.modules[AXES_3D] = stub
     try:
-        with warnings.catch_warnings(action="ignore"):
-            yield
+        yield
     finally:
         del sys.modules[AXES_3D]
