@@ -4,11 +4,13 @@ import os
 import signal
 import subprocess
 import sys
+import warnings
 from pathlib import Path
 
 import pytest
 
 from command_line import heed_control_c, linkwise, unix
+from linkwise.cli import app
 
 START = [sys.executable, "-m", "linkwise_command"]
 
@@ -68,3 +70,13 @@ def test_matplotlib_is_imported_in_part_for_the_same_picture(tmp_path: Path) -> 
     assert done.stdout.splitlines()[-1] == "0 False None True"
     assert linkwise(f"torque planar3 --samples 11 --plot {here}").code == 0
     assert own.read_bytes() == here.read_bytes()
+
+
+def test_deprecations_are_not_shown_though_a_package_asks_for_it(capsys: pytest.CaptureFixture[str]) -> None:
+    class Mine(DeprecationWarning): ...
+
+    with app.quiet_warnings():
+        warnings.simplefilter("default", Mine)
+        warnings.warn("old name", Mine, stacklevel=1)
+        warnings.warn("a caveat", UserWarning, stacklevel=1)
+    assert capsys.readouterr().err == "warning: a caveat\n"

@@ -192,7 +192,8 @@ def quiet_warnings() -> Iterator[None]:
     """Warnings of Linkwise are lines on stderr, without a place in the source; deprecations are not shown."""
 
     def show(message: Warning | str, category: type[Warning], *_: Any) -> None:
-        print(f"{colour.stderr()('warning:', 'bold yellow')} {message}", file=sys.stderr)
+        if not issubclass(category, DeprecationWarning):  # which a package may allow itself when it is imported
+            print(f"{colour.stderr()('warning:', 'bold yellow')} {message}", file=sys.stderr)
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
