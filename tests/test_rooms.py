@@ -75,6 +75,7 @@ MAY_IMPORT = {  # each room: the rooms below it that it uses
         "formats",
         "graph",
         "kernels",
+        "progress",
         "recording",
         "robot",
         "simulate",
