@@ -219,7 +219,9 @@ def test_the_robot_is_not_tiny_in_its_film(run: lw.Recording, follows: bool, mon
     assert windows[0].left < roots[:, 0].min() <= roots[:, 0].max() < windows[0].right
     image = np.asarray(shown.image(len(made.times) - 1))
     assert (image < 250).any(axis=-1).mean() > 0.01
-    scene = json.loads(Page(made.html).scripts[0])
+    page = Page(made.html)
+    assert page.heading.endswith(", followed") is follows
+    scene = json.loads(page.scripts[0])
     assert np.allclose(
         np.reshape(scene["follow"], (-1, 3)), made.framing.shift if follows else np.empty((0, 3)), atol=1e-4
     )

@@ -56,8 +56,7 @@ class Film:
         self.painter = Painter(axes, scene, mesh, camera)
         if not measured:
             self.painter.foot(window)
-        title = f"{motion.title}, followed" if framing.follows else motion.title
-        heading(self.figure, title, inches - CLOCK, 10)
+        heading(self.figure, framing.titled(motion.title), inches - CLOCK, 10)
         self.clock = self.figure.text(0.985, 0.985, "", ha="right", va="top", fontsize=10, color=INK)
         legend(self.figure, scene)
         tips = scene.skeleton.tips

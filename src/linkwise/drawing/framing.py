@@ -28,6 +28,10 @@ class Framing(NamedTuple):
     def follows(self) -> bool:
         return bool(self.shift.any())
 
+    def titled(self, title: str) -> str:
+        """What stands above the picture."""
+        return f"{title}, followed" if self.follows else title
+
     def of(self, poses: Floats) -> Floats:
         """Poses (frames, 1 + links, 4, 4) as the picture has them."""
         if not self.follows:

@@ -34,7 +34,7 @@ style-src 'unsafe-inline'">
 {style}</style>
 </head>
 <body>
-<header><h1>{title}</h1><p id="legend"></p><p id="note" role="status"></p></header>
+<header><h1>{heading}</h1><p id="legend"></p><p id="note" role="status"></p></header>
 <canvas id="picture" tabindex="0" aria-label="{title}: drag to turn, wheel to zoom"></canvas>
 <form id="controls">
 <button type="button" id="play" aria-label="play or pause">Pause</button>
@@ -59,6 +59,7 @@ def page_of(
     here = files(__package__)
     return PAGE.format(
         title=html.escape(motion.title),
+        heading=html.escape(framing.titled(motion.title)),
         style=(here / "player.css").read_text(encoding="utf-8"),
         script=(here / "player.js").read_text(encoding="utf-8"),
         scene=data.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026"),
