@@ -27,6 +27,9 @@ from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
+import derivative_counts
+from derivative_counts import table
+
 import linkwise as lw
 from linkwise import dynamics
 from linkwise.dynamics import diagonal, kinematics, newton_euler, operators, quasi, udu
@@ -727,11 +730,6 @@ DAGGER = """\
   whether both arise depends on signs."""
 
 
-def table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
-    lines = [header, ["---"] * len(header), *rows]
-    return [f"| {' | '.join(line)} |" for line in lines]
-
-
 def number(x: Fraction | int) -> str:
     return f"{int(x):,}" if Fraction(x).denominator == 1 else str(x)
 
@@ -1143,6 +1141,7 @@ def page() -> str:
             stages_section(),
             forward_section(),
             diagonal_section(),
+            derivative_counts.section({f"general arm, n = {n}": general(n) for n in (6, 7, 12)}),
             methods_section(),
         ]
     head = HEADER.format(last=SIZES[-1], dagger=dagger)
@@ -1161,6 +1160,7 @@ def entries() -> dict[str, dict[str, int]]:
                 found[f"{family}{n}/{label}"] = counted(label, family, n)
         for name in LIBRARY:
             found[f"{name}/{label}"] = counted_on(label, name)
+    found |= derivative_counts.entries(derivative_counts.ROBOTS)
     return {key: {kind: getattr(count, kind) for kind in KINDS} for key, count in found.items()}
 
 

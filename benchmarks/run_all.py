@@ -18,6 +18,7 @@ from shutil import which
 
 import accuracy
 import batch
+import derivatives
 import equations
 import free_flyers
 import long_chains
@@ -149,6 +150,7 @@ def main(argv: list[str] | None = None) -> None:
         batch.measure,
         free_flyers.measure,
         one_call.measure,
+        derivatives.measure,
         start_up.measure,
         reading.measure,
         partial(long_chains.measure, **options),

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import linkwise as lw
-from effort import in_turn, rest_slow
+from effort import THOROUGH, in_turn, rest_slow
 from linkwise import api
 from linkwise.api import singular
 from linkwise.api.method_table import METHODS
@@ -54,9 +54,10 @@ def public_functions() -> list[Callable[..., Any]]:
     return found
 
 
-ELSEWHERE = (  # tested in test_momentum, on other robots, and in test_configurations
+ELSEWHERE = (  # tested in test_momentum, on other robots, in test_configurations and in test_linear_models
     *(lw.base_wrench, lw.floating_dynamics, lw.generalized_jacobian),
     *(lw.convert_force, lw.convert_state, lw.random_configuration),
+    lw.equilibrium,
 )
 
 
@@ -68,7 +69,7 @@ def calls() -> list[Call]:
             continue
         parameters = list(inspect.signature(function).parameters.values())[1:]
         arguments = [p.name for p in parameters if p.default is p.empty]
-        wrench = any(p.name == "wrench" for p in parameters)
+        wrench = any(p.name == "wrench" and p.kind is not p.KEYWORD_ONLY for p in parameters)
         if arguments:
             choices = [{"method": m} for m in lw.methods(function)] if "method" in str(parameters) else [{}]
             found += [Call(function, choice, arguments, wrench) for choice in choices]
@@ -78,7 +79,9 @@ def calls() -> list[Call]:
 CALLS = calls()
 WITH_WRENCH = [call for call in CALLS if call.wrench]
 ONE_METHOD = list({call.function: call for call in reversed(CALLS)}.values())[::-1]  # the rules in front of all methods
-every_function = in_turn(ONE_METHOD)
+LONG = (lw.inverse_dynamics_second_derivatives, lw.forward_dynamics_second_derivatives)  # which take long in Python
+SHORT_ONES = [call for call in ONE_METHOD if THOROUGH or call.function not in LONG]
+every_function = in_turn(SHORT_ONES)
 every_method_on_robots = pytest.mark.parametrize(
     ("call", "robot"),
     rest_slow([*product(CALLS, [SHORT]), *product(ONE_METHOD, [GANTRY, TREE])], [*product(ONE_METHOD, [SHORT])]),
@@ -132,7 +135,7 @@ def test_a_batch_is_the_loop_over_its_states_to_the_last_bit(call, robot):
     assert [part.shape for part in empty] == [(2, 0, 4, *one.shape) for one in alone]
 
 
-MANY = [call for call in ONE_METHOD if len(call.arguments) > 1]
+MANY = [call for call in SHORT_ONES if len(call.arguments) > 1]
 
 
 @in_turn(MANY)

@@ -9,6 +9,7 @@ pytest.importorskip("mujoco")
 
 import accuracy
 import batch
+import derivatives
 import equations
 import free_flyers
 import long_chains
@@ -36,7 +37,7 @@ def little(monkeypatch: pytest.MonkeyPatch) -> None:
     """Fast statements are not repeated, and one robot is enough for most."""
     monkeypatch.setattr(timing, "LEAST", 1e-6)
     monkeypatch.setattr(start_up, "TASKS", start_up.TASKS[1:])
-    for script in (batch, precision, start_up, threads):
+    for script in (batch, derivatives, precision, start_up, threads):
         monkeypatch.setattr(script, "arms", lambda: arms("Stanford"))
 
 
@@ -50,6 +51,7 @@ def plain_text() -> Iterator[None]:
 MEASURES = {
     "batch": lambda: batch.measure(states=300, rounds=2, processes=0, peers=PEERS),
     "free_flyers": lambda: free_flyers.measure(states=300, rounds=2, processes=0, peers=PEERS, robots=FREE_FLYERS),
+    "derivatives": lambda: derivatives.measure(states=300, rounds=2, processes=0),
     "one_call": lambda: one_call.measure(rounds=2, processes=0, peers=PEERS),
     "threads": lambda: threads.measure(states=300, rounds=2, peers=PEERS),
     "precision": lambda: precision.measure(states=64, rounds=2),

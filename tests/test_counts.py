@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 from types import ModuleType
 
+import derivative_counts
 import pytest
 
 import linkwise as lw
@@ -37,6 +38,8 @@ def test_every_method_takes_the_operations_of_the_golden_file(counts: ModuleType
         found = {"chain6": counts.counted(label, "chain", 6)}
         found |= {name: counts.counted_on(label, name) for name in counts.LIBRARY}
         fresh |= {f"{arm}/{label}": {kind: getattr(c, kind) for kind in counts.KINDS} for arm, c in found.items()}
+    derived = derivative_counts.entries(counts.LIBRARY)
+    fresh |= {key: {kind: getattr(c, kind) for kind in counts.KINDS} for key, c in derived.items()}
     arms = {key.partition("/")[0] for key in fresh}
     short = {key: value for key, value in kept.items() if key.partition("/")[0] in arms}
     changed = {key: (short.get(key), fresh.get(key)) for key in short | fresh if short.get(key) != fresh.get(key)}

@@ -9,7 +9,7 @@ import linkwise as lw
 from effort import rest_slow
 from linkwise.dynamics import ALL_INVERSE_DYNAMICS, newton_euler, udu
 from linkwise.graph import LEGAL, Graph, Port, Program, evaluate
-from linkwise.graph.derivative import PARTIAL
+from linkwise.graph.derivative import CHOICES, PARTIAL
 from linkwise.graph.derivative import derivative as of_program
 from linkwise.spatial import Wrench
 from robots import CHAINS, TREES, conditioned, ids, relative, scalars, states
@@ -73,17 +73,17 @@ def test_pinocchios_analytical_derivatives_agree(robot: lw.Robot) -> None:
 
 
 def test_every_operation_has_a_derivative() -> None:
-    """Of select, whose branch must not be multiplied, see `test_trajectory_end`."""
-    assert {*PARTIAL, "select"} == {op for op, operands in LEGAL.items() if operands}
+    """Of choices, whose branches must not be multiplied, see `test_trajectory_end`."""
+    assert {*PARTIAL, *CHOICES} == {op for op, operands in LEGAL.items() if operands}
 
 
-@pytest.mark.parametrize("op", sorted(PARTIAL))
+@pytest.mark.parametrize("op", sorted({*PARTIAL, *CHOICES}))
 def test_partial_derivatives_of_each_operation(op: str) -> None:
     graph = Graph()
     arguments = [graph.input("x", k) for k in range(LEGAL[op])]
     port = Port("x", (LEGAL[op],))
     program = Program.of(graph, [port], [Port("y", ())], [[graph.make(op, *arguments)]])
-    x = np.random.default_rng(0).uniform(0.5, 2.0, size=(5, LEGAL[op]))
+    x = np.random.default_rng(0).uniform(0.2, 0.9, size=(5, LEGAL[op]))
     step = 1e-6
     shifts = step * np.eye(LEGAL[op])
     up, down = (evaluate(program, x[:, None] + sign * shifts)[0] for sign in (1, -1))

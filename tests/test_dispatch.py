@@ -347,7 +347,8 @@ def test_a_kernel_that_is_not_kept_is_looked_for_once(folder: Path, monkeypatch:
 def test_code_that_is_too_long_does_not_run_though_it_is_kept(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     arm = lw.chain(2, seed=650)
     lw.compile(lw.inertia_matrix, arm, form="straight")
-    monkeypatch.setattr(specs, "MAX_STRAIGHT_OPERATIONS", 1)
+    for limit in ("MAX_STRAIGHT_OPERATIONS", "MAX_WITHOUT_LOOPS"):
+        monkeypatch.setattr(specs, limit, 1)
     with lw.use_kernels("auto"):
         lw.inertia_matrix(arm, np.ones(2))
     assert kernel_of(arm) is None

@@ -28,7 +28,8 @@ FOLDER = EXAMPLES[0].parent
 @pytest.mark.slow
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda p: p.stem)
 def test_example_runs_and_leaves_its_pictures(path: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    load(path).main(["--out", str(tmp_path)])
+    with lw.use_kernels("auto"):  # as they run for a user: some take minutes in plain Python
+        load(path).main(["--out", str(tmp_path)])
     pictures = sorted(tmp_path.glob("*.png"))
     assert pictures
     for picture in pictures:

@@ -206,13 +206,13 @@ def test_nodes_are_keys_by_identity():
         lambda x: 1 if x else 2,
         lambda x: x and 1,
         lambda x: not x,
-        lambda x: x < 0,
-        lambda x: x <= 0,
-        lambda x: x > 0,
-        lambda x: x >= Y,
-        lambda x: x == 0.0,
-        lambda x: x != 0.0,
-        lambda x: x == Y,
+        lambda x: bool(x < 0),
+        lambda x: bool(x <= 0),
+        lambda x: bool(x > 0),
+        lambda x: bool(x >= Y),
+        lambda x: bool(x == 0.0),
+        lambda x: bool(x != 0.0),
+        lambda x: bool(x == Y),
         lambda x: max(x, 0.0),
         lambda x: sorted([x, Y]),
         lambda x: np.maximum(np.array([x, Y]), 0.0),
@@ -224,10 +224,10 @@ def test_nodes_are_keys_by_identity():
 def test_asking_a_node_for_its_value_is_refused_with_help(deed):
     with pytest.raises(TypeError, match=r"the node [xy]\[0\] stands for a number that is not known yet") as caught:
         deed(X)
-    assert "without if, max and comparisons" in str(caught.value) or "np.array([...]) or a list" in str(caught.value)
+    assert "np.where" in str(caught.value) or "np.array([...]) or a list" in str(caught.value)
 
 
-@pytest.mark.parametrize("deed", [int, abs, lambda x: x % 2, lambda x: x // 2, lambda x: 2**x, len, np.tanh])
+@pytest.mark.parametrize("deed", [int, lambda x: x % 2, lambda x: x // 2, lambda x: 2**x, len, np.hypot, np.cbrt])
 def test_what_the_grammar_has_no_word_for_is_refused(deed):
     with pytest.raises(TypeError):
         deed(X)
@@ -501,17 +501,23 @@ def test_zeros_and_ones_of_a_robot_cost_nothing():
 
 
 def agree(function: Callable[..., Any], robot: lw.Robot, *arrays: np.ndarray, **keywords: Any) -> bool:
-    """Whether the traced program and the plain run give the same bits, apart from the sign of zero."""
+    """Whether the traced program and the plain run give the same bits, apart from the sign of zero.
+
+    Products of matrices agree to rounding: BLAS adds in an order of its own.
+    """
     inputs = {name: value for name, value in keywords.items() if isinstance(value, np.ndarray)}
     shapes = {name: lw.Input(*value.shape[1:]) for name, value in inputs.items()}
     found = evaluate(lw.trace(function, robot, **{**keywords, **shapes}), *arrays, *inputs.values())
     plain = function(robot, *arrays, **keywords)
     plain = plain if isinstance(plain, tuple) else (plain,)
+    if function in MATRIX_PRODUCTS:
+        return all(relative(a, b) < 1e-13 for a, b in zip(found, plain, strict=True))
     same = (np.array_equal(a + 0.0, b + 0.0) and a.shape == b.shape for a, b in zip(found, plain, strict=True))
     return all(same)
 
 
-PUBLIC = [getattr(api, name) for name in api.__all__ if name not in ("methods", "convert_force", "convert_state")]
+UNTRACED = ("methods", "convert_force", "convert_state", "equilibrium")  # which iterate, or ask for words
+PUBLIC = [getattr(api, name) for name in api.__all__ if name not in UNTRACED]
 FUNCTIONS = [f for f in PUBLIC if inspect.isfunction(f) and "q" in inspect.signature(f).parameters]
 CHOICES = [
     pytest.param(function, method, id="-".join(filter(None, [function.__name__, method])))
@@ -522,6 +528,7 @@ CHOICES = [
 
 ROTORLESS = (lw.operators, lw.operator_rates, lw.mass_factor_rate, lw.kinetic_gradient)
 FREE_BASE = (lw.base_wrench, lw.floating_dynamics, lw.generalized_jacobian)
+MATRIX_PRODUCTS = (lw.forward_dynamics_second_derivatives,)  # of BLAS: sums in its own order, with fused operations
 
 
 @pytest.mark.parametrize(("function", "method"), CHOICES)

@@ -24,7 +24,7 @@ MAY_IMPORT = {  # each room: the rooms below it that it uses
     "formats": {"dynamics", "errors", "files", "notices", "robot", "spatial", "trace"},
     "compare": {"api", "dynamics", "errors", "formats", "kernels", "robot", "spatial"},
     "kernels": {"codegen", "errors", "files", "graph", "lazy", "robot", "sha256", "trace"},
-    "api": {"dynamics", "errors", "formats", "graph", "kernels", "robot", "spatial", "symbolic", "trace"},
+    "api": {"dynamics", "errors", "formats", "graph", "kernels", "lazy", "robot", "spatial", "symbolic", "trace"},
     "explain": {"api", "dynamics", "errors", "graph", "kernels", "printing", "robot", "spatial", "symbolic", "trace"},
     "export": {"api", "codegen", "errors", "explain", "graph", "printing", "robot", "symbolic", "trace", "version"},
     "control": {"api", "errors", "robot", "spatial"},

@@ -20,7 +20,7 @@ DRY = lw.Friction(viscous=0.0, coulomb=0.6, smooth=0.0)
 
 
 def relay(arm, t, q, qd):
-    return -0.05 * np.sign(qd)
+    return -0.05 * np.sign(np.array(qd, dtype=float))  # of floats: it cannot be traced
 
 
 def traced_relay(arm, t, q, qd):

@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING, Any
 
 from . import api
 from .api import *  # noqa: F403  what its `__all__` lists
-from .api.derivatives import Derivative, derivative
-from .errors import FileError, RobotError, SingularError
+from .api.derivatives import Derivative, JacobianVector, VectorJacobian, derivative, jvp, vjp
+from .errors import EquilibriumError, FileError, RobotError, SingularError
 from .formats import LIBRARY, load, save
 from .graph import Count, Program, evaluate
 from .kernels.lock import LOCK
@@ -88,33 +88,47 @@ __all__ = [
     "LIBRARY",
     "Count",
     "Derivative",
+    "EquilibriumError",
     "FileError",
     "Frame",
     "Friction",
     "Input",
+    "JacobianVector",
     "Joint",
     "Link",
     "Program",
     "Robot",
     "RobotError",
     "SingularError",
+    "VectorJacobian",
     "bind",
     "chain",
     "count",
     "derivative",
     "describe",
     "evaluate",
+    "jvp",
     "load",
     "random_tree",
     "save",
     "symbols",
     "symbols_of",
     "trace",
+    "vjp",
 ]
 __all__ += api.__all__
 LAZY_IMPORTS = {  # packages that are imported when one of their names is first used
     "compare": ("Comparison", "Finding", "compare"),
-    "control": ("computed_torque", "diagonal_control", "limited", "pd_gravity", "springs", "with_gears"),
+    "control": (
+        "computed_torque",
+        "diagonal_control",
+        "limited",
+        "pd_gravity",
+        "pid",
+        "sampled",
+        "springs",
+        "with_gears",
+    ),
     "drawing": ("Animation", "draw"),
     "explain": ("Accuracy", "Explanation", "accuracy", "cite", "explain"),
     "export": ("CSource", "c_source", "latex", "python_source", "sympy"),
@@ -139,6 +153,7 @@ LAZY_IMPORTS = {  # packages that are imported when one of their names is first 
         "Trajectory",
         "cubic",
         "cycloid",
+        "held",
         "quintic",
         "septic",
         "spline",

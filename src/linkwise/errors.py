@@ -37,6 +37,10 @@ class SingularError(ValueError):
         return SingularError(self.message, self.reason, (*state, *self.state))
 
 
+class EquilibriumError(ValueError):
+    """No configuration was found at which the robot is in balance: the message names the joint that is not."""
+
+
 def near_miss(value: object, known: Iterable[str]) -> str:
     """', did you mean ...?' where one of the known values is close, otherwise nothing."""
     close = difflib.get_close_matches(str(value), list(known), n=1)

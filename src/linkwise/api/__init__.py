@@ -3,9 +3,16 @@
 from ..kernels.dispatch import use_kernels
 from .base_motion import BaseMotion
 from .base_parameters import base_parameters
+from .closed_form_derivatives import (
+    forward_dynamics_derivatives,
+    forward_dynamics_second_derivatives,
+    inverse_dynamics_derivatives,
+    inverse_dynamics_second_derivatives,
+)
 from .compiling import compile
 from .configuration import neutral, random_configuration
 from .conventions import convert_force, convert_state
+from .equilibria import Equilibrium, equilibrium
 from .free_flying import base_wrench, floating_dynamics, generalized_jacobian
 from .functions import (
     bias_torque,
@@ -22,6 +29,7 @@ from .functions import (
     udu,
 )
 from .integration import configuration_rate, difference, integrate, normalize
+from .linear_models import LinearModel, linearize
 from .matrices import (
     complement_matrices,
     constraint_wrenches,
@@ -40,6 +48,8 @@ from .quasi import normalized, unnormalized
 
 __all__ = [
     "BaseMotion",
+    "Equilibrium",
+    "LinearModel",
     "base_parameters",
     "base_wrench",
     "bias_torque",
@@ -53,18 +63,24 @@ __all__ = [
     "coriolis_matrix",
     "denoc_matrices",
     "difference",
+    "equilibrium",
     "floating_dynamics",
     "forward_dynamics",
+    "forward_dynamics_derivatives",
+    "forward_dynamics_second_derivatives",
     "generalized_jacobian",
     "gravity_torque",
     "inertia_matrix",
     "integrate",
     "inverse_dynamics",
+    "inverse_dynamics_derivatives",
+    "inverse_dynamics_second_derivatives",
     "inverse_inertia_matrix",
     "jacobian",
     "joint_wrenches",
     "kinetic_energy",
     "kinetic_gradient",
+    "linearize",
     "mass_centres",
     "mass_factor",
     "mass_factor_rate",

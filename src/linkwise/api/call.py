@@ -33,21 +33,31 @@ class Call(NamedTuple):
 
     function: Callable[..., Any]
     states: States
-    compute: Callable[[], Any]  # the result in nested lists of scalars
-    shape: tuple[int, ...]  # of the result for one state
+    compute: Callable[[], Any]  # the result in nested lists of scalars, or a tuple of several
+    shape: tuple[int, ...] | list[tuple[int, ...]]  # of the result for one state; a list of shapes for several
     options: dict[str, Any] | None = None  # that the result depends on besides the arrays; None: never compiled
     divides: bool = False  # by inertias: a joint that nothing resists is an error that names it
 
     def plain(self) -> Array:
         """By the algorithm itself; infinities and NaN on the way are no reason for warnings."""
         if not self.divides:
-            return self._joined()
+            return self.returned(self._joined())
         with explained(self.states):
-            return refuse_singular(self.states, self._joined())
+            return self.returned([refuse_singular(self.states, array) for array in self._joined()])
 
-    def _joined(self) -> Array:
+    def _joined(self) -> list[Array]:
         with np.errstate(all="ignore"):
-            return self.states.join(self.compute(), self.shape)
+            computed = self.compute()
+            values = computed if isinstance(self.shape, list) else (computed,)
+            return [self.states.join(value, shape) for value, shape in zip(values, self.shapes, strict=True)]
+
+    @property
+    def shapes(self) -> list[tuple[int, ...]]:
+        return self.shape if isinstance(self.shape, list) else [self.shape]
+
+    def returned(self, arrays: list[Array]) -> Any:
+        """What the public function returns: an array, or a tuple of several."""
+        return tuple(arrays) if isinstance(self.shape, list) else arrays[0]
 
     def request(self) -> dispatch.Request | None:
         """What a kernel for this call has to be, or None where none can be."""
@@ -79,9 +89,11 @@ def result(call: Call) -> Array:
     name, slow = call.function.__name__, getattr(call.function, "slow", None)
     if slow is not None and name not in states.robot.cache and call.by_default() and request.dtype == "float64":
         states.robot.cache[name] = kernel.entry(partial(slow, states.robot))
-    out = np.empty((*states.batch, *call.shape), request.dtype)
-    non_finite = kernel.run(states.batch, [states.rows(*argument) for argument in kernel.interface.inputs], [out])
-    return refuse_singular(states, out[()]) if non_finite and call.divides else out[()]
+    out = [np.empty((*states.batch, *shape), request.dtype) for shape in call.shapes]
+    non_finite = kernel.run(states.batch, [states.rows(*argument) for argument in kernel.interface.inputs], out)
+    if non_finite and call.divides:
+        return call.returned([refuse_singular(states, array[()]) for array in out])
+    return call.returned([array[()] for array in out])
 
 
 def public(body: Callable[P, Call]) -> Callable[P, Array]:

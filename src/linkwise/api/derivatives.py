@@ -1,207 +1,238 @@
-"""Derivatives of functions by their arguments, as functions that can be called, compiled, printed and derived again."""
+"""Derivatives of functions by their arguments, and their products with vectors, as functions like any other."""
 
 from __future__ import annotations
 
-import inspect
-import math
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
-
-import numpy as np
+from collections.abc import Callable, Mapping
+from typing import Any, ClassVar
 
 from ..errors import one_of
-from ..graph import Node, Port, Program, count, evaluate
+from ..graph import Node, Port, Program, count
+from ..graph import products as of_programs
 from ..graph.derivative import derivative as differentiate
-from ..kernels import dispatch
-from ..kernels.interface import batch_of
-from ..kernels.lock import LOCK
+from ..graph.derivative import own_shape
+from ..lazy import cached_property
 from ..robot import Robot
-from ..trace import symbols_of, trace
 from ..trace.tracing import Prepared, function_name
-from .singular import explain_non_finite
-from .states import REAL, as_array, has_length
+from .closed_forms import closed_form, has_closed_form
+from .derived import DerivedFunction
 
-if TYPE_CHECKING:
-    from ..kernels.compiler import Compiled
+Names = Any  # the name of an argument, a symbol of the robot, or several
+MODES = ("fewest", "forward", "reverse", "closed-form")
+MAX_COUNTED = 30  # degrees of freedom up to which modes are compared where the closed form usually takes fewer
 
 
-class Derivative(Prepared):
-    """The derivative of a function by one of its arguments, for one robot: call it with the function's arrays.
-
-    It is a function of the robot and these arrays wherever Linkwise takes one: `lw.compile(slope, arm)`, `lw.count`,
-    `lw.trace`, `lw.c_source`, `lw.latex`, `lw.sympy`, `lw.python_source`, `lw.derivative` again; for another robot than
-    its own it is derived anew. Called on batches, or often, it runs compiled, by the rule of the public functions.
-
-    `program` is its straight-line code, `count` its operations, `function_count` those of the function itself, `mode`
-    "forward" or "reverse".
+class Derivative(DerivedFunction):
+    __doc__ = f"""The derivative of a function by its arguments, for one robot. {DerivedFunction.__doc__}
+    `mode` is "forward", "reverse" or "closed-form".
     """
 
     def __init__(
-        self, function: Callable[..., Any], robot: Robot, wrt: str, asked: str, keywords: dict[str, Any]
+        self,
+        function: Callable[..., Any],
+        robot: Robot,
+        wrt: Names,
+        mode: str,
+        value: bool,
+        keywords: Mapping[str, Any],
     ) -> None:
-        self.function, self.robot, self.wrt, self._asked, self._keywords = function, robot, wrt, asked, keywords
-        original = trace(function, robot, **keywords)
-        one_of(wrt, [port.name for port in original.inputs], "wrt")
-        modes = ("forward", "reverse") if asked == "fewest" else (asked,)
-        port = next(port for port in original.inputs if port.name == wrt)
-        along = self._velocities if port.quaternions else None
-        programs = {mode: differentiate(original, wrt, mode, along) for mode in modes}
-        self.mode = min(programs, key=lambda mode: count(programs[mode]).total)
-        self.program: Program = programs[self.mode]
-        self.count, self.function_count = count(self.program), count(original)
-        self.__name__ = f"d_{function_name(function)}_d_{wrt}"
-        self.__doc__ = f"The derivative of {function_name(function)} by {wrt}."
-        self.__signature__ = signature(self.program, symbols_of(robot) if robot.non_floats else ())
-        self._spent = 0.0  # seconds that plain calls have taken
-        self._kernels: dict[str, Compiled | None] = {}  # None: too long to compile
-        self._others: dict[Robot, Derivative] = {}
-
-    def _velocities(self, q: list[Node]) -> list[list[Any]]:
-        """How q changes at each velocity alone."""
-        return [self.robot.coordinates.configuration_rates(q, v) for v in np.eye(self.robot.n).tolist()]
-
-    def __call__(self, *arguments: Any, **named: Any) -> Any:
-        """`slope(q, qd, qdd)`, or `slope(arm, q, qd, qdd)`, which always runs plain Python."""
-        if arguments and isinstance(arguments[0], Robot):
-            own = self.of(arguments[0])
-            return own._plain(own._arrays(arguments[1:], named))
-        arrays = self._arrays(arguments, named)
-        kernel = self._kernel(arrays)
-        if kernel is not None:
-            return kernel(*arrays)
-        started = dispatch.clock()
-        result = self._plain(arrays)
-        self._spent += dispatch.clock() - started
-        return result
-
-    def __getstate__(self) -> dict[str, Any]:
-        """Without machine code, which is of this process."""
-        return {**vars(self), "_kernels": {}}
-
-    def of(self, robot: Robot) -> Derivative:
-        """The same derivative for this robot."""
-        own = robot is self.robot or not (robot.non_floats or self.robot.non_floats or robot != self.robot)
-        if own:
-            return self
-        if robot not in self._others:
-            self._others[robot] = Derivative(self.function, robot, self.wrt, self._asked, self._keywords)
-        return self._others[robot]
-
-    def prepared(self, robot: Robot) -> Program:
-        return self.of(robot).program
-
-    def _arrays(self, positional: Sequence[Any], named: dict[str, Any]) -> list[np.ndarray]:
-        """One array for each input."""
-        names = [port.name for port in self.program.inputs]
-        values = dict(zip(names, positional, strict=False)) | named
-        twice = [name for name in names[: len(positional)] if name in named]
-        if len(positional) > len(names) or twice or set(values) != set(names):
-            raise TypeError(
-                f"{self.__name__} takes the arrays {', '.join(names)} (it was given {len(positional)} in order"
-                f"{''.join(f', {name}' for name in named)})"
+        names = named(wrt)
+        self.wrt, self._asked, self._value = wrt, mode, value
+        self._modes: list[tuple[Program, str]] = []  # of each program
+        by = ", ".join(names)
+        self.__doc__ = f"The derivative of {function_name(function)} by {by}."
+        super().__init__(function, robot, names, f"d_{function_name(function)}_d_{'_'.join(names)}", keywords)
+        if mode == "closed-form" and not self._has_closed_form:
+            raise ValueError(
+                f"{function_name(function)} by {by} with these options has no closed form (expected inverse or forward"
+                " dynamics by some of q, qd, qdd, tau, without a method; or mode='fewest')"
             )
-        return [as_array(np, values[name], name, None) for name in names]
 
-    def _plain(self, arrays: Sequence[np.ndarray]) -> Any:
-        """By the interpreter; a state with a number that is not finite gives NaN throughout."""
-        batch = batch_of(self.program.inputs, arrays)
-        with np.errstate(all="ignore"):
-            results = evaluate(self.program, *arrays)
-        if all(array.dtype.kind == "f" for array in arrays):
-            finite = self._finite(batch, arrays)
-            dtype = np.result_type(*arrays)
-            results = tuple(
-                np.where(finite.reshape((*batch, *(1,) * len(port.shape))), result, np.nan).astype(dtype, copy=False)
-                for port, result in zip(self.program.outputs, results, strict=True)
-            )
-            self._explain(arrays, batch, finite, results)
-        return results[0][()] if len(results) == 1 else tuple(result[()] for result in results)
+    @property
+    def options(self) -> tuple[Any, ...]:
+        return self.names, self._asked, self._value
 
-    def _finite(self, batch: tuple[int, ...], arrays: Sequence[np.ndarray]) -> np.ndarray:
-        """Which states have finite numbers only, and quaternions of some length."""
-        finite = np.ones(batch, dtype=bool)
-        for port, array in zip(self.program.inputs, arrays, strict=True):
-            finite &= np.isfinite(array).all(axis=own_axes(port, array))
-            for start in port.quaternions:
-                finite &= has_length(np, array, start)
-        return finite
+    @property
+    def mode(self) -> str:
+        """How it was derived: by forward or reverse mode, or in closed form."""
+        program = self.program
+        return next(mode for own, mode in self._modes if own is program)
 
-    def _explain(
-        self, arrays: Sequence[np.ndarray], batch: tuple[int, ...], finite: np.ndarray, results: Sequence[np.ndarray]
+    @property
+    def _has_closed_form(self) -> bool:
+        return not isinstance(self.function, Prepared) and has_closed_form(self.function, self.names, self.keywords)
+
+    def _traced(self) -> Program:
+        """In closed form where that is asked for, or takes the fewest operations.
+
+        By several names it does for every robot that was counted. By one name it is compared with the graph's own,
+        except for long robots, where that takes long.
+        """
+        if self._asked not in ("fewest", "closed-form") or not self._has_closed_form:
+            return super()._traced()
+        closed = closed_form(self.function, self.robot, self.names, self.keywords, self._value)
+        self._modes.append((closed, "closed-form"))
+        if self._asked == "closed-form" or len(self.names) > 1 or self.robot.n > MAX_COUNTED:
+            return closed
+        return min(closed, super()._traced(), key=lambda program: count(program).total)
+
+    def derived(self, original: Program) -> Program:
+        """By the mode that was asked for.
+
+        Otherwise, where there are fewer results than numbers to differentiate by, by the mode that takes fewer
+        operations; else by forward mode, which then takes fewer for every function that was counted.
+        """
+        modes: tuple[str, ...] = (self._asked,)
+        if self._asked == "fewest":
+            ports = [port for port in self.function_inputs if port.name in self.names]
+            directions = sum(Port("", own_shape(port, self.moves.get(port.name))).size for port in ports)
+            few = sum(port.size for port in original.outputs) < directions
+            modes = ("forward", "reverse") if few else ("forward",)
+        programs = {mode: differentiate(original, self.names, mode, self.moves, self._value) for mode in modes}
+        best = min(programs, key=lambda mode: count(programs[mode]).total)
+        self._modes.append((programs[best], best))
+        return programs[best]
+
+    def for_robot(self, robot: Robot) -> Derivative:
+        return Derivative(self.function, robot, self.wrt, self._asked, self._value, self.keywords)
+
+    def _how(self) -> str:
+        return ", in closed form" if self.mode == "closed-form" else f", by {self.mode} mode"
+
+
+class Product(DerivedFunction):
+    """Products of a derivative with vectors, without its matrix: what those of either side have in common."""
+
+    prefix: ClassVar[str]
+    about: ClassVar[str]  # of which function, by which names
+
+    def __init__(
+        self, function: Callable[..., Any], robot: Robot, wrt: Names, value: bool, keywords: Mapping[str, Any]
     ) -> None:
-        """Let the function itself say why a finite state has no finite derivative: it may raise an error."""
-        good = [np.isfinite(x).all(axis=own_axes(p, x)) for p, x in zip(self.program.outputs, results, strict=True)]
-        non_finite = finite & ~np.all(good, axis=0)
-        if self.robot.non_floats or not non_finite.any():
-            return
-        index = tuple(np.argwhere(non_finite)[0])
-        ports = self.program.inputs
-        state = {p.name: np.broadcast_to(a, (*batch, *p.shape))[index] for p, a in zip(ports, arrays, strict=True)}
-        options = {name: value for name, value in self._keywords.items() if name not in state}
-        with np.errstate(all="ignore"):
-            self.function(self.robot, **state, **options)
+        self.wrt, self._value = wrt, value
+        names, name = named(wrt), function_name(function)
+        self.__doc__ = self.about.format(name, ", ".join(names))
+        super().__init__(function, robot, names, f"{self.prefix}_{name}_d_{'_'.join(names)}", keywords)
 
-    def _kernel(self, arrays: Sequence[np.ndarray]) -> Compiled | None:
-        """The compiled derivative, once that pays: see `kernels.dispatch`."""
-        dtype = np.result_type(*arrays).name
-        mode = dispatch.current_mode()
-        if mode == "never" or dtype not in REAL:
-            return None
-        if dtype not in self._kernels:
-            pays = self._spent >= dispatch.expected_seconds(self, self.robot.n)
-            if not (mode == "always" or pays or math.prod(batch_of(self.program.inputs, arrays)) >= dispatch.BATCH):
-                return None
-            with LOCK:
-                self._kernels[dtype] = self._compiled(dtype)
-        return self._kernels[dtype]
+    @property
+    def options(self) -> tuple[Any, ...]:
+        return self.names, self._value
 
-    def _compiled(self, dtype: str) -> Compiled | None:
-        from ..kernels.compiler import Compiled  # imported only when something is compiled
-        from ..kernels.spec import KernelSpec
-
-        if self.count.total > dispatch.MAX_STRAIGHT_OPERATIONS:
-            return None
-        try:
-            return Compiled(KernelSpec(self, self.robot, dtype, {}), explain_non_finite)
-        except ImportError:
-            dispatch.warn_without_llvm()
-            return None
-
-    def __repr__(self) -> str:
-        names = ", ".join(f"{port.name} {port.shape}" for port in self.program.outputs)
-        times = self.count.total / max(1, self.function_count.total)
-        return f"<derivative {names}: {self.count}; {times:.1f} times the function, by {self.mode} mode>"
+    def for_robot(self, robot: Robot) -> DerivedFunction:
+        made: DerivedFunction = self.kind(self.function, robot, self.wrt, self._value, self.keywords)
+        return made
 
 
-def own_axes(port: Port, array: np.ndarray) -> tuple[int, ...]:
-    """The axes of an array that belong to one state."""
-    return tuple(range(array.ndim - len(port.shape), array.ndim))
+class JacobianVector(Product):
+    __doc__ = f"""The derivative of a function along vectors, without its matrix. {DerivedFunction.__doc__}"""
+    prefix, about = "jvp", "The derivative of {} along vectors, by {}."
+
+    @cached_property
+    def inputs(self) -> tuple[Port, ...]:
+        ports = {port.name: port for port in self.function_inputs}
+        more = [Port(f"d{name}", own_shape(ports[name], self.moves.get(name))) for name in self.names]
+        cut = len(ports) - len(self.symbols)
+        return (*self.function_inputs[:cut], *more, *self.function_inputs[cut:])
+
+    def derived(self, original: Program) -> Program:
+        return of_programs.jvp(original, self.names, self.moves, len(self.symbols), self._value)
 
 
-def signature(program: Program, symbols: Sequence[str]) -> inspect.Signature:
-    """Of a function of the robot, which has its symbols in itself, and of arrays."""
-    names = ["arm", *(port.name for port in program.inputs if port.name not in symbols)]
-    return inspect.Signature([inspect.Parameter(name, inspect.Parameter.POSITIONAL_OR_KEYWORD) for name in names])
+class VectorJacobian(Product):
+    __doc__ = f"""The gradient of the weighted results of a function, without its matrix. {DerivedFunction.__doc__}"""
+    prefix, about = "vjp", "The gradient of weight · {} by {}."
+
+    @cached_property
+    def inputs(self) -> tuple[Port, ...]:
+        return self.program.inputs  # the shapes of the results are known from there only
+
+    def derived(self, original: Program) -> Program:
+        return of_programs.vjp(original, self.names, self.moves, len(self.symbols), self._value)
+
+
+def named(wrt: object) -> tuple[str, ...]:
+    """One name or several, as a tuple; a symbol stands for its name."""
+    if isinstance(wrt, (str, Node)):
+        wrt = (wrt,)
+    if not isinstance(wrt, (tuple, list)):
+        raise TypeError(f"wrt is {wrt!r} (expected the name of an argument, or several: ('q', 'qd'))")
+    return tuple(name_of(each) for each in wrt)
+
+
+def name_of(wrt: object) -> str:
+    if isinstance(wrt, Node) and wrt.op == "input" and wrt.graph.scalar_inputs:
+        return str(wrt.payload[0])
+    if not isinstance(wrt, str):
+        raise TypeError(f"wrt has {wrt!r} in it (expected the name of an argument, or a symbol of the robot)")
+    return wrt
 
 
 def derivative(
-    function: Callable[..., Any], robot: Robot, wrt: str, *, mode: str = "fewest", **keywords: Any
+    function: Callable[..., Any],
+    robot: Robot,
+    wrt: Names,
+    *,
+    mode: str = "fewest",
+    value: bool = False,
+    **keywords: Any,
 ) -> Derivative:
-    """The exact derivative of `function(robot, ...)` by its argument `wrt`, from its graph.
+    """The exact derivative of `function(robot, ...)` by its argument `wrt`, or by several.
 
-    The result takes the function's arrays and gives (..., *output, *argument). `mode` is "forward", "reverse", or
-    "fewest" for whichever takes fewer operations. Keywords as for `lw.trace`. The function may be a derivative itself.
-    By a configuration (q, q0, q1) it is along the velocities: (..., *output, n), for a ball joint by the three
-    components of a small rotation in the body's frame, not by the four numbers of the quaternion.
+    The result takes the function's arrays and gives (..., *output, *argument): a tuple where `wrt` names several (of
+    each output by each name, in this order), computed together. `wrt` may also have symbols of the robot. `value=True`
+    puts the function's own results first. The function may be a derivative itself; keywords as for `lw.trace`.
+
+    `mode` is "forward" or "reverse", of the function's graph, or "closed-form", by `lw.inverse_dynamics_derivatives`
+    or `lw.forward_dynamics_derivatives`. "fewest" takes that with the fewest operations; the closed form is among them
+    where there is one and no method is named.
+
+    By a configuration (q, q0, q1) a derivative is along the velocities: (..., *output, n), for a ball joint by the
+    three components of a small rotation in the body's frame, not by the four numbers of the quaternion.
 
     >>> import numpy as np, linkwise as lw
     >>> arm = lw.load("planar3")
-    >>> slope = lw.derivative(lw.inverse_dynamics, arm, "qdd")
-    >>> q, qd, qdd = np.random.default_rng(0).normal(size=(3, 3))
-    >>> np.allclose(slope(q, qd, qdd), lw.inertia_matrix(arm, q))
-    True
-    >>> print(lw.count(slope, arm))
-    39 multiplications, 28 additions, 0 divisions, 4 functions
+    >>> by_q, by_qd = lw.derivative(lw.bias_torque, arm, ("q", "qd"))(*np.zeros((2, 3)))
+    >>> by_q.shape, by_qd.shape
+    ((3, 3), (3, 3))
+    >>> print(lw.count(lw.derivative(lw.bias_torque, arm, "q"), arm).functions)
+    6
     """
-    one_of(mode, ("fewest", "forward", "reverse"), "mode")
-    return Derivative(function, robot, wrt, mode, keywords)
+    one_of(mode, MODES, "mode")
+    return Derivative(function, robot, wrt, mode, value, keywords)
+
+
+def jvp(
+    function: Callable[..., Any], robot: Robot, wrt: Names, *, value: bool = False, **keywords: Any
+) -> JacobianVector:
+    """The derivative of `function(robot, ...)` along vectors: J ẋ without the matrix J, by forward mode.
+
+    The result takes the function's arrays and then a vector for each name in `wrt`, called dq for q, and gives arrays
+    of the shape of the function's results. `value=True` puts those first. As for `lw.derivative`, configurations
+    move along velocities: dq has n numbers.
+
+    >>> import numpy as np, linkwise as lw
+    >>> arm = lw.load("planar3")
+    >>> q, dq = np.random.default_rng(0).normal(size=(2, 3))
+    >>> along = lw.jvp(lw.gravity_torque, arm, "q")
+    >>> np.allclose(along(q, dq), lw.derivative(lw.gravity_torque, arm, "q")(q) @ dq)
+    True
+    """
+    return JacobianVector(function, robot, wrt, value, keywords)
+
+
+def vjp(
+    function: Callable[..., Any], robot: Robot, wrt: Names, *, value: bool = False, **keywords: Any
+) -> VectorJacobian:
+    """The gradient of weighted results of `function(robot, ...)`: Jᵀ λ without the matrix J, by reverse mode.
+
+    The result takes the function's arrays and then `weight`, of the shape of the function's result (`weight_0`,
+    `weight_1`, ... if there are several), and gives the derivative of Σ weight · result by each name in `wrt`.
+    `value=True` puts the function's results first.
+
+    >>> import numpy as np, linkwise as lw
+    >>> arm = lw.load("planar3")
+    >>> q, weight = np.random.default_rng(0).normal(size=(2, 3))
+    >>> gradient = lw.vjp(lw.gravity_torque, arm, "q")
+    >>> np.allclose(gradient(q, weight), weight @ lw.derivative(lw.gravity_torque, arm, "q")(q))
+    True
+    """
+    return VectorJacobian(function, robot, wrt, value, keywords)

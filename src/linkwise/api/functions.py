@@ -320,13 +320,20 @@ def point_of_link(
 
 def external_wrenches(states: States) -> list[Wrench]:
     """What acts on each link, moved to its mass centre, in its own frame."""
+    pairs = zip(states.links.links, external_loads(states), strict=True)
+    return [w if at is None else w.acting_at(at - link.com) for link, (w, at) in pairs]
+
+
+def external_loads(states: States) -> list[tuple[Wrench, Vector | None]]:
+    """What acts on each link, and at which point; None for the mass centre. Both in the link's own frame."""
     components, robot = states.wrenches(), states.links
     if components is None:
-        return [Wrench.zero()] * robot.n
+        return [(Wrench.zero(), None)] * robot.n
     in_base_frame = [Wrench(Vector(*six[:3]), Vector(*six[3:])) for six in components]
     wrenches = kinematics.in_link_frames(robot, states.positions(), in_base_frame)
-    loads = zip(robot.links, wrenches, states.points(), strict=True)
-    return [w if at is None else w.acting_at(link.frame.point(Vector(*at)) - link.com) for link, w, at in loads]
+    points = zip(robot.links, states.points(), strict=True)
+    places = [None if at is None else link.frame.point(Vector(*at)) for link, at in points]
+    return list(zip(wrenches, places, strict=True))
 
 
 def joint_torques(states: States, tau: Scalars) -> list[Any]:

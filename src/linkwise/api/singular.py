@@ -19,6 +19,7 @@ from ..errors import SingularError
 from ..robot import Robot, inward
 from ..spatial import RigidInertia, add, power
 from ..trace import bind, symbols_of
+from ..trace.tracing import Prepared
 from .configuration import neutral
 from .states import Array, States
 
@@ -129,9 +130,10 @@ def explain_non_finite(kernel: Compiled, rows: Sequence[np.ndarray], results: Se
         state = {argument.name: row[index] for argument, row in zip(inputs, rows, strict=True)}
         symbols = {name: float(state.pop(name)) for name in symbols_of(robot)}
         options = {name: value for name, value in spec.keywords.items() if name not in state}
+        function = spec.function.plain if isinstance(spec.function, Prepared) else spec.function
         try:
             with np.errstate(all="ignore"):
-                spec.function(bind(robot, **symbols) if symbols else robot, **state, **options)
+                function(bind(robot, **symbols) if symbols else robot, **state, **options)
         except SingularError as error:
             raise error.in_state(index) from None
 

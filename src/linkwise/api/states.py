@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from ..graph import as_traced
 from ..kernels.interface import EXPECTED, broadcast, numpy_array
 from ..robot import Robot
 from ..robot.joint_space import CONFIGURATIONS
@@ -287,8 +288,7 @@ class States:
             out = np.empty((*self.batch, len(flat)), dtype=object)
             for k, value in enumerate(flat):
                 out[..., k] = value
-            out = out.reshape((*self.batch, *shape))
-            return out[()]
+            return as_traced(out.reshape((*self.batch, *shape)))[()]
         keywords: dict[str, Any] = {"dtype": dtypes[0]}
         if xp.__name__ == "torch":
             keywords["device"] = next(iter(self.arrays.values())).device

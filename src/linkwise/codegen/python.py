@@ -7,14 +7,20 @@ from collections.abc import Iterable
 
 from ..graph import Node, Port, Program, count
 from ..graph.assignments import assignments
+from ..graph.rules import COMPARED, NUMPY_NAMES
+from ..graph.text import WORDS as CHOICES
 from ..graph.text import expression
 
-IMPORTED = {"sin": "sin", "cos": "cos", "sqrt": "sqrt", "sign": "sign", "select": "where"}
-WORDS = {"select": "where({0} >= 0, {1}, {2})"}
+IMPORTED = {
+    **{op: op for op in ("sin", "cos", "sqrt", "sign")},
+    **dict.fromkeys(("select", *COMPARED), "where"),
+    **NUMPY_NAMES,
+}
+WORDS = {**NUMPY_NAMES, **CHOICES, "select": "where({0} >= 0, {1}, {2})"}
 
 
 def python_text(program: Program, name: str, about: str) -> str:
-    """A function of the program's inputs that needs nothing but sin, cos, sqrt, sign and where, from NumPy."""
+    """A function of the program's inputs that needs nothing but functions of NumPy."""
 
     inputs = python_names(port.name for port in program.inputs)
     shapes = {port.name: port.shape for port in program.inputs}

@@ -35,7 +35,7 @@ from typing import Any
 import numpy as np
 
 from .. import api
-from ..robot import Robot
+from ..robot import Friction, Robot
 from ..spatial.dense import cholesky_solve
 from .drives import JointNumbers, Law, configuration, function_name, joint_names, numbers, per_joint, undriven
 from .errors import PositionError, joined
@@ -99,40 +99,30 @@ class ComputedTorque(Law):
     kd: JointNumbers
     model: Robot | None = None
     passive: tuple[str, ...] = ()
+    friction: Friction | None = None
     constructor_name = "computed_torque"
 
     def __call__(self, arm: Robot, t: Any, q: Any, qd: Any) -> Any:
         kp, kd = (per_joint(self, name, arm) for name in ("kp", "kd"))
-        wanted, *motion = self.wanted(arm, t)
+        wanted, *motion = desired_motion(self, arm, t)
         qd, error, passive = np.asarray(qd), PositionError(arm, q, wanted), undriven(self, arm)
         rate, acceleration = error.brought(qd, *motion)
         command = acceleration + kd * (rate - qd) + kp * error.vector
-        if not passive:
-            return api.inverse_dynamics(self.model or arm, q, qd, command)
-        follows = with_passive(self.model or arm, q, qd, command, passive)
-        return without(api.inverse_dynamics(self.model or arm, q, qd, follows), passive)
-
-    def wanted(self, arm: Robot, t: Any) -> tuple[Any, Any, Any]:
-        """Position, rate and acceleration that are wanted at t."""
-        if not callable(self.reference):
-            return configuration(self, "reference", arm), np.zeros(arm.n), np.zeros(arm.n)
-        motion = tuple(map(np.asarray, self.reference(t)))
-        if [part.shape for part in motion] != [(arm.nq,), (arm.n,), (arm.n,)]:
-            shapes = ", ".join(str(part.shape) for part in motion)
-            each = f"each ({arm.n},)" if arm.nq == arm.n else f"({arm.nq},), ({arm.n},), ({arm.n},)"
-            made = (
-                "; trajectories of this robot need arm=..., such as lw.cycloid(..., arm=arm)" if arm.quaternions else ""
-            )
-            expected = f"q, qd and qdd, {each}{made}"
-            raise ValueError(
-                f"the trajectory {function_name(self.reference)} gave shapes {shapes} (expected {expected})"
-            )
-        q, qd, qdd = motion
-        return q, qd, qdd
+        model, friction = self.model or arm, self.friction or False
+        if passive:
+            command = with_passive(model, q, qd, command, passive, self.friction)
+        tau = api.inverse_dynamics(model, q, qd, command, friction=friction)
+        return without(tau, passive) if passive else tau
 
 
 def computed_torque(
-    reference: Any, kp: Any, kd: Any, *, model: Robot | None = None, passive: Iterable[str] = ()
+    reference: Any,
+    kp: Any,
+    kd: Any,
+    *,
+    model: Robot | None = None,
+    passive: Iterable[str] = (),
+    friction: bool | Friction = False,
 ) -> ComputedTorque:
     """Inverse dynamics of the acceleration that lets each joint's error die out as ë + kd ė + kp e = 0.
 
@@ -142,7 +132,8 @@ def computed_torque(
     without overshoot. The error of an orientation is the rotation vector to its target, in the body's frame.
     `model` is the robot as the controller believes it to be, if not the one that is simulated. `passive` are the names
     of joints without a drive, such as a free base: their torques are zero, and the errors of the others die out as
-    said, whatever the passive ones do. What the reference says of these is not used.
+    said, whatever the passive ones do. What the reference says of these is not used. `friction` is what the law
+    compensates, at the rates that are measured: True for the friction of the model's table, or a `Friction`.
 
     >>> import numpy as np, linkwise as lw
     >>> arm = lw.load("planar3")
@@ -153,7 +144,23 @@ def computed_torque(
     True
     """
     target = reference if callable(reference) else numbers("reference", reference)
-    return ComputedTorque(target, *gains(kp, kd), model, joint_names("passive", passive))
+    return ComputedTorque(target, *gains(kp, kd), model, joint_names("passive", passive), Friction.of(friction))
+
+
+def desired_motion(law: Any, arm: Robot, t: Any) -> tuple[Any, Any, Any]:
+    """Position, rate and acceleration that the `reference` of a law wants at t."""
+    if not callable(law.reference):
+        return configuration(law, "reference", arm), np.zeros(arm.n), np.zeros(arm.n)
+    motion = tuple(map(np.asarray, law.reference(t)))
+    if [part.shape for part in motion] != [(arm.nq,), (arm.n,), (arm.n,)]:
+        shapes = ", ".join(str(part.shape) for part in motion)
+        each = f"each ({arm.n},)" if arm.nq == arm.n else f"({arm.nq},), ({arm.n},), ({arm.n},)"
+        made = "; trajectories of this robot need arm=..., such as lw.cycloid(..., arm=arm)" if arm.quaternions else ""
+        raise ValueError(
+            f"the trajectory {function_name(law.reference)} gave shapes {shapes} (expected q, qd and qdd, {each}{made})"
+        )
+    q, qd, qdd = motion
+    return q, qd, qdd
 
 
 @dataclass(frozen=True, repr=False)
@@ -214,9 +221,13 @@ def diagonal_control(
     return DiagonalControl(numbers("target", target), *gains(kp, kd), coriolis, model)
 
 
-def with_passive(arm: Robot, q: Any, qd: Any, command: Any, passive: tuple[int, ...]) -> Any:
+def with_passive(
+    arm: Robot, q: Any, qd: Any, command: Any, passive: tuple[int, ...], friction: Friction | None = None
+) -> Any:
     """The accelerations of all joints that follow from those of the driven ones: I_pp q̈_p = - I_pa q̈_a - h_p."""
     inertia, bias = api.inertia_matrix(arm, q), api.bias_torque(arm, q, qd)
+    if friction is not None:
+        bias = bias + friction.torque(arm, qd)
     parts = [command[..., i] for i in range(arm.n)]
     driven = [i for i in range(arm.n) if i not in passive]
     right = [-bias[..., i] - sum(inertia[..., i, j] * parts[j] for j in driven) for i in passive]

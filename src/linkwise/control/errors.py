@@ -30,7 +30,7 @@ class PositionError:
     """From q (..., nq) to the target (nq,): `vector` is e, (..., n)."""
 
     def __init__(self, arm: Robot, q: Any, target: Any) -> None:
-        self.q, self.target = np.asarray(q), target
+        self.q, self.target = np.asanyarray(q), target
         self.quaternions = Layout.of(arm).quaternions if arm.quaternions else ()
         self.vector = api.difference(arm, q, target) if self.quaternions else target - self.q
 

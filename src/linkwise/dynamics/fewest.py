@@ -12,6 +12,8 @@ solves I q̈ = τ - bias with I by composite bodies (`composite`) and its factor
 between branches stay zeros.
 """
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -28,10 +30,9 @@ from ..spatial import (
     cross,
     mul,
     power,
-    reciprocal,
     sub,
 )
-from ..spatial.dense import Column, Dense
+from ..spatial.dense import UDU, Column, Dense
 from . import articulated
 from .composite import inertia_matrix
 
@@ -85,19 +86,28 @@ def move(link: Link, parent: TensorMotion, q: Scalar, qd: Scalar, qdd: Scalar) -
     return TensorMotion(pose, omega, omega_dot, angular_acceleration_tensor(omega, omega_dot), acceleration)
 
 
-def support(link: Link, carried: Wrench, motion: TensorMotion, external: Wrench) -> tuple[Wrench, Wrench]:
+def own_wrench(link: Link, motion: TensorMotion) -> Wrench:
+    """What the link needs for itself alone."""
     m, h, a = link.body.mass, link.body.moment, motion.acceleration
     force = motion.tensor @ h + a * m  # (2)
-    moment = axial(motion.tensor, link.body.pseudo(), motion.omega) + cross(h, a)  # (3)
-    outside = external.acting_at(link.com)
-    wrench = Wrench(moment, force) - outside + carried
+    return Wrench(axial(motion.tensor, link.body.pseudo(), motion.omega) + cross(h, a), force)  # (3)
+
+
+def support(link: Link, carried: Wrench, motion: TensorMotion, external: Wrench) -> tuple[Wrench, Wrench]:
+    wrench = own_wrench(link, motion) - external.acting_at(link.com) + carried
     return wrench, wrench.to_parent(motion.pose)
 
 
-def inverse_dynamics(robot: Robot, q: Scalars, qd: Scalars, qdd: Scalars, external: Sequence[Wrench]) -> list[Scalar]:
-    robot, still = robot.regrouped(), Vector.zero()
+def link_motions(robot: Robot, q: Scalars, qd: Scalars, qdd: Scalars) -> list[TensorMotion]:
+    """How each link moves, seen from a base that accelerates at -g."""
+    still = Vector.zero()
     base = TensorMotion(Placement.identity(), still, still, Matrix.zero(), -Vector.of(robot.gravity))
-    wrenches = inward(robot, support, Wrench.zero(), outward(robot, move, base, q, qd, qdd), external)
+    return outward(robot, move, base, q, qd, qdd)
+
+
+def inverse_dynamics(robot: Robot, q: Scalars, qd: Scalars, qdd: Scalars, external: Sequence[Wrench]) -> list[Scalar]:
+    robot = robot.regrouped()
+    wrenches = inward(robot, support, Wrench.zero(), link_motions(robot, q, qd, qdd), external)
     return [
         add(power(link.joint.axis, wrench), mul(link.joint.rotor_inertia, qdd_i))
         for link, wrench, qdd_i in zip(robot.links, wrenches, qdd, strict=True)
@@ -119,19 +129,5 @@ def articulated_regrouped(robot: Robot, q: Scalars, qd: Scalars, tau: Scalars, e
 
 
 def udu_solve(a: Dense, b: Column) -> Column:
-    """x of A x = b by elimination from the last row up: A = U D Uᵀ."""
-    a, x, n = [list(row) for row in a], list(b), len(b)
-    inverse: Column = [0.0] * n
-    for k in reversed(range(n)):
-        inverse[k] = reciprocal(a[k][k])
-        for i in range(k):
-            u = mul(a[i][k], inverse[k])
-            for j in range(i + 1):  # the upper triangle alone
-                a[j][i] = sub(a[j][i], mul(u, a[j][k]))
-            a[k][i] = u  # kept, below the diagonal, for the way back
-            x[i] = sub(x[i], mul(u, x[k]))
-    for k in range(n):
-        x[k] = mul(x[k], inverse[k])
-        for i in range(k):
-            x[k] = sub(x[k], mul(a[k][i], x[i]))
-    return x
+    """x of A x = b."""
+    return UDU.of(a).solve(b)

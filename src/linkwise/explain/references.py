@@ -31,6 +31,12 @@ BIBTEX = {
   title     = {Dynamic Analysis of Robot Manipulators: A {C}artesian Tensor Approach},
   publisher = {Kluwer}, year = {1991}
 }""",
+    "carpentier2018": """@inproceedings{carpentier2018,
+  author    = {Carpentier, Justin and Mansard, Nicolas},
+  title     = {Analytical Derivatives of Rigid Body Dynamics Algorithms},
+  booktitle = {Robotics: Science and Systems},
+  year      = {2018}
+}""",
     "featherstone1983": """@article{featherstone1983,
   author  = {Featherstone, Roy},
   title   = {The Calculation of Robot Dynamics Using Articulated-Body Inertias},
@@ -85,6 +91,17 @@ BIBTEX = {
   journal = {Journal of Applied Mechanics},
   volume  = {66}, number = {4}, pages = {986--996}, year = {1999}
 }""",
+    "singh2022": """@article{singh2022,
+  author  = {Singh, Shubham and Russell, Ryan P. and Wensing, Patrick M.},
+  title   = {Efficient Analytical Derivatives of Rigid-Body Dynamics Using Spatial Vector Algebra},
+  journal = {IEEE Robotics and Automation Letters},
+  volume  = {7}, number = {2}, pages = {1776--1783}, year = {2022}
+}""",
+    "singh2023": """@misc{singh2023,
+  author = {Singh, Shubham and Russell, Ryan P. and Wensing, Patrick M.},
+  title  = {On Second-Order Derivatives of Rigid-Body Dynamics: Theory and Implementation},
+  note   = {arXiv:2302.06001}, year = {2023}
+}""",
     "umetani1989": """@article{umetani1989,
   author  = {Umetani, Yoji and Yoshida, Kazuya},
   title   = {Resolved Motion Rate Control of Space Manipulators with Generalized {J}acobian Matrix},
@@ -125,6 +142,11 @@ WHERE: dict[str, list[tuple[str, str]]] = {
     "constraints": [("angeles", "eqs. (7.50)-(7.55)")],
     "mass-factor": [("kozlowski1995", "eqs. (26)-(32)")],
     "centroidal-momentum": [("orin2013", "the centroidal momentum matrix")],
+    "derivatives": [
+        ("carpentier2018", "the derivatives"),
+        ("singh2022", "composite bodies, here in the links' frames"),
+    ],
+    "second-derivatives": [("singh2023", "the second derivatives, here in the base frame")],
     "generalized-jacobian": [("umetani1989", "the generalized Jacobian matrix")],
     **{f"walker-orin-{k}": [("walker1982", f"method {k}")] for k in (1, 2, 3, 4)},
 }
@@ -146,6 +168,10 @@ PUBLISHED: dict[Callable[..., Any], str] = {  # of functions without a choice of
     api.momentum_matrix: "centroidal-momentum",
     api.momentum_bias: "centroidal-momentum",
     api.generalized_jacobian: "generalized-jacobian",
+    api.inverse_dynamics_derivatives: "derivatives",
+    api.forward_dynamics_derivatives: "derivatives",
+    api.inverse_dynamics_second_derivatives: "second-derivatives",
+    api.forward_dynamics_second_derivatives: "second-derivatives",
 }
 
 

@@ -26,6 +26,7 @@ RESULTS: dict[Callable[..., Any], tuple[str, ...]] = {  # what the outputs are c
     api.forward_dynamics: ("qdd",),
     api.inertia_matrix: ("inertia",),
     api.udu: ("U", "D"),
+    api.linearize: ("A", "B"),
     api.kinetic_energy: ("energy",),
     api.potential_energy: ("energy",),
     api.integrate: ("q1",),

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..api.derivatives import Derivative
+from ..api.derived import DerivedFunction
 from ..graph import Graph, Program, evaluate
 from ..robot import Robot
 from ..symbolic import Transplant
@@ -51,8 +51,8 @@ def plain_run(
     state: Mapping[str, Any],
 ) -> list[np.ndarray]:
     with np.errstate(all="ignore"):
-        if isinstance(function, Derivative):
-            output = function.of(arm)(**fixed, **state)  # the robot's symbols are arguments too
+        if isinstance(function, DerivedFunction):
+            output = function.plain(arm, **fixed, **state)  # the robot's symbols are arguments too
         else:
             values = {name: float(state[name]) for name in symbols}
             arguments = {**fixed, **{name: x for name, x in state.items() if name not in symbols}}

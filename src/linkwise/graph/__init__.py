@@ -1,5 +1,6 @@
 """Expressions as a graph of shared nodes: the rules that make them, their grammar, their meaning, their count."""
 
+from .arrays import TracedArray, as_traced
 from .count import Count, count
 from .evaluate import MEANING, evaluate
 from .grammar import LEGAL, GrammarError, check
@@ -15,6 +16,8 @@ __all__ = [
     "Node",
     "Port",
     "Program",
+    "TracedArray",
+    "as_traced",
     "check",
     "count",
     "evaluate",

@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Mapping
 
 from . import Node, Program
 from .passes import use_counts
-from .text import NO_WORDS, written_out
+from .text import WORDS, written_out
 
 INLINE = 3  # an expression used once is written where it is used, if it has at most so many operations
 
@@ -18,7 +18,7 @@ def assignments(
     taken: Collection[str],
     *,
     kept: Collection[int] = (),
-    words: Mapping[str, str] = NO_WORDS,
+    words: Mapping[str, str] = WORDS,
 ) -> tuple[list[tuple[str, str]], Callable[[Node], str | None]]:
     """Names with their expressions, in order, and the text of any node that is a name or a leaf.
 

@@ -6,10 +6,12 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import astuple, dataclass
 
+from .grammar import LEGAL
 from .node import Node
 from .program import Program
 
-FUNCTIONS = ("sin", "cos", "sign", "sqrt", "select")
+ARITHMETIC = ("const", "input", "neg", "add", "sub", "mul", "div")
+FUNCTIONS = tuple(op for op in LEGAL if op not in ARITHMETIC)
 
 
 @dataclass(frozen=True)
@@ -19,7 +21,7 @@ class Count:
     multiplications: int
     additions: int  # and subtractions
     divisions: int
-    functions: int  # sines, cosines, square roots, signs, selects
+    functions: int  # sines, cosines, square roots, ..., and choices between two values
     negations: int
 
     @property

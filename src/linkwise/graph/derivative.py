@@ -3,22 +3,33 @@
     forward   for each input x_k:   ∂(node)/∂x_k = Σ ∂(node)/∂(operand) · ∂(operand)/∂x_k,   from the inputs on
     reverse   for each output y:    ∂y/∂(operand) += ∂y/∂(node) · ∂(node)/∂(operand),        from the output back
 
-Of select(x, a, b) the derivative is select(x, that of a, that of b). Both give the same numbers, except where a branch
-that is not taken has a slope that is not finite: reverse mode multiplies it by 0, which is NaN. Zeros add
-no nodes, and expressions that derivatives share are built once.
+Of select(x, a, b) the derivative is select(x, that of a, that of b), and so for all choices. At a kink it is one of the
+slopes beside it or, for sign and |x|, zero: |x|' = sign x, which is 0 at 0, and min and max of two equal numbers have
+the slope of the first; so the slope of clip is 1 from bound to bound, both included.
+
+Both give the same numbers, except where a branch that is not taken has a slope that is not finite: reverse mode
+multiplies it by 0, which is NaN. Zeros add no nodes, and expressions that derivatives share are built once.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+import math
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import Any, NamedTuple
 
 from . import rules
 from .grammar import check
 from .node import Node
 from .program import Port, Program
 
-Directions = Callable[[list[Node]], list[list[Any]]]
+
+class Moves(NamedTuple):
+    """How an input moves that has constraints: at which rates with `size` speeds, which are free."""
+
+    size: int
+    rates: Callable[[Sequence[Node], Sequence[Any]], Sequence[Any]]  # of the input's numbers, and the speeds
+
 
 PARTIAL: dict[str, Callable[..., tuple[Any, ...]]] = {  # of each operation by its operands; `y` is the operation itself
     "neg": lambda y, a: (-1.0,),
@@ -30,45 +41,102 @@ PARTIAL: dict[str, Callable[..., tuple[Any, ...]]] = {  # of each operation by i
     "cos": lambda y, a: (-a.sin(),),
     "sqrt": lambda y, a: (0.5 / y,),
     "sign": lambda y, a: (0.0,),  # wherever it has a derivative
+    "abs": lambda y, a: (a.sign(),),
+    "exp": lambda y, a: (y,),
+    "log": lambda y, a: (1.0 / a,),
+    "tanh": lambda y, a: (1.0 - y * y,),
+    "asin": lambda y, a: (1.0 / ((1.0 - a) * (1.0 + a)).sqrt(),),
+    "acos": lambda y, a: (-1.0 / ((1.0 - a) * (1.0 + a)).sqrt(),),
+    "atan2": lambda y, a, b: (b / (a * a + b * b), -(a / (a * a + b * b))),
 }
 
 
-def derivative(program: Program, wrt: str, mode: str = "forward", directions: Directions | None = None) -> Program:
-    """The program of the derivatives of every output by the input `wrt`: outputs of shape (*output, *input).
+Choice = tuple[Callable[[Any, Any], Any], Node, Node]  # how one of two numbers is chosen, and the two
 
-    With `directions`, which makes vectors of the input's nodes, they are along these: of shape (*output, directions).
+
+def choice(op: str, x: Node, y: Node, a: Node, b: Node) -> Choice:
+    return (lambda u, v: rules.where(op, x, y, u, v)), a, b
+
+
+CHOICES: dict[str, Callable[..., Choice]] = {  # operations that are one of their operands
+    "select": lambda x, a, b: ((lambda u, v: rules.select(x, u, v)), a, b),
+    "min": lambda a, b: choice("where_le", a, b, a, b),
+    "max": lambda a, b: choice("where_le", b, a, a, b),
+    **{op: partial(choice, op) for op in rules.COMPARED},
+}
+
+
+def derivative(
+    program: Program,
+    wrt: str | Sequence[str],
+    mode: str = "forward",
+    moves: Mapping[str, Moves] | None = None,
+    value: bool = False,
+) -> Program:
+    """The program of the derivatives of every output by each input of `wrt`: outputs of shape (*output, *input).
+
+    By an input in `moves` they are by its speeds: of shape (*output, speeds). With `value` the outputs of the program
+    itself come first.
     """
-    ports = {port.name: port for port in program.inputs}
-    if wrt not in ports:
-        raise ValueError(f"wrt is {wrt!r} (expected one of the inputs: {', '.join(ports)})")
     if mode not in ("forward", "reverse"):
         raise ValueError(f"mode is {mode!r} (expected 'forward' or 'reverse')")
-    port = ports[wrt]
+    names = [wrt] if isinstance(wrt, str) else list(wrt)
+    moves = moves or {}
+    found = differentiable(program, names)
+    seeds = [seed for port, inputs in found for seed in unit_seeds(inputs, moves.get(port.name))]
+    shapes = [own_shape(port, moves.get(port.name)) for port, _ in found]
+    outputs = list(program.outputs) if value else []
+    columns: list[Sequence[Any]] = list(program.results) if value else []
+    for out, rows in zip(program.outputs, (forward if mode == "forward" else reverse)(program, seeds), strict=True):
+        start = 0
+        for name, shape in zip(names, shapes, strict=True):
+            end = start + math.prod(shape)
+            outputs.append(Port(f"d_{out.name}_d_{name}", (*out.shape, *shape)))
+            columns.append([x for row in rows for x in row[start:end]])
+            start = end
+    return check(Program.of(program.nodes[0].graph, program.inputs, outputs, columns))
+
+
+def differentiable(program: Program, names: Sequence[str]) -> list[tuple[Port, list[Node]]]:
+    """The inputs of these names, with their nodes."""
+    ports = {port.name: port for port in program.inputs}
+    for name in names:
+        if name not in ports:
+            raise ValueError(f"wrt is {name!r} (expected one of the inputs: {', '.join(ports)})")
     if not program.nodes:
         raise ValueError("the program has no outputs to differentiate")
     graph = program.nodes[0].graph
-    inputs = [graph.input(wrt, k) for k in range(port.size)]
-    seeds: list[dict[int, Any]] = [{node.index: 1.0} for node in inputs]
-    shape = port.shape
-    if directions is not None:
-        vectors = [zip(inputs, vector, strict=True) for vector in directions(inputs)]
-        seeds = [{node.index: x for node, x in vector if not is_zero(x)} for vector in vectors]
-        shape = (len(seeds),)
-    columns = forward(program, seeds) if mode == "forward" else reverse(program, seeds)
-    outputs = [Port(f"d_{out.name}_d_{wrt}", (*out.shape, *shape)) for out in program.outputs]
-    return check(Program.of(graph, program.inputs, outputs, columns))
+    return [(ports[name], [graph.input(name, k) for k in range(ports[name].size)]) for name in names]
 
 
-def forward(program: Program, seeds: list[dict[int, Any]]) -> list[list[Any]]:
-    """For each output, row by row, its derivatives along each seed: the components of a vector, by input."""
+def own_shape(port: Port, move: Moves | None) -> tuple[int, ...]:
+    """Of a derivative by this input."""
+    return port.shape if move is None else (move.size,)
+
+
+def unit_seeds(inputs: Sequence[Node], move: Moves | None) -> list[dict[int, Any]]:
+    """One for each number of an input, or for each of its speeds alone."""
+    if move is None:
+        return [{node.index: 1.0} for node in inputs]
+    units = ([float(i == k) for i in range(move.size)] for k in range(move.size))
+    return [seed_of(inputs, move.rates(inputs, unit)) for unit in units]
+
+
+def seed_of(inputs: Sequence[Node], rates: Sequence[Any]) -> dict[int, Any]:
+    """The components of a vector, by input."""
+    return {node.index: x for node, x in zip(inputs, rates, strict=True) if not is_zero(x)}
+
+
+def forward(program: Program, seeds: Sequence[dict[int, Any]]) -> list[list[list[Any]]]:
+    """For each number of each output, its derivatives along each seed: the components of a vector, by input."""
     by_seed = []
     for seed in seeds:
         tangent: dict[int, Any] = dict(seed)
         for node in program.nodes:
             total: Any = 0.0
-            if node.op == "select":
-                x, a, b = node.args
-                total = rules.select(x, tangent.get(a.index, 0.0), tangent.get(b.index, 0.0))
+            if node.op in CHOICES:
+                choose, a, b = CHOICES[node.op](*node.args)
+                total = choose(tangent.get(a.index, 0.0), tangent.get(b.index, 0.0))
             else:
                 for operand, partial in partials(node):
                     if operand.index in tangent:
@@ -76,24 +144,27 @@ def forward(program: Program, seeds: list[dict[int, Any]]) -> list[list[Any]]:
             if not is_zero(total):
                 tangent[node.index] = total
         by_seed.append(tangent)
-    return [[tangent.get(node.index, 0.0) for node in result for tangent in by_seed] for result in program.results]
+    return [[[tangent.get(node.index, 0.0) for tangent in by_seed] for node in result] for result in program.results]
 
 
-def reverse(program: Program, seeds: list[dict[int, Any]]) -> list[list[Any]]:
-    """For each output, row by row, its derivatives along each seed."""
+def reverse(program: Program, seeds: Sequence[dict[int, Any]]) -> list[list[list[Any]]]:
+    """For each number of each output, its derivatives along each seed."""
     rows = []
     for result in program.results:
-        row: list[Any] = []
-        for output in result:
-            adjoint: dict[int, Any] = {output.index: 1.0}
-            for node in reversed(program.nodes):
-                if node.index in adjoint:
-                    for operand, step in pulled_back(node, adjoint[node.index]):
-                        if not is_zero(step):
-                            adjoint[operand.index] = adjoint.get(operand.index, 0.0) + step
-            row += [along(seed, adjoint) for seed in seeds]
-        rows.append(row)
+        slopes = (adjoints(program, {output.index: 1.0}) for output in result)
+        rows.append([[along(seed, adjoint) for seed in seeds] for adjoint in slopes])
     return rows
+
+
+def adjoints(program: Program, weights: dict[int, Any]) -> dict[int, Any]:
+    """The derivatives of Σ weight · node by every node, by their indices."""
+    adjoint = dict(weights)
+    for node in reversed(program.nodes):
+        if node.index in adjoint:
+            for operand, step in pulled_back(node, adjoint[node.index]):
+                if not is_zero(step):
+                    adjoint[operand.index] = adjoint.get(operand.index, 0.0) + step
+    return adjoint
 
 
 def along(seed: dict[int, Any], adjoint: dict[int, Any]) -> Any:
@@ -106,9 +177,9 @@ def along(seed: dict[int, Any], adjoint: dict[int, Any]) -> Any:
 
 def pulled_back(node: Node, adjoint: Any) -> list[tuple[Node, Any]]:
     """What each operand adds to its derivative of the output, from that of the output by the node."""
-    if node.op == "select":
-        x, a, b = node.args
-        return [(a, rules.select(x, adjoint, 0.0)), (b, rules.select(x, 0.0, adjoint))]
+    if node.op in CHOICES:
+        choose, a, b = CHOICES[node.op](*node.args)
+        return [(a, choose(adjoint, 0.0)), (b, choose(0.0, adjoint))]
     return [(operand, partial * adjoint) for operand, partial in partials(node)]
 
 

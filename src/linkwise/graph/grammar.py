@@ -15,11 +15,23 @@ LEGAL = {  # how many operands each operation takes
     "cos": 1,
     "sign": 1,
     "sqrt": 1,
+    "abs": 1,
+    "exp": 1,
+    "log": 1,
+    "tanh": 1,
+    "asin": 1,
+    "acos": 1,
     "add": 2,
     "sub": 2,
     "mul": 2,
     "div": 2,
+    "atan2": 2,
+    "min": 2,
+    "max": 2,
     "select": 3,
+    "where_lt": 4,
+    "where_le": 4,
+    "where_eq": 4,
 }
 
 

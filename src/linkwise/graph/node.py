@@ -1,8 +1,8 @@
 """Nodes: scalars that remember how they were made. Equal expressions are the same node (hash-consing).
 
-A node behaves as a number in + - * / and ** with a whole exponent, and has sin(), cos(), sign() and sqrt(),
-which `np.sin` and the like call. It has no value, so it cannot be compared or branched on. The folding rules are in
-`rules`, with `select`, the choice between two values.
+A node behaves as a number in + - * / and ** with a whole exponent, and NumPy's functions take it: np.tanh(x), see
+`arrays`. It has no value, so it cannot be branched on: a comparison gives a condition, for `np.where`. The folding
+rules are in `rules`, with `select`, the choice between two values.
 """
 
 from __future__ import annotations
@@ -13,20 +13,16 @@ from typing import Any, NoReturn
 import numpy as np
 
 from ..sha256 import sha256
-from . import rules
+from . import arrays, conditions, rules
 from .text import PRINTED, infix
 
 COMMUTATIVE = ("add", "mul")
 
 
 TRACEABLE = (
-    "+, -, *, /, ** with whole exponents, np.sin, np.cos, np.sqrt, sums, products and slices of arrays made of"
-    " these, and the functions of Linkwise"
-)
-
-
-IN_TORQUES = (  # what to write in a torque function in place of what has no form as a node
-    "lw.limited(...) does what np.clip would, lw.Friction what np.sign or np.tanh of a rate would"
+    "+, -, *, /, ** with whole exponents; np.sin, cos, tanh, exp, log, sqrt, arcsin, arccos, arctan, arctan2, abs,"
+    " sign, minimum, maximum, clip, and np.where of comparisons; sums, products and slices of arrays made of these,"
+    " and the functions of Linkwise"
 )
 
 
@@ -94,6 +90,44 @@ class Node:
     def sqrt(self) -> Any:
         return rules.function("sqrt", self)
 
+    def __abs__(self) -> Any:
+        return rules.absolute(self)
+
+    def exp(self) -> Any:
+        return rules.elementary("exp", self)
+
+    def log(self) -> Any:
+        return rules.elementary("log", self)
+
+    def tanh(self) -> Any:
+        return rules.OPERATIONS["tanh"](self)
+
+    def arcsin(self) -> Any:
+        return rules.OPERATIONS["asin"](self)
+
+    def arccos(self) -> Any:
+        return rules.elementary("acos", self)
+
+    def arctan(self) -> Any:
+        return rules.atan2(self, 1.0)
+
+    def arctan2(self, other: Any) -> Any:
+        return rules.atan2(self, other)
+
+    def clip(self, low: Any = None, high: Any = None) -> Any:
+        return arrays.clip(self, low, high)
+
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **keywords: Any) -> Any:
+        return arrays.applied(ufunc, method, *inputs, **keywords)
+
+    def __array_function__(self, function: Any, types: Any, args: Any, keywords: Any) -> Any:
+        return arrays.called(function, args, keywords)
+
+    @property
+    def infix(self) -> str:
+        """The expression, or the name of its operation where that would be long."""
+        return infix(self)
+
     @property
     def fingerprint(self) -> str:
         """A hash of the expression alone: the same in every process, in whichever order its parts were made."""
@@ -114,7 +148,6 @@ class Node:
     def __float__(self) -> NoReturn:
         raise no_value(self, "become a float")
 
-    __abs__ = untraceable_operation("abs()")
     __int__ = untraceable_operation("int()")
     __index__ = untraceable_operation("its use as an index")
     __round__ = untraceable_operation("round()")
@@ -125,16 +158,23 @@ class Node:
     __divmod__ = __rdivmod__ = untraceable_operation("divmod()")
     __rpow__ = untraceable_operation("** with an exponent that is not known yet")
 
-    def _compare(self, other: object) -> bool:
-        raise no_value(self, "be compared")
+    def __lt__(self, other: Any) -> Any:
+        return compared("where_lt", self, other)
 
-    __lt__ = __le__ = __gt__ = __ge__ = _compare
+    def __le__(self, other: Any) -> Any:
+        return compared("where_le", self, other)
 
-    def __eq__(self, other: object) -> bool:
-        return True if other is self else self._compare(other)
+    def __gt__(self, other: Any) -> Any:
+        return compared("where_lt", other, self)
 
-    def __ne__(self, other: object) -> bool:
-        return not self == other
+    def __ge__(self, other: Any) -> Any:
+        return compared("where_le", other, self)
+
+    def __eq__(self, other: object) -> Any:
+        return True if other is self else compared("where_eq", self, other)
+
+    def __ne__(self, other: object) -> Any:
+        return False if other is self else conditions.negation(compared("where_eq", self, other))
 
     def __str__(self) -> str:
         return infix(self, PRINTED)
@@ -196,10 +236,20 @@ def is_scalar(x: object) -> bool:
     return isinstance(x, (Node, float, int, np.floating, np.integer)) and not isinstance(x, bool)
 
 
+def compared(name: str, x: Any, y: Any) -> Any:
+    """A condition; an array is compared by its own means."""
+    if isinstance(x, np.ndarray) or isinstance(y, np.ndarray):
+        return NotImplemented
+    for value, other in ((x, y), (y, x)):
+        if not is_scalar(value):
+            raise no_value(other, f"be compared with {value!r}")
+    return conditions.comparison(name, x, y)
+
+
 def untraceable(node: Node, what: str) -> UntraceableError:
     return UntraceableError(
         f"{what} cannot be traced: it was asked of the node {node!r}, which stands for a number that is not known yet."
-        f" What can be traced: {TRACEABLE}. In a torque function {IN_TORQUES}"
+        f" What can be traced: {TRACEABLE}"
     )
 
 
@@ -210,10 +260,7 @@ def no_value(node: Node, action: str) -> TypeError:
             " leave out float()"
         )
     else:
-        instead = (
-            "write the function without if, max and comparisons of its inputs (branch on the robot or on plain Python"
-            f" values); in a torque function {IN_TORQUES}"
-        )
+        instead = "write np.where(x > 0, a, b), or branch on the robot and on plain Python values"
     return TypeError(
         f"the node {infix(node)} stands for a number that is not known yet, so it cannot {action}: {instead}"
     )

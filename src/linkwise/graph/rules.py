@@ -5,17 +5,21 @@
     one         1 · x = x    -1 · x = -x    x / 1 = x    x / -1 = -x
     negation    -(-x) = x    x + (-y) = x - y    (-x) + y = y - x    x - (-y) = x + y    (-x) - y = -(x + y)
                 (-x) · y = -(x · y)    (-x) / y = -(x / y)    x / (-y) = -(x / y)
-                sin(-x) = -sin x    cos(-x) = cos x    sign(-x) = -sign x
+                sin(-x) = -sin x    cos(-x) = cos x    sign(-x) = -sign x    |-x| = |x|
+                tanh(-x) = -tanh x    asin(-x) = -asin x    atan2(-y, x) = -atan2(y, x)
     signs       constants are stored positive: x + (-c) = x - c, x · (-c) = -(x · c), and so on
-    same        x - x = 0    y - x = -(x - y) where x - y is there already
+    same        x - x = 0    y - x = -(x - y) where x - y is there already    x == x holds
     order       the operands of + and · stand in the order in which they were made
     select      select(x, a, a) = a    select(c, a, b) = a where c ≥ 0, otherwise b
+    where       where(x < y, a, a) = a    where(c < d, a, b) = a or b    where(x ≥ 0, a, b) = select(x, a, b)
+    extremes    min(x, x) = x    min(x, inf) = x    max(x, -inf) = x
     powers      xᵏ, k = 0, 1, 2, ...: products by repeated squaring; k negative: 1 / x⁻ᵏ
 
 select(x, a, b) is a where x ≥ 0 and b elsewhere, also where x is NaN: a comparison with NaN is false. The
-branch that is not taken has no effect, finite or not.
+branch that is not taken has no effect, finite or not. So do where_lt, where_le and where_eq of (x, y, a, b): a where
+x < y, x ≤ y or x = y, and b elsewhere. min and max are NaN where one of their operands is.
 
-All are exact in IEEE arithmetic up to the sign of zero, apart from 0 and x - x on infinite values and NaN.
+All are exact in IEEE arithmetic up to the sign of zero, apart from 0, x - x and x == x on infinite values and NaN.
 """
 
 from __future__ import annotations
@@ -23,10 +27,30 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 if TYPE_CHECKING:
     from .node import Node
+
+NUMPY_NAMES = {  # of the operations that are functions of NumPy
+    "abs": "absolute",
+    "exp": "exp",
+    "log": "log",
+    "tanh": "tanh",
+    "asin": "arcsin",
+    "acos": "arccos",
+    "atan2": "arctan2",
+    "min": "minimum",
+    "max": "maximum",
+}
+COMPARED: dict[str, Callable[[Any, Any], Any]] = {
+    "where_lt": operator.lt,
+    "where_le": operator.le,
+    "where_eq": operator.eq,
+}
 
 
 def is_number(x: Any) -> bool:
@@ -163,6 +187,52 @@ def select(x: Any, a: Any, b: Any) -> Any:
     return x.graph.make("select", x, x.graph.node(a), x.graph.node(b))
 
 
+def odd(name: str) -> Callable[[Any], Any]:
+    def rule(a: Any) -> Any:
+        return neg(rule(a.args[0])) if not is_number(a) and a.op == "neg" else elementary(name, a)
+
+    return rule
+
+
+def elementary(name: str, *operands: Any) -> Any:
+    """One of the functions that NumPy has too; a number is what NumPy says, infinite or NaN where it has no value."""
+    if all(map(is_number, operands)):
+        with np.errstate(all="ignore"):
+            return float(getattr(np, NUMPY_NAMES[name])(*map(float, operands)))
+    graph = next(x.graph for x in operands if not is_number(x))
+    return graph.make(name, *map(graph.node, operands))
+
+
+def absolute(a: Any) -> Any:
+    return absolute(a.args[0]) if not is_number(a) and a.op == "neg" else elementary("abs", a)
+
+
+def atan2(y: Any, x: Any) -> Any:
+    if not is_number(x) and ((is_number(y) and y < 0.0) or (not is_number(y) and y.op == "neg")):
+        return neg(atan2(neg(y), x))
+    return elementary("atan2", y, x)
+
+
+def extreme(name: str, a: Any, b: Any) -> Any:
+    """min or max; of two that are equal the first."""
+    idle = math.inf if name == "min" else -math.inf
+    if a is b or (is_number(b) and b == idle):
+        return a
+    return b if is_number(a) and a == idle else elementary(name, a, b)
+
+
+def where(name: str, x: Any, y: Any, a: Any, b: Any) -> Any:
+    """a where x < y, x ≤ y or x = y, otherwise b: `name` is where_lt, where_le or where_eq."""
+    if is_number(x) and is_number(y):
+        return a if COMPARED[name](x, y) else b
+    if a is b or (is_number(a) and is_number(b) and a == b):
+        return a
+    if name == "where_le" and is_number(x) and x == 0.0:
+        return select(y, a, b)
+    graph = (y if is_number(x) else x).graph
+    return graph.make(name, *map(graph.node, (x, y, a, b)))
+
+
 def power(a: Any, exponent: Any) -> Any:
     try:
         k = operator.index(exponent)
@@ -197,4 +267,16 @@ OPERATIONS: dict[str, Callable[..., Any]] = {
     "sign": sign,
     "sqrt": lambda a: function("sqrt", a),
     "select": select,
+    "abs": absolute,
+    "exp": partial(elementary, "exp"),
+    "log": partial(elementary, "log"),
+    "tanh": odd("tanh"),
+    "asin": odd("asin"),
+    "acos": partial(elementary, "acos"),
+    "atan2": atan2,
+    "min": partial(extreme, "min"),
+    "max": partial(extreme, "max"),
+    "where_lt": partial(where, "where_lt"),
+    "where_le": partial(where, "where_le"),
+    "where_eq": partial(where, "where_eq"),
 }

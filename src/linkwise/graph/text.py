@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -10,7 +10,11 @@ if TYPE_CHECKING:
 
 SIGN = {"add": " + ", "sub": " - ", "mul": "*", "div": "/"}
 RANK = {"add": 1, "sub": 1, "neg": 2, "mul": 3, "div": 3}
-NO_WORDS: Mapping[str, str] = {}
+WORDS: Mapping[str, str] = {  # as NumPy has them
+    "where_lt": "where({0} < {1}, {2}, {3})",
+    "where_le": "where({0} <= {1}, {2}, {3})",
+    "where_eq": "where({0} == {1}, {2}, {3})",
+}
 LONGEST = 60  # characters of an expression in a message; beyond them it is only named
 PRINTED = 2000  # characters of one that is printed
 
@@ -42,13 +46,13 @@ def infix(node: Node, longest: int = LONGEST) -> str:
     return text if 0 < len(text) <= longest else f"{node.op} #{node.index}"
 
 
-def expression(node: Node, named: Callable[[Node], str | None], words: Mapping[str, str] = NO_WORDS) -> str:
+def expression(node: Node, named: Callable[[Node], str | None], words: Mapping[str, str] = WORDS) -> str:
     """The node written out, down to those for which `named` has a text."""
     name = named(node)
     return written_out(node, named, words) if name is None else name
 
 
-def written_out(node: Node, named: Callable[[Node], str | None], words: Mapping[str, str] = NO_WORDS) -> str:
+def written_out(node: Node, named: Callable[[Node], str | None], words: Mapping[str, str] = WORDS) -> str:
     """One operation, on operands that are written out or named, in exactly the order in which it computes.
 
     `words` are other names of functions, or patterns with {0}, {1}, ... for the operands.
@@ -56,10 +60,15 @@ def written_out(node: Node, named: Callable[[Node], str | None], words: Mapping[
     parts = [(named(a), a) for a in node.args]
     texts = [written_out(a, named, words) if name is None else name for name, a in parts]
     if node.op not in RANK:
-        word = words.get(node.op, node.op)
-        return word.format(*texts) if "{0}" in word else f"{word}({', '.join(texts)})"
+        return call_text(node.op, texts, words)
     guarded = []
     for k, ((name, a), text) in enumerate(zip(parts, texts, strict=True)):
         own = RANK.get(a.op, 9) if name is None else (2 if text.startswith("-") else 9)
         guarded.append(f"({text})" if own < RANK[node.op] + k else text)
     return f"-{guarded[0]}" if node.op == "neg" else f"{guarded[0]}{SIGN[node.op]}{guarded[1]}"
+
+
+def call_text(op: str, operands: Sequence[str], words: Mapping[str, str] = WORDS) -> str:
+    """A function of several operands, or of one."""
+    word = words.get(op, op)
+    return word.format(*operands) if "{0}" in word else f"{word}({', '.join(operands)})"

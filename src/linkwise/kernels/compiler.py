@@ -77,7 +77,14 @@ class Compiled(Kernel):
         return c.source(c_comment([f"{self.name}: {self.count}"]))
 
 
-def cached_kernel(function: Callable[..., Any], robot: Robot, dtype: str, keywords: dict[str, Any]) -> Compiled | None:
+def cached_kernel(
+    function: Callable[..., Any],
+    robot: Robot,
+    dtype: str,
+    keywords: dict[str, Any],
+    explain: Callable[..., None] | None = None,
+    can_loop: bool = True,
+) -> Compiled | None:
     """The kernel that `spec_for` leads to, if it is in the cache and loads without tracing and LLVM."""
     if not (image.supported() or llvm_is_loaded()):
         return None
@@ -85,10 +92,10 @@ def cached_kernel(function: Callable[..., Any], robot: Robot, dtype: str, keywor
         target = known_host()
     except ImportError:  # there is no llvmlite
         return None
-    spec = KernelSpec(function, robot, dtype, keywords, target=target)
+    spec = KernelSpec(function, robot, dtype, keywords, target=target, can_loop=can_loop)
     if target is None or spec.identity is None or spec.cached is None or too_long(spec):
         return None
-    return Compiled(spec)
+    return Compiled(spec, explain)
 
 
 def metadata(spec: KernelSpec) -> dict[str, str]:

@@ -8,9 +8,9 @@ have to be loaded (`kernels.image`).
 Otherwise a function is compiled for a robot when it is called with a batch of at least 256 states, or if the robot has
 more than 60 links, or when its plain calls have cost as much as compiling will: their time is added up, and compiling
 is expected to take as long as the last time, for as many links. Until then plain Python runs. Code that would be
-longer than 6,000 operations becomes loops over the links, where the function has a form with loops, and otherwise is
-not compiled by itself. Robots with equal numbers share kernels. `use_kernels("always")` and `use_kernels("never")`, or
-the environment variable LINKWISE_KERNELS, replace the rule.
+longer than 6,000 operations becomes loops over the links, where the function has a form with loops; other functions are
+not compiled by themselves beyond 12,000. Robots with equal numbers share kernels. `use_kernels("always")` and
+`use_kernels("never")`, or the environment variable LINKWISE_KERNELS, replace the rule.
 
 Compiled and plain results differ by rounding (docs/compiled.md has the bounds), and which call is the first compiled
 one depends on time and on the cache: for the same bits each time, choose "always" or "never".
@@ -30,6 +30,7 @@ from functools import lru_cache, wraps
 from inspect import signature
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, NamedTuple
+from weakref import WeakSet
 
 from ..errors import one_of
 from ..robot import Robot
@@ -43,6 +44,7 @@ Function = Callable[..., Any]
 BATCH = 256
 LOADING, USUAL_PER_LINK = 0.2, 0.02  # seconds, roughly: until LLVM is loaded; to compile, for each link
 MAX_STRAIGHT_OPERATIONS = 6_000  # longer straight-line code takes long to compile, and is slower than loops
+MAX_WITHOUT_LOOPS = 12_000  # of functions that have no form with loops: some three seconds to compile
 MAX_STRAIGHT_LINKS = 60  # for more, it is not even tried
 MAX_KERNELS = 256  # kernels, most recently used
 DTYPES = ("float64", "float32")
@@ -84,8 +86,10 @@ class use_kernels:  # noqa: N801  a function to its users
 
 def set_mode(mode: str) -> None:
     global NEVER_USED
-    if mode == "never":
+    if mode == "never" and not NEVER_USED:
         NEVER_USED = True
+        for function in list(ENTERED_DIRECTLY):
+            function.ask_for_the_mode()
     MODE.set(mode)
 
 
@@ -94,6 +98,7 @@ one_of(DEFAULT, MODES, "LINKWISE_KERNELS")
 MODE: ContextVar[str] = ContextVar("kernels_mode", default=DEFAULT)
 current_mode = MODE.get  # looked up once: the fast path calls it
 NEVER_USED = DEFAULT == "never"  # while False, no context has chosen "never", and the fast path need not ask
+ENTERED_DIRECTLY: WeakSet[Any] = WeakSet()  # objects whose calls are their entries, as long as no context is "never"
 MISSING: Any = object()  # an argument that was not passed
 NO_ENTRY = (LookupError, AttributeError, TypeError)  # of a robot, and of what is none
 UNKNOWN: Any = object()  # no kernel yet; None means that the code is too long to compile
@@ -229,7 +234,8 @@ def available_kernel(robot: Robot, request: Request) -> Any:
             return UNKNOWN
         from .compiler import cached_kernel
 
-        kernel = cached_kernel(request.function, robot, request.dtype, dict(request.keywords))
+        can_loop = request.loop_method is not None
+        kernel = cached_kernel(request.function, robot, request.dtype, dict(request.keywords), can_loop=can_loop)
         if kernel is None:
             return UNKNOWN
         store_kernel(key, kernel)

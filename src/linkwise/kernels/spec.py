@@ -15,9 +15,9 @@ from ..robot import Robot
 from ..robot.fingerprint import NoFingerprintError
 from ..robot.joint_space import QUATERNION
 from ..trace import Input, trace
-from ..trace.tracing import ONE_NUMBER, function_name, prefer_fewest
+from ..trace.tracing import ONE_NUMBER, Prepared, function_name, prefer_fewest
 from . import cache
-from .dispatch import MAX_STRAIGHT_LINKS, MAX_STRAIGHT_OPERATIONS
+from .dispatch import MAX_STRAIGHT_LINKS, MAX_STRAIGHT_OPERATIONS, MAX_WITHOUT_LOOPS
 from .host import environment, host_target
 from .interface import Argument, Interface, Links, arguments
 from .sources import own_name, plain_of
@@ -42,8 +42,9 @@ class KernelSpec:
         keywords: dict[str, Any],
         passes: tuple[str, ...] = (),
         target: Target | None = None,  # otherwise this machine
+        can_loop: bool = True,  # whether the function has a form with loops
     ) -> None:
-        self.function, self.robot, self.dtype = function, robot, dtype
+        self.function, self.robot, self.dtype, self.can_loop = function, robot, dtype, can_loop
         self.keywords, self.passes, self._target = keywords, passes, target
 
     @cached_property
@@ -87,7 +88,8 @@ class KernelSpec:
     @cached_property
     def identity(self) -> str | None:
         """All that the text depends on, if that is known without it."""
-        name = own_name(self.function)
+        prepared = self.function if isinstance(self.function, Prepared) else None
+        name = prepared.identity if prepared else own_name(self.function)
         options = [x for value in self.keywords.values() for x in (value if isinstance(value, tuple) else (value,))]
         if name is None or self.robot.non_floats or not all(type(x) in PLAIN for x in options):
             return None  # robots of symbols too: the order of operands depends on when the symbols were made
@@ -95,7 +97,8 @@ class KernelSpec:
             robot = self.robot.fingerprint
         except NoFingerprintError:  # for example, a joint class of the user's
             return None
-        return repr((name, sorted(without_defaults(self.function, self.keywords).items()), self.passes, robot))
+        keywords = self.keywords if prepared else without_defaults(self.function, self.keywords)
+        return repr((name, sorted(keywords.items()), self.passes, robot))
 
 
 class LoopSpec(KernelSpec):
@@ -163,7 +166,7 @@ def spec_for(
 
     `loop_method` is the method that loops take; without one the function has no form with loops.
     """
-    straight = KernelSpec(function, robot, dtype, keywords, passes, target)
+    straight = KernelSpec(function, robot, dtype, keywords, passes, target, loop_method is not None)
     if form == "straight" or loop_method is None:
         return straight
     shapes = inputs_of(function, keywords).values()
@@ -218,10 +221,13 @@ def too_long(spec: KernelSpec) -> bool:
     """Whether straight-line code would be too long, also where it is in the cache."""
     if isinstance(spec, LoopSpec):
         return False
-    if spec.robot.n > MAX_STRAIGHT_LINKS:
+    if spec.robot.n > MAX_STRAIGHT_LINKS and not isinstance(spec.function, Prepared):
         return True
     cached = spec.cached if spec.identity else None  # which need not be traced
-    return (spec.count if cached is None else count_in(cached[0])).total > MAX_STRAIGHT_OPERATIONS
+    limit = MAX_STRAIGHT_OPERATIONS if spec.can_loop else MAX_WITHOUT_LOOPS
+    if isinstance(spec.function, Prepared):
+        limit = spec.function.max_operations
+    return (spec.count if cached is None else count_in(cached[0])).total > limit
 
 
 def count_in(data: dict[str, str]) -> Count:

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 from ..codegen.llvm.block import Layout, assembled
+from ..codegen.llvm.functions import functions_text
 from ..codegen.llvm.integrator import advance_text, values_text
 from ..codegen.llvm.lanes import LlvmLanes
-from ..codegen.llvm.sine import large_angle, sine_cosine
 from ..graph import Program, count
 from ..kernels.host import HostTarget, host_target
 from ..kernels.kernel import resolved
@@ -47,9 +47,7 @@ def driver_text(
         driver = Driver(lanes, method, size, crossings)
         texts.append(advance_text(lanes, driver.begin, driver.attempt, RUNNING, DONE))
         vectors = lanes.vectors
-    if any(node.op in ("sin", "cos") for node in program.nodes):
-        texts = [large_angle(), *(sine_cosine(layout) for layout in layouts), *texts]
-    return assembled(*texts), vectors
+    return assembled(*functions_text(program.nodes, layouts), *texts), vectors
 
 
 def address(array: Any) -> int:

@@ -1,6 +1,7 @@
 """Robots as frozen data: a tree of links, the tables they are made from, and the recursions over them."""
 
 from ..printing import Description
+from .axes import Axis
 from .coordinates import LinkCoordinates
 from .describe import describe
 from .friction import Friction
@@ -14,6 +15,7 @@ from .recursion import inward, outward, toward_base
 
 __all__ = [
     "KINDS",
+    "Axis",
     "Description",
     "Frame",
     "Friction",

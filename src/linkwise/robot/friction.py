@@ -108,6 +108,27 @@ class Friction:
             direction = sign(rate) if smooth == 0.0 else rate / sqrt(rate * rate + smooth * smooth)
         return add(mul(viscous, rate), mul(level, direction))
 
+    def slopes(self, arm: Robot, rates: Scalars) -> list[Scalar]:
+        """The derivative of each joint's friction torque by its rate; of the sign itself (ε = 0) that is 0."""
+        coordinates = arm.coordinates
+        rows = zip(*self._coefficients(arm), coordinates.rates(rates), strict=True)
+        of_links = [mul(slot.ratio, self._slope(*row)) for slot, row in zip(arm.slots, rows, strict=True)]
+        return coordinates.torques(of_links)
+
+    def _slope(self, viscous: Scalar, coulomb: Scalar, stribeck: Scalar, rate: Scalar) -> Scalar:
+        """b + l S' + l' S, with the level l: S' = ε² / (q̇² + ε²)^(3/2), l' = -2 (s - c) q̇ / w² / (1 + (q̇/w)²)²."""
+        level, level_slope, smooth = coulomb, 0.0, float(self.smooth)
+        if self.stribeck is not None:
+            slow = rate / self.stribeck_rate
+            share = 1.0 / (1.0 + slow * slow)
+            level = add(coulomb, mul(sub(stribeck, coulomb), share))
+            level_slope = mul(mul(sub(stribeck, coulomb), -2.0 / self.stribeck_rate), slow * share * share)
+        if smooth == 0.0:
+            return add(viscous, mul(level_slope, sign(rate)))
+        root = sqrt(rate * rate + smooth * smooth)
+        direction, direction_slope = rate / root, smooth * smooth / (root * root * root)
+        return add(viscous, add(mul(level, direction_slope), mul(level_slope, direction)))
+
     def _coefficients(self, arm: Robot) -> tuple[list[Scalar], list[Scalar], list[Scalar]]:
         """Of each link: viscous and Coulomb friction, and that on breaking loose."""
         coulomb = self._per_joint(arm, self.coulomb, "coulomb_friction")

@@ -7,6 +7,7 @@ from typing import Any
 
 from ..errors import RobotError, one_of
 from ..lazy import cached_property
+from .axes import Axis, axes_of
 from .coordinates import Coupling, LinkCoordinates, MovingJoint, Slot, moving_joints, slots_of
 from .link import Link
 
@@ -89,6 +90,11 @@ class JointSpace:
     def balls(self) -> tuple[int, ...]:
         """The first of the three links of each ball, also of those in free joints."""
         return tuple(index for index, link in enumerate(self.links) if link.joint.width == QUATERNION)
+
+    @cached_property
+    def axes(self) -> tuple[tuple[Axis, ...], ...]:
+        """For each link the axes that move with it, one for each of its velocities."""
+        return axes_of(self)
 
     @cached_property
     def rotors_in_balls(self) -> bool:

@@ -1,7 +1,8 @@
 """Times at which the right-hand side changes its formula, such as the end of a trajectory that a controller follows.
 
 There accelerations jump, and a long step could leap over a motion that is short. The times are known beforehand: they
-are where the selects of the torque function that look at a line in t, a t + b, change over. The numbers a and b may
+are where the selects of the torque function that look at a line in t, a t + b, change over, and where np.where, np.clip
+and the like compare two such lines. The numbers a and b may
 hold parameters, which each trajectory has for itself. So an integrator ends a step just before each such time, makes
 one across it that is as short as digits allow, and restarts after it.
 """
@@ -15,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from ..graph import Graph, Node
+from ..graph.derivative import CHOICES
 from ..ode.status import DONE, RUNNING, STEP_TOO_SMALL
 from ..ode.trajectories import Trajectories
 from .parameters import PREFIX, called
@@ -76,6 +78,8 @@ def breaks(nodes: Iterable[Node], known: Mapping[tuple[str, int], Number], time:
             lines[node.index] = line
         if node.op == "select":
             roots(node.args[0], lines, times)
+        elif node.op in CHOICES:
+            meeting(node, lines, times)
     return list(times.values())
 
 
@@ -104,14 +108,27 @@ def line_of(node: Node, lines: dict[int, Line], known: Mapping[tuple[str, int], 
 def roots(node: Node, lines: dict[int, Line], times: dict[int, Number]) -> None:
     """Where a line in t is zero; of a select of such lines, where any of them is."""
     if node.index in lines:
-        slope, offset = lines[node.index]
-        if slope is not None:
-            with np.errstate(all="ignore"):
-                time = np.divide(np.negative(offset), slope)
-            times[node.index] = np.where(np.isfinite(time), time, np.inf)
-    elif node.op == "select":
+        if lines[node.index][0] is not None:
+            times[node.index] = zero_of(lines[node.index])
+    elif node.op in CHOICES:
         for operand in node.args:
             roots(operand, lines, times)
+
+
+def meeting(node: Node, lines: dict[int, Line], times: dict[int, Number]) -> None:
+    """Where the two lines in t meet that a node compares."""
+    if all(operand.index in lines for operand in node.args[:2]):
+        (a, b), (c, d) = (lines[operand.index] for operand in node.args[:2])
+        if a is not None or c is not None:
+            times[node.index] = zero_of(((0.0 if a is None else a) - (0.0 if c is None else c), b - d))
+
+
+def zero_of(line: Line) -> Number:
+    """Where a line is zero; infinite where it nowhere is."""
+    slope, offset = 0.0 if line[0] is None else line[0], line[1]
+    with np.errstate(all="ignore"):
+        time = np.divide(np.negative(offset), slope)
+    return np.where(np.isfinite(time), time, np.inf)
 
 
 def grouped(times: list[Number], count: int) -> list[Group]:

@@ -9,9 +9,12 @@ from typing import Any
 import numpy as np
 
 from ..api import neutral
+from ..control import Sampled
+from ..control.drives import Sum
 from ..ode.registry import integrator as integrator_of
 from ..recording.recording import Recording
 from ..robot import Robot
+from . import sampling
 from .backend import backend_for, freshly_traced
 from .prepared import prepared
 from .problem import Problem
@@ -27,9 +30,12 @@ class CompiledSimulation:
     copied. `samples`, `rtol` and the other numbers may be given again for each run.
     """
 
-    def __init__(self, arm: Robot, problem: Problem, options: dict[str, Any]) -> None:
+    def __init__(self, arm: Robot, problem: Problem, laws: tuple[Sampled, ...], options: dict[str, Any]) -> None:
         self.robot, self.options = arm, {name: frozen(value) for name, value in options.items()}
-        self.options |= {"events": problem.events} | ({"torque": problem.torque} if problem.torque else {})
+        parts: tuple[Any, ...] = (*([problem.torque] if problem.torque else []), *laws)
+        self.options |= {"events": problem.events}
+        if parts:
+            self.options["torque"] = Sum(parts) if len(parts) > 1 else parts[0]
 
     def __call__(self, q0: Any, qd0: Any = None, duration: Any = None, **others: Any) -> Recording:
         for name in others:
@@ -65,14 +71,15 @@ def compile_simulation(arm: Robot, **options: Any) -> CompiledSimulation:
     """
     refuse_unknown(options)
     inspect.signature(simulate).bind(arm, None, **options)  # complains of q0
-    return CompiledSimulation(arm, compiled_problem(arm, {**arguments(), **options}), options)
+    return CompiledSimulation(arm, *compiled_problem(arm, {**arguments(), **options}), options)
 
 
-def compiled_problem(arm: Robot, options: dict[str, Any]) -> Problem:
-    """What `simulate` integrates with these options, its functions frozen and its code compiled."""
+def compiled_problem(arm: Robot, options: dict[str, Any]) -> tuple[Problem, tuple[Sampled, ...]]:
+    """What `simulate` integrates with these options, its functions frozen and its code compiled; and sampled laws."""
     names = [name for name in inspect.signature(prepared).parameters if name not in ("arm", "q0", "qd0")]
     q0 = neutral(arm) if isinstance(arm, Robot) else None  # which `prepared` refuses
     inputs = prepared(arm, q0, None, **{name: options[name] for name in names})
     problem = freshly_traced(inputs.problem, inputs.start, inputs.parameters, None)
     integrator = integrator_of(options["integrator"])
-    return backend_for(problem, integrator, inputs.start, inputs.parameters, None).problem
+    problem = backend_for(problem, integrator, inputs.start, inputs.parameters, None).problem
+    return problem, sampling.frozen(inputs.laws, arm)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 
+from ..control import Sampled
 from ..ode.chattering import Chattering
 from ..ode.interface import Integrator, Task
 from ..ode.trajectories import Trajectories
@@ -14,6 +16,7 @@ from .breaks import breaks_of, with_breaks
 from .mode_changes import with_mode_changes
 from .problem import Problem
 from .progress import ProgressCallback
+from .sampling import Sampler
 
 ROOM = 32  # events of each trajectory that machine code logs before Python takes them over
 
@@ -27,6 +30,7 @@ class Run(NamedTuple):
     compiled: bool
     interrupted: BaseException | None
     given_up: dict[int, str]  # trajectories in which joints neither stick nor slide, and why
+    held: np.ndarray | None = None  # (count, times, n): torques of sampled laws at the sample times
 
 
 def integrated(
@@ -39,8 +43,9 @@ def integrated(
     threads: int | None,
     compiled: bool | None,
     progress: bool | None,
+    laws: Sequence[Sampled] = (),
 ) -> Run:
-    """From the start (count, size), each trajectory with its row of parameters."""
+    """From the start (count, size), each trajectory with its row of parameters; `laws` are sampled."""
     end, first_step = numbers["duration"], min(numbers["step"], numbers["duration"])
     out = np.empty((len(start), len(times), problem.size))
     out.fill(np.nan)  # sooner than `np.full`
@@ -56,17 +61,25 @@ def integrated(
         times, out, parameters, numbers["rtol"], tolerance, numbers["most"], chattering, threads, watch,
     )  # fmt: skip
     groups = breaks_of(problem, start, parameters)
-
-    def integrate() -> None:
-        with_breaks(trajectories, groups, end, first_step, lambda until: solver.run(trajectories, task, until))
-
     given_up: dict[int, str] = {}
+
+    def integrate(until: float) -> None:
+        def piece() -> None:
+            with_breaks(trajectories, groups, until, first_step, lambda time: solver.run(trajectories, task, time))
+
+        given_up.update(with_mode_changes(problem, parameters, trajectories, until, times, out, piece))
+
+    sampler = Sampler(laws, problem, times, len(start), compiled) if laws else None
     try:
-        given_up = with_mode_changes(problem, parameters, trajectories, end, times, out, integrate)
+        if sampler is None:
+            integrate(end)
+        else:
+            sampler.run(trajectories, parameters, end, first_step, integrate)
     except KeyboardInterrupt as error:
         interrupted = error
     finally:
         if trajectories.log.size:
             trajectories.empty_logs()
         watch.close()
-    return Run(problem, out, trajectories, in_code, interrupted, given_up)
+    held = None if sampler is None else sampler.held
+    return Run(problem, out, trajectories, in_code, interrupted, given_up, held)

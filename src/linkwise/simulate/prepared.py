@@ -9,11 +9,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..api.states import States
+from ..control import Sampled
 from ..robot import Friction, Robot
 from ..trace import refuse_symbols
 from .events import events_of
 from .parameters import checked_parameters
 from .problem import Problem
+from .sampling import parted
 from .sticking import Point
 
 
@@ -27,6 +29,7 @@ class Prepared(NamedTuple):
     tau: np.ndarray | None  # the constant torques and the wrench, with the batch in front
     wrench: np.ndarray | None
     own: dict[str, np.ndarray]  # parameters of the torque function, each with the batch in front
+    laws: tuple[Sampled, ...]  # those that are sampled
 
 
 def prepared(
@@ -43,6 +46,7 @@ def prepared(
     events: Any,
     parameters: Mapping[str, Any] | None,
 ) -> Prepared:
+    torque, laws = parted(torque)
     function = torque if callable(torque) else None
     arrays = {"q0": q0, "qd0": np.zeros(arm.n) if qd0 is None and isinstance(arm, Robot) else qd0}
     if torque is not None and function is None:
@@ -57,7 +61,7 @@ def prepared(
     problem = Problem(
         arm,
         function,
-        "torque" in full,
+        "torque" in full or bool(laws),
         full["wrench"].shape[len(batch) :] if "wrench" in full else None,
         Friction.of(friction),
         coordinates,
@@ -66,7 +70,8 @@ def prepared(
         torque_parameters=tuple((name, array.shape[len(batch) :]) for name, array in own.items()),
         point=constant_point(states) if "point" in full else None,
     )
-    columns = [full[name] for name in ("torque", "wrench") if name in full]
+    held = {"torque": np.zeros((*batch, arm.n))} if laws else {}
+    columns = [array for array in ({**full, **held}.get(name) for name in ("torque", "wrench")) if array is not None]
     if problem.sticking is not None:
         columns.append(np.zeros((*batch, arm.n + 1)))  # modes of the joints, and since when
     rows = [x.reshape(count, math.prod(x.shape[len(batch) :])) for x in (*columns, *own.values())]
@@ -78,6 +83,7 @@ def prepared(
         full.get("torque"),
         full.get("wrench"),
         own,
+        laws,
     )
 
 

@@ -25,6 +25,7 @@ class Acting:
     tau: np.ndarray | None
     wrench: np.ndarray | None
     own: dict[str, np.ndarray]  # parameters of the torque function, each with the batch in front
+    held: np.ndarray | None = None  # torques of sampled laws at the samples, with the batch in front
 
     @property
     def point(self) -> np.ndarray | None:
@@ -34,7 +35,7 @@ class Acting:
         """At the samples; NaN at those that a trajectory did not reach, for which a function is not called."""
         problem, reached = self.problem, np.isfinite(q).all(axis=-1)
         constant = np.zeros(qd.shape[-1]) if self.tau is None else self.tau[..., None, :]
-        torques = np.where(reached[..., None], constant, np.nan)
+        torques = np.where(reached[..., None], constant if self.held is None else constant + self.held, np.nan)
         if problem.torque is None or not reached.any():
             return torques
         states = np.broadcast_to(t, reached.shape)[reached], q[reached], qd[reached]

@@ -65,7 +65,8 @@ def simulate(
     q0 and qd0 are (..., n): a batch is integrated side by side, every trajectory with steps of its own. `torque` is
     None, an array (..., n) of constant torques, or a function torque(arm, t, q, qd) that gives them; one over `lw`
     pieces is traced, anew at each call, and compiled together with the integrator, any other runs in Python, which is
-    slower. It must depend on its arguments alone while a simulation runs. `wrench` is constant, as for
+    slower. It must depend on its arguments alone while a simulation runs; laws with a memory, and laws that a computer
+    runs at equal times, are `lw.sampled`. `wrench` is constant, as for
     `forward_dynamics`; `point` is the point of the link at which it acts, (3,) or (n, 3), the same for all
     trajectories. `friction` is the same law as there: True for the robot's own coefficients, or a `Friction`; with
     `Friction(smooth=0)` joints stick. `parameters` are numbers, by name, for what the torque function takes after qd,
@@ -96,9 +97,11 @@ def simulate(
         events=events, parameters=parameters,
     )  # fmt: skip
     run = integrated(
-        inputs.problem, scheme, inputs.start, inputs.parameters, times, numbers, threads, compiled, progress
-    )
-    acting = Acting(run.problem, inputs.tau, inputs.wrench, inputs.own)
+        inputs.problem, scheme, inputs.start, inputs.parameters, times, numbers, threads, compiled, progress,
+        inputs.laws,
+    )  # fmt: skip
+    held = None if run.held is None else run.held.reshape((*inputs.batch, *run.held.shape[1:]))
+    acting = Acting(run.problem, inputs.tau, inputs.wrench, inputs.own, held)
     recording = recorded(acting, inputs.batch, times, run, scheme, numbers)
     if not (run.problem.torque is None or isinstance(run.problem.torque, TracedFunction)):
         _ = recording.tau  # asked now: later the function may be another

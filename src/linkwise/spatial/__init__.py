@@ -12,6 +12,7 @@ from .quaternion import (
     unit_quaternion,
 )
 from .scalar import Scalar, Scalars, add, cos, dot_product, mul, reciprocal, sign, sin, sqrt, sub
+from .turning import TurningMap, double_cross
 from .twist_wrench import Twist, Wrench, cross_twist, cross_wrench, power
 from .vector import Vector, cross, dot
 
@@ -24,6 +25,7 @@ __all__ = [
     "Scalar",
     "Scalars",
     "Symmetric",
+    "TurningMap",
     "Twist",
     "Vector",
     "Wrench",
@@ -35,6 +37,7 @@ __all__ = [
     "cross_wrench",
     "dot",
     "dot_product",
+    "double_cross",
     "mul",
     "outer",
     "power",

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
-from .scalar import Scalar, add, dot_product, mul, sqrt, sub
+from .scalar import Scalar, add, dot_product, mul, reciprocal, sqrt, sub
 
 Dense = list[list[Scalar]]
 Column = list[Scalar]
@@ -118,3 +119,35 @@ def gauss_solve(a: Dense, b: Column) -> Column:
     for i in reversed(range(n)):
         x[i] = sub(b[i], dot_product(a[i][i + 1 :], x[i + 1 :])) / a[i][i]
     return x
+
+
+class UDU(NamedTuple):
+    """A = U D Uᵀ by elimination from the last row up: U above the diagonal, stored transposed, and D⁻¹."""
+
+    below: Dense  # [k][i] is U_ik, i < k
+    inverse: Column
+
+    @staticmethod
+    def of(a: Dense) -> UDU:
+        a, n = [list(row) for row in a], len(a)
+        inverse: Column = [0.0] * n
+        for k in reversed(range(n)):
+            inverse[k] = reciprocal(a[k][k])
+            for i in range(k):
+                u = mul(a[i][k], inverse[k])
+                for j in range(i + 1):  # the upper triangle alone
+                    a[j][i] = sub(a[j][i], mul(u, a[j][k]))
+                a[k][i] = u
+        return UDU(a, inverse)
+
+    def solve(self, b: Column) -> Column:
+        """x of A x = b."""
+        x, n = list(b), len(b)
+        for k in reversed(range(n)):
+            for i in range(k):
+                x[i] = sub(x[i], mul(self.below[k][i], x[k]))
+        for k in range(n):
+            x[k] = mul(x[k], self.inverse[k])
+            for i in range(k):
+                x[k] = sub(x[k], mul(self.below[k][i], x[i]))
+        return x

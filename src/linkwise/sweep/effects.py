@@ -10,6 +10,7 @@ import numpy as np
 
 from ..errors import RobotError
 from ..graph import evaluate
+from ..graph.derivative import CHOICES
 from ..robot import Friction
 from ..simulate.problem import program_of
 from .family import FamilyMap, family_map
@@ -60,7 +61,7 @@ def without_effect(inputs: Inputs) -> list[str]:
         program = program_of(problem)
     except (TypeError, ValueError, RobotError):  # rotations, axes, exact friction, functions that cannot be traced
         return unread_friction(inputs)
-    if any(node.op == "select" for node in program.nodes):  # a few states do not show both sides of each
+    if any(node.op in CHOICES for node in program.nodes):  # a few states do not show both sides of each
         return unread_friction(inputs)
     names = [name for name in inputs.entries if varying[name].any()]
     rows = {name: np.stack([first[name]] * (1 + len(names))) for name in first}

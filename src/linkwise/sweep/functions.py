@@ -21,6 +21,7 @@ import numpy as np
 
 from ..robot import Robot
 from ..simulate.parameters import called
+from ..simulate.sampling import parted, traced_step
 from ..simulate.traced import UntraceableFunctionError, traced
 from .inputs import Inputs
 from .robots import Vary
@@ -37,6 +38,10 @@ Hash = dict[str, str]
 
 def described_function(function: Callable[..., Any], inputs: Inputs, parameters: Samples) -> dict[str, Any]:
     """`parameters` are those of the torque function in one row."""
+    always, laws = parted(function)
+    if laws:
+        others = {} if always is None else {"always": described_function(always, inputs, parameters)}
+        return {"function": name_of(function), "sampled": [described_law(law, inputs.arm) for law in laws], **others}
     entry: dict[str, Any] = {"function": name_of(function), **numbers_of(function)}
     robot = inputs.arm if inputs.family_map is None else inputs.family_map.family.robot
     try:
@@ -49,6 +54,20 @@ def described_function(function: Callable[..., Any], inputs: Inputs, parameters:
     except UntraceableFunctionError:
         entry |= {"source": hashed(source(function)), "values": hashed(values(function, inputs.arm, parameters))}
     return entry
+
+
+def described_law(law: Any, arm: Robot) -> dict[str, Any]:
+    """A sampled law, by the program of one sample."""
+    entry = {"function": name_of(law.law), **numbers_of(law)}
+    try:
+        return entry | {"program": hashed(repr(traced_step(law, arm).fingerprint))}
+    except UntraceableFunctionError:
+        state = law.initial_state(arm)
+
+        def sample(arm: Robot, t: Any, q: Any, qd: Any) -> Any:
+            return np.concatenate(law.step(arm, t, q, qd, state.copy()))
+
+        return entry | {"source": hashed(source(law.law)), "values": hashed(values(sample, arm, {}))}
 
 
 def described_vary(vary: Vary, inputs: Inputs) -> dict[str, Any]:

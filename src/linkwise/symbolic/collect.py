@@ -46,7 +46,8 @@ class Collector(Algebra):
         if x.op in ARITHMETIC:
             return self.arithmetic(x.op, *parts)
         operands = [self.built(part) for part in parts]
-        value = rules.select(*operands) if x.op == "select" else rules.function(x.op, operands[0])
+        as_it_is = x.op in ("sin", "cos", "sqrt", "sign") and not rules.is_number(operands[0])
+        value = rules.function(x.op, operands[0]) if as_it_is else rules.OPERATIONS[x.op](*operands)
         if rules.is_number(value) or any(value is operand for operand in operands):
             return self.polynomial(value)
         inside = f"({', '.join(self.text(part, exact) for part in parts)})"

@@ -8,7 +8,7 @@ from typing import Any
 
 from ..graph import Node, Port, Program
 from ..graph.assignments import assignments, free_letter
-from ..graph.text import expression
+from ..graph.text import call_text, expression
 from .cancel import cancelled
 from .collect import quotient_text, raised, sum_text
 from .latex.closed_form import CLOSED, ClosedForm
@@ -98,6 +98,8 @@ def closed_texts(form: ClosedForm, letter: str) -> tuple[list[tuple[str, str]], 
         kind = form.normal.atoms[atom]
         if kind.op == "function":
             return f"{kind.payload[0]}({total(above)})"
+        if kind.op == "call":
+            return call_text(kind.payload[0], [total(part) for part in form.calls[atom]])
         text = f"({total(above)})" if below and len(above) > 1 else total(above)
         return text + "".join(f"/{raised(atom_text(x), exponent)}" for x, exponent in below)
 

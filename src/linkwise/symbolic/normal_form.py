@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..graph import Node, Program
+from ..graph.rules import OPERATIONS
 from .polynomial import (
     ARITHMETIC,
     EPSILON,
@@ -32,7 +33,7 @@ from .polynomial import (
 )
 
 TURNS = 8  # cos(k q) is expanded up to this k
-DEFINED = ("sum", "ratio", "function", "select")  # atoms that have a definition
+DEFINED = ("sum", "ratio", "function", "call")  # atoms that have a definition
 
 
 @dataclass(frozen=True)
@@ -42,7 +43,7 @@ class Atom:
     input      payload (name, position)
     sin, cos   payload ((input, multiplier), ...): of a sum of inputs
     function   payload (operation, polynomial): of anything else
-    select     payload (polynomial, polynomial, polynomial): the second where the first is not negative, or the third
+    call       payload (operation, polynomial, ...): of several numbers, such as a choice between two
     sum        payload polynomial: something that is divided by
     ratio      payload (polynomial, key): a longer sum over a product
     """
@@ -76,11 +77,9 @@ class Normal(Algebra):
                 return of_number(node.payload)
             case "input":
                 return power(self.atom("input", node.payload))
-            case "select":
-                return self._select(*operands)
         if node.op in ARITHMETIC:
             return self.arithmetic(node.op, *operands)
-        return self._function(node.op, operands[0])
+        return self._function(node.op, operands[0]) if len(operands) == 1 else self._call(node.op, *operands)
 
     def atom(self, op: str, payload: Any) -> int:
         """The number of the atom; made if it is new."""
@@ -114,13 +113,17 @@ class Normal(Algebra):
             return a
         return power(self.atom("sum", frozen(cleaned(a))))
 
-    def _select(self, x: Polynomial, a: Polynomial, b: Polynomial) -> Polynomial:
-        if a == b:
+    def _call(self, op: str, *operands: Polynomial) -> Polynomial:
+        *compared, a, b = operands
+        if compared and a == b:
             return a
-        if set(x) <= {()}:
-            return a if x.get((), 0) >= 0 else b
-        parts = (self.named(part) if len(part) > 1 else part for part in (x, a, b))
-        return power(self.atom("select", tuple(map(frozen, parts))))
+        if all(set(x) <= {()} for x in compared or operands):
+            known = [float(x.get((), 0)) for x in compared or operands]
+            if not compared:
+                return of_number(OPERATIONS[op](*known))
+            return a if OPERATIONS[op](*known, True, False) else b
+        parts = (self.named(part) if len(part) > 1 else part for part in operands)
+        return power(self.atom("call", (op, *map(frozen, parts))))
 
     def definition(self, atom: int) -> tuple[Polynomial, Key]:
         """The polynomial by which an atom is defined, and the product that it is divided by."""

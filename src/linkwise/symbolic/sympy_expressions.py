@@ -13,6 +13,7 @@ from .fourier import shortened
 from .normal_form import DEFINED, Normal
 from .polynomial import Number, Polynomial, constant
 
+SAME = ("sin", "cos", "sqrt", "sign", "exp", "log", "tanh", "asin", "acos", "atan2")  # called so in SymPy too
 Components = Mapping[str, Sequence[str]] | None  # names of the numbers of some inputs
 
 
@@ -76,8 +77,9 @@ def normal_expressions(
         if atom.op in ("sin", "cos"):
             argument = sum(k * inputs[input_] for input_, k in atom.payload)
             return functions_of(sympy)[atom.op](argument)
-        if atom.op == "select":
-            return functions_of(sympy)["select"](*(expression(dict(part)) for part in atom.payload))
+        if atom.op == "call":
+            operation, *parts = atom.payload
+            return functions_of(sympy)[operation](*(expression(dict(part)) for part in parts))
         above, below = normal.definition(index)
         definition = expression(above) / sympy.Mul(*(factor(a) ** e for a, e in below))
         return functions_of(sympy)[atom.payload[0]](definition) if atom.op == "function" else definition
@@ -98,8 +100,13 @@ def functions_of(sympy: Any) -> dict[str, Any]:
     def select(x: Any, a: Any, b: Any) -> Any:
         return sympy.Piecewise((a, x >= 0), (b, True))
 
+    def where(relation: Any) -> Any:
+        return lambda x, y, a, b: sympy.Piecewise((a, relation(x, y)), (b, True))
+
     arithmetic = {"neg": op.neg, "add": op.add, "sub": op.sub, "mul": op.mul, "div": op.truediv, "select": select}
-    return arithmetic | {name: getattr(sympy, name) for name in ("sin", "cos", "sqrt", "sign")}
+    choices = {"where_lt": where(sympy.Lt), "where_le": where(sympy.Le), "where_eq": where(sympy.Eq)}
+    own = {"abs": sympy.Abs, "min": sympy.Min, "max": sympy.Max}
+    return arithmetic | choices | own | {name: getattr(sympy, name) for name in SAME}
 
 
 def number(sympy: Any, x: Number) -> Any:

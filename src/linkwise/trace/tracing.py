@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from ..graph import Count, Graph, Node, Port, Program, check
+from ..graph import Count, Graph, Node, Port, Program, as_traced, check
 from ..graph.count import count as count_operations
 from ..graph.node import UntraceableError, is_scalar
 from ..graph.passes import apply_passes
@@ -38,9 +38,20 @@ class Input:
 
 
 class Prepared:
-    """A function of a robot that knows its program, such as a derivative."""
+    """A function of a robot that knows its program, such as a derivative.
+
+    `identity` says which one it is, in every process, if that is known without the program. `plain(robot, ...)` runs
+    below the dispatch. `max_operations` is up to where it is compiled by itself.
+    """
+
+    __name__: str
+    identity: str | None = None
+    max_operations = 0
 
     def prepared(self, robot: Robot) -> Program:
+        raise NotImplementedError
+
+    def plain(self, robot: Robot, *arrays: Any, **named: Any) -> Any:
         raise NotImplementedError
 
 
@@ -58,13 +69,7 @@ def trace(function: Callable[..., Any], robot: Robot, *, passes: Iterable[str] =
         if keywords:
             raise TypeError(f"{function_name(function)} takes no keywords here (it was given {', '.join(keywords)})")
         return apply_passes(function.prepared(robot), passes)
-    wanted: dict[str, Any] = {}
-    for parameter in list(inspect.signature(function).parameters.values())[1:]:
-        if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
-            continue
-        if parameter.default is parameter.empty:
-            wanted[parameter.name] = Input() if parameter.name in ONE_NUMBER else Input(robot.size_of(parameter.name))
-    wanted.update(keywords)
+    wanted = wanted_arguments(function, robot, keywords)
     graph = Graph()
     ports = [Port(name, x.shape, quaternions(robot, name, x)) for name, x in wanted.items() if isinstance(x, Input)]
     arguments = {**wanted, **{port.name: placeholders(graph, port) for port in ports}}
@@ -85,6 +90,17 @@ def trace(function: Callable[..., Any], robot: Robot, *, passes: Iterable[str] =
     outputs = [Port(name, array.shape) for name, array in zip(names, arrays, strict=True)]
     program = check(Program.of(graph, ports, outputs, [list(array.flat) for array in arrays]))
     return apply_passes(program, passes)
+
+
+def wanted_arguments(function: Callable[..., Any], robot: Robot, keywords: Mapping[str, Any]) -> dict[str, Any]:
+    """What a function is called with besides the robot: `Input`s, and the keywords as they are."""
+    wanted: dict[str, Any] = {}
+    for parameter in list(inspect.signature(function).parameters.values())[1:]:
+        if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
+            continue
+        if parameter.default is parameter.empty:
+            wanted[parameter.name] = Input() if parameter.name in ONE_NUMBER else Input(robot.size_of(parameter.name))
+    return {**wanted, **keywords}
 
 
 def quaternions(robot: Robot, name: str, argument: Input) -> tuple[int, ...]:
@@ -152,7 +168,7 @@ def placeholders(graph: Graph, port: Port) -> Any:
     array = np.empty(port.shape, dtype=object)
     for position, index in enumerate(np.ndindex(*port.shape)):
         array[index] = graph.input(port.name, position)
-    return array
+    return as_traced(array)
 
 
 def as_array(result: Any) -> np.ndarray:

@@ -1,6 +1,7 @@
 """Motions of the joints in time, and the torques and loads along them."""
 
 from .csv_reader import trajectory_from_csv
+from .holding import held
 from .loads import Loads, Peaks, torque_along
 from .pieces import JointMotion
 from .profiles import cubic, cycloid, quintic, septic, trapezoid
@@ -14,6 +15,7 @@ __all__ = [
     "Trajectory",
     "cubic",
     "cycloid",
+    "held",
     "quintic",
     "septic",
     "spline",

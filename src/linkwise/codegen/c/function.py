@@ -22,9 +22,10 @@ class CFunction:
 
     def __init__(self, program: Program, name: str, outputs: Sequence[str], dtype: str) -> None:
         self.program, self.name, self.dtype, self.type = program, name, dtype, TYPES[dtype]
-        self.sign = f"{name}_sign"
+        used = {"sign", *(node.op for node in program.nodes)}
+        self.own = {op: f"{name}_{op}" for op in OWN if op in used}
         wanted = [port.name for port in program.inputs]
-        names = c_names([*wanted, *outputs], taken=(name, self.sign))
+        names = c_names([*wanted, *outputs], taken=(name, *self.own.values()))
         self.inputs, self.outputs = names[: len(wanted)], names[len(wanted) :]
 
     @property
@@ -53,16 +54,15 @@ class CFunction:
     def source(self, comment: str) -> str:
         used = {node.op for node in self.program.nodes}
         parts = [comment, self.prototype]
-        if used & {"sin", "cos", "sqrt"}:
+        if used & set(MATH):
             parts.insert(1, "#include <math.h>\n")
-        if "sign" in used:
-            parts.append(SIGN.format(name=self.sign, type=self.type))
+        parts += [text.format(name=self.own[op], type=self.type) for op, text in OWN.items() if op in used]
         return "\n".join([*parts, f"{self.signature}\n{{\n{self.body()}}}\n"])
 
     def body(self) -> str:
         """Everything is computed before anything is stored, so that an output may be the array of an input."""
         ending = "f" if self.dtype == "float32" else ""
-        words = {**{word: word + ending for word in ("sin", "cos", "sqrt")}, "sign": self.sign, "select": SELECT}
+        words = {**{op: word + ending for op, word in MATH.items()}, **self.own, **CHOICES}
         ports = dict(zip((port.name for port in self.program.inputs), self.inputs, strict=True))
         scalars = {port.name for port in self.program.inputs if not port.shape}
 
@@ -74,7 +74,7 @@ class CFunction:
 
         results = [node for result in self.program.results for node in result]
         kept = {node.index for node in results if node.op != "const"}
-        taken = (self.name, self.sign, *self.inputs, *self.outputs)
+        taken = (self.name, *self.own.values(), *self.inputs, *self.outputs)
         lines, named = assignments(self.program, leaf, taken, kept=kept, words=words)
         read = {node.payload[0] for node in self.program.nodes if node.op == "input"}
         idle = [f"    (void){ports[port.name]};" for port in self.program.inputs if port.name not in read]
@@ -97,12 +97,30 @@ extern "C" {{
 }}
 #endif
 """
-SELECT = "({0} >= 0 ? {1} : {2})"
-SIGN = """static {type} {name}({type} x)
+MATH = {op: op for op in ("sin", "cos", "sqrt", "exp", "log", "tanh", "asin", "acos", "atan2")} | {"abs": "fabs"}
+CHOICES = {
+    "select": "({0} >= 0 ? {1} : {2})",
+    "where_lt": "({0} < {1} ? {2} : {3})",
+    "where_le": "({0} <= {1} ? {2} : {3})",
+    "where_eq": "({0} == {1} ? {2} : {3})",
+}
+OWN = {
+    "sign": """static {type} {name}({type} x)
 {{
     return x > 0 ? 1 : x < 0 ? -1 : x - x; /* 0 for 0, NaN for NaN */
 }}
-"""
+""",
+    "min": """static {type} {name}({type} a, {type} b)
+{{
+    return a <= b || a != a ? a : b; /* NaN if either is */
+}}
+""",
+    "max": """static {type} {name}({type} a, {type} b)
+{{
+    return a >= b || a != a ? a : b; /* NaN if either is */
+}}
+""",
+}
 
 
 def brackets(port: Port) -> str:

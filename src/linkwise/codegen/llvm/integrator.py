@@ -15,9 +15,10 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from ...graph import Node, Program
+from .arithmetic import Value
 from .block import Layout
 from .flow import Flow
-from .lanes import LlvmLanes, Value
+from .lanes import LlvmLanes
 from .program import Nodes
 
 HEAD = (

@@ -19,9 +19,9 @@ from dataclasses import dataclass
 
 from ...graph.loops import Body, Loop, LoopProgram
 from .block import Block, Layout, assembled
+from .functions import functions_text
 from .links import LinkMemory, Transposition
 from .program import Nodes, mask_bits
-from .sine import large_angle, sine_cosine
 
 AHEAD = 6  # links: so early are numbers prefetched
 
@@ -60,9 +60,7 @@ class LoopText:
     def text(self, layouts: list[Layout]) -> str:
         texts = [BlockText(self, layout).text() for layout in layouts]
         nodes = [node for loop in self.program.loops for body in loop.bodies for node in body.nodes]
-        if any(node.op in ("sin", "cos") for node in nodes):
-            texts = [large_angle(), *(sine_cosine(layout) for layout in layouts), *texts]
-        return assembled(*texts, batch_text(self, layouts[-1].lanes))
+        return assembled(*functions_text(nodes, layouts), *texts, batch_text(self, layouts[-1].lanes))
 
 
 class BlockText:

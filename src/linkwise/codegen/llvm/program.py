@@ -15,14 +15,19 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 
 from ...graph import Node, Program
 from .block import Block, Layout, assembled
+from .elementary import FUNCTIONS
 from .flow import Flow
+from .functions import functions_text
+from .pieces import Pieces, is_long
 from .rows import MANY, load_rows, store_rows, store_rows_by_table
-from .sine import large_angle, sine_cosine
 
 WORDS = {"add": "fadd", "sub": "fsub", "mul": "fmul", "div": "fdiv"}
+COMPARISONS = {"where_lt": "olt", "where_le": "ole", "where_eq": "oeq"}  # false where a number is NaN
+UNBOUNDED = ("div", "sqrt", "exp", "log", "asin", "acos")  # operations that may not be finite where their operands are
 
 
 def llvm_text(program: Program, layouts: Iterable[Layout]) -> str:
@@ -30,9 +35,7 @@ def llvm_text(program: Program, layouts: Iterable[Layout]) -> str:
     layouts = list(layouts)
     widest = max(layouts, key=lambda layout: layout.lanes)
     texts = [block_text(program, layout, widest) for layout in layouts]
-    if any(node.op in ("sin", "cos") for node in program.nodes):
-        texts = [large_angle(), *(sine_cosine(layout) for layout in layouts), *texts]
-    return assembled(*texts)
+    return assembled(*functions_text(program.nodes, layouts), *texts)
 
 
 def block_text(program: Program, layout: Layout, widest: Layout) -> str:
@@ -46,7 +49,12 @@ def block_text(program: Program, layout: Layout, widest: Layout) -> str:
     known = {node.index: loaded[node.payload] for node in program.nodes if node.op == "input"}
     wanted = (node.index for flat in program.results for node in flat)
     nodes = Nodes(block, program.nodes, known, wanted, widest if layout.lanes == 1 else None)
-    total = (many_results if has_many_results(program) else few_results)(block, program, nodes, bad)
+    pieces: list[str] = []
+    if has_many_results(program):
+        slots = store_results(block, program, nodes, pieces, widest)
+        total = many_results(block, program, slots, bad)
+    else:
+        total = few_results(block, program, nodes, bad)
     non_finite = "0"
     if can_lose(program):
         is_nan = block.emit(f"fcmp uno {layout.vector} {total}, {layout.constant(0.0)}")
@@ -57,12 +65,12 @@ def block_text(program: Program, layout: Layout, widest: Layout) -> str:
     head = (
         f"define internal i64 @block_{layout.lanes}({', '.join(f'ptr {p}' for p in ['noalias %work', *arrays])}) #0 {{"
     )
-    return "\n".join([*sorted(block.declared), head, *block.lines, f"  ret i64 {non_finite}", "}", ""])
+    return "\n".join([*sorted(block.declared), head, *block.lines, f"  ret i64 {non_finite}", "}", "", *pieces])
 
 
 def can_lose(program: Program) -> bool:
-    """Whether it is counted where a finite state has a result that is not finite: that is for programs that divide."""
-    return any(node.op in ("div", "sqrt") for node in program.nodes)
+    """Whether it is counted where a finite state has a result that is not finite: for programs that divide, or so."""
+    return any(node.op in UNBOUNDED for node in program.nodes)
 
 
 def has_many_results(program: Program) -> bool:
@@ -70,8 +78,11 @@ def has_many_results(program: Program) -> bool:
 
 
 def work_vectors(program: Program) -> int:
-    """How many vectors of memory a block needs besides its arrays: for the results, and for their sum."""
-    return len(result_slots(program)) + 1 if has_many_results(program) else 0
+    """How many vectors of memory a block needs besides its arrays: for the results, their sum, and between pieces."""
+    if not has_many_results(program):
+        return 0
+    slots = result_slots(program)
+    return Pieces(program, slots).vectors if is_long(program) else len(slots) + 1
 
 
 def result_slots(program: Program) -> dict[int, int]:
@@ -92,11 +103,39 @@ def few_results(block: Flow, program: Program, nodes: Nodes, bad: str) -> str:
     return total
 
 
-def many_results(block: Flow, program: Program, nodes: Nodes, bad: str) -> str:
-    """The same by way of %work: each result goes there as soon as it is computed, so that the stack stays small."""
-    layout, slots = block.layout, result_slots(program)
+def store_results(block: Flow, program: Program, nodes: Nodes, texts: list[str], widest: Layout) -> dict[int, int]:
+    """Each result to %work as soon as it is computed, so that the stack stays small; gives their slots by index.
+
+    Of very long programs the block calls pieces; their functions are added to `texts`.
+    """
+    slots, layout = result_slots(program), block.layout
+    if not is_long(program):
+        nodes.written(lambda index, x: block.store(x, "%work", slots[index]) if index in slots else None)
+        return slots
+    pieces = Pieces(program, slots)
+    for node in pieces.given:
+        if node.index in pieces.slots:
+            nodes.write(node)
+            block.store(nodes.value[node.index], "%work", pieces.slots[node.index])
+    for k, part in enumerate(pieces.parts):
+        piece = Flow(layout)
+        inside = PieceNodes(piece, part, pieces.slots, widest if layout.lanes == 1 else None)
+        inside.written(partial(store_if_handed_on, piece, pieces.slots))
+        name = f"@piece_{k}_{layout.lanes}"
+        texts.append(piece.function(f"internal void {name}(ptr noalias %work)"))
+        block.lines.append(f"  call void {name}(ptr %work)")
+    return slots
+
+
+def store_if_handed_on(piece: Flow, slots: dict[int, int], index: int, x: str) -> None:
+    if index in slots:
+        piece.store(x, "%work", slots[index])
+
+
+def many_results(block: Flow, program: Program, slots: dict[int, int], bad: str) -> str:
+    """From %work to the arrays, by way of loops; returns as `few_results` does."""
+    layout = block.layout
     total, zero, nan = len(slots), layout.constant(0.0), layout.constant(float("nan"))
-    nodes.written(lambda index, x: block.store(x, "%work", slots[index]) if index in slots else None)
     block.store(zero, "%work", total)
     with block.counted(len(slots)) as slot:
         x = block.load("%work", slot)
@@ -166,6 +205,14 @@ class Nodes:
             return sign(block, *operands)
         if node.op == "select":
             return select(block, *operands)
+        if node.op in COMPARISONS:
+            return where(block, COMPARISONS[node.op], *operands)
+        if node.op == "abs":
+            return block.call("fabs", *operands)
+        if node.op in ("min", "max"):
+            return extreme(block, "ole" if node.op == "min" else "oge", *operands)
+        if node.op in FUNCTIONS:
+            return called(block, node.op, *operands)
         return self.sine_cosine(*operands)[node.op == "cos"]
 
     def fused(self, node: Node) -> str:
@@ -203,6 +250,26 @@ class Nodes:
             self.sine_cosines[angle] = sine, cosine
 
 
+class PieceNodes(Nodes):
+    """The nodes of one piece; what others computed is loaded where it is first needed."""
+
+    def __init__(self, block: Flow, nodes: Sequence[Node], slots: dict[int, int], beside: Layout | None) -> None:
+        super().__init__(block, nodes, {}, slots, beside)
+        self.flow, self.slots = block, slots
+
+    def instruction(self, node: Node) -> str:
+        for x in node.args:
+            for needed in x.args if x.index in self.products else (x,):
+                if needed.index not in self.value:
+                    self.value[needed.index] = self.fetched(needed)
+        return super().instruction(node)
+
+    def fetched(self, node: Node) -> str:
+        if node.op == "const":
+            return super().instruction(node)
+        return self.flow.load("%work", self.slots[node.index])
+
+
 def fused_products(nodes: Sequence[Node], wanted: set[int]) -> set[int]:
     """Products used once, by a sum or a difference with which they are computed."""
     uses = Counter(a.index for node in nodes for a in node.args)
@@ -231,6 +298,30 @@ def select(block: Block, x: str, a: str, b: str) -> str:
     v = layout.vector
     taken = block.emit(f"fcmp oge {v} {x}, {layout.constant(0.0)}")
     return block.emit(f"select {layout.mask} {taken}, {v} {a}, {v} {b}")
+
+
+def where(block: Block, compared: str, x: str, y: str, a: str, b: str) -> str:
+    """a where the comparison of x and y holds, b elsewhere."""
+    layout = block.layout
+    v = layout.vector
+    taken = block.emit(f"fcmp {compared} {v} {x}, {y}")
+    return block.emit(f"select {layout.mask} {taken}, {v} {a}, {v} {b}")
+
+
+def extreme(block: Block, compared: str, a: str, b: str) -> str:
+    """The one of a and b for which the comparison with the other holds; NaN where either is."""
+    layout = block.layout
+    v = layout.vector
+    taken = block.emit(f"fcmp {compared} {v} {a}, {b}")
+    nan = block.emit(f"fcmp uno {v} {a}, {a}")
+    either = block.emit(f"or {layout.mask} {taken}, {nan}")
+    return block.emit(f"select {layout.mask} {either}, {v} {a}, {v} {b}")
+
+
+def called(block: Block, op: str, *operands: str) -> str:
+    """A function of `elementary`."""
+    v = block.layout.vector
+    return block.emit(f"call {v} @{op}_{block.layout.lanes}({', '.join(f'{v} {x}' for x in operands)})")
 
 
 def lengths(block: Block, program: Program, loaded: dict[tuple[str, int], str]) -> Iterator[str]:

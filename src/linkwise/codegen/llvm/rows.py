@@ -36,12 +36,30 @@ def store_rows_by_table(flow: Flow, pointer: str, vectors: str, columns: Sequenc
     layout, size = flow.layout, len(columns)
     entries = ", ".join(f"i32 {k}" for k in columns)
     flow.declared.add(f"@{name} = internal constant [{size} x i32] [{entries}]")
-    with flow.counted(size) as column:
+    lanes, align = layout.lanes, layout.bits // 8
+
+    def source(column: str) -> str:
         which = flow.emit(f"load i32, ptr {flow.emit(f'getelementptr i32, ptr @{name}, i64 {column}')}")
-        source = flow.place(vectors, flow.emit(f"zext i32 {which} to i64"))
-        target = flow.emit(f"getelementptr {layout.real}, ptr {pointer}, i64 {column}")
-        for row in range(layout.lanes):
-            x = flow.emit(f"load {layout.real}, ptr {address(flow, source, row)}")
+        return flow.place(vectors, flow.emit(f"zext i32 {which} to i64"))
+
+    squares = size // lanes if lanes > 1 else 0
+    if squares:
+        with flow.counted(squares) as square:
+            column = flow.emit(f"mul i64 {square}, {lanes}")
+            places = [source(flow.emit(f"add i64 {column}, {k}")) for k in range(lanes)]
+            columns_ = [flow.emit(f"load {layout.vector}, ptr {place}, align {align}") for place in places]
+            target = flow.emit(f"getelementptr {layout.real}, ptr {pointer}, i64 {column}")
+            for row, x in enumerate(transposed(flow, columns_)):
+                place = address(flow, target, row * size)
+                flow.lines.append(f"  store {layout.vector} {x}, ptr {place}, align {align}")
+    rest = size - squares * lanes
+    if not rest:
+        return
+    with flow.counted(rest) as index:
+        column = flow.emit(f"add i64 {index}, {squares * lanes}")
+        place, target = source(column), flow.emit(f"getelementptr {layout.real}, ptr {pointer}, i64 {column}")
+        for row in range(lanes):
+            x = flow.emit(f"load {layout.real}, ptr {address(flow, place, row)}")
             flow.lines.append(f"  store {layout.real} {x}, ptr {address(flow, target, row * size)}")
 
 

@@ -13,7 +13,7 @@ from ...graph import Program
 from ..fourier import shortened
 from ..normal_form import DEFINED, Normal
 from ..polynomial import Key, Number, Polynomial, TooManyTermsError
-from .format import WIDTH, Equation, array, cases, function, number, too_wide, visible
+from .format import WIDTH, Equation, array, function, number, too_wide, visible
 from .names import LatexNames
 
 CLOSED = 50  # a closed form is preferred if it has no more terms than this, all its results together
@@ -39,15 +39,15 @@ class ClosedForm:
         self.names: dict[Any, str] = {}
         self.count = 0  # of intermediates named so far
         self.definitions: dict[int, tuple[Polynomial, Key]] = {}
-        self.selects: dict[int, list[Polynomial]] = {}  # the operands of each, which have one term or none
+        self.calls: dict[int, list[Polynomial]] = {}  # the operands of each, which have one term or none
         self.results = [[self._prepared(polynomial) for polynomial in flat] for flat in self.normal.results]
 
     def _prepared(self, polynomial: Polynomial, below: Key = ()) -> Polynomial:
         """The polynomial in its shortest form; what it needs, and what it is divided by, is defined before."""
         short = shortened(self.normal, polynomial)
         for x in sorted({x for key in (*short, below) for x, _ in key}):
-            if self.normal.atoms[x].op == "select" and x not in self.definitions:
-                self.selects[x] = [self._prepared(dict(part)) for part in self.normal.atoms[x].payload]
+            if self.normal.atoms[x].op == "call" and x not in self.definitions:
+                self.calls[x] = [self._prepared(dict(part)) for part in self.normal.atoms[x].payload[1:]]
                 self.definitions[x] = ({}, ())
             elif self.normal.atoms[x].op in DEFINED and x not in self.definitions:
                 definition = self.normal.definition(x)
@@ -93,8 +93,9 @@ class ClosedForm:
         return self.names[key]
 
     def _defined(self, atom: int) -> list[str]:
-        if atom in self.selects:
-            return [cases(*(" ".join(self.pieces(part)) for part in self.selects[atom]))]
+        if atom in self.calls:
+            operands = (" ".join(self.pieces(part)) for part in self.calls[atom])
+            return [function(self.normal.atoms[atom].payload[0], *operands)]
         above, below = self.definitions[atom]
         pieces = self.pieces(above)
         if self.normal.atoms[atom].op == "function":

@@ -24,16 +24,27 @@ def number(x: Number, digits: int, fractions: bool) -> str:
     return decimal(float(x), digits)
 
 
-def cases(x: str, a: str, b: str) -> str:
-    """select(x, a, b)"""
-    return rf"\begin{{cases}} {a} & {x} \ge 0 \\ {b} & \text{{otherwise}} \end{{cases}}"
+NAMES = {"log": r"\ln", "sign": r"\operatorname{sign}", "asin": r"\arcsin", "acos": r"\arccos"}
+NAMES |= {"atan2": r"\operatorname{atan2}", **{op: rf"\{op}" for op in ("sin", "cos", "tanh", "exp", "min", "max")}}
+RELATIONS = {"where_lt": "<", "where_le": r"\le", "where_eq": "="}
 
 
-def function(op: str, argument: str) -> str:
+def function(op: str, *arguments: str) -> str:
+    """Any operation that is not arithmetic."""
+    if op == "select":
+        return cases(rf"{arguments[0]} \ge 0", *arguments[1:])
+    if op in RELATIONS:
+        x, y, a, b = arguments
+        return cases(f"{x} {RELATIONS[op]} {y}", a, b)
     if op == "sqrt":
-        return rf"\sqrt{{{argument}}}"
-    name = rf"\{op}" if op in ("sin", "cos") else r"\operatorname{sign}"
-    return rf"{name}\left({argument}\right)"
+        return rf"\sqrt{{{arguments[0]}}}"
+    if op == "abs":
+        return rf"\left|{arguments[0]}\right|"
+    return rf"{NAMES[op]}\left({', '.join(arguments)}\right)"
+
+
+def cases(condition: str, a: str, b: str) -> str:
+    return rf"\begin{{cases}} {a} & {condition} \\ {b} & \text{{otherwise}} \end{{cases}}"
 
 
 def array(shape: tuple[int, ...], cells: list[str]) -> str:

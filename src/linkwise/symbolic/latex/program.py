@@ -12,9 +12,10 @@ from ..addition_theorems import Angles, angle_sums, angles_of
 from ..cancel import cancelled
 from ..polynomial import TooManyTermsError
 from .closed_form import CLOSED, ClosedForm
-from .format import Equation, array, cases, decimal, function, too_wide
+from .format import RELATIONS, Equation, array, decimal, function, too_wide
 from .names import ABBREVIATION, LatexNames
 
+IN_CASES = ("select", *RELATIONS)  # written as cases, in an equation of their own
 RANK = {"add": 1, "sub": 1, "neg": 2, "mul": 3}
 PATIENCE = 6  # a closed form is abandoned if an intermediate has so many times the terms allowed
 CONTINUED = " \\\\\n  &\\quad "  # between the lines of a long equation
@@ -47,7 +48,7 @@ class Writer:
                 continue
             size = 1 + sum(self.sizes.get(a.index, 0) for a in node.args if a.index not in self.names)
             self.sizes[node.index] = size
-            if node.op == "select" or (node.op != "neg" and (self.uses[node.index] > 1 or size > INLINE)):
+            if node.op in IN_CASES or (node.op != "neg" and (self.uses[node.index] > 1 or size > INLINE)):
                 equations.append(self.named(node))
         for k, (port, nodes) in enumerate(zip(self.program.outputs, self.program.results, strict=True)):
             own = self.latex_names.elements[k]
@@ -92,10 +93,8 @@ class Writer:
         parts = [self.text(a) for a in node.args]
         if node.op == "div":
             return rf"\frac{{{parts[0]}}}{{{parts[1]}}}"
-        if node.op == "select":
-            return cases(*parts)
         if node.op not in RANK:
-            return function(node.op, parts[0])
+            return function(node.op, *parts)
         rank = RANK[node.op]
         for k, a in enumerate(node.args):
             own = 9 if self.leaf(a) is not None else RANK.get(a.op, 9)

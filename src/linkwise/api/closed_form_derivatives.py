@@ -1,0 +1,159 @@
+"""Derivatives of inverse and forward dynamics by recursions of their own, as public functions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..dynamics import fewest, forward_derivatives, inverse_derivatives, second_derivatives
+from ..dynamics.subtrees import Load
+from ..robot import Robot
+from ..spatial import Scalars, Vector, Wrench, mul
+from ..spatial.dense import UDU, apply
+from .call import Call, fast, public
+from .functions import differences, external_loads, external_wrenches, forward_dynamics, sums
+from .momentum import at_origin
+from .states import Array, States
+
+
+@fast
+def inverse_dynamics_derivatives(
+    arm: Robot,
+    q: Array,
+    qd: Array,
+    qdd: Array,
+    wrench: Array | None = None,
+    *,
+    point: Array | None = None,
+    check: bool = False,
+) -> Call:
+    """∂τ/∂q and ∂τ/∂qd of inverse dynamics, in closed form: two arrays (..., n, n), [i, j] torque i by coordinate j.
+
+    ∂τ/∂qdd is `lw.inertia_matrix`. By q the derivative is along the velocities, as that of `lw.derivative`: for a ball
+    joint along small rotations about the body's own axes. `wrench` and `point` as for `lw.inverse_dynamics`: the wrench
+    keeps its components in the base frame, its point moves with the link. Friction is not in: its derivative is that of
+    its law.
+
+    >>> import numpy as np, linkwise as lw
+    >>> arm = lw.load("planar3")
+    >>> q, qd, qdd = np.random.default_rng(0).normal(size=(3, 3))
+    >>> by_q, by_qd = lw.inverse_dynamics_derivatives(arm, q, qd, qdd)
+    >>> np.allclose(by_q, lw.derivative(lw.inverse_dynamics, arm, "q")(q, qd, qdd))
+    True
+    """
+    states = States(arm, {"q": q, "qd": qd, "qdd": qdd}, wrench, check, point=point)
+
+    def matrices() -> Any:
+        motion = states.positions(), states.rates(), states.accelerations()
+        return inverse_derivatives.inverse_dynamics_derivatives(arm, *motion, loads_on(states))[:2]
+
+    return Call(inverse_dynamics_derivatives, states, matrices, [(arm.n, arm.n)] * 2, {})
+
+
+@fast
+def forward_dynamics_derivatives(
+    arm: Robot,
+    q: Array,
+    qd: Array,
+    tau: Array,
+    wrench: Array | None = None,
+    *,
+    point: Array | None = None,
+    check: bool = False,
+) -> Call:
+    """∂q̈/∂q, ∂q̈/∂qd and ∂q̈/∂τ of forward dynamics, in closed form: three arrays (..., n, n).
+
+    [i, j] is acceleration i by coordinate j, along the velocities as in `lw.inverse_dynamics_derivatives`; the last is
+    the inverse of the inertia matrix. `wrench` and `point` as there.
+
+    >>> import numpy as np, linkwise as lw
+    >>> arm = lw.load("planar3")
+    >>> q, qd, tau = np.random.default_rng(0).normal(size=(3, 3))
+    >>> by_q, by_qd, by_tau = lw.forward_dynamics_derivatives(arm, q, qd, tau)
+    >>> np.allclose(by_qd, lw.derivative(lw.forward_dynamics, arm, "qd")(q, qd, tau))
+    True
+    """
+    states = States(arm, {"q": q, "qd": qd, "tau": tau}, wrench, check, point=point)
+
+    def matrices() -> Any:
+        return forward_derivatives.forward_dynamics_derivatives(arm, *accelerated(states), loads_on(states))
+
+    return Call(forward_dynamics_derivatives, states, matrices, [(arm.n, arm.n)] * 3, {}, divides=True)
+
+
+@public
+def inverse_dynamics_second_derivatives(arm: Robot, q: Array, qd: Array, qdd: Array, *, check: bool = False) -> Call:
+    """∂²τ/∂q², ∂²τ/∂q∂qd, ∂²τ/∂qd² and ∂I/∂q of inverse dynamics, in closed form: four arrays (..., n, n, n).
+
+    [i, j, k] is torque i (of ∂I/∂q: element i, j of the inertia matrix) by coordinates j and k, of ∂²τ/∂q∂qd by q_j and
+    qd_k. ∂²τ/∂q∂qdd is ∂I/∂q with its last two indices exchanged; the other second derivatives vanish. By q they are
+    along the velocities, within a ball joint along velocity j first and then along k, as those of `lw.derivative`.
+
+    >>> import numpy as np, linkwise as lw
+    >>> arm = lw.load("planar3")
+    >>> q, qd, qdd = np.random.default_rng(0).normal(size=(3, 3))
+    >>> q_q, q_qd, qd_qd, inertia_by_q = lw.inverse_dynamics_second_derivatives(arm, q, qd, qdd)
+    >>> np.allclose(inertia_by_q, lw.derivative(lw.inertia_matrix, arm, "q")(q))
+    True
+    """
+    states = States(arm, {"q": q, "qd": qd, "qdd": qdd}, check=check)
+
+    def tensors() -> Any:
+        motion = at_origin(states), states.rates(), states.accelerations()
+        return second_derivatives.second_derivatives(arm, *motion, loads_on(states))
+
+    return Call(inverse_dynamics_second_derivatives, states, tensors, [(arm.n,) * 3] * 4, {})
+
+
+def forward_dynamics_second_derivatives(
+    arm: Robot, q: Array, qd: Array, tau: Array, *, check: bool = False
+) -> tuple[Array, Array, Array, Array]:
+    """∂²q̈/∂q², ∂²q̈/∂q∂qd, ∂²q̈/∂qd² and ∂²q̈/∂q∂τ of forward dynamics: four arrays (..., n, n, n).
+
+    [i, j, k] is acceleration i by coordinates j and k, along the velocities as in
+    `lw.inverse_dynamics_second_derivatives`. From I q̈ = τ - bias, differentiated twice.
+
+    >>> import numpy as np, linkwise as lw
+    >>> arm = lw.load("planar3")
+    >>> q, qd, tau = np.random.default_rng(0).normal(size=(3, 3))
+    >>> q_q, q_qd, qd_qd, q_tau = lw.forward_dynamics_second_derivatives(arm, q, qd, tau)
+    >>> np.allclose(q_tau, lw.derivative(lw.derivative(lw.forward_dynamics, arm, "q"), arm, "tau")(q, qd, tau))
+    True
+    """
+    by_q, by_qd, by_tau = forward_dynamics_derivatives(arm, q, qd, tau, check=check)
+    qdd = forward_dynamics(arm, q, qd, tau)
+    q_q, q_qd, qd_qd, inertia = inverse_dynamics_second_derivatives(arm, q, qd, qdd)
+    by_columns = inertia.swapaxes(-1, -2)  # [i, k, l]: of I_il by q_k
+
+    def along(slope: Array) -> Array:
+        """[i, j, k]: Σ ∂I_il/∂q_j slope_lk"""
+        return by_columns @ slope[..., None, :, :]
+
+    def solved(tensor: Array) -> Array:
+        """-I⁻¹ times the tensor"""
+        flat = tensor.reshape((*tensor.shape[:-3], arm.n, arm.n * arm.n))
+        return (-by_tau @ flat).reshape(tensor.shape)
+
+    twice = along(by_q)
+    total = q_q + twice + twice.swapaxes(-1, -2)
+    return solved(total), solved(q_qd + along(by_qd)), solved(qd_qd), solved(along(by_tau))
+
+
+def loads_on(states: States) -> list[Load]:
+    loads = zip(states.links.links, external_loads(states), strict=True)
+    return [Load(wrench, link.com if point is None else point) for link, (wrench, point) in loads]
+
+
+def accelerated(states: States) -> tuple[Scalars, Scalars, Scalars]:
+    """q, q̇ and q̈ of the links under the torques tau, with the factors and slopes that the derivatives have.
+
+    I q̈ = τ - static - ½ (∂τ/∂q̇) q̇, where ∂τ/∂q̇ does not depend on q̈: the torques of Coriolis are quadratic in q̇.
+    """
+    arm, coordinates = states.robot, states.coordinates
+    q, rates, v = states.positions(), states.rates(), states.scalars("qd")
+    still, nothing = [0.0] * len(arm.links), [Load(Wrench.zero(), Vector.zero())] * len(arm.links)
+    _, by_qd, inertia = inverse_derivatives.inverse_dynamics_derivatives(arm, q, rates, still, nothing)
+    static = fewest.inverse_dynamics(states.links, q, still, still, external_wrenches(states))
+    half = [mul(0.5, x) for x in v]
+    bias = sums(coordinates.torques(static), apply(by_qd, half))
+    qdd = UDU.of(inertia).solve(differences(states.scalars("tau"), bias))
+    return q, rates, coordinates.accelerations(v, qdd)

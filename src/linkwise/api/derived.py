@@ -1,0 +1,364 @@
+"""Functions that are derived from others by way of their graphs: called, compiled and printed as any function is."""
+
+from __future__ import annotations
+
+import inspect
+import math
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..errors import one_of
+from ..graph import Count, Port, Program, count, evaluate
+from ..graph.derivative import Moves
+from ..kernels import dispatch
+from ..kernels.interface import batch_of
+from ..kernels.lock import LOCK
+from ..kernels.sources import own_name
+from ..lazy import cached_property
+from ..robot import Robot
+from ..trace import Input, symbols_of, trace
+from ..trace.tracing import (
+    FEWEST_PREFERRED,
+    Prepared,
+    check_function_and_robot,
+    prefer_fewest,
+    quaternions,
+    wanted_arguments,
+)
+from .method_table import has_methods, method_name
+from .singular import explain_non_finite
+from .states import REAL, as_array, has_length
+
+if TYPE_CHECKING:
+    from ..kernels.compiler import Compiled
+
+AT_ONCE = dispatch.MAX_WITHOUT_LOOPS  # operations that are compiled at once for a batch
+MAX_OPERATIONS = 100_000  # beyond, nothing is compiled by itself
+SECONDS_PER_OPERATION = 2.5e-4  # that compiling takes, roughly
+PLAIN_OPTIONS = (str, int, float, bool, type(None), Input)  # which their `repr` determines
+
+
+class DerivedFunction(Prepared):
+    """A function of a robot and arrays, made of the graph of another: call it with the arrays, or the robot and these.
+
+    It is a function wherever Linkwise takes one: `lw.compile(slope, arm)`, `lw.count`, `lw.trace`, `lw.c_source`,
+    `lw.latex`, `lw.sympy`, `lw.python_source`, `lw.derivative`; for another robot than its own it is derived anew. It
+    runs compiled by the rule of the public functions (docs/compiled.md).
+
+    `program` is its straight-line code, `count` its operations, `function_count` those of the function itself.
+    """
+
+    max_operations = MAX_OPERATIONS
+
+    def __new__(cls, *args: Any, **keywords: Any) -> DerivedFunction:
+        # each has its own type: Python looks for __call__ there, so that the entry is called directly
+        return object.__new__(type(cls.__name__, (cls,), {"__module__": cls.__module__, "__doc__": cls.__doc__}))
+
+    def __init__(
+        self, function: Callable[..., Any], robot: Robot, wrt: Sequence[str], name: str, keywords: Mapping[str, Any]
+    ) -> None:
+        check_function_and_robot(function, robot)
+        self.function, self.robot, self.keywords = function, robot, dict(keywords)
+        self.names, self.__name__ = tuple(wrt), name
+        self.symbols = symbols_of(robot) if robot.non_floats else ()
+        if not wrt:
+            raise ValueError("wrt is empty (expected the name of an argument, or several)")
+        for each in wrt:
+            one_of(each, [port.name for port in self.function_inputs], "wrt")
+        if len(set(wrt)) < len(wrt):
+            raise ValueError(f"wrt is {tuple(wrt)!r} (expected each name once)")
+        self._spent = 0.0  # seconds that plain calls have taken
+        self._kernels: dict[str, Compiled | None] = {}  # None: too long to compile
+        self._looked: set[str] = set()  # dtypes for which the cache has been looked at
+        self._entry: Callable[..., Any] | None = None  # the fast path, for doubles
+        self._others: dict[Robot, DerivedFunction] = {}
+        check_options(function, robot, self.keywords)
+        if self.identity is None:
+            self.program  # noqa: B018  traced now: what a user's function reads may change
+        names = ["arm", *(port.name for port in self.inputs if port.name not in self.symbols)]
+        parameters = [inspect.Parameter(each, inspect.Parameter.POSITIONAL_OR_KEYWORD) for each in names]
+        self.__signature__ = inspect.Signature(parameters)  # of a robot, which has its symbols in itself, and arrays
+
+    @property
+    def kind(self) -> Any:
+        """The class that it was made of, above its own type."""
+        return type(self).__mro__[1]
+
+    # what a kind of derived function defines
+
+    def derived(self, original: Program) -> Program:
+        """The program, from that of the function."""
+        raise NotImplementedError
+
+    def for_robot(self, robot: Robot) -> DerivedFunction:
+        """The same for another robot."""
+        raise NotImplementedError
+
+    @property
+    def options(self) -> tuple[Any, ...]:
+        """All that the program depends on besides function, robot and keywords."""
+        raise NotImplementedError
+
+    # programs
+
+    @cached_property
+    def program(self) -> Program:
+        return self._traced()
+
+    @cached_property
+    def generated(self) -> Program:
+        """The program for generated code, of the methods with the fewest operations."""
+        with prefer_fewest():
+            return self._traced()
+
+    def _traced(self) -> Program:
+        return self.derived(trace(self.function, self.robot, **self.keywords))
+
+    @cached_property
+    def count(self) -> Count:
+        return count(self.program)
+
+    @cached_property
+    def generated_count(self) -> Count:
+        return count(self.generated)
+
+    @cached_property
+    def function_count(self) -> Count:
+        return count(trace(self.function, self.robot, **self.keywords))
+
+    @cached_property
+    def identity(self) -> str | None:
+        """Which function it is, if that is known without its program: one derived from Linkwise's own."""
+        inner = self.function.identity if isinstance(self.function, Prepared) else own_name(self.function)
+        if inner is None or not all(type(value) in PLAIN_OPTIONS for value in self.keywords.values()):
+            return None
+        return repr((type(self).__name__, inner, self.options, sorted(self.keywords.items())))
+
+    @cached_property
+    def function_inputs(self) -> tuple[Port, ...]:
+        """What the function takes: arrays, and last the symbols of the robot."""
+        if isinstance(self.function, DerivedFunction):
+            return self.function.of(self.robot).inputs
+        wanted = wanted_arguments(self.function, self.robot, self.keywords).items()
+        ports = [Port(name, x.shape, quaternions(self.robot, name, x)) for name, x in wanted if isinstance(x, Input)]
+        return (*ports, *(Port(name, ()) for name in self.symbols))
+
+    @cached_property
+    def inputs(self) -> tuple[Port, ...]:
+        """What goes in, known without the program."""
+        return self.function_inputs
+
+    @property
+    def moves(self) -> dict[str, Moves]:
+        """How configurations with quaternions move: along the velocities."""
+        rates = self.robot.coordinates.configuration_rates
+        return {port.name: Moves(self.robot.n, rates) for port in self.function_inputs if port.quaternions}
+
+    def of(self, robot: Robot) -> DerivedFunction:
+        """The same function for this robot."""
+        if robot is self.robot or not (robot.non_floats or self.robot.non_floats or robot != self.robot):
+            return self
+        if robot not in self._others:
+            self._others[robot] = self.for_robot(robot)
+        return self._others[robot]
+
+    def prepared(self, robot: Robot) -> Program:
+        own = self.of(robot)
+        return own.generated if FEWEST_PREFERRED.get() else own.program
+
+    # calls
+
+    def __call__(self, *arguments: Any, **named: Any) -> Any:
+        """`slope(q, qd, qdd)`, or `slope(arm, q, qd, qdd)`; in place of this, the entry, as long as that may be."""
+        if self._entry is None or dispatch.current_mode() == "never":
+            return self._general(*arguments, **named)
+        return self._entry(*arguments, **named)
+
+    def ask_for_the_mode(self) -> None:
+        """From now on: some context has chosen to run plain Python."""
+        if "__call__" in vars(type(self)):
+            del type(self).__call__
+
+    def _fallback(self, *arguments: Any, **named: Any) -> Any:
+        """What the entry does not take: the robot, first, and arrays of other kinds."""
+        if self._entry is not None and arguments and arguments[0] is self.robot:
+            return self._entry(*arguments[1:], **named)
+        return self._general(*arguments, **named)
+
+    def _general(self, *arguments: Any, **named: Any) -> Any:
+        """What the fast path does not take."""
+        if arguments and isinstance(arguments[0], Robot):
+            own = self.of(arguments[0])
+            if own is not self:
+                return own(*arguments[1:], **named)
+            arguments = arguments[1:]
+        arrays = self._arrays(arguments, named)
+        kernel = self._kernel(arrays)
+        if kernel is not None:
+            return kernel.general(*arrays)
+        started = dispatch.clock()
+        result = self._evaluated(arrays)
+        self._spent += dispatch.clock() - started
+        return result
+
+    def plain(self, robot: Robot, *arrays: Any, **named: Any) -> Any:
+        """By the interpreter, below the dispatch."""
+        own = self.of(robot)
+        return own._evaluated(own._arrays(arrays, named))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Without machine code, which is of this process."""
+        state = {**vars(self), "_kernels": {}, "_entry": None, "_looked": set()}
+        return restored, (self.kind, state)
+
+    def _arrays(self, positional: Sequence[Any], named: dict[str, Any]) -> list[np.ndarray]:
+        """One array for each input."""
+        names = [port.name for port in self.inputs]
+        values = dict(zip(names, positional, strict=False)) | named
+        twice = [name for name in names[: len(positional)] if name in named]
+        if len(positional) > len(names) or twice or set(values) != set(names):
+            raise TypeError(
+                f"{self.__name__} takes the arrays {', '.join(names)} (it was given {len(positional)} in order"
+                f"{''.join(f', {name}' for name in named)})"
+            )
+        return [as_array(np, values[name], name, None) for name in names]
+
+    def _evaluated(self, arrays: Sequence[np.ndarray]) -> Any:
+        """By the interpreter; a state with a number that is not finite gives NaN throughout."""
+        batch = batch_of(self.inputs, arrays)
+        with np.errstate(all="ignore"):
+            results = evaluate(self.program, *arrays)
+        if all(array.dtype.kind == "f" for array in arrays):
+            finite = self._finite(batch, arrays)
+            dtype = np.result_type(*arrays)
+            results = tuple(
+                np.where(finite.reshape((*batch, *(1,) * len(port.shape))), result, np.nan).astype(dtype, copy=False)
+                for port, result in zip(self.program.outputs, results, strict=True)
+            )
+            self._explain(arrays, batch, finite, results)
+        return results[0][()] if len(results) == 1 else tuple(result[()] for result in results)
+
+    def _finite(self, batch: tuple[int, ...], arrays: Sequence[np.ndarray]) -> np.ndarray:
+        """Which states have finite numbers only, and quaternions of some length."""
+        finite = np.ones(batch, dtype=bool)
+        for port, array in zip(self.inputs, arrays, strict=True):
+            finite &= np.isfinite(array).all(axis=own_axes(port, array))
+            for start in port.quaternions:
+                finite &= has_length(np, array, start)
+        return finite
+
+    def _explain(
+        self, arrays: Sequence[np.ndarray], batch: tuple[int, ...], finite: np.ndarray, results: Sequence[np.ndarray]
+    ) -> None:
+        """Let the function itself say why a finite state has no finite result: it may raise an error."""
+        good = [np.isfinite(x).all(axis=own_axes(p, x)) for p, x in zip(self.program.outputs, results, strict=True)]
+        non_finite = finite & ~np.all(good, axis=0)
+        if self.robot.non_floats or not non_finite.any():
+            return
+        index = tuple(np.argwhere(non_finite)[0])
+        ports = self.function_inputs
+        given = dict(zip((port.name for port in self.inputs), arrays, strict=True))
+        state = {port.name: np.broadcast_to(given[port.name], (*batch, *port.shape))[index] for port in ports}
+        options = {name: value for name, value in self.keywords.items() if name not in state}
+        function = self.function.plain if isinstance(self.function, Prepared) else self.function
+        with np.errstate(all="ignore"):
+            function(self.robot, **state, **options)
+
+    # kernels
+
+    def _kernel(self, arrays: Sequence[np.ndarray]) -> Compiled | None:
+        """The compiled function, once that pays or where the cache has it; see `kernels.dispatch`."""
+        dtype = np.result_type(*arrays).name
+        mode = dispatch.current_mode()
+        if mode == "never" or dtype not in REAL:
+            return None
+        if dtype not in self._kernels and dtype not in self._looked:
+            self._looked.add(dtype)
+            cached = self._cached(dtype)
+            if cached is not None:
+                self._keep(dtype, cached)
+        if dtype not in self._kernels and (mode == "always" or self._pays(arrays)):
+            with LOCK:
+                self._keep(dtype, self._compiled(dtype))
+        return self._kernels.get(dtype)
+
+    def _pays(self, arrays: Sequence[np.ndarray]) -> bool:
+        many = math.prod(batch_of(self.inputs, arrays)) >= dispatch.BATCH
+        if many and self.generated_count.total <= AT_ONCE:
+            return True
+        return bool(self._spent) and self._spent >= expected_seconds(self.count.total)
+
+    def _keep(self, dtype: str, kernel: Compiled | None) -> None:
+        self._kernels[dtype] = kernel
+        if kernel is None or dtype != "float64":
+            return
+        entry = kernel.entry(self._fallback)
+        if entry != self._fallback:  # otherwise there is none
+            self._entry = entry
+            if not dispatch.NEVER_USED:
+                type(self).__call__ = staticmethod(entry)  # type: ignore[method-assign]
+                dispatch.ENTERED_DIRECTLY.add(self)
+
+    def _cached(self, dtype: str) -> Compiled | None:
+        """From the cache on disk, where that needs neither tracing nor LLVM."""
+        if self.identity is None or not LOCK.acquire(blocking=False):
+            return None
+        try:
+            from ..kernels import cache
+
+            if cache.folder() is None:
+                return None
+            from ..kernels.compiler import cached_kernel
+
+            return cached_kernel(self, self.robot, dtype, {}, explain_non_finite)
+        finally:
+            LOCK.release()
+
+    def _compiled(self, dtype: str) -> Compiled | None:
+        from ..kernels.compiler import Compiled  # imported only when something is compiled
+        from ..kernels.spec import KernelSpec, too_long
+
+        try:
+            spec = KernelSpec(self, self.robot, dtype, {})
+            return None if too_long(spec) else Compiled(spec, explain_non_finite)
+        except ImportError:
+            dispatch.warn_without_llvm()
+            return None
+
+    def __repr__(self) -> str:
+        names = ", ".join(f"{port.name} {port.shape}" for port in self.program.outputs)
+        times = self.count.total / max(1, self.function_count.total)
+        return f"<{names}: {self.count}; {times:.1f} times the function{self._how()}>"
+
+    def _how(self) -> str:
+        return ""
+
+
+def check_options(function: Callable[..., Any], robot: Robot, keywords: Mapping[str, Any]) -> None:
+    """Raise the error that the function would raise for its options when it is traced, which may be later."""
+    if isinstance(function, Prepared):
+        if keywords:
+            raise TypeError(f"{function.__name__} takes no keywords here (it was given {', '.join(keywords)})")
+        return
+    inspect.signature(function).bind(robot, **wanted_arguments(function, robot, keywords))
+    if has_methods(function):
+        method_name(function, keywords.get("method"), robot)
+
+
+def restored(kind: type[DerivedFunction], state: dict[str, Any]) -> DerivedFunction:
+    """From another process."""
+    function = kind.__new__(kind)
+    vars(function).update(state)
+    return function
+
+
+def expected_seconds(operations: int) -> float:
+    """How long compiling will take, roughly."""
+    return (0.0 if dispatch.llvm_is_loaded() else dispatch.LOADING) + operations * SECONDS_PER_OPERATION
+
+
+def own_axes(port: Port, array: np.ndarray) -> tuple[int, ...]:
+    """The axes of an array that belong to one state."""
+    return tuple(range(array.ndim - len(port.shape), array.ndim))

@@ -1,0 +1,136 @@
+"""Linear models of a robot about its states: ẋ = A x + B u, or x_{k+1} = A x_k + B u_k.
+
+x = (ξ, δv) is the deviation of configuration and velocities, u = δτ that of the torques:
+
+    ξ̇  = δv - ω × ξ                                     for the three directions of each ball joint at ω; others, ξ̇ = δv
+    δv̇ = (∂v̇/∂q) ξ + (∂v̇/∂v) δv + (∂v̇/∂τ) δτ
+
+With friction τ is less by f(v): the derivatives are taken at τ - f, and ∂v̇/∂v has -(∂v̇/∂τ) (∂f/∂v) besides. If u is
+held for a time dt, the state after it is that of exp([A B; 0 0] dt) = [A_k B_k; 0 1].
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..robot import Friction, Robot
+from ..spatial import Scalar, mul, sub
+from .call import Call, fast
+from .closed_form_derivatives import forward_dynamics_derivatives
+from .functions import differences
+from .matrix_exponential import matrix_exponential
+from .states import Array, States, component
+
+
+class LinearModel(NamedTuple):
+    """A (..., 2n, 2n) and B (..., 2n, n) of ẋ = A x + B u, or of x_{k+1} = A x_k + B u_k."""
+
+    A: Array
+    B: Array
+
+
+def linearize(
+    arm: Robot,
+    q: Array,
+    qd: Array,
+    tau: Array,
+    dt: float | None = None,
+    *,
+    wrench: Array | None = None,
+    point: Array | None = None,
+    friction: bool | Friction = False,
+    check: bool = False,
+) -> LinearModel:
+    """The linear model about each state: A (..., 2n, 2n) and B (..., 2n, n) of ẋ = A x + B u.
+
+    x = (ξ, δv): ξ is the deviation of the configuration along the velocities (`lw.difference(arm, q, q + deviation)`),
+    δv that of the velocities; u is the deviation of the torques from `tau`. With `dt` the model is x_{k+1} = A x_k +
+    B u_k for torques that are held for the time dt, exact for the continuous A and B. `wrench`, `point` and `friction`
+    as for `lw.forward_dynamics`; `lw.Friction(smooth=0)`, the sign of the rate, adds nothing but its viscous part.
+
+    >>> import numpy as np, linkwise as lw
+    >>> arm = lw.load("planar3")
+    >>> q, tau = lw.equilibrium(arm, [0.1, 0.2, 0.3])
+    >>> A, B = lw.linearize(arm, q, np.zeros(3), tau)
+    >>> np.allclose(B[3:], lw.inverse_inertia_matrix(arm, q)), np.allclose(A[:3, 3:], np.eye(3))
+    (True, True)
+    """
+    held = step_of(dt)
+    if wrench is None and point is None and friction is False and not check:  # the fast path
+        model = LinearModel(*linear_model(arm, q, qd, tau))
+    else:
+        model = LinearModel(*linear_model(arm, q, qd, tau, wrench, point=point, friction=friction, check=check))
+    return model if held is None else discretised(*model, held)
+
+
+def step_of(dt: object) -> float | None:
+    if dt is None:
+        return None
+    if isinstance(dt, bool) or not isinstance(dt, (int, float, np.integer, np.floating)) or not 0.0 < dt < np.inf:
+        raise ValueError(f"dt is {dt!r} (expected seconds, more than 0, or None for the continuous model)")
+    return float(dt)
+
+
+@fast
+def linear_model(
+    arm: Robot,
+    q: Array,
+    qd: Array,
+    tau: Array,
+    wrench: Array | None = None,
+    *,
+    point: Array | None = None,
+    friction: bool | Friction = False,
+    check: bool = False,
+) -> Call:
+    """A and B of the continuous model."""
+    states, law, n = (
+        States(arm, {"q": q, "qd": qd, "tau": tau}, wrench, check, point=point),
+        Friction.of(friction),
+        arm.n,
+    )
+
+    def matrices() -> tuple[list[list[Scalar]], list[list[Scalar]]]:
+        rates = states.scalars("qd")
+        torques = states.scalars("tau") if law is None else differences(states.scalars("tau"), law.torques(arm, rates))
+        loads = {name: states.own(name) for name, _ in states.acting}
+        slopes = plain_slopes(arm, states.own("q"), states.own("qd"), states.join(torques, (n,)), **loads)
+        by_q, by_qd, by_tau = ([[component(x, i, j) for j in range(n)] for i in range(n)] for x in slopes)
+        if law is not None:
+            drag = law.slopes(arm, rates)
+            pairs = zip(by_qd, by_tau, strict=True)
+            by_qd = [[sub(x, mul(b, d)) for x, b, d in zip(row, own, drag, strict=True)] for row, own in pairs]
+        one = [[float(i == j) for j in range(n)] for i in range(n)]
+        above = [[*row, *unit] for row, unit in zip(turning(arm, rates), one, strict=True)]
+        below = [[*row, *more] for row, more in zip(by_q, by_qd, strict=True)]
+        return above + below, [[0.0] * n for _ in range(n)] + by_tau
+
+    shapes: list[tuple[int, ...]] = [(2 * n, 2 * n), (2 * n, n)]
+    return Call(linear_model, states, matrices, shapes, {"friction": law}, divides=True)
+
+
+plain_slopes: Any = vars(forward_dynamics_derivatives)["plain"]
+
+
+def turning(arm: Robot, rates: list[Any]) -> list[list[Scalar]]:
+    """What ξ̇ has of ξ: -[ω]× for each ball joint."""
+    matrix: list[list[Scalar]] = [[0.0] * arm.n for _ in range(arm.n)]
+    for ball in arm.balls:
+        x = arm.slots[ball].v
+        for i, j, k in ((0, 1, 2), (1, 2, 0), (2, 0, 1)):
+            matrix[x + i][x + j] = rates[x + k]
+            matrix[x + j][x + i] = -rates[x + k]
+    return matrix
+
+
+def discretised(A: Array, B: Array, dt: float) -> LinearModel:
+    """The model of one step of dt, in which the torques are held."""
+    if not isinstance(A, np.ndarray) or A.dtype.kind != "f":
+        raise TypeError("with dt, linearize takes NumPy arrays of numbers (without, also torch, JAX and symbols)")
+    states, inputs = B.shape[-2:]
+    block = np.zeros((*A.shape[:-2], states + inputs, states + inputs))
+    block[..., :states, :states], block[..., :states, states:] = A, B
+    step = matrix_exponential(block * dt)[..., :states, :].astype(A.dtype, copy=False)
+    return LinearModel(step[..., :states].copy(), step[..., states:].copy())

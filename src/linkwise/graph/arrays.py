@@ -1,0 +1,163 @@
+"""Arrays of nodes on which NumPy's functions do what they do on arrays of numbers: np.tanh(q), np.where(q > 0, a, b).
+
+An object array of nodes takes arithmetic as it is. What NumPy asks of its elements by comparing them (minimum, clip,
+sign, <), and functions that plain numbers among the elements do not carry with them, is done here, element by element.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from . import conditions, rules
+from .conditions import Condition, as_number, comparison, is_truth
+
+
+def clip(x: Any, low: Any, high: Any) -> Any:
+    """In NumPy's order: where the bounds are crossed, the upper one."""
+    least = x if low is None else rules.extreme("max", x, low)
+    return least if high is None else rules.extreme("min", least, high)
+
+
+def of_truths(on_truths: Callable[..., Any], on_others: Callable[..., Any]) -> Callable[..., Any]:
+    """An operation on conditions and truth values, and on whatever else has it."""
+    return lambda *xs: on_truths(*xs) if all(map(is_truth, xs)) else on_others(*xs)
+
+
+def of_numbers(function: Callable[..., Any]) -> Callable[..., Any]:
+    """An operation on numbers, in which a condition counts as 1 or 0."""
+    return lambda *xs: function(*map(as_number, xs))
+
+
+def compare(name: str, swapped: bool = False) -> Callable[[Any, Any], Any]:
+    return of_numbers(lambda a, b: comparison(name, b, a) if swapped else comparison(name, a, b))
+
+
+def truth(x: Any) -> Any:
+    """A number as a condition: whether it is not zero."""
+    return x if is_truth(x) else conditions.negation(comparison("where_eq", x, 0.0))
+
+
+FUNCTIONS_OF_ONE = {  # by NumPy's names
+    **{name: rules.OPERATIONS[name] for name in ("sin", "cos", "sqrt", "sign")},
+    **{name: rules.OPERATIONS[op] for op, name in rules.NUMPY_NAMES.items() if op not in ("atan2", "min", "max")},
+    "fabs": rules.absolute,
+    "arctan": lambda x: rules.atan2(x, 1.0),
+}
+ELEMENTWISE: dict[str, tuple[int, Callable[..., Any]]] = {  # functions of NumPy, by name, with how many operands
+    **{name: (1, of_numbers(function)) for name, function in FUNCTIONS_OF_ONE.items()},
+    "arctan2": (2, of_numbers(rules.atan2)),
+    "minimum": (2, of_truths(conditions.both, of_numbers(rules.OPERATIONS["min"]))),
+    "maximum": (2, of_truths(conditions.either, of_numbers(rules.OPERATIONS["max"]))),
+    "clip": (3, of_numbers(clip)),
+    "less": (2, compare("where_lt")),
+    "less_equal": (2, compare("where_le")),
+    "greater": (2, compare("where_lt", swapped=True)),
+    "greater_equal": (2, compare("where_le", swapped=True)),
+    "equal": (2, conditions.equal),
+    "not_equal": (2, lambda a, b: conditions.negation(conditions.equal(a, b))),
+    "logical_and": (2, lambda a, b: conditions.both(truth(a), truth(b))),
+    "logical_or": (2, lambda a, b: conditions.either(truth(a), truth(b))),
+    "logical_xor": (2, lambda a, b: conditions.unequal(truth(a), truth(b))),
+    "logical_not": (1, lambda a: conditions.negation(truth(a))),
+    "bitwise_and": (2, of_truths(conditions.both, operator.and_)),
+    "bitwise_or": (2, of_truths(conditions.either, operator.or_)),
+    "bitwise_xor": (2, of_truths(conditions.unequal, operator.xor)),
+    "invert": (1, of_truths(conditions.negation, operator.invert)),
+}
+UFUNCS = {name: np.frompyfunc(function, operands, 1) for name, (operands, function) in ELEMENTWISE.items()}
+
+
+class TracedArray(np.ndarray):
+    """An object array of nodes and plain numbers, or of conditions."""
+
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **keywords: Any) -> Any:
+        return applied(ufunc, method, *inputs, **keywords)
+
+    def __array_function__(self, function: Any, types: Any, args: Any, keywords: Any) -> Any:
+        return called(function, args, keywords)
+
+    def astype(self, dtype: Any, *args: Any, **keywords: Any) -> Any:
+        """As floats nodes stay what they are, and conditions become 1 or 0."""
+        if np.dtype(dtype).kind == "f":
+            return traced_result(AS_NUMBERS(boxed(self)))
+        return super().astype(dtype, *args, **keywords)
+
+    def __repr__(self) -> str:
+        return repr(self.view(np.ndarray))
+
+
+def as_traced(array: np.ndarray) -> np.ndarray:
+    """The same array; where it has nodes, with NumPy's functions for them."""
+    return array.view(TracedArray) if any(is_traced(x) for x in array.flat) else array
+
+
+def is_traced(x: Any) -> bool:
+    return isinstance(x, Condition) or not rules.is_number(x)
+
+
+def boxed(x: Any) -> Any:
+    """An operand for NumPy's own functions: a plain array, or what it was."""
+    if isinstance(x, TracedArray):
+        return x.view(np.ndarray)
+    if is_traced(x):
+        box = np.empty((), dtype=object)
+        box[()] = x
+        return box
+    return x
+
+
+def traced_result(x: Any) -> Any:
+    return x.view(TracedArray) if isinstance(x, np.ndarray) and x.dtype == object else x
+
+
+def applied(ufunc: Any, method: str, *inputs: Any, **keywords: Any) -> Any:
+    """A ufunc on arrays of nodes, or on nodes."""
+    if "out" in keywords:
+        keywords["out"] = tuple(map(boxed, keywords["out"]))
+    if isinstance(keywords.get("where"), (TracedArray, Condition)):
+        raise TypeError(
+            f"where= of np.{ufunc.__name__} cannot be traced (expected np.where(condition, x, 0.0) in its argument)"
+        )
+    own, operands = UFUNCS.get(ufunc.__name__, ufunc), list(map(boxed, inputs))
+    if method != "__call__" and ufunc in (np.add, np.multiply):  # sums and products of truth values are numbers
+        operands[0] = AS_NUMBERS(operands[0])
+    return traced_result(getattr(own, method)(*operands, **keywords))
+
+
+def called(function: Any, args: Sequence[Any], keywords: dict[str, Any]) -> Any:
+    """Any other function of NumPy: those that look at conditions here, others as NumPy has them."""
+    if function in FUNCTIONS:
+        return FUNCTIONS[function](*args, **keywords)
+    return traced_result(AS_NUMPY_DOES(np.empty(0), function, (np.ndarray,), args, keywords))
+
+
+def where(condition: Any, *choices: Any) -> Any:
+    if len(choices) != 2:
+        raise TypeError("np.where of one argument cannot be traced: which elements it gives is not known yet")
+    return traced_result(WHERE(*map(boxed, (condition, *choices))))
+
+
+def select(condlist: Sequence[Any], choicelist: Sequence[Any], default: Any = 0) -> Any:
+    if len(condlist) != len(choicelist):
+        raise ValueError(f"np.select has {len(condlist)} conditions and {len(choicelist)} choices (expected as many)")
+    result = default
+    for condition, choice in reversed(list(zip(condlist, choicelist, strict=True))):
+        result = where(condition, choice, result)
+    return result
+
+
+def clipped(a: Any, a_min: Any = None, a_max: Any = None, out: Any = None, **bounds: Any) -> Any:
+    low, high = bounds.get("min", a_min), bounds.get("max", a_max)
+    if out is not None:
+        raise TypeError("np.clip with out= cannot be traced")
+    return traced_result(UFUNCS["clip"](*map(boxed, (a, low, high))))
+
+
+AS_NUMPY_DOES: Any = np.ndarray.__array_function__
+WHERE = np.frompyfunc(conditions.where, 3, 1)
+AS_NUMBERS = np.frompyfunc(as_number, 1, 1)
+FUNCTIONS: dict[Any, Callable[..., Any]] = {np.where: where, np.select: select, np.clip: clipped}

@@ -1,0 +1,166 @@
+"""Sampled control (`control.sampled_laws`): laws that are computed at their own times, and held in between.
+
+A torque that is held is a parameter of the right-hand side, one for each trajectory, so code is compiled as for
+constant torques. The integration runs from one instant to the next, where the laws that are due are computed for all
+trajectories at once, from kernels of their own or, where they cannot be traced, in Python.
+"""
+
+from __future__ import annotations
+
+import heapq
+import itertools
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from ..control import Sampled
+from ..control.drives import Sum
+from ..graph import Program, evaluate
+from ..ode.status import DONE, RUNNING
+from ..ode.trajectories import Trajectories
+from ..robot import Robot
+from ..trace import Input, trace
+from ..trace.tracing import Prepared, prefer_fewest
+from .problem import Problem
+from .traced import TracedFunction, UntraceableFunctionError, message_of, user_line
+
+SAME = 1e-9  # how close two instants are, in periods, that are one: rounding
+
+
+class TracedStep(TracedFunction, Prepared):
+    """One sample of a law as a program of t, q, qd and its state: torques and the next state, one after another."""
+
+    def prepared(self, robot: Robot) -> Program:
+        return self.program
+
+
+def parted(torque: Any) -> tuple[Any, tuple[Sampled, ...]]:
+    """What acts all the time, if anything does, and the sampled laws in it."""
+    parts = torque.parts if isinstance(torque, Sum) else (torque,)
+    laws = tuple(part for part in parts if isinstance(part, Sampled))
+    if not laws:
+        return torque, ()
+    others = tuple(part for part in parts if not isinstance(part, Sampled))
+    return (Sum(others) if len(others) > 1 else others[0] if others else None), laws
+
+
+def traced_step(law: Sampled, robot: Robot) -> TracedStep:
+    """One sample of a law as it is now."""
+    if isinstance(law.law, TracedStep):
+        return law.law
+
+    def values(arm: Robot, t: Any, q: Any, qd: Any, state: Any = ()) -> Any:
+        return np.concatenate(law.step(arm, t, q, qd, state))
+
+    size = len(law.initial_state(robot))
+    inputs: dict[str, Any] = {"t": Input(), "q": Input(robot.nq), "qd": Input(robot.n)}
+    if size:
+        inputs["state"] = Input(size)
+    try:
+        with prefer_fewest():
+            return TracedStep(trace(values, robot, **inputs), "step")
+    except Exception as error:  # of any kind: a call with numbers tells whether it is a mistake in the law
+        raise UntraceableFunctionError(f"{law!r} cannot be traced{user_line(error)}: {message_of(error)}") from error
+
+
+def frozen(laws: Sequence[Sampled], robot: Robot) -> tuple[Sampled, ...]:
+    """The laws as they are now, traced."""
+    return tuple(replace(law, law=traced_step(law, robot)) for law in laws)
+
+
+@lru_cache(maxsize=64)
+def step_kernel(step: TracedStep, robot: Robot) -> Callable[..., Any]:
+    from ..kernels.compiler import Compiled  # imported only when something is compiled
+    from ..kernels.spec import KernelSpec
+
+    try:
+        return Compiled(KernelSpec(step, robot, "float64", {}))
+    except ImportError:  # no LLVM here
+        return lambda *arrays: evaluate(step.program, *arrays)[0]
+
+
+class SampledLaw:
+    """A law in a simulation: its states, and the torques that it holds."""
+
+    def __init__(self, law: Sampled, problem: Problem, count: int, compiled: bool | None) -> None:
+        self.law, self.problem = law, problem
+        self.states = np.tile(law.initial_state(problem.robot), (count, 1))
+        self.torques = np.zeros((count, problem.robot.n))
+        self.kernel: Callable[..., Any] | None = None
+        if compiled is not False:
+            try:
+                self.kernel = step_kernel(traced_step(law, problem.robot), problem.robot)
+            except UntraceableFunctionError:
+                if compiled:
+                    raise
+
+    def compute(self, t: float, q: np.ndarray, qd: np.ndarray, which: np.ndarray) -> None:
+        """The torques of some trajectories from t on."""
+        n, robot = self.problem.robot.n, self.problem.robot
+        with np.errstate(all="ignore"):
+            if self.kernel is None:
+                for k in which.tolist():
+                    tau, state = self.law.step(robot, t, q[k].copy(), qd[k].copy(), self.states[k].copy())
+                    self.torques[k], self.states[k] = tau, state
+            elif len(which):
+                states = [self.states[which]] if self.states.shape[1] else []
+                results = self.kernel(np.full(len(which), t), q[which], qd[which], *states)
+                self.torques[which], self.states[which] = results[:, :n], results[:, n:]
+
+
+class Sampler:
+    """Computes the laws of a simulation when they are due; `held` are their torques at the sample times."""
+
+    def __init__(
+        self, laws: Sequence[Sampled], problem: Problem, times: np.ndarray, count: int, compiled: bool | None
+    ) -> None:
+        self.problem, self.times = problem, times
+        self.laws = [SampledLaw(law, problem, count, compiled) for law in laws]
+        self.held = np.zeros((count, len(times), problem.robot.n))
+
+    def run(
+        self,
+        trajectories: Trajectories,
+        parameters: np.ndarray,
+        end: float,
+        first_step: float,
+        integrate: Callable[[float], None],
+    ) -> None:
+        """`integrate(until)` from instant to instant, for the trajectories that are on their way."""
+        column = parameters[:, self.problem.columns["tau"]]  # changed in place
+        periods = [part.law.period for part in self.laws]
+        same = SAME * min(periods)
+        for (t, laws), (until, _) in itertools.pairwise(itertools.chain(due(periods, end), [(end, [])])):
+            going = (trajectories.status == RUNNING) | (trajectories.status == DONE)
+            which = np.flatnonzero(going)
+            q, v = self.problem.split(trajectories.y)
+            q, qd = self.problem.normalized(q), np.asarray(self.problem.rates(q, v))
+            for k in laws:
+                self.laws[k].compute(t, q, qd, which)
+            column[:] = sum(part.torques for part in self.laws)
+            first, last = np.searchsorted(self.times, (t - same, until - same))
+            self.held[:, first : last if until < end else None] = column[:, None]
+            trajectories.status[going] = np.where(trajectories.t[going] < until, RUNNING, DONE)
+            trajectories.restart(which, min(first_step, until - t))
+            if (trajectories.status == RUNNING).any():
+                integrate(until)
+
+
+def due(periods: Sequence[float], end: float) -> Iterator[tuple[float, list[int]]]:
+    """The instants before the end, in order, each with the laws that are due."""
+    same = SAME * min(periods)
+
+    def instants(law: int) -> Iterator[tuple[float, int]]:
+        times = (k * periods[law] for k in itertools.count())
+        return ((t, law) for t in itertools.takewhile(lambda t: t < end - same, times))
+
+    t, laws = 0.0, list[int]()
+    for time, law in heapq.merge(*map(instants, range(len(periods)))):
+        if time - t > same:
+            yield t, laws
+            t, laws = time, []
+        laws.append(law)
+    yield t, laws

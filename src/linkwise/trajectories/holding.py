@@ -1,0 +1,44 @@
+"""A motion given by a function of t, held after its end."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+
+@dataclass(frozen=True)
+class Held:
+    """`motion(t)` up to its end, its last position at rest from then on."""
+
+    motion: Callable[[Any], Any]
+    end: float
+
+    @property
+    def __name__(self) -> str:
+        return f"held {getattr(self.motion, '__name__', 'motion')}"
+
+    def __call__(self, t: Any) -> tuple[Any, Any, Any]:
+        q, qd, qdd = map(np.asarray, self.motion(np.minimum(t, self.end)))
+        over = t > self.end
+        return q, np.where(over, np.zeros(qd.shape), qd), np.where(over, np.zeros(qdd.shape), qdd)
+
+
+def held(motion: Callable[[Any], Any], end: float) -> Held:
+    """A function of t that gives q, qd and qdd, held from `end` on: there q stays, and qd and qdd are 0.
+
+    It can be traced if the function can. The trajectories of Linkwise hold their ends without it.
+
+    >>> import numpy as np, linkwise as lw
+    >>> def swing(t):
+    ...     return np.array([np.sin(t)]), np.array([np.cos(t)]), np.array([-np.sin(t)])
+    >>> lw.held(swing, np.pi / 2)(10.0)
+    (array([1.]), array([0.]), array([0.]))
+    """
+    if not callable(motion):
+        raise TypeError(f"motion is {motion!r} (expected a function of t that gives q, qd and qdd)")
+    if not isinstance(end, (int, float)) or not end >= 0.0 or end == float("inf"):
+        raise ValueError(f"end is {end!r} (expected a time in seconds)")
+    return Held(motion, float(end))

@@ -1,0 +1,253 @@
+"""Linear models: what they predict is what the equations of motion do; equilibria: nothing accelerates there."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import linkwise as lw
+from effort import rest_slow
+from joint_kinds import CHAIN, COUPLED
+from joint_kinds import states as jointed_states
+from linkwise.api.matrix_exponential import matrix_exponential
+from robots import relative
+
+PLANAR = lw.load("planar3")
+TREE = lw.random_tree(4, seed=8)
+BALLS = lw.chain(2, seed=2, joints="SR")
+FLOATING = lw.chain(1, seed=2).with_free_base(mass=2.0, inertia=np.diag([1.0, 1.2, 1.4]))
+
+DRAG = lw.Friction(viscous=0.3, coulomb=0.2, smooth=0.5)
+ROBOTS = [TREE, BALLS, CHAIN, COUPLED, FLOATING]
+
+
+def rates(robot: lw.Robot, q: Any, qd: Any, tau: Any, x: np.ndarray, **options: Any) -> np.ndarray:
+    """d/dt of the deviation x = (ξ, δv), by differences of two motions: of the moved state, and of the state."""
+    n, h = robot.n, 1e-4
+    ends = []
+    for step in (h, -h):
+        pairs = []
+        for moved in (x, np.zeros(2 * n)):
+            at, v = lw.integrate(robot, q, moved[:n]), qd + moved[n:]
+            a = lw.forward_dynamics(robot, at, v, tau, **options)
+            pairs.append((lw.integrate(robot, at, step * v + 0.5 * step**2 * a), v + step * a))
+        (q1, v1), (q0, v0) = pairs
+        ends.append(np.concatenate([lw.difference(robot, q0, q1), v1 - v0]))
+    return (ends[0] - ends[1]) / (2 * h)
+
+
+@pytest.mark.parametrize("robot", rest_slow(ROBOTS, [BALLS]), ids=["tree", "balls", "chain", "coupled", "floating"])
+@pytest.mark.parametrize("friction", rest_slow([False, DRAG], [DRAG]), ids=["", "friction"])
+def test_deviations_move_as_the_model_says(robot: lw.Robot, friction: Any) -> None:
+    q, qd, _, tau = jointed_states(robot)
+    A, B = lw.linearize(robot, q, qd, tau, friction=friction)
+    n = robot.n
+    assert A.shape == (2 * n, 2 * n)
+    assert B.shape == (2 * n, n)
+    size = 1e-4
+    for seed in range(3):
+        x = np.random.default_rng(seed).normal(size=2 * n)
+        sides = [rates(robot, q, qd, tau, e * x, friction=friction) for e in (size, -size)]
+        assert relative((sides[0] - sides[1]) / (2 * size), A @ x) < 3e-6
+    if not robot.couplings:
+        assert relative(B[n:], lw.inverse_inertia_matrix(robot, q)) < 1e-10
+    assert not B[:n].any()
+
+
+def test_batches_broadcast_and_a_bad_state_is_blank() -> None:
+    q, qd, tau = np.random.default_rng(0).normal(size=(3, 2, 3, 3))
+    q[1, 2, 0] = np.nan
+    for mode in ("never", "always"):
+        for dt in (None, 0.01):
+            with lw.use_kernels(mode):
+                model = lw.linearize(PLANAR, q, qd[0, 0], tau[:, :1], dt)
+            assert model.A.shape == (2, 3, 6, 6)
+            assert model.B.shape == (2, 3, 6, 3)
+            assert np.isnan(model.A[1, 2]).all()
+            assert np.isnan(model.B[1, 2]).all()
+            one = lw.linearize(PLANAR, q[0, 1], qd[0, 0], tau[0, 0], dt)
+            assert relative(model.A[0, 1], one.A) < 1e-12
+            assert relative(model.B[0, 1], one.B) < 1e-12
+    assert lw.linearize(PLANAR, *np.ones((3, 4, 3), np.float32), 0.1).A.dtype == np.float32
+
+
+def test_a_held_torque_takes_the_state_where_the_model_says() -> None:
+    """The linear system itself, integrated in small steps; and two half steps are one step."""
+    q, qd, tau = np.random.default_rng(1).normal(size=(3, 3))
+    A, B = lw.linearize(PLANAR, q, qd, tau)
+    dt = 0.05
+    step = lw.linearize(PLANAR, q, qd, tau, dt)
+    x, u = np.random.default_rng(2).normal(size=6), np.random.default_rng(3).normal(size=3)
+    y, count = x, 200
+    for _ in range(count):
+        h, k = dt / count, []
+        for weight in (0.0, 0.5, 0.5, 1.0):
+            k.append(A @ (y + weight * h * (k[-1] if k else 0 * y)) + B @ u)
+        y = y + h / 6 * (k[0] + 2 * k[1] + 2 * k[2] + k[3])
+    assert relative(step.A @ x + step.B @ u, y) < 1e-9
+    half = lw.linearize(PLANAR, q, qd, tau, dt / 2)
+    assert relative(half.A @ half.A, step.A) < 1e-13
+    assert relative(half.A @ half.B + half.B, step.B) < 1e-13
+
+
+@pytest.mark.parametrize("scale", [1e-3, 0.05, 0.3, 1.0, 5.0, 40.0])
+def test_matrix_exponentials_to_many_digits(scale: float) -> None:
+    mpmath = pytest.importorskip("mpmath")
+    matrices = np.random.default_rng(0).normal(size=(2, 5, 5)) * scale / 5
+    with mpmath.workdps(40):
+        for found, M in zip(matrix_exponential(matrices), matrices, strict=True):
+            exact = np.array(mpmath.expm(mpmath.matrix(M.tolist()), method="taylor").tolist(), dtype=float)
+            assert relative(found, exact) < 1e-14 * max(1.0, scale)
+
+
+def test_matrix_exponentials_that_overflow_are_blank() -> None:
+    matrices = np.stack([np.eye(2), np.full((2, 2), np.inf), 1e4 * np.eye(2), np.zeros((2, 2))])
+    found = matrix_exponential(matrices)
+    assert np.isnan(found[1:3]).all()
+    assert np.array_equal(found[3], np.eye(2))
+    assert found[0] == pytest.approx(np.e * np.eye(2))
+    assert matrix_exponential(np.zeros((0, 3, 3))).shape == (0, 3, 3)
+
+
+def test_external_wrenches_are_in_the_model() -> None:
+    q, qd, tau = np.random.default_rng(1).normal(size=(3, 3))
+    wrench = np.array([0.0, 0, 0, 3.0, -2.0, 0])
+    pushed, plain = lw.linearize(PLANAR, q, qd, tau, wrench=wrench), lw.linearize(PLANAR, q, qd, tau)
+    x = np.random.default_rng(5).normal(size=6) * 1e-4
+    ends = [lw.forward_dynamics(PLANAR, q + e * x[:3], qd + e * x[3:], tau, wrench) for e in (1, -1)]
+    assert relative((ends[0] - ends[1]) / 2, (pushed.A @ x)[3:]) < 1e-6
+    assert relative(pushed.A, plain.A) > 1e-3
+
+
+def test_what_linearize_refuses() -> None:
+    zeros = np.zeros((3, 3))
+    for dt in (0.0, -1.0, np.nan, True, "1"):
+        with pytest.raises(ValueError, match="dt is"):
+            lw.linearize(PLANAR, *zeros, dt)
+    with pytest.raises(ValueError, match="expected finite numbers"):
+        lw.linearize(PLANAR, [np.nan, 0, 0], *zeros[1:], check=True)
+    with pytest.raises(TypeError, match="with dt, linearize takes NumPy arrays"):
+        lw.linearize(PLANAR, zeros[0].astype(object) + lw.symbols("a"), *zeros[1:], 0.1)
+
+
+@pytest.mark.parametrize("smooth", [0.0, 0.4])
+@pytest.mark.parametrize("robot", [BALLS, COUPLED], ids=["balls", "coupled"])
+def test_slopes_of_friction_are_the_derivatives_of_its_law(robot: lw.Robot, smooth: float) -> None:
+    law = lw.Friction(viscous=0.3, coulomb=0.2, stribeck=0.5, stribeck_rate=0.7, smooth=smooth)
+    qd = np.random.default_rng(0).normal(size=robot.n)
+    slope = lw.derivative(lambda arm, qd: law.torque(arm, qd), robot, "qd")
+    assert relative(np.diag(law.slopes(robot, list(qd))), slope(qd)) < 1e-13
+
+
+def test_the_model_is_a_function_like_any_other() -> None:
+    """It compiles, leaves as C, and has symbols in it."""
+    q, qd, tau = np.random.default_rng(1).normal(size=(3, 4, 3))
+    expected = lw.linearize(PLANAR, q, qd, tau)
+    kernel = lw.compile(lw.linearize, PLANAR)
+    for found, exact in zip(kernel(q, qd, tau), expected, strict=True):
+        assert relative(found, exact) < 1e-12
+    with lw.use_kernels("always"):
+        for dt in (None, 0.1):
+            for friction in (False, lw.Friction(viscous=0.5)):
+                found = lw.linearize(PLANAR, q[0], qd[0], tau[0], dt, friction=friction)
+                with lw.use_kernels("never"):
+                    plain = lw.linearize(PLANAR, q[0], qd[0], tau[0], dt, friction=friction)
+                assert relative(found.A, plain.A) < 1e-12
+    source = lw.c_source(lw.linearize, PLANAR, self_test=True)
+    assert "double A[36]" in source
+    assert "double B[18]" in source
+    angle = lw.symbols("a")
+    A, _ = lw.linearize(PLANAR, np.array([angle, 0.1, 0.2]), np.zeros(3), np.zeros(3))
+    assert A.dtype == object
+
+
+def test_a_joint_that_nothing_resists_is_an_error() -> None:
+    rows = [row | {"mass": 0.0, "inertia": np.zeros((3, 3))} if k == 2 else row for k, row in enumerate(PLANAR.rows)]
+    light = lw.Robot.from_dh(rows, convention="standard")
+    for mode in ("never", "always"):
+        with lw.use_kernels(mode), pytest.raises(lw.SingularError):
+            lw.linearize(light, *np.zeros((3, 3)))
+
+
+# equilibria
+
+
+def at_rest(robot: lw.Robot, q: Any, tau: Any, **loads: Any) -> np.ndarray:
+    return lw.forward_dynamics(robot, q, np.zeros(robot.n), tau, **loads)
+
+
+@pytest.mark.parametrize("robot", [TREE, CHAIN, COUPLED], ids=["tree", "balls", "coupled"])
+def test_driven_joints_hold_any_configuration(robot: lw.Robot) -> None:
+    q, *_ = jointed_states(robot, 4)
+    found = lw.equilibrium(robot, q, passive=())
+    assert np.array_equal(found.q, q)
+    assert relative(found.tau, lw.gravity_torque(robot, q)) < 1e-12
+    one = lw.equilibrium(robot, q[0], passive=[])
+    assert one.tau.shape == (robot.n,)
+
+
+def test_passive_joints_move_to_balance_and_driven_ones_hold() -> None:
+    q = np.random.default_rng(0).normal(size=(5, 3))
+    for passive in (PLANAR.names[1], list(PLANAR.names[1:]), PLANAR.names):
+        found = lw.equilibrium(PLANAR, q, passive=passive)
+        names = [passive] if isinstance(passive, str) else passive
+        index = [PLANAR.names.index(name) for name in names]
+        assert not found.tau[:, index].any()
+        assert np.abs(lw.gravity_torque(PLANAR, found.q) - found.tau).max() < 1e-8
+        assert np.abs(found.q - q).max() < np.pi
+
+
+def test_torques_that_are_given_find_their_configuration() -> None:
+    q = np.random.default_rng(3).uniform(-0.5, 0.5, size=(300, 3))
+    tau = lw.gravity_torque(PLANAR, q)
+    with lw.use_kernels("auto"):
+        found = lw.equilibrium(PLANAR, q + 0.05, tau)
+    assert np.abs(lw.gravity_torque(PLANAR, found.q) - tau).max() < 1e-8
+    assert np.array_equal(found.tau, tau)
+
+
+def test_a_torque_function_finds_where_the_robot_sags() -> None:
+    springs = lw.springs(20.0, rest=[0.1, 0.2, 0.3])
+    found = lw.equilibrium(PLANAR, [0.1, 0.2, 0.3], springs)
+    assert np.abs(at_rest(PLANAR, found.q, found.tau)).max() < 1e-6
+    by_components = lw.equilibrium(  # a function of one state, for three
+        PLANAR,
+        found.q + np.zeros((3, 1)),
+        lambda arm, t, q, qd: np.stack([20 * (0.1 * (k + 1) - q[k]) for k in range(3)]),
+    )
+    assert np.abs(by_components.tau - found.tau).max() < 1e-7
+    ball = lw.chain(2, seed=1, joints="SS")
+    held = lw.equilibrium(ball, lw.neutral(ball), lw.springs(100.0))
+    assert np.abs(lw.gravity_torque(ball, held.q) - held.tau).max() < 1e-7
+
+
+def test_a_base_that_floats_needs_wrenches() -> None:
+    q = lw.neutral(FLOATING)
+    with pytest.raises(lw.EquilibriumError, match=r"'base\.vz' is off by .*a base that floats has no drive"):
+        lw.equilibrium(FLOATING, q)
+    mass = lw.total_mass(FLOATING)
+    weight = np.zeros((len(FLOATING.names), 6))
+    weight[0, 3:] = -mass * np.array(FLOATING.gravity)
+    found = lw.equilibrium(FLOATING, q, wrench=weight)  # carried at its base, it turns until it hangs below
+    assert not found.tau[:6].any()
+    assert np.abs(at_rest(FLOATING, found.q, found.tau, wrench=weight)).max() < 1e-6
+    drifting = lw.Robot.from_dh(FLOATING.rows, convention="standard", gravity=(0, 0, 0), name="drifting")
+    assert np.array_equal(lw.equilibrium(drifting, q).q, q)
+
+
+def test_what_cannot_be_held_is_an_error_that_names_the_joint() -> None:
+    q = np.zeros((2, 3))
+    tau = lw.gravity_torque(PLANAR, q)
+    tau[1, 2] = 1000.0
+    with pytest.raises(lw.EquilibriumError, match=rf"in state \[1\]: '{PLANAR.v_names[2]}' is off by -\d"):
+        lw.equilibrium(PLANAR, q, tau)
+    with pytest.raises(lw.EquilibriumError, match="is off by nan"), np.errstate(invalid="ignore"):
+        lw.equilibrium(PLANAR, q, lambda arm, t, q, qd: np.log(q - 10.0))
+    with pytest.raises(ValueError, match="passive is given beside tau"):
+        lw.equilibrium(PLANAR, q, tau, passive=PLANAR.names[0])
+    with pytest.raises(lw.RobotError, match="did you mean"):
+        lw.equilibrium(PLANAR, q, passive=PLANAR.names[0] + "x")
+    with pytest.raises(ValueError, match="expected finite numbers"):
+        lw.equilibrium(PLANAR, [0, np.nan, 0])
+    with pytest.raises(ValueError, match="tolerance is 0"):
+        lw.equilibrium(PLANAR, [0, 0, 0], tolerance=0)

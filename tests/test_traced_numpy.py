@@ -1,0 +1,231 @@
+"""What control people write: NumPy's functions on traced arrays are those on arrays, in every form of the program."""
+
+import ctypes
+import math
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import mpmath
+import numpy as np
+import pytest
+
+import linkwise as lw
+from effort import in_turn
+from linkwise.graph import LEGAL
+from linkwise.graph.derivative import derivative
+
+ARM = lw.load("planar3")
+WRITTEN = {
+    "tanh": lambda q, qd: np.tanh(q),
+    "exp, log": lambda q, qd: np.exp(q) + np.log(1.5 + qd * qd),
+    "abs": lambda q, qd: np.abs(q) + abs(qd[0]) + np.fabs(q),
+    "sign": lambda q, qd: np.sign(q) * qd + np.sign(qd[1]),
+    "minimum": lambda q, qd: np.minimum(q, qd) + np.maximum(q, 0.2) + np.minimum(0.1, q[0]),
+    "clip": lambda q, qd: np.clip(q, -0.5, 0.5) + qd.clip(-1, [0.1, 0.2, 0.3]) + np.clip(q[1], None, 0.1),
+    "where": lambda q, qd: np.where(q > 0, qd, -q) + np.where(q[0] <= qd[0], q, 2.0) + np.where(q >= 0, 1.0, qd),
+    "several conditions": lambda q, qd: np.where((q > 0) & (qd < 0.3) | ~(q <= qd), 1.0, 2 * q),
+    "equal": lambda q, qd: np.where(q == q, q, 3.0) + np.where(q != qd, 1.0, 2.0) + np.where(q * 0.0 == 0.0, q, 0.0),
+    "logical": lambda q, qd: np.where(np.logical_and(q > 0, np.logical_not(qd > 0)), q, np.logical_or(q > 1, qd > 1)),
+    "constant mask": lambda q, qd: np.where(np.array([True, False, True]), q, qd),
+    "truth in a product": lambda q, qd: (q > qd) * 3.0 + qd * (q < 0) - (q > 1),
+    "truth beside truth": lambda q, qd: 5.0 * ((q > 0) + (qd > 0)) + 2.0 * ((q > 0) * (qd > 0)) + ((q > 0) == (qd > 0)),
+    "truth as a number": lambda q, qd: (q > 0) / 2 + np.maximum(q > 0, 0.5) + (q < 1).astype(float) + ((q > 1) > 0.5),
+    "counted": lambda q, qd: np.sum(q > 0) * qd + np.mean(qd > 0) + np.cumsum(q > qd) + (q > 0) @ (qd > 0) + sum(q > 1),
+    "select": lambda q, qd: np.select([q > 1, q > 0], [q * 2, 3.0], qd),
+    "atan2": lambda q, qd: np.arctan2(q, qd) + np.arctan2(1.0, q[0]) + np.arctan2(qd[0], q) + np.arctan(q),
+    "asin, acos": lambda q, qd: np.arcsin(0.2 * q) + np.arccos(0.2 * qd),
+    "largest": lambda q, qd: np.max(q) * qd + q.min() + np.maximum.reduce(qd) + np.any(q > 1) + np.all(qd < 1),
+    "stacked": lambda q, qd: np.clip(np.stack([q[0], qd[1] + 1.0, 0.3 * q[2]]), -0.2, 0.2),
+    "of a torque": lambda q, qd: np.clip(lw.gravity_torque(ARM, q) - 3 * qd, -4, 4),
+    "in place": lambda q, qd: changed(q * 1.0, qd),
+    "numbers among them": lambda q, qd: np.tanh(q * np.array([1.0, 0.0, 2.0])) + np.exp(qd * [0.0, 1.0, 0.0]),
+}
+
+
+def changed(x: Any, y: Any) -> Any:
+    x += np.tanh(y)
+    x[1] = 0.5
+    return np.minimum(x, 1.0)
+
+
+def law(name: str) -> Any:
+    def written(arm: lw.Robot, q: Any, qd: Any) -> Any:
+        return WRITTEN[name](q, qd)
+
+    return written
+
+
+def everything(arm: lw.Robot, q: Any, qd: Any) -> Any:
+    """All operations of the grammar, in one function."""
+    return sum(WRITTEN[name](q, qd) for name in WRITTEN) + np.sqrt(1.0 + q * q) + np.sin(q) / (2.0 + np.cos(qd))
+
+
+PROGRAM = lw.trace(everything, ARM)
+STATES = np.random.default_rng(0).normal(size=(2, 200, 3))
+EXPECTED = np.array([everything(ARM, *state) for state in STATES.swapaxes(0, 1)])
+
+
+@in_turn(list(WRITTEN))
+def test_a_traced_function_gives_what_it_gives_on_arrays(name: str) -> None:
+    program = lw.trace(law(name), ARM)
+    expected = np.array([WRITTEN[name](*state) for state in STATES.swapaxes(0, 1)], dtype=float)
+    assert np.abs(lw.evaluate(program, *STATES)[0] - expected).max() < 1e-14
+
+
+def test_all_operations_are_in_one_function() -> None:
+    assert {node.op for node in PROGRAM.nodes} == set(LEGAL)
+
+
+def test_compiled_code_agrees_and_a_state_alone_has_the_bits_of_a_batch() -> None:
+    kernel = lw.compile(everything, ARM)
+    found = kernel(*STATES)
+    assert np.abs(found - EXPECTED).max() < 1e-13
+    assert np.array_equal(np.array([kernel(*state) for state in STATES[:, :9].swapaxes(0, 1)]), found[:9])
+    single = lw.compile(everything, ARM, dtype="float32")(*STATES.astype(np.float32))
+    assert np.median(np.abs(single - EXPECTED)) < 1e-5  # a comparison may come out otherwise
+
+
+def test_derivatives_of_both_modes_are_those_of_differences() -> None:
+    step = 1e-6
+    for k, wrt in enumerate(("q", "qd")):
+        both = [lw.evaluate(derivative(PROGRAM, wrt, mode), *STATES)[0] for mode in ("forward", "reverse")]
+        assert np.abs(both[0] - both[1]).max() < 1e-12
+        for i in range(3):
+            ends = []
+            for sign in (1, -1):
+                moved = STATES.copy()
+                moved[k, :, i] += sign * step
+                ends.append(lw.evaluate(PROGRAM, *moved)[0])
+            assert np.abs(both[0][..., i] - (ends[0] - ends[1]) / (2 * step)).max() < 1e-7
+
+
+def test_at_a_kink_the_slope_is_that_of_the_convention() -> None:
+    def kinks(arm: lw.Robot, q: Any) -> Any:
+        x = q[0]
+        return np.stack(
+            [np.abs(x), np.sign(x), np.maximum(x, 0.0), np.maximum(0.0, x), np.clip(x, 0, 1), np.clip(x, -1, 0)]
+        )
+
+    program = lw.trace(kinks, ARM)
+    for mode in ("forward", "reverse"):
+        assert lw.evaluate(derivative(program, "q", mode), np.zeros(3))[0][:, 0].tolist() == [0, 0, 1, 0, 1, 1]
+
+
+def test_python_text_is_the_same_to_the_last_bit() -> None:
+    space: dict[str, Any] = {}
+    exec(lw.python_source(everything, ARM), space)
+    with np.errstate(all="ignore"):
+        found = np.array(space["everything"](*(list(x.T) for x in STATES))).T
+    assert np.array_equal(found, lw.evaluate(PROGRAM, *STATES)[0])
+
+
+def test_c_agrees_with_numpy(tmp_path: Path) -> None:
+    compiler = shutil.which("gcc") or shutil.which("cc")
+    if compiler is None:
+        pytest.skip("no C compiler here")
+    (tmp_path / "law.c").write_text(str(lw.c_source(everything, ARM)))
+    options = ["-std=c99", "-Wall", "-Wextra", "-Werror", "-ffp-contract=off", "-shared", "-fPIC"]
+    subprocess.run([compiler, *options, str(tmp_path / "law.c"), "-o", str(tmp_path / "law.so"), "-lm"], check=True)
+    function = ctypes.CDLL(str(tmp_path / "law.so")).everything
+    for k in range(20):
+        arrays = [*STATES[:, k].copy(), np.zeros(3)]
+        function(*(ctypes.c_void_p(a.ctypes.data) for a in arrays))
+        assert np.abs(arrays[2] - EXPECTED[k]).max() < 1e-13
+
+
+def test_sympy_and_many_digits_agree() -> None:
+    sympy = pytest.importorskip("sympy")
+    (row,) = (state for state in STATES[:, :1].swapaxes(0, 1))
+    symbols = {f"{name}{i + 1}": row[k][i] for k, name in enumerate(("q", "qd")) for i in range(3)}
+    for name in ("several conditions", "asin, acos", "atan2", "sign"):
+        expressions = lw.sympy(law(name), ARM)
+        found = [float(sympy.N(x.subs({s: symbols[s.name] for s in x.free_symbols}))) for x in expressions]
+        assert np.abs(np.array(found) - WRITTEN[name](*row)).max() < 1e-12
+    with mpmath.workdps(40):
+        exact = lw.evaluate(PROGRAM, *(np.array([mpmath.mpf(x) for x in part], dtype=object) for part in row))[0]
+        coarse = lw.evaluate(PROGRAM, *row)[0]
+        assert max(abs(a - mpmath.mpf(b)) for a, b in zip(exact, coarse, strict=True)) < 1e-13
+
+
+@pytest.mark.slow
+def test_torch_evaluates_and_differentiates_programs() -> None:
+    torch = pytest.importorskip("torch")
+    tensors = [torch.tensor(x[:20], requires_grad=True) for x in STATES]
+    (found,) = lw.evaluate(PROGRAM, *tensors)
+    assert np.abs(found.detach().numpy() - EXPECTED[:20]).max() < 1e-13
+    found.sum().backward()
+    slope = lw.evaluate(derivative(PROGRAM, "q"), *STATES[:, :20])[0].sum(axis=1)
+    assert np.abs(tensors[0].grad.numpy() - slope).max() < 1e-11
+
+
+@pytest.mark.slow
+def test_jax_evaluates_and_differentiates_programs() -> None:
+    jax = pytest.importorskip("jax")
+    found = lw.evaluate(PROGRAM, *(jax.numpy.asarray(x, dtype="float32") for x in STATES))[0]
+    assert np.median(np.abs(np.asarray(found) - EXPECTED)) < 1e-5
+    slope = jax.jit(jax.jacobian(lambda q: lw.evaluate(PROGRAM, q, jax.numpy.asarray(STATES[1, 0]))[0]))(STATES[0, 0])
+    exact = lw.evaluate(derivative(PROGRAM, "q"), *STATES[:, 0])[0]
+    assert np.abs(np.asarray(slope) - exact).max() < 1e-4
+
+
+def test_latex_has_a_word_for_each() -> None:
+    text = lw.latex(everything, ARM, closed=False)
+    for word in (
+        r"\tanh",
+        r"\exp",
+        r"\ln",
+        r"\left|",
+        r"\min",
+        r"\max",
+        "atan2",
+        r"\arcsin",
+        r"\arccos",
+        r" < ",
+        r"\le",
+    ):
+        assert word in text
+
+
+def test_nan_and_infinity_go_the_way_they_go_in_numpy() -> None:
+    def law(arm: lw.Robot, q: Any) -> Any:
+        a = np.log(q[0])  # NaN, -inf or finite
+        b = np.exp(q[1] * 1000.0)  # 0, finite or inf
+        pairs = [
+            np.minimum(a, b),
+            np.maximum(b, a),
+            np.clip(a, -1, 1),
+            np.where(a < b, 1, 2),
+            np.where(a == b, 1.0, 2.0),
+        ]
+        return np.stack([*pairs, np.abs(a), np.tanh(b), np.where(a >= 0, 1.0, 0.0), np.where(~(a >= 0), 1.0, 0.0)])
+
+    x = np.array([(a, b, 0.0) for a in (-1.0, 0.0, 0.5, 2.0) for b in (-5.0, 0.1, 5.0)])
+    with np.errstate(all="ignore"):
+        expected = np.array([law(ARM, row) for row in x])
+        assert np.array_equal(lw.evaluate(lw.trace(law, ARM), x)[0], expected, equal_nan=True)
+        found = lw.compile(law, ARM)(x)
+    assert np.array_equal(np.isnan(found), np.isnan(expected))
+    with np.errstate(invalid="ignore"):
+        assert np.all(np.isnan(found) | (found == expected) | (np.abs(found - expected) < 1e-12))
+
+
+def test_a_bound_that_is_infinite_costs_nothing() -> None:
+    program = lw.trace(lambda arm, q: np.clip(q, -math.inf, math.inf) + np.minimum(q, np.inf), ARM)
+    assert lw.count(lambda arm, q: np.clip(q, -math.inf, math.inf), ARM).total == 0
+    assert {node.op for node in program.nodes} == {"input", "add"}
+
+
+def test_a_law_with_choices_runs_compiled_in_a_simulation() -> None:
+    def friction(arm: lw.Robot, t: Any, q: Any, qd: Any) -> Any:
+        push = np.where(t < 0.1, 2.0, 0.0) * np.array([1.0, 0.0, 0.0])
+        return push - 0.1 * np.tanh(qd / 0.05) + np.clip(-20 * q, -1, 1)
+
+    options = {"duration": 2e-3, "torque": friction, "rtol": 1e-5, "samples": 3}
+    runs = [lw.simulate(ARM, [0.1, 0, 0], **options, compiled=c) for c in (True, False)]
+    assert runs[0].compiled
+    assert np.abs(runs[0].q - runs[1].q).max() < 1e-9
+    pushed = lw.simulate(ARM, [0, 0, 0], duration=0.3, torque=friction)
+    assert pushed.compiled
+    assert pushed.status == "done"
