@@ -1,10 +1,12 @@
-"""How long do all second derivatives of inverse dynamics take, for a state of a batch on one thread?
+"""How long do all second derivatives of inverse and forward dynamics take, for a state of a batch?
 
     python benchmarks/second_derivatives.py [robot ...]      the quadruped go1 and the humanoid, unless others are named
 
-Beside it, what filling the same arrays with a constant takes: results are n³ numbers each, four times, and most of them
-are zeros. Compiling is of this process alone, without the cache. Times are processor time, the smallest of several
-rounds.
+Dense results are four tensors of n³ numbers, most of them zeros: beside their time stands what filling the same arrays
+with a constant takes. `lw.packed` gives the values that differ, each once; the weighted ones are the four matrices of
+the second derivatives of λᵀ τ by q and q̇. Into arrays of the caller's. One thread: processor time, the smallest of
+several rounds; all threads: time on the clock. Compiling is processor time of this process, without what the cache has
+of earlier processes; forward dynamics finds the packed values of inverse dynamics compiled.
 """
 
 from __future__ import annotations
@@ -14,44 +16,64 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
 import linkwise as lw
 
-STATES, ROUNDS = 1024, 7
+STATES, ROUNDS = 256, 9
+PUBLISHED = "36 degrees of freedom, Singh, Russell and Wensing (2023), in C++: 200 µs and 2,100 µs"
 
 
-def seconds(statement: Callable[[], object]) -> float:
-    started = time.process_time()
+def seconds(statement: Callable[[], object], clock: Callable[[], float] = time.process_time) -> float:
+    started = clock()
     statement()
-    return time.process_time() - started
+    return clock() - started
 
 
-def measure(name: str, dtype: str) -> str:
-    arm = lw.load(name)
-    started = time.process_time()
-    kernel = lw.compile(lw.inverse_dynamics_second_derivatives, arm, dtype=dtype)
-    compiling = time.process_time() - started
+def functions(arm: lw.Robot) -> dict[str, Any]:
+    inverse = lw.inverse_dynamics_second_derivatives
+    weighted = lw.derivative(lw.vjp(lw.inverse_dynamics, arm, ("q", "qd")), arm, ("q", "qd"))
+    return {
+        "inverse dynamics, packed": lw.packed(inverse, arm),
+        "inverse dynamics, dense": inverse,
+        "inverse dynamics, weighted": weighted,
+        "forward dynamics, dense": lw.forward_dynamics_second_derivatives,
+    }
+
+
+def measure(arm: lw.Robot, label: str, function: Any, dtype: str) -> str:
+    kernels: list[Any] = []
+    compiling = seconds(lambda: kernels.append(lw.compile(function, arm, dtype=dtype)))
+    (kernel,) = kernels
     rng = np.random.default_rng(0)
-    q = rng.normal(size=(STATES, arm.nq)).astype(dtype)
-    qd, qdd = rng.normal(size=(2, STATES, arm.n)).astype(dtype)
-    out = kernel(q, qd, qdd, threads=1)
-    took = min(seconds(lambda: kernel(q, qd, qdd, threads=1, out=out)) for _ in range(ROUNDS))
-    filling = min(seconds(lambda: [array.fill(1.0) for array in out]) for _ in range(ROUNDS))
-    size = sum(array.nbytes for array in out) / STATES
-    return (
-        f"| {name} | {arm.n} | {dtype} | {kernel.count.total:,} | {compiling:.1f} | {size / 1e6:.2f}"
-        f" | {1e6 * took / STATES:.1f} | {1e6 * filling / STATES:.1f} |"
-    )
+    arrays = [rng.normal(size=(STATES, *argument.shape)).astype(dtype) for argument in kernel.interface.inputs]
+    out = kernel(*arrays, threads=1)
+    results = out if isinstance(out, tuple) else (out,)
+    one, every, filling = [], [], []
+    for _ in range(ROUNDS):
+        one.append(seconds(lambda: kernel(*arrays, threads=1, out=out)))
+        every.append(seconds(lambda: kernel(*arrays, out=out), time.perf_counter))
+        filling.append(seconds(lambda: [array.fill(1.0) for array in results]))
+    size = sum(array.nbytes for array in results) / STATES
+    times = " | ".join(f"{1e6 * min(each) / STATES:.1f}" for each in (one, every, filling))
+    return f"| {label} | {dtype} | {kernel.count.total:,} | {compiling:.1f} | {size / 1e6:.2f} | {times} |"
 
 
 def main(names: list[str]) -> None:
-    print("| robot | n | dtype | operations | compile s | MB a state | µs a state | of these, filling |")
-    print("| --- | --- | --- | --- | --- | --- | --- | --- |")
+    load = f"{os.getloadavg()[0]:.1f}" if hasattr(os, "getloadavg") else "unknown"
+    print(f"{os.cpu_count()} processors, load {load}; published: {PUBLISHED}")
     for name in names or ["go1", "humanoid"]:
-        for dtype in ("float64", "float32"):
-            print(measure(name, dtype), flush=True)
+        arm = lw.load(name)
+        print(f"\n{name}, {arm.n} degrees of freedom, µs for one of {STATES} states\n")
+        print(
+            "| second derivatives | dtype | operations | compile s | MB a state | one thread | all threads | filling |"
+        )
+        print("| --- | --- | --- | --- | --- | --- | --- | --- |")
+        for label, function in functions(arm).items():
+            for dtype in ("float64", "float32"):
+                print(measure(arm, label, function, dtype), flush=True)
 
 
 if __name__ == "__main__":

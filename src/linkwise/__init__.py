@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 from . import api
 from .api import *  # noqa: F403  what its `__all__` lists
 from .api.derivatives import Derivative, JacobianVector, VectorJacobian, derivative, jvp, vjp
+from .api.packing import Packed, packed
 from .errors import EquilibriumError, FileError, RobotError, SingularError
 from .formats import LIBRARY, load, save
 from .graph import Count, Program, evaluate
@@ -96,6 +97,7 @@ __all__ = [
     "JacobianVector",
     "Joint",
     "Link",
+    "Packed",
     "Program",
     "Robot",
     "RobotError",
@@ -109,6 +111,7 @@ __all__ = [
     "evaluate",
     "jvp",
     "load",
+    "packed",
     "random_tree",
     "save",
     "symbols",

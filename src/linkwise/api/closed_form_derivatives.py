@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from ..dynamics import fewest, forward_derivatives, inverse_derivatives, second_derivatives
 from ..dynamics.subtrees import Load
@@ -12,7 +14,13 @@ from ..spatial.dense import UDU, apply
 from .call import Call, fast, public
 from .functions import differences, external_loads, external_wrenches, forward_dynamics, sums
 from .momentum import at_origin
+from .packing import Packed
 from .states import Array, States
+
+if TYPE_CHECKING:
+    from .second_order import SecondOrder
+
+PACKED = "packed second derivatives"
 
 
 @fast
@@ -110,7 +118,8 @@ def forward_dynamics_second_derivatives(
     """∂²q̈/∂q², ∂²q̈/∂q∂qd, ∂²q̈/∂qd² and ∂²q̈/∂q∂τ of forward dynamics: four arrays (..., n, n, n).
 
     [i, j, k] is acceleration i by coordinates j and k, along the velocities as in
-    `lw.inverse_dynamics_second_derivatives`. From I q̈ = τ - bias, differentiated twice.
+    `lw.inverse_dynamics_second_derivatives`. From I q̈ = τ - bias, differentiated twice. Compiled, that is by
+    `lw.compile` or once it pays, products leave out what is zero.
 
     >>> import numpy as np, linkwise as lw
     >>> arm = lw.load("planar3")
@@ -119,7 +128,50 @@ def forward_dynamics_second_derivatives(
     >>> np.allclose(q_tau, lw.derivative(lw.derivative(lw.forward_dynamics, arm, "q"), arm, "tau")(q, qd, tau))
     True
     """
-    by_q, by_qd, by_tau = forward_dynamics_derivatives(arm, q, qd, tau, check=check)
+    states = States(arm, {"q": q, "qd": qd, "tau": tau}, check=check)
+    if not states.numeric or arm.non_floats:
+        return by_products(arm, q, qd, tau)
+    kernel, packed = second_order_kernel(states)
+    if kernel is None:
+        with packed.timed():
+            return by_products(arm, q, qd, tau)
+    result: tuple[Array, Array, Array, Array] = kernel(q, qd, tau)
+    return result
+
+
+def second_order_kernel(states: States) -> tuple[SecondOrder | None, Packed]:
+    """The kernel for a call, if there is one or if compiling pays; and the function that knows whether it does."""
+    arrays, packed = list(states.arrays.values()), packed_second_derivatives(states.robot)
+    if packed.kernel(arrays) is None:
+        return None, packed
+    return compiled_second_order(states.robot, np.result_type(*arrays).name), packed
+
+
+def packed_second_derivatives(arm: Robot) -> Packed:
+    """Of inverse dynamics; made once for a robot."""
+    if PACKED not in arm.cache:
+        arm.cache[PACKED] = Packed(inverse_dynamics_second_derivatives, arm, {})
+    packed: Packed = arm.cache[PACKED]
+    return packed
+
+
+def compiled_second_order(arm: Robot, dtype: str) -> SecondOrder:
+    """Compiled once for a robot."""
+    from .second_order import SecondOrder  # imported only when something is compiled
+
+    key = (PACKED, dtype)
+    if key not in arm.cache:
+        arm.cache[key] = SecondOrder(arm, packed_second_derivatives(arm), dtype)
+    kernel: SecondOrder = arm.cache[key]
+    return kernel
+
+
+vars(forward_dynamics_second_derivatives)["compiled_for"] = compiled_second_order  # what `lw.compile` gives
+
+
+def by_products(arm: Robot, q: Array, qd: Array, tau: Array) -> tuple[Array, Array, Array, Array]:
+    """Second derivatives of forward dynamics from those of inverse dynamics, on arrays of any kind."""
+    by_q, by_qd, by_tau = forward_dynamics_derivatives(arm, q, qd, tau)
     qdd = forward_dynamics(arm, q, qd, tau)
     q_q, q_qd, qd_qd, inertia = inverse_dynamics_second_derivatives(arm, q, qd, qdd)
     by_columns = inertia.swapaxes(-1, -2)  # [i, k, l]: of I_il by q_k

@@ -36,7 +36,8 @@ def compile(  # noqa: A001
     none is named, the one with the fewest operations is taken (`.method` of the kernel). `form` is "straight" for code
     without loops, customised to the robot, or "loops" for loops over the links, which long chains and large trees get
     by themselves ("auto"). The kernel takes arrays of any batch shape, `out=` and `threads=`, and has `.source`, `.ir`,
-    `.count` and `.compile_seconds`.
+    `.count` and `.compile_seconds`. `lw.forward_dynamics_second_derivatives` becomes several kernels that run one after
+    another, called as one, without `.source` and `.ir`.
 
     >>> import linkwise as lw
     >>> kernel = lw.compile(lw.gravity_torque, lw.load("gantry"))
@@ -52,6 +53,10 @@ def compile(  # noqa: A001
         one_of(target, TARGETS, "target")
         one_of(dtype, DTYPES, "dtype")
         one_of(form, FORMS, "form")
+        own: Any = getattr(function, "compiled_for", None)  # several kernels together, rather than one program
+        if own is not None and form == "auto" and not (keywords or tuple(passes) or arm.non_floats):
+            kernel: Compiled = own(arm, dtype)
+            return kernel
         spec = spec_of(function, arm, dtype, keywords, form, tuple(passes), TARGETS[target]())
         if form == "loops" and not isinstance(spec, LoopSpec):
             if arm.couplings:

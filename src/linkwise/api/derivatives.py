@@ -155,6 +155,8 @@ def named(wrt: object) -> tuple[str, ...]:
         wrt = (wrt,)
     if not isinstance(wrt, (tuple, list)):
         raise TypeError(f"wrt is {wrt!r} (expected the name of an argument, or several: ('q', 'qd'))")
+    if not wrt:
+        raise ValueError("wrt is empty (expected the name of an argument, or several)")
     return tuple(name_of(each) for each in wrt)
 
 

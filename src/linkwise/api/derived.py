@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import inspect
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -34,8 +35,8 @@ from .states import REAL, as_array, has_length
 if TYPE_CHECKING:
     from ..kernels.compiler import Compiled
 
-AT_ONCE = dispatch.MAX_WITHOUT_LOOPS  # operations that are compiled at once for a batch
-MAX_OPERATIONS = 100_000  # beyond, nothing is compiled by itself
+AT_ONCE = dispatch.MAX_AT_ONCE  # operations that are compiled at once for a batch
+MAX_OPERATIONS = dispatch.MAX_WITHOUT_LOOPS  # beyond, nothing is compiled by itself
 SECONDS_PER_OPERATION = 2.5e-4  # that compiling takes, roughly
 PLAIN_OPTIONS = (str, int, float, bool, type(None), Input)  # which their `repr` determines
 
@@ -63,8 +64,6 @@ class DerivedFunction(Prepared):
         self.function, self.robot, self.keywords = function, robot, dict(keywords)
         self.names, self.__name__ = tuple(wrt), name
         self.symbols = symbols_of(robot) if robot.non_floats else ()
-        if not wrt:
-            raise ValueError("wrt is empty (expected the name of an argument, or several)")
         for each in wrt:
             one_of(each, [port.name for port in self.function_inputs], "wrt")
         if len(set(wrt)) < len(wrt):
@@ -195,13 +194,20 @@ class DerivedFunction(Prepared):
                 return own(*arguments[1:], **named)
             arguments = arguments[1:]
         arrays = self._arrays(arguments, named)
-        kernel = self._kernel(arrays)
+        kernel = self.kernel(arrays)
         if kernel is not None:
             return kernel.general(*arrays)
+        with self.timed():
+            return self._evaluated(arrays)
+
+    @contextmanager
+    def timed(self) -> Iterator[None]:
+        """Adds the time of a plain call to what such calls have cost."""
         started = dispatch.clock()
-        result = self._evaluated(arrays)
-        self._spent += dispatch.clock() - started
-        return result
+        try:
+            yield
+        finally:
+            self._spent += dispatch.clock() - started
 
     def plain(self, robot: Robot, *arrays: Any, **named: Any) -> Any:
         """By the interpreter, below the dispatch."""
@@ -268,7 +274,7 @@ class DerivedFunction(Prepared):
 
     # kernels
 
-    def _kernel(self, arrays: Sequence[np.ndarray]) -> Compiled | None:
+    def kernel(self, arrays: Sequence[np.ndarray]) -> Compiled | None:
         """The compiled function, once that pays or where the cache has it; see `kernels.dispatch`."""
         dtype = np.result_type(*arrays).name
         mode = dispatch.current_mode()
@@ -283,6 +289,17 @@ class DerivedFunction(Prepared):
             with LOCK:
                 self._keep(dtype, self._compiled(dtype))
         return self._kernels.get(dtype)
+
+    def compiled(self, dtype: str) -> Compiled:
+        """The compiled function, of whatever length."""
+        from ..kernels.compiler import Compiled  # imported only when something is compiled
+        from ..kernels.spec import KernelSpec
+
+        kernel = self._kernels.get(dtype)
+        if kernel is None:
+            kernel = Compiled(KernelSpec(self, self.robot, dtype, {}), explain_non_finite)
+            self._keep(dtype, kernel)
+        return kernel
 
     def _pays(self, arrays: Sequence[np.ndarray]) -> bool:
         many = math.prod(batch_of(self.inputs, arrays)) >= dispatch.BATCH
@@ -317,12 +334,10 @@ class DerivedFunction(Prepared):
             LOCK.release()
 
     def _compiled(self, dtype: str) -> Compiled | None:
-        from ..kernels.compiler import Compiled  # imported only when something is compiled
-        from ..kernels.spec import KernelSpec, too_long
+        from ..kernels.spec import KernelSpec, too_long  # imported only when something is compiled
 
         try:
-            spec = KernelSpec(self, self.robot, dtype, {})
-            return None if too_long(spec) else Compiled(spec, explain_non_finite)
+            return None if too_long(KernelSpec(self, self.robot, dtype, {})) else self.compiled(dtype)
         except ImportError:
             dispatch.warn_without_llvm()
             return None

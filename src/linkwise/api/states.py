@@ -294,14 +294,13 @@ class States:
             keywords["device"] = next(iter(self.arrays.values())).device
         if not flat:
             return xp.zeros((*self.batch, *shape), **keywords)
+        if xp is np:
+            out = filled(flat, self.batch, dtypes[0]).reshape((*self.batch, *shape))
+            return self._with_nan(out, len(shape))[()]
         full = [
             xp.broadcast_to(v, self.batch) if hasattr(v, "shape") else xp.full(self.batch, v, **keywords) for v in flat
         ]
-        out = xp.stack(full, -1).reshape((*self.batch, *shape))
-        if xp is np:
-            out = out.astype(keywords["dtype"], copy=False)
-        out = self._with_nan(out, len(shape))
-        return out[()] if xp is np else out
+        return self._with_nan(xp.stack(full, -1).reshape((*self.batch, *shape)), len(shape))
 
     def finite(self) -> Array:
         """Which states have finite numbers only: a mask of the batch shape."""
@@ -343,6 +342,22 @@ def flattened(values: Any, depth: int) -> list[Any]:
     if depth == 0:
         return [values]
     return [x for value in values for x in flattened(value, depth - 1)]
+
+
+def filled(values: Sequence[Any], batch: tuple[int, ...], dtype: Any) -> np.ndarray:
+    """One array (*batch, len(values)). Zeros, most elements of large tensors, are not written one by one."""
+    places = [k for k, value in enumerate(values) if not (type(value) is float and value == 0.0)]
+    if not places:
+        return np.zeros((*batch, len(values)), dtype)
+    rows = np.empty((len(places), *batch), dtype)
+    for row, k in enumerate(places):
+        rows[row] = values[k]
+    columns = np.ascontiguousarray(np.moveaxis(rows, 0, -1))
+    if len(places) == len(values):
+        return columns
+    out = np.zeros((*batch, len(values)), dtype)
+    out.reshape((math.prod(batch), len(values)))[:, places] = columns.reshape((math.prod(batch), len(places)))
+    return out
 
 
 def shortened(names: Sequence[str]) -> str:

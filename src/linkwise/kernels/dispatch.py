@@ -8,8 +8,9 @@ have to be loaded (`kernels.image`).
 Otherwise a function is compiled for a robot when it is called with a batch of at least 256 states, or if the robot has
 more than 60 links, or when its plain calls have cost as much as compiling will: their time is added up, and compiling
 is expected to take as long as the last time, for as many links. Until then plain Python runs. Code that would be
-longer than 6,000 operations becomes loops over the links, where the function has a form with loops; other functions are
-not compiled by themselves beyond 12,000. Robots with equal numbers share kernels. `use_kernels("always")` and
+longer than 6,000 operations becomes loops over the links, where the function has a form with loops. Other functions
+that are longer than 12,000 operations are compiled only when their plain calls have cost as much, and not by themselves
+beyond 250,000. Robots with equal numbers share kernels. `use_kernels("always")` and
 `use_kernels("never")`, or the environment variable LINKWISE_KERNELS, replace the rule.
 
 Compiled and plain results differ by rounding (docs/compiled.md has the bounds), and which call is the first compiled
@@ -44,7 +45,9 @@ Function = Callable[..., Any]
 BATCH = 256
 LOADING, USUAL_PER_LINK = 0.2, 0.02  # seconds, roughly: until LLVM is loaded; to compile, for each link
 MAX_STRAIGHT_OPERATIONS = 6_000  # longer straight-line code takes long to compile, and is slower than loops
-MAX_WITHOUT_LOOPS = 12_000  # of functions that have no form with loops: some three seconds to compile
+MAX_AT_ONCE = 12_000  # of functions that have no form with loops: some three seconds to compile
+MAX_WITHOUT_LOOPS = 250_000  # of these too, if it pays
+SECONDS_PER_OPERATION = 1.2e-4  # that compiling such long code takes, roughly
 MAX_STRAIGHT_LINKS = 60  # for more, it is not even tried
 MAX_KERNELS = 256  # kernels, most recently used
 DTYPES = ("float64", "float32")
@@ -194,10 +197,11 @@ def kernel_for(robot: Robot, request: Request, states: int) -> Compiled | None:
 
 def should_compile(robot: Robot, request: Request, states: int) -> bool:
     """Whether compiling pays by now; loops compile faster than one plain call."""
-    if current_mode() == "always" or robot.n > MAX_STRAIGHT_LINKS or states >= BATCH:
+    long = robot.cache.get(("long", request), 0.0)  # how long compiling takes, where that is known to be long
+    if current_mode() == "always" or (not long and (robot.n > MAX_STRAIGHT_LINKS or states >= BATCH)):
         return True
     spent = robot.cache.get(("spent", request), 0.0)
-    return bool(spent) and spent >= expected_seconds(request.function, robot.n)
+    return bool(spent) and spent >= (long or expected_seconds(request.function, robot.n))
 
 
 @contextmanager
@@ -250,18 +254,28 @@ def store_kernel(key: tuple[Any, ...], kernel: Compiled | None) -> None:
         KERNELS.popitem(last=False)
 
 
-def shared_kernel(robot: Robot, request: Request) -> Compiled | None:
-    """The kernel for robots of these numbers, compiled if there is none yet."""
+def pays_by_now(robot: Robot, request: Request, operations: int) -> bool:
+    """Whether so many operations are to be compiled; if they are very many, plain calls must have cost as much."""
+    if operations <= MAX_AT_ONCE or operations > MAX_WITHOUT_LOOPS or current_mode() == "always":
+        return True  # the last are too many in any case
+    robot.cache["long", request] = seconds = operations * SECONDS_PER_OPERATION
+    return bool(robot.cache.get(("spent", request), 0.0) >= seconds)
+
+
+def shared_kernel(robot: Robot, request: Request) -> Any:
+    """The kernel for robots of these numbers, compiled if there is none yet; UNKNOWN where that does not pay by now."""
     key = (kernel_identity(robot), request)
     with LOCK:  # also where modules are loaded: a fork must not see one half loaded
         from .compiler import Compiled  # imported only when something is compiled
-        from .spec import spec_for, too_long
+        from .spec import spec_for, straight_operations, too_long
 
         if key not in KERNELS:
             started, loaded = clock(), llvm_is_loaded()
             function, keywords, dtype, loop_method = request
             try:
                 spec = spec_for(function, robot, dtype, dict(keywords), loop_method)
+                if not pays_by_now(robot, request, straight_operations(spec)):
+                    return UNKNOWN
                 kernel = None if too_long(spec) else Compiled(spec)
             except ImportError:
                 warn_without_llvm()

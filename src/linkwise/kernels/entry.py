@@ -240,7 +240,7 @@ class Entry(NamedTuple):
     outputs: Sequence[Shape]
     dtype: str
     limit: int  # states that are taken at once
-    block_bytes: int  # of memory that one state needs
+    block_bytes: int | None  # of memory that one state needs; None: it is computed as a batch of one
     batch_bytes: int  # and that a batch needs
 
     def text(self) -> str:
@@ -323,8 +323,10 @@ class Entry(NamedTuple):
 
         w.label(f"run_{tag}")
         targets = [w.emit(f"load ptr, ptr %target{k}") for k in range(len(self.outputs))]
-        function = f"@batch(i64 0, i64 {rows}, " if batched else "@block_1("
-        non_finite = self.run(w, function, [*data, *targets], self.batch_bytes if batched else self.block_bytes)
+        as_batch = batched or self.block_bytes is None
+        function = f"@batch(i64 0, i64 {rows}, " if as_batch else "@block_1("
+        memory = self.block_bytes if self.block_bytes is not None and not batched else self.batch_bytes
+        non_finite = self.run(w, function, [*data, *targets], memory)
         w.guard(w.equal("i64", non_finite, "0"), "give_up")
         w.branch(has_out, f"filled_{tag}", f"new_{tag}")
 

@@ -31,6 +31,9 @@ ATTRIBUTES = """
 attributes #0 = { nounwind "prefer-vector-width"="512" "min-legal-vector-width"="512" }
 attributes #1 = { nounwind noinline "prefer-vector-width"="512" "min-legal-vector-width"="512" }
 """  # vectors of 64 bytes stay whole on processors for which LLVM prefers 32
+LONG_TEXT = (
+    1_000_000  # characters, beyond which LLVM optimises less: straight-line code is as fast, in a third less time
+)
 IDENTITY = "/sys/devices/system/cpu/modalias"  # Linux: maker, family and model of the processor, and all its features
 ANYWHERE, ONE_IMAGE = "jitdefault", "small"  # LLVM's code models: how far apart code and data may be
 OPTIMIZATION = 2  # level at which LLVM selects and schedules instructions; it changes the time, never a result
@@ -51,20 +54,25 @@ class HostTarget(NamedTuple):
     fused: bool  # whether it multiplies and adds in one operation
 
     def text(self, program: Program | LoopText, interface: Interface) -> str:
-        """LLVM assembly: blocks of one state and of as many as a vector holds, the batch loop, the Python entry."""
+        """LLVM assembly: blocks of one state and of as many as a vector holds, the batch loop, the Python entry.
+
+        Very long programs have the second kind of block only, in which one state is computed as well.
+        """
         if not isinstance(program, Program):
             return program.text(self.layouts(interface.dtype))
         from ..codegen.llvm.batch import Batch
+        from ..codegen.llvm.pieces import is_long
         from ..codegen.llvm.program import llvm_text, work_vectors  # code from the cache needs none of this
 
-        blocks, vectors = llvm_text(program, self.layouts(interface.dtype)), work_vectors(program)
+        layouts = self.layouts(interface.dtype)[-1 if is_long(program) else 0 :]
+        blocks, vectors = llvm_text(program, layouts), work_vectors(program)
         sizes = [argument.size for argument in (*interface.inputs, *interface.outputs)]
         lanes, real = self.lanes(interface.dtype), REALS[interface.dtype]
         batch = Batch(sizes, len(interface.inputs), real, lanes, vectors)
         texts = [blocks, batch.text()]
         if has_entry(interface):
             inputs, outputs = ([argument.shape for argument in part] for part in (interface.inputs, interface.outputs))
-            block_bytes = vectors * np.dtype(interface.dtype).itemsize
+            block_bytes = vectors * np.dtype(interface.dtype).itemsize if len(layouts) > 1 else None
             entry = Entry(inputs, outputs, interface.dtype, interface.at_once, block_bytes, batch.work_bytes)
             texts.append(entry.text())
         return "\n".join(texts)

@@ -223,11 +223,23 @@ def too_long(spec: KernelSpec) -> bool:
         return False
     if spec.robot.n > MAX_STRAIGHT_LINKS and not isinstance(spec.function, Prepared):
         return True
-    cached = spec.cached if spec.identity else None  # which need not be traced
     limit = MAX_STRAIGHT_OPERATIONS if spec.can_loop else MAX_WITHOUT_LOOPS
     if isinstance(spec.function, Prepared):
         limit = spec.function.max_operations
-    return (spec.count if cached is None else count_in(cached[0])).total > limit
+    return operations(spec) > limit
+
+
+def operations(spec: KernelSpec) -> int:
+    """For one state; where the code is in the cache, it is not traced."""
+    cached = spec.cached if spec.identity else None
+    return (spec.count if cached is None else count_in(cached[0])).total
+
+
+def straight_operations(spec: KernelSpec) -> int:
+    """Operations of straight-line code that has to be compiled: none of loops, and none of what the cache has."""
+    if isinstance(spec, LoopSpec) or (spec.identity and spec.cached is not None):
+        return 0
+    return spec.count.total
 
 
 def count_in(data: dict[str, str]) -> Count:

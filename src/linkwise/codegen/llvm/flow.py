@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
 from .block import Block, Layout
@@ -62,6 +62,33 @@ class Flow(Block):
         self.lines.append(f"  %{loop}_next = add i64 {index}, 1")
         self.branch(self.emit(f"icmp ult i64 %{loop}_next, {count}"), loop, after)
         self.enter(after)
+
+    def loop(
+        self, begin: str, end: str, body: Callable[[str, Sequence[str]], Sequence[str]], carried: Sequence[str] = ()
+    ) -> list[str]:
+        """A loop from `begin` to before `end`, also none at all. The body makes new vectors of those it is given.
+
+        It is given the index and `carried` at first, then its own; the last ones are returned.
+        """
+        head, inside, after = (self.fresh(name) for name in ("head", "inside", "after"))
+        before = self.label
+        self.go(head)
+        self.enter(head)
+        place = len(self.lines)
+        index, names = f"%{head}_i", [f"%{head}_{k}" for k in range(len(carried))]
+        self.branch(self.emit(f"icmp ult i64 {index}, {end}"), inside, after)
+        self.enter(inside)
+        changed, following = body(index, names), self.emit(f"add i64 {index}, 1")
+        self.lines[place:place] = [
+            f"  {index} = phi i64 [{begin}, %{before}], [{following}, %{self.label}]",
+            *(
+                f"  {name} = phi {self.layout.vector} [{first}, %{before}], [{last}, %{self.label}]"
+                for name, first, last in zip(names, carried, changed, strict=True)
+            ),
+        ]
+        self.go(head)
+        self.enter(after)
+        return names
 
     @contextmanager
     def endless(self) -> Iterator[None]:

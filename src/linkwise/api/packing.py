@@ -1,0 +1,80 @@
+"""Functions whose results are mostly zeros or repeated, as functions of the values that they consist of."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ..graph import Program
+from ..graph.packing import packed as packed_program
+from ..lazy import cached_property
+from ..robot import Robot
+from ..trace import trace
+from ..trace.tracing import function_name, prefer_fewest
+from .derived import DerivedFunction
+from .states import Array
+
+
+class Packed(DerivedFunction):
+    __doc__ = f"""The values that the results of a function consist of, each once. {DerivedFunction.__doc__}
+
+    `places` says which of the values each element of the function's result is, or -1 where it is always zero: an array
+    of the result's shape for one state, a tuple of them for several results. `unpack(values)` are the results.
+    """
+
+    def __init__(self, function: Callable[..., Any], robot: Robot, keywords: dict[str, Any]) -> None:
+        self.__doc__ = f"The values that the results of {function_name(function)} consist of."
+        super().__init__(function, robot, (), f"packed_{function_name(function)}", keywords)
+
+    options = ()
+
+    @cached_property
+    def _packed(self) -> tuple[Program, tuple[np.ndarray, ...]]:
+        with prefer_fewest():  # also where plain Python runs: the same values, in the same order
+            return packed_program(trace(self.function, self.robot, **self.keywords), self.__name__)
+
+    def _traced(self) -> Program:
+        return self._packed[0]
+
+    def for_robot(self, robot: Robot) -> Packed:
+        return Packed(self.function, robot, self.keywords)
+
+    @property
+    def size(self) -> int:
+        """How many values there are."""
+        return self.program.outputs[0].size
+
+    @property
+    def places(self) -> Any:
+        places = self._packed[1]
+        return places[0] if len(places) == 1 else places
+
+    def unpack(self, values: Array) -> Any:
+        """The results of the function, from its values (..., m)."""
+        values = np.asarray(values)
+        if not values.ndim or values.shape[-1] != self.size:
+            raise ValueError(f"values has shape {values.shape} (expected (..., {self.size}))")
+        extended = np.concatenate([values, np.zeros((*values.shape[:-1], 1), values.dtype)], axis=-1)
+        results = tuple(extended[..., places] for places in self._packed[1])
+        return results[0] if len(results) == 1 else results
+
+
+def packed(function: Callable[..., Any], arm: Robot, **keywords: Any) -> Packed:
+    """The function without zeros and repetitions: the values that its results consist of, each once, as (..., m).
+
+    Zero, or equal, is what the equations of this robot say: elements of a symmetric matrix, or of joints on different
+    branches of a tree. `packed(...)` takes the function's arrays; its `places` are the values' numbers, by element of
+    the result, -1 for zeros; `unpack(values)` gives the results. Keywords as for `lw.trace`.
+
+    >>> import numpy as np, linkwise as lw
+    >>> arm = lw.load("planar3")
+    >>> inertia = lw.packed(lw.inertia_matrix, arm)
+    >>> q = np.array([0.1, 0.2, 0.3])
+    >>> inertia(q).shape, inertia.places.shape
+    ((6,), (3, 3))
+    >>> np.allclose(inertia.unpack(inertia(q)), lw.inertia_matrix(arm, q))
+    True
+    """
+    return Packed(function, arm, keywords)
