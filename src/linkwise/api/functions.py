@@ -8,12 +8,12 @@ other states are as they were.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
 
-from ..dynamics import centres, composite, elimination, energy, fewest, kinematics, newton_euler
+from ..dynamics import centres, composite, elimination, energy, fewest, kinematics, newton_euler, parallel
 from ..errors import one_of
 from ..robot import Friction, Link, Robot
 from ..robot.entries import vector3
@@ -21,6 +21,7 @@ from ..spatial import Scalars, Vector, Wrench, add, sub
 from .base_motion import BaseMotion, base_motion, base_parts, base_velocity
 from .call import Call, fast, public
 from .method_table import algorithm
+from .side_by_side import for_links
 from .singular import explained, refuse_singular
 from .states import Array, States
 
@@ -99,6 +100,9 @@ def forward_dynamics(
         torques = states.scalars("tau")
         if law is not None:
             torques = differences(torques, law.torques(arm, states.scalars("qd")))
+        if plain is parallel.forward_dynamics:  # in O(log n) rounds with wrenches too
+            external = external_wrenches(states, for_links(states, parallel.in_link_frames))
+            return plain_accelerations(states, for_links(states, plain), torques, external)
         return plain_accelerations(states, plain, torques, external_wrenches(states))
 
     options = {"method": method, "friction": law}
@@ -318,19 +322,23 @@ def point_of_link(
     return body, at, options
 
 
-def external_wrenches(states: States) -> list[Wrench]:
+def external_wrenches(
+    states: States, in_link_frames: Callable[..., list[Wrench]] = kinematics.in_link_frames
+) -> list[Wrench]:
     """What acts on each link, moved to its mass centre, in its own frame."""
-    pairs = zip(states.links.links, external_loads(states), strict=True)
+    pairs = zip(states.links.links, external_loads(states, in_link_frames), strict=True)
     return [w if at is None else w.acting_at(at - link.com) for link, (w, at) in pairs]
 
 
-def external_loads(states: States) -> list[tuple[Wrench, Vector | None]]:
+def external_loads(
+    states: States, in_link_frames: Callable[..., list[Wrench]] = kinematics.in_link_frames
+) -> list[tuple[Wrench, Vector | None]]:
     """What acts on each link, and at which point; None for the mass centre. Both in the link's own frame."""
     components, robot = states.wrenches(), states.links
     if components is None:
         return [(Wrench.zero(), None)] * robot.n
     in_base_frame = [Wrench(Vector(*six[:3]), Vector(*six[3:])) for six in components]
-    wrenches = kinematics.in_link_frames(robot, states.positions(), in_base_frame)
+    wrenches = in_link_frames(robot, states.positions(), in_base_frame)
     points = zip(robot.links, states.points(), strict=True)
     places = [None if at is None else link.frame.point(Vector(*at)) for link, at in points]
     return list(zip(wrenches, places, strict=True))

@@ -14,6 +14,7 @@ from . import (
     kalman,
     newton_euler,
     operators,
+    parallel,
     quasi,
     udu,
     walker_orin,
@@ -42,6 +43,7 @@ ALL_FORWARD_DYNAMICS: Methods = {
     "unnormalized": quasi.unnormalized.forward_dynamics,
     "composite-udu": fewest.composite_udu,
     "articulated-regrouped": fewest.articulated_regrouped,
+    "parallel": parallel.forward_dynamics,
 }
 ALL_INERTIA_MATRICES: Methods = {
     "composite": composite.inertia_matrix,

@@ -43,6 +43,19 @@ BIBTEX = {
   journal = {The International Journal of Robotics Research},
   volume  = {2}, number = {1}, pages = {13--30}, year = {1983}
 }""",
+    "featherstone1999": """@article{featherstone1999,
+  author  = {Featherstone, Roy},
+  title   = {A Divide-and-Conquer Articulated-Body Algorithm for Parallel {O}(log(n)) Calculation of
+             Rigid-Body Dynamics. Part 1: Basic Algorithm},
+  journal = {The International Journal of Robotics Research},
+  volume  = {18}, number = {9}, pages = {867--875}, year = {1999}
+}""",
+    "fijany1995": """@article{fijany1995,
+  author  = {Fijany, Amir and Sharf, Inna and D'Eleuterio, Gabriele M. T.},
+  title   = {Parallel {O}(log {N}) Algorithms for Computation of Manipulator Forward Dynamics},
+  journal = {IEEE Transactions on Robotics and Automation},
+  volume  = {11}, number = {3}, pages = {389--400}, year = {1995}
+}""",
     "gautier1990": """@article{gautier1990,
   author  = {Gautier, Maxime and Khalil, Wisama},
   title   = {Direct Calculation of Minimum Set of Inertial Parameters of Serial Robots},
@@ -79,6 +92,12 @@ BIBTEX = {
   journal = {IEEE Journal of Robotics and Automation},
   volume  = {RA-3}, number = {6}, pages = {624--639}, year = {1987}
 }""",
+    "sarkka2021": r"""@article{sarkka2021,
+  author  = {S{\"a}rkk{\"a}, Simo and Garc{\'\i}a-Fern{\'a}ndez, {\'A}ngel F.},
+  title   = {Temporal Parallelization of {B}ayesian Smoothers},
+  journal = {IEEE Transactions on Automatic Control},
+  volume  = {66}, number = {1}, pages = {299--306}, year = {2021}
+}""",
     "saha1999ijrr": """@article{saha1999ijrr,
   author  = {Saha, Subir Kumar},
   title   = {Analytical Expression for the Inverted Inertia Matrix of Serial Robots},
@@ -101,6 +120,11 @@ BIBTEX = {
   author = {Singh, Shubham and Russell, Ryan P. and Wensing, Patrick M.},
   title  = {On Second-Order Derivatives of Rigid-Body Dynamics: Theory and Implementation},
   note   = {arXiv:2302.06001}, year = {2023}
+}""",
+    "thornton1976": """@phdthesis{thornton1976,
+  author  = {Thornton, Catherine L.},
+  title   = {Triangular Covariance Factorizations for {K}alman Filtering},
+  school  = {University of California, Los Angeles}, year = {1976}
 }""",
     "umetani1989": """@article{umetani1989,
   author  = {Umetani, Yoji and Yoshida, Kazuya},
@@ -138,6 +162,12 @@ WHERE: dict[str, list[tuple[str, str]]] = {
     "composite-udu": [("saha1999jam", "eqs. (23b), (24), (55)"), ("gautier1990", "base parameters")],
     "composite-regrouped": [("saha1999jam", "eqs. (23b), (24)"), ("gautier1990", "base parameters")],
     "articulated-regrouped": [("featherstone1983", "articulated bodies"), ("gautier1990", "base parameters")],
+    "parallel": [
+        ("fijany1995", "the first of O(log n) rounds"),
+        ("featherstone1999", "divide and conquer"),
+        ("sarkka2021", "steps of a Riccati recursion, joined"),
+        ("thornton1976", "the weighted Gram-Schmidt process"),
+    ],
     "coriolis": [("saha1999jam", "eqs. (25)-(29)")],
     "constraints": [("angeles", "eqs. (7.50)-(7.55)")],
     "mass-factor": [("kozlowski1995", "eqs. (26)-(32)")],

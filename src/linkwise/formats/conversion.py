@@ -19,9 +19,8 @@ from typing import Any
 
 from ..errors import RobotError, one_of
 from ..robot import Robot, from_table
-from ..robot.rows import is_zero
 from ..robot.tables import CONVENTIONS
-from ..spatial import Placement, Vector
+from ..spatial import Placement, Vector, is_zero
 from .agreement import require_agreement
 from .placed_rows import STAYS, PlacedRow, Table, is_identity
 from .screws import Screw, alternating, exact, product

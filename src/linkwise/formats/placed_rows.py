@@ -15,9 +15,9 @@ from typing import Any
 from ..errors import RobotError
 from ..robot import Robot
 from ..robot.build import BASE
-from ..robot.rows import NO_TENSOR, is_zero, size_of
+from ..robot.rows import NO_TENSOR, size_of
 from ..robot.tables import CONVENTIONS, DH, FRAMES
-from ..spatial import Placement, Rotation, Scalar, Symmetric, Vector
+from ..spatial import Placement, Rotation, Scalar, Symmetric, Vector, is_zero
 from .screws import clean, exact
 
 ON_A_LINE = (

@@ -2,6 +2,7 @@
 
 from ..printing import Description
 from .axes import Axis
+from .contraction import Contraction, contracted, of_tree
 from .coordinates import LinkCoordinates
 from .describe import describe
 from .friction import Friction
@@ -16,6 +17,7 @@ from .recursion import inward, outward, toward_base
 __all__ = [
     "KINDS",
     "Axis",
+    "Contraction",
     "Description",
     "Frame",
     "Friction",
@@ -28,9 +30,11 @@ __all__ = [
     "Robot",
     "Screw",
     "chain",
+    "contracted",
     "describe",
     "from_table",
     "inward",
+    "of_tree",
     "outward",
     "random_tree",
     "toward_base",

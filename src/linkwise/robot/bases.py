@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from ..spatial import Rotation
+from ..spatial import Rotation, is_zero
 from .build import BASE
-from .rows import is_zero
 from .tables import DH, DRIVE
 
 Rows = list[dict[str, Any]]

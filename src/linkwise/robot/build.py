@@ -7,14 +7,14 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from ..errors import RobotError, RowError, near_miss, one_of
-from ..spatial import Placement, RigidInertia, Scalar, Symmetric, Vector, add, mul
+from ..spatial import Placement, RigidInertia, Scalar, Symmetric, Vector, add, is_zero, mul
 from .coordinates import Coupling
 from .entries import IMPOSSIBLE, EntryError, finite, number, sequence, square, vector3
 from .joint import Joint
 from .kinds import KINDS, STAYS, JointKind
 from .link import Frame, Link
 from .mapping import numbers_of
-from .rows import NO_TENSOR, REFUSE, SINGLE, WARN, Entries, checked_entries, is_zero, size_of
+from .rows import NO_TENSOR, REFUSE, SINGLE, WARN, Entries, checked_entries, size_of
 from .tables import COUPLING, PITCH, Convention
 
 BASE = "base"

@@ -11,9 +11,10 @@ from ..errors import RobotError, one_of
 from ..lazy import cached_property
 from ..notices import warn
 from ..printing import notebook_html
-from ..spatial import Scalar
+from ..spatial import Scalar, is_zero
 from .bases import on_fixed_base, on_free_base
 from .build import assemble, checked_gravity
+from .contraction import Round, rounds
 from .coordinates import Coupling, size_in_words
 from .entries import is_symbol
 from .fingerprint import NoFingerprintError, robot_fingerprint
@@ -21,7 +22,7 @@ from .joint_space import JointSpace
 from .link import Frame, Link
 from .mapping import NumberMap, numbers_of
 from .regroup import regrouped_bodies
-from .rows import NO_TENSOR, REFUSE, is_zero
+from .rows import NO_TENSOR, REFUSE
 from .tables import CONVENTIONS, DH_CONVENTIONS
 
 Row = Mapping[str, Any]
@@ -187,6 +188,11 @@ class Robot(JointSpace, WithCache):
         """The links that carry no other: the tips."""
         parents = {link.parent for link in self.links}
         return tuple(i for i in range(len(self.links)) if i not in parents)
+
+    @cached_property
+    def contraction(self) -> tuple[Round, ...]:
+        """The rounds in which links become one element; see `robot.contraction`."""
+        return tuple(rounds([link.parent for link in self.links]))
 
     def ancestors(self, index: int) -> tuple[int, ...]:
         """The link itself, its parent, and so on to the link on the base."""

@@ -9,7 +9,7 @@ has them.
 
 from __future__ import annotations
 
-from ..spatial import Matrix, Rotation, Scalar, add, mul, sub
+from ..spatial import Matrix, Rotation, add, is_zero, mul, sub
 
 ORTHOGONAL = 1e-15  # a defect of this size is rounding
 SLOWEST = 0.95  # what a step leaves of the defect at most, as long as it is not rounding
@@ -54,7 +54,3 @@ def distance(a: Rotation, b: Rotation) -> float:
     """The largest difference of two entries."""
     pairs = zip(a.rows, b.rows, strict=True)
     return max(abs(float(x) - float(y)) for rows in pairs for x, y in zip(*rows, strict=True))
-
-
-def is_zero(x: Scalar) -> bool:
-    return type(x) is float and x == 0.0

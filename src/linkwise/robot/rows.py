@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..errors import near_miss
-from ..spatial import Scalar, Symmetric, Vector
+from ..spatial import Scalar, Symmetric, Vector, is_zero
 from .entries import (
     RESIDUE,
     TURNS,
@@ -227,7 +227,3 @@ def coupling_entries(row: Mapping[str, Any], joint: str) -> dict[str, Any]:
         raise EntryError("coupled_to", f"is {row['coupled_to']!r} (expected the name of another joint)")
     ratio, offset = number(row.get("ratio", 1.0), "ratio"), angle({"offset": row.get("offset", 0.0)}, "offset")
     return {"coupled_to": row["coupled_to"], "ratio": ratio, "offset": offset}
-
-
-def is_zero(value: Any) -> bool:
-    return type(value) is float and value == 0.0

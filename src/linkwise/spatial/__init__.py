@@ -11,7 +11,7 @@ from .quaternion import (
     turn_between,
     unit_quaternion,
 )
-from .scalar import Scalar, Scalars, add, cos, dot_product, mul, reciprocal, sign, sin, sqrt, sub
+from .scalar import Scalar, Scalars, add, cos, dot_product, is_zero, mul, reciprocal, sign, sin, sqrt, sub
 from .turning import TurningMap, double_cross
 from .twist_wrench import Twist, Wrench, cross_twist, cross_wrench, power
 from .vector import Vector, cross, dot
@@ -38,6 +38,7 @@ __all__ = [
     "dot",
     "dot_product",
     "double_cross",
+    "is_zero",
     "mul",
     "outer",
     "power",

@@ -18,6 +18,11 @@ Scalar: TypeAlias = Any
 Scalars: TypeAlias = Sequence[Any]
 
 
+def is_zero(x: Scalar) -> bool:
+    """Whether it is the constant zero."""
+    return type(x) is float and x == 0.0
+
+
 def add(a: Scalar, b: Scalar) -> Scalar:
     if type(a) is float and a == 0.0:
         return b

@@ -190,16 +190,10 @@ def general_robot(robot: Robot, loops: Loops) -> General:
 
 def general_link(members: Sequence[Link], graph: Graph, table: str) -> tuple[Link, list[tuple[float, ...]]]:
     """A link that stands for all of them, and the columns of numbers in which they differ."""
-    numbers: list[list[float]] = []
-    for member in members:
-        numbers.append([])
-        NumberMap(recorder(numbers[-1])).link(member)
     known: dict[tuple[float, ...], Node] = {}
     kept: list[tuple[float, ...]] = []
 
-    def scalar(column: tuple[float, ...]) -> Any:
-        if len(set(column)) == 1:
-            return column[0]
+    def node(column: tuple[float, ...]) -> Any:
         opposite = tuple(-x for x in column)
         if opposite in known:
             return -known[opposite]
@@ -208,8 +202,18 @@ def general_link(members: Sequence[Link], graph: Graph, table: str) -> tuple[Lin
             kept.append(column)
         return known[column]
 
-    columns = iter([scalar(column) for column in zip(*numbers, strict=True)])
-    return NumberMap(lambda _: next(columns)).link(members[0]), kept
+    return common_link(members, node), kept
+
+
+def common_link(members: Sequence[Link], scalar: Callable[[tuple[float, ...]], Any]) -> Link:
+    """A link that stands for all of them: `scalar` makes one of each column of numbers in which they differ."""
+    numbers: list[list[float]] = []
+    for member in members:
+        numbers.append([])
+        NumberMap(recorder(numbers[-1])).link(member)
+    columns = zip(*numbers, strict=True)
+    scalars = iter([column[0] if len(set(column)) == 1 else scalar(column) for column in columns])
+    return NumberMap(lambda _: next(scalars)).link(members[0])
 
 
 def recorder(into: list[float]) -> Callable[[float], float]:

@@ -20,7 +20,8 @@ from xml.sax.saxutils import escape, quoteattr
 from ...errors import FileError, RobotError
 from ...files import saving
 from ...robot import Robot
-from ...robot.rows import WARN, is_zero
+from ...robot.rows import WARN
+from ...spatial import is_zero
 from ..agreement import require_agreement
 from ..conversion import to_frames
 from ..options import Options

@@ -1,0 +1,148 @@
+"""Recursions over arrays that have the links along their first axis: few array operations for thousands of links.
+
+A function of `dynamics` that is made of contractions (`robot.contraction`) is called on a robot with one link for each
+kind of joint, which stands for all of them: its numbers are arrays, (links of that kind, 1, ...), and so are the
+values of the links, (links, *batch). Each round of a contraction is then one call of `series` on arrays of pairs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import partial
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from ..kernels.dispatch import MAX_STRAIGHT_LINKS
+from ..robot import Contraction, Link, Robot
+from ..trace.loop_tracing import UNKNOWN, RolledRobot, common_link, parts
+from .states import REAL, States, dtype_name
+
+
+def for_links(states: States, function: Callable[..., list[Any]]) -> Callable[..., list[Any]]:
+    """`function(robot, *values of the links)`, with the links of long robots side by side."""
+    first = next(iter(states.arrays.values()))
+    if states.robot.n <= MAX_STRAIGHT_LINKS or states.robot.non_floats or dtype_name(first) not in REAL:
+        return function
+    kind = states.xp, first.dtype, getattr(first, "device", None), len(states.batch)
+
+    def run(robot: Robot, *per_link: Sequence[Any]) -> list[Any]:
+        if kind not in robot.cache:
+            robot.cache[kind] = Rows(robot, states.xp, partial(column_array, *kind))
+        rows: Rows = robot.cache[kind]
+        return rows.apart(function(rows.robot, *map(rows.of_kinds, per_link)))
+
+    return run
+
+
+def column_array(xp: Any, dtype: Any, device: Any, axes: int, column: Sequence[float]) -> Any:
+    keywords = {"device": device} if xp.__name__ == "torch" else {}
+    return xp.asarray(column, dtype=dtype, **keywords).reshape((-1, *(1,) * axes))
+
+
+class Rows:
+    """The links of a robot by kinds of joints, and what runs contractions over them."""
+
+    def __init__(self, robot: Robot, xp: Any, column: Callable[[Sequence[float]], Any]) -> None:
+        self.links, self.rounds, self.xp, self.column = robot.links, robot.contraction, xp, column
+        types = [type(link.joint) for link in robot.links]
+        self.kinds = [np.flatnonzero([t is kind for t in types]).tolist() for kind in dict.fromkeys(types)]
+        links = [common_link([robot.links[i] for i in kind], column) for kind in self.kinds]
+        links = [replace(link, index=UNKNOWN, parent=UNKNOWN, virtual=False, joint_kind="") for link in links]
+        self.robot = RolledRobot(robot.name, tuple(links), (), robot.gravity, (), robot.convention, robot.about)
+        object.__setattr__(self.robot, "loops", self)
+        self.known: dict[Any, list[Any]] = {}
+
+    def of_kinds(self, values: Sequence[Any]) -> list[Any]:
+        """The values of the links, of each kind as one."""
+        return [structure(self._stacked, *(values[i] for i in kind)) for kind in self.kinds]
+
+    def _stacked(self, *leaves: Any) -> Any:
+        if all(type(x) is float for x in leaves):
+            return leaves[0] if len(set(leaves)) == 1 else self.column(leaves)
+        whole = next(x for x in leaves if type(x) is not float)
+        return self.xp.stack([self.xp.zeros_like(whole) + x if type(x) is float else x for x in leaves])
+
+    def of_tree(self, values: Callable[[Sequence[Link]], Sequence[Any]]) -> list[Any]:
+        if values not in self.known:
+            self.known[values] = self.of_kinds(values(self.links))
+        return self.known[values]
+
+    def apart(self, by_kind: Sequence[Any]) -> list[Any]:
+        """The values of the links one by one."""
+        found: list[Any] = [None] * len(self.links)
+        for kind, value in zip(self.kinds, by_kind, strict=True):
+            for row, index in enumerate(kind):
+                found[index] = taken(value, row)
+        return found
+
+    def contracted(self, how: Contraction, base: Any, by_kind: Sequence[Any]) -> list[Any]:
+        sizes = [len(kind) for kind in self.kinds]
+        live, ids = self._one(by_kind, sizes), np.concatenate([*self.kinds, []]).astype(np.intp)
+        undo = []
+        for merged, joined in self.rounds:
+            for pairs, series in ((merged, False), (joined, True)):
+                if not pairs:
+                    continue
+                first, second, rest = positions(ids, pairs)
+                near, far = taken(live, first), taken(live, second)
+                seam, both = how.series(near, far) if series else (None, how.beside(near, far))
+                undo.append((seam, series, np.argsort(np.concatenate([rest, first, second])), len(rest)))
+                live = self._one([taken(live, rest), both], [len(rest), len(pairs)])
+                ids = np.concatenate([ids[rest], ids[first]])
+        ends = base, how.nothing
+        for seam, series, order, count in reversed(undo):
+            pairs = (len(order) - count) // 2
+            x, z = taken(ends, slice(count, None))
+            y, z_near, z_far = how.between(seam, x, z) if series else (x, z, how.nothing)
+            opened = [taken(ends, slice(count)), (x, z_near), (y, z_far)]
+            ends = taken(self._one(opened, [count, pairs, pairs]), order)
+        starts = np.cumsum([0, *sizes])
+        return [taken(ends, slice(*bounds)) for bounds in pairwise(starts)]
+
+    def _one(self, values: Sequence[Any], counts: Sequence[int]) -> Any:
+        """Values of so many links each as one."""
+        some = [(value, count) for value, count in zip(values, counts, strict=True) if count]
+
+        def leaf(*leaves: Any) -> Any:
+            if all(type(x) is float for x in leaves) and len(set(leaves)) == 1:
+                return leaves[0]
+            each = zip(leaves, some, strict=True)
+            arrays = [self.column([x] * count) if type(x) is float else x for x, (_, count) in each]
+            shape = np.broadcast_shapes(*(tuple(x.shape[1:]) for x in arrays))
+            return self.xp.concatenate([self.xp.broadcast_to(x, (x.shape[0], *shape)) for x in arrays])
+
+        return structure(leaf, *(value for value, _ in some))
+
+
+def positions(ids: np.ndarray, pairs: Sequence[tuple[int, int]]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Where the first and the second elements of the pairs are, and where all others are."""
+    where = np.empty(ids.max() + 1, dtype=np.intp)
+    where[ids] = np.arange(len(ids))
+    first, second = where[np.array(pairs)].T
+    alone = np.ones(len(ids), dtype=bool)
+    alone[first] = alone[second] = False
+    return first, second, np.flatnonzero(alone)
+
+
+def structure(leaf: Callable[..., Any], *values: Any) -> Any:
+    """One structure from several of the same form: `leaf` of their scalars. Tuples that are shorter get zeros."""
+    whole = max(values, key=len) if isinstance(values[0], tuple) else values[0]
+    if type(whole) is float or hasattr(whole, "dtype"):
+        return leaf(*values)
+    if isinstance(whole, tuple):
+        longest = [structure(lambda _: 0.0, part) for part in whole]
+        columns = zip(*((*value, *longest[len(value) :]) for value in values), strict=True)
+        new = [structure(leaf, *column) for column in columns]
+        return type(whole)(*new) if hasattr(whole, "_fields") else tuple(new)
+    copy = object.__new__(type(whole))
+    for name, _ in parts(whole):
+        object.__setattr__(copy, name, structure(leaf, *(getattr(value, name) for value in values)))
+    return copy
+
+
+def taken(value: Any, index: Any) -> Any:
+    """These rows of every array."""
+    return structure(lambda x: x if type(x) is float else x[index], value)
