@@ -5,7 +5,8 @@
 
 The page is docs/formulation-or-step.md, the picture docs/pictures/formulation_error.png. Errors are those of the plain
 text against 50 digits (`lw.accuracy`), with the same states for every method. Falls are integrated by SciPy, with
-compiled kernels as right-hand sides. Conjugate gradients (walker-orin-4) unroll to far too much code to fall with.
+compiled kernels as right-hand sides. Conjugate gradients (walker-orin-4) and O(log n) rounds (parallel) unroll to far
+too much code to fall with.
 """
 
 from __future__ import annotations
@@ -37,6 +38,7 @@ GROUPS = {  # who goes which way; names, colours and order of the tables
     "bodies, bias within": (("articulated", "kalman", "normalized", "unnormalized"), "#0072b2"),
     "bias, then bodies": (("denoc", "inverse-inertia"), "#56b4e9"),
     "base parameters, bodies": (("articulated-regrouped",), "#009e73"),
+    "bodies, in O(log n) rounds": (("parallel",), "#cc79a7"),
     "bias and I, then I q̈ = φ": (
         ("walker-orin-1", "walker-orin-2", "walker-orin-3", "complement", "composite-udu"),
         "#d55e00",
@@ -45,7 +47,7 @@ GROUPS = {  # who goes which way; names, colours and order of the tables
 }
 METHODS = tuple(method for methods, _ in GROUPS.values() for method in methods)
 COLOUR = {method: colour for methods, colour in GROUPS.values() for method in methods}
-FALLING = tuple(method for method in METHODS if method != "walker-orin-4")
+FALLING = tuple(method for method in METHODS if method not in ("walker-orin-4", "parallel"))
 FEW = ("articulated", "kalman", "denoc", "articulated-regrouped", "walker-orin-3", "composite-udu")
 SOLVERS = {"DOP853": (DOP853, 12), "RK45": (RK45, 6)}  # and the evaluations that a try takes
 BENT = (0.0, 0.3, -0.4, 0.5)  # where ropes with a heavy tip are let go

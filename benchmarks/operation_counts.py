@@ -120,8 +120,9 @@ def all_cases() -> list[Case]:
 
 CASES = {case.label: case for case in all_cases()}
 UNROLLED = "forward_dynamics/walker-orin-4"  # 3 n steps of conjugate gradients, each an inverse dynamics
+ROUNDS = "forward_dynamics/parallel"  # short robots take fewer than six axes
 CHOOSERS = ("forward_dynamics/fewest", "inertia_matrix/fewest")  # one method or another, whichever takes fewer
-FORMLESS = (UNROLLED, *CHOOSERS)  # no closed form is looked for
+FORMLESS = (UNROLLED, ROUNDS, *CHOOSERS)  # no closed form is looked for
 
 
 @cache

@@ -35,6 +35,18 @@ class Program:
     outputs: tuple[Port, ...]
     results: tuple[tuple[Node, ...], ...]
 
+    @property
+    def depth(self) -> int:
+        """The most operations of which each waits for the one before: what no number of processors can shorten.
+
+        As in `Count`, changes of sign are free.
+        """
+        depths: dict[int, int] = {}
+        for node in self.nodes:
+            before = max((depths[argument.index] for argument in node.args), default=0)
+            depths[node.index] = before + (bool(node.args) and node.op != "neg")
+        return max((depths[node.index] for flat in self.results for node in flat), default=0)
+
     @staticmethod
     def of(graph: Graph, inputs: Iterable[Port], outputs: Iterable[Port], values: Iterable[Sequence[Any]]) -> Program:
         """From the values of each output; numbers become constants, nodes that no output needs are left out."""
