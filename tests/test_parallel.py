@@ -99,7 +99,7 @@ LONG = [
 ]
 
 
-@pytest.mark.parametrize("robot", rest_slow(LONG, [LONG[0], LONG[3]]), ids=lambda robot: robot.name)
+@pytest.mark.parametrize("robot", rest_slow(LONG, [LONG[3]]), ids=lambda robot: robot.name)
 def test_long_robots_have_their_links_side_by_side(robot: lw.Robot) -> None:
     """More than 60 links; with wrenches, in batches, in both precisions, in torch."""
     q, qd, tau = state(robot, 2)
@@ -114,6 +114,8 @@ def test_long_robots_have_their_links_side_by_side(robot: lw.Robot) -> None:
     small = lw.forward_dynamics(robot, *(np.float32(x) for x in (q, qd, tau)), method="parallel")
     assert small.dtype == np.float32
     assert relative(small, tip) < 1e-3
+    if not THOROUGH:
+        return
     torch = pytest.importorskip("torch")
     again = lw.forward_dynamics(robot, *map(torch.tensor, (q, qd, tau)), method="parallel")
     assert relative(again.numpy(), tip) < 1e-13
