@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import linkwise as lw
-from effort import examples, in_turn, rest_slow
+from effort import THOROUGH, examples, in_turn, rest_slow
 from linkwise.dynamics import articulated
 from linkwise.robot.contraction import rounds
 from linkwise.spatial import Wrench
