@@ -25,6 +25,7 @@ import long_chains
 import one_call
 import precision
 import reading
+import second_derivatives
 import simulation
 import start_up
 import sweeps
@@ -151,6 +152,7 @@ def main(argv: list[str] | None = None) -> None:
         free_flyers.measure,
         one_call.measure,
         derivatives.measure,
+        second_derivatives.measure,
         start_up.measure,
         reading.measure,
         partial(long_chains.measure, **options),

@@ -17,6 +17,7 @@ import one_call
 import precision
 import reading
 import run_all
+import second_derivatives
 import simulation
 import start_up
 import sweeps
@@ -52,6 +53,7 @@ MEASURES = {
     "batch": lambda: batch.measure(states=300, rounds=2, processes=0, peers=PEERS),
     "free_flyers": lambda: free_flyers.measure(states=300, rounds=2, processes=0, peers=PEERS, robots=FREE_FLYERS),
     "derivatives": lambda: derivatives.measure(states=300, rounds=2, processes=0),
+    "second_derivatives": lambda: second_derivatives.measure(states=2, rounds=2, robots=["ball_chain"]),
     "one_call": lambda: one_call.measure(rounds=2, processes=0, peers=PEERS),
     "threads": lambda: threads.measure(states=300, rounds=2, peers=PEERS),
     "precision": lambda: precision.measure(states=64, rounds=2),
