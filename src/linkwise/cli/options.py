@@ -88,7 +88,7 @@ Q = Annotated[
     str | None,
     typer.Option(
         metavar="STATE",
-        help="Configuration: numbers (0.1,pi/2,...), joints by name (link2=0.5), or a table (@file.csv).",
+        help="Configuration: numbers (0.1,pi/2,...), joints or links by name (link2=0.5), or a table (@file.csv).",
         rich_help_panel=STATE,
     ),
 ]

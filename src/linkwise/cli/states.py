@@ -12,7 +12,7 @@ import numpy as np
 
 from ..errors import FileError, near_miss
 from ..robot import Robot
-from ..robot.layout import Layout, angles
+from ..robot.layout import Layout, angles, places
 from ..trajectories.csv_reader import csv_rows, refuse_degrees, refuse_separator
 
 NUMBER = r"[0-9]*\.?[0-9]+(?:[eE][+-]?[0-9]+)?|[0-9]+\."
@@ -70,20 +70,21 @@ def named(arm: Robot, parts: Sequence[str], word: str, option: str, degrees: boo
 
     names = arm.q_names if word == "q" else arm.v_names
     values = np.array(neutral(arm), dtype=float) if word == "q" else np.zeros(arm.n)
-    turning = angles(arm, word)
-    given: set[str] = set()
+    turning, known = angles(arm, word), places(arm, word)
+    given: dict[int, str] = {}
     for part in parts:
         name, equals, text = part.partition("=")
         if not equals:
             raise ValueError(f"{option}: {part!r} stands among joints by name (expected such as {names[-1]}=0.1)")
-        if name not in names:
+        if name not in known:
             raise ValueError(
-                f"{option}: there is no {name!r}{near_miss(name, names)} (expected one of {listed(names)})"
+                f"{option}: there is no {name!r}{near_miss(name, known)} (expected one of {all_listed(arm, word)})"
             )
-        if name in given:
-            raise ValueError(f"{option}: {name!r} is given twice (expected once)")
-        given.add(name)
-        k = names.index(name)
+        k = known[name]
+        if k in given:
+            before = f", by its link {name!r} too" if given[k] != name else ""
+            raise ValueError(f"{option}: {names[k]!r} is given twice{before} (expected once)")
+        given[k] = name
         values[k] = converted(*number(text, f"{option} {name}"), degrees and turning[k])
     return values
 
@@ -100,8 +101,15 @@ def listed(names: Sequence[str]) -> str:
     return ", ".join(names) if len(names) <= 12 else f"{', '.join(names[:10])}, ... {names[-1]}"
 
 
+def all_listed(arm: Robot, word: str) -> str:
+    """The names of joints, and those of links where they are others."""
+    names = arm.q_names if word == "q" else arm.v_names
+    links = [name for name in places(arm, word) if name not in names]
+    return listed(names) + (f", or their links {listed(links)}" if links else "")
+
+
 def read_states(arm: Robot, file: Path, word: str, names: Sequence[str], degrees: bool) -> Any:
-    """Rows of a table: columns q1, q2, ... (or the joints' names, or no header and just the numbers)."""
+    """Rows of a table: columns q1, q2, ... (or names of joints or links, or no header and just the numbers)."""
     rows = [row for row in csv_rows(file) if row[1]]
     if not rows:
         raise FileError(f"{file}: has no rows (expected {len(names)} columns of numbers)")
@@ -125,12 +133,20 @@ def read_states(arm: Robot, file: Path, word: str, names: Sequence[str], degrees
 
 def columns(arm: Robot, file: Path, head: list[str], word: str, names: Sequence[str]) -> list[int]:
     refuse_separator(f"{file}:1", head)
-    for wanted in (Layout.of(arm).columns(word), [f"{word}.{name}" for name in names], list(names)):
-        if all(name in head for name in wanted):
-            return [head.index(name) for name in wanted]
+    numbered, known = Layout.of(arm).columns(word), places(arm, word)
+    by_word = {f"{word}.{name}": k for name, k in known.items()}
+    for wanted in ({name: k for k, name in enumerate(numbered)}, by_word, known):
+        found: dict[int, int] = {}
+        for column, name in enumerate(head):
+            if name in wanted and wanted[name] in found:
+                raise FileError(f"{file}:1: column {names[wanted[name]]!r} occurs twice, as {name!r} too")
+            if name in wanted:
+                found[wanted[name]] = column
+        if len(found) == len(names):
+            return [found[k] for k in range(len(names))]
     raise FileError(
-        f"{file}:1: the columns are {', '.join(head)} (expected {', '.join(Layout.of(arm).columns(word))}, or the names"
-        f" {listed(names)})"
+        f"{file}:1: the columns are {', '.join(head)} (expected {', '.join(numbered)}, or the names"
+        f" {all_listed(arm, word)})"
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from .joint_space import CONFIGURATIONS, QUATERNION
+from .joint_space import CONFIGURATIONS, QUATERNION, label
 from .model import Robot
 
 SPIN = 3  # numbers
@@ -24,6 +24,20 @@ def angles(arm: Robot, word: str) -> list[bool]:
         if link.joint.kind != "prismatic" and (word != "q" or link.joint.width == 1):
             turning[slot.q if word == "q" else slot.v] = True
     return turning
+
+
+def places(arm: Robot, word: str) -> dict[str, int]:
+    """Where each number of q, or of qd, qdd and tau, is: by its label, and by that with the link's name for the joint's.
+
+    A name that is a joint's and another one's link is the joint's, as in `arm.q_slice`.
+    """
+    found: dict[str, int] = {}
+    for joint in arm.moving:
+        if joint.coupling is None:
+            start, parts = (joint.q, joint.kind.q_labels) if word == "q" else (joint.v, joint.kind.v_labels)
+            found |= {label(joint.name, part): k for k, part in enumerate(parts, start.start)}
+    own = arm.q_names if word == "q" else arm.v_names
+    return {**found, **{name: k for k, name in enumerate(own)}}
 
 
 @dataclass(frozen=True)

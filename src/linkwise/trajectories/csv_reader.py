@@ -12,7 +12,7 @@ import numpy as np
 
 from ..errors import FileError, near_miss
 from ..robot import Robot
-from ..robot.layout import Layout, angles
+from ..robot.layout import Layout, angles, places
 from .checks import Floats, counted
 from .orientations import configurations, layout_of, with_rates
 from .pieces import hermite
@@ -30,8 +30,8 @@ def trajectory_from_csv(
 ) -> Trajectory:
     """The trajectory of a table with the header t, q1, q2, ... and, if known, qd1, ... and qdd1, ...
 
-    With `arm` columns can have the names of its joints in place of numbers, in any order: t, link1, link2, ... or
-    q_link1, qd_link1, qdd_link1, ...; t can be time.
+    With `arm` columns can have the names of its joints, or of their links, in place of numbers, in any order: t, link1,
+    link2, ... or q_link1, qd_link1, qdd_link1, ...; t can be time.
 
     With rates and accelerations it is of degree 5 between rows, with rates alone of degree 3 (its accelerations jump at
     the rows); both pass through what is given. With positions alone it is a spline, whose `ends` are as there. Times
@@ -47,7 +47,7 @@ def trajectory_from_csv(
     if degrees and arm is None:
         raise TypeError("degrees=True without a robot (expected arm=..., which tells angles from lengths)")
     layout = None if arm is None else layout_of(arm)
-    names, lines, table = read_table(file, layout)
+    names, lines, table = read_table(file, layout, arm)
     layout = layout or Layout.numbered(joints_of(names))
     check_times_of_rows(file, lines, table[:, names.index("t")])
     columns = {name: table[:, k] for k, name in enumerate(names)}
@@ -83,7 +83,7 @@ def csv_rows(file: Path) -> list[tuple[int, list[str]]]:
     return [(reader.line_num, row) for row in reader]
 
 
-def read_table(file: Path, layout: Layout | None) -> tuple[list[str], list[int], Floats]:
+def read_table(file: Path, layout: Layout | None, arm: Robot | None) -> tuple[list[str], list[int], Floats]:
     """The header's names, the line of each row, and the numbers."""
     names: list[str] = []
     line = 1
@@ -93,7 +93,7 @@ def read_table(file: Path, layout: Layout | None) -> tuple[list[str], list[int],
         if not any(cells):
             continue
         if not names:
-            names = canonical(cells, layout)
+            names = canonical(cells, layout, arm)
             check_header(f"{file}:{line}", names, layout)
             continue
         if len(cells) != len(names):
@@ -110,15 +110,16 @@ def read_table(file: Path, layout: Layout | None) -> tuple[list[str], list[int],
     return names, lines, np.array(rows)
 
 
-def canonical(names: list[str], layout: Layout | None) -> list[str]:
-    """The header in our own names: t for time, and columns by the names of joints as link1, q_link1 or q.link1."""
+def canonical(names: list[str], layout: Layout | None, arm: Robot | None) -> list[str]:
+    """The header in our own names: t for time, columns by the names of joints or links as link1, q_link1 or q.link1."""
     own = {"time": "t"}
-    if layout is not None:
-        own |= dict(zip(layout.q_names, layout.columns("q"), strict=True))
+    if layout is not None and arm is not None:
         for word in MOTION:
-            joints = layout.q_names if word == "q" else layout.v_names
-            for joint, column in zip(joints, layout.columns(word), strict=True):
-                own |= {f"{word}_{joint}": column, f"{word}.{joint}": column}
+            columns = layout.columns(word)
+            for joint, k in places(arm, word).items():
+                own |= {f"{word}_{joint}": columns[k], f"{word}.{joint}": columns[k]}
+                if word == "q":
+                    own[joint] = columns[k]
     return [name if name == "t" or COLUMN.fullmatch(name) else own.get(name, name) for name in names]
 
 

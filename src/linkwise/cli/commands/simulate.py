@@ -36,7 +36,7 @@ def command(
         str | None,
         typer.Option(
             metavar="STATE",
-            help="Start: numbers (0.1,pi/2,...), joints by name (link2=0.5), or @file.csv.",
+            help="Start: numbers (0.1,pi/2,...), joints or links by name (link2=0.5), or @file.csv.",
             rich_help_panel=STATE,
         ),
     ] = None,
@@ -46,7 +46,8 @@ def command(
     degrees: Degrees = False,
     duration: Annotated[float, typer.Option(metavar="SECONDS", help="How long; default: 1.")] = 1.0,
     torque: Annotated[
-        str | None, typer.Option(metavar="NUMBERS", help="Constant torques; default: none.", rich_help_panel=CONTROL)
+        str | None,
+        typer.Option(metavar="STATE", help="Constant torques, given likewise; default: none.", rich_help_panel=CONTROL),
     ] = None,
     target: Annotated[
         str | None,
@@ -129,7 +130,7 @@ def command(
     from ...robot import Friction
     from ...simulate import SimulationError, SimulationInterrupted, joint_limits, simulate
     from ..app import message
-    from ..states import numbers, state
+    from ..states import state
 
     start = start_of(arm, state(arm, q0, "q", "--q0", degrees), follow, degrees)
     rates = state(arm, qd0, "qd", "--qd0", degrees)
@@ -138,7 +139,7 @@ def command(
         raise ValueError("--torque, and a controller by --target or --follow (expected one of them)")
     if wanted is None and (kp is not None or kd is not None):
         raise ValueError("--kp and --kd belong to a controller (expected --target or --follow too)")
-    law: Any = None if torque is None else numbers(torque, "--torque")
+    law: Any = None if torque is None else state(arm, torque, "tau", "--torque", False)
     if wanted is not None:
         gains = KP if kp is None else kp, KD if kd is None else kd
         law = computed_torque(wanted, *gains, passive=[joint.joint for joint in arm.free_joints])

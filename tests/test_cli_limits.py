@@ -1,0 +1,84 @@
+"""At the prompt: what passes the limits of a robot is said; joints go by their own names or by those of their links."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import linkwise as lw
+from command_line import linkwise
+
+INERTIAL = '<inertial><mass value="{0}"/><inertia ixx="0.1" iyy="0.1" izz="0.1" ixy="0" ixz="0" iyz="0"/></inertial>'
+JOINT = """<joint name="{0}" type="{1}"><parent link="{2}"/><child link="{3}"/><origin xyz="0 0 1"/><axis xyz="{4}"/>
+  <limit lower="{5}" upper="{6}" velocity="{7}" effort="{8}"/></joint>"""
+CRANE = "\n".join(
+    [
+        '<robot name="crane"><link name="ground"/>',
+        JOINT.format("slew", "revolute", "ground", "tower", "0 0 1", -3, 3, 2, 200),
+        f'<link name="tower">{INERTIAL.format(5)}</link>',
+        JOINT.format("luff", "revolute", "tower", "boom", "0 -1 0", -0.2, 1.2, 2, 120),
+        f'<link name="boom">{INERTIAL.format(4).replace("<mass", "<origin xyz=&quot;1 0 0&quot;/><mass")}</link>',
+        JOINT.format("extend", "prismatic", "boom", "slew2", "1 0 0", 0, 0.4, 0.5, 90),
+        f'<link name="slew2">{INERTIAL.format(3)}</link></robot>',
+    ]
+).replace("&quot;", '"')
+
+
+@pytest.fixture(autouse=True)
+def with_a_crane(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("crane.urdf").write_text(CRANE)
+
+
+def of(line: str) -> dict[str, list[float]]:
+    result = linkwise(f"{line} --json")
+    assert result.code == 0, result.err
+    found: dict[str, list[float]] = json.loads(result.out)
+    return found
+
+
+@pytest.mark.parametrize("names", ["luff=30deg,extend=0.1", "boom=30deg,slew2=0.1", "boom=30deg,extend=0.1"])
+def test_joints_by_the_names_of_their_links(names: str) -> None:
+    assert of(f"torque crane.urdf --q {names}") == of("torque crane.urdf --q 0,30deg,0.1")
+    motion = of(f"torque crane.urdf --to {names} --samples 3 --duration 1")
+    assert motion["q"][-1] == pytest.approx([0, np.radians(30), 0.1])
+    run = of(f"simulate crane.urdf --q0 {names} --torque tower=1,luff=80 --duration 0.01 --samples 2")
+    assert run["q"][0] == motion["q"][-1]
+    assert run["tau"][0] == pytest.approx([1, 80, 0])
+
+
+def test_links_of_joints_with_several_degrees_of_freedom() -> None:
+    arm = lw.load("crane.urdf", base="free")
+    name = next(joint.name for joint in arm.moving)
+    found = of(f"torque crane.urdf --base free --q {name}.z=2,boom=0.5")["q"]
+    assert found[arm.q_slice(name)][:4] == [0, 0, 2, 1]
+    assert found[arm.q_slice("boom").start] == 0.5
+
+
+@pytest.mark.parametrize("names", ["luff=1,boom=2", "boom=1,luff=1", "boom=1,boom=1"])
+def test_one_joint_by_two_names(names: str) -> None:
+    result = linkwise(f"torque crane.urdf --q {names}")
+    assert (result.code, result.out) == (2, "")
+    assert "given twice" in result.err
+    assert "luff" in result.err
+    Path("both.csv").write_text("t,slew,luff,boom,extend\n0,0,0,0,0\n1,1,1,1,0\n")
+    assert "occurs twice" in linkwise("torque crane.urdf both.csv").err
+
+
+def test_names_that_are_close() -> None:
+    assert "did you mean 'boom'?" in linkwise("torque crane.urdf --q bom=1").err
+    shown = linkwise("torque crane.urdf --q x=1").err
+    assert "(expected one of slew, luff, extend, or their links tower, boom, slew2)" in shown
+    assert "links" not in linkwise("torque planar3 --q x=1").err
+
+
+def test_tables_by_the_names_of_links() -> None:
+    Path("joints.csv").write_text("t,slew,luff,extend\n0,0,0,0\n1,1,1,0.2\n")
+    Path("links.csv").write_text("t,boom,q_tower,extend\n0,0,0,0\n1,1,1,0.2\n")
+    ours, theirs = (of(f"torque crane.urdf {name}.csv --samples 3") for name in ("joints", "links"))
+    assert ours["tau"] == theirs["tau"]
+    for name in ("joints", "links"):
+        Path(f"{name}.csv").write_text(Path(f"{name}.csv").read_text().replace("q_tower", "tower"))
+    rows = [of(f"torque crane.urdf --q @{name}.csv")["tau"] for name in ("joints", "links")]
+    assert rows[0] == rows[1]
