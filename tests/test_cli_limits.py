@@ -82,3 +82,81 @@ def test_tables_by_the_names_of_links() -> None:
         Path(f"{name}.csv").write_text(Path(f"{name}.csv").read_text().replace("q_tower", "tower"))
     rows = [of(f"torque crane.urdf --q @{name}.csv")["tau"] for name in ("joints", "links")]
     assert rows[0] == rows[1]
+
+
+def test_what_passes_limits_along_a_trajectory() -> None:
+    """A table in degrees that is read as radians: factors of a hundred, which the screen tells."""
+    Path("move.csv").write_text("t,q1,q2,q3\n0,0,0,0\n1,20,40,0.1\n2,30,50,0.2\n")
+    shown = linkwise("torque crane.urdf move.csv")
+    assert shown.code == 0
+    head = " ".join(shown.out.partition(":")[0].split())
+    assert head.startswith(
+        "crane along move.csv, a spline through 3 points, at rest at both ends, angles in radians, 2 s, 501 samples"
+    )
+    assert "of limit (%)" in shown.out
+    assert "Limits that are passed" in shown.out
+    found = of("torque crane.urdf move.csv")
+    tau, qd, q = (np.abs(found[name]) for name in ("tau", "qd", "q"))
+    limits = {"effort": (tau, [200, 120, 90]), "velocity": (qd, [2, 2, 0.5]), "travel": (q, [3, 1.2, 0.4])}
+    passed = {(row["joint"], row["what"]): row for row in found["passed"]}
+    names = ["slew", "luff", "extend"]
+    for what, (values, ends) in limits.items():
+        for k, name in enumerate(names):
+            beyond = values[:, k] > ends[k]
+            assert ((name, what) in passed) == beyond.any()
+            if beyond.any():
+                row = passed[name, what]
+                assert row["time"] == found["t"][int(np.argmax(beyond))]
+                assert abs(row["largest"]) == values[:, k].max()
+                line = next(x for x in shown.out.splitlines() if x.startswith(f"{name} ") and f" {what} " in x)
+                assert f"{row['time']:.4g}" in line
+    assert [row["of_limit"] for row in found["peaks"]] == pytest.approx(list(tau.max(axis=0) / [200, 120, 90]))
+    right = linkwise("torque crane.urdf move.csv --degrees").out
+    assert "angles in degrees" in " ".join(right.split())
+    assert "travel" not in right.partition("passed")[2]
+
+
+def test_limits_that_are_kept() -> None:
+    shown = linkwise("torque crane.urdf --to luff=0.3 --duration 20 --samples 11 --gravity 0,0,0").out
+    assert "Within the robot's limits of effort, velocity and travel." in shown
+    assert "passed" not in shown
+    for line in ("torque stanford --samples 5", "torque stanford --q 0,0,0.1,0,0,0"):
+        assert "limit" not in linkwise(line).out
+    loads = linkwise("loads crane.urdf --to extend=0.5 --samples 5").out
+    assert "extend  travel" in loads
+    assert "0 to 0.4 m" in loads
+
+
+def test_what_passes_limits_at_states() -> None:
+    shown = linkwise("torque crane.urdf --q luff=2,extend=0.1 --qd extend=-1").out
+    assert "luff    travel    -11.46 to 68.75 deg  114.6 deg" in shown
+    assert "extend  velocity" in shown
+    assert "of limit (%)" in shown
+    Path("states.csv").write_text("slew,luff,extend\n0,0,0\n0,1.5,0\n0,1.3,-2\n")
+    found = of("torque crane.urdf --q @states.csv")["passed"]
+    assert [(row["joint"], row["what"], row["row"]) for row in found] == [
+        ("luff", "travel", 2),
+        ("extend", "travel", 3),
+    ]
+    assert "in row" in linkwise("torque crane.urdf --q @states.csv").out
+
+
+def test_limits_of_zero_are_none() -> None:
+    """As some programs write them where nobody gave any."""
+    Path("zero.urdf").write_text(CRANE.replace('effort="120"', 'effort="0"').replace('velocity="2"', 'velocity="0"'))
+    shown = linkwise("torque zero.urdf --to luff=0.3 --samples 5").out
+    assert "Limits of zero are not compared: effort of luff; velocity of slew, luff." in " ".join(shown.split())
+    assert "inf" not in shown
+
+
+def test_lengths_are_not_in_degrees() -> None:
+    for line in (
+        "torque crane.urdf --q 0,0,90deg",
+        "torque crane.urdf --q extend=90deg",
+        "torque crane.urdf --qd 0,0,1deg",
+    ):
+        result = linkwise(f"{line} --q 0,0,0" if "--qd" in line else line)
+        assert (result.code, result.out) == (2, "")
+        assert "'extend' slides (expected metres, without deg)" in result.err.replace("metres per second", "metres")
+    assert "no angle" in linkwise("simulate crane.urdf --torque 0,1deg,0").err
+    assert "no angle" in linkwise("torque crane.urdf --q 0,0,0 --gravity 0,0,1deg").err

@@ -11,6 +11,7 @@ from ..api import inverse_dynamics
 from ..robot import Robot
 from ..robot.layout import Layout
 from ..trajectories.loads import units_of
+from .limits import as_json, show_limits
 from .states import state
 
 WORDS = ("q", "qd", "qdd")
@@ -43,6 +44,22 @@ class AtStates:
         """For JSON."""
         names = {"robot": self.arm.name, "v_names": self.arm.v_names, "units": self.units}
         return {**names, **dict(zip(WORDS, self.motion, strict=True)), "tau": self.tau}
+
+    def passed(self) -> dict[str, Any]:
+        """For JSON: the limits that states pass."""
+        return {"passed": as_json(self.arm, *self.batch(), self.rows(), "row")}
+
+    def show_limits(self) -> None:
+        show_limits(self.arm, *self.batch(), self.rows(), "in row")
+
+    def batch(self) -> list[Any]:
+        """q, qd and tau with an axis of states."""
+        count = 1 if self.one else len(self.tau)
+        parts = (self.motion[0], self.motion[1], self.tau)
+        return [np.broadcast_to(part, (count, part.shape[-1])) for part in parts]
+
+    def rows(self) -> list[int] | None:
+        return None if self.one else list(range(1, len(self.tau) + 1))
 
     def columns(self) -> dict[str, Any]:
         """For tables, a row for each state."""

@@ -50,7 +50,8 @@ def trajectory_of(
     if name and name not in NAMES and (Path(name).suffix or Path(name).exists()):
         if start is not None or end is not None or duration is not None:
             raise ValueError(f"{name} says where the motion starts and ends (expected no --from, --to or --duration)")
-        return trajectory_from_csv(name, arm=arm, degrees=degrees), f"along {name}"
+        read = trajectory_from_csv(name, arm=arm, degrees=degrees)
+        return read, f"along {name}, {joined(read, name)}{unit(arm, degrees)}, {read.duration:g} s"
     if name is not None:
         one_of(name, NAMES, "the trajectory (a .csv file, or one by name)")
     q0 = state(arm, start, "q", "--from", degrees)
@@ -72,7 +73,18 @@ def trajectory_of(
     profile = "cycloid" if name is None else name
     needed = arm if arm.quaternions else None
     made = PROFILES[profile](first, last, seconds, arm=arm if profile == "trapezoid" else needed)
-    return made, f"along a {profile} {words}, {seconds:g} s"
+    return made, f"along a {profile} {words}{'' if q0 is q1 is None else unit(arm, degrees)}, {seconds:g} s"
+
+
+def joined(read: Trajectory, name: str) -> str:
+    """How the rows of a table were joined."""
+    words = read.name.removesuffix(f" of {Path(name).name}")
+    return f"a {words.removeprefix('clamped ')}, at rest at both ends" if words.startswith("clamped ") else words
+
+
+def unit(arm: Robot, degrees: bool) -> str:
+    """In what the angles that were given are, if there are angles."""
+    return f", angles in {'degrees' if degrees else 'radians'}" if any(angles(arm, "q")) else ""
 
 
 def motion_of_paper(arm: Robot) -> tuple[Any, Any, str] | None:

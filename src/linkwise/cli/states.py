@@ -6,7 +6,7 @@ import math
 import re
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -19,25 +19,38 @@ NUMBER = r"[0-9]*\.?[0-9]+(?:[eE][+-]?[0-9]+)?|[0-9]+\."
 PLAIN = re.compile(rf"([+-]?)({NUMBER})\s*(deg|°)?")
 PI = re.compile(rf"([+-]?)(?:({NUMBER})\s*\*?\s*)?pi(?:\s*/\s*({NUMBER}))?")
 
+EXPECTED = {"q": "metres", "qd": "metres per second", "qdd": "m/s²"}
 
-def number(text: str, what: str) -> tuple[float, bool]:
-    """A number, and whether it says of itself that it is in degrees or a multiple of pi, so in radians."""
+
+class Typed(NamedTuple):
+    """A number; `own` where it says of itself that it is in degrees or a multiple of pi, so in radians."""
+
+    value: float
+    own: bool = False
+    degrees: bool = False
+
+
+def number(text: str, what: str) -> Typed:
     if match := PLAIN.fullmatch(text.strip()):
         sign, digits, degrees = match.groups()
         value = float(sign + digits)
         if not math.isfinite(value):
             raise ValueError(f"{what}: {text.strip()!r} is too large (expected a finite number)")
-        return (math.radians(value), True) if degrees else (value, False)
+        return Typed(math.radians(value), True, True) if degrees else Typed(value)
     if match := PI.fullmatch(text.strip()):
         sign, factor, divisor = match.groups()
         value = float(factor or 1.0) * math.pi / float(divisor or 1.0)
-        return (-value if sign == "-" else value), True
+        return Typed(-value if sign == "-" else value, True)
     raise ValueError(f"{what}: {text.strip()!r} is not a number (expected such as 0.5, -1e-3, pi/2 or 30deg)")
 
 
 def numbers(text: str, what: str) -> list[float]:
-    """Numbers between commas or spaces."""
-    return [number(part, what)[0] for part in split(text)]
+    """Numbers between commas or spaces, none of them an angle."""
+    found = [number(part, what) for part in split(text)]
+    for part, typed in zip(split(text), found, strict=True):
+        if typed.degrees:
+            raise ValueError(f"{what}: {part!r} is no angle here (expected a number without deg)")
+    return [typed.value for typed in found]
 
 
 def split(text: str) -> list[str]:
@@ -61,7 +74,7 @@ def state(arm: Robot, text: str | None, word: str, option: str, degrees: bool) -
             f"{option} has {len(values)} numbers (expected {len(names)} for robot {arm.name!r}: {listed(names)};"
             f" or some by name, as in {option} {names[-1]}=0.1)"
         )
-    return np.array([converted(x, own, degrees and turning[k]) for k, (x, own) in enumerate(values)])
+    return np.array([converted(arm, word, k, typed, option, degrees) for k, typed in enumerate(values)])
 
 
 def named(arm: Robot, parts: Sequence[str], word: str, option: str, degrees: bool) -> Any:
@@ -70,7 +83,7 @@ def named(arm: Robot, parts: Sequence[str], word: str, option: str, degrees: boo
 
     names = arm.q_names if word == "q" else arm.v_names
     values = np.array(neutral(arm), dtype=float) if word == "q" else np.zeros(arm.n)
-    turning, known = angles(arm, word), places(arm, word)
+    known = places(arm, word)
     given: dict[int, str] = {}
     for part in parts:
         name, equals, text = part.partition("=")
@@ -85,12 +98,27 @@ def named(arm: Robot, parts: Sequence[str], word: str, option: str, degrees: boo
             before = f", by its link {name!r} too" if given[k] != name else ""
             raise ValueError(f"{option}: {names[k]!r} is given twice{before} (expected once)")
         given[k] = name
-        values[k] = converted(*number(text, f"{option} {name}"), degrees and turning[k])
+        values[k] = converted(arm, word, k, number(text, f"{option} {name}"), option, degrees)
     return values
 
 
-def converted(x: float, own: bool, degrees: bool) -> float:
-    return math.radians(x) if degrees and not own else x
+def converted(arm: Robot, word: str, k: int, typed: Typed, option: str, degrees: bool) -> float:
+    """Number k of a state, in radians where it is an angle."""
+    turns = angles(arm, word)[k]
+    if typed.degrees and (word == "tau" or not turns):
+        name = (arm.q_names if word == "q" else arm.v_names)[k]
+        what = (
+            "is a torque or force, no angle" if word == "tau" else "slides" if slides(arm, word, k) else "is no angle"
+        )
+        expected = EXPECTED.get(word, "a number") if what == "slides" else "a number"
+        raise ValueError(f"{option}: {name!r} {what} (expected {expected}, without deg)")
+    return math.radians(typed.value) if degrees and turns and not typed.own else typed.value
+
+
+def slides(arm: Robot, word: str, k: int) -> bool:
+    """Whether a number is a length; those of quaternions are none."""
+    places_ = {slot.q if word == "q" else slot.v for link, slot in arm.driving if link.joint.kind == "prismatic"}
+    return k in places_
 
 
 def with_degrees(values: Any, turning: list[bool] | None) -> Any:

@@ -27,7 +27,7 @@ def angles(arm: Robot, word: str) -> list[bool]:
 
 
 def places(arm: Robot, word: str) -> dict[str, int]:
-    """Where each number of q, or of qd, qdd and tau, is: by its label, and by that with the link's name for the joint's.
+    """Where each number of q, or of qd, qdd and tau, is: by its label, or that with the link's name for the joint's.
 
     A name that is a joint's and another one's link is the joint's, as in `arm.q_slice`.
     """

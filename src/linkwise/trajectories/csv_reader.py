@@ -68,7 +68,8 @@ def trajectory_from_csv(
         raise FileError(f"{file}: {error}") from None
     if ends is not None:
         raise ValueError(f"ends is {ends!r}, but {file} gives the rates, which say how the motion begins and ends")
-    return through(arm, hermite(columns["t"], with_rates(layout, points, *rates)), f"{len(lines)} rows of {file.name}")
+    name = f"polynomials of degree {2 * len(rates) + 1} through {len(lines)} rows of {file.name}"
+    return through(arm, hermite(columns["t"], with_rates(layout, points, *rates)), name)
 
 
 def csv_rows(file: Path) -> list[tuple[int, list[str]]]:

@@ -11,12 +11,13 @@ import typer
 from ...robot import Robot
 from ...trajectories.loads import BEARING, COMPONENTS, load_columns, loads_at
 from ..at_states import AtStates, asked_for
+from ..limits import with_shares
 from ..motion_options import Along, Duration, End, Friction, Samples, Start
 from ..options import PICTURES, Csv, Degrees, Json, Parquet, Plot, Q, Qd, Qdd
 from ..results import STDOUT, check_outputs, print_json, refuse_ending, write_columns
 from ..robot import with_robot
 from ..screen import echo, sentence, shown, table, title
-from .torque import arrays, show_peaks, write_along
+from .torque import arrays, passed, show_peaks, write_along
 
 if TYPE_CHECKING:
     from ...trajectories import Loads
@@ -69,7 +70,16 @@ def command(
     along = torque_along(arm, motion, samples, friction=friction, frame=frame)
     with shown():
         if json:
-            print_json({"robot": arm.name, "trajectory": words, "frame": frame, **arrays(along), **borne(along)})
+            print_json(
+                {
+                    "robot": arm.name,
+                    "trajectory": words,
+                    "frame": frame,
+                    **arrays(along),
+                    **borne(along),
+                    **passed(along),
+                }
+            )
         elif csv != STDOUT:
             sentence(f"{arm.name} {words}, {samples} samples; the largest magnitudes:")
             echo()
@@ -127,14 +137,18 @@ def at_states(
     with shown():
         if json:
             own = {"frame": frame, "joints": joints, "links": arm.names, "loads": loads}
-            print_json({**at.arrays(), **own, **dict(zip(BEARING, np.moveaxis(bearings, -1, 0), strict=True))})
+            print_json(
+                {**at.arrays(), **own, **at.passed(), **dict(zip(BEARING, np.moveaxis(bearings, -1, 0), strict=True))}
+            )
         elif csv != STDOUT:
             where = "one state" if at.one else f"{len(loads)} states, the largest magnitudes"
             sentence(f"{arm.name}: loads at {where}{'; drives with friction' if friction else ''}")
             echo()
             values = (loads, bearings, at.tau) if at.one else largest(loads, bearings, at.tau)
             show_loads(joints, values[0], values[1], frame, magnitudes=not at.one)
-            table(["joint", "unit", "torque"], zip(arm.v_names, at.units, values[2].tolist(), strict=True))
+            rows_ = [list(row) for row in zip(arm.v_names, at.units, values[2].tolist(), strict=True)]
+            with_shares(arm, ["joint", "unit", "torque"], rows_, values[2])
+            at.show_limits()
     write_columns(columns, csv, parquet)
     return 0
 

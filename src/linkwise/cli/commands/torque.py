@@ -8,6 +8,7 @@ import typer
 
 from ...robot import Robot
 from ..at_states import AtStates, asked_for
+from ..limits import as_json, show_limits, with_shares
 from ..motion_options import Along, Duration, End, Friction, Samples, Start
 from ..options import PICTURES, Csv, Degrees, Json, Parquet, Plot, Q, Qd, Qdd
 from ..results import STDOUT, check_outputs, print_json, refuse_ending, write_by, write_columns
@@ -67,7 +68,9 @@ def command(
     about = f"{arm.name} {words}, {samples} samples{', with friction' if friction else ''}"
     with shown():
         if json:
-            print_json({"robot": arm.name, "trajectory": words, **arrays(along), "peaks": peaks(along)})
+            print_json(
+                {"robot": arm.name, "trajectory": words, **arrays(along), "peaks": peaks(along), **passed(along)}
+            )
         elif csv != STDOUT:
             sentence(f"{about}; the largest of each drive:")
             echo()
@@ -94,15 +97,24 @@ def arrays(along: Loads) -> dict[str, Any]:
 
 
 def peaks(along: Loads) -> list[dict[str, Any]]:
+    from ...trajectories.ratings import of_limits
+
     found = along.peaks()
-    columns = zip(found.joints, found.units, found.tau, found.when, found.rms, found.power, strict=True)
-    keys = ("joint", "unit", "torque", "time", "rms", "power")
+    shares = of_limits(along.arm, found.tau) or [None] * along.arm.n
+    columns = zip(found.joints, found.units, found.tau, found.when, found.rms, found.power, shares, strict=True)
+    keys = ("joint", "unit", "torque", "time", "rms", "power", "of_limit")
     return [dict(zip(keys, row, strict=True)) for row in columns]
+
+
+def passed(along: Loads) -> dict[str, Any]:
+    return {"passed": as_json(along.arm, along.q, along.qd, along.tau, along.t.tolist(), "time")}
 
 
 def show_peaks(along: Loads) -> None:
     head = ["joint", "unit", "torque", "at (s)", "rms", "power (W)"]
-    table(head, [list(row.values()) for row in peaks(along)])
+    rows = [list(row.values())[: len(head)] for row in peaks(along)]
+    with_shares(along.arm, head, rows, along.peaks().tau)
+    show_limits(along.arm, along.q, along.qd, along.tau, along.t.tolist(), "first at (s)")
 
 
 def at_states(
@@ -121,15 +133,15 @@ def at_states(
     tau = at.tau
     with shown():
         if json:
-            print_json(at.arrays())
+            print_json({**at.arrays(), **at.passed()})
         elif csv != STDOUT and at.one:
             echo(f"{arm.name}: torques and forces at one state{', with friction' if friction else ''}\n")
-            table(
-                ["joint", "unit", "torque"],
-                [list(row) for row in zip(arm.v_names, at.units, tau.tolist(), strict=True)],
-            )
+            rows = [list(row) for row in zip(arm.v_names, at.units, tau.tolist(), strict=True)]
+            with_shares(arm, ["joint", "unit", "torque"], rows, tau)
+            at.show_limits()
         elif csv != STDOUT:
             echo(f"{arm.name}: torques and forces at {len(tau)} states\n")
             table(["row", *arm.v_names], [[k, *row] for k, row in enumerate(tau.tolist(), 1)])
+            at.show_limits()
     write_columns(at.columns(), csv, parquet)
     return 0

@@ -1,0 +1,76 @@
+"""What the screen and JSON say of limits of effort, velocity and travel."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from ..robot import Robot
+from ..trajectories.ratings import Passed, known_limits, of_limits, passed_limits, zero_limits
+from .screen import Cell, number, sentence, table
+
+UNITS = {  # of a joint that turns, and of one that slides
+    "effort": ("N m", "N"),
+    "velocity": ("rad/s", "m/s"),
+    "travel": ("deg", "m"),
+}
+OF_LIMIT = "of limit (%)"
+
+
+def with_shares(arm: Robot, head: list[str], rows: Sequence[Sequence[Cell]], tau: Any) -> None:
+    """A table of torques, with a column of what they take of the drives' limits, if there are some."""
+    shares = of_limits(arm, tau)
+    if shares is None:
+        table(head, rows)
+        return
+    percents = [None if share is None else 100.0 * share for share in shares]
+    table([*head, OF_LIMIT], [[*row, percent] for row, percent in zip(rows, percents, strict=True)])
+
+
+def show_limits(arm: Robot, q: Any, qd: Any, tau: Any, where: Sequence[float] | None, heading: str) -> None:
+    """Which limits are passed; `where` has the time or row of each sample, which `heading` names."""
+    known, found = known_limits(arm), list(passed_limits(arm, q, qd, tau))
+    if known and not found:
+        sentence(f"Within the robot's limits of {', '.join(known[:-1])}{' and ' if known[1:] else ''}{known[-1]}.")
+    if found:
+        head = ["joint", "limit of", "limit", "largest", OF_LIMIT, *([heading] if where is not None else [])]
+        rows = [[*row_of(each), *([where[each.first]] if where is not None else [])] for each in found]
+        table(head, rows, heading="Limits that are passed")
+    if zeros := zero_limits(arm):
+        listed = "; ".join(f"{what} of {', '.join(names)}" for what, names in zeros.items())
+        sentence(f"Limits of zero are not compared: {listed}.")
+
+
+def row_of(passed: Passed) -> list[Cell]:
+    share = passed.share
+    return [passed.joint, passed.what, limit_text(passed), f"{shown(passed, passed.largest)} {unit_of(passed)}",
+            None if share is None else 100.0 * share]  # fmt: skip
+
+
+def limit_text(passed: Passed) -> str:
+    low, high = passed.limits
+    ends = f"{shown(passed, low)} to " if passed.what == "travel" else ""
+    return f"{ends}{shown(passed, high)} {unit_of(passed)}"
+
+
+def unit_of(passed: Passed) -> str:
+    return UNITS[passed.what][passed.slides]
+
+
+def shown(passed: Passed, x: float) -> str:
+    return number(math.degrees(x) if unit_of(passed) == "deg" else x)
+
+
+def as_json(arm: Robot, q: Any, qd: Any, tau: Any, where: Sequence[float] | None, key: str) -> list[dict[str, Any]]:
+    """The limits that are passed, in radians and metres."""
+    return [
+        {
+            "joint": each.joint,
+            "what": each.what,
+            "limit": each.limits if each.what == "travel" else each.limits[1],
+            "largest": each.largest,
+            **({} if where is None else {key: where[each.first]}),
+        }
+        for each in passed_limits(arm, q, qd, tau)
+    ]
