@@ -1,6 +1,7 @@
 """At the prompt: what passes the limits of a robot is said; joints go by their own names or by those of their links."""
 
 import json
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -160,3 +161,64 @@ def test_lengths_are_not_in_degrees() -> None:
         assert "'extend' slides (expected metres, without deg)" in result.err.replace("metres per second", "metres")
     assert "no angle" in linkwise("simulate crane.urdf --torque 0,1deg,0").err
     assert "no angle" in linkwise("torque crane.urdf --q 0,0,0 --gravity 0,0,1deg").err
+
+
+def test_a_start_outside_the_travel() -> None:
+    line = "simulate crane.urdf --duration 0.01 --samples 2"
+    outside = linkwise(f"{line} --q0 luff=1.5,extend=0.1 --limits")
+    assert outside.code == 0
+    assert outside.err == (
+        "warning: luff starts at 85.94 deg, outside its travel of -11.46 to 68.75 deg:"
+        " --limits stops it only where it leaves its travel again\n"
+    )
+    for words in ("--q0 luff=1.5", "--q0 luff=0.5,extend=0.1 --limits", "--q0 luff=0.5,extend=0.1"):
+        assert "warning" not in linkwise(f"{line} {words}").err
+    Path("starts.csv").write_text("slew,luff,extend\n0,0,0.1\n0,-1,0.1\n0,-2,0.5\n")
+    several = linkwise(f"{line} --q0 @starts.csv --limits").err
+    assert several.count("warning") == 1
+    assert "luff starts at -114.6 deg (first in row 2), outside its travel" in several
+    assert "extend starts at 0.5 m (first in row 3), outside its travel of 0 to 0.4 m" in several
+
+
+def test_a_start_that_was_brought_to_a_limit() -> None:
+    """The zero position is not in the travel of the Panda's elbow."""
+    shown = linkwise("simulate panda --limits --duration 0.01 --samples 2")
+    assert "let go from the zero position, panda_joint4 brought to its limit of -3.999 deg" in " ".join(
+        shown.out.split()
+    )
+    assert "warning: panda_joint4 starts at its limit: --q0 starts elsewhere" in shown.err
+    assert "limit" not in linkwise("simulate planar3 --limits --duration 0.01 --samples 2").err
+
+
+def test_several_films_of_one_simulation(monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("matplotlib")
+    count = []
+    real = lw.simulate
+    monkeypatch.setattr(sys.modules["linkwise.simulate"], "simulate", lambda *a, **k: count.append(1) or real(*a, **k))
+    line = "simulate planar3 --duration 0.05 --samples 3 --fps 20"
+    done = linkwise(f"{line} --animate fall.html --animate fall.gif")
+    assert (done.code, done.err) == (0, "wrote fall.html\nwrote fall.gif\n")
+    assert count == [1]
+    assert Path("fall.gif").read_bytes().startswith(b"GIF")
+    assert Path("fall.html").stat().st_size > 1000
+    assert "fall.avi" in linkwise(f"{line} --animate fall.html --animate fall.avi").err
+    twice = linkwise(f"{line} --animate fall.gif --animate ./fall.gif")
+    assert (twice.code, twice.out) == (2, "")
+    assert "given twice" in twice.err
+
+
+def test_messages_in_the_words_of_the_prompt() -> None:
+    refused = linkwise("describe panda --payload 3").err
+    assert "link=" not in refused
+    assert "(expected one of them, as in --payload 3@" in refused
+    assert linkwise("describe panda --payload 3@panda_hand").code == 0
+
+
+def test_descriptions_are_broken_in_a_pipe() -> None:
+    for name in ("panda", "stanford", "humanoid"):
+        text = linkwise(f"describe {name}").out
+        about = lw.load(name).about
+        assert " ".join(about.split()) in " ".join(text.split())
+        head = text.partition("moving mass")[0]
+        assert max(map(len, head.splitlines())) <= 120
+        assert text.rstrip("\n") == lw.describe(lw.load(name))

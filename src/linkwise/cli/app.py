@@ -19,7 +19,7 @@ from ..version import __version__
 from . import COMMANDS, colour
 from .encoding import never_fail
 from .help import Command, WithHelp, argument_name, option_name
-from .screen import complain, gap, silence_stdout
+from .screen import complain, gap, silence_stdout, warn
 from .wording import at_the_prompt
 
 PROGRAM = "linkwise"
@@ -193,7 +193,7 @@ def quiet_warnings() -> Iterator[None]:
 
     def show(message: Warning | str, category: type[Warning], *_: Any) -> None:
         if not issubclass(category, DeprecationWarning):  # which a package may allow itself when it is imported
-            print(f"{colour.stderr()('warning:', 'bold yellow')} {message}", file=sys.stderr)
+            warn(str(message))
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

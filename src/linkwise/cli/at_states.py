@@ -52,11 +52,11 @@ class AtStates:
     def show_limits(self) -> None:
         show_limits(self.arm, *self.batch(), self.rows(), "in row")
 
-    def batch(self) -> list[Any]:
+    def batch(self) -> tuple[Any, Any, Any]:
         """q, qd and tau with an axis of states."""
         count = 1 if self.one else len(self.tau)
-        parts = (self.motion[0], self.motion[1], self.tau)
-        return [np.broadcast_to(part, (count, part.shape[-1])) for part in parts]
+        q, qd, tau = (np.broadcast_to(x, (count, x.shape[-1])) for x in (*self.motion[:2], self.tau))
+        return q, qd, tau
 
     def rows(self) -> list[int] | None:
         return None if self.one else list(range(1, len(self.tau) + 1))

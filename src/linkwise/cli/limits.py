@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..robot import Robot
-from ..trajectories.ratings import Passed, known_limits, of_limits, passed_limits, zero_limits
-from .screen import Cell, number, sentence, table
+from ..trajectories.ratings import Passed, known_limits, of_limits, outside_travel, passed_limits, zero_limits
+from .screen import Cell, number, sentence, table, warn
 
 UNITS = {  # of a joint that turns, and of one that slides
     "effort": ("N m", "N"),
@@ -40,6 +40,19 @@ def show_limits(arm: Robot, q: Any, qd: Any, tau: Any, where: Sequence[float] | 
     if zeros := zero_limits(arm):
         listed = "; ".join(f"{what} of {', '.join(names)}" for what, names in zeros.items())
         sentence(f"Limits of zero are not compared: {listed}.")
+
+
+def warn_of_start(arm: Robot, q: Any) -> None:
+    """A start outside the travel of joints, which is no event: one line."""
+    rows = len(q) if q.ndim > 1 else 0
+    said = [
+        f"{each.joint} starts at {shown(each, each.largest)} {unit_of(each)}"
+        f"{f' (first in row {each.first + 1})' if rows else ''}, outside its travel of {limit_text(each)}"
+        for each in outside_travel(arm, q)
+    ]
+    if said:
+        warn(f"{'; '.join(said)}: --limits stops {'it' if len(said) == 1 else 'them'} only where"
+             f" {'it leaves its' if len(said) == 1 else 'they leave their'} travel again")  # fmt: skip
 
 
 def row_of(passed: Passed) -> list[Cell]:

@@ -47,7 +47,11 @@ def with_payload(arm: Robot, payload: str) -> Robot:
     try:
         return arm.with_payload(values[0], values[1:] or (0.0, 0.0, 0.0), [[0.0] * 3] * 3, link=link or None)
     except RobotError as error:
-        raise ValueError(f"--payload {payload}: {error}; a link is chosen as in --payload 2.5@hand") from None
+        tip = arm.links[arm.leaves[0]].name
+        said = str(error).replace(
+            "expected link=... to choose one", f"expected one of them, as in --payload {text}@{tip}"
+        )
+        raise ValueError(f"--payload {payload}: {said}") from None
 
 
 def with_robot(command: Callable[..., int]) -> Callable[..., int]:

@@ -58,6 +58,11 @@ def note(text: str) -> None:
     print(colour.stderr()(text, "dim"), file=sys.stderr)
 
 
+def warn(text: str) -> None:
+    """What is probably not meant, on stderr."""
+    print(f"{colour.stderr()('warning:', 'bold yellow')} {text}", file=sys.stderr)
+
+
 def complain(text: str) -> None:
     """What went wrong, on stderr: on a terminal in lines that are not broken within words."""
     if colour.on_terminal(sys.stderr):

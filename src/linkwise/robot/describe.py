@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import textwrap
 from collections.abc import Mapping
 from typing import Any
 
@@ -16,6 +17,7 @@ from .model import Robot
 from .tables import CONVENTIONS
 
 MOST_LETTERS = 40
+WIDEST = 100  # letters of a line of prose
 
 
 def describe(robot: Robot) -> Description:
@@ -42,7 +44,7 @@ def description(robot: Robot) -> Description:
     star = ", * is the joint's variable at q = 0" if starred and "theta (deg)" in head else ""
     lines = [
         f"{robot.name}: {size_of(robot)}, {shape}",
-        *([robot.about] if robot.about else []),
+        *textwrap.wrap(robot.about, WIDEST, break_long_words=False, break_on_hyphens=False),
         *masses(robot),
         f"convention: {CONVENTIONS[robot.convention].meaning}",
         f"gravity: ({g}) m/s2 in the base frame; SI units, angles in degrees here{star}",

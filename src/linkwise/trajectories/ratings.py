@@ -63,6 +63,13 @@ def zero_limits(arm: Robot) -> dict[str, list[str]]:
     return {what: names for what, names in found.items() if names}
 
 
+def outside_travel(arm: Robot, q: Any) -> list[Passed]:
+    """Joints that configurations, (nq,) or (rows, nq), put outside their travel."""
+    rows = np.atleast_2d(np.asarray(q, dtype=float))
+    still = np.zeros((len(rows), arm.n))
+    return [each for each in passed_limits(arm, rows, still, still) if each.what == "travel"]
+
+
 def passed_limits(arm: Robot, q: Any, qd: Any, tau: Any) -> Iterator[Passed]:
     """The limits that samples pass: q (samples, nq), qd and tau (samples, n), joint by joint."""
     slides, names = {}, {}

@@ -12,7 +12,7 @@ from ..motion_options import motions
 from ..options import OUTPUT, PICTURES, STATE, Csv, Degrees, Json, Parquet, Plot, words
 from ..results import STDOUT, check_outputs, print_json, refuse_ending, write_by, writing
 from ..robot import with_robot
-from ..screen import complain, echo, sentence, shown, table
+from ..screen import complain, echo, sentence, shown, table, warn
 from ..wording import failed_simulation
 
 if TYPE_CHECKING:
@@ -99,7 +99,10 @@ def command(
     ] = None,
     plot: Plot = None,
     animate: Annotated[
-        str | None, typer.Option(metavar="FILE", help="A film: .gif, .mp4 or .html.", rich_help_panel=OUTPUT)
+        list[str] | None,
+        typer.Option(
+            metavar="FILE", help="A film: .gif, .mp4 or .html; can be given several times.", rich_help_panel=OUTPUT
+        ),
     ] = None,
     fps: Annotated[
         float | None,
@@ -117,22 +120,24 @@ def command(
     """
     for path, option, endings in (
         (plot, "--plot", PICTURES),
-        (animate, "--animate", (".gif", ".mp4", ".html")),
         (csv, "--csv", (".csv",)),
         (parquet, "--parquet", (".parquet",)),
         (save, "--save", (".npz",)),
     ):
         refuse_ending(path, option, *endings)
-    check_outputs(json, csv, parquet, save, plot, animate)
-    film = film_of(animate, fps, speed, duration)
+    films = animate or []
+    check_outputs(json, csv, parquet, save, plot, *films)
+    film = film_of(films, fps, speed, duration)
     from ...control import computed_torque
     from ...recording.cut import until_end
     from ...robot import Friction
     from ...simulate import SimulationError, SimulationInterrupted, joint_limits, simulate
     from ..app import message
+    from ..limits import warn_of_start
     from ..states import state
 
-    start = start_of(arm, state(arm, q0, "q", "--q0", degrees), follow, degrees)
+    given = state(arm, q0, "q", "--q0", degrees)
+    start = start_of(arm, given, follow, degrees)
     rates = state(arm, qd0, "qd", "--qd0", degrees)
     wanted, words_ = reference(arm, start, target, follow, duration, degrees)
     if torque is not None and wanted is not None:
@@ -144,6 +149,13 @@ def command(
         gains = KP if kp is None else kp, KD if kd is None else kd
         law = computed_torque(wanted, *gains, passive=[joint.joint for joint in arm.free_joints])
     said = "with constant torques" if torque is not None else words_
+    brought = [] if given is not None or follow is not None else brought_to_limits(arm, start)
+    said += f" from the zero position, {' and '.join(brought)}" if brought else ""
+    if limits:
+        warn_of_start(arm, start)
+        if brought:
+            names = ", ".join(text.partition(" brought")[0] for text in brought)
+            warn(f"{names} starts at its limit: --q0 starts elsewhere")
     code, ended = 0, ""
     try:
         run = simulate(
@@ -162,14 +174,14 @@ def command(
         elif csv != STDOUT:
             show(run, said)
     try:
-        write(run, csv, parquet, save, plot, animate, film)
+        write(run, csv, parquet, save, plot, films, film)
     except (ValueError, OSError, ImportError) as error:
         if not ended:
             raise
         complain(f"{ended}\n{message(error)}")
         return code
     if ended:
-        kept = [path for path in (csv, parquet, save, plot, animate) if path]
+        kept = [path for path in (csv, parquet, save, plot, *films) if path]
         complain(f"{ended}\nWhat was computed {'is in ' + ', '.join(kept) if kept else 'is shown, and not written'}.")
         return code
     return 1 if run.batch and not all(status in ("done", "stopped") for status in run.status.flat) else 0
@@ -191,6 +203,21 @@ def start_of(arm: Robot, given: Any, follow: str | None, degrees: bool) -> Any:
     if (of_paper := motion_of_paper(arm)) is not None:
         return np.array(of_paper[0], dtype=float)
     return within(arm, np.array(neutral(arm), dtype=float))
+
+
+def brought_to_limits(arm: Robot, start: Any) -> list[str]:
+    """Joints that stand at a limit since zero is outside their travel, in words."""
+    from ...api import neutral
+    from ...trajectories.ratings import outside_travel
+    from ..limits import shown as in_units
+    from ..limits import unit_of
+    from ..motion import motion_of_paper
+
+    if motion_of_paper(arm) is not None:
+        return []
+    outside = outside_travel(arm, neutral(arm))
+    at = dict(zip(arm.q_names, start.tolist(), strict=True))
+    return [f"{x.joint} brought to its limit of {in_units(x, at[x.joint])} {unit_of(x)}" for x in outside]
 
 
 def reference(
@@ -216,10 +243,14 @@ def reference(
     return motion, f"under computed torque, along a {follow} to --target"
 
 
-def film_of(animate: str | None, fps: float | None, speed: float | None, duration: float) -> dict[str, float]:
-    """The options of the film, which is refused before the simulation if it cannot be made."""
+def film_of(films: list[str], fps: float | None, speed: float | None, duration: float) -> dict[str, float]:
+    """The options of the films, which are refused before the simulation if they cannot be made."""
+    for path in films:
+        refuse_ending(path, "--animate", ".gif", ".mp4", ".html")
+    if len({Path(path) for path in films}) < len(films):
+        raise ValueError(f"--animate {films[-1]}: a film is given twice (expected different files)")
     given = {name: x for name, x in (("fps", fps), ("speed", speed)) if x is not None}
-    if animate is None:
+    if not films:
         if given:
             raise ValueError(f"--{' and --'.join(given)}: of which film? (expected --animate too)")
         return {}
@@ -227,7 +258,8 @@ def film_of(animate: str | None, fps: float | None, speed: float | None, duratio
 
     options = {"fps": 30.0, "speed": 1.0} | given
     with writing():
-        check_film(Path(animate), duration, **options)
+        for path in films:
+            check_film(Path(path), duration, **options)
     return options
 
 
@@ -243,7 +275,7 @@ def write(
     parquet: str | None,
     save: str | None,
     plot: str | None,
-    animate: str | None,
+    films: list[str],
     film: dict[str, Any],
 ) -> None:
     if csv is not None:
@@ -253,8 +285,8 @@ def write(
             write_by(run.save, path, Path(path).suffix)
     if plot is not None:
         write_by(run.plot, plot, "")
-    if animate is not None:
-        write_by(lambda path: run.animate(path, **film), animate, "")
+    for each in films:
+        write_by(lambda path: run.animate(path, **film), each, "")
 
 
 def as_json(run: Recording, said: str) -> dict[str, Any]:
