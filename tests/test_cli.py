@@ -92,7 +92,7 @@ MISTYPED = {
     "explain planar3 m_hut": "did you mean 'm_hat'?",
     "explain planar3 nu": "nu depends on rates",
     "count stanford jacobian --method denoc": "computed in one way",
-    "export stanford c --function jacobian --method denoc": "computed in one way",
+    "export stanford c jacobian --method denoc": "computed in one way",
     "torque stanford --payload -1": "mass is -1.0",
     "torque humanoid --payload 1": "several tips",
     "torque stanford --payload ''": "--payload has 0 numbers",

@@ -346,13 +346,13 @@ def test_equations_in_symbols(robot: str) -> None:
 
 
 def test_exported_python_computes_the_same() -> None:
-    text = linkwise("export planar3 python --function gravity_torque").out
+    text = linkwise("export planar3 python gravity_torque").out
     names: dict[str, object] = {}
     exec(text, names)
     q = [0.1, 0.2, 0.3]
     assert np.allclose(names["gravity_torque"](q), lw.gravity_torque(lw.load("planar3"), q))  # type: ignore[operator]
     assert (
-        linkwise("export planar3 c --function gravity_torque").out.rstrip()
+        linkwise("export planar3 c gravity_torque").out.rstrip()
         == lw.c_source(lw.gravity_torque, lw.load("planar3")).rstrip()
     )
 

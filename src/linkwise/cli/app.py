@@ -18,7 +18,7 @@ from ..errors import FileError, RobotError, SingularError, near_miss
 from ..version import __version__
 from . import COMMANDS, colour
 from .encoding import never_fail
-from .help import Command, WithHelp, argument_name, option_name
+from .help import Command, WithHelp, argument_name, option_name, usage_of
 from .screen import complain, gap, silence_stdout, warn
 from .wording import at_the_prompt
 
@@ -178,7 +178,12 @@ def message(error: BaseException) -> str:
     option, close = getattr(error, "option_name", None), getattr(error, "possibilities", None)
     if option is not None and not isinstance(error, typer.BadParameter):
         context = getattr(error, "ctx", None)
-        known = [] if context is None else [name for param in context.command.params for name in param.opts]
+        params = [] if context is None else context.command.params
+        known = [name for param in params for name in param.opts]
+        for param in params:
+            if param.param_type_name == "argument" and option == f"--{argument_name(param).lower()}":
+                usage = usage_of("" if context is None else context.command_path, params)
+                return f"there is no option {option!r}: the {option[2:]} stands without it, as in {usage}"
         return f"there is no option {option!r}{near_miss(option, close or known)}"
     if type(error).__name__ == "MissingParameter" and (param := getattr(error, "param", None)) is not None:
         name = argument_name(param) if param.param_type_name == "argument" else option_name(param)

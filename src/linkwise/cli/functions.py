@@ -25,17 +25,40 @@ FUNCTIONS = (
     "joint_wrenches",
     "centre_of_mass",
     "momentum",
+    "inverse_dynamics_derivatives",
+    "forward_dynamics_derivatives",
+    "inverse_dynamics_second_derivatives",
+    "forward_dynamics_second_derivatives",
+    "linearize",
+    "momentum_matrix",
+    "momentum_bias",
+    "mass_centres",
+    "mass_factor",
+    "mass_factor_rate",
+    "kinetic_gradient",
+    "constraint_wrenches",
+    "denoc_matrices",
+    "complement_matrices",
+    "operators",
+    "operator_rates",
+    "base_wrench",
+    "floating_dynamics",
+    "generalized_jacobian",
+    "configuration_rate",
+    "integrate",
+    "difference",
+    "normalize",
 )
 
 
 def names(incomplete: str) -> list[str]:
     """For shells."""
-    return [name for name in FUNCTIONS if name.startswith(incomplete)]
+    return [name for name in FUNCTIONS if name.startswith(incomplete.replace("-", "_"))]
 
 
 Function = typer.Argument(
     metavar="function",
-    help="inverse_dynamics, forward_dynamics, inertia_matrix, coriolis_matrix, gravity_torque, ...",
+    help="By its name in Python: inverse_dynamics, inertia_matrix, gravity_torque, forward_dynamics_derivatives, ...",
     autocompletion=names,
     show_default=False,
 )
@@ -51,10 +74,15 @@ def method_keywords(name: str, method: str | None) -> dict[str, Any]:
 
 
 def function_of(name: str) -> Callable[..., Any]:
-    """A public function by its name; - and _ are the same."""
+    """A public function by its name."""
     from .. import api
 
+    function: Callable[..., Any] = getattr(api, known(name))
+    return function
+
+
+def known(name: str) -> str:
+    """The name of a function; - and _ are the same."""
     wanted = name.replace("-", "_")
     one_of(wanted, FUNCTIONS, "the function")
-    function: Callable[..., Any] = getattr(api, wanted)
-    return function
+    return wanted

@@ -58,10 +58,7 @@ class Page:
         self.style = colour.stdout()
 
     def usage(self, path: str, params: Any, group: bool) -> None:
-        arguments = [param for param in params if param.param_type_name == "argument"]
-        names = [argument_name(param) + "..." * (param.nargs == -1) for param in arguments]
-        pieces = [name if param.required else f"[{name}]" for name, param in zip(names, arguments, strict=True)]
-        line = " ".join([path, *(["COMMAND"] if group else pieces), "[OPTIONS]"])
+        line = f"{f'{path} COMMAND' if group else usage_of(path, params)} [OPTIONS]"
         self.lines.append(f"{self.style('Usage:', 'bold')} {line}")
 
     def text(self, about: str) -> None:
@@ -98,6 +95,15 @@ class Page:
                 pad = " " * (column - 2 - len(name))
                 self.lines.append(f"  {self.style(name, 'cyan') if name else ''}{pad}{first.strip()}")
             self.lines += rest
+
+
+def usage_of(path: str, params: Any) -> str:
+    """A command and its arguments."""
+    arguments = [param for param in params if param.param_type_name == "argument"]
+    names = [argument_name(param) + "..." * (param.nargs == -1) for param in arguments]
+    return " ".join(
+        [path, *(name if param.required else f"[{name}]" for name, param in zip(names, arguments, strict=True))]
+    )
 
 
 def wrapped(text: str, width: int, indent: str = "") -> list[str]:

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from ...robot import Robot
-from ..functions import Function, function_of, method_keywords
+from ..functions import Function, function_of, known, method_keywords
 from ..options import Csv, Json, Parquet
 from ..results import STDOUT, check_outputs, print_json, write_columns
 from ..robot import with_robot
@@ -43,9 +43,9 @@ def command(
             "--method belongs to a function (expected its name too: linkwise count ROBOT inverse_dynamics)"
         )
     asked: list[tuple[str, str | None]] = []
-    for name in MAIN if function is None else (function,):
-        known = methods_on(arm, name)
-        methods = [method] if method is not None else known[-1:] if function is None else known
+    for name in MAIN if function is None else (known(function),):
+        offered = methods_on(arm, name)
+        methods = [method] if method is not None else offered[-1:] if function is None else offered
         asked += [(name, each) for each in methods or [None]]
     rows = counts(arm, asked)
     if csv is not None or parquet is not None:

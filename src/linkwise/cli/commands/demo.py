@@ -27,7 +27,7 @@ STEPS = (  # what it is, the command line, and whether its text is shown; {0} is
     ("Another arm moves to a target", "linkwise simulate puma560 --target 1,-1,1.5,0,0.5,0 --plot {0}/control.png"),
     ("Equations", "linkwise equations planar3 gravity_torque --symbols"),
     ("Operations, by formulation", "linkwise count stanford inverse_dynamics"),
-    ("C for its controller", "linkwise export stanford c --function gravity_torque --self-test --out {0}"),
+    ("C for its controller", "linkwise export stanford c gravity_torque --self-test --out {0}"),
 )
 
 

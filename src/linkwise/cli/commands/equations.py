@@ -10,7 +10,7 @@ import typer
 
 from ...errors import one_of
 from ...robot import Robot
-from ..functions import Function, function_of
+from ..functions import Function, function_of, known
 from ..options import OUTPUT, Json, words
 from ..results import print_json
 from ..robot import with_robot
@@ -28,7 +28,7 @@ FORMATS = ("text", "latex", "python", "sympy")
 LETTERS = {
     "inverse_dynamics": "tau", "forward_dynamics": "qdd", "inertia_matrix": "I", "inverse_inertia_matrix": "I^-1",
     "coriolis_matrix": "C", "gravity_torque": "g", "bias_torque": "h", "kinetic_energy": "T", "potential_energy": "V",
-    "jacobian": "J",
+    "jacobian": "J", "udu": "UD",
 }  # fmt: skip
 
 
@@ -58,6 +58,7 @@ def command(
     have names. Zeros are left out, and terms below 1e-13 of the largest, which are rounding.
     """
     one_of(form, FORMATS, "--format")
+    function = known(function)
     traced = function_of(function)
     robot = with_symbols(arm) if symbols else arm
     if json:
@@ -65,7 +66,7 @@ def command(
         print_json({"robot": arm.name, "function": function, "equations": written})
         return 0
     if form == "text":
-        echo(f"{function.replace('-', '_')} of {arm.name}{meaning(arm, function)}\n")
+        echo(f"{function} of {arm.name}{meaning(arm, function)}\n")
         lines = [folded(f"{left} = {right}") for left, right in equations(robot, traced, function, digits)]
         echo("\n".join(lines) or "zero, whatever the state")
         return 0
@@ -101,7 +102,7 @@ def equations(arm: Robot, traced: Any, name: str, digits: int) -> Iterator[tuple
     arrays = [np.atleast_1d(np.array(symbols(" ".join(letters(arm, p.name))))) for p in required]
     found = traced(arm, *arrays)
     results = found if isinstance(found, tuple) else (found,)
-    letter = LETTERS.get(name.replace("-", "_"), "out")
+    letter = LETTERS.get(name, "out")
     named = list(entries(results, letter))
     nodes = [value for _, value in named if isinstance(value, Node)]
     written_out = Expressions(nodes, digits, NOISE) if nodes else None
@@ -118,14 +119,17 @@ def letters(arm: Robot, word: str) -> list[str]:
     """Symbols for one argument: q1, q2, ..., or q_base_x, ... where joints have several degrees of freedom."""
     from ...robot.layout import Layout
 
-    return [re.sub(r"\W", "_", column) for column in Layout.of(arm).columns(word)]
+    if Layout.of(arm).labelled:
+        return [re.sub(r"\W", "_", f"{word}.{label}") for label in arm.labels_of(word)]
+    return [f"{word}{'_' * word[-1].isdigit()}{k}" for k in range(1, arm.size_of(word) + 1)]
 
 
 def entries(results: Any, letter: str) -> Iterator[tuple[str, Any]]:
     import numpy as np
 
+    fields = getattr(results, "_fields", letter if letter == "UD" else [f"{letter}{k}" for k in range(1, 99)])
     for k, result in enumerate(map(np.asarray, results)):
-        own = letter if len(results) == 1 else "UD"[k] if len(results) == 2 else f"{letter}{k + 1}"
+        own = letter if len(results) == 1 else fields[k]
         symmetric = letter in ("I", "I^-1")
         for index in np.ndindex(result.shape):
             if symmetric and index[0] > index[1]:

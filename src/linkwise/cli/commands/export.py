@@ -9,7 +9,7 @@ import typer
 
 from ...errors import one_of
 from ...robot import Robot
-from ..functions import function_of, method_keywords, names
+from ..functions import function_of, known, method_keywords, names
 from ..options import OUTPUT, words
 from ..results import STDOUT, check_outputs, write_by, writing, wrote
 from ..robot import with_robot
@@ -19,9 +19,10 @@ CODE, FILES = ("c", "python", "latex"), ("urdf", "toml")
 ENDINGS = {"python": ".py", "latex": ".tex"}
 EXAMPLES = (
     ("linkwise export stanford c --out code", "inverse_dynamics.c and .h in the folder code"),
-    ("linkwise export stanford c --function gravity_torque --self-test", "to stdout, with a main that tests it"),
-    ("linkwise export planar3 python --function forward_dynamics", "plain assignments"),
-    ("linkwise export planar3 latex --function inertia_matrix --out inertia.tex", "for a paper"),
+    ("linkwise export stanford c gravity_torque --self-test", "to stdout, with a main that tests it"),
+    ("linkwise export planar3 c jacobian forward_dynamics_derivatives --out code", "several functions"),
+    ("linkwise export planar3 python forward_dynamics", "plain assignments"),
+    ("linkwise export planar3 latex inertia_matrix --out inertia.tex", "for a paper"),
     ("linkwise export puma560 toml --out puma.toml", "the robot itself, to change its numbers"),
     ("linkwise export stanford urdf --out arm.urdf", "the robot for ROS, Pinocchio, MuJoCo"),
 )
@@ -41,7 +42,12 @@ def command(
     ],
     function: Annotated[
         list[str] | None,
-        typer.Option(metavar="NAME", help="Of c, python, latex; default: inverse_dynamics.", autocompletion=names),
+        typer.Argument(
+            metavar="function",
+            help="Of c, python, latex: one or several by their names in Python; default: inverse_dynamics.",
+            autocompletion=names,
+            show_default=False,
+        ),
     ] = None,
     method: Annotated[
         str | None, typer.Option(metavar="NAME", help="The formulation; default: the fewest operations.")
@@ -55,22 +61,19 @@ def command(
         ),
     ] = None,
 ) -> int:
-    """C for controllers (C99, no allocation, only math.h), Python, LaTeX, or the robot as a file.
-
-    --function can be given several times.
-    """
+    """C for controllers (C99, no allocation, only math.h), Python, LaTeX, or the robot as a file."""
     one_of(form, (*CODE, *FILES), "the format")
     if form in FILES:
         if function or method or single or self_test:
             raise ValueError(
-                f"--function, --method, --single and --self-test belong to code (expected none with {form})"
+                f"functions, --method, --single and --self-test belong to code (expected none with {form})"
             )
         return export_robot(arm, form, out)
     if form != "c" and (single or self_test):
         raise ValueError(f"--single and --self-test belong to C (expected none with {form})")
     if form != "c":
         check_outputs(False, None, out)
-    asked = function or ["inverse_dynamics"]
+    asked = [known(name) for name in function or ["inverse_dynamics"]]
     if form == "c":
         return export_c(arm, asked, method, single, self_test, out)
     from ...export import latex, python_source

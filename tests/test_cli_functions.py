@@ -1,0 +1,85 @@
+"""Functions at the prompt: every public one that has formulas is known, by one name and in one place."""
+
+import json
+from inspect import isclass
+from pathlib import Path
+
+import pytest
+
+import linkwise as lw
+from command_line import linkwise
+from effort import rest_slow
+from linkwise import api
+from linkwise.cli.functions import FUNCTIONS
+
+OTHERS = {  # of the public functions of robots, those without formulas in q, qd, ...
+    "base_parameters", "compile", "convert_force", "convert_state", "equilibrium", "methods", "neutral", "normalized",
+    "random_configuration", "total_mass", "unnormalized", "use_kernels",
+}  # fmt: skip
+FREE = ("base_wrench", "floating_dynamics", "generalized_jacobian")
+QUICK = ("forward_dynamics_derivatives", "inverse_dynamics_second_derivatives", "linearize", "udu")
+
+
+@pytest.fixture(autouse=True)
+def in_a_folder_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+def test_all_functions_are_known() -> None:
+    public = {name for name in api.__all__ if not isclass(getattr(api, name))}
+    assert set(FUNCTIONS) == public - OTHERS
+    assert len(set(FUNCTIONS)) == len(FUNCTIONS)
+
+
+@pytest.mark.parametrize("name", rest_slow(FUNCTIONS, QUICK))
+def test_each_function_is_counted_written_and_exported(name: str) -> None:
+    robot = "planar3 --base free" if name in FREE else "planar3"
+    arm = lw.load("planar3", base="free" if name in FREE else None)
+    counts = json.loads(linkwise(f"count {robot} {name} --json").out)["counts"]
+    assert counts[-1]["function"] == name
+    if len(counts) == 1:
+        assert counts[0]["multiplications"] == lw.count(getattr(lw, name), arm).multiplications
+    for form in ("c", "python", "latex"):
+        assert linkwise(f"export {robot.replace('planar3', f'planar3 {form} {name}')}").code == 0
+    found = linkwise(f"equations {robot.replace('planar3', f'planar3 {name}')}")
+    assert found.code == 0, found.err
+    if name not in FREE:
+        assert "q1" in found.out
+
+
+def test_results_have_their_own_letters() -> None:
+    model = json.loads(linkwise("equations planar3 linearize --json").out)["equations"]
+    assert {left.partition("[")[0] for left in model if "[" in left} >= {"A", "B"}
+    parts = json.loads(linkwise("equations planar3 udu --json").out)["equations"]
+    assert {"U[1,2]", "D[1]"} <= set(parts)
+    both = json.loads(linkwise("equations planar3 denoc_matrices --json").out)["equations"]
+    assert not any(left.startswith(("U[", "D[")) for left in both)
+
+
+def test_names_with_hyphens_are_the_same() -> None:
+    for line in ("count planar3 {0} --json", "equations planar3 {0} --json", "export planar3 c {0}"):
+        plain, other = (linkwise(line.format(name)).out for name in ("gravity_torque", "gravity-torque"))
+        assert plain == other
+
+
+def test_several_functions_of_one_export() -> None:
+    assert linkwise("export planar3 c gravity_torque jacobian --out code").code == 0
+    assert sorted(path.name for path in Path("code").glob("*.c")) == ["gravity_torque.c", "jacobian.c"]
+    assert "functions, --method" in linkwise("export planar3 urdf jacobian").err
+
+
+@pytest.mark.parametrize(
+    ("line", "usage"),
+    [
+        ("count planar3 --function jacobian", "linkwise count ROBOT [FUNCTION]"),
+        ("equations planar3 --function=jacobian", "linkwise equations ROBOT [FUNCTION]"),
+        ("export planar3 c --function jacobian", "linkwise export ROBOT FORMAT [FUNCTION...]"),
+        ("torque planar3 --trajectory move.csv", "linkwise torque ROBOT [TRAJECTORY]"),
+        ("describe --robot planar3", "linkwise describe ROBOT"),
+    ],
+)
+def test_arguments_that_are_typed_as_options(line: str, usage: str) -> None:
+    refused = linkwise(line)
+    assert (refused.code, refused.out) == (2, "")
+    word = next(word for word in line.split() if word.startswith("--")).partition("=")[0]
+    assert f"there is no option '{word}': the {word[2:]} stands without it, as in {usage}\n" in refused.err
