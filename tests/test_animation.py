@@ -5,6 +5,7 @@ import html
 import json
 import re
 import shutil
+import subprocess
 from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
@@ -225,6 +226,65 @@ def test_the_robot_is_not_tiny_in_its_film(run: lw.Recording, follows: bool, mon
     assert np.allclose(
         np.reshape(scene["follow"], (-1, 3)), made.framing.shift if follows else np.empty((0, 3)), atol=1e-4
     )
+
+
+def fast_turn() -> lw.Recording:
+    """A rod of one joint that turns by half a radian from frame to frame."""
+    robot = lw.Robot.from_dh(lw.load("planar3").rows[:1], convention="standard", name="rod")
+    t = np.linspace(0.0, 1.0, 51)
+    q = 10.0 * t[:, None]
+    return lw.Recording(robot, t, q, np.full_like(q, 10.0), "done", 1.0, 1, 1, 1, "none", 1e-8, 1e-10, False)
+
+
+def test_trails_are_smooth_between_frames() -> None:
+    """The path of a tip on a circle is a circle, however few frames there are; it ends at the tip."""
+    pytest.importorskip("matplotlib")
+    made = fast_turn().animate(fps=20)
+    shown = film.Film(
+        made.motion, made.scene, Mesh(made.scene), made.camera, made.framing, made.times, made.poses,
+        made.framing.of(made.poses), width=100, trail=True
+    )  # fmt: skip
+    frame = 7
+    shown.image(frame)
+    (path,) = shown.painter.trails.get_segments()
+    middles = (path[1:] + path[:-1]) / 2.0
+    assert np.abs(np.hypot(*middles.T) / 0.3 - 1.0).max() < 1e-3
+    tip = made.camera.project(made.poses[frame, 1, :3, 3])[0]
+    assert path[-1] == pytest.approx(tip, abs=1e-12)
+    assert path[0] == pytest.approx(made.camera.project(made.poses[0, 1, :3, 3])[0], abs=1e-12)
+    assert shown.image(0) is not None
+    assert shown.painter.trails.get_segments() == []
+
+
+@pytest.mark.skipif(shutil.which("node") is None, reason="needs node")
+def test_trails_of_a_page_are_smooth_between_frames() -> None:
+    """The player's own text, run on its data without a browser: points on a circle, in steps of time."""
+    made = fast_turn().animate(fps=20)
+    page = Page(made.html)
+    script = page.scripts[1]
+    parts = [
+        script[script.index(name) :].partition("\n}\n")[0] + "\n}" for name in ("function frameAt", "function posesAt")
+    ]
+    smooth = script[script.index("// Paths of the tips") : script.index("// Half of what the motion")]
+    head = script[script.index("const links") : script.index("// The camera")]
+    text = f"""const scene = {page.scripts[0]};
+{head}
+{parts[0]}
+{parts[1]}
+const place = {script[script.index("const place = ") + 14 :].partition(";")[0]};
+{smooth}
+console.log(JSON.stringify([trails, trailTimes]));"""
+    done = subprocess.run(["node", "-e", text], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    trails, times = json.loads(done.stdout)
+    scene = json.loads(page.scripts[0])
+    path = np.array(trails[0]) + scene["centre"]
+    assert len(path) == len(times) > 4 * len(made.times)
+    assert times[:: (len(times) - 1) // (len(made.times) - 1)] == pytest.approx(made.times)
+    middles = (path[1:] + path[:-1]) / 2.0
+    assert np.abs(np.linalg.norm(middles, axis=-1) / 0.3 - 1.0).max() < 5e-3
+    angles = np.unwrap(np.arctan2(path[:, 1], path[:, 0]))
+    assert np.abs(angles - 10.0 * np.array(times)).max() < 0.02
 
 
 def test_a_trajectory_of_a_batch_is_chosen() -> None:

@@ -8,13 +8,13 @@ import numpy as np
 
 from ..figures import new_figure
 from .camera import Camera
-from .draw import heading, legend, seen_corners
+from .draw import heading, legend, poses_at, seen_corners
 from .faces import Mesh
 from .framing import Framing
 from .motion import Motion
 from .painter import INK, Painter, show_window, window_of
 from .scene import Scene, world
-from .skeleton import Floats
+from .skeleton import Floats, Point
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 DPI = 100
 FAILED = "#b00020"
 MOST_TRAILS = 6
+PIECES, MOST_POINTS = 8, 10_000  # of a trail: from frame to frame, and in all
 CLOCK = 0.8  # inches beside the title
 ROOM = 0.8  # inches above and below the picture, for title and legend
 
@@ -61,7 +62,8 @@ class Film:
         legend(self.figure, scene)
         tips = scene.skeleton.tips
         wanted = len(tips) <= MOST_TRAILS if trail is None else trail
-        self.paths = camera.project(world(tips, poses))[0] if wanted else np.empty((len(poses), 0, 2))
+        self.pieces, points = trail_points(motion, times, tips if wanted else ())
+        self.paths = camera.project(points)[0]
         self.shift = camera.project(framing.shift)[0]
         self.moving = (self.painter.trails, self.painter.solids, self.painter.centres, self.clock)
         self.canvas = raster_canvas(self.figure)
@@ -78,7 +80,8 @@ class Film:
         from PIL import Image
 
         self.painter.paint(self.poses[k])
-        self.painter.trails.set_segments([path - self.shift[k] for path in np.moveaxis(self.paths[: k + 1], 1, 0) if k])
+        until = k * self.pieces + 1
+        self.painter.trails.set_segments([path - self.shift[k] for path in np.moveaxis(self.paths[:until], 1, 0) if k])
         self.clock.set_text(self.time_text(k))
         self.clock.set_color(FAILED if self.ends_early(k) else INK)
         self.canvas.restore_region(self.background)
@@ -92,6 +95,14 @@ class Film:
 
     def time_text(self, k: int) -> str:
         return self.motion.note if self.ends_early(k) else f"{self.times[k]:.2f} s"
+
+
+def trail_points(motion: Motion, times: Floats, tips: tuple[Point, ...]) -> tuple[int, Floats]:
+    """The paths of the tips, (points, tips, 3), in pieces from frame to frame, and how many pieces these are."""
+    steps = max(len(times) - 1, 1)
+    pieces = max(1, min(PIECES, MOST_POINTS // steps))
+    between = np.interp(np.arange(len(times) * pieces - pieces + 1) / pieces, np.arange(len(times)), times)
+    return pieces, world(tips, poses_at(motion.robot, motion.at(between)))
 
 
 def raster_canvas(figure: Figure) -> Any:

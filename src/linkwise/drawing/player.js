@@ -113,9 +113,32 @@ function addTube(list, a, b, radius, colour) {
   addFace(list, ring.map((p) => add(add(from, z, whole), p)), colour, 0);
 }
 
-// Paths of the tips, at every frame.
+// Paths of the tips: cubic curves from frame to frame. Rates are those between the frames beside each; at both ends the
+// curve is a parabola.
+const STEPS = Math.max(1, Math.min(8, Math.floor(10000 / frames)));
+const trailTimes = [], weights = [];
+for (let k = 0; k < frames; k++) {
+  for (let i = 0; i < (k < frames - 1 ? STEPS : 1); i++) {
+    trailTimes.push(scene.times[k] + (i ? ((scene.times[k + 1] - scene.times[k]) * i) / STEPS : 0));
+    weights.push([k, i / STEPS]);
+  }
+}
+function smooth(points) {
+  const slope = (a, b) => times(add(points[b], points[a], -1), 1 / (scene.times[b] - scene.times[a] || 1));
+  const rates = points.map((_, k) => slope(Math.max(0, k - 1), Math.min(frames - 1, k + 1))), last = frames - 1;
+  if (frames > 2) {
+    rates[0] = add(times(slope(0, 1), 2), rates[1], -1);
+    rates[last] = add(times(slope(last - 1, last), 2), rates[last - 1], -1);
+  }
+  return weights.map(([k, s]) => {
+    if (!s) return points[k];
+    const h = scene.times[k + 1] - scene.times[k], r = 1 - s;
+    const before = add(times(points[k], (1 + 2 * s) * r * r), rates[k], s * r * r * h);
+    return add(add(before, points[k + 1], s * s * (3 - 2 * s)), rates[k + 1], -s * s * r * h);
+  });
+}
 const trails = scene.trails.map(([frame, ...at]) =>
-  scene.times.map((t) => place(posesAt(t - first)[frame], at)));
+  smooth(scene.times.map((t) => place(posesAt(t - first)[frame], at))));
 
 // Half of what the motion takes to the right and upward, seen from here, with room for the symbols; its middle is the
 // pivot, about which the picture turns.
@@ -189,7 +212,7 @@ function drawTrails(current, flat) {
   pen.lineWidth = 1.5;
   trails.forEach((trail, tip) => {
     pen.beginPath();
-    for (let k = 0; k < frames && scene.times[k] - first <= now; k++) {
+    for (let k = 0; k < trail.length && trailTimes[k] - first <= now; k++) {
       const [x, y] = flat(trail[k]);
       if (k) pen.lineTo(x, y); else pen.moveTo(x, y);
     }
