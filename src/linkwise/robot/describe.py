@@ -109,7 +109,13 @@ def geometry(robot: Robot, tree: bool) -> Cells:
     columns = ["a (m)", "b (m)", "alpha (deg)", "theta (deg)"] if dh else ["translation (m)", "axis", "rotation (rows)"]
     further = {key: title for key, title in FURTHER.items() if any(key in row for row in robot.rows)}
     named = any("joint_name" in row for row in robot.rows)
-    head = ["link", "joint", *(["called"] if named else []), *(["parent"] if tree else []), *columns, *further.values()]
+    head = [
+        "link",
+        *(["kind", "joint"] if named else ["joint"]),
+        *(["parent"] if tree else []),
+        *columns,
+        *further.values(),
+    ]
     body = []
     for row in robot.rows:
         cells = [row["name"], row["joint"], *([row.get("joint_name", row["name"])] if named else [])]

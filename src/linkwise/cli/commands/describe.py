@@ -61,5 +61,5 @@ def on_screen(arm: Robot) -> None:
     echo()
     for heading, (head, rows) in tables(arm).items():
         kept = [k for k, name in enumerate(head) if name not in OFTEN_EMPTY or any(row[k] not in EMPTY for row in rows)]
-        picked = [[row[k] for k in kept] for row in rows]
+        picked = [[row[k] if head[k] not in OFTEN_EMPTY else row[k].replace(", ", ",") for k in kept] for row in rows]
         table([head[k] for k in kept], picked, heading=heading[0].upper() + heading[1:])
