@@ -214,6 +214,26 @@ def test_messages_in_the_words_of_the_prompt() -> None:
     assert linkwise("describe panda --payload 3@panda_hand").code == 0
 
 
+def test_options_of_files_in_the_words_of_the_prompt() -> None:
+    heavy = CRANE.replace('ixx="0.1"', 'ixx="9"')
+    mimic = CRANE.replace('<axis xyz="1 0 0"/>', '<mimic joint="none"/><axis xyz="1 0 0"/>')
+    fixed = CRANE.replace('"revolute"', '"fixed"').replace('"prismatic"', '"fixed"')
+    loop = CRANE.replace("</robot>", '<loop_joint name="x"/></robot>')
+    for text, words, option in (
+        (heavy, "--unphysical warn", "unphysical="),
+        (mimic, "--mimic independent", "mimic="),
+        (fixed, "--base free", "base="),
+        (loop, "--ignore loop_joint", "ignore="),
+    ):
+        Path("crane.urdf").write_text(text)
+        refused = linkwise("describe crane.urdf")
+        assert (refused.code, refused.out) == (3, "")
+        assert words in refused.err
+        assert option not in refused.err
+        assert linkwise(f"describe crane.urdf {words}").code == 0
+    assert "(expected --step)" in linkwise("simulate planar3 --integrator rk4").err
+
+
 def test_descriptions_are_broken_in_a_pipe() -> None:
     for name in ("panda", "stanford", "humanoid"):
         text = linkwise(f"describe {name}").out

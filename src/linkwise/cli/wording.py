@@ -9,6 +9,9 @@ AT_THE_PROMPT = (
     (r"arm\.with_gravity\(\(([^()]*)\)\)", lambda found: f"--gravity {found[1].replace(' ', '')}"),
     (r"(?<=as many as )max_steps allows", "--max-steps allows"),
     (r"\(expected joints that move on their own\)", "(expected joints that move on their own: --mimic independent)"),
+    (r'\b(base|mimic|unphysical)="(\w+)"', r"--\1 \2"),
+    (r'\bignore=\["([^"\]]*)"\]', r"--ignore \1"),
+    (r"\(expected step=\.\.\.\)", "(expected --step)"),
     (r"a larger speed or a smaller fps", "a larger --speed or a smaller --fps"),
 )
 ADVICE = re.compile(r" If a torque jumps there.*| The recording until then.*", re.DOTALL)  # for who writes Python
