@@ -12,6 +12,7 @@ AT_THE_PROMPT = (
     (r'\b(base|mimic|unphysical)="(\w+)"', r"--\1 \2"),
     (r'\bignore=\["([^"\]]*)"\]', r"--ignore \1"),
     (r"\(expected step=\.\.\.\)", "(expected --step)"),
+    (r"expected a shorter duration", "expected a shorter --duration"),
     (r"a larger speed or a smaller fps", "a larger --speed or a smaller --fps"),
 )
 ADVICE = re.compile(r" If a torque jumps there.*| The recording until then.*", re.DOTALL)  # for who writes Python

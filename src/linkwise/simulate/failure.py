@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..ode.chattering import WINDOW
+from ..ode.driver import SHORTEST_AT_0
 from ..ode.status import CHATTERING, DONE, NOT_FINITE, RUNNING, STEP_TOO_SMALL, TOO_MANY_STEPS
 from ..ode.trajectories import Trajectories
 from ..recording.recording import Recording
@@ -19,6 +20,13 @@ REMEDIES = {
     CHATTERING: f"{JUMPS}; max_steps=... to go on all the same.",
     TOO_MANY_STEPS: f"{JUMPS}; integrator='radau' for stiff springs and friction; or max_steps=... for a longer run.",
 }
+
+
+def beside_duration(h: float, duration: float) -> str:
+    """Where a step is too small only because there is so much time to simulate."""
+    if not h < SHORTEST_AT_0 * duration:
+        return ""
+    return f", below {SHORTEST_AT_0:g} of the {duration:g} s to simulate (expected a shorter duration)"
 
 
 def reason(problem: Problem, parameters: np.ndarray, trajectories: Trajectories, recording: Recording) -> str:
@@ -44,7 +52,7 @@ def reason(problem: Problem, parameters: np.ndarray, trajectories: Trajectories,
     tried = int(trajectories.steps[0] + trajectories.rejected[0])
     what = {
         NOT_FINITE: "a number is no longer finite",
-        STEP_TOO_SMALL: f"the step shrank to {h:.3g} s",
+        STEP_TOO_SMALL: f"the step shrank to {h:.3g} s{beside_duration(h, float(recording.t[-1]))}",
         TOO_MANY_STEPS: f"{tried} steps were tried, as many as max_steps allows, the last of {h:.3g} s",
         CHATTERING: f"in {WINDOW} steps of about {h:.3g} s the direction kept reversing; the end is out of reach",
         RUNNING: "it was stopped",
