@@ -17,7 +17,7 @@ OTHERS = {  # of the public functions of robots, those without formulas in q, qd
     "random_configuration", "total_mass", "unnormalized", "use_kernels",
 }  # fmt: skip
 FREE = ("base_wrench", "floating_dynamics", "generalized_jacobian")
-QUICK = ("forward_dynamics_derivatives", "inverse_dynamics_second_derivatives", "linearize", "udu")
+QUICK = ("forward_dynamics_derivatives",)
 
 
 @pytest.fixture(autouse=True)
