@@ -12,6 +12,7 @@ import batch
 import derivatives
 import equations
 import free_flyers
+import gpu
 import long_chains
 import one_call
 import precision
@@ -28,6 +29,7 @@ from report import Claim, Section
 
 import linkwise as lw
 from effort import rest_slow
+from fake_cuda import fake_driver
 
 PEERS = ("pinocchio", "mujoco")
 FREE_FLYERS = ("satellite", "ball_chain", "ball_chain, revolute")
@@ -76,6 +78,15 @@ def test_benchmark_runs_and_gives_a_section(name: str) -> None:
         assert table.rows
         assert {len(row) for row in table.rows} == {len(table.header)}
     assert all(isinstance(claim, Claim) and claim.found for claim in section.claims)
+
+
+@pytest.mark.slow
+def test_the_benchmark_of_gpus_gives_a_section() -> None:
+    with fake_driver():
+        section = gpu.measure(states=7, rounds=1, parts=("panda", "host", "peers"))
+    assert [len(table.rows) for table in section.tables] == [6, 2, 4]
+    assert all({len(row) for row in table.rows} == {len(table.header)} for table in section.tables)
+    assert len(section.claims) == 4
 
 
 @pytest.mark.slow

@@ -55,6 +55,8 @@ if TYPE_CHECKING:  # at run time these are imported when they are first used: se
     from .formats.models import from_mujoco as from_mujoco
     from .formats.models import from_pinocchio as from_pinocchio
     from .kernels.compiler import Compiled as Compiled
+    from .kernels.cuda.driver import CudaError as CudaError
+    from .kernels.cuda.kernel import CudaKernel as CudaKernel
     from .ode.registry import integrators as integrators
     from .recording import EventRecord as EventRecord
     from .recording import Recording as Recording
@@ -138,6 +140,8 @@ LAZY_IMPORTS = {  # packages that are imported when one of their names is first 
     "formats.conversion": ("convert",),
     "formats.models": ("from_mujoco", "from_pinocchio"),
     "kernels.compiler": ("Compiled",),
+    "kernels.cuda.driver": ("CudaError",),
+    "kernels.cuda.kernel": ("CudaKernel",),
     "ode.registry": ("integrators",),
     "recording": ("EventRecord", "Recording", "load_recording"),
     "simulate": (

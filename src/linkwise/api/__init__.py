@@ -9,7 +9,7 @@ from .closed_form_derivatives import (
     inverse_dynamics_derivatives,
     inverse_dynamics_second_derivatives,
 )
-from .compiling import compile
+from .compiling import compile, ptx_source
 from .configuration import neutral, random_configuration
 from .conventions import convert_force, convert_state
 from .equilibria import Equilibrium, equilibrium
@@ -95,6 +95,7 @@ __all__ = [
     "operators",
     "poses",
     "potential_energy",
+    "ptx_source",
     "random_configuration",
     "total_mass",
     "udu",

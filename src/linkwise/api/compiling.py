@@ -45,7 +45,7 @@ def compile(  # noqa: A001
     array([  0.  ,   0.  , -29.43])
     """
     with LOCK:
-        from ..kernels.compiler import Compiled  # imported only when something is compiled
+        from ..kernels.compiler import compiled  # imported only when something is compiled
         from ..kernels.spec import FORMS, LoopSpec
         from ..kernels.targets import TARGETS
 
@@ -59,11 +59,44 @@ def compile(  # noqa: A001
             return kernel
         spec = spec_of(function, arm, dtype, keywords, form, tuple(passes), TARGETS[target]())
         if form == "loops" and not isinstance(spec, LoopSpec):
+            if not spec.target.has_loops:
+                raise ValueError(f"target {target!r} has no form with loops (expected form 'straight')")
             if arm.couplings:
                 raise ValueError(f"robot {arm.name!r} has coupled joints, for which there is no form with loops")
             offered = ", ".join(f"{name} ({', '.join(methods)})" for name, methods in LOOP_METHODS.items())
             raise ValueError(f"{function!r} with these options has no form with loops (these have: {offered})")
-        return Compiled(spec, explain_non_finite)
+        return compiled(spec, explain_non_finite)
+
+
+def ptx_source(
+    function: Callable[..., Any],
+    arm: Robot,
+    *,
+    dtype: str = "float64",
+    architecture: str = "sm_80",
+    passes: Iterable[str] = (),
+    **keywords: Any,
+) -> str:
+    """The kernel that `compile(..., target="cuda")` gives to the CUDA driver, in PTX; no GPU is needed.
+
+        .entry kernel(.u64 count, .u64 input, ..., .u64 output, ...)
+
+    Inputs and outputs are the addresses of `count` rows each, in the GPU's memory, one row after another; no output may
+    share memory with an input. Each thread computes one state: a launch needs `count` threads in all, in blocks of as
+    many as `.maxntid` says. `architecture` is the oldest that the text is for. Keywords as for `compile`.
+
+    >>> import linkwise as lw
+    >>> ".target sm_80" in lw.ptx_source(lw.gravity_torque, lw.load("gantry"))
+    True
+    """
+    with LOCK:
+        from ..kernels.cuda.target import ARCHITECTURES, CudaTarget
+
+        check_function_and_robot(function, arm)
+        one_of(dtype, DTYPES, "dtype")
+        one_of(architecture, ARCHITECTURES, "architecture")
+        spec = spec_of(function, arm, dtype, keywords, "straight", tuple(passes), CudaTarget(architecture))
+        return spec.target.load(spec.text).ptx  # type: ignore[no-any-return]
 
 
 def spec_of(
@@ -73,7 +106,7 @@ def spec_of(
     keywords: dict[str, Any],
     form: str = "auto",
     passes: tuple[str, ...] = (),
-    target: Target | None = None,
+    target: Target[Any] | None = None,
 ) -> KernelSpec:
     """What `compile` compiles, with the method that generated code takes by default."""
     from ..kernels.spec import spec_for

@@ -77,6 +77,15 @@ class Compiled(Kernel):
         return c.source(c_comment([f"{self.name}: {self.count}"]))
 
 
+def compiled(spec: KernelSpec, explain: Callable[..., None] | None = None) -> Compiled:
+    """The kernel of a spec, of the class for the memory in which its target works."""
+    if spec.target.memory == "host":
+        return Compiled(spec, explain)
+    from .cuda.kernel import CudaKernel
+
+    return CudaKernel(spec)
+
+
 def cached_kernel(
     function: Callable[..., Any],
     robot: Robot,

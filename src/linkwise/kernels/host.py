@@ -53,6 +53,14 @@ class HostTarget(NamedTuple):
     vector_bytes: int  # of its widest vectors
     fused: bool  # whether it multiplies and adds in one operation
 
+    @property
+    def memory(self) -> str:
+        return "host"
+
+    @property
+    def has_loops(self) -> bool:
+        return True
+
     def text(self, program: Program | LoopText, interface: Interface) -> str:
         """LLVM assembly: blocks of one state and of as many as a vector holds, the batch loop, the Python entry.
 

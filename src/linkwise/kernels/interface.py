@@ -66,7 +66,7 @@ def numpy_array(name: str, value: Any) -> np.ndarray:
         raise TypeError(f"{name} has rows of different lengths ({EXPECTED}, in a rectangular array)") from None
 
 
-def batch_of(inputs: Sequence[Argument] | Sequence[Port], arrays: Sequence[np.ndarray]) -> tuple[int, ...]:
+def batch_of(inputs: Sequence[Argument] | Sequence[Port], arrays: Sequence[Any]) -> tuple[int, ...]:
     """The batch shape of arrays whose last axes must have the shapes of the inputs."""
     batches = {}
     for (name, shape), array in zip(((x.name, x.shape) for x in inputs), arrays, strict=True):

@@ -14,6 +14,7 @@ import numpy as np
 from .entry import entry_function, has_entry
 from .host import MachineCode
 from .interface import EXPECTED, Interface, Links, batch_of, numpy_array
+from .targets import Code
 
 
 class Kernel:
@@ -21,6 +22,7 @@ class Kernel:
 
     name: str
     interface: Interface
+    options: tuple[str, ...] = ("out", "threads")  # that a call takes beside arrays
     __call__: Callable[..., Any]  # on arrays, with `out=` and `threads=`; every kernel sets its own
 
     def __new__(cls, *args: Any, **keywords: Any) -> Kernel:
@@ -30,19 +32,19 @@ class Kernel:
     def __init__(
         self,
         name: str,
-        code: MachineCode,
+        code: Code,
         interface: Interface,
         explain: Callable[..., None] | None = None,
         links: Links | None = None,
     ) -> None:
         self.name, self.interface, self.code, self.links = name, interface, code, links
         self._explain = explain
-        self._part = code.target.call(code, interface, links)
+        self._part: Callable[..., Any] = code.target.call(code, interface, links)
         type(self).__call__ = staticmethod(self.entry(self.general))  # type: ignore[method-assign]
 
     def entry(self, fallback: Callable[..., Any]) -> Any:
         """The fast path into the machine code, with a fallback for arrays that do not fit; without one, that."""
-        if self.links is not None or not has_entry(self.interface):
+        if not isinstance(self.code, MachineCode) or self.links is not None or not has_entry(self.interface):
             return fallback
         return entry_function(self.code, self.interface.dtype, self.name, fallback)
 
@@ -101,7 +103,7 @@ class Kernel:
         bound = dict(zip(names, arrays, strict=False))
         for name, array in named.items():
             if name not in names:
-                raise TypeError(f"{self.name} takes no {name!r} (expected {', '.join([*names, 'out', 'threads'])})")
+                raise TypeError(f"{self.name} takes no {name!r} (expected {', '.join([*names, *self.options])})")
             if name in bound:
                 raise TypeError(f"{self.name} was given {name!r} twice")
             bound[name] = array
@@ -143,7 +145,7 @@ class Kernel:
     def _in_parts(self, count: int, arrays: Sequence[np.ndarray], threads: int) -> int:
         """Run over all states, in as many parts as threads; how many gave non-finite results."""
         if threads == 1:
-            return self._part(0, count, arrays)
+            return int(self._part(0, count, arrays))
         bounds = [count * k // threads for k in range(threads + 1)]
         non_finite = [0] * threads
 

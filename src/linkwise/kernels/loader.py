@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from . import cache
-from .host import MachineCode, environment
+from .host import environment
 from .lock import LOCK
-from .targets import Target
+from .targets import Loaded, Target
 
 
-def load_or_compile(name: str, text: str, target: Target) -> MachineCode:
-    """The machine code of a text: from the cache, or compiled and then kept there. `name` says what the text is."""
+def load_or_compile(name: str, text: str, target: Target[Loaded]) -> Loaded:
+    """The code of a text: from the cache, or compiled and then kept there. `name` says what the text is."""
     key = cache.key(name, text, repr(target), *environment())
     return load_or_compile_as(key, cache.load(key), target, lambda: text)
 
@@ -19,10 +19,10 @@ def load_or_compile(name: str, text: str, target: Target) -> MachineCode:
 def load_or_compile_as(
     key: str,
     cached: cache.Entry | None,
-    target: Target,
+    target: Target[Loaded],
     text: Callable[[], str],
     metadata: Callable[[], dict[str, str]] = dict,
-) -> MachineCode:
+) -> Loaded:
     """The same under a key that is known without the text. `cached` is what the cache has under it."""
     with LOCK:
         if cached is not None:

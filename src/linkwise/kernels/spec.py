@@ -41,14 +41,14 @@ class KernelSpec:
         dtype: str,
         keywords: dict[str, Any],
         passes: tuple[str, ...] = (),
-        target: Target | None = None,  # otherwise this machine
+        target: Target[Any] | None = None,  # otherwise this machine
         can_loop: bool = True,  # whether the function has a form with loops
     ) -> None:
         self.function, self.robot, self.dtype, self.can_loop = function, robot, dtype, can_loop
         self.keywords, self.passes, self._target = keywords, passes, target
 
     @cached_property
-    def target(self) -> Target:
+    def target(self) -> Target[Any]:
         return self._target or host_target()
 
     @cached_property
@@ -160,7 +160,7 @@ def spec_for(
     loop_method: str | None = None,
     form: str = "auto",
     passes: tuple[str, ...] = (),
-    target: Target | None = None,
+    target: Target[Any] | None = None,
 ) -> KernelSpec:
     """Straight-line code, or loops where that would be too long.
 
@@ -172,7 +172,8 @@ def spec_for(
     shapes = inputs_of(function, keywords).values()
     per_link = not robot.couplings and all(shape is None or shape[:1] == (len(robot.names),) for shape in shapes)
     uniform = getattr(keywords.get("friction"), "uniform", True)  # numbers for each joint are not in the loops' table
-    can_loop = per_link and uniform and not passes and robot.n > 0 and not robot.non_floats
+    has_loops = target is None or target.has_loops
+    can_loop = has_loops and per_link and uniform and not passes and robot.n > 0 and not robot.non_floats
     if not can_loop or (form == "auto" and not too_long(straight)):
         return straight
     return LoopSpec(function, robot, dtype, {**keywords, "method": loop_method}, target=target)

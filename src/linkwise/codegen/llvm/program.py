@@ -13,7 +13,6 @@ multiply-add, gives the same bits.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 
@@ -271,15 +270,32 @@ class PieceNodes(Nodes):
 
 
 def fused_products(nodes: Sequence[Node], wanted: set[int]) -> set[int]:
-    """Products used once, by a sum or a difference with which they are computed."""
-    uses = Counter(a.index for node in nodes for a in node.args)
-    inner = {node.index for node in nodes} - wanted
-    fused: set[int] = set()
+    """Products that are computed together with every sum and difference that uses them, and used nowhere else.
+
+    A sum takes one product, that of the fewest uses: then most products need no instruction of their own.
+    """
+    uses: dict[int, list[Node]] = {}
     for node in nodes:
-        if node.op in ("add", "sub"):
-            products = [x.index for x in node.args if x.op == "mul" and uses[x.index] == 1 and x.index in inner]
-            fused.update(products[-1:])
+        for x in node.args:
+            uses.setdefault(x.index, []).append(node)
+    products = [
+        node
+        for node in nodes
+        if node.op == "mul" and node.index in uses and node.index not in wanted and all(map(can_fuse, uses[node.index]))
+    ]
+    fused: set[int] = set()
+    taken: set[int] = set()
+    for node in sorted(products, key=lambda node: (len(uses[node.index]), node.index)):
+        sums = {x.index for x in uses[node.index]}
+        if not sums & taken:
+            taken |= sums
+            fused.add(node.index)
     return fused
+
+
+def can_fuse(node: Node) -> bool:
+    """Whether it is a sum or a difference, of two different numbers."""
+    return node.op in ("add", "sub") and node.args[0] is not node.args[1]
 
 
 def sign(block: Block, x: str) -> str:

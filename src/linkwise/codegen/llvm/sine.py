@@ -3,20 +3,32 @@
     x = k π/2 + r,  |r| ≤ π/4:      sin r = r + r³ S(r²)      cos r = 1 - r²/2 + r⁴ C(r²)
 
 and the last two bits of k say which of the two is wanted, with which sign. Up to 10⁵, r is x - k (P₁ + P₂ + P₃) with
-parts of π/2 so short that k P₁ and k P₂ are exact (Cody and Waite 1980). Lanes beyond that, seldom met, are reduced one
-by one with as many digits of 2/π as they need (Payne and Hanek 1983). The polynomials are those of Moshier's Cephes
-library. Floats are reduced as doubles.
+parts of π/2 so short that k P₁ and k P₂ are exact, or exact in a fused operation (Cody and Waite 1980). Numbers beyond
+that, seldom met, are reduced one by one with as many digits of 2/π as they need (Payne and Hanek 1983). The polynomials
+are those of Moshier's Cephes library. Floats are reduced as floats by fused operations, otherwise as doubles.
 """
 
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 from .block import Block, Layout
 
-LARGE = 1e5
-PARTS = (1.5707963267341256, 6.077100506303966e-11, 2.0222662487959506e-21)  # of π/2; the first two have 33 bits
-ROUND_TO_INTEGER = 6755399441055744.0  # 1.5 · 2⁵²: added to a number, it leaves the whole part in the last bits
+
+class Reduction(NamedTuple):
+    """How numbers of a type are reduced."""
+
+    parts: tuple[float, float, float]  # of π/2
+    round_to_integer: float  # added to a number, it leaves the whole part in the last bits
+    large: float  # beyond that, by `large_angle`
+
+
+REDUCTIONS = {
+    "double": Reduction((1.5707963267341256, 6.077100506303966e-11, 2.0222662487959506e-21), 1.5 * 2.0**52, 1e5),
+    "float": Reduction((1.5707960128784180, 3.1391647326017846e-7, 5.3903025299577648e-15), 1.5 * 2.0**23, 1e5),
+}
+TWO_OVER_PI_ROUNDED = 0.6366197723675814
 POLYNOMIALS = {  # S and C, highest power first
     "double": (
         (
@@ -54,55 +66,59 @@ TWO_OVER_PI = (
 )
 
 
+def reduction_layout(layout: Layout) -> Layout:
+    """The numbers in which angles of this layout are reduced."""
+    return layout if layout.fused else Layout("double", layout.lanes, layout.fused)
+
+
 def sine_cosine(layout: Layout) -> str:
     """`{vector, vector} @sine_cosine_W(vector)` for W lanes; it needs `large_angle`."""
-    wide = Layout("double", layout.lanes, layout.fused)  # the reduction is in doubles
-    w, wi = wide.vector, wide.integers
-    block = Block(wide)
-    x = "%x" if layout.real == "double" else block.emit(f"fpext {layout.vector} %x to {w}")
-    shifted = block.fused(x, wide.constant(0.6366197723675814), wide.constant(ROUND_TO_INTEGER))  # 2/π
-    quadrant = block.emit(f"bitcast {w} {shifted} to {wi}")
-    k = block.do("fsub", shifted, wide.constant(ROUND_TO_INTEGER))
-    first, second, third = (wide.constant(-part) for part in PARTS)
-    exact = block.fused(k, first, x)
-    r = block.fused(k, second, exact)
-    behind = block.fused(k, third, block.fused(k, second, block.do("fsub", exact, r)))
-    size = block.call("fabs", x)
-    far = block.emit(f"fcmp ogt {w} {size}, {wide.constant(LARGE)}")
+    near, wide = reduction_layout(layout), Layout("double", layout.lanes, layout.fused)
+    v, n, ni, w, wi = layout.vector, near.vector, near.integers, wide.vector, wide.integers
+    block = Block(near)
+    x = converted(block, "%x", layout.vector, n)
+    r, behind, quadrant, far = reduced(block, x)
     bits = far if layout.lanes == 1 else block.emit(f"bitcast <{layout.lanes} x i1> {far} to i{layout.lanes}")
     some = block.emit(f"icmp ne i{layout.lanes} {bits}, 0")
-    near = "\n".join(block.lines)
-    start = block.values
-    block.lines = []
-    block.values = start
-    sine, cosine = polynomials(block, layout, *finish_inputs(block, layout))
-    v = layout.vector
+    near_lines, block.lines = block.lines, []
+    far_x, far_r = (converted(block, value, n, w) for value in (x, r))
+    far_k = quadrant if ni == wi else block.emit(f"zext {ni} {quadrant} to {wi}")
+    far_lines, block.lines = block.lines, []
+    late_r = converted(block, "%rl", w, n)
+    late_k = "%kl" if ni == wi else block.emit(f"trunc {wi} %kl to {ni}")
+    late_lines, block.lines = block.lines, []
+    angle, rest, turns = converted(block, "%r", n, v), converted(block, "%b", n, v) if behind else "", "%k"
+    if ni != layout.integers:
+        turns = block.emit(f"trunc {ni} %k to {layout.integers}")
+    block.layout = layout
+    sine, cosine = polynomials(block, angle, rest, turns)
     pair = block.emit(f"insertvalue {{{v}, {v}}} poison, {v} {sine}, 0")
     pair = block.emit(f"insertvalue {{{v}, {v}}} {pair}, {v} {cosine}, 1")
-    end = "\n".join(block.lines)
-    declared = "\n".join(sorted(block.declared))
-    lanes = layout.lanes
+    declared, lanes = "\n".join(sorted({*block.declared, "declare double @llvm.fabs.f64(double)"})), layout.lanes
+    near_text, far_text, late_text, end = map("\n".join, (near_lines, far_lines, late_lines, block.lines))
+    rest_phi = f"  %b = phi {n} [{behind}, %near], [%bl, %reduced]" if behind else ""
     return f"""{declared}
 define internal {{{v}, {v}}} @sine_cosine_{lanes}({v} %x) #1 {{
 near:
-{near}
+{near_text}
   br i1 {some}, label %far, label %finish
 far:
+{far_text}
   %xs = alloca {w}
   %rs = alloca {w}
   %bs = alloca {w}
   %ks = alloca {wi}
-  store {w} {x}, ptr %xs
-  store {w} {r}, ptr %rs
-  store {w} {behind}, ptr %bs
-  store {wi} {quadrant}, ptr %ks
+  store {w} {far_x}, ptr %xs
+  store {w} {far_r}, ptr %rs
+  store {w} {behind or wide.constant(0.0)}, ptr %bs
+  store {wi} {far_k}, ptr %ks
   br label %lane
 lane:
   %i = phi i64 [0, %far], [%next, %skip]
   %xp = getelementptr double, ptr %xs, i64 %i
   %xi = load double, ptr %xp
   %si = call double @llvm.fabs.f64(double %xi)
-  %fi = fcmp ogt double %si, {Layout("double", 1, False).constant(LARGE)}
+  %fi = fcmp ogt double %si, {Layout("double", 1, False).constant(REDUCTIONS["double"].large)}
   br i1 %fi, label %reduce, label %skip
 reduce:
   %all = call {{double, double, i64}} @large_angle(double %xi)
@@ -124,30 +140,43 @@ reduced:
   %rl = load {w}, ptr %rs
   %bl = load {w}, ptr %bs
   %kl = load {wi}, ptr %ks
+{late_text}
   br label %finish
 finish:
-  %r = phi {w} [{r}, %near], [%rl, %reduced]
-  %b = phi {w} [{behind}, %near], [%bl, %reduced]
-  %k = phi {wi} [{quadrant}, %near], [%kl, %reduced]
+  %r = phi {n} [{r}, %near], [{late_r}, %reduced]
+{rest_phi}
+  %k = phi {ni} [{quadrant}, %near], [{late_k}, %reduced]
 {end}
   ret {{{v}, {v}}} {pair}
 }}
 """
 
 
-def finish_inputs(block: Block, layout: Layout) -> tuple[str, str, str]:
-    """The reduced angle %r, what is behind its last digit %b, and the quadrant %k, as the layout's own numbers."""
+def converted(block: Block, x: str, kind: str, target: str) -> str:
+    """A number of floats as doubles, or of doubles as floats."""
+    return x if kind == target else block.emit(f"{'fpext' if 'float' in kind else 'fptrunc'} {kind} {x} to {target}")
+
+
+def reduced(block: Block, x: str) -> tuple[str, str, str, str]:
+    """r, what r has no digits for (of floats nothing), k, and where x is too large for these to be right."""
+    layout, ((first, second, third), shift, large) = block.layout, REDUCTIONS[block.layout.real]
+    shifted = block.fused(x, layout.constant(TWO_OVER_PI_ROUNDED), layout.constant(shift))
+    quadrant = block.emit(f"bitcast {layout.vector} {shifted} to {layout.integers}")
+    k = block.do("fsub", shifted, layout.constant(shift))
+    exact = block.fused(k, layout.constant(-first), x)
+    r = block.fused(k, layout.constant(-second), exact)
     if layout.real == "double":
-        return "%r", "%b", "%k"
-    wide = block.layout
-    angle = block.emit(f"fptrunc {wide.vector} %r to {layout.vector}")
-    behind = block.emit(f"fptrunc {wide.vector} %b to {layout.vector}")
-    turns = block.emit(f"trunc {wide.integers} %k to {layout.integers}")
-    block.layout = layout
-    return angle, behind, turns
+        lost = block.fused(k, layout.constant(-second), block.do("fsub", exact, r))
+        behind = block.fused(k, layout.constant(-third), lost)
+    else:
+        r, behind = block.fused(k, layout.constant(-third), r), ""
+    far = block.emit(f"fcmp ugt {layout.vector} {block.call('fabs', x)}, {layout.constant(large)}")
+    return r, behind, quadrant, far
 
 
-def polynomials(block: Block, layout: Layout, r: str, behind: str, k: str) -> tuple[str, str]:
+def polynomials(block: Block, r: str, behind: str, k: str) -> tuple[str, str]:
+    """Sine and cosine, from the reduced angle, what is behind its last digit if that is known, and the quadrant."""
+    layout = block.layout
     v, integers, top = layout.vector, layout.integers, layout.bits - 1
     z = block.do("fmul", r, r)
     sums = []
@@ -156,25 +185,29 @@ def polynomials(block: Block, layout: Layout, r: str, behind: str, k: str) -> tu
         for c in coefficients[1:]:
             p = block.fused(p, z, layout.constant(c))
         sums.append(p)
-    sine = block.do("fadd", r, block.fused(sums[0], block.do("fmul", z, r), behind))
-    falling = block.fused(z, layout.constant(-0.5), layout.constant(1.0))
-    slope = block.fused(block.do("fneg", r), behind, falling)
+    cube, slope = block.do("fmul", z, r), block.fused(z, layout.constant(-0.5), layout.constant(1.0))
+    if behind:
+        sine = block.do("fadd", r, block.fused(sums[0], cube, behind))
+        slope = block.fused(block.do("fneg", r), behind, slope)
+    else:
+        sine = block.fused(sums[0], cube, r)
     cosine = block.fused(sums[1], block.do("fmul", z, z), slope)
 
     def integer(value: int) -> str:
         return layout.splat(f"i{layout.bits}", str(value))
 
     def signed(x: str, turns: str) -> str:
-        """-x where bit 1 of the turns is set."""
-        moved = block.emit(f"shl {integers} {turns}, {integer(top - 1)}")
-        sign = block.emit(f"and {integers} {moved}, {integer(-(1 << top))}")
+        """-x where the first bit of the turns is set."""
+        sign = block.emit(f"and {integers} {turns}, {integer(-(1 << top))}")
         bits = block.emit(f"xor {integers} {sign}, {block.emit(f'bitcast {v} {x} to {integers}')}")
         return block.emit(f"bitcast {integers} {bits} to {v}")
 
     odd = block.emit(f"trunc {integers} {k} to {layout.mask}")
     swapped_sine = block.emit(f"select {layout.mask} {odd}, {v} {cosine}, {v} {sine}")
     swapped_cosine = block.emit(f"select {layout.mask} {odd}, {v} {sine}, {v} {cosine}")
-    return signed(swapped_sine, k), signed(swapped_cosine, block.emit(f"add {integers} {k}, {integer(1)}"))
+    turns = block.emit(f"shl {integers} {k}, {integer(top - 1)}")
+    next_turns = block.emit(f"add {integers} {turns}, {integer(1 << top - 1)}")
+    return signed(swapped_sine, turns), signed(swapped_cosine, next_turns)
 
 
 def large_angle() -> str:

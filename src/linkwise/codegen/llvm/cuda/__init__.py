@@ -1,0 +1,1 @@
+"""Programs as CUDA kernels in LLVM assembly, for `nvptx64`: a thread computes one state."""

@@ -1,0 +1,1 @@
+"""The target "cuda": kernels on NVIDIA GPUs, by LLVM and the driver alone."""

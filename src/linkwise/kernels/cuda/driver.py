@@ -1,0 +1,247 @@
+"""The CUDA driver, libcuda, called through ctypes. It is loaded when it is first needed, never by an import."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from ctypes import POINTER, byref, c_char_p, c_float, c_int, c_size_t, c_uint, c_uint64, c_void_p
+from functools import cache
+from typing import Any
+
+OLDEST = 11000  # version of the driver's interface: that of CUDA 11.0, whose drivers know the PTX that LLVM writes
+OUT_OF_MEMORY, NO_DEVICE, NO_BINARY, NEWER_PTX = 2, 100, 209, 222
+THREADS, REGISTERS, LOCAL_BYTES = 0, 4, 3  # attributes of a function
+MAJOR, MINOR, MULTIPROCESSORS, L2_BYTES = 75, 76, 16, 38  # attributes of a device
+ORDINAL = 9  # attribute of a pointer: the device
+ERROR_LOG, ERROR_LOG_BYTES = 5, 6  # options of the loader
+LOG_BYTES = 8192
+
+SIGNATURES: dict[str, tuple[Any, ...]] = {
+    "cuInit": (c_uint,),
+    "cuDriverGetVersion": (POINTER(c_int),),
+    "cuGetErrorName": (c_int, POINTER(c_char_p)),
+    "cuGetErrorString": (c_int, POINTER(c_char_p)),
+    "cuDeviceGetCount": (POINTER(c_int),),
+    "cuDeviceGet": (POINTER(c_int), c_int),
+    "cuDeviceGetName": (c_char_p, c_int, c_int),
+    "cuDeviceGetAttribute": (POINTER(c_int), c_int, c_int),
+    "cuDevicePrimaryCtxRetain": (POINTER(c_void_p), c_int),
+    "cuCtxPushCurrent_v2": (c_void_p,),
+    "cuCtxPopCurrent_v2": (POINTER(c_void_p),),
+    "cuModuleLoadDataEx": (POINTER(c_void_p), c_char_p, c_uint, POINTER(c_int), POINTER(c_void_p)),
+    "cuModuleGetFunction": (POINTER(c_void_p), c_void_p, c_char_p),
+    "cuModuleUnload": (c_void_p,),
+    "cuFuncGetAttribute": (POINTER(c_int), c_int, c_void_p),
+    "cuLaunchKernel": (c_void_p, *[c_uint] * 7, c_void_p, POINTER(c_void_p), c_void_p),
+    "cuPointerGetAttribute": (c_void_p, c_int, c_uint64),
+    "cuMemGetInfo_v2": (POINTER(c_size_t), POINTER(c_size_t)),
+    "cuMemAlloc_v2": (POINTER(c_uint64), c_size_t),
+    "cuMemFree_v2": (c_uint64,),
+    "cuMemAllocHost_v2": (POINTER(c_void_p), c_size_t),
+    "cuMemFreeHost": (c_void_p,),
+    "cuMemcpyHtoDAsync_v2": (c_uint64, c_void_p, c_size_t, c_void_p),
+    "cuMemcpyDtoHAsync_v2": (c_void_p, c_uint64, c_size_t, c_void_p),
+    "cuMemcpyDtoDAsync_v2": (c_uint64, c_uint64, c_size_t, c_void_p),
+    "cuMemsetD8Async": (c_uint64, ctypes.c_ubyte, c_size_t, c_void_p),
+    "cuStreamCreate": (POINTER(c_void_p), c_uint),
+    "cuStreamDestroy_v2": (c_void_p,),
+    "cuStreamSynchronize": (c_void_p,),
+    "cuEventCreate": (POINTER(c_void_p), c_uint),
+    "cuEventDestroy_v2": (c_void_p,),
+    "cuEventRecord": (c_void_p, c_void_p),
+    "cuEventSynchronize": (c_void_p,),
+    "cuEventElapsedTime": (POINTER(c_float), c_void_p, c_void_p),
+}
+
+
+class CudaError(RuntimeError):
+    """The GPU, or its driver, cannot do what was asked: the message says why."""
+
+
+class CudaMemoryError(CudaError, MemoryError):
+    """The GPU has no memory left."""
+
+
+class Driver:
+    """The functions of libcuda, by name; each raises a `CudaError` where it fails."""
+
+    def __init__(self) -> None:
+        self.library, self.process = opened(), os.getpid()
+        self.call("cuInit", 0)
+        version = c_int()
+        self.call("cuDriverGetVersion", byref(version))
+        self.version = version.value
+        if self.version < OLDEST:
+            raise too_old(f"for CUDA {self.version // 1000}.{self.version % 1000 // 10}")
+
+    @property
+    def forked(self) -> bool:
+        """Whether this is a child of the process that loaded the driver: nothing can be called there."""
+        return os.getpid() != self.process
+
+    def call(self, function: str, *arguments: Any) -> None:
+        code = getattr(self.library, function)(*arguments)
+        if code:
+            raise self.error(code, function)
+
+    def error(self, code: int, function: str, more: str = "") -> CudaError:
+        if code == NO_DEVICE:
+            return CudaError("the CUDA driver finds no GPU (expected one that CUDA_VISIBLE_DEVICES does not hide)")
+        if code == NEWER_PTX:
+            return too_old("older than the text of the kernel")
+        if self.forked:
+            return CudaError(
+                "the CUDA driver does not work in a process that was forked after it was loaded (expected"
+                " multiprocessing's start method 'spawn', or the first use of a GPU after the fork)"
+            )
+        name, text = c_char_p(), c_char_p()
+        self.library.cuGetErrorName(code, byref(name))
+        self.library.cuGetErrorString(code, byref(text))
+        known = f"{(name.value or b'unknown error').decode()}, {(text.value or b'?').decode()}"
+        kind = CudaMemoryError if code == OUT_OF_MEMORY else CudaError
+        return kind(f"{function}: {known} ({code}){more}")
+
+
+def opened() -> Any:
+    """The library, its functions with their types."""
+    name = "nvcuda.dll" if sys.platform == "win32" else "libcuda.so.1"
+    try:
+        library = ctypes.CDLL(name)
+    except OSError:
+        raise CudaError(
+            f"there is no CUDA driver ({name}; expected a machine with an NVIDIA GPU and its driver;"
+            " lw.ptx_source gives the text of a kernel without either)"
+        ) from None
+    for function, types in SIGNATURES.items():
+        if not hasattr(library, function):
+            raise too_old("older than CUDA 11")
+        getattr(library, function).argtypes = types
+    return library
+
+
+def too_old(what: str) -> CudaError:
+    return CudaError(f"the CUDA driver is {what} (expected that of CUDA 11.0 or newer: 450 on Linux, 451 on Windows)")
+
+
+@cache
+def driver() -> Driver:
+    return Driver()
+
+
+class Device:
+    """A GPU, with its primary context, which torch, CuPy and JAX use too."""
+
+    def __init__(self, ordinal: int) -> None:
+        if not isinstance(ordinal, int):
+            raise TypeError(f"device is {ordinal!r} (expected the number of a GPU, 0 for the first)")
+        self.ordinal, self.driver = ordinal, driver()
+        handle, context = c_int(), c_void_p()
+        code = self.driver.library.cuDeviceGet(byref(handle), ordinal)
+        if code:
+            more = f": there is no GPU {ordinal} (expected 0, or another that nvidia-smi shows)"
+            raise self.driver.error(code, "cuDeviceGet", more)
+        self.handle = handle.value
+        self.driver.call("cuDevicePrimaryCtxRetain", byref(context), self.handle)
+        self.context = context
+        self.lanes: list[Any] = []  # of `staging`, for the next call
+
+    @contextmanager
+    def current(self) -> Iterator[Driver]:
+        """Its context is the current one meanwhile; afterwards, whichever was before."""
+        self.driver.call("cuCtxPushCurrent_v2", self.context)
+        try:
+            yield self.driver
+        finally:
+            self.driver.call("cuCtxPopCurrent_v2", byref(c_void_p()))
+
+    def attribute(self, which: int) -> int:
+        value = c_int()
+        self.driver.call("cuDeviceGetAttribute", byref(value), which, self.handle)
+        return value.value
+
+    @property
+    def name(self) -> str:
+        text = ctypes.create_string_buffer(256)
+        self.driver.call("cuDeviceGetName", text, 256, self.handle)
+        return text.value.decode()
+
+    @property
+    def capability(self) -> tuple[int, int]:
+        return self.attribute(MAJOR), self.attribute(MINOR)
+
+    def free_and_total(self) -> tuple[int, int]:
+        """Bytes of memory."""
+        free, total = c_size_t(), c_size_t()
+        with self.current():
+            self.driver.call("cuMemGetInfo_v2", byref(free), byref(total))
+        return free.value, total.value
+
+    def allocated(self, size: int) -> int:
+        """The address of so many new bytes."""
+        pointer = c_uint64()
+        with self.current() as call:
+            code = call.library.cuMemAlloc_v2(byref(pointer), max(size, 1))
+        if code:
+            free, total = self.free_and_total()
+            more = f": {size:,} bytes were asked for, {free:,} of {total:,} are free on {self.name}"
+            raise self.driver.error(code, "cuMemAlloc", more)
+        return pointer.value
+
+    def freed(self, function: str, pointer: int) -> None:
+        """Give memory back, by the function for its kind; that of a process that was forked is not ours."""
+        if not self.driver.forked:
+            with self.current() as call:
+                call.call(function, pointer)
+
+    def synchronize(self, stream: int) -> None:
+        """Wait for all that was asked for on a stream."""
+        with self.current() as call:
+            call.call("cuStreamSynchronize", stream or None)
+
+
+@cache
+def device(ordinal: int) -> Device:
+    return Device(ordinal)
+
+
+def device_of(pointer: int) -> Device:
+    """The GPU whose memory an address is in."""
+    ordinal = c_int()
+    code = driver().library.cuPointerGetAttribute(byref(ordinal), ORDINAL, pointer)
+    if code:
+        raise CudaError(f"the address {pointer:#x} is in no GPU's memory (expected an array on a GPU)")
+    return device(ordinal.value)
+
+
+class Module:
+    """A kernel, loaded onto a GPU from PTX."""
+
+    def __init__(self, device: Device, ptx: bytes, name: str) -> None:
+        self.device = device
+        log = ctypes.create_string_buffer(LOG_BYTES)
+        options = (c_int * 2)(ERROR_LOG, ERROR_LOG_BYTES)
+        values = (c_void_p * 2)(ctypes.cast(log, c_void_p), c_void_p(LOG_BYTES))
+        module, function = c_void_p(), c_void_p()
+        with device.current() as call:
+            code = call.library.cuModuleLoadDataEx(byref(module), ptx + b"\0", 2, options, values)
+            if code == NO_BINARY:
+                major, minor = device.capability
+                raise CudaError(f"{device.name} has compute capability {major}.{minor} (expected 8.0 or higher)")
+            if code:
+                raise call.error(code, "cuModuleLoadDataEx", f": {log.value.decode(errors='replace')}".rstrip(": "))
+            call.call("cuModuleGetFunction", byref(function), module, name.encode())
+        self.module, self.function = module, function
+
+    def attribute(self, which: int) -> int:
+        value = c_int()
+        with self.device.current() as call:
+            call.call("cuFuncGetAttribute", byref(value), which, self.function)
+        return value.value
+
+    def launch(self, blocks: int, threads: int, arguments: Any, stream: int) -> None:
+        """`arguments` is an array of the addresses of the arguments."""
+        with self.device.current() as call:
+            call.call("cuLaunchKernel", self.function, blocks, 1, 1, threads, 1, 1, 0, stream or None, arguments, None)

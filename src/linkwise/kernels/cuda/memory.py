@@ -1,0 +1,84 @@
+"""Arrays in a GPU's memory that Linkwise itself allocates, and the protocols by which other libraries take them."""
+
+from __future__ import annotations
+
+import ctypes
+import math
+import weakref
+from typing import Any
+
+import numpy as np
+
+from . import dlpack
+from .driver import Device
+
+
+class DeviceArray:
+    """A new array on a GPU, its numbers one after another. It is freed when nobody refers to it.
+
+    `cupy.asarray(x)`, `numba.cuda.as_cuda_array(x)`, `torch.from_dlpack(x)` and `jax.dlpack.from_dlpack(x)` take it
+    without a copy.
+    """
+
+    def __init__(self, device: Device, shape: tuple[int, ...], dtype: str, stream: int = 0) -> None:
+        """`stream` is where the array is written."""
+        self.device, self.shape, self.dtype, self.stream = device, shape, np.dtype(dtype), stream
+        self.nbytes = math.prod(shape) * self.dtype.itemsize
+        self.pointer = device.allocated(self.nbytes)
+        weakref.finalize(
+            self, device.freed, "cuMemFree_v2", self.pointer
+        ).atexit = False  # the driver may have ended by then
+
+    def __repr__(self) -> str:
+        return f"<array {self.shape} of {self.dtype} on {self.device.name}, GPU {self.device.ordinal}>"
+
+    @property
+    def __cuda_array_interface__(self) -> dict[str, Any]:
+        return {
+            "shape": self.shape,
+            "typestr": self.dtype.str,
+            "data": (self.pointer, False),
+            "strides": None,
+            "version": 3,
+            "stream": self.stream or 1,  # 1 is the default stream
+        }
+
+    def __dlpack__(self, *, stream: Any = None, **_: Any) -> Any:
+        self.device.synchronize(self.stream)  # whichever stream the other library uses
+        return dlpack.exported(self, self.pointer, self.shape, self.dtype.itemsize, self.device.ordinal)
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return dlpack.CUDA, self.device.ordinal
+
+    def copy_from(self, array: np.ndarray) -> DeviceArray:
+        """The numbers of a NumPy array of the same shape and dtype; waits."""
+        rows = np.ascontiguousarray(array, self.dtype)
+        if rows.shape != self.shape:
+            raise ValueError(f"the array has shape {rows.shape} (expected {self.shape})")
+        with self.device.current() as call:
+            call.call("cuMemcpyHtoDAsync_v2", self.pointer, rows.ctypes.data, self.nbytes, self.stream or None)
+        self.device.synchronize(self.stream)
+        return self
+
+    def copy_to_host(self) -> np.ndarray:
+        """A NumPy array of the same numbers; waits for them."""
+        array = np.empty(self.shape, self.dtype)
+        with self.device.current() as call:
+            call.call("cuMemcpyDtoHAsync_v2", array.ctypes.data, self.pointer, self.nbytes, self.stream or None)
+        self.device.synchronize(self.stream)
+        return array
+
+
+class PinnedArray:
+    """A NumPy array (`numbers`) in memory that stays in place, so that a GPU copies it while others work."""
+
+    def __init__(self, device: Device, shape: tuple[int, ...], dtype: str) -> None:
+        size = math.prod(shape) * np.dtype(dtype).itemsize
+        address = ctypes.c_void_p()
+        with device.current() as call:
+            call.call("cuMemAllocHost_v2", ctypes.byref(address), max(size, 1))
+        assert address.value is not None
+        self.address = address.value
+        raw: Any = (ctypes.c_char * max(size, 1)).from_address(self.address)
+        self.numbers = np.frombuffer(raw, dtype, math.prod(shape)).reshape(shape)
+        weakref.finalize(self, device.freed, "cuMemFreeHost", self.address).atexit = False

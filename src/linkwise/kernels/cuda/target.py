@@ -1,0 +1,115 @@
+"""The target "cuda": LLVM assembly for `nvptx64`, PTX, and its launches."""
+
+from __future__ import annotations
+
+import ctypes
+import re
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from ...graph import Program
+from ..host import CompileError, llvm
+from ..interface import REALS, Interface, Links
+from ..lock import LOCK
+from .driver import Module, device
+
+if TYPE_CHECKING:
+    from ...codegen.llvm.loops import LoopText
+
+Launch = Callable[[int, int, Sequence[int], int], None]  # ordinal of the device, states, addresses, stream
+TRIPLE = "nvptx64-nvidia-cuda"
+ARCHITECTURES = ("sm_80", "sm_86", "sm_89", "sm_90")  # the first is as fast as the others, and runs on them
+MAX_OPERATIONS = 30_000  # longer straight-line code takes minutes to compile, and does not fit in registers at all
+
+
+class CudaTarget(NamedTuple):
+    """NVIDIA GPUs of compute capability 8.0 and higher. The fields after the first are for measurements."""
+
+    architecture: str = ARCHITECTURES[0]
+    threads: int = 64  # in a block; fewer where their rows do not fit in shared memory
+    blocks: int = 0  # that should fit on a multiprocessor at a time; 0: LLVM and the driver decide
+    staged: bool | None = None  # whether rows go through shared memory; None: long ones
+    fast: bool | None = None  # whether usual states have a fast path; None: of floats, in short programs
+
+    @property
+    def memory(self) -> str:
+        return "cuda"
+
+    @property
+    def has_loops(self) -> bool:
+        return False
+
+    def text(self, program: Program | LoopText, interface: Interface) -> str:
+        """LLVM assembly of a kernel whose threads compute a state each."""
+        from ...codegen.llvm.cuda.kernel import cuda_text, shape_of
+
+        if not isinstance(program, Program):
+            raise ValueError("target 'cuda' takes no loops over links (expected form 'straight')")
+        if interface.operations > MAX_OPERATIONS:
+            raise ValueError(
+                f"the program has {interface.operations:,} operations (target 'cuda' takes straight-line code of at"
+                f" most {MAX_OPERATIONS:,}; expected a robot of fewer joints, or target 'cpu')"
+            )
+        real = REALS[interface.dtype]
+        return cuda_text(program, real, shape_of(program, real, self.threads, self.staged, self.blocks, self.fast))
+
+    def load(self, text: str = "", binary: bytes = b"") -> CudaCode:
+        """PTX of a text, or that which was compiled from it earlier; a GPU gets it when it is first launched there."""
+        return CudaCode(self, binary or ptx_of(text, self.architecture).encode())
+
+    def call(self, code: CudaCode, interface: Interface, links: Links | None = None) -> Launch:
+        """A function that launches the kernel on arrays in a GPU's memory, by their addresses."""
+        pointers = len(interface.inputs) + len(interface.outputs)
+        threads = code.threads
+
+        def launch(ordinal: int, count: int, addresses: Sequence[int], stream: int) -> None:
+            values: list[Any] = [ctypes.c_int64(count), *map(ctypes.c_uint64, addresses)]
+            places = (ctypes.c_void_p * (pointers + 1))(*map(ctypes.addressof, values))
+            code.module(ordinal).launch(-(-count // threads), threads, places, stream)
+
+        return launch
+
+
+class CudaCode:
+    """PTX, and the kernels that GPUs made of it."""
+
+    metadata: dict[str, str]
+    from_cache = False
+
+    def __init__(self, target: CudaTarget, ptx: bytes) -> None:
+        self.target, self.binary, self.metadata = target, ptx, {}
+        self._modules: dict[int, Module] = {}
+
+    @property
+    def ptx(self) -> str:
+        return self.binary.decode()
+
+    @property
+    def threads(self) -> int:
+        """How many threads a block of the kernel has."""
+        found = re.search(r"\.maxntid\s+(\d+)", self.ptx)
+        if found is None:
+            raise CompileError("the PTX does not say how many threads a block has")
+        return int(found[1])
+
+    def module(self, ordinal: int) -> Module:
+        """The kernel on a GPU, loaded when it is first asked for."""
+        if ordinal not in self._modules:
+            with LOCK:
+                self._modules.setdefault(ordinal, Module(device(ordinal), self.binary, "kernel"))
+        return self._modules[ordinal]
+
+
+def ptx_of(text: str, architecture: str) -> str:
+    """What LLVM makes of a text, for GPUs of this architecture and newer ones."""
+    binding = llvm()
+    with LOCK:
+        binding.initialize_all_targets()
+        binding.initialize_all_asmprinters()
+        try:
+            module = binding.parse_assembly(text)
+            module.verify()
+        except RuntimeError as error:
+            raise CompileError(f"LLVM refused the text: {error}") from error
+        machine = binding.Target.from_triple(TRIPLE).create_target_machine(cpu=architecture, opt=3)
+        return str(machine.emit_assembly(module))

@@ -1,0 +1,239 @@
+"""A CUDA driver without a GPU: memory is the host's, and a launch runs the kernel's text on the processor.
+
+`FakeLibrary` stands in for libcuda with those functions that Linkwise calls, so that everything but the GPU itself is
+tested: loading, launches, streams, arrays that are handed over, and copies. A kernel's PTX is found by the text of
+which `ptx_of` made it.
+"""
+
+import ctypes
+import math
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+import pytest
+
+import cuda_emulation
+from linkwise.kernels.cuda import driver, target
+
+
+class FakeLibrary:
+    """The functions of libcuda. They return 0, or the number of an error."""
+
+    def __init__(self, devices: int = 1, version: int = 12040, capacity: int = 1 << 32) -> None:
+        self.devices, self.version, self.capacity = devices, version, capacity
+        self.memory: dict[int, tuple[Any, int]] = {}  # by address: the bytes, and the device
+        self.contexts: list[int] = []
+        self.handles: dict[int, Any] = {}
+        self.next_handle = 0x1000
+        self.texts: dict[bytes, str] = {}  # LLVM assembly by PTX
+        self.launches: list[tuple[int, int, int, int]] = []  # device, blocks, threads, stream
+        self.streams = {1, 2}  # the default streams have these numbers too
+
+    def handle(self, what: Any) -> int:
+        self.next_handle += 1
+        self.handles[self.next_handle] = what
+        return self.next_handle
+
+    def cuInit(self, flags: int) -> int:
+        return 0 if self.devices else driver.NO_DEVICE
+
+    def cuDriverGetVersion(self, version: Any) -> int:
+        version._obj.value = self.version
+        return 0
+
+    def cuGetErrorName(self, code: int, text: Any) -> int:
+        text._obj.value = {2: b"CUDA_ERROR_OUT_OF_MEMORY"}.get(code, b"CUDA_ERROR")
+        return 0
+
+    def cuGetErrorString(self, code: int, text: Any) -> int:
+        text._obj.value = b"what went wrong"
+        return 0
+
+    def cuDeviceGet(self, found: Any, ordinal: int) -> int:
+        found._obj.value = ordinal
+        return 0 if ordinal < self.devices else 101
+
+    def cuDeviceGetName(self, text: Any, size: int, device: int) -> int:
+        text.value = b"Imaginary GPU"
+        return 0
+
+    def cuDeviceGetAttribute(self, value: Any, which: int, device: int) -> int:
+        value._obj.value = {driver.MAJOR: 8, driver.MINOR: 6}.get(which, 0)
+        return 0
+
+    def cuDevicePrimaryCtxRetain(self, context: Any, device: int) -> int:
+        context._obj.value = 0x100 + device
+        return 0
+
+    def cuCtxPushCurrent_v2(self, context: Any) -> int:
+        self.contexts.append(context.value - 0x100)
+        return 0
+
+    def cuCtxPopCurrent_v2(self, context: Any) -> int:
+        self.contexts.pop()
+        return 0
+
+    def cuModuleLoadDataEx(self, module: Any, ptx: bytes, count: int, options: Any, values: Any) -> int:
+        assert ptx.endswith(b"\0")
+        module._obj.value = self.handle((self.contexts[-1], ptx[:-1]))
+        return 0
+
+    def cuModuleGetFunction(self, function: Any, module: Any, name: bytes) -> int:
+        assert name == b"kernel"
+        function._obj.value = self.handle(self.handles[module.value])
+        return 0
+
+    def cuModuleUnload(self, module: Any) -> int:
+        return 0
+
+    def cuFuncGetAttribute(self, value: Any, which: int, function: Any) -> int:
+        value._obj.value = {driver.THREADS: 64, driver.REGISTERS: 96}.get(which, 0)
+        return 0
+
+    def cuEventCreate(self, event: Any, flags: int) -> int:
+        event._obj.value = self.handle(0.0)
+        return 0
+
+    def cuEventRecord(self, event: Any, stream: Any) -> int:
+        self.handles[event.value] = time.perf_counter()
+        return 0
+
+    def cuEventSynchronize(self, event: Any) -> int:
+        return 0
+
+    def cuEventElapsedTime(self, milliseconds: Any, start: Any, end: Any) -> int:
+        milliseconds._obj.value = 1e3 * (self.handles[end.value] - self.handles[start.value])
+        return 0
+
+    def cuLaunchKernel(self, function: Any, *arguments: Any) -> int:
+        blocks, _, _, threads, _, _, _, stream, places, _ = arguments
+        device, ptx = self.handles[function.value]
+        assert self.contexts[-1] == device
+        assert stream is None or stream in self.streams
+        text = self.texts[ptx]
+        arrays = text[text.index("@kernel(") :].split("#2", 1)[0].count("ptr addrspace(1)")
+        count = ctypes.c_int64.from_address(places[0]).value
+        addresses = [ctypes.c_uint64.from_address(places[k]).value for k in range(1, arrays + 1)]
+        assert all(self.owner(address) == device for address in addresses)
+        assert blocks == -(-count // threads)
+        self.launches.append((device, blocks, threads, stream or 0))
+        cuda_emulation.launch_at(text, threads, addresses, count)
+        return 0
+
+    def owner(self, address: int) -> int | None:
+        for start, (content, device) in self.memory.items():
+            if start <= address < start + len(content):
+                return device
+        return None
+
+    def cuPointerGetAttribute(self, value: Any, which: int, address: int) -> int:
+        device = self.owner(address)
+        value._obj.value = device or 0
+        return 0 if device is not None else 1
+
+    def cuMemGetInfo_v2(self, free: Any, total: Any) -> int:
+        free._obj.value, total._obj.value = self.capacity - self.used, self.capacity
+        return 0
+
+    @property
+    def used(self) -> int:
+        return sum(len(content) for content, _ in self.memory.values())
+
+    def allocated(self, size: int, alignment: int = 256) -> tuple[int, Any]:
+        raw = (ctypes.c_char * (size + alignment))()
+        return ctypes.addressof(raw) + -ctypes.addressof(raw) % alignment, raw
+
+    def cuMemAlloc_v2(self, pointer: Any, size: int) -> int:
+        if self.used + size > self.capacity:
+            return driver.OUT_OF_MEMORY
+        address, raw = self.allocated(size)
+        ctypes.memset(address, 0xFF, size)  # NaN: what is not written is seen
+        self.memory[address] = (raw, self.contexts[-1])
+        pointer._obj.value = address
+        return 0
+
+    def cuMemFree_v2(self, pointer: int) -> int:
+        del self.memory[pointer]
+        return 0
+
+    def cuMemAllocHost_v2(self, pointer: Any, size: int) -> int:
+        address, raw = self.allocated(size)
+        self.handles[address] = raw
+        pointer._obj.value = address
+        return 0
+
+    def cuMemFreeHost(self, pointer: int) -> int:
+        del self.handles[pointer]
+        return 0
+
+    def copy(self, to: int, source: int, size: int, stream: Any) -> int:
+        assert stream is None or stream in self.streams
+        ctypes.memmove(to, source, size)
+        return 0
+
+    cuMemcpyHtoDAsync_v2 = cuMemcpyDtoHAsync_v2 = cuMemcpyDtoDAsync_v2 = copy  # noqa: N815
+
+    def cuStreamCreate(self, stream: Any, flags: int) -> int:
+        stream._obj.value = self.handle("stream")
+        self.streams.add(stream._obj.value)
+        return 0
+
+    def cuStreamDestroy_v2(self, stream: int) -> int:
+        self.streams.remove(stream)
+        return 0
+
+    def cuStreamSynchronize(self, stream: Any) -> int:
+        return 0
+
+
+@contextmanager
+def fake_driver(**options: Any) -> Iterator[FakeLibrary]:
+    """A driver of this kind for the time of a `with` block."""
+    library = FakeLibrary(**options)
+    real_ptx = target.ptx_of
+
+    def remembered(text: str, architecture: str) -> str:
+        ptx = real_ptx(text, architecture)
+        library.texts[ptx.encode()] = text
+        return ptx
+
+    forget()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(driver, "opened", lambda: library)
+        patch.setattr(target, "ptx_of", remembered)
+        yield library
+    forget()
+
+
+def forget() -> None:
+    driver.driver.cache_clear()
+    driver.device.cache_clear()
+
+
+class Foreign:
+    """An array of a library that nobody knows, with `__cuda_array_interface__`."""
+
+    def __init__(self, array: np.ndarray, stream: int | None = None, strides: bool = False) -> None:
+        self.gpu = driver.device(0)
+        self.shape, self.dtype, self.nbytes = array.shape, array.dtype, array.nbytes
+        self.pointer = self.gpu.allocated(max(array.nbytes, 1))
+        ctypes.memmove(self.pointer, np.ascontiguousarray(array).ctypes.data, array.nbytes)
+        self.about: dict[str, Any] = {
+            "shape": array.shape,
+            "typestr": array.dtype.str,
+            "data": (self.pointer, False),
+            "version": 3,
+            "stream": stream,
+            "strides": array.strides if strides else None,
+        }
+
+    @property
+    def __cuda_array_interface__(self) -> dict[str, Any]:
+        return self.about
+
+    def numbers(self) -> np.ndarray:
+        raw = (ctypes.c_char * self.nbytes).from_address(self.pointer)
+        return np.frombuffer(raw, self.dtype, math.prod(self.shape)).reshape(self.shape).copy()

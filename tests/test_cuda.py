@@ -1,0 +1,328 @@
+"""Kernels for GPUs: the bits of the CPU's kernels, whatever the launch shape and the rows.
+
+Without a GPU the text of each kernel runs on the processor (`cuda_emulation`, `fake_cuda`); with one, the same tests
+run there too (`pytest -m cuda` runs these alone).
+"""
+
+import re
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+import linkwise as lw
+from effort import in_turn, rest_slow
+from fake_cuda import fake_driver
+from linkwise.codegen.llvm.cuda.kernel import shape_of
+from linkwise.codegen.llvm.cuda.rows import Place
+from linkwise.graph import Graph, Node, Port, Program
+from linkwise.graph.order import depth_first, fewest_live, peak_live
+from linkwise.kernels.compiler import Compiled, compiled
+from linkwise.kernels.cuda.driver import CudaError, device
+from linkwise.kernels.cuda.kernel import CudaKernel
+from linkwise.kernels.cuda.memory import DeviceArray
+from linkwise.kernels.cuda.target import CudaTarget
+from linkwise.kernels.host import host_target
+from robots import CHAINS, TEXTBOOK, TREES
+
+pytest.importorskip("llvmlite")
+DTYPES = ["float64", "float32"]
+ID, FD, M = lw.inverse_dynamics, lw.forward_dynamics, lw.inertia_matrix
+STATES = 75  # two full warps, and one that is not
+LIBRARY = [lw.load(name) for name in lw.LIBRARY if name not in ("gantry", "planar3", "puma560", "stanford")]
+ROBOTS = TEXTBOOK + CHAINS + TREES + LIBRARY
+BORINOT = next(robot for robot in LIBRARY if robot.name == "borinot")
+QUICK = [(TEXTBOOK[3], "float64"), (TREES[5], "float32"), (BORINOT, "float32")]
+PLACES = ["emulated", pytest.param("gpu", marks=pytest.mark.cuda)]
+
+
+@pytest.fixture(params=PLACES)
+def place(request: pytest.FixtureRequest) -> Iterator[str]:
+    if not host_target().fused:
+        pytest.skip("this processor rounds products before it adds them")
+    if request.param == "emulated":
+        with fake_driver():
+            yield request.param
+        return
+    try:
+        device(0)
+    except CudaError as error:
+        pytest.skip(str(error))
+    yield request.param
+
+
+def made(function: Callable[..., Any], robot: lw.Robot, dtype: str, target: CudaTarget | None = None) -> CudaKernel:
+    from linkwise.api.compiling import spec_of
+
+    kernel = compiled(spec_of(function, robot, dtype, {}, "straight", target=target or CudaTarget()))
+    assert isinstance(kernel, CudaKernel)
+    return kernel
+
+
+def given(kernel: Compiled, count: int = STATES) -> list[np.ndarray]:
+    """States about 1, some with angles far from zero, one with NaN and one that is infinite."""
+    rng = np.random.default_rng(count)
+    arrays = [rng.normal(size=(count, *x.shape)) for x in kernel.interface.inputs]
+    arrays[0][::3] *= 10.0 ** rng.uniform(-2.0, 9.0, arrays[0][::3].shape)
+    if count > 8:
+        arrays[0].reshape(count, -1)[5, 0] = np.nan
+        arrays[-1].reshape(count, -1)[8, -1] = -np.inf
+    return [x.astype(kernel.interface.dtype) for x in arrays]
+
+
+def on_gpu(array: np.ndarray) -> DeviceArray:
+    return DeviceArray(device(0), array.shape, array.dtype.name).copy_from(array)
+
+
+def as_tuple(results: Any) -> tuple[Any, ...]:
+    return results if isinstance(results, tuple) else (results,)
+
+
+def assert_same_bits(kernel: CudaKernel, expected_by: Compiled, count: int = STATES) -> None:
+    arrays = given(expected_by, count)
+    expected = as_tuple(expected_by.general(*arrays, threads=1))
+    found = as_tuple(kernel(*map(on_gpu, arrays)))
+    for x, y in zip(found, expected, strict=True):
+        assert np.array_equal(x.copy_to_host(), y, equal_nan=True)
+        if count > 8 and y.size:
+            assert np.isnan(y.reshape(count, -1)[[5, 8]]).all()
+
+
+@pytest.fixture(autouse=True)
+def singular_states_give_what_the_arithmetic_gives(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Large angles may make states singular, which is an error of kernels of the CPU, and not the point here."""
+    monkeypatch.setattr("linkwise.api.compiling.explain_non_finite", None)
+
+
+CASES = [(robot, dtype) for robot in ROBOTS for dtype in DTYPES]
+
+
+@pytest.mark.parametrize(("robot", "dtype"), rest_slow(CASES, QUICK), ids=[f"{r.name}-{d}" for r, d in CASES])
+def test_the_bits_are_those_of_the_cpu(robot: lw.Robot, dtype: str, place: str) -> None:
+    for function in (ID, FD):
+        kernel = made(function, robot, dtype)
+        assert_same_bits(kernel, lw.compile(function, robot, dtype=dtype, form="straight"))
+
+
+@pytest.mark.parametrize(("function", "dtype"), [(M, "float64"), (lw.udu, "float32")])
+def test_results_of_many_numbers(function: Callable[..., Any], dtype: str, place: str) -> None:
+    robot = TEXTBOOK[3]
+    assert_same_bits(made(function, robot, dtype), lw.compile(function, robot, dtype=dtype))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_more_results_than_shared_memory_has_room_for(dtype: str, place: str) -> None:
+    robot = TREES[8]
+    kernel = made(M, robot, dtype)
+    assert "shared" not in kernel.ptx
+    assert_same_bits(kernel, lw.compile(M, robot, dtype=dtype))
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_any_launch_shape_gives_the_same_bits(dtype: str, place: str) -> None:
+    robot = CHAINS[1]
+    expected_by = lw.compile(ID, robot, dtype=dtype)
+    for threads in (32, 64, 256):
+        for staged in (True, False):
+            kernel = made(ID, robot, dtype, CudaTarget(threads=threads, staged=staged, blocks=2, fast=threads == 32))
+            assert kernel.code.threads == threads
+            assert_same_bits(kernel, expected_by)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("staged", [False, True])
+def test_unusual_states_are_computed_in_full(dtype: str, staged: bool, place: str) -> None:
+    """Beside others, by the threads of one warp; numbers that are merely huge too."""
+    robot = lw.chain(3)
+    kernel = made(FD, robot, dtype, CudaTarget(staged=staged, fast=True))
+    expected_by = lw.compile(FD, robot, dtype=dtype)
+    arrays = [np.random.default_rng(k).normal(size=(STATES, robot.n)).astype(dtype) for k in range(3)]
+    arrays[0][3, 1], arrays[0][4, 0], arrays[0][70, 2] = 3e5, np.nan, -np.inf
+    huge = float(np.finfo(dtype).max) / 8.0
+    for row, value in zip((10, 11, 12, 33), (huge, -huge, np.inf, np.nan), strict=True):
+        arrays[1][row, 2] = arrays[2][row + 3, 1] = value
+    expected = expected_by.general(*arrays, threads=1)
+    found = kernel(*map(on_gpu, arrays)).copy_to_host()
+    assert np.array_equal(found, expected, equal_nan=True)
+    assert {4, 12, 15, 33, 36, 70} <= set(np.flatnonzero(np.isnan(found).all(axis=1)))
+
+
+def reciprocal(arm: lw.Robot, q: Any) -> Any:
+    return [1.0 / q[0]]
+
+
+def floats_to_divide_by() -> np.ndarray:
+    """All sorts of sizes, and those about the ends of what is normal."""
+    exponents = np.repeat(np.arange(256, dtype=np.uint32), 64)
+    last = np.random.default_rng(0).integers(0, 1 << 23, exponents.shape, dtype=np.uint32)
+    last[::64], last[1::64], last[2::64] = 0, 1, (1 << 23) - 1
+    sizes = (exponents << np.uint32(23)) | last
+    return np.concatenate([sizes, sizes | np.uint32(1 << 31)]).view(np.float32)
+
+
+def test_reciprocals_of_floats(place: str) -> None:
+    x = floats_to_divide_by()[:, None]
+    kernel, expected_by = made(reciprocal, CHAINS[0], "float32"), lw.compile(reciprocal, CHAINS[0], dtype="float32")
+    assert "rcp.approx" in kernel.ptx
+    expected = expected_by.general(x, threads=1)
+    assert np.array_equal(kernel(on_gpu(x)).copy_to_host(), expected, equal_nan=True)
+
+
+@pytest.mark.slow
+@pytest.mark.cuda
+def test_reciprocals_of_all_floats_between_powers_of_two() -> None:
+    """Others differ from these by a power of two, and so do their reciprocals."""
+    try:
+        device(0)
+    except CudaError as error:
+        pytest.skip(str(error))
+    kernel, expected_by = made(reciprocal, CHAINS[0], "float32"), lw.compile(reciprocal, CHAINS[0], dtype="float32")
+    for exponent in (1, 127, 252, 253):
+        x = ((np.uint32(exponent) << np.uint32(23)) | np.arange(1 << 23, dtype=np.uint32)).view(np.float32)[:, None]
+        assert np.array_equal(kernel(on_gpu(x)).copy_to_host(), expected_by(x))
+
+
+def test_batches_of_any_length(place: str) -> None:
+    robot = CHAINS[1]
+    kernel = made(ID, robot, "float32", CudaTarget(staged=True))
+    expected_by = lw.compile(ID, robot, dtype="float32")
+    for count in (1, 2, 31, 32, 33, 63, 64, 65):
+        assert_same_bits(kernel, expected_by, count)
+
+
+class Part:
+    """The rows of an array from one on, or from one number on."""
+
+    def __init__(self, whole: DeviceArray, skipped: int, shape: tuple[int, ...]) -> None:
+        self.whole = whole
+        pointer = whole.pointer + skipped * whole.dtype.itemsize
+        self.__cuda_array_interface__ = {**whole.__cuda_array_interface__, "data": (pointer, False), "shape": shape}
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_arrays_may_begin_anywhere(dtype: str, place: str) -> None:
+    robot = CHAINS[1]
+    n = robot.n
+    kernel = made(ID, robot, dtype, CudaTarget(staged=True))
+    expected_by = lw.compile(ID, robot, dtype=dtype)
+    arrays = given(expected_by)
+    expected = expected_by(*arrays)
+    for skipped in (1, n):
+        longer = [np.concatenate([np.zeros(skipped, dtype), x.ravel()]) for x in arrays]
+        parts = [Part(on_gpu(x), skipped, (STATES, n)) for x in longer]
+        assert np.array_equal(kernel(*parts).copy_to_host(), expected, equal_nan=True)
+
+
+def every_operation(arm: lw.Robot, q: Any, qd: Any) -> Any:
+    a, b = q[0], qd[0]
+    positive = np.sqrt(a * a + 0.1)
+    small = a / (1.0 + np.abs(a))
+    numbers = [np.exp(-positive), np.log(positive), np.tanh(a), np.arctan2(a, b), np.arcsin(small), np.arccos(small)]
+    numbers += [np.minimum(a, b), np.maximum(a, b), np.sign(b), np.where(a < b, a, -b), np.abs(b), 1.0 / positive]
+    return [*numbers, np.sin(np.cos(a) + b), np.cos(3.0 * a - b), a, 2.0, b]
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_every_operation_of_the_graph(dtype: str, place: str) -> None:
+    one = CHAINS[0]
+    assert_same_bits(made(every_operation, one, dtype), lw.compile(every_operation, one, dtype=dtype))
+
+
+# the text
+
+
+def test_nothing_is_left_to_fuse_for_the_driver() -> None:
+    """The driver's compiler joins products and sums, unless the text says how they are rounded."""
+    for dtype, size in (("float64", 64), ("float32", 32)):
+        ptx = lw.ptx_source(FD, TEXTBOOK[3], dtype=dtype)
+        assert f"fma.rn.f{size}" in ptx
+        assert re.findall(r"\b(?:add|sub|mul|mad|div|sqrt)\.f(?:32|64)\b", ptx) == []
+        estimates = set(re.findall(r"\S+\.(?:approx|ftz|full)\b\S*", ptx))
+        assert estimates == ({"rcp.approx.ftz.f32"} if size == 32 else set())
+
+
+def test_the_text_is_for_the_architecture_that_was_asked_for() -> None:
+    arm = lw.load("gantry")
+    assert ".target sm_90" in lw.ptx_source(lw.gravity_torque, arm, architecture="sm_90")
+    with pytest.raises(ValueError, match="architecture is 'sm_30'"):
+        lw.ptx_source(lw.gravity_torque, arm, architecture="sm_30")
+    with pytest.raises(ValueError, match="dtype is 'float16'"):
+        lw.ptx_source(lw.gravity_torque, arm, dtype="float16")
+
+
+def test_long_rows_are_staged_where_there_is_room() -> None:
+    def shape(n: int, real: str, work: int = 1) -> tuple[int, bool]:
+        graph = Graph()
+        ports = [Port(name, (n,)) for name in "abc"]
+        sums = [graph.input("a", k) + graph.input("b", k) + graph.input("c", k) for k in range(n)]
+        for _ in range(work):
+            sums = [x * x + y for x, y in zip(sums, sums[::-1], strict=True)]
+        chosen = shape_of(Program.of(graph, ports, [Port("out", (n,))], [sums]), real)
+        return chosen.threads, chosen.staged
+
+    assert [shape(n, "float") for n in (1, 5, 6, 30, 60, 64, 130)] == [
+        *[(64, False)] * 2, *[(64, True)] * 3, (32, True), (64, False)
+    ]  # fmt: skip
+    assert [shape(n, "double") for n in (5, 6, 30, 33, 60)] == [(64, False), *[(64, True)] * 2, (32, True), (32, True)]
+    assert [shape(n, "float", work=50) for n in (5, 8, 9)] == [(64, False), (64, False), (64, True)]  # much to compute
+
+
+@in_turn([(size, wide) for size in range(1, 70) for wide in (2, 4)])
+def test_rows_in_shared_memory_begin_in_different_banks(case: tuple[int, int]) -> None:
+    size, wide = case
+    place = Place(size, wide, 0)
+    words = place.width * 4 // wide  # of 4 bytes, in a piece that is read at a time
+    together = 32 // words  # threads that are served at a time
+    banks = [lane * place.stride * 4 // wide % 32 for lane in range(together)]
+    assert size % place.width == 0
+    assert len(set(banks)) == together
+    assert place.numbers % wide == 0
+
+
+# the order of nodes
+
+
+def values_of(order: list[Node], inputs: dict[tuple[str, int], float]) -> dict[int, float]:
+    known: dict[int, float] = {}
+    operations = {"add": float.__add__, "sub": float.__sub__, "mul": float.__mul__, "neg": float.__neg__}
+    for node in order:
+        if node.op == "const":
+            known[node.index] = node.payload
+        elif node.op == "input":
+            known[node.index] = inputs[node.payload]
+        else:
+            known[node.index] = operations[node.op](*(known[x.index] for x in node.args))
+    return known
+
+
+def test_every_order_has_each_node_once_after_its_operands() -> None:
+    program = lw.trace(ID, TREES[6])
+    results = [node for flat in program.results for node in flat]
+    for order in (depth_first(results), depth_first(results[::-1]), fewest_live(program, ())):
+        assert sorted(node.index for node in order) == [node.index for node in program.nodes]
+        seen: set[int] = set()
+        for node in order:
+            assert all(x.index in seen for x in node.args)
+            seen.add(node.index)
+
+
+def test_peak_of_live_values() -> None:
+    graph = Graph()
+    x = [graph.input("x", k) for k in range(4)]
+    pairs = [a * a + 1.0 for a in x]
+    total = pairs[0] + pairs[1] + pairs[2] + pairs[3]
+    program = Program.of(graph, [Port("x", (4,))], [Port("y", ())], [[total]])
+    breadth = sorted(program.nodes, key=lambda node: (node.op != "input", node.op != "mul", node.index))
+    assert peak_live(breadth, (), [total]) == 5  # the inputs, and the first square
+    best = fewest_live(program, ())
+    assert peak_live(best, (), [total]) == 3  # the sum so far, an input and its square
+    assert values_of(best, {("x", k): float(k) for k in range(4)})[total.index] == 18.0
+
+
+def test_trees_are_computed_branch_by_branch() -> None:
+    """That is what the choice is for: fewer values are live than in the order of the trace."""
+    program = lw.trace(FD, lw.random_tree(12), method="fewest")
+    results = [node for flat in program.results for node in flat]
+    assert peak_live(fewest_live(program, ()), (), results) < peak_live(list(program.nodes), (), results)

@@ -1,0 +1,369 @@
+"""Arrays on GPUs: of which libraries they are, where results go, on which stream; and what is refused, and how.
+
+Without a GPU `fake_cuda` stands in for the driver, and arrays of a library that nobody knows for those of CuPy and
+Numba. With one, the libraries that are installed are tried too.
+"""
+
+import gc
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import linkwise as lw
+from fake_cuda import FakeLibrary, Foreign, fake_driver
+from linkwise.kernels.cuda import dlpack, staging
+from linkwise.kernels.cuda.driver import CudaError, CudaMemoryError, device, driver
+from linkwise.kernels.cuda.memory import DeviceArray
+from linkwise.kernels.cuda.target import CudaTarget
+from linkwise.kernels.host import host_target
+
+pytest.importorskip("llvmlite")
+if not host_target().fused:
+    pytest.skip("this processor rounds products before it adds them", allow_module_level=True)
+ARM = lw.load("planar3")
+STATES = np.random.default_rng(0).normal(size=(3, 40, 3))
+
+
+@pytest.fixture
+def library() -> Iterator[FakeLibrary]:
+    with fake_driver(devices=2) as fake:
+        yield fake
+
+
+def kernel(dtype: str = "float64") -> Any:
+    return lw.compile(lw.inverse_dynamics, ARM, target="cuda", dtype=dtype)
+
+
+def expected(*arrays: Any, dtype: str = "float64") -> Any:
+    return lw.compile(lw.inverse_dynamics, ARM, dtype=dtype)(*arrays)
+
+
+def foreign(*arrays: np.ndarray, **options: Any) -> list[Foreign]:
+    return [Foreign(x, **options) for x in arrays]
+
+
+def test_arrays_of_any_library(library: FakeLibrary) -> None:
+    found = kernel()(*foreign(*STATES))
+    assert isinstance(found, DeviceArray)
+    assert np.array_equal(found.copy_to_host(), expected(*STATES))
+    named = dict(zip(("q", "qd", "qdd"), foreign(*STATES), strict=True))
+    assert np.array_equal(kernel()(**named).copy_to_host(), expected(*STATES))
+
+
+@pytest.mark.parametrize("batch", [(), (0,), (4, 10), (2, 2, 5, 1, 2)])
+def test_batches_of_any_shape(library: FakeLibrary, batch: tuple[int, ...]) -> None:
+    arrays = np.resize(STATES, (3, *batch, 3))
+    found = kernel()(*foreign(*arrays))
+    assert found.shape == (*batch, 3)
+    assert np.array_equal(found.copy_to_host(), expected(*arrays))
+
+
+def test_results_go_where_they_are_asked_to(library: FakeLibrary) -> None:
+    arrays, out = foreign(*STATES), Foreign(np.zeros((40, 3)))
+    assert kernel()(*arrays, out=out) is out
+    assert np.array_equal(out.numbers(), expected(*STATES))
+    assert kernel()(*arrays, out=arrays[1]) is arrays[1]  # through an array of its own
+    assert np.array_equal(arrays[1].numbers(), expected(*STATES))
+    tuples = lw.compile(lw.udu, ARM, target="cuda")
+    outs = Foreign(np.zeros((40, 3, 3))), Foreign(np.zeros((40, 3)))
+    assert tuples(arrays[0], out=outs) is outs
+    for x, y in zip(outs, lw.compile(lw.udu, ARM)(STATES[0]), strict=True):
+        assert np.array_equal(x.numbers(), y)
+
+
+def test_the_stream_is_that_of_the_arrays_or_the_one_asked_for(library: FakeLibrary) -> None:
+    library.streams |= {77, 78}
+
+    class Stream:
+        ptr = 78
+
+    kernel()(*foreign(*STATES, stream=77))
+    kernel()(*foreign(*STATES, stream=77), stream=78)
+    kernel()(*foreign(*STATES), stream=Stream())
+    kernel()(*foreign(*STATES))
+    assert [stream for *_, stream in library.launches] == [77, 78, 78, 0]
+    with pytest.raises(TypeError, match="stream is 'fast'"):
+        kernel()(*foreign(*STATES), stream="fast")
+
+
+class OnlyDlpack:
+    """An array of a library that has nothing but DLPack."""
+
+    def __init__(self, array: np.ndarray) -> None:
+        self.there = DeviceArray(device(0), array.shape, array.dtype.name).copy_from(array)
+
+    def __dlpack__(self, **options: Any) -> Any:
+        return self.there.__dlpack__(**options)
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return self.there.__dlpack_device__()
+
+
+def test_arrays_are_handed_over_by_dlpack(library: FakeLibrary) -> None:
+    before = library.used
+    found = kernel()(*map(OnlyDlpack, STATES))
+    assert np.array_equal(found.copy_to_host(), expected(*STATES))
+    content = dlpack.imported(found.__dlpack__())
+    assert (content.pointer, content.shape, content.strides) == (found.pointer, (40, 3), (3, 1))
+    assert (content.dtype, found.__dlpack_device__()) == ("float64", (dlpack.CUDA, 0))
+    pointer = found.pointer
+    del found
+    gc.collect()
+    assert pointer in library.memory  # the other library still has it
+    del content
+    gc.collect()
+    assert library.used == before
+    DeviceArray(device(0), (3,), "float32").__dlpack__()  # nobody takes the capsule
+    gc.collect()
+    assert library.used == before
+
+
+def test_numpy_arrays_there_and_back(library: FakeLibrary, monkeypatch: pytest.MonkeyPatch) -> None:
+    for part in (staging.PART, 4 * staging.ALIGN + 10 * 96):
+        monkeypatch.setattr(staging, "PART", part)
+        assert np.array_equal(kernel()(*STATES, copy=True), expected(*STATES))
+    assert np.array_equal(kernel()(*STATES[:, 0], copy=True), expected(*STATES[:, 0]))
+    assert kernel()(*STATES[:, :0], copy=True).shape == (0, 3)
+    out = np.zeros((40, 3))
+    assert kernel()(STATES[0], STATES[1], [0.0, 0.0, 1.0], out=out, copy=True) is out
+    assert np.array_equal(out, expected(STATES[0], STATES[1], [0.0, 0.0, 1.0]))
+    assert kernel("float32")(*STATES, copy=True).dtype == np.float32
+    kernel()(*STATES, copy=True, device=1)
+    assert library.launches[-1][0] == 1
+    for gpu in (device(0), device(1)):
+        gpu.lanes.clear()
+    gc.collect()
+    assert library.used == 0
+
+
+def test_arrays_that_are_not_as_they_should_be(library: FakeLibrary) -> None:
+    arrays, out = [Foreign(x) for x in STATES], Foreign(np.zeros((40, 3)))
+    out.about["data"] = (out.pointer, True)
+    with pytest.raises(ValueError, match="out cannot be written to"):
+        kernel()(*arrays, out=out)
+    arrays[1].about["typestr"] = ">f8"
+    with pytest.raises(TypeError, match="qd has dtype >f8"):
+        kernel()(*arrays)
+
+
+def test_after_a_fork_the_driver_is_not_used(library: FakeLibrary) -> None:
+    """A child has the parent's objects, which it must neither use nor free."""
+    array = DeviceArray(device(0), (3,), "float64")
+    used = library.used
+    driver().process += 1
+    assert "forked after it was loaded" in str(driver().error(3, "cuCtxPushCurrent"))
+    del array
+    gc.collect()
+    assert library.used == used
+
+
+def test_the_device_is_that_of_the_arrays(library: FakeLibrary) -> None:
+    there = [DeviceArray(device(1), x.shape, "float64").copy_from(x) for x in STATES]
+    found = kernel()(*there)
+    assert found.device is device(1)
+    assert np.array_equal(found.copy_to_host(), expected(*STATES))
+    mixed = [there[0], *(DeviceArray(device(0), x.shape, "float64") for x in STATES[1:])]
+    with pytest.raises(ValueError, match="qd is on GPU 0 and q on GPU 1"):
+        kernel()(*mixed)
+
+
+WRONG: dict[str, tuple[Callable[[list[Any]], Any], type[Exception], str]] = {
+    "NumPy": (lambda x: kernel()(*STATES), TypeError, "q is a numpy.ndarray on the CPU .*copy=True"),
+    "no GPU 7": (lambda x: kernel()(*STATES, copy=True, device=7), CudaError, "there is no GPU 7"),
+    "device": (lambda x: kernel()(*STATES, copy=True, device="cuda"), TypeError, "device is 'cuda'"),
+    "copy": (lambda x: kernel()(*x, copy=True), TypeError, "q is on a GPU already"),
+    "option": (lambda x: kernel()(*x, threads=2), TypeError, "takes no 'threads' .expected q, qd, qdd, out, stream"),
+    "a list": (lambda x: kernel()(x[0], x[1], [0.0] * 3), TypeError, "qdd is a list on the CPU"),
+    "missing": (lambda x: kernel()(*x[:2]), TypeError, "inverse_dynamics was not given qdd"),
+    "shape": (lambda x: kernel()(x[0], x[1], Foreign(np.zeros((40, 4)))), ValueError, r"qdd has shape \(40, 4\)"),
+    "batch": (lambda x: kernel()(x[0], x[1], Foreign(np.zeros((7, 3)))), ValueError, "batch shapes do not fit"),
+    "dtype": (lambda x: kernel("float32")(*x), TypeError, "float64 .*are not converted"),
+    "complex": (lambda x: kernel()(Foreign(np.zeros((40, 3), complex)), *x[1:]), TypeError, "q has dtype complex128"),
+    "out": (lambda x: kernel()(*x, out=Foreign(np.zeros((40, 2)))), ValueError, r"out has shape \(40, 2\)"),
+    "outs": (lambda x: kernel()(*x, out=(x[0], x[1])), ValueError, "out has 2 arrays"),
+    "NumPy out": (lambda x: kernel()(*x, out=np.zeros((40, 3))), TypeError, "out is a numpy.ndarray on the CPU"),
+    "threads": (lambda x: kernel()(*x, threads=2), TypeError, "takes no 'threads'"),
+}
+
+
+@pytest.mark.parametrize("case", WRONG)
+def test_what_is_refused(library: FakeLibrary, case: str) -> None:
+    call, error, message = WRONG[case]
+    with pytest.raises(error, match=message):
+        call(foreign(*STATES))
+
+
+@pytest.mark.slow
+def test_torch_tensors_on_the_cpu_are_refused(library: FakeLibrary) -> None:
+    torch = pytest.importorskip("torch")
+    with pytest.raises(TypeError, match=r"q, a torch.Tensor, is on the CPU \(expected arrays on a GPU"):
+        kernel()(*map(torch.tensor, STATES))
+
+
+@pytest.mark.slow
+def test_jax_arrays_on_the_cpu_are_refused(library: FakeLibrary) -> None:
+    jnp = pytest.importorskip("jax.numpy")
+    with pytest.raises(TypeError, match=r"q, a jaxlib\.\w+, is on the CPU \(expected arrays on a GPU"):
+        kernel()(*map(jnp.asarray, STATES))
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "message"),
+    [
+        ({"devices": 0}, CudaError, "finds no GPU"),
+        ({"version": 10020}, CudaError, "is for CUDA 10.2 .expected that of CUDA 11.0 or newer"),
+        ({"capacity": 100}, CudaMemoryError, "bytes were asked for, 100 of 100 are free on Imaginary GPU"),
+    ],
+)
+def test_what_a_machine_lacks(options: dict[str, Any], error: type[Exception], message: str) -> None:
+    with fake_driver(**options), pytest.raises(error, match=message):
+        kernel()(*STATES, copy=True)
+
+
+def test_a_machine_without_a_driver_is_told_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    def no_library(name: str) -> Any:
+        raise OSError(f"{name}: cannot open shared object file")
+
+    driver.cache_clear()
+    device.cache_clear()
+    monkeypatch.setattr("ctypes.CDLL", no_library)
+    with pytest.raises(CudaError, match=r"there is no CUDA driver .*lw\.ptx_source"):
+        kernel()(*STATES, copy=True)
+
+
+def test_what_the_driver_refuses_is_said(library: FakeLibrary, monkeypatch: pytest.MonkeyPatch) -> None:
+    for code, message in ((222, "older than the text"), (209, r"compute capability 8\.6"), (218, "cuModuleLoadDataEx")):
+        monkeypatch.setattr(FakeLibrary, "cuModuleLoadDataEx", lambda *arguments, code=code: code)
+        with pytest.raises(CudaError, match=message):
+            kernel()(*STATES, copy=True)
+
+
+def test_loops_and_very_long_programs_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(ValueError, match="target 'cuda' has no form with loops"):
+        lw.compile(lw.inverse_dynamics, ARM, target="cuda", form="loops")
+    monkeypatch.setattr("linkwise.kernels.cuda.target.MAX_OPERATIONS", 50)
+    with pytest.raises(ValueError, match=r"62 operations .*at most 50"):
+        lw.compile(lw.inverse_dynamics, ARM, target="cuda")
+    with pytest.raises(ValueError, match="target is 'gpu'"):
+        lw.compile(lw.inverse_dynamics, ARM, target="gpu")
+
+
+def test_ptx_is_kept_in_the_cache(library: FakeLibrary, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LINKWISE_CACHE", str(tmp_path))
+    first, second = kernel(), kernel()
+    assert (first.from_cache, second.from_cache) == (False, True)
+    assert first.ptx == second.ptx
+    assert np.array_equal(second(*STATES, copy=True), expected(*STATES))
+    keys = {
+        lw.compile(lw.inverse_dynamics, ARM, target="cuda", dtype=dtype).spec.key for dtype in ("float32", "float64")
+    }
+    assert len({*keys, lw.compile(lw.inverse_dynamics, ARM).spec.key}) == 3
+    assert (
+        len({repr(CudaTarget(*fields)) for fields in (("sm_80",), ("sm_90",), ("sm_80", 128), ("sm_80", 64, 6))}) == 4
+    )
+
+
+def test_importing_linkwise_loads_no_driver() -> None:
+    code = (
+        "import ctypes, sys; real = ctypes.CDLL\n"
+        "def opened(name, *a, **k): print(name); return real(name, *a, **k)\n"
+        "import numpy; ctypes.CDLL = opened\n"
+        "import linkwise as lw; lw.inverse_dynamics(lw.load('planar3'), *[[0, 0, 0]] * 3)\n"
+        "print([m for m in sys.modules if m.startswith('linkwise.kernels.cuda')])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.split("\n")[-2] == "[]"
+    assert "cuda" not in done.stdout.replace("linkwise.kernels.cuda", "")
+
+
+# on a GPU
+
+
+@pytest.fixture
+def gpu() -> None:
+    try:
+        device(0)
+    except CudaError as error:
+        pytest.skip(str(error))
+
+
+@pytest.mark.cuda
+@pytest.mark.usefixtures("gpu")
+def test_torch_tensors() -> None:
+    torch = pytest.importorskip("torch")
+    for dtype in ("float64", "float32"):
+        run, arrays = kernel(dtype), [torch.tensor(x, dtype=getattr(torch, dtype), device="cuda") for x in STATES]
+        wanted = expected(*(x.cpu().numpy() for x in arrays), dtype=dtype)
+        found = run(*arrays)
+        assert (type(found), found.device, str(found.dtype)) == (torch.Tensor, arrays[0].device, f"torch.{dtype}")
+        assert np.array_equal(found.cpu().numpy(), wanted)
+        assert np.array_equal(run(*(x.double().T.contiguous().T for x in arrays)).cpu().numpy(), wanted)
+        out = torch.zeros((3, 40), dtype=arrays[0].dtype, device="cuda").T
+        assert run(*arrays, out=out) is out
+        assert np.array_equal(out.cpu().numpy(), wanted)
+        spare = arrays[2].clone()
+        assert np.array_equal(run(*arrays[:2], spare, out=spare).cpu().numpy(), wanted)
+        with torch.cuda.stream(torch.cuda.Stream()):
+            assert np.array_equal(run(*(1.0 * x for x in arrays)).cpu().numpy(), run(*arrays).cpu().numpy())
+    with pytest.raises(TypeError, match="requires a gradient"):
+        kernel()(*(torch.tensor(x, device="cuda", requires_grad=True) for x in STATES))
+
+
+@pytest.mark.cuda
+@pytest.mark.usefixtures("gpu")
+def test_cupy_arrays() -> None:
+    cupy = pytest.importorskip("cupy")
+    arrays = list(map(cupy.asarray, STATES))
+    found = kernel()(*arrays)
+    assert type(found) is cupy.ndarray
+    assert np.array_equal(cupy.asnumpy(found), expected(*STATES))
+    with cupy.cuda.Stream(non_blocking=True) as stream:
+        found = kernel()(*(x + 0.0 for x in arrays))
+        stream.synchronize()
+    assert np.array_equal(cupy.asnumpy(found), expected(*STATES))
+    assert np.array_equal(
+        cupy.asnumpy(kernel()(arrays[0], arrays[1], arrays[2][0])), expected(*STATES[:2], STATES[2, 0])
+    )
+
+
+@pytest.mark.cuda
+@pytest.mark.usefixtures("gpu")
+def test_jax_arrays() -> None:
+    jax = pytest.importorskip("jax")
+    if jax.default_backend() not in ("gpu", "cuda"):
+        pytest.skip("JAX has no GPU")
+    arrays = [jax.numpy.asarray(x, dtype="float32") for x in STATES]
+    wanted = expected(*map(np.asarray, arrays), dtype="float32")
+    found = kernel("float32")(*arrays)
+    assert isinstance(found, jax.Array)
+    assert np.array_equal(np.asarray(found), wanted)
+    assert np.array_equal(np.asarray(jax.numpy.sin(found) * 0.0 + found), wanted)
+    with pytest.raises(TypeError, match="is being traced"):
+        jax.jit(lambda *x: kernel("float32")(*x))(*arrays)
+
+
+@pytest.mark.cuda
+@pytest.mark.usefixtures("gpu")
+def test_numba_arrays() -> None:
+    cuda = pytest.importorskip("numba.cuda")
+    found = kernel()(*map(cuda.to_device, STATES))
+    assert np.array_equal(found.copy_to_host(), expected(*STATES))
+
+
+@pytest.mark.cuda
+@pytest.mark.usefixtures("gpu")
+def test_arrays_of_linkwise_are_taken_by_others() -> None:
+    there = [DeviceArray(device(0), x.shape, "float64").copy_from(x) for x in STATES]
+    found = kernel()(*there)
+    wanted = expected(*STATES)
+    assert np.array_equal(found.copy_to_host(), wanted)
+    torch = pytest.importorskip("torch")
+    assert np.array_equal(torch.from_dlpack(found).cpu().numpy(), wanted)
+    assert np.array_equal(kernel()(*STATES, copy=True), wanted)
+    with pytest.raises(CudaMemoryError, match="bytes were asked for"):
+        DeviceArray(device(0), (1 << 45,), "float64")

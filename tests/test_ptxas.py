@@ -1,0 +1,35 @@
+"""Every kernel of the library's robots assembles for NVIDIA's GPUs, in as many registers as the golden file says."""
+
+import json
+
+import pytest
+
+import linkwise as lw
+import ptxas
+from effort import rest_slow
+
+pytest.importorskip("llvmlite")
+WHERE = ptxas.command()
+UPDATE = "python tests/ptxas.py writes the golden file anew"
+
+
+@pytest.mark.skipif(WHERE is None, reason="ptxas is not installed: pip install nvidia-cuda-nvcc")
+@pytest.mark.parametrize("name", rest_slow(list(lw.LIBRARY), ["planar3"]))
+def test_kernels_assemble_as_in_the_golden_file(name: str) -> None:
+    assert WHERE is not None
+    golden = ptxas.golden()
+    for kernel, figures in ptxas.kernels(WHERE, name).items():
+        if golden["versions"] == ptxas.versions(WHERE):
+            assert figures == golden["kernels"][kernel], f"{kernel}: {UPDATE}"
+        else:  # another compiler: the figures are near those
+            assert figures["registers"] <= golden["kernels"][kernel]["registers"] * 1.25 + 8, kernel
+
+
+def test_the_golden_file_has_every_robot_and_short_ones_hardly_spill() -> None:
+    golden = ptxas.golden()
+    assert ptxas.written(golden) == ptxas.GOLDEN.read_text(encoding="utf-8")
+    assert json.loads(ptxas.written(golden)) == golden
+    assert {name.split()[0] for name in golden["kernels"]} == set(lw.LIBRARY), UPDATE
+    short = {name for name in lw.LIBRARY if lw.load(name).n <= 7}
+    spilled = {name: figures["spilled"] for name, figures in golden["kernels"].items() if name.split()[0] in short}
+    assert max(spilled.values()) <= 16  # bytes, where ptxas trades them for more threads at a time
