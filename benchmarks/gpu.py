@@ -1,6 +1,6 @@
 """States a second on a GPU, beside the bandwidth of its memory and beside other ways to program it.
 
-python benchmarks/gpu.py [--states 24] [--rounds 60] [--parts check,panda,long,rows,shapes,host,peers,variants]
+python benchmarks/gpu.py [--states 24] [--rounds 60] [--parts check,panda,rollout,...]
 
 `--states` is the logarithm to base 2 of how many. It needs an NVIDIA GPU with its driver, NumPy and llvmlite; CuPy (for
 NVRTC), torch and JAX are measured where they are installed.
@@ -23,6 +23,7 @@ from typing import Any
 
 import numpy as np
 from gpu_peers import jax_peer, nvrtc_peer, torch_peer
+from gpu_rollout import jax_rollout, rollouts, simulations
 from report import Claim, Section, Table, at_least, spread
 
 import linkwise as lw
@@ -40,7 +41,8 @@ ABOUT = (
     ' temperature. "of copy" is the ratio of the two times within a round. Figures are medians, with the smallest and'
     " the largest in brackets. Before it is timed a kernel must give the bits of the kernel for the CPU."
 )
-PARTS = ("check", "panda", "long", "rows", "shapes", "host", "peers")  # by default; "variants" only if asked for
+PARTS = ("check", "panda", "rollout", "simulate", "long", "rows", "shapes", "host", "peers", "rollout-peers")
+# By default; "variants" only if asked for.
 ID, FD, M = lw.inverse_dynamics, lw.forward_dynamics, lw.inertia_matrix
 NAMES = {ID: "inverse dynamics", FD: "forward dynamics", M: "inertia matrix"}
 DTYPES = ("float32", "float64")
@@ -369,6 +371,23 @@ def beside_peers(section: Section, states: int, rounds: int) -> None:
     )
 
 
+def rolling(section: Section, states: int, rounds: int) -> None:
+    """A step takes as long as the forward dynamics of four states; the launches are as long for any `--states`."""
+
+    def race(launches: dict[str, Callable[[], None]]) -> dict[str, list[float]]:
+        return interleaved([Contestant(name, run, 0, 0) for name, run in launches.items()], rounds // 3 or 1)
+
+    rollouts(section, robot("Panda"), race, *((1 << 16, 1000) if states >= 1 << 16 else (70, 20)))
+
+
+def simulating(section: Section, states: int, rounds: int) -> None:
+    simulations(section, robot("Panda"), *((1 << 14, 1.0) if states >= 1 << 16 else (10, 0.1)))
+
+
+def rolling_in_jax(section: Section, states: int, rounds: int) -> None:
+    jax_rollout(section, robot("Panda"))
+
+
 def machine() -> str:
     gpu = device(0)
     version = driver().version
@@ -399,8 +418,9 @@ def measure(states: int = 24, rounds: int = 60, parts: Sequence[str] = PARTS) ->
     section = Section("Kernels on a GPU", "python benchmarks/gpu.py", f"{machine()} {ABOUT}")
     if "check" in parts:
         section.claims += same_bits(["Panda", "tree 12", "tree 30"])
-    work = {"panda": panda, "long": long_robots, "rows": rows_rule, "shapes": launch_shapes}
-    work |= {"host": from_the_host, "peers": beside_peers, "variants": variants}
+    work = {"panda": panda, "rollout": rolling, "simulate": simulating, "long": long_robots, "rows": rows_rule}
+    work |= {"shapes": launch_shapes, "host": from_the_host, "peers": beside_peers, "rollout-peers": rolling_in_jax}
+    work |= {"variants": variants}
     for name, part in work.items():
         if name in parts:
             started = time.perf_counter()

@@ -17,6 +17,12 @@ from linkwise.kernels import host
 
 WARP = 32
 MEET = ctypes.CFUNCTYPE(None, ctypes.c_int32)
+KINDS: dict[str, Any] = {
+    "ptr": ctypes.c_uint64,
+    "i64": ctypes.c_int64,
+    "double": ctypes.c_double,
+    "float": ctypes.c_float,
+}
 COPY = """
 define internal void @copy16(ptr %to, ptr %from) {
   %x = load <2 x i64>, ptr %from, align 16
@@ -78,10 +84,16 @@ def launch(text: str, threads: int, arrays: Sequence[np.ndarray], count: int) ->
     launch_at(text, threads, [array.ctypes.data for array in arrays], count)
 
 
-def launch_at(text: str, threads: int, addresses: Sequence[int], count: int) -> None:
-    """The same with the addresses of arrays."""
-    pointers = [ctypes.c_void_p] * len(addresses)
-    prototype = ctypes.CFUNCTYPE(None, *[ctypes.c_int32] * 3, ctypes.c_void_p, ctypes.c_int64, *pointers)
+def kinds_of(text: str) -> list[str]:
+    """The types of the kernel's arguments."""
+    head = text[text.index("@kernel(") + len("@kernel(") :].split(") #2", 1)[0]
+    return [argument.split()[0] for argument in head.split(", ")]
+
+
+def launch_at(text: str, threads: int, arguments: Sequence[Any], count: int) -> None:
+    """The same with all arguments after the first, arrays by their addresses."""
+    kinds = [KINDS[kind] for kind in kinds_of(text)]
+    prototype = ctypes.CFUNCTYPE(None, *[ctypes.c_int32] * 3, ctypes.c_void_p, *kinds)
     function = prototype(compiled(text, host.OPTIMIZATION).get_function_address("kernel"))
     together = "%meet(" in host_text(text)
     for block in range(-(-count // threads)):
@@ -89,7 +101,7 @@ def launch_at(text: str, threads: int, addresses: Sequence[int], count: int) -> 
             lanes = range(first, min(first + WARP, threads))
             if not together:
                 for thread in lanes:
-                    function(thread, block, threads, None, count, *addresses)
+                    function(thread, block, threads, None, count, *arguments)
                 continue
             members = min(WARP, count - block * threads - first)
             barrier = threading.Barrier(max(members, 1), timeout=20)
@@ -102,7 +114,7 @@ def launch_at(text: str, threads: int, addresses: Sequence[int], count: int) -> 
             callback = MEET(meet)
             where = ctypes.cast(callback, ctypes.c_void_p)
             workers = [
-                threading.Thread(target=function, args=(thread, block, threads, where, count, *addresses))
+                threading.Thread(target=function, args=(thread, block, threads, where, count, *arguments))
                 for thread in lanes
             ]
             for worker in workers:

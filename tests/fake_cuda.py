@@ -10,6 +10,7 @@ import math
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,8 @@ import pytest
 
 import cuda_emulation
 from linkwise.kernels.cuda import driver, target
+
+backend, rollouts = (import_module(f"linkwise.simulate.{name}") for name in ("backend", "rollouts"))
 
 
 class FakeLibrary:
@@ -114,13 +117,15 @@ class FakeLibrary:
         assert self.contexts[-1] == device
         assert stream is None or stream in self.streams
         text = self.texts[ptx]
-        arrays = text[text.index("@kernel(") :].split("#2", 1)[0].count("ptr addrspace(1)")
-        count = ctypes.c_int64.from_address(places[0]).value
-        addresses = [ctypes.c_uint64.from_address(places[k]).value for k in range(1, arrays + 1)]
+        kinds = cuda_emulation.kinds_of(text)
+        count, *arguments = (
+            cuda_emulation.KINDS[kind].from_address(place).value for kind, place in zip(kinds, places, strict=True)
+        )
+        addresses = [x for kind, x in zip(kinds[1:], arguments, strict=True) if kind == "ptr"]
         assert all(self.owner(address) == device for address in addresses)
         assert blocks == -(-count // threads)
         self.launches.append((device, blocks, threads, stream or 0))
-        cuda_emulation.launch_at(text, threads, addresses, count)
+        cuda_emulation.launch_at(text, threads, arguments, count)
         return 0
 
     def owner(self, address: int) -> int | None:
@@ -209,8 +214,8 @@ def fake_driver(**options: Any) -> Iterator[FakeLibrary]:
 
 
 def forget() -> None:
-    driver.driver.cache_clear()
-    driver.device.cache_clear()
+    for cached in (driver.driver, driver.device, rollouts.solver, backend.cuda_solver):
+        cached.cache_clear()
 
 
 class Foreign:

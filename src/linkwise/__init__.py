@@ -63,10 +63,12 @@ if TYPE_CHECKING:  # at run time these are imported when they are first used: se
     from .recording import load_recording as load_recording
     from .simulate import CompiledSimulation as CompiledSimulation
     from .simulate import Event as Event
+    from .simulate import RolloutResult as RolloutResult
     from .simulate import SimulationError as SimulationError
     from .simulate import SimulationInterrupted as SimulationInterrupted
     from .simulate import compile_simulation as compile_simulation
     from .simulate import joint_limits as joint_limits
+    from .simulate import rollout as rollout
     from .simulate import simulate as simulate
     from .sweep import Sweep as Sweep
     from .sweep import SweepInterrupted as SweepInterrupted
@@ -147,10 +149,12 @@ LAZY_IMPORTS = {  # packages that are imported when one of their names is first 
     "simulate": (
         "CompiledSimulation",
         "Event",
+        "RolloutResult",
         "SimulationError",
         "SimulationInterrupted",
         "compile_simulation",
         "joint_limits",
+        "rollout",
         "simulate",
     ),
     "sweep": ("Sweep", "SweepInterrupted", "SweepWarning", "grid", "monte_carlo", "open_sweep", "sweep"),

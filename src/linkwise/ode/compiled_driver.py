@@ -33,20 +33,28 @@ ADVANCE = ctypes.CFUNCTYPE(
 )  # fmt: skip  # as in codegen.llvm.integrator
 
 
+def advance_texts(
+    program: Program, method: Method, layout: Layout, crossings: Sequence[Crossing]
+) -> tuple[list[str], int]:
+    """The driver of a program, and its functions; and how many vectors of memory it needs."""
+    size, parameters = program.inputs[1].size, sum(port.size for port in program.inputs[2:])
+    texts = [values_text(program, layout, "rhs", 0)]
+    if crossings:
+        texts.append(values_text(program, layout, "event_values", 1))
+    lanes = LlvmLanes(layout, RECORD, size, len(crossings), parameters)
+    driver = Driver(lanes, method, size, crossings)
+    texts.append(advance_text(lanes, driver.begin, driver.attempt, RUNNING, DONE))
+    return texts, lanes.vectors
+
+
 def driver_text(
     program: Program, method: Method, layouts: Sequence[Layout], crossings: Sequence[Crossing]
 ) -> tuple[str, int]:
     """The driver of a program, for each layout; and how many vectors of memory it needs."""
     texts, vectors = [], 0
-    size, parameters = program.inputs[1].size, sum(port.size for port in program.inputs[2:])
     for layout in layouts:
-        texts.append(values_text(program, layout, "rhs", 0))
-        if crossings:
-            texts.append(values_text(program, layout, "event_values", 1))
-        lanes = LlvmLanes(layout, RECORD, size, len(crossings), parameters)
-        driver = Driver(lanes, method, size, crossings)
-        texts.append(advance_text(lanes, driver.begin, driver.attempt, RUNNING, DONE))
-        vectors = lanes.vectors
+        own, vectors = advance_texts(program, method, layout, crossings)
+        texts += own
     return assembled(*functions_text(program.nodes, layouts), *texts), vectors
 
 

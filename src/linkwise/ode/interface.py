@@ -52,6 +52,9 @@ class Integrator(Protocol):
     def compiled(self, program: Program, crossings: tuple[Crossing, ...]) -> Solver:
         """Machine code, for a program of t, y and parameters; its results are y' and, if there are events, theirs."""
 
+    def cuda(self, program: Program, crossings: tuple[Crossing, ...]) -> Solver:
+        """The same for a GPU; a ValueError if it has no such form."""
+
     def plain(self, bind: Bind, crossings: tuple[Crossing, ...]) -> Solver:
         """Python, over functions of NumPy arrays."""
 

@@ -50,6 +50,9 @@ class Radau:
     def compiled(self, program: Program, crossings: tuple[Crossing, ...]) -> RadauSolver:
         return RadauSolver(CompiledFunctions(program).of_one, crossings)
 
+    def cuda(self, program: Program, crossings: tuple[Crossing, ...]) -> RadauSolver:
+        raise ValueError("integrator 'radau' has no form for target 'cuda' (expected another, or target 'cpu')")
+
     def plain(self, bind: Bind, crossings: tuple[Crossing, ...]) -> RadauSolver:
         def of_one(row: np.ndarray) -> OfOne:
             def rhs(t: Any, y: np.ndarray) -> np.ndarray:

@@ -11,7 +11,7 @@ from ..lazy import cached_property
 from .compiled_driver import CompiledDriver
 from .driver import Driver
 from .events import Crossing
-from .interface import Bind, Task
+from .interface import Bind, Solver, Task
 from .lanes import NumpyLanes
 from .methods import Method, entries, method
 from .status import LOG_FULL, RUNNING
@@ -31,6 +31,11 @@ class RungeKutta:
 
     def compiled(self, program: Program, crossings: tuple[Crossing, ...]) -> CompiledDriver:
         return CompiledDriver(program, self.method, crossings)
+
+    def cuda(self, program: Program, crossings: tuple[Crossing, ...]) -> Solver:
+        from .cuda_driver import CudaDriver
+
+        return CudaDriver(program, self.method, crossings)
 
     def plain(self, bind: Bind, crossings: tuple[Crossing, ...]) -> PlainDriver:
         return PlainDriver(self.method, bind, crossings)

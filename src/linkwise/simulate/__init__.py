@@ -2,14 +2,17 @@
 
 from .compiled import CompiledSimulation, compile_simulation
 from .events import Event, joint_limits
+from .rollouts import RolloutResult, rollout
 from .simulation import SimulationError, SimulationInterrupted, simulate
 
 __all__ = [
     "CompiledSimulation",
     "Event",
+    "RolloutResult",
     "SimulationError",
     "SimulationInterrupted",
     "compile_simulation",
     "joint_limits",
+    "rollout",
     "simulate",
 ]

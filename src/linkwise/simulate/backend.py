@@ -25,8 +25,15 @@ class Backend(NamedTuple):
 
 
 def backend_for(
-    problem: Problem, integrator: Integrator, start: np.ndarray, parameters: np.ndarray, compiled: bool | None
+    problem: Problem,
+    integrator: Integrator,
+    start: np.ndarray,
+    parameters: np.ndarray,
+    compiled: bool | None,
+    target: str = "cpu",
 ) -> Backend:
+    if target == "cuda":
+        return cuda_backend(problem, integrator, start, parameters, compiled)
     if compiled is False:
         return plain_backend(problem, integrator)
     try:
@@ -47,6 +54,16 @@ def backend_for(
         why = str(reason)
     warnings.warn(f"this simulation runs in Python, which is slower: {why}", RuntimeWarning, stacklevel=4)
     return plain_backend(problem, integrator)
+
+
+def cuda_backend(
+    problem: Problem, integrator: Integrator, start: np.ndarray, parameters: np.ndarray, compiled: bool | None
+) -> Backend:
+    """On a GPU, or not at all."""
+    if compiled is False:
+        raise ValueError("compiled is False, and target is 'cuda' (expected target 'cpu', or compiled code)")
+    problem = freshly_traced(problem, start, parameters, None)
+    return Backend(problem, cuda_solver(problem, integrator), True)
 
 
 def plain_backend(problem: Problem, integrator: Integrator, loops: LoopDynamics | None = None) -> Backend:
@@ -82,3 +99,16 @@ def compiled_solver(problem: Problem, integrator: Integrator, unlimited: bool = 
     if not unlimited and count(program).total > MOST_OPERATIONS:
         return None
     return integrator.compiled(program, problem.crossings)
+
+
+@lru_cache(maxsize=64)
+def cuda_solver(problem: Problem, integrator: Integrator) -> Solver:
+    """The same for a GPU."""
+    program = program_of(problem)
+    operations = count(program).total
+    if operations > MOST_OPERATIONS:
+        raise ValueError(
+            f"the right-hand side has {operations:,} operations (target 'cuda' takes at most {MOST_OPERATIONS:,};"
+            " expected a robot of fewer joints, or target 'cpu')"
+        )
+    return integrator.cuda(program, problem.crossings)

@@ -20,7 +20,18 @@ from .prepared import prepared
 from .problem import Problem
 from .simulation import arguments, refuse_unknown, simulate
 
-FROZEN = ("torque", "wrench", "point", "friction", "coordinates", "method", "integrator", "events", "compiled")
+FROZEN = (
+    "torque",
+    "wrench",
+    "point",
+    "friction",
+    "coordinates",
+    "method",
+    "integrator",
+    "events",
+    "compiled",
+    "target",
+)
 
 
 class CompiledSimulation:
@@ -81,5 +92,5 @@ def compiled_problem(arm: Robot, options: dict[str, Any]) -> tuple[Problem, tupl
     inputs = prepared(arm, q0, None, **{name: options[name] for name in names})
     problem = freshly_traced(inputs.problem, inputs.start, inputs.parameters, None)
     integrator = integrator_of(options["integrator"])
-    problem = backend_for(problem, integrator, inputs.start, inputs.parameters, None).problem
+    problem = backend_for(problem, integrator, inputs.start, inputs.parameters, None, options["target"]).problem
     return problem, sampling.frozen(inputs.laws, arm)

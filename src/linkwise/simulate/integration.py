@@ -44,6 +44,7 @@ def integrated(
     compiled: bool | None,
     progress: bool | None,
     laws: Sequence[Sampled] = (),
+    target: str = "cpu",
 ) -> Run:
     """From the start (count, size), each trajectory with its row of parameters; `laws` are sampled."""
     end, first_step = numbers["duration"], min(numbers["step"], numbers["duration"])
@@ -53,7 +54,7 @@ def integrated(
     if times[0] == 0.0:
         out[:, 0] = start
         trajectories.next = 1
-    problem, solver, in_code = backend_for(problem, scheme, start, parameters, compiled)
+    problem, solver, in_code = backend_for(problem, scheme, start, parameters, compiled, target)
     chattering = None if scheme.fixed else Chattering(numbers["too_far"])
     watch, interrupted = ProgressCallback(end, progress), None
     tolerance = problem.tolerance(numbers["atol"], numbers["rtol"])

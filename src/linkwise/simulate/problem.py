@@ -56,6 +56,7 @@ class Problem:
     symbols: tuple[str, ...] = ()  # in order of the alphabet, as `trace` has them
     torque_parameters: tuple[tuple[str, tuple[int, ...]], ...] = ()  # the torque function's parameters and their shapes
     point: Point | None = None  # where the wrench acts, if not at the mass centre
+    energy_balance: bool = True  # whether work and heat are integrated along, where something acts
 
     def __post_init__(self) -> None:
         one_of(self.coordinates, COORDINATES, "coordinates")
@@ -99,7 +100,8 @@ class Problem:
     @cached_property
     def has_energy_balance(self) -> bool:
         """Whether work and heat are integrated along."""
-        return self.torque is not None or self.tau or self.wrench is not None or self.friction is not None
+        acts = self.torque is not None or self.tau or self.wrench is not None or self.friction is not None
+        return acts and self.energy_balance
 
     @cached_property
     def sticking(self) -> Sticking | None:

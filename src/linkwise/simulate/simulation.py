@@ -6,7 +6,8 @@ from collections.abc import Iterable, Mapping
 from inspect import signature
 from typing import Any, Never
 
-from ..errors import near_miss
+from ..errors import near_miss, one_of
+from ..kernels.targets import TARGETS
 from ..ode.registry import DEFAULT
 from ..ode.registry import integrator as integrator_of
 from ..recording.recording import FAILED, Recording
@@ -58,6 +59,7 @@ def simulate(
     compiled: bool | None = None,
     progress: bool | None = None,
     parameters: Mapping[str, Any] | None = None,
+    target: str = "cpu",
     **unknown: Never,
 ) -> Recording:
     """The motion of the robot from q0 and qd0, at rest without it, over `duration` seconds.
@@ -79,6 +81,7 @@ def simulate(
     `lw.joint_limits(arm)`. `step` is the first step, or the step of "rk4". No trajectory makes more than `max_steps`
     steps, refused ones counted: ten million if not given, without a bound for "rk4". Long runs show how far they are on
     a terminal, and with `progress=True` anywhere; Ctrl-C raises `SimulationInterrupted`, which keeps what was computed.
+    With `target="cuda"` a GPU integrates each trajectory in a thread, with the same bits.
 
     >>> import linkwise as lw
     >>> fall = lw.simulate(lw.load("planar3"), [0, 0, 0], duration=1.0, rtol=1e-10)
@@ -87,6 +90,7 @@ def simulate(
     """
     refuse_unknown(unknown)
     scheme = integrator_of(integrator)
+    one_of(target, TARGETS, "target")
     if duration is None:
         given = "" if qd0 is None else f"; the third argument, {qd0!r}, is qd0"
         raise TypeError(f"duration is missing (expected seconds: simulate(arm, q0, duration=2.0){given})")
@@ -98,7 +102,7 @@ def simulate(
     )  # fmt: skip
     run = integrated(
         inputs.problem, scheme, inputs.start, inputs.parameters, times, numbers, threads, compiled, progress,
-        inputs.laws,
+        inputs.laws, target,
     )  # fmt: skip
     held = None if run.held is None else run.held.reshape((*inputs.batch, *run.held.shape[1:]))
     acting = Acting(run.problem, inputs.tau, inputs.wrench, inputs.own, held)

@@ -50,7 +50,9 @@ def simulate_family(
     v = qd0 if quasi is None else family.evaluated(quasi.velocity, numbers, q=q0[:, None], qd=qd0[:, None])[:, 0]
     start = np.concatenate([problem.normalized(q0), v, np.zeros((count, problem.size - problem.rest))], axis=1)
     parameters = np.concatenate([*(load.reshape(count, -1) for load in loads.values()), numbers], axis=1)
-    run = integrated(problem, scheme, start, parameters, times, checked, options["threads"], True, False)
+    run = integrated(
+        problem, scheme, start, parameters, times, checked, options["threads"], True, False, (), options["target"]
+    )
     if run.interrupted is not None:
         raise run.interrupted
     now = run.trajectories

@@ -176,7 +176,9 @@ def try_options(inputs: Inputs) -> None:
         with suppress(SingularError):  # the robots of the samples may be others
             simulate(inputs.arm, *rest, 1e-6 * longest, **options)
         return
-    problem = simulate(inputs.arm, *rest, 1e-6 * longest, **{**options, "compiled": False}).acting.problem
+    problem = simulate(
+        inputs.arm, *rest, 1e-6 * longest, **{**options, "compiled": False, "target": "cpu"}
+    ).acting.problem
     with suppress(UntraceableFunctionError):
         problem = problem.traced()
     problem.call_functions(at_zero, still, {PREFIX + name: array for name, array in own.items()})

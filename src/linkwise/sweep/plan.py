@@ -22,7 +22,7 @@ from .functions import DIFFERS, described_function, described_vary
 from .inputs import Inputs, usual_options
 from .samples import Samples
 
-WITHOUT_EFFECT = ("threads",)  # on the results
+WITHOUT_EFFECT = ("threads", "target")  # on the results
 ROBOT_OF_ROW = re.compile(r".*\.robots\.\d+")  # an entry that is None where no robot could be made
 
 

@@ -23,7 +23,7 @@ from ctypes import (
 from typing import Any, NamedTuple
 
 CPU, CUDA, PINNED, MANAGED = 1, 2, 3, 13  # kinds of memory
-FLOAT = 2
+WHOLE, FLOAT = 0, 2  # kinds of numbers
 FRESH, TAKEN = b"dltensor", b"used_dltensor"  # names of capsules
 Deleter = CFUNCTYPE(None, c_void_p)
 
@@ -96,7 +96,7 @@ def dispose(capsule: int) -> None:
 DISPOSE = ctypes.PYFUNCTYPE(None, c_void_p)(dispose)
 
 
-def exported(owner: Any, pointer: int, shape: tuple[int, ...], itemsize: int, device: int) -> Any:
+def exported(owner: Any, pointer: int, shape: tuple[int, ...], itemsize: int, device: int, kind: int = FLOAT) -> Any:
     """A capsule of an array on a GPU; `owner` lives as long as anyone uses it."""
     sizes = (c_int64 * max(len(shape), 1))(*shape)
     steps = (c_int64 * max(len(shape), 1))()
@@ -104,7 +104,7 @@ def exported(owner: Any, pointer: int, shape: tuple[int, ...], itemsize: int, de
     for k in reversed(range(len(shape))):
         steps[k], step = step, step * shape[k]
     deleter = ctypes.cast(DELETE, c_void_p)
-    tensor = Tensor(pointer, CUDA, device, len(shape), FLOAT, 8 * itemsize, 1, sizes, steps, 0, None, deleter)
+    tensor = Tensor(pointer, CUDA, device, len(shape), kind, 8 * itemsize, 1, sizes, steps, 0, None, deleter)
     address = ctypes.addressof(tensor)
     _exported[address] = (tensor, sizes, steps, owner)
     return NEW(address, FRESH, ctypes.cast(DISPOSE, c_void_p))
@@ -117,7 +117,7 @@ def imported(capsule: Any) -> Content:
     RENAME(capsule, TAKEN)
     shape = tuple(tensor.shape[k] for k in range(tensor.ndim))
     strides = tuple(tensor.strides[k] for k in range(tensor.ndim)) if tensor.strides else None
-    kinds = {0: "int", 1: "uint", FLOAT: "float"}
+    kinds = {WHOLE: "int", 1: "uint", FLOAT: "float"}
     dtype = f"{kinds.get(tensor.code, 'other')}{tensor.bits}"
 
     pointer = (tensor.data or 0) + tensor.byte_offset

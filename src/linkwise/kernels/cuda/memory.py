@@ -45,7 +45,8 @@ class DeviceArray:
 
     def __dlpack__(self, *, stream: Any = None, **_: Any) -> Any:
         self.device.synchronize(self.stream)  # whichever stream the other library uses
-        return dlpack.exported(self, self.pointer, self.shape, self.dtype.itemsize, self.device.ordinal)
+        kind = dlpack.FLOAT if self.dtype.kind == "f" else dlpack.WHOLE
+        return dlpack.exported(self, self.pointer, self.shape, self.dtype.itemsize, self.device.ordinal, kind)
 
     def __dlpack_device__(self) -> tuple[int, int]:
         return dlpack.CUDA, self.device.ordinal

@@ -1,0 +1,314 @@
+"""Rollouts in LLVM assembly: y' = f(t, y, p) in steps of one length, with the state in registers.
+
+    void @rollout(i64 begin, i64 end, settings, arrays)        trajectories from begin to end, W at a time (CPU)
+    void @kernel(i64 count, settings, arrays)                  a trajectory for each thread (CUDA)
+
+    settings    i64 steps, i64 every, i64 samples, real step; i64 of each input: numbers from one trajectory's to the
+                next one's, 0 where all trajectories share them
+    arrays      q0, qd0, one for each parameter of f; then q and qd at the end, how many steps were finite (i32), and
+                q and qd of the samples: the start, and after every so many steps
+
+One text for both, so that they give the same bits. A step of a method with stages k_s = f(t + c_s h, y + a_s h k_(s-1))
+is y + h Σ b_s k_s; the stages are a loop, whose text has f once. Quaternions of y are divided by their length where
+they are read and written, not in between. A trajectory is lost where a number of its state is not finite: samples from
+there on are NaN.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+from ...graph import Program
+from .block import Layout, assembled
+from .flow import Flow
+from .functions import functions_text
+from .program import Nodes, zero_or_nan
+
+NO_UNROLLING = """
+!2 = distinct !{!2, !3}
+!3 = !{!"llvm.loop.unroll.disable"}
+"""
+OUTPUTS = ("q_end", "qd_end", "made", "q", "qd")
+
+
+class Stages(NamedTuple):
+    """The numbers of a method each of whose stages needs the one before alone; a of a stage leads to the next."""
+
+    a: tuple[float, ...]
+    b: tuple[float, ...]
+    c: tuple[float, ...]
+
+
+class Rollout(NamedTuple):
+    """What is integrated. The inputs of the program are t, y = (q, v) and parameters; its result is y'.
+
+    `table` is the parameter, if any, of which a trajectory has a row for each step.
+    """
+
+    program: Program
+    stages: Stages
+    configuration: int  # numbers of q
+    quaternions: tuple[int, ...]  # where they begin in it
+    table: str = ""
+
+    @property
+    def inputs(self) -> list[tuple[str, int]]:
+        """Names and sizes: q0, qd0 and the parameters."""
+        _, y, *others = self.program.inputs
+        rest = y.size - self.configuration
+        return [("q0", self.configuration), ("qd0", rest), *((port.name, port.size) for port in others)]
+
+    @property
+    def outputs(self) -> list[tuple[str, int]]:
+        _, (_, rest), *_ = self.inputs
+        return list(zip(OUTPUTS, (self.configuration, rest, 1, self.configuration, rest), strict=True))
+
+    def arguments(self, real: str, pointer: str) -> str:
+        """Settings and arrays, as the head of the function has them."""
+        settings = ["i64 %steps", "i64 %every", "i64 %samples", f"{real} %h"]
+        strides = [f"i64 %stride{k}" for k in range(len(self.inputs))]
+        inputs = [f"{pointer} noalias readonly %in{k}" for k in range(len(self.inputs))]
+        outputs = [f"{pointer} noalias writeonly %{name}" for name, _ in self.outputs]
+        return ", ".join([*settings, *strides, *inputs, *outputs])
+
+
+class Loop:
+    """A loop that carries values in registers: `value` has them within its body."""
+
+    def __init__(self, flow: Flow, name: str, carried: dict[str, tuple[str, str]], marked: bool) -> None:
+        """What is carried has a type and a first value. A marked loop is not to be unrolled."""
+        self.flow, self.label, self.carried, self.marked = flow, flow.fresh(name), carried, marked
+        self.before = flow.fresh("before")
+        flow.go(self.before)
+        flow.enter(self.before)
+        flow.go(self.label)
+        flow.enter(self.label)
+        self.value: dict[str, str] = {}
+        self.lines: dict[str, int] = {}
+        for key in carried:
+            self.value[key] = flow.emit("phi")
+            self.lines[key] = len(flow.lines) - 1
+
+    def end(self, following: dict[str, str], again: str) -> None:
+        """Once more, with these values, under a condition."""
+        flow = self.flow
+        latch, after = flow.fresh("latch"), flow.fresh("after")
+        flow.go(latch)
+        flow.enter(latch)
+        mark = ", !llvm.loop !2" if self.marked else ""
+        flow.lines.append(f"  br i1 {again}, label %{self.label}, label %{after}{mark}")
+        for key, (kind, first) in self.carried.items():
+            pairs = f"[{first}, %{self.before}], [{following[key]}, %{latch}]"
+            flow.lines[self.lines[key]] = f"  {self.value[key]} = phi {kind} {pairs}"
+        flow.enter(after)
+
+
+class RolloutWriter:
+    """The text for as many trajectories as there are lanes."""
+
+    space = "ptr"
+    marked = False
+
+    def __init__(self, rollout: Rollout, layout: Layout) -> None:
+        self.rollout, self.layout, self.flow = rollout, layout, Flow(layout)
+        self.align = layout.bits // 8
+        self.size = rollout.program.inputs[1].size
+        self.lanes: list[str] = []  # which trajectory is in each
+        self.pointers: dict[str, list[str]] = {}
+
+    # memory
+
+    def element(self, pointer: str, index: str | int, kind: str = "") -> str:
+        return self.flow.emit(f"getelementptr {kind or self.layout.real}, {self.space} {pointer}, i64 {index}")
+
+    def number(self, pointers: Sequence[str], position: int) -> str:
+        """One number of every lane."""
+        real, v, x = self.layout.real, self.layout.vector, "poison"
+        for lane, pointer in enumerate(pointers):
+            own = self.flow.emit(f"load {real}, {self.space} {self.element(pointer, position)}, align {self.align}")
+            x = own if v == real else self.flow.emit(f"insertelement {v} {x}, {real} {own}, i64 {lane}")
+        return x
+
+    def write(self, array: str, rows: Sequence[str], values: Sequence[str]) -> None:
+        """Values of every lane to its row of an array."""
+        flow, real = self.flow, self.layout.real
+        for lane, row in enumerate(rows):
+            start = self.element(array, flow.emit(f"mul i64 {row}, {len(values)}"))
+            for position, x in enumerate(values):
+                own = flow.of_lane(x, lane, real)
+                place = self.element(start, position)
+                flow.lines.append(f"  store {real} {own}, {self.space} {place}, align {self.align}")
+
+    def start(self) -> list[str]:
+        """y at the start, of every lane; and where the parameters are."""
+        flow = self.flow
+        for k, (name, _) in enumerate(self.rollout.inputs):
+            starts = [flow.emit(f"mul i64 {lane}, %stride{k}") for lane in self.lanes]
+            self.pointers[name] = [self.element(f"%in{k}", first) for first in starts]
+        (q, nq), (qd, n), *_ = self.rollout.inputs
+        y = [self.number(self.pointers[q], j) for j in range(nq)]
+        return self.normalized([*y, *(self.number(self.pointers[qd], j) for j in range(n))])
+
+    def normalized(self, y: Sequence[str]) -> list[str]:
+        """With quaternions of unit length."""
+        flow, found = self.flow, list(y)
+        for first in self.rollout.quaternions:
+            part = slice(first, first + 4)
+            square = flow.do("fmul", y[first], y[first])
+            for x in y[first + 1 : first + 4]:
+                square = flow.fused(x, x, square)
+            length = flow.call("sqrt", square)
+            found[part] = [flow.do("fdiv", x, length) for x in y[part]]
+        return found
+
+    def record(self, arrays: tuple[str, str], rows: Sequence[str], y: Sequence[str], fine: str) -> None:
+        nan, nq = self.layout.constant(float("nan")), self.rollout.configuration
+        values = [self.flow.select(fine, x, nan) for x in self.normalized(y)]
+        self.write(arrays[0], rows, values[:nq])
+        self.write(arrays[1], rows, values[nq:])
+
+    def finite(self, y: Sequence[str]) -> str:
+        total = zero_or_nan(self.flow, y)
+        return self.flow.emit(f"fcmp ord {self.layout.vector} {total}, {self.layout.constant(0.0)}")
+
+    # steps
+
+    def trajectories(self) -> None:
+        """All steps of the lanes."""
+        flow, layout = self.flow, self.layout
+        v, whole = layout.vector, layout.of("i32")
+        y = self.start()
+        held = {} if self.lazy else self.parameters()
+        fine = self.finite(y)
+        rows = [flow.emit(f"mul i64 {lane}, %samples") for lane in self.lanes]
+        with flow.when(flow.emit("icmp ne i64 %samples, 0")):
+            self.record(("%q", "%qd"), rows, y, fine)
+        zero = layout.splat("i32", "0")
+        carried = {f"y{j}": (v, x) for j, x in enumerate(y)}
+        carried |= {"step": ("i64", "0"), "until": ("i64", "%every"), "sample": ("i64", "1"), "made": (whole, zero)}
+        loop = Loop(flow, "step", carried, self.marked)
+        now = loop.value
+        y = [now[f"y{j}"] for j in range(self.size)]
+        moved = self.step(y, now["step"], {**held, **self.row(now["step"])})
+        fine = self.finite(moved)
+        more = flow.emit(f"zext {layout.mask} {fine} to {whole}")
+        following = {f"y{j}": x for j, x in enumerate(moved)}
+        following["made"] = flow.emit(f"add {whole} {now['made']}, {more}")
+        following["step"] = flow.emit(f"add i64 {now['step']}, 1")
+        left = flow.emit(f"sub i64 {now['until']}, 1")
+        due = flow.emit(f"icmp eq i64 {left}, 0")
+        following["until"] = flow.emit(f"select i1 {due}, i64 %every, i64 {left}")
+        following["sample"] = flow.emit(f"add i64 {now['sample']}, {flow.emit(f'zext i1 {due} to i64')}")
+        with flow.when(due):
+            places = [flow.emit(f"add i64 {row}, {now['sample']}") for row in rows]
+            self.record(("%q", "%qd"), places, moved, fine)
+        loop.end(following, flow.emit(f"icmp ult i64 {following['step']}, %steps"))
+        self.record(("%q_end", "%qd_end"), self.lanes, moved, fine)
+        for lane, own in enumerate(self.lanes):
+            x = flow.of_lane(following["made"], lane, "i32")
+            flow.lines.append(f"  store i32 {x}, {self.space} {self.element('%made', own, 'i32')}, align 4")
+
+    lazy = False  # whether parameters are read where they are needed, again in each stage: registers are few
+
+    def parameters(self) -> dict[tuple[str, int], str]:
+        """Those that are the same in all steps."""
+        found: dict[tuple[str, int], str] = {}
+        for name, size in self.rollout.inputs[2:]:
+            if name != self.rollout.table:
+                found |= {(name, j): self.number(self.pointers[name], j) for j in range(size)}
+        return found
+
+    def row(self, step: str) -> dict[tuple[str, int], str]:
+        """The parameters of this step."""
+        name = self.rollout.table
+        if not name:
+            return {}
+        size = dict(self.rollout.inputs)[name]
+        first = self.flow.emit(f"mul i64 {step}, {size}")
+        pointers = [self.element(pointer, first) for pointer in self.pointers[name]]
+        return {(name, j): self.number(pointers, j) for j in range(size)}
+
+    def step(self, y: Sequence[str], number: str, held: dict[tuple[str, int], str]) -> list[str]:
+        """y after a step."""
+        flow, layout, stages = self.flow, self.layout, self.rollout.stages
+        v, each, h = layout.vector, range(self.size), flow.spread("%h", layout.real)
+        t = self.time(number) if self.uses_time else ""
+        nothing = layout.constant(-0.0)  # with which a product stays what it is
+        carried = {f"z{j}": (v, x) for j, x in enumerate(y)} | {f"sum{j}": (v, nothing) for j in each}
+        loop = Loop(flow, "stage", {**carried, "stage": ("i32", "0")}, self.marked)
+        stage = loop.value["stage"]
+        z = [loop.value[f"z{j}"] for j in each]
+        if t:
+            t = flow.fused(self.chosen(stage, stages.c), h, t)
+        rates = self.rates(t, z, held)
+        way, weight = flow.do("fmul", self.chosen(stage, (*stages.a, 1.0)), h), self.chosen(stage, stages.b)
+        following = {f"sum{j}": flow.fused(weight, rates[j], loop.value[f"sum{j}"]) for j in each}
+        following |= {f"z{j}": flow.fused(way, rates[j], y[j]) for j in each}
+        following["stage"] = flow.emit(f"add i32 {stage}, 1")
+        loop.end(following, flow.emit(f"icmp ult i32 {following['stage']}, {len(stages.b)}"))
+        return [flow.fused(h, following[f"sum{j}"], y[j]) for j in each]
+
+    @property
+    def uses_time(self) -> bool:
+        t = self.rollout.program.inputs[0].name
+        return any(node.op == "input" and node.payload[0] == t for node in self.rollout.program.nodes)
+
+    def time(self, step: str) -> str:
+        """At the start of a step: its number times its length, so that nothing adds up."""
+        flow, real = self.flow, self.layout.real
+        whole = flow.emit(f"uitofp i64 {step} to {real}")
+        return flow.spread(flow.emit(f"fmul {real} {whole}, %h"), real)
+
+    def chosen(self, stage: str, numbers: Sequence[float]) -> str:
+        """The number of this stage."""
+        flow, real = self.flow, self.layout.real
+        scalar = Layout(real, 1, True).constant
+        x = scalar(numbers[-1])
+        for k in reversed(range(len(numbers) - 1)):
+            if numbers[k] != numbers[k + 1] or x != scalar(numbers[k]):
+                below = flow.emit(f"icmp ule i32 {stage}, {k}")
+                x = flow.emit(f"select i1 {below}, {real} {scalar(numbers[k])}, {real} {x}")
+        return flow.spread(x, real)
+
+    def rates(self, t: str, z: Sequence[str], held: dict[tuple[str, int], str]) -> list[str]:
+        """f"""
+        program = self.rollout.program
+        given = self.given(t, z, held)
+        known = {node.index: given(*node.payload) for node in program.nodes if node.op == "input"}
+        (results,) = program.results
+        value = Nodes(self.flow, program.nodes, known, [node.index for node in results]).written()
+        return [value[node.index] for node in results]
+
+    def given(self, t: str, z: Sequence[str], held: dict[tuple[str, int], str]) -> Callable[[str, int], str]:
+        """The number of an input of f, by its name and position."""
+        time, y = (port.name for port in self.rollout.program.inputs[:2])
+
+        def number(name: str, position: int) -> str:
+            if name == time:
+                return t
+            if name == y:
+                return z[position]
+            if (name, position) not in held:
+                held[name, position] = self.number(self.pointers[name], position)
+            return held[name, position]
+
+        return number
+
+
+def rollout_text(rollout: Rollout, layout: Layout) -> str:
+    """The function for the CPU, and all that it calls. The last lanes repeat the last trajectory, where they differ."""
+    writer = RolloutWriter(rollout, layout)
+    flow = writer.flow
+    flow.declared.add("declare i64 @llvm.umin.i64(i64, i64)")
+    last = flow.emit("sub i64 %end, 1")
+    loop = Loop(flow, "lanes", {"first": ("i64", "%begin")}, False)
+    first = loop.value["first"]
+    for lane in range(layout.lanes):
+        own = flow.emit(f"add i64 {first}, {lane}")
+        writer.lanes.append(flow.emit(f"call i64 @llvm.umin.i64(i64 {own}, i64 {last})"))
+    writer.trajectories()
+    following = flow.emit(f"add i64 {first}, {layout.lanes}")
+    loop.end({"first": following}, flow.emit(f"icmp ult i64 {following}, %end"))
+    text = flow.function(f"void @rollout(i64 %begin, i64 %end, {rollout.arguments(layout.real, 'ptr')})")
+    return assembled(*functions_text(rollout.program.nodes, [layout]), text)

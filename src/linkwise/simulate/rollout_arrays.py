@@ -1,0 +1,153 @@
+"""The arrays of a rollout: in this machine's memory, or on a GPU."""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+import numpy as np
+
+from ..errors import one_of
+from ..kernels.dispatch import DTYPES
+from ..kernels.interface import numpy_array
+from ..kernels.kernel import real_array
+
+Shape = tuple[int, ...]
+
+
+class Arrays(Protocol):
+    """What is done with arrays, wherever they are."""
+
+    dtype: str  # in which is computed
+    ordinal: int  # of the GPU
+    stream: int
+
+    def shape(self, name: str, value: Any) -> Shape:
+        """The shape of what a caller gave; a TypeError if it is no array of real numbers, or in the wrong place."""
+
+    def rows(self, name: str, value: Any, shape: Shape) -> Any:
+        """Its numbers in this shape, to which they broadcast, contiguous and of the dtype."""
+
+    def new(self, shape: Shape, dtype: str) -> Any:
+        """A new array."""
+
+    def address(self, array: Any) -> int:
+        """Where the numbers of such arrays are."""
+
+    def finished(self, array: Any) -> Any:
+        """A result as the caller gets it."""
+
+
+class HostArrays:
+    """NumPy arrays."""
+
+    ordinal = stream = 0
+
+    def __init__(self, dtype: str) -> None:
+        self.dtype = dtype
+
+    def shape(self, name: str, value: Any) -> Shape:
+        return np.shape(finite(name, real_array(name, value, self.dtype)))
+
+    def rows(self, name: str, value: Any, shape: Shape) -> np.ndarray:
+        return np.ascontiguousarray(np.broadcast_to(real_array(name, value, self.dtype), shape))
+
+    def new(self, shape: Shape, dtype: str) -> np.ndarray:
+        return np.empty(shape, dtype)
+
+    def address(self, array: np.ndarray) -> int:
+        return int(array.ctypes.data)
+
+    def finished(self, array: np.ndarray) -> Any:
+        return array[()]
+
+
+class GpuArrays:
+    """Arrays of a library, beside q0; numbers of this machine are copied to them."""
+
+    def __init__(self, q0: Any, dtype: str, stream: Any) -> None:
+        from ..kernels.cuda.arrays import library_of
+        from ..kernels.cuda.kernel import stream_handle
+
+        self.library, self.first, self.dtype = library_of("q0", q0), q0, dtype
+        self.gpu = self.library.device(q0)
+        self.ordinal = self.gpu.ordinal
+        self.stream = self.library.stream(q0) if stream is None else stream_handle(stream)
+
+    def shape(self, name: str, value: Any) -> Shape:
+        if on_host(value):
+            return np.shape(finite(name, real_array(name, value, self.dtype)))
+        from ..kernels.cuda.arrays import library_of
+
+        if library_of(name, value) is not self.library:
+            raise TypeError(f"{name} is of another library than q0 (expected arrays of one library, or of NumPy)")
+        if self.library.device(value) is not self.gpu:
+            raise ValueError(f"{name} is on another GPU than q0")
+        return self.library.view(value).shape
+
+    def rows(self, name: str, value: Any, shape: Shape) -> Any:
+        if on_host(value):
+            numbers = np.ascontiguousarray(np.broadcast_to(real_array(name, value, self.dtype), shape))
+            return self.copied(numbers)
+        view = self.library.view(value)
+        fits = view.contiguous and view.dtype == self.dtype and view.shape == shape
+        return value if fits else self.library.converted(value, shape, self.dtype)
+
+    def copied(self, numbers: np.ndarray) -> Any:
+        array = self.new(numbers.shape, numbers.dtype.name)
+        if numbers.size:
+            with self.gpu.current() as call:
+                to = self.address(array)
+                call.call("cuMemcpyHtoDAsync_v2", to, numbers.ctypes.data, numbers.nbytes, self.stream or None)
+            self.gpu.synchronize(self.stream)
+        return array
+
+    def new(self, shape: Shape, dtype: str) -> Any:
+        return self.library.new(self.first, shape, dtype, self.stream)
+
+    def address(self, array: Any) -> int:
+        return self.library.view(array).pointer
+
+    def finished(self, array: Any) -> Any:
+        if self.library.waits:
+            self.gpu.synchronize(self.stream)
+        return self.library.finished(array)
+
+
+class CopiedArrays(GpuArrays):
+    """NumPy arrays that are copied to a GPU, and results that are copied back."""
+
+    def __init__(self, dtype: str) -> None:
+        from ..kernels.cuda.driver import device
+        from ..kernels.cuda.memory import DeviceArray
+
+        super().__init__(DeviceArray(device(0), (0,), dtype), dtype, None)
+
+    def finished(self, array: Any) -> np.ndarray:
+        return array.copy_to_host()[()]  # type: ignore[no-any-return]
+
+
+def on_host(value: Any) -> bool:
+    """Whether it is a number, a list or a NumPy array."""
+    protocols = ("__cuda_array_interface__", "__dlpack_device__")
+    return isinstance(value, np.ndarray) or not any(hasattr(value, name) for name in protocols)
+
+
+def finite(name: str, array: np.ndarray) -> np.ndarray:
+    if not np.isfinite(array).all():
+        where = tuple(int(i) for i in np.argwhere(~np.isfinite(array))[0])
+        raise ValueError(f"{name}{list(where) if where else ''} is {array[where]}: expected finite numbers")
+    return array
+
+
+def arrays_of(target: str, q0: Any, dtype: str | None, stream: Any) -> Arrays:
+    """For a target, and the kind of array that q0 is."""
+    if dtype is None:
+        own = str(getattr(q0, "dtype", "")).removeprefix("torch.")
+        dtype = own if own in DTYPES else "float64"
+    one_of(dtype, DTYPES, "dtype")
+    if target == "cuda":
+        return CopiedArrays(dtype) if on_host(q0) else GpuArrays(q0, dtype, stream)
+    if stream is not None:
+        raise ValueError("stream is given, and target is 'cpu' (expected target='cuda')")
+    numpy_array("q0", q0)
+    return HostArrays(dtype)

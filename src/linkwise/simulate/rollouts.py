@@ -1,0 +1,153 @@
+"""`rollout`: very many trajectories in steps of one length, on the CPU or on a GPU."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from ..errors import one_of
+from ..graph import count
+from ..kernels.targets import TARGETS
+from ..ode.rollout import CudaRollout, HostRollout, Rows, Settings, fixed_step_integrators, rollout_of
+from ..robot import Friction, Robot
+from .numbers import checked
+from .problem import Problem, program_of
+from .rollout_arrays import Arrays, arrays_of
+from .rollout_inputs import Inputs, rollout_inputs
+
+MOST_OPERATIONS = 30_000  # of the right-hand side: longer code takes minutes to compile
+MOST_STEPS = 2**31 - 1
+
+
+@dataclass(frozen=True, eq=False)
+class RolloutResult:
+    """Trajectories of `lw.rollout`, with the batch's axes in front; arrays are of the kind that q0 was.
+
+    `q_end` (..., nq) and `qd_end` (..., n) are the states after the last step. `q` (..., samples, nq) and `qd`
+    (..., samples, n) are those at the times `t`: at the start and after every so many steps; None without `every`.
+    `finite` (...) is how many steps each trajectory made with finite numbers: all of them, unless it was lost; its
+    numbers are NaN from there on. `steps` and `step` are those that were asked for.
+    """
+
+    robot: Robot
+    steps: int
+    step: float
+    t: np.ndarray | None
+    q: Any
+    qd: Any
+    q_end: Any
+    qd_end: Any
+    finite: Any
+
+    def __repr__(self) -> str:
+        batch = "one trajectory" if not self.finite.shape else f"trajectories {tuple(self.finite.shape)}"
+        samples = "" if self.t is None else f", {len(self.t)} samples of each"
+        return f"<rollout of robot {self.robot.name!r}: {batch}, {self.steps} steps of {self.step:g} s{samples}>"
+
+
+def rollout(
+    arm: Robot,
+    q0: Any,
+    qd0: Any = None,
+    *,
+    steps: int,
+    step: float,
+    torque: Any = None,
+    table: Any = None,
+    friction: bool | Friction = False,
+    parameters: Mapping[str, Any] | None = None,
+    integrator: str = "rk4",
+    every: int | None = None,
+    target: str = "cpu",
+    dtype: str | None = None,
+    threads: int | None = None,
+    stream: Any = None,
+) -> RolloutResult:
+    """Very many trajectories from q0 and qd0 (..., n), at rest without qd0, over so many steps of `step` seconds.
+
+    For trajectories whose errors and events matter, see `simulate`; here all make the same steps, with their states in
+    registers. `torque` is None, constant torques (..., n), or a function torque(arm, t, q, qd) over `lw` pieces, which
+    is traced anew at each call; `table` are torques (..., steps, n) that are added, each held over its step. `friction`
+    is as for `simulate`, with `smooth` above 0. `parameters` are numbers, by name, for what the torque function takes
+    after qd and for the symbols of the robot (`lw.symbols`: masses, payloads, friction): one for all trajectories or,
+    with the batch's axes in front, one for each. `every` asks for samples: the start, and after every so many steps.
+
+    With `target="cuda"` a GPU computes each trajectory in a thread: arrays of torch, CuPy, JAX and Numba are read where
+    they are, and results are of their kind, on their stream, or on `stream`; NumPy arrays are copied to it and back.
+    The bits are those of the CPU, where these are computed in vectors, on `threads`. `dtype` is that of q0 if it has
+    float32 or float64, otherwise float64.
+
+    >>> import numpy as np
+    >>> import linkwise as lw
+    >>> arm = lw.load("planar3")
+    >>> fall = lw.rollout(arm, np.zeros((1000, 3)), steps=200, step=5e-3, every=50)
+    >>> fall.q.shape, fall.q_end.shape, fall.t
+    ((1000, 5, 3), (1000, 3), array([0.  , 0.25, 0.5 , 0.75, 1.  ]))
+    """
+    one_of(target, TARGETS, "target")
+    one_of(integrator, fixed_step_integrators(), "integrator")
+    length = checked(step=step)["step"]
+    settings = Settings(whole("steps", steps), *sampled(every, steps), length)
+    arrays = arrays_of(target, q0, dtype, stream)
+    inputs = rollout_inputs(
+        arm, arrays, q0, qd0, settings.steps, torque=torque, table=table, friction=friction, parameters=parameters
+    )
+    program = solver(inputs.problem, integrator, inputs.table, arrays.dtype, target)
+    results = outputs(arrays, inputs, settings)
+    trajectories = math.prod(inputs.batch)
+    if trajectories:
+        rows = [Rows(arrays.address(x), stride) for x, stride in inputs.rows]
+        places = [arrays.address(x) for x in results]
+        if isinstance(program, HostRollout):
+            program.run(trajectories, settings, rows, places, threads)
+        else:
+            program.launch(arrays.ordinal, trajectories, settings, rows, places, arrays.stream)
+    q_end, qd_end, finite, q, qd = map(arrays.finished, results)
+    times = np.arange(settings.samples) * (settings.every * length) if settings.every else None
+    if times is None:
+        q = qd = None
+    return RolloutResult(arm, settings.steps, length, times, q, qd, q_end, qd_end, finite)
+
+
+def whole(name: str, value: Any) -> int:
+    if isinstance(value, bool) or not isinstance(value, (int, np.integer)):
+        raise TypeError(f"{name} is {value!r} (expected a whole number)")
+    if not 1 <= value <= MOST_STEPS:
+        raise ValueError(f"{name} is {value} (expected a whole number from 1 to {MOST_STEPS:,})")
+    return int(value)
+
+
+def sampled(every: Any, steps: int) -> tuple[int, int]:
+    """After how many steps there is a sample, and how many there are with that at the start."""
+    if every is None:
+        return 0, 0
+    after = whole("every", every)
+    return after, steps // after + 1
+
+
+@lru_cache(maxsize=64)
+def solver(problem: Problem, integrator: str, table: str, dtype: str, target: str) -> HostRollout | CudaRollout:
+    """The compiled rollout of a problem whose functions are frozen."""
+    program = program_of(problem)
+    operations = count(program).total
+    if operations > MOST_OPERATIONS:
+        raise ValueError(
+            f"the right-hand side has {operations:,} operations (rollouts take at most {MOST_OPERATIONS:,}; expected a"
+            " robot of fewer joints, or lw.simulate)"
+        )
+    what = rollout_of(program, integrator, problem.robot.nq, problem.robot.quaternions, table)
+    return CudaRollout(what, dtype) if target == "cuda" else HostRollout(what, dtype)
+
+
+def outputs(arrays: Arrays, inputs: Inputs, settings: Settings) -> list[Any]:
+    """New arrays for the results, in the order of the machine code."""
+    robot, batch = inputs.problem.robot, inputs.batch
+    samples = (*batch, settings.samples)
+    shapes = [(*batch, robot.nq), (*batch, robot.n), batch, (*samples, robot.nq), (*samples, robot.n)]
+    kinds = [arrays.dtype, arrays.dtype, "int32", arrays.dtype, arrays.dtype]
+    return [arrays.new(shape, kind) for shape, kind in zip(shapes, kinds, strict=True)]

@@ -1,0 +1,129 @@
+"""`simulate` and `sweep` on GPUs: the one driver, a trajectory in each thread, the bits of the CPU."""
+
+from collections.abc import Iterator
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import linkwise as lw
+from effort import rest_slow
+from fake_cuda import fake_driver
+from linkwise.kernels.cuda.driver import CudaError, device
+from linkwise.kernels.host import host_target
+from robots import TEXTBOOK
+
+pytest.importorskip("llvmlite")
+PLACES = ["emulated", pytest.param("gpu", marks=pytest.mark.cuda)]
+PLANAR, BORINOT = lw.load("planar3"), lw.load("borinot")
+INTEGRATORS = [name for name in lw.integrators() if name != "radau"]
+
+
+@pytest.fixture(params=PLACES)
+def place(request: pytest.FixtureRequest) -> Iterator[str]:
+    if not host_target().fused:
+        pytest.skip("this processor rounds products before it adds them")
+    if request.param == "emulated":
+        with fake_driver():
+            yield request.param
+        return
+    try:
+        device(0)
+    except CudaError as error:
+        pytest.skip(str(error))
+    yield request.param
+
+
+def starts(robot: lw.Robot, count: int = 9) -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(4)
+    return rng.uniform(-1.0, 1.0, (count, robot.nq)), rng.uniform(-1.0, 1.0, (count, robot.n))
+
+
+def assert_same(robot: lw.Robot, **options: Any) -> lw.Recording:
+    q, qd = starts(robot)
+    found = lw.simulate(robot, q, qd, **options, target="cuda")
+    expected = lw.simulate(robot, q, qd, **options)
+    for name in ("t", "q", "qd", "steps", "rejected"):
+        assert np.array_equal(getattr(found, name), getattr(expected, name), equal_nan=True)
+    assert np.array_equal(found.status, expected.status)
+    return found
+
+
+def law(arm: Any, t: Any, q: Any, qd: Any, kd: Any) -> Any:
+    return 0.1 * np.cos(3.0 * t) - kd * qd
+
+
+@pytest.mark.parametrize("integrator", rest_slow(INTEGRATORS, ["verner65", "rk4"]))
+def test_the_bits_are_those_of_the_cpu(integrator: str, place: str) -> None:
+    options: dict[str, Any] = {"step": 0.01} if integrator == "rk4" else {"rtol": 1e-7}
+    assert_same(PLANAR, duration=0.6, integrator=integrator, samples=7, torque=[0.1, 0.0, 0.2], **options)
+
+
+def test_laws_parameters_and_friction(place: str) -> None:
+    own = {"kd": np.linspace(0.01, 0.1, 9)}
+    assert_same(
+        PLANAR,
+        duration=0.5,
+        torque=law,
+        parameters=own,
+        friction=lw.Friction(viscous=0.05),
+        samples=4,
+        integrator="dormand54",
+    )
+
+
+@pytest.mark.slow
+def test_orientations(place: str) -> None:
+    assert_same(BORINOT, duration=0.2, samples=3)
+
+
+def test_events_stop_where_they_do_on_the_cpu(place: str) -> None:
+    events = [
+        lw.Event(lambda arm, t, q, qd: q[0] + 0.3, "there", stop=True),
+        lw.Event(lambda arm, t, q, qd: qd[1], "turn"),
+    ]
+    q, qd = starts(PLANAR)
+    found = assert_same(PLANAR, duration=1.5, events=events, samples=5, integrator="dormand54")
+    expected = lw.simulate(PLANAR, q, qd, 1.5, events=events, samples=5, integrator="dormand54")
+    assert "stopped" in set(found.status.tolist())
+    for a, b in zip(found.events, expected.events, strict=True):
+        assert [(x.names, x.t) for x in a] == [(x.names, x.t) for x in b]
+        assert all(np.array_equal(x.q, y.q) for x, y in zip(a, b, strict=True))
+
+
+def test_many_events_and_many_steps(place: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """More than the log has room for, and than a launch makes."""
+    monkeypatch.setattr(import_module("linkwise.ode.cuda_driver"), "BUDGET", 7)
+    monkeypatch.setattr(import_module("linkwise.simulate.integration"), "ROOM", 3)
+    assert_same(
+        PLANAR,
+        duration=1.0,
+        events=[lw.Event(lambda arm, t, q, qd: np.sin(60.0 * t), "tick")],
+        samples=5,
+        integrator="dormand54",
+    )
+
+
+def test_sweeps_have_the_same_columns(place: str, tmp_path: Path) -> None:
+    samples = {"q0": starts(PLANAR)[0], "link2.mass": np.linspace(0.5, 2.0, 9)}
+    found = lw.sweep(
+        PLANAR, samples, tmp_path / "gpu", duration=0.3, integrator="dormand54", chunk=5, target="cuda"
+    ).read()
+    expected = lw.sweep(PLANAR, samples, tmp_path / "cpu", duration=0.3, integrator="dormand54", chunk=5).read()
+    assert set(found) == set(expected)
+    for name, column in expected.items():
+        assert np.array_equal(found[name], column), name
+
+
+def test_what_has_no_form_for_gpus_is_refused(place: str) -> None:
+    q = np.zeros(3)
+    with pytest.raises(ValueError, match="integrator 'radau' has no form for target 'cuda'"):
+        lw.simulate(PLANAR, q, duration=0.1, integrator="radau", target="cuda")
+    with pytest.raises(ValueError, match="compiled is False, and target is 'cuda'"):
+        lw.simulate(PLANAR, q, duration=0.1, compiled=False, target="cuda")
+    with pytest.raises(TypeError, match="cannot be traced"):
+        lw.simulate(PLANAR, q, duration=0.1, torque=lambda arm, t, q, qd: [float(q[0])] * 3, target="cuda")
+    with pytest.raises(ValueError, match="target is 'gpu'"):
+        lw.simulate(TEXTBOOK[0], q, duration=0.1, target="gpu")

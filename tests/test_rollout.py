@@ -1,0 +1,280 @@
+"""Rollouts: steps of one length, on the CPU and on GPUs with the same bits."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+import linkwise as lw
+from effort import rest_slow
+from fake_cuda import fake_driver
+from linkwise.kernels.cuda.driver import CudaError, device
+from linkwise.kernels.cuda.memory import DeviceArray
+from linkwise.kernels.host import host_target
+from robots import CHAINS, TEXTBOOK, TREES, ids
+
+pytest.importorskip("llvmlite")
+DTYPES = ["float64", "float32"]
+PLANAR, BORINOT = lw.load("planar3"), lw.load("borinot")
+ROBOTS = [*TEXTBOOK[:4], CHAINS[3], TREES[3], BORINOT]
+PLACES = ["emulated", pytest.param("gpu", marks=pytest.mark.cuda)]
+
+
+@pytest.fixture(params=PLACES)
+def place(request: pytest.FixtureRequest) -> Iterator[str]:
+    if not host_target().fused:
+        pytest.skip("this processor rounds products before it adds them")
+    if request.param == "emulated":
+        with fake_driver():
+            yield request.param
+        return
+    try:
+        device(0)
+    except CudaError as error:
+        pytest.skip(str(error))
+    yield request.param
+
+
+def starts(robot: lw.Robot, count: int = 19, seed: int = 1) -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(seed)
+    return rng.uniform(-1.0, 1.0, (count, robot.nq)), rng.uniform(-1.0, 1.0, (count, robot.n))
+
+
+def same(one: lw.RolloutResult, other: lw.RolloutResult) -> bool:
+    names = ("q", "qd", "q_end", "qd_end", "finite")
+    pairs = [(getattr(one, name), getattr(other, name)) for name in names]
+    return all(np.array_equal(a, b, equal_nan=a is not None and a.dtype.kind == "f") for a, b in pairs)
+
+
+def law(arm: Any, t: Any, q: Any, qd: Any, kd: Any, push: Any) -> Any:
+    return push * np.cos(3.0 * t) - kd * qd
+
+
+# what a rollout is
+
+
+@pytest.mark.parametrize("robot", rest_slow(ROBOTS, [ROBOTS[3]]), ids=ids(ROBOTS))
+def test_it_is_a_simulation_with_rk4(robot: lw.Robot) -> None:
+    q, qd = starts(robot)
+    tau = 0.5 * starts(robot, seed=2)[1]
+    found = lw.rollout(robot, q, qd, steps=40, step=2e-3, torque=tau, every=10)
+    expected = lw.simulate(robot, q, qd, 0.08, tau, integrator="rk4", step=2e-3, samples=5, compiled=True)
+    assert np.allclose(found.q, expected.q, rtol=0.0, atol=1e-11)
+    assert np.allclose(found.qd, expected.qd, rtol=1e-10, atol=1e-10)
+    assert found.t is not None
+    assert np.allclose(found.t, expected.t)
+    assert np.array_equal(found.q_end, found.q[:, -1])
+    assert (found.finite == 40).all()
+
+
+def test_it_converges_with_the_fourth_power_of_the_step() -> None:
+    robot = TEXTBOOK[2]
+    q, qd = starts(robot, 3)
+    exact = lw.simulate(robot, q, qd, 0.4, rtol=1e-12, samples=2)
+    errors = [abs(lw.rollout(robot, q, qd, steps=n, step=0.4 / n).q_end - exact.q[:, -1]).max() for n in (20, 40, 80)]
+    assert 12.0 < errors[0] / errors[1] < 20.0
+    assert 12.0 < errors[1] / errors[2] < 20.0
+
+
+def test_two_rollouts_go_on_where_one_would() -> None:
+    robot = TEXTBOOK[3]
+    q, qd = starts(robot)
+    whole = lw.rollout(robot, q, qd, steps=30, step=1e-2)
+    half = lw.rollout(robot, q, qd, steps=15, step=1e-2)
+    rest = lw.rollout(robot, half.q_end, half.qd_end, steps=15, step=1e-2)
+    assert np.array_equal(rest.q_end, whole.q_end)
+    assert np.array_equal(rest.qd_end, whole.qd_end)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_a_trajectory_does_not_depend_on_the_others_nor_on_threads(dtype: str) -> None:
+    robot = PLANAR
+    q, qd = starts(robot, 37)
+    every = lw.rollout(robot, q, qd, steps=12, step=1e-2, dtype=dtype, every=4)
+    for k in (0, 17, 36):
+        one = lw.rollout(robot, q[k], qd[k], steps=12, step=1e-2, dtype=dtype, every=4)
+        assert one.q.shape == (4, robot.n)
+        assert np.array_equal(one.q, every.q[k])
+        assert int(one.finite) == 12
+    assert same(every, lw.rollout(robot, q, qd, steps=12, step=1e-2, dtype=dtype, every=4, threads=3))
+
+
+def test_samples_need_not_end_with_the_last_step() -> None:
+    robot = TEXTBOOK[0]
+    found = lw.rollout(robot, starts(robot)[0], steps=7, step=0.01, every=3)
+    assert found.t == pytest.approx([0.0, 0.03, 0.06])
+    assert np.array_equal(found.q[:, 1], lw.rollout(robot, starts(robot)[0], steps=3, step=0.01).q_end)
+    assert lw.rollout(robot, starts(robot)[0], steps=7, step=0.01).q is None
+
+
+def test_orientations_have_unit_length() -> None:
+    q, qd = starts(BORINOT)
+    found = lw.rollout(BORINOT, q, 3.0 * qd, steps=200, step=5e-3, every=50)
+    for first in BORINOT.quaternions:
+        length = np.linalg.norm(found.q[..., first : first + 4], axis=-1)
+        assert np.allclose(length, 1.0, rtol=0.0, atol=1e-15)
+
+
+# what acts
+
+
+def test_torques_of_a_table_are_held_over_their_steps() -> None:
+    robot = PLANAR
+    q, qd = starts(robot, 5)
+    table = np.random.default_rng(3).normal(size=(5, 6, robot.n))
+    found = lw.rollout(robot, q, qd, steps=6, step=0.01, table=table)
+    state = q, qd
+    for k in range(6):
+        one = lw.rollout(robot, *state, steps=1, step=0.01, torque=table[:, k])
+        state = one.q_end, one.qd_end
+    assert np.array_equal(found.q_end, state[0])
+    shared = lw.rollout(robot, q, qd, steps=6, step=0.01, table=table[2])
+    assert np.array_equal(shared.q_end[2], found.q_end[2])
+    assert not np.array_equal(shared.q_end[1], found.q_end[1])
+
+
+def test_laws_and_their_parameters() -> None:
+    robot = PLANAR
+    q, qd = starts(robot, 4)
+    gains = np.array([0.01, 0.02, 0.03, 0.05])
+    own = {"kd": gains, "push": np.full(robot.n, 0.02)}
+    found = lw.rollout(
+        robot, q, qd, steps=20, step=0.01, torque=law, parameters=own, friction=lw.Friction(viscous=0.01)
+    )
+    for k in range(4):
+        expected = lw.simulate(
+            robot, q[k], qd[k], 0.2, law, integrator="rk4", step=0.01, parameters={**own, "kd": gains[k]}, samples=2,
+            friction=lw.Friction(viscous=0.01), compiled=True,
+        )  # fmt: skip
+        assert np.allclose(found.q_end[k], expected.q[-1], rtol=0.0, atol=1e-12)
+    both = lw.rollout(robot, q, qd, steps=20, step=0.01, torque=law, parameters=own, table=np.full((20, robot.n), 0.01))
+    pushed = {**own, "push": np.full(robot.n, 0.02)}
+    alone = lw.rollout(
+        robot, q, qd, steps=20, step=0.01, parameters=pushed,
+        torque=lambda arm, t, q, qd, kd, push: 0.01 + push * np.cos(3.0 * t) - kd * qd,
+    )  # fmt: skip
+    assert np.allclose(both.q_end, alone.q_end, rtol=0.0, atol=1e-13)
+
+
+def pendulum(mass: Any) -> lw.Robot:
+    row = {"joint": "revolute", "a": 0.7, "alpha": 0.0, "d": 0.0, "mass": mass, "com": (0.0, 0.0, 0.0)}
+    return lw.Robot.from_dh(
+        [{**row, "inertia": np.diag([0.01, 0.01, 0.01]).tolist()}],
+        convention="standard",
+        name="p",
+        gravity=(0, -9.81, 0),
+    )
+
+
+def test_symbols_of_the_robot_have_a_number_for_each_trajectory() -> None:
+    masses = np.array([0.5, 1.0, 2.0])
+    family = pendulum(lw.symbols("m"))
+    found = lw.rollout(family, [0.3], steps=50, step=0.01, torque=[1.0], parameters={"m": masses})
+    assert found.q_end.shape == (3, 1)
+    for k, mass in enumerate(masses):
+        expected = lw.rollout(pendulum(mass), [0.3], steps=50, step=0.01, torque=[1.0])
+        assert np.allclose(found.q_end[k], expected.q_end, rtol=0.0, atol=1e-12)
+
+
+def test_a_trajectory_is_lost_where_its_numbers_are_not_finite() -> None:
+    robot = PLANAR
+    q, qd = starts(robot, 9)
+    qd[4] = 1e200
+    found = lw.rollout(robot, q, qd, steps=10, step=0.01, every=1)
+    assert found.finite[4] < 10
+    assert np.isnan(found.q_end[4]).all()
+    assert np.isnan(found.qd[4, found.finite[4] + 1 :]).all()
+    assert np.isfinite(found.q[4, : found.finite[4] + 1]).all()
+    others = np.arange(9) != 4
+    assert (found.finite[others] == 10).all()
+    assert np.isfinite(found.q[others]).all()
+
+
+# on GPUs
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("robot", rest_slow(ROBOTS, [BORINOT]), ids=ids(ROBOTS))
+def test_the_bits_are_those_of_the_cpu(robot: lw.Robot, dtype: str, place: str) -> None:
+    q, qd = starts(robot, 75)
+    q[3] *= 1e7  # large angles
+    qd[6] = 1e30 if dtype == "float32" else 1e200  # lost at once
+    options: dict[str, Any] = {"steps": 20, "step": 2e-3, "every": 6, "dtype": dtype, "friction": True}
+    options["torque"] = starts(robot, 75, 2)[1]
+    found = lw.rollout(robot, q, qd, **options, target="cuda")
+    assert same(found, lw.rollout(robot, q, qd, **options))
+    if robot is BORINOT:
+        assert found.finite[6:8].tolist() == [0, 20]
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_the_bits_of_laws_tables_and_parameters(dtype: str, place: str) -> None:
+    robot = PLANAR
+    q, qd = starts(robot, 40)
+    rng = np.random.default_rng(5)
+    options: dict[str, Any] = {"steps": 15, "step": 1e-2, "dtype": dtype, "torque": law}
+    options["parameters"] = {"kd": rng.uniform(0.0, 1.0, 40), "push": rng.normal(size=robot.n)}
+    for table in (None, rng.normal(size=(15, robot.n)), rng.normal(size=(40, 15, robot.n))):
+        found = lw.rollout(robot, q, qd, **options, table=table, target="cuda")
+        assert same(found, lw.rollout(robot, q, qd, **options, table=table))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_the_bits_after_a_thousand_steps(dtype: str, place: str) -> None:
+    robot = TEXTBOOK[3]
+    q, qd = starts(robot, 64)
+    found = lw.rollout(robot, q, qd, steps=1000, step=1e-3, dtype=dtype, target="cuda", every=100)
+    assert same(found, lw.rollout(robot, q, qd, steps=1000, step=1e-3, dtype=dtype, every=100))
+
+
+def test_arrays_on_a_gpu_stay_there(place: str) -> None:
+    robot = PLANAR
+    q, qd = starts(robot, 33)
+    there = [DeviceArray(device(0), x.shape, "float64").copy_from(x) for x in (q, qd)]
+    found = lw.rollout(robot, *there, steps=5, step=0.01, torque=np.ones(robot.n), every=5, target="cuda")
+    expected = lw.rollout(robot, q, qd, steps=5, step=0.01, torque=np.ones(robot.n), every=5)
+    for name in ("q", "qd", "q_end", "qd_end", "finite"):
+        result = getattr(found, name)
+        assert isinstance(result, DeviceArray)
+        assert np.array_equal(result.copy_to_host(), getattr(expected, name))
+
+
+def test_no_trajectories_are_none(place: str) -> None:
+    robot = TEXTBOOK[0]
+    for target in ("cpu", "cuda"):
+        found = lw.rollout(robot, np.zeros((0, robot.n)), steps=3, step=0.1, every=1, target=target)
+        assert found.q.shape == (0, 4, robot.n)
+        assert found.finite.shape == (0,)
+
+
+# what is refused
+
+
+@pytest.mark.parametrize(
+    ("change", "kind", "message"),
+    [
+        ({"steps": 0}, ValueError, "steps is 0"),
+        ({"steps": 2.5}, TypeError, "steps is 2.5"),
+        ({"step": -1.0}, ValueError, "step is -1.0"),
+        ({"every": 0}, ValueError, "every is 0"),
+        ({"integrator": "verner65"}, ValueError, "integrator is 'verner65'"),
+        ({"target": "gpu"}, ValueError, "target is 'gpu'"),
+        ({"dtype": "float16"}, ValueError, "dtype is 'float16'"),
+        ({"q0": [0.0, np.inf, 0.0]}, ValueError, r"q0\[1\] is inf: expected finite numbers"),
+        ({"q0": [0.0]}, ValueError, r"q0 has shape \(1,\) \(expected \(\.\.\., 3\)"),
+        ({"torque": np.zeros((2, 3)), "q0": np.zeros((4, 3))}, ValueError, "batch shapes do not fit"),
+        ({"table": np.zeros((4, 3))}, ValueError, r"table has shape \(4, 3\) \(expected \(\.\.\., 5, 3\)\)"),
+        ({"table": np.zeros((5, 3)), "torque": [0, 0, 0]}, ValueError, "torque is constant, and table is given"),
+        ({"parameters": {"kp": 1.0}}, ValueError, "'kp' is neither a symbol"),
+        ({"torque": law, "parameters": {"kd": 1.0}}, ValueError, "'push' has no value"),
+        ({"friction": lw.Friction(coulomb=1.0, smooth=0)}, ValueError, "friction is exact"),
+        ({"torque": lambda arm, t, q, qd: [float(q[0])] * 3}, TypeError, "cannot be traced"),
+        ({"stream": 1}, ValueError, "stream is given"),
+    ],
+)
+def test_mistakes_are_told(change: dict[str, Any], kind: type[Exception], message: str) -> None:
+    options = {"q0": [0.0, 0.0, 0.0], "steps": 5, "step": 0.01} | change
+    with pytest.raises(kind, match=message):
+        lw.rollout(lw.load("planar3"), **options)
