@@ -45,9 +45,12 @@ class Call(NamedTuple):
         return "-".join([self.function.__qualname__, *self.keywords.values()])
 
 
+NO_DYNAMICS = ("compile", "ptx_source", "wasm", "wasm_interface", "wasm_robot", "random_configuration")
+
+
 def public_functions() -> list[Callable[..., Any]]:
     """Those of the api, and the operations of both sets of quasi-coordinates."""
-    members = [getattr(api, name) for name in api.__all__ if name not in ("compile", "random_configuration")]
+    members = [getattr(api, name) for name in api.__all__ if name not in NO_DYNAMICS]
     found = [member for member in members if inspect.isfunction(member)]
     for quasi in (api.normalized, api.unnormalized):
         found += [getattr(quasi, name) for name in dir(quasi) if not name.startswith("_")]

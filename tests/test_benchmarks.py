@@ -24,6 +24,7 @@ import start_up
 import sweeps
 import threads
 import timing
+import wasm
 from arms import arms
 from report import Claim, Section
 
@@ -101,3 +102,11 @@ def test_the_figures_in_the_readme_are_those_of_the_results() -> None:
     readme, results = (path.read_text(encoding="utf-8") for path in (run_all.README, run_all.PAGE))
     assert run_all.with_figures(readme, results) == readme
     assert len(run_all.figures(results)) == 5 + len(run_all.SPEED_UPS) + len(run_all.SECONDS)
+
+
+@pytest.mark.slow
+def test_wasm_prints_a_table() -> None:
+    head, _, *rows = wasm.measure(["planar3"], rounds=1, states=3)
+    assert "bytes" in head
+    assert len(rows) == 6
+    assert all(row.count("|") == head.count("|") for row in rows)

@@ -87,7 +87,7 @@ MAY_IMPORT = {  # each room: the rooms below it that it uses
     },
 }
 MAY_IMPORT_OUTSIDE = {
-    "kernels": {"llvmlite", "numpy"},
+    "kernels": {"llvmlite", "numpy", "wasmtime"},
     "cli": {"matplotlib", "mujoco", "numpy", "pinocchio", "pyarrow", "rich", "sympy", "typer"},
     "codegen": set(),
     "drawing": {"PIL", "matplotlib", "numpy"},

@@ -70,6 +70,7 @@ if TYPE_CHECKING:  # at run time these are imported when they are first used: se
     from .simulate import joint_limits as joint_limits
     from .simulate import rollout as rollout
     from .simulate import simulate as simulate
+    from .simulate.webassembly import wasm_simulation as wasm_simulation
     from .sweep import Sweep as Sweep
     from .sweep import SweepInterrupted as SweepInterrupted
     from .sweep import SweepWarning as SweepWarning
@@ -157,6 +158,7 @@ LAZY_IMPORTS = {  # packages that are imported when one of their names is first 
         "rollout",
         "simulate",
     ),
+    "simulate.webassembly": ("wasm_simulation",),
     "sweep": ("Sweep", "SweepInterrupted", "SweepWarning", "grid", "monte_carlo", "open_sweep", "sweep"),
     "trajectories": (
         "JointMotion",

@@ -45,6 +45,7 @@ from .matrices import (
 from .method_table import methods
 from .momentum import centre_of_mass, momentum, momentum_bias, momentum_matrix, total_mass
 from .quasi import normalized, unnormalized
+from .webassembly import wasm, wasm_interface, wasm_robot
 
 __all__ = [
     "BaseMotion",
@@ -101,4 +102,7 @@ __all__ = [
     "udu",
     "unnormalized",
     "use_kernels",
+    "wasm",
+    "wasm_interface",
+    "wasm_robot",
 ]

@@ -46,26 +46,45 @@ def compile(  # noqa: A001
     """
     with LOCK:
         from ..kernels.compiler import compiled  # imported only when something is compiled
-        from ..kernels.spec import FORMS, LoopSpec
         from ..kernels.targets import TARGETS
 
-        check_function_and_robot(function, arm)
         one_of(target, TARGETS, "target")
+        check_function_and_robot(function, arm)
         one_of(dtype, DTYPES, "dtype")
-        one_of(form, FORMS, "form")
         own: Any = getattr(function, "compiled_for", None)  # several kernels together, rather than one program
-        if own is not None and form == "auto" and not (keywords or tuple(passes) or arm.non_floats):
+        passes = tuple(passes)
+        if own is not None and target == "cpu" and form == "auto" and not (keywords or passes or arm.non_floats):
             kernel: Compiled = own(arm, dtype)
             return kernel
-        spec = spec_of(function, arm, dtype, keywords, form, tuple(passes), TARGETS[target]())
-        if form == "loops" and not isinstance(spec, LoopSpec):
-            if not spec.target.has_loops:
-                raise ValueError(f"target {target!r} has no form with loops (expected form 'straight')")
-            if arm.couplings:
-                raise ValueError(f"robot {arm.name!r} has coupled joints, for which there is no form with loops")
-            offered = ", ".join(f"{name} ({', '.join(methods)})" for name, methods in LOOP_METHODS.items())
-            raise ValueError(f"{function!r} with these options has no form with loops (these have: {offered})")
+        spec = checked_spec(function, arm, target, dtype, form, passes, keywords)
         return compiled(spec, explain_non_finite)
+
+
+def checked_spec(
+    function: Callable[..., Any],
+    arm: Robot,
+    target: str,
+    dtype: str,
+    form: str,
+    passes: Iterable[str],
+    keywords: dict[str, Any],
+) -> KernelSpec:
+    """What is compiled for a target, from what a user asks for."""
+    from ..kernels.spec import FORMS, LoopSpec
+    from ..kernels.targets import TARGETS
+
+    check_function_and_robot(function, arm)
+    one_of(dtype, DTYPES, "dtype")
+    one_of(form, FORMS, "form")
+    spec = spec_of(function, arm, dtype, keywords, form, tuple(passes), TARGETS[target]())
+    if form == "loops" and not isinstance(spec, LoopSpec):
+        if not spec.target.has_loops:
+            raise ValueError(f"target {target!r} has no form with loops (expected form 'straight')")
+        if arm.couplings:
+            raise ValueError(f"robot {arm.name!r} has coupled joints, for which there is no form with loops")
+        offered = ", ".join(f"{name} ({', '.join(methods)})" for name, methods in LOOP_METHODS.items())
+        raise ValueError(f"{function!r} with these options has no form with loops (these have: {offered})")
+    return spec
 
 
 def ptx_source(

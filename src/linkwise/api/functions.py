@@ -265,14 +265,17 @@ def poses(arm: Robot, q: Array, *, frames: Iterable[str] | None = None, check: b
     if isinstance(frames, str):
         raise TypeError(f"frames is {frames!r} (expected a list of names: [{frames!r}])")
     names = arm.names if frames is None else tuple(frames)
-    wanted = [arm.frame(name) for name in names]
+    wanted = [] if frames is None else [arm.frame(name) for name in names]
 
     def matrices() -> list[list[list[Any]]]:
         links = kinematics.poses(states.links, states.positions())
+        if frames is None:
+            bodies = ((link, pose) for link, pose in zip(arm.links, links, strict=True) if not link.virtual)
+            return [pose.then(link.frame).matrix() for link, pose in bodies]
         placements = [links[f.link].then(f.placement) if f.link >= 0 else f.placement for f in wanted]
         return [placement.matrix() for placement in placements]
 
-    return Call(poses, states, matrices, (len(wanted), 4, 4), {"frames": names})
+    return Call(poses, states, matrices, (len(names), 4, 4), {"frames": names})
 
 
 @public

@@ -25,6 +25,7 @@ from .program import Port
 
 WAVES = ("sin", "cos")
 UNASSIGNED = -1
+GRAVITY = "gravity"  # the name of an input that all links share: three numbers, where gravity is no constant
 
 
 class Recursion(NamedTuple):
@@ -32,7 +33,7 @@ class Recursion(NamedTuple):
 
     outward: bool
     carried: tuple[Node, ...]
-    start: tuple[float | None, ...]  # None: nothing that a loop could start from
+    start: tuple[float | Node | None, ...]  # None: nothing that a loop could start from; nodes: of gravity
     passed: tuple[tuple[Node | None, ...], ...]
 
 
@@ -56,7 +57,7 @@ class Body:
 class Loop:
     outward: bool
     carried: tuple[Node, ...]
-    start: tuple[float, ...]
+    start: tuple[float | Node, ...]
     bodies: tuple[Body, ...]
 
 
@@ -65,7 +66,8 @@ class LoopProgram:
     """Loops in order; the last one computes the outputs.
 
     Ports have the shape they have for one link. Inputs are nodes ("input", (name, kind · size + position)), numbers of
-    the links ("input", (table, column)). Of the table of a kind, `columns[kind]` are needed, in that order.
+    the links ("input", (table, column)), gravity ("input", (GRAVITY, component)). Of the table of a kind,
+    `columns[kind]` are needed, in that order.
     """
 
     inputs: tuple[Port, ...]
@@ -121,7 +123,7 @@ class Schedule:
                     self.roots[s][kind][node.index] = node
         carried = dict(sorted(live.items()))
         bodies = tuple(self.body(s, kind, reached[kind], stored[kind], carried) for kind in self.kinds)
-        start = tuple(float(recursion.start[j] or 0.0) for j in carried)
+        start = tuple(start_of(recursion.start[j]) for j in carried)
         return Loop(recursion.outward, tuple(carried.values()), start, bodies)
 
     def body(
@@ -147,6 +149,13 @@ class Schedule:
                 if not 0 <= self.loop_of(node) < s:
                     waiting.extend(node.args)
         return reached
+
+
+def start_of(x: float | Node | None) -> float | Node:
+    """What a loop starts from, constants as numbers."""
+    if isinstance(x, Node):
+        return float(x.payload) if x.op == "const" else x
+    return float(x or 0.0)
 
 
 def assign_slots(bodies: Sequence[Body]) -> int:

@@ -92,7 +92,7 @@ class HostTarget(NamedTuple):
     def call(self, code: MachineCode, interface: Interface, links: Links | None = None) -> BatchFunction:
         """The function in the code that computes some states of a batch, from contiguous arrays into others."""
         pointers = [ctypes.c_void_p] * (1 + len(interface.inputs) + len(interface.outputs))
-        loops = [ctypes.c_int64, *[ctypes.c_void_p] * 2] if links else []
+        loops = [ctypes.c_int64, *[ctypes.c_void_p] * (len(links.arguments) - 1)] if links else []
         prototype = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64, ctypes.c_int64, *loops, *pointers)
         batch = prototype(code.address("batch"))
         looped = links.vectors * self.lanes(interface.dtype) * links.table.itemsize if links else 0

@@ -43,17 +43,21 @@ class Interface(NamedTuple):
 class Links:
     """What a kernel that loops over links needs besides the arrays; see `codegen.llvm.loops`."""
 
-    def __init__(self, table: np.ndarray, tree: np.ndarray, vectors: int, rows: Any = None) -> None:
+    def __init__(
+        self, table: np.ndarray, tree: np.ndarray, vectors: int, rows: Any = None, gravity: np.ndarray | None = None
+    ) -> None:
         """The numbers of the links, the tree that they form, and how many vectors are stored at a time.
 
-        `rows` rearranges the arrays, where links do not have one number each; see `kernels.spec`.
+        `rows` rearranges the arrays, where links do not have one number each; see `kernels.spec`. Gravity is given
+        where it is no constant of the code.
         """
-        self.table, self.tree, self.vectors, self.rows = table, tree, vectors, rows
+        self.table, self.tree, self.vectors, self.rows, self.gravity = table, tree, vectors, rows, gravity
 
     @property
     def arguments(self) -> list[int]:
         """What goes before the memory and the arrays."""
-        return [len(self.table), self.table.ctypes.data, self.tree.ctypes.data]
+        arrays = [self.table, self.tree, *([] if self.gravity is None else [self.gravity])]
+        return [len(self.table), *(array.ctypes.data for array in arrays)]
 
 
 def numpy_array(name: str, value: Any) -> np.ndarray:

@@ -49,7 +49,7 @@ class KernelSpec:
 
     @cached_property
     def target(self) -> Target[Any]:
-        return self._target or host_target()
+        return host_target() if self._target is None else self._target
 
     @cached_property
     def program(self) -> Program:
@@ -187,8 +187,9 @@ def packed(robot: Robot) -> bool:
 class LinkRows:
     """Arrays of a robot with joints of several degrees of freedom, as loops over its links read them.
 
-    q has four numbers for each link, of which a link uses as many as its joint has; wrenches and points have rows for
-    all links, with zeros for those that have no body. A quaternion without a length becomes NaN.
+    q has four numbers for each link, of which a link uses as many as its joint has; the others repeat the first one.
+    Wrenches and points have rows for all links, with zeros for those that have no body. A quaternion without a length
+    becomes NaN.
     """
 
     def __init__(self, robot: Robot) -> None:
@@ -196,7 +197,9 @@ class LinkRows:
         self.quaternions = list(robot.quaternions)
         self.positions = np.zeros((robot.n, QUATERNION), dtype=np.intp)
         for row, slot, link in zip(self.positions, robot.slots, robot.links, strict=True):
-            row[: link.joint.width] = np.arange(slot.q, slot.q + link.joint.width)
+            if link.joint.width:
+                row[:] = slot.q
+                row[: link.joint.width] += np.arange(link.joint.width)
 
     def of(self, argument: Argument, array: np.ndarray) -> np.ndarray:
         if argument.name == "q":

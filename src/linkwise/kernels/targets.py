@@ -17,6 +17,7 @@ from .interface import Interface, Links
 if TYPE_CHECKING:
     from ..codegen.llvm.loops import LoopText
     from .cuda.target import CudaTarget
+    from .wasm.target import WasmTarget
 
 
 class Code(Protocol):
@@ -61,5 +62,15 @@ def cuda_target() -> CudaTarget:
     return CudaTarget()
 
 
+def wasm_target() -> WasmTarget:
+    from .wasm.target import WasmTarget
+
+    return WasmTarget()
+
+
 CPU: Callable[[], HostTarget] = host_target
-TARGETS: dict[str, Callable[[], Target[Any]]] = {"cpu": CPU, "cuda": cuda_target}  # looked at when they are needed
+TARGETS: dict[str, Callable[[], Target[Any]]] = {  # looked at when they are needed
+    "cpu": CPU,
+    "cuda": cuda_target,
+    "wasm": wasm_target,
+}

@@ -47,6 +47,12 @@ class Link:
         return self.rigid if self.grouped is None else self.grouped
 
 
+def empty_link(joint: Joint) -> Link:
+    """A link on the base without mass, whose frames are all the same."""
+    still, nothing = Placement.identity(), Symmetric.zero()
+    return Link("link", 0, -1, joint, still, 0.0, Vector.zero(), nothing, still, RigidInertia.zero())
+
+
 @dataclass(frozen=True)
 class Frame:
     """A named frame fixed to a link (or to the base, link -1): the frames of merged fixed joints live on here."""

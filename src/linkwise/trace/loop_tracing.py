@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -108,33 +108,52 @@ def trace_rolled(
     function: Callable[..., Any], robot: Robot, arrays: dict[str, tuple[int, ...]], **keywords: Any
 ) -> Rolled:
     """The loops of `function(robot, ...)`. `arrays` are its inputs, with their shapes for one link."""
-    graph = Graph()
-    loops = Loops(graph)
+    loops = Loops(Graph())
     general = general_robot(robot, loops)
-    kinds = general.robot.n
+    program = traced_loops(Traced(general.robot, general.tables, loops), function, arrays, keywords)
+    table = np.zeros((robot.n, max(map(len, program.columns))))
+    order, tree = tree_of(robot, general.kind_of)
+    for k, columns in enumerate(program.columns):
+        here = [row for row, i in enumerate(order) if general.kind_of[i] == k]
+        table[here, : len(columns)] = general.table[np.array(order)[here]][:, columns]
+    chain = all(link.parent == link.index - 1 for link in robot.links)
+    return Rolled(program, table, tree, tuple(general.kind_of), chain)
+
+
+class Traced(NamedTuple):
+    """A robot with one link for each kind, the names of the tables of their numbers, and what records its passes."""
+
+    robot: RolledRobot
+    tables: tuple[str, ...]
+    loops: Loops
+
+
+def traced_loops(
+    traced: Traced, function: Callable[..., Any], arrays: dict[str, tuple[int, ...]], keywords: dict[str, Any]
+) -> LoopProgram:
+    robot, tables, loops = traced
+    graph, kinds = loops.graph, robot.n
     inputs = {}
     for name, shape in arrays.items():
         inputs[name] = np.empty((kinds, *shape), dtype=object)
         for position, index in enumerate(np.ndindex(kinds, *shape)):
             inputs[name][index] = graph.input(name, position)
         if name == "q" and shape:  # each link has as many of these numbers as its joint needs
-            widths = [link.joint.width for link in general.robot.links]
+            widths = [link.joint.width for link in robot.links]
             inputs[name] = np.concatenate([row[:width] for row, width in zip(inputs[name], widths, strict=True)])
-    result = np.asarray(function(general.robot, **inputs, **keywords))
+    result = np.asarray(function(robot, **inputs, **keywords))
     if result.shape[:1] != (kinds,) or not all(is_scalar(x) for x in result.flat):
         raise NotRollableError(f"the result has shape {result.shape} (expected one row per link)")
     results = [[graph.node(x) for x in row] for row in result.reshape(kinds, -1)]
     ports = [Port(name, shape) for name, shape in arrays.items()]
-    program = scheduled(loops.recursions, ports, [Port("result", result.shape[1:])], general.tables, results)
+    return scheduled(loops.recursions, ports, [Port("result", result.shape[1:])], tables, results)
+
+
+def tree_of(robot: Robot, kind_of: Sequence[int]) -> tuple[list[int], np.ndarray]:
+    """The order in which the links are visited, and the numbers by which loops do so; see `codegen.llvm.loops`."""
     order, depths = depth_first(robot)
-    visits = ((i, depths[i], general.kind_of[i]) for i in order)
-    tree = np.array([(max(depths) + 2, 0, 0), *visits], dtype=np.int32)
-    table = np.zeros((robot.n, max(map(len, program.columns))))
-    for k, columns in enumerate(program.columns):
-        here = [row for row, i in enumerate(order) if general.kind_of[i] == k]
-        table[here, : len(columns)] = general.table[np.array(order)[here]][:, columns]
-    chain = all(link.parent == link.index - 1 for link in robot.links)
-    return Rolled(program, table, tree, tuple(general.kind_of), chain)
+    visits = ((i, depths[i], kind_of[i]) for i in order)
+    return order, np.array([(max(depths) + 2, 0, 0), *visits], dtype=np.int32)
 
 
 def depth_first(robot: Robot) -> tuple[list[int], list[int]]:

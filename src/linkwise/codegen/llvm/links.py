@@ -71,7 +71,15 @@ class LinkMemory:
         """A number of link i's own, in every lane."""
         block, layout = self.block, self.layout
         where = block.emit(f"add i64 {block.emit(f'mul i64 {i}, {self.columns}')}, {column}")
-        x = block.emit(f"load {layout.real}, ptr {self.element('%table', where)}")
+        return self.spread(block.emit(f"load {layout.real}, ptr {self.element('%table', where)}"))
+
+    def gravity(self, component: int) -> str:
+        """A component of gravity, in every lane."""
+        return self.spread(self.block.emit(f"load {self.layout.real}, ptr {self.element('%gravity', str(component))}"))
+
+    def spread(self, x: str) -> str:
+        """A number in every lane."""
+        block, layout = self.block, self.layout
         if layout.lanes == 1:
             return x
         one = block.emit(f"insertelement {layout.vector} poison, {layout.real} {x}, i64 0")

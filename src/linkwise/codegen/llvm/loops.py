@@ -6,7 +6,7 @@ Links are visited branch by branch (a link, all it carries, the next link), so t
 level: outward that of the last link there, inward the sum of what its children have passed so far. `table` has a row of
 numbers for each link, in the order of visits; `work` is memory for what is stored (see `LoopText.vectors`).
 `tree` has 32-bit numbers: how many levels there are, 0, 0; then, in the order of visits, each link, how deep it is and
-of which kind.
+of which kind. Where gravity is no constant of the text, `ptr gravity`, three numbers, follows `tree`.
 
 States begin, begin + 1, ... are computed, one in each lane; lanes beyond `end` repeat the last state. What is not
 finite is treated as in `program`. Before the loops the inputs are transposed from rows, a state each, into vectors with
@@ -17,7 +17,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ...graph.loops import Body, Loop, LoopProgram
+from ...graph import Node
+from ...graph.loops import GRAVITY, Body, Loop, LoopProgram
 from .block import Block, Layout, assembled
 from .functions import functions_text
 from .links import LinkMemory, Transposition
@@ -55,12 +56,26 @@ class LoopText:
     @property
     def arguments(self) -> str:
         arrays = [f"ptr %in{k}" for k in range(len(self.program.inputs))] + ["ptr %out0"]
-        return ", ".join(["i64 %begin", "i64 %end", "i64 %n", "ptr %table", "ptr %tree", "ptr %work", *arrays])
+        robot = ["ptr %table", "ptr %tree", *["ptr %gravity"] * self.has_gravity]
+        return ", ".join(["i64 %begin", "i64 %end", "i64 %n", *robot, "ptr %work", *arrays])
+
+    @property
+    def has_gravity(self) -> bool:
+        """Whether gravity, three numbers of the robot, is no constant of the text."""
+        starts = [x for loop in self.program.loops for x in loop.start if isinstance(x, Node)]
+        return bool(starts) or any(map(is_gravity, self.nodes))
+
+    @property
+    def nodes(self) -> list[Node]:
+        return [node for loop in self.program.loops for body in loop.bodies for node in body.nodes]
 
     def text(self, layouts: list[Layout]) -> str:
+        return assembled(self.block_texts(layouts), batch_text(self, layouts[-1].lanes))
+
+    def block_texts(self, layouts: list[Layout]) -> str:
+        """The block function for each layout, and all that they call."""
         texts = [BlockText(self, layout).text() for layout in layouts]
-        nodes = [node for loop in self.program.loops for body in loop.bodies for node in body.nodes]
-        return assembled(*functions_text(nodes, layouts), *texts, batch_text(self, layouts[-1].lanes))
+        return assembled(*functions_text(self.nodes, layouts), *texts)
 
 
 class BlockText:
@@ -74,13 +89,14 @@ class BlockText:
     def text(self) -> str:
         block, mask = self.block, self.layout.mask
         block.lines.append("start:")
+        starts = [[self.start_value(x) for x in loop.start] for loop in self.program.loops]
         label, total, row = "start", self.layout.constant(0.0), 0
         for k, port in enumerate(self.program.inputs):
             label, total = Transposition(self.memory, f"in{k}", port.size, row).emitted(label, total)
             row += port.size
         bad = self.is_nan(total)
         for s, loop in enumerate(self.program.loops):
-            label = self.loop(s, loop, label)
+            label = self.loop(s, loop, starts[s], label)
         results, total = Transposition(self.memory, "out0", self.program.outputs[0].size, 0), self.layout.constant(0.0)
         _, total = results.emitted(label, total, blank=bad)
         no = self.layout.splat("i1", "false")
@@ -92,18 +108,23 @@ class BlockText:
     def is_nan(self, total: str) -> str:
         return self.block.emit(f"fcmp uno {self.layout.vector} {total}, {self.layout.constant(0.0)}")
 
-    def loop(self, s: int, loop: Loop, before: str) -> str:
+    def start_value(self, x: float | Node) -> str:
+        """What a loop starts from: a number, or one that follows from gravity."""
+        if not isinstance(x, Node):
+            return self.layout.constant(x)
+        nodes = [node for node in x.graph.nodes[: x.index + 1] if node.index in reached([x])]
+        known = {node.index: self.memory.gravity(node.payload[1]) for node in nodes if is_gravity(node)}
+        return Nodes(self.block, nodes, known, [x.index]).written()[x.index]
+
+    def loop(self, s: int, loop: Loop, start: list[str], before: str) -> str:
         """One loop over the links; the label after it."""
         block, v, lines = self.block, self.layout.vector, self.block.lines
         if not self.loops.chain:
-            before = self.initial_carries(s, loop, before)
+            before = self.initial_carries(s, loop, start, before)
         lines += [f"  br label %loop{s}", f"loop{s}:"]
         lines.append(f"  %count{s} = phi i64 [0, %{before}], [%next{s}, %latch{s}]")
         if self.loops.chain:
-            for j, start in enumerate(loop.start):
-                lines.append(
-                    f"  %c{s}_{j} = phi {v} [{self.layout.constant(start)}, %{before}], [%p{s}_{j}, %latch{s}]"
-                )
+            lines += [f"  %c{s}_{j} = phi {v} [{x}, %{before}], [%p{s}_{j}, %latch{s}]" for j, x in enumerate(start)]
         i = f"%count{s}"
         if not loop.outward:
             i = block.emit(f"sub i64 {block.emit('sub i64 %n, 1')}, %count{s}")
@@ -113,7 +134,7 @@ class BlockText:
             link, depth, kind = self.memory.visit(i)
         if not self.loops.chain:
             self.prefetch_ahead(loop, i)
-        carried = self.carried(s, loop, depth)
+        carried = self.carried(s, loop, start, depth)
         if kinds > 1:
             others = " ".join(f"i64 {k}, label %kind{s}_{k}" for k in range(1, kinds))
             lines.append(f"  switch i64 {kind}, label %kind{s}_0 [{others}]")
@@ -146,15 +167,15 @@ class BlockText:
         ]
         return f"after{s}"
 
-    def initial_carries(self, s: int, loop: Loop, before: str) -> str:
+    def initial_carries(self, s: int, loop: Loop, start: list[str], before: str) -> str:
         """Memory for what a tree carries: outward the base's values, inward what the links receive at first."""
         lines = self.block.lines
         if loop.outward:
-            self.store_start(loop, "0")
+            self.store_start(start, "0")
             return before
         levels = self.memory.tree_entry("0")
         lines += [f"  br label %fill{s}", f"fill{s}:", f"  %f{s} = phi i64 [0, %{before}], [%g{s}, %fill{s}]"]
-        self.store_start(loop, f"%f{s}")
+        self.store_start(start, f"%f{s}")
         lines += [
             f"  %g{s} = add i64 %f{s}, 1",
             f"  %h{s} = icmp ult i64 %g{s}, {levels}",
@@ -163,18 +184,18 @@ class BlockText:
         ]
         return f"filled{s}"
 
-    def store_start(self, loop: Loop, level: str) -> None:
-        for j, x in enumerate(loop.start):
-            self.memory.store(self.layout.constant(x), self.memory.carry_address(level, j))
+    def store_start(self, start: list[str], level: str) -> None:
+        for j, x in enumerate(start):
+            self.memory.store(x, self.memory.carry_address(level, j))
 
-    def carried(self, s: int, loop: Loop, depth: str) -> list[str]:
+    def carried(self, s: int, loop: Loop, start: list[str], depth: str) -> list[str]:
         """What a link is handed: outward by its parent, a level up; inward by its children, whose sum starts anew."""
         if self.loops.chain:
             return [f"%c{s}_{j}" for j in range(len(loop.carried))]
         level = depth if loop.outward else self.block.emit(f"add i64 {depth}, 1")
         values = [self.memory.load(self.memory.carry_address(level, j)) for j in range(len(loop.carried))]
         if not loop.outward:
-            self.store_start(loop, level)
+            self.store_start(start, level)
         return values
 
     def pass_on(self, loop: Loop, values: list[str], depth: str) -> None:
@@ -213,6 +234,8 @@ class BlockText:
                 known[node.index] = memory.load(memory.row_address(body.inputs[node.index], link))
             elif node.index in body.numbers:
                 known[node.index] = memory.constant(i, body.numbers[node.index])
+            elif is_gravity(node):
+                known[node.index] = memory.gravity(node.payload[1])
         wanted = [*body.stores, *body.results, *(node.index for node in body.passed)]
         value = Nodes(self.block, body.nodes, known, wanted).written()
         for index, slot in body.stores.items():
@@ -220,6 +243,22 @@ class BlockText:
         for row, index in enumerate(body.results):
             memory.store(value[index], memory.row_address(row, link))
         return [value[node.index] for node in body.passed]
+
+
+def is_gravity(node: Node) -> bool:
+    """Whether it is a component of gravity."""
+    return node.op == "input" and node.payload[0] == GRAVITY
+
+
+def reached(roots: list[Node]) -> set[int]:
+    """These nodes and all that they need."""
+    found, waiting = set(), list(roots)
+    while waiting:
+        node = waiting.pop()
+        if node.index not in found:
+            found.add(node.index)
+            waiting.extend(node.args)
+    return found
 
 
 def same(layout: Layout, x: str) -> str:

@@ -1,0 +1,135 @@
+"""`lw.wasm`: functions as WebAssembly modules, for one robot or for all."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from ..errors import RobotError, one_of
+from ..kernels.dispatch import DTYPES
+from ..kernels.lock import LOCK
+from ..robot import Robot
+from ..trace import Input
+from .compiling import checked_spec
+from .functions import poses
+from .method_table import LOOP_METHODS
+
+METHODS = {  # for any robot: those that compute with mass, mass centre and inertia as a record has them
+    "inverse_dynamics": "newton-euler",
+    "bias_torque": "newton-euler",
+    "gravity_torque": "newton-euler",
+    "forward_dynamics": "articulated",
+}
+
+LOADS = {"wrench": (6,), "point": (3,)}  # of every link, where they are asked for
+
+
+def wasm(
+    function: Callable[..., Any],
+    arm: Robot | None = None,
+    *,
+    dtype: str = "float64",
+    form: str = "auto",
+    passes: Iterable[str] = (),
+    **keywords: Any,
+) -> bytes:
+    """The function as a WebAssembly module, for browsers, node and every other place that runs such modules.
+
+    With a robot it is compiled for that, as by `compile(..., target="wasm")`, with the same parameters. Without one the
+    module takes any robot as data (`wasm_robot`): inverse_dynamics, forward_dynamics, bias_torque, gravity_torque and
+    poses have this form; `wrench=True` adds an input of a wrench on every link, and `point=True` one of where these
+    act. The module imports nothing. It exports `memory`, `heap` (the first byte that is free) and
+
+        run(count, ..., inputs, ..., outputs, ...)     how many finite states have results that are not finite
+
+    with the addresses of `count` rows each. `wasm_interface` says what it takes, and so does its section "linkwise".
+
+    >>> import linkwise as lw
+    >>> module = lw.wasm(lw.gravity_torque, lw.load("gantry"))
+    >>> module[:4], [argument["name"] for argument in lw.wasm_interface(module)["arguments"]]
+    (b'\\x00asm', ['q', 'gravity_torque'])
+    """
+    with LOCK:
+        from ..kernels.wasm.files import robot_module, universal_module
+
+        if arm is None:
+            return universal_module(*universal(function, dtype, keywords, form, tuple(passes)))
+        return robot_module(checked_spec(function, arm, "wasm", dtype, form, passes, keywords))
+
+
+def wasm_robot(arm: Robot, *, dtype: str = "float64") -> bytes:
+    """The robot as data for modules that take any robot: `lw.wasm(function)`. Put it at a multiple of 16 bytes.
+
+    It begins with 32-bit numbers, among them n, nq and where gravity, the tree and the table of the links' numbers are;
+    `wasm_interface(module)["record"]` names them. Numbers may be changed in place.
+
+    >>> import linkwise as lw
+    >>> len(lw.wasm_robot(lw.load("planar3")))
+    1344
+    """
+    from ..kernels.wasm.record import record_of_robot
+
+    one_of(dtype, DTYPES, "dtype")
+    if not isinstance(arm, Robot):
+        raise TypeError(f"arm is {arm!r} (expected a robot)")
+    if arm.couplings or not arm.n or arm.non_floats:
+        reason = "coupled joints" if arm.couplings else "numbers that are no floats" if arm.n else "no joints"
+        raise RobotError(
+            f"robot {arm.name!r} has {reason}, for which there is no form with loops (expected lw.wasm(function, arm),"
+            " a module of its own)"
+        )
+    return record_of_robot(arm, dtype)
+
+
+def wasm_interface(module: bytes) -> dict[str, Any]:
+    """What a module of `lw.wasm` takes and gives, as its section "linkwise" has it in JSON.
+
+    `arguments` are those of `run` after the count, in order: each with its name, its role ("input", "output", "robot"
+    or "work") and, for arrays, the shape for one state. In the module of one robot each has an `offset`: where it lies
+    in memory when one state is computed, and where the robot is.
+    """
+    from ..kernels.wasm.module import interface_of
+
+    found = interface_of(module) if module[:4] == b"\0asm" else None
+    if found is None:
+        raise ValueError("these bytes are no module of lw.wasm (expected one)")
+    return found
+
+
+def universal(
+    function: Callable[..., Any], dtype: str, keywords: dict[str, Any], form: str, passes: tuple[str, ...]
+) -> tuple[Callable[..., Any], dict[str, tuple[int, ...]], str, dict[str, Any]]:
+    """The arguments of `universal_module`, checked."""
+    from ..kernels.spec import FORMS, inputs_of
+
+    one_of(dtype, DTYPES, "dtype")
+    one_of(form, FORMS, "form")
+    name = getattr(function, "__name__", repr(function))
+    offered = {**METHODS, poses.__name__: ""}
+    if function not in public_functions(offered):
+        raise ValueError(
+            f"{name} has no form that takes any robot (expected one of {', '.join(offered)}; or a robot:"
+            " lw.wasm(function, arm))"
+        )
+    if form == "straight" or passes:
+        raise ValueError("modules for any robot are loops over its links (expected no passes, and not form 'straight')")
+    if any(isinstance(value, Input) for value in keywords.values()):
+        raise ValueError(
+            "modules for any robot take no lw.Input (expected wrench=True for a wrench on every link, or a robot:"
+            " lw.wasm(function, arm, ...))"
+        )
+    keywords = {key: value for key, value in keywords.items() if value is not None}
+    arrays: dict[str, tuple[int, ...]] = dict.fromkeys(inputs_of(function, {}), ())
+    arrays |= {key: shape for key, shape in LOADS.items() if keywords.get(key) is True}
+    keywords = {key: value for key, value in keywords.items() if key not in arrays}
+    if name in METHODS:
+        keywords = {"method": METHODS[name]} | keywords
+        one_of(keywords["method"], LOOP_METHODS[name], f"{name}: method")
+        keywords["method"] = LOOP_METHODS[name][keywords["method"]]
+    return function, arrays, dtype, keywords
+
+
+def public_functions(names: Iterable[str]) -> list[Callable[..., Any]]:
+    from . import functions
+
+    return [getattr(functions, name) for name in names]

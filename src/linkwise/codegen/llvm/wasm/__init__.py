@@ -1,0 +1,1 @@
+"""Programs as WebAssembly, in LLVM assembly."""

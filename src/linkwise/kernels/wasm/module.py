@@ -1,0 +1,262 @@
+"""From LLVM's object file to a WebAssembly module that stands alone.
+
+An object of a single file is a module but for three things: its memory and its stack pointer are imported, nothing is
+exported, and it has sections for a linker. So the memory and the pointer are defined here instead, exports are added,
+and the linker's sections are left out. Data lie at the beginning of the memory, the stack above them.
+
+    exports   memory, the functions, and `heap`: a global, the first byte that the module itself does not use
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+PAGE = 65536  # bytes
+STACK = 16384  # bytes: functions are not recursive, and keep their numbers in WebAssembly's own variables
+CUSTOM, TYPES, IMPORTS, FUNCTIONS, MEMORIES, GLOBALS, EXPORTS, CODE, DATA = 0, 1, 2, 3, 5, 6, 7, 10, 11
+KEPT = (TYPES, FUNCTIONS, CODE)
+FUNCTION, TABLE, MEMORY, GLOBAL = 0, 1, 2, 3  # kinds of imports and exports
+I32, CONSTANT, MUTABLE, I32_CONST, END = 0x7F, 0, 1, 0x41, 0x0B
+SYMBOL_TABLE, UNDEFINED, EXPLICIT_NAME = 8, 0x10, 0x40
+INTERFACE = "linkwise"  # the name of the section that describes the arrays
+
+
+class ModuleError(RuntimeError):
+    """An object that is not as expected: a bug in Linkwise."""
+
+
+class Segment(NamedTuple):
+    offset: int
+    data: bytes
+
+
+class Reader:
+    """Reads numbers and names one after another."""
+
+    def __init__(self, data: bytes, at: int = 0) -> None:
+        self.data, self.at = data, at
+
+    def byte(self) -> int:
+        self.at += 1
+        return self.data[self.at - 1]
+
+    def number(self) -> int:
+        """Unsigned LEB128."""
+        value = shift = 0
+        while True:
+            byte = self.byte()
+            value |= (byte & 127) << shift
+            shift += 7
+            if byte < 128:
+                return value
+
+    def signed(self) -> int:
+        value = shift = 0
+        while True:
+            byte = self.byte()
+            value |= (byte & 127) << shift
+            shift += 7
+            if byte < 128:
+                return value - (1 << shift) if byte & 64 else value
+
+    def take(self, count: int) -> bytes:
+        self.at += count
+        return self.data[self.at - count : self.at]
+
+    def name(self) -> str:
+        return self.take(self.number()).decode()
+
+    @property
+    def more(self) -> bool:
+        return self.at < len(self.data)
+
+
+def module_of(binary: bytes, exported: Sequence[str]) -> bytes:
+    """The module of an object file, with these functions exported."""
+    sections = dict(sections_of(binary))
+    check_imports(sections.get(IMPORTS, b"\0"))
+    functions = function_symbols(binary)
+    segments = segments_of(sections.get(DATA, b"\0"))
+    used = max((segment.offset + len(segment.data) for segment in segments), default=0)
+    heap = aligned(aligned(used) + STACK)
+    exports = [
+        ("memory", MEMORY, 0),
+        ("heap", GLOBAL, 1),
+        *((name, FUNCTION, functions[name]) for name in exported if name in functions),
+    ]
+    sections[MEMORIES], sections[GLOBALS] = memory_section(heap), globals_section(heap, heap)
+    sections[EXPORTS] = number(len(exports)) + b"".join(
+        text(name) + bytes([kind]) + number(index) for name, kind, index in exports
+    )
+    sections[DATA] = data_section([segment for segment in segments if any(segment.data)])
+    order = sorted({*KEPT, MEMORIES, GLOBALS, EXPORTS, DATA} & set(sections))
+    return binary[:8] + b"".join(section(kind, sections[kind]) for kind in order)
+
+
+def with_data(module: bytes, data: bytes, work: int, arrays: int) -> bytes:
+    """The module with data where its `heap` was, so many bytes of work behind them, and memory for some arrays.
+
+    Its new `heap` is behind all but the arrays.
+    """
+    sections = list(sections_of(module))
+    stack, start = globals_of(module)
+    heap = aligned(aligned(start + len(data)) + work)
+    segments = segments_of(next((body for kind, body in sections if kind == DATA), b"\0"))
+    new = {MEMORIES: memory_section(heap + arrays), GLOBALS: globals_section(stack, heap)}
+    kept = [(kind, new.get(kind, body)) for kind, body in sections if kind != DATA]
+    kept.append((DATA, data_section([*segments, *([Segment(start, data)] if data else [])])))
+    return module[:8] + b"".join(section(kind, body) for kind, body in kept)
+
+
+def with_interface(module: bytes, interface: dict[str, Any]) -> bytes:
+    """The module with a section that describes its arrays, in JSON."""
+    return module + section(CUSTOM, text(INTERFACE) + json.dumps(interface, separators=(",", ":")).encode())
+
+
+def interface_of(module: bytes) -> dict[str, Any] | None:
+    """What `with_interface` added."""
+    for kind, body in sections_of(module):
+        reader = Reader(body)
+        if kind == CUSTOM and reader.name() == INTERFACE:
+            found: dict[str, Any] = json.loads(body[reader.at :])
+            return found
+    return None
+
+
+def heap_of(module: bytes) -> int:
+    """The first byte that the module itself does not use."""
+    return globals_of(module)[1]
+
+
+def globals_of(module: bytes) -> list[int]:
+    """The stack pointer and the heap."""
+    reader = Reader(next(body for kind, body in sections_of(module) if kind == GLOBALS))
+    values = []
+    for _ in range(reader.number()):
+        reader.take(3)
+        values.append(reader.signed())
+        reader.take(1)
+    return values
+
+
+def sections_of(module: bytes) -> Iterator[tuple[int, bytes]]:
+    reader = Reader(module, 8)
+    while reader.more:
+        kind = reader.byte()
+        yield kind, reader.take(reader.number())
+
+
+def check_imports(body: bytes) -> None:
+    """Nothing may be imported but what is defined here."""
+    reader = Reader(body)
+    for _ in range(reader.number()):
+        reader.name()
+        name, kind = reader.name(), reader.byte()
+        if name == "__linear_memory":
+            limited = reader.number()
+            reader.number()
+            if limited & 1:
+                reader.number()
+        elif name == "__stack_pointer":
+            reader.take(2)
+        else:
+            raise ModuleError(f"the code needs {name!r} (kind {kind}), which is nowhere defined")
+
+
+def function_symbols(binary: bytes) -> dict[str, int]:
+    """The functions of an object, by name, from the symbol table of its section `linking`."""
+    functions: dict[str, int] = {}
+    for kind, body in sections_of(binary):
+        reader = Reader(body)
+        if kind != CUSTOM or reader.name() != "linking":
+            continue
+        reader.number()
+        while reader.more:
+            sort, size = reader.byte(), reader.number()
+            part = Reader(reader.take(size))
+            if sort == SYMBOL_TABLE:
+                functions.update(symbols(part))
+    return functions
+
+
+def symbols(reader: Reader) -> Iterator[tuple[str, int]]:
+    """The functions among the symbols: of these the object has data, sections and imported names too."""
+    function, data, section_symbol = 0, 1, 3
+    for _ in range(reader.number()):
+        kind, flags = reader.byte(), reader.number()
+        if kind == data:
+            reader.name()
+            if not flags & UNDEFINED:
+                for _ in range(3):
+                    reader.number()
+        elif kind == section_symbol:
+            reader.number()
+        else:
+            index = reader.number()
+            if not flags & UNDEFINED or flags & EXPLICIT_NAME:
+                name = reader.name()
+                if kind == function:
+                    yield name, index
+
+
+def segments_of(body: bytes) -> list[Segment]:
+    reader = Reader(body)
+    segments = []
+    for _ in range(reader.number()):
+        if reader.number() or reader.byte() != I32_CONST:
+            raise ModuleError("data without a place of its own")
+        offset = reader.signed()
+        reader.byte()
+        segments.append(Segment(offset, reader.take(reader.number())))
+    return segments
+
+
+def data_section(segments: Sequence[Segment]) -> bytes:
+    parts = [
+        b"\0" + bytes([I32_CONST]) + signed(segment.offset) + bytes([END]) + number(len(segment.data)) + segment.data
+        for segment in segments
+    ]
+    return number(len(parts)) + b"".join(parts)
+
+
+def memory_section(size: int) -> bytes:
+    """One memory of at least this size, which may grow."""
+    return b"\x01\x00" + number(-(-size // PAGE))
+
+
+def globals_section(stack: int, heap: int) -> bytes:
+    """The stack pointer and the heap."""
+    parts = ((MUTABLE, stack), (CONSTANT, heap))
+    return number(2) + b"".join(bytes([I32, kind, I32_CONST]) + signed(x) + bytes([END]) for kind, x in parts)
+
+
+def section(kind: int, body: bytes) -> bytes:
+    return bytes([kind]) + number(len(body)) + body
+
+
+def text(name: str) -> bytes:
+    return number(len(name.encode())) + name.encode()
+
+
+def number(value: int) -> bytes:
+    """Unsigned LEB128."""
+    out = b""
+    while value >= 128:
+        out += bytes([value & 127 | 128])
+        value >>= 7
+    return out + bytes([value])
+
+
+def signed(value: int) -> bytes:
+    """Signed LEB128 of a number that is not negative."""
+    out = b""
+    while value >= 64:
+        out += bytes([value & 127 | 128])
+        value >>= 7
+    return out + bytes([value])
+
+
+def aligned(size: int, by: int = 16) -> int:
+    return -(-size // by) * by

@@ -1,0 +1,113 @@
+"""The driver as a WebAssembly module: one trajectory, which goes on from call to call.
+
+    i32 @advance(ptr simulation, double end)       integrate to that time; returns a code of `status`
+
+A simulation is a block of 64-bit numbers (`Layout`): what the driver is asked for, the record of the trajectory, and
+the driver's own memory. All of it may be changed between two calls.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..codegen.llvm.block import Layout
+from ..codegen.llvm.integrator import HEAD
+from ..codegen.llvm.wasm.frame import module
+from ..graph import Program
+from ..kernels.loader import load_or_compile
+from ..kernels.wasm.target import WasmTarget
+from .compiled_driver import driver_text
+from .methods import Method
+from .status import RUNNING
+from .trajectories import RECORD
+
+ASKED = ("rtol", "max_steps", "queue", "waiting", "sample")  # before the record; the time of a sample never comes
+
+
+class Block(NamedTuple):
+    """Where everything is in the block of a simulation, in numbers of 64 bits from its beginning."""
+
+    size: int  # of y
+    parameters: int
+    vectors: int  # of the driver's own memory
+
+    @property
+    def record(self) -> int:
+        return len(ASKED)
+
+    @property
+    def y(self) -> int:
+        return self.record + len(RECORD)
+
+    @property
+    def first_parameter(self) -> int:
+        return self.y + self.size
+
+    @property
+    def tolerance(self) -> int:
+        return self.first_parameter + self.parameters
+
+    @property
+    def context(self) -> int:
+        return self.tolerance + self.size
+
+    @property
+    def numbers(self) -> int:
+        return self.context + self.vectors
+
+    def filled(self, record: np.ndarray, rtol: float, atol: np.ndarray, max_steps: int) -> np.ndarray:
+        """The block at the start of a trajectory."""
+        block = np.zeros(self.numbers)
+        block[0] = rtol
+        block.view(np.int64)[1] = max_steps
+        block[ASKED.index("sample")] = np.inf
+        block[self.record : self.tolerance] = record
+        block[self.tolerance : self.context] = atol
+        return block
+
+
+def driver_module(program: Program, method: Method) -> tuple[bytes, Block]:
+    """The module of a program of t, y and parameters, and the block that it takes."""
+    text, vectors = driver_text(program, method, [Layout("double", 1, False)], ())
+    block = Block(program.inputs[1].size, sum(port.size for port in program.inputs[2:]), vectors)
+    code = load_or_compile("integrator", module(text, advance_text(block)), WasmTarget())
+    return code.binary, block
+
+
+def advance_text(block: Block) -> str:
+    record, status = block.record, block.record + list(RECORD).index("status")
+    given: dict[str, Any] = {
+        "records": f"%n{record}",
+        "waiting": "%n3",
+        "queue": "%n2",
+        "context": f"%n{block.context}",
+        "atol": f"%n{block.tolerance}",
+        "total": 1,
+        "times": "%n4",
+        "samples": 1,
+        "room": 0,
+        "budget": (1 << 63) - 1,
+        **dict.fromkeys(("out", "log"), "null"),
+        **{name: f"%{name}" for name in ("end", "rtol", "max_steps")},
+    }
+    arguments = HEAD[HEAD.index("(") + 1 : HEAD.rindex(")")].split(", ")
+    handed = ", ".join(f"{kind} {given[name.lstrip('%')]}" for kind, name in map(str.split, arguments))
+    places = sorted({2, 3, 4, record, status, block.context, block.tolerance})
+    pointers = "\n".join(f"  %n{k} = getelementptr i64, ptr %simulation, i64 {k}" for k in places)
+    return f"""
+define i32 @advance(ptr %simulation, double %end) #0 {{
+{pointers}
+  %rtol = load double, ptr %simulation
+  %n1 = getelementptr i64, ptr %simulation, i64 1
+  %max_steps = load i64, ptr %n1
+  store i64 0, ptr %n2
+  store i64 0, ptr %n3
+  store i64 {RUNNING}, ptr %n{status}
+  call void @advance_1({handed})
+  %code = load i64, ptr %n{status}
+  %short = trunc i64 %code to i32
+  ret i32 %short
+}}
+"""

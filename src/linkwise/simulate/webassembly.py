@@ -1,0 +1,108 @@
+"""`lw.wasm_simulation`: a simulation as a WebAssembly module."""
+
+from __future__ import annotations
+
+import inspect
+import math
+from typing import Any
+
+import numpy as np
+
+from ..api import neutral
+from ..kernels.lock import LOCK
+from ..kernels.wasm.module import heap_of, with_data, with_interface
+from ..ode.registry import integrator as integrator_of
+from ..ode.runge_kutta import RungeKutta
+from ..ode.status import CODES
+from ..ode.trajectories import RECORD, Trajectories
+from ..ode.wasm_driver import Block, driver_module
+from ..robot import Robot
+from .backend import freshly_traced
+from .breaks import breaks_of
+from .numbers import checked_numbers
+from .parameters import PREFIX
+from .prepared import prepared
+from .problem import Problem, program_of
+from .simulation import arguments, refuse_unknown
+
+NUMBER = 8  # bytes
+FOREVER = 1 << 62
+
+
+def wasm_simulation(arm: Robot, q0: Any = None, qd0: Any = None, **options: Any) -> bytes:
+    """`lw.simulate` with these options as a WebAssembly module, which goes on from call to call.
+
+        advance(simulation, end)      integrate to the time `end`, and return 1; other codes say why it ended before
+
+    `simulation` is where the trajectory is in memory: `lw.wasm_interface(module)["simulation"]`. It begins at q0 (by
+    default neutral) with the rates qd0. The interface says where t, q, qd and the parameters are, which may be read and
+    changed between two calls: constant torques (`torque=` an array), wrenches, numbers of a torque function. Torque
+    functions are traced. There are no events, sampled laws, jumps in time and exact friction.
+
+    >>> import linkwise as lw
+    >>> module = lw.wasm_simulation(lw.load("planar3"), torque=[0, 0, 0])
+    >>> [number["name"] for number in lw.wasm_interface(module)["numbers"]]
+    ['rtol', 'max_steps', 't', 'h', 'steps', 'rejected', 'status', 'q', 'qd', 'work', 'heat', 'tau', 'atol']
+    """
+    refuse_unknown(options)
+    options = {**arguments(), **options}
+    scheme = integrator_of(options["integrator"])
+    if not isinstance(scheme, RungeKutta):
+        raise ValueError(f"integrator {scheme.name!r} is not for WebAssembly (expected an explicit one)")
+    numbers = checked_numbers(scheme, 1.0, *(options[name] for name in ("rtol", "atol", "step", "max_steps")))
+    names = [name for name in inspect.signature(prepared).parameters if name not in ("arm", "q0", "qd0")]
+    start = neutral(arm) if q0 is None and isinstance(arm, Robot) else q0
+    inputs = prepared(arm, start, qd0, **{name: options[name] for name in names})
+    if inputs.batch:
+        raise ValueError(f"q0 and what acts have the batch shape {inputs.batch} (expected one trajectory)")
+    with LOCK:
+        problem = freshly_traced(inputs.problem, inputs.start, inputs.parameters, None)
+        refuse_what_python_drives(problem, bool(inputs.laws), inputs.start, inputs.parameters)
+        binary, block = driver_module(program_of(problem), scheme.method)
+    trajectory = Trajectories(inputs.start, numbers["step"])
+    most = FOREVER if math.isinf(numbers["most"]) else int(numbers["most"])
+    tolerance = problem.tolerance(numbers["atol"], numbers["rtol"])
+    filled = block.filled(trajectory.with_parameters(inputs.parameters)[0], numbers["rtol"], tolerance, most)
+    start_of_it = filled.tobytes().rstrip(b"\0")  # memory is zero at first
+    module = with_data(binary, start_of_it, filled.nbytes - len(start_of_it), 0)
+    about = {"version": 1, "function": "simulation", "dtype": "float64", "robot": arm.name, "integrator": scheme.name}
+    place = heap_of(binary)
+    described = {"simulation": place, "codes": CODES, "numbers": numbers_in(problem, block, place)}
+    return with_interface(module, about | described)
+
+
+def refuse_what_python_drives(problem: Problem, laws: bool, start: np.ndarray, parameters: np.ndarray) -> None:
+    """Modules have the driver alone: what happens between its calls is Python's."""
+    has = {
+        "events": bool(problem.events),
+        "exact friction": problem.sticking is not None,
+        "a sampled law": laws,
+        "a torque that jumps in time": any(len(times) for _, times in breaks_of(problem, start, parameters)),
+        "quasi-velocities": problem.coordinates != "joint",
+    }
+    for what, there in has.items():
+        if there:
+            raise ValueError(f"a simulation with {what} has no form in WebAssembly (expected one without)")
+
+
+def numbers_in(problem: Problem, block: Block, place: int) -> list[dict[str, Any]]:
+    """Where the numbers of a simulation are."""
+
+    def entry(name: str, at: int, shape: tuple[int, ...] = (), kind: str = "float64") -> dict[str, Any]:
+        return {"name": name, "type": kind, "shape": list(shape), "offset": place + NUMBER * at}
+
+    kinds = {float: "float64", int: "int64"}
+    fields = [
+        entry(name, block.record + k, kind=kinds[kind])
+        for k, (name, kind) in enumerate(RECORD.items())
+        if name not in ("error", "refused", "next", "logged")  # the driver's own
+    ]
+    nq, n = problem.robot.nq, problem.robot.n
+    state = [entry("q", block.y, (nq,)), entry("qd", block.y + nq, (n,))]
+    if problem.has_energy_balance:
+        state += [entry("work", block.y + nq + n), entry("heat", block.y + nq + n + 1)]
+    shapes, own = problem.parameters, []
+    for name, part in problem.columns.items():
+        own.append(entry(name.removeprefix(PREFIX), block.first_parameter + part.start, shapes[name].shape))
+    asked = [entry("rtol", 0), entry("max_steps", 1, kind="int64")]
+    return [*asked, *fields, *state, *own, entry("atol", block.tolerance, (block.size,))]

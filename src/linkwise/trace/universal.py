@@ -1,0 +1,90 @@
+"""Loops over the links of any robot: all its numbers are data, and the text of the loops depends on none of them.
+
+There is a link of each kind of joint, in a fixed order. Its numbers are columns of a table, the same for every kind,
+and gravity is three numbers beside it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from ..graph import Graph
+from ..graph.loops import GRAVITY, LoopProgram
+from ..robot import Link, Robot
+from ..robot.ball import BallX, BallY, BallZ
+from ..robot.joint import Joint, Prismatic, Revolute, Screw
+from ..robot.link import empty_link
+from ..robot.mapping import DRIVE, NumberMap
+from .loop_tracing import UNKNOWN, Loops, RolledRobot, Traced, recorder, traced_loops
+
+KINDS: tuple[type[Joint], ...] = (Revolute, Prismatic, Screw, BallX, BallY, BallZ)
+COLUMNS = (  # what the numbers of a link are, in the order of the table
+    *DRIVE,
+    *(f"placement.rotation.{row}{column}" for row in "xyz" for column in "xyz"),
+    *(f"placement.translation.{axis}" for axis in "xyz"),
+    "mass",
+    *(f"com.{axis}" for axis in "xyz"),
+    *(f"inertia.{axes}" for axes in ("xx", "xy", "xz", "yy", "yz", "zz")),
+    *(f"frame.rotation.{row}{column}" for row in "xyz" for column in "xyz"),
+    *(f"frame.translation.{axis}" for axis in "xyz"),
+    "regrouped.mass",
+    *(f"regrouped.moment.{axis}" for axis in "xyz"),
+    *(f"regrouped.tensor.{axes}" for axes in ("xx", "xy", "xz", "yy", "yz", "zz")),
+    "pitch",
+)
+AFTER_DRIVE = len(DRIVE)  # where the pitch of a screw comes when its numbers are visited
+
+
+def trace_universal(function: Callable[..., Any], arrays: dict[str, tuple[int, ...]], **keywords: Any) -> LoopProgram:
+    """The loops of `function(robot, ...)` for every robot. `arrays` are its inputs, with their shapes for one link."""
+    graph = Graph()
+    loops = Loops(graph)
+    tables = tuple(f"table{k}" for k in range(len(KINDS)))
+    links = [
+        general_link(kind, [graph.input(table, k) for k in range(len(COLUMNS))])
+        for kind, table in zip(KINDS, tables, strict=True)
+    ]
+    gravity = tuple(graph.input(GRAVITY, k) for k in range(3))
+    about: Any = (), gravity, (), "frames", ()
+    plain, regrouped = (
+        RolledRobot("any robot", tuple(some), *about) for some in ([replace(k, grouped=None) for k in links], links)
+    )
+    for robot in (plain, regrouped):
+        object.__setattr__(robot, "loops", loops)
+        robot.cache["regrouped"] = regrouped
+    program = traced_loops(Traced(plain, tables, loops), function, arrays, keywords)
+    for loop in program.loops:
+        for body, columns in zip(loop.bodies, program.columns, strict=True):
+            body.numbers = {index: columns[place] for index, place in body.numbers.items()}
+    return replace(program, columns=(tuple(range(len(COLUMNS))),) * len(KINDS))
+
+
+def general_link(kind: type[Joint], numbers: Sequence[Any]) -> Link:
+    """A link of this kind whose numbers are those given."""
+    link = replace(empty_link(kind()), index=UNKNOWN, parent=UNKNOWN)
+    numbers = list(numbers)
+    pitch = numbers.pop()
+    if kind is Screw:
+        numbers.insert(AFTER_DRIVE, pitch)
+    visited = iter(numbers)
+    return NumberMap(lambda _: next(visited)).link(link)
+
+
+def link_table(robot: Robot) -> np.ndarray:
+    """The numbers of each link, in the order of `COLUMNS`: (links, columns)."""
+    rows = []
+    for link in robot.regrouped().links:
+        row: list[float] = []
+        NumberMap(recorder(row)).link(link)
+        pitch = row.pop(AFTER_DRIVE) if isinstance(link.joint, Screw) else 0.0
+        rows.append([*row, pitch])
+    return np.array(rows).reshape(len(rows), len(COLUMNS))
+
+
+def link_kinds(robot: Robot) -> list[int]:
+    """The kind of each link, as its position in `KINDS`."""
+    return [KINDS.index(type(link.joint)) for link in robot.links]

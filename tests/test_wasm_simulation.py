@@ -1,0 +1,113 @@
+"""Simulations in WebAssembly: the driver's own text, with the bits of a processor without fused operations."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import linkwise as lw
+from effort import rest_slow
+from linkwise.kernels.host import host_target
+from linkwise.ode.compiled_driver import CompiledDriver
+from linkwise.ode.interface import Task
+from linkwise.ode.methods import method
+from linkwise.ode.status import DONE, RUNNING, TOO_MANY_STEPS
+from linkwise.ode.trajectories import Trajectories
+from linkwise.simulate.problem import Problem
+from robots import FREE, TEXTBOOK, TREES
+
+pytest.importorskip("llvmlite")
+wasmtime = pytest.importorskip("wasmtime")
+ENDS = (0.1, 0.15, 0.4)
+ROBOTS = [TEXTBOOK[1], TEXTBOOK[2], TREES[3], FREE[0], FREE[3]]
+SCHEMES = [("verner65", None), ("dormand54", None), ("rk4", 1e-2), ("rk4", 3e-3)]
+
+
+class Simulation:
+    """A module in wasmtime, with its numbers by name."""
+
+    def __init__(self, module: bytes) -> None:
+        self.about = lw.wasm_interface(module)
+        self.numbers = {number["name"]: number for number in self.about["numbers"]}
+        self.store = wasmtime.Store()
+        instance = wasmtime.Instance(self.store, wasmtime.Module(self.store.engine, module), [])
+        self.exports = instance.exports(self.store)
+
+    def __getitem__(self, name: str) -> np.ndarray:
+        """A view of the numbers."""
+        number = self.numbers[name]
+        size = int(np.prod(number["shape"]))
+        buffer = self.exports["memory"].get_buffer_ptr(self.store, 8 * size, number["offset"])
+        return np.frombuffer(buffer, number["type"], size).reshape(number["shape"])
+
+    def advance(self, end: float) -> int:
+        return int(self.exports["advance"](self.store, self.about["simulation"], end))
+
+
+def start_of(robot: lw.Robot) -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(robot.n)
+    return lw.random_configuration(robot, rng), rng.normal(size=robot.n)
+
+
+@pytest.mark.parametrize(("name", "step"), rest_slow(SCHEMES, [SCHEMES[0], SCHEMES[2]]))
+@pytest.mark.parametrize("robot", rest_slow(ROBOTS, [FREE[0]]), ids=lambda robot: robot.name)
+def test_the_bits_are_those_of_the_driver_on_a_cpu_without_fused_operations(
+    robot: lw.Robot, name: str, step: float | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("linkwise.ode.compiled_driver.host_target", lambda: host_target()._replace(fused=False))
+    (q0, qd0), tau = start_of(robot), np.linspace(-1.0, 1.0, robot.n)
+    found = Simulation(lw.wasm_simulation(robot, q0, qd0, torque=tau, integrator=name, step=step))
+    problem = Problem(robot, tau=True)
+    driver = CompiledDriver(problem.program(), method(name))
+    expected = Trajectories(problem.initial(q0, qd0)[None], step or 1e-3)
+    rtol = float(found["rtol"])
+    never = np.array([np.inf])
+    task = Task(never, np.zeros((1, 1, problem.size)), tau[None], rtol, problem.tolerance(rtol / 100, rtol))
+    for end in ENDS:
+        expected.status = RUNNING
+        driver.run(expected, task, end)
+        assert found.advance(end) == expected.status[0]  # steps that are too long may lead nowhere
+        y = np.concatenate([found["q"], found["qd"], [found["work"]]])
+        assert np.array_equal(y, expected.y[0, :-1], equal_nan=True)
+        assert found["t"] == expected.t[0]
+        assert found["steps"] == expected.steps[0]
+
+
+def test_it_is_the_motion_that_simulate_gives() -> None:
+    arm, target = TEXTBOOK[1], [0.5, -0.3, 0.2]
+    options: dict[str, Any] = {"torque": lw.pd_gravity(target, kp=60, kd=20), "friction": True}
+    found = Simulation(lw.wasm_simulation(arm, [0.1, 0.2, 0.3], **options))
+    recording = lw.simulate(arm, [0.1, 0.2, 0.3], duration=0.4, samples=[*ENDS], **options)
+    for end, q in zip(ENDS, recording.q, strict=True):
+        assert found.advance(end) == DONE
+        assert np.allclose(found["q"], q, rtol=0.0, atol=1e-7)
+
+
+def test_torques_and_states_may_be_changed_between_two_calls() -> None:
+    arm = TEXTBOOK[0]  # a gantry: what falls, falls as a stone
+    found = Simulation(lw.wasm_simulation(arm, torque=[0.0, 0.0, 0.0]))
+    assert found.advance(0.1) == DONE
+    found["tau"][:] = lw.gravity_torque(arm, found["q"])
+    found["qd"][:] = (1.0, 2.0, 3.0)
+    before = found["q"].copy()
+    assert found.advance(1.1) == DONE
+    assert np.allclose(found["q"], before + np.array([1.0, 2.0, 3.0]))
+    found["max_steps"][...] = found["steps"] + 2
+    assert found.advance(1e6) == TOO_MANY_STEPS == found.about["codes"]["too many steps"]
+
+
+def test_what_has_no_form_is_said() -> None:
+    arm = TEXTBOOK[1]
+    for options, message in (
+        ({"integrator": "radau"}, "integrator 'radau' is not for WebAssembly"),
+        ({"events": lw.Event(lambda arm, t, q, qd: q[0], "level")}, "with events"),
+        ({"friction": lw.Friction(coulomb=0.1, smooth=0)}, "exact friction"),
+        ({"torque": lambda arm, t, q, qd: np.where(t < 1.0, q, qd)}, "jumps in time"),
+        ({"coordinates": "normalized"}, "quasi-velocities"),
+        ({"integrator": "rk4"}, "expected step="),
+        ({"q0": np.zeros((2, 3))}, "expected one trajectory"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            lw.wasm_simulation(arm, **options)
+    with pytest.raises(TypeError, match="speed"):
+        lw.wasm_simulation(arm, speed=3)
