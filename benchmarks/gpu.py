@@ -41,8 +41,8 @@ ABOUT = (
     ' temperature. "of copy" is the ratio of the two times within a round. Figures are medians, with the smallest and'
     " the largest in brackets. Before it is timed a kernel must give the bits of the kernel for the CPU."
 )
-PARTS = ("check", "panda", "rollout", "simulate", "long", "rows", "shapes", "host", "peers", "rollout-peers")
 # By default; "variants" only if asked for.
+PARTS = ("check", "panda", "rollout", "simulate", "long", "rows", "shapes", "host", "peers", "rollout-peers")
 ID, FD, M = lw.inverse_dynamics, lw.forward_dynamics, lw.inertia_matrix
 NAMES = {ID: "inverse dynamics", FD: "forward dynamics", M: "inertia matrix"}
 DTYPES = ("float32", "float64")
@@ -300,8 +300,11 @@ def launch_shapes(section: Section, states: int, rounds: int) -> None:
 def variants(section: Section, states: int, rounds: int) -> None:
     """What the rules for rows and for fast paths are made from."""
     both = {f"{how} rows, {path} path": (how, path) for how in ("direct", "staged") for path in ("full", "fast")}
-    choices = {name: CudaTarget(staged=how == "staged", fast=path == "fast") for name, (how, path) in both.items()}
-    more = {f"fast path, {threads} threads": CudaTarget(threads=threads, fast=True) for threads in (32, 128)}
+    choices = {
+        name: CudaTarget(staged=how == "staged", fast=path == "fast", blocks=0) for name, (how, path) in both.items()
+    }
+    choices["as chosen"] = CudaTarget()
+    more = {f"fast path, {threads} threads": CudaTarget(threads=threads, fast=True, blocks=0) for threads in (32, 128)}
     more |= {f"fast path, {blocks} blocks": CudaTarget(fast=True, blocks=blocks) for blocks in (6, 12, 14, 16)}
     more |= {"staged rows, fast path, 14 blocks": CudaTarget(staged=True, fast=True, blocks=14)}
     cases = [("Panda", ID), ("Panda", FD)]

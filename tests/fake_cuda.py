@@ -64,7 +64,7 @@ class FakeLibrary:
         return 0
 
     def cuDeviceGetAttribute(self, value: Any, which: int, device: int) -> int:
-        value._obj.value = {driver.MAJOR: 8, driver.MINOR: 6}.get(which, 0)
+        value._obj.value = {driver.MAJOR: 8, driver.MINOR: 6, driver.MULTIPROCESSORS: 4}.get(which, 0)
         return 0
 
     def cuDevicePrimaryCtxRetain(self, context: Any, device: int) -> int:

@@ -32,4 +32,4 @@ def test_the_golden_file_has_every_robot_and_short_ones_hardly_spill() -> None:
     assert {name.split()[0] for name in golden["kernels"]} == set(lw.LIBRARY), UPDATE
     short = {name for name in lw.LIBRARY if lw.load(name).n <= 7}
     spilled = {name: figures["spilled"] for name, figures in golden["kernels"].items() if name.split()[0] in short}
-    assert max(spilled.values()) <= 16  # bytes, where ptxas trades them for more threads at a time
+    assert max(spilled.values()) <= 64  # bytes, where ptxas trades them for more threads at a time

@@ -12,6 +12,8 @@ from fake_cuda import fake_driver
 from linkwise.kernels.cuda.driver import CudaError, device
 from linkwise.kernels.cuda.memory import DeviceArray
 from linkwise.kernels.host import host_target
+from linkwise.ode.rollout import CudaRollout, rollout_of
+from linkwise.simulate.problem import Problem, program_of
 from robots import CHAINS, TEXTBOOK, TREES, ids
 
 pytest.importorskip("llvmlite")
@@ -239,6 +241,14 @@ def test_arrays_on_a_gpu_stay_there(place: str) -> None:
         result = getattr(found, name)
         assert isinstance(result, DeviceArray)
         assert np.array_equal(result.copy_to_host(), getattr(expected, name))
+
+
+def test_blocks_load_a_gpu_evenly() -> None:
+    program = program_of(Problem(PLANAR, tau=True, energy_balance=False))
+    made = CudaRollout(rollout_of(program, "rk4", PLANAR.nq), "float32")
+    counts = (1, 5_000, 40_000, 65_536, 1 << 20)
+    assert [made.threads(count, 132) for count in counts] == [32, 64, 64, 256, 128]
+    assert made.code.threads == 256
 
 
 def test_no_trajectories_are_none(place: str) -> None:

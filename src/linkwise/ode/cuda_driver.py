@@ -32,7 +32,7 @@ class CudaDriver:
     def __init__(self, program: Program, method: Method, crossings: tuple[Crossing, ...] = ()) -> None:
         target = CudaTarget()
         texts, vectors = advance_texts(program, method, Layout("double", 1, True), crossings)
-        shape = Shape(target.threads, target.blocks, False)
+        shape = Shape(target.threads, 0)
         self.ir = cuda_driver_text(program.nodes, "\n".join(texts), vectors, shape)
         self.code = load_or_compile("integrator", self.ir, target)
 

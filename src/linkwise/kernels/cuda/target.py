@@ -27,9 +27,9 @@ class CudaTarget(NamedTuple):
 
     architecture: str = ARCHITECTURES[0]
     threads: int = 64  # in a block; fewer where their rows do not fit in shared memory
-    blocks: int = 0  # that should fit on a multiprocessor at a time; 0: LLVM and the driver decide
+    blocks: int | None = None  # that should fit on a multiprocessor at a time; 0: any; None: as programs of a kind need
     staged: bool | None = None  # whether rows go through shared memory; None: long ones
-    fast: bool | None = None  # whether usual states have a fast path; None: of floats, in short programs
+    fast: bool | None = None  # whether usual states have a fast path; None: where it gains
 
     @property
     def memory(self) -> str:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from ....graph import Node, Program
-from ....graph.order import fewest_live
+from ....graph.order import fewest_live, peak_live
 from ..block import Layout, assembled
 from ..elementary import FUNCTIONS, elementary_function
 from ..flow import Flow
@@ -22,7 +22,7 @@ from ..program import fused_products, lengths
 from ..sine import large_angle
 from .fast import INFINITE, FastNodes, upper_half
 from .nodes import ThreadNodes
-from .rows import DIRECT, DIRECT_IF_LIGHT, GLOBAL, LIGHT, SHARED_BYTES, WARP, DirectRows, StagedRows, tile_numbers
+from .rows import GLOBAL, SHARED_BYTES, WARP, DirectRows, StagedRows, tile_numbers
 
 HEAD = """target triple = "nvptx64-nvidia-cuda"
 target datalayout = "e-p6:32:32-i64:64-i128:128-i256:256-v16:16-v32:32-n16:32:64"
@@ -32,7 +32,13 @@ METADATA = """
 !0 = !{!"branch_weights", i32 1, i32 100000}
 !1 = !{}
 """
-FAST_NODES = 1_600  # longer programs are not written twice; doubles gain nothing, their own arithmetic is the limit
+# The rules below are from figures that `benchmarks/gpu.py --parts variants` printed.
+LIGHT, HEAVY = 20, 36  # nodes for each number that is read or written: fewer are little to compute, more are much
+DIRECT_IF_LIGHT, DIRECT, DIRECT_IF_HEAVY = 5, 8, 12  # numbers in a row: longer ones are staged
+FAST_NODES = 2_600  # longer programs take longer written twice
+FAST_LIVE, FAST_LIVE_IF_HEAVY = 110, 120  # and so do those with more values at a time
+SLIM_LIVE = range(73, 95)  # with 72 registers 14 blocks of 64 fit: heavy programs that need few more gain by it
+SLIM_THREADS = 14 * 64
 
 
 @dataclass(frozen=True)
@@ -50,19 +56,36 @@ def shape_of(
     real: str,
     threads: int = 64,
     staged: bool | None = None,
-    blocks: int = 0,
+    blocks: int | None = None,
     fast: bool | None = None,
 ) -> Shape:
-    """The shape for a program: long rows are staged, where shared memory has room for them."""
+    """The shape for a program: long rows are staged, where shared memory has room for them.
+
+    Fast paths gain where floats are computed, whose arithmetic takes less time than the tests of what is unusual, and
+    where next to nothing is.
+    """
     align = 8 if real == "double" else 4
     fitting = SHARED_BYTES // max(1, tile_numbers(program, 16 // align) * align)
+    sizes = [port.size for port in (*program.inputs, *program.outputs)]
+    light, heavy = (len(program.nodes) < LIGHT * sum(sizes), len(program.nodes) >= HEAVY * sum(sizes))
     if staged is None:
-        sizes = [port.size for port in (*program.inputs, *program.outputs)]
-        light = len(program.nodes) < LIGHT * sum(sizes)
-        staged = max(sizes, default=0) > (DIRECT_IF_LIGHT if light else DIRECT) and fitting > 0
+        direct = DIRECT_IF_LIGHT if light else DIRECT_IF_HEAVY if heavy else DIRECT
+        staged = max(sizes, default=0) > direct and fitting > 0
+    live = values_at_a_time(program) if real == "float" and len(program.nodes) <= FAST_NODES else None
     if fast is None:
-        fast = real == "float" and len(program.nodes) <= FAST_NODES
-    return Shape(min(threads, WARP * fitting) if staged else threads, blocks, staged, fast)
+        fast = (light and not staged) if live is None else live <= (FAST_LIVE_IF_HEAVY if heavy else FAST_LIVE)
+    if staged:
+        threads = min(threads, WARP * fitting)
+    if blocks is None:
+        slim = fast and heavy and not staged and live in SLIM_LIVE
+        blocks = SLIM_THREADS // threads if slim else 0
+    return Shape(threads, blocks, staged, fast)
+
+
+def values_at_a_time(program: Program) -> int:
+    wanted = [node for flat in program.results for node in flat]
+    absorbed = fused_products(program.nodes, {node.index for node in wanted})
+    return peak_live(fewest_live(program, absorbed), absorbed, wanted)
 
 
 def cuda_text(program: Program, real: str, shape: Shape) -> str:

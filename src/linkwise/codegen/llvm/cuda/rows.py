@@ -1,7 +1,7 @@
 """How a thread reads the row of its state and writes the rows of its results.
 
 `DirectRows`: from and to the arrays, number by number. The threads of a warp then touch many lines of memory at a time,
-which hardly matters for rows of up to 5 numbers, or of 8 where much is computed meanwhile.
+which hardly matters for rows of up to 5 numbers, or of 8 or 12 where much is computed meanwhile.
 
 `StagedRows`: 32 rows of a warp lie one after another in memory; they are copied as a whole to shared memory, 16 bytes
 at a time and without passing registers, and each thread takes its row from there. Results go the same way back. In
@@ -21,9 +21,6 @@ from ..flow import Flow
 GLOBAL, SHARED = "ptr addrspace(1)", "ptr addrspace(3)"
 WARP = 32
 SHARED_BYTES = 48 * 1024  # that every kernel may have
-DIRECT = 8  # numbers in a row: longer ones are staged
-DIRECT_IF_LIGHT = 5  # the same where there is little to compute, and reading the rows is what takes the time
-LIGHT = 20  # nodes for each number that is read or written: fewer are little
 CP_ASYNC = f"@llvm.nvvm.cp.async.cg.shared.global.16({SHARED}"
 
 
