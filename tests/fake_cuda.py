@@ -8,7 +8,7 @@ which `ptx_of` made it.
 import ctypes
 import math
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from importlib import import_module
 from typing import Any
@@ -34,6 +34,7 @@ class FakeLibrary:
         self.texts: dict[bytes, str] = {}  # LLVM assembly by PTX
         self.launches: list[tuple[int, int, int, int]] = []  # device, blocks, threads, stream
         self.streams = {1, 2}  # the default streams have these numbers too
+        self.captured: list[Callable[[], None]] | None = None  # what a stream is to do later, as a graph
 
     def handle(self, what: Any) -> int:
         self.next_handle += 1
@@ -125,7 +126,30 @@ class FakeLibrary:
         assert all(self.owner(address) == device for address in addresses)
         assert blocks == -(-count // threads)
         self.launches.append((device, blocks, threads, stream or 0))
-        cuda_emulation.launch_at(text, threads, arguments, count)
+        self.do(lambda: cuda_emulation.launch_at(text, threads, arguments, count))
+        return 0
+
+    def do(self, work: Callable[[], Any]) -> None:
+        if self.captured is None:
+            work()
+        else:
+            self.captured.append(work)
+
+    def cuStreamBeginCapture_v2(self, stream: Any, mode: Any) -> int:
+        self.captured = []
+        return 0
+
+    def cuStreamEndCapture(self, stream: Any, graph: Any) -> int:
+        graph._obj.value, self.captured = self.handle(self.captured), None
+        return 0
+
+    def cuGraphInstantiateWithFlags(self, executable: Any, graph: Any, flags: Any) -> int:
+        executable._obj.value = self.handle(self.handles[graph.value])
+        return 0
+
+    def cuGraphLaunch(self, executable: Any, stream: Any) -> int:
+        for work in self.handles[executable.value]:
+            work()
         return 0
 
     def owner(self, address: int) -> int | None:
@@ -176,7 +200,7 @@ class FakeLibrary:
 
     def copy(self, to: int, source: int, size: int, stream: Any) -> int:
         assert stream is None or stream in self.streams
-        ctypes.memmove(to, source, size)
+        self.do(lambda: ctypes.memmove(to, source, size))
         return 0
 
     cuMemcpyHtoDAsync_v2 = cuMemcpyDtoHAsync_v2 = cuMemcpyDtoDAsync_v2 = copy  # noqa: N815

@@ -1,0 +1,227 @@
+"""Tracing for robots of thousands of links on thousands of processors: contractions as programs over rows of numbers.
+
+A function that is made of contractions (`robot.contraction`) becomes phases and contractions that take turns. A phase
+is a program for each kind of joint, from what is known of a link to its element, which is a row of numbers; in the last
+phase, to its results. A contraction is four programs over rows, the same in all rounds: their states are pairs of rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..graph import Graph, Node, Port, Program
+from ..graph.node import is_scalar
+from ..robot import Contraction, Link, Robot
+from .loop_tracing import UNKNOWN, NotRollableError, RolledRobot, general_link, parts
+
+NUMBER = object()  # a scalar of a form that is a number of its row; others are constants
+MOST_FORMS = 8  # until all elements have one form
+
+
+class RowContraction(NamedTuple):
+    """Programs over rows. A pair is the rows of two elements, ends are x and z of one."""
+
+    series: Program  # pair -> joined, seam
+    beside: Program  # pair -> merged
+    between: Program  # pair, seam, ends of both as one -> the ends of the first, then those of the second
+    apart: Program  # ends of two that were beside each other -> the same
+    base: tuple[float, ...]  # ends on the base
+
+
+@dataclass(frozen=True)
+class Rounds:
+    """Phases, a program for each kind of joint, with the contractions between them, and the numbers of one robot."""
+
+    phases: tuple[tuple[Program, ...], ...]
+    contractions: tuple[RowContraction, ...]
+    kinds: tuple[tuple[int, ...], ...]  # the links of each kind
+    tables: tuple[np.ndarray, ...]  # their numbers, a row for each link
+
+
+def trace_rounds(
+    function: Callable[..., Any], robot: Robot, arrays: dict[str, tuple[int, ...]], **keywords: Any
+) -> Rounds:
+    """The rounds of `function(robot, ...)`. `arrays` are its inputs, with their shapes for one link."""
+    return RoundTracer(robot).rounds(function, arrays, keywords)
+
+
+class RoundTracer:
+    """Records contractions, of a robot whose links stand for all of a kind."""
+
+    def __init__(self, robot: Robot) -> None:
+        types = [type(link.joint) for link in robot.links]
+        self.kinds = tuple(tuple(i for i, t in enumerate(types) if t is kind) for kind in dict.fromkeys(types))
+        self.links, self.graph = robot.links, Graph()
+        self.columns: list[list[Sequence[float]]] = []
+        links = []
+        for k, members in enumerate(self.kinds):
+            link, columns = general_link([robot.links[i] for i in members], self.graph, f"table{k}")
+            links.append(replace(link, index=UNKNOWN, parent=UNKNOWN, virtual=False, joint_kind=""))
+            self.columns.append(list(columns))
+        self.robot = RolledRobot(robot.name, tuple(links), (), robot.gravity, (), robot.convention, robot.about)
+        object.__setattr__(self.robot, "loops", self)
+        self.elements: list[list[list[Any]]] = []  # of each contraction, of each kind: numbers of a row
+        self.contractions: list[RowContraction] = []
+        self.ends: list[Port] = []
+
+    def rounds(
+        self, function: Callable[..., Any], arrays: dict[str, tuple[int, ...]], keywords: dict[str, Any]
+    ) -> Rounds:
+        inputs = {}
+        for name, shape in arrays.items():
+            inputs[name] = np.empty((len(self.kinds), *shape), dtype=object)
+            for k in range(len(self.kinds)):
+                for position, index in enumerate(np.ndindex(*shape)):
+                    inputs[name][(k, *index)] = self.graph.input(f"{name}{k}", position)
+        result = np.asarray(function(self.robot, **inputs, **keywords))
+        if result.shape[:1] != (len(self.kinds),) or not all(is_scalar(x) for x in result.flat):
+            raise NotRollableError(f"the result has shape {result.shape} (expected one row per link)")
+        outputs = [*self.elements, result.reshape(len(self.kinds), -1).tolist()]
+        tables = tuple(np.array(columns, dtype=float).reshape(len(columns), -1).T for columns in self.columns)
+        return Rounds(self._phases(arrays, outputs), tuple(self.contractions), self.kinds, tables)
+
+    def _phases(self, arrays: dict[str, tuple[int, ...]], outputs: Sequence[Any]) -> tuple[tuple[Program, ...], ...]:
+        phases = []
+        for done, rows in enumerate(outputs):
+            programs = []
+            for k, row in enumerate(rows):
+                own = [Port(f"{name}{k}", shape) for name, shape in arrays.items()]
+                ends = [Port(f"{port.name}_{k}", port.shape) for port in self.ends[:done]]
+                ports = [Port(f"table{k}", (len(self.columns[k]),)), *own, *ends]
+                programs.append(Program.of(self.graph, ports, [Port("out", (len(row),))], [row]))
+            phases.append(tuple(programs))
+        return tuple(phases)
+
+    def outward(self, *_: Any) -> Any:
+        raise NotRollableError("this function goes from link to link (expected one that is made of contractions)")
+
+    inward = outward
+
+    def of_tree(self, values: Callable[[Sequence[Link]], Sequence[Any]]) -> list[Any]:
+        """As further columns of the tables."""
+        found, every = [], values(self.links)
+        for k, members in enumerate(self.kinds):
+            rows = [numbers(every[i]) for i in members]
+            nodes = []
+            for column in zip(*rows, strict=True):
+                if len(set(column)) > 1:
+                    nodes.append(self.graph.input(f"table{k}", len(self.columns[k])))
+                    self.columns[k].append(column)
+                else:
+                    nodes.append(column[0])
+            found.append(refilled(every[members[0]], nodes))
+        return found
+
+    def contracted(self, how: Contraction, base: Any, elements: Sequence[Any]) -> list[Any]:
+        form = form_of(elements[0])
+        for element in elements[1:]:
+            form = unified(form, form_of(element))
+        for _ in range(MOST_FORMS):
+            larger = unified(form, form_of(how.series(*from_row(Graph(), "pair", (form, form)))[1]))
+            if numbers(larger) == numbers(form):
+                break
+            form = larger
+        else:
+            raise NotRollableError("elements change their form in every round")
+        ends = rebuilt((base, how.nothing), lambda _: NUMBER)
+        self.contractions.append(row_contraction(how, form, ends, numbers((base, how.nothing))))
+        self.elements.append([to_row(form, element) for element in elements])
+        c = len(self.ends)
+        self.ends.append(Port(f"ends{c}", (numbers(ends).count(NUMBER),)))
+        return [from_row(self.graph, f"ends{c}_{k}", ends) for k in range(len(self.kinds))]
+
+
+def row_contraction(how: Contraction, form: Any, ends: Any, base: Sequence[Any]) -> RowContraction:
+    size, wide = numbers(form).count(NUMBER), numbers(ends).count(NUMBER)
+    graph = Graph()
+    pair = Port("pair", (2 * size,))
+    near, far = from_row(graph, "pair", (form, form))
+    kept, joined = how.series(near, far)
+    seam = [x for x in dict.fromkeys(numbers(kept)) if isinstance(x, Node) and x.op not in ("input", "const")]
+    ports = [Port("joined", (size,)), Port("seam", (len(seam),))]
+    series = Program.of(graph, [pair], ports, [to_row(form, joined), seam])
+    merged = Program.of(graph, [pair], ports[:1], [to_row(form, how.beside(near, far))])
+    place = {node.index: graph.input("seam", k) for k, node in enumerate(seam)}
+    known = rebuilt(kept, lambda x: place.get(x.index, x) if isinstance(x, Node) else x)
+    x, z = from_row(graph, "ends", ends)
+    y, z_near, z_far = how.between(known, x, z)
+    opened = [*to_row(ends, (x, z_near)), *to_row(ends, (y, z_far))]
+    outer, inner = Port("ends", (wide,)), Port("opened", (2 * wide,))
+    between = Program.of(graph, [pair, ports[1], outer], [inner], [opened])
+    apart = Program.of(graph, [outer], [inner], [[*to_row(ends, (x, z)), *to_row(ends, (x, how.nothing))]])
+    return RowContraction(series, merged, between, apart, tuple(float(x) for x in base))
+
+
+# --- forms: structures whose scalars are NUMBER or constants ----------------------------------------------------------
+
+
+def is_leaf(value: Any) -> bool:
+    return value is NUMBER or is_scalar(value)
+
+
+def numbers(value: Any) -> list[Any]:
+    """The scalars of a structure, in order."""
+    return [value] if is_leaf(value) else [x for _, part in parts(value) for x in numbers(part)]
+
+
+def rebuilt(value: Any, make: Callable[[Any], Any]) -> Any:
+    """The structure with other scalars."""
+    if is_leaf(value):
+        return make(value)
+    new = {name: rebuilt(part, make) for name, part in parts(value)}
+    if isinstance(value, tuple):
+        return type(value)(*new.values()) if hasattr(value, "_fields") else tuple(new.values())
+    copy = object.__new__(type(value))
+    for name, part in new.items():
+        object.__setattr__(copy, name, part)
+    return copy
+
+
+def refilled(value: Any, scalars: Sequence[Any]) -> Any:
+    """The structure with these scalars."""
+    given = iter(scalars)
+    return rebuilt(value, lambda _: next(given))
+
+
+def form_of(value: Any) -> Any:
+    return rebuilt(value, lambda x: NUMBER if isinstance(x, Node) and x.op != "const" else float_of(x))
+
+
+def float_of(x: Any) -> Any:
+    return float(x.payload) if isinstance(x, Node) else x
+
+
+def unified(a: Any, b: Any) -> Any:
+    """A form for both; tuples that are shorter have zeros at their ends."""
+    if is_leaf(a):
+        return a if a is b or (a is not NUMBER and b is not NUMBER and a == b) else NUMBER
+    if isinstance(a, tuple) and not hasattr(a, "_fields"):
+        longer, shorter = (a, b) if len(a) >= len(b) else (b, a)
+        zeros = [rebuilt(part, lambda _: 0.0) for part in longer[len(shorter) :]]
+        return tuple(unified(x, y) for x, y in zip(longer, (*shorter, *zeros), strict=True))
+    pieces = iter([unified(x, y) for (_, x), (_, y) in zip(parts(a), parts(b), strict=True)])
+    if isinstance(a, tuple):
+        return type(a)(*pieces)
+    copy = object.__new__(type(a))
+    for name, _ in parts(a):
+        object.__setattr__(copy, name, next(pieces))
+    return copy
+
+
+def to_row(form: Any, value: Any) -> list[Any]:
+    """What of a structure stands in a row of this form."""
+    if is_leaf(form):
+        return [value] if form is NUMBER else []
+    pieces, values = [part for _, part in parts(form)], [part for _, part in parts(value)]
+    values += [rebuilt(part, lambda _: 0.0) for part in pieces[len(values) :]]
+    return [x for piece, part in zip(pieces, values, strict=True) for x in to_row(piece, part)]
+
+
+def from_row(graph: Graph, port: str, form: Any) -> Any:
+    """The structure with inputs for its numbers."""
+    position = iter(range(numbers(form).count(NUMBER)))
+    return rebuilt(form, lambda x: graph.input(port, next(position)) if x is NUMBER else x)
