@@ -34,6 +34,8 @@ class FakeLibrary:
         self.texts: dict[bytes, str] = {}  # LLVM assembly by PTX
         self.launches: list[tuple[int, int, int, int]] = []  # device, blocks, threads, stream
         self.streams = {1, 2}  # the default streams have these numbers too
+        self.recorded: dict[int, int] = {}  # the stream of each event
+        self.waits: list[tuple[int, int]] = []  # streams that wait, and for which
         self.captured: list[Callable[[], None]] | None = None  # what a stream is to do later, as a graph
 
     def handle(self, what: Any) -> int:
@@ -103,6 +105,16 @@ class FakeLibrary:
 
     def cuEventRecord(self, event: Any, stream: Any) -> int:
         self.handles[event.value] = time.perf_counter()
+        self.recorded[event.value] = stream or 0
+        return 0
+
+    def cuStreamWaitEvent(self, stream: Any, event: Any, flags: int) -> int:
+        assert {stream or 0, self.recorded[event.value]} <= self.streams | {0}
+        self.waits.append((stream or 0, self.recorded[event.value]))
+        return 0
+
+    def cuEventDestroy_v2(self, event: Any) -> int:
+        del self.handles[event.value]
         return 0
 
     def cuEventSynchronize(self, event: Any) -> int:
@@ -147,7 +159,14 @@ class FakeLibrary:
         executable._obj.value = self.handle(self.handles[graph.value])
         return 0
 
+    def cuGraphDestroy(self, graph: Any) -> int:
+        del self.handles[graph.value]
+        return 0
+
+    cuGraphExecDestroy = cuGraphDestroy  # noqa: N815
+
     def cuGraphLaunch(self, executable: Any, stream: Any) -> int:
+        assert stream in self.streams
         for work in self.handles[executable.value]:
             work()
         return 0

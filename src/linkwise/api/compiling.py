@@ -10,7 +10,7 @@ from ..kernels.dispatch import DTYPES
 from ..kernels.lock import LOCK
 from ..robot import Robot
 from ..trace.tracing import check_function_and_robot
-from .method_table import LOOP_METHODS, for_generated_code
+from .method_table import LOOP_METHODS, for_generated_code, has_methods, methods
 from .singular import explain_non_finite
 
 if TYPE_CHECKING:
@@ -34,10 +34,11 @@ def compile(  # noqa: A001
     Parameters without a default become inputs of one number per joint, the time `t` of one number; keywords are handed
     on, or become inputs of another shape when they are `lw.Input(...)`. Where the function has a choice of methods and
     none is named, the one with the fewest operations is taken (`.method` of the kernel). `form` is "straight" for code
-    without loops, customised to the robot, or "loops" for loops over the links, which long chains and large trees get
-    by themselves ("auto"). The kernel takes arrays of any batch shape, `out=` and `threads=`, and has `.source`, `.ir`,
-    `.count` and `.compile_seconds`. `lw.forward_dynamics_second_derivatives` becomes several kernels that run one after
-    another, called as one, without `.source` and `.ir`.
+    without loops, customised to the robot; "loops" for loops over the links, which long chains and large trees get by
+    themselves ("auto"); "rounds" for `method="parallel"` with all links at a time, one state after the other. The
+    kernel takes arrays of any batch shape, `out=` and `threads=`, and has `.source`, `.ir`, `.count` and
+    `.compile_seconds`. `lw.forward_dynamics_second_derivatives` becomes several kernels that run one after another,
+    called as one, without `.source` and `.ir`.
 
     >>> import linkwise as lw
     >>> kernel = lw.compile(lw.gravity_torque, lw.load("gantry"))
@@ -128,7 +129,9 @@ def spec_of(
     target: Target[Any] | None = None,
 ) -> KernelSpec:
     """What `compile` compiles, with the method that generated code takes by default."""
-    from ..kernels.spec import spec_for
+    from ..kernels.spec import ROUNDS, spec_for
 
+    if form == "rounds" and has_methods(function) and ROUNDS in methods(function):
+        keywords = {"method": ROUNDS, **keywords}
     keywords, loop_method = for_generated_code(function, keywords)
     return spec_for(function, arm, dtype, keywords, loop_method, form, passes, target)

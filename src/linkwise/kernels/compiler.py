@@ -15,10 +15,9 @@ from .dispatch import llvm_is_loaded
 from .host import known_host
 from .interface import Argument, Interface
 from .kernel import Kernel
-from .loader import load_or_compile_as
 from .lock import LOCK
 from .sources import own_name
-from .spec import KernelSpec, LoopSpec, count_in, too_long
+from .spec import KernelSpec, count_in, too_long
 
 
 class Compiled(Kernel):
@@ -38,7 +37,7 @@ class Compiled(Kernel):
         started = time.perf_counter()
         self.spec, self.robot = spec, spec.robot
         with LOCK:
-            code = load_or_compile_as(spec.key, spec.cached, spec.target, lambda: spec.text, lambda: metadata(spec))
+            code = spec.load(lambda: metadata(spec))
             self.from_cache = code.from_cache
             if code.from_cache and spec.identity:  # it need not be traced
                 self.count, interface = read_metadata(code.metadata, spec.dtype)
@@ -66,8 +65,8 @@ class Compiled(Kernel):
 
     @property
     def source(self) -> str:
-        """The same computation in C, to be read (`lw.c_source` gives it to be used); of loops, the assembly."""
-        if isinstance(self.spec, LoopSpec):
+        """The same computation in C, to be read (`lw.c_source` gives it to be used); otherwise the assembly."""
+        if not self.spec.straight:
             return self.ir
         from ..codegen.c.function import CFunction, c_comment  # a kernel from the cache needs none of this
         from ..codegen.c.names import c_name

@@ -18,6 +18,7 @@ import numpy as np
 
 from ..graph import Program
 from . import cache, image
+from .dispatch import MAX_STRAIGHT_LINKS
 from .entry import Entry, has_entry
 from .interface import REALS, Interface, Links
 from .lock import LOCK
@@ -60,6 +61,10 @@ class HostTarget(NamedTuple):
     @property
     def has_loops(self) -> bool:
         return True
+
+    @property
+    def rounds_beyond(self) -> int | None:
+        return MAX_STRAIGHT_LINKS
 
     def text(self, program: Program | LoopText, interface: Interface) -> str:
         """LLVM assembly: blocks of one state and of as many as a vector holds, the batch loop, the Python entry.

@@ -6,18 +6,18 @@ business. A chain needs no order: the pairs of a round lie one after another, an
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, NamedTuple, Protocol
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..graph import Program, count
+from ..graph import Graph, Port, Program, count
 from ..robot.contraction import Round
 from ..trace.round_tracing import Rounds, RowContraction
-from .host import HostTarget
 from .interface import Interface, arguments
-from .kernel import Kernel
 from .loader import load_or_compile
+from .targets import Target
 
 Slice = tuple[int, int]  # a buffer, and its row where a program begins to read or write
 
@@ -41,17 +41,15 @@ class Order(NamedTuple):
 class Plan:
     """Buffers and what is done with them, one after the other. `given` and `result` are the buffers of the arrays."""
 
-    def __init__(self, rounds: Rounds, tree: Sequence[Round], names: Sequence[str]) -> None:
+    def __init__(self, rounds: Rounds, tree: Sequence[Round]) -> None:
         self.shapes: list[tuple[int, int]] = []
         self.constants: dict[int, np.ndarray] = {}
         self.steps: list[Launch | Order] = []
         order = np.array([i for kind in rounds.kinds for i in kind], dtype=np.int64)  # of links, kind by kind
-        self.n, self.given = len(order), {}
+        self.n = len(order)
         tables = [self.constant(table) for table in rounds.tables]
-        arrays = []
-        for name, port in zip(names, rounds.phases[0][0].inputs[1:], strict=True):
-            self.given[name] = self.buffer(self.n, port.size)
-            arrays.append(self.ordered(self.given[name], order))
+        self.given = [self.buffer(self.n, port.size) for port in rounds.phases[0][0].inputs[1:]]
+        arrays = [self.ordered(buffer, order) for buffer in self.given]
         ends: list[int] = []
         for phase, contraction in zip(rounds.phases, (*rounds.contractions, None), strict=True):
             out, start = self.buffer(self.n, phase[0].outputs[0].size), 0
@@ -61,7 +59,25 @@ class Plan:
                 start += len(kind)
             if contraction is not None:
                 ends.append(self.contracted(contraction, tree, out, order))
-        self.result = self.ordered(out, np.argsort(order))
+        self.result = self.of_one_state(self.ordered(out, np.argsort(order)), self.roots)
+
+    def of_one_state(self, result: int, roots: np.ndarray) -> int:
+        """The result with NaN throughout, if a branch of the base has a number that is not finite.
+
+        In a branch, NaN reaches every link by itself: programs give NaN for rows with such a number.
+        """
+        if len(roots) == 1:
+            return result
+        width = self.shapes[result][1]
+        first, rows, count = first_of_two(width), self.ordered(result, roots), len(roots)
+        while count > 1:
+            half = (count + 1) // 2  # an odd row in the middle counts twice
+            out = self.buffer(half, width)
+            self.steps.append(Launch(first, half, ((rows, 0), (rows, count - half), (out, 0))))
+            rows, count = out, half
+        checked, everywhere = self.buffer(self.n, width), self.ordered(rows, np.zeros(self.n, dtype=np.int64))
+        self.steps.append(Launch(first, self.n, ((result, 0), (everywhere, 0), (checked, 0))))
+        return checked
 
     def buffer(self, rows: int, width: int) -> int:
         self.shapes.append((rows, width))
@@ -88,6 +104,7 @@ class Plan:
             for pairs, program in ((merged, how.beside), (joined, how.series)):
                 if pairs:
                     live, ids = self.joined(program, how, pairs, live, ids, undo)
+        self.roots = ids
         ends = self.constant(np.tile(how.base, (len(ids), 1)))
         for program, inputs, pairs, back in reversed(undo):
             rest = len(back) - 2 * pairs
@@ -118,43 +135,64 @@ class Plan:
         return out, np.concatenate([ids[both[:, 0]], ids[rest]])
 
 
-class Memory(Protocol):
-    """Where the buffers of a plan are."""
+def first_of_two(width: int) -> Program:
+    """The first of two rows; NaN, as always, where one of them has a number that is not finite."""
+    graph, shape = Graph(), (width,)
+    row = [graph.input("one", k) for k in range(width)]
+    return Program.of(graph, [Port("one", shape), Port("other", shape)], [Port("out", shape)], [row])
 
-    def run(self, given: dict[str, np.ndarray]) -> np.ndarray:
-        """The result of the plan for these arrays, a row for each link."""
+
+class Codes:
+    """The programs of a plan, compiled for a target, each once."""
+
+    def __init__(self, plan: Plan, target: Target[Any], dtype: str) -> None:
+        self.target, self.dtype, self.from_cache = target, dtype, True
+        self.texts: list[str] = []
+        self._found: dict[int, tuple[Any, Interface]] = {}  # by the programs' identities
+        for step in plan.steps:
+            if isinstance(step, Launch) and id(step.program) not in self._found:
+                interface = interface_of(step.program, dtype)
+                self.texts.append(target.text(step.program, interface))
+                code = load_or_compile("rounds", self.texts[-1], target)
+                self._found[id(step.program)] = code, interface
+                self.from_cache = self.from_cache and code.from_cache
+
+    def __getitem__(self, program: Program) -> tuple[Any, Interface]:
+        return self._found[id(program)]
+
+    def __iter__(self) -> Iterator[Any]:
+        return (code for code, _ in self._found.values())
 
 
 class HostMemory:
-    """Buffers and kernels of this machine."""
+    """The buffers of a plan in this machine's memory, with its launches."""
 
-    def __init__(self, plan: Plan, target: HostTarget, dtype: str = "float64") -> None:
+    def __init__(self, plan: Plan, codes: Codes) -> None:
         self.plan = plan
-        self.kernels: dict[int, Kernel] = {}  # by the programs' identities
-        self.buffers = [np.zeros(shape, dtype) for shape in plan.shapes]
+        self.buffers = [np.zeros(shape, codes.dtype) for shape in plan.shapes]
         for number, rows in plan.constants.items():
             self.buffers[number][...] = rows
-        for step in plan.steps:
-            if isinstance(step, Launch) and id(step.program) not in self.kernels:
-                interface = interface_of(step.program, dtype)
-                code = load_or_compile("rounds", target.text(step.program, interface), target)
-                self.kernels[id(step.program)] = Kernel("rounds", code, interface)
+        self.steps = [
+            self._order(step) if isinstance(step, Order) else self._launch(step, codes) for step in plan.steps
+        ]
 
-    def run(self, given: dict[str, np.ndarray]) -> np.ndarray:
-        for name, array in given.items():
-            self.buffers[self.plan.given[name]][...] = array.reshape(self.plan.n, -1)
-        for step in self.plan.steps:
-            if isinstance(step, Order):
-                target, row = step.target
-                np.take(
-                    self.buffers[step.source], step.rows, axis=0, out=self.buffers[target][row : row + len(step.rows)]
-                )
-            else:
-                kernel = self.kernels[id(step.program)]
-                rows = [self.buffers[buffer][row:] for buffer, row in step.arrays]
-                inputs = len(step.program.inputs)
-                kernel.run((step.rows,), rows[:inputs], rows[inputs:])
-        return self.buffers[self.plan.result].copy()
+    def run(self, given: Sequence[np.ndarray]) -> np.ndarray:
+        """The result for the arrays of one state: a row for each link, until the next run."""
+        for buffer, array in zip(self.plan.given, given, strict=True):
+            self.buffers[buffer][...] = array.reshape(self.plan.n, -1)
+        for step in self.steps:
+            step()
+        return self.buffers[self.plan.result]
+
+    def _order(self, step: Order) -> Callable[[], Any]:
+        target, row = step.target
+        out = self.buffers[target][row : row + len(step.rows)]
+        return partial(np.take, self.buffers[step.source], step.rows, axis=0, out=out)
+
+    def _launch(self, step: Launch, codes: Codes) -> Callable[[], Any]:
+        code, interface = codes[step.program]
+        arrays = [self.buffers[buffer][row:] for buffer, row in step.arrays]
+        return partial(codes.target.call(code, interface), 0, step.rows, arrays)
 
 
 def interface_of(program: Program, dtype: str) -> Interface:

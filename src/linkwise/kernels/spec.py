@@ -20,19 +20,23 @@ from . import cache
 from .dispatch import MAX_STRAIGHT_LINKS, MAX_STRAIGHT_OPERATIONS, MAX_WITHOUT_LOOPS
 from .host import environment, host_target
 from .interface import Argument, Interface, Links, arguments
+from .loader import load_or_compile_as
 from .sources import own_name, plain_of
-from .targets import Target
+from .targets import Code, Target
 
 if TYPE_CHECKING:
     from ..codegen.llvm.loops import LoopText
     from ..trace.loop_tracing import Rolled
 
 PLAIN = (str, int, float, bool, type(None), Input)  # options whose `repr` determines them
-FORMS = ("auto", "straight", "loops")
+FORMS = ("auto", "straight", "loops", "rounds")
+ROUNDS = "parallel"  # the method of rounds
 
 
 class KernelSpec:
     """A function, a robot and options, to be compiled as straight-line code."""
+
+    straight = True  # whether all is one program, which can be written in other languages
 
     def __init__(
         self,
@@ -85,6 +89,11 @@ class KernelSpec:
         """What the cache has under the key, read once."""
         return cache.load(self.key)
 
+    def load(self, metadata: Callable[[], dict[str, str]]) -> Code:
+        """The code, from the cache or compiled; `metadata` is then kept beside it."""
+        code: Code = load_or_compile_as(self.key, self.cached, self.target, lambda: self.text, metadata)
+        return code
+
     @cached_property
     def identity(self) -> str | None:
         """All that the text depends on, if that is known without it."""
@@ -103,6 +112,8 @@ class KernelSpec:
 
 class LoopSpec(KernelSpec):
     """The same, to be compiled as loops over the links."""
+
+    straight = False
 
     @cached_property
     def rolled(self) -> Rolled:
@@ -162,10 +173,16 @@ def spec_for(
     passes: tuple[str, ...] = (),
     target: Target[Any] | None = None,
 ) -> KernelSpec:
-    """Straight-line code, or loops where that would be too long.
+    """Straight-line code; loops, or rounds on a target of its own choice, where that would be too long.
 
     `loop_method` is the method that loops take; without one the function has no form with loops.
     """
+    beyond = None if target is None else target.rounds_beyond
+    long = keywords.get("method") == ROUNDS and beyond is not None and robot.n > beyond
+    if form == "rounds" or (form == "auto" and long):
+        from .round_spec import rounds_for
+
+        return rounds_for(function, robot, dtype, keywords, passes, target)
     straight = KernelSpec(function, robot, dtype, keywords, passes, target, loop_method is not None)
     if form == "straight" or loop_method is None:
         return straight

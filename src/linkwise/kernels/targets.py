@@ -46,6 +46,10 @@ class Target(Protocol[Loaded]):
     def has_loops(self) -> bool:
         """Whether it takes programs of loops."""
 
+    @property
+    def rounds_beyond(self) -> int | None:
+        """For how many links rounds are straight-line code at most, see `kernels.rounds`; None if always."""
+
     def text(self, program: Program | LoopText, interface: Interface) -> str:
         """The program in the language of the target."""
 

@@ -1,74 +1,121 @@
-"""A plan of rounds on a GPU: its buffers there, its launches as one CUDA graph."""
+"""Rounds on a GPU: the buffers of a plan there, and its launches as one CUDA graph."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from ctypes import byref, c_int, c_ulonglong, c_void_p
+import threading
+import weakref
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from ctypes import byref, c_ulonglong, c_void_p
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...graph import Program
-from ..interface import REALS, Argument, Interface
+from ..interface import REALS, Argument, Interface, Links
 from ..loader import load_or_compile
-from ..rounds import Launch, Order, Plan, interface_of
-from .driver import Device, device
+from ..round_spec import RoundCode
+from ..rounds import Codes, Launch, Order
+from .driver import CudaError, Device, device
 from .memory import DeviceArray
-from .target import CudaTarget
+from .target import CudaCode, CudaTarget
+from .target import Launch as Launcher
 
-RELAXED = 2  # mode of a capture: other threads may do what they want meanwhile
-WARP = CudaTarget(threads=32)  # one warp in a block: rounds near the base have few pairs, each with all its registers
+if TYPE_CHECKING:
+    from ..round_spec import RoundSpec
+
+WARP = 32  # threads of a block: rounds near the base have few pairs, each with all its registers
+LANES = 4  # states under way at a time: late rounds leave most of a GPU idle
+OWN_STREAM, NO_TIMES, RELAXED = 1, 2, 2  # of a stream that waits for no other, an event, and a capture
 
 
-class CudaMemory:
-    """Buffers on a GPU."""
+class CudaRounds(RoundCode):
+    """The programs as PTX, and memory on each GPU that was used."""
 
-    def __init__(self, plan: Plan, dtype: str = "float64", ordinal: int = 0, target: CudaTarget = WARP) -> None:
-        self.plan, self.dtype, self.target, self.device = plan, np.dtype(dtype), target, device(ordinal)
-        stream = c_void_p()
-        with self.device.current() as call:
-            call.call("cuStreamCreate", byref(stream), 0)
-        self.stream = stream.value or 0
-        self.buffers = [DeviceArray(self.device, shape, dtype, self.stream) for shape in plan.shapes]
-        for number, rows in plan.constants.items():
+    def __init__(self, spec: RoundSpec) -> None:
+        assert isinstance(spec.target, CudaTarget)
+        target = spec.target._replace(threads=WARP)
+        super().__init__(spec.plan, Codes(spec.plan, target, spec.dtype))
+        widths = {self.plan.shapes[step.source][1] for step in self.plan.steps if isinstance(step, Order)}
+        self.gathers = {width: gather_code(target, spec.dtype, width) for width in widths}
+        self.lanes: dict[int, list[RoundMemory]] = {}
+        self.lock = threading.Lock()
+
+    @property
+    def ptx(self) -> str:
+        return "\n".join(code.ptx for code in (*self.codes, *(code for code, _ in self.gathers.values())))
+
+    def call(self, code: RoundCode, interface: Interface, links: Links | None = None) -> Launcher:
+        """A function that computes states from arrays in a GPU's memory, by their addresses."""
+
+        def launch(ordinal: int, count: int, addresses: Sequence[int], stream: int) -> None:
+            with self.lock, ExitStack() as held:
+                lanes = self.lanes.setdefault(ordinal, [])
+                while len(lanes) < min(count, LANES):
+                    lanes.append(RoundMemory(self, device(ordinal)))
+                for memory in lanes[:count]:
+                    memory.wait_for(stream)
+                    held.callback(memory.let_wait, stream)
+                for state in range(count):
+                    lanes[state % len(lanes)].run(state, addresses)
+
+        return launch
+
+
+class RoundMemory:
+    """The buffers of a plan on a GPU, with a stream of their own."""
+
+    def __init__(self, code: CudaRounds, gpu: Device) -> None:
+        self.code, self.plan, self.device = code, code.plan, gpu
+        self.dtype = np.dtype(code.codes.dtype)
+        stream, event = c_void_p(), c_void_p()
+        with gpu.current() as call:
+            call.call("cuStreamCreate", byref(stream), OWN_STREAM)
+            call.call("cuEventCreate", byref(event), NO_TIMES)
+        self.stream, self.event = stream.value or 0, event
+        self.buffers = [DeviceArray(gpu, shape, self.dtype.name, self.stream) for shape in self.plan.shapes]
+        for number, rows in self.plan.constants.items():
             self.buffers[number].copy_from(rows)
         self.indices: list[DeviceArray] = []
-        self.kernels: dict[int, Callable[..., None]] = {}  # by the programs' identities
-        self.launches = [self._order(step) if isinstance(step, Order) else self._launch(step) for step in plan.steps]
-        self.graph: c_void_p | None = None
+        steps = [self._order(step) if isinstance(step, Order) else self._launch(step) for step in self.plan.steps]
+        self.graph = captured(gpu, self.stream, steps)
+        weakref.finalize(self, closed, gpu, self.stream, event, self.graph).atexit = False
 
-    def run(self, given: dict[str, np.ndarray]) -> np.ndarray:
-        """The result for NumPy arrays, copied there and back."""
-        for name, array in given.items():
-            self.buffers[self.plan.given[name]].copy_from(array.reshape(self.plan.n, -1))
+    def wait_for(self, stream: int) -> None:
+        """Begin nothing before what was asked for on another stream is done."""
+        with self.device.current() as call:
+            call.call("cuEventRecord", self.event, stream or None)
+            call.call("cuStreamWaitEvent", self.stream, self.event, 0)
+
+    def let_wait(self, stream: int) -> None:
+        """Let another stream begin nothing before what was asked for here is done."""
+        with self.device.current() as call:
+            call.call("cuEventRecord", self.event, self.stream)
+            call.call("cuStreamWaitEvent", stream or None, self.event, 0)
+
+    def run(self, state: int, addresses: Sequence[int]) -> None:
+        """One state of a batch: copies of its rows, and all rounds."""
+        *given, result = (self.buffers[number] for number in (*self.plan.given, self.plan.result))
+        *sources, target = addresses
+        for buffer, source in zip(given, sources, strict=True):
+            self._copied(buffer.pointer, source + state * buffer.nbytes, buffer.nbytes)
         self.launch()
-        return self.buffers[self.plan.result].copy_to_host()
+        self._copied(target + state * result.nbytes, result.pointer, result.nbytes)
 
     def launch(self) -> None:
-        """All rounds, on the numbers that are in the buffers; returns before the GPU is done."""
-        if self.graph is None:
-            self.graph = self._captured()
+        """All rounds, on the numbers that are in the buffers."""
         with self.device.current() as call:
-            call.call("cuGraphLaunch", self.graph, c_void_p(self.stream))
+            call.call("cuGraphLaunch", self.graph, self.stream)
 
-    def _captured(self) -> c_void_p:
-        graph, executable = c_void_p(), c_void_p()
-        for launch in self.launches:  # kernels are loaded when they are first launched, which cannot be captured
-            launch()
-        self.device.synchronize(self.stream)
+    def _copied(self, to: int, source: int, size: int) -> None:
         with self.device.current() as call:
-            call.call("cuStreamBeginCapture_v2", c_void_p(self.stream), c_int(RELAXED))
-            for launch in self.launches:
-                launch()
-            call.call("cuStreamEndCapture", c_void_p(self.stream), byref(graph))
-            call.call("cuGraphInstantiateWithFlags", byref(executable), graph, c_ulonglong(0))
-        return executable
+            call.call("cuMemcpyDtoDAsync_v2", to, source, size, self.stream)
 
     def _address(self, buffer: int, row: int) -> int:
         return self.buffers[buffer].pointer + row * self.plan.shapes[buffer][1] * self.dtype.itemsize
 
     def _launch(self, step: Launch) -> Callable[[], None]:
-        launch = self._compiled(step.program)
-        addresses = [self._address(*place) for place in step.arrays]
+        code, interface = self.code.codes[step.program]
+        launch, addresses = code.target.call(code, interface), [self._address(*place) for place in step.arrays]
         return lambda: launch(self.device.ordinal, step.rows, addresses, self.stream)
 
     def _order(self, step: Order) -> Callable[[], None]:
@@ -77,27 +124,46 @@ class CudaMemory:
         to = self._address(target, row)
         if (step.rows == np.arange(first, first + len(step.rows))).all():
             source, size = self._address(step.source, first), numbers * self.dtype.itemsize
-            return lambda: copied(self.device, to, source, size, self.stream)
+            return lambda: self._copied(to, source, size)
         index = DeviceArray(self.device, step.rows.shape, "int64", self.stream).copy_from(step.rows)
         self.indices.append(index)
-        gather, addresses = self._gather(width), [index.pointer, self._address(step.source, 0), to]
-        return lambda: gather(self.device.ordinal, numbers, addresses, self.stream)
-
-    def _compiled(self, program: Program) -> Callable[..., None]:
-        if id(program) not in self.kernels:
-            interface = interface_of(program, self.dtype.name)
-            code = load_or_compile("rounds", self.target.text(program, interface), self.target)
-            self.kernels[id(program)] = self.target.call(code, interface)
-        return self.kernels[id(program)]
-
-    def _gather(self, width: int) -> Callable[..., None]:
-        from ...codegen.llvm.cuda.gather import gather_text
-
-        code = load_or_compile("gather", gather_text(REALS[self.dtype.name], width), self.target)
-        inputs, output = (Argument("index", ()), Argument("rows", (width,))), (Argument("out", (width,)),)
-        return self.target.call(code, Interface(inputs, output, self.dtype.name, 1))
+        code, interface = self.code.gathers[width]
+        launch, addresses = code.target.call(code, interface), [index.pointer, self._address(step.source, 0), to]
+        return lambda: launch(self.device.ordinal, numbers, addresses, self.stream)
 
 
-def copied(device: Device, to: int, source: int, size: int, stream: int) -> None:
-    with device.current() as call:
-        call.call("cuMemcpyDtoDAsync_v2", to, source, size, stream or None)
+def gather_code(target: CudaTarget, dtype: str, width: int) -> tuple[CudaCode, Interface]:
+    """That which puts rows of so many numbers in order."""
+    from ...codegen.llvm.cuda.gather import gather_text
+
+    inputs, output = (Argument("index", ()), Argument("rows", (width,))), (Argument("out", (width,)),)
+    code = load_or_compile("gather", gather_text(REALS[dtype], width), target)
+    return code, Interface(inputs, output, dtype, 1)
+
+
+def captured(gpu: Device, stream: int, steps: Sequence[Callable[[], None]]) -> c_void_p:
+    """The steps as a graph, which is launched as one."""
+    graph, executable = c_void_p(), c_void_p()
+    if not hasattr(gpu.driver.library, "cuGraphInstantiateWithFlags"):
+        raise CudaError("the CUDA driver is too old for rounds (expected that of CUDA 11.4 or newer: 470)")
+    for step in steps:  # kernels are loaded when they are first launched, which cannot be captured
+        step()
+    gpu.synchronize(stream)
+    with gpu.current() as call:
+        call.call("cuStreamBeginCapture_v2", stream, RELAXED)
+        for step in steps:
+            step()
+        call.call("cuStreamEndCapture", stream, byref(graph))
+        call.call("cuGraphInstantiateWithFlags", byref(executable), graph, c_ulonglong(0))
+        call.call("cuGraphDestroy", graph)
+    return executable
+
+
+def closed(gpu: Device, stream: int, event: Any, graph: Any) -> None:
+    """Give back what a memory had, when the last state is done."""
+    if not gpu.driver.forked:
+        gpu.synchronize(stream)
+        with gpu.current() as call:
+            call.call("cuGraphExecDestroy", graph)
+            call.call("cuEventDestroy_v2", event)
+            call.call("cuStreamDestroy_v2", stream)

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 Launch = Callable[[int, int, Sequence[int], int], None]  # ordinal of the device, states, addresses, stream
 TRIPLE = "nvptx64-nvidia-cuda"
 ARCHITECTURES = ("sm_80", "sm_86", "sm_89", "sm_90")  # the first is as fast as the others, and runs on them
+LONG = 12  # links, whose rounds are the longest straight-line code that is taken
 MAX_OPERATIONS = 30_000  # longer straight-line code takes minutes to compile, and does not fit in registers at all
 
 
@@ -38,6 +39,10 @@ class CudaTarget(NamedTuple):
     @property
     def has_loops(self) -> bool:
         return False
+
+    @property
+    def rounds_beyond(self) -> int | None:
+        return LONG
 
     def text(self, program: Program | LoopText, interface: Interface) -> str:
         """LLVM assembly of a kernel whose threads compute a state each."""

@@ -32,6 +32,10 @@ class WasmTarget(NamedTuple):
     def has_loops(self) -> bool:
         return True
 
+    @property
+    def rounds_beyond(self) -> int | None:
+        return None
+
     def text(self, program: Program | LoopText, interface: Interface) -> str:
         """LLVM assembly of the functions that a module exports."""
         from ...codegen.llvm.wasm.frame import loops_text, straight_text
