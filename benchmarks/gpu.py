@@ -24,6 +24,7 @@ from typing import Any
 import numpy as np
 from gpu_peers import jax_peer, nvrtc_peer, torch_peer
 from gpu_rollout import jax_rollout, rollouts, simulations
+from long_gpu import long_chain
 from report import Claim, Section, Table, at_least, spread
 
 import linkwise as lw
@@ -42,7 +43,19 @@ ABOUT = (
     " the largest in brackets. Before it is timed a kernel must give the bits of the kernel for the CPU."
 )
 # By default; "variants" only if asked for.
-PARTS = ("check", "panda", "rollout", "simulate", "long", "rows", "shapes", "host", "peers", "rollout-peers")
+PARTS = (
+    "check",
+    "panda",
+    "rollout",
+    "simulate",
+    "long",
+    "rows",
+    "shapes",
+    "host",
+    "peers",
+    "rollout-peers",
+    "long-chain",
+)
 ID, FD, M = lw.inverse_dynamics, lw.forward_dynamics, lw.inertia_matrix
 NAMES = {ID: "inverse dynamics", FD: "forward dynamics", M: "inertia matrix"}
 DTYPES = ("float32", "float64")
@@ -391,6 +404,10 @@ def rolling_in_jax(section: Section, states: int, rounds: int) -> None:
     jax_rollout(section, robot("Panda"))
 
 
+def rounds_of_a_long_chain(section: Section, states: int, rounds: int) -> None:
+    long_chain(section, *((10_000, 200) if states >= 1 << 16 else (3, 1)))
+
+
 def machine() -> str:
     gpu = device(0)
     version = driver().version
@@ -423,7 +440,7 @@ def measure(states: int = 24, rounds: int = 60, parts: Sequence[str] = PARTS) ->
         section.claims += same_bits(["Panda", "tree 12", "tree 30"])
     work = {"panda": panda, "rollout": rolling, "simulate": simulating, "long": long_robots, "rows": rows_rule}
     work |= {"shapes": launch_shapes, "host": from_the_host, "peers": beside_peers, "rollout-peers": rolling_in_jax}
-    work |= {"variants": variants}
+    work |= {"variants": variants, "long-chain": rounds_of_a_long_chain}
     for name, part in work.items():
         if name in parts:
             started = time.perf_counter()
