@@ -22,7 +22,7 @@ from robots import relative
 
 pytest.importorskip("llvmlite")
 CHAIN, TREE = lw.chain(37, seed=1), lw.random_tree(40, seed=2)  # the tree has several links on the base
-ROBOTS = [CHAIN, lw.chain(16, joints="RRPH"), TREE, lw.chain(1), lw.chain(1000)]
+ROBOTS = [CHAIN, lw.chain(9, joints="RRHRRHRRP"), TREE, lw.chain(1), lw.chain(1000)]  # with one prismatic joint
 over_robots = pytest.mark.parametrize("robot", rest_slow(ROBOTS, ROBOTS[:3]), ids=lambda robot: robot.name)
 
 

@@ -81,7 +81,10 @@ class RoundTracer:
         if result.shape[:1] != (len(self.kinds),) or not all(is_scalar(x) for x in result.flat):
             raise NotRollableError(f"the result has shape {result.shape} (expected one row per link)")
         outputs = [*self.elements, result.reshape(len(self.kinds), -1).tolist()]
-        tables = tuple(np.array(columns, dtype=float).reshape(len(columns), -1).T for columns in self.columns)
+        for columns, members in zip(self.columns, self.kinds, strict=True):
+            if not columns:  # a single link: all its numbers are constants
+                columns.append([0.0] * len(members))
+        tables = tuple(np.array(columns, dtype=float).T for columns in self.columns)
         return Rounds(self._phases(arrays, outputs), tuple(self.contractions), self.kinds, tables)
 
     def _phases(self, arrays: dict[str, tuple[int, ...]], outputs: Sequence[Any]) -> tuple[tuple[Program, ...], ...]:
