@@ -1,6 +1,7 @@
 """Every kernel of the library's robots assembles for NVIDIA's GPUs, in as many registers as the golden file says."""
 
 import json
+from typing import Any
 
 import pytest
 
@@ -23,6 +24,19 @@ def test_kernels_assemble_as_in_the_golden_file(name: str) -> None:
             assert figures == golden["kernels"][kernel], f"{kernel}: {UPDATE}"
         else:  # another compiler: the figures are near those
             assert figures["registers"] <= golden["kernels"][kernel]["registers"] * 1.25 + 8, kernel
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(WHERE is None, reason="ptxas is not installed: pip install nvidia-cuda-nvcc")
+def test_launches_of_rounds_assemble_and_only_the_one_that_joins_pairs_spills() -> None:
+    assert WHERE is not None
+    robot = lw.random_tree(20, seed=2, joints="RPH")
+    kernel: Any = lw.compile(lw.forward_dynamics, robot, target="cuda", method="parallel")
+    texts = [code.ptx for code in kernel.code.codes] + [code.ptx for code, _ in kernel.code.gathers.values()]
+    for architecture in ptxas.ARCHITECTURES:
+        spilled = [ptxas.assembled(WHERE, text, architecture)["spilled"] for text in texts]
+        assert sum(each > 0 for each in spilled) <= 1
+        assert max(spilled) < 3000
 
 
 def test_the_golden_file_has_every_robot_and_short_ones_hardly_spill() -> None:
