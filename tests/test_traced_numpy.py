@@ -33,6 +33,7 @@ WRITTEN = {
     "truth beside truth": lambda q, qd: 5.0 * ((q > 0) + (qd > 0)) + 2.0 * ((q > 0) * (qd > 0)) + ((q > 0) == (qd > 0)),
     "truth as a number": lambda q, qd: (q > 0) / 2 + np.maximum(q > 0, 0.5) + (q < 1).astype(float) + ((q > 1) > 0.5),
     "counted": lambda q, qd: np.sum(q > 0) * qd + np.mean(qd > 0) + np.cumsum(q > qd) + (q > 0) @ (qd > 0) + sum(q > 1),
+    "of one number": lambda q, qd: np.sum(q[0]) + np.prod(qd[1]) + np.any(q[0]) * qd + np.all(q[:1]) + np.sum(q[1] > 0),
     "select": lambda q, qd: np.select([q > 1, q > 0], [q * 2, 3.0], qd),
     "atan2": lambda q, qd: np.arctan2(q, qd) + np.arctan2(1.0, q[0]) + np.arctan2(qd[0], q) + np.arctan(q),
     "asin, acos": lambda q, qd: np.arcsin(0.2 * q) + np.arccos(0.2 * qd),
@@ -229,3 +230,34 @@ def test_a_law_with_choices_runs_compiled_in_a_simulation() -> None:
     pushed = lw.simulate(ARM, [0, 0, 0], duration=0.3, torque=friction)
     assert pushed.compiled
     assert pushed.status == "done"
+
+
+REFUSED = {  # by NumPy the first are counts, 2 where both hold: the graph would give 1
+    "sum of a list": lambda q: np.sum([q > 0, q < 1], axis=0) * 1.0,
+    "sum of an array": lambda q: np.array([q > 0, q < 1]).sum(axis=0) * 1.0,
+    "mean of a list": lambda q: np.mean([q > 0, q < 1], axis=0),
+    "cumsum of a list": lambda q: np.cumsum([q[0] > 0, q[1] > 0]) * 1.0,
+    "length": lambda q: np.linalg.norm(q > 0) * q,
+    "trace": lambda q: np.trace([q > 0, q < 1]) * q,
+    "sum of two": lambda q: ((q[0] > 0) + (q[1] > 0)) * q,
+    "like truth values": lambda q: (np.zeros_like(q > 0) + (q > 0) + (q < 1)) * 1.0,
+    "filled like truth values": lambda q: np.full_like(q > 0, q) * 1.0,
+    "NaN replaced": lambda q: np.nan_to_num(1 / q),
+    "NaN of one replaced": lambda q: np.nan_to_num(1 / q[0]) * q,
+    "NaN left out": lambda q: np.nansum(q[0]) * q,
+    "rounded": lambda q: q.astype(np.float32),
+    "cut": lambda q: q.astype(int) * 1.0,
+}
+
+
+@in_turn(list(REFUSED))
+def test_what_would_be_something_else_is_an_error(name: str) -> None:
+    with pytest.raises(TypeError):
+        lw.trace(lambda arm, q: REFUSED[name](q), ARM)
+
+
+def test_a_sum_of_two_comparisons_is_refused_with_a_way_out() -> None:
+    with pytest.raises(TypeError, match=r"write c \| d for either of them, or np\.sum\(np\.stack"):
+        lw.trace(lambda arm, q: np.sum([q > 0, q < 1], axis=0) * 1.0, ARM)
+    counted = lw.trace(lambda arm, q: np.sum(np.stack([q > 0, q < 1]), axis=0) * 1.0, ARM)
+    assert lw.evaluate(counted, np.array([0.5, -0.5, 1.5]))[0].tolist() == [2.0, 1.0, 1.0]

@@ -41,6 +41,11 @@ def truth(x: Any) -> Any:
     return x if is_truth(x) else conditions.negation(comparison("where_eq", x, 0.0))
 
 
+def plus(a: Any, b: Any) -> Any:
+    """NumPy's sum of two truth values is whether either holds; `Condition` itself refuses it."""
+    return conditions.either(a, b) if is_truth(a) and is_truth(b) else a + b
+
+
 FUNCTIONS_OF_ONE = {  # by NumPy's names
     **{name: rules.OPERATIONS[name] for name in ("sin", "cos", "sqrt", "sign")},
     **{name: rules.OPERATIONS[op] for op, name in rules.NUMPY_NAMES.items() if op not in ("atan2", "min", "max")},
@@ -49,6 +54,7 @@ FUNCTIONS_OF_ONE = {  # by NumPy's names
 }
 ELEMENTWISE: dict[str, tuple[int, Callable[..., Any]]] = {  # functions of NumPy, by name, with how many operands
     **{name: (1, of_numbers(function)) for name, function in FUNCTIONS_OF_ONE.items()},
+    "add": (2, plus),
     "arctan2": (2, of_numbers(rules.atan2)),
     "minimum": (2, of_truths(conditions.both, of_numbers(rules.OPERATIONS["min"]))),
     "maximum": (2, of_truths(conditions.either, of_numbers(rules.OPERATIONS["max"]))),
@@ -82,8 +88,10 @@ class TracedArray(np.ndarray):
 
     def astype(self, dtype: Any, *args: Any, **keywords: Any) -> Any:
         """As floats nodes stay what they are, and conditions become 1 or 0."""
-        if np.dtype(dtype).kind == "f":
+        if np.dtype(dtype) == np.float64:
             return traced_result(AS_NUMBERS(boxed(self)))
+        if np.dtype(dtype) != object:
+            raise TypeError(f"astype({np.dtype(dtype)}) cannot be traced (expected float: no other rounding is known)")
         return super().astype(dtype, *args, **keywords)
 
     def __repr__(self) -> str:
@@ -97,6 +105,11 @@ def as_traced(array: np.ndarray) -> np.ndarray:
 
 def is_traced(x: Any) -> bool:
     return isinstance(x, Condition) or not rules.is_number(x)
+
+
+def all_truths(x: Any) -> bool:
+    """Whether NumPy would have an array of truth values here."""
+    return all(map(is_truth, np.ravel(x)))
 
 
 def boxed(x: Any) -> Any:
@@ -124,7 +137,12 @@ def applied(ufunc: Any, method: str, *inputs: Any, **keywords: Any) -> Any:
         )
     own, operands = UFUNCS.get(ufunc.__name__, ufunc), list(map(boxed, inputs))
     if method != "__call__" and ufunc in (np.add, np.multiply):  # sums and products of truth values are numbers
-        operands[0] = AS_NUMBERS(operands[0])
+        own, operands[0] = ufunc, boxed(AS_NUMBERS(operands[0]))
+    if method != "__call__" and ufunc in (np.logical_and, np.logical_or):  # of one element too
+        operands[0] = boxed(TRUTHS(operands[0]))
+    if ufunc is np.matmul and method == "__call__":
+        numbers = traced_result(np.matmul(*(boxed(AS_NUMBERS(x)) for x in operands), **keywords))
+        return traced_result(TRUTHS(boxed(numbers))) if all(map(all_truths, operands)) else numbers
     return traced_result(getattr(own, method)(*operands, **keywords))
 
 
@@ -132,6 +150,9 @@ def called(function: Any, args: Sequence[Any], keywords: dict[str, Any]) -> Any:
     """Any other function of NumPy: those that look at conditions here, others as NumPy has them."""
     if function in FUNCTIONS:
         return FUNCTIONS[function](*args, **keywords)
+    if function.__name__.startswith("nan"):
+        raise TypeError(f"np.{function.__name__} cannot be traced (expected np.where(condition, x, 0.0))")
+    args = tuple(traced_result(boxed(x)) if is_traced(x) else x for x in args)
     return traced_result(AS_NUMPY_DOES(np.empty(0), function, (np.ndarray,), args, keywords))
 
 
@@ -157,7 +178,24 @@ def clipped(a: Any, a_min: Any = None, a_max: Any = None, out: Any = None, **bou
     return traced_result(UFUNCS["clip"](*map(boxed, (a, low, high))))
 
 
+def like(function: Any) -> Callable[..., Any]:
+    """np.zeros_like and others; of comparisons they would have truth values."""
+
+    def made(a: Any, *args: Any, **keywords: Any) -> Any:
+        if keywords.get("dtype") is None and all_truths(boxed(a)):
+            raise TypeError(f"np.{function.__name__} of comparisons cannot be traced (expected dtype=float)")
+        return traced_result(AS_NUMPY_DOES(np.empty(0), function, (np.ndarray,), (a, *args), keywords))
+
+    return made
+
+
 AS_NUMPY_DOES: Any = np.ndarray.__array_function__
 WHERE = np.frompyfunc(conditions.where, 3, 1)
 AS_NUMBERS = np.frompyfunc(as_number, 1, 1)
-FUNCTIONS: dict[Any, Callable[..., Any]] = {np.where: where, np.select: select, np.clip: clipped}
+TRUTHS = np.frompyfunc(truth, 1, 1)
+FUNCTIONS: dict[Any, Callable[..., Any]] = {
+    np.where: where,
+    np.select: select,
+    np.clip: clipped,
+    **{function: like(function) for function in (np.zeros_like, np.ones_like, np.full_like)},
+}

@@ -6,7 +6,9 @@
     where(c | d, a, b)        where(c, a, where(d, a, b))
 
 A condition is no number of the graph, but counts as 1 or 0 beside numbers, as NumPy's truth values do. As there, the
-sum of two conditions is whether either holds, and their product whether both do.
+product of two conditions is whether both hold. For NumPy the sum of two arrays of truth values is whether either holds,
+but np.sum counts them. A condition does not see which of the two asks, so that the sum is an error here;
+`graph/arrays.py` knows, and does both.
 """
 
 from __future__ import annotations
@@ -50,7 +52,12 @@ class Condition:
         return negation(self)
 
     def __add__(self, other: Any) -> Any:
-        return either(self, other) if is_truth(other) else self._with(rules.add, other)
+        if is_truth(other):
+            raise TypeError(
+                "the sum of two comparisons may mean either of them or how many hold: write c | d for either of them, or"
+                " np.sum(np.stack([c, d]), axis=0) for how many (np.stack instead of a list or np.array), or c * 1.0 + d"
+            )
+        return self._with(rules.add, other)
 
     def __mul__(self, other: Any) -> Any:
         return both(self, other) if is_truth(other) else self._with(rules.mul, other)
