@@ -1,5 +1,6 @@
 """Linear models: what they predict is what the equations of motion do; equilibria: nothing accelerates there."""
 
+import pickle
 from typing import Any
 
 import numpy as np
@@ -186,15 +187,34 @@ def test_driven_joints_hold_any_configuration(robot: lw.Robot) -> None:
     assert one.tau.shape == (robot.n,)
 
 
-def test_passive_joints_move_to_balance_and_driven_ones_hold() -> None:
+def test_passive_joints_move_to_balance_and_driven_ones_stay() -> None:
     q = np.random.default_rng(0).normal(size=(5, 3))
     for passive in (PLANAR.names[1], list(PLANAR.names[1:]), PLANAR.names):
-        found = lw.equilibrium(PLANAR, q, passive=passive)
         names = [passive] if isinstance(passive, str) else passive
         index = [PLANAR.names.index(name) for name in names]
-        assert not found.tau[:, index].any()
-        assert np.abs(lw.gravity_torque(PLANAR, found.q) - found.tau).max() < 1e-8
-        assert np.abs(found.q - q).max() < np.pi
+        driven = [k for k in range(3) if k not in index]
+        for moving in (None, PLANAR.names):
+            found = lw.equilibrium(PLANAR, q, passive=passive, moving=moving)
+            assert not found.tau[:, index].any()
+            assert np.abs(lw.gravity_torque(PLANAR, found.q) - found.tau).max() < 1e-8
+            assert np.abs(found.q - q).max() < 2 * np.pi
+            assert moving is not None or np.array_equal(found.q[:, driven], q[:, driven])
+    sliding = lw.chain(3, seed=4, joints="RPR")
+    found = lw.equilibrium(sliding, [0.3, 0.1, 0.2], passive=sliding.names[2])
+    assert found.q[:2].tolist() == [0.3, 0.1]
+
+
+def test_an_equilibrium_shows_its_numbers_by_name_and_remains_a_pair() -> None:
+    found = lw.equilibrium(lw.chain(2, seed=1, joints="RP"), [0.25, 0.5])
+    q, tau = found
+    lines = repr(found).splitlines()
+    assert lines[1:3] == ["  q", "    link1 = 0.25"]
+    assert lines[-1] == f"    link2 = {tau[1]:.6g} N"
+    again = pickle.loads(pickle.dumps(found))
+    assert repr(again) == repr(found)
+    assert isinstance(again, lw.Equilibrium)
+    assert q is found.q
+    assert repr(lw.equilibrium(PLANAR, np.zeros((4, 3)))) == "<Equilibrium of robot 'planar3': q (4, 3), tau (4, 3)>"
 
 
 def test_torques_that_are_given_find_their_configuration() -> None:
@@ -223,7 +243,9 @@ def test_a_torque_function_finds_where_the_robot_sags() -> None:
 
 def test_a_base_that_floats_needs_wrenches() -> None:
     q = lw.neutral(FLOATING)
-    with pytest.raises(lw.EquilibriumError, match=r"'base\.vz' is off by .*a base that floats has no drive"):
+    with pytest.raises(
+        lw.EquilibriumError, match=r"'base\.vz' needs \d+\.\d N to stay, but a base that floats has no drive"
+    ):
         lw.equilibrium(FLOATING, q)
     mass = lw.total_mass(FLOATING)
     weight = np.zeros((len(FLOATING.names), 6))
@@ -239,12 +261,17 @@ def test_what_cannot_be_held_is_an_error_that_names_the_joint() -> None:
     q = np.zeros((2, 3))
     tau = lw.gravity_torque(PLANAR, q)
     tau[1, 2] = 1000.0
-    with pytest.raises(lw.EquilibriumError, match=rf"in state \[1\]: '{PLANAR.v_names[2]}' is off by -\d"):
+    with pytest.raises(lw.EquilibriumError, match=r"in state \[1\]: .* 'link3' is out of balance by 1e\+03 N m"):
         lw.equilibrium(PLANAR, q, tau)
-    with pytest.raises(lw.EquilibriumError, match="is off by nan"), np.errstate(invalid="ignore"):
+    with pytest.raises(lw.EquilibriumError, match="balance by nan N m"), np.errstate(invalid="ignore"):
         lw.equilibrium(PLANAR, q, lambda arm, t, q, qd: np.log(q - 10.0))
     with pytest.raises(ValueError, match="passive is given beside tau"):
         lw.equilibrium(PLANAR, q, tau, passive=PLANAR.names[0])
+    with pytest.raises(ValueError, match="moving is given beside tau"):
+        lw.equilibrium(PLANAR, q, tau, moving=PLANAR.names[0])
+    upright = lw.chain(1, joints="P")
+    with pytest.raises(lw.EquilibriumError, match=r"needs .* N to stay, but is passive \(expected another start"):
+        lw.equilibrium(upright, [0.0], passive=upright.names)
     with pytest.raises(lw.RobotError, match="did you mean"):
         lw.equilibrium(PLANAR, q, passive=PLANAR.names[0] + "x")
     with pytest.raises(ValueError, match="expected finite numbers"):

@@ -1,11 +1,11 @@
 """Equilibria: configurations and torques at which a robot stays at rest.
 
 At rest the torques are g(q), that of gravity less those of the external wrenches. What is asked for are equations of
-some joints, g_i(q) = τ_i, in the unknown q: of passive joints, where τ_i = 0, or of all where the torques are given.
-They are solved by Levenberg and Marquardt's method with the shortest steps along the velocities, so that what is found
-is near the start,
+some joints, g_i(q) = τ_i: of passive joints, where τ_i = 0, or of all where the torques are given. Their unknowns are
+the coordinates that may move. They are solved by Levenberg and Marquardt's method with the shortest steps along the
+velocities,
 
-    ξ = -Jᵀ (J Jᵀ + λ 1)⁻¹ r        r = g - τ of these joints, J = ∂r/∂q
+    ξ = -Jᵀ (J Jᵀ + λ 1)⁻¹ r        r = g - τ of these joints, J = ∂r/∂q by the unknowns
 """
 
 from __future__ import annotations
@@ -26,15 +26,35 @@ from .states import Array, States
 TorqueFunction = Callable[..., Any]
 ITERATIONS = 100
 SMALLEST, LARGEST = 1e-12, 1e6  # of λ, beside the largest diagonal element of J Jᵀ
-LONGEST = 0.5  # rad or m that a joint moves in a step: what is found is then near the start
+LONGEST = 0.5  # rad or m that a joint moves in a step: what is found is then often near the start
 KICK, KICKS = 0.1, 3  # rad or m, at random, where steps lead nowhere: as for an arm stretched out to the side
 
 
-class Equilibrium(NamedTuple):
-    """A configuration (..., nq), and the torques of the drives (..., n) that hold the robot there."""
-
+class ConfigurationAndTorques(NamedTuple):
     q: np.ndarray
     tau: np.ndarray
+
+
+class Equilibrium(ConfigurationAndTorques):
+    """A configuration `q` (..., nq), and the torques `tau` of the drives (..., n) that hold the robot there."""
+
+    arm: Robot | None
+
+    def __new__(cls, q: np.ndarray, tau: np.ndarray, arm: Robot | None = None) -> Equilibrium:
+        pair = super().__new__(cls, q, tau)
+        pair.arm = arm
+        return pair
+
+    def __repr__(self) -> str:
+        """One state as a table with the names of its numbers."""
+        if self.arm is None:
+            return f"Equilibrium(q={self.q!r}, tau={self.tau!r})"
+        if self.q.ndim > 1:
+            return f"<Equilibrium of robot {self.arm.name!r}: q {self.q.shape}, tau {self.tau.shape}>"
+        q = [f"    {name} = {round(x, 9) + 0.0:.6g}" for name, x in zip(self.arm.q_names, self.q, strict=True)]
+        units = zip(self.arm.v_names, self.tau, self.arm.effort_units, strict=True)
+        tau = [f"    {name} = {round(x, 9) + 0.0:.6g} {unit}" for name, x, unit in units]
+        return "\n".join([f"Equilibrium of robot {self.arm.name!r}", "  q", *q, "  tau", *tau])
 
 
 def equilibrium(
@@ -43,6 +63,7 @@ def equilibrium(
     tau: Array | TorqueFunction | None = None,
     *,
     passive: str | Sequence[str] | None = None,
+    moving: str | Sequence[str] | None = None,
     wrench: Array | None = None,
     point: Array | None = None,
     tolerance: float = 1e-9,
@@ -51,14 +72,16 @@ def equilibrium(
 
     Without `tau` the drives give whatever torque they need. If all joints have drives, q itself is the answer, with
     the torque of gravity (and of the external `wrench`, as for `lw.inverse_dynamics`). Joints that are `passive`, by
-    name, have no drive: q is changed, as little as possible, until nothing moves them. By default these are the free
-    joints of a base, so that a robot that floats under gravity has no equilibrium unless wrenches hold it.
+    name, have no drive: they are moved until nothing accelerates them, while the drives hold the others where q has
+    them. By default the free joints of a base are passive, so that a robot that floats under gravity has no equilibrium
+    unless wrenches hold it. `moving` names the joints that may be moved, instead of the passive ones: all of them
+    (`moving=arm.names`) are moved as little as possible in rad and m together.
     With `tau`, (..., n), q is changed until these torques hold the robot; `tau` may also be a torque function of
     (arm, t, q, qd), as for `lw.simulate`: springs, or a controller that sags.
 
     Equations are solved to `tolerance`, N·m and N, times the largest torque at the start where that is more than 1;
     `lw.EquilibriumError` says which joint is not in balance otherwise. What is found may be unstable (the eigenvalues
-    of A of `lw.linearize` tell), and limits of the joints are not looked at.
+    of A of `lw.linearize` tell), need not be the nearest one, and limits of the joints are not looked at.
 
     >>> import numpy as np, linkwise as lw
     >>> arm = lw.load("planar3")
@@ -77,23 +100,29 @@ def equilibrium(
         )
     if not 0.0 < tolerance < np.inf:
         raise ValueError(f"tolerance is {tolerance!r} (expected more than 0)")
-    equations = passive_coordinates(arm, passive) if tau is None else np.arange(arm.n)
-    if tau is not None and passive is not None:
-        raise ValueError("passive is given beside tau (expected one: tau has a number for every joint, 0 if passive)")
+    if tau is not None and (passive is not None or moving is not None):
+        name = "moving" if passive is None else "passive"
+        raise ValueError(f"{name} is given beside tau (expected one: tau has a number for every joint, 0 if passive)")
+    free = [joint.name for joint in arm.free_joints]
+    equations = coordinates_of(arm, free if passive is None else passive) if tau is None else np.arange(arm.n)
+    unknowns = equations if moving is None else coordinates_of(arm, moving)
     named = [("q", (arm.nq,)), *([("tau", (arm.n,))] if "tau" in arrays else []), *states.acting]
     given = [states.rows(name, shape).astype(float).reshape(-1, *shape) for name, shape in named]
-    found, torque = solved(arm, unbalanced(arm, law, named[1:]), given, equations, tolerance, states.batch)
+    balance = unbalanced(arm, law, named[1:])
+    found, torque, off = solved(arm, balance, given, equations, unknowns, tolerance)
+    if off.any():
+        raise not_found(arm, int(np.flatnonzero(off)[0]), torque, equations, states.batch, tau is not None)
+    torque[:, equations] = 0.0
     if law is not None:
         for k, configuration in enumerate(found):  # one by one, as `lw.simulate` calls it
             torque[k] = law(arm, 0.0, configuration, np.zeros(arm.n))
     elif tau is not None:
         torque = given[1]
-    return Equilibrium(found.reshape(*states.batch, arm.nq), np.reshape(torque, (*states.batch, arm.n)))
+    return Equilibrium(found.reshape(*states.batch, arm.nq), np.reshape(torque, (*states.batch, arm.n)), arm)
 
 
-def passive_coordinates(arm: Robot, passive: str | Sequence[str] | None) -> np.ndarray:
-    """The positions in tau of joints without a drive."""
-    names = [joint.name for joint in arm.free_joints] if passive is None else passive
+def coordinates_of(arm: Robot, names: str | Sequence[str]) -> np.ndarray:
+    """The positions of these joints in tau."""
     names = [names] if isinstance(names, str) else list(names)
     return np.array([i for name in dict.fromkeys(names) for i in range(*arm.v_slice(name).indices(arm.n))], dtype=int)
 
@@ -116,9 +145,14 @@ def unbalanced(arm: Robot, law: TorqueFunction | None, inputs: Sequence[tuple[st
 
 
 def solved(
-    arm: Robot, balance: Derivative, given: list[np.ndarray], equations: np.ndarray, tolerance: float, batch: Any
-) -> tuple[np.ndarray, np.ndarray]:
-    """The configurations, and what is not in balance there: (count, nq) and (count, n), zero where there are equations.
+    arm: Robot,
+    balance: Derivative,
+    given: list[np.ndarray],
+    equations: np.ndarray,
+    unknowns: np.ndarray,
+    tolerance: float,
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The configurations (count, nq), what is not in balance there (count, n), and which were not found (count).
 
     Every state has its own λ. It falls where a step makes the residual smaller, and rises where not.
     """
@@ -133,7 +167,9 @@ def solved(
             active = np.flatnonzero(off & (damping < LARGEST))
             if not len(active):
                 break
-            step = shortest_step(residual[active][:, equations], slope[active][:, equations], damping[active])
+            own = slope[active][:, equations[:, None], unknowns]
+            step = np.zeros((len(active), arm.n))
+            step[:, unknowns] = shortest_step(residual[active][:, equations], own, damping[active])
             moved = integrate(arm, q[active], step)
             r, J = balance(moved, *(array[active] for array in rest))
             better = (r[:, equations] ** 2).sum(-1) < (residual[active][:, equations] ** 2).sum(-1)
@@ -143,13 +179,11 @@ def solved(
         stuck = np.flatnonzero(unsolved(residual[:, equations], allowed))
         if not len(stuck) or attempt == KICKS:
             break
-        q[stuck] = integrate(arm, q[stuck], KICK * random.uniform(-1.0, 1.0, size=(len(stuck), arm.n)))
+        kick = np.zeros((len(stuck), arm.n))
+        kick[:, unknowns] = KICK * random.uniform(-1.0, 1.0, size=(len(stuck), len(unknowns)))
+        q[stuck] = integrate(arm, q[stuck], kick)
         residual[stuck], slope[stuck] = balance(q[stuck], *(array[stuck] for array in rest))
-    off = unsolved(residual[:, equations], allowed)
-    if off.any():
-        raise not_found(arm, int(np.flatnonzero(off)[0]), residual, equations, batch)
-    residual[:, equations] = 0.0
-    return q, residual
+    return q, residual, unsolved(residual[:, equations], allowed)
 
 
 def unsolved(residual: np.ndarray, allowed: np.ndarray) -> np.ndarray:
@@ -167,15 +201,18 @@ def shortest_step(r: np.ndarray, J: np.ndarray, damping: np.ndarray) -> np.ndarr
 
 
 def not_found(
-    arm: Robot, state: int, residual: np.ndarray, equations: np.ndarray, batch: tuple[int, ...]
+    arm: Robot, state: int, residual: np.ndarray, equations: np.ndarray, batch: tuple[int, ...], torques_given: bool
 ) -> EquilibriumError:
     worst = int(equations[np.abs(residual[state, equations]).argmax()])
     where = f" in state {list(map(int, np.unravel_index(state, batch)))}" if batch else ""
-    floats = any(worst in range(*joint.v.indices(arm.n)) for joint in arm.free_joints)
-    hint = (
-        "wrenches that hold it, wrench=...: a base that floats has no drive" if floats else "torques that can hold it"
-    )
+    needs = f"needs {residual[state, worst]:.3g} {arm.effort_units[worst]} to stay"
+    if torques_given:
+        off = f"is out of balance by {abs(residual[state, worst]):.3g} {arm.effort_units[worst]}"
+        problem = f"{off} (expected torques that can hold the robot, or another start q)"
+    elif any(worst in range(*joint.v.indices(arm.n)) for joint in arm.free_joints):
+        problem = f"{needs}, but a base that floats has no drive (expected wrench=... that holds it, or passive=())"
+    else:
+        problem = f"{needs}, but is passive (expected another start q, or moving=... with joints that may move besides)"
     return EquilibriumError(
-        f"robot {arm.name!r}: no equilibrium was found{where}: {arm.v_names[worst]!r} is off by"
-        f" {residual[state, worst]:.3g} N m or N where the search ended (expected {hint}, or another start)"
+        f"robot {arm.name!r}: no equilibrium was found{where}: where the search ended {arm.v_names[worst]!r} {problem}"
     )

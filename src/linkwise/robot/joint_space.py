@@ -178,6 +178,11 @@ class JointSpace:
         """The `effort_limit` of each degree of freedom, one for each number of tau; infinite where there is none."""
         return self._ratings("effort_limit")
 
+    @property
+    def effort_units(self) -> tuple[str, ...]:
+        """The unit of each number of tau, "N m" or "N"."""
+        return tuple("N" if link.joint.kind == "prismatic" else "N m" for link, _ in self.driving)
+
     def _ratings(self, key: str) -> tuple[float, ...]:
         by_link = {row["name"]: float(row.get(key, math.inf)) for row in map(dict, self.table)}
         own = (joint for joint in self.moving if joint.coupling is None)

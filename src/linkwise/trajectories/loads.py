@@ -290,7 +290,7 @@ def load_columns(arm: Robot, loads: Floats, bearings: Floats) -> dict[str, Float
 
 def units_of(arm: Robot) -> tuple[str, ...]:
     """Of the torque or force of each degree of freedom."""
-    return tuple("N" if link.joint.kind == "prismatic" else "N m" for link, _ in arm.driving)
+    return arm.effort_units
 
 
 def legend_look(count: int, rows: int) -> dict[str, Any]:
