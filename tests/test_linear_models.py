@@ -1,6 +1,7 @@
 """Linear models: what they predict is what the equations of motion do; equilibria: nothing accelerates there."""
 
 import pickle
+import time
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,7 @@ import linkwise as lw
 from effort import rest_slow
 from joint_kinds import CHAIN, COUPLED
 from joint_kinds import states as jointed_states
-from linkwise.api.matrix_exponential import matrix_exponential
+from linkwise.api.matrix_exponential import held
 from robots import relative
 
 PLANAR = lw.load("planar3")
@@ -94,20 +95,46 @@ def test_a_held_torque_takes_the_state_where_the_model_says() -> None:
 @pytest.mark.parametrize("scale", [1e-3, 0.05, 0.3, 1.0, 5.0, 40.0])
 def test_matrix_exponentials_to_many_digits(scale: float) -> None:
     mpmath = pytest.importorskip("mpmath")
-    matrices = np.random.default_rng(0).normal(size=(2, 5, 5)) * scale / 5
+    random = np.random.default_rng(0)
+    A, B = random.normal(size=(2, 4, 4)) * scale / 5, random.normal(size=(2, 4, 2))
+    found = held(A, B, 0.5)
     with mpmath.workdps(40):
-        for found, M in zip(matrix_exponential(matrices), matrices, strict=True):
-            exact = np.array(mpmath.expm(mpmath.matrix(M.tolist()), method="taylor").tolist(), dtype=float)
-            assert relative(found, exact) < 1e-14 * max(1.0, scale)
+        for k in range(2):
+            block = np.zeros((6, 6))
+            block[:4, :4], block[:4, 4:] = 0.5 * A[k], 0.5 * B[k]
+            exact = np.array(mpmath.expm(mpmath.matrix(block.tolist()), method="taylor").tolist(), dtype=float)
+            assert relative(found[0][k], exact[:4, :4]) < 3e-15 * max(1.0, scale)
+            assert relative(found[1][k], exact[:4, 4:]) < 3e-15 * max(1.0, scale)
 
 
-def test_matrix_exponentials_that_overflow_are_blank() -> None:
-    matrices = np.stack([np.eye(2), np.full((2, 2), np.inf), 1e4 * np.eye(2), np.zeros((2, 2))])
-    found = matrix_exponential(matrices)
-    assert np.isnan(found[1:3]).all()
-    assert np.array_equal(found[3], np.eye(2))
-    assert found[0] == pytest.approx(np.e * np.eye(2))
-    assert matrix_exponential(np.zeros((0, 3, 3))).shape == (0, 3, 3)
+def test_a_batch_of_matrices_of_all_sizes_is_each_of_them_alone() -> None:
+    """Degrees, chunks and squarings are chosen by the matrix alone; what cannot be computed is blank."""
+    random = np.random.default_rng(1)
+    A = random.normal(size=(700, 6, 6)) * 10.0 ** random.uniform(-4, 2, size=(700, 1, 1))
+    B = random.normal(size=(700, 6, 2))
+    A[3, 1, 2], A[4], A[5], B[6, 0, 0] = np.inf, 1e4 * np.eye(6), 0.0, np.nan
+    together = held(A.reshape(70, 10, 6, 6), B.reshape(70, 10, 6, 2), 0.1)
+    assert together[0].shape == (70, 10, 6, 6)
+    for k in range(0, 700, 23):
+        alone = held(A[k], B[k], 0.1)
+        for one, many in zip(alone, together, strict=True):
+            assert relative(many.reshape(700, *one.shape)[k], one) < 1e-14
+    for k in (3, 4, 6):
+        assert all(np.isnan(x.reshape(700, -1)[k]).all() for x in together)
+    assert np.array_equal(together[0][0, 5], np.eye(6))
+    assert np.array_equal(together[1][0, 5], 0.1 * B[5])
+    assert held(np.zeros((0, 3, 3)), np.zeros((0, 3, 1)), 1.0)[1].shape == (0, 3, 1)
+
+
+@pytest.mark.slow
+def test_held_torques_take_little_longer_than_the_model() -> None:
+    q, qd, tau = np.random.default_rng(0).normal(size=(3, 1000, 7))
+    arm = lw.load("fr3")
+    lw.linearize(arm, q, qd, tau, 0.01)
+    start = time.process_time()
+    for _ in range(5):
+        lw.linearize(arm, q, qd, tau, 0.01)
+    assert (time.process_time() - start) / 5 < 0.04
 
 
 def test_external_wrenches_are_in_the_model() -> None:

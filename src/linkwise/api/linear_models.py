@@ -6,7 +6,8 @@ x = (ξ, δv) is the deviation of configuration and velocities, u = δτ that of
     δv̇ = (∂v̇/∂q) ξ + (∂v̇/∂v) δv + (∂v̇/∂τ) δτ
 
 With friction τ is less by f(v): the derivatives are taken at τ - f, and ∂v̇/∂v has -(∂v̇/∂τ) (∂f/∂v) besides. If u is
-held for a time dt, the state after it is that of exp([A B; 0 0] dt) = [A_k B_k; 0 1].
+held for a time dt, the state after it is that of exp([A B; 0 0] dt) = [A_k B_k; 0 1]: A_k = exp(A dt), B_k = φ(A dt)
+B dt with φ(X) = ∫₀¹ exp(s X) ds.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from ..spatial import Scalar, mul, sub
 from .call import Call, fast
 from .closed_form_derivatives import forward_dynamics_derivatives
 from .functions import differences
-from .matrix_exponential import matrix_exponential
+from .matrix_exponential import held
 from .states import Array, States, component
 
 
@@ -57,12 +58,12 @@ def linearize(
     >>> np.allclose(B[3:], lw.inverse_inertia_matrix(arm, q)), np.allclose(A[:3, 3:], np.eye(3))
     (True, True)
     """
-    held = step_of(dt)
+    step = step_of(dt)
     if wrench is None and point is None and friction is False and not check:  # the fast path
         model = LinearModel(*linear_model(arm, q, qd, tau))
     else:
         model = LinearModel(*linear_model(arm, q, qd, tau, wrench, point=point, friction=friction, check=check))
-    return model if held is None else discretised(*model, held)
+    return model if step is None else discretised(*model, step)
 
 
 def step_of(dt: object) -> float | None:
@@ -129,8 +130,4 @@ def discretised(A: Array, B: Array, dt: float) -> LinearModel:
     """The model of one step of dt, in which the torques are held."""
     if not isinstance(A, np.ndarray) or A.dtype.kind != "f":
         raise TypeError("with dt, linearize takes NumPy arrays of numbers (without, also torch, JAX and symbols)")
-    states, inputs = B.shape[-2:]
-    block = np.zeros((*A.shape[:-2], states + inputs, states + inputs))
-    block[..., :states, :states], block[..., :states, states:] = A, B
-    step = matrix_exponential(block * dt)[..., :states, :].astype(A.dtype, copy=False)
-    return LinearModel(step[..., :states].copy(), step[..., states:].copy())
+    return LinearModel(*held(A, B, dt))
