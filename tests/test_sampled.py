@@ -244,3 +244,15 @@ def test_friction_is_compensated_where_the_base_floats() -> None:
     law = lw.computed_torque(reach, kp=100, kd=20, passive=["base"], friction=lw.Friction())
     run = lw.simulate(flying, start, duration=0.5, torque=law, friction=True, samples=9)
     assert np.abs(run.q - reach(run.t).q)[:, 7:].max() < 1e-6
+
+
+@pytest.mark.parametrize("times", [[0.1, 0.5, 0.9], [0.1, 0.9], [[0.1, 0.3], [0.5, 0.7]]])
+def test_a_motion_that_is_held_takes_arrays_of_times(times: Any) -> None:
+    def circle(t: Any) -> Any:
+        s, c = np.sin(3 * t), np.cos(3 * t)
+        return np.stack([s, c, s], -1), np.stack([3 * c, -3 * s, 3 * c], -1), np.stack([-9 * s, -9 * c, -9 * s], -1)
+
+    held, t = lw.held(circle, 0.4), np.array(times)
+    for k, together in enumerate(held(t)):
+        alone = np.array([held(x)[k] for x in t.flat])
+        assert np.allclose(together.reshape(-1, 3), alone, rtol=1e-14)

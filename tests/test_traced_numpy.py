@@ -261,3 +261,45 @@ def test_a_sum_of_two_comparisons_is_refused_with_a_way_out() -> None:
         lw.trace(lambda arm, q: np.sum([q > 0, q < 1], axis=0) * 1.0, ARM)
     counted = lw.trace(lambda arm, q: np.sum(np.stack([q > 0, q < 1]), axis=0) * 1.0, ARM)
     assert lw.evaluate(counted, np.array([0.5, -0.5, 1.5]))[0].tolist() == [2.0, 1.0, 1.0]
+
+
+GUARDED = {  # the branch that is not taken is not finite at some of `AT`, or its slope is not
+    "log": lambda q: np.where(q > 0, np.log(q), 0.0),
+    "root": lambda q: np.where(q > 0, np.sqrt(q), q),
+    "quotient": lambda q: np.where(q == 0, 1.0, np.sin(q) / q),
+    "product": lambda q: np.where(q > 0, q * np.log(q), 0.0),
+    "twice": lambda q: np.where(q > 0, np.log(q), 0.0) + np.where(q > 1, 3 * np.log(q), 0.0),
+    "nested": lambda q: np.where(q > 0, np.where(q > 0.5, np.sqrt(q - 0.5), np.log(q)), q),
+    "squared": lambda q: np.where(q > -5, q / (1 + q * q), 0.0) ** 2,  # a weight of 0 at 0 that is used
+    "largest": lambda q: np.maximum(np.log(q), -1.0),
+}
+AT = np.array([[0.0, -1.0, 2.0], [0.3, 0.7, 1.5]])
+
+
+@in_turn(list(GUARDED))
+def test_a_branch_that_is_not_taken_has_no_slope_in_either_mode(name: str) -> None:
+    program = lw.trace(lambda arm, q: GUARDED[name](q), ARM)
+    with np.errstate(all="ignore"):
+        first = [derivative(program, "q", mode) for mode in ("forward", "reverse")]
+        slopes = [lw.evaluate(x, AT)[0] for x in first]
+        second = [lw.evaluate(derivative(x, "q", mode), AT)[0] for x in first for mode in ("forward", "reverse")]
+    assert np.isfinite(slopes[0]).all() or name == "largest"  # NaN where the maximum is
+    for found in slopes:
+        assert np.allclose(found, slopes[0], rtol=1e-12, equal_nan=True)
+    for found in second:
+        assert np.allclose(found, second[0], rtol=1e-12, equal_nan=True)
+
+
+def test_gradients_of_costs_with_guards_are_finite() -> None:
+    def cost(arm: lw.Robot, q: Any) -> Any:
+        return lw.potential_energy(arm, q) + np.sum(np.where(q > 0, np.sqrt(q), 0.0), axis=-1)
+
+    q = np.array([0.5, 0.0, -0.5])
+    gradients = [
+        lw.derivative(cost, ARM, "q")(q),
+        lw.vjp(cost, ARM, "q")(q, 1.0),
+        lw.derivative(cost, ARM, "q", mode="forward")(q),
+    ]
+    with lw.use_kernels("always"):
+        gradients.append(lw.derivative(cost, ARM, "q", mode="reverse")(q))
+    assert np.ptp(gradients, axis=0).max() < 1e-13

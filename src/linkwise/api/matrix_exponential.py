@@ -72,7 +72,7 @@ class Room:
     def scaled_and_squared(
         self, X: np.ndarray, norm: np.ndarray, degree: int, width: int
     ) -> tuple[np.ndarray, np.ndarray]:
-        """exp(X) and φ(X), valid until the next call. The matrices are in the order of their norms; X is overwritten."""
+        """exp(X) and φ(X), valid until the next call. The matrices are in the order of their norms; X is changed."""
         halvings = np.where(np.isfinite(norm), np.maximum(0, np.ceil(np.log2(norm / LARGEST))), 0.0).astype(int)
         if halvings.any():
             X *= (0.5**halvings)[:, None, None]

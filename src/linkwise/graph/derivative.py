@@ -7,8 +7,10 @@ Of select(x, a, b) the derivative is select(x, that of a, that of b), and so for
 slopes beside it or, for sign and |x|, zero: |x|' = sign x, which is 0 at 0, and min and max of two equal numbers have
 the slope of the first; so the slope of clip is 1 from bound to bound, both included.
 
-Both give the same numbers, except where a branch that is not taken has a slope that is not finite: reverse mode
-multiplies it by 0, which is NaN. Zeros add no nodes, and expressions that derivatives share are built once.
+Both give the same numbers, also where a branch that is not taken has a slope that is not finite. Reverse mode would
+multiply it by 0, which is NaN. So it also follows whether a node is in use: 1, or 0 if it is in branches alone that are
+not taken; where 0, nothing is passed on to its operands. Zeros add no nodes, and expressions that derivatives share are
+built once.
 """
 
 from __future__ import annotations
@@ -16,7 +18,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 from . import rules
 from .grammar import check
@@ -49,6 +51,9 @@ PARTIAL: dict[str, Callable[..., tuple[Any, ...]]] = {  # of each operation by i
     "acos": lambda y, a: (-1.0 / ((1.0 - a) * (1.0 + a)).sqrt(),),
     "atan2": lambda y, a, b: (b / (a * a + b * b), -(a / (a * a + b * b))),
 }
+
+
+POLES = ("div", "sqrt", "exp", "log", "asin", "acos")  # operations that are not finite everywhere
 
 
 Choice = tuple[Callable[[Any, Any], Any], Node, Node]  # how one of two numbers is chosen, and the two
@@ -158,13 +163,21 @@ def reverse(program: Program, seeds: Sequence[dict[int, Any]]) -> list[list[list
 
 def adjoints(program: Program, weights: dict[int, Any]) -> dict[int, Any]:
     """The derivatives of Σ weight · node by every node, by their indices."""
-    adjoint = dict(weights)
+    adjoint, used = dict(weights), dict.fromkeys(weights, cast(Any, 1.0))
     for node in reversed(program.nodes):
         if node.index in adjoint:
-            for operand, step in pulled_back(node, adjoint[node.index]):
+            for operand, step, use in pulled_back(node, adjoint[node.index], used[node.index]):
                 if not is_zero(step):
                     adjoint[operand.index] = adjoint.get(operand.index, 0.0) + step
+                    used[operand.index] = either(used.get(operand.index, 0.0), use)
     return adjoint
+
+
+def either(a: Any, b: Any) -> Any:
+    """Of two that are 0 or 1."""
+    if isinstance(a, Node) and isinstance(b, Node):
+        return rules.extreme("max", a, b)
+    return (a or b) if not isinstance(a, Node) else (b or a)
 
 
 def along(seed: dict[int, Any], adjoint: dict[int, Any]) -> Any:
@@ -175,12 +188,28 @@ def along(seed: dict[int, Any], adjoint: dict[int, Any]) -> Any:
     return total
 
 
-def pulled_back(node: Node, adjoint: Any) -> list[tuple[Node, Any]]:
-    """What each operand adds to its derivative of the output, from that of the output by the node."""
+def pulled_back(node: Node, adjoint: Any, used: Any) -> list[tuple[Node, Any, Any]]:
+    """What each operand adds to its derivative, from that of the output by the node; and whether it is in use."""
     if node.op in CHOICES:
         choose, a, b = CHOICES[node.op](*node.args)
-        return [(a, choose(adjoint, 0.0)), (b, choose(0.0, adjoint))]
-    return [(operand, partial * adjoint) for operand, partial in partials(node)]
+        return [(a, choose(adjoint, 0.0), choose(used, 0.0)), (b, choose(0.0, adjoint), choose(0.0, used))]
+    steps = ((operand, partial, partial * adjoint) for operand, partial in partials(node))
+    if not isinstance(used, Node):
+        return [(operand, step, used) for operand, _, step in steps]
+    return [(x, rules.where("where_eq", used, 0.0, 0.0, y) if may_blow_up(p) else y, used) for x, p, y in steps]
+
+
+def may_blow_up(slope: Any) -> bool:
+    """Whether a number may be infinite or NaN though those that it is computed from are not."""
+    waiting, seen = ([slope] if isinstance(slope, Node) else []), set()
+    while waiting:
+        node = waiting.pop()
+        if node.op in POLES and node.args[-1].op != "const":
+            return True
+        fresh = [x for x in node.args if x.index not in seen]
+        seen.update(x.index for x in fresh)
+        waiting += fresh
+    return False
 
 
 def partials(node: Node) -> list[tuple[Node, Any]]:

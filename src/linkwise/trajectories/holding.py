@@ -23,6 +23,8 @@ class Held:
     def __call__(self, t: Any) -> tuple[Any, Any, Any]:
         q, qd, qdd = map(np.asarray, self.motion(np.minimum(t, self.end)))
         over = t > self.end
+        if np.ndim(t) and qd.ndim > np.ndim(t):  # an array of times: a row of joints for each
+            over = np.asarray(over)[..., None]
         return q, np.where(over, np.zeros(qd.shape), qd), np.where(over, np.zeros(qdd.shape), qdd)
 
 
