@@ -256,3 +256,12 @@ def test_a_motion_that_is_held_takes_arrays_of_times(times: Any) -> None:
     for k, together in enumerate(held(t)):
         alone = np.array([held(x)[k] for x in t.flat])
         assert np.allclose(together.reshape(-1, 3), alone, rtol=1e-14)
+
+
+def test_the_c_of_a_sample_says_how_it_is_called() -> None:
+    law = lw.pid([0.1, 0.2, 0.3], kp=5.0, ki=1.0, kd=0.5, period=0.004)
+    source = lw.c_source(law.step, lw.load("planar3"))
+    text = " ".join(line.strip(" *") for line in source.splitlines())
+    assert "double tau[3], double state_next[3]" in text
+    assert "Call it every 0.004 s, and keep tau until the next call; state is 0.0 at first, then state_next." in text
+    assert "kp=5.0" in text

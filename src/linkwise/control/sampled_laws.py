@@ -51,7 +51,10 @@ class Sampled(Law):
         return np.full(arm.n, self.state) if isinstance(self.state, float) else np.array(self.state, dtype=float)
 
     def step(self, arm: Robot, t: Any, q: Any, qd: Any, state: Any) -> tuple[Any, Any]:
-        """The torques from t on, and what the memory holds then. It can be compiled and exported: lw.c_source."""
+        """One sample: the torques from t on, and what the memory holds then.
+
+        It can be compiled and exported, by `lw.compile` and `lw.c_source`.
+        """
         if self.state is None:
             return checked(self.law, arm, t, q, qd), state
         returned = self.law(arm, t, q, qd, state)
@@ -67,6 +70,14 @@ class Sampled(Law):
                 " first)"
             )
         return tau, following
+
+    step.result_names = ("tau", "state_next")  # type: ignore[attr-defined]
+
+    @property
+    def how_to_call(self) -> str:
+        """For the head of generated code."""
+        memory = "it has no memory" if self.state is None else f"state is {self.state} at first, then state_next"
+        return f"Call it every {self.period!r} s, and keep tau until the next call; {memory}."
 
     def _arguments(self) -> Iterator[str]:
         yield function_name(self.law)

@@ -30,6 +30,7 @@ MEANING = {
     "qdd": "joint accelerations (rad/s2, m/s2)",
     "qdd_joints": "accelerations of all joints except the free joint on the base (rad/s2, m/s2)",
     "tau": "joint torques (N m) and forces (N)",
+    "state_next": "what to give as state the next time",
     "wrench": "external wrench, moment (N m) then force (N), in the base frame at the centre of mass",
     "point": "where the wrench acts instead (m), in the table frame of the link",
     "energy": "energy (J)",
@@ -95,7 +96,9 @@ def about(function: Callable[..., Any]) -> list[str]:
     first = SHAPE.sub("", (inspect.getdoc(function) or "").partition("\n")[0])
     kind: type[Any] = type(function)
     if inspect.isroutine(function):
-        return [first] if first else []
+        owner = getattr(function, "__self__", None)
+        remark = getattr(owner, "how_to_call", None)  # of a law, one sample of which is the function
+        return [line for line in (first, *((repr(owner), remark) if remark else ())) if line]
     lines = [] if first.startswith(f"{kind.__name__}(") else [first]  # a dataclass without words shows its signature
     if any("__repr__" in vars(base) for base in kind.__mro__[:-1]) and " at 0x" not in repr(function):
         lines.append(repr(function))
