@@ -147,6 +147,15 @@ def test_external_wrenches_are_in_the_model() -> None:
     assert relative(pushed.A, plain.A) > 1e-3
 
 
+def test_a_model_remembers_its_step_and_prints_in_a_line() -> None:
+    zeros = np.zeros((3, 3))
+    continuous, step = lw.linearize(PLANAR, *zeros), lw.linearize(PLANAR, *zeros, 0.002)
+    assert continuous.dt is None
+    assert step.dt == 0.002
+    assert repr(continuous) == "<LinearModel, continuous: A (6, 6), B (6, 3)>"
+    assert pickle.loads(pickle.dumps(step)).dt == 0.002
+
+
 def test_what_linearize_refuses() -> None:
     zeros = np.zeros((3, 3))
     for dt in (0.0, -1.0, np.nan, True, "1"):

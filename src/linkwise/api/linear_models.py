@@ -25,11 +25,24 @@ from .matrix_exponential import held
 from .states import Array, States, component
 
 
-class LinearModel(NamedTuple):
-    """A (..., 2n, 2n) and B (..., 2n, n) of ẋ = A x + B u, or of x_{k+1} = A x_k + B u_k."""
-
+class StateAndInputMatrix(NamedTuple):
     A: Array
     B: Array
+
+
+class LinearModel(StateAndInputMatrix):
+    """A (..., 2n, 2n) and B (..., 2n, n) of ẋ = A x + B u; or, with a step `dt`, of x_{k+1} = A x_k + B u_k."""
+
+    dt: float | None
+
+    def __new__(cls, A: Array, B: Array, dt: float | None = None) -> LinearModel:
+        pair = super().__new__(cls, A, B)
+        pair.dt = dt
+        return pair
+
+    def __repr__(self) -> str:
+        kind = "continuous" if self.dt is None else f"dt = {self.dt:g} s"
+        return f"<LinearModel, {kind}: A {tuple(self.A.shape)}, B {tuple(self.B.shape)}>"
 
 
 def linearize(
@@ -50,6 +63,8 @@ def linearize(
     δv that of the velocities; u is the deviation of the torques from `tau`. With `dt` the model is x_{k+1} = A x_k +
     B u_k for torques that are held for the time dt, exact for the continuous A and B. `wrench`, `point` and `friction`
     as for `lw.forward_dynamics`; `lw.Friction(smooth=0)`, the sign of the rate, adds nothing but its viscous part.
+    Smoothed Coulomb friction c at rest is a damper of c / smooth, hundreds of N·m·s/rad, with which no controller should
+    be designed: give the viscous part alone, `lw.Friction(coulomb=0)`.
 
     >>> import numpy as np, linkwise as lw
     >>> arm = lw.load("planar3")
@@ -130,4 +145,4 @@ def discretised(A: Array, B: Array, dt: float) -> LinearModel:
     """The model of one step of dt, in which the torques are held."""
     if not isinstance(A, np.ndarray) or A.dtype.kind != "f":
         raise TypeError("with dt, linearize takes NumPy arrays of numbers (without, also torch, JAX and symbols)")
-    return LinearModel(*held(A, B, dt))
+    return LinearModel(*held(A, B, dt), dt)
