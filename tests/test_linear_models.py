@@ -2,6 +2,7 @@
 
 import pickle
 import time
+import warnings
 from typing import Any
 
 import numpy as np
@@ -145,6 +146,19 @@ def test_external_wrenches_are_in_the_model() -> None:
     ends = [lw.forward_dynamics(PLANAR, q + e * x[:3], qd + e * x[3:], tau, wrench) for e in (1, -1)]
     assert relative((ends[0] - ends[1]) / 2, (pushed.A @ x)[3:]) < 1e-6
     assert relative(pushed.A, plain.A) > 1e-3
+
+
+def test_smoothed_friction_at_rest_is_warned_of() -> None:
+    zeros, dry = np.zeros((3, 3)), lw.Friction(viscous=0.1, coulomb=0.5)
+    with pytest.warns(
+        UserWarning, match=r"Coulomb friction of 'link1' is a damper of 500 N m s/rad .* lw\.Friction\(coulomb=0\)"
+    ):
+        lw.linearize(PLANAR, *zeros, friction=dry)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        lw.linearize(PLANAR, *zeros, friction=lw.Friction(viscous=0.1, coulomb=0))
+        lw.linearize(PLANAR, *zeros, friction=lw.Friction(viscous=0.1, coulomb=0.5, smooth=0))
+        lw.linearize(PLANAR, zeros[0], np.ones((4, 3)), zeros[0], friction=dry)
 
 
 def test_a_model_remembers_its_step_and_prints_in_a_line() -> None:

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..notices import warn
 from ..robot import Friction, Robot
 from ..spatial import Scalar, mul, sub
 from .call import Call, fast
@@ -63,8 +64,8 @@ def linearize(
     δv that of the velocities; u is the deviation of the torques from `tau`. With `dt` the model is x_{k+1} = A x_k +
     B u_k for torques that are held for the time dt, exact for the continuous A and B. `wrench`, `point` and `friction`
     as for `lw.forward_dynamics`; `lw.Friction(smooth=0)`, the sign of the rate, adds nothing but its viscous part.
-    Smoothed Coulomb friction c at rest is a damper of c / smooth, hundreds of N·m·s/rad, with which no controller should
-    be designed: give the viscous part alone, `lw.Friction(coulomb=0)`.
+    Smoothed Coulomb friction c at rest is a damper of c / smooth, hundreds of N·m·s/rad, which holds for tiny rates
+    alone: to design a controller give the viscous part, `lw.Friction(coulomb=0)`.
 
     >>> import numpy as np, linkwise as lw
     >>> arm = lw.load("planar3")
@@ -77,8 +78,26 @@ def linearize(
     if wrench is None and point is None and friction is False and not check:  # the fast path
         model = LinearModel(*linear_model(arm, q, qd, tau))
     else:
+        warn_of_friction_at_rest(arm, qd, Friction.of(friction))
         model = LinearModel(*linear_model(arm, q, qd, tau, wrench, point=point, friction=friction, check=check))
     return model if step is None else discretised(*model, step)
+
+
+def warn_of_friction_at_rest(arm: Robot, qd: Array, law: Friction | None) -> None:
+    """Where smoothed Coulomb friction is nothing but a stiff damper."""
+    rates = np.asarray(qd) if isinstance(qd, (np.ndarray, list, tuple)) else np.empty(0, dtype=object)
+    if law is None or not law.smooth or arm.non_floats or rates.dtype.kind not in "fi" or rates.shape[-1:] != (arm.n,):
+        return
+    levels = law.at_rest(arm)
+    slow = ((np.abs(rates) < 0.01 * law.smooth) & (levels > 0.0)).reshape(-1, arm.n).any(axis=0)
+    if slow.any():
+        k = int(np.argmax(slow))
+        unit = "N s/m" if arm.effort_units[k] == "N" else "N m s/rad"
+        warn(
+            f"robot {arm.name!r}: at rest the smoothed Coulomb friction of {arm.v_names[k]!r} is a damper of"
+            f" {levels[k] / law.smooth:.3g} {unit} in this linear model, which holds for rates far below {law.smooth:g}"
+            " alone (expected lw.Friction(coulomb=0), the viscous part, to design a controller)"
+        )
 
 
 def step_of(dt: object) -> float | None:

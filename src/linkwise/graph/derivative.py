@@ -201,7 +201,7 @@ def pulled_back(node: Node, adjoint: Any, used: Any) -> list[tuple[Node, Any, An
 
 def may_blow_up(slope: Any) -> bool:
     """Whether a number may be infinite or NaN though those that it is computed from are not."""
-    waiting, seen = ([slope] if isinstance(slope, Node) else []), set()
+    waiting, seen = ([slope] if isinstance(slope, Node) else []), set[int]()
     while waiting:
         node = waiting.pop()
         if node.op in POLES and node.args[-1].op != "const":

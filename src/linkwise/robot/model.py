@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, fields, replace
+from numbers import Real
 from typing import Any, ClassVar, Self
 
 from ..errors import RobotError, one_of
@@ -20,6 +22,7 @@ from .entries import is_symbol
 from .fingerprint import NoFingerprintError, robot_fingerprint
 from .joint_space import JointSpace
 from .link import Frame, Link
+from .locking import LOCKABLE, locked
 from .mapping import NumberMap, numbers_of
 from .regroup import regrouped_bodies
 from .rows import NO_TENSOR, REFUSE
@@ -314,6 +317,37 @@ class Robot(JointSpace, WithCache):
         if not floating:
             raise RobotError(f"robot {self.name!r} has no free joint on its base (expected one, to be fixed)")
         return self._from_rows(on_fixed_base(self.rows, floating), "the base of the robot")
+
+    def with_locked(self, joints: str | Mapping[str, float], value: float = 0.0) -> Robot:
+        """The same robot with a joint, or several, locked: the link becomes part of the one before it.
+
+        A joint is named by itself or by its link, and locked at `value` (rad or m); several by a mapping of names and
+        values. Joints that are coupled to it are locked where they follow. The link's name stays one of a frame, for
+        `frames=` and `lw.poses`.
+
+        >>> import linkwise as lw
+        >>> panda = lw.load("panda").with_locked("panda_finger_joint1", 0.02)
+        >>> panda.n, "panda_leftfinger" in [frame.name for frame in panda.frames]
+        (7, True)
+        """
+        values = {joints: value} if isinstance(joints, str) else dict(joints)
+        by_link: dict[str, float] = {}
+        for name, x in values.items():
+            joint = self._joint(name)
+            if joint.coupling is not None:
+                leader = self.links[joint.coupling.to].name
+                raise RobotError(f"robot {self.name!r}: joint {name!r} follows {leader!r} (expected that to be locked)")
+            if joint.kind.name not in LOCKABLE:
+                raise RobotError(
+                    f"robot {self.name!r}: joint {name!r} is {joint.kind.name} (expected {', '.join(LOCKABLE)}; a"
+                    " free joint of a base is fixed by arm.with_fixed_base())"
+                )
+            if isinstance(x, bool) or not isinstance(x, Real) or not math.isfinite(x):
+                raise RobotError(
+                    f"robot {self.name!r}: joint {name!r} is locked at {x!r} (expected a number, rad or m)"
+                )
+            by_link[joint.name] = float(x)
+        return self._from_rows(locked(self.rows, by_link, self.convention), "the robot, with joints to be locked,")
 
     def with_gravity(self, gravity: Iterable[Scalar]) -> Robot:
         return replace(self, gravity=checked_gravity(gravity, self.name))
