@@ -34,6 +34,10 @@ WRITTEN = {
     "truth as a number": lambda q, qd: (q > 0) / 2 + np.maximum(q > 0, 0.5) + (q < 1).astype(float) + ((q > 1) > 0.5),
     "counted": lambda q, qd: np.sum(q > 0) * qd + np.mean(qd > 0) + np.cumsum(q > qd) + (q > 0) @ (qd > 0) + sum(q > 1),
     "of one number": lambda q, qd: np.sum(q[0]) + np.prod(qd[1]) + np.any(q[0]) * qd + np.all(q[:1]) + np.sum(q[1] > 0),
+    "table": lambda q, qd: (
+        np.interp(q, [-1, 0, 0.5, 2], [3, 1, 1.5, -2]) + np.interp(qd[0], [0, 1], [1, 2], left=-1, right=5)
+    ),
+    "angles": lambda q, qd: np.deg2rad(q) + np.degrees(qd) + np.hypot(q, qd[0]) + np.radians(q[1]) + np.rad2deg(qd[2]),
     "select": lambda q, qd: np.select([q > 1, q > 0], [q * 2, 3.0], qd),
     "atan2": lambda q, qd: np.arctan2(q, qd) + np.arctan2(1.0, q[0]) + np.arctan2(qd[0], q) + np.arctan(q),
     "asin, acos": lambda q, qd: np.arcsin(0.2 * q) + np.arccos(0.2 * qd),
@@ -247,6 +251,8 @@ REFUSED = {  # by NumPy the first are counts, 2 where both hold: the graph would
     "NaN left out": lambda q: np.nansum(q[0]) * q,
     "rounded": lambda q: q.astype(np.float32),
     "cut": lambda q: q.astype(int) * 1.0,
+    "table of nodes": lambda q: np.interp(q, [0.0, 1.0], q[:2]),
+    "periodic table": lambda q: np.interp(q, [0.0, 1.0], [0.0, 1.0], period=2.0),
 }
 
 

@@ -51,11 +51,14 @@ FUNCTIONS_OF_ONE = {  # by NumPy's names
     **{name: rules.OPERATIONS[op] for op, name in rules.NUMPY_NAMES.items() if op not in ("atan2", "min", "max")},
     "fabs": rules.absolute,
     "arctan": lambda x: rules.atan2(x, 1.0),
+    **dict.fromkeys(("deg2rad", "radians"), lambda x: rules.mul(x, np.pi / 180.0)),
+    **dict.fromkeys(("rad2deg", "degrees"), lambda x: rules.mul(x, 180.0 / np.pi)),
 }
 ELEMENTWISE: dict[str, tuple[int, Callable[..., Any]]] = {  # functions of NumPy, by name, with how many operands
     **{name: (1, of_numbers(function)) for name, function in FUNCTIONS_OF_ONE.items()},
     "add": (2, plus),
     "arctan2": (2, of_numbers(rules.atan2)),
+    "hypot": (2, of_numbers(lambda a, b: rules.OPERATIONS["sqrt"](rules.add(rules.mul(a, a), rules.mul(b, b))))),
     "minimum": (2, of_truths(conditions.both, of_numbers(rules.OPERATIONS["min"]))),
     "maximum": (2, of_truths(conditions.either, of_numbers(rules.OPERATIONS["max"]))),
     "clip": (3, of_numbers(clip)),
@@ -178,6 +181,23 @@ def clipped(a: Any, a_min: Any = None, a_max: Any = None, out: Any = None, **bou
     return traced_result(UFUNCS["clip"](*map(boxed, (a, low, high))))
 
 
+def interpolated(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period: Any = None) -> Any:
+    """A table, linear between its points: its first value, and the rise in each interval as far as x is in it."""
+    if period is not None or any(is_traced(entry) for table in (xp, fp) for entry in np.ravel(boxed(table))):
+        raise TypeError(
+            "np.interp is traced for a table of plain numbers, without period= (expected xp and fp of numbers)"
+        )
+    at, values = np.asarray(xp, dtype=float), np.asarray(fp, dtype=float)
+    if at.ndim != 1 or at.shape != values.shape or not len(at) or not (np.diff(at) > 0.0).all():
+        raise ValueError("np.interp has a table that cannot be traced (expected xp that increases, and as many fp)")
+    result = values[0] + 0.0 * x
+    for start, step, rise in zip(at, np.diff(at), np.diff(values), strict=False):
+        result = result + (rise / step) * clipped(x - start, 0.0, step)
+    for beyond, value in ((x < at[0], left), (x > at[-1], right)):
+        result = result if value is None else where(beyond, value, result)
+    return result
+
+
 def like(function: Any) -> Callable[..., Any]:
     """np.zeros_like and others; of comparisons they would have truth values."""
 
@@ -197,5 +217,6 @@ FUNCTIONS: dict[Any, Callable[..., Any]] = {
     np.where: where,
     np.select: select,
     np.clip: clipped,
+    np.interp: interpolated,
     **{function: like(function) for function in (np.zeros_like, np.ones_like, np.full_like)},
 }
