@@ -203,3 +203,11 @@ def test_it_can_be_pickled_before_and_after_it_was_compiled() -> None:
             copy = pickle.loads(pickle.dumps(slope))
             assert np.array_equal(copy(q), expected)
             assert copy.mode == slope.mode
+
+
+def test_defaults_that_are_written_out_keep_the_closed_form() -> None:
+    arm = lw.load("planar3")
+    assert lw.derivative(lw.inverse_dynamics, arm, ("q", "qd"), friction=False, check=False).mode == "closed-form"
+    for options in ({"wrench": np.ones(6)}, {"friction": True}):
+        with pytest.raises(ValueError, match="with these options has no closed form"):
+            lw.derivative(lw.inverse_dynamics, arm, ("q", "qd"), mode="closed-form", **options)

@@ -10,6 +10,7 @@ from ..graph import Node, Port, Program, count
 from ..graph import products as of_programs
 from ..graph.derivative import derivative as differentiate
 from ..graph.derivative import own_shape
+from ..kernels.sources import own_name
 from ..lazy import cached_property
 from ..robot import Robot
 from ..trace.tracing import Prepared, function_name
@@ -36,16 +37,18 @@ class Derivative(DerivedFunction):
         keywords: Mapping[str, Any],
     ) -> None:
         names = named(wrt)
+        if own_name(function) is not None:  # defaults that are written out
+            keywords = {key: x for key, x in keywords.items() if not (key in ("friction", "check") and x is False)}
         self.wrt, self._asked, self._value = wrt, mode, value
         self._modes: list[tuple[Program, str]] = []  # of each program
         by = ", ".join(names)
         self.__doc__ = f"The derivative of {function_name(function)} by {by}."
-        super().__init__(function, robot, names, f"d_{function_name(function)}_d_{'_'.join(names)}", keywords)
-        if mode == "closed-form" and not self._has_closed_form:
+        if mode == "closed-form" and (isinstance(function, Prepared) or not has_closed_form(function, names, keywords)):
             raise ValueError(
                 f"{function_name(function)} by {by} with these options has no closed form (expected inverse or forward"
-                " dynamics by some of q, qd, qdd, tau, without a method; or mode='fewest')"
+                " dynamics by some of q, qd, qdd, tau, without a method, wrenches as lw.Input; or mode='fewest')"
             )
+        super().__init__(function, robot, names, f"d_{function_name(function)}_d_{'_'.join(names)}", keywords)
 
     @property
     def options(self) -> tuple[Any, ...]:
