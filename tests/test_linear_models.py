@@ -148,6 +148,29 @@ def test_external_wrenches_are_in_the_model() -> None:
     assert relative(pushed.A, plain.A) > 1e-3
 
 
+@pytest.mark.parametrize("robot", [PLANAR, BALLS], ids=["arm", "balls"])
+def test_a_law_as_torque_gives_the_closed_loop(robot: lw.Robot) -> None:
+    random = np.random.default_rng(0)
+    q, qd = lw.normalize(robot, random.normal(size=(4, robot.nq))), random.normal(size=robot.n)
+    law = lw.springs(5.0, damping=0.3)
+    A, B = lw.linearize(robot, q, qd, law)
+    size, n = 1e-4, robot.n
+    for k in range(4):
+        x = random.normal(size=2 * n)
+        sides = []
+        for e in (size, -size):
+            moved = lw.integrate(robot, q[k], e * x[:n]), qd + e * x[n:]
+            sides.append(lw.forward_dynamics(robot, *moved, law(robot, 0.0, *moved)))
+        assert relative((sides[0] - sides[1]) / (2 * size), (A[k] @ x)[n:]) < 1e-5
+    open_loop = lw.linearize(robot, q, qd, np.array([law(robot, 0.0, each, qd) for each in q]))
+    assert relative(B, open_loop.B) < 1e-12
+    assert relative(A[:, :n], open_loop.A[:, :n]) < 1e-12
+    step = lw.linearize(robot, q[0], qd, law, 0.01)
+    assert step.dt == 0.01
+    with pytest.raises(TypeError, match="holds its torque"):
+        lw.linearize(robot, q[0], qd, lw.sampled(law, 0.001))
+
+
 def test_smoothed_friction_at_rest_is_warned_of() -> None:
     zeros, dry = np.zeros((3, 3)), lw.Friction(viscous=0.1, coulomb=0.5)
     with pytest.warns(

@@ -12,6 +12,7 @@ B dt with φ(X) = ∫₀¹ exp(s X) ds.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -21,6 +22,7 @@ from ..robot import Friction, Robot
 from ..spatial import Scalar, mul, sub
 from .call import Call, fast
 from .closed_form_derivatives import forward_dynamics_derivatives
+from .derivatives import derivative
 from .functions import differences
 from .matrix_exponential import held
 from .states import Array, States, component
@@ -50,7 +52,7 @@ def linearize(
     arm: Robot,
     q: Array,
     qd: Array,
-    tau: Array,
+    tau: Array | Callable[..., Any],
     dt: float | None = None,
     *,
     wrench: Array | None = None,
@@ -67,6 +69,9 @@ def linearize(
     Smoothed Coulomb friction c at rest is a damper of c / smooth, hundreds of N·m·s/rad, which holds for tiny rates
     alone: to design a controller give the viscous part, `lw.Friction(coulomb=0)`.
 
+    `tau` may also be a torque function of (arm, t, q, qd), as for `lw.simulate`, at t = 0: the model is then that of
+    the closed loop, and u is the deviation of torques beside those of the law.
+
     >>> import numpy as np, linkwise as lw
     >>> arm = lw.load("planar3")
     >>> q, tau = lw.equilibrium(arm, [0.1, 0.2, 0.3])
@@ -75,12 +80,26 @@ def linearize(
     (True, True)
     """
     step = step_of(dt)
-    if wrench is None and point is None and friction is False and not check:  # the fast path
+    if callable(tau):
+        loads = {"wrench": wrench, "point": point, "friction": friction, "check": check}
+        model = closed_loop(arm, q, qd, tau, **loads)
+    elif wrench is None and point is None and friction is False and not check:  # the fast path
         model = LinearModel(*linear_model(arm, q, qd, tau))
     else:
         warn_of_friction_at_rest(arm, qd, Friction.of(friction))
         model = LinearModel(*linear_model(arm, q, qd, tau, wrench, point=point, friction=friction, check=check))
     return model if step is None else discretised(*model, step)
+
+
+def closed_loop(arm: Robot, q: Array, qd: Array, law: Callable[..., Any], **loads: Any) -> LinearModel:
+    """With δτ = K (ξ, δv) + u of the law: A + B K, and B."""
+
+    def at_first(arm: Robot, q: Any, qd: Any) -> Any:
+        return law(arm, 0.0, q, qd)
+
+    tau, by_q, by_qd = derivative(at_first, arm, ("q", "qd"), value=True)(q, qd)
+    A, B = linearize(arm, q, qd, tau, **loads)
+    return LinearModel(A + B @ np.concatenate([by_q, by_qd], axis=-1), B)
 
 
 def warn_of_friction_at_rest(arm: Robot, qd: Array, law: Friction | None) -> None:
