@@ -127,3 +127,18 @@ def test_sticking_over_a_million_seconds():
     with pytest.raises(lw.SimulationError, match="as many as max_steps allows") as caught:
         lw.simulate(CART, [0.0], [0.0], 1e6, torque=shaken, friction=DRY, max_steps=20_000)
     assert caught.value.recording.reached > 20.0  # two hundred changes of modes and more within 1e-4 of the duration
+
+
+@pytest.mark.slow
+def test_a_gain_table_with_steps_that_holds_a_joint_at_a_step_is_given_up() -> None:
+    """It turns in a fifth of the steps, and hundreds of millions of them would be left."""
+
+    def scheduled(arm: lw.Robot, t: float, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
+        return -q * np.searchsorted([0, 0.5, 1], q)
+
+    with (
+        lw.use_kernels("auto"),
+        pytest.warns(RuntimeWarning, match="runs in Python"),
+        pytest.raises(lw.SimulationError, match=r"the end is out of reach.*lw\.sampled\(law"),
+    ):
+        lw.simulate(lw.load("planar3"), [0.6, 0.5, -1], duration=0.5, torque=scheduled)

@@ -12,8 +12,9 @@ from .status import CHATTERING
 from .trajectories import Trajectories
 
 WINDOW = 1000  # accepted steps after which it is asked again
-SHARE = 0.25  # of them: so often a rate turns
+SHARE, RARE = 0.25, 0.1  # of them: so often a rate turns
 TOO_FAR = 1_000_000  # steps that would be left: in Python, the better part of an hour
+HOPELESS = 30  # times that many, a day: then also where it turns more rarely, as a fast vibration may too
 
 
 class Chattering:
@@ -40,7 +41,9 @@ class Chattering:
         for k in which[self.steps[which] >= WINDOW].tolist():
             advance = (trajectories.t[k] - self.since[k]) / WINDOW  # not known at first
             worst = int(np.argmax(self.turns[k]))
-            if (end - trajectories.t[k]) / self.too_far > advance and self.turns[k, worst] > SHARE * WINDOW:
+            longest = (end - trajectories.t[k]) / self.too_far  # step that is too short
+            turns = self.turns[k, worst] / WINDOW
+            if (advance < longest and turns > SHARE) or (advance < longest / HOPELESS and turns > RARE):
                 trajectories.status[k] = CHATTERING
                 trajectories.chattering[k] = worst
             self.turns[k], self.steps[k], self.since[k] = 0, 0, trajectories.t[k]
