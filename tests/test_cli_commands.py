@@ -116,14 +116,6 @@ def test_states_of_a_table(robot: str) -> None:
     assert len(linkwise(f"torque {robot} --q @states.csv").out.splitlines()) == 8
 
 
-@pytest.mark.parametrize("text", ["0,0,90deg,0,0,0", "link3=pi/2"])
-def test_an_angle_for_a_joint_that_slides_is_refused(text: str) -> None:
-    done = linkwise(f"torque stanford --q {text}")
-    assert done.code == 2
-    assert "--q link3" in done.err
-    assert "is an angle, which this number is not" in done.err
-
-
 def test_names_degrees_and_pi() -> None:
     arm = lw.load("stanford")
     for text in ("link2=pi/2,link3=0.1", "link3=0.1 link2=90deg", "0,90deg,0.1,0,0,0", "[0, 0.5pi, 0.1, 0, 0, 0]"):

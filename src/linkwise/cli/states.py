@@ -69,10 +69,7 @@ def state(arm: Robot, text: str | None, word: str, option: str, degrees: bool) -
     if any("=" in part for part in parts):
         return named(arm, parts, word, option, degrees)
     values = [number(part, option) for part in parts]
-    if len(values) == len(names):
-        for name, part, (_, own), turns in zip(names, parts, values, turning, strict=True):
-            refuse_angle(own and not turns, f"{option} {name}", part)
-    else:
+    if len(values) != len(names):
         raise ValueError(
             f"{option} has {len(values)} numbers (expected {len(names)} for robot {arm.name!r}: {listed(names)};"
             f" or some by name, as in {option} {names[-1]}=0.1)"
@@ -96,25 +93,32 @@ def named(arm: Robot, parts: Sequence[str], word: str, option: str, degrees: boo
             raise ValueError(
                 f"{option}: there is no {name!r}{near_miss(name, known)} (expected one of {all_listed(arm, word)})"
             )
-        if name in given:
-            raise ValueError(f"{option}: {name!r} is given twice (expected once)")
-        given.add(name)
-        k = names.index(name)
-        x, own = number(text, f"{option} {name}")
-        refuse_angle(own and not turning[k], f"{option} {name}", text)
-        values[k] = converted(x, own, degrees and turning[k])
+        k = known[name]
+        if k in given:
+            before = f", by its link {name!r} too" if given[k] != name else ""
+            raise ValueError(f"{option}: {names[k]!r} is given twice{before} (expected once)")
+        given[k] = name
+        values[k] = converted(arm, word, k, number(text, f"{option} {name}"), option, degrees)
     return values
 
 
-def refuse_angle(wrong: bool, what: str, text: str) -> None:
-    if wrong:
-        raise ValueError(
-            f"{what}: {text!r} is an angle, which this number is not (expected a plain number, m if it slides)"
+def converted(arm: Robot, word: str, k: int, typed: Typed, option: str, degrees: bool) -> float:
+    """Number k of a state, in radians where it is an angle."""
+    turns = angles(arm, word)[k]
+    if typed.degrees and (word == "tau" or not turns):
+        name = (arm.q_names if word == "q" else arm.v_names)[k]
+        what = (
+            "is a torque or force, no angle" if word == "tau" else "slides" if slides(arm, word, k) else "is no angle"
         )
+        expected = EXPECTED.get(word, "a number") if what == "slides" else "a number"
+        raise ValueError(f"{option}: {name!r} {what} (expected {expected}, without deg)")
+    return math.radians(typed.value) if degrees and turns and not typed.own else typed.value
 
 
-def converted(x: float, own: bool, degrees: bool) -> float:
-    return math.radians(x) if degrees and not own else x
+def slides(arm: Robot, word: str, k: int) -> bool:
+    """Whether a number is a length; those of quaternions are none."""
+    places_ = {slot.q if word == "q" else slot.v for link, slot in arm.driving if link.joint.kind == "prismatic"}
+    return k in places_
 
 
 def with_degrees(values: Any, turning: list[bool] | None) -> Any:
