@@ -337,7 +337,7 @@ def test_a_wrench_on_every_link_does_what_its_virtual_work_says(call, robot, bat
         assert relative(part, other) < 1e-10
 
 
-@pytest.mark.parametrize("call", WITH_WRENCH, ids=str)
+@pytest.mark.parametrize("call", rest_slow(WITH_WRENCH, WITH_WRENCH[::3]), ids=str)
 @pytest.mark.parametrize(
     ("robot", "batch"), rest_slow([(ARM, (2, 3)), (GANTRY, ())], [(ARM, (2, 3))]), ids=["chain", "gantry"]
 )

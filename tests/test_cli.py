@@ -17,6 +17,7 @@ import pytest
 
 import linkwise as lw
 from command_line import heed_control_c, linkwise, unix
+from effort import rest_slow
 from linkwise.cli import COMMANDS, SECTIONS, app, encoding, main
 from linkwise.kernels import cache
 
@@ -227,7 +228,7 @@ def test_colours() -> None:
     assert re.sub(r"\x1b\[[\d;]*m", "", coloured) == linkwise("--help").out
 
 
-@pytest.mark.parametrize("robot", ["planar3", "stanford", "quadruped"])
+@pytest.mark.parametrize("robot", rest_slow(["planar3", "stanford", "quadruped"], ["quadruped"]))
 @pytest.mark.parametrize("look", [{"FORCE_COLOR": "1"}, {"FORCE_COLOR": "1", "NO_COLOR": "1"}, {}])
 def test_80_columns(robot: str, look: dict[str, str]) -> None:
     """On a terminal with and without colours, and in a pipe whose reader sets COLUMNS."""

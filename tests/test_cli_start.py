@@ -57,6 +57,7 @@ def test_control_c_stays_ignored_in_the_background() -> None:
     assert subprocess.run([sys.executable, "-c", code], preexec_fn=ignore, check=False).returncode == 41
 
 
+@pytest.mark.slow
 def test_matplotlib_is_imported_in_part_for_the_same_picture(tmp_path: Path) -> None:
     """In a process of our own; a program that calls `main` has the whole of matplotlib, as in this one."""
     code = (

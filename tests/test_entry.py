@@ -15,8 +15,6 @@ from linkwise.kernels import entry as compile_entry
 from robots import relative
 from test_kernel_calls import in_a_new_process, same
 
-pytestmark = pytest.mark.optimized
-
 pytest.importorskip("llvmlite")
 ZERO = np.zeros((3, 3))
 BEAD = {"joint": "prismatic", "a": 0.0, "theta": 0.0, "alpha": 0.0, "mass": 2.0, "com": (0, 0, 0), "inertia": ZERO}

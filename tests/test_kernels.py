@@ -20,8 +20,6 @@ from linkwise.kernels.spec import KernelSpec, LoopSpec
 from robots import FREE, TEXTBOOK, relative, states
 from test_api import CALLS, Call
 
-pytestmark = pytest.mark.optimized
-
 pytest.importorskip("llvmlite")
 PLANAR, STANFORD = lw.load("planar3"), lw.load("stanford")
 CHAIN, TREE, NINE = lw.chain(3, seed=3, joints="RPR"), lw.random_tree(4, seed=5), lw.random_tree(9, seed=9)
@@ -123,6 +121,7 @@ def test_loops_are_the_plain_text_to_rounding(robot: lw.Robot, dtype: str) -> No
 # widths, processors, places
 
 
+@pytest.mark.optimized
 @pytest.mark.parametrize("dtype", rest_slow(DTYPES, ["float64"]))
 @pytest.mark.parametrize("robot", rest_slow([PLANAR, STANFORD, TREE], [TREE]), ids=lambda robot: robot.name)
 def test_every_width_gives_the_same_bits(robot: lw.Robot, dtype: str) -> None:

@@ -42,7 +42,7 @@ CASES = {
 
 
 @pytest.mark.filterwarnings("error")
-@pytest.mark.parametrize("name", rest_slow(list(CASES), ["tree"]))
+@pytest.mark.parametrize("name", rest_slow(list(CASES), []))
 def test_a_long_robot_is_simulated_by_loops_as_by_the_plain_text(name, monkeypatch):
     arm, options = CASES[name]
     q = 0.1 * np.random.default_rng(1).normal(size=(2, N))

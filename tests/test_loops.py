@@ -11,8 +11,6 @@ from linkwise.api.method_table import LOOP_METHODS
 from linkwise.trace.loop_tracing import NotRollableError, trace_rolled
 from robots import CHAINS, DRIVEN, TREES, conditioned, relative, states
 
-pytestmark = pytest.mark.optimized
-
 METHODS = [(getattr(lw, name), method) for name, methods in LOOP_METHODS.items() for method in methods]
 ROBOTS = [lw.load("stanford"), lw.load("puma560"), CHAINS[1], CHAINS[2], CHAINS[12], TREES[1], TREES[6], *DRIVEN[2:]]
 ARRAYS = {

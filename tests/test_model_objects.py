@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import linkwise as lw
+from effort import rest_slow
 from robots import relative
 
 pin = pytest.importorskip("pinocchio", reason="Pinocchio has no wheel for Windows")
@@ -67,7 +68,7 @@ def pinocchio_model(joint):
     return model
 
 
-@pytest.mark.parametrize("kind", JOINTS)
+@pytest.mark.parametrize("kind", rest_slow(list(JOINTS), list(JOINTS)[::3]))
 def test_every_joint_of_pinocchio_gives_its_torques(kind):
     model = pinocchio_model(JOINTS[kind])
     if kind in REFUSED:

@@ -250,7 +250,7 @@ def test_a_base_that_nothing_holds(robot: lw.Robot, friction: bool) -> None:
 
 
 @floating
-@pytest.mark.parametrize("point", ["frame", "com", (0.1, -0.2, 0.3)])
+@pytest.mark.parametrize("point", ["frame", pytest.param("com", marks=pytest.mark.slow), (0.1, -0.2, 0.3)])
 def test_the_generalized_jacobian_is_that_of_zero_momentum(robot: lw.Robot, point: Any) -> None:
     q, qd, _, _ = states(robot)
     base, I = robot.free_joints[0], lw.inertia_matrix(robot, q)

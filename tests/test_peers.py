@@ -5,7 +5,7 @@ import pytest
 
 import linkwise as lw
 from effort import rest_slow
-from robots import ALL, CHAINS, QUICK, TREES, conditioned, ids, relative, states
+from robots import ALL, QUICK, TREES, conditioned, ids, relative, states
 
 pin = pytest.importorskip("pinocchio", reason="Pinocchio has no wheel for Windows")
 mujoco = pytest.importorskip("mujoco")
@@ -21,7 +21,7 @@ def has_body(link: lw.Link) -> bool:
 
 
 SOLID = [robot for robot in ALL if all(map(has_body, robot.links))]
-SOME = [QUICK[0], QUICK[2], CHAINS[11], TREES[4]]
+SOME = [QUICK[2], TREES[4]]
 over_all = pytest.mark.parametrize("robot", rest_slow(ALL, SOME), ids=ids(ALL))
 
 

@@ -95,6 +95,7 @@ def test_a_position_looks_as_its_rate_and_the_legend_names_both(flight):
     assert {"torque (N m)", "force (N)"}.isdisjoint(curves)  # nothing drives the base
 
 
+@pytest.mark.slow
 def test_large_robots_show_what_moves_most_and_no_look_twice():
     robot = lw.load("humanoid")
     rates = np.zeros(robot.n)

@@ -197,7 +197,7 @@ def outputs(function: Any, robot: lw.Robot, arrays: list[np.ndarray], **keywords
     return result if isinstance(result, tuple) else (result,)
 
 
-@pytest.mark.parametrize("closed", [None, True, False])
+@pytest.mark.parametrize("closed", rest_slow([None, True, False], [None]))
 @over_small
 @pytest.mark.parametrize("function", ARGUMENTS, ids=lambda f: f.__name__)
 def test_latex_says_what_the_function_computes(robot: lw.Robot, function: Any, closed: bool | None) -> None:
