@@ -14,7 +14,8 @@ from linkwise.cli.functions import FUNCTIONS
 
 OTHERS = {  # of the public functions of robots, those without formulas in q, qd, ...
     "base_parameters", "compile", "convert_force", "convert_state", "equilibrium", "methods", "neutral", "normalized",
-    "ptx_source", "random_configuration", "total_mass", "unnormalized", "use_kernels", "wasm", "wasm_interface", "wasm_robot",
+    "ptx_source", "random_configuration", "total_mass", "unnormalized", "use_kernels",
+    "wasm", "wasm_interface", "wasm_robot",
 }  # fmt: skip
 FREE = ("base_wrench", "floating_dynamics", "generalized_jacobian")
 QUICK = ("forward_dynamics_derivatives",)
