@@ -531,7 +531,7 @@ FREE_BASE = (lw.base_wrench, lw.floating_dynamics, lw.generalized_jacobian)
 MATRIX_PRODUCTS = (lw.forward_dynamics_second_derivatives,)  # of BLAS: sums in its own order, with fused operations
 
 
-@pytest.mark.parametrize(("function", "method"), rest_slow(CHOICES, CHOICES[::2]))
+@pytest.mark.parametrize(("function", "method"), CHOICES)
 @pytest.mark.parametrize("robot", rest_slow([ARM, TREE, lw.load("puma560")], [TREE]), ids=lambda robot: robot.name)
 def test_the_program_of_a_public_function_is_the_function_to_the_last_bit(function, method, robot):
     robot = robot.without_rotors() if function in ROTORLESS else robot

@@ -146,6 +146,11 @@ def applied(ufunc: Any, method: str, *inputs: Any, **keywords: Any) -> Any:
     if ufunc is np.matmul and method == "__call__":
         numbers = traced_result(np.matmul(*(boxed(AS_NUMBERS(x)) for x in operands), **keywords))
         return traced_result(TRUTHS(boxed(numbers))) if all(map(all_truths, operands)) else numbers
+    if own is ufunc and all("O" not in types for types in ufunc.types):  # NumPy has it for numbers alone
+        node = next(x for operand in operands for x in np.asarray(operand).flat if is_traced(x))
+        from .node import untraceable  # which imports this file
+
+        raise untraceable(node, f"np.{ufunc.__name__}")
     return traced_result(getattr(own, method)(*operands, **keywords))
 
 
