@@ -469,6 +469,7 @@ def test_any_dh_table_is_read_back_exactly(tmp_path_factory, rows, convention, g
     assert_same(round_trip(robot, tmp_path_factory.getbasetemp()), robot)
 
 
+@pytest.mark.filterwarnings("ignore:.*over two turns")
 @examples(80)
 @given(rows=frame_tables, gravity=triples)
 def test_any_table_of_frames_is_read_back_exactly(tmp_path_factory, rows, gravity):
