@@ -169,7 +169,7 @@ def torch_sine(arm, t, q, qd):
 
 UNTRACEABLE = {  # torque functions that run on numbers alone, and what the warning says of them
     "cbrt": (lambda arm, t, q, qd: -np.cbrt(q), "np.cbrt"),
-    "hypot": (lambda arm, t, q, qd: -np.hypot(q, qd), "np.hypot"),
+    "copysign": (lambda arm, t, q, qd: -np.copysign(q, qd), "np.copysign"),
     "expm1": (lambda arm, t, q, qd: np.exp(-t) * np.expm1(q), "np.expm1"),
     "item": (lambda arm, t, q, qd: -q * q[0].item(), "item"),
     "real": (lambda arm, t, q, qd: -q[0].real * q, "real"),
@@ -183,7 +183,6 @@ UNTRACEABLE = {  # torque functions that run on numbers alone, and what the warn
     "table": (lambda arm, t, q, qd: q * TABLE[int(10 * t)], r"int\(\)"),
     "index": (lambda arm, t, q, qd: q * TABLE[np.round(t).astype(int)], "np.rint|round"),
     "solve": (lambda arm, t, q, qd: -np.linalg.solve(np.eye(3), q), "solve"),
-    "interp": (lambda arm, t, q, qd: q * np.interp(t, [0, 1], [0, 1]), "np.interp"),
     "infinite": (lambda arm, t, q, qd: q / np.inf + min(np.inf, 0.1), "not finite"),
     "store": (stored, "become a float"),
     "torch": (torch_sine, "torch"),

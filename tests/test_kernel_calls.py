@@ -369,6 +369,7 @@ def test_calls_keep_no_references_and_no_memory() -> None:
                 made(q, wrong, qdd)
 
     round_of_calls(500)
+    gc.collect()  # what earlier tests left
     things = [q, qd, qdd, many, out, several, wrong, spoilt, made, np.ndarray, np.dtype("float64")]
     before, used = [sys.getrefcount(x) for x in things], resident()
     round_of_calls(10_000)
