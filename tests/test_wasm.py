@@ -46,7 +46,7 @@ SCREW = lw.Robot.from_frames(
     name="screw-and-ball",
 )  # fmt: skip
 LIBRARY = [lw.load(name) for name in lw.LIBRARY]
-ROBOTS = [*TEXTBOOK, *CHAINS, *TREES, *DRIVEN, SCREW, *(arm for arm in LIBRARY if arm not in TEXTBOOK)]
+ROBOTS = [*TEXTBOOK, *CHAINS[::3], *TREES[::3], *DRIVEN[::2], SCREW, *(arm for arm in LIBRARY if arm not in TEXTBOOK)]
 QUICK = [TEXTBOOK[3], SCREW]
 CASES = [(robot, form) for robot in ROBOTS for form in ("straight", "loops")]
 QUICK_CASES = [(TEXTBOOK[3], "straight"), (SCREW, "loops")]
