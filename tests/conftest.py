@@ -12,3 +12,23 @@ def plain_text(cache_of_this_run: None, monkeypatch: pytest.MonkeyPatch) -> Iter
     monkeypatch.setenv("LINKWISE_CACHE", "off")  # code kept by an earlier test would hide a fault of the compiler
     with lw.use_kernels("never"):
         yield
+
+
+@pytest.fixture(params=["emulated", pytest.param("gpu", marks=pytest.mark.cuda)])
+def place(request: pytest.FixtureRequest) -> Iterator[str]:
+    """Where CUDA kernels run: on the processor, by a stand-in for the driver, or on a GPU."""
+    from fake_cuda import fake_driver
+    from linkwise.kernels.cuda.driver import CudaError, device
+    from linkwise.kernels.host import host_target
+
+    if not host_target().fused:
+        pytest.skip("this processor rounds products before it adds them")
+    if request.param == "emulated":
+        with fake_driver():
+            yield request.param
+        return
+    try:
+        device(0)
+    except CudaError as error:
+        pytest.skip(str(error))
+    yield request.param

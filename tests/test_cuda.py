@@ -5,7 +5,7 @@ run there too (`pytest -m cuda` runs these alone).
 """
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -13,7 +13,6 @@ import pytest
 
 import linkwise as lw
 from effort import in_turn, rest_slow
-from fake_cuda import fake_driver
 from linkwise.codegen.llvm.cuda.kernel import shape_of
 from linkwise.codegen.llvm.cuda.rows import Place
 from linkwise.graph import Graph, Node, Port, Program
@@ -23,7 +22,6 @@ from linkwise.kernels.cuda.driver import CudaError, device
 from linkwise.kernels.cuda.kernel import CudaKernel
 from linkwise.kernels.cuda.memory import DeviceArray
 from linkwise.kernels.cuda.target import CudaTarget
-from linkwise.kernels.host import host_target
 from robots import CHAINS, TEXTBOOK, TREES
 
 pytest.importorskip("llvmlite")
@@ -34,22 +32,6 @@ LIBRARY = [lw.load(name) for name in lw.LIBRARY if name not in ("gantry", "plana
 ROBOTS = TEXTBOOK + CHAINS[::3] + TREES[::3] + LIBRARY
 BORINOT = next(robot for robot in LIBRARY if robot.name == "borinot")
 QUICK = [(TEXTBOOK[3], "float64"), (BORINOT, "float32")]
-PLACES = ["emulated", pytest.param("gpu", marks=pytest.mark.cuda)]
-
-
-@pytest.fixture(params=PLACES)
-def place(request: pytest.FixtureRequest) -> Iterator[str]:
-    if not host_target().fused:
-        pytest.skip("this processor rounds products before it adds them")
-    if request.param == "emulated":
-        with fake_driver():
-            yield request.param
-        return
-    try:
-        device(0)
-    except CudaError as error:
-        pytest.skip(str(error))
-    yield request.param
 
 
 def made(function: Callable[..., Any], robot: lw.Robot, dtype: str, target: CudaTarget | None = None) -> CudaKernel:

@@ -1,6 +1,5 @@
 """`simulate` and `sweep` on GPUs: the one driver, a trajectory in each thread, the bits of the CPU."""
 
-from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -10,30 +9,11 @@ import pytest
 
 import linkwise as lw
 from effort import rest_slow
-from fake_cuda import fake_driver
-from linkwise.kernels.cuda.driver import CudaError, device
-from linkwise.kernels.host import host_target
 from robots import TEXTBOOK
 
 pytest.importorskip("llvmlite")
-PLACES = ["emulated", pytest.param("gpu", marks=pytest.mark.cuda)]
 PLANAR, BORINOT = lw.load("planar3"), lw.load("borinot")
 INTEGRATORS = [name for name in lw.integrators() if name != "radau"]
-
-
-@pytest.fixture(params=PLACES)
-def place(request: pytest.FixtureRequest) -> Iterator[str]:
-    if not host_target().fused:
-        pytest.skip("this processor rounds products before it adds them")
-    if request.param == "emulated":
-        with fake_driver():
-            yield request.param
-        return
-    try:
-        device(0)
-    except CudaError as error:
-        pytest.skip(str(error))
-    yield request.param
 
 
 def starts(robot: lw.Robot, count: int = 9) -> tuple[np.ndarray, np.ndarray]:

@@ -1,6 +1,5 @@
 """Rollouts: steps of one length, on the CPU and on GPUs with the same bits."""
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -8,10 +7,8 @@ import pytest
 
 import linkwise as lw
 from effort import rest_slow
-from fake_cuda import fake_driver
-from linkwise.kernels.cuda.driver import CudaError, device
+from linkwise.kernels.cuda.driver import device
 from linkwise.kernels.cuda.memory import DeviceArray
-from linkwise.kernels.host import host_target
 from linkwise.ode.rollout import CudaRollout, rollout_of
 from linkwise.simulate.problem import Problem, program_of
 from robots import CHAINS, TEXTBOOK, TREES, ids
@@ -20,22 +17,6 @@ pytest.importorskip("llvmlite")
 DTYPES = ["float64", "float32"]
 PLANAR, BORINOT = lw.load("planar3"), lw.load("borinot")
 ROBOTS = [*TEXTBOOK[:4], CHAINS[3], TREES[3], BORINOT]
-PLACES = ["emulated", pytest.param("gpu", marks=pytest.mark.cuda)]
-
-
-@pytest.fixture(params=PLACES)
-def place(request: pytest.FixtureRequest) -> Iterator[str]:
-    if not host_target().fused:
-        pytest.skip("this processor rounds products before it adds them")
-    if request.param == "emulated":
-        with fake_driver():
-            yield request.param
-        return
-    try:
-        device(0)
-    except CudaError as error:
-        pytest.skip(str(error))
-    yield request.param
 
 
 def starts(robot: lw.Robot, count: int = 19, seed: int = 1) -> tuple[np.ndarray, np.ndarray]:

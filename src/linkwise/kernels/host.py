@@ -32,12 +32,11 @@ ATTRIBUTES = """
 attributes #0 = { nounwind "prefer-vector-width"="512" "min-legal-vector-width"="512" }
 attributes #1 = { nounwind noinline "prefer-vector-width"="512" "min-legal-vector-width"="512" }
 """  # vectors of 64 bytes stay whole on processors for which LLVM prefers 32
-LONG_TEXT = (
-    1_000_000  # characters, beyond which LLVM optimises less: straight-line code is as fast, in a third less time
-)
 IDENTITY = "/sys/devices/system/cpu/modalias"  # Linux: maker, family and model of the processor, and all its features
 ANYWHERE, ONE_IMAGE = "jitdefault", "small"  # LLVM's code models: how far apart code and data may be
 OPTIMIZATION = 2  # level at which LLVM selects and schedules instructions; it changes the time, never a result
+OPTIMIZATION_OF_LONG_TEXTS = 1  # straight-line code is as fast, and compiled in less time
+LONG_TEXT = 1_000_000  # characters
 
 BatchFunction = Callable[[int, int, Sequence[np.ndarray]], int]  # from state, to state, arrays -> non-finite results
 
@@ -287,16 +286,15 @@ def object_code(target: HostTarget, text: str, model: str) -> bytes:
         module.verify()
     except RuntimeError as error:
         raise CompileError(f"LLVM refused the text: {error}") from error
-    return bytes(target_machine(target, model).emit_object(module))
+    level = min(OPTIMIZATION, OPTIMIZATION_OF_LONG_TEXTS) if len(text) > LONG_TEXT else OPTIMIZATION
+    return bytes(target_machine(target, model, level).emit_object(module))
 
 
-def target_machine(target: HostTarget, model: str) -> Any:
+def target_machine(target: HostTarget, model: str, level: int) -> Any:
     return (
         llvm()
         .Target.from_default_triple()
-        .create_target_machine(
-            cpu=target.name, features=target.features, opt=OPTIMIZATION, reloc="pic", codemodel=model
-        )
+        .create_target_machine(cpu=target.name, features=target.features, opt=level, reloc="pic", codemodel=model)
     )
 
 
@@ -305,7 +303,9 @@ class Engine:
 
     def __init__(self, target: HostTarget, binary: bytes) -> None:
         binding = llvm()
-        self._engine = binding.create_mcjit_compiler(binding.parse_assembly(""), target_machine(target, ANYWHERE))
+        self._engine = binding.create_mcjit_compiler(
+            binding.parse_assembly(""), target_machine(target, ANYWHERE, OPTIMIZATION)
+        )
         self._engine.add_object_file(binding.ObjectFileRef.from_data(binary))
         self._engine.finalize_object()
 
