@@ -15,7 +15,7 @@ import pytest
 
 import linkwise as lw
 from effort import THOROUGH, in_turn, rest_slow
-from linkwise import api
+from functions import NAMES
 from linkwise.api import singular
 from linkwise.api.method_table import METHODS
 from robots import relative
@@ -50,9 +50,9 @@ NO_DYNAMICS = ("compile", "ptx_source", "wasm", "wasm_interface", "wasm_robot", 
 
 def public_functions() -> list[Callable[..., Any]]:
     """Those of the api, and the operations of both sets of quasi-coordinates."""
-    members = [getattr(api, name) for name in api.__all__ if name not in NO_DYNAMICS]
+    members = [getattr(lw, name) for name in NAMES if name not in NO_DYNAMICS]
     found = [member for member in members if inspect.isfunction(member)]
-    for quasi in (api.normalized, api.unnormalized):
+    for quasi in (lw.normalized, lw.unnormalized):
         found += [getattr(quasi, name) for name in dir(quasi) if not name.startswith("_")]
     return found
 

@@ -19,6 +19,7 @@ import linkwise as lw
 from command_line import heed_control_c, linkwise, unix
 from effort import rest_slow
 from linkwise.cli import COMMANDS, SECTIONS, app, encoding, main
+from linkwise.formats.files import FOLDER
 from linkwise.kernels import cache
 
 MODULES = {name: import_module(f"linkwise.cli.commands.{name}") for name in COMMANDS}
@@ -166,7 +167,7 @@ def test_a_fault_keeps_its_traceback(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_warnings_are_one_line(tmp_path: Path) -> None:
-    text = Path(lw.formats.files.FOLDER / "planar3.toml").read_text(encoding="utf-8")
+    text = Path(FOLDER / "planar3.toml").read_text(encoding="utf-8")
     thin = re.sub(r"inertia = .*", "inertia = [[0.001, 0, 0], [0, 0.001, 0], [0, 0, 0.9]]", text, count=1)
     path = tmp_path / "thin.toml"
     path.write_text(thin, encoding="utf-8")

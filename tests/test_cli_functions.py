@@ -9,12 +9,12 @@ import pytest
 import linkwise as lw
 from command_line import linkwise
 from effort import rest_slow
-from linkwise import api
+from functions import NAMES
 from linkwise.cli.functions import FUNCTIONS
 
 OTHERS = {  # of the public functions of robots, those without formulas in q, qd, ...
     "base_parameters", "compile", "convert_force", "convert_state", "equilibrium", "methods", "neutral", "normalized",
-    "ptx_source", "random_configuration", "total_mass", "unnormalized", "use_kernels",
+    "ptx_source", "random_configuration", "total_mass", "unnormalized",
     "wasm", "wasm_interface", "wasm_robot",
 }  # fmt: skip
 FREE = ("base_wrench", "floating_dynamics", "generalized_jacobian")
@@ -27,7 +27,7 @@ def in_a_folder_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def test_all_functions_are_known() -> None:
-    public = {name for name in api.__all__ if not isclass(getattr(api, name))}
+    public = {name for name in NAMES if not isclass(getattr(lw, name))}
     assert set(FUNCTIONS) == public - OTHERS
     assert len(set(FUNCTIONS)) == len(FUNCTIONS)
 

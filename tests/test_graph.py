@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 
 import linkwise as lw
 from effort import examples, in_turn, rest_slow
-from linkwise import api, graph
+from functions import NAMES
+from linkwise import graph
 from linkwise.graph import LEGAL, MEANING, GrammarError, Graph, Node, Port, Program, check, evaluate, rules
 from robots import relative
 
@@ -517,7 +518,7 @@ def agree(function: Callable[..., Any], robot: lw.Robot, *arrays: np.ndarray, **
 
 
 UNTRACED = ("methods", "convert_force", "convert_state", "equilibrium")  # which iterate, or ask for words
-PUBLIC = [getattr(api, name) for name in api.__all__ if name not in UNTRACED]
+PUBLIC = [getattr(lw, name) for name in NAMES if name not in UNTRACED]
 FUNCTIONS = [f for f in PUBLIC if inspect.isfunction(f) and "q" in inspect.signature(f).parameters]
 CHOICES = [
     pytest.param(function, method, id="-".join(filter(None, [function.__name__, method])))

@@ -1,5 +1,6 @@
 """The package as a whole: names that come when they are asked for, and functions named like the room they live in."""
 
+import ast
 import re
 import subprocess
 import sys
@@ -20,8 +21,15 @@ def test_every_public_name_exists_and_is_in_the_index_of_the_documentation():
         lw.simulat  # noqa: B018
 
 
+def test_type_checkers_see_the_names_that_are_imported_late():
+    tree = ast.parse(Path(lw.__file__).read_text(encoding="utf-8"))
+    (block,) = [node for node in tree.body if isinstance(node, ast.If)]
+    seen = [(node.module, alias.name, alias.asname) for node in block.body for alias in node.names]
+    assert seen == sorted((module, name, name) for module, names in lw.LAZY_IMPORTS.items() for name in names)
+
+
 def test_a_function_named_like_its_room_stays_the_function():
-    names = ("simulate", "sweep", "explain", "compare")
+    names = ("simulate", "sweep", "explain", "compare", "trace")
     code = "".join(f"import linkwise.{name}; print(type(linkwise.{name}).__name__);" for name in names)
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.split() == ["function"] * len(names)
@@ -29,7 +37,14 @@ def test_a_function_named_like_its_room_stays_the_function():
 
 
 def test_rooms_are_entered_only_when_they_are_needed():
-    rooms = ("linkwise.simulate", "linkwise.sweep", "linkwise.ode")
-    code = f"import sys, linkwise; print([m for m in sys.modules if m.startswith({rooms})])"
+    code = "import sys, linkwise; print(*(m for m in sys.modules if m.startswith(('linkwise.', 'numpy.'))))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "[]"
+    kernels = {f"linkwise.kernels{module}" for module in ("", ".lock", ".sources")}
+    assert set(done.stdout.split()) == {"linkwise.version"} | kernels
+
+
+def test_all_names_are_imported_at_once_where_that_is_asked_for():
+    code = "from linkwise import *; import linkwise; print(set(linkwise.__all__) - set(globals()))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "set()"
+    assert dir(lw) == sorted(set(lw.__all__))  # no name is listed twice

@@ -188,7 +188,7 @@ def test_the_environment_says_the_mode() -> None:
         assert in_a_new_process(text, LINKWISE_KERNELS=mode).strip() == made
     text = """
     try:
-        import linkwise
+        from linkwise import inverse_dynamics
     except ValueError as error:
         print(error)
     """

@@ -64,6 +64,7 @@ MAY_IMPORT = {  # each room: the rooms below it that it uses
         "errors",
         "files",
         "graph",
+        "kernels",
         "lazy",
         "ode",
         "progress",
@@ -75,6 +76,7 @@ MAY_IMPORT = {  # each room: the rooms below it that it uses
         "version",
     },
     "cli": {
+        "",  # the public names
         "api",
         "compare",
         "control",

@@ -8,28 +8,79 @@ JAX arrays and on many-digit numbers, and counts its own operations.
 >>> tau = lw.inverse_dynamics(arm, q=[0, 1.5, 0.1, 0, 0, 0], qd=[0] * 6, qdd=[0] * 6)
 """
 
-import numpy  # noqa: F401  first: its own import takes longer after ours (seen with CPython 3.11)
-
-# isort: split
 import sys
 from importlib import import_module
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from . import api
-from .api import *  # noqa: F403  what its `__all__` lists
-from .api.derivatives import Derivative, JacobianVector, VectorJacobian, derivative, jvp, vjp
-from .api.packing import Packed, packed
-from .errors import EquilibriumError, FileError, RobotError, SingularError
-from .formats import LIBRARY, load, save
-from .graph import Count, Program, evaluate
 from .kernels.lock import LOCK
-from .robot import Frame, Friction, Joint, Link, Robot, chain, describe, random_tree
-from .symbolic import symbols
-from .trace import Input, bind, count, symbols_of, trace
 from .version import __version__ as __version__
 
-if TYPE_CHECKING:  # at run time these are imported when they are first used: see __getattr__
+if TYPE_CHECKING:  # at run time each of these is imported when it is first used: see LAZY_IMPORTS
+    from .api.base_motion import BaseMotion as BaseMotion
+    from .api.base_parameters import base_parameters as base_parameters
+    from .api.closed_form_derivatives import forward_dynamics_derivatives as forward_dynamics_derivatives
+    from .api.closed_form_derivatives import forward_dynamics_second_derivatives as forward_dynamics_second_derivatives
+    from .api.closed_form_derivatives import inverse_dynamics_derivatives as inverse_dynamics_derivatives
+    from .api.closed_form_derivatives import inverse_dynamics_second_derivatives as inverse_dynamics_second_derivatives
+    from .api.compiling import compile as compile
+    from .api.compiling import ptx_source as ptx_source
+    from .api.configuration import neutral as neutral
+    from .api.configuration import random_configuration as random_configuration
+    from .api.conventions import convert_force as convert_force
+    from .api.conventions import convert_state as convert_state
+    from .api.derivatives import Derivative as Derivative
+    from .api.derivatives import JacobianVector as JacobianVector
+    from .api.derivatives import VectorJacobian as VectorJacobian
+    from .api.derivatives import derivative as derivative
+    from .api.derivatives import jvp as jvp
+    from .api.derivatives import vjp as vjp
+    from .api.equilibria import Equilibrium as Equilibrium
+    from .api.equilibria import equilibrium as equilibrium
+    from .api.free_flying import base_wrench as base_wrench
+    from .api.free_flying import floating_dynamics as floating_dynamics
+    from .api.free_flying import generalized_jacobian as generalized_jacobian
+    from .api.functions import bias_torque as bias_torque
+    from .api.functions import forward_dynamics as forward_dynamics
+    from .api.functions import gravity_torque as gravity_torque
+    from .api.functions import inertia_matrix as inertia_matrix
+    from .api.functions import inverse_dynamics as inverse_dynamics
+    from .api.functions import jacobian as jacobian
+    from .api.functions import joint_wrenches as joint_wrenches
+    from .api.functions import kinetic_energy as kinetic_energy
+    from .api.functions import mass_centres as mass_centres
+    from .api.functions import poses as poses
+    from .api.functions import potential_energy as potential_energy
+    from .api.functions import udu as udu
+    from .api.integration import configuration_rate as configuration_rate
+    from .api.integration import difference as difference
+    from .api.integration import integrate as integrate
+    from .api.integration import normalize as normalize
+    from .api.linear_models import LinearModel as LinearModel
+    from .api.linear_models import linearize as linearize
+    from .api.matrices import complement_matrices as complement_matrices
+    from .api.matrices import constraint_wrenches as constraint_wrenches
+    from .api.matrices import coriolis_matrix as coriolis_matrix
+    from .api.matrices import denoc_matrices as denoc_matrices
+    from .api.matrices import inverse_inertia_matrix as inverse_inertia_matrix
+    from .api.matrices import kinetic_gradient as kinetic_gradient
+    from .api.matrices import mass_factor as mass_factor
+    from .api.matrices import mass_factor_rate as mass_factor_rate
+    from .api.matrices import operator_rates as operator_rates
+    from .api.matrices import operators as operators
+    from .api.method_table import methods as methods
+    from .api.momentum import centre_of_mass as centre_of_mass
+    from .api.momentum import momentum as momentum
+    from .api.momentum import momentum_bias as momentum_bias
+    from .api.momentum import momentum_matrix as momentum_matrix
+    from .api.momentum import total_mass as total_mass
+    from .api.packing import Packed as Packed
+    from .api.packing import packed as packed
+    from .api.quasi import normalized as normalized
+    from .api.quasi import unnormalized as unnormalized
+    from .api.webassembly import wasm as wasm
+    from .api.webassembly import wasm_interface as wasm_interface
+    from .api.webassembly import wasm_robot as wasm_robot
     from .compare import Comparison as Comparison
     from .compare import Finding as Finding
     from .compare import compare as compare
@@ -37,10 +88,16 @@ if TYPE_CHECKING:  # at run time these are imported when they are first used: se
     from .control import diagonal_control as diagonal_control
     from .control import limited as limited
     from .control import pd_gravity as pd_gravity
+    from .control import pid as pid
+    from .control import sampled as sampled
     from .control import springs as springs
     from .control import with_gears as with_gears
     from .drawing import Animation as Animation
     from .drawing import draw as draw  # type: ignore[no-redef]
+    from .errors import EquilibriumError as EquilibriumError
+    from .errors import FileError as FileError
+    from .errors import RobotError as RobotError
+    from .errors import SingularError as SingularError
     from .explain import Accuracy as Accuracy
     from .explain import Explanation as Explanation
     from .explain import accuracy as accuracy  # type: ignore[no-redef]
@@ -51,16 +108,31 @@ if TYPE_CHECKING:  # at run time these are imported when they are first used: se
     from .export import latex as latex
     from .export import python_source as python_source
     from .export import sympy as sympy
+    from .formats import LIBRARY as LIBRARY
+    from .formats import load as load
+    from .formats import save as save
     from .formats.conversion import convert as convert
     from .formats.models import from_mujoco as from_mujoco
     from .formats.models import from_pinocchio as from_pinocchio
+    from .graph import Count as Count
+    from .graph import Program as Program
+    from .graph import evaluate as evaluate
     from .kernels.compiler import Compiled as Compiled
     from .kernels.cuda.driver import CudaError as CudaError
     from .kernels.cuda.kernel import CudaKernel as CudaKernel
+    from .kernels.dispatch import use_kernels as use_kernels
     from .ode.registry import integrators as integrators
     from .recording import EventRecord as EventRecord
     from .recording import Recording as Recording
     from .recording import load_recording as load_recording
+    from .robot import Frame as Frame
+    from .robot import Friction as Friction
+    from .robot import Joint as Joint
+    from .robot import Link as Link
+    from .robot import Robot as Robot
+    from .robot import chain as chain
+    from .robot import describe as describe
+    from .robot import random_tree as random_tree
     from .simulate import CompiledSimulation as CompiledSimulation
     from .simulate import Event as Event
     from .simulate import RolloutResult as RolloutResult
@@ -78,11 +150,18 @@ if TYPE_CHECKING:  # at run time these are imported when they are first used: se
     from .sweep import monte_carlo as monte_carlo
     from .sweep import open_sweep as open_sweep
     from .sweep import sweep as sweep  # type: ignore[no-redef]
+    from .symbolic import symbols as symbols
+    from .trace import Input as Input
+    from .trace import bind as bind
+    from .trace import count as count
+    from .trace import symbols_of as symbols_of
+    from .trace import trace as trace
     from .trajectories import JointMotion as JointMotion
     from .trajectories import Loads as Loads
     from .trajectories import Trajectory as Trajectory
     from .trajectories import cubic as cubic
     from .trajectories import cycloid as cycloid
+    from .trajectories import held as held
     from .trajectories import quintic as quintic
     from .trajectories import septic as septic
     from .trajectories import spline as spline
@@ -90,42 +169,54 @@ if TYPE_CHECKING:  # at run time these are imported when they are first used: se
     from .trajectories import trajectory_from_csv as trajectory_from_csv
     from .trajectories import trapezoid as trapezoid
 
-__all__ = [
-    "LIBRARY",
-    "Count",
-    "Derivative",
-    "EquilibriumError",
-    "FileError",
-    "Frame",
-    "Friction",
-    "Input",
-    "JacobianVector",
-    "Joint",
-    "Link",
-    "Packed",
-    "Program",
-    "Robot",
-    "RobotError",
-    "SingularError",
-    "VectorJacobian",
-    "bind",
-    "chain",
-    "count",
-    "derivative",
-    "describe",
-    "evaluate",
-    "jvp",
-    "load",
-    "packed",
-    "random_tree",
-    "save",
-    "symbols",
-    "symbols_of",
-    "trace",
-    "vjp",
-]
-__all__ += api.__all__
-LAZY_IMPORTS = {  # packages that are imported when one of their names is first used
+LAZY_IMPORTS = {  # the public names, by the modules that are imported when one of them is first used
+    "api.base_motion": ("BaseMotion",),
+    "api.base_parameters": ("base_parameters",),
+    "api.closed_form_derivatives": (
+        "forward_dynamics_derivatives",
+        "forward_dynamics_second_derivatives",
+        "inverse_dynamics_derivatives",
+        "inverse_dynamics_second_derivatives",
+    ),
+    "api.compiling": ("compile", "ptx_source"),
+    "api.configuration": ("neutral", "random_configuration"),
+    "api.conventions": ("convert_force", "convert_state"),
+    "api.derivatives": ("Derivative", "JacobianVector", "VectorJacobian", "derivative", "jvp", "vjp"),
+    "api.equilibria": ("Equilibrium", "equilibrium"),
+    "api.free_flying": ("base_wrench", "floating_dynamics", "generalized_jacobian"),
+    "api.functions": (
+        "bias_torque",
+        "forward_dynamics",
+        "gravity_torque",
+        "inertia_matrix",
+        "inverse_dynamics",
+        "jacobian",
+        "joint_wrenches",
+        "kinetic_energy",
+        "mass_centres",
+        "poses",
+        "potential_energy",
+        "udu",
+    ),
+    "api.integration": ("configuration_rate", "difference", "integrate", "normalize"),
+    "api.linear_models": ("LinearModel", "linearize"),
+    "api.matrices": (
+        "complement_matrices",
+        "constraint_wrenches",
+        "coriolis_matrix",
+        "denoc_matrices",
+        "inverse_inertia_matrix",
+        "kinetic_gradient",
+        "mass_factor",
+        "mass_factor_rate",
+        "operator_rates",
+        "operators",
+    ),
+    "api.method_table": ("methods",),
+    "api.momentum": ("centre_of_mass", "momentum", "momentum_bias", "momentum_matrix", "total_mass"),
+    "api.packing": ("Packed", "packed"),
+    "api.quasi": ("normalized", "unnormalized"),
+    "api.webassembly": ("wasm", "wasm_interface", "wasm_robot"),
     "compare": ("Comparison", "Finding", "compare"),
     "control": (
         "computed_torque",
@@ -138,15 +229,20 @@ LAZY_IMPORTS = {  # packages that are imported when one of their names is first 
         "with_gears",
     ),
     "drawing": ("Animation", "draw"),
+    "errors": ("EquilibriumError", "FileError", "RobotError", "SingularError"),
     "explain": ("Accuracy", "Explanation", "accuracy", "cite", "explain"),
     "export": ("CSource", "c_source", "latex", "python_source", "sympy"),
+    "formats": ("LIBRARY", "load", "save"),
     "formats.conversion": ("convert",),
     "formats.models": ("from_mujoco", "from_pinocchio"),
+    "graph": ("Count", "Program", "evaluate"),
     "kernels.compiler": ("Compiled",),
     "kernels.cuda.driver": ("CudaError",),
     "kernels.cuda.kernel": ("CudaKernel",),
+    "kernels.dispatch": ("use_kernels",),
     "ode.registry": ("integrators",),
     "recording": ("EventRecord", "Recording", "load_recording"),
+    "robot": ("Frame", "Friction", "Joint", "Link", "Robot", "chain", "describe", "random_tree"),
     "simulate": (
         "CompiledSimulation",
         "Event",
@@ -160,6 +256,8 @@ LAZY_IMPORTS = {  # packages that are imported when one of their names is first 
     ),
     "simulate.webassembly": ("wasm_simulation",),
     "sweep": ("Sweep", "SweepInterrupted", "SweepWarning", "grid", "monte_carlo", "open_sweep", "sweep"),
+    "symbolic": ("symbols",),
+    "trace": ("Input", "bind", "count", "symbols_of", "trace"),
     "trajectories": (
         "JointMotion",
         "Loads",
@@ -176,7 +274,7 @@ LAZY_IMPORTS = {  # packages that are imported when one of their names is first 
     ),
 }
 PACKAGE_OF = {name: package for package, names in LAZY_IMPORTS.items() for name in names}
-__all__ += PACKAGE_OF
+__all__ = list(PACKAGE_OF)
 
 
 def __getattr__(name: str) -> Any:
@@ -195,7 +293,7 @@ class LazyModule(ModuleType):
     """Some functions have the name of a subpackage: `lw.simulate` stays the function when the package is imported."""
 
     def __setattr__(self, name: str, value: Any) -> None:
-        if not (isinstance(value, ModuleType) and name in __all__):
+        if not (isinstance(value, ModuleType) and name in PACKAGE_OF):
             super().__setattr__(name, value)
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from . import api
+from .api.configuration import neutral
 from .drawing.svg import Curve, curves_svg, robot_svg
 from .figures import COLOURS
 from .recording import Recording
@@ -38,7 +38,7 @@ def robot_html(robot: Robot) -> str:
     lines.append(f"{escape(robot.convention)}, gravity ({escape(gravity)}) m/s²")
     tree = any(link.parent != link.index - 1 for link in robot.links)
     tables = table(*geometry(robot, tree)) + table(*bodies(robot))
-    picture = drawn(lambda: small_picture(robot, api.neutral(robot)[None]))
+    picture = drawn(lambda: small_picture(robot, neutral(robot)[None]))
     return f'<p>{"<br>".join(lines)}</p><div style="{SIDE_BY_SIDE}"><div>{picture}</div><div>{tables}</div></div>'
 
 

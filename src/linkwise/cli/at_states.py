@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..api import inverse_dynamics
+from ..api.functions import inverse_dynamics
 from ..robot import Robot
 from ..robot.layout import Layout
 from ..trajectories.loads import units_of

@@ -75,9 +75,9 @@ def method_keywords(name: str, method: str | None) -> dict[str, Any]:
 
 def function_of(name: str) -> Callable[..., Any]:
     """A public function by its name."""
-    from .. import api
+    import linkwise as lw
 
-    function: Callable[..., Any] = getattr(api, known(name))
+    function: Callable[..., Any] = getattr(lw, known(name))
     return function
 
 

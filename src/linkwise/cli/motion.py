@@ -38,7 +38,7 @@ NAMES = (PAPER, *PROFILES)
 
 def largest(start: Any, end: Any, arm: Robot) -> float:
     """The longest way of a degree of freedom, by which a trapezoid cruises for a third of the time."""
-    from ..api import difference
+    from ..api.integration import difference
 
     return float(np.abs(difference(arm, start, end)).max()) or 1.0
 
@@ -95,7 +95,8 @@ def motion_of_paper(arm: Robot) -> tuple[Any, Any, str] | None:
 
 def ends(arm: Robot, q0: Any, q1: Any) -> tuple[Any, Any, str]:
     """Where the motion starts and ends, and in words; what is not given is a way of 60 degrees or 0.1 m."""
-    from ..api import integrate, neutral
+    from ..api.configuration import neutral
+    from ..api.integration import integrate
 
     first = within(arm, np.array(neutral(arm), dtype=float)) if q0 is None else q0
     if q1 is not None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..api import gravity_torque, inertia_matrix, inverse_dynamics
+from ..api.functions import gravity_torque, inertia_matrix, inverse_dynamics
 from ..dynamics import denoc
 from ..kernels.sources import plain_of
 from ..robot import Link, Robot

@@ -34,7 +34,9 @@ from typing import Any
 
 import numpy as np
 
-from .. import api
+from ..api.functions import bias_torque, gravity_torque, inertia_matrix, inverse_dynamics, kinetic_energy
+from ..api.matrices import mass_factor
+from ..api.quasi import normalized
 from ..robot import Friction, Robot
 from ..spatial.dense import cholesky_solve
 from .drives import JointNumbers, Law, configuration, function_name, joint_names, numbers, per_joint, undriven
@@ -57,7 +59,7 @@ class PDGravity(Law):
     def __call__(self, arm: Robot, t: Any, q: Any, qd: Any) -> Any:
         kp, kd = (per_joint(self, name, arm) for name in ("kp", "kd"))
         error = self.error(arm, q)
-        tau = api.gravity_torque(self.model or arm, q) + error.torque(kp * error.vector) - kd * np.asarray(qd)
+        tau = gravity_torque(self.model or arm, q) + error.torque(kp * error.vector) - kd * np.asarray(qd)
         passive = undriven(self, arm)
         return without(tau, passive) if passive else tau
 
@@ -69,7 +71,7 @@ class PDGravity(Law):
         if self.passive:
             raise ValueError(f"{self!r} has no Lyapunov function: gravity moves the passive joints (expected none)")
         spring = 0.5 * (per_joint(self, "kp", arm) * self.error(arm, q).vector ** 2).sum(-1)
-        return api.kinetic_energy(arm, q, qd) + spring
+        return kinetic_energy(arm, q, qd) + spring
 
 
 def pd_gravity(target: Any, kp: Any, kd: Any, *, model: Robot | None = None, passive: Iterable[str] = ()) -> PDGravity:
@@ -111,7 +113,7 @@ class ComputedTorque(Law):
         model, friction = self.model or arm, self.friction or False
         if passive:
             command = with_passive(model, q, qd, command, passive, self.friction)
-        tau = api.inverse_dynamics(model, q, qd, command, friction=friction)
+        tau = inverse_dynamics(model, q, qd, command, friction=friction)
         return without(tau, passive) if passive else tau
 
 
@@ -175,28 +177,28 @@ class DiagonalControl(Law):
     constructor_name = "diagonal_control"
 
     def __call__(self, arm: Robot, t: Any, q: Any, qd: Any) -> Any:
-        model, nu = self.model or arm, api.normalized
+        model, nu = self.model or arm, normalized
         velocity = nu.velocity(model, q, qd)
         force = -(per_joint(self, "kd", arm) * velocity)
         if self.coriolis:
             force = force + nu.coriolis(model, q, velocity, gravity=False)
         error = self.error(arm, q)
         spring = error.torque(self.stiffness(model) @ error.vector)
-        return api.gravity_torque(model, q) + spring + nu.joint_torque(model, q, force)
+        return gravity_torque(model, q) + spring + nu.joint_torque(model, q, force)
 
     def error(self, arm: Robot, q: Any) -> PositionError:
         return PositionError(arm, q, configuration(self, "target", arm))
 
     def stiffness(self, arm: Robot) -> Any:
         """L* kp L*ᵀ: (n, n)."""
-        factor = api.mass_factor(arm, configuration(self, "target", arm))
+        factor = mass_factor(arm, configuration(self, "target", arm))
         return (factor * per_joint(self, "kp", arm)) @ factor.T
 
     def lyapunov(self, arm: Robot, q: Any, qd: Any) -> Any:
         """V, which falls by Σ kd ν² each second: (...); it may jump where an orientation passes half a turn."""
         error = self.error(arm, q).vector
         spring = 0.5 * (error * (error @ self.stiffness(self.model or arm))).sum(-1)
-        return api.kinetic_energy(arm, q, qd) + spring
+        return kinetic_energy(arm, q, qd) + spring
 
 
 def diagonal_control(
@@ -225,7 +227,7 @@ def with_passive(
     arm: Robot, q: Any, qd: Any, command: Any, passive: tuple[int, ...], friction: Friction | None = None
 ) -> Any:
     """The accelerations of all joints that follow from those of the driven ones: I_pp q̈_p = - I_pa q̈_a - h_p."""
-    inertia, bias = api.inertia_matrix(arm, q), api.bias_torque(arm, q, qd)
+    inertia, bias = inertia_matrix(arm, q), bias_torque(arm, q, qd)
     if friction is not None:
         bias = bias + friction.torque(arm, qd)
     parts = [command[..., i] for i in range(arm.n)]

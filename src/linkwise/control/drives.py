@@ -21,7 +21,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ..api import neutral
+from ..api.configuration import neutral
 from ..errors import one_of
 from ..robot import Robot, from_table
 from ..robot.layout import no_orientation

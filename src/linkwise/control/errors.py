@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from .. import api
+from ..api.integration import difference
 from ..robot import Robot
 from ..robot.layout import Layout
 from ..spatial import Vector, cross, dot, mul, quaternion_product, rotation_of
@@ -32,7 +32,7 @@ class PositionError:
     def __init__(self, arm: Robot, q: Any, target: Any) -> None:
         self.q, self.target = np.asanyarray(q), target
         self.quaternions = Layout.of(arm).quaternions if arm.quaternions else ()
-        self.vector = api.difference(arm, q, target) if self.quaternions else target - self.q
+        self.vector = difference(arm, q, target) if self.quaternions else target - self.q
 
     def torque(self, force: Any) -> Any:
         """J⁻ᵀ f: the torques that do the work of forces (..., n) along e."""

@@ -18,7 +18,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from .. import api
+from ..api.functions import gravity_torque
 from ..robot import Robot
 from .controllers import Trajectory, desired_motion, gains
 from .drives import JointNumbers, Law, TorqueFunction, checked, function_name, numbers, per_joint
@@ -139,7 +139,7 @@ class PID(Law):
         grown = state + self.period * ki * error.vector
         rest = kd * (rate - qd)
         if self.gravity:
-            rest = rest + api.gravity_torque(self.model or arm, q)
+            rest = rest + gravity_torque(self.model or arm, q)
         tau = error.torque(kp * error.vector + grown) + rest
         if np.isinf(most).all():
             return tau, grown

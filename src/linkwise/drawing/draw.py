@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .. import api
+from ..api.configuration import neutral
+from ..api.functions import poses
+from ..api.states import require_robot
 from ..figures import new_figure, save_figure
 from ..robot import Robot
 from ..robot.layout import no_orientation
@@ -59,7 +61,7 @@ def draw(
     >>> [axes.get_title() for axes in figure.axes]
     ['3d', 'top']
     """
-    api.states.require_robot(arm)
+    require_robot(arm)
     skeleton = skeleton_of(arm)
     poses = poses_at(arm, configurations(arm, q))
     scene = scene_of(skeleton, poses, Shown(frames, centres, labels, bodies))
@@ -85,7 +87,7 @@ def numbers(q: Any) -> Floats:
 
 def configurations(arm: Robot, q: Any) -> Floats:
     """(k, nq), of finite numbers."""
-    values = numbers(api.neutral(arm) if q is None else q)
+    values = numbers(neutral(arm) if q is None else q)
     if values.ndim not in (1, 2) or values.shape[-1] != arm.nq or values.size == 0:
         expected = f"(expected {arm.nq} numbers, or (k, {arm.nq}) for several configurations)"
         raise ValueError(f"q has the shape {values.shape} {expected}")
@@ -106,7 +108,7 @@ def configurations(arm: Robot, q: Any) -> Floats:
 
 def poses_at(arm: Robot, q: Floats) -> Floats:
     """Of the base, which is the first frame, and of the links: (k, 1 + links, 4, 4)."""
-    links = np.asarray(api.poses(arm, q), float)
+    links = np.asarray(poses(arm, q), float)
     return np.concatenate([np.broadcast_to(np.eye(4), (len(q), 1, 4, 4)), links], axis=1)
 
 

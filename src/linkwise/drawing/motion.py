@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .. import api
+from ..api.integration import configuration_rate, normalize
 from ..robot import Robot
 from .skeleton import Floats
 
@@ -51,7 +51,7 @@ class Motion:
         if len(self.t) == 1:
             return np.repeat(self.q, len(times), axis=0)
         q = self.q.copy()
-        rates = np.asarray(api.configuration_rate(self.robot, q, self.qd), float)
+        rates = np.asarray(configuration_rate(self.robot, q, self.qd), float)
         for start in self.robot.quaternions:  # the same orientation has two signs
             part = slice(start, start + 4)
             turned = np.sign(np.sum(q[1:, part] * q[:-1, part], axis=-1))
@@ -63,4 +63,4 @@ class Motion:
         s = (times - self.t[k])[:, None] / h
         before = (1.0 + 2.0 * s) * (1.0 - s) ** 2 * q[k] + s * (1.0 - s) ** 2 * h * rates[k]
         after = s**2 * (3.0 - 2.0 * s) * q[k + 1] + s**2 * (s - 1.0) * h * rates[k + 1]
-        return np.asarray(api.normalize(self.robot, before + after), float)
+        return np.asarray(normalize(self.robot, before + after), float)

@@ -15,12 +15,13 @@ from typing import Any, cast
 
 import numpy as np
 
-from ..api import forward_dynamics, inertia_matrix, methods, use_kernels
 from ..api.compiling import compile as compiled_kernel
 from ..api.compiling import spec_of
-from ..api.functions import refuse_coupled
+from ..api.functions import forward_dynamics, inertia_matrix, refuse_coupled
+from ..api.method_table import methods
 from ..api.states import REAL, Array, States
 from ..errors import RobotError, SingularError, one_of
+from ..kernels.dispatch import use_kernels
 from ..kernels.spec import KernelSpec, too_long
 from ..robot import Robot
 from ..trace import Input

@@ -6,8 +6,26 @@ import inspect
 from collections.abc import Callable, Hashable
 from typing import Any
 
-from .. import api
+from ..api.closed_form_derivatives import (
+    forward_dynamics_derivatives,
+    forward_dynamics_second_derivatives,
+    inverse_dynamics_derivatives,
+    inverse_dynamics_second_derivatives,
+)
+from ..api.free_flying import generalized_jacobian
+from ..api.functions import bias_torque, gravity_torque, joint_wrenches, udu
+from ..api.matrices import (
+    complement_matrices,
+    constraint_wrenches,
+    coriolis_matrix,
+    denoc_matrices,
+    inverse_inertia_matrix,
+    mass_factor,
+    mass_factor_rate,
+    operators,
+)
 from ..api.method_table import has_methods, method_name
+from ..api.momentum import momentum, momentum_bias, momentum_matrix
 from ..api.quasi import QuasiCoordinates
 from ..errors import one_of
 from ..printing import print_if_dropped
@@ -182,26 +200,26 @@ WHERE: dict[str, list[tuple[str, str]]] = {
 }
 
 PUBLISHED: dict[Callable[..., Any], str] = {  # of functions without a choice of methods
-    api.bias_torque: "newton-euler",
-    api.gravity_torque: "newton-euler",
-    api.joint_wrenches: "newton-euler",
-    api.udu: "udu",
-    api.coriolis_matrix: "coriolis",
-    api.inverse_inertia_matrix: "inverse-inertia",
-    api.denoc_matrices: "denoc",
-    api.complement_matrices: "constraints",
-    api.constraint_wrenches: "constraints",
-    api.operators: "operators",
-    api.mass_factor: "mass-factor",
-    api.mass_factor_rate: "mass-factor",
-    api.momentum: "centroidal-momentum",
-    api.momentum_matrix: "centroidal-momentum",
-    api.momentum_bias: "centroidal-momentum",
-    api.generalized_jacobian: "generalized-jacobian",
-    api.inverse_dynamics_derivatives: "derivatives",
-    api.forward_dynamics_derivatives: "derivatives",
-    api.inverse_dynamics_second_derivatives: "second-derivatives",
-    api.forward_dynamics_second_derivatives: "second-derivatives",
+    bias_torque: "newton-euler",
+    gravity_torque: "newton-euler",
+    joint_wrenches: "newton-euler",
+    udu: "udu",
+    coriolis_matrix: "coriolis",
+    inverse_inertia_matrix: "inverse-inertia",
+    denoc_matrices: "denoc",
+    complement_matrices: "constraints",
+    constraint_wrenches: "constraints",
+    operators: "operators",
+    mass_factor: "mass-factor",
+    mass_factor_rate: "mass-factor",
+    momentum: "centroidal-momentum",
+    momentum_matrix: "centroidal-momentum",
+    momentum_bias: "centroidal-momentum",
+    generalized_jacobian: "generalized-jacobian",
+    inverse_dynamics_derivatives: "derivatives",
+    forward_dynamics_derivatives: "derivatives",
+    inverse_dynamics_second_derivatives: "second-derivatives",
+    forward_dynamics_second_derivatives: "second-derivatives",
 }
 
 

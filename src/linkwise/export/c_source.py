@@ -7,7 +7,18 @@ from collections.abc import Callable, Hashable, Iterable
 from pathlib import Path
 from typing import Any
 
-from .. import api
+from ..api.functions import (
+    bias_torque,
+    forward_dynamics,
+    gravity_torque,
+    inertia_matrix,
+    inverse_dynamics,
+    kinetic_energy,
+    potential_energy,
+    udu,
+)
+from ..api.integration import difference, integrate
+from ..api.linear_models import linearize
 from ..codegen.c.function import TYPES, CFunction, c_comment
 from ..codegen.c.names import c_name
 from ..codegen.c.self_test import c_self_test
@@ -20,17 +31,17 @@ from .header import MARK, head, title
 from .self_test_states import samples
 
 RESULTS: dict[Callable[..., Any], tuple[str, ...]] = {  # what the outputs are called; of others, out
-    api.inverse_dynamics: ("tau",),
-    api.bias_torque: ("tau",),
-    api.gravity_torque: ("tau",),
-    api.forward_dynamics: ("qdd",),
-    api.inertia_matrix: ("inertia",),
-    api.udu: ("U", "D"),
-    api.linearize: ("A", "B"),
-    api.kinetic_energy: ("energy",),
-    api.potential_energy: ("energy",),
-    api.integrate: ("q1",),
-    api.difference: ("v",),
+    inverse_dynamics: ("tau",),
+    bias_torque: ("tau",),
+    gravity_torque: ("tau",),
+    forward_dynamics: ("qdd",),
+    inertia_matrix: ("inertia",),
+    udu: ("U", "D"),
+    linearize: ("A", "B"),
+    kinetic_energy: ("energy",),
+    potential_energy: ("energy",),
+    integrate: ("q1",),
+    difference: ("v",),
 }
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -62,7 +63,8 @@ class Links:
 
 def numpy_array(name: str, value: Any) -> np.ndarray:
     """The value as an array, if it is rectangular and nothing in it is masked."""
-    if isinstance(value, np.ma.MaskedArray) and np.ma.is_masked(value):
+    masked = getattr(sys.modules.get("numpy.ma"), "MaskedArray", ())  # there is none before this is imported
+    if isinstance(value, masked) and np.ma.is_masked(value):
         raise TypeError(f"{name} has masked elements ({EXPECTED}; {name}.filled(np.nan) makes them NaN)")
     try:
         return np.asarray(value)

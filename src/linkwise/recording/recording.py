@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from .. import api
+from ..api.functions import forward_dynamics, joint_wrenches, kinetic_energy, potential_energy
 from ..lazy import cached_property
 from ..ode.status import CHATTERING, DONE, NOT_FINITE, RUNNING, STEP_TOO_SMALL, STOPPED, TOO_MANY_STEPS
 from ..printing import Description, notebook_html, print_if_dropped
@@ -143,14 +143,14 @@ class Recording:
     def qdd(self) -> np.ndarray:
         """Accelerations."""
         if self.acting is None:
-            return np.asarray(api.forward_dynamics(self.robot, self.q, self.qd, np.zeros(self.robot.n)))
+            return np.asarray(forward_dynamics(self.robot, self.q, self.qd, np.zeros(self.robot.n)))
         return np.asarray(self.acting.accelerations(self.q, self.qd, self.tau))
 
     @cached_property
     def energy(self) -> np.ndarray:
         """Kinetic and potential energy together."""
-        kinetic = api.kinetic_energy(self.robot, self.q, self.qd)
-        return np.asarray(kinetic + api.potential_energy(self.robot, self.q))
+        kinetic = kinetic_energy(self.robot, self.q, self.qd)
+        return np.asarray(kinetic + potential_energy(self.robot, self.q))
 
     @cached_property
     def wrench(self) -> np.ndarray | None:
@@ -176,7 +176,7 @@ class Recording:
         if wrench is not None:
             wrench = np.expand_dims(wrench, len(self.batch))  # the same at all samples
         motion = self.q, self.qd, self.qdd
-        return np.asarray(api.joint_wrenches(self.robot, *motion, wrench, point=self.point, frame=frame))
+        return np.asarray(joint_wrenches(self.robot, *motion, wrench, point=self.point, frame=frame))
 
     def summary(self) -> Description:
         """The time reached, the number of steps, the energy balance and the events.

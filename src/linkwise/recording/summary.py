@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .. import api
+from ..api.functions import kinetic_energy
 from ..printing import Description
 from ..robot.describe import size_of
 from .recording import Recording
@@ -84,6 +84,6 @@ def worst(recording: Recording) -> str:
     worst_at = np.unravel_index(int(np.nanargmax(size)), size.shape)
     batch = worst_at[:-1]
     where = f" of trajectory {batch[0] if len(batch) == 1 else tuple(map(int, batch))}" if batch else ""
-    kinetic = np.nanmax(api.kinetic_energy(recording.robot, recording.q[batch], recording.qd[batch]))
+    kinetic = np.nanmax(kinetic_energy(recording.robot, recording.q[batch], recording.qd[batch]))
     when = f"at {recording.t[worst_at[-1]]:g} s{where}"
     return f"{size[worst_at]:.2g} J {when}; kinetic energy up to {kinetic:.3g} J"

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..api import neutral
+from ..api.configuration import neutral
 from ..control import Sampled
 from ..control.drives import Sum
 from ..ode.registry import integrator as integrator_of

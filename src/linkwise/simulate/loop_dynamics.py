@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from .. import api
 from ..api.compiling import compile as compiled_kernel
+from ..api.functions import bias_torque, forward_dynamics, gravity_torque
 from ..api.method_table import LOOP_METHODS
 from ..kernels.dispatch import MAX_STRAIGHT_LINKS
 from ..robot import Robot
@@ -46,7 +46,7 @@ def loop_dynamics(
 
 
 class LoopDynamics:
-    """The functions of `api` that a right-hand side calls, for one robot, as compiled loops."""
+    """The functions of `api.functions` that a right-hand side calls, for one robot, as compiled loops."""
 
     def __init__(self, robot: Robot, method: str | None, wrench: tuple[int, ...] | None, point: Point | None) -> None:
         self.bodies = len(robot.names)
@@ -59,10 +59,10 @@ class LoopDynamics:
             self.points = [np.zeros((self.bodies, 3))]
             self.points[0][self.tip if self.on_tip else ...] = point
         asked: dict[str, Any] = {"method": method} if method else {}
-        self.forward = compiled_kernel(api.forward_dynamics, robot, form="loops", **asked, **loads)
+        self.forward = compiled_kernel(forward_dynamics, robot, form="loops", **asked, **loads)
         if wrench:
-            self.gravity = compiled_kernel(api.gravity_torque, robot, form="loops")
-            self.bias = compiled_kernel(api.bias_torque, robot, form="loops", **loads)
+            self.gravity = compiled_kernel(gravity_torque, robot, form="loops")
+            self.bias = compiled_kernel(bias_torque, robot, form="loops", **loads)
 
     def forward_dynamics(self, _: Robot, q: Any, qd: Any, tau: Any, wrench: Any = None, **__: Any) -> Any:
         """Method and point are those that it was made for."""

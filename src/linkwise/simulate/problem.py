@@ -20,7 +20,8 @@ from typing import Any
 
 import numpy as np
 
-from .. import api
+from ..api import functions
+from ..api.quasi import normalized, unnormalized
 from ..control.drives import function_name
 from ..errors import one_of
 from ..graph import Program
@@ -34,7 +35,7 @@ from .parameters import NONE, PREFIX, called, without_prefix
 from .sticking import NEARNESS_TOLERANCE, Point, Sticking
 from .traced import TracedFunction, traced
 
-COORDINATES = {"joint": None, "normalized": api.normalized, "unnormalized": api.unnormalized}
+COORDINATES = {"joint": None, "normalized": normalized, "unnormalized": unnormalized}
 Torque = Callable[..., Any]  # torque(arm, t, q, qd), or with parameters after these
 
 
@@ -145,7 +146,7 @@ class Problem:
         tau: Any = None,
         wrench: Any = None,
         modes: Any = None,
-        dynamics: Any = api,
+        dynamics: Any = functions,
         **own: Any,
     ) -> Any:
         """f for one state; unless joints may stick, also for many, (..., size). `dynamics` are the functions called."""
@@ -183,7 +184,7 @@ class Problem:
         lost = [(pushed * qd).sum(), (drag * qd).sum(), sticking.nearness(qd, mode, held)]
         return np.concatenate([np.asarray(part, dtype=object) for part in (rates, held.qdd, lost)])
 
-    def pushed(self, arm: Robot, q: Any, wrench: Any, dynamics: Any = api) -> Any:
+    def pushed(self, arm: Robot, q: Any, wrench: Any, dynamics: Any = functions) -> Any:
         """The torques that do the same work as the wrench."""
         at_rest = dynamics.bias_torque(arm, q, np.zeros(arm.n), wrench, point=self.point)
         return dynamics.gravity_torque(arm, q) - at_rest

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .. import api
+from ..api.functions import forward_dynamics
 from ..ode.interface import Integrator
 from ..ode.trajectories import Trajectories
 from ..recording.recording import STATUS, End, EventRecord, Recording
@@ -59,7 +59,7 @@ class Acting:
             wrench = self.wrench[..., None, :, :]
         if self.problem.sticking is not None:
             return self.problem.sticking.accelerations(self.problem.robot, q, qd, tau, wrench)
-        return np.asarray(api.forward_dynamics(self.problem.robot, q, qd, tau - drag, wrench, point=self.point))
+        return np.asarray(forward_dynamics(self.problem.robot, q, qd, tau - drag, wrench, point=self.point))
 
 
 def recorded(

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .. import api
+from ..api.functions import bias_torque, inertia_matrix
 from ..dynamics import dry_friction
 from ..dynamics.dry_friction import MARGIN, Held
 from ..robot import Friction, Robot
@@ -53,7 +53,7 @@ class Sticking:
 
     def held(self, arm: Robot, q: Any, qd: Any, applied: Any, wrench: Any, mode: Any) -> Held:
         """Forward dynamics with these modes, for one state, over generic scalars."""
-        inertia, bias = api.inertia_matrix(arm, q), api.bias_torque(arm, q, qd, wrench, point=self.point)
+        inertia, bias = inertia_matrix(arm, q), bias_torque(arm, q, qd, wrench, point=self.point)
         drag = list(self.friction.torque(arm, qd, mode))
         return dry_friction.forward_dynamics(inertia, applied, bias, drag, mode, self.joints, self.level)
 
@@ -65,7 +65,7 @@ class Sticking:
 
     def decided(self, arm: Robot, q: np.ndarray, qd: np.ndarray, applied: np.ndarray, wrench: Any) -> Decided:
         """The modes and accelerations of states (count, n) by themselves."""
-        inertia, bias = api.inertia_matrix(arm, q), api.bias_torque(arm, q, qd, wrench, point=self.point)
+        inertia, bias = inertia_matrix(arm, q), bias_torque(arm, q, qd, wrench, point=self.point)
         may = np.isin(np.arange(arm.n), self.joints)
         mode = np.where(may, np.sign(qd), 1.0)
         qdd, left = np.empty_like(mode), np.empty(len(mode), dtype=int)

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..api import neutral
+from ..api.configuration import neutral
 from ..kernels.lock import LOCK
 from ..kernels.wasm.module import heap_of, with_data, with_interface
 from ..ode.registry import integrator as integrator_of

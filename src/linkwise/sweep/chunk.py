@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from .. import api
 from ..errors import SingularError
+from ..kernels.dispatch import use_kernels
 from ..recording import EventRecord, Recording
 from ..robot import Robot
 from ..simulate.parameters import parameters_of, torque_parameters
@@ -32,7 +32,7 @@ def compute_chunk(job: Job) -> Outcome:
         if job.version != __version__:
             raise RuntimeError(f"this worker has Linkwise {__version__} (expected {job.version}, as the client has)")
         chunk = Chunk(job)
-        with api.use_kernels("never"):  # when they run depends on the size of a batch, and their last bits differ
+        with use_kernels("never"):  # when they run depends on the size of a batch, and their last bits differ
             chunk.compute()
         return Outcome(job.index, chunk.finished(), message="; ".join(chunk.messages))
     except Exception:

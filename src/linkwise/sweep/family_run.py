@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .. import api
+from ..api.functions import kinetic_energy, potential_energy
 from ..ode.registry import integrator as integrator_of
 from ..ode.trajectories import Trajectories
 from ..recording.recording import STATUS, EventRecord
@@ -134,4 +134,4 @@ def spread(load: Any, count: int) -> np.ndarray:
 
 
 def energy(arm: Robot, q: Any, qd: Any) -> Any:
-    return api.kinetic_energy(arm, q, qd) + api.potential_energy(arm, q)
+    return kinetic_energy(arm, q, qd) + potential_energy(arm, q)

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ..api import neutral
+from ..api.configuration import neutral
 from ..errors import RobotError, SingularError, near_miss, one_of
 from ..lazy import cached_property
 from ..robot import Robot, from_table

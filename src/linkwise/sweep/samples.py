@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..api import neutral
+from ..api.configuration import neutral
 from ..api.states import as_array
 from ..errors import near_miss
 from ..robot import Robot, from_table

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..api import inverse_dynamics, joint_wrenches
+from ..api.functions import inverse_dynamics, joint_wrenches
 from ..errors import one_of
 from ..figures import grey_style, joint_style, new_figure, save_figure
 from ..printing import print_if_dropped

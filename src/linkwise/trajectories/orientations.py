@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..api import difference
+from ..api.integration import difference
 from ..robot import Robot
 from ..robot.layout import Layout, no_orientation
 from ..spatial import cos, dot_product, quaternion_product, quaternion_rate, sin, sqrt

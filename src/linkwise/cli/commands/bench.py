@@ -55,8 +55,10 @@ def command(
 def measured(arm: Robot, batch: int, seconds: float) -> list[dict[str, Any]]:
     import numpy as np
 
-    from ... import api
-    from ...api import forward_dynamics, inverse_dynamics, random_configuration, use_kernels
+    from ...api import compiling
+    from ...api.configuration import random_configuration
+    from ...api.functions import forward_dynamics, inverse_dynamics
+    from ...kernels.dispatch import use_kernels
 
     rng = np.random.default_rng(0)
     q, qd, qdd = random_configuration(arm, rng, batch), *rng.normal(size=(2, batch, arm.n))
@@ -75,7 +77,7 @@ def measured(arm: Robot, batch: int, seconds: float) -> list[dict[str, Any]]:
             lambda: forward_dynamics(arm, q[0], qd[0], tau),
             1,
         )
-    inverse, forward = api.compile(inverse_dynamics, arm), api.compile(forward_dynamics, arm)
+    inverse, forward = compiling.compile(inverse_dynamics, arm), compiling.compile(forward_dynamics, arm)
     torques = inverse(q, qd, qdd)
     add("compiled, one state", lambda: inverse(*one), lambda: forward(q[0], qd[0], tau), 1)
     add(f"compiled, batch of {batch}", lambda: inverse(q, qd, qdd), lambda: forward(q, qd, torques), batch)

@@ -20,7 +20,7 @@ EMPTY = ("0", "none")
 @with_robot
 def command(arm: Robot, json: Json = False) -> int:
     """A robot's table: where each joint sits, the bodies, drives, friction and limits, and what q is made of."""
-    from ...api import total_mass
+    from ...api.momentum import total_mass
 
     if json:
         print_json(
@@ -49,7 +49,7 @@ def command(arm: Robot, json: Json = False) -> int:
 
 def on_screen(arm: Robot) -> None:
     """The same in tables that fit the terminal."""
-    from ...api import total_mass
+    from ...api.momentum import total_mass
     from ...robot.describe import size_of, tables
     from ...robot.tables import CONVENTIONS
 

@@ -99,15 +99,16 @@ def compiler() -> dict[str, Any]:
     """Compile the inverse dynamics of an arm, and compare it with plain Python."""
     import numpy as np
 
-    from ... import api
-    from ...api import inverse_dynamics, use_kernels
+    from ...api import compiling
+    from ...api.functions import inverse_dynamics
     from ...formats import load
+    from ...kernels.dispatch import use_kernels
 
     arm = load("puma560")
     states = np.random.default_rng(0).normal(size=(3, 1000, arm.n))
     begin = time.perf_counter()
     try:
-        kernel = api.compile(inverse_dynamics, arm)
+        kernel = compiling.compile(inverse_dynamics, arm)
         seconds = time.perf_counter() - begin
         with use_kernels("never"):
             exact = np.asarray(inverse_dynamics(arm, *states[:, :10]))

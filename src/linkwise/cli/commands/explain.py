@@ -43,7 +43,7 @@ def command(
     """
     import numpy as np
 
-    from ...api import neutral
+    from ...api.configuration import neutral
     from ...explain import explain
     from ..states import state
 

@@ -30,7 +30,7 @@ def command(
     Letters of joints, 2R for two of a kind: R revolute, P prismatic, H screw, C cylindrical, U universal, E planar,
     S ball, F free.
     """
-    from ...api import total_mass
+    from ...api.momentum import total_mass
     from ...formats import LIBRARY, load
 
     check_outputs(json, csv, parquet)
