@@ -5,6 +5,7 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from textwrap import dedent
 from types import FunctionType
 
 import pytest
@@ -41,6 +42,18 @@ def test_rooms_are_entered_only_when_they_are_needed():
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     kernels = {f"linkwise.kernels{module}" for module in ("", ".lock", ".sources")}
     assert set(done.stdout.split()) == {"linkwise.version"} | kernels
+
+
+def test_a_plain_call_imports_little_of_what_it_does_not_need():
+    code = """
+    import sys, linkwise as lw
+    lw.inverse_dynamics(lw.load("planar3"), [0, 1, 0], [0, 0, 0], [0, 0, 0])
+    others = ("api.closed", "api.webassembly", "codegen", "graph.loops", "kernels.cuda", "kernels.wasm", "trace.loop")
+    others = ("numpy.ma.", "llvmlite.binding", *(f"linkwise.{name}" for name in others))
+    print(*(module for module in sys.modules if module.startswith(others)))
+    """
+    done = subprocess.run([sys.executable, "-c", dedent(code)], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == []
 
 
 def test_all_names_are_imported_at_once_where_that_is_asked_for():

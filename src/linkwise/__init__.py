@@ -281,6 +281,7 @@ def __getattr__(name: str) -> Any:
     if name not in PACKAGE_OF:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     with LOCK:  # which a fork waits for: its child must not find a module half loaded
+        import_module("numpy")  # first: its own import takes longer after ours (seen with CPython 3.11)
         value = globals()[name] = getattr(import_module(f".{PACKAGE_OF[name]}", __name__), name)
     return value
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable
 
 
@@ -43,6 +42,8 @@ class EquilibriumError(ValueError):
 
 def near_miss(value: object, known: Iterable[str]) -> str:
     """', did you mean ...?' where one of the known values is close, otherwise nothing."""
+    import difflib  # late: only errors need it
+
     close = difflib.get_close_matches(str(value), list(known), n=1)
     return f", did you mean {close[0]!r}?" if close else ""
 

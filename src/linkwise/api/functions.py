@@ -15,13 +15,13 @@ import numpy as np
 
 from ..dynamics import centres, composite, elimination, energy, fewest, kinematics, newton_euler, parallel
 from ..errors import one_of
+from ..kernels.lock import LOCK
 from ..robot import Friction, Link, Robot
 from ..robot.entries import vector3
 from ..spatial import Scalars, Vector, Wrench, add, sub
 from .base_motion import BaseMotion, base_motion, base_parts, base_velocity
 from .call import Call, fast, public
 from .method_table import algorithm
-from .side_by_side import for_links
 from .singular import explained, refuse_singular
 from .states import Array, States
 
@@ -101,6 +101,8 @@ def forward_dynamics(
         if law is not None:
             torques = differences(torques, law.torques(arm, states.scalars("qd")))
         if plain is parallel.forward_dynamics:  # in O(log n) rounds with wrenches too
+            with LOCK:  # late: other methods need none of it
+                from .side_by_side import for_links
             external = external_wrenches(states, for_links(states, parallel.in_link_frames))
             return plain_accelerations(states, for_links(states, plain), torques, external)
         return plain_accelerations(states, plain, torques, external_wrenches(states))

@@ -11,17 +11,16 @@ are the angular velocity ω in the body's frame, torques are about the body's ax
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 from ..spatial import Placement, RigidInertia, Rotation, Scalar, Scalars, Symmetric, Vector, mul, rotation_of
-from .joint import Revolute
+from .joint import Revolute, no_further_data
 from .mobility import LinkMobility
 
 CYCLE = Rotation(((0.0, 0.0, 1.0), (1.0, 0.0, 0.0), (0.0, 1.0, 0.0)))  # its z is x, its x is y, its y is z
 
 
-@dataclass(frozen=True)
+@no_further_data
 class BallAxis(Revolute):
     """One of the three; `spins` are the components of ω that are known at a link, x and y on the way outward."""
 
@@ -43,7 +42,7 @@ class BallAxis(Revolute):
         return {}, body  # the body is on the last of the three
 
 
-@dataclass(frozen=True)
+@no_further_data
 class BallX(BallAxis):
     width: ClassVar[int] = 4
 
@@ -61,7 +60,7 @@ class BallX(BallAxis):
         return mul(inner.y, inner.z), Vector.zero()
 
 
-@dataclass(frozen=True)
+@no_further_data
 class BallY(BallAxis):
     def spins(self, parent: Vector, rate: Scalar) -> Vector:
         return Vector(parent.x, rate, 0.0)
@@ -70,7 +69,7 @@ class BallY(BallAxis):
         return mul(-1.0, mul(spins.x, inner.z)), Vector(0.0, spins.y, inner.z)
 
 
-@dataclass(frozen=True)
+@no_further_data
 class BallZ(BallAxis):
     def spins(self, parent: Vector, rate: Scalar) -> Vector:
         return Vector(parent.x, parent.y, rate)

@@ -106,11 +106,14 @@ class Joint:
         return 0.0, Vector.zero()
 
 
+no_further_data = dataclass(frozen=True, init=False, repr=False, eq=False)  # inherits these: import is faster
+
+
 def no_kind(joint: Joint) -> TypeError:
     return TypeError(f"{type(joint).__name__} is not a kind of joint: use Revolute, Prismatic or Screw")
 
 
-@dataclass(frozen=True)
+@no_further_data
 class Revolute(Joint):
     kind = "revolute"
     axis = Twist(Vector(0.0, 0.0, 1.0), Vector.zero())
@@ -156,7 +159,7 @@ class Revolute(Joint):
         return {**swung, "Jxx": J.xx, "Jxy": J.xy, "Jxz": xz, "Jyy": J.yy, "Jyz": yz}, passed
 
 
-@dataclass(frozen=True)
+@no_further_data
 class Prismatic(Joint):
     kind = "prismatic"
     axis = Twist(Vector.zero(), Vector(0.0, 0.0, 1.0))

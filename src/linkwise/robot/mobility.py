@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from ..spatial import Scalar, Vector
 
 
-@dataclass(frozen=True)
-class LinkMobility:
+class LinkMobility(NamedTuple):
     """The motions that a link's own joint and the joints before it allow.
 
     `turns` is 0 for a link that only slides, 1 for one that turns about a single direction, 2 for any other. `swings`
