@@ -11,9 +11,9 @@ To turn joint j alone is to turn all that it carries, which changes no torque th
     ∂τ_i/∂q̈_j = s_j · M̃_i s_i                                  (5)   the inertia matrix, with rotors on its diagonal
 
 What these have of link i goes inward: g = M̃_i s_i, the vectors k = K_iᵀ s_i and X_iᵀ s_i, and the wrenches in (3), (4).
-On the way k gains 2u × f, f the force of g, since the origins move. For a ball joint (1) and (2) hold for each two of
-its three axes, with ṡ of the body before plus that of its own body for 2 ṡ. Velocities that several links share, of
-coupled joints, have one column, the sum of theirs.
+On the way k gains 2u × f, f the force of g, since the origins move. (1) and (2) hold for each two axes of one joint; if
+that turns them, 2 ṡ is ṡ of the body before plus that of its own body. Velocities that several links share, of coupled
+joints, have one column, the sum of theirs.
 """
 
 from __future__ import annotations

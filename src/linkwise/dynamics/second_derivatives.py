@@ -18,9 +18,9 @@ With i carried by j, j by k, and m any joint on the way from i to the base; in b
     ∂²τ_i/∂q_k∂q̇_j = γ · ż_k               ∂²τ_i/∂q̇_j∂q̇_k = γ · z_k                (9)   also for j = i, k = j
     α = (N_i ṡ_j)ᵀ s_i + z_j × k_i         β = s_j × g_i         γ = (N_i s_j)ᵀ s_i      (10)
 
-The first of (8) holds for k = j, too. Two axes of one ball joint take the place of j = i or k = j. They do not commute:
-the element [i, j] of ∂²τ/∂q² is along i first and then along j. 2 ṡ is ṡ of the body before plus that of the own body
-there, and (6) and the second of (9) are half the sum over both orders.
+The first of (8) holds for k = j, too. Two axes of one joint take the place of j = i or k = j. They do not commute: the
+element [i, j] of ∂²τ/∂q² is along i first and then j. There 2 ṡ is ṡ of the body before plus that of its own body,
+and (6) and the second of (9) are half the sum over both orders.
 """
 
 from __future__ import annotations

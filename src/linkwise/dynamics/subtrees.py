@@ -12,8 +12,8 @@ Coriolis forces when all of it joins in a rotation ρ; r and ṙ are seen from O
     K_i ρ = Σ dm (r × (ρ × 2ṙ),  ρ × 2ṙ)               (3)   of one body D = -2 [ω×] Π, p = 2 ω × h (`TurningMap`)
     D + h × (· × 2u),  p + 2 m u                       (4)   seen from O_β, after the move there; u is O_i's velocity
 
-External wrenches do not turn with the links: X_i ρ = Σ (ρ × n + r × (ρ × f), ρ × f) is what they lack of that. The
-three axes of a ball joint move with one body: in (1), (2) ω and U are for them those of the body before the joint.
+External wrenches do not turn with the links: X_i ρ = Σ (ρ × n + r × (ρ × f), ρ × f) is what they lack of that. A joint
+may turn its own axes (`Axis.turned_by`): in (1), (2) ω and U are for them those of the body before the joint.
 """
 
 from __future__ import annotations
@@ -91,7 +91,7 @@ def twice_origin_velocity(link: Link, motion: TensorMotion, parent: Vector, qd: 
 
 
 def carried_along(axis: Axis, motion: TensorMotion, turning: tuple[Vector, Matrix] | None) -> Along:
-    """`turning`: ω and U of the body before a ball joint, in the link's frame."""
+    """`turning`: ω and U of the body before a joint that turns the axis, in the link's frame."""
     z, d = axis.twist.angular, axis.twist.linear
     before, tensor = turning or (motion.omega, motion.tensor)
     rate, own = (Twist(cross(w, z), cross(w, d)) for w in (before, motion.omega))  # (1)
@@ -99,12 +99,13 @@ def carried_along(axis: Axis, motion: TensorMotion, turning: tuple[Vector, Matri
     return Along(axis, rate, rate + own if turning else rate * 2.0, second)
 
 
-def turning_before(robot: Robot, link: Link, motions: Sequence[TensorMotion]) -> tuple[Vector, Matrix]:
-    """ω and U of the body before a ball joint, in the frame of the joint's last link."""
-    ball = robot.ancestors(link.index)[:3]
-    parent = robot.links[ball[-1]].parent
+def turning_before(robot: Robot, axes: Sequence[Axis], motions: Sequence[TensorMotion]) -> tuple[Vector, Matrix] | None:
+    """ω and U of the body before a joint, in the frame of its last link; None if it turns no axis of its own."""
+    if not axes or not axes[0].turned_by:
+        return None
+    parent = robot.links[axes[0].turned_by[0]].parent
     vectors = [motions[parent].omega, motions[parent].omega_dot] if parent >= 0 else [Vector.zero()] * 2
-    for index in reversed(ball):
+    for index in axes[0].turned_by:
         vectors = [motions[index].pose.rotation.T @ vector for vector in vectors]
     omega, omega_dot = vectors
     return omega, angular_acceleration_tensor(omega, omega_dot)
@@ -128,6 +129,6 @@ def subtree_dynamics(robot: Robot, q: Scalars, qd: Scalars, qdd: Scalars, loads:
     subtrees = inward(tree, gather, NOTHING, motions, velocities, loads)
     along = []
     for link, axes in zip(tree.links, robot.axes, strict=True):
-        turning = turning_before(tree, link, motions) if len(axes) > 1 else None
+        turning = turning_before(tree, axes, motions)
         along.append([carried_along(axis, motions[link.index], turning) for axis in axes])
     return Dynamics(motions, velocities, subtrees, along)

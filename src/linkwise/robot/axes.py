@@ -3,7 +3,8 @@
     revolute, prismatic, screw    one axis, that of the joint
     ball                          on its last link all three, which turn with the body; none on the two before
 
-A coupled joint moves along the coordinate that it is coupled to: its axis is `ratio` times as long.
+So a ball joint turns its own axes, by the motion of its three links: `turned_by`. A single axis stays as it is when its
+joint moves. A coupled joint moves along the coordinate that it is coupled to: its axis is `ratio` times as long.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ class Axis(NamedTuple):
     v: int
     twist: Twist
     rotor: Scalar
+    turned_by: tuple[int, ...] = ()  # the links of the joint that turn the axis itself, from the base outward
 
 
 def axes_of(robot: Any) -> tuple[tuple[Axis, ...], ...]:
@@ -33,4 +35,6 @@ def axes_of(robot: Any) -> tuple[tuple[Axis, ...], ...]:
             before = (axis._replace(twist=axis.twist.to_child(pose)) for axis in axes[link.index - 1])
             axes[link.index] = (*before, *axes[link.index])
             axes[link.index - 1] = ()
+        ball = tuple(range(x, x + 3))
+        axes[ball[-1]] = tuple(axis._replace(turned_by=ball) for axis in axes[ball[-1]])
     return tuple(axes)
