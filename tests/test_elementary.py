@@ -1,5 +1,6 @@
 """exp, log, tanh, asin, acos and atan2 in compiled code: against mpmath, in units in the last place."""
 
+from dataclasses import replace
 from functools import cache
 from typing import Any
 
@@ -39,7 +40,7 @@ def values(arm: lw.Robot, q: Any) -> Any:
 @cache
 def kernel(dtype: str, vector_bytes: int = 0, fused: bool = True) -> Compiled:
     here = host_target()
-    target = here._replace(vector_bytes=vector_bytes or here.vector_bytes, fused=fused and here.fused)
+    target = replace(here, vector_bytes=vector_bytes or here.vector_bytes, fused=fused and here.fused)
     return Compiled(KernelSpec(values, ARM, dtype, {}, (), target))
 
 

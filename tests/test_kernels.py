@@ -5,6 +5,7 @@ import mmap
 import re
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import cache
 from typing import Any
 
@@ -37,7 +38,7 @@ def kernel(function: Any, robot: lw.Robot, dtype: str = "float64", loops: bool =
     """`vector_bytes` and `fused` are for a processor other than this one."""
     here, options = host_target(), dict(keywords)
     fused = options.pop("fused", True) and here.fused
-    target = here._replace(vector_bytes=options.pop("vector_bytes", here.vector_bytes), fused=fused)
+    target = replace(here, vector_bytes=options.pop("vector_bytes", here.vector_bytes), fused=fused)
     return Compiled(
         (LoopSpec if loops else KernelSpec)(function, robot, dtype, options, (), target), explain_non_finite
     )

@@ -1,5 +1,6 @@
 """The compiled sine and cosine, against mpmath in units in the last place; every width gives the same bits."""
 
+from dataclasses import replace
 from functools import cache
 from typing import Any
 
@@ -31,7 +32,7 @@ def waves(arm: lw.Robot, q: Any) -> tuple[Any, Any]:
 def kernel(dtype: str, vector_bytes: int = 0, fused: bool = True) -> Compiled:
     here = host_target()
     fused = fused and here.fused
-    target = here._replace(vector_bytes=vector_bytes or here.vector_bytes, fused=fused)
+    target = replace(here, vector_bytes=vector_bytes or here.vector_bytes, fused=fused)
     return Compiled(KernelSpec(waves, ONE, dtype, {}, (), target))
 
 

@@ -5,6 +5,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -59,7 +60,7 @@ def singular_states_give_what_the_arithmetic_gives(monkeypatch: pytest.MonkeyPat
 
 
 def unfused() -> HostTarget:
-    return host_target()._replace(fused=False)
+    return replace(host_target(), fused=False)
 
 
 def on_cpu(function: Callable[..., Any], robot: lw.Robot, dtype: str, form: str) -> Compiled:

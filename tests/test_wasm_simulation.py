@@ -1,5 +1,6 @@
 """Simulations in WebAssembly: the driver's own text, with the bits of a processor without fused operations."""
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -54,7 +55,7 @@ def start_of(robot: lw.Robot) -> tuple[np.ndarray, np.ndarray]:
 def test_the_bits_are_those_of_the_driver_on_a_cpu_without_fused_operations(
     robot: lw.Robot, name: str, step: float | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("linkwise.ode.compiled_driver.host_target", lambda: host_target()._replace(fused=False))
+    monkeypatch.setattr("linkwise.ode.compiled_driver.host_target", lambda: replace(host_target(), fused=False))
     (q0, qd0), tau = start_of(robot), np.linspace(-1.0, 1.0, robot.n)
     found = Simulation(lw.wasm_simulation(robot, q0, qd0, torque=tau, integrator=name, step=step))
     problem = Problem(robot, tau=True)

@@ -16,7 +16,7 @@ from .singular import explain_non_finite
 if TYPE_CHECKING:
     from ..kernels.compiler import Compiled
     from ..kernels.spec import KernelSpec
-    from ..kernels.targets import Target
+    from ..kernels.target import Target
 
 
 def compile(  # noqa: A001

@@ -11,8 +11,9 @@ import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import asdict, dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -23,6 +24,7 @@ from .entry import Entry, has_entry
 from .interface import REALS, Interface, Links
 from .lock import LOCK
 from .sources import AT_IMPORT
+from .target import Target
 
 if TYPE_CHECKING:
     from ..codegen.llvm.block import Layout
@@ -45,25 +47,16 @@ class CompileError(RuntimeError):
     """LLVM refused a text: a bug in Linkwise."""
 
 
-class HostTarget(NamedTuple):
-    """The processor of this machine. As every target, it writes the text of a program, loads it, and calls it."""
+@dataclass(frozen=True)
+class HostTarget(Target["MachineCode"]):
+    """The processor of this machine."""
+
+    rounds_beyond = MAX_STRAIGHT_LINKS
 
     name: str
     features: str
     vector_bytes: int  # of its widest vectors
     fused: bool  # whether it multiplies and adds in one operation
-
-    @property
-    def memory(self) -> str:
-        return "host"
-
-    @property
-    def has_loops(self) -> bool:
-        return True
-
-    @property
-    def rounds_beyond(self) -> int | None:
-        return MAX_STRAIGHT_LINKS
 
     def text(self, program: Program | LoopText, interface: Interface) -> str:
         """LLVM assembly: blocks of one state and of as many as a vector holds, the batch loop, the Python entry.
@@ -183,7 +176,7 @@ def host_target() -> HostTarget:
     if target is None:
         target, key = detected_host(), host_key()
         if key is not None:
-            cache.store(key, {name: str(value) for name, value in target._asdict().items()}, b"")
+            cache.store(key, {name: str(value) for name, value in asdict(target).items()}, b"")
     return target
 
 
@@ -281,13 +274,26 @@ def compiled(target: HostTarget, text: str) -> bytes:
 
 
 def object_code(target: HostTarget, text: str, model: str) -> bytes:
+    module = parsed(text + ATTRIBUTES if text else "")
+    level = min(OPTIMIZATION, OPTIMIZATION_OF_LONG_TEXTS) if len(text) > LONG_TEXT else OPTIMIZATION
+    return bytes(target_machine(target, model, level).emit_object(module))
+
+
+def parsed(text: str) -> Any:
+    """LLVM's module of a text."""
     try:
-        module = llvm().parse_assembly(text + ATTRIBUTES if text else "")
+        module = llvm().parse_assembly(text)
         module.verify()
     except RuntimeError as error:
         raise CompileError(f"LLVM refused the text: {error}") from error
-    level = min(OPTIMIZATION, OPTIMIZATION_OF_LONG_TEXTS) if len(text) > LONG_TEXT else OPTIMIZATION
-    return bytes(target_machine(target, model, level).emit_object(module))
+    return module
+
+
+def foreign_target(triple: str) -> Any:
+    """LLVM's target for other machines than this one."""
+    llvm().initialize_all_targets()
+    llvm().initialize_all_asmprinters()
+    return llvm().Target.from_triple(triple)
 
 
 def target_machine(target: HostTarget, model: str, level: int) -> Any:

@@ -14,7 +14,7 @@ import numpy as np
 from .entry import entry_function, has_entry
 from .host import MachineCode
 from .interface import EXPECTED, Interface, Links, batch_of, numpy_array
-from .targets import Code
+from .target import Code
 
 
 class Kernel:

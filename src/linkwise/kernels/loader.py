@@ -7,7 +7,7 @@ from collections.abc import Callable
 from . import cache
 from .host import environment
 from .lock import LOCK
-from .targets import Loaded, Target
+from .target import Loaded, Target
 
 
 def load_or_compile(name: str, text: str, target: Target[Loaded]) -> Loaded:

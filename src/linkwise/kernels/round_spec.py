@@ -19,7 +19,7 @@ from .interface import Argument, Interface, Links
 from .rounds import Codes, HostMemory, Launch, Plan
 from .sources import plain_of
 from .spec import ROUNDS, KernelSpec, inputs_of, packed
-from .targets import Target
+from .target import Target
 
 
 class RoundSpec(KernelSpec):

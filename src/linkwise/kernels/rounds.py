@@ -17,7 +17,7 @@ from ..robot.contraction import Round
 from ..trace.round_tracing import Rounds, RowContraction
 from .interface import Interface, arguments
 from .loader import load_or_compile
-from .targets import Target
+from .target import Target
 
 Slice = tuple[int, int]  # a buffer, and its row where a program begins to read or write
 

@@ -22,7 +22,7 @@ from .host import environment, host_target
 from .interface import Argument, Interface, Links, arguments
 from .loader import load_or_compile_as
 from .sources import own_name, plain_of
-from .targets import Code, Target
+from .target import Code, Target
 
 if TYPE_CHECKING:
     from ..codegen.llvm.loops import LoopText

@@ -7,6 +7,7 @@ import weakref
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from ctypes import byref, c_ulonglong, c_void_p
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -33,7 +34,7 @@ class CudaRounds(RoundCode):
 
     def __init__(self, spec: RoundSpec) -> None:
         assert isinstance(spec.target, CudaTarget)
-        target = spec.target._replace(threads=WARP)
+        target = replace(spec.target, threads=WARP)
         super().__init__(spec.plan, Codes(spec.plan, target, spec.dtype))
         widths = {self.plan.shapes[step.source][1] for step in self.plan.steps if isinstance(step, Order)}
         self.gathers = {width: gather_code(target, spec.dtype, width) for width in widths}

@@ -5,12 +5,14 @@ from __future__ import annotations
 import ctypes
 import re
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 from ...graph import Program
-from ..host import CompileError, llvm
+from ..host import CompileError, foreign_target, parsed
 from ..interface import REALS, Interface, Links
 from ..lock import LOCK
+from ..target import Target
 from .driver import Module, device
 
 if TYPE_CHECKING:
@@ -23,26 +25,19 @@ LONG = 12  # links, whose rounds are the longest straight-line code that is take
 MAX_OPERATIONS = 30_000  # longer straight-line code takes minutes to compile, and does not fit in registers at all
 
 
-class CudaTarget(NamedTuple):
+@dataclass(frozen=True)
+class CudaTarget(Target["CudaCode"]):
     """NVIDIA GPUs of compute capability 8.0 and higher. The fields after the first are for measurements."""
+
+    memory = "cuda"
+    has_loops = False
+    rounds_beyond = LONG
 
     architecture: str = ARCHITECTURES[0]
     threads: int = 64  # in a block; fewer where their rows do not fit in shared memory
     blocks: int | None = None  # that should fit on a multiprocessor at a time; 0: any; None: as programs of a kind need
     staged: bool | None = None  # whether rows go through shared memory; None: long ones
     fast: bool | None = None  # whether usual states have a fast path; None: where it gains
-
-    @property
-    def memory(self) -> str:
-        return "cuda"
-
-    @property
-    def has_loops(self) -> bool:
-        return False
-
-    @property
-    def rounds_beyond(self) -> int | None:
-        return LONG
 
     def text(self, program: Program | LoopText, interface: Interface) -> str:
         """LLVM assembly of a kernel whose threads compute a state each."""
@@ -107,14 +102,6 @@ class CudaCode:
 
 def ptx_of(text: str, architecture: str) -> str:
     """What LLVM makes of a text, for GPUs of this architecture and newer ones."""
-    binding = llvm()
     with LOCK:
-        binding.initialize_all_targets()
-        binding.initialize_all_asmprinters()
-        try:
-            module = binding.parse_assembly(text)
-            module.verify()
-        except RuntimeError as error:
-            raise CompileError(f"LLVM refused the text: {error}") from error
-        machine = binding.Target.from_triple(TRIPLE).create_target_machine(cpu=architecture, opt=3)
-        return str(machine.emit_assembly(module))
+        machine = foreign_target(TRIPLE).create_target_machine(cpu=architecture, opt=3)
+        return str(machine.emit_assembly(parsed(text)))

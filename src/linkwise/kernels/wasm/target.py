@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ...graph import Program
 from .. import host
-from ..host import BatchFunction, CompileError, llvm
+from ..host import BatchFunction, foreign_target, parsed
 from ..interface import REALS, Interface, Links
 from ..lock import LOCK
+from ..target import Target
 from .module import module_of
 
 if TYPE_CHECKING:
@@ -21,20 +23,9 @@ TRIPLE = "wasm32-unknown-unknown"
 EXPORTED = ("run", "work_bytes", "advance")
 
 
-class WasmTarget(NamedTuple):
+@dataclass(frozen=True)
+class WasmTarget(Target["WasmCode"]):
     """WebAssembly 1.0 and nothing beyond it: no vectors, no threads, no imports."""
-
-    @property
-    def memory(self) -> str:
-        return "host"
-
-    @property
-    def has_loops(self) -> bool:
-        return True
-
-    @property
-    def rounds_beyond(self) -> int | None:
-        return None
 
     def text(self, program: Program | LoopText, interface: Interface) -> str:
         """LLVM assembly of the functions that a module exports."""
@@ -80,16 +71,8 @@ class WasmCode:
 
 def object_of(text: str) -> bytes:
     """What LLVM makes of a text."""
-    binding = llvm()
     with LOCK:
-        binding.initialize_all_targets()
-        binding.initialize_all_asmprinters()
-        try:
-            module = binding.parse_assembly(text)
-            module.verify()
-        except RuntimeError as error:
-            raise CompileError(f"LLVM refused the text: {error}") from error
-        machine = binding.Target.from_triple(TRIPLE).create_target_machine(
+        machine = foreign_target(TRIPLE).create_target_machine(
             opt=host.OPTIMIZATION, reloc="static", codemodel="default"
         )
-        return bytes(machine.emit_object(module))
+        return bytes(machine.emit_object(parsed(text)))
