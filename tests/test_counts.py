@@ -1,45 +1,35 @@
 """Operation counts: the record, what is written about them, and what they may not depend on."""
 
-import importlib.util
 import json
-import sys
 from pathlib import Path
-from types import ModuleType
 
-import derivative_counts
+import operation_counts
 import pytest
+from counting import derivatives
+from counting.cases import CASES, FORMLESS, KINDS, LIBRARY, SIZES, counted, counted_on, robot, with_general_bodies
+from counting.fewest import cheapest
+from counting.forms import at, case_form, fitted, polynomial, written
+from counting.published import OPENSYMORO, OWN_ROWS, PRINTED_TOTALS, SHARED_ROWS, column_sums
 
 import linkwise as lw
 from effort import rest_slow
 from robots import FREE, TEXTBOOK
 
-SCRIPT = Path(__file__).parent.parent / "benchmarks" / "operation_counts.py"
 UPDATE = "the operation counts changed; if that is meant, run `make counts` and commit the two files it writes"
 TWO = ("multiplications", "additions")
 ARMS = [lw.chain(6), lw.chain(6, joints="RRP"), *TEXTBOOK, *FREE]
 
 
-@pytest.fixture(scope="session")
-def counts() -> ModuleType:
-    """The script; what it has counted once it remembers."""
-    spec = importlib.util.spec_from_file_location("operation_counts", SCRIPT)
-    assert spec is not None
-    assert spec.loader is not None
-    module = sys.modules["operation_counts"] = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-def test_every_method_takes_the_operations_of_the_golden_file(counts: ModuleType) -> None:
+def test_every_method_takes_the_operations_of_the_golden_file() -> None:
     """On the general arm of six links and the arms of the library; the slow tests count on all its robots."""
-    kept = json.loads(counts.GOLDEN.read_text(encoding="utf-8"))
+    kept = json.loads(operation_counts.GOLDEN.read_text(encoding="utf-8"))
     fresh = {}
-    for label in counts.CASES:
-        found = {"chain6": counts.counted(label, "chain", 6)}
-        found |= {name: counts.counted_on(label, name) for name in counts.LIBRARY}
-        fresh |= {f"{arm}/{label}": {kind: getattr(c, kind) for kind in counts.KINDS} for arm, c in found.items()}
-    derived = derivative_counts.entries(counts.LIBRARY)
-    fresh |= {key: {kind: getattr(c, kind) for kind in counts.KINDS} for key, c in derived.items()}
+    for label in CASES:
+        found = {"chain6": counted(label, "chain", 6)}
+        found |= {name: counted_on(label, name) for name in LIBRARY}
+        fresh |= {f"{arm}/{label}": {kind: getattr(c, kind) for kind in KINDS} for arm, c in found.items()}
+    derived = derivatives.entries(LIBRARY)
+    fresh |= {key: {kind: getattr(c, kind) for kind in KINDS} for key, c in derived.items()}
     arms = {key.partition("/")[0] for key in fresh}
     short = {key: value for key, value in kept.items() if key.partition("/")[0] in arms}
     changed = {key: (short.get(key), fresh.get(key)) for key in short | fresh if short.get(key) != fresh.get(key)}
@@ -47,31 +37,31 @@ def test_every_method_takes_the_operations_of_the_golden_file(counts: ModuleType
 
 
 @pytest.mark.slow
-def test_the_golden_file_and_the_page_are_what_the_script_would_write(counts: ModuleType) -> None:
-    assert counts.GOLDEN.read_text(encoding="utf-8") == counts.golden(), UPDATE
-    assert not counts.hint(counts.PAGE, counts.page()), UPDATE
+def test_the_golden_file_and_the_page_are_what_the_script_would_write() -> None:
+    assert operation_counts.GOLDEN.read_text(encoding="utf-8") == operation_counts.golden(), UPDATE
+    assert not operation_counts.hint(operation_counts.PAGE, operation_counts.page()), UPDATE
 
 
 @pytest.mark.slow
-def test_closed_forms_hold_on_an_n_that_they_were_not_fitted_to(counts: ModuleType) -> None:
-    n = counts.SIZES[-1] + 2
+def test_closed_forms_hold_on_an_n_that_they_were_not_fitted_to() -> None:
+    n = SIZES[-1] + 2
     exact = 0
-    for label in counts.CASES:
+    for label in CASES:
         for kind in TWO:
-            if label not in counts.FORMLESS and (form := counts.case_form(label, "chain", kind)).exact:
-                assert counts.at(form.polynomial, n) == getattr(counts.counted(label, "chain", n), kind), label
+            if label not in FORMLESS and (form := case_form(label, "chain", kind)).exact:
+                assert at(form.polynomial, n) == getattr(counted(label, "chain", n), kind), label
                 exact += 1
     assert exact >= 40  # that is, most
 
 
 @pytest.mark.slow
-def test_counts_do_not_depend_on_the_numbers_of_a_general_arm(counts: ModuleType) -> None:
+def test_counts_do_not_depend_on_the_numbers_of_a_general_arm() -> None:
     """Where one arm gives a closed form, another takes as many operations; where it does not, about as many."""
-    for label in counts.CASES:
-        one, other = (counts.counted(label, "chain", 6, seed) for seed in (0, 1))
-        if label not in counts.FORMLESS:
+    for label in CASES:
+        one, other = (counted(label, "chain", 6, seed) for seed in (0, 1))
+        if label not in FORMLESS:
             for kind in TWO:
-                form = counts.case_form(label, "chain", kind)
+                form = case_form(label, "chain", kind)
                 apart = abs(getattr(one, kind) - getattr(other, kind))
                 assert apart <= form.spread, f"{label}: {one} and {other}"
         assert (one.divisions, one.functions) == (other.divisions, other.functions)
@@ -120,40 +110,40 @@ def test_regrouping_never_costs_operations(arm: lw.Robot) -> None:
         assert here.total <= there.total, method
 
 
-def test_published_columns_add_up_once_corrected(counts: ModuleType) -> None:
-    for kind, own in counts.OWN_ROWS.items():
-        assert tuple(counts.column_sums([*counts.SHARED_ROWS, *own])) == counts.PRINTED_TOTALS[kind]
+def test_published_columns_add_up_once_corrected() -> None:
+    for kind, own in OWN_ROWS.items():
+        assert tuple(column_sums([*SHARED_ROWS, *own])) == PRINTED_TOTALS[kind]
 
 
-def test_a_fit_is_exact_or_there_is_none(counts: ModuleType) -> None:
-    cubic = counts.polynomial("1/6", "23/2", "-115/3", 7)
-    assert counts.fitted({n: int(counts.at(cubic, n) * 6) for n in counts.SIZES}) == tuple(6 * c for c in cubic)
-    assert counts.fitted(dict.fromkeys(counts.SIZES, 5)) == (5,)
-    assert counts.fitted({n: 2**n for n in counts.SIZES}) is None
-    assert counts.written(cubic) == "(1/6)n³ + (23/2)n² − (115/3)n + 7"
-    assert counts.written(counts.polynomial(1, 0)) == "n"
-    assert counts.written(counts.polynomial(0)) == "0"
+def test_a_fit_is_exact_or_there_is_none() -> None:
+    cubic = polynomial("1/6", "23/2", "-115/3", 7)
+    assert fitted({n: int(at(cubic, n) * 6) for n in SIZES}) == tuple(6 * c for c in cubic)
+    assert fitted(dict.fromkeys(SIZES, 5)) == (5,)
+    assert fitted({n: 2**n for n in SIZES}) is None
+    assert written(cubic) == "(1/6)n³ + (23/2)n² − (115/3)n + 7"
+    assert written(polynomial(1, 0)) == "n"
+    assert written(polynomial(0)) == "0"
 
 
 def test_check_says_what_would_change_and_writes_nothing(
-    counts: ModuleType, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     for name in ("ROOT", "GOLDEN", "PAGE"):
-        monkeypatch.setattr(counts, name, tmp_path / name.lower() if name != "ROOT" else tmp_path)
+        monkeypatch.setattr(operation_counts, name, tmp_path / name.lower() if name != "ROOT" else tmp_path)
     for name in ("golden", "page"):
-        monkeypatch.setattr(counts, name, lambda name=name: f"{name}\n")
-    assert counts.main(["--check"]) == 1
+        monkeypatch.setattr(operation_counts, name, lambda name=name: f"{name}\n")
+    assert operation_counts.main(["--check"]) == 1
     assert "+page" in capsys.readouterr().out
     assert not list(tmp_path.iterdir())
-    assert counts.main([]) == 0
-    assert counts.main(["--check"]) == 0
+    assert operation_counts.main([]) == 0
+    assert operation_counts.main(["--check"]) == 0
     assert (tmp_path / "page").read_text(encoding="utf-8") == "page\n"
 
 
 @pytest.mark.slow
-def test_customised_arms_take_fewer_operations_than_with_opensymoro(counts: ModuleType) -> None:
-    for (name, bodies), figures in counts.OPENSYMORO.items():
-        arm = counts.robot(name) if bodies == "its own" else counts.with_general_bodies(name)
+def test_customised_arms_take_fewer_operations_than_with_opensymoro() -> None:
+    for (name, bodies), figures in OPENSYMORO.items():
+        arm = robot(name) if bodies == "its own" else with_general_bodies(name)
         for function, (_, _, multiplications, additions) in figures.items():
-            _, ours = counts.cheapest(function, arm)
+            _, ours = cheapest(function, arm)
             assert ours.multiplications + ours.additions < multiplications + additions, f"{name}, {bodies}, {function}"

@@ -1,0 +1,1 @@
+"""What `operation_counts.py` counts, and the sections of the page that it writes."""
