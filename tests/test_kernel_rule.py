@@ -9,10 +9,10 @@ import pytest
 
 import linkwise as lw
 from effort import THOROUGH, rest_slow
+from functions import CALLS, ONE_METHOD, Call
 from linkwise.kernels import dispatch as kernels
 from linkwise.spatial import sign, sqrt
 from robots import relative
-from test_api import CALLS, ONE_METHOD, Call
 from test_kernel_calls import in_a_new_process
 
 pytest.importorskip("llvmlite")

@@ -14,12 +14,12 @@ import pytest
 
 import linkwise as lw
 from effort import rest_slow
+from functions import CALLS, Call
 from linkwise.api.singular import explain_non_finite
 from linkwise.kernels.compiler import Compiled
 from linkwise.kernels.host import host_target
 from linkwise.kernels.spec import KernelSpec, LoopSpec
 from robots import FREE, TEXTBOOK, relative, states
-from test_api import CALLS, Call
 
 pytest.importorskip("llvmlite")
 PLANAR, STANFORD = lw.load("planar3"), lw.load("stanford")
