@@ -27,11 +27,13 @@ MAY_IMPORT = {  # each room: the rooms below it that it uses
     "api": {
         "dynamics",
         "errors",
+        "figures",
         "formats",
         "graph",
         "kernels",
         "lazy",
         "notices",
+        "printing",
         "robot",
         "spatial",
         "symbolic",

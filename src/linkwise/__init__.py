@@ -19,6 +19,9 @@ from .version import __version__ as __version__
 if TYPE_CHECKING:  # at run time each of these is imported when it is first used: see LAZY_IMPORTS
     from .api.base_motion import BaseMotion as BaseMotion
     from .api.base_parameters import base_parameters as base_parameters
+    from .api.budget import budget as budget
+    from .api.budget_result import Budget as Budget
+    from .api.budget_result import QuasiBudget as QuasiBudget
     from .api.closed_form_derivatives import forward_dynamics_derivatives as forward_dynamics_derivatives
     from .api.closed_form_derivatives import forward_dynamics_second_derivatives as forward_dynamics_second_derivatives
     from .api.closed_form_derivatives import inverse_dynamics_derivatives as inverse_dynamics_derivatives
@@ -172,6 +175,8 @@ if TYPE_CHECKING:  # at run time each of these is imported when it is first used
 LAZY_IMPORTS = {  # the public names, by the modules that are imported when one of them is first used
     "api.base_motion": ("BaseMotion",),
     "api.base_parameters": ("base_parameters",),
+    "api.budget": ("budget",),
+    "api.budget_result": ("Budget", "QuasiBudget"),
     "api.closed_form_derivatives": (
         "forward_dynamics_derivatives",
         "forward_dynamics_second_derivatives",

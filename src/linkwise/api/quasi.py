@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..dynamics import quasi
 from ..robot import Robot
@@ -11,6 +11,9 @@ from .functions import differences, external_wrenches, refuse_coupled, sums
 from .method_table import algorithm
 from .recentring import quasi_rates
 from .states import Array, States
+
+if TYPE_CHECKING:
+    from .budget_result import QuasiBudget
 
 
 class QuasiCoordinates:
@@ -113,6 +116,28 @@ class QuasiCoordinates:
             return sums(rates, quasi_rates(self._kind, arm, angles, own)[0]) if arm.balls else rates
 
         return Call(self.acceleration, states, accelerations, (arm.n,), {}, divides=True)
+
+    def budget(
+        self,
+        arm: Robot,
+        q: Array,
+        velocity: Array,
+        wrench: Array | None = None,
+        *,
+        point: Array | None = None,
+        t: Array | None = None,
+        check: bool = False,
+    ) -> QuasiBudget:
+        """C(q, velocity), as `coriolis` gives it, split into the elements c_ki of Kozłowski's equation (48).
+
+        And these into their sums over m; beside them stand the bias forces, the weights and the wrenches of the links.
+        The result is a tuple of arrays with names (`lw.QuasiBudget`) that prints as a table. `wrench` and `point` as
+        for `lw.inverse_dynamics`; `t` are the times of states along a trajectory, for tables and plots.
+        """
+        from . import budget  # imported only when it is used
+
+        terms: budget.QuasiTerms = getattr(budget, self._kind.name)
+        return terms.budget(arm, q, velocity, wrench, point=point, t=t, check=check)
 
 
 def refuse_foreign(arm: Robot) -> None:

@@ -7,32 +7,49 @@
 Print has Ω_δ for Ω_δ*, which is the wrong sign where joints turn. O(n³); the recursions are in `diagonal`.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
-from ..robot import Link, Robot, inward
+from ..robot import Link, Robot, inward, outward
 from ..spatial import Scalar, Twist, Wrench, add, cross_twist, mul, power, sub
 from ..spatial.dense import Column, Dense, apply, zeros
 from .diagonal import QuasiMotion, through
 from .udu import Articulated
 
 
-def sums(robot: Robot, bodies: Sequence[Articulated], motions: Sequence[QuasiMotion]) -> Dense:
-    """s_ki, for k = i or on the way from i to the base, and zeros elsewhere."""
-    s = zeros(robot.n, robot.n)
-    reached: list[dict[int, Twist]] = []  # Ψ*_im H*_i at each link m, for every i between it and the base
-    for link, body, motion in zip(robot.links, bodies, motions, strict=True):
+def articulated_columns(robot: Robot, bodies: Sequence[Articulated]) -> list[dict[int, Twist]]:
+    """Ψ*_im H*_i at each link m, for every i between it and the base: what (49) makes V_m of."""
+
+    def step(link: Link, above: dict[int, Twist], body: Articulated) -> dict[int, Twist]:
         here: dict[int, Twist] = {}
-        for i, twist in (reached[link.parent] if link.parent >= 0 else {}).items():
-            above = twist.to_child(body.pose)
-            here[i] = above - link.joint.axis * power(above, body.psi)  # ψ*
-        here[link.index] = link.joint.axis
-        reached.append(here)
+        for i, twist in above.items():
+            carried = twist.to_child(body.pose)
+            here[i] = carried - link.joint.axis * power(carried, body.psi)  # ψ*
+        return here | {link.index: link.joint.axis}
+
+    return outward(robot, step, {}, bodies)
+
+
+def summands(
+    robot: Robot,
+    bodies: Sequence[Articulated],
+    motions: Sequence[QuasiMotion],
+    columns: Sequence[dict[int, Twist]],
+) -> Iterator[tuple[int, int, int, Scalar]]:
+    """k, i, m and that summand of s_ki, for k = i or on the way from i to the base."""
+    for link, body, motion, here in zip(robot.links, bodies, motions, columns, strict=True):
         joint = link.joint.axis * motion.qd
         for i, twist in here.items():
             wrench = body.inertia @ cross_twist(twist, joint)  # P Ω_δ*
             for k, other in here.items():
                 if k <= i:
-                    s[k][i] = add(s[k][i], power(other, wrench))
+                    yield k, i, link.index, power(other, wrench)
+
+
+def sums(robot: Robot, bodies: Sequence[Articulated], motions: Sequence[QuasiMotion]) -> Dense:
+    """s_ki, for k = i or on the way from i to the base, and zeros elsewhere."""
+    s = zeros(robot.n, robot.n)
+    for k, i, _, value in summands(robot, bodies, motions, articulated_columns(robot, bodies)):
+        s[k][i] = add(s[k][i], value)
     return s
 
 

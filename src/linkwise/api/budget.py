@@ -1,0 +1,160 @@
+"""Where torques come from: `lw.budget`, and the budgets of the diagonalized equations."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..dynamics import budget as terms_of
+from ..dynamics import quasi
+from ..dynamics.diagonal import from_quasi_velocities
+from ..dynamics.udu import articulated_bodies
+from ..robot import Friction, Robot
+from ..spatial import Scalar, add, mul, power, sub
+from ..spatial.dense import zeros
+from .budget_result import Budget, QuasiBudget
+from .budget_terms import term_table
+from .call import Call, public
+from .functions import external_wrenches
+from .quasi import refuse_foreign
+from .states import Array, States
+
+
+def budget(
+    arm: Robot,
+    q: Array,
+    qd: Array,
+    qdd: Array,
+    wrench: Array | None = None,
+    *,
+    point: Array | None = None,
+    friction: bool | Friction = False,
+    t: Array | None = None,
+    check: bool = False,
+) -> Budget:
+    """Each joint's torque, as `lw.inverse_dynamics` gives it, split into the terms that it is made of.
+
+    These are the acceleration of every joint, the bias acceleration and bias force of every link, split by the joints
+    whose rates they are quadratic in (of one: centrifugal; of two: Coriolis), the weight of every link, external
+    wrenches, the joint's rotor and its friction. The result is a tuple of arrays (..., n, terms) with names
+    (`lw.Budget`); it prints as a table, plots and answers `why("joint2")`. `wrench`, `point` and `friction` as for
+    `lw.inverse_dynamics`; `t` are the times of states along a trajectory, for tables and plots.
+
+    >>> import linkwise as lw
+    >>> arm = lw.load("planar3")
+    >>> print(lw.budget(arm, q=[0, 0, 0], qd=[1, 0, 0], qdd=[0, 0, 0])["link2"].sentence())
+    link2: 1.55 N m = 0.8829 gravity of link3 + 0.667 gravity of link2
+    """
+    arrays: Any = torque_terms(arm, q, qd, qdd, wrench, point=point, friction=friction, check=check)
+    return Budget(*arrays, arm=arm, t=t)
+
+
+@public
+def torque_terms(
+    arm: Robot,
+    q: Array,
+    qd: Array,
+    qdd: Array,
+    wrench: Array | None = None,
+    *,
+    point: Array | None = None,
+    friction: bool | Friction = False,
+    check: bool = False,
+) -> Call:
+    """The arrays of `budget`."""
+    law = Friction.of(friction)
+    states = States(arm, {"q": q, "qd": qd, "qdd": qdd}, wrench, check, point=point)
+    table, n, bodies = term_table(arm), arm.n, len(arm.names)
+
+    def split() -> tuple[Any, ...]:
+        rates, accelerations = states.scalars("qd"), states.scalars("qdd")
+        # of ball joints ω̇ itself, not θ̈: their bias accelerations among themselves, which differ by that, are left out
+        motion = states.positions(), states.rates(), states.coordinates.rates(accelerations)
+        found = terms_of.shares(states.links, *motion, external_wrenches(states))
+        own = [[0.0] * n for _ in range(2)]
+        for axis in (axis for axes in arm.axes for axis in axes):
+            own[0][axis.v] = add(own[0][axis.v], mul(axis.rotor, accelerations[axis.v]))
+        if law is not None:
+            own[1] = law.torques(arm, rates)
+        return (
+            table.by_joint(found.acceleration),
+            table.by_rates(found.bias_acceleration, table.accelerations),
+            table.by_rates(found.bias_force, table.forces),
+            table.by_link(found.gravity),
+            table.by_link(found.wrench),
+            *own,
+        )
+
+    widths = (n, len(table.accelerations), len(table.forces), bodies, bodies)
+    shapes: list[tuple[int, ...]] = [*((n, width) for width in widths), (n,), (n,)]
+    return Call(torque_terms, states, split, shapes, {"friction": law})
+
+
+class QuasiTerms:
+    """The terms of C(θ, ν) or of C(θ, ξ)."""
+
+    def __init__(self, kind: quasi.Unnormalized) -> None:
+        self._kind = kind
+
+    def budget(self, arm: Robot, *arrays: Any, t: Array | None, **options: Any) -> QuasiBudget:
+        parts: Any = self.quasi_terms(arm, *arrays, **options)
+        return QuasiBudget(*parts, arm=arm, kind=self._kind.name, t=t)
+
+    @public
+    def quasi_terms(
+        self,
+        arm: Robot,
+        q: Array,
+        velocity: Array,
+        wrench: Array | None = None,
+        *,
+        point: Array | None = None,
+        check: bool = False,
+    ) -> Call:
+        """The arrays of `lw.normalized.budget` and `lw.unnormalized.budget`."""
+        states = States(arm, {"q": q, "velocity": velocity}, wrench, check, point=point)
+        refuse_foreign(arm)
+        n, table = arm.n, term_table(arm)
+
+        def split() -> tuple[Any, ...]:
+            angles, own = states.positions(), states.scalars("velocity")
+            bodies = articulated_bodies(arm, angles)
+            down = [self._kind.inverse_scale(body) for body in bodies]  # D^-½, or 1
+            motions = from_quasi_velocities(arm, bodies, [mul(d, x) for d, x in zip(down, own, strict=True)])
+            found = terms_of.quasi_shares(arm, angles, bodies, motions, external_wrenches(states))
+            sums = dict(found.summands)
+            for x in arm.balls:
+                recentre(sums, arm, x, motions[x + 2].qd, bodies)
+            if isinstance(self._kind, quasi.Normalized):
+                sums = {(k, i, m): value for (k, i, m), value in sums.items() if k != i}
+            elements = [zeros(n, n) for _ in range(n)]
+            for (k, i, m), value in sums.items():
+                elements[k][i][m] = mul(mul(down[k], value), down[i])
+            c = [[total(row) for row in rows] for rows in elements]
+            parts = (found.bias_force, found.gravity, found.wrench)
+            scaled = ({key: mul(down[key[0]], value) for key, value in part.items()} for part in parts)
+            return elements, c, own, *(table.by_link(part) for part in scaled)
+
+        shapes: list[tuple[int, ...]] = [(n, n, n), (n, n), (n,), *[(n, len(arm.names))] * 3]
+        return Call(self.quasi_terms, states, split, shapes, {}, divides=True)
+
+
+def total(values: list[Scalar]) -> Scalar:
+    result: Scalar = 0.0
+    for value in values:
+        result = add(result, value)
+    return result
+
+
+def recentre(sums: dict[tuple[int, ...], Scalar], arm: Robot, x: int, spin: Scalar, bodies: Any) -> None:
+    """What the moving origin of a ball joint's Euler angles adds to the sums, with its last link: see `recentring`."""
+    y, z = x + 1, x + 2
+    D_x, D_y = bodies[x].pivot, bodies[y].pivot
+    U_xy = power(arm.links[x].joint.axis.to_child(bodies[y].pose), bodies[y].psi)
+    sums[x, y, z] = sub(sums[x, y, z], mul(D_x, spin))
+    sums[y, x, z] = add(sums[y, x, z], mul(D_x, spin))
+    sums[x, x, z] = add(sums[x, x, z], mul(mul(D_x, U_xy), spin))
+    sums[y, y, z] = sub(sums[y, y, z], mul(mul(D_y, U_xy), spin))
+
+
+normalized = QuasiTerms(quasi.normalized)
+unnormalized = QuasiTerms(quasi.unnormalized)

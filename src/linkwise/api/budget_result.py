@@ -1,0 +1,395 @@
+"""The results of `lw.budget` and of the budgets of the diagonalized equations: arrays, views of them, tables, plots."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..errors import one_of
+from ..lazy import cached_property
+from ..printing import Description, print_if_dropped
+from ..robot import Robot
+from .budget_terms import VIEWS, Term, groups, term_table
+from .budget_text import JointBudget, joint_latex
+from .states import Array
+
+MOST = 6  # terms that a table or a plot names, unless it is asked for more
+
+
+class Split:
+    """What budgets share: `total` (..., n), which is the sum of `values` (..., n, terms), each with a label."""
+
+    arm: Robot
+    t: np.ndarray | None
+    what = "torques"  # of the totals
+    symbol = "tau"
+    views: tuple[str, ...] = VIEWS
+
+    @property
+    def total(self) -> Array:
+        raise NotImplementedError
+
+    @property
+    def values(self) -> np.ndarray:
+        raise NotImplementedError
+
+    def groups(self, by: str) -> dict[str, list[int]]:
+        raise NotImplementedError
+
+    def units(self) -> tuple[str, ...]:
+        return self.arm.effort_units
+
+    def limits(self) -> Sequence[float]:
+        """Of the magnitude of the totals; infinite where there is none."""
+        return [limit or math.inf for limit in self.arm.effort_limits]  # zero: a program's word for none
+
+    def through(self, k: int, label: str, by: str) -> str:
+        return ""
+
+    def state(self, index: Any) -> Any:
+        raise NotImplementedError
+
+    @property
+    def batch(self) -> tuple[int, ...]:
+        return tuple(self.total.shape[:-1])
+
+    def view(self, by: str = "") -> tuple[tuple[str, ...], np.ndarray]:
+        """The labels of a view, and the terms added up by them: (..., n, labels). Views are listed in `views`."""
+        named = self.groups(self._view(by))
+        values = self.values
+        columns = [values[..., columns].sum(-1) for columns in named.values()]
+        return tuple(named), np.stack(columns, axis=-1)
+
+    def _view(self, by: str) -> str:
+        one_of(by or self.views[0], self.views, "by")
+        return by or self.views[0]
+
+    def index_of(self, joint: str | int) -> int:
+        """Where a joint is in qd and tau: by its number, by its name or that of its link, or as "base.wx"."""
+        names = self.arm.v_names
+        if not isinstance(joint, str):
+            if isinstance(joint, bool) or not -len(names) <= int(joint) < len(names):
+                raise ValueError(f"joint is {joint!r} (expected a name, or a whole number below {len(names)})")
+            return int(joint) % len(names)
+        if joint in names:
+            return names.index(joint)
+        found = {name: m.v for m in self.arm.moving if m.coupling is None for name in (m.name, m.joint)}
+        single = {name: v.start for name, v in found.items() if v.stop - v.start == 1}
+        one_of(joint, [*names, *(name for name in single if name not in names)], "joint")
+        return single[joint]
+
+    def joint(self, joint: str | int, *, by: str = "", most: int | None = None) -> JointBudget:
+        """The terms of one joint, the largest first: of one state, or of that with the largest total in a batch."""
+        k, view = self.index_of(joint), self._view(by)
+        size = np.abs(numbers(self.total)[..., k])
+        where = np.unravel_index(int(np.argmax(np.where(np.isnan(size), -1.0, size))), size.shape) if self.batch else ()
+        one = self.state(tuple(int(i) for i in where)) if self.batch else self
+        labels, values = one.view(view)
+        return JointBudget(
+            name=self.arm.v_names[k],
+            symbol=self.symbol,
+            unit=self.units()[k],
+            total=float(numbers(one.total)[k]),
+            limit=float(self.limits()[k]),
+            terms=tuple(zip(labels, map(float, numbers(values)[k]), strict=True)),
+            through={label: link for label in labels if (link := self.through(k, label, view))},
+            when=self._when(where),
+            most=most,
+        )
+
+    def _when(self, where: tuple[Any, ...]) -> str:
+        """Which state of a batch it is."""
+        if not self.batch:
+            return ""
+        if self.t is not None and len(where) == 1:
+            return f"t = {self.t[where[0]]:g} s"
+        return f"state {', '.join(str(int(i)) for i in where)}"
+
+    def __getitem__(self, key: Any) -> Any:
+        """A joint by name; by number, the arrays of the tuple."""
+        return self.joint(key) if isinstance(key, str) else tuple.__getitem__(self, key)  # type: ignore[type-var,arg-type]
+
+    def table(self, *joints: str | int, by: str = "", most: int | None = None) -> Description:
+        """The terms of each joint, or of some, as tables; along a trajectory where each total is largest.
+
+        `by` is the view, one of `views`; `most` are the terms of each joint to be listed, the others as one.
+        """
+        chosen = joints or range(self.arm.n)
+        tables = [str(self.joint(k, by=by, most=most)) for k in chosen]
+        return print_if_dropped(Description("\n\n".join([self.title, *tables])))
+
+    def why(self, joint: str | int, *, by: str = "", most: int = 4) -> Description:
+        """Why a joint's total is as large as it is, in words, beside the limit of its drive.
+
+        Along a trajectory it is about the state where the total is largest.
+        """
+        return print_if_dropped(Description(self.joint(joint, by=by).why(most)))
+
+    @property
+    def title(self) -> str:
+        count = math.prod(self.batch)
+        states = f"{count} states, each joint where it is largest" if self.batch else "one state"
+        return f"{self.what} of {self.arm.name}, {states}"
+
+    def __repr__(self) -> str:
+        if numbers(self.total).dtype == object:
+            return f"<{type(self).__name__} of robot {self.arm.name!r}, with symbols>"
+        if not math.prod(self.batch):
+            return f"<{type(self).__name__} of robot {self.arm.name!r}: no states>"
+        return "\n".join([self.title, *(self.joint(k).sentence(MOST - 2) for k in range(self.arm.n))])
+
+    def columns(self, by: str = "") -> dict[str, np.ndarray]:
+        """The terms as columns of a table, a row for each state: "t", then for each joint its total and its terms.
+
+        `pandas.DataFrame(budget.columns())` is a data frame of them.
+        """
+        labels, values = self.view(by)
+        rows = math.prod(self.batch)
+        totals, split = numbers(self.total).reshape(rows, -1), numbers(values).reshape(rows, -1, len(labels))
+        columns = {} if self.t is None else {"t": self.t}
+        for k, name in enumerate(self.arm.v_names):
+            columns[f"{name}: {self.symbol}"] = totals[:, k]
+            columns |= {f"{name}: {label}": split[:, k, i] for i, label in enumerate(labels)}
+        return columns
+
+    def plot(
+        self,
+        path: str | os.PathLike[str] | None = None,
+        *,
+        joints: Sequence[str | int] | None = None,
+        by: str = "",
+        most: int = MOST,
+    ) -> Any:
+        """A matplotlib figure: the terms of each joint stacked over time, those above zero and those below it.
+
+        The largest terms have colours of their own, the others are one; the line is their sum. `path` is a picture to
+        write.
+        """
+        from .budget_plot import stacked
+
+        return stacked(self, path, joints, self._view(by), most)
+
+    def latex(self, *joints: str | int, by: str = "", digits: int = 5, most: int | None = None) -> str:
+        """The terms of one state as LaTeX, an aligned display for each joint, the largest first; needs amsmath.
+
+        With symbols, every term that is not zero, in the robot's order.
+        """
+        if self.batch:
+            raise ValueError(f"latex is of one state (expected budget.state(k) of the batch {self.batch})")
+        labels, values = self.view(by)
+        chosen = [self.index_of(joint) for joint in joints] if joints else range(self.arm.n)
+        return "\n".join(
+            joint_latex(self._latex_symbol(k), labels, values[k].tolist(), self.units()[k], digits, most)
+            for k in chosen
+        )
+
+    def _latex_symbol(self, k: int) -> str:
+        return rf"\tau_{{{k + 1}}}"
+
+
+class TorqueTerms(NamedTuple):
+    acceleration: Array  # (..., n, n)
+    bias_acceleration_terms: Array  # (..., n, terms)
+    bias_force_terms: Array  # (..., n, terms)
+    gravity: Array  # (..., n, links)
+    wrench: Array  # (..., n, links)
+    rotor: Array  # (..., n)
+    friction: Array  # (..., n)
+
+
+class Budget(Split, TorqueTerms):
+    """What each joint's torque is made of: a tuple of arrays with names, and views of them.
+
+    [..., k, j] of `acceleration` is the share of joint j's acceleration in torque k; [..., k, m] of `bias_acceleration`,
+    `bias_force`, `gravity` and `wrench` that of link `arm.names[m]`; `rotor` and `friction` are those of the joint
+    itself. `centrifugal` (..., n, n) and `coriolis` (..., n, n, n), each pair of joints once, are the same bias
+    accelerations and forces by joint. All of them add up to `tau`. `terms` are the finest terms there are, and `values`
+    (..., n, terms) their torques. `budget["joint2"]` is one joint; `table()`, `why()`, `plot()`, `latex()` and
+    `columns()` show it, by joints, by links, by terms or by kinds of terms.
+    """
+
+    def __new__(cls, *arrays: Array, arm: Robot | None = None, t: Array | None = None) -> Budget:
+        budget = super().__new__(cls, *arrays)
+        if arm is not None:  # otherwise a copy is made, which gets its attributes later
+            budget.arm, budget.t = arm, times(t, tuple(budget.rotor.shape[:-1]))
+        return budget
+
+    @property
+    def tau(self) -> Array:
+        """The sum of all terms: (..., n)."""
+        acceleration, a, b, gravity, wrench, rotor, friction = tuple(self)
+        return acceleration.sum(-1) + a.sum(-1) + b.sum(-1) + gravity.sum(-1) + wrench.sum(-1) + rotor + friction
+
+    @property
+    def total(self) -> Array:
+        return self.tau
+
+    @property
+    def terms(self) -> tuple[Term, ...]:
+        return term_table(self.arm).terms
+
+    @property
+    def values(self) -> np.ndarray:
+        parts = [numbers(part) for part in tuple(self)]
+        return np.concatenate([*parts[:5], parts[5][..., None], parts[6][..., None]], axis=-1)
+
+    @property
+    def bias_acceleration(self) -> np.ndarray:
+        """(..., n, links)"""
+        return self._by_link(self.bias_acceleration_terms, term_table(self.arm).accelerations)
+
+    @property
+    def bias_force(self) -> np.ndarray:
+        """(..., n, links)"""
+        return self._by_link(self.bias_force_terms, term_table(self.arm).forces)
+
+    def _by_link(self, terms: Array, keys: Mapping[tuple[int, int, int], int]) -> np.ndarray:
+        values = numbers(terms)
+        out = np.zeros((*values.shape[:-1], len(self.arm.names)), dtype=values.dtype)
+        for (m, _, _), column in keys.items():
+            out[..., m] = out[..., m] + values[..., column]
+        return out
+
+    @cached_property
+    def _by_rates(self) -> np.ndarray:
+        """(..., n, n, n): bias accelerations and forces by the joints i ≤ j whose rates they are of."""
+        table, n = term_table(self.arm), self.arm.n
+        parts = (numbers(self.bias_acceleration_terms), table.accelerations), (numbers(self.bias_force_terms), table.forces)
+        out = np.zeros((*self.batch, n, n, n), dtype=parts[1][0].dtype)
+        for values, keys in parts:
+            for (_, i, j), column in keys.items():
+                out[..., i, j] = out[..., i, j] + values[..., column]
+        return out
+
+    @property
+    def centrifugal(self) -> np.ndarray:
+        """(..., n, n): [..., k, i] of the square of joint i's rate."""
+        diagonal = range(self.arm.n)
+        return self._by_rates[..., diagonal, diagonal]
+
+    @property
+    def coriolis(self) -> np.ndarray:
+        """(..., n, n, n): [..., k, i, j] of the product of two rates, i < j; zeros elsewhere."""
+        return self._by_rates * np.triu(np.ones((self.arm.n, self.arm.n)), 1)
+
+    def groups(self, by: str) -> dict[str, list[int]]:
+        return groups(self.terms, by)
+
+    def through(self, k: int, label: str, by: str) -> str:
+        named = (term for term in self.terms if term.label(by) == label)
+        return term_table(self.arm).through(k, next(named)) if by != "kinds" and not label.startswith(RATES) else ""
+
+    def state(self, index: Any) -> Budget:
+        """The budget of one state of the batch, or of several."""
+        return Budget(*(part[index] for part in tuple(self)), arm=self.arm, t=picked(self.t, index))
+
+
+RATES = ("centrifugal", "Coriolis")
+
+
+class QuasiTermArrays(NamedTuple):
+    summands: Array  # (..., n, n, n)
+    c: Array  # (..., n, n)
+    velocity: Array  # (..., n)
+    bias_force: Array  # (..., n, links)
+    gravity: Array  # (..., n, links)
+    wrench: Array  # (..., n, links)
+
+
+class QuasiBudget(Split, QuasiTermArrays):
+    """What C(θ, ν) or C(θ, ξ) is made of: a tuple of arrays with names, and views of them.
+
+    `c` (..., n, n) are the elements c_ki of Kozłowski's equation (48), c_ki = -c_ik off the diagonal, and `summands`
+    (..., n, n, n) are what they are the sums of: [..., k, i, m] is the share of joint m. `elements` are c_ki ν_i (or
+    ξ_i), with the `velocity` as it was given. `bias_force`, `gravity` and `wrench` are by link. `elements` and these
+    three add up to C, `total`. Tables and plots as of `lw.Budget`, by elements, by the summands of each or by kinds.
+    """
+
+    kind: str
+    views = ("elements", "sums", "kinds")
+
+    def __new__(cls, *arrays: Array, arm: Robot | None = None, kind: str = "", t: Array | None = None) -> QuasiBudget:
+        budget = super().__new__(cls, *arrays)
+        if arm is not None:
+            budget.arm, budget.kind, budget.t = arm, kind, times(t, tuple(budget.gravity.shape[:-2]))
+        return budget
+
+    @property
+    def total(self) -> Array:
+        """C(θ, ν) or C(θ, ξ), with gravity and wrenches in it: (..., n)."""
+        _, _, _, bias_force, gravity, wrench = tuple(self)
+        return self.elements.sum(-1) + bias_force.sum(-1) + gravity.sum(-1) + wrench.sum(-1)
+
+    @property
+    def elements(self) -> Array:
+        """c_ki times the velocity of i: (..., n, n)."""
+        return self.c * self.velocity[..., None, :]
+
+    @property
+    def letter(self) -> str:
+        return "ν" if self.kind == "normalized" else "ξ"
+
+    @property
+    def symbol(self) -> str:  # type: ignore[override]
+        return f"C(θ, {self.letter})"
+
+    @property
+    def what(self) -> str:  # type: ignore[override]
+        return f"{self.symbol}, {self.kind},"
+
+    def units(self) -> tuple[str, ...]:
+        return ("√J/s",) * self.arm.n if self.kind == "normalized" else self.arm.effort_units
+
+    def limits(self) -> Sequence[float]:
+        return [math.inf] * self.arm.n
+
+    @property
+    def values(self) -> np.ndarray:
+        """(..., n, terms): the summands of every element times the velocity, then bias forces, gravity, wrenches."""
+        summands, _, velocity, *others = (numbers(part) for part in tuple(self))
+        moved = summands * velocity[..., None, :, None]
+        return np.concatenate([moved.reshape((*moved.shape[:-2], -1)), *others], axis=-1)
+
+    def groups(self, by: str) -> dict[str, list[int]]:
+        names, links, found = self.arm.v_names, self.arm.names, dict[str, list[int]]()
+        for i, joint in enumerate(names):
+            for m, other in enumerate(names):
+                own = f"c {self.letter} of {joint}"
+                label = {"elements": own, "sums": f"{own}, summand of {other}", "kinds": f"c {self.letter}"}[by]
+                found.setdefault(label, []).append(i * len(names) + m)
+        start = len(names) ** 2
+        for part, what in enumerate(("bias force of", "gravity of", "wrench on")):
+            for m, link in enumerate(links):
+                label = what.rpartition(" ")[0] if by == "kinds" else f"{what} {link}"
+                found.setdefault(label, []).append(start + part * len(links) + m)
+        return found
+
+    def state(self, index: Any) -> QuasiBudget:
+        """The budget of one state of the batch, or of several."""
+        return QuasiBudget(*(part[index] for part in tuple(self)), arm=self.arm, kind=self.kind, t=picked(self.t, index))
+
+    def _latex_symbol(self, k: int) -> str:
+        letter = r"\nu" if self.kind == "normalized" else r"\xi"
+        return rf"C(\theta, {letter})_{{{k + 1}}}"
+
+
+def numbers(array: Array) -> np.ndarray:
+    """As an array of NumPy, which has no gradient."""
+    return np.asarray(array.detach().cpu() if hasattr(array, "detach") else array)
+
+
+def times(t: Array | None, batch: tuple[int, ...]) -> np.ndarray | None:
+    if t is None:
+        return None
+    values = np.asarray(t, dtype=float)
+    if values.shape != batch or len(batch) != 1:
+        raise ValueError(f"t has shape {values.shape} (expected one time for each of the states {batch})")
+    return values
+
+
+def picked(t: np.ndarray | None, index: Any) -> np.ndarray | None:
+    return t[index] if t is not None and isinstance(index, slice) else None

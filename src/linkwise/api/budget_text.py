@@ -1,0 +1,157 @@
+"""The terms of one joint in words, as a table and in LaTeX, the largest first."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from ..graph import Node
+from ..robot.describe import grid
+from ..symbolic.expressions import Expressions
+from ..symbolic.latex.format import decimal
+
+NOISE = 1e-12  # of the sum of magnitudes: what is smaller is rounding
+
+
+@dataclass(frozen=True, repr=False)
+class JointBudget:
+    """The terms of one joint at one state. Prints as a table; `sentence()` and `why()` are shorter."""
+
+    name: str
+    symbol: str  # of the total
+    unit: str
+    total: float
+    limit: float  # of its magnitude; infinite where there is none
+    terms: tuple[tuple[str, float], ...]  # labels and values
+    through: Mapping[str, str] = field(default_factory=dict)  # from which link on a composite body passes it, by label
+    when: str = ""  # which state of a batch
+    most: int | None = None  # terms to list
+
+    @property
+    def scale(self) -> float:
+        """The sum of the magnitudes of all terms."""
+        return math.fsum(abs(x) for _, x in self.terms)
+
+    @property
+    def largest(self) -> list[tuple[str, float]]:
+        """The terms that are more than rounding, the largest first."""
+        seen = [(label, x) for label, x in self.terms if not abs(x) <= NOISE * self.scale]
+        return sorted(seen, key=lambda term: -abs(term[1]))
+
+    def __getitem__(self, label: str) -> float:
+        return dict(self.terms)[label]
+
+    @property
+    def _at(self) -> str:
+        return f" at {self.when}" if self.when else ""
+
+    def sentence(self, most: int = 4) -> str:
+        """The total as a sum, on one line: as many of its largest terms, and the others as one."""
+        terms = shortened(self.largest, most)
+        first = not terms and "0"
+        parts = [f"{'-' if x < 0 else '+'} {number(abs(x))} {label}" for label, x in terms]
+        text = first or " ".join(parts).removeprefix("+ ").replace("- ", "-", 1 if terms[0][1] < 0 else 0)
+        return f"{self.name}: {number(self.total)} {self.unit} = {text}{self._at}"
+
+    def why(self, most: int = 4) -> str:
+        """What drives the total, and what is against it, with shares of the limit, or of the total without one."""
+        base, of = (self.limit, "limit") if math.isfinite(self.limit) else (abs(self.total), "total")
+        head = f"{self.name}: {number(self.total)} {self.unit}{self._at}"
+        if of == "limit":
+            head += f", {percent(self.total, self.limit)} of its limit of {number(self.limit)} {self.unit}"
+        if not self.largest:
+            return f"{head}: nothing acts on it"
+        if abs(self.total) <= NOISE * self.scale:
+            base, of = self.scale, "sum of magnitudes"
+        sign = math.copysign(1.0, self.total)
+        lines = [f"{head}. Of the {of}:"]
+        for words, way in (("towards it", sign), ("against it", -sign)):
+            own = shortened([(label, x) for label, x in self.largest if x * way > 0], most)
+            if own:
+                listed = ", ".join(f"{percent(x, base)} {label}{self._passed(label)}" for label, x in own)
+                lines.append(f"  {words}: {listed}")
+        return "\n".join(lines)
+
+    def _passed(self, label: str) -> str:
+        return f" (through the body from {self.through[label]} on)" if label in self.through else ""
+
+    def __str__(self) -> str:
+        limited, terms = math.isfinite(self.limit), shortened(self.largest, self.most)
+        head = [self.name, self.unit, f"of |{self.symbol}|"]
+        rows = [[label, number(x), percent(x, self._whole)] for label, x in terms]
+        rows.append([self.symbol, number(self.total), "" if self._whole == 0.0 else "100 %"])
+        if limited:
+            head.append("of limit")
+            values = [*(x for _, x in terms), self.total]
+            for row, x in zip(rows, values, strict=True):
+                row.append(percent(x, self.limit))
+        if self.through:
+            head.append("through the body from")
+            for row in rows:
+                row.append(self.through.get(row[0], ""))
+        lines = grid(head, right(rows, range(1, 3 + limited)))
+        if limited:
+            lines.append(f"limit {number(self.limit)} {self.unit}")
+        return "\n".join(([f"{self.name}{self._at}"] if self.when else []) + lines)
+
+    __repr__ = __str__
+
+    @property
+    def _whole(self) -> float:
+        """|total|, or 0 where it is rounding beside its terms."""
+        return abs(self.total) if abs(self.total) > NOISE * self.scale else 0.0
+
+
+def shortened(terms: Sequence[tuple[str, float]], most: int | None) -> list[tuple[str, float]]:
+    """The first terms, and the sum of the others as one."""
+    if most is None or len(terms) <= most + 1:
+        return list(terms)
+    rest = terms[most:]
+    return [*terms[:most], (f"{len(rest)} others", math.fsum(x for _, x in rest))]
+
+
+def right(rows: list[list[str]], columns: range) -> list[list[str]]:
+    """The rows with these columns aligned at the right."""
+    widths = {k: max(len(row[k]) for row in rows) for k in columns}
+    return [[cell.rjust(widths.get(k, 0)) for k, cell in enumerate(row)] for row in rows]
+
+
+def number(x: float) -> str:
+    return f"{float(x) + 0.0:.4g}"
+
+
+def percent(x: float, whole: float) -> str:
+    """A share; none of a whole that is zero."""
+    return "-" if whole == 0.0 else f"{100.0 * x / whole:.3g} %"
+
+
+def joint_latex(
+    symbol: str, labels: Sequence[str], values: Sequence[Any], unit: str, digits: int, most: int | None
+) -> str:
+    """An aligned display: the total, and a line for each term with its name."""
+    if any(isinstance(x, Node) for x in values):
+        nodes = [x for x in values if isinstance(x, Node)]
+        shared, cells = Expressions(nodes, digits).latex()
+        texts = iter(cells)
+        lines = [(label, next(texts) if isinstance(x, Node) else decimal(float(x), digits)) for label, x in zip(labels, values, strict=True)]
+        lines = [(label, text) for label, text in lines if text not in ("0", "-0")]
+        return "\n".join([*shared, display(symbol, "", lines)])
+    budget = JointBudget("", symbol, unit, math.fsum(values), math.inf, tuple(zip(labels, map(float, values), strict=True)))
+    terms = shortened(budget.largest, most)
+    of = rf"{decimal(budget.total + 0.0, digits)}\,\mathrm{{{unit.replace(' ', chr(92) + ',')}}}"
+    return display(symbol, of, [(label, decimal(x, digits)) for label, x in terms])
+
+
+def display(symbol: str, total: str, lines: Sequence[tuple[str, str]]) -> str:
+    body = [f"{'' if text.startswith('-') or not k else '+'}{text} && \\text{{{escaped(label)}}}" for k, (label, text) in enumerate(lines)]
+    left = f"{symbol} = {total}" if total else symbol
+    rows = " \\\\\n    &\\phantom{=}\\;".join(body) if body else "0"
+    return f"\\begin{{align*}}\n  {left} &= {rows}\n\\end{{align*}}"
+
+
+def escaped(text: str) -> str:
+    for mark, code in (("_", r"\_"), ("ν", r"$\nu$"), ("ξ", r"$\xi$")):
+        text = text.replace(mark, code)
+    return text
