@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from functools import reduce
 from typing import Any
 
 from ..dynamics import budget as terms_of
 from ..dynamics import quasi
-from ..dynamics.diagonal import from_quasi_velocities
-from ..dynamics.udu import articulated_bodies
+from ..dynamics.diagonal import QuasiMotion, from_quasi_velocities
+from ..dynamics.udu import Articulated, articulated_bodies
 from ..robot import Friction, Robot
 from ..spatial import Scalar, add, mul, power, sub
-from ..spatial.dense import zeros
+from ..spatial.dense import Dense, zeros
 from .budget_result import Budget, QuasiBudget
 from .budget_terms import term_table
 from .call import Call, public
@@ -121,15 +123,8 @@ class QuasiTerms:
             down = [self._kind.inverse_scale(body) for body in bodies]  # D^-½, or 1
             motions = from_quasi_velocities(arm, bodies, [mul(d, x) for d, x in zip(down, own, strict=True)])
             found = terms_of.quasi_shares(arm, angles, bodies, motions, external_wrenches(states))
-            sums = dict(found.summands)
-            for x in arm.balls:
-                recentre(sums, arm, x, motions[x + 2].qd, bodies)
-            if isinstance(self._kind, quasi.Normalized):
-                sums = {(k, i, m): value for (k, i, m), value in sums.items() if k != i}
-            elements = [zeros(n, n) for _ in range(n)]
-            for (k, i, m), value in sums.items():
-                elements[k][i][m] = mul(mul(down[k], value), down[i])
-            c = [[total(row) for row in rows] for rows in elements]
+            elements = summand_rows(self._kind, arm, bodies, motions, found)
+            c = added_up(elements)
             parts = (found.bias_force, found.gravity, found.wrench)
             scaled = ({key: mul(down[key[0]], value) for key, value in part.items()} for part in parts)
             return elements, c, own, *(table.by_link(part) for part in scaled)
@@ -138,11 +133,23 @@ class QuasiTerms:
         return Call(self.quasi_terms, states, split, shapes, {}, divides=True)
 
 
-def total(values: list[Scalar]) -> Scalar:
-    result: Scalar = 0.0
-    for value in values:
-        result = add(result, value)
-    return result
+def summand_rows(
+    kind: quasi.Unnormalized, arm: Robot, bodies: Sequence[Articulated], motions: Sequence[QuasiMotion], found: Any
+) -> list[Dense]:
+    """The summands of (48): [k][i][m]."""
+    sums, down = dict(found.summands), [kind.inverse_scale(body) for body in bodies]
+    for x in arm.balls:
+        recentre(sums, arm, x, motions[x + 2].qd, bodies)
+    rows = [zeros(arm.n, arm.n) for _ in range(arm.n)]
+    for (k, i, m), value in sums.items():
+        if k != i or not isinstance(kind, quasi.Normalized):  # c_kk = 0
+            rows[k][i][m] = mul(mul(down[k], value), down[i])
+    return rows
+
+
+def added_up(rows: Sequence[Dense]) -> Dense:
+    """c_ki of its summands."""
+    return [[reduce(add, summands, 0.0) for summands in row] for row in rows]
 
 
 def recentre(sums: dict[tuple[int, ...], Scalar], arm: Robot, x: int, spin: Scalar, bodies: Any) -> None:

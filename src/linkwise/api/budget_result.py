@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 
@@ -13,6 +13,7 @@ from ..errors import one_of
 from ..lazy import cached_property
 from ..printing import Description, print_if_dropped
 from ..robot import Robot
+from ..robot.entries import is_symbol
 from .budget_terms import VIEWS, Term, groups, term_table
 from .budget_text import JointBudget, joint_latex
 from .states import Array
@@ -47,8 +48,9 @@ class Split:
         """Of the magnitude of the totals; infinite where there is none."""
         return [limit or math.inf for limit in self.arm.effort_limits]  # zero: a program's word for none
 
-    def through(self, k: int, label: str, by: str) -> str:
-        return ""
+    def through(self, k: int, by: str) -> dict[str, str]:
+        """By label: the link from which on a composite body passes a term to total k."""
+        return {}
 
     def state(self, index: Any) -> Any:
         raise NotImplementedError
@@ -77,8 +79,8 @@ class Split:
             return int(joint) % len(names)
         if joint in names:
             return names.index(joint)
-        found = {name: m.v for m in self.arm.moving if m.coupling is None for name in (m.name, m.joint)}
-        single = {name: v.start for name, v in found.items() if v.stop - v.start == 1}
+        own = [m for m in self.arm.moving if m.coupling is None and m.kind.degrees == 1]
+        single = {m.name: int(m.v.start) for m in own}  # by the link
         one_of(joint, [*names, *(name for name in single if name not in names)], "joint")
         return single[joint]
 
@@ -96,7 +98,7 @@ class Split:
             total=float(numbers(one.total)[k]),
             limit=float(self.limits()[k]),
             terms=tuple(zip(labels, map(float, numbers(values)[k]), strict=True)),
-            through={label: link for label in labels if (link := self.through(k, label, view))},
+            through=self.through(k, view),
             when=self._when(where),
             most=most,
         )
@@ -111,7 +113,7 @@ class Split:
 
     def __getitem__(self, key: Any) -> Any:
         """A joint by name; by number, the arrays of the tuple."""
-        return self.joint(key) if isinstance(key, str) else tuple.__getitem__(self, key)  # type: ignore[type-var,arg-type]
+        return self.joint(key) if isinstance(key, str) else tuple.__getitem__(cast(Any, self), key)
 
     def table(self, *joints: str | int, by: str = "", most: int | None = None) -> Description:
         """The terms of each joint, or of some, as tables; along a trajectory where each total is largest.
@@ -136,7 +138,7 @@ class Split:
         return f"{self.what} of {self.arm.name}, {states}"
 
     def __repr__(self) -> str:
-        if numbers(self.total).dtype == object:
+        if any(is_symbol(x) for x in numbers(self.total).flat):
             return f"<{type(self).__name__} of robot {self.arm.name!r}, with symbols>"
         if not math.prod(self.batch):
             return f"<{type(self).__name__} of robot {self.arm.name!r}: no states>"
@@ -204,9 +206,9 @@ class TorqueTerms(NamedTuple):
 class Budget(Split, TorqueTerms):
     """What each joint's torque is made of: a tuple of arrays with names, and views of them.
 
-    [..., k, j] of `acceleration` is the share of joint j's acceleration in torque k; [..., k, m] of `bias_acceleration`,
-    `bias_force`, `gravity` and `wrench` that of link `arm.names[m]`; `rotor` and `friction` are those of the joint
-    itself. `centrifugal` (..., n, n) and `coriolis` (..., n, n, n), each pair of joints once, are the same bias
+    [..., k, j] of `acceleration` is the share of joint j's acceleration in torque k; [..., k, m] of
+    `bias_acceleration`, `bias_force`, `gravity` and `wrench` that of link `arm.names[m]`; `rotor` and `friction` are
+    those of the joint itself. `centrifugal` (..., n, n) and `coriolis` (..., n, n, n), each pair of joints once, are the same bias
     accelerations and forces by joint. All of them add up to `tau`. `terms` are the finest terms there are, and `values`
     (..., n, terms) their torques. `budget["joint2"]` is one joint; `table()`, `why()`, `plot()`, `latex()` and
     `columns()` show it, by joints, by links, by terms or by kinds of terms.
@@ -258,7 +260,10 @@ class Budget(Split, TorqueTerms):
     def _by_rates(self) -> np.ndarray:
         """(..., n, n, n): bias accelerations and forces by the joints i ≤ j whose rates they are of."""
         table, n = term_table(self.arm), self.arm.n
-        parts = (numbers(self.bias_acceleration_terms), table.accelerations), (numbers(self.bias_force_terms), table.forces)
+        parts = (
+            (numbers(self.bias_acceleration_terms), table.accelerations),
+            (numbers(self.bias_force_terms), table.forces),
+        )
         out = np.zeros((*self.batch, n, n, n), dtype=parts[1][0].dtype)
         for values, keys in parts:
             for (_, i, j), column in keys.items():
@@ -279,16 +284,18 @@ class Budget(Split, TorqueTerms):
     def groups(self, by: str) -> dict[str, list[int]]:
         return groups(self.terms, by)
 
-    def through(self, k: int, label: str, by: str) -> str:
-        named = (term for term in self.terms if term.label(by) == label)
-        return term_table(self.arm).through(k, next(named)) if by != "kinds" and not label.startswith(RATES) else ""
+    def through(self, k: int, by: str) -> dict[str, str]:
+        table, found = term_table(self.arm), dict[str, str]()
+        for label, columns in self.groups(by).items():
+            term = self.terms[columns[0]]
+            accelerated = term.what == "acceleration" and by != "kinds"
+            if accelerated or (term.what == "bias acceleration" and by in ("links", "terms")):
+                found[label] = table.through(k, term)
+        return {label: link for label, link in found.items() if link}
 
     def state(self, index: Any) -> Budget:
         """The budget of one state of the batch, or of several."""
         return Budget(*(part[index] for part in tuple(self)), arm=self.arm, t=picked(self.t, index))
-
-
-RATES = ("centrifugal", "Coriolis")
 
 
 class QuasiTermArrays(NamedTuple):
@@ -370,7 +377,9 @@ class QuasiBudget(Split, QuasiTermArrays):
 
     def state(self, index: Any) -> QuasiBudget:
         """The budget of one state of the batch, or of several."""
-        return QuasiBudget(*(part[index] for part in tuple(self)), arm=self.arm, kind=self.kind, t=picked(self.t, index))
+        return QuasiBudget(
+            *(part[index] for part in tuple(self)), arm=self.arm, kind=self.kind, t=picked(self.t, index)
+        )
 
     def _latex_symbol(self, k: int) -> str:
         letter = r"\nu" if self.kind == "normalized" else r"\xi"

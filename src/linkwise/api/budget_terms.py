@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from ..dynamics.budget import Terms
 from ..errors import one_of
+from ..lazy import cached_property
 from ..robot import Robot
 from ..spatial import Scalar, add, mul
 
@@ -69,7 +70,7 @@ class TermTable:
         first, second = sorted((self.arm.slots[i].v, self.arm.slots[j].v))
         return self.owners[link], first, second
 
-    @property
+    @cached_property
     def terms(self) -> tuple[Term, ...]:
         names, rates = self.arm.names, self.arm.v_names
         biased = (("bias acceleration", self.accelerations), ("bias force", self.forces))

@@ -12,6 +12,7 @@ from ..robot.describe import grid
 from ..symbolic.expressions import Expressions
 from ..symbolic.latex.format import decimal
 
+UNITS = {"N m": r"\mathrm{N\,m}", "N": r"\mathrm{N}", "√J/s": r"\sqrt{\mathrm{J}}/\mathrm{s}"}
 NOISE = 1e-12  # of the sum of magnitudes: what is smaller is rounding
 
 
@@ -40,6 +41,10 @@ class JointBudget:
         seen = [(label, x) for label, x in self.terms if not abs(x) <= NOISE * self.scale]
         return sorted(seen, key=lambda term: -abs(term[1]))
 
+    def shortened(self, most: int | None) -> list[tuple[str, float]]:
+        """As many of the largest terms, and the sum of the others as one."""
+        return shortened(self.largest, most)
+
     def __getitem__(self, label: str) -> float:
         return dict(self.terms)[label]
 
@@ -49,7 +54,7 @@ class JointBudget:
 
     def sentence(self, most: int = 4) -> str:
         """The total as a sum, on one line: as many of its largest terms, and the others as one."""
-        terms = shortened(self.largest, most)
+        terms = self.shortened(most)
         first = not terms and "0"
         parts = [f"{'-' if x < 0 else '+'} {number(abs(x))} {label}" for label, x in terms]
         text = first or " ".join(parts).removeprefix("+ ").replace("- ", "-", 1 if terms[0][1] < 0 else 0)
@@ -60,7 +65,7 @@ class JointBudget:
         base, of = (self.limit, "limit") if math.isfinite(self.limit) else (abs(self.total), "total")
         head = f"{self.name}: {number(self.total)} {self.unit}{self._at}"
         if of == "limit":
-            head += f", {percent(self.total, self.limit)} of its limit of {number(self.limit)} {self.unit}"
+            head += f", {percent(abs(self.total), self.limit)} of its limit of {number(self.limit)} {self.unit}"
         if not self.largest:
             return f"{head}: nothing acts on it"
         if abs(self.total) <= NOISE * self.scale:
@@ -70,7 +75,7 @@ class JointBudget:
         for words, way in (("towards it", sign), ("against it", -sign)):
             own = shortened([(label, x) for label, x in self.largest if x * way > 0], most)
             if own:
-                listed = ", ".join(f"{percent(x, base)} {label}{self._passed(label)}" for label, x in own)
+                listed = ", ".join(f"{percent(sign * x, base)} {label}{self._passed(label)}" for label, x in own)
                 lines.append(f"  {words}: {listed}")
         return "\n".join(lines)
 
@@ -78,20 +83,20 @@ class JointBudget:
         return f" (through the body from {self.through[label]} on)" if label in self.through else ""
 
     def __str__(self) -> str:
-        limited, terms = math.isfinite(self.limit), shortened(self.largest, self.most)
+        limited, terms = math.isfinite(self.limit), self.shortened(self.most)
         head = [self.name, self.unit, f"of |{self.symbol}|"]
-        rows = [[label, number(x), percent(x, self._whole)] for label, x in terms]
-        rows.append([self.symbol, number(self.total), "" if self._whole == 0.0 else "100 %"])
+        rows = [[label, number(x), percent(x, self.whole)] for label, x in terms]
+        rows.append([self.symbol, number(self.total), percent(self.total, self.whole)])
         if limited:
             head.append("of limit")
             values = [*(x for _, x in terms), self.total]
             for row, x in zip(rows, values, strict=True):
                 row.append(percent(x, self.limit))
-        if self.through:
+        if any(label in self.through for label, _ in terms):
             head.append("through the body from")
             for row in rows:
                 row.append(self.through.get(row[0], ""))
-        lines = grid(head, right(rows, range(1, 3 + limited)))
+        lines = grid(*aligned(head, rows, range(1, 3 + limited)))
         if limited:
             lines.append(f"limit {number(self.limit)} {self.unit}")
         return "\n".join(([f"{self.name}{self._at}"] if self.when else []) + lines)
@@ -99,7 +104,7 @@ class JointBudget:
     __repr__ = __str__
 
     @property
-    def _whole(self) -> float:
+    def whole(self) -> float:
         """|total|, or 0 where it is rounding beside its terms."""
         return abs(self.total) if abs(self.total) > NOISE * self.scale else 0.0
 
@@ -112,10 +117,11 @@ def shortened(terms: Sequence[tuple[str, float]], most: int | None) -> list[tupl
     return [*terms[:most], (f"{len(rest)} others", math.fsum(x for _, x in rest))]
 
 
-def right(rows: list[list[str]], columns: range) -> list[list[str]]:
-    """The rows with these columns aligned at the right."""
-    widths = {k: max(len(row[k]) for row in rows) for k in columns}
-    return [[cell.rjust(widths.get(k, 0)) for k, cell in enumerate(row)] for row in rows]
+def aligned(head: list[str], rows: list[list[str]], columns: range) -> tuple[list[str], list[list[str]]]:
+    """The same with these columns aligned at the right."""
+    widths = {k: max(len(row[k]) for row in (head, *rows)) for k in columns}
+    first, *others = ([cell.rjust(widths.get(k, 0)) for k, cell in enumerate(row)] for row in (head, *rows))
+    return first, others
 
 
 def number(x: float) -> str:
@@ -135,17 +141,25 @@ def joint_latex(
         nodes = [x for x in values if isinstance(x, Node)]
         shared, cells = Expressions(nodes, digits).latex()
         texts = iter(cells)
-        lines = [(label, next(texts) if isinstance(x, Node) else decimal(float(x), digits)) for label, x in zip(labels, values, strict=True)]
+        lines = [
+            (label, next(texts) if isinstance(x, Node) else decimal(float(x), digits))
+            for label, x in zip(labels, values, strict=True)
+        ]
         lines = [(label, text) for label, text in lines if text not in ("0", "-0")]
         return "\n".join([*shared, display(symbol, "", lines)])
-    budget = JointBudget("", symbol, unit, math.fsum(values), math.inf, tuple(zip(labels, map(float, values), strict=True)))
-    terms = shortened(budget.largest, most)
-    of = rf"{decimal(budget.total + 0.0, digits)}\,\mathrm{{{unit.replace(' ', chr(92) + ',')}}}"
+    budget = JointBudget(
+        "", symbol, unit, math.fsum(values), math.inf, tuple(zip(labels, map(float, values), strict=True))
+    )
+    terms = budget.shortened(most)
+    of = rf"{decimal(budget.total + 0.0, digits)}\,{UNITS[unit]}"
     return display(symbol, of, [(label, decimal(x, digits)) for label, x in terms])
 
 
 def display(symbol: str, total: str, lines: Sequence[tuple[str, str]]) -> str:
-    body = [f"{'' if text.startswith('-') or not k else '+'}{text} && \\text{{{escaped(label)}}}" for k, (label, text) in enumerate(lines)]
+    body = [
+        f"{'' if text.startswith('-') or not k else '+'}{text} && \\text{{{escaped(label)}}}"
+        for k, (label, text) in enumerate(lines)
+    ]
     left = f"{symbol} = {total}" if total else symbol
     rows = " \\\\\n    &\\phantom{=}\\;".join(body) if body else "0"
     return f"\\begin{{align*}}\n  {left} &= {rows}\n\\end{{align*}}"

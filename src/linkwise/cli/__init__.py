@@ -22,6 +22,7 @@ SECTIONS = {  # of the help; a command is a module of the same name in `commands
     },
     "Motion": {
         "torque": "torques of the drives along a trajectory, or at a state",
+        "budget": "where the torques come from, term by term",
         "loads": "what the bearings of each joint carry along a trajectory",
         "simulate": "the motion in time: falls, controllers, friction",
         "sweep": "how far a sweep is; resume it",

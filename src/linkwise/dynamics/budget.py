@@ -12,10 +12,11 @@ Its terms in torque k, with r_k the composite inertia of link k and all that it 
 Bias accelerations and forces are quadratic in the rates. With T_mi = Φ*_im H_i* the axis of joint i seen from link m:
 
     a_j = V_j × H_j* θ̇_j = Σ_i θ̇_i θ̇_j  T_ji × H_j*                                        i between j and the base
-    b_m = V_m × M_m V_m  = Σ_i θ̇_i² T_mi × M_m T_mi  +  Σ_{i<j} θ̇_i θ̇_j (T_mi × M_m T_mj + T_mj × M_m T_mi)
+    b_m = V_m × M_m V_m  = Σ_ij θ̇_i θ̇_j  T_mi × M_m T_mj                                    i, j = m or between
+    H_k Φ_km b_m         = Σ_ij θ̇_i θ̇_j (T_mk × T_mi) · M_m T_mj                           (*)
 
-Terms of one joint i are centrifugal, those of two are of Coriolis; they are the Christoffel symbols of 𝓜 when the sums
-over links are taken. Of the diagonalized equations, with the articulated Ψ for Φ:
+Terms of one joint's rate are centrifugal, those of two are of Coriolis; added up over the links they are the
+Christoffel symbols of 𝓜 times the rates. Of the diagonalized equations, with the articulated Ψ for Φ:
 
     C(θ, ξ)_k = Σ_i c_ki ξ_i + Σ_m H_k Ψ_km b_m       c_ki = Σ_m H_k Ψ_km P_m Ω_δ*_m Ψ*_im H_i*       (45), (48)
     C(θ, ν)_k = Σ_i c_ki ν_i + D_k^-½ Σ_m H_k Ψ_km b_m      c_ki = D_k^-½ (the same sum) D_i^-½, c_kk = 0   (42), (48)
@@ -90,17 +91,16 @@ def shares(robot: Robot, q: Scalars, qd: Scalars, qdd: Scalars, external: Sequen
 def bias_forces(robot: Robot, T: Columns, qd: Scalars) -> Terms:
     terms: Terms = {}
     for link, columns in zip(robot.links, T, strict=True):
-        momenta = {j: link.body @ column for j, column in columns.items()}
-        for j in columns:
-            for i in columns:
-                if i > j:
+        m, momenta = link.index, [link.body @ column for column in columns.values()]
+        for i, other in columns.items():
+            for k, column in columns.items():
+                if k == i:
                     continue
-                force = cross_wrench(columns[i], momenta[j])
-                if i < j:
-                    force = force + cross_wrench(columns[j], momenta[i])
-                force = force * mul(qd[i], qd[j])
-                for k, column in columns.items():
-                    terms[k, link.index, i, j] = power(column, force)
+                turned = cross_twist(column, other)
+                for j, momentum in zip(columns, momenta, strict=True):
+                    key = (k, m, min(i, j), max(i, j))
+                    term = mul(power(turned, momentum), mul(qd[i], qd[j]))  # (*)
+                    terms[key] = add(terms.get(key, 0.0), term)
     return terms
 
 
@@ -134,11 +134,3 @@ def quasi_shares(
     against = [Wrench.zero() - force for force in forces]
     outside = [w.acting_at(link.com) for w, link in zip(external, robot.links, strict=True)]
     return QuasiShares(elements, felt(columns, against), felt(columns, weights(robot, q)), felt(columns, outside))
-
-
-def total(terms: Terms, count: int) -> list[Scalar]:
-    """The sums of the terms of each torque."""
-    sums: list[Scalar] = [0.0] * count
-    for (k, *_), value in terms.items():
-        sums[k] = add(sums[k], value)
-    return sums

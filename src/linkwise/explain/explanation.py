@@ -123,10 +123,11 @@ def expression_texts(quantity: Quantity, digits: int) -> tuple[list[tuple[str, s
 def explain(arm: Robot, q: Array, qd: Array | None = None, qdd: Array | None = None) -> Explanation:
     """Every intermediate of the formulations for one state, by name and by link, with its equation and source.
 
-    With q: Saha's B, p, M, M̃, M̂, ψ̂, m̂, ψ, N_l, N_d, I, E_k, U, D, U⁻¹, I⁻¹, Angeles' K and T, Kozłowski's P, D, G;
-    with qd also C, V, λ̇, ν, ξ, C(θ,ν), C(θ,ξ); with qdd also τ. q, qd, qdd are numbers, or symbols of `lw.symbols` or
-    of SymPy. The robot may be one of symbols. A joint of several degrees of freedom is several links, those without a
-    body named after it ("base.vx"); a ball joint is three, about the body's x, y and z.
+    With q: Saha's B, p, M, M̃, M̂, ψ̂, m̂, ψ, N_l, N_d, I, E_k, U, D, U⁻¹, I⁻¹, Angeles' K and T, Kozłowski's P, D, G,
+    r; with qd also C, V, λ̇, a, b, ν, ξ, C(θ,ν), C(θ,ξ) and their elements c_ki; with qdd also τ and what it is made of,
+    as `lw.budget` shows it. q, qd, qdd are numbers, or symbols of `lw.symbols` or of SymPy. The robot may be one of
+    symbols. A joint of several degrees of freedom is several links, those without a body named after it ("base.vx"); a
+    ball joint is three, about the body's x, y and z.
 
     >>> import linkwise as lw
     >>> e = lw.explain(lw.load("planar3"), q=[0, 0, 0])

@@ -7,14 +7,16 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
+from ..api.budget import added_up, summand_rows
+from ..api.budget_terms import term_table
 from ..api.functions import differences
 from ..api.recentring import quasi_rates, recentred_coriolis
-from ..dynamics import composite, constraints, coriolis, denoc, inverse_inertia, quasi, udu
-from ..dynamics.diagonal import from_joint_rates, rates
+from ..dynamics import budget, composite, constraints, coriolis, denoc, inverse_inertia, operators, quasi, udu
+from ..dynamics.diagonal import QuasiMotion, from_joint_rates, rates
 from ..dynamics.kinematics import poses
 from ..dynamics.operator_matrices import of_twists
 from ..robot import Robot, inward
-from ..spatial import Placement, RigidInertia, Scalar, Wrench, mul
+from ..spatial import Placement, RigidInertia, Scalar, Wrench, add, cross_wrench, mul
 from ..spatial.dense import Dense, identity, minus, product, transposed
 
 SAHA, INVERSE, KOZLOWSKI, ANGELES = "saha1999jam", "saha1999ijrr", "kozlowski1995", "angeles"
@@ -46,14 +48,29 @@ DEFINITIONS = {  # name: symbol, LaTeX, meaning, source, equation
     "P": ("P(k)", "P", f"articulated inertia: M̂ about another point; {ORIGINS}", KOZLOWSKI, "(12)"),
     "D_k": ("D(k)", "D", "P along joint k: m̂", KOZLOWSKI, "(12)"),
     "G": ("G(k)", "G", f"gain P H* / D: ψ about another point; {ORIGINS}", KOZLOWSKI, "(12)"),
+    "r": ("r(k)", "r", f"composite inertia: M̃ about another point; {ORIGINS}", KOZLOWSKI, "(39)"),
     "C": ("C", r"\mathbf{C}", "Coriolis matrix, İ - 2C skew", SAHA, "(29)"),
     "V": ("V(k)", "V", f"twist; {ORIGINS}", KOZLOWSKI, "nomenclature"),
     "lambda_dot": ("λ̇(k)", r"\dot{\lambda}", f"rate of P seen from the parent; {ORIGINS}", KOZLOWSKI, "(18)-(21)"),
+    "a": ("a(k)", "a", f"bias acceleration V × H* θ̇, of a ball joint as three; {ORIGINS}", KOZLOWSKI, "nomenclature"),
+    "b": ("b(k)", "b", f"bias force V × M V, without gravity; {ORIGINS}", KOZLOWSKI, "nomenclature"),
     "nu": ("ν", r"\nu", "normalized quasi-velocities D^½ Uᵀ θ̇", KOZLOWSKI, "(28)"),
     "xi": ("ξ", r"\xi", "unnormalized quasi-velocities Uᵀ θ̇", KOZLOWSKI, "(34)"),
     "C_nu": ("C(θ,ν)", r"C(\theta,\nu)", "Coriolis forces for ν, without gravity: ν · C = 0", KOZLOWSKI, "(42)"),
     "C_xi": ("C(θ,ξ)", r"C(\theta,\xi)", "Coriolis forces for ξ, without gravity", KOZLOWSKI, "(45)"),
+    "c_nu": ("c", "c", "elements c_ki of C(θ,ν), c_ki = -c_ik: C(θ,ν) = c ν and the bias forces", KOZLOWSKI, "(48)"),
+    "c_xi": ("c", "c", "elements c_ki of C(θ,ξ): C(θ,ξ) = c ξ and the bias forces", KOZLOWSKI, "(48)"),
     "tau": ("τ", r"\boldsymbol{\tau}", "joint torques and forces", SAHA, "(30)"),
+    "tau_qdd": (
+        "τ_kj",
+        r"\tau^{\ddot\theta}",
+        "share of the acceleration of joint j, rotors with it",
+        KOZLOWSKI,
+        "(39)",
+    ),
+    "tau_a": ("τ_kj", r"\tau^{a}", "share of the bias acceleration of link j", KOZLOWSKI, "(39)"),
+    "tau_b": ("τ_kj", r"\tau^{b}", "share of the bias force of link j", KOZLOWSKI, "(39)"),
+    "tau_g": ("τ_kj", r"\tau^{g}", "share of the weight of link j", KOZLOWSKI, "(39)"),
 }
 Values = dict[tuple[int, ...], Any]  # by indices of links, from 0, or () for the whole robot
 
@@ -82,6 +99,7 @@ def quantities(
     if qd is not None and qdd is not None:
         still, accelerations = [Wrench.zero()] * robot.n, robot.coordinates.accelerations(qd, qdd)
         values["tau"] = {(): denoc.inverse_dynamics(robot, q, qd, accelerations, still)}
+        values |= by_terms(robot, q, qd, qdd)
     return [Quantity(name, *DEFINITIONS[name], values=values[name]) for name in DEFINITIONS if name in values]
 
 
@@ -155,10 +173,12 @@ def by_angeles(robot: Robot, q: Sequence[Scalar]) -> dict[str, Values]:
 
 def by_kozlowski(robot: Robot, q: Sequence[Scalar]) -> dict[str, Values]:
     bodies = udu.articulated_bodies(robot, q)
+    composites = inward(robot, composite.freeze, RigidInertia.zero(), [body.pose for body in bodies])
     return {
         "P": by_link([of_twists(body.inertia.__matmul__) for body in bodies]),
         "D_k": by_link([body.pivot for body in bodies]),
         "G": by_link([list(body.psi) for body in bodies]),
+        "r": by_link([of_twists(whole.__matmul__) for whole in composites]),
     }
 
 
@@ -170,10 +190,46 @@ def with_rates(robot: Robot, q: Sequence[Scalar], qd: Sequence[Scalar]) -> dict[
         "C": {(): recentred_coriolis(robot, q, qd, coriolis.coriolis_matrix(robot, q, qd))},
         "V": by_link([list(motion.twist) for motion in motions]),
         "lambda_dot": by_link([of_twists(rate.lambda_dot.__matmul__) for rate in rates(robot, bodies, motions)]),
+        "a": by_link([list(a) for a in operators.bias_acceleration(robot, [m.twist for m in motions], qd)]),
+        "b": by_link(
+            [list(cross_wrench(m.twist, k.body @ m.twist)) for k, m in zip(robot.links, motions, strict=True)]
+        ),
+        "c_nu": {(): elements(quasi.normalized, robot, q, bodies, motions)},
+        "c_xi": {(): elements(quasi.unnormalized, robot, q, bodies, motions)},
         "nu": {(): nu},
         "xi": {(): xi},
         "C_nu": {(): coriolis_forces(quasi.normalized, robot, q, nu)},
         "C_xi": {(): coriolis_forces(quasi.unnormalized, robot, q, xi)},
+    }
+
+
+def elements(
+    kind: quasi.Unnormalized,
+    robot: Robot,
+    q: Sequence[Scalar],
+    bodies: Sequence[udu.Articulated],
+    motions: Sequence[QuasiMotion],
+) -> Dense:
+    """c_ki"""
+    found = budget.quasi_shares(robot, q, bodies, motions, [Wrench.zero()] * robot.n)
+    return added_up(summand_rows(kind, robot, bodies, motions, found))
+
+
+def by_terms(robot: Robot, q: Sequence[Scalar], qd: Sequence[Scalar], qdd: Sequence[Scalar]) -> dict[str, Values]:
+    """The torques by what they come from; the rates of one ball joint make no bias acceleration."""
+    found, table = budget.shares(robot, q, qd, qdd, [Wrench.zero()] * robot.n), term_table(robot)
+    accelerations = table.by_joint(found.acceleration)
+    for k, link in enumerate(robot.links):
+        accelerations[k][k] = add(accelerations[k][k], mul(link.joint.rotor_inertia, qdd[k]))
+
+    def own(j: int, i: int, _: int) -> int | None:
+        return j if table.key(j, i, j) in table.accelerations else None
+
+    return {
+        "tau_qdd": {(): accelerations},
+        "tau_a": {(): table.rows(found.bias_acceleration, robot.n, own)},
+        "tau_b": {(): table.rows(found.bias_force, robot.n, lambda m, *_: m)},
+        "tau_g": {(): table.rows(found.gravity, robot.n, lambda m: m)},
     }
 
 
