@@ -27,7 +27,8 @@ def stacked(
     chosen = [budget.index_of(joint) for joint in joints] if joints is not None else range(budget.arm.n)
     labels, values = budget.view(by)
     if not budget.batch:
-        figure = bars(budget, chosen, labels, values, most)
+        idle = [] if joints is not None else [k for k in chosen if not values[k].any()]  # nothing acts on them
+        figure = bars(budget, [k for k in chosen if k not in idle] or chosen, labels, values, most)
         return saved(figure, path)
     shown = [largest(values[:, k], most) for k in chosen]
     legends = [len(columns) + 2 for columns in shown]

@@ -208,10 +208,10 @@ class Budget(Split, TorqueTerms):
 
     [..., k, j] of `acceleration` is the share of joint j's acceleration in torque k; [..., k, m] of
     `bias_acceleration`, `bias_force`, `gravity` and `wrench` that of link `arm.names[m]`; `rotor` and `friction` are
-    those of the joint itself. `centrifugal` (..., n, n) and `coriolis` (..., n, n, n), each pair of joints once, are the same bias
-    accelerations and forces by joint. All of them add up to `tau`. `terms` are the finest terms there are, and `values`
-    (..., n, terms) their torques. `budget["joint2"]` is one joint; `table()`, `why()`, `plot()`, `latex()` and
-    `columns()` show it, by joints, by links, by terms or by kinds of terms.
+    those of the joint itself. `centrifugal` (..., n, n) and `coriolis` (..., n, n, n), each pair of joints once, are
+    the same bias accelerations and forces by joint. All of them add up to `tau`. `terms` are the finest terms that
+    there are, and `values` (..., n, terms) their torques. `budget["joint2"]` is one joint; `table()`, `why()`,
+    `plot()`, `latex()` and `columns()` show it, by joints, by links, by terms or by kinds of terms.
     """
 
     def __new__(cls, *arrays: Array, arm: Robot | None = None, t: Array | None = None) -> Budget:
