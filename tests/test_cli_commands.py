@@ -391,3 +391,26 @@ def test_doctor_says_what_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_progress_is_not_shown_in_a_pipe() -> None:
     assert linkwise("simulate planar3 --duration 0.05 --samples 3").err == ""
+
+
+def test_budgets_are_those_of_the_function() -> None:
+    line = "budget stanford --q 0,1,0.2,0.3,0.4,0.5 --qd 1,2,3,4,5,6 --joint link2 --joint link3"
+    found = json.loads(linkwise(f"{line} --json --csv budget.csv").out)
+    arm = lw.load("stanford")
+    budget = lw.budget(arm, [0, 1, 0.2, 0.3, 0.4, 0.5], [1, 2, 3, 4, 5, 6], [0] * 6)
+    assert found["tau"] == budget.tau[1:3].tolist()
+    assert found["terms"]["gravity of link3"] == budget.gravity[1:3, 2].tolist()
+    assert np.allclose(np.sum(list(found["terms"].values()), axis=0), found["tau"])
+    with open("budget.csv", newline="") as file:
+        (row,) = csv.DictReader(file)
+    assert float(row["link2: gravity of link3"]) == budget.gravity[1, 2]
+    assert f"{budget.gravity[1, 2]:.4g}" in linkwise(line).out
+    along = json.loads(linkwise("budget planar3 cycloid --samples 5 --by kinds --json").out)
+    assert np.shape(along["terms"]["gravity"]) == (5, 3)
+    assert len(along["t"]) == 5
+    for wrong, words in (
+        ("budget planar3 --by rows", "by is 'rows'"),
+        ("budget planar3 --joint link9", "joint is 'link9'"),
+        ("budget planar3 --qd 0,0,0", "--qd belongs to a state"),
+    ):
+        assert words in linkwise(wrong).err

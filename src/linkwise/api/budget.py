@@ -44,7 +44,7 @@ def budget(
     >>> import linkwise as lw
     >>> arm = lw.load("planar3")
     >>> print(lw.budget(arm, q=[0, 0, 0], qd=[1, 0, 0], qdd=[0, 0, 0])["link2"].sentence())
-    link2: 1.55 N m = 0.8829 gravity of link3 + 0.667 gravity of link2
+    link2: 1.55 N m = 1.059 gravity of link3 + 0.4905 gravity of link2
     """
     arrays: Any = torque_terms(arm, q, qd, qdd, wrench, point=point, friction=friction, check=check)
     return Budget(*arrays, arm=arm, t=t)

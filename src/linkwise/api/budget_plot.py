@@ -14,7 +14,7 @@ from ..figures import COLOURS, new_figure, save_figure
 OTHERS = "0.8"
 LIGHT = ("#9fcbe6", "#f2b48c", "#8fd1bb", "#e8c5d8", "#c9b98a", "#c2e3f6")  # after the six colours of joints
 PANEL, LEGEND = 2.6, 0.24  # heights in inches, of a panel at least, and of a line of its legend
-NOISE = 1e-12  # of the largest term: what is smaller is rounding
+NOISE = 1e-9  # of the largest term: what is smaller is not shown
 EDGE = 1.25  # a limit farther off than so many times the curves would squeeze them: it is left out
 
 

@@ -13,7 +13,7 @@ from ..symbolic.expressions import Expressions
 from ..symbolic.latex.format import decimal
 
 UNITS = {"N m": r"\mathrm{N\,m}", "N": r"\mathrm{N}", "√J/s": r"\sqrt{\mathrm{J}}/\mathrm{s}"}
-NOISE = 1e-12  # of the sum of magnitudes: what is smaller is rounding
+NOISE = 1e-9  # of the sum of magnitudes: what is smaller is not shown
 
 
 @dataclass(frozen=True, repr=False)
@@ -37,7 +37,7 @@ class JointBudget:
 
     @property
     def largest(self) -> list[tuple[str, float]]:
-        """The terms that are more than rounding, the largest first."""
+        """The terms that are to be seen beside the others, the largest first."""
         seen = [(label, x) for label, x in self.terms if not abs(x) <= NOISE * self.scale]
         return sorted(seen, key=lambda term: -abs(term[1]))
 
@@ -105,7 +105,7 @@ class JointBudget:
 
     @property
     def whole(self) -> float:
-        """|total|, or 0 where it is rounding beside its terms."""
+        """|total|, or 0 where it is nothing beside its terms."""
         return abs(self.total) if abs(self.total) > NOISE * self.scale else 0.0
 
 
