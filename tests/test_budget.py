@@ -211,7 +211,9 @@ def test_counted_compiled_and_in_symbols() -> None:
     assert "s_{3}" in lw.latex(lw.unnormalized.budget, arm)
     symbolic = lw.budget(arm, lw.symbols("q1 q2 q3"), [0, 0, 0], [0, 0, 0])
     assert "symbols" in repr(symbolic)
-    assert r"\cos\left(q_{1} + q_{2} + q_{3}\right) && \text{gravity of link3}" in symbolic.latex("link3")
+    assert r"\cos\left(q_{1} + q_{2} + q_{3}\right) && H_{3} b^g_{3} && \text{gravity of link3}" in symbolic.latex(
+        "link3"
+    )
     assert repr(pickle.loads(pickle.dumps(lw.budget(arm, q, q, q)))) == repr(lw.budget(arm, q, q, q))
 
 
@@ -277,6 +279,7 @@ def test_messages() -> None:
         (lambda: budget.joint(3), "whole number below 3"),
         (lambda: budget.view("rows"), "by is 'rows'"),
         (lambda: budget.latex(), "latex is of one state"),
+        (lambda: budget.state(slice(0, 0)).table(), "has no states"),
         (lambda: lw.budget(arm, np.zeros(3), np.zeros(3), np.zeros(3), t=[0.0]), "t has shape"),
         (lambda: lw.budget(arm, np.zeros((2, 2, 3)), np.zeros(3), np.zeros(3)).plot(), "a plot is of one state"),
         (lambda: lw.normalized.budget(joint_kinds.COUPLED, *states(joint_kinds.COUPLED)[:2]), "is coupled"),
@@ -284,4 +287,7 @@ def test_messages() -> None:
     ):
         with pytest.raises(ValueError, match=words.replace("(", r"\(")):
             call()
+    lost = lw.budget(arm, [np.nan, 0, 0], [0, 0, 0], [0, 0, 0])
+    for text in (repr(lost), str(lost["link2"]), lost.why("link2"), lost["link2"].sentence()):
+        assert "link2: nan N m, of a state with a number that is not finite" in text
     assert "link1: 0 N m = 0" in repr(lw.budget(arm.with_gravity((0, 0, 0)), [0, 0, 0], [0, 0, 0], [0, 0, 0]))

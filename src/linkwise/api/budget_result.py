@@ -14,6 +14,7 @@ from ..lazy import cached_property
 from ..printing import Description, print_if_dropped
 from ..robot import Robot
 from ..robot.entries import is_symbol
+from .budget_symbols import element_symbol, numbered, quasi_force_symbol, torque_symbol
 from .budget_terms import VIEWS, Term, groups, term_table
 from .budget_text import JointBudget, joint_latex
 from .states import Array
@@ -52,6 +53,10 @@ class Split:
         """By label: the link from which on a composite body passes a term to total k."""
         return {}
 
+    def symbols(self, k: int, by: str) -> dict[str, str]:
+        """By label: the term as the paper writes it, in LaTeX; none where joints and links have no common numbers."""
+        return {}
+
     def state(self, index: Any) -> Any:
         raise NotImplementedError
 
@@ -87,6 +92,8 @@ class Split:
     def joint(self, joint: str | int, *, by: str = "", most: int | None = None) -> JointBudget:
         """The terms of one joint, the largest first: of one state, or of that with the largest total in a batch."""
         k, view = self.index_of(joint), self._view(by)
+        if not math.prod(self.batch):
+            raise ValueError(f"the batch {self.batch} has no states (expected at least one)")
         size = np.abs(numbers(self.total)[..., k])
         where = np.unravel_index(int(np.argmax(np.where(np.isnan(size), -1.0, size))), size.shape) if self.batch else ()
         one = self.state(tuple(int(i) for i in where)) if self.batch else self
@@ -178,14 +185,18 @@ class Split:
     def latex(self, *joints: str | int, by: str = "", digits: int = 5, most: int | None = None) -> str:
         """The terms of one state as LaTeX, an aligned display for each joint, the largest first; needs amsmath.
 
-        With symbols, every term that is not zero, in the robot's order.
+        Beside each term stands what it is in the paper, and its name. With symbols, every term that is not zero is
+        there, in the robot's order.
         """
         if self.batch:
             raise ValueError(f"latex is of one state (expected budget.state(k) of the batch {self.batch})")
-        labels, values = self.view(by)
+        view = self._view(by)
+        labels, values = self.view(view)
         chosen = [self.index_of(joint) for joint in joints] if joints else range(self.arm.n)
         return "\n".join(
-            joint_latex(self._latex_symbol(k), labels, values[k].tolist(), self.units()[k], digits, most)
+            joint_latex(
+                self._latex_symbol(k), labels, values[k].tolist(), self.units()[k], digits, most, self.symbols(k, view)
+            )
             for k in chosen
         )
 
@@ -220,7 +231,7 @@ class Budget(Split, TorqueTerms):
             budget.arm, budget.t = arm, times(t, tuple(budget.rotor.shape[:-1]))
         return budget
 
-    @property
+    @cached_property
     def tau(self) -> Array:
         """The sum of all terms: (..., n)."""
         acceleration, a, b, gravity, wrench, rotor, friction = tuple(self)
@@ -292,6 +303,12 @@ class Budget(Split, TorqueTerms):
             if accelerated or (term.what == "bias acceleration" and by in ("links", "terms")):
                 found[label] = table.through(k, term)
         return {label: link for label, link in found.items() if link}
+
+    def symbols(self, k: int, by: str) -> dict[str, str]:
+        if by == "kinds" or not numbered(self.arm):
+            return {}
+        first = {label: self.terms[columns[0]] for label, columns in self.groups(by).items()}
+        return {label: torque_symbol(self.arm, k, term, by) for label, term in first.items()}
 
     def state(self, index: Any) -> Budget:
         """The budget of one state of the batch, or of several."""
@@ -373,6 +390,19 @@ class QuasiBudget(Split, QuasiTermArrays):
             for m, link in enumerate(links):
                 label = what.rpartition(" ")[0] if by == "kinds" else f"{what} {link}"
                 found.setdefault(label, []).append(start + part * len(links) + m)
+        return found
+
+    def symbols(self, k: int, by: str) -> dict[str, str]:
+        if by == "kinds" or not numbered(self.arm):
+            return {}
+        n, scaled, found = self.arm.n, self.kind == "normalized", dict[str, str]()
+        for label, (column, *_) in self.groups(by).items():
+            if column < n * n:
+                i, m = divmod(column, n)
+                found[label] = element_symbol(k, i, m if by == "sums" else -1, scaled)
+            else:
+                part, m = divmod(column - n * n, n)
+                found[label] = quasi_force_symbol(("bias force", "gravity", "wrench")[part], k, m, scaled)
         return found
 
     def state(self, index: Any) -> QuasiBudget:

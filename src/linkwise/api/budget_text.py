@@ -13,6 +13,8 @@ from ..symbolic.expressions import Expressions
 from ..symbolic.latex.format import decimal
 
 UNITS = {"N m": r"\mathrm{N\,m}", "N": r"\mathrm{N}", "√J/s": r"\sqrt{\mathrm{J}}/\mathrm{s}"}
+MARKS = {mark: rf"\{mark}" for mark in "_&%$#{}"} | {"ν": r"$\nu$", "ξ": r"$\xi$"}
+MARKS |= {"~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "\\": r"\textbackslash{}"}
 NOISE = 1e-9  # of the sum of magnitudes: what is smaller is not shown
 
 
@@ -54,6 +56,8 @@ class JointBudget:
 
     def sentence(self, most: int = 4) -> str:
         """The total as a sum, on one line: as many of its largest terms, and the others as one."""
+        if math.isnan(self.total):
+            return self._not_finite
         terms = self.shortened(most)
         first = not terms and "0"
         parts = [f"{'-' if x < 0 else '+'} {number(abs(x))} {label}" for label, x in terms]
@@ -62,6 +66,8 @@ class JointBudget:
 
     def why(self, most: int = 4) -> str:
         """What drives the total, and what is against it, with shares of the limit, or of the total without one."""
+        if math.isnan(self.total):
+            return self._not_finite
         base, of = (self.limit, "limit") if math.isfinite(self.limit) else (abs(self.total), "total")
         head = f"{self.name}: {number(self.total)} {self.unit}{self._at}"
         if of == "limit":
@@ -82,7 +88,13 @@ class JointBudget:
     def _passed(self, label: str) -> str:
         return f" (through the body from {self.through[label]} on)" if label in self.through else ""
 
+    @property
+    def _not_finite(self) -> str:
+        return f"{self.name}: nan {self.unit}{self._at}, of a state with a number that is not finite"
+
     def __str__(self) -> str:
+        if math.isnan(self.total):
+            return self._not_finite
         limited, terms = math.isfinite(self.limit), self.shortened(self.most)
         head = [self.name, self.unit, f"of |{self.symbol}|"]
         rows = [[label, number(x), percent(x, self.whole)] for label, x in terms]
@@ -134,38 +146,37 @@ def percent(x: float, whole: float) -> str:
 
 
 def joint_latex(
-    symbol: str, labels: Sequence[str], values: Sequence[Any], unit: str, digits: int, most: int | None
+    total: str,
+    labels: Sequence[str],
+    values: Sequence[Any],
+    unit: str,
+    digits: int,
+    most: int | None,
+    symbols: Mapping[str, str],
 ) -> str:
-    """An aligned display: the total, and a line for each term with its name."""
+    """An aligned display: the total, and a line for each term with its symbol and its name."""
+    named = list(zip(labels, values, strict=True))
     if any(isinstance(x, Node) for x in values):
-        nodes = [x for x in values if isinstance(x, Node)]
-        shared, cells = Expressions(nodes, digits).latex()
+        shared, cells = Expressions([x for x in values if isinstance(x, Node)], digits).latex()
         texts = iter(cells)
-        lines = [
-            (label, next(texts) if isinstance(x, Node) else decimal(float(x), digits))
-            for label, x in zip(labels, values, strict=True)
-        ]
-        lines = [(label, text) for label, text in lines if text not in ("0", "-0")]
-        return "\n".join([*shared, display(symbol, "", lines)])
-    budget = JointBudget(
-        "", symbol, unit, math.fsum(values), math.inf, tuple(zip(labels, map(float, values), strict=True))
-    )
-    terms = budget.shortened(most)
-    of = rf"{decimal(budget.total + 0.0, digits)}\,{UNITS[unit]}"
-    return display(symbol, of, [(label, decimal(x, digits)) for label, x in terms])
+        lines = [(label, next(texts) if isinstance(x, Node) else decimal(float(x), digits)) for label, x in named]
+        return "\n".join([*shared, display(total, [line for line in lines if line[1] not in ("0", "-0")], symbols)])
+    terms = tuple((label, float(x)) for label, x in named)
+    own = JointBudget("", total, unit, math.fsum(x for _, x in terms), math.inf, terms)
+    left = rf"{total} = {decimal(own.total + 0.0, digits)}\,{UNITS[unit]}"
+    return display(left, [(label, decimal(x, digits)) for label, x in own.shortened(most)], symbols)
 
 
-def display(symbol: str, total: str, lines: Sequence[tuple[str, str]]) -> str:
-    body = [
-        f"{'' if text.startswith('-') or not k else '+'}{text} && \\text{{{escaped(label)}}}"
-        for k, (label, text) in enumerate(lines)
-    ]
-    left = f"{symbol} = {total}" if total else symbol
-    rows = " \\\\\n    &\\phantom{=}\\;".join(body) if body else "0"
-    return f"\\begin{{align*}}\n  {left} &= {rows}\n\\end{{align*}}"
+def display(left: str, lines: Sequence[tuple[str, str]], symbols: Mapping[str, str]) -> str:
+    rows = []
+    for place, (label, text) in enumerate(lines):
+        sign = "" if text.startswith("-") or not place else "+"
+        symbol = f" && {symbols[label]}" if label in symbols else " &&" if symbols else ""
+        rows.append(rf"{sign}{text}{symbol} && \text{{{escaped(label)}}}")
+    body = " \\\\\n    &\\phantom{=}\\;".join(rows) if rows else "0"
+    return f"\\begin{{align*}}\n  {left} &= {body}\n\\end{{align*}}"
 
 
 def escaped(text: str) -> str:
-    for mark, code in (("_", r"\_"), ("ν", r"$\nu$"), ("ξ", r"$\xi$")):
-        text = text.replace(mark, code)
-    return text
+    """A name within \\text{}."""
+    return "".join(MARKS.get(letter, letter) for letter in text)

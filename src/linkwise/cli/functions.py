@@ -11,6 +11,7 @@ from ..errors import one_of
 
 FUNCTIONS = (
     "inverse_dynamics",
+    "budget",
     "forward_dynamics",
     "inertia_matrix",
     "inverse_inertia_matrix",

@@ -99,9 +99,8 @@ def bias_forces(robot: Robot, T: Columns, qd: Scalars) -> Terms:
                 turned = cross_twist(column, other)
                 for j, momentum in zip(columns, momenta, strict=True):
                     key = (k, m, min(i, j), max(i, j))
-                    term = mul(power(turned, momentum), mul(qd[i], qd[j]))  # (*)
-                    terms[key] = add(terms.get(key, 0.0), term)
-    return terms
+                    terms[key] = add(terms.get(key, 0.0), power(turned, momentum))  # (*)
+    return {(k, m, i, j): mul(term, mul(qd[i], qd[j])) for (k, m, i, j), term in terms.items()}
 
 
 def weights(robot: Robot, q: Scalars) -> list[Wrench]:
