@@ -6,6 +6,7 @@ import inspect
 from collections.abc import Callable, Hashable
 from typing import Any
 
+from ..api.budget import budget
 from ..api.closed_form_derivatives import (
     forward_dynamics_derivatives,
     forward_dynamics_second_derivatives,
@@ -186,6 +187,7 @@ WHERE: dict[str, list[tuple[str, str]]] = {
         ("sarkka2021", "steps of a Riccati recursion, joined"),
         ("thornton1976", "the weighted Gram-Schmidt process"),
     ],
+    "budget": [("kozlowski1995", "sections 3 and 5, eqs. (38), (39), (48), (49)")],
     "coriolis": [("saha1999jam", "eqs. (25)-(29)")],
     "constraints": [("angeles", "eqs. (7.50)-(7.55)")],
     "mass-factor": [("kozlowski1995", "eqs. (26)-(32)")],
@@ -203,6 +205,7 @@ PUBLISHED: dict[Callable[..., Any], str] = {  # of functions without a choice of
     bias_torque: "newton-euler",
     gravity_torque: "newton-euler",
     joint_wrenches: "newton-euler",
+    budget: "budget",
     udu: "udu",
     coriolis_matrix: "coriolis",
     inverse_inertia_matrix: "inverse-inertia",
