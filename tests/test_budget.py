@@ -16,7 +16,7 @@ ROTORS = with_drives(lw.random_tree(6, seed=4, joints="RPSHUR"), 3)  # also in i
 FRICTION = lw.Friction(viscous=0.3, coulomb=0.2)
 EVERY = [*joint_kinds.EVERY, ROTORS]
 ALL = [*(robot for robot in robots.ALL if robot.n <= 14), *robots.FREE[:2], *EVERY]
-QUICK = [robots.TEXTBOOK[3], robots.CHAINS[5], robots.TREES[4], robots.DRIVEN[1], *EVERY]
+QUICK = [robots.TEXTBOOK[3], robots.CHAINS[5], robots.DRIVEN[1], joint_kinds.TREE, joint_kinds.COUPLED, ROTORS]
 laws = pytest.mark.parametrize("robot", rest_slow(ALL, QUICK), ids=lambda robot: robot.name)
 UNCOUPLED = [robot for robot in ALL if not robot.couplings and not robot.rotors_in_balls]
 quasi_laws = pytest.mark.parametrize(
