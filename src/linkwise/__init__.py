@@ -79,8 +79,12 @@ if TYPE_CHECKING:  # at run time each of these is imported when it is first used
     from .api.momentum import total_mass as total_mass
     from .api.packing import Packed as Packed
     from .api.packing import packed as packed
+    from .api.parameters import Parameters as Parameters
+    from .api.parameters import parameters as parameters
     from .api.quasi import normalized as normalized
     from .api.quasi import unnormalized as unnormalized
+    from .api.regressors import energy_regressor as energy_regressor
+    from .api.regressors import regressor as regressor
     from .api.webassembly import wasm as wasm
     from .api.webassembly import wasm_interface as wasm_interface
     from .api.webassembly import wasm_robot as wasm_robot
@@ -220,7 +224,9 @@ LAZY_IMPORTS = {  # the public names, by the modules that are imported when one 
     "api.method_table": ("methods",),
     "api.momentum": ("centre_of_mass", "momentum", "momentum_bias", "momentum_matrix", "total_mass"),
     "api.packing": ("Packed", "packed"),
+    "api.parameters": ("Parameters", "parameters"),
     "api.quasi": ("normalized", "unnormalized"),
+    "api.regressors": ("energy_regressor", "regressor"),
     "api.webassembly": ("wasm", "wasm_interface", "wasm_robot"),
     "compare": ("Comparison", "Finding", "compare"),
     "control": (

@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
 from ..errors import RobotError
-from ..kernels.sources import plain_of
 from ..robot import Robot
-from ..robot.regroup import identifiable_parameters
-from ..spatial import RigidInertia, Scalar, Symmetric, Vector, dot_product, mul, reciprocal
+from ..robot.regroup import TEN, body_of, identifiable_parameters, ten_numbers
+from ..spatial import RigidInertia, Scalar, dot_product, mul, reciprocal
 from ..symbolic import Collector, collected_text
 from ..trace import refuse_symbols
-from .functions import inverse_dynamics
 from .mobility import SMALL, mobilities
 
-TEN = ("m", "hx", "hy", "hz", "Jxx", "Jxy", "Jxz", "Jyy", "Jyz", "Jzz")  # about the joint's origin
 ROUNDING = 1e-12  # a multiple this close to a whole number is that number
 
 
@@ -140,16 +136,19 @@ def without_dependent(arm: Robot, base: list[BaseParameter]) -> list[BaseParamet
     what multiples, is seen in the torques of random states: Gautier, Numerical calculation of the base inertial
     parameters of robots, J. Robotic Systems 8 (1991).
     """
+    from .parameters import all_columns
+    from .regressors import random_torques
+
     values = own_values(arm)
     shares = np.array([[p.made_of.get(name, 0.0) for name in values] for p in base])
-    torques = regressor(arm, list(values)) @ np.linalg.pinv(shares)  # that a unit of each parameter needs
+    own = random_torques(arm, None, [column for column in all_columns(arm, None) if column.bodies])
+    torques = own @ np.linalg.pinv(shares)  # that a unit of each parameter needs
     sizes = np.linalg.norm(torques, axis=0)
+    span = Span(len(torques))
     kept: list[int] = []
     dropped: list[int] = []
     for k in np.flatnonzero(sizes > SMALL * sizes.max()).tolist():
-        unit, columns = torques[:, k] / sizes[k], torques[:, kept] / sizes[kept]
-        far = np.linalg.norm(unit - columns @ fit(columns, unit)) if kept else 1.0
-        (kept if far > SMALL else dropped).append(k)
+        (kept if span.extended(torques[:, k] / sizes[k]) else dropped).append(k)
     if len(kept) == len(base):
         return base
     multiples = fit(torques[:, kept] / sizes[kept], torques[:, dropped] / sizes[dropped])
@@ -170,18 +169,20 @@ def fit(columns: np.ndarray, targets: np.ndarray) -> np.ndarray:
     return np.asarray(np.linalg.lstsq(columns, targets, rcond=None)[0])
 
 
-def regressor(arm: Robot, names: Sequence[str]) -> np.ndarray:
-    """Torques in random states, all in a row, that each of the links' own numbers needs alone: a column for each."""
-    rng, count = np.random.default_rng(arm.n), 4 * len(names) // arm.n + 20
-    q, (qd, qdd) = rng.normal(size=(count, arm.nq)), rng.normal(size=(2, count, arm.n))
-    columns, plain = [], plain_of(inverse_dynamics)
-    for link, _, name in (full.rpartition(".") for full in names):
-        unit = body_of([float(name == other) for other in TEN])
-        bodies = [unit if k.name == link else RigidInertia.zero() for k in arm.links]
-        links = tuple(replace(k, grouped=body) for k, body in zip(arm.links, bodies, strict=True))
-        tau = plain(replace(arm, links=links), q, qd, qdd, method="denoc")
-        columns.append(tau.ravel())
-    return np.stack(columns, axis=-1)
+class Span:
+    """What columns of length one span, by an orthonormal basis."""
+
+    def __init__(self, rows: int) -> None:
+        self.basis = np.empty((rows, 0))
+
+    def extended(self, unit: np.ndarray) -> bool:
+        """Whether the column is not a sum of those before; then it joins them."""
+        for _ in range(2):  # the first time leaves rounding errors
+            unit = unit - self.basis @ (self.basis.T @ unit)
+        far = float(np.linalg.norm(unit))
+        if far > SMALL:
+            self.basis = np.column_stack([self.basis, unit / far])
+        return far > SMALL
 
 
 def rounded(x: Scalar) -> Scalar:
@@ -195,12 +196,3 @@ def signed(name: str, multiple: str) -> str:
         return f"+ ({multiple}) {name}"
     size = multiple.removeprefix("-")
     return f"{'-' if multiple.startswith('-') else '+'} {'' if size == '1' else f'{size} '}{name}"
-
-
-def ten_numbers(body: RigidInertia) -> tuple[Scalar, ...]:
-    return (body.mass, *body.moment, *body.tensor.upper)
-
-
-def body_of(numbers: Iterable[Scalar]) -> RigidInertia:
-    mass, hx, hy, hz, *tensor = numbers
-    return RigidInertia(mass, Vector(hx, hy, hz), Symmetric(*tensor))

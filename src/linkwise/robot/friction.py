@@ -108,6 +108,20 @@ class Friction:
             direction = sign(rate) if smooth == 0.0 else rate / sqrt(rate * rate + smooth * smooth)
         return add(mul(viscous, rate), mul(level, direction))
 
+    @property
+    def coefficients(self) -> tuple[str, ...]:
+        """The names of its coefficients, in which the torques are linear."""
+        return ("viscous", "coulomb") if self.stribeck is None else ("viscous", "coulomb", "stribeck")
+
+    def unit_torques(self, rate: Scalar) -> list[Scalar]:
+        """What a unit of each coefficient exerts alone at this rate."""
+        units = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
+        return [self._law(*unit, rate, None) for unit in units[: len(self.coefficients)]]
+
+    def values(self, arm: Robot) -> dict[str, list[Scalar]]:
+        """The value of each coefficient for each link."""
+        return dict(zip(self.coefficients, self._coefficients(arm), strict=False))
+
     def slopes(self, arm: Robot, rates: Scalars) -> list[Scalar]:
         """The derivative of each joint's friction torque by its rate; of the sign itself (ε = 0) that is 0."""
         coordinates = arm.coordinates

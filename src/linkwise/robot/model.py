@@ -349,6 +349,28 @@ class Robot(JointSpace, WithCache):
             by_link[joint.name] = float(x)
         return self._from_rows(locked(self.rows, by_link, self.convention), "the robot, with joints to be locked,")
 
+    def with_parameters(self, parameters: Any, friction: Any = False, *, unphysical: str = REFUSE) -> Robot:
+        """The same robot with other bodies, rotors and friction: the numbers of `lw.parameters`, in their order.
+
+        `friction=True` where the coefficients of friction are among them; otherwise these stay as they are. A body that
+        cannot exist is an error, or with unphysical="warn" a warning. The body of a link is the whole of what is fixed
+        to it: rows of fixed joints on a link that gets another body become frames alone.
+
+        >>> import linkwise as lw
+        >>> arm = lw.load("planar3")
+        >>> heavier = arm.with_parameters(1.1 * lw.parameters(arm))
+        >>> (lw.gravity_torque(heavier, [0, 0, 0]) / lw.gravity_torque(arm, [0, 0, 0])).round(12)
+        array([1.1, 1.1, 1.1])
+        """
+        from .bodies import changed_rows
+        from .friction import Friction
+
+        changed = changed_rows(self, parameters, Friction.of(friction), unphysical)
+        robot = self._from_rows(changed.rows, "the robot, with parameters to be replaced,")
+        for message in changed.warnings:
+            warn(message)
+        return robot
+
     def with_gravity(self, gravity: Iterable[Scalar]) -> Robot:
         return replace(self, gravity=checked_gravity(gravity, self.name))
 

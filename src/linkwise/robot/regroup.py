@@ -16,7 +16,7 @@ floats are therefore regrouped in decimals of 80 digits and rounded at the end.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from decimal import Context, Decimal
 
 from ..spatial import RigidInertia, Scalar, Symmetric, Vector
@@ -24,6 +24,7 @@ from .link import Link
 from .mapping import NumberMap, numbers_of
 from .mobility import LinkMobility
 
+TEN = ("m", "hx", "hy", "hz", "Jxx", "Jxy", "Jxz", "Jyy", "Jyz", "Jzz")  # about the joint's origin
 DIGITS = Context(prec=80, traps=[])  # a sum of two floats has up to 60; what overflows becomes infinite, as floats do
 
 
@@ -106,3 +107,12 @@ def identifiable_parameters(
         if link.parent >= 0:
             bodies[link.parent] = bodies[link.parent] + passed.to_parent(link.placement)
     return parameters
+
+
+def ten_numbers(body: RigidInertia) -> tuple[Scalar, ...]:
+    return (body.mass, *body.moment, *body.tensor.upper)
+
+
+def body_of(numbers: Iterable[Scalar]) -> RigidInertia:
+    mass, hx, hy, hz, *tensor = numbers
+    return RigidInertia(mass, Vector(hx, hy, hz), Symmetric(*tensor))

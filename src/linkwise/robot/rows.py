@@ -91,10 +91,16 @@ def checked_entries(row: Mapping[str, Any], convention: Convention, size: Size) 
     still = joint == "fixed"
     if still:
         row = {"mass": 0.0, "com": (0.0, 0.0, 0.0), "inertia": NO_TENSOR, **row}
-    mass = positive_part(not_negative(row, "mass", slack=RESIDUE * size.mass))
+    any_sign = row.get("unphysical") is True  # as identification may find them
+    if any_sign:
+        mass = number(present(row, "mass", "a number"), "mass")
+    else:
+        mass = positive_part(not_negative(row, "mass", slack=RESIDUE * size.mass))
     com = Vector(*vector3(row, "com"))
     inertia, accepted, problem = inertia_of(row, RESIDUE * size.length**2 * plain_size(mass))
-    drive: dict[str, Any] = {key: not_negative(row, key, 0.0) for key in DRIVE[:3]}
+    drive: dict[str, Any] = {
+        key: number(row.get(key, 0.0), key) if any_sign else not_negative(row, key, 0.0) for key in DRIVE[:3]
+    }
     if still:
         for key in (*DRIVE, *RATINGS, *COUPLING, PITCH):
             if row.get(key) is not None and not is_zero(row[key]):

@@ -1,0 +1,160 @@
+"""The columns of base parameters in regressors, and the matrix that makes base parameters of all parameters.
+
+A base parameter is a sum of multiples of the links' own parameters. Its column is that of any bodies for which it is
+one and all other base parameters are zero. Mostly this is a unit of the parameter that it is named after; where J_zz is
+taken out of the tensor, of J_xx (or J_yy) and of J_zz together; and where the rest of a body has moved to a link that
+has none, of J_xx and J_yy. Rotors and coefficients of friction that act like others are found in random states.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from ..errors import RobotError
+from ..robot import Friction, Robot
+from ..robot.regroup import TEN, body_of
+from ..spatial import RigidInertia, Scalar, add, dot_product
+from ..symbolic import Collector
+from ..trace import random_bindings
+from .base_parameters import ROUNDING, BaseParameter, Span, base_parameters, fit, rounded
+from .mobility import DRAWS, SMALL
+from .parameters import Column, all_columns
+from .regressors import random_torques
+
+Shares = dict[str, Scalar]  # multiples of parameters, by their names
+
+
+class Grouping(NamedTuple):
+    """Base parameters: their columns, and the multiples of all parameters that each is the sum of."""
+
+    columns: list[Column]
+    shares: list[Shares]
+    names: list[str]  # of all parameters
+
+    def values(self, values: Sequence[Scalar]) -> list[Scalar]:
+        """The base parameters, from all parameters."""
+        of = dict(zip(self.names, values, strict=True))
+        collect = Collector()
+        return [collect(dot_product(shares.values(), map(of.__getitem__, shares))) for shares in self.shares]
+
+    @property
+    def matrix(self) -> np.ndarray:
+        """(b, p)"""
+        rows = [[shares.get(name, 0.0) for name in self.names] for shares in self.shares]
+        numbers = all(type(x) is float for row in rows for x in row)
+        return np.array(rows, dtype=float if numbers else object)
+
+
+def base_grouping(arm: Robot, law: Friction | None) -> Grouping:
+    """The base parameters of a robot, found once for each robot and law of friction."""
+    key = ("base grouping", law)
+    if key not in arm.cache:
+        arm.cache[key] = found_grouping(arm, law)
+    grouping: Grouping = arm.cache[key]
+    return grouping
+
+
+def found_grouping(arm: Robot, law: Friction | None) -> Grouping:
+    bodies, made_of = base_bodies(arm)
+    every = all_columns(arm, law)
+    drives = [column for column in every if column.drive]
+    kept = list(range(len(bodies)))
+    columns = [*bodies, *drives]
+    shares = [*made_of, *({column.name: 1.0} for column in drives)]
+    drawn = random_bindings(arm, DRAWS) if arm.symbolic else [arm.mapped(float)]
+    torques = [random_torques(robot, law, columns) for robot in drawn]
+    spans = [span_of(columns_of, len(kept)) for columns_of in torques]
+    for k in range(len(kept), len(columns)):
+        independent = [span.extended(unit(x[:, k])) for span, x in zip(spans, torques, strict=True)]
+        alike = None if any(independent) else common_multiples(torques, kept, k)
+        if alike is None:
+            kept.append(k)
+            continue
+        for j, x in alike.items():
+            shares[j] = {**shares[j], columns[k].name: x}
+    return Grouping([columns[k] for k in kept], [shares[k] for k in kept], [column.name for column in every])
+
+
+def base_bodies(arm: Robot) -> tuple[tuple[Column, ...], tuple[Shares, ...]]:
+    """The columns of the base parameters of the bodies, and what each of these is made of."""
+    key = "base bodies"
+    if key not in arm.cache:
+        base = base_parameters(arm)
+        arm.cache[key] = tuple(body_columns(arm, base)), tuple(parameter.made_of for parameter in base)
+    found: tuple[tuple[Column, ...], tuple[Shares, ...]] = arm.cache[key]
+    return found
+
+
+def body_columns(arm: Robot, base: Sequence[BaseParameter]) -> Iterator[Column]:
+    """The column of each base parameter, as that of one body on one link."""
+    collect = Collector()
+    parts: dict[str, dict[int, Scalar]] = {}  # what a unit of each link's own parameter has of each base parameter
+    for k, parameter in enumerate(base):
+        for name, x in parameter.made_of.items():
+            parts.setdefault(name, {})[k] = x
+    bodies = {arm.links[i].name: joint for joint in arm.moving for i in range(joint.first, joint.link + 1)}
+    for k, parameter in enumerate(base):
+        link, _, number = parameter.name.rpartition(".")
+        joint = bodies[link]
+        for units in ((number,), (number, "Jzz"), ("Jxx", "Jyy")):
+            if is_unit(k, [parts.get(f"{joint.name}.{unit}", {}) for unit in units], collect):
+                body = body_of([float(name in units) for name in TEN])
+                yield Column(parameter.name, ((joint.link, body),))
+                break
+        else:
+            yield Column(parameter.name, tuple(nearest_bodies(arm, base, k)))
+
+
+def is_unit(k: int, parts: Sequence[Mapping[int, Scalar]], collect: Collector) -> bool:
+    """Whether these add up to one of the k-th base parameter and nothing of any other."""
+    total: dict[int, Scalar] = {}
+    for part in parts:
+        for j, x in part.items():
+            total[j] = add(total.get(j, 0.0), x)
+    return k in total and all(is_close(collect(x), float(j == k)) for j, x in total.items())
+
+
+def is_close(x: Scalar, number: float) -> bool:
+    return type(x) is float and abs(x - number) < ROUNDING
+
+
+def nearest_bodies(arm: Robot, base: Sequence[BaseParameter], k: int) -> Iterator[tuple[int, RigidInertia]]:
+    """The smallest bodies for which the k-th base parameter is one, and all others are zero."""
+    names = [column.name for column in all_columns(arm, None) if not column.drive]
+    if arm.symbolic:
+        raise RobotError(f"robot {arm.name!r}: no column of symbols for {base[k].name!r} (expected numbers)")
+    matrix = np.array([[parameter.made_of.get(name, 0.0) for name in names] for parameter in base])
+    ten = np.linalg.pinv(matrix)[:, k].reshape(-1, len(TEN))
+    for joint, numbers in zip(arm.moving, ten.tolist(), strict=True):
+        if any(abs(x) > SMALL for x in numbers):
+            yield joint.link, body_of(map(rounded, numbers))
+
+
+def span_of(columns: np.ndarray, count: int) -> Span:
+    """What the first of the columns span."""
+    span = Span(len(columns))
+    for column in columns.T[:count]:
+        span.extended(unit(column))
+    return span
+
+
+def unit(column: np.ndarray) -> np.ndarray:
+    return np.asarray(column / np.linalg.norm(column))
+
+
+def common_multiples(torques: Sequence[np.ndarray], kept: Sequence[int], k: int) -> dict[int, float] | None:
+    """The multiples of the kept columns whose sum is the k-th; None where they are not the same for all geometries."""
+    first, *others = (multiples(columns, kept, k) for columns in torques)
+    for other in others:
+        if first.keys() != other.keys() or any(abs(x - other[j]) > SMALL for j, x in first.items()):
+            return None
+    return first
+
+
+def multiples(torques: np.ndarray, kept: Sequence[int], k: int) -> dict[int, float]:
+    sizes = np.linalg.norm(torques, axis=0)
+    pairs = zip(kept, fit(torques[:, kept] / sizes[kept], torques[:, k]).tolist(), strict=True)
+    return {j: rounded(2.0 * x / float(sizes[j])) / 2.0 for j, x in pairs if abs(x) > SMALL * sizes[k]}

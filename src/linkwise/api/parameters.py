@@ -1,0 +1,132 @@
+"""The numbers that torques are linear in: ten for the body of each link, rotor inertias, coefficients of friction."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+
+from ..robot import Friction, Robot
+from ..robot.bodies import parameter_names
+from ..robot.regroup import TEN, body_of, ten_numbers
+from ..spatial import RigidInertia, Scalar
+from ..symbolic import collected_text
+from .states import require_robot
+
+ROTOR = "rotor"
+UNIT_BODIES = tuple(map(body_of, np.eye(len(TEN)).tolist()))
+
+
+class Parameters(np.ndarray):
+    """An array of numbers with a name each: `parameters["link2.hx"]`. What is computed from it is a plain array.
+
+    Base parameters have a `grouping` too: the matrix by which they follow from all parameters.
+    """
+
+    names: tuple[str, ...]
+    grouping: np.ndarray | None
+
+    def __new__(cls, values: Sequence[Scalar], names: Sequence[str], grouping: np.ndarray | None = None) -> Self:
+        plain = all(type(x) is float for x in values)
+        array = np.empty(len(values), dtype=float if plain else object)
+        array[:] = values
+        named = array.view(cls)
+        named.names, named.grouping = tuple(names), grouping
+        return named
+
+    def __array_finalize__(self, other: Any) -> None:
+        same = getattr(other, "shape", None) == self.shape  # a copy
+        self.names = getattr(other, "names", ()) if same else ()
+        self.grouping = getattr(other, "grouping", None) if same else None
+
+    def __array_wrap__(self, array: np.ndarray, context: Any = None, return_scalar: bool = False) -> Any:
+        plain = array.view(np.ndarray)
+        return plain[()] if return_scalar else plain
+
+    def __getitem__(self, key: Any) -> Any:
+        plain = self.view(np.ndarray)
+        return plain.item(self._index(key)) if isinstance(key, str) else plain[key]
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        self.view(np.ndarray)[self._index(key)] = value
+
+    def _index(self, key: Any) -> Any:
+        if not isinstance(key, str):
+            return key
+        if key not in self.names:
+            raise KeyError(f"{key!r} is not a parameter (expected {', '.join(self.names)})")
+        return self.names.index(key)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Parameters, (self.tolist(), self.names, self.grouping)
+
+    def __repr__(self) -> str:
+        if len(self.names) != self.size:
+            return repr(self.view(np.ndarray))
+        return "\n".join(f"{name} = {collected_text(x)}" for name, x in zip(self.names, self.tolist(), strict=True))
+
+    __str__ = __repr__
+
+
+class Column(NamedTuple):
+    """A column of a regressor: bodies on links, whose torques are added up, or a unit of what a drive has."""
+
+    name: str
+    bodies: tuple[tuple[int, RigidInertia], ...] = ()  # links, and what is on them
+    drive: tuple[str, int] | None = None  # "rotor" or a coefficient of friction, and the joint of `Robot.moving`
+
+
+def all_columns(arm: Robot, law: Friction | None) -> list[Column]:
+    """A column for each parameter: ten of each body, then the rotors, then each coefficient of friction."""
+    bodies = [(joint.link, body) for joint in arm.moving for body in UNIT_BODIES]
+    kinds = (ROTOR,) if law is None else (ROTOR, *law.coefficients)
+    drives = [(kind, k) for kind in kinds for k, _ in enumerate(arm.moving)]
+    names = iter(parameter_names(arm, law))
+    columns = [Column(next(names), bodies=(on_link,)) for on_link in bodies]
+    return columns + [Column(next(names), drive=drive) for drive in drives]
+
+
+def all_values(arm: Robot, law: Friction | None) -> list[Scalar]:
+    """The robot's own parameters, in the same order."""
+    values = [x for joint in arm.moving for x in ten_numbers(arm.links[joint.link].rigid)]
+    drives = {ROTOR: [link.joint.rotor_inertia for link in arm.links]} | ({} if law is None else law.values(arm))
+    for kind, of_links in drives.items():
+        for joint in arm.moving:
+            own = of_links[joint.first : joint.link + 1]
+            if not all(x is own[0] or (type(x) is float and x == own[0]) for x in own):
+                raise ValueError(
+                    f"friction: {kind} of joint {joint.joint!r} of robot {arm.name!r} is {own} (expected one number for"
+                    " all degrees of freedom of a joint: it has one parameter)"
+                )
+            values.append(own[-1])
+    return values
+
+
+def parameters(arm: Robot, friction: bool | Friction = False, base: bool = False) -> Parameters:
+    """The parameters of a robot that its torques are linear in, as an array with `names`: (p,).
+
+    First ten for each link of `arm.names`: mass `m`, first moments `hx`, `hy`, `hz` (h = m c) and the tensor `Jxx`,
+    `Jxy`, `Jxz`, `Jyy`, `Jyz`, `Jzz` about the joint's origin, all in the link's joint-aligned frame, whose z is the
+    joint's axis. Then the `rotor` inertia of each joint, and with `friction` each joint's `viscous` coefficient and
+    then each joint's `coulomb` coefficient (and `stribeck`, if an `lw.Friction` has that): a joint of several degrees
+    of freedom has one number for all of them. `regressor` has a column for each.
+
+    `base=True`: the base parameters, those of `lw.base_parameters`, and after them the rotors and coefficients whose
+    torques are not a sum of those of others; a rotor that is not among them is added to the parameters that it acts
+    like. `grouping` is the matrix (b, p) by which they follow from all parameters.
+
+    >>> import linkwise as lw
+    >>> pi = lw.parameters(lw.load("planar3"))
+    >>> pi.shape, pi.names[:5], pi["link2.hx"]
+    ((33,), ('link1.m', 'link1.hx', 'link1.hy', 'link1.hz', 'link1.Jxx'), 0.05)
+    """
+    require_robot(arm)
+    law = Friction.of(friction)
+    values, names = all_values(arm, law), [column.name for column in all_columns(arm, law)]
+    if not base:
+        return Parameters(values, names)
+    from .base_columns import base_grouping
+
+    grouping = base_grouping(arm, law)
+    return Parameters(grouping.values(values), [column.name for column in grouping.columns], grouping.matrix)

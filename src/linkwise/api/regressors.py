@@ -1,0 +1,142 @@
+"""Regressors: torques and energies as matrices times the parameters of the robot."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ..dynamics.regressor import energies_of_bodies, torques_of_bodies
+from ..robot import Friction, Robot
+from ..spatial import RigidInertia, Scalar, Scalars, add
+from .call import Call, public
+from .parameters import ROTOR, Column, all_columns
+from .states import Array, States
+
+
+@public
+def regressor(
+    arm: Robot,
+    q: Array,
+    qd: Array,
+    qdd: Array,
+    *,
+    friction: bool | Friction = False,
+    base: bool = False,
+    check: bool = False,
+) -> Call:
+    """The matrix Y(q, qd, qdd) whose product with the robot's parameters is its torques: (..., n, p).
+
+    Y @ lw.parameters(arm) are the torques of `inverse_dynamics`, with the same `friction`; `lw.parameters(arm).names`
+    names the columns. `base=True` has a column for each of the base parameters, `lw.parameters(arm, base=True)`: no
+    column is a sum of others. Computed by a recursion, in O(n d) blocks for trees of depth d.
+
+    >>> import linkwise as lw
+    >>> arm = lw.load("planar3")
+    >>> Y = lw.regressor(arm, q=[0, 0, 0], qd=[0, 0, 0], qdd=[0, 0, 0])
+    >>> Y.shape, Y @ lw.parameters(arm)
+    ((3, 33), array([4.34583, 1.54998, 0.32373]))
+    """
+    states, law = States(arm, {"q": q, "qd": qd, "qdd": qdd}, check=check), Friction.of(friction)
+    columns = columns_of(arm, law, base)
+
+    def rows() -> list[list[Any]]:
+        of_columns = map(states.coordinates.torques, torques_of_columns(states, law, columns))
+        return [list(row) for row in zip(*of_columns, strict=True)]
+
+    options = {"friction": law, "base": base or None}
+    return Call(regressor, states, rows, (arm.n, len(columns)), options)
+
+
+@public
+def energy_regressor(arm: Robot, q: Array, qd: Array, *, check: bool = False) -> Call:
+    """The vector whose product with the robot's parameters is its energy, kinetic and potential: (..., p).
+
+    The energy is that of `kinetic_energy` and `potential_energy`, the parameters are those of `lw.parameters(arm)`.
+
+    >>> import numpy as np
+    >>> import linkwise as lw
+    >>> arm = lw.load("planar3")
+    >>> energy = lw.energy_regressor(arm, [0.1, 0.2, 0.3], [1, 2, 3]) @ lw.parameters(arm)
+    >>> bool(np.isclose(energy, lw.kinetic_energy(arm, [0.1, 0.2, 0.3], [1, 2, 3])
+    ...                 + lw.potential_energy(arm, [0.1, 0.2, 0.3])))
+    True
+    """
+    states = States(arm, {"q": q, "qd": qd}, check=check)
+    columns = all_columns(arm, None)
+
+    def entries() -> list[Any]:
+        rates, bodies = states.rates(), bodies_of_links(arm, columns)
+        of_links = energies_of_bodies(states.links, states.positions(), rates, bodies)
+        of_bodies = (energy for of_link in of_links for energy in of_link)
+        return [energy_of_rotor(arm, column, rates) if column.drive else next(of_bodies) for column in columns]
+
+    return Call(energy_regressor, states, entries, (len(columns),), {})
+
+
+def columns_of(arm: Robot, law: Friction | None, base: bool) -> list[Column]:
+    """Of all parameters or of the base parameters."""
+    if not isinstance(base, bool):
+        raise TypeError(f"base is {base!r} (expected True for the columns of the base parameters, or False)")
+    if not base:
+        return all_columns(arm, law)
+    from .base_columns import base_grouping
+
+    return base_grouping(arm, law).columns
+
+
+def bodies_of_links(arm: Robot, columns: Sequence[Column]) -> list[list[RigidInertia]]:
+    """For each link the bodies on it, in the order of the columns."""
+    bodies: list[list[RigidInertia]] = [[] for _ in arm.links]
+    for column in columns:
+        for link, body in column.bodies:
+            bodies[link].append(body)
+    return bodies
+
+
+def torques_of_columns(states: States, law: Friction | None, columns: Sequence[Column]) -> list[list[Scalar]]:
+    """The torques of the links in each column."""
+    arm, rates = states.robot, states.rates()
+    motion = states.positions(), rates, states.accelerations()
+    of_bodies = map(iter, torques_of_bodies(states.links, *motion, bodies_of_links(arm, columns)))
+    on_links = dict(enumerate(of_bodies))
+    drives = {ROTOR: states.rates("qdd")}  # of the coordinates, also where those of links differ: in balls
+    if law is not None:
+        units = zip(*map(law.unit_torques, rates), strict=True)
+        drives |= dict(zip(law.coefficients, map(list, units), strict=True))
+    torques = []
+    for column in columns:
+        if column.drive:
+            kind, k = column.drive
+            own = range(arm.moving[k].first, arm.moving[k].link + 1)
+            torques.append([x if i in own else 0.0 for i, x in enumerate(drives[kind])])
+        else:
+            torques.append(total([next(on_links[link]) for link, _ in column.bodies]))
+    return torques
+
+
+def total(columns: Sequence[Scalars]) -> list[Scalar]:
+    first, *others = columns
+    for other in others:
+        first = [add(*pair) for pair in zip(first, other, strict=True)]
+    return list(first)
+
+
+def energy_of_rotor(arm: Robot, column: Column, rates: Scalars) -> Scalar:
+    """Of a unit of rotor inertia in each degree of freedom of the joint."""
+    energy: Scalar = 0.0
+    assert column.drive is not None
+    joint = arm.moving[column.drive[1]]
+    for rate in rates[joint.first : joint.link + 1]:
+        energy = add(energy, 0.5 * (rate * rate))
+    return energy
+
+
+def random_torques(arm: Robot, law: Friction | None, columns: Sequence[Column]) -> np.ndarray:
+    """The columns of a robot of numbers in random states, all in a row: (states · n, columns)."""
+    rng, count = np.random.default_rng(arm.n), 4 * len(columns) // arm.n + 20
+    q, (qd, qdd) = rng.normal(size=(count, arm.nq)), rng.normal(size=(2, count, arm.n))
+    states = States(arm, {"q": q, "qd": qd, "qdd": qdd})
+    torques = map(arm.coordinates.torques, torques_of_columns(states, law, columns))
+    return np.array([[np.broadcast_to(x, count) for x in column] for column in torques]).reshape(len(columns), -1).T

@@ -1,0 +1,300 @@
+"""Regressors and parameters: torques and energies are their products, for every kind of joint."""
+
+import copy
+import pickle
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import linkwise as lw
+from effort import in_turn, rest_slow
+from joint_kinds import COUPLED, EVERY, SECOND, coupled, jointed, states
+from linkwise.api.base_columns import base_grouping
+from linkwise.robot.model import from_table
+from linkwise.robot.random_robots import random_body
+from peers import depth_first, to_pinocchio
+from robots import ids, relative
+from test_joint_kind_parameters import special
+
+ROUNDING = 1e-13
+LAWS = (False, True, lw.Friction(stribeck=0.7, stribeck_rate=0.5), lw.Friction(viscous=0.3, smooth=0))
+
+
+def driven(robot: lw.Robot, seed: int = 0) -> lw.Robot:
+    """The same robot with rotors and friction in every joint."""
+    rng, rows = np.random.default_rng([seed, robot.n]), robot.rows
+    for row in rows:
+        if row["joint"] != "fixed":
+            for key in ("rotor_inertia", "viscous_friction", "coulomb_friction"):
+                row[key] = float(rng.uniform(0.1, 0.5))
+    return from_table(rows, robot.convention, robot.gravity, robot.name)
+
+
+def parallel(seed: int) -> lw.Robot:
+    """Parallel and perpendicular axes, equal pitches, zeros; every third with coupled joints."""
+    robot = special(seed, "RPHCUESF")
+    single = sum(row["joint"] in ("revolute", "prismatic", "screw") for row in robot.rows)
+    return driven(coupled(robot, seed) if seed % 3 == 0 and single > 1 else robot, seed)
+
+
+RANDOM: list[Callable[[], lw.Robot]] = [lambda seed=seed: driven(jointed(4, seed), seed) for seed in range(30)]
+SPECIAL: list[Callable[[], lw.Robot]] = [lambda seed=seed: parallel(seed) for seed in range(60)]
+TABLES = [driven(robot) for robot in EVERY] + [driven(lw.load(name)) for name in ("stanford", "panda")]
+
+
+def check_products(robot: lw.Robot, law: Any) -> None:
+    q, qd, qdd, _ = states(robot, 3)
+    tau = lw.inverse_dynamics(robot, q, qd, qdd, friction=law)
+    for base in (False, True):
+        Y, pi = lw.regressor(robot, q, qd, qdd, friction=law, base=base), lw.parameters(robot, law, base=base)
+        assert Y.shape == (3, robot.n, len(pi))
+        assert len(set(pi.names)) == len(pi)
+        assert relative(Y @ pi, tau) < ROUNDING
+
+
+def check_base(robot: lw.Robot, law: Any) -> None:
+    """Columns of the base parameters are independent, and all columns are sums of them."""
+    full, base = lw.parameters(robot, law), lw.parameters(robot, law, base=True)
+    assert base.grouping is not None
+    assert relative(base.grouping @ full, base) < ROUNDING
+    q, qd, qdd, _ = states(robot, 3 * len(full) // robot.n + 20, seed=1)
+    Y = lw.regressor(robot, q, qd, qdd, friction=law).reshape(-1, len(full))
+    Y_base = lw.regressor(robot, q, qd, qdd, friction=law, base=True).reshape(-1, len(base))
+    assert relative(Y_base @ base.grouping, Y) < 1e-9  # which multiples there are is seen to nine digits
+    assert smallest_part(Y_base) > 1e-7
+
+
+def smallest_part(columns: np.ndarray) -> float:
+    sizes = np.linalg.svd(columns / np.linalg.norm(columns, axis=0), compute_uv=False)
+    return float(sizes[-1] / sizes[0]) if sizes.size else 1.0
+
+
+@pytest.mark.parametrize("robot", TABLES, ids=ids(TABLES))
+def test_torques_are_products(robot: lw.Robot) -> None:
+    with lw.use_kernels("never"):
+        for law in LAWS:
+            check_products(robot, law)
+
+
+@pytest.mark.parametrize("robot", rest_slow(TABLES, [TABLES[4], TABLES[5]]), ids=lambda robot: robot.name)
+def test_base_parameters_are_independent(robot: lw.Robot) -> None:
+    with lw.use_kernels("never"):
+        check_base(robot, True)
+
+
+@in_turn([*RANDOM[:3], *SPECIAL[:6]])
+def test_random_trees(made: Callable[[], lw.Robot]) -> None:
+    with lw.use_kernels("never"):
+        check_products(made(), True)
+        check_base(made(), True)
+
+
+@pytest.mark.slow
+@in_turn([*RANDOM[3:], *SPECIAL[6:]])
+def test_more_random_trees(made: Callable[[], lw.Robot]) -> None:
+    with lw.use_kernels("never"):
+        check_products(made(), True)
+        check_base(made(), True)
+
+
+@in_turn(TABLES)
+def test_energies_are_products(robot: lw.Robot) -> None:
+    q, qd, _, _ = states(robot, 4)
+    with lw.use_kernels("never"):
+        energy = lw.kinetic_energy(robot, q, qd) + lw.potential_energy(robot, q)
+        assert relative(lw.energy_regressor(robot, q, qd) @ lw.parameters(robot), energy) < ROUNDING
+
+
+@in_turn(TABLES[5:])
+def test_base_parameters_keep_their_names_and_values(robot: lw.Robot) -> None:
+    bare = robot.without_rotors()
+    known, own = lw.base_parameters(bare), lw.parameters(bare, base=True)
+    assert own.names[: len(known)] == tuple(parameter.name for parameter in known)
+    assert relative(own[: len(known)], [parameter.value for parameter in known]) < ROUNDING
+    assert lw.parameters(robot, base=True).names == own.names  # rotors that act like others do not count
+
+
+def test_rotors_that_act_like_bodies_are_added_to_them() -> None:
+    arm = driven(lw.load("planar3"))
+    full, base = lw.parameters(arm), lw.parameters(arm, base=True)
+    bare = {parameter.name: parameter.value for parameter in lw.base_parameters(arm)}
+    assert [name for name in base.names if name.endswith("rotor")] == ["link2.rotor", "link3.rotor"]
+    assert base["link1.Jzz"] == pytest.approx(bare["link1.Jzz"] + full["link1.rotor"])
+    assert base["link2.Jzz"] == pytest.approx(bare["link2.Jzz"])
+
+
+@pytest.mark.parametrize("name", ["tree", "puma560"])
+def test_agreement_with_pinocchio(name: str) -> None:
+    import pinocchio as pin
+
+    robot = lw.random_tree(7, seed=4, joints="RRPRPRR") if name == "tree" else lw.load(name)
+    model, data = to_pinocchio(robot)
+    order, (q, qd, qdd, _) = depth_first(robot), states(robot)
+    theirs = pin.computeJointTorqueRegressor(model, data, q[order], qd[order], qdd[order])
+    ours = lw.regressor(robot, q, qd, qdd)[:, : 10 * robot.n].reshape(robot.n, robot.n, 10)
+    there = [0, 1, 2, 3, 4, 5, 7, 6, 8, 9]  # where their Ixx, Ixy, Iyy, Ixz, ... are in ours
+    assert relative(ours[np.ix_(order, order, there)].reshape(robot.n, -1), theirs) < ROUNDING
+    values = np.concatenate([model.inertias[k + 1].toDynamicParameters() for k in range(robot.n)])
+    own = lw.parameters(robot)[: 10 * robot.n].reshape(robot.n, 10)
+    assert relative(own[np.ix_(order, there)].ravel(), values) < ROUNDING
+
+
+def test_robots_of_symbols() -> None:
+    m, l, i = lw.symbols("m l i")
+    link = {"joint": "revolute", "a": l, "b": 0, "mass": m, "com": (-l / 2, 0, 0), "rotor_inertia": i}
+    tensor = [[0, 0, 0], [0, m * l * l / 12, 0], [0, 0, m * l * l / 12]]
+    rows = [{**link, "alpha": alpha, "inertia": tensor} for alpha in (0.0, np.pi / 2, 0.3)]
+    arm = lw.Robot.from_dh(rows, convention="standard", gravity=(0, -9.81, 0))
+    numbers = lw.bind(arm, m=2.0, l=0.7, i=0.1)
+    q, qd, qdd, _ = states(numbers)
+    names = lw.symbols_of(arm)
+    values = [{"m": 2.0, "l": 0.7, "i": 0.1}[name] for name in names]
+    for base in (False, True):
+        pi, known = lw.parameters(arm, base=base), lw.parameters(numbers, base=base)
+        assert pi.names == known.names
+        Y = lw.regressor(arm, q, qd, qdd, base=base)
+        assert Y.shape == (3, len(pi))
+        assert Y.dtype == object
+        product = lw.trace(product_with(base), arm)
+        tau = lw.evaluate(product, q, qd, qdd, *values)[0]
+        assert relative(tau, lw.inverse_dynamics(numbers, q, qd, qdd)) < ROUNDING
+
+
+def product_with(base: bool) -> Callable[..., Any]:
+    def product(arm: lw.Robot, q: Any, qd: Any, qdd: Any) -> Any:
+        return lw.regressor(arm, q, qd, qdd, base=base) @ lw.parameters(arm, base=base)
+
+    return product
+
+
+@pytest.mark.parametrize("options", [{}, {"friction": True, "base": True}])
+def test_compiled_as_plain(options: dict[str, Any]) -> None:
+    robot = TABLES[5]
+    q, qd, qdd, _ = states(robot, 2, 5)
+    with lw.use_kernels("never"):
+        plain = lw.regressor(robot, q, qd, qdd, **options)
+    with lw.use_kernels("always"):
+        assert relative(lw.regressor(robot, q, qd, qdd, **options), plain) < ROUNDING
+    assert relative(lw.compile(lw.regressor, robot, **options)(q, qd, qdd), plain) < ROUNDING
+
+
+def test_other_forms() -> None:
+    arm = driven(lw.load("planar3"))
+    q, qd, qdd, _ = states(arm)
+    Y = lw.regressor(arm, q, qd, qdd, friction=True)
+    assert lw.count(lw.regressor, arm).total < 100
+    assert "void regressor(" in lw.c_source(lw.regressor, arm, friction=True)
+    assert lw.latex(lw.regressor, arm)
+    slope = lw.derivative(lw.regressor, arm, "qdd", friction=True)(q, qd, qdd)
+    assert relative(np.einsum("ijk,j->ik", slope, lw.parameters(arm, True)), lw.inertia_matrix(arm, q)) < ROUNDING
+    torch = pytest.importorskip("torch")
+    tensors = map(torch.tensor, (q, qd, qdd))
+    assert relative(lw.regressor(arm, *tensors, friction=True).numpy(), Y) < ROUNDING
+
+
+# parameters
+
+
+@in_turn([*TABLES, driven(jointed(5, 1))])
+def test_parameters_come_back(robot: lw.Robot) -> None:
+    pi = lw.parameters(robot, friction=True)
+    assert robot.with_parameters(pi, friction=True) == robot
+    rng = np.random.default_rng(0)
+    bodies = [
+        lw.Robot.from_frames([{**random_body(rng), "joint": "revolute", "translation": (0, 0, 0)}]) for _ in robot.names
+    ]
+    wanted = np.concatenate([*(lw.parameters(body)[:10] for body in bodies), rng.uniform(size=3 * len(bodies))])
+    changed = robot.with_parameters(wanted, friction=True)
+    found = lw.parameters(changed, friction=True)
+    assert found.names == pi.names
+    assert relative(found, wanted) < ROUNDING
+    q, qd, qdd, _ = states(robot)
+    Y = lw.regressor(robot, q, qd, qdd, friction=True)
+    assert relative(Y @ wanted, lw.inverse_dynamics(changed, q, qd, qdd, friction=True)) < ROUNDING
+    assert relative(lw.parameters(changed.with_parameters(pi, friction=True), True), pi) < ROUNDING
+
+
+def test_friction_stays_where_it_is_not_given() -> None:
+    arm = driven(lw.load("stanford"))
+    heavier = arm.with_parameters(1.5 * lw.parameters(arm))
+    assert heavier.rows[2]["coulomb_friction"] == arm.rows[2]["coulomb_friction"]
+    assert relative(lw.parameters(heavier), 1.5 * lw.parameters(arm)) < ROUNDING
+
+
+def test_bodies_on_fixed_joints_are_of_their_link() -> None:
+    arm = lw.load("planar3").with_payload(0.5, com=(0.1, 0, 0))
+    pi = lw.parameters(arm)
+    assert pi["link3.m"] == pytest.approx(dict(arm.table[2])["mass"] + 0.5)
+    assert arm.with_parameters(pi).rows == arm.rows
+    pi["link3.m"] += 0.1
+    changed = arm.with_parameters(pi)
+    assert "mass" not in changed.rows[3]
+    assert changed.frame("payload") == arm.frame("payload")
+    assert lw.total_mass(changed) == pytest.approx(lw.total_mass(arm) + 0.1)
+
+
+def test_impossible_bodies_are_refused_or_kept() -> None:
+    arm = lw.load("stanford")
+    for name, value, problem in (
+        ("link3.m", -0.2, "its mass is -0.2"),
+        ("link3.Jzz", -1.0, "not positive semidefinite"),
+        ("link3.Jyy", 9.0, "breaks the triangle inequality"),
+        ("link3.rotor", -0.5, "rotor_inertia is -0.5"),
+    ):
+        pi = lw.parameters(arm)
+        pi[name] = value
+        with pytest.raises(lw.RobotError, match=f"robot 'stanford', link 'link3': .*{problem}.*unphysical=\"warn\""):
+            arm.with_parameters(pi)
+        with pytest.warns(UserWarning, match=f"cannot exist, used as they are: 'link3': .*{problem}"):
+            kept = arm.with_parameters(pi, unphysical="warn")
+        assert relative(lw.parameters(kept), pi) < ROUNDING
+        assert kept.with_parameters(lw.parameters(kept)) == kept
+    pi = lw.parameters(arm)
+    pi["link3.m"], pi["link3.hx"] = 0.0, 0.5
+    with pytest.raises(lw.RobotError, match="its mass is 0 and its first moment"):
+        arm.with_parameters(pi, unphysical="warn")
+
+
+def test_wrong_parameters() -> None:
+    arm = lw.load("planar3")
+    pi = lw.parameters(arm)
+    with pytest.raises(lw.RobotError, match=r"shape \(32,\) \(expected the 33 of linkwise.parameters: link1.m"):
+        arm.with_parameters(pi[:-1])
+    with pytest.raises(lw.RobotError, match=r"parameter 10 is 'arm2\.m'"):
+        arm.with_parameters(lw.Parameters(pi.tolist(), [name.replace("link2", "arm2") for name in pi.names]))
+    pi["link1.hx"] = np.nan
+    with pytest.raises(lw.RobotError, match=r"parameter link1\.hx is nan"):
+        arm.with_parameters(pi)
+    with pytest.raises(lw.RobotError, match="Stribeck"):
+        arm.with_parameters(pi, friction=lw.Friction(stribeck=1.0))
+    with pytest.raises(TypeError, match="base is 1"):
+        lw.regressor(arm, [0] * 3, [0] * 3, [0] * 3, base=1)
+    with pytest.raises(ValueError, match=r"qd has shape \(2,\)"):
+        lw.regressor(arm, [0] * 3, [0] * 2, [0] * 3)
+    with pytest.raises(KeyError, match=r"'link9\.m' is not a parameter"):
+        pi["link9.m"]
+
+
+def test_friction_of_one_joint_is_one_number() -> None:
+    robot = lw.chain(1, seed=1, joints="U")
+    with pytest.raises(ValueError, match="viscous of joint 'link1'"):
+        lw.parameters(robot, friction=lw.Friction(viscous=[0.1, 0.2]))
+
+
+def test_parameters_are_an_array_with_names() -> None:
+    pi = lw.parameters(lw.load("stanford"), base=True)
+    for same in (copy.copy(pi), pickle.loads(pickle.dumps(pi)), pi.copy()):
+        assert same.names == pi.names
+        assert (same == pi).all()
+        assert same.grouping is not None
+    assert type(pi * 2.0) is type(pi[:3]) is np.ndarray
+    assert isinstance(pi.sum(), float)
+    assert repr(pi).splitlines()[0] == f"{pi.names[0]} = {pi[0]:.6g}"
+
+
+@in_turn([*EVERY, SECOND, COUPLED])
+def test_columns_of_base_parameters_are_single_bodies(robot: lw.Robot) -> None:
+    for column in base_grouping(robot, None).columns:
+        assert column.drive or len(column.bodies) == 1
