@@ -10,12 +10,12 @@ import numpy as np
 from ..dynamics.regressor import energies_of_bodies, torques_of_bodies
 from ..robot import Friction, Robot
 from ..spatial import RigidInertia, Scalar, Scalars, add
-from .call import Call, public
+from .call import Call, fast
 from .parameters import ROTOR, Column, all_columns
 from .states import Array, States
 
 
-@public
+@fast
 def regressor(
     arm: Robot,
     q: Array,
@@ -49,7 +49,7 @@ def regressor(
     return Call(regressor, states, rows, (arm.n, len(columns)), options)
 
 
-@public
+@fast
 def energy_regressor(arm: Robot, q: Array, qd: Array, *, check: bool = False) -> Call:
     """The vector whose product with the robot's parameters is its energy, kinetic and potential: (..., p).
 
@@ -64,7 +64,7 @@ def energy_regressor(arm: Robot, q: Array, qd: Array, *, check: bool = False) ->
     True
     """
     states = States(arm, {"q": q, "qd": qd}, check=check)
-    columns = all_columns(arm, None)
+    columns = columns_of(arm, None, base=False)
 
     def entries() -> list[Any]:
         rates, bodies = states.rates(), bodies_of_links(arm, columns)
@@ -80,7 +80,11 @@ def columns_of(arm: Robot, law: Friction | None, base: bool) -> list[Column]:
     if not isinstance(base, bool):
         raise TypeError(f"base is {base!r} (expected True for the columns of the base parameters, or False)")
     if not base:
-        return all_columns(arm, law)
+        key = ("columns", law and law.coefficients)
+        if key not in arm.cache:
+            arm.cache[key] = all_columns(arm, law)
+        columns: list[Column] = arm.cache[key]
+        return columns
     from .base_columns import base_grouping
 
     return base_grouping(arm, law).columns

@@ -98,11 +98,15 @@ def support(link: Link, carried: Wrench, motion: TensorMotion, external: Wrench)
     return wrench, wrench.to_parent(motion.pose)
 
 
+def resting_base(robot: Robot) -> TensorMotion:
+    """A base that accelerates at -g."""
+    still = Vector.zero()
+    return TensorMotion(Placement.identity(), still, still, Matrix.zero(), -Vector.of(robot.gravity))
+
+
 def link_motions(robot: Robot, q: Scalars, qd: Scalars, qdd: Scalars) -> list[TensorMotion]:
     """How each link moves, seen from a base that accelerates at -g."""
-    still = Vector.zero()
-    base = TensorMotion(Placement.identity(), still, still, Matrix.zero(), -Vector.of(robot.gravity))
-    return outward(robot, move, base, q, qd, qdd)
+    return outward(robot, move, resting_base(robot), q, qd, qdd)
 
 
 def inverse_dynamics(robot: Robot, q: Scalars, qd: Scalars, qdd: Scalars, external: Sequence[Wrench]) -> list[Scalar]:

@@ -1,10 +1,10 @@
 """Torques and energies as linear functions of the bodies: the columns of regressors, link by link, for trees.
 
 The wrench that a body of mass m, first moment h and tensor J needs on link i, about its origin O_i, is linear in
-these ten numbers. With ω, ω̇ of the link and a of O_i, seen from a base that accelerates at -g:
+these ten numbers. With ω, ω̇ of the link, U = [ω̇×] + [ω×][ω×], and a of O_i, seen from a base that accelerates at -g:
 
     n = J ω̇ + ω × J ω + h × a                              (1)
-    f = m a + ω̇ × h + ω × (ω × h)                          (2)
+    f = m a + U h                                          (2)
     y_j = s_j · (n, f),  j = i or on the way from i to the base                   (3)
         = 0  otherwise (links on different branches)
 
@@ -22,8 +22,8 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from ..robot import Link, Robot, outward
-from ..spatial import RigidInertia, Scalar, Scalars, Twist, Vector, Wrench, add, cross, dot, mul, power, sub
-from .newton_euler import LinkMotion, move, resting_base
+from ..spatial import RigidInertia, Scalar, Scalars, Symmetric, Twist, Vector, Wrench, add, cross, dot, mul, power, sub
+from .fewest import TensorMotion, move, resting_base, total
 
 Bodies = Sequence[Sequence[RigidInertia]]  # for each link those whose columns are wanted
 
@@ -31,7 +31,7 @@ Bodies = Sequence[Sequence[RigidInertia]]  # for each link those whose columns a
 class Reached(NamedTuple):
     """A link, seen from itself."""
 
-    motion: LinkMotion
+    motion: TensorMotion
     axes: tuple[Twist, ...]  # of its own joint, of its parent's, and so on to the base
 
 
@@ -40,19 +40,44 @@ def reach(link: Link, parent: Reached, q: Scalar, qd: Scalar, qdd: Scalar) -> Re
     return Reached(motion, (link.joint.axis, *(axis.to_child(motion.pose) for axis in parent.axes)))
 
 
-def needed(body: RigidInertia, motion: LinkMotion) -> Wrench:
+def needed(body: RigidInertia, motion: TensorMotion) -> Wrench:
     """The wrench that the body needs to move as its link does."""
-    w, wd, a = motion.angular_velocity, motion.angular_acceleration, motion.acceleration
-    J, h = body.tensor, body.moment
-    moment = J @ wd + cross(w, J @ w) + cross(h, a)  # (1)
-    return Wrench(moment, a * body.mass + cross(wd, h) + cross(w, cross(w, h)))  # (2)
+    U, a, h = motion.tensor, motion.acceleration, body.moment
+    return Wrench(turned(body.tensor, motion) + cross(h, a), a * body.mass + U @ h)  # (2)
+
+
+def turned(J: Symmetric, motion: TensorMotion) -> Vector:
+    """J ω̇ + ω × J ω, with the entries of U for the sums of ω̇ and products of ω."""  # (1)
+    (_, xy, xz), (yx, _, yz), (zx, zy, _) = motion.tensor.rows
+    w, wd = motion.omega, motion.omega_dot
+    return Vector(
+        total(
+            mul(J.xx, wd.x),
+            mul(J.xz, yx),
+            mul(sub(0.0, J.xy), zx),
+            mul(J.yz, sub(mul(w.y, w.y), mul(w.z, w.z))),
+            mul(sub(J.zz, J.yy), mul(w.y, w.z)),
+        ),
+        total(
+            mul(J.yy, wd.y),
+            mul(J.xy, zy),
+            mul(sub(0.0, J.yz), xy),
+            mul(J.xz, sub(mul(w.z, w.z), mul(w.x, w.x))),
+            mul(sub(J.xx, J.zz), mul(w.x, w.z)),
+        ),
+        total(
+            mul(J.zz, wd.z),
+            mul(J.yz, xz),
+            mul(sub(0.0, J.xz), yz),
+            mul(J.xy, sub(mul(w.x, w.x), mul(w.y, w.y))),
+            mul(sub(J.yy, J.xx), mul(w.x, w.y)),
+        ),
+    )
 
 
 def torques_of_bodies(robot: Robot, q: Scalars, qd: Scalars, qdd: Scalars, bodies: Bodies) -> list[list[list[Scalar]]]:
     """For each link and each of its bodies the torques of all links that the body needs alone."""
-    base = resting_base()
-    lifted = base._replace(acceleration=base.acceleration - Vector.of(robot.gravity))
-    reached = outward(robot, reach, Reached(lifted, ()), q, qd, qdd)
+    reached = outward(robot, reach, Reached(resting_base(robot), ()), q, qd, qdd)
     columns = []
     for link, seen, of_link in zip(robot.links, reached, bodies, strict=True):
         wrenches = [needed(body, seen.motion) for body in of_link]

@@ -169,7 +169,8 @@ def with_fast_path(function: Function) -> Function:
         **options: Any,
     ) -> Any:
         if wrench is not None or more or options or (NEVER_USED and current_mode() == "never"):
-            return general(options, arm, q, qd, last, wrench, *more)
+            loads = (wrench, *more) if "wrench" in names or wrench is not None or more else ()
+            return general(options, arm, q, qd, last, *loads)
         try:
             entry = arm.cache[name]
         except NO_ENTRY:
