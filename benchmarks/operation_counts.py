@@ -21,7 +21,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from counting import derivatives
+from counting import derivatives, regressors
 from counting.cases import CASES, FAMILIES, FORMLESS, KINDS, LIBRARY, SIZES, UNROLLED, counted, counted_on, general
 from counting.fewest import customised_section, floating_section, records
 from counting.forms import case_form
@@ -102,7 +102,8 @@ def page() -> str:
             stages_section(),
             forward_section(),
             diagonal_section(),
-            derivatives.section({f"general arm, n = {n}": general(n) for n in (6, 7, 12)}),
+            derivatives.section(arms := {f"general arm, n = {n}": general(n) for n in (6, 7, 12)}),
+            regressors.section(arms),
             methods_section(),
         ]
     head = HEADER.format(last=SIZES[-1], dagger=dagger)
@@ -118,7 +119,7 @@ def entries() -> dict[str, dict[str, int]]:
                 found[f"{family}{n}/{label}"] = counted(label, family, n)
         for name in LIBRARY:
             found[f"{name}/{label}"] = counted_on(label, name)
-    found |= derivatives.entries(derivatives.ROBOTS)
+    found |= derivatives.entries(derivatives.ROBOTS) | regressors.entries(derivatives.ROBOTS)
     return {key: {kind: getattr(count, kind) for kind in KINDS} for key, count in found.items()}
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import operation_counts
 import pytest
-from counting import derivatives
+from counting import derivatives, regressors
 from counting.cases import CASES, FORMLESS, KINDS, LIBRARY, SIZES, counted, counted_on, robot, with_general_bodies
 from counting.fewest import cheapest
 from counting.forms import at, case_form, fitted, polynomial, written
@@ -28,7 +28,7 @@ def test_every_method_takes_the_operations_of_the_golden_file() -> None:
         found = {"chain6": counted(label, "chain", 6)}
         found |= {name: counted_on(label, name) for name in LIBRARY}
         fresh |= {f"{arm}/{label}": {kind: getattr(c, kind) for kind in KINDS} for arm, c in found.items()}
-    derived = derivatives.entries(LIBRARY)
+    derived = derivatives.entries(LIBRARY) | regressors.entries(LIBRARY)
     fresh |= {key: {kind: getattr(c, kind) for kind in KINDS} for key, c in derived.items()}
     arms = {key.partition("/")[0] for key in fresh}
     short = {key: value for key, value in kept.items() if key.partition("/")[0] in arms}
