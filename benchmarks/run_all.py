@@ -25,6 +25,7 @@ import long_chains
 import one_call
 import precision
 import reading
+import regressors
 import second_derivatives
 import simulation
 import start_up
@@ -153,6 +154,7 @@ def main(argv: list[str] | None = None) -> None:
         one_call.measure,
         derivatives.measure,
         second_derivatives.measure,
+        regressors.measure,
         start_up.measure,
         reading.measure,
         partial(long_chains.measure, **options),

@@ -17,6 +17,7 @@ import long_chains
 import one_call
 import precision
 import reading
+import regressors
 import run_all
 import second_derivatives
 import simulation
@@ -41,7 +42,7 @@ def little(monkeypatch: pytest.MonkeyPatch) -> None:
     """Fast statements are not repeated, and one robot is enough for most."""
     monkeypatch.setattr(timing, "LEAST", 1e-6)
     monkeypatch.setattr(start_up, "TASKS", start_up.TASKS[1:])
-    for script in (batch, derivatives, precision, start_up, threads):
+    for script in (batch, derivatives, precision, regressors, start_up, threads):
         monkeypatch.setattr(script, "arms", lambda: arms("Stanford"))
 
 
@@ -57,6 +58,7 @@ MEASURES = {
     "free_flyers": lambda: free_flyers.measure(states=300, rounds=2, processes=0, peers=PEERS, robots=FREE_FLYERS),
     "derivatives": lambda: derivatives.measure(states=300, rounds=2, processes=0),
     "second_derivatives": lambda: second_derivatives.measure(states=2, rounds=2, robots=["ball_chain"]),
+    "regressors": lambda: regressors.measure(states=30, rounds=2, processes=0),
     "one_call": lambda: one_call.measure(rounds=2, processes=0, peers=PEERS),
     "threads": lambda: threads.measure(states=300, rounds=2, peers=PEERS),
     "precision": lambda: precision.measure(states=64, rounds=2),

@@ -14,7 +14,7 @@ from linkwise.cli.functions import FUNCTIONS
 
 OTHERS = {  # of the public functions of robots, those without formulas in q, qd, ...
     "base_parameters", "compile", "convert_force", "convert_state", "equilibrium", "methods", "neutral", "normalized",
-    "ptx_source", "random_configuration", "total_mass", "unnormalized",
+    "parameters", "ptx_source", "random_configuration", "total_mass", "unnormalized",
     "wasm", "wasm_interface", "wasm_robot",
 }  # fmt: skip
 FREE = ("base_wrench", "floating_dynamics", "generalized_jacobian")

@@ -19,7 +19,7 @@ from ..robot.regroup import TEN, body_of
 from ..spatial import RigidInertia, Scalar, add, dot_product
 from ..symbolic import Collector
 from ..trace import random_bindings
-from .base_parameters import ROUNDING, BaseParameter, Span, base_parameters, fit, rounded
+from .base_parameters import ROUNDING, BaseParameter, Span, base_parameters, rounded
 from .mobility import DRAWS, SMALL
 from .parameters import Column, all_columns
 from .regressors import random_torques
@@ -66,15 +66,20 @@ def found_grouping(arm: Robot, law: Friction | None) -> Grouping:
     shares = [*made_of, *({column.name: 1.0} for column in drives)]
     drawn = random_bindings(arm, DRAWS) if arm.symbolic else [arm.mapped(float)]
     torques = [random_torques(robot, law, columns) for robot in drawn]
-    spans = [span_of(columns_of, len(kept)) for columns_of in torques]
+    spans = [Span(np.linalg.qr(units(x[:, kept]))[0]) for x in torques]
+    alike: list[int] = []
     for k in range(len(kept), len(columns)):
-        independent = [span.extended(unit(x[:, k])) for span, x in zip(spans, torques, strict=True)]
-        alike = None if any(independent) else common_multiples(torques, kept, k)
-        if alike is None:
-            kept.append(k)
+        independent = [span.extended(units(x[:, k])) for span, x in zip(spans, torques, strict=True)]
+        (kept if any(independent) else alike).append(k)
+    of_each = [multiples(x[:, kept], x[:, alike]) for x in torques]
+    for j, k in enumerate(alike):
+        if any(np.abs(of_each[0][:, j] - other[:, j]).max() > SMALL for other in of_each):
+            kept.append(k)  # the multiples depend on lengths and angles
             continue
-        for j, x in alike.items():
-            shares[j] = {**shares[j], columns[k].name: x}
+        for i, x in zip(kept, of_each[0][:, j].tolist(), strict=False):
+            if x != 0.0:
+                shares[i] = {**shares[i], columns[k].name: x}
+    kept.sort()
     return Grouping([columns[k] for k in kept], [shares[k] for k in kept], [column.name for column in every])
 
 
@@ -133,28 +138,16 @@ def nearest_bodies(arm: Robot, base: Sequence[BaseParameter], k: int) -> Iterato
             yield joint.link, body_of(map(rounded, numbers))
 
 
-def span_of(columns: np.ndarray, count: int) -> Span:
-    """What the first of the columns span."""
-    span = Span(len(columns))
-    for column in columns.T[:count]:
-        span.extended(unit(column))
-    return span
+def units(columns: np.ndarray) -> np.ndarray:
+    """Columns of length one."""
+    return np.asarray(columns / np.linalg.norm(columns, axis=0))
 
 
-def unit(column: np.ndarray) -> np.ndarray:
-    return np.asarray(column / np.linalg.norm(column))
-
-
-def common_multiples(torques: Sequence[np.ndarray], kept: Sequence[int], k: int) -> dict[int, float] | None:
-    """The multiples of the kept columns whose sum is the k-th; None where they are not the same for all geometries."""
-    first, *others = (multiples(columns, kept, k) for columns in torques)
-    for other in others:
-        if first.keys() != other.keys() or any(abs(x - other[j]) > SMALL for j, x in first.items()):
-            return None
-    return first
-
-
-def multiples(torques: np.ndarray, kept: Sequence[int], k: int) -> dict[int, float]:
-    sizes = np.linalg.norm(torques, axis=0)
-    pairs = zip(kept, fit(torques[:, kept] / sizes[kept], torques[:, k]).tolist(), strict=True)
-    return {j: rounded(2.0 * x / float(sizes[j])) / 2.0 for j, x in pairs if abs(x) > SMALL * sizes[k]}
+def multiples(columns: np.ndarray, targets: np.ndarray) -> np.ndarray:
+    """The multiples of independent columns whose sums are the targets; small ones are zero, halves are exact."""
+    basis, upper = np.linalg.qr(units(columns))
+    found = np.linalg.solve(upper, basis.T @ units(targets)) if targets.size else np.empty((columns.shape[1], 0))
+    found[np.abs(found) < SMALL] = 0.0
+    scaled = found * np.linalg.norm(targets, axis=0) / np.linalg.norm(columns, axis=0)[:, None]
+    halves = np.round(2.0 * scaled) / 2.0
+    return np.asarray(np.where(np.abs(scaled - halves) < ROUNDING, halves, scaled))

@@ -144,7 +144,7 @@ def without_dependent(arm: Robot, base: list[BaseParameter]) -> list[BaseParamet
     own = random_torques(arm, None, [column for column in all_columns(arm, None) if column.bodies])
     torques = own @ np.linalg.pinv(shares)  # that a unit of each parameter needs
     sizes = np.linalg.norm(torques, axis=0)
-    span = Span(len(torques))
+    span = Span(np.empty((len(torques), 0)))
     kept: list[int] = []
     dropped: list[int] = []
     for k in np.flatnonzero(sizes > SMALL * sizes.max()).tolist():
@@ -172,8 +172,8 @@ def fit(columns: np.ndarray, targets: np.ndarray) -> np.ndarray:
 class Span:
     """What columns of length one span, by an orthonormal basis."""
 
-    def __init__(self, rows: int) -> None:
-        self.basis = np.empty((rows, 0))
+    def __init__(self, basis: np.ndarray) -> None:
+        self.basis = basis
 
     def extended(self, unit: np.ndarray) -> bool:
         """Whether the column is not a sum of those before; then it joins them."""

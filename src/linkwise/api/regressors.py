@@ -139,7 +139,7 @@ def energy_of_rotor(arm: Robot, column: Column, rates: Scalars) -> Scalar:
 
 def random_torques(arm: Robot, law: Friction | None, columns: Sequence[Column]) -> np.ndarray:
     """The columns of a robot of numbers in random states, all in a row: (states · n, columns)."""
-    rng, count = np.random.default_rng(arm.n), 4 * len(columns) // arm.n + 20
+    rng, count = np.random.default_rng(arm.n), 2 * len(columns) // arm.n + 20
     q, (qd, qdd) = rng.normal(size=(count, arm.nq)), rng.normal(size=(2, count, arm.n))
     states = States(arm, {"q": q, "qd": qd, "qdd": qdd})
     torques = map(arm.coordinates.torques, torques_of_columns(states, law, columns))

@@ -20,6 +20,8 @@ FUNCTIONS = (
     "bias_torque",
     "kinetic_energy",
     "potential_energy",
+    "regressor",
+    "energy_regressor",
     "jacobian",
     "poses",
     "udu",

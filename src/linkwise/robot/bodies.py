@@ -82,7 +82,7 @@ def checked_values(robot: Robot, values: Any, names: Sequence[str]) -> list[Scal
     if named and named != tuple(names):
         k = next(k for k, pair in enumerate(zip(named, names, strict=True)) if pair[0] != pair[1])
         raise RobotError(f"robot {robot.name!r}: parameter {k} is {named[k]!r} (expected {names[k]!r}: {wanted})")
-    numbers = [x if is_symbol(x) else float(x) for x in array.tolist()]
+    numbers = [float(x) if isinstance(x, (int, float)) else x for x in array.tolist()]  # others: symbols, many digits
     for name, x in zip(names, numbers, strict=True):
         if not finite(x):
             raise RobotError(f"robot {robot.name!r}: parameter {name} is {x} (expected a finite number)")
@@ -90,7 +90,8 @@ def checked_values(robot: Robot, values: Any, names: Sequence[str]) -> list[Scal
 
 
 def same(a: Sequence[Scalar], b: Sequence[Scalar]) -> bool:
-    return all(x is y or (type(x) is type(y) is float and x == y) for x, y in zip(a, b, strict=True))
+    """Of symbols, whether they are the same objects."""
+    return all(x is y or not (is_symbol(x) or is_symbol(y) or x != y) for x, y in zip(a, b, strict=True))
 
 
 def is_negative(x: Scalar) -> bool:
