@@ -139,8 +139,9 @@ def nearest_bodies(arm: Robot, base: Sequence[BaseParameter], k: int) -> Iterato
 
 
 def units(columns: np.ndarray) -> np.ndarray:
-    """Columns of length one."""
-    return np.asarray(columns / np.linalg.norm(columns, axis=0))
+    """Columns of length one, or of length zero: those of drives that do not move."""
+    sizes = np.linalg.norm(columns, axis=0)
+    return np.asarray(columns / np.where(sizes > 0.0, sizes, 1.0))
 
 
 def multiples(columns: np.ndarray, targets: np.ndarray) -> np.ndarray:
