@@ -173,6 +173,34 @@ def test_a_joint_that_nothing_resists_is_the_same_error_plain_and_compiled() -> 
             lw.derivative(lw.forward_dynamics, light, "tau")(*np.zeros((3, 3)))
 
 
+@pytest.mark.parametrize("mode", ["never", "always"])
+def test_a_singular_state_of_a_batch_is_named_behind_one_that_overflows(mode: str) -> None:
+    still = {"mass": 0, "com": (0, 0, 0), "inertia": np.zeros((3, 3)), "a": 0}
+    wire = {"joint": "revolute", "b": 0, "alpha": "90 deg", **still}
+    bead = {"joint": "prismatic", "alpha": 0, "theta": 0, **still, "mass": 2}
+    sling = lw.Robot.from_dh([wire, bead], convention="standard", name="sling")
+    open_sling = lw.Robot.from_dh([wire, bead | {"mass": lw.symbols("m")}], convention="standard", name="sling")
+    q, qd = np.ones((2, 5, 2))
+    qd[1], q[3, 1] = 1e200, 0.0
+
+    def own(arm: lw.Robot, q: Any, qd: Any, tau: Any) -> Any:
+        return 2.0 * lw.forward_dynamics(arm, q, qd, tau)
+
+    makers: list[Any] = [
+        lambda arm, f: lw.derivative(f, arm, ("q", "qd")),
+        lambda arm, f: lw.vjp(f, arm, "q"),
+        lambda arm, f: lw.derivative(lw.jvp(f, arm, "q"), arm, "qd"),
+    ]
+    for make in makers:
+        for function in (lw.forward_dynamics, own):
+            for arm, masses in ((sling, {}), (open_sling, {"m": 2.0})):
+                slope = make(arm, function)
+                extra = {port.name: np.ones(2) for port in slope.inputs if port.name in ("dq", "weight")}
+                with lw.use_kernels(mode), pytest.raises(lw.SingularError) as caught:
+                    slope(q.reshape(5, 1, 2), qd.reshape(5, 1, 2), np.ones(2), **extra, **masses)
+                assert caught.value.state == (3, 0)
+
+
 def test_options_were_given_when_it_was_made() -> None:
     slope = lw.derivative(lw.inverse_dynamics, PLANAR, "qdd", method="fewest")
     with pytest.raises(TypeError, match=r"takes no keywords here .* method"):

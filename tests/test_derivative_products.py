@@ -86,6 +86,28 @@ def test_products_of_several_results_and_of_equal_ones() -> None:
     assert one == pytest.approx(along[0])
 
 
+def test_vectors_have_other_names_where_the_function_or_the_robot_has_theirs() -> None:
+    q, qd, dq = states(PLANAR, 2)
+    inertia = lw.inertia_matrix(PLANAR, q)
+    twice = lw.vjp(lw.vjp(lw.kinetic_energy, PLANAR, "qd"), PLANAR, "qd")
+    assert list(twice.__signature__.parameters) == ["arm", "q", "qd", "weight", "weight2"]
+    assert relative(twice(q, qd, 1.0, dq), np.einsum("kij,kj->ki", inertia, dq)) < 1e-12
+    assert "double weight, const double weight2[3]" in " ".join(str(lw.c_source(twice, PLANAR)).split())
+    along = lw.jvp(lw.jvp(lw.kinetic_energy, PLANAR, "qd"), PLANAR, "qd")
+    assert list(along.__signature__.parameters) == ["arm", "q", "qd", "dqd", "dqd2"]
+    assert relative(along(q, qd, dqd=dq, dqd2=dq), np.einsum("ki,kij,kj->k", dq, inertia, dq)) < 1e-12
+    assert relative(lw.jvp(lambda arm, q, dq: q * dq, PLANAR, "q")(q, dq, dq2=qd), dq * qd) < 1e-12
+    pair = lw.vjp(lambda arm, q, weight_1: (q * weight_1, q), PLANAR, "q")
+    assert list(pair.__signature__.parameters) == ["arm", "q", "weight_1", "weight2_0", "weight2_1"]
+    rows = PLANAR.rows
+    rows[-1]["mass"], rows[0]["mass"] = lw.symbols("dq weight")
+    arm = lw.Robot.from_dh(rows, convention="standard", gravity=PLANAR.gravity, name="named")
+    masses = {"dq": PLANAR.rows[-1]["mass"], "weight": PLANAR.rows[0]["mass"]}
+    for product in (lw.jvp, lw.vjp):
+        expected = product(lw.gravity_torque, PLANAR, "q")(q, dq)
+        assert relative(product(lw.gravity_torque, arm, "q")(q, dq, **masses), expected) < 1e-12
+
+
 def test_symbols_of_the_robot_are_names_too() -> None:
     mass = lw.symbols("mass")
     rows = PLANAR.rows
@@ -218,8 +240,6 @@ def test_messages() -> None:
         lw.derivative(lw.derivative(lw.inverse_dynamics, PLANAR, "q"), PLANAR, "q", method="denoc")
     with pytest.raises(ValueError, match="has no closed form"):
         lw.derivative(lw.gravity_torque, PLANAR, "q", mode="closed-form")
-    with pytest.raises(ValueError, match="argument 'dq' itself"):
-        lw.jvp(lambda arm, q, dq: q * dq, PLANAR, "q")
 
 
 def test_a_closed_form_is_taken_where_there_is_one(monkeypatch: pytest.MonkeyPatch) -> None:

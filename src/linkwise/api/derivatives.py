@@ -132,7 +132,7 @@ class JacobianVector(Product):
     @cached_property
     def inputs(self) -> tuple[Port, ...]:
         ports = {port.name: port for port in self.function_inputs}
-        more = [Port(f"d{name}", own_shape(ports[name], self.moves.get(name))) for name in self.names]
+        more = of_programs.directions([ports[name] for name in self.names], self.moves, self.function_inputs)
         cut = len(ports) - len(self.symbols)
         return (*self.function_inputs[:cut], *more, *self.function_inputs[cut:])
 
@@ -210,8 +210,8 @@ def jvp(
 ) -> JacobianVector:
     """The derivative of `function(robot, ...)` along vectors: J ẋ without the matrix J, by forward mode.
 
-    The result takes the function's arrays and then a vector for each name in `wrt`, called dq for q, and gives arrays
-    of the shape of the function's results. `value=True` puts those first. As for `lw.derivative`, configurations
+    The result takes the function's arrays and then a vector for each name in `wrt`, called dq for q (dq2 where the
+    function has a dq already), and gives arrays of the shape of the function's results. `value=True` puts those first. As for `lw.derivative`, configurations
     move along velocities: dq has n numbers.
 
     >>> import numpy as np, linkwise as lw
@@ -230,7 +230,7 @@ def vjp(
     """The gradient of weighted results of `function(robot, ...)`: Jᵀ λ without the matrix J, by reverse mode.
 
     The result takes the function's arrays and then `weight`, of the shape of the function's result (`weight_0`,
-    `weight_1`, ... if there are several), and gives the derivative of Σ weight · result by each name in `wrt`.
+    `weight_1`, ... if there are several; `weight2` where the function has a `weight` already), and gives the derivative of Σ weight · result by each name in `wrt`.
     `value=True` puts the function's results first.
 
     >>> import numpy as np, linkwise as lw

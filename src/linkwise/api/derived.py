@@ -29,7 +29,7 @@ from ..trace.tracing import (
     wanted_arguments,
 )
 from .method_table import has_methods, method_name
-from .singular import explain_non_finite
+from .singular import explain_non_finite, explain_states
 from .states import REAL, as_array, has_length
 
 if TYPE_CHECKING:
@@ -261,16 +261,11 @@ class DerivedFunction(Prepared):
         """Let the function itself say why a finite state has no finite result: it may raise an error."""
         good = [np.isfinite(x).all(axis=own_axes(p, x)) for p, x in zip(self.program.outputs, results, strict=True)]
         non_finite = finite & ~np.all(good, axis=0)
-        if self.robot.non_floats or not non_finite.any():
-            return
-        index = tuple(np.argwhere(non_finite)[0])
-        ports = self.function_inputs
-        given = dict(zip((port.name for port in self.inputs), arrays, strict=True))
-        state = {port.name: np.broadcast_to(given[port.name], (*batch, *port.shape))[index] for port in ports}
-        options = {name: value for name, value in self.keywords.items() if name not in state}
-        function = self.function.plain if isinstance(self.function, Prepared) else self.function
-        with np.errstate(all="ignore"):
-            function(self.robot, **state, **options)
+        if non_finite.any():
+            ports = {port.name: port for port in self.function_inputs}
+            given = zip((port.name for port in self.inputs), arrays, strict=True)
+            rows = {name: np.broadcast_to(x, (*batch, *ports[name].shape)) for name, x in given if name in ports}
+            explain_states(self.function, self.robot, self.keywords, rows, np.argwhere(non_finite))
 
     # kernels
 

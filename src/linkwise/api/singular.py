@@ -7,9 +7,9 @@ may also be an overflow, which is not an error. The rule is the same for one sta
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -120,34 +120,49 @@ def singular_error(arm: Robot, first: Singular, state: tuple[int, ...]) -> Singu
 
 def explain_non_finite(kernel: Compiled, rows: Sequence[np.ndarray], results: Sequence[np.ndarray]) -> None:
     """Let the plain function say why finite states of a kernel have results that are not: it may raise an error."""
-    inputs, robot, spec = kernel.interface.inputs, kernel.robot, kernel.spec
     batch = results[0].shape[: results[0].ndim - len(kernel.interface.outputs[0].shape)]
     non_finite = np.ones(batch, dtype=bool)
     for row in rows:
         non_finite &= np.isfinite(row.reshape((*batch, -1))).all(axis=-1)
     non_finite &= ~np.all([np.isfinite(result.reshape((*batch, -1))).all(axis=-1) for result in results], axis=0)
-    for index in map(tuple, states_to_explain(kernel, np.argwhere(non_finite), rows).tolist()):
-        state = {argument.name: row[index] for argument, row in zip(inputs, rows, strict=True)}
+    named = {argument.name: row for argument, row in zip(kernel.interface.inputs, rows, strict=True)}
+    explain_states(kernel.spec.function, kernel.robot, kernel.spec.keywords, named, np.argwhere(non_finite))
+
+
+def explain_states(
+    function: Callable[..., Any],
+    robot: Robot,
+    keywords: Mapping[str, Any],
+    rows: Mapping[str, np.ndarray],
+    non_finite: np.ndarray,
+) -> None:
+    """Call the plain function with states of a batch that have no finite result: it may raise an error.
+
+    `rows` are its arrays and the robot's symbols, by name; `non_finite` are indices of the batch, one in each row.
+    """
+    plain = function.plain if isinstance(function, Prepared) else function
+    for index in map(tuple, states_to_explain(function, robot, rows, non_finite).tolist()):
+        state = {name: row[index] for name, row in rows.items()}
         symbols = {name: float(state.pop(name)) for name in symbols_of(robot)}
-        options = {name: value for name, value in spec.keywords.items() if name not in state}
-        function = spec.function.plain if isinstance(spec.function, Prepared) else spec.function
+        options = {name: value for name, value in keywords.items() if name not in state}
         try:
             with np.errstate(all="ignore"):
-                function(bind(robot, **symbols) if symbols else robot, **state, **options)
+                plain(bind(robot, **symbols) if symbols else robot, **state, **options)
         except SingularError as error:
             raise error.in_state(index) from None
 
 
-def states_to_explain(kernel: Compiled, non_finite: np.ndarray, rows: Sequence[np.ndarray]) -> np.ndarray:
+def states_to_explain(
+    function: Callable[..., Any], arm: Robot, rows: Mapping[str, np.ndarray], non_finite: np.ndarray
+) -> np.ndarray:
     """The first singular state of those with non-finite results.
 
     For functions other than Linkwise's, which may use another configuration than q, the first few as well.
     """
-    arm = kernel.robot
-    q = next((row for a, row in zip(kernel.interface.inputs, rows, strict=True) if a == ("q", (arm.nq,))), None)
-    if q is None or arm.non_floats:
+    q = rows.get("q")
+    if q is None or q.shape[-1:] != (arm.nq,) or arm.non_floats:
         return non_finite[:MAX_EXPLAINED_STATES]
     first = first_singular(arm, q[tuple(non_finite.T)])
     singular = non_finite[:0] if first is None else non_finite[first.state, None]
-    ours = str(getattr(kernel.spec.function, "__module__", "")).startswith("linkwise.api.")
+    ours = str(getattr(function, "__module__", "")).startswith("linkwise.api.")
     return singular if ours else np.concatenate([singular, non_finite[:MAX_EXPLAINED_STATES]])

@@ -1,11 +1,13 @@
 """Products of a program's derivative J with vectors, without J: J ẋ by forward mode, Jᵀ λ by reverse mode.
 
-Either takes a few times the operations of the program, however many numbers go in and come out.
+Either takes a few times the operations of the program, however many numbers go in and come out. The vectors are
+further inputs: dq for q, and `weight`; dq2, weight2, ... where the program has an input of that name itself.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import itertools
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from .derivative import Moves, adjoints, along, differentiable, forward, own_shape, seed_of, unit_seeds
@@ -19,11 +21,10 @@ def jvp(program: Program, names: Sequence[str], moves: Mapping[str, Moves], extr
     found = differentiable(program, names)
     graph = program.nodes[0].graph
     seed: dict[int, Any] = {}
-    tangents = []
-    for port, inputs in found:
+    tangents = directions([port for port, _ in found], moves, program.inputs)
+    for (port, inputs), tangent in zip(found, tangents, strict=True):
         move = moves.get(port.name)
-        tangents.append(Port(f"d{port.name}", own_shape(port, move)))
-        speeds = nodes(graph, tangents[-1])
+        speeds = nodes(graph, tangent)
         seed |= seed_of(inputs, speeds if move is None else move.rates(inputs, speeds))
     columns = [[x for (x,) in rows] for rows in forward(program, [seed])]
     outputs = [Port(f"jvp_{out.name}", out.shape) for out in program.outputs]
@@ -34,7 +35,9 @@ def vjp(program: Program, names: Sequence[str], moves: Mapping[str, Moves], extr
     """Jᵀ λ: a further input `weight` for each output, before the last `extra` inputs; an output for each name."""
     found = differentiable(program, names)
     graph, several = program.nodes[0].graph, len(program.outputs) > 1
-    weights = [Port(f"weight_{k}" if several else "weight", out.shape) for k, out in enumerate(program.outputs)]
+    ends = [f"_{k}" if several else "" for k in range(len(program.outputs))]
+    names = free_names([("weight", end) for end in ends], program.inputs)
+    weights = [Port(name, out.shape) for name, out in zip(names, program.outputs, strict=True)]
     start: dict[int, Any] = {}
     for port, result in zip(weights, program.results, strict=True):
         for node, weight in zip(result, nodes(graph, port), strict=True):
@@ -48,6 +51,22 @@ def vjp(program: Program, names: Sequence[str], moves: Mapping[str, Moves], extr
     return finished(program, weights, extra, outputs, columns, value)
 
 
+def directions(along: Sequence[Port], moves: Mapping[str, Moves], inputs: Iterable[Port]) -> list[Port]:
+    """The vectors of J ẋ: one for each input that it is along."""
+    names = free_names([(f"d{port.name}", "") for port in along], inputs)
+    return [Port(name, own_shape(port, moves.get(port.name))) for name, port in zip(names, along, strict=True)]
+
+
+def free_names(stems_and_ends: Sequence[tuple[str, str]], inputs: Iterable[Port]) -> list[str]:
+    """The names without a number between stem and end, or with the first, from 2 on, where none of them is taken."""
+    taken = {port.name for port in inputs}
+    for number in itertools.chain([""], itertools.count(2)):
+        names = [f"{stem}{number}{end}" for stem, end in stems_and_ends]
+        if not taken & set(names):
+            break
+    return names
+
+
 def nodes(graph: Graph, port: Port) -> list[Node]:
     return [graph.input(port.name, k) for k in range(port.size)]
 
@@ -55,10 +74,6 @@ def nodes(graph: Graph, port: Port) -> list[Node]:
 def finished(
     program: Program, more: Sequence[Port], extra: int, outputs: list[Port], columns: list[list[Any]], value: bool
 ) -> Program:
-    taken = {port.name for port in program.inputs}
-    for port in more:
-        if port.name in taken:
-            raise ValueError(f"the function has an argument {port.name!r} itself (expected another name for it)")
     cut = len(program.inputs) - extra
     inputs = [*program.inputs[:cut], *more, *program.inputs[cut:]]
     before = (list(program.outputs), list(program.results)) if value else ([], [])
