@@ -181,6 +181,25 @@ def test_a_model_remembers_its_step_and_prints_in_a_line() -> None:
     assert pickle.loads(pickle.dumps(step)).dt == 0.002
 
 
+def test_without_rates_and_torques_the_robot_is_held_at_rest() -> None:
+    q = np.random.default_rng(5).normal(size=(2, 3))
+    for options in ({}, {"wrench": np.arange(6.0)}, {"friction": lw.Friction(viscous=0.3, coulomb=0.0)}):
+        wrench = options.get("wrench")
+        held_by = lw.equilibrium(PLANAR, q, wrench=wrench).tau
+        model = lw.linearize(PLANAR, q, **options)
+        for found, exact in zip(model, lw.linearize(PLANAR, q, np.zeros(3), held_by, **options), strict=True):
+            assert relative(found, exact) < 1e-12
+        steady = lw.linearize(PLANAR, q, q, dt=0.01, **options)  # at constant rates
+        tau = lw.inverse_dynamics(PLANAR, q, q, np.zeros(3), **options)
+        assert relative(steady.A, lw.linearize(PLANAR, q, q, tau, 0.01, **options).A) < 1e-12
+    assert lw.linearize(PLANAR, q.astype(np.float32)).A.dtype == np.float32
+    assert relative(lw.linearize(PLANAR, q, tau=lw.springs(2)).A, lw.linearize(PLANAR, q, 0 * q, lw.springs(2)).A) == 0
+    with pytest.raises(ValueError, match=r"needs .* N not to accelerate, but a base that floats has no drive"):
+        lw.linearize(FLOATING, lw.neutral(FLOATING))
+    adrift = FLOATING.with_gravity((0, 0, 0))
+    assert lw.linearize(adrift, lw.neutral(adrift)).A.shape == (14, 14)
+
+
 def test_what_linearize_refuses() -> None:
     zeros = np.zeros((3, 3))
     for dt in (0.0, -1.0, np.nan, True, "1"):
@@ -285,6 +304,16 @@ def test_torques_that_are_given_find_their_configuration() -> None:
         found = lw.equilibrium(PLANAR, q + 0.05, tau)
     assert np.abs(lw.gravity_torque(PLANAR, found.q) - tau).max() < 1e-8
     assert np.array_equal(found.tau, tau)
+
+
+def test_an_equilibrium_is_near_the_start() -> None:
+    """Hanging and upright are a quarter turn away from an arm stretched out to the side, where steps lead nowhere."""
+    assert np.abs(lw.equilibrium(PLANAR, [0, 0, 0], [0, 0, 0]).q).sum() == pytest.approx(np.pi / 2)
+    chain = lw.chain(5, seed=1, joints="RRRRR")  # its potential energy has a minimum, so that there is one
+    starts = np.random.default_rng(1).uniform(-1, 1, size=(8, 5))
+    found = lw.equilibrium(chain, starts, np.zeros(5))
+    assert np.abs(lw.gravity_torque(chain, found.q)).max() < 1e-6
+    assert np.linalg.norm(found.q - starts, axis=-1).max() < 2.5
 
 
 def test_a_torque_function_finds_where_the_robot_sags() -> None:

@@ -184,8 +184,10 @@ WRONG = [
     (lambda: lw.pid([0.0], 1, -1, 1, period=0.1), ValueError, "ki is -1"),
     (lambda: lw.pid([0.0], 1, 1, 1, period=0.1, gravity=1), TypeError, "gravity is 1"),
     (lambda: simulated(lw.limited(lw.sampled(spring, 0.1), 3)), TypeError, r"limits go inside"),
-    (lambda: simulated(lw.sampled(spring, 0.1, state=0)), TypeError, r"spring\(\) takes"),
-    (lambda: simulated(lw.sampled(wound_up, 0.1)), TypeError, r"missing 1 required positional argument"),
+    (lambda: simulated(lw.sampled(spring, 0.1, state=0)), TypeError, r"spring is .* \(arm, t, q, qd, state\)"),
+    (lambda: simulated(lw.sampled(wound_up, 0.1)), TypeError, "state= gives a sampled law its memory"),
+    (lambda: lw.sampled(spring, True), ValueError, "period is True"),
+    (lambda: lw.held(spring, True), ValueError, "end is True"),
     (lambda: simulated(lw.sampled(without_state, 0.1, state=0)), ValueError, r"expected torques and the next state"),
     (lambda: simulated(lw.sampled(short_state, 0.1, state=0)), ValueError, r"a state of shape \(0,\) "),
     (lambda: lw.held(3, 1.0), TypeError, "motion is 3"),
@@ -237,6 +239,33 @@ def test_computed_torque_compensates_friction() -> None:
 
 
 @pytest.mark.slow
+def of_a_state(arm: lw.Robot, q: Any, qd: Any) -> Any:
+    return -q
+
+
+def disordered(arm: lw.Robot, q: Any, qd: Any, t: Any) -> Any:
+    return -q
+
+
+TAKING_LAWS: list[Any] = [
+    simulated,
+    lambda law: lw.sampled(law, 0.1),
+    lambda law: lw.limited(law, 1.0),
+    lambda law: lw.springs(1.0) + law,
+    lambda law: lw.equilibrium(CART, [0.0], law),
+    lambda law: lw.linearize(CART, [0.0], [0.0], law),
+    lambda law: lw.rollout(CART, [0.0], [0.0], step=0.1, steps=3, torque=law),
+    lambda law: lw.simulate(CART, [0.0], duration=0.1, events=[law]),
+]
+
+
+@in_turn([(take, law) for take in TAKING_LAWS for law in (of_a_state, disordered, lambda q: -q)])
+def test_a_law_of_other_arguments_is_refused_in_words(taken: Any) -> None:
+    take, law = taken
+    with pytest.raises(TypeError, match=r"is a function of \(.*q.*\) \(expected a function of \(arm, t, q, qd\)\)"):
+        take(law)
+
+
 def test_friction_is_compensated_where_the_base_floats() -> None:
     flying = rubbing().with_gravity((0, 0, 0)).with_free_base(mass=10.0, inertia=np.eye(3))
     start = lw.neutral(flying)

@@ -20,13 +20,15 @@ from ..robot import Robot
 from ..trace import Input
 from .derivatives import Derivative, derivative
 from .functions import bias_torque, gravity_torque
-from .integration import integrate
+from .integration import difference, integrate
 from .states import Array, States
+from .torque_functions import check_arguments
 
 TorqueFunction = Callable[..., Any]
 ITERATIONS = 100
 SMALLEST, LARGEST = 1e-12, 1e6  # of λ, beside the largest diagonal element of J Jᵀ
 LONGEST = 0.5  # rad or m that a joint moves in a step: what is found is then often near the start
+FAR, STARTS = 1.0, 16  # rad or m: beyond, as many other starts are tried
 KICK, KICKS = 0.1, 3  # rad or m, at random, where steps lead nowhere: as for an arm stretched out to the side
 
 
@@ -92,6 +94,8 @@ def equilibrium(
     array([-1.570796,  0.      ,  0.      ])
     """
     law = tau if callable(tau) else None
+    if law is not None:
+        check_arguments(law)
     arrays = {"q": q} if tau is None or law else {"q": q, "tau": tau}
     states = States(arm, arrays, wrench, True, point=point)
     if not states.numeric or arm.non_floats:
@@ -109,7 +113,7 @@ def equilibrium(
     named = [("q", (arm.nq,)), *([("tau", (arm.n,))] if "tau" in arrays else []), *states.acting]
     given = [states.rows(name, shape).astype(float).reshape(-1, *shape) for name, shape in named]
     balance = unbalanced(arm, law, named[1:])
-    found, torque, off = solved(arm, balance, given, equations, unknowns, tolerance)
+    found, torque, off = nearest(arm, balance, given, equations, unknowns, tolerance)
     if off.any():
         raise not_found(arm, int(np.flatnonzero(off)[0]), torque, equations, states.batch, tau is not None)
     torque[:, equations] = 0.0
@@ -133,15 +137,46 @@ def unbalanced(arm: Robot, law: TorqueFunction | None, inputs: Sequence[tuple[st
     if law is None and key in arm.cache:
         return arm.cache[key]  # type: ignore[no-any-return]
 
-    def difference(arm: Robot, q: Any, tau: Any = 0.0, **loads: Any) -> Any:
+    def off_balance(arm: Robot, q: Any, tau: Any = 0.0, **loads: Any) -> Any:
         torque = bias_torque(arm, q, np.zeros(arm.n), **loads) if loads else gravity_torque(arm, q)
         return torque - tau - (0.0 if law is None else law(arm, 0.0, q, np.zeros(arm.n)))
 
     keywords: dict[str, Any] = {name: Input(*shape) for name, shape in inputs}
-    slope = derivative(difference, arm, "q", value=True, **keywords)
+    slope = derivative(off_balance, arm, "q", value=True, **keywords)
     if law is None:
         arm.cache[key] = slope
     return slope
+
+
+def nearest(
+    arm: Robot,
+    balance: Derivative,
+    given: list[np.ndarray],
+    equations: np.ndarray,
+    unknowns: np.ndarray,
+    tolerance: float,
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """As `solved`. Where it found nothing, or something far from the start, other starts may lead to something near."""
+    start, rest = given[0], given[1:]
+    found, torque, off = solved(arm, balance, given, equations, unknowns, tolerance)
+    distance = np.where(off, np.inf, np.linalg.norm(difference(arm, start, found), axis=-1))
+    far = np.flatnonzero(distance > FAR)
+    if not len(far) or not len(equations):
+        return found, torque, off
+    turn = np.random.default_rng(0).uniform(-1.0, 1.0, size=(STARTS, len(unknowns)))
+    kicks = np.zeros((len(far), STARTS, arm.n))
+    kicks[..., unknowns] = turn * np.minimum(distance[far] / 2.0, FAR)[:, None, None]
+    many = np.repeat(far, STARTS)
+    starts = integrate(arm, start[many], kicks.reshape(-1, arm.n))
+    others = solved(arm, balance, [starts, *(array[many] for array in rest)], equations, unknowns, tolerance, kicks=0)
+    apart = np.linalg.norm(difference(arm, start[many], others[0]), axis=-1)
+    apart = np.where(others[2], np.inf, apart).reshape(-1, STARTS)
+    best = apart.argmin(axis=-1)
+    nearer = apart.min(axis=-1) < (1.0 - 1e-6) * distance[far]
+    chosen = np.arange(len(far)) * STARTS + best
+    for array, other in zip((found, torque, off), others, strict=True):
+        array[far[nearer]] = other[chosen[nearer]]
+    return found, torque, off
 
 
 def solved(
@@ -151,16 +186,17 @@ def solved(
     equations: np.ndarray,
     unknowns: np.ndarray,
     tolerance: float,
+    kicks: int = KICKS,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """The configurations (count, nq), what is not in balance there (count, n), and which were not found (count).
 
     Every state has its own λ. It falls where a step makes the residual smaller, and rises where not.
     """
-    q, rest = given[0], given[1:]
+    q, rest = given[0].copy(), given[1:]
     residual, slope = balance(q, *rest)
     allowed = tolerance * np.maximum(1.0, np.abs(residual).max(axis=-1, initial=0.0))
     random = np.random.default_rng(0)
-    for attempt in range(1 + KICKS if len(equations) else 0):
+    for attempt in range(1 + kicks if len(equations) else 0):
         damping = np.full(len(q), 1e-3)
         for _ in range(ITERATIONS):
             off = unsolved(residual[:, equations], allowed)
@@ -177,7 +213,7 @@ def solved(
             chosen = active[better]
             q[chosen], residual[chosen], slope[chosen] = moved[better], r[better], J[better]
         stuck = np.flatnonzero(unsolved(residual[:, equations], allowed))
-        if not len(stuck) or attempt == KICKS:
+        if not len(stuck) or attempt == kicks:
             break
         kick = np.zeros((len(stuck), arm.n))
         kick[:, unknowns] = KICK * random.uniform(-1.0, 1.0, size=(len(stuck), len(unknowns)))

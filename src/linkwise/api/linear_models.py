@@ -23,9 +23,13 @@ from ..spatial import Scalar, mul, sub
 from .call import Call, fast
 from .closed_form_derivatives import forward_dynamics_derivatives
 from .derivatives import derivative
-from .functions import differences
+from .functions import differences, inverse_dynamics
 from .matrix_exponential import held
 from .states import Array, States, component
+from .torque_functions import check_arguments
+
+
+NO_FORCE = 1e-9  # N m and N, beside the largest torque where that is more than 1: rounding
 
 
 class StateAndInputMatrix(NamedTuple):
@@ -51,8 +55,8 @@ class LinearModel(StateAndInputMatrix):
 def linearize(
     arm: Robot,
     q: Array,
-    qd: Array,
-    tau: Array | Callable[..., Any],
+    qd: Array | None = None,
+    tau: Array | Callable[..., Any] | None = None,
     dt: float | None = None,
     *,
     wrench: Array | None = None,
@@ -69,18 +73,27 @@ def linearize(
     Smoothed Coulomb friction c at rest is a damper of c / smooth, hundreds of N·m·s/rad, which holds for tiny rates
     alone: to design a controller give the viscous part, `lw.Friction(coulomb=0)`.
 
+    Without `qd` the robot is at rest; without `tau` the torques are those with which nothing accelerates, at rest those
+    that hold it there: `lw.linearize(arm, q)` is the model for a regulator at q. A free joint has no drive, so that a
+    base that would fall needs a `tau`, or a `wrench` that holds it.
+
     `tau` may also be a torque function of (arm, t, q, qd), as for `lw.simulate`, at t = 0: the model is then that of
     the closed loop, and u is the deviation of torques beside those of the law.
 
     >>> import numpy as np, linkwise as lw
     >>> arm = lw.load("planar3")
-    >>> q, tau = lw.equilibrium(arm, [0.1, 0.2, 0.3])
-    >>> A, B = lw.linearize(arm, q, np.zeros(3), tau)
+    >>> q = [0.1, 0.2, 0.3]
+    >>> A, B = lw.linearize(arm, q)                        # at rest, held by the torques of gravity
     >>> np.allclose(B[3:], lw.inverse_inertia_matrix(arm, q)), np.allclose(A[:3, 3:], np.eye(3))
     (True, True)
     """
     step = step_of(dt)
+    if qd is None:
+        qd = zeros_beside(q, arm.n)
+    if tau is None:
+        tau = steady_torques(arm, q, qd, wrench, point, friction)
     if callable(tau):
+        check_arguments(tau)
         loads = {"wrench": wrench, "point": point, "friction": friction, "check": check}
         model = closed_loop(arm, q, qd, tau, **loads)
     elif wrench is None and point is None and friction is False and not check:  # the fast path
@@ -89,6 +102,31 @@ def linearize(
         warn_of_friction_at_rest(arm, qd, Friction.of(friction))
         model = LinearModel(*linear_model(arm, q, qd, tau, wrench, point=point, friction=friction, check=check))
     return model if step is None else discretised(*model, step)
+
+
+linearize.traced_inputs = ("qd", "tau")  # type: ignore[attr-defined]
+
+
+def zeros_beside(q: Array, n: int) -> np.ndarray:
+    """Zeros that leave the precision of q as it is."""
+    return np.zeros(n, dtype=q.dtype if isinstance(q, np.ndarray) and q.dtype.kind == "f" else float)
+
+
+def steady_torques(
+    arm: Robot, q: Array, qd: Array, wrench: Array | None, point: Array | None, friction: bool | Friction
+) -> Array:
+    """The torques with which no velocity changes."""
+    tau = inverse_dynamics(arm, q, qd, zeros_beside(q, arm.n), wrench, point=point, friction=friction)
+    free = [i for joint in arm.free_joints for i in range(*joint.v.indices(arm.n))]
+    if free and isinstance(tau, np.ndarray) and tau.dtype.kind == "f":
+        needed = np.abs(tau).reshape(-1, arm.n).max(axis=0, initial=0.0)
+        worst = max(free, key=lambda i: needed[i])
+        if needed[worst] > NO_FORCE * max(1.0, needed.max()):
+            raise ValueError(
+                f"robot {arm.name!r}: {arm.v_names[worst]!r} needs {needed[worst]:.3g} {arm.effort_units[worst]} not to"
+                " accelerate, but a base that floats has no drive (expected tau=..., or wrench=... that holds it)"
+            )
+    return tau
 
 
 def closed_loop(arm: Robot, q: Array, qd: Array, law: Callable[..., Any], **loads: Any) -> LinearModel:

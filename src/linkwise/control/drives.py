@@ -22,6 +22,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ..api.configuration import neutral
+from ..api.torque_functions import check_arguments
 from ..errors import one_of
 from ..robot import Robot, from_table
 from ..robot.layout import no_orientation
@@ -70,6 +71,10 @@ class Sum(Law):
     """Torque functions that act together."""
 
     parts: tuple[TorqueFunction, ...]
+
+    def __post_init__(self) -> None:
+        for part in self.parts:
+            check_arguments(part)
 
     def __call__(self, arm: Robot, t: Any, q: Any, qd: Any) -> Any:
         first, *others = (checked(part, arm, t, q, qd) for part in self.parts)
@@ -175,6 +180,7 @@ def limited(torque: TorqueFunction, most: Any) -> Limited:
     """
     if not callable(torque):
         raise TypeError(f"torque is {torque!r} (expected a function torque(arm, t, q, qd))")
+    check_arguments(torque)
     return Limited(torque, numbers("most", most, least=0.0, infinite=True))
 
 

@@ -19,6 +19,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ..api.functions import gravity_torque
+from ..api.torque_functions import check_arguments
 from ..robot import Robot
 from .controllers import Trajectory, desired_motion, gains
 from .drives import JointNumbers, Law, TorqueFunction, checked, function_name, numbers, per_joint
@@ -107,12 +108,13 @@ def sampled(law: TorqueFunction | Step, period: float, state: Any = None) -> Sam
         raise TypeError(f"law is {law!r} (expected a function law(arm, t, q, qd))")
     if isinstance(law, Sampled):
         raise TypeError(f"law is {law!r}, which is sampled already (expected a function law(arm, t, q, qd))")
+    check_arguments(law, memory=state is not None)
     return Sampled(law, positive("period", period), None if state is None else numbers("state", state))
 
 
 def positive(name: str, value: Any) -> float:
     number = numbers(name, value)
-    if not isinstance(number, float) or number <= 0.0:
+    if isinstance(value, (bool, np.bool_)) or not isinstance(number, float) or number <= 0.0:
         raise ValueError(f"{name} is {value!r} (expected seconds, more than 0)")
     return number
 

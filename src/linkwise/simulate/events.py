@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ..api.torque_functions import check_arguments
 from ..ode.events import Crossing
 from ..robot import Robot
 from ..spatial import add, mul
@@ -30,6 +31,7 @@ class Event:
     def __post_init__(self) -> None:
         if not callable(self.function):
             raise TypeError(f"event {self.name!r} is {self.function!r} (expected a function of arm, t, q and qd)")
+        check_arguments(self.function)
         if self.direction not in (-1, 0, 1):
             raise ValueError(f"event {self.name!r}: direction is {self.direction!r} (expected 1, -1 or 0)")
 

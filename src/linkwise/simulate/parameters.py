@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from ..api.torque_functions import check_arguments
 from ..control.drives import Law, function_name
 from ..errors import near_miss
 
@@ -30,6 +31,7 @@ def parameters_of(torque: Any) -> dict[str, bool]:
     if isinstance(torque, Law):
         names = (field.name for field in fields(torque) if is_number(getattr(torque, field.name)))  # type: ignore[arg-type]
         return dict.fromkeys(names, False)
+    check_arguments(torque, parameters=True)
     try:
         every = list(inspect.signature(torque).parameters.values())
     except (TypeError, ValueError):  # a function of another language

@@ -93,12 +93,16 @@ def trace(function: Callable[..., Any], robot: Robot, *, passes: Iterable[str] =
 
 
 def wanted_arguments(function: Callable[..., Any], robot: Robot, keywords: Mapping[str, Any]) -> dict[str, Any]:
-    """What a function is called with besides the robot: `Input`s, and the keywords as they are."""
+    """What a function is called with besides the robot: `Input`s, and the keywords as they are.
+
+    `traced_inputs` of a function names arguments that are inputs although they may be left out of a call.
+    """
     wanted: dict[str, Any] = {}
+    optional = getattr(function, "traced_inputs", ())
     for parameter in list(inspect.signature(function).parameters.values())[1:]:
         if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
             continue
-        if parameter.default is parameter.empty:
+        if parameter.default is parameter.empty or parameter.name in optional:
             wanted[parameter.name] = Input() if parameter.name in ONE_NUMBER else Input(robot.size_of(parameter.name))
     return {**wanted, **keywords}
 

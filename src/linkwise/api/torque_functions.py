@@ -1,0 +1,32 @@
+"""Torque functions of the user: the arguments that they take."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+STATE = ("t", "q", "qd")
+
+
+def check_arguments(function: Callable[..., Any], *, memory: bool = False, parameters: bool = False) -> None:
+    """Raise an error if it is not a function of (arm, t, q, qd), in this order; or, with `memory`, of a state too.
+
+    With `parameters` it may need further arguments.
+    """
+    wanted = ("arm", *STATE, *(("state",) if memory else ()))
+    try:
+        own = list(inspect.signature(function).parameters.values())
+    except (TypeError, ValueError):  # a function of another language
+        return
+    in_order = [p for p in own if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+    few = len(in_order) < len(wanted) and not any(p.kind is p.VAR_POSITIONAL for p in own)
+    rest = [*in_order[len(wanted) :], *(p for p in own if p.kind is p.KEYWORD_ONLY)]
+    further = not parameters and any(p.default is p.empty for p in rest)
+    names = [p.name for p in in_order[1:4]]
+    if few or further or (set(names) == set(STATE) and names != list(STATE)):
+        hint = "; state= gives a sampled law its memory" if further and len(in_order) == len(wanted) + 1 else ""
+        raise TypeError(
+            f"{getattr(function, '__name__', repr(function))} is a function of ({', '.join(p.name for p in own)})"
+            f" (expected a function of ({', '.join(wanted)}){hint})"
+        )
