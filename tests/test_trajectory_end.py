@@ -1,5 +1,6 @@
 """Past its end and before its start a trajectory stands still, by one rule for numbers, nodes, kernels and C."""
 
+import pickle
 import re
 import shutil
 import subprocess
@@ -219,6 +220,31 @@ def chosen(arm: lw.Robot, v: Any) -> Any:
     first = rules.select(v[0] - v[1], v[0] * v[1], v[2] + 2.0)
     second = rules.select(-v[2], 1.0, rules.select(v[1], first, -3.0)) * v[1]
     return np.array([first, second, first / (v[1] * v[1] + 1.0)])
+
+
+def test_trajectories_of_equal_numbers_are_equal_also_from_another_process() -> None:
+    flying = lw.chain(1, seed=2).with_free_base(mass=2.0, inertia=np.eye(3))
+    start = lw.neutral(flying)
+    end = lw.integrate(flying, start, np.ones(7))
+
+    def made(duration: float) -> list[Any]:
+        straight = [
+            lw.quintic([0], [1], duration),
+            lw.cycloid([0], [1], duration),
+            lw.trapezoid([0], [1], speed=1, acceleration=2),
+        ]
+        turning = lw.quintic(start, end, duration, arm=flying)
+        return [*straight, straight[0].then(lw.cubic([1], [0], 3)), turning, lw.held(straight[0], duration)]
+
+    first, again, other = made(2.0), made(2.0), made(3.0)
+    for k, motion in enumerate(first):
+        copy = pickle.loads(pickle.dumps(motion))
+        assert copy == motion == again[k]
+        assert hash(copy) == hash(motion) == hash(again[k])
+        assert motion != other[k] or k == 2
+        laws = [lw.computed_torque(x, kp=1, kd=1) for x in (motion, copy)]
+        assert laws[0] == laws[1]
+    assert len({*first, *again}) == len(first)
 
 
 def test_select_folds_numbers_and_equal_branches() -> None:

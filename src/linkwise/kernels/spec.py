@@ -277,6 +277,8 @@ def inputs_of(function: Callable[..., Any], keywords: dict[str, Any]) -> dict[st
     """The arrays that a function takes: None for one number per joint, otherwise the shape of its `Input`."""
     parameters = list(inspect.signature(function).parameters.values())[1:]
     optional = getattr(function, "traced_inputs", ())
-    needed = [p.name for p in parameters if p.name in optional or (p.default is p.empty and p.kind is not p.VAR_KEYWORD)]
+    needed = [
+        p.name for p in parameters if p.name in optional or (p.default is p.empty and p.kind is not p.VAR_KEYWORD)
+    ]
     shapes: dict[str, tuple[int, ...] | None] = {name: () if name in ONE_NUMBER else None for name in needed}
     return {**shapes, **{name: value.shape for name, value in keywords.items() if isinstance(value, Input)}}

@@ -41,6 +41,11 @@ def held(motion: Callable[[Any], Any], end: float) -> Held:
     """
     if not callable(motion):
         raise TypeError(f"motion is {motion!r} (expected a function of t that gives q, qd and qdd)")
-    if isinstance(end, bool) or not isinstance(end, (int, float, np.integer, np.floating)) or not end >= 0.0 or end == float("inf"):
+    if (
+        isinstance(end, bool)
+        or not isinstance(end, (int, float, np.integer, np.floating))
+        or not end >= 0.0
+        or end == float("inf")
+    ):
         raise ValueError(f"end is {end!r} (expected a time in seconds)")
     return Held(motion, float(end))

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, is_dataclass
 from fractions import Fraction
 from typing import Any
 
@@ -41,6 +41,13 @@ class Trajectory:
     pieces: tuple[Piece, ...]
     name: str
     layout: Layout | None = None  # of the robot's coordinates, where the trajectory was made for one
+
+    def __eq__(self, other: object) -> bool:
+        """Whether both have the same numbers: laws that follow equal trajectories are compiled once."""
+        return isinstance(other, Trajectory) and (self is other or contents(self) == contents(other))
+
+    def __hash__(self) -> int:
+        return hash(contents(self))
 
     def __repr__(self) -> str:
         return f"<Trajectory of {self._moved}: {self.name}, {self.duration:g} s>"
@@ -134,6 +141,17 @@ class Trajectory:
         """
         t = even_times(self.duration, samples)
         write_csv(path, motion_columns(t, self(t), self.layout or Layout.numbered(self.n)))
+
+
+def contents(x: Any) -> Any:
+    """All numbers of a piece or a trajectory, to be compared to the last bit."""
+    if isinstance(x, np.ndarray):
+        return x.shape, x.tobytes()
+    if isinstance(x, tuple):
+        return tuple(map(contents, x))
+    if is_dataclass(x) and not isinstance(x, Layout):
+        return type(x), *(contents(getattr(x, field.name)) for field in fields(x))
+    return x
 
 
 def as_times(t: Any) -> Any:
