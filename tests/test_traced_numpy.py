@@ -38,6 +38,22 @@ WRITTEN = {
         np.interp(q, [-1, 0, 0.5, 2], [3, 1, 1.5, -2]) + np.interp(qd[0], [0, 1], [1, 2], left=-1, right=5)
     ),
     "angles": lambda q, qd: np.deg2rad(q) + np.degrees(qd) + np.hypot(q, qd[0]) + np.radians(q[1]) + np.rad2deg(qd[2]),
+    "powers": lambda q, qd: (
+        (q * q) ** 0.5 + np.abs(qd) ** 1.5 + np.exp(q) ** 0.3 + np.power(2.0, q) + (1 + q * q) ** -0.5
+    ),
+    "hyperbolic": lambda q, qd: np.sinh(q) + np.cosh(qd) + np.tan(0.3 * q) + np.exp2(q) + np.cosh(np.array([*q])),
+    "logarithms": lambda q, qd: np.log10(1 + q * q) + np.log2(1.5 + qd * qd),
+    "step": lambda q, qd: np.heaviside(q, 0.5) + np.heaviside(qd[0], 1.0),
+    "lengths": lambda q, qd: (
+        np.linalg.norm(np.stack([q, qd, 2 * q]), axis=-1)
+        + np.linalg.norm(q, np.inf) * np.linalg.norm(qd, 1)
+        + np.linalg.norm(np.stack([q[0], 2.0, 1.0]))
+        + np.linalg.norm(np.outer(q, qd))
+        + np.linalg.norm([q[0], qd[1]])
+    ),
+    "statistics": lambda q, qd: np.std(q) + np.var(np.stack([q, qd]), axis=0) + np.vdot(q, qd) + np.sum([q[0], qd[0]]),
+    "count": lambda q, qd: np.count_nonzero(q > 0) + np.count_nonzero(np.stack([q, qd]) > 0, axis=0),
+    "mask": lambda q, qd: masked(q * 1.0, qd),
     "select": lambda q, qd: np.select([q > 1, q > 0], [q * 2, 3.0], qd),
     "atan2": lambda q, qd: np.arctan2(q, qd) + np.arctan2(1.0, q[0]) + np.arctan2(qd[0], q) + np.arctan(q),
     "asin, acos": lambda q, qd: np.arcsin(0.2 * q) + np.arccos(0.2 * qd),
@@ -53,6 +69,12 @@ def changed(x: Any, y: Any) -> Any:
     x += np.tanh(y)
     x[1] = 0.5
     return np.minimum(x, 1.0)
+
+
+def masked(x: Any, y: Any) -> Any:
+    x[x > 0.5] = 0.5
+    x[(x < 0) & (y > 0)] = y[0]
+    return x
 
 
 def law(name: str) -> Any:
@@ -216,6 +238,17 @@ def test_nan_and_infinity_go_the_way_they_go_in_numpy() -> None:
         assert np.all(np.isnan(found) | (found == expected) | (np.abs(found - expected) < 1e-12))
 
 
+def test_a_number_is_not_equal_to_itself_where_it_is_nan() -> None:
+    def replaced(arm: lw.Robot, q: Any) -> Any:
+        x = np.log(q[0])
+        return np.stack([np.where(x != x, 7.0, x), np.where(x == x, x, 8.0)])
+
+    with np.errstate(all="ignore"):
+        found = lw.evaluate(lw.trace(replaced, ARM), np.array([[-1.0, 0, 0], [1.0, 0, 0]]))[0]
+    assert found.tolist() == [[7.0, 8.0], [0.0, 0.0]]
+    assert lw.compile(replaced, ARM)(np.array([-1.0, 0.0, 0.0])).tolist() == [7.0, 8.0]
+
+
 def test_a_bound_that_is_infinite_costs_nothing() -> None:
     program = lw.trace(lambda arm, q: np.clip(q, -math.inf, math.inf) + np.minimum(q, np.inf), ARM)
     assert lw.count(lambda arm, q: np.clip(q, -math.inf, math.inf), ARM).total == 0
@@ -252,8 +285,46 @@ REFUSED = {  # by NumPy the first are counts, 2 where both hold: the graph would
     "rounded": lambda q: q.astype(np.float32),
     "cut": lambda q: q.astype(int) * 1.0,
     "table of nodes": lambda q: np.interp(q, [0.0, 1.0], q[:2]),
+    "part of an array": lambda q: q[q > 0].sum() * q,
+    "parts assigned": lambda q: assigned(q * 1.0),
+    "power of it": lambda q: q ** q[0],
+    "negative base": lambda q: (-2.0) ** q,
+    "NaN left out of a list": lambda q: np.nansum([q[0], q[1]]) * q,
     "periodic table": lambda q: np.interp(q, [0.0, 1.0], [0.0, 1.0], period=2.0),
 }
+
+
+def assigned(x: Any) -> Any:
+    x[x > 0] = x
+    return x
+
+
+@in_turn(
+    [
+        (lambda q: np.sqrt(np.array([q[0], 2.0, 1.0])), r"np\.sqrt of an array .* write np\.stack"),
+        (lambda q: np.tanh([q[0], 2.0, 1.0]), r"np\.tanh of an array .* write np\.stack"),
+        (lambda q: np.hypot(np.array([q[0], 2.0]), 1.0), r"np\.hypot of an array .* write np\.stack"),
+        (lambda q: np.clip([q[0], q[1]], -1, 1), r"nor in a list .* np\.stack\(\[\.\.\.\]\) instead of"),
+        (lambda q: np.max([q[0], q[1]]), r"nor in a list .* np\.stack\(\[\.\.\.\]\) instead of"),
+        (lambda q: np.asarray(q, dtype=float), "leave out float.. and dtype=float"),
+        (lambda q: q % (2 * np.pi), r"wrapped by np\.arctan2\(np\.sin"),
+        (lambda q: q[q > 0], r"x\[condition\] cannot be traced.*np\.where"),
+    ]
+)
+def test_arrays_that_numpy_made_itself_are_refused_with_what_to_write(wrong: Any) -> None:
+    function, said = wrong
+    with pytest.raises(TypeError, match=said):
+        lw.trace(lambda arm, q: function(q), ARM)
+
+
+def test_the_slope_of_a_fractional_power_is_zero_at_zero() -> None:
+    """As of a contact, whose force is k max(0, d)^1.5."""
+    for k in (1.5, 1.7, 2.5):
+        program = lw.trace(lambda arm, q, k=k: np.maximum(q, 0.0) ** k, ARM)
+        for mode in ("forward", "reverse"):
+            with np.errstate(all="ignore"):
+                slope = lw.evaluate(derivative(program, "q", mode), np.array([-1.0, 0.0, 2.0]))[0]
+            assert np.allclose(slope.diagonal(), [0.0, 0.0, k * 2.0 ** (k - 1.0)])
 
 
 @in_turn(list(REFUSED))

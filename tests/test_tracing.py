@@ -54,9 +54,9 @@ MATRIX_PRODUCTS = (lw.forward_dynamics_second_derivatives,)  # of BLAS: sums in 
 def test_the_program_of_a_public_function_is_the_function_to_the_last_bit(function, method, robot):
     robot = robot.without_rotors() if function in ROTORLESS else robot
     robot = robot.with_free_base(2.0, (0.1, 0.2, 0.3), np.eye(3)) if function in FREE_BASE else robot
-    needed = [p for p in inspect.signature(function).parameters.values() if p.default is p.empty][1:]
+    ports = lw.trace(function, robot, **({"method": method} if method else {})).inputs
     rng = np.random.default_rng(3)
-    arrays = [rng.normal(size=(4, robot.size_of(p.name))) for p in needed]
+    arrays = [rng.normal(size=(4, *port.shape)) for port in ports]
     assert agree(function, robot, *arrays, **({"method": method} if method else {}))
 
 

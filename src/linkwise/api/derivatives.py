@@ -211,8 +211,8 @@ def jvp(
     """The derivative of `function(robot, ...)` along vectors: J ẋ without the matrix J, by forward mode.
 
     The result takes the function's arrays and then a vector for each name in `wrt`, called dq for q (dq2 where the
-    function has a dq already), and gives arrays of the shape of the function's results. `value=True` puts those first. As for `lw.derivative`, configurations
-    move along velocities: dq has n numbers.
+    function has a dq already), and gives arrays of the shape of the function's results. `value=True` puts those first.
+    As for `lw.derivative`, configurations move along velocities: dq has n numbers.
 
     >>> import numpy as np, linkwise as lw
     >>> arm = lw.load("planar3")
@@ -230,8 +230,8 @@ def vjp(
     """The gradient of weighted results of `function(robot, ...)`: Jᵀ λ without the matrix J, by reverse mode.
 
     The result takes the function's arrays and then `weight`, of the shape of the function's result (`weight_0`,
-    `weight_1`, ... if there are several; `weight2` where the function has a `weight` already), and gives the derivative of Σ weight · result by each name in `wrt`.
-    `value=True` puts the function's results first.
+    `weight_1`, ... if there are several; `weight2` where the function has a `weight` already), and gives the derivative
+    of Σ weight · result by each name in `wrt`. `value=True` puts the function's results first.
 
     >>> import numpy as np, linkwise as lw
     >>> arm = lw.load("planar3")

@@ -83,7 +83,8 @@ def equilibrium(
 
     Equations are solved to `tolerance`, N·m and N, times the largest torque at the start where that is more than 1;
     `lw.EquilibriumError` says which joint is not in balance otherwise. What is found may be unstable (the eigenvalues
-    of A of `lw.linearize` tell), need not be the nearest one, and limits of the joints are not looked at.
+    of A of `lw.linearize` tell). It is the nearest of those that were found from some starts, which need not be the
+    nearest of all; limits of the joints are not looked at.
 
     >>> import numpy as np, linkwise as lw
     >>> arm = lw.load("planar3")

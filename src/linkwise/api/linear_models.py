@@ -28,7 +28,6 @@ from .matrix_exponential import held
 from .states import Array, States, component
 from .torque_functions import check_arguments
 
-
 NO_FORCE = 1e-9  # N m and N, beside the largest torque where that is more than 1: rounding
 
 

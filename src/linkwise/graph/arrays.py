@@ -46,10 +46,23 @@ def plus(a: Any, b: Any) -> Any:
     return conditions.either(a, b) if is_truth(a) and is_truth(b) else a + b
 
 
-FUNCTIONS_OF_ONE = {  # by NumPy's names
+def step(x: Any, at_zero: Any) -> Any:
+    """0 below 0, 1 above; NaN stays NaN."""
+    rest = rules.where("where_eq", x, 0.0, at_zero, x)
+    return rules.where("where_lt", x, 0.0, 0.0, rules.where("where_lt", 0.0, x, 1.0, rest))
+
+
+exp = rules.OPERATIONS["exp"]
+FUNCTIONS_OF_ONE: dict[str, Callable[[Any], Any]] = {  # by NumPy's names
     **{name: rules.OPERATIONS[name] for name in ("sin", "cos", "sqrt", "sign")},
     **{name: rules.OPERATIONS[op] for op, name in rules.NUMPY_NAMES.items() if op not in ("atan2", "min", "max")},
     "fabs": rules.absolute,
+    "tan": lambda x: rules.div(rules.sin(x), rules.cos(x)),
+    "cosh": lambda x: rules.mul(0.5, rules.add(exp(x), exp(rules.neg(x)))),
+    "sinh": lambda x: rules.mul(rules.OPERATIONS["tanh"](x), FUNCTIONS_OF_ONE["cosh"](x)),
+    "exp2": lambda x: rules.power(2.0, x),
+    "log2": lambda x: rules.div(rules.OPERATIONS["log"](x), np.log(2.0)),
+    "log10": lambda x: rules.div(rules.OPERATIONS["log"](x), np.log(10.0)),
     "arctan": lambda x: rules.atan2(x, 1.0),
     **dict.fromkeys(("deg2rad", "radians"), lambda x: rules.mul(x, np.pi / 180.0)),
     **dict.fromkeys(("rad2deg", "degrees"), lambda x: rules.mul(x, 180.0 / np.pi)),
@@ -59,6 +72,7 @@ ELEMENTWISE: dict[str, tuple[int, Callable[..., Any]]] = {  # functions of NumPy
     "add": (2, plus),
     "arctan2": (2, of_numbers(rules.atan2)),
     "hypot": (2, of_numbers(lambda a, b: rules.OPERATIONS["sqrt"](rules.add(rules.mul(a, a), rules.mul(b, b))))),
+    "heaviside": (2, of_numbers(step)),
     "minimum": (2, of_truths(conditions.both, of_numbers(rules.OPERATIONS["min"]))),
     "maximum": (2, of_truths(conditions.either, of_numbers(rules.OPERATIONS["max"]))),
     "clip": (3, of_numbers(clip)),
@@ -97,6 +111,26 @@ class TracedArray(np.ndarray):
             raise TypeError(f"astype({np.dtype(dtype)}) cannot be traced (expected float: no other rounding is known)")
         return super().astype(dtype, *args, **keywords)
 
+    def __getitem__(self, index: Any) -> Any:
+        if is_mask(index):
+            raise TypeError(
+                "x[condition] cannot be traced: how many elements it has is not known yet (expected np.where(condition,"
+                " x, 0.0), or an assignment x[condition] = number)"
+            )
+        return super().__getitem__(index)
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        """Where the index is a condition, the number is chosen there: x[x > 1] = 1."""
+        if not is_mask(index):
+            super().__setitem__(index, value)
+        elif np.ndim(boxed(value)) or np.shape(index) != self.shape:
+            raise TypeError(
+                "x[condition] = values can be traced for a condition of the shape of x and one number (expected"
+                " np.where(condition, values, x))"
+            )
+        else:
+            self[...] = where(index, value, self)
+
     def __repr__(self) -> str:
         return repr(self.view(np.ndarray))
 
@@ -108,6 +142,13 @@ def as_traced(array: np.ndarray) -> np.ndarray:
 
 def is_traced(x: Any) -> bool:
     return isinstance(x, Condition) or not rules.is_number(x)
+
+
+def is_mask(index: Any) -> bool:
+    """Whether an index has conditions, which choose elements that are not known yet."""
+    return isinstance(index, Condition) or (
+        isinstance(index, np.ndarray) and index.dtype == object and any(map(is_traced, index.flat))
+    )
 
 
 def all_truths(x: Any) -> bool:
@@ -203,6 +244,27 @@ def interpolated(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, 
     return result
 
 
+def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> Any:  # noqa: A002  NumPy's name
+    """np.linalg.norm of vectors; of a matrix as if it were one vector, which is NumPy's choice without `ord`."""
+    x = np.asanyarray(boxed(x)).view(TracedArray)
+    if all_truths(x):
+        raise TypeError("np.linalg.norm of comparisons cannot be traced (expected astype(float))")
+    if axis is None and ord is None:
+        axis = tuple(range(x.ndim))
+    axes = range(x.ndim) if axis is None else np.atleast_1d(axis)
+    if ord not in (None, 1, 2, np.inf, -np.inf) or (ord is not None and len(axes) != 1):
+        raise TypeError(f"np.linalg.norm with ord={ord!r} cannot be traced (expected 1, 2 or np.inf, of vectors)")
+    if ord == 1:
+        return np.abs(x).sum(axis=axis, keepdims=keepdims)
+    if ord in (np.inf, -np.inf):
+        return (np.max if ord > 0 else np.min)(np.abs(x), axis=axis, keepdims=keepdims)
+    return np.sqrt((x * x).sum(axis=axis, keepdims=keepdims))
+
+
+def count_nonzero(a: Any, axis: Any = None, *, keepdims: bool = False) -> Any:
+    return np.sum(traced_result(TRUTHS(boxed(a))), axis=axis, keepdims=keepdims)
+
+
 def like(function: Any) -> Callable[..., Any]:
     """np.zeros_like and others; of comparisons they would have truth values."""
 
@@ -223,5 +285,7 @@ FUNCTIONS: dict[Any, Callable[..., Any]] = {
     np.select: select,
     np.clip: clipped,
     np.interp: interpolated,
+    np.linalg.norm: norm,
+    np.count_nonzero: count_nonzero,
     **{function: like(function) for function in (np.zeros_like, np.ones_like, np.full_like)},
 }

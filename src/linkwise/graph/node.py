@@ -8,6 +8,7 @@ rules are in `rules`, with `select`, the choice between two values.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any, NoReturn
 
 import numpy as np
@@ -20,8 +21,8 @@ COMMUTATIVE = ("add", "mul")
 
 
 TRACEABLE = (
-    "+, -, *, /, ** with whole exponents; np.sin, cos, tanh, exp, log, sqrt, arcsin, arccos, arctan, arctan2, abs,"
-    " sign, minimum, maximum, clip, and np.where of comparisons; sums, products and slices of arrays made of these,"
+    "+, -, *, /, ** with a number as the exponent; np.sin, cos, tan, tanh, sinh, cosh, exp, log, sqrt,"
+    " arcsin, arccos, arctan, arctan2, abs, sign, minimum, maximum, clip, and np.where of comparisons; sums, products and slices of arrays made of these,"
     " and the functions of Linkwise"
 )
 
@@ -76,7 +77,10 @@ class Node:
         return self
 
     def __pow__(self, exponent: Any) -> Any:
-        return rules.power(self, exponent)
+        return rules.power(self, exponent) if is_scalar(exponent) else NotImplemented
+
+    def __rpow__(self, base: Any) -> Any:
+        return rules.power(base, self) if is_scalar(base) else NotImplemented
 
     def sin(self) -> Any:
         return rules.sin(self)
@@ -114,6 +118,10 @@ class Node:
     def arctan2(self, other: Any) -> Any:
         return rules.atan2(self, other)
 
+    def conjugate(self) -> Node:
+        """Itself, as a real number; np.var and np.linalg.norm ask for it."""
+        return self
+
     def clip(self, low: Any = None, high: Any = None) -> Any:
         return arrays.clip(self, low, high)
 
@@ -133,8 +141,10 @@ class Node:
         """A hash of the expression alone: the same in every process, in whichever order its parts were made."""
         return self.graph.fingerprint(self)
 
-    def __getattr__(self, name: str) -> NoReturn:
-        """What nodes do not have: `np.exp(x)` asks for `x.exp`, `np.hypot(x, y)` for `x.hypot`."""
+    def __getattr__(self, name: str) -> Any:
+        """`np.cosh` of an array that NumPy made asks for `x.cosh`, `np.hypot(x, y)` for `x.hypot`."""
+        if name in arrays.FUNCTIONS_OF_ONE or name == "hypot":
+            return partial(arrays.ELEMENTWISE[name][1], self)
         if name.startswith("_"):
             raise AttributeError(f"'Node' object has no attribute {name!r}")
         raise untraceable(self, f"{name!r} (np.{name}, or .{name} of a number)")
@@ -153,10 +163,9 @@ class Node:
     __round__ = untraceable_operation("round()")
     __floor__ = untraceable_operation("math.floor()")
     __ceil__ = untraceable_operation("math.ceil()")
-    __mod__ = __rmod__ = untraceable_operation("%")
+    __mod__ = __rmod__ = untraceable_operation("% (an angle is wrapped by np.arctan2(np.sin(x), np.cos(x)))")
     __floordiv__ = __rfloordiv__ = untraceable_operation("//")
     __divmod__ = __rdivmod__ = untraceable_operation("divmod()")
-    __rpow__ = untraceable_operation("** with an exponent that is not known yet")
 
     def __lt__(self, other: Any) -> Any:
         return compared("where_lt", self, other)
@@ -171,10 +180,11 @@ class Node:
         return compared("where_le", other, self)
 
     def __eq__(self, other: object) -> Any:
-        return True if other is self else compared("where_eq", self, other)
+        return compared("where_eq", self, other)
 
     def __ne__(self, other: object) -> Any:
-        return False if other is self else conditions.negation(compared("where_eq", self, other))
+        condition = compared("where_eq", self, other)
+        return condition if condition is NotImplemented else conditions.negation(condition)
 
     def __str__(self) -> str:
         return infix(self, PRINTED)
@@ -256,8 +266,8 @@ def untraceable(node: Node, what: str) -> UntraceableError:
 def no_value(node: Node, action: str) -> TypeError:
     if action == "become a float":
         instead = (
-            "write np.array([...]) or a list instead of assignments into np.zeros(n), np.sin instead of math.sin, and"
-            " leave out float()"
+            "write np.stack([...]) instead of assignments into np.zeros(n), np.sin instead of math.sin, and"
+            " leave out float() and dtype=float"
         )
     else:
         instead = "write np.where(x > 0, a, b), or branch on the robot and on plain Python values"

@@ -8,18 +8,20 @@
                 sin(-x) = -sin x    cos(-x) = cos x    sign(-x) = -sign x    |-x| = |x|
                 tanh(-x) = -tanh x    asin(-x) = -asin x    atan2(-y, x) = -atan2(y, x)
     signs       constants are stored positive: x + (-c) = x - c, x · (-c) = -(x · c), and so on
-    same        x - x = 0    y - x = -(x - y) where x - y is there already    x == x holds
+    same        x - x = 0    y - x = -(x - y) where x - y is there already
     order       the operands of + and · stand in the order in which they were made
     select      select(x, a, a) = a    select(c, a, b) = a where c ≥ 0, otherwise b
     where       where(x < y, a, a) = a    where(c < d, a, b) = a or b    where(x ≥ 0, a, b) = select(x, a, b)
     extremes    min(x, x) = x    min(x, inf) = x    max(x, -inf) = x
     powers      xᵏ, k = 0, 1, 2, ...: products by repeated squaring; k negative: 1 / x⁻ᵏ
+                k = m + ½: xᵐ √x; other k: exp(k log x), NaN for x < 0 as in NumPy; where k > 1, where(x = 0, 0, xᵏ),
+                without which the slope at 0 would be NaN. cˣ = exp(x log c) for a number c > 0
 
 select(x, a, b) is a where x ≥ 0 and b elsewhere, also where x is NaN: a comparison with NaN is false. The
 branch that is not taken has no effect, finite or not. So do where_lt, where_le and where_eq of (x, y, a, b): a where
 x < y, x ≤ y or x = y, and b elsewhere. min and max are NaN where one of their operands is.
 
-All are exact in IEEE arithmetic up to the sign of zero, apart from 0, x - x and x == x on infinite values and NaN.
+All are exact in IEEE arithmetic up to the sign of zero, apart from 0 and x - x on infinite values and NaN.
 """
 
 from __future__ import annotations
@@ -234,12 +236,16 @@ def where(name: str, x: Any, y: Any, a: Any, b: Any) -> Any:
 
 
 def power(a: Any, exponent: Any) -> Any:
-    try:
-        k = operator.index(exponent)
-    except TypeError:
+    if not is_number(exponent):
+        if is_number(a) and float(a) > 0.0:
+            return elementary("exp", mul(exponent, math.log(a)))
         raise TypeError(
-            f"a node can be raised to a whole power only, not to {exponent!r}; use sqrt for roots"
-        ) from None
+            f"{'a number' if is_number(a) else 'a node'} cannot be raised to a power that is not known yet (expected a"
+            " number as the exponent, or a positive number as the base: write np.exp(y * np.log(x)) for x > 0)"
+        )
+    if float(exponent) % 1.0:
+        return fractional_power(a, float(exponent))
+    k = int(exponent)
     if k < 0:
         return div(1.0, power(a, -k))
     result: Any = 1.0
@@ -250,6 +256,17 @@ def power(a: Any, exponent: Any) -> Any:
         if k:
             a = mul(a, a)
     return result
+
+
+def fractional_power(a: Any, k: float) -> Any:
+    if k < 0.0:
+        return div(1.0, fractional_power(a, -k))
+    halves = 2.0 * k
+    if halves.is_integer():
+        result = mul(power(a, int(k)), function("sqrt", a))
+    else:
+        result = elementary("exp", mul(elementary("log", a), k))
+    return where("where_eq", a, 0.0, 0.0, result) if k > 1.0 else result
 
 
 def commutative(op: str, a: Node, b: Node) -> Node:

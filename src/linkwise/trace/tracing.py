@@ -113,6 +113,10 @@ def quaternions(robot: Robot, name: str, argument: Input) -> tuple[int, ...]:
 
 
 LINEAR_ALGEBRA = re.compile(r"Cannot cast ufunc .* dtype\('O'\)|unsupported in linalg")  # of objects, in NumPy's words
+PLAIN_ARRAY = re.compile(
+    r"ufunc does not support argument \d of type \S+ which has no callable (\w+) method"
+    r"|'(?:float|int|numpy.float64)' object has no attribute '(\w+)'"
+)
 NO_LINEAR_ALGEBRA = (
     "np.linalg.solve, np.linalg.inv and other functions of np.linalg cannot be traced: they need numbers, and the"
     " arguments stand for numbers that are not known yet. lw.forward_dynamics and lw.inverse_inertia_matrix can be"
@@ -124,11 +128,18 @@ def called(function: Callable[..., Any], robot: Robot, arguments: dict[str, Any]
     """function(robot, ...) on nodes. NumPy's error about a function that nodes lack is replaced by ours."""
     try:
         return function(robot, **arguments)
-    except TypeError as error:
+    except (TypeError, AttributeError) as error:
         if isinstance(error.__cause__, UntraceableError):
             raise UntraceableError(str(error.__cause__)).with_traceback(error.__traceback__) from None
         if LINEAR_ALGEBRA.search(str(error)):
             raise UntraceableError(NO_LINEAR_ALGEBRA).with_traceback(error.__traceback__) from None
+        plain = PLAIN_ARRAY.search(str(error))
+        name = plain and (plain[1] or plain[2])
+        if name and isinstance(getattr(np, name, None), np.ufunc):
+            raise UntraceableError(
+                f"np.{name} of an array that np.array or a list made of numbers and of arguments cannot be traced:"
+                " write np.stack([...]) instead of np.array([...]) or a list, which NumPy does not let us see"
+            ).with_traceback(error.__traceback__) from None
         raise
 
 
