@@ -93,8 +93,8 @@ class Condition:
         raise TypeError(
             f"the node {self._node.infix} stands for a number that is not known yet, so it cannot be compared with if,"
             " and, or, min() or max(), nor in a list or an array that np.array or np.asarray made: write np.where("
-            "condition, a, b), np.minimum, np.maximum or np.clip, & and | instead of and and or, np.stack([...]) instead"
-            " of np.array([...]) or a list; or branch on the robot and on plain Python values"
+            "condition, a, b), np.minimum, np.maximum or np.clip, & and | instead of and and or, np.stack([...])"
+            " instead of np.array([...]) or a list; or branch on the robot and on plain Python values"
         )
 
     def __repr__(self) -> str:

@@ -22,8 +22,8 @@ COMMUTATIVE = ("add", "mul")
 
 TRACEABLE = (
     "+, -, *, /, ** with a number as the exponent; np.sin, cos, tan, tanh, sinh, cosh, exp, log, sqrt,"
-    " arcsin, arccos, arctan, arctan2, abs, sign, minimum, maximum, clip, and np.where of comparisons; sums, products and slices of arrays made of these,"
-    " and the functions of Linkwise"
+    " arcsin, arccos, arctan, arctan2, abs, sign, minimum, maximum, clip, and np.where of comparisons;"
+    " sums, products and slices of arrays made of these, and the functions of Linkwise"
 )
 
 
