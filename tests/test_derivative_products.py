@@ -184,6 +184,28 @@ def test_calls_enter_machine_code_until_some_context_runs_plainly(monkeypatch: p
         assert np.array_equal(slope(*arrays), slope.plain(PLANAR, *arrays))
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("robot", [PLANAR, BALLS], ids=["planar", "balls"])
+def test_arrays_of_torch_and_jax_give_arrays_of_theirs(robot: lw.Robot) -> None:
+    torch, jax = pytest.importorskip("torch"), pytest.importorskip("jax")
+    q, qd, tau, _ = jointed_states(robot, 4)
+    q[2, 0] = np.nan
+    slopes = lw.derivative(lw.forward_dynamics, robot, ("q", "qd"))
+    expected = slopes(q, qd, tau)
+    for library, bound in ((torch.tensor, 1e-10), (lambda x: jax.numpy.asarray(x, dtype="float32"), 1e-2)):
+        for found in (slopes(*map(library, (q, qd, tau))), slopes(robot, library(q), qd, tau=tau.tolist())):
+            for one, other in zip(found, expected, strict=True):
+                assert type(one) is type(library(q))
+                assert np.array_equal(np.isnan(one), np.isnan(other))
+                assert relative(np.delete(one, 2, 0), np.delete(other, 2, 0)) < bound
+    at = torch.tensor(q[:1], requires_grad=True)
+    product = lw.vjp(lw.potential_energy, robot, "q")(at, torch.ones(1))
+    product.sum().backward()
+    assert at.grad.shape == (1, robot.nq)
+    jitted = jax.jit(lambda *arrays: slopes(*arrays)[0])(q, qd, tau)
+    assert relative(np.delete(jitted, 2, 0), np.delete(expected[0], 2, 0)) < 1e-2
+
+
 def test_another_process_finds_it_in_the_cache_without_tracing(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     from linkwise.kernels import image
 

@@ -331,6 +331,22 @@ def test_a_torque_function_finds_where_the_robot_sags() -> None:
     assert np.abs(lw.gravity_torque(ball, held.q) - held.tau).max() < 1e-7
 
 
+@pytest.mark.parametrize(
+    "take", [lambda law: lw.equilibrium(PLANAR, [0, 0, 0], law), lambda law: lw.linearize(PLANAR, [0, 0, 0], tau=law)]
+)
+def test_a_law_that_gives_something_else_is_named(take: Any) -> None:
+    def silent(arm: lw.Robot, t: Any, q: Any, qd: Any) -> None:
+        pass
+
+    def short(arm: lw.Robot, t: Any, q: Any, qd: Any) -> Any:
+        return q[:2]
+
+    with pytest.raises(ValueError, match="silent returned None"):
+        take(silent)
+    with pytest.raises(ValueError, match=r"short gave shape \(2,\) \(expected one torque for each of 3 joints"):
+        take(short)
+
+
 def test_a_base_that_floats_needs_wrenches() -> None:
     q = lw.neutral(FLOATING)
     with pytest.raises(
@@ -348,6 +364,8 @@ def test_a_base_that_floats_needs_wrenches() -> None:
 
 
 def test_what_cannot_be_held_is_an_error_that_names_the_joint() -> None:
+    with pytest.raises(lw.EquilibriumError, match=r"'link2' needs .* but is passive \(expected .* moving="):
+        lw.equilibrium(PLANAR, [0.1, 0.2, 0.3], passive="link2", moving=())
     q = np.zeros((2, 3))
     tau = lw.gravity_torque(PLANAR, q)
     tau[1, 2] = 1000.0

@@ -30,7 +30,7 @@ from ..trace.tracing import (
 )
 from .method_table import has_methods, method_name
 from .singular import explain_non_finite, explain_states
-from .states import REAL, as_array, has_length
+from .states import REAL, as_array, first_own, has_length, library_of, of_one_dtype
 
 if TYPE_CHECKING:
     from ..kernels.compiler import Compiled
@@ -194,7 +194,7 @@ class DerivedFunction(Prepared):
                 return own(*arguments[1:], **named)
             arguments = arguments[1:]
         arrays = self._arrays(arguments, named)
-        kernel = self.kernel(arrays)
+        kernel = self.kernel(arrays) if library_of(arrays) is np else None
         if kernel is not None:
             return kernel.general(*arrays)
         with self.timed():
@@ -219,8 +219,8 @@ class DerivedFunction(Prepared):
         state = {**vars(self), "_kernels": {}, "_entry": None, "_looked": set()}
         return restored, (self.kind, state)
 
-    def _arrays(self, positional: Sequence[Any], named: dict[str, Any]) -> list[np.ndarray]:
-        """One array for each input."""
+    def _arrays(self, positional: Sequence[Any], named: dict[str, Any]) -> list[Any]:
+        """One array for each input; all of torch or JAX, and of one dtype, where one of them is."""
         names = [port.name for port in self.inputs]
         values = dict(zip(names, positional, strict=False)) | named
         twice = [name for name in names[: len(positional)] if name in named]
@@ -229,10 +229,33 @@ class DerivedFunction(Prepared):
                 f"{self.__name__} takes the arrays {', '.join(names)} (it was given {len(positional)} in order"
                 f"{''.join(f', {name}' for name in named)})"
             )
-        return [as_array(np, values[name], name, None) for name in names]
+        xp = library_of([values[name] for name in names])
+        if xp is np:
+            return [as_array(np, values[name], name, None) for name in names]
+        first = first_own(xp, list(values.values()))
+        return of_one_dtype(xp, [as_array(xp, values[name], name, first) for name in names])
 
-    def _evaluated(self, arrays: Sequence[np.ndarray]) -> Any:
+    def _evaluated_tensors(self, xp: Any, arrays: Sequence[Any]) -> Any:
+        """On arrays of torch and JAX, which can differentiate what is done here."""
+        batch, finite = batch_of(self.inputs, arrays), True
+        for port, array in zip(self.inputs, arrays, strict=True):
+            good = xp.isfinite(array)
+            for _ in port.shape:
+                good = good.all(-1)
+            for start in port.quaternions:
+                good = good & has_length(xp, array, start)
+            finite = good & finite
+        results = []
+        for port, result in zip(self.program.outputs, evaluate(self.program, *arrays), strict=True):
+            mask = xp.broadcast_to(finite, batch).reshape((*batch, *(1,) * len(port.shape)))
+            results.append(xp.where(mask, result, xp.asarray(float("nan"), dtype=result.dtype)))
+        return results[0] if len(results) == 1 else tuple(results)
+
+    def _evaluated(self, arrays: Sequence[Any]) -> Any:
         """By the interpreter; a state with a number that is not finite gives NaN throughout."""
+        xp = library_of(arrays)
+        if xp is not np:
+            return self._evaluated_tensors(xp, arrays)
         batch = batch_of(self.inputs, arrays)
         with np.errstate(all="ignore"):
             results = evaluate(self.program, *arrays)

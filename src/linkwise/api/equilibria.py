@@ -22,7 +22,7 @@ from .derivatives import Derivative, derivative
 from .functions import bias_torque, gravity_torque
 from .integration import difference, integrate
 from .states import Array, States
-from .torque_functions import check_arguments
+from .torque_functions import check_arguments, checked_torques
 
 TorqueFunction = Callable[..., Any]
 ITERATIONS = 100
@@ -120,7 +120,7 @@ def equilibrium(
     torque[:, equations] = 0.0
     if law is not None:
         for k, configuration in enumerate(found):  # one by one, as `lw.simulate` calls it
-            torque[k] = law(arm, 0.0, configuration, np.zeros(arm.n))
+            torque[k] = checked_torques(law, arm, 0.0, configuration, np.zeros(arm.n))
     elif tau is not None:
         torque = given[1]
     return Equilibrium(found.reshape(*states.batch, arm.nq), np.reshape(torque, (*states.batch, arm.n)), arm)
@@ -140,7 +140,8 @@ def unbalanced(arm: Robot, law: TorqueFunction | None, inputs: Sequence[tuple[st
 
     def off_balance(arm: Robot, q: Any, tau: Any = 0.0, **loads: Any) -> Any:
         torque = bias_torque(arm, q, np.zeros(arm.n), **loads) if loads else gravity_torque(arm, q)
-        return torque - tau - (0.0 if law is None else law(arm, 0.0, q, np.zeros(arm.n)))
+        given = tau if law is None else checked_torques(law, arm, 0.0, q, np.zeros(arm.n))
+        return torque - given
 
     keywords: dict[str, Any] = {name: Input(*shape) for name, shape in inputs}
     slope = derivative(off_balance, arm, "q", value=True, **keywords)
@@ -234,7 +235,7 @@ def shortest_step(r: np.ndarray, J: np.ndarray, damping: np.ndarray) -> np.ndarr
     largest = np.maximum(np.einsum("kii->ki", square).max(axis=-1), np.finfo(float).tiny)
     square += (damping * largest)[:, None, None] * np.eye(J.shape[-2])
     step = np.einsum("kij,ki->kj", J, np.linalg.solve(square, r[..., None])[..., 0])
-    return np.asarray(-step / np.maximum(1.0, np.abs(step).max(axis=-1, keepdims=True) / LONGEST))
+    return np.asarray(-step / np.maximum(1.0, np.abs(step).max(axis=-1, keepdims=True, initial=0.0) / LONGEST))
 
 
 def not_found(

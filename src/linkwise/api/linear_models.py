@@ -26,7 +26,7 @@ from .derivatives import derivative
 from .functions import differences, inverse_dynamics
 from .matrix_exponential import held
 from .states import Array, States, component
-from .torque_functions import check_arguments
+from .torque_functions import check_arguments, checked_torques
 
 NO_FORCE = 1e-9  # N m and N, beside the largest torque where that is more than 1: rounding
 
@@ -88,7 +88,7 @@ def linearize(
     """
     step = step_of(dt)
     if qd is None:
-        qd = zeros_beside(q, arm.n)
+        qd = zeros_beside(q, arm)
     if tau is None:
         tau = steady_torques(arm, q, qd, wrench, point, friction)
     if callable(tau):
@@ -106,16 +106,16 @@ def linearize(
 linearize.traced_inputs = ("qd", "tau")  # type: ignore[attr-defined]
 
 
-def zeros_beside(q: Array, n: int) -> np.ndarray:
-    """Zeros that leave the precision of q as it is."""
-    return np.zeros(n, dtype=q.dtype if isinstance(q, np.ndarray) and q.dtype.kind == "f" else float)
+def zeros_beside(q: Array, arm: Robot) -> np.ndarray:
+    """Rates of zero that leave the precision of q as it is; what is no robot is refused later."""
+    return np.zeros(getattr(arm, "n", 0), dtype=q.dtype if isinstance(q, np.ndarray) and q.dtype.kind == "f" else float)
 
 
 def steady_torques(
     arm: Robot, q: Array, qd: Array, wrench: Array | None, point: Array | None, friction: bool | Friction
 ) -> Array:
     """The torques with which no velocity changes."""
-    tau = inverse_dynamics(arm, q, qd, zeros_beside(q, arm.n), wrench, point=point, friction=friction)
+    tau = inverse_dynamics(arm, q, qd, zeros_beside(q, arm), wrench, point=point, friction=friction)
     free = [i for joint in arm.free_joints for i in range(*joint.v.indices(arm.n))]
     if free and isinstance(tau, np.ndarray) and tau.dtype.kind == "f":
         needed = np.abs(tau).reshape(-1, arm.n).max(axis=0, initial=0.0)
@@ -132,7 +132,7 @@ def closed_loop(arm: Robot, q: Array, qd: Array, law: Callable[..., Any], **load
     """With δτ = K (ξ, δv) + u of the law: A + B K, and B."""
 
     def at_first(arm: Robot, q: Any, qd: Any) -> Any:
-        return law(arm, 0.0, q, qd)
+        return checked_torques(law, arm, 0.0, q, qd)
 
     tau, by_q, by_qd = derivative(at_first, arm, ("q", "qd"), value=True)(q, qd)
     A, B = linearize(arm, q, qd, tau, **loads)

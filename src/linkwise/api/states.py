@@ -65,6 +65,23 @@ def as_array(xp: Any, value: Any, name: str, like: Array | None) -> Array:
     raise TypeError(f"{name} has dtype {array.dtype} ({EXPECTED}{hint})")
 
 
+def first_own(xp: Any, values: Sequence[Any]) -> Array:
+    """Of the values that the library has made, the first of floating numbers, otherwise the first."""
+    own = [value for value in values if library_of([value]) is xp]
+    return next((value for value in own if dtype_name(value) in REAL), own[0])
+
+
+def of_one_dtype(xp: Any, arrays: list[Array]) -> list[Array]:
+    """All in the floating dtype that holds them all; integers alone become what the library makes of them."""
+    dtypes = {array.dtype for array in arrays}
+    common = reduce(xp.promote_types, dtypes)
+    if "float" not in str(common):
+        common = (arrays[0] * 1.0).dtype
+    if dtypes == {common}:
+        return arrays
+    return [array.to(common) if xp.__name__ == "torch" else array.astype(common) for array in arrays]
+
+
 def dtype_name(array: Array) -> str:
     return str(array.dtype).removeprefix("torch.")
 
@@ -99,7 +116,7 @@ class States:
         wanted = {**{name: (value, (robot.size_of(name),)) for name, value in arrays.items()}, **(others or {})}
         values = [value for value, _ in wanted.values()]
         self.xp = library_of([*values, wrench])
-        first = None if self.xp is np else self._first_own([*values, wrench])
+        first = None if self.xp is np else first_own(self.xp, [*values, wrench])
         self.arrays: dict[str, Array] = {}
         for name, (value, shape) in wanted.items():
             array = as_array(self.xp, value, name, first)
@@ -122,11 +139,6 @@ class States:
         if check:
             self._refuse_non_finite()
 
-    def _first_own(self, values: Sequence[Any]) -> Array:
-        """Of the values that the library has made, the first of floating numbers, otherwise the first."""
-        own = [value for value in values if library_of([value]) is self.xp]
-        return next((value for value in own if dtype_name(value) in REAL), own[0])
-
     @property
     def numeric(self) -> bool:
         """Whether these are NumPy arrays of plain numbers, which can be looked at."""
@@ -140,13 +152,8 @@ class States:
         dtypes = {array.dtype for array in self.arrays.values()}
         if self.xp is np and (any(dtype.kind == "O" for dtype in dtypes) or dtypes == {FLOAT}):
             return
-        common = reduce(self.xp.promote_types, dtypes)
-        if "float" not in str(common):
-            common = (next(iter(self.arrays.values())) * 1.0).dtype
-        if dtypes == {common}:
-            return
-        for name, array in self.arrays.items():
-            self.arrays[name] = array.to(common) if self.xp.__name__ == "torch" else array.astype(common)
+        promoted = of_one_dtype(self.xp, list(self.arrays.values()))
+        self.arrays = dict(zip(self.arrays, promoted, strict=True))
 
     def _wanted(self, name: str, shape: tuple[int, ...]) -> str:
         if shape != (self.robot.size_of(name),) or not name.isidentifier():

@@ -6,6 +6,10 @@ import inspect
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
+from ..robot import Robot
+
 STATE = ("t", "q", "qd")
 
 
@@ -30,3 +34,15 @@ def check_arguments(function: Callable[..., Any], *, memory: bool = False, param
             f"{getattr(function, '__name__', repr(function))} is a function of ({', '.join(p.name for p in own)})"
             f" (expected a function of ({', '.join(wanted)}){hint})"
         )
+
+
+def checked_torques(function: Callable[..., Any], arm: Robot, t: Any, q: Any, qd: Any, name: str = "") -> np.ndarray:
+    """What the function gives: a torque for each degree of freedom."""
+    returned, name = function(arm, t, q, qd), name or str(getattr(function, "__name__", repr(function)))
+    if returned is None:
+        raise ValueError(f"{name} returned None (expected numbers: is its `return` missing?)")
+    tau = np.asarray(returned)
+    if tau.shape[-1:] != (arm.n,):
+        each = "joints" if len(arm.joints) == arm.n else "degrees of freedom"
+        raise ValueError(f"{name} gave shape {tau.shape} (expected one torque for each of {arm.n} {each})")
+    return tau

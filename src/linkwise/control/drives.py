@@ -22,7 +22,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ..api.configuration import neutral
-from ..api.torque_functions import check_arguments
+from ..api.torque_functions import check_arguments, checked_torques
 from ..errors import one_of
 from ..robot import Robot, from_table
 from ..robot.layout import no_orientation
@@ -291,15 +291,7 @@ def undriven(law: Any, arm: Robot) -> tuple[int, ...]:
 
 
 def checked(torque: TorqueFunction, arm: Robot, t: Any, q: Any, qd: Any) -> np.ndarray:
-    returned = torque(arm, t, q, qd)
-    if returned is None:
-        raise ValueError(f"{function_name(torque)} returned None (expected numbers: is its `return` missing?)")
-    tau = np.asarray(returned)
-    if tau.shape[-1:] != (arm.n,):
-        raise ValueError(
-            f"{function_name(torque)} gave shape {tau.shape} (expected one torque for each of {arm.n} {noun(arm)})"
-        )
-    return tau
+    return checked_torques(torque, arm, t, q, qd, function_name(torque))
 
 
 def function_name(torque: TorqueFunction) -> str:
