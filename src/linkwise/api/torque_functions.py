@@ -13,11 +13,15 @@ from ..robot import Robot
 STATE = ("t", "q", "qd")
 
 
-def check_arguments(function: Callable[..., Any], *, memory: bool = False, parameters: bool = False) -> None:
+def check_arguments(
+    function: Callable[..., Any], *, memory: bool = False, parameters: bool = False, hint: str = ""
+) -> None:
     """Raise an error if it is not a function of (arm, t, q, qd), in this order; or, with `memory`, of a state too.
 
-    With `parameters` it may need further arguments.
+    With `parameters` it may need further arguments. `hint` is for one that needs them elsewhere.
     """
+    if hasattr(function, "interface"):
+        raise TypeError(f"{function!r} is compiled already (expected the function of which it was made)")
     wanted = ("arm", *STATE, *(("state",) if memory else ()))
     try:
         own = list(inspect.signature(function).parameters.values())
@@ -29,7 +33,7 @@ def check_arguments(function: Callable[..., Any], *, memory: bool = False, param
     further = not parameters and any(p.default is p.empty for p in rest)
     names = [p.name for p in in_order[1:4]]
     if few or further or (set(names) == set(STATE) and names != list(STATE)):
-        hint = "; state= gives a sampled law its memory" if further and len(in_order) == len(wanted) + 1 else ""
+        hint = hint if further else ""
         raise TypeError(
             f"{getattr(function, '__name__', repr(function))} is a function of ({', '.join(p.name for p in own)})"
             f" (expected a function of ({', '.join(wanted)}){hint})"

@@ -33,6 +33,9 @@ JointNumbers = float | tuple[float, ...]  # one number for all joints, or one fo
 TorqueFunction = Callable[..., Any]  # torque(arm, t, q, qd)
 
 
+BOUND = "; functools.partial gives a function its further arguments"
+
+
 class Law:
     """A torque function, torque(arm, t, q, qd), known by its numbers: laws with equal ones are equal, and compile once.
 
@@ -74,7 +77,7 @@ class Sum(Law):
 
     def __post_init__(self) -> None:
         for part in self.parts:
-            check_arguments(part)
+            check_arguments(part, hint=BOUND)
 
     def __call__(self, arm: Robot, t: Any, q: Any, qd: Any) -> Any:
         first, *others = (checked(part, arm, t, q, qd) for part in self.parts)
@@ -180,7 +183,7 @@ def limited(torque: TorqueFunction, most: Any) -> Limited:
     """
     if not callable(torque):
         raise TypeError(f"torque is {torque!r} (expected a function torque(arm, t, q, qd))")
-    check_arguments(torque)
+    check_arguments(torque, hint=BOUND)
     return Limited(torque, numbers("most", most, least=0.0, infinite=True))
 
 

@@ -108,7 +108,8 @@ def sampled(law: TorqueFunction | Step, period: float, state: Any = None) -> Sam
         raise TypeError(f"law is {law!r} (expected a function law(arm, t, q, qd))")
     if isinstance(law, Sampled):
         raise TypeError(f"law is {law!r}, which is sampled already (expected a function law(arm, t, q, qd))")
-    check_arguments(law, memory=state is not None)
+    hint = "" if state is not None else "; state= gives a sampled law its memory"
+    check_arguments(law, memory=state is not None, hint=hint)
     return Sampled(law, positive("period", period), None if state is None else numbers("state", state))
 
 

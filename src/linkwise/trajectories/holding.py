@@ -21,7 +21,10 @@ class Held:
         return f"held {getattr(self.motion, '__name__', 'motion')}"
 
     def __call__(self, t: Any) -> tuple[Any, Any, Any]:
-        q, qd, qdd = map(np.asarray, self.motion(np.minimum(t, self.end)))
+        motion = self.motion(np.minimum(t, self.end))
+        if not isinstance(motion, (tuple, list)) or len(motion) != 3:
+            raise ValueError(f"{self.__name__}: the motion gave {motion!r} (expected three arrays: q, qd and qdd)")
+        q, qd, qdd = map(np.asarray, motion)
         over = t > self.end
         if np.ndim(t) and qd.ndim > np.ndim(t):  # an array of times: a row of joints for each
             over = np.asarray(over)[..., None]
