@@ -245,7 +245,7 @@ def test_whole_powers_are_products_and_others_are_nan_below_zero():
 
 
 @pytest.mark.parametrize("operation", [operator.add, operator.sub, operator.mul, operator.truediv])
-@pytest.mark.parametrize("other", [True, 1j, "1", None, np.True_], ids=repr)
+@pytest.mark.parametrize("other", [True, 1j, "1", None], ids=repr)
 def test_a_node_calculates_with_real_numbers_only(operation, other):
     for left, right in ((X, other), (other, X)):
         with pytest.raises(TypeError):

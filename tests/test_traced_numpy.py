@@ -53,6 +53,13 @@ WRITTEN = {
     ),
     "statistics": lambda q, qd: np.std(q) + np.var(np.stack([q, qd]), axis=0) + np.vdot(q, qd) + np.sum([q[0], qd[0]]),
     "count": lambda q, qd: np.count_nonzero(q > 0) + np.count_nonzero(np.stack([q, qd]) > 0, axis=0),
+    "numbers in an array": lambda q, qd: (
+        (np.stack([q[0], 0.3, -0.2]) > 0) * qd
+        + (np.stack([q[0], 0.3, -0.2]) > 0)
+        - (0 * q > 0.1)
+        + np.stack([q[0], 2.0, 1.0]) ** 2
+        + (np.stack([q[1], 1.0, 0.0]) < qd) / 2
+    ),
     "mask": lambda q, qd: masked(q * 1.0, qd),
     "select": lambda q, qd: np.select([q > 1, q > 0], [q * 2, 3.0], qd),
     "atan2": lambda q, qd: np.arctan2(q, qd) + np.arctan2(1.0, q[0]) + np.arctan2(qd[0], q) + np.arctan(q),
@@ -304,6 +311,8 @@ def assigned(x: Any) -> Any:
         (lambda q: np.sqrt(np.array([q[0], 2.0, 1.0])), r"np\.sqrt of an array .* write np\.stack"),
         (lambda q: np.tanh([q[0], 2.0, 1.0]), r"np\.tanh of an array .* write np\.stack"),
         (lambda q: np.hypot(np.array([q[0], 2.0]), 1.0), r"np\.hypot of an array .* write np\.stack"),
+        (lambda q: np.heaviside(np.array([*q]), 1.0), r"np\.heaviside of an array .* write np\.stack"),
+        (lambda q: np.interp(np.array([*q]), [0, 1], [0, 1]), r"of an array .* write np\.stack"),
         (lambda q: np.clip([q[0], q[1]], -1, 1), r"nor in a list .* np\.stack\(\[\.\.\.\]\) instead of"),
         (lambda q: np.max([q[0], q[1]]), r"nor in a list .* np\.stack\(\[\.\.\.\]\) instead of"),
         (lambda q: np.asarray(q, dtype=float), "leave out float.. and dtype=float"),
@@ -365,6 +374,15 @@ def test_a_branch_that_is_not_taken_has_no_slope_in_either_mode(name: str) -> No
         assert np.allclose(found, slopes[0], rtol=1e-12, equal_nan=True)
     for found in second:
         assert np.allclose(found, second[0], rtol=1e-12, equal_nan=True)
+
+
+def test_the_slope_of_a_length_is_zero_at_zero() -> None:
+    """As at rest: np.linalg.norm(qd), np.hypot."""
+    program = lw.trace(lambda arm, q: np.linalg.norm(q) + np.hypot(q[0], q[1]), ARM)
+    for mode in ("forward", "reverse"):
+        with np.errstate(all="ignore"):
+            slope = lw.evaluate(derivative(program, "q", mode), np.array([[0.0, 0, 0], [3.0, 0, 4.0]]))[0]
+        assert np.allclose(slope, [[0, 0, 0], [1.6, 0, 0.8]])
 
 
 def test_gradients_of_costs_with_guards_are_finite() -> None:

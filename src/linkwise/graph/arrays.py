@@ -43,13 +43,18 @@ def truth(x: Any) -> Any:
 
 def plus(a: Any, b: Any) -> Any:
     """NumPy's sum of two truth values is whether either holds; `Condition` itself refuses it."""
-    return conditions.either(a, b) if is_truth(a) and is_truth(b) else a + b
+    return conditions.either(a, b) if is_truth(a) and is_truth(b) else as_number(a) + as_number(b)
 
 
 def step(x: Any, at_zero: Any) -> Any:
     """0 below 0, 1 above; NaN stays NaN."""
     rest = rules.where("where_eq", x, 0.0, at_zero, x)
     return rules.where("where_lt", x, 0.0, 0.0, rules.where("where_lt", 0.0, x, 1.0, rest))
+
+
+def length(square: Any) -> Any:
+    """The root of a sum of squares; at 0 its slope is 0, as that of |x|, where that of a root would be NaN."""
+    return rules.where("where_eq", square, 0.0, 0.0, rules.OPERATIONS["sqrt"](square))
 
 
 exp = rules.OPERATIONS["exp"]
@@ -71,7 +76,11 @@ ELEMENTWISE: dict[str, tuple[int, Callable[..., Any]]] = {  # functions of NumPy
     **{name: (1, of_numbers(function)) for name, function in FUNCTIONS_OF_ONE.items()},
     "add": (2, plus),
     "arctan2": (2, of_numbers(rules.atan2)),
-    "hypot": (2, of_numbers(lambda a, b: rules.OPERATIONS["sqrt"](rules.add(rules.mul(a, a), rules.mul(b, b))))),
+    "hypot": (2, of_numbers(lambda a, b: length(rules.add(rules.mul(a, a), rules.mul(b, b))))),
+    "multiply": (2, of_truths(conditions.both, of_numbers(operator.mul))),
+    "subtract": (2, lambda a, b: a - b if is_truth(a) and is_truth(b) else as_number(a) - as_number(b)),
+    "divide": (2, of_numbers(operator.truediv)),
+    "power": (2, of_numbers(operator.pow)),
     "heaviside": (2, of_numbers(step)),
     "minimum": (2, of_truths(conditions.both, of_numbers(rules.OPERATIONS["min"]))),
     "maximum": (2, of_truths(conditions.either, of_numbers(rules.OPERATIONS["max"]))),
@@ -168,7 +177,12 @@ def boxed(x: Any) -> Any:
 
 
 def traced_result(x: Any) -> Any:
-    return x.view(TracedArray) if isinstance(x, np.ndarray) and x.dtype == object else x
+    """An array on which NumPy's functions are ours; truth values that are all known are NumPy's own."""
+    if not isinstance(x, np.ndarray) or x.dtype != object:
+        return x
+    if x.size and all(isinstance(each, (bool, np.bool_)) for each in x.flat):
+        return x.astype(bool)
+    return x.view(TracedArray)
 
 
 def applied(ufunc: Any, method: str, *inputs: Any, **keywords: Any) -> Any:
@@ -258,7 +272,7 @@ def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> A
         return np.abs(x).sum(axis=axis, keepdims=keepdims)
     if ord in (np.inf, -np.inf):
         return (np.max if ord > 0 else np.min)(np.abs(x), axis=axis, keepdims=keepdims)
-    return np.sqrt((x * x).sum(axis=axis, keepdims=keepdims))
+    return traced_result(LENGTH(boxed((x * x).sum(axis=axis, keepdims=keepdims))))
 
 
 def count_nonzero(a: Any, axis: Any = None, *, keepdims: bool = False) -> Any:
@@ -276,6 +290,7 @@ def like(function: Any) -> Callable[..., Any]:
     return made
 
 
+LENGTH = np.frompyfunc(length, 1, 1)
 AS_NUMPY_DOES: Any = np.ndarray.__array_function__
 WHERE = np.frompyfunc(conditions.where, 3, 1)
 AS_NUMBERS = np.frompyfunc(as_number, 1, 1)

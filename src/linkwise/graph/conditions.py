@@ -121,7 +121,10 @@ def is_truth(x: Any) -> bool:
 
 
 def as_number(x: Any) -> Any:
-    return x.number() if isinstance(x, Condition) else x
+    """A condition, or a truth value that is known, as 1 or 0."""
+    if isinstance(x, Condition):
+        return x.number()
+    return float(x) if isinstance(x, (bool, np.bool_)) else x
 
 
 def where(condition: Any, a: Any, b: Any) -> Any:

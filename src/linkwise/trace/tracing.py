@@ -116,6 +116,8 @@ LINEAR_ALGEBRA = re.compile(r"Cannot cast ufunc .* dtype\('O'\)|unsupported in l
 PLAIN_ARRAY = re.compile(
     r"ufunc does not support argument \d of type \S+ which has no callable (\w+) method"
     r"|'(?:float|int|numpy.float64)' object has no attribute '(\w+)'"
+    r"|ufunc '(\w+)' not supported for the input types"
+    r"|Cannot cast array data from dtype\('O'\)"
 )
 NO_LINEAR_ALGEBRA = (
     "np.linalg.solve, np.linalg.inv and other functions of np.linalg cannot be traced: they need numbers, and the"
@@ -134,10 +136,11 @@ def called(function: Callable[..., Any], robot: Robot, arguments: dict[str, Any]
         if LINEAR_ALGEBRA.search(str(error)):
             raise UntraceableError(NO_LINEAR_ALGEBRA).with_traceback(error.__traceback__) from None
         plain = PLAIN_ARRAY.search(str(error))
-        name = plain and (plain[1] or plain[2])
-        if name and isinstance(getattr(np, name, None), np.ufunc):
+        name = next(filter(None, plain.groups()), "") if plain else ""
+        if plain and hasattr(np, name or "interp"):
+            what = f"np.{name}" if name else "a function of NumPy"
             raise UntraceableError(
-                f"np.{name} of an array that np.array or a list made of numbers and of arguments cannot be traced:"
+                f"{what} of an array that np.array or a list made of numbers and of arguments cannot be traced:"
                 " write np.stack([...]) instead of np.array([...]) or a list, which NumPy does not let us see"
             ).with_traceback(error.__traceback__) from None
         raise
