@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from effort import in_turn
-from linkwise.graph import MEANING, Graph, Node, Port, Program, rules
+from linkwise.graph import MEANING, Graph, Node, Port, Program, evaluate, rules
 
 TAPE = Graph()
 X, Y, Z = (TAPE.input(name) for name in "xyz")
