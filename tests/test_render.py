@@ -227,8 +227,11 @@ def test_without_sympy_the_error_says_what_to_install(monkeypatch: pytest.Monkey
         lw.sympy(lw.inertia_matrix, lw.load("gantry"))
 
 
-@over_small
-@pytest.mark.parametrize("function", ARGUMENTS, ids=lambda f: f.__name__)
+EACH_OF_BOTH = [(r, f) for i, r in enumerate(SMALL) for j, f in enumerate(ARGUMENTS) if (i + j) % 3 == 0]
+CHEAP = [pair for pair in EACH_OF_BOTH if pair[0] in (lw.load("planar3"), TREES[2])]
+
+
+@pytest.mark.parametrize(("robot", "function"), rest_slow(EACH_OF_BOTH, CHEAP), ids=lambda x: getattr(x, "name", None))
 def test_the_normal_form_gives_the_numbers(robot: lw.Robot, function: Any) -> None:
     sympy = pytest.importorskip("sympy", reason="runs where SymPy is installed")
     steps, matrices = lw.sympy(function, robot, named=True, simplify=True)
