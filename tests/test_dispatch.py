@@ -182,8 +182,9 @@ FORKS = """
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
-def test_a_fork_while_another_thread_loads_a_module_gives_a_child_that_loads_it() -> None:
-    text = """
+@pytest.mark.parametrize(("name", "module"), [("simulate", "linkwise.ode.methods"), ("load", "numpy")])
+def test_a_fork_while_another_thread_loads_a_module_gives_a_child_that_loads_it(name: str, module: str) -> None:
+    text = f"""
     import os, signal, sys, threading, time, warnings
     import linkwise as lw
 
@@ -192,17 +193,17 @@ def test_a_fork_while_another_thread_loads_a_module_gives_a_child_that_loads_it(
 
     class Slow:
         def find_spec(self, name, path=None, target=None):
-            if name == "linkwise.ode.methods":
+            if name == "{module}":
                 begun.set()
                 time.sleep(0.3)
 
     sys.meta_path.insert(0, Slow())
-    worker = threading.Thread(target=lambda: lw.simulate)
+    worker = threading.Thread(target=lambda: lw.{name})
     worker.start()
     assert begun.wait(60)
     child = os.fork()
     if child == 0:
-        lw.simulate
+        lw.{name}
         os._exit(0)
     worker.join()
     for _ in range(600):
