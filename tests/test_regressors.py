@@ -11,6 +11,7 @@ import pytest
 import linkwise as lw
 from effort import in_turn, rest_slow
 from joint_kinds import EVERY, coupled, jointed, states
+from linkwise.api import base_columns
 from linkwise.api.base_columns import base_grouping
 from linkwise.robot.model import from_table
 from linkwise.robot.random_robots import random_body
@@ -126,6 +127,12 @@ def test_rotors_that_act_like_bodies_are_added_to_them() -> None:
     assert [name for name in base.names if name.endswith("rotor")] == ["link2.rotor", "link3.rotor"]
     assert base["link1.Jzz"] == pytest.approx(bare["link1.Jzz"] + full["link1.rotor"])
     assert base["link2.Jzz"] == pytest.approx(bare["link2.Jzz"])
+
+
+def test_columns_of_bodies_on_several_links(monkeypatch: pytest.MonkeyPatch) -> None:
+    """For base parameters that no single body has alone, of which no example is known."""
+    monkeypatch.setattr(base_columns, "is_unit", lambda *_: False)
+    check_products(driven(lw.load("stanford")), False)
 
 
 @pytest.mark.parametrize("name", ["tree", "puma560"])
