@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 
 import cuda_emulation
-from linkwise.kernels.cuda import driver, target
+from linkwise.kernels.cuda import driver, loops, target
 
 backend, rollouts = (import_module(f"linkwise.simulate.{name}") for name in ("backend", "rollouts"))
 
@@ -97,6 +97,10 @@ class FakeLibrary:
 
     def cuFuncGetAttribute(self, value: Any, which: int, function: Any) -> int:
         value._obj.value = {driver.THREADS: 64, driver.REGISTERS: 96}.get(which, 0)
+        return 0
+
+    def cuOccupancyMaxActiveBlocksPerMultiprocessor(self, found: Any, function: Any, threads: int, shared: int) -> int:
+        found._obj.value = 1
         return 0
 
     def cuEventCreate(self, event: Any, flags: int) -> int:
@@ -257,7 +261,7 @@ def fake_driver(**options: Any) -> Iterator[FakeLibrary]:
 
 
 def forget() -> None:
-    for cached in (driver.driver, driver.device, rollouts.solver, backend.cuda_solver):
+    for cached in (driver.driver, driver.device, loops.work_memory, rollouts.solver, backend.cuda_solver):
         cached.cache_clear()
 
 

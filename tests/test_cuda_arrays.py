@@ -243,9 +243,7 @@ def test_what_the_driver_refuses_is_said(library: FakeLibrary, monkeypatch: pyte
             kernel()(*STATES, copy=True)
 
 
-def test_loops_and_very_long_programs_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(ValueError, match="target 'cuda' has no form with loops"):
-        lw.compile(lw.inverse_dynamics, ARM, target="cuda", form="loops")
+def test_very_long_programs_without_loops_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("linkwise.kernels.cuda.target.MAX_OPERATIONS", 50)
     with pytest.raises(ValueError, match=r"62 operations .*at most 50"):
         lw.compile(lw.inverse_dynamics, ARM, target="cuda")

@@ -155,7 +155,8 @@ class LoopSpec(KernelSpec):
     @property
     def links(self) -> Links:
         table = np.ascontiguousarray(self.rolled.table, dtype=self.dtype)
-        vectors = self.loops.vectors(self.robot.n, int(self.rolled.tree[0, 0]))
+        needed = self.loops.vectors if self.target.memory == "host" else self.loops.stored
+        vectors = needed(self.robot.n, int(self.rolled.tree[0, 0]))
         return Links(table, self.rolled.tree, vectors, LinkRows(self.robot) if packed(self.robot) else None)
 
     @cached_property

@@ -19,39 +19,58 @@ PREFETCHED = range(
 class LinkMemory:
     """Emits the addresses, loads and stores of a block function."""
 
-    def __init__(self, block: Block, rows: int, slots: int, carried: int, columns: int, chain: bool) -> None:
-        """How many numbers of a link: in the arrays, in slots, carried, in the table."""
-        self.block, self.layout = block, block.layout
-        self.rows, self.slots, self.carried_slots, self.columns, self.chain = rows, slots, carried, columns, chain
+    space = "ptr"  # the type of pointers
+    constant_load = ""  # what marks the load of a number that nobody writes
+
+    def __init__(self, block: Block, rows: int, slots: int, carried: int, columns: int, stride: int = 0) -> None:
+        """How many numbers of a link: in the arrays, in slots, carried, in the table.
+
+        `stride` is the distance between vectors, in numbers.
+        """
+        self.block, self.layout, self.stride = block, block.layout, stride or block.layout.lanes
+        self.rows, self.slots, self.carried_slots, self.columns = rows, slots, carried, columns
+
+    def input(self, row: int, link: str) -> str:
+        """A number of a link's inputs."""
+        return self.load(self.row_address(row, link))
+
+    def store_result(self, x: str, row: int, link: str) -> None:
+        """A number of a link's results."""
+        self.store(x, self.row_address(row, link))
 
     def row_address(self, row: int, link: str) -> str:
         """Of a number of a link's inputs, or of its results."""
         at = self.block.emit(f"add i64 {self.block.emit(f'mul i64 %n, {row}')}, {link}")
-        return self.address(self.block.emit(f"mul i64 {at}, {self.layout.lanes}"), 0)
+        return self.address(self.block.emit(f"mul i64 {at}, {self.stride}"), 0)
+
+    def slot(self, i: str, slot: int) -> str:
+        """What a slot of the link visited as the i-th holds."""
+        return self.load(self.slot_address(i, slot))
 
     def slot_address(self, i: str, slot: int) -> str:
         """Of a slot of the link visited as the i-th."""
-        start = self.block.emit(f"mul i64 %n, {self.rows * self.layout.lanes}")
-        at = self.block.emit(f"mul i64 {i}, {self.slots * self.layout.lanes}")
+        start = self.block.emit(f"mul i64 %n, {self.rows * self.stride}")
+        at = self.block.emit(f"mul i64 {i}, {self.slots * self.stride}")
         return self.address(self.block.emit(f"add i64 {start}, {at}"), slot)
 
     def carry_address(self, level: str, j: int) -> str:
         """Of what a tree carries, by level; the base's level is the first."""
-        start = self.block.emit(f"mul i64 %n, {(self.rows + self.slots) * self.layout.lanes}")
-        at = self.block.emit(f"mul i64 {level}, {self.carried_slots * self.layout.lanes}")
+        start = self.block.emit(f"mul i64 %n, {(self.rows + self.slots) * self.stride}")
+        at = self.block.emit(f"mul i64 {level}, {self.carried_slots * self.stride}")
         return self.address(self.block.emit(f"add i64 {start}, {at}"), j)
 
     def address(self, start: str, vector: int) -> str:
-        return self.element("%work", self.block.emit(f"add i64 {start}, {vector * self.layout.lanes}"))
+        return self.element("%work", self.block.emit(f"add i64 {start}, {vector * self.stride}"))
 
     def element(self, pointer: str, at: str) -> str:
-        return self.block.emit(f"getelementptr {self.layout.real}, ptr {pointer}, i64 {at}")
+        return self.block.emit(f"getelementptr {self.layout.real}, {self.space} {pointer}, i64 {at}")
 
     def load(self, address: str) -> str:
-        return self.block.emit(f"load {self.layout.vector}, ptr {address}, align {self.layout.bits // 8}")
+        return self.block.emit(f"load {self.layout.vector}, {self.space} {address}, align {self.layout.bits // 8}")
 
     def store(self, x: str, address: str) -> None:
-        self.block.lines.append(f"  store {self.layout.vector} {x}, ptr {address}, align {self.layout.bits // 8}")
+        align = self.layout.bits // 8
+        self.block.lines.append(f"  store {self.layout.vector} {x}, {self.space} {address}, align {align}")
 
     def visit(self, i: str) -> list[str]:
         """The link visited as the i-th, how deep it is, and of which kind."""
@@ -59,8 +78,12 @@ class LinkMemory:
         return [self.tree_entry(self.block.emit(f"add i64 {at}, {k}")) for k in range(3)]
 
     def tree_entry(self, at: str) -> str:
-        entry = self.block.emit(f"load i32, ptr {self.block.emit(f'getelementptr i32, ptr %tree, i64 {at}')}")
-        return self.block.emit(f"zext i32 {entry} to i64")
+        return self.block.emit(f"zext i32 {self.whole('%tree', at)} to i64")
+
+    def whole(self, pointer: str, at: str) -> str:
+        """A 32-bit number that nobody writes."""
+        place = self.block.emit(f"getelementptr i32, {self.space} {pointer}, i64 {at}")
+        return self.block.emit(f"load i32, {self.space} {place}{self.constant_load}")
 
     def prefetch(self, address: str, to_write: bool = False) -> None:
         """Bring into the processor's cache what is needed soon."""
@@ -69,13 +92,18 @@ class LinkMemory:
 
     def constant(self, i: str, column: int) -> str:
         """A number of link i's own, in every lane."""
-        block, layout = self.block, self.layout
+        block = self.block
         where = block.emit(f"add i64 {block.emit(f'mul i64 {i}, {self.columns}')}, {column}")
-        return self.spread(block.emit(f"load {layout.real}, ptr {self.element('%table', where)}"))
+        return self.spread(self.number("%table", where))
 
     def gravity(self, component: int) -> str:
         """A component of gravity, in every lane."""
-        return self.spread(self.block.emit(f"load {self.layout.real}, ptr {self.element('%gravity', str(component))}"))
+        return self.spread(self.number("%gravity", str(component)))
+
+    def number(self, pointer: str, at: str) -> str:
+        """A number that nobody writes."""
+        place = self.element(pointer, at)
+        return self.block.emit(f"load {self.layout.real}, {self.space} {place}{self.constant_load}")
 
     def spread(self, x: str) -> str:
         """A number in every lane."""

@@ -15,11 +15,14 @@ a state in each lane; after them the results are transposed back.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from ...graph import Node
 from ...graph.loops import GRAVITY, Body, Loop, LoopProgram
-from .block import Block, Layout, assembled
+from .block import Layout, assembled
+from .flow import Flow
 from .functions import functions_text
 from .links import LinkMemory, Transposition
 from .program import Nodes, mask_bits
@@ -51,7 +54,11 @@ class LoopText:
 
     def vectors(self, n: int, levels: int) -> int:
         """How many vectors n links need: numbers of the arrays, slots, and what a tree carries."""
-        return n * (self.rows + self.program.slots) + levels * self.carried
+        return n * self.rows + self.stored(n, levels)
+
+    def stored(self, n: int, levels: int) -> int:
+        """The same without the arrays, where these are not transposed."""
+        return n * self.program.slots + levels * self.carried
 
     @property
     def arguments(self) -> str:
@@ -78,35 +85,18 @@ class LoopText:
         return assembled(*functions_text(self.nodes, layouts), *texts)
 
 
-class BlockText:
-    """Writes one block function."""
+class LoopWriter:
+    """Writes the loops of a function, over any memory."""
+
+    memory: LinkMemory
 
     def __init__(self, loops: LoopText, layout: Layout) -> None:
         self.loops, self.program, self.layout = loops, loops.program, layout
-        self.block = Block(layout)
-        self.memory = LinkMemory(self.block, loops.rows, self.program.slots, loops.carried, loops.columns, loops.chain)
+        self.block = Flow(layout)
 
-    def text(self) -> str:
-        block, mask = self.block, self.layout.mask
-        block.lines.append("start:")
-        starts = [[self.start_value(x) for x in loop.start] for loop in self.program.loops]
-        label, total, row = "start", self.layout.constant(0.0), 0
-        for k, port in enumerate(self.program.inputs):
-            label, total = Transposition(self.memory, f"in{k}", port.size, row).emitted(label, total)
-            row += port.size
-        bad = self.is_nan(total)
-        for s, loop in enumerate(self.program.loops):
-            label = self.loop(s, loop, starts[s], label)
-        results, total = Transposition(self.memory, "out0", self.program.outputs[0].size, 0), self.layout.constant(0.0)
-        _, total = results.emitted(label, total, blank=bad)
-        no = self.layout.splat("i1", "false")
-        non_finite = block.emit(f"select {mask} {bad}, {mask} {no}, {mask} {self.is_nan(total)}")
-        block.lines.append(f"  ret i64 {mask_bits(block, non_finite)}")
-        head = f"define internal i64 @block_{self.layout.lanes}({self.loops.arguments}) #0 {{"
-        return "\n".join([*sorted(block.declared), head, *block.lines, "}", ""])
-
-    def is_nan(self, total: str) -> str:
-        return self.block.emit(f"fcmp uno {self.layout.vector} {total}, {self.layout.constant(0.0)}")
+    def starts(self) -> list[list[str]]:
+        """What each loop starts from."""
+        return [[self.start_value(x) for x in loop.start] for loop in self.program.loops]
 
     def start_value(self, x: float | Node) -> str:
         """What a loop starts from: a number, or one that follows from gravity."""
@@ -133,28 +123,22 @@ class BlockText:
         if not self.loops.chain or kinds > 1:
             link, depth, kind = self.memory.visit(i)
         if not self.loops.chain:
-            self.prefetch_ahead(loop, i)
+            self.ahead(loop, i)
         carried = self.carried(s, loop, start, depth)
         if kinds > 1:
             others = " ".join(f"i64 {k}, label %kind{s}_{k}" for k in range(1, kinds))
             lines.append(f"  switch i64 {kind}, label %kind{s}_0 [{others}]")
-        passed = []
+        passed, ends = [], []
         for k, body in enumerate(loop.bodies):
             if kinds > 1:
-                lines.append(f"kind{s}_{k}:")
+                block.enter(f"kind{s}_{k}")
             passed.append(self.body(loop, body, i, link, carried))
+            ends.append(block.label)
             if kinds > 1:
-                lines.append(f"  br label %join{s}")
+                block.go(f"join{s}")
         if kinds > 1:
-            lines.append(f"join{s}:")
-            passed = [
-                [
-                    block.emit(
-                        f"phi {v} " + ", ".join(f"[{values[j]}, %kind{s}_{k}]" for k, values in enumerate(passed))
-                    )
-                    for j in range(len(loop.start))
-                ]
-            ]
+            block.enter(f"join{s}")
+            passed = [[self.merged(values, ends) for values in zip(*passed, strict=True)]]
         self.pass_on(loop, passed[0], depth)
         lines += [f"  br label %latch{s}", f"latch{s}:"]
         if self.loops.chain:
@@ -162,10 +146,15 @@ class BlockText:
         lines += [
             f"  %next{s} = add i64 %count{s}, 1",
             f"  %more{s} = icmp ult i64 %next{s}, %n",
-            f"  br i1 %more{s}, label %loop{s}, label %after{s}",
-            f"after{s}:",
+            f"  br i1 %more{s}, label %loop{s}, label %end{s}",
         ]
-        return f"after{s}"
+        block.enter(f"end{s}")
+        return block.label
+
+    def merged(self, values: Sequence[str], labels: Sequence[str]) -> str:
+        """The value that comes from whichever block was left."""
+        pairs = ", ".join(f"[{x}, %{label}]" for x, label in zip(values, labels, strict=True))
+        return self.block.emit(f"phi {self.layout.vector} {pairs}")
 
     def initial_carries(self, s: int, loop: Loop, start: list[str], before: str) -> str:
         """Memory for what a tree carries: outward the base's values, inward what the links receive at first."""
@@ -207,7 +196,69 @@ class BlockText:
             address = self.memory.carry_address(level, j)
             self.memory.store(x if loop.outward else self.block.do("fadd", self.memory.load(address), x), address)
 
-    def prefetch_ahead(self, loop: Loop, i: str) -> None:
+    def ahead(self, loop: Loop, i: str) -> None:
+        """What a tree's loop does for links that come soon, before it visits the i-th."""
+
+    def body(self, loop: Loop, body: Body, i: str, link: str, carried: list[str]) -> list[str]:
+        """What the loop does for a link of this kind; the values it passes on."""
+        memory = self.memory
+        known: dict[int, str] = {node.index: x for node, x in zip(loop.carried, carried, strict=True)}
+        loads: dict[int, Callable[[], str]] = {}
+        for node in body.nodes:
+            index = node.index
+            if index in body.loads:
+                loads[index] = partial(memory.slot, i, body.loads[index])
+            elif index in body.inputs:
+                loads[index] = partial(memory.input, body.inputs[index], link)
+            elif index in body.numbers:
+                loads[index] = partial(memory.constant, i, body.numbers[index])
+            elif is_gravity(node):
+                loads[index] = partial(memory.gravity, node.payload[1])
+        wanted = [*body.stores, *body.results, *(node.index for node in body.passed)]
+        value = self.computed(body, known, loads, wanted)
+        for index, slot in body.stores.items():
+            memory.store(value[index], memory.slot_address(i, slot))
+        for row, index in enumerate(body.results):
+            memory.store_result(value[index], row, link)
+        return [value[node.index] for node in body.passed]
+
+    def computed(
+        self, body: Body, known: dict[int, str], loads: dict[int, Callable[[], str]], wanted: Sequence[int]
+    ) -> dict[int, str]:
+        """The nodes of a body by their names; `known` are in registers, `loads` give others."""
+        loaded = {index: load() for index, load in loads.items()}
+        return Nodes(self.block, body.nodes, {**known, **loaded}, wanted).written()
+
+
+class BlockText(LoopWriter):
+    """Writes one block function."""
+
+    def __init__(self, loops: LoopText, layout: Layout) -> None:
+        super().__init__(loops, layout)
+        self.memory = LinkMemory(self.block, loops.rows, self.program.slots, loops.carried, loops.columns)
+
+    def text(self) -> str:
+        block, mask = self.block, self.layout.mask
+        starts = self.starts()
+        label, total, row = "start", self.layout.constant(0.0), 0
+        for k, port in enumerate(self.program.inputs):
+            label, total = Transposition(self.memory, f"in{k}", port.size, row).emitted(label, total)
+            row += port.size
+        bad = self.is_nan(total)
+        for s, loop in enumerate(self.program.loops):
+            label = self.loop(s, loop, starts[s], label)
+        results, total = Transposition(self.memory, "out0", self.program.outputs[0].size, 0), self.layout.constant(0.0)
+        _, total = results.emitted(label, total, blank=bad)
+        no = self.layout.splat("i1", "false")
+        non_finite = block.emit(f"select {mask} {bad}, {mask} {no}, {mask} {self.is_nan(total)}")
+        block.lines.append(f"  ret i64 {mask_bits(block, non_finite)}")
+        head = f"define internal i64 @block_{self.layout.lanes}({self.loops.arguments}) #0 {{"
+        return "\n".join([*sorted(block.declared), head, *block.lines, "}", ""])
+
+    def is_nan(self, total: str) -> str:
+        return self.block.emit(f"fcmp uno {self.layout.vector} {total}, {self.layout.constant(0.0)}")
+
+    def ahead(self, loop: Loop, i: str) -> None:
         """Prefetch the numbers of links that come soon: in a tree these may be anywhere in the arrays."""
         block, memory = self.block, self.memory
         if loop.outward:
@@ -222,27 +273,6 @@ class BlockText:
             memory.prefetch(memory.row_address(row, link))
         for row in range(max(len(body.results) for body in loop.bodies)):
             memory.prefetch(memory.row_address(row, link), to_write=True)
-
-    def body(self, loop: Loop, body: Body, i: str, link: str, carried: list[str]) -> list[str]:
-        """What the loop does for a link of this kind; the values it passes on."""
-        memory = self.memory
-        known: dict[int, str] = {node.index: x for node, x in zip(loop.carried, carried, strict=True)}
-        for node in body.nodes:
-            if node.index in body.loads:
-                known[node.index] = memory.load(memory.slot_address(i, body.loads[node.index]))
-            elif node.index in body.inputs:
-                known[node.index] = memory.load(memory.row_address(body.inputs[node.index], link))
-            elif node.index in body.numbers:
-                known[node.index] = memory.constant(i, body.numbers[node.index])
-            elif is_gravity(node):
-                known[node.index] = memory.gravity(node.payload[1])
-        wanted = [*body.stores, *body.results, *(node.index for node in body.passed)]
-        value = Nodes(self.block, body.nodes, known, wanted).written()
-        for index, slot in body.stores.items():
-            memory.store(value[index], memory.slot_address(i, slot))
-        for row, index in enumerate(body.results):
-            memory.store(value[index], memory.row_address(row, link))
-        return [value[node.index] for node in body.passed]
 
 
 def is_gravity(node: Node) -> bool:

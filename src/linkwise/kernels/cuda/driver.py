@@ -35,6 +35,7 @@ SIGNATURES: dict[str, tuple[Any, ...]] = {
     "cuModuleGetFunction": (POINTER(c_void_p), c_void_p, c_char_p),
     "cuModuleUnload": (c_void_p,),
     "cuFuncGetAttribute": (POINTER(c_int), c_int, c_void_p),
+    "cuOccupancyMaxActiveBlocksPerMultiprocessor": (POINTER(c_int), c_void_p, c_int, c_size_t),
     "cuLaunchKernel": (c_void_p, *[c_uint] * 7, c_void_p, POINTER(c_void_p), c_void_p),
     "cuPointerGetAttribute": (c_void_p, c_int, c_uint64),
     "cuMemGetInfo_v2": (POINTER(c_size_t), POINTER(c_size_t)),

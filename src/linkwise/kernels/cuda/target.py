@@ -30,7 +30,7 @@ class CudaTarget(Target["CudaCode"]):
     """NVIDIA GPUs of compute capability 8.0 and higher. The fields after the first are for measurements."""
 
     memory = "cuda"
-    has_loops = False
+    has_loops = True
     rounds_beyond = LONG
 
     architecture: str = ARCHITECTURES[0]
@@ -40,17 +40,20 @@ class CudaTarget(Target["CudaCode"]):
     fast: bool | None = None  # whether usual states have a fast path; None: where it gains
 
     def text(self, program: Program | LoopText, interface: Interface) -> str:
-        """LLVM assembly of a kernel whose threads compute a state each."""
-        from ...codegen.llvm.cuda.kernel import cuda_text, shape_of
+        """LLVM assembly of a kernel whose threads compute a state each, or, of loops, some states in turn."""
+        from ...codegen.llvm.cuda.kernel import Shape, cuda_text, shape_of
 
+        real = REALS[interface.dtype]
         if not isinstance(program, Program):
-            raise ValueError("target 'cuda' takes no loops over links (expected form 'straight')")
+            from ...codegen.llvm.cuda.loops import cuda_loops_text
+
+            return cuda_loops_text(program, real, Shape(self.threads, self.blocks or 0))
         if interface.operations > MAX_OPERATIONS:
             raise ValueError(
                 f"the program has {interface.operations:,} operations (target 'cuda' takes straight-line code of at"
-                f" most {MAX_OPERATIONS:,}; expected a robot of fewer joints, or target 'cpu')"
+                f" most {MAX_OPERATIONS:,}; expected a robot of fewer joints, a function that has a form with loops,"
+                " or target 'cpu')"
             )
-        real = REALS[interface.dtype]
         return cuda_text(program, real, shape_of(program, real, self.threads, self.staged, self.blocks, self.fast))
 
     def load(self, text: str = "", binary: bytes = b"") -> CudaCode:
@@ -59,6 +62,10 @@ class CudaTarget(Target["CudaCode"]):
 
     def call(self, code: CudaCode, interface: Interface, links: Links | None = None) -> Launch:
         """A function that launches the kernel on arrays in a GPU's memory, by their addresses."""
+        if links is not None:
+            from .loops import loop_launcher
+
+            return loop_launcher(self, code, interface, links)
         pointers = len(interface.inputs) + len(interface.outputs)
         threads = code.threads
 
