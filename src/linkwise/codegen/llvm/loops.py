@@ -93,6 +93,7 @@ class LoopWriter:
     def __init__(self, loops: LoopText, layout: Layout) -> None:
         self.loops, self.program, self.layout = loops, loops.program, layout
         self.block = Flow(layout)
+        self.in_registers = loops.chain  # whether what a link passes on is at hand where the next link is visited
 
     def starts(self) -> list[list[str]]:
         """What each loop starts from."""
@@ -111,9 +112,10 @@ class LoopWriter:
         block, v, lines = self.block, self.layout.vector, self.block.lines
         if not self.loops.chain:
             before = self.initial_carries(s, loop, start, before)
-        lines += [f"  br label %loop{s}", f"loop{s}:"]
+        block.go(f"loop{s}")
+        block.enter(f"loop{s}")
         lines.append(f"  %count{s} = phi i64 [0, %{before}], [%next{s}, %latch{s}]")
-        if self.loops.chain:
+        if self.in_registers:
             lines += [f"  %c{s}_{j} = phi {v} [{x}, %{before}], [%p{s}_{j}, %latch{s}]" for j, x in enumerate(start)]
         i = f"%count{s}"
         if not loop.outward:
@@ -139,9 +141,9 @@ class LoopWriter:
         if kinds > 1:
             block.enter(f"join{s}")
             passed = [[self.merged(values, ends) for values in zip(*passed, strict=True)]]
-        self.pass_on(loop, passed[0], depth)
+        self.pass_on(loop, passed[0], start, depth)
         lines += [f"  br label %latch{s}", f"latch{s}:"]
-        if self.loops.chain:
+        if self.in_registers:
             lines += [f"  %p{s}_{j} = {same(self.layout, x)}" for j, x in enumerate(passed[0])]
         lines += [
             f"  %next{s} = add i64 %count{s}, 1",
@@ -179,7 +181,7 @@ class LoopWriter:
 
     def carried(self, s: int, loop: Loop, start: list[str], depth: str) -> list[str]:
         """What a link is handed: outward by its parent, a level up; inward by its children, whose sum starts anew."""
-        if self.loops.chain:
+        if self.in_registers:
             return [f"%c{s}_{j}" for j in range(len(loop.carried))]
         level = depth if loop.outward else self.block.emit(f"add i64 {depth}, 1")
         values = [self.memory.load(self.memory.carry_address(level, j)) for j in range(len(loop.carried))]
@@ -187,7 +189,7 @@ class LoopWriter:
             self.store_start(start, level)
         return values
 
-    def pass_on(self, loop: Loop, values: list[str], depth: str) -> None:
+    def pass_on(self, loop: Loop, values: list[str], start: list[str], depth: str) -> None:
         """In a tree: outward the link's own values, for its children; inward more for its parent."""
         if self.loops.chain:
             return

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ctypes
 import threading
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from ctypes import byref, c_int, c_void_p
@@ -55,7 +56,7 @@ class RobotNumbers:
     """What the kernel needs of a robot, on a GPU."""
 
     def __init__(self, gpu: Device, interface: Interface, links: Links) -> None:
-        arrays = [links.table, links.tree]
+        arrays = [links.table, visits_of(links.tree)]
         sizes = []
         if links.rows is not None:
             arrays.append(places_of(links))
@@ -64,6 +65,26 @@ class RobotNumbers:
         self.arrays = [DeviceArray(gpu, x.shape, x.dtype.name).copy_from(x) for x in arrays]
         table, tree, *places = (ctypes.c_uint64(array.pointer) for array in self.arrays)
         self.arguments = [ctypes.c_int64(len(links.table)), table, tree, *sizes, *places]
+
+
+def visits_of(tree: np.ndarray) -> np.ndarray:
+    """`tree` of the kernel: that of the CPU, and the role of each link among its neighbours."""
+    from ...codegen.llvm.cuda.loops import FIRST, LAST, NEXT, SEVERAL
+
+    depths = tree[1:, 1]
+    parents: list[int] = []  # positions in the order of visits; -1: the base
+    path: list[int] = []  # the last link visited on each level
+    for i, depth in enumerate(depths):
+        del path[depth:]
+        parents.append(path[-1] if path else -1)
+        path.append(i)
+    children = Counter(parents)
+    last = {parent: i for i, parent in enumerate(parents)}
+    roles = [
+        NEXT * (children[i] > 0) + SEVERAL * (children[i] > 1) + FIRST * (parent == i - 1) + LAST * (last[parent] == i)
+        for i, parent in enumerate(parents)
+    ]
+    return np.column_stack([tree, np.array([0, *roles], tree.dtype)])
 
 
 def places_of(links: Links) -> np.ndarray:

@@ -7,6 +7,9 @@ for each 32 threads, a number of each thread in a vector, so that a warp reads a
 and results written, where they are in the arrays. What a state with a number that is not finite gives is replaced by
 NaN at the end. No output may share memory with an input.
 
+`tree` has four numbers for each link, the fourth a sum of `NEXT`, `SEVERAL`, `FIRST` and `LAST`: where a tree does not
+branch, what is passed on stays in registers.
+
 Where links have not one number of q each, `i64 nq, i64 bodies, ptr places` follow `tree`. `places` has six 32-bit
 numbers for each link: which numbers of q are its own (four; one number is repeated), which row it has in arrays with a
 row for each body, or -1, and whether its numbers of q are a quaternion.
@@ -16,7 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from ....graph.loops import Body
+from ....graph.loops import Body, Loop
 from ..block import Layout, assembled
 from ..flow import Flow
 from ..links import LinkMemory
@@ -29,6 +32,9 @@ from .rows import GLOBAL, WARP
 PLACES = 6  # numbers of a link in `places`
 BODY, IS_QUATERNION = 4, 5  # among them, after the four of q
 WIDTH = 4  # numbers of q that a link may have
+VISIT = 4  # numbers of a link in `tree`
+NEXT, SEVERAL = 1, 2  # of a link: the next one visited is its child; it has more than one child
+FIRST, LAST = 4, 8  # the link visited before it, or the base, is its parent; it is the last child of its parent
 
 
 def cuda_loops_text(loops: LoopText, real: str, shape: Shape) -> str:
@@ -55,6 +61,17 @@ class ThreadMemory(LinkMemory):
         self.results = loops.program.outputs[0].size
         self.rows_of_state: list[str] = []
         self.result_row = ""
+        self.role = ""
+
+    def visit(self, i: str) -> list[str]:
+        flow = self.block
+        at = flow.emit(f"mul i64 {flow.emit(f'add i64 {i}, 1')}, {VISIT}")
+        *visited, self.role = (self.tree_entry(flow.emit(f"add i64 {at}, {k}")) for k in range(VISIT))
+        return visited
+
+    def has_role(self, role: int) -> str:
+        """Whether the link that is being visited has it."""
+        return self.block.emit(f"icmp ne i64 {self.block.emit(f'and i64 {self.role}, {role}')}, 0")
 
     def lengths(self) -> list[str]:
         """How many numbers a state has in each input."""
@@ -104,6 +121,7 @@ class ThreadLoops(LoopWriter):
     def __init__(self, loops: LoopText, layout: Layout) -> None:
         super().__init__(loops, layout)
         self.memory = ThreadMemory(self.block, loops)
+        self.in_registers = True
 
     def text(self) -> str:
         flow, memory = self.block, self.memory
@@ -197,6 +215,48 @@ class ThreadLoops(LoopWriter):
     def blank(self, k: str, _: Sequence[str]) -> list[str]:
         self.memory.store(self.layout.constant(float("nan")), self.memory.element(self.memory.result_row, k))
         return []
+
+    def initial_carries(self, s: int, loop: Loop, start: list[str], before: str) -> str:
+        if loop.outward:
+            self.store_start(start, "0")  # for the base's other children
+        return before
+
+    def carried(self, s: int, loop: Loop, start: list[str], depth: str) -> list[str]:
+        """What a link is handed; in the order of the CPU's sums."""
+        flow, held = self.block, super().carried(s, loop, start, depth)
+        if self.loops.chain or not held:
+            return held
+        if loop.outward:
+            before = flow.label
+            with flow.when(flow.emit(f"xor i1 {self.memory.has_role(FIRST)}, true")):
+                loaded, inside = self.handed(depth, len(held)), flow.label
+            return [self.merged(pair, (before, inside)) for pair in zip(held, loaded, strict=True)]
+        before = flow.label
+        with flow.when(self.memory.has_role(NEXT)):
+            alone = flow.label
+            with flow.when(self.memory.has_role(SEVERAL)):
+                others, inside = self.handed(flow.emit(f"add i64 {depth}, 1"), len(held)), flow.label
+            sums = [self.merged(pair, (alone, inside)) for pair in zip(start, others, strict=True)]
+            total, children = [flow.do("fadd", *pair) for pair in zip(sums, held, strict=True)], flow.label
+        return [self.merged(pair, (before, children)) for pair in zip(start, total, strict=True)]
+
+    def handed(self, level: str, count: int) -> list[str]:
+        return [self.memory.load(self.memory.carry_address(level, j)) for j in range(count)]
+
+    def pass_on(self, loop: Loop, values: list[str], start: list[str], depth: str) -> None:
+        flow, memory = self.block, self.memory
+        if self.loops.chain or not values:
+            return
+        if loop.outward:
+            with flow.when(memory.has_role(SEVERAL)):
+                self.store_start(values, flow.emit(f"add i64 {depth}, 1"))
+            return
+        with flow.when(flow.emit(f"xor i1 {memory.has_role(FIRST)}, true")):
+            last = flow.label
+            with flow.when(flow.emit(f"xor i1 {memory.has_role(LAST)}, true")):
+                others, inside = self.handed(depth, len(values)), flow.label
+            sums = [self.merged(pair, (last, inside)) for pair in zip(start, others, strict=True)]
+            self.store_start([flow.do("fadd", *pair) for pair in zip(sums, values, strict=True)], depth)
 
     def computed(
         self, body: Body, known: dict[int, str], loads: dict[int, Callable[[], str]], wanted: Sequence[int]
