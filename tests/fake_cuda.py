@@ -93,6 +93,10 @@ class FakeLibrary:
         return 0
 
     def cuModuleUnload(self, module: Any) -> int:
+        assert self.contexts[-1] == self.handles.pop(module)[0]
+        return 0
+
+    def cuCtxSynchronize(self) -> int:
         return 0
 
     def cuFuncGetAttribute(self, value: Any, which: int, function: Any) -> int:

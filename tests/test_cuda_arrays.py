@@ -251,6 +251,26 @@ def test_very_long_programs_without_loops_are_refused(monkeypatch: pytest.Monkey
         lw.compile(lw.inverse_dynamics, ARM, target="gpu")
 
 
+def test_modules_of_kernels_that_are_gone_are_unloaded(library: FakeLibrary, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With the next one that is loaded: not while something is captured, and not when Python ends."""
+    unloaded: list[int] = []
+    monkeypatch.setattr(library, "cuModuleUnload", lambda module: unloaded.append(module) or 0)
+    used = [kernel() for _ in range(3)]
+    for each in used:
+        assert np.array_equal(each(*STATES, copy=True), expected(*STATES))
+    modules = [each.code.module(0).module.value for each in used]
+    kept = used.pop(0)
+    del used, each
+    gc.collect()
+    assert unloaded == []
+    assert sorted(device(0).retired) == sorted(modules[1:])
+    another = kernel()
+    another(*STATES, copy=True)
+    assert sorted(unloaded) == sorted(modules[1:])
+    assert np.array_equal(kept(*STATES, copy=True), expected(*STATES))
+    assert device(0).retired == []
+
+
 def test_ptx_is_kept_in_the_cache(library: FakeLibrary, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LINKWISE_CACHE", str(tmp_path))
     first, second = kernel(), kernel()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import os
 import sys
+import weakref
 from collections.abc import Iterator
 from contextlib import contextmanager
 from ctypes import POINTER, byref, c_char_p, c_float, c_int, c_size_t, c_uint, c_uint64, c_void_p
@@ -31,6 +32,7 @@ SIGNATURES: dict[str, tuple[Any, ...]] = {
     "cuDevicePrimaryCtxRetain": (POINTER(c_void_p), c_int),
     "cuCtxPushCurrent_v2": (c_void_p,),
     "cuCtxPopCurrent_v2": (POINTER(c_void_p),),
+    "cuCtxSynchronize": (),
     "cuModuleLoadDataEx": (POINTER(c_void_p), c_char_p, c_uint, POINTER(c_int), POINTER(c_void_p)),
     "cuModuleGetFunction": (POINTER(c_void_p), c_void_p, c_char_p),
     "cuModuleUnload": (c_void_p,),
@@ -154,6 +156,7 @@ class Device:
         self.driver.call("cuDevicePrimaryCtxRetain", byref(context), self.handle)
         self.context = context
         self.lanes: list[Any] = []  # of `staging`, for the next call
+        self.retired: list[int] = []  # modules that nobody refers to any more
 
     @contextmanager
     def current(self) -> Iterator[Driver]:
@@ -203,6 +206,19 @@ class Device:
             with self.current() as call:
                 call.call(function, pointer)
 
+    def unload_retired(self) -> None:
+        """Unload what nobody refers to, when all that was launched is done.
+
+        This is called where a module is loaded, not where one is collected: then a graph may be being captured, or the
+        driver have ended.
+        """
+        if not self.retired or self.driver.forked:
+            return
+        with self.current() as call:
+            call.call("cuCtxSynchronize")
+            while self.retired:
+                call.call("cuModuleUnload", self.retired.pop())
+
     def synchronize(self, stream: int) -> None:
         """Wait for all that was asked for on a stream."""
         with self.current() as call:
@@ -224,10 +240,11 @@ def device_of(pointer: int) -> Device:
 
 
 class Module:
-    """A kernel, loaded onto a GPU from PTX."""
+    """A kernel, loaded onto a GPU from PTX; after it was collected, the next one that is loaded unloads it."""
 
     def __init__(self, device: Device, ptx: bytes, name: str) -> None:
         self.device = device
+        device.unload_retired()
         log = ctypes.create_string_buffer(LOG_BYTES)
         options = (c_int * 2)(ERROR_LOG, ERROR_LOG_BYTES)
         values = (c_void_p * 2)(ctypes.cast(log, c_void_p), c_void_p(LOG_BYTES))
@@ -241,6 +258,7 @@ class Module:
                 raise call.error(code, "cuModuleLoadDataEx", f": {log.value.decode(errors='replace')}".rstrip(": "))
             call.call("cuModuleGetFunction", byref(function), module, name.encode())
         self.module, self.function = module, function
+        weakref.finalize(self, device.retired.append, module.value or 0).atexit = False
 
     def attribute(self, which: int) -> int:
         value = c_int()
