@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 
 import cuda_emulation
-from linkwise.kernels.cuda import driver, loops, target
+from linkwise.kernels.cuda import checking, driver, loops, target
 
 backend, rollouts = (import_module(f"linkwise.simulate.{name}") for name in ("backend", "rollouts"))
 
@@ -265,7 +265,8 @@ def fake_driver(**options: Any) -> Iterator[FakeLibrary]:
 
 
 def forget() -> None:
-    for cached in (driver.driver, driver.device, loops.work_memory, rollouts.solver, backend.cuda_solver):
+    cached_here = (driver.driver, driver.device, loops.work_memory, checking.finite_test)
+    for cached in (*cached_here, rollouts.solver, backend.cuda_solver):
         cached.cache_clear()
 
 

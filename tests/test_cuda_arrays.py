@@ -251,6 +251,35 @@ def test_very_long_programs_without_loops_are_refused(monkeypatch: pytest.Monkey
         lw.compile(lw.inverse_dynamics, ARM, target="gpu")
 
 
+NOTHING: dict[str, Any] = {"a": 0.0, "alpha": 0.0, "com": (0, 0, 0), "inertia": np.zeros((3, 3))}
+WIRE = {**NOTHING, "joint": "revolute", "b": 0.0, "alpha": "90 deg", "mass": 0.0, "name": "wire"}
+BEAD = {**NOTHING, "joint": "prismatic", "theta": 0.0, "mass": 1.0, "name": "bead"}
+
+
+@pytest.mark.parametrize("form", ["straight", "loops"])
+def test_singular_states_are_errors_where_that_is_asked_for(library: FakeLibrary, form: str) -> None:
+    """As on the CPU: the first is named; numbers that overflow, and states that are not finite, are no errors."""
+    arm = lw.Robot.from_dh([WIRE, BEAD], convention="standard", name="sling")  # singular where q[1] is 0
+    here, there = (lw.compile(lw.forward_dynamics, arm, target=target, form=form) for target in ("cpu", "cuda"))
+    q, qd, tau = np.array([[0.1, 0.5], [0.2, 0.0], [0.3, 1.0]]), np.zeros((3, 2)), np.ones((3, 2))
+    message = r"joint of link 'wire': nothing resists its motion in state \[1\]"
+    with pytest.raises(lw.SingularError, match=message):
+        here(q, qd, tau)
+    with pytest.raises(lw.SingularError, match=message):
+        there(*foreign(q, qd, tau), check=True)
+    with pytest.raises(lw.SingularError, match=message):
+        there(q, qd, tau, copy=True, check=True)
+    for found in (there(*foreign(q, qd, tau)).copy_to_host(), there(q, qd, tau, copy=True)):
+        assert np.isfinite(found).all(axis=1).tolist() == [True, False, True]
+    q[1], qd[1, 0] = 0.5, 1e200  # squares overflow
+    tau[2, 0] = np.nan
+    expected = here(q, qd, tau)
+    assert not np.isfinite(expected[1]).all()
+    found = there(*foreign(q, qd, tau), check=True).copy_to_host()
+    assert np.array_equal(found, expected, equal_nan=True)
+    assert np.array_equal(there(q, qd, tau, copy=True, check=True), expected, equal_nan=True)
+
+
 def test_modules_of_kernels_that_are_gone_are_unloaded(library: FakeLibrary, monkeypatch: pytest.MonkeyPatch) -> None:
     """With the next one that is loaded: not while something is captured, and not when Python ends."""
     unloaded: list[int] = []

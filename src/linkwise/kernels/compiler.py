@@ -82,7 +82,7 @@ def compiled(spec: KernelSpec, explain: Callable[..., None] | None = None) -> Co
         return Compiled(spec, explain)
     from .cuda.kernel import CudaKernel
 
-    return CudaKernel(spec)
+    return CudaKernel(spec, explain)
 
 
 def cached_kernel(

@@ -8,6 +8,7 @@ from typing import Any
 
 from ..compiler import Compiled
 from ..interface import batch_of
+from . import checking
 from .arrays import Library, View, library_of
 from .driver import Device
 from .staging import through_pinned_memory
@@ -23,6 +24,7 @@ class CudaKernel(Compiled):
     kernel(q, qd, qdd, out=tau)          into an array of yours
     kernel(q, qd, qdd, stream=s)         on this stream; otherwise on the library's current one
     kernel(q, qd, qdd, copy=True)        NumPy arrays, copied to GPU `device` (0) and back
+    kernel(q, qd, qdd, check=True)       with the errors of a kernel of the CPU: it waits, and tests the results
 
     torch, CuPy, JAX and Numba arrays are read where they are, if they have the kernel's `dtype` and contiguous rows;
     others are converted by their library first. A call returns before the GPU is done, as calls of these libraries do;
@@ -30,7 +32,7 @@ class CudaKernel(Compiled):
     """
 
     code: CudaCode
-    options = ("out", "stream", "copy", "device")
+    options = ("out", "stream", "copy", "device", "check")
 
     def __repr__(self) -> str:
         return f"{super().__repr__()[:-1]}, for CUDA>"
@@ -44,11 +46,18 @@ class CudaKernel(Compiled):
         return fallback
 
     def general(
-        self, *arrays: Any, out: Any = None, stream: Any = None, copy: bool = False, device: int = 0, **named: Any
+        self,
+        *arrays: Any,
+        out: Any = None,
+        stream: Any = None,
+        copy: bool = False,
+        device: int = 0,
+        check: bool = False,
+        **named: Any,
     ) -> Any:
         values = self._bound(arrays, named)
         if copy:
-            return through_pinned_memory(self, values, out, device)
+            return through_pinned_memory(self, values, out, device, check)
         library, gpu = self._place(values)
         handle = library.stream(values[0]) if stream is None else stream_handle(stream)
         batch, rows = self._views(library, values)
@@ -62,6 +71,8 @@ class CudaKernel(Compiled):
         if count:
             pointers = [view.pointer for view in (*rows, *map(library.view, targets))]
             self._part(gpu.ordinal, count, pointers, handle)
+            if check:
+                checking.check(self, gpu, rows, [*map(library.view, targets)], handle)
         for result, computed in zip(results, targets, strict=True):
             if result is not computed:
                 self._copied(library, gpu, result, computed, handle)

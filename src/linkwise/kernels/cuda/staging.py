@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from . import dlpack
+from .checking import explain
 from .driver import Device, device
 from .memory import DeviceArray, PinnedArray
 
@@ -100,7 +101,9 @@ def padded(size: int) -> int:
     return -(-size // ALIGN) * ALIGN
 
 
-def through_pinned_memory(kernel: CudaKernel, values: Sequence[Any], out: Any, ordinal: int) -> Any:
+def through_pinned_memory(
+    kernel: CudaKernel, values: Sequence[Any], out: Any, ordinal: int, check: bool = False
+) -> Any:
     """What a kernel of the CPU gives for NumPy arrays, computed by a GPU."""
     for argument, value in zip(kernel.interface.inputs, values, strict=True):
         if on_gpu(value):
@@ -123,8 +126,11 @@ def through_pinned_memory(kernel: CudaKernel, values: Sequence[Any], out: Any, o
             used.start(kernel, [row[part] for row in flat], [result[part] for result in computed])
         for used in lanes:
             used.finish()
-    for result, numbers in zip(results, computed, strict=True):
-        result[...] = numbers.reshape(result.shape)
+    shaped = [numbers.reshape(result.shape) for result, numbers in zip(results, computed, strict=True)]
+    if check:
+        explain(kernel, rows, shaped)
+    for result, numbers in zip(results, shaped, strict=True):
+        result[...] = numbers
     if out is not None:
         return out
     scalars = [result[()] for result in results]
