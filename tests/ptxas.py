@@ -16,11 +16,15 @@ from pathlib import Path
 from typing import Any
 
 import linkwise as lw
+from linkwise.ode.rollout import CudaRollout, rollout_of
+from linkwise.simulate.problem import Problem, program_of
 
 GOLDEN = Path(__file__).parent / "golden" / "ptxas.json"
 FUNCTIONS = {"inverse_dynamics": lw.inverse_dynamics, "forward_dynamics": lw.forward_dynamics}
 DTYPES = ("float32", "float64")
 ARCHITECTURES = ("sm_80", "sm_90")
+ROLLOUTS = ("planar3", "fr3", "quadruped")  # of all robots they would take too long
+LOOPS = ("fr3", "humanoid", "g1")
 
 
 def command() -> str | None:
@@ -71,6 +75,28 @@ def kernels(ptxas: str, name: str) -> dict[str, dict[str, int]]:
     return found
 
 
+def rollouts(ptxas: str, name: str) -> dict[str, dict[str, int]]:
+    """Rollouts of a robot of the library, with constant torques."""
+    arm, found = lw.load(name), {}
+    for dtype in DTYPES:
+        program = program_of(Problem(arm, tau=True, energy_balance=False))
+        made = CudaRollout(rollout_of(program, "rk4", arm.nq, arm.quaternions), dtype)
+        for architecture in ARCHITECTURES:
+            found[f"{name} rollout {dtype} {architecture}"] = assembled(ptxas, made.code.ptx, architecture)
+    return found
+
+
+def loops(ptxas: str, name: str) -> dict[str, dict[str, int]]:
+    """Loops over the links of a robot of the library."""
+    found = {}
+    for label, function in FUNCTIONS.items():
+        for dtype in DTYPES:
+            kernel: Any = lw.compile(function, lw.load(name), dtype=dtype, target="cuda", form="loops")
+            for architecture in ARCHITECTURES:
+                found[f"{name} {label} loops {dtype} {architecture}"] = assembled(ptxas, kernel.ptx, architecture)
+    return found
+
+
 def golden() -> dict[str, Any]:
     content: dict[str, Any] = json.loads(GOLDEN.read_text(encoding="utf-8"))
     return content
@@ -95,4 +121,8 @@ if __name__ == "__main__":
     for robot in lw.LIBRARY:
         every |= kernels(where, robot)
         print(robot, flush=True)
+    for robot in ROLLOUTS:
+        every |= rollouts(where, robot)
+    for robot in LOOPS:
+        every |= loops(where, robot)
     GOLDEN.write_text(written({"versions": versions(where), "kernels": every}), encoding="utf-8")
