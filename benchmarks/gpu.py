@@ -3,7 +3,7 @@
 python benchmarks/gpu.py [--states 24] [--rounds 60] [--parts check,panda,rollout,...]
 
 `--states` is the logarithm to base 2 of how many. It needs an NVIDIA GPU with its driver, NumPy and llvmlite; CuPy (for
-NVRTC), torch and JAX are measured where they are installed.
+NVRTC), torch, JAX, MJX and MuJoCo Warp are measured where they are installed.
 """
 
 from __future__ import annotations
@@ -22,7 +22,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from gpu_peers import jax_peer, nvrtc_peer, torch_peer
+from gpu_loops import loops
+from gpu_mujoco import STEP, TASK_FUNCTIONS, mujoco_peers
+from gpu_peers import jax_peer, nvrtc_peer, timed, torch_peer
 from gpu_rollout import jax_rollout, rollouts, simulations
 from long_gpu import long_chain
 from report import Claim, Section, Table, at_least, spread
@@ -54,6 +56,8 @@ PARTS = (
     "host",
     "peers",
     "rollout-peers",
+    "mujoco",
+    "loops",
     "long-chain",
 )
 ID, FD, M = lw.inverse_dynamics, lw.forward_dynamics, lw.inertia_matrix
@@ -404,6 +408,32 @@ def rolling_in_jax(section: Section, states: int, rounds: int) -> None:
     jax_rollout(section, robot("Panda"))
 
 
+def beside_mujoco(section: Section, states: int, rounds: int) -> None:
+    """MJX and MuJoCo Warp; whole calls by the host's clock."""
+    arm = robot("Panda")
+
+    def own(task: str, dtype: str, given: list[np.ndarray], steps: int) -> list[float]:
+        there = [DeviceArray(device(0), x.shape, dtype).copy_from(x) for x in given]
+        made = kernel("Panda", TASK_FUNCTIONS[task], dtype) if task in TASK_FUNCTIONS else None
+
+        def call() -> Any:
+            if made is not None:
+                return made(*there)
+            return lw.rollout(arm, there[0], there[1], steps=steps, step=STEP, torque=there[2], target="cuda")
+
+        return timed(call, lambda _: device(0).synchronize(0))
+
+    mujoco_peers(section, arm, own, 1 << 14 if states >= 1 << 16 else 40)
+
+
+def looping(section: Section, states: int, rounds: int) -> None:
+    def race(launches: dict[str, Callable[[], None]]) -> dict[str, list[float]]:
+        return interleaved([Contestant(name, run, 0, 0) for name, run in launches.items()], rounds // 6 or 1)
+
+    small = states < 1 << 16
+    loops(section, race, *((1, ("chain 8",)) if small else (1 << 31,)))
+
+
 def rounds_of_a_long_chain(section: Section, states: int, rounds: int) -> None:
     long_chain(section, *((10_000, 200) if states >= 1 << 16 else (3, 1)))
 
@@ -411,7 +441,7 @@ def rounds_of_a_long_chain(section: Section, states: int, rounds: int) -> None:
 def machine() -> str:
     gpu = device(0)
     version = driver().version
-    names = ("numpy", "llvmlite", "torch", "jax", "cupy-cuda13x", "cupy-cuda12x")
+    names = ("numpy", "llvmlite", "torch", "jax", "cupy-cuda13x", "cupy-cuda12x", "mujoco-mjx", "mujoco-warp")
     found = []
     for name in names:
         try:
@@ -440,7 +470,7 @@ def measure(states: int = 24, rounds: int = 60, parts: Sequence[str] = PARTS) ->
         section.claims += same_bits(["Panda", "tree 12", "tree 30"])
     work = {"panda": panda, "rollout": rolling, "simulate": simulating, "long": long_robots, "rows": rows_rule}
     work |= {"shapes": launch_shapes, "host": from_the_host, "peers": beside_peers, "rollout-peers": rolling_in_jax}
-    work |= {"variants": variants, "long-chain": rounds_of_a_long_chain}
+    work |= {"mujoco": beside_mujoco, "loops": looping, "variants": variants, "long-chain": rounds_of_a_long_chain}
     for name, part in work.items():
         if name in parts:
             started = time.perf_counter()
