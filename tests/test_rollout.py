@@ -51,6 +51,53 @@ def test_it_is_a_simulation_with_rk4(robot: lw.Robot) -> None:
     assert (found.finite == 40).all()
 
 
+@pytest.mark.parametrize("every_link", [False, True])
+def test_wrenches(every_link: bool, place: str) -> None:
+    """On the tip or on every link; for each trajectory its own."""
+    q, qd = starts(PLANAR, 9)
+    wrench = np.random.default_rng(3).normal(size=(9, *[3] * every_link, 6))
+    found = lw.rollout(PLANAR, q, qd, steps=30, step=2e-3, wrench=wrench, every=10)
+    expected = lw.simulate(PLANAR, q, qd, 0.06, wrench=wrench, integrator="rk4", step=2e-3, samples=4, compiled=True)
+    assert np.allclose(found.q, expected.q, rtol=0.0, atol=1e-11)
+    there = lw.rollout(PLANAR, q, qd, steps=30, step=2e-3, wrench=wrench, every=10, target="cuda")
+    assert same(there, found)
+
+
+def test_wrenches_of_the_wrong_shape() -> None:
+    with pytest.raises(ValueError, match=r"wrench has shape \(3, 5\) \(expected \(\.\.\., 6\) for the tip or"):
+        lw.rollout(PLANAR, np.zeros((3, 3)), steps=1, step=0.1, wrench=np.zeros((3, 5)))
+    arm = lw.load("go1")
+    with pytest.raises(ValueError, match=r"expected \(13, 6\) for every link"):
+        lw.rollout(arm, lw.neutral(arm), steps=1, step=0.1, wrench=np.zeros(6))
+
+
+def test_results_go_into_those_of_an_earlier_rollout(place: str) -> None:
+    q, qd = starts(PLANAR, 9)
+    options: dict[str, Any] = {"steps": 8, "step": 2e-3, "every": 4}
+    expected = lw.rollout(PLANAR, q, qd, **options)
+    out = lw.rollout(PLANAR, qd, q, **options)
+    found = lw.rollout(PLANAR, q, qd, **options, out=out)
+    assert same(found, expected)
+    assert found.q is out.q
+    assert found.finite is out.finite
+    there = [DeviceArray(device(0), x.shape, "float64").copy_from(x) for x in (q, qd)]
+    first = lw.rollout(PLANAR, *there[::-1], **options, target="cuda")
+    again = lw.rollout(PLANAR, *there, **options, target="cuda", out=first)
+    assert again.qd is first.qd
+    assert np.array_equal(again.qd.copy_to_host(), expected.qd)
+    ends = lw.rollout(PLANAR, q, qd, steps=8, step=2e-3, out=out)
+    assert ends.q is None
+    assert np.array_equal(ends.q_end, expected.q_end)
+    with pytest.raises(ValueError, match=r"out\.q_end shares memory with an input"):
+        lw.rollout(PLANAR, out.q_end, qd, **options, out=out)
+    with pytest.raises(ValueError, match=r"out\.q_end has shape \(9, 3\) .*expected \(5, 3\)"):
+        lw.rollout(PLANAR, q[:5], qd[:5], **options, out=out)
+    with pytest.raises(ValueError, match="NumPy array that is copied to a GPU"):
+        lw.rollout(PLANAR, q, qd, **options, out=out, target="cuda")
+    with pytest.raises(TypeError, match="out is 3"):
+        lw.rollout(PLANAR, q, qd, **options, out=3)  # type: ignore[arg-type]
+
+
 def test_it_converges_with_the_fourth_power_of_the_step() -> None:
     robot = TEXTBOOK[2]
     q, qd = starts(robot, 3)

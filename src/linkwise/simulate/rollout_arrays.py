@@ -30,8 +30,14 @@ class Arrays(Protocol):
     def new(self, shape: Shape, dtype: str) -> Any:
         """A new array."""
 
+    def reused(self, name: str, array: Any, shape: Shape, dtype: str) -> Any:
+        """An array of the caller's for results; a ValueError if it does not fit."""
+
     def address(self, array: Any) -> int:
         """Where the numbers of such arrays are."""
+
+    def extent(self, array: Any) -> tuple[int, int]:
+        """From which address to which they are."""
 
     def finished(self, array: Any) -> Any:
         """A result as the caller gets it."""
@@ -54,11 +60,23 @@ class HostArrays:
     def new(self, shape: Shape, dtype: str) -> np.ndarray:
         return np.empty(shape, dtype)
 
+    def reused(self, name: str, array: Any, shape: Shape, dtype: str) -> np.ndarray:
+        if not isinstance(array, np.ndarray):
+            raise TypeError(f"{name} is {type(array).__name__} (expected a NumPy array, of a batch)")
+        if array.shape != shape or array.dtype != dtype:
+            raise ValueError(f"{name} has shape {array.shape} and dtype {array.dtype} (expected {shape} and {dtype})")
+        if not (array.flags.c_contiguous and array.flags.writeable):
+            raise ValueError(f"{name} is not contiguous, or cannot be written to")
+        return array
+
     def address(self, array: np.ndarray) -> int:
         return int(array.ctypes.data)
 
+    def extent(self, array: np.ndarray) -> tuple[int, int]:
+        return self.address(array), self.address(array) + array.nbytes
+
     def finished(self, array: np.ndarray) -> Any:
-        return array[()]
+        return array if array.ndim else array[()]
 
 
 class GpuArrays:
@@ -104,8 +122,24 @@ class GpuArrays:
     def new(self, shape: Shape, dtype: str) -> Any:
         return self.library.new(self.first, shape, dtype, self.stream)
 
+    def reused(self, name: str, array: Any, shape: Shape, dtype: str) -> Any:
+        from ..kernels.cuda.arrays import library_of
+
+        if on_host(array) or library_of(name, array) is not self.library or self.library.device(array) is not self.gpu:
+            raise TypeError(f"{name} is of another library, or in another place, than q0")
+        view = self.library.view(array)
+        if view.shape != shape or view.dtype != dtype or not view.contiguous or self.library.read_only(array):
+            raise ValueError(
+                f"{name} has shape {view.shape} and dtype {view.dtype} (expected {shape} and {dtype}, contiguous)"
+            )
+        return array
+
     def address(self, array: Any) -> int:
         return self.library.view(array).pointer
+
+    def extent(self, array: Any) -> tuple[int, int]:
+        view = self.library.view(array)
+        return view.pointer, view.pointer + view.nbytes
 
     def finished(self, array: Any) -> Any:
         if self.library.waits:
@@ -121,6 +155,9 @@ class CopiedArrays(GpuArrays):
         from ..kernels.cuda.memory import DeviceArray
 
         super().__init__(DeviceArray(device(0), (0,), dtype), dtype, None)
+
+    def reused(self, name: str, array: Any, shape: Shape, dtype: str) -> Any:
+        raise ValueError("out is given, and q0 is a NumPy array that is copied to a GPU (expected q0 that is there)")
 
     def finished(self, array: Any) -> np.ndarray:
         return array.copy_to_host()[()]  # type: ignore[no-any-return]

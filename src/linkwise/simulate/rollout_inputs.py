@@ -36,6 +36,7 @@ def rollout_inputs(
     *,
     torque: Any,
     table: Any,
+    wrench: Any,
     friction: bool | Friction,
     parameters: Mapping[str, Any] | None,
 ) -> Inputs:
@@ -51,6 +52,10 @@ def rollout_inputs(
         if "torque" in values:
             raise ValueError("torque is constant, and table is given (expected one of them, or a function and table)")
         values["table"], own["table"] = table, (steps, arm.n)
+    if wrench is not None:
+        values["wrench"] = wrench
+        axes = max(len(arrays.shape(name, values[name])) for name in ("q0", "qd0")) - 1
+        own["wrench"] = wrench_shape(arm, arrays.shape("wrench", wrench), axes)
     symbols = symbols_of(arm) if arm.symbolic else ()
     refuse_wrong_names(arm, torque, symbols, given)
     for name in symbols:
@@ -65,7 +70,7 @@ def rollout_inputs(
         arm,
         function,
         "torque" in values or "table" in values,
-        None,
+        own.get("wrench"),
         Friction.of(friction),
         symbols=symbols,
         torque_parameters=tuple((name, own[name]) for name in sorted(given)),
@@ -73,13 +78,29 @@ def rollout_inputs(
     )
     if problem.sticking is not None:
         raise ValueError("friction is exact: joints stick (expected Friction with smooth above 0, or lw.simulate)")
-    order = [name for name in ("q0", "qd0", "torque", "table") if name in values] + sorted(given) + list(symbols)
+    first = ("q0", "qd0", "torque", "table", "wrench")
+    order = [name for name in first if name in values] + sorted(given) + list(symbols)
     rows = []
     for name in order:
         shared = len(shapes[name]) == len(own[name])
         shape = own[name] if shared else (*batch, *own[name])
         rows.append((arrays.rows(name, values[name], shape), 0 if shared else int(np.prod(own[name]))))
     return Inputs(problem.traced(), batch, rows, "tau" if "table" in values else "")
+
+
+def wrench_shape(arm: Robot, shape: Shape, axes: int) -> Shape:
+    """(6,) for a wrench on the tip, (bodies, 6) for one on every link; `axes` has the batch."""
+    bodies, one_tip = len(arm.names), len(arm.leaves) == 1
+    if shape[-1:] == (6,) and len(shape) <= axes + 1 and one_tip:
+        return (6,)
+    if shape[-2:] == (bodies, 6) and len(shape) == axes + 2:
+        return (bodies, 6)
+    front = "..., " * bool(axes)
+    tip = f"({front or ''}6) for the tip or " if one_tip else ""
+    raise ValueError(
+        f"wrench has shape {shape} (expected {tip}({front}{bodies}, 6) for every link: moment, then force, in the base"
+        " frame, at the centre of mass)"
+    )
 
 
 def refuse_wrong_names(arm: Robot, torque: Any, symbols: tuple[str, ...], given: Mapping[str, Any]) -> None:

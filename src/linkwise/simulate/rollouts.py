@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -22,6 +22,7 @@ from .rollout_inputs import Inputs, rollout_inputs
 
 MOST_OPERATIONS = 30_000  # of the right-hand side: longer code takes minutes to compile
 MOST_STEPS = 2**31 - 1
+OUTPUTS = ("q_end", "qd_end", "finite", "q", "qd")
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,6 +60,7 @@ def rollout(
     step: float,
     torque: Any = None,
     table: Any = None,
+    wrench: Any = None,
     friction: bool | Friction = False,
     parameters: Mapping[str, Any] | None = None,
     integrator: str = "rk4",
@@ -67,20 +69,23 @@ def rollout(
     dtype: str | None = None,
     threads: int | None = None,
     stream: Any = None,
+    out: RolloutResult | None = None,
 ) -> RolloutResult:
     """Very many trajectories from q0 and qd0 (..., n), at rest without qd0, over so many steps of `step` seconds.
 
     For trajectories whose errors and events matter, see `simulate`; here all make the same steps, with their states in
     registers. `torque` is None, constant torques (..., n), or a function torque(arm, t, q, qd) over `lw` pieces, which
-    is traced anew at each call; `table` are torques (..., steps, n) that are added, each held over its step. `friction`
-    is as for `simulate`, with `smooth` above 0. `parameters` are numbers, by name, for what the torque function takes
+    is traced anew at each call; `table` are torques (..., steps, n) that are added, each held over its step. `wrench`
+    is constant, (..., 6) on the tip or (..., n, 6) on every link. `friction` is as for `simulate`, with `smooth` above
+    0. `parameters` are numbers, by name, for what the torque function takes
     after qd and for the symbols of the robot (`lw.symbols`: masses, payloads, friction): one for all trajectories or,
     with the batch's axes in front, one for each. `every` asks for samples: the start, and after every so many steps.
 
     With `target="cuda"` a GPU computes each trajectory in a thread: arrays of torch, CuPy, JAX and Numba are read where
     they are, and results are of their kind, on their stream, or on `stream`; NumPy arrays are copied to it and back.
     The bits are those of the CPU, where these are computed in vectors, on `threads`. `dtype` is that of q0 if it has
-    float32 or float64, otherwise float64.
+    float32 or float64, otherwise float64. `out` is the result of an earlier rollout of the same size, whose arrays are
+    written again; on a GPU, of arrays that are there.
 
     >>> import numpy as np
     >>> import linkwise as lw
@@ -95,10 +100,19 @@ def rollout(
     settings = Settings(whole("steps", steps), *sampled(every, steps), length)
     arrays = arrays_of(target, q0, dtype, stream)
     inputs = rollout_inputs(
-        arm, arrays, q0, qd0, settings.steps, torque=torque, table=table, friction=friction, parameters=parameters
+        arm,
+        arrays,
+        q0,
+        qd0,
+        settings.steps,
+        torque=torque,
+        table=table,
+        wrench=wrench,
+        friction=friction,
+        parameters=parameters,
     )
     program = solver(inputs.problem, integrator, inputs.table, arrays.dtype, target)
-    results = outputs(arrays, inputs, settings)
+    results = outputs(arrays, inputs, settings, out)
     trajectories = math.prod(inputs.batch)
     if trajectories:
         rows = [Rows(arrays.address(x), stride) for x, stride in inputs.rows]
@@ -144,10 +158,29 @@ def solver(problem: Problem, integrator: str, table: str, dtype: str, target: st
     return CudaRollout(what, dtype) if target == "cuda" else HostRollout(what, dtype)
 
 
-def outputs(arrays: Arrays, inputs: Inputs, settings: Settings) -> list[Any]:
-    """New arrays for the results, in the order of the machine code."""
+def outputs(arrays: Arrays, inputs: Inputs, settings: Settings, out: RolloutResult | None) -> list[Any]:
+    """Arrays for the results, in the order of the machine code: new ones, or those of an earlier rollout."""
     robot, batch = inputs.problem.robot, inputs.batch
     samples = (*batch, settings.samples)
     shapes = [(*batch, robot.nq), (*batch, robot.n), batch, (*samples, robot.nq), (*samples, robot.n)]
     kinds = [arrays.dtype, arrays.dtype, "int32", arrays.dtype, arrays.dtype]
-    return [arrays.new(shape, kind) for shape, kind in zip(shapes, kinds, strict=True)]
+    if out is None:
+        return [arrays.new(shape, kind) for shape, kind in zip(shapes, kinds, strict=True)]
+    if not isinstance(out, RolloutResult):
+        raise TypeError(f"out is {out!r} (expected what an earlier lw.rollout returned)")
+    found = []
+    for name, shape, kind in zip(OUTPUTS, shapes, kinds, strict=True):
+        array = getattr(out, name)
+        none = name in ("q", "qd") and not settings.samples
+        found.append(arrays.new(shape, kind) if none else arrays.reused(f"out.{name}", array, shape, kind))
+    refuse_shared(arrays, [x for x, _ in inputs.rows], found)
+    return found
+
+
+def refuse_shared(arrays: Arrays, inputs: Sequence[Any], results: Sequence[Any]) -> None:
+    """Trajectories would be written over what others start from."""
+    places = [arrays.extent(x) for x in inputs]
+    for name, array in zip(OUTPUTS, results, strict=True):
+        start, end = arrays.extent(array)
+        if any(start < other_end and other < end for other, other_end in places):
+            raise ValueError(f"out.{name} shares memory with an input (expected a copy of the input)")
