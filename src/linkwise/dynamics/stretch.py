@@ -33,6 +33,7 @@ from .articulated import Freed
 from .columns import Columns, passed, returned, seen
 
 STILL = (0.0,) * 6
+NOTHING = 1e-30  # a mobility this small is rounding; numbers of 32 bits hold its reciprocal
 
 
 class Axis(NamedTuple):
@@ -118,7 +119,7 @@ def condensed(axes: Sequence[Axis]) -> tuple[tuple[Axis, ...], tuple[tuple[Scala
         row, *rows = rows
         weighted = [mul(f, axis.mobility) for f, axis in zip(row, axes, strict=True)]
         size = dot_product(row, weighted)
-        inverse = reciprocal(add(size, sub(1.0, sign(size))))  # not 1 / 0, if it is 0
+        inverse = reciprocal(add(size, sub(1.0, sign(sub(size, NOTHING)))))  # 1/2, where there is nothing to divide by
         share = [mul(x, inverse) for x in weighted]
         factors = [dot_product(other, share) for other in rows]
         rows = [[sub(x, mul(l, y)) for x, y in zip(o, row, strict=True)] for l, o in zip(factors, rows, strict=True)]

@@ -98,8 +98,6 @@ def rounds_for(
     if target is not None and target.rounds_beyond is None:
         raise ValueError("this target takes no rounds (expected target 'cuda' or 'cpu')")
     why = refusal(function, robot, keywords, passes)
-    if dtype != "float64":  # what is left of axes that depend on others is squared twice, and leaves float32's range
-        why = f"dtype is {dtype!r} (expected 'float64')"
     if why:
         raise ValueError(f"{function_name(function)} of robot {robot.name!r} has no form in rounds: {why}")
     return RoundSpec(function, robot, dtype, keywords, target=target)
