@@ -19,12 +19,11 @@ from linkwise.kernels.cuda.target import CudaTarget
 
 Race = Callable[[dict[str, Callable[[], None]]], dict[str, list[float]]]  # launches -> seconds of each, by turns
 TASKS = {"inverse dynamics": lw.inverse_dynamics, "forward dynamics": lw.forward_dynamics}
-ROBOTS = ("chain 12", "chain 20", "chain 30", "tree 30", "g1", "humanoid", "chain 100", "chain 1000")
+ROBOTS = ("chain 100", "humanoid", "g1", "chain 30", "chain 20", "tree 30", "chain 12", "chain 1000")
 MOST_STRAIGHT = 13_000  # operations: the driver takes long to compile more
 FORMS = {
     "straight": ("straight", CudaTarget()),
     "loops": ("loops", CudaTarget()),
-    "loops, 128 threads": ("loops", CudaTarget(threads=128)),
     "loops, 2 blocks": ("loops", CudaTarget(blocks=2)),
     "loops, 4 blocks": ("loops", CudaTarget(blocks=4)),
 }

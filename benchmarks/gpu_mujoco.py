@@ -162,10 +162,9 @@ PEERS = {"MJX": mjx, "MuJoCo Warp": warp}
 
 
 def cases(count: int) -> Iterator[tuple[str, str, int]]:
-    """What, in which dtype, with how many steps."""
+    """What, in which dtype, with how many steps. Both are used in float32; MJX takes minutes to compile in float64."""
     for task, steps in ((INVERSE, 1), (FORWARD, 1), ("rollouts", 100 if count > 1 << 12 else 3)):
-        for dtype in ("float32", "float64"):
-            yield task, dtype, steps
+        yield task, "float32", steps
 
 
 def mujoco_peers(
