@@ -32,19 +32,19 @@ NO_TIMES = 2  # of an event
 
 def loop_launcher(target: CudaTarget, code: CudaCode, interface: Interface, links: Links) -> Callable[..., None]:
     """A function that launches the kernel on arrays in a GPU's memory, by their addresses."""
-    robots: dict[int, RobotNumbers] = {}
+    robots: dict[int, tuple[RobotNumbers, int]] = {}  # by GPU; and how many threads it holds at a time
     itemsize, threads = np.dtype(interface.dtype).itemsize, code.threads
     bytes_of_warp = WARP * links.vectors * itemsize
 
     def launch(ordinal: int, count: int, addresses: Sequence[int], stream: int) -> None:
         gpu = device(ordinal)
-        if ordinal not in robots:
-            robots[ordinal] = RobotNumbers(gpu, interface, links)
         module = code.module(ordinal)
-        most = resident_threads(module, target.blocks, threads)
+        if ordinal not in robots:
+            robots[ordinal] = RobotNumbers(gpu, interface, links), resident_threads(module, target.blocks, threads)
+        robot, most = robots[ordinal]
         with work_memory(gpu).taken(stream, -(-min(count, most) // WARP), bytes_of_warp) as (memory, warps):
             running = min(count, warps * WARP)
-            numbers = [*robots[ordinal].arguments, ctypes.c_uint64(memory), *map(ctypes.c_uint64, addresses)]
+            numbers = [*robot.arguments, ctypes.c_uint64(memory), *map(ctypes.c_uint64, addresses)]
             values: list[Any] = [ctypes.c_int64(running), ctypes.c_int64(count), *numbers]
             places = (c_void_p * len(values))(*map(ctypes.addressof, values))
             module.launch(-(-running // threads), threads, places, stream)
