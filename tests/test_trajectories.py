@@ -48,6 +48,7 @@ def smooth() -> dict[str, Trajectory]:
         "cubic": lw.cubic(a, b, 2.0, *rest[:2]),
         "quintic": lw.quintic(a, b, 0.7, *rest[:4]),
         "septic": lw.septic(a, b, 5.0, *rest[:6]),
+        "fourier": lw.fourier(a, rest[:3], rest[3:6], 4.0),
     }
 
 
@@ -126,6 +127,29 @@ def test_many_digits() -> None:
         found = move(mp.mpf(2))
         assert mp.diff(lambda t: move(t).q[0], mp.mpf(2)) == pytest.approx(found.qd[0], rel=1e-15)
     assert np.array(found.q, dtype=float) == pytest.approx(move(2.0).q, rel=1e-14)
+
+
+def test_a_fourier_series_repeats_itself_and_has_the_coefficients_it_was_made_of() -> None:
+    rng = np.random.default_rng(7)
+    offset, sines, cosines = rng.normal(size=2), rng.normal(size=(4, 2)), rng.normal(size=(4, 2))
+    move = lw.fourier(offset, sines, cosines, 3.0)
+    for here, there in zip(move(0.0), move(3.0), strict=True):
+        assert there == pytest.approx(here, abs=1e-11)
+    found = np.fft.rfft(move(np.arange(64) * 3.0 / 64).q, axis=0) / 32
+    assert found[0].real / 2 == pytest.approx(offset)
+    assert found[1:5].real == pytest.approx(cosines)
+    assert -found[1:5].imag == pytest.approx(sines)
+    assert np.abs(found[5:]).max() < 1e-13
+    assert repr(move) == "<Trajectory of 2 joints: Fourier series of 4 harmonics, 3 s>"
+
+
+def test_fourier_series_that_make_no_sense() -> None:
+    with pytest.raises(ValueError, match=r"cosines has shape \(2, 2\) \(expected \(3, 2\)"):
+        lw.fourier([0, 0], np.zeros((3, 2)), np.zeros((2, 2)), 1.0)
+    with pytest.raises(ValueError, match="offset has 2 numbers, robot 'planar3' has 3 joints"):
+        lw.fourier([0, 0], np.zeros((3, 2)), np.zeros((3, 2)), 1.0, arm=lw.load("planar3"))
+    with pytest.raises(ValueError, match="robot 'satellite' has quaternions"):
+        lw.fourier([0, 0], np.zeros((3, 2)), np.zeros((3, 2)), 1.0, arm=lw.load("satellite"))
 
 
 @examples(60)

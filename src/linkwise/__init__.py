@@ -168,6 +168,7 @@ if TYPE_CHECKING:  # at run time each of these is imported when it is first used
     from .trajectories import Trajectory as Trajectory
     from .trajectories import cubic as cubic
     from .trajectories import cycloid as cycloid
+    from .trajectories import fourier as fourier  # type: ignore[no-redef]
     from .trajectories import held as held
     from .trajectories import quintic as quintic
     from .trajectories import septic as septic
@@ -275,6 +276,7 @@ LAZY_IMPORTS = {  # the public names, by the modules that are imported when one 
         "Trajectory",
         "cubic",
         "cycloid",
+        "fourier",
         "held",
         "quintic",
         "septic",

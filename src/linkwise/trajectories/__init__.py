@@ -1,6 +1,7 @@
 """Motions of the joints in time, and the torques and loads along them."""
 
 from .csv_reader import trajectory_from_csv
+from .fourier import fourier
 from .holding import held
 from .loads import Loads, Peaks, torque_along
 from .pieces import JointMotion
@@ -15,6 +16,7 @@ __all__ = [
     "Trajectory",
     "cubic",
     "cycloid",
+    "fourier",
     "held",
     "quintic",
     "septic",

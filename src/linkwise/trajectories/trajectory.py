@@ -28,8 +28,8 @@ GAP = 1e-9  # how far apart, relative to their size, an end and the start that f
 class Trajectory:
     """A motion of n joints from t = 0 to t = duration; call it with a time, or an array of times.
 
-    Make one with `lw.cycloid`, `lw.cubic`, `lw.quintic`, `lw.septic`, `lw.trapezoid`, `lw.spline` or
-    `lw.trajectory_from_csv`, and join them with `then`.
+    Make one with `lw.cycloid`, `lw.cubic`, `lw.quintic`, `lw.septic`, `lw.trapezoid`, `lw.spline`, `lw.fourier`,
+    `lw.excitation` or `lw.trajectory_from_csv`, and join them with `then`.
 
     >>> import linkwise as lw
     >>> move = lw.cycloid(start=[0, 0], end=[1, 2], duration=4)
