@@ -1,0 +1,277 @@
+"""`excitation`: a motion along which the parameters of a robot can be identified well, within its limits."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..api import compile as compiled_for
+from ..api.derivatives import vjp
+from ..api.parameters import parameters
+from ..api.regressors import regressor
+from ..errors import one_of
+from ..figures import joint_style, new_figure, save_figure
+from ..robot import Friction, Robot
+from ..robot.layout import Layout
+from ..trace import refuse_symbols
+from ..trajectories.checks import positive, spread
+from ..trajectories.fourier import Fourier, series_name
+from ..trajectories.loads import torque_along
+from ..trajectories.trajectory import Trajectory
+from .limits import Floats, Margins, MotionLimits
+from .peaks import MotionPeaks
+from .search import ExcitationProblem, Regressor, condition_of, log_det_of
+from .series import SeriesBasis, times_of_period
+from .starts import Search, SearchProgress
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+CRITERIA = ("condition", "logdet")
+PER_HARMONIC = 40  # samples in a period of the highest harmonic, for the regressor
+SOFT = 0.02  # of the velocity limit: the least rate over which the sign of dry friction changes, in the search
+SHRINKS = (1.0, 0.999, 0.995, 0.99, 0.98, 0.95, 0.9, 0.8, 0.65, 0.5)  # of a motion that passes a torque limit
+
+
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class Excitation(Trajectory):
+    """A motion for identification: a `Trajectory`, what it is worth, and how near to the limits it comes."""
+
+    arm: Robot
+    condition: (
+        float  # number of W: the columns of `parameters` in the base regressor at `times`, rows and columns scaled
+    )
+    log_det: float  # of WᵀW
+    criterion: str  # which of the two was optimised
+    parameters: tuple[str, ...]  # base parameters
+    left_out: tuple[str, ...]  # base parameters that act like a sum of the others, but for 1e-4 of their column
+    column_scale: Floats  # of `parameters`: root-mean-square lengths of the columns in random motions within the limits
+    row_scale: Floats  # (n,) `noise`
+    limits: MotionLimits
+    margins: Margins
+    samples: int
+    seed: int
+
+    def __repr__(self) -> str:
+        kind, joint, left = self.margins.least
+        margin = f"least margin {100.0 * left:.3g} % ({kind} of {joint!r})"
+        worth = f"condition {self.condition:.4g} of {len(self.parameters)} parameters"
+        return f"<Excitation of robot {self.arm.name!r}: {self.name}, {self.duration:g} s; {worth}; {margin}>"
+
+    @property
+    def series(self) -> Fourier:
+        piece = self.pieces[0]
+        assert isinstance(piece, Fourier)
+        return piece
+
+    @property
+    def coefficients(self) -> dict[str, Any]:
+        """offset (n,), sines and cosines (harmonics, n), duration: what `lw.fourier` makes the motion of again."""
+        series = self.series
+        parts = {name: getattr(series, name) for name in ("offset", "sines", "cosines")}
+        return {**parts, "duration": series.duration}
+
+    @property
+    def times(self) -> Floats:
+        """At which `condition` and `log_det` are computed: those of one period, the end left out."""
+        return times_of_period(self.duration, self.samples)
+
+    def plot(self, path: str | os.PathLike[str] | None = None, samples: int = 501) -> Figure:
+        """A matplotlib figure of positions, rates, accelerations and torques; `path` is a picture to write."""
+        along = torque_along(self.arm, self, samples, loads=False)
+        figure = new_figure(11, 7)
+        units = [unit for unit in ("N m", "N") if unit in along.units]
+        lengths = [word for word, unit in (("rad", "N m"), ("m", "N")) if unit in units]
+        labels = ["position ({})", "rate ({}/s)", "acceleration ({}/s²)", "torque of the drive ({})"]
+        words = [", ".join(lengths)] * 3 + [", ".join(units)]
+        panels = zip(figure.subplots(2, 2).flat, (along.q, along.qd, along.qdd, along.tau), labels, words, strict=True)
+        for axes, curves, label, word in panels:
+            for k, name in enumerate(self.arm.v_names):
+                axes.plot(along.t, curves[:, k], **joint_style(k), label=name)
+            axes.set(xlabel="time (s)", ylabel=label.format(word), xlim=(0.0, self.duration))
+            axes.grid(color="0.92")
+            axes.spines[["top", "right"]].set_visible(False)
+        figure.legend(*axes.get_legend_handles_labels(), loc="outside right upper", frameon=False)
+        figure.suptitle(f"{self.arm.name}: excitation, condition number {self.condition:.3g}")
+        if path is not None:
+            save_figure(figure, path)
+        return figure
+
+
+class ExcitationInterrupted(KeyboardInterrupt):
+    """Ctrl-C during a search; `excitation` is the best motion until then, within all limits."""
+
+    def __init__(self, best: Excitation) -> None:
+        super().__init__(f"interrupted: {best!r} is kept as .excitation of this exception")
+        self.excitation = best
+
+
+def excitation(
+    arm: Robot,
+    harmonics: int = 5,
+    duration: float = 10.0,
+    limits: Any = None,
+    *,
+    margin: float = 0.1,
+    criterion: str = "condition",
+    friction: bool | Friction = False,
+    noise: Any = None,
+    rest: bool = True,
+    starts: int = 8,
+    samples: int | None = None,
+    seed: int = 0,
+    progress: bool | None = None,
+) -> Excitation:
+    """A motion within the limits along which the base parameters can be identified as well as possible.
+
+    Each joint follows a Fourier series of so many harmonics whose period is `duration`. With `rest=True` rates and
+    accelerations are zero at both ends, so that an arm at rest can follow it, once or again and again. Positions,
+    rates, accelerations and torques stay within their limits at all times, with a share `margin` of each unused.
+    `limits` maps "position", "velocity", "acceleration" and "effort" to what holds in place of the robot's own: one
+    number for all joints, one for each, or a mapping by the names of some joints; positions are pairs (lower, upper).
+    Positions and rates must be limited; accelerations and torques are where a limit is known.
+
+    The criterion is the condition number of the regressor `lw.regressor(arm, ..., base=True)` over one period, its
+    columns divided by their lengths; or, "logdet", the determinant of the information, which also rewards large
+    torques. `noise` is the standard deviation of each joint's measured torque, by which rows are divided. With
+    `friction` the coefficients of the joints are among the parameters, and their torques within the limits.
+
+    `starts` random motions, the same for the same `seed`, are improved, and the best of them is refined. Progress is
+    shown on a terminal, and with `progress=True` anywhere. Ctrl-C raises `ExcitationInterrupted`, which keeps the best.
+    Collisions are not known: restrict positions to where there are none, and look at the motion before an arm runs it.
+
+    >>> import linkwise as lw
+    >>> arm = lw.load("planar3")
+    >>> limits = {"position": (-2, 2), "velocity": 2, "acceleration": 10}
+    >>> move = lw.excitation(arm, harmonics=3, duration=5, limits=limits, starts=2)
+    >>> move.condition < 10, bool(abs(move(0).qd).max() < 1e-12)
+    (True, True)
+    """
+    check_robot(arm)
+    one_of(criterion, CRITERIA, "criterion")
+    law, period = Friction.of(friction), positive(duration, "duration")
+    whole(harmonics, "harmonics", 2 if rest else 1, "; one harmonic alone is never at rest" if rest else "")
+    whole(starts, "starts", 1)
+    whole(seed, "seed", 0)
+    if not (isinstance(margin, (int, float)) and 0.0 <= margin < 1.0):
+        raise ValueError(f"margin is {margin!r} (expected a share of the limits from 0 to below 1, such as 0.1)")
+    count = PER_HARMONIC * harmonics if samples is None else samples
+    whole(count, "samples", 4 * harmonics + 1, f": more than four in a period of harmonic {harmonics}")
+    bounded = MotionLimits.of(arm, limits)
+    allowed = bounded.kept(1.0 - margin)
+    weights = 1.0 / positive_each(noise, arm.n, "noise")
+    basis = SeriesBasis.make(harmonics, period, rest)
+    problem = ExcitationProblem.make(
+        compiled_regressor(arm, softened(law, allowed), weights), basis, count, allowed, criterion
+    )
+    search = Search(problem, SearchProgress(progress, starts))
+
+    def result() -> Excitation | None:
+        for free in search.best_first():
+            if (series := within(arm, basis, free, allowed, law)) is not None:
+                return finished(arm, series, problem, law, bounded, seed)
+        return None
+
+    try:
+        search.run(seed)
+    except KeyboardInterrupt as stopped:
+        if (best := result()) is None:
+            raise
+        raise ExcitationInterrupted(best) from stopped
+    finally:
+        search.progress.close()
+    if (best := result()) is None:
+        raise ValueError(no_torque(arm, problem, allowed))
+    return best
+
+
+def within(arm: Robot, basis: SeriesBasis, free: Floats, limits: MotionLimits, law: Friction | None) -> Fourier | None:
+    """The series, made a little smaller about its offset where it passes a limit between the samples of the search."""
+    for share in SHRINKS:
+        series = basis.piece(np.vstack([free[:1], share * free[1:]]))
+        if MotionPeaks.of(arm, series, law).within(limits):
+            return series
+    return None
+
+
+def finished(
+    arm: Robot, series: Fourier, problem: ExcitationProblem, law: Friction | None, limits: MotionLimits, seed: int
+) -> Excitation:
+    samples, friction = len(problem.matrices[0]), False if law is None else law
+    motion = series.at(problem.basis.times(samples))
+    matrix = problem.chosen(regressor(arm, *motion, friction=friction, base=True))
+    names = parameters(arm, friction, base=True).names
+    return Excitation(
+        (series,),
+        series_name(len(series.sines)),
+        Layout.of(arm),
+        arm=arm,
+        condition=condition_of(matrix),
+        log_det=log_det_of(matrix),
+        column_scale=problem.column_scale,
+        row_scale=1.0 / problem.regressor.row_weights,
+        criterion=problem.criterion,
+        parameters=tuple(names[k] for k in problem.columns),
+        left_out=tuple(name for k, name in enumerate(names) if k not in problem.columns),
+        limits=limits,
+        margins=MotionPeaks.of(arm, series, law).margins(arm.v_names, limits),
+        samples=samples,
+        seed=seed,
+    )
+
+
+def compiled_regressor(arm: Robot, law: Friction | None, weights: Floats) -> Regressor:
+    options: dict[str, Any] = {"friction": False if law is None else law, "base": True}
+    gradients = vjp(regressor, arm, ("q", "qd", "qdd"), **options)
+    values = np.asarray(parameters(arm, **options), dtype=float)
+    return Regressor(compiled_for(regressor, arm, **options), compiled_for(gradients, arm), values, weights)
+
+
+def softened(law: Friction | None, limits: MotionLimits) -> Friction | None:
+    """Dry friction that changes over some rates: otherwise its gradient is zero almost everywhere."""
+    return None if law is None else replace(law, smooth=max(law.smooth, SOFT * float(limits.velocity.min())))
+
+
+def check_robot(arm: Any) -> None:
+    if not isinstance(arm, Robot):
+        hint = f"; did you mean linkwise.load({arm!r})?" if isinstance(arm, str) else ""
+        raise TypeError(f"the first argument is {arm!r} (expected a Robot{hint})")
+    refuse_symbols(arm)
+    if arm.quaternions:
+        joint = next(joint for joint in arm.moving if joint.q.stop - joint.q.start > joint.v.stop - joint.v.start)
+        raise ValueError(
+            f"joint {joint.joint!r} of robot {arm.name!r} is {joint.kind.name}: a Fourier series of a quaternion is no"
+            " rotation (expected a robot on a fixed base, whose joints are described by a number for each axis)"
+        )
+    if arm.n == 0:
+        raise ValueError(f"robot {arm.name!r} has no joint that moves")
+
+
+def positive_each(value: Any, n: int, name: str) -> Floats:
+    numbers = spread(1.0 if value is None else value, n, name)
+    if not (numbers > 0.0).all():
+        k = int(np.argmin(numbers > 0.0))
+        raise ValueError(f"{name} of joint {k + 1} is {numbers[k]:g} (expected a positive number)")
+    return np.asarray(numbers)
+
+
+def whole(value: Any, name: str, least: int, why: str = "") -> None:
+    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < least:
+        raise ValueError(f"{name} is {value!r} (expected a whole number of at least {least}{why})")
+
+
+def no_torque(arm: Robot, problem: ExcitationProblem, limits: MotionLimits) -> str:
+    """Why nothing was found: only torques can be in the way of a motion that is small enough."""
+    still = np.zeros((3, arm.n))
+    still[0] = limits.middle
+    used = np.abs(problem.torque_share(problem.regressor.values(*still[:, None]))[0])
+    k = int(np.argmax(used))
+    need = f"{used[k] * problem.effort[k]:.4g} {arm.effort_units[k]}"
+    return (
+        f"no motion was found that stays within the effort limits: joint {arm.v_names[k]!r} of robot {arm.name!r} needs"
+        f" {need} to stand still in the middle of its travel, and {limits.effort[k]:.4g} are allowed (expected other"
+        " limits['effort'] or limits['position'], a smaller margin, or a higher limit in the robot's table)"
+    )

@@ -1,0 +1,188 @@
+"""The limits of a motion: positions, rates, accelerations and torques, from the robot's table or from the user."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import one_of
+from ..robot import Robot
+from ..robot.describe import grid
+from ..robot.layout import places
+
+Floats = NDArray[np.float64]
+KINDS = ("position", "velocity", "acceleration", "effort")
+UNITS = {  # of joints that turn, and of joints that slide
+    "position": ("rad", "m"),
+    "velocity": ("rad/s", "m/s"),
+    "acceleration": ("rad/s²", "m/s²"),
+    "effort": ("N m", "N"),
+}
+
+
+@dataclass(frozen=True, eq=False)
+class MotionLimits:
+    """Lower and upper ends of travel, and the largest magnitudes; infinite where there is no limit. All (n,)."""
+
+    lower: Floats
+    upper: Floats
+    velocity: Floats
+    acceleration: Floats
+    effort: Floats
+
+    @staticmethod
+    def of(arm: Robot, given: Any) -> MotionLimits:
+        """Those that are given, and for the others the robot's own."""
+        given = {} if given is None else given
+        if not isinstance(given, Mapping):
+            example = "{'velocity': 1.0, 'acceleration': [2.0, 2.0, 4.0]}"
+            raise TypeError(f"limits is {given!r} (expected a mapping such as {example})")
+        for key in given:
+            one_of(key, KINDS, "a key of limits")
+        own = own_limits(arm)
+        pairs = per_joint(arm, given.get("position"), "position", own["position"])
+        sizes = [per_joint(arm, given.get(kind), kind, own[kind])[:, 0] for kind in KINDS[1:]]
+        limits = MotionLimits(pairs[:, 0], pairs[:, 1], *sizes)
+        limits.refuse_missing(arm, said(arm, given.get("position")))
+        return limits
+
+    def refuse_missing(self, arm: Robot, said: list[bool]) -> None:
+        """Rates are needed, and travel unless it was said to be infinite. These two bound the motion."""
+        for k, name in enumerate(arm.v_names):
+            joint, turns = f"joint {name!r} of robot {arm.name!r}", turning(arm, k)
+            ends = np.isfinite([self.lower[k], self.upper[k]])
+            if not ends.all() and not (said[k] and turns and not ends.any()):
+                endless = ", or (-np.inf, np.inf) if it turns without end" if turns else ""
+                raise ValueError(
+                    f"{joint} has no limits of its position (expected limits={{'position': {{{name!r}: (lower, upper)"
+                    f"}}}} in {UNITS['position'][not turns]}{endless})"
+                )
+            if not np.isfinite(self.velocity[k]):
+                raise ValueError(
+                    f"{joint} has no velocity limit (expected limits={{'velocity': {{{name!r}: ...}}}} in"
+                    f" {UNITS['velocity'][not turns]}, or one number for all joints)"
+                )
+            if self.lower[k] >= self.upper[k]:
+                raise ValueError(
+                    f"{joint} cannot move: its travel is from {self.lower[k]:g} to {self.upper[k]:g} (expected some"
+                    f" travel, or the robot arm.with_locked({name!r}, {self.lower[k]:g}))"
+                )
+
+    @property
+    def half(self) -> Floats:
+        """Half the travel, infinite where there is no end."""
+        return (self.upper - self.lower) / 2.0
+
+    @property
+    def middle(self) -> Floats:
+        """Of the travel; zero where there is no end."""
+        lower, upper = (np.where(np.isfinite(end), end, 0.0) for end in (self.lower, self.upper))
+        return (lower + upper) / 2.0
+
+    def kept(self, share: float) -> MotionLimits:
+        """A share of each limit: travel is shortened at both ends."""
+        middle, half = self.middle, share * self.half
+        rest = (share * limit for limit in (self.velocity, self.acceleration, self.effort))
+        return MotionLimits(middle - half, middle + half, *rest)
+
+
+def own_limits(arm: Robot) -> dict[str, Floats]:
+    """Of the robot's table, a row for each joint; a rating of zero is none, and coupled joints limit their leaders."""
+    travel = np.array(arm.limits, dtype=float).reshape(-1, 2)
+    rates = np.array([limit or np.inf for limit in arm.velocity_limits])
+    efforts = np.array([limit or np.inf for limit in arm.effort_limits])
+    ratings = {row["name"]: row.get("velocity_limit") or np.inf for row in arm.rows}
+    for joint in arm.moving:
+        if joint.coupling is None:
+            continue
+        k, ratio, offset = joint.v.start, float(joint.coupling.ratio), float(joint.coupling.offset)
+        if ratio == 0.0:
+            continue
+        ends = arm.links[joint.link].joint.limits or (-np.inf, np.inf)
+        low, high = sorted((end - offset) / ratio for end in ends)
+        travel[k] = max(travel[k, 0], low), min(travel[k, 1], high)
+        rates[k] = min(rates[k], ratings[joint.name] / abs(ratio))
+    unlimited = np.full(arm.n, np.inf)
+    return {
+        "position": travel,
+        "velocity": rates[:, None],
+        "acceleration": unlimited[:, None],
+        "effort": efforts[:, None],
+    }
+
+
+def per_joint(arm: Robot, value: Any, kind: str, own: Floats) -> Floats:
+    """The limits of one kind, a row for each joint: one for all joints, one for each, or by the names of some."""
+    if value is None:
+        return own
+    name, width = f"limits[{kind!r}]", own.shape[1]
+    if isinstance(value, Mapping):
+        where, table = places(arm, "qd"), np.array(own)
+        for joint, x in value.items():
+            one_of(joint, where, f"a joint of {name}")
+            table[where[joint]] = numbers(x, f"{name}[{joint!r}]", width, 1)[0]
+    else:
+        table = np.array(np.broadcast_to(numbers(value, name, width, arm.n), (arm.n, width)))
+    good = table[:, 0] < table[:, 1] if width == 2 else table[:, 0] > 0.0
+    for k in np.flatnonzero(~good & np.array(said(arm, value))).tolist():
+        expected = "(lower, upper), lower first" if width == 2 else "a positive number"
+        raise ValueError(f"{name} of joint {arm.v_names[k]!r} is {table[k].tolist()} (expected {expected})")
+    return table
+
+
+def said(arm: Robot, value: Any) -> list[bool]:
+    """For which joints limits of a kind were given."""
+    if isinstance(value, Mapping):
+        where = places(arm, "qd")
+        return [k in {where[joint] for joint in value} for k in range(arm.n)]
+    return [value is not None] * arm.n
+
+
+def numbers(value: Any, name: str, width: int, n: int) -> Floats:
+    """Rows of `width` numbers, one or n; infinite ones are allowed, NaN is not."""
+    each = "a pair (lower, upper)" if width == 2 else "a number"
+    expected = f"{each}{f' for all joints, or one for each of {n}' if n > 1 else ''}"
+    try:
+        array = np.asarray(value, dtype=float)
+    except (TypeError, ValueError):
+        raise TypeError(f"{name} is {value!r} (expected {expected})") from None
+    rows = array.reshape(-1, 1) if width == 1 and array.ndim < 2 else np.atleast_2d(array)
+    if rows.ndim != 2 or rows.shape[1] != width or len(rows) not in (1, n) or np.isnan(rows).any():
+        raise ValueError(f"{name} is {value!r} (expected {expected})")
+    return rows
+
+
+def turning(arm: Robot, k: int) -> bool:
+    return arm.effort_units[k] != "N"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Margins:
+    """The share of each limit that a motion leaves, (n,) each: 1 for a joint that stands still, NaN without a limit.
+
+    Of positions: the distance to the nearer end of travel, divided by half the travel. Printed, a table.
+    """
+
+    joints: tuple[str, ...]
+    position: Floats
+    velocity: Floats
+    acceleration: Floats
+    effort: Floats
+
+    def __repr__(self) -> str:
+        rows = [
+            [joint, *("-" if np.isnan(x) else f"{100.0 * x:.1f} %" for x in (getattr(self, kind)[k] for kind in KINDS))]
+            for k, joint in enumerate(self.joints)
+        ]
+        return "\n".join(["what is left of each limit", *grid(["joint", *KINDS], rows)])
+
+    @property
+    def least(self) -> tuple[str, str, float]:
+        """The kind of limit and the joint with the least margin, and that margin."""
+        table = np.array([getattr(self, kind) for kind in KINDS])
+        row, column = np.unravel_index(int(np.nanargmin(table)), table.shape)
+        return KINDS[row], self.joints[column], float(table[row, column])

@@ -1,0 +1,318 @@
+"""Exciting motions stay within all limits at all times, are better than random ones, and are the same for each seed."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import linkwise as lw
+from effort import in_turn, rest_slow
+from linkwise.identification.limits import KINDS, MotionLimits
+from linkwise.identification.minimise import Barrier, minimise
+from linkwise.identification.peaks import MotionPeaks
+from linkwise.identification.search import ExcitationProblem, independent, smooth_condition, smooth_log_det
+from linkwise.identification.series import SeriesBasis, bounds
+from linkwise.identification.starts import Search
+from robots import CHAINS, DRIVEN, TEXTBOOK, TREES
+
+LIMITS: dict[str, Any] = {"position": (-2.0, 2.5), "velocity": 2.0, "acceleration": 8.0, "effort": 1000.0}
+ARMS = [TEXTBOOK[1], CHAINS[3], DRIVEN[1], TEXTBOOK[0], TEXTBOOK[2], CHAINS[7], TREES[3], TREES[4], DRIVEN[0]]
+QUICK = ARMS[:3]
+
+
+@cache
+def found(index: int, **options: Any) -> lw.Excitation:
+    return lw.excitation(ARMS[index], 3, 4.0, LIMITS, starts=2, **options)
+
+
+over_arms = pytest.mark.parametrize("index", rest_slow(range(len(ARMS)), range(len(QUICK))))
+
+
+@over_arms
+def test_limits_hold_at_all_times_and_margins_tell_how_well(index: int) -> None:
+    move, arm = found(index), ARMS[index]
+    q, qd, qdd = move(np.random.default_rng(index).uniform(0.0, move.duration, 20_000))
+    tau = lw.inverse_dynamics(arm, q, qd, qdd)
+    middle, half = 0.25, 2.25
+    for kind, used in (
+        ("position", np.abs(q - middle) / half),
+        ("velocity", np.abs(qd) / 2.0),
+        ("acceleration", np.abs(qdd) / 8.0),
+        ("effort", np.abs(tau) / 1000.0),
+    ):
+        left = 1.0 - used.max(axis=0)
+        assert (left >= 0.1).all()
+        margins = getattr(move.margins, kind)
+        assert (margins <= left + 1e-9).all()
+        assert margins == pytest.approx(left, abs=2e-3)
+
+
+@over_arms
+def test_it_begins_and_ends_at_rest_and_is_its_coefficients(index: int) -> None:
+    move = found(index)
+    for t in (0.0, move.duration):
+        assert np.abs(np.concatenate([*move(t)[1:]])).max() < 1e-12
+    assert move(0.0).q == pytest.approx(move(move.duration).q, abs=1e-12)
+    t = np.linspace(0.0, move.duration, 50)
+    for mine, again in zip(move(t), lw.fourier(**move.coefficients)(t), strict=True):
+        assert np.array_equal(mine, again)
+
+
+@over_arms
+def test_the_condition_number_is_that_of_the_regressor(index: int) -> None:
+    move, arm = found(index), ARMS[index]
+    names = lw.parameters(arm, base=True).names
+    assert sorted((*move.parameters, *move.left_out)) == sorted(names)
+    columns = [names.index(name) for name in move.parameters]
+    rows = lw.regressor(arm, *move(move.times), base=True)[..., columns] / move.column_scale
+    W = rows.reshape(-1, len(columns))
+    assert move.condition == pytest.approx(np.linalg.cond(W), rel=1e-6)
+    assert move.log_det == pytest.approx(np.linalg.slogdet(W.T @ W)[1], rel=1e-6)
+
+
+@over_arms
+def test_it_is_better_than_random_motions_within_the_same_limits(index: int) -> None:
+    move, arm = found(index), ARMS[index]
+    limits, basis = MotionLimits.of(arm, LIMITS), SeriesBasis.make(3, 4.0, rest=True)
+    names, rng = lw.parameters(arm, base=True).names, np.random.default_rng(index)
+    columns = [names.index(name) for name in move.parameters]
+    others = []
+    while len(others) < 30:
+        free = rng.normal(size=(basis.count, arm.n))
+        free[0] = 0.25
+        peaks = MotionPeaks.of(arm, basis.piece(free), None)
+        used = [1.0 - x for kind in KINDS for x in getattr(peaks.margins(arm.v_names, limits), kind)]
+        free[1:] *= 0.9 / max(used)
+        rows = lw.regressor(arm, *basis.piece(free).at(move.times), base=True)[..., columns] / move.column_scale
+        others.append(np.linalg.cond(rows.reshape(-1, len(columns))))
+    assert move.condition <= min(others) * (1.0 + 1e-9)
+
+
+def test_the_same_seed_gives_the_same_motion_and_another_seed_another() -> None:
+    again = lw.excitation(ARMS[0], 3, 4.0, LIMITS, starts=2)
+    other = lw.excitation(ARMS[0], 3, 4.0, LIMITS, starts=2, seed=1)
+    assert np.array_equal(again(1.0).q, found(0)(1.0).q)
+    assert not np.allclose(other(1.0).q, found(0)(1.0).q)
+
+
+def test_the_determinant_is_the_other_criterion() -> None:
+    move, other = found(0, criterion="logdet"), found(0)
+    assert move.log_det > other.log_det
+    assert move.condition > other.condition
+    assert move.criterion == "logdet"
+
+
+def test_friction_noise_and_ends_that_are_not_at_rest() -> None:
+    arm = ARMS[0]
+    rubbing = lw.Friction(viscous=0.5, coulomb=2.0)
+    move = found(0, friction=rubbing, noise=(1.0, 2.0, 4.0), rest=False)
+    assert [name for name in move.parameters if name.endswith(("viscous", "coulomb"))] == [
+        f"link{k}.{kind}" for kind in ("viscous", "coulomb") for k in (1, 2, 3)
+    ]
+    assert np.abs(move(0.0).qd).max() > 1e-3
+    rows = lw.regressor(arm, *move(move.times), base=True, friction=rubbing) / np.array([1.0, 2.0, 4.0])[:, None]
+    assert move.condition == pytest.approx(np.linalg.cond(rows.reshape(-1, 17) / move.column_scale), rel=1e-6)
+    tau = lw.inverse_dynamics(arm, *move(np.linspace(0.0, 4.0, 5001)), friction=rubbing)
+    assert (1.0 - np.abs(tau).max(axis=0) / 1000.0 >= move.margins.effort).all()
+
+
+def test_torque_limits_that_bind_are_kept() -> None:
+    arm = ARMS[0]
+    weakest = 1.3 * np.abs(lw.torque_along(arm, lw.cycloid([0] * 3, [1e-9] * 3, 1.0), 3).tau).max(axis=0)
+    move = lw.excitation(arm, 3, 2.0, {**LIMITS, "velocity": 10.0, "acceleration": 200.0, "effort": weakest}, starts=2)
+    tau = lw.inverse_dynamics(arm, *move(np.linspace(0.0, 2.0, 20_001)))
+    used = (np.abs(tau) / weakest).max(axis=0)
+    assert 0.85 < used.max() <= 0.9
+
+
+def test_joints_that_turn_without_end_and_limits_by_name() -> None:
+    limits = {**LIMITS, "position": {"link1": (-np.inf, np.inf), "link2": (-1, 1), "link3": (0, 2)}}
+    move = lw.excitation(ARMS[0], 2, 4.0, limits, starts=1)
+    q = move(np.linspace(0.0, 4.0, 1000)).q
+    assert (q[:, 1:] > (-1.0, 0.0)).all()
+    assert (q[:, 1:] < (1.0, 2.0)).all()
+    assert np.isnan(move.margins.position[0])
+    assert np.isfinite(move.margins.position[1:]).all()
+
+
+def test_limits_of_the_table_and_of_joints_that_follow() -> None:
+    rows = [
+        {**row, "limits": (-1.0, 2.0), "velocity_limit": 3.0, "effort_limit": 0.0 if k else 50.0}
+        for k, row in enumerate(ARMS[0].rows)
+    ]
+    rows[2] |= {"coupled_to": "link2", "ratio": -2.0, "offset": 0.5, "velocity_limit": 4.0}
+    limits = MotionLimits.of(lw.Robot.from_dh(rows, gravity=(0, -9.81, 0), name="pair"), None)
+    assert limits.lower.tolist() == [-1.0, -0.75]  # -2 q + 0.5 = 2
+    assert limits.upper.tolist() == [2.0, 0.75]
+    assert limits.velocity.tolist() == [3.0, 2.0]
+    assert limits.effort.tolist() == [50.0, np.inf]
+    assert limits.acceleration.tolist() == [np.inf, np.inf]
+
+
+@contextmanager
+def stopped_at(step: int) -> Iterator[None]:
+    kept, count = Search.minimise, iter(range(1000))
+
+    def minimise_(self: Search, *arguments: Any) -> Any:
+        if next(count) == step:
+            raise KeyboardInterrupt
+        return kept(self, *arguments)
+
+    Search.minimise = minimise_  # type: ignore[method-assign]
+    try:
+        yield
+    finally:
+        Search.minimise = kept  # type: ignore[method-assign]
+
+
+def test_control_c_keeps_the_best_so_far() -> None:
+    with stopped_at(1), pytest.raises(lw.ExcitationInterrupted, match="is kept as .excitation") as caught:
+        lw.excitation(ARMS[0], 3, 4.0, LIMITS, starts=2)
+    best = caught.value.excitation
+    assert isinstance(best, lw.Excitation)
+    assert found(0).condition <= best.condition < 100.0
+    with stopped_at(0), pytest.raises(KeyboardInterrupt) as caught_early:
+        lw.excitation(ARMS[0], 3, 4.0, LIMITS, starts=2)
+    assert not isinstance(caught_early.value, lw.ExcitationInterrupted)
+
+
+def test_progress_in_lines(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("linkwise.identification.starts.PATIENCE", 0.0)
+    lw.excitation(ARMS[0], 2, 4.0, LIMITS, starts=2, progress=True)
+    first = capsys.readouterr().err.splitlines()[0]
+    assert first.startswith("excitation:")
+    assert "start 1 of 2" in first
+    lw.excitation(ARMS[0], 2, 4.0, LIMITS, starts=1)
+    assert capsys.readouterr().err == ""
+
+
+def test_it_is_a_trajectory_like_the_others(tmp_path: Path) -> None:
+    move, arm = found(0), ARMS[0]
+    assert isinstance(move, lw.Trajectory)
+    assert "3 harmonics, 4 s; condition" in repr(move)
+    assert "least margin 10" in repr(move)
+    assert repr(move.margins).splitlines()[1].split() == ["joint", *KINDS]
+    approach = lw.quintic([0, 0, 0], move(0.0).q, 2.0).then(move)
+    start = approach(0.0).q
+    run = lw.simulate(arm, start, duration=6.0, torque=lw.computed_torque(approach, kp=100.0, kd=20.0), samples=20)
+    assert np.abs(run.q - approach(run.t).q).max() < 1e-6
+    move.to_csv(tmp_path / "move.csv", 101)
+    read = lw.trajectory_from_csv(tmp_path / "move.csv")
+    assert read(1.0).q == pytest.approx(move(1.0).q, abs=1e-9)
+    figure = move.plot(tmp_path / "move.png")
+    assert len(figure.axes) == 4
+    assert (tmp_path / "move.png").stat().st_size > 10_000
+
+
+@in_turn(
+    [
+        (lambda arm: lw.excitation("panda"), TypeError, "did you mean linkwise.load"),
+        (lambda arm: lw.excitation(lw.load("satellite")), ValueError, "joint 'bus' of robot 'satellite' is free"),
+        (lambda arm: lw.excitation(arm), ValueError, "joint 'link1' of robot 'planar3' has no limits of its position"),
+        (lambda arm: lw.excitation(arm, limits={"position": (-1, 1)}), ValueError, "has no velocity limit"),
+        (lambda arm: lw.excitation(arm, limits={"velocty": 1}), ValueError, "did you mean 'velocity'"),
+        (lambda arm: lw.excitation(arm, limits=[1]), TypeError, "expected a mapping such as"),
+        (lambda arm: bounded(arm, position=(1, -1)), ValueError, "lower first"),
+        (lambda arm: bounded(arm, position=(0, np.inf)), ValueError, "no limits of its position"),
+        (lambda arm: bounded(arm, velocity=0), ValueError, "expected a positive number"),
+        (lambda arm: bounded(arm, velocity="fast"), TypeError, r"limits\['velocity'\] is 'fast'"),
+        (lambda arm: bounded(arm, velocity=[1, 2]), ValueError, "or one for each of 3"),
+        (lambda arm: bounded(arm, effort={"link9": 1}), ValueError, "link9.*did you mean"),
+        (lambda arm: bounded(arm, effort=1e-3), ValueError, "joint 'link1' of robot 'planar3' needs .* N m to stand"),
+        (lambda arm: lw.excitation(arm, 1, limits=LIMITS), ValueError, "one harmonic alone is never at rest"),
+        (lambda arm: lw.excitation(arm, limits=LIMITS, criterion="det"), ValueError, "did you mean 'logdet'"),
+        (lambda arm: lw.excitation(arm, limits=LIMITS, margin=1.0), ValueError, "margin is 1.0"),
+        (lambda arm: lw.excitation(arm, limits=LIMITS, noise=[1, 0, 1]), ValueError, "noise of joint 2 is 0"),
+        (lambda arm: lw.excitation(arm, limits=LIMITS, samples=20), ValueError, "samples is 20"),
+        (lambda arm: lw.excitation(arm, limits=LIMITS, starts=0), ValueError, "starts is 0"),
+        (lambda arm: lw.excitation(arm, limits=LIMITS, duration=-1), ValueError, "duration is -1"),
+    ]
+)
+def test_what_makes_no_sense_is_refused(case: tuple[Any, type[Exception], str]) -> None:
+    call, error, message = case
+    with pytest.raises(error, match=message):
+        call(ARMS[0])
+
+
+def bounded(arm: lw.Robot, **limits: Any) -> lw.Excitation:
+    return lw.excitation(arm, 2, 4.0, {**LIMITS, **limits}, starts=1)
+
+
+def test_samples_bound_a_series() -> None:
+    """The bounds hold, and are near: of series whose peaks lie between the samples."""
+    rng = np.random.default_rng(3)
+    for harmonics in (1, 2, 5):
+        basis = SeriesBasis.make(harmonics, 2.0, rest=False)
+        series = basis.piece(rng.normal(size=(basis.count, 50)))
+        fine = series.at(np.linspace(0.0, 2.0, 20_001)).q
+        for samples in (4 * harmonics + 1, 40 * harmonics):
+            low, high = bounds(series.at(basis.times(samples)).q, harmonics)
+            assert (low <= fine.min(axis=0)).all()
+            assert (high >= fine.max(axis=0)).all()
+    assert (high - low <= (fine.max(axis=0) - fine.min(axis=0)) * 1.01).all()
+
+
+@pytest.mark.parametrize("criterion", [lambda W: smooth_condition(W, 4), smooth_log_det])
+def test_criteria_have_their_derivatives(criterion: Any) -> None:
+    rng = np.random.default_rng(0)
+    W, step = rng.normal(size=(2, 40, 6))
+    (ahead, _), (behind, _), (_, slope) = criterion(W + 1e-5 * step), criterion(W - 1e-5 * step), criterion(W)
+    assert (slope * step).sum() == pytest.approx((ahead - behind) / 2e-5, rel=1e-7)
+
+
+def test_the_problem_has_its_derivatives() -> None:
+    from linkwise.identification.excitation import compiled_regressor
+
+    arm, rng = DRIVEN[1], np.random.default_rng(2)
+    limits = MotionLimits.of(arm, LIMITS)
+    regressor = compiled_regressor(arm, None, rng.uniform(0.5, 2.0, arm.n))
+    problem = ExcitationProblem.make(regressor, SeriesBasis.make(3, 4.0, rest=True), 60, limits, "condition")
+    x = problem.start(rng)
+    assert x is not None
+    step = rng.normal(size=x.shape)
+
+    def slope(f: Any, h: float = 1e-6) -> Any:
+        return (f(x + h * step) - f(x - h * step)) / (2.0 * h)
+
+    assert problem.smooth(x)[1] @ step == pytest.approx(slope(lambda x: problem.smooth(x)[0]), rel=1e-6)
+    barrier = problem.barrier(x)
+    assert barrier.gradient @ step == pytest.approx(slope(lambda x: problem.barrier(x).value), rel=1e-6)
+    assert barrier.hessian @ step == pytest.approx(slope(lambda x: problem.barrier(x).gradient), rel=1e-5, abs=1e-9)
+    room = problem.room(x, step)
+    assert np.isfinite(problem.barrier(x + 0.999 * room * step).value)
+    assert problem.barrier(x + 1.001 * room * step).value == np.inf
+
+
+def test_columns_that_others_hide_are_left_out() -> None:
+    W = np.random.default_rng(0).normal(size=(50, 4))
+    W = np.hstack([W[:, :2], (W[:, :1] - 2.0 * W[:, 1:2]) + 1e-6 * W[:, 2:3], W[:, 3:]])
+    W /= np.linalg.norm(W, axis=0)
+    assert independent(W.T @ W) == [0, 1, 3]
+
+
+class Corner:
+    """|x - c|² within |x_k| < 1, with a small barrier: the nearest corner."""
+
+    centre = np.array([3.0, -2.0, 0.5])
+
+    def smooth(self, x: np.ndarray) -> tuple[float, np.ndarray]:
+        return float(((x - self.centre) ** 2).sum()), 2.0 * (x - self.centre)
+
+    def barrier(self, x: np.ndarray) -> Barrier:
+        room = 1.0 - x**2
+        if (room <= 0.0).any():
+            return Barrier(np.inf, 0.0 * x, np.zeros((3, 3)))
+        return Barrier(
+            -1e-8 * float(np.log(room).sum()), 2e-8 * x / room, np.diag(2e-8 * (1.0 + x**2) / room**2)
+        )  # fmt: skip
+
+    def room(self, x: np.ndarray, step: np.ndarray) -> float:
+        return float(((np.sign(step) - x) / step).min())
+
+
+def test_the_minimum_may_be_at_limits() -> None:
+    assert minimise(Corner(), np.zeros(3), 200, 1e-12) == pytest.approx([1.0, -1.0, 0.5], abs=1e-5)
