@@ -93,10 +93,9 @@ def test_it_is_better_than_random_motions_within_the_same_limits(index: int) -> 
 
 
 def test_the_same_seed_gives_the_same_motion_and_another_seed_another() -> None:
-    again = lw.excitation(ARMS[0], 3, 4.0, LIMITS, starts=2)
-    other = lw.excitation(ARMS[0], 3, 4.0, LIMITS, starts=2, seed=1)
-    assert np.array_equal(again(1.0).q, found(0)(1.0).q)
-    assert not np.allclose(other(1.0).q, found(0)(1.0).q)
+    one, again, other = (lw.excitation(ARMS[0], 2, 4.0, LIMITS, starts=1, seed=seed)(1.0).q for seed in (7, 7, 8))
+    assert np.array_equal(one, again)
+    assert not np.allclose(one, other)
 
 
 def test_the_determinant_is_the_other_criterion() -> None:
@@ -123,7 +122,7 @@ def test_friction_noise_and_ends_that_are_not_at_rest() -> None:
 def test_torque_limits_that_bind_are_kept() -> None:
     arm = ARMS[0]
     weakest = 1.3 * np.abs(lw.torque_along(arm, lw.cycloid([0] * 3, [1e-9] * 3, 1.0), 3).tau).max(axis=0)
-    move = lw.excitation(arm, 3, 2.0, {**LIMITS, "velocity": 10.0, "acceleration": 200.0, "effort": weakest}, starts=2)
+    move = lw.excitation(arm, 2, 2.0, {**LIMITS, "velocity": 10.0, "acceleration": 200.0, "effort": weakest}, starts=1)
     tau = lw.inverse_dynamics(arm, *move(np.linspace(0.0, 2.0, 20_001)))
     used = (np.abs(tau) / weakest).max(axis=0)
     assert 0.85 < used.max() <= 0.9
@@ -145,7 +144,7 @@ def test_limits_of_the_table_and_of_joints_that_follow() -> None:
         for k, row in enumerate(ARMS[0].rows)
     ]
     rows[2] |= {"coupled_to": "link2", "ratio": -2.0, "offset": 0.5, "velocity_limit": 4.0}
-    limits = MotionLimits.of(lw.Robot.from_dh(rows, gravity=(0, -9.81, 0), name="pair"), None)
+    limits = MotionLimits.of(lw.Robot.from_dh(rows, gravity=(0, -9.81, 0), convention="standard", name="pair"), None)
     assert limits.lower.tolist() == [-1.0, -0.75]  # -2 q + 0.5 = 2
     assert limits.upper.tolist() == [2.0, 0.75]
     assert limits.velocity.tolist() == [3.0, 2.0]
@@ -182,11 +181,11 @@ def test_control_c_keeps_the_best_so_far() -> None:
 
 def test_progress_in_lines(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("linkwise.identification.starts.PATIENCE", 0.0)
-    lw.excitation(ARMS[0], 2, 4.0, LIMITS, starts=2, progress=True)
+    lw.excitation(ARMS[3], 2, 4.0, LIMITS, starts=2, progress=True)
     first = capsys.readouterr().err.splitlines()[0]
     assert first.startswith("excitation:")
     assert "start 1 of 2" in first
-    lw.excitation(ARMS[0], 2, 4.0, LIMITS, starts=1)
+    bounded(ARMS[3], position=(0, 1))
     assert capsys.readouterr().err == ""
 
 
@@ -198,8 +197,9 @@ def test_it_is_a_trajectory_like_the_others(tmp_path: Path) -> None:
     assert repr(move.margins).splitlines()[1].split() == ["joint", *KINDS]
     approach = lw.quintic([0, 0, 0], move(0.0).q, 2.0).then(move)
     start = approach(0.0).q
-    run = lw.simulate(arm, start, duration=6.0, torque=lw.computed_torque(approach, kp=100.0, kd=20.0), samples=20)
-    assert np.abs(run.q - approach(run.t).q).max() < 1e-6
+    law = lw.computed_torque(approach, kp=100.0, kd=20.0)
+    run = lw.simulate(arm, start, duration=6.0, torque=law, samples=20, rtol=1e-6)
+    assert np.abs(run.q - approach(run.t).q).max() < 1e-4
     move.to_csv(tmp_path / "move.csv", 101)
     read = lw.trajectory_from_csv(tmp_path / "move.csv")
     assert read(1.0).q == pytest.approx(move(1.0).q, abs=1e-9)

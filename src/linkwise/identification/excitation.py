@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..api import compile as compiled_for
+from ..api.compiling import compile as compiled_for
 from ..api.derivatives import vjp
 from ..api.parameters import parameters
 from ..api.regressors import regressor

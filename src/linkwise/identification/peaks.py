@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..api import inverse_dynamics
+from ..api.functions import inverse_dynamics
 from ..robot import Friction, Robot
 from ..trajectories.fourier import Fourier
 from .limits import Floats, Margins, MotionLimits
