@@ -11,12 +11,12 @@ import pytest
 
 import linkwise as lw
 from effort import in_turn, rest_slow
-from linkwise.identification.limits import KINDS, MotionLimits
-from linkwise.identification.minimise import Barrier, minimise
-from linkwise.identification.peaks import MotionPeaks
-from linkwise.identification.search import ExcitationProblem, independent, smooth_condition, smooth_log_det
-from linkwise.identification.series import SeriesBasis, bounds
-from linkwise.identification.starts import Search
+from linkwise.identification.excitation.limits import KINDS, MotionLimits
+from linkwise.identification.excitation.minimise import Barrier, minimise
+from linkwise.identification.excitation.peaks import MotionPeaks
+from linkwise.identification.excitation.problem import ExcitationProblem, independent, smooth_condition, smooth_log_det
+from linkwise.identification.excitation.series import SeriesBasis, bounds
+from linkwise.identification.excitation.starts import Search
 from robots import CHAINS, DRIVEN, TEXTBOOK, TREES
 
 LIMITS: dict[str, Any] = {"position": (-2.0, 2.5), "velocity": 2.0, "acceleration": 8.0, "effort": 1000.0}
@@ -169,7 +169,7 @@ def stopped_at(step: int) -> Iterator[None]:
 
 
 def test_control_c_keeps_the_best_so_far() -> None:
-    with stopped_at(1), pytest.raises(lw.ExcitationInterrupted, match="is kept as .excitation") as caught:
+    with stopped_at(1), pytest.raises(lw.ExcitationInterrupted, match=r"is kept as \.excitation") as caught:
         lw.excitation(ARMS[0], 3, 4.0, LIMITS, starts=2)
     best = caught.value.excitation
     assert isinstance(best, lw.Excitation)
@@ -180,7 +180,7 @@ def test_control_c_keeps_the_best_so_far() -> None:
 
 
 def test_progress_in_lines(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("linkwise.identification.starts.PATIENCE", 0.0)
+    monkeypatch.setattr("linkwise.identification.excitation.starts.PATIENCE", 0.0)
     lw.excitation(ARMS[3], 2, 4.0, LIMITS, starts=2, progress=True)
     first = capsys.readouterr().err.splitlines()[0]
     assert first.startswith("excitation:")
@@ -265,7 +265,7 @@ def test_criteria_have_their_derivatives(criterion: Any) -> None:
 
 
 def test_the_problem_has_its_derivatives() -> None:
-    from linkwise.identification.excitation import compiled_regressor
+    from linkwise.identification.excitation.excitation import compiled_regressor
 
     arm, rng = DRIVEN[1], np.random.default_rng(2)
     limits = MotionLimits.of(arm, LIMITS)

@@ -124,9 +124,9 @@ if TYPE_CHECKING:  # at run time each of these is imported when it is first used
     from .graph import Count as Count
     from .graph import Program as Program
     from .graph import evaluate as evaluate
-    from .identification import Excitation as Excitation
-    from .identification import ExcitationInterrupted as ExcitationInterrupted
-    from .identification import excitation as excitation  # type: ignore[no-redef]
+    from .identification.excitation import Excitation as Excitation
+    from .identification.excitation import ExcitationInterrupted as ExcitationInterrupted
+    from .identification.excitation import excitation as excitation  # type: ignore[no-redef]
     from .kernels.compiler import Compiled as Compiled
     from .kernels.cuda.driver import CudaError as CudaError
     from .kernels.cuda.kernel import CudaKernel as CudaKernel
@@ -251,7 +251,7 @@ LAZY_IMPORTS = {  # the public names, by the modules that are imported when one 
     "formats.conversion": ("convert",),
     "formats.models": ("from_mujoco", "from_pinocchio"),
     "graph": ("Count", "Program", "evaluate"),
-    "identification": ("Excitation", "ExcitationInterrupted", "excitation"),
+    "identification.excitation": ("Excitation", "ExcitationInterrupted", "excitation"),
     "kernels.compiler": ("Compiled",),
     "kernels.cuda.driver": ("CudaError",),
     "kernels.cuda.kernel": ("CudaKernel",),

@@ -1,5 +1,1 @@
-"""Identification of a robot's parameters: motions that excite them."""
-
-from .excitation import Excitation, ExcitationInterrupted, excitation
-
-__all__ = ["Excitation", "ExcitationInterrupted", "excitation"]
+"""Identification of a robot's parameters: motions that excite them, and parameters from measurements along these."""

@@ -8,22 +8,22 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..api.compiling import compile as compiled_for
-from ..api.derivatives import vjp
-from ..api.parameters import parameters
-from ..api.regressors import regressor
-from ..errors import one_of
-from ..figures import joint_style, new_figure, save_figure
-from ..robot import Friction, Robot
-from ..robot.layout import Layout
-from ..trace import refuse_symbols
-from ..trajectories.checks import positive, spread
-from ..trajectories.fourier import Fourier, series_name
-from ..trajectories.loads import torque_along
-from ..trajectories.trajectory import Trajectory
+from ...api.compiling import compile as compiled_for
+from ...api.derivatives import vjp
+from ...api.parameters import parameters
+from ...api.regressors import regressor
+from ...errors import one_of
+from ...figures import joint_style, new_figure, save_figure
+from ...robot import Friction, Robot
+from ...robot.layout import Layout
+from ...trace import refuse_symbols
+from ...trajectories.checks import positive, spread
+from ...trajectories.fourier import Fourier, series_name
+from ...trajectories.loads import torque_along
+from ...trajectories.trajectory import Trajectory
 from .limits import Floats, Margins, MotionLimits
 from .peaks import MotionPeaks
-from .search import ExcitationProblem, Regressor, condition_of, log_det_of
+from .problem import ExcitationProblem, Regressor, condition_of, log_det_of
 from .series import SeriesBasis, times_of_period
 from .starts import Search, SearchProgress
 

@@ -31,7 +31,7 @@ from .minimise import Barrier
 from .series import SeriesBasis, overshoot
 
 ROUNDING = 1e-15  # of its trace is added to the diagonal of G
-INFORMATION = 0.05  # the part of (2) in the criterion "condition"
+INFORMATION = 0.2  # the part of (2) in the criterion "condition"
 HIDDEN = 1e-4  # of its length is what is left of a column that others hide
 ONE_THREAD = 4 * 65536  # multiplications of a product up to which OpenBLAS uses no other threads
 TORQUE_SLACK = 0.99  # of the torque limits, in the search: between samples there may be more

@@ -9,10 +9,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..progress import ProgressDisplay, on_terminal
+from ...progress import ProgressDisplay, on_terminal
 from .limits import Floats
 from .minimise import minimise
-from .search import ExcitationProblem
+from .problem import ExcitationProblem
 
 DRAWS = 50  # random motions that are tried for one start
 PATIENCE = 1.0  # seconds before anything is shown
@@ -20,7 +20,7 @@ RARELY = 60.0  # seconds between lines, after some time
 
 
 class Stage(NamedTuple):
-    """One minimisation: see `search` for the exponent and the weight of the barrier."""
+    """One minimisation: see `problem` for the exponent and the weight of the barrier."""
 
     exponent: int
     weight: float

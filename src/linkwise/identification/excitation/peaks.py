@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..api.functions import inverse_dynamics
-from ..robot import Friction, Robot
-from ..trajectories.fourier import Fourier
+from ...api.functions import inverse_dynamics
+from ...robot import Friction, Robot
+from ...trajectories.fourier import Fourier
 from .limits import Floats, Margins, MotionLimits
 from .series import bounds, times_of_period
 

@@ -1,0 +1,5 @@
+"""Motions that excite the parameters of a robot, within its limits."""
+
+from .excitation import Excitation, ExcitationInterrupted, excitation
+
+__all__ = ["Excitation", "ExcitationInterrupted", "excitation"]
