@@ -17,7 +17,7 @@ from effort import rest_slow
 from linkwise.cli import COMMANDS, app
 
 PICTURES = ("--plot", "linkwise draw", "linkwise demo")
-LONG = (*PICTURES, "linkwise bench", "simulate puma560", "--follow", "loads puma560")
+LONG = (*PICTURES, "linkwise bench", "simulate puma560", "--follow", "loads puma560", "excite ur5e")
 EXAMPLES = {name: [line for line, _ in import_module(f"linkwise.cli.commands.{name}").EXAMPLES] for name in COMMANDS}
 
 

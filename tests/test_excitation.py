@@ -1,5 +1,6 @@
 """Exciting motions stay within all limits at all times, are better than random ones, and are the same for each seed."""
 
+import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
@@ -10,6 +11,7 @@ import numpy as np
 import pytest
 
 import linkwise as lw
+from command_line import linkwise
 from effort import in_turn, rest_slow
 from linkwise.identification.excitation.limits import KINDS, MotionLimits
 from linkwise.identification.excitation.minimise import Barrier, minimise
@@ -206,6 +208,51 @@ def test_it_is_a_trajectory_like_the_others(tmp_path: Path) -> None:
     figure = move.plot(tmp_path / "move.png")
     assert len(figure.axes) == 4
     assert (tmp_path / "move.png").stat().st_size > 10_000
+
+
+def test_the_command_line_does_the_same(tmp_path: Path) -> None:
+    table = tmp_path / "move.csv"
+    options = "--position -2:2.5 --velocity link1=2,link2=2,link3=2 --acceleration 8 --effort 1000,1000,1000"
+    line = f"excite planar3 {options} --harmonics 3 --duration 4 --starts 2 --samples 21 --json --csv '{table}'"
+    result = linkwise(line)
+    assert result.code == 0
+    printed, move = json.loads(result.out), found(0)
+    assert printed["condition"] == move.condition
+    assert printed["sines"] == move.series.sines.tolist()
+    assert lw.trajectory_from_csv(table)(1.0).q == pytest.approx(move(1.0).q, abs=1e-12)
+    degrees = linkwise("excite planar3 --position -90:90 --velocity 120 --degrees --harmonics 2 --starts 1 --json")
+    assert np.abs(lw.fourier(**part_of(json.loads(degrees.out)))(np.linspace(0, 10, 200)).q).max() < 0.9 * np.pi / 2
+
+
+def part_of(printed: dict[str, Any]) -> dict[str, Any]:
+    return {key: printed[key] for key in ("offset", "sines", "cosines")} | {"duration": printed["duration"]}
+
+
+def test_the_command_line_keeps_what_was_found_until_it_was_interrupted() -> None:
+    with stopped_at(1):
+        result = linkwise("excite planar3 --position -2:2 --velocity 2 --harmonics 2 --starts 2")
+    assert result.code == 130
+    assert "condition number" in result.out
+    assert "the best motion until then" in result.err
+
+
+@in_turn(
+    [
+        ("", "--position link1=LOWER:UPPER in rad, or -inf:inf if it turns without end"),
+        ("--position -2:2", "--velocity link1=NUMBER in rad/s"),
+        ("--position -2", "'-2' is no limit (expected such as -1.5:1.5)"),
+        ("--velocity 1:2", "'1:2' is no limit (expected such as 1.5)"),
+        ("--velocity 1,2", "--velocity has 2 limits (expected one for all joints, or 3: link1, link2, link3)"),
+        ("--velocity joint1=1", "there is no 'joint1'"),
+        ("--velocity link1=1,2", "'2' has no name"),
+        ("--position -2:2 --velocity 2 --effort 1e-3 --starts 1", "a smaller --margin"),
+    ]
+)
+def test_limits_that_are_typed_wrongly(case: tuple[str, str]) -> None:
+    options, message = case
+    result = linkwise(f"excite planar3 {options}")
+    assert result.code == 2
+    assert message in result.err
 
 
 @in_turn(

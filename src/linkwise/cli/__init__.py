@@ -25,6 +25,7 @@ SECTIONS = {  # of the help; a command is a module of the same name in `commands
         "budget": "where the torques come from, term by term",
         "loads": "what the bearings of each joint carry along a trajectory",
         "simulate": "the motion in time: falls, controllers, friction",
+        "excite": "a motion to identify the parameters by, within limits",
         "sweep": "how far a sweep is; resume it",
     },
     "Equations and code": {

@@ -5,6 +5,11 @@ from __future__ import annotations
 import re
 
 AT_THE_PROMPT = (
+    (r"limits=\{'position': \{'([^']+)': \(lower, upper\)\}\}", r"--position \1=LOWER:UPPER"),
+    (r"\(-np\.inf, np\.inf\) if it turns", "-inf:inf if it turns"),
+    (r"limits=\{'velocity': \{'([^']+)': \.\.\.\}\}", r"--velocity \1=NUMBER"),
+    (r"limits\['(\w+)'\]", r"--\1"),
+    (r"\ba smaller margin\b", "a smaller --margin"),
     (r"lw\.LIBRARY lists", "linkwise robots lists"),
     (r"arm\.with_gravity\(\(([^()]*)\)\)", lambda found: f"--gravity {found[1].replace(' ', '')}"),
     (r"(?<=as many as )max_steps allows", "--max-steps allows"),
