@@ -47,7 +47,7 @@ def limit(arm: Robot, text: str, kind: str, joint: int, degrees: bool) -> Any:
 
 def end(arm: Robot, text: str, kind: str, joint: int, degrees: bool) -> float:
     typed = Typed(ENDLESS[text], True) if text in ENDLESS else number(text, f"--{kind}")
-    return converted(arm, WORDS[kind], joint, typed, f"--{kind}", degrees)
+    return converted(arm, WORDS[kind], joint, typed, f"--{kind}", degrees and kind != "effort")
 
 
 def example(kind: str) -> str:

@@ -46,6 +46,7 @@ class Step(NamedTuple):
     move: Floats
     value: float  # of f, there
     gradient: Floats
+    barrier: Barrier
 
 
 def minimise(
@@ -65,7 +66,7 @@ def minimise(
         if k == 0 and change @ step.move > 0.0:
             model *= change @ change / (change @ step.move)
         model = updated(model, step.move, change)
-        x, gradient, b = x + step.move, step.gradient, problem.barrier(x + step.move)
+        x, gradient, b = x + step.move, step.gradient, step.barrier
         values.append(step.value + b.value)
         on_step(x)
         if k > MEMORY and values[-MEMORY] - values[-1] < enough:
@@ -86,7 +87,7 @@ def line_search(
         if not f + b.value <= value + DECREASE * size * slope:
             long = size
         else:
-            found = Step(move, f, gradient)
+            found = Step(move, f, gradient, b)
             if (gradient + b.gradient) @ direction >= CURVATURE * slope or size >= longest:
                 return found
             short = size
