@@ -103,10 +103,10 @@ def times(matrix: Floats, square: Any) -> Floats:
     return np.concatenate([part @ square for part in blocks(matrix)])
 
 
-def blocks(matrix: Floats) -> list[Floats]:
+def blocks(matrix: Floats, columns: int | None = None) -> list[Floats]:
     """Rows whose products OpenBLAS computes in one thread: on a busy machine threads that wait for each other cost
-    ten times what they save."""
-    rows = max(1, ONE_THREAD // matrix.shape[1] ** 2)
+    ten times what they save. `columns` are those of the product, if not the matrix's own."""
+    rows = max(1, ONE_THREAD // (columns or matrix.shape[1]) ** 2)
     return [matrix[k : k + rows] for k in range(0, len(matrix), rows)]
 
 
@@ -208,7 +208,7 @@ class ExcitationProblem:
         """-log(1 - u²) of the share u of each limit, added up over the samples, with its curvature."""
         free, (count, n) = self.free(x), self.scale.shape
         weight, value = self.weight / len(self.matrices[0]), 0.0
-        gradient, blocks = np.zeros((count, n)), np.zeros((n, count, count))
+        gradient, curved = np.zeros((count, n)), np.zeros((n, count, count))
         for part in self.limited:
             used = part.share(free)
             room = 1.0 - used**2
@@ -217,10 +217,11 @@ class ExcitationProblem:
             value -= weight * float(np.log(room).sum())
             gradient += part.matrix.T @ (2.0 * weight * used / room / part.limit)
             curvature = 2.0 * weight * (1.0 + used**2) / (room * part.limit) ** 2
-            blocks += (part.matrix.T * curvature.T[:, None, :]) @ part.matrix
+            for rows, weights in zip(blocks(part.matrix), blocks(curvature, count), strict=True):
+                curved += (rows.T * weights.T[:, None, :]) @ rows
         scales = self.scale.T
         hessian, joint = np.zeros((count, n, count, n)), np.arange(n)
-        hessian[:, joint, :, joint] = blocks * scales[:, :, None] * scales[:, None, :]
+        hessian[:, joint, :, joint] = curved * scales[:, :, None] * scales[:, None, :]
         return Barrier(value, (gradient * self.scale).ravel(), hessian.reshape(count * n, -1))
 
     def room(self, x: Floats, step: Floats) -> float:
