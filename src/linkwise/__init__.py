@@ -127,6 +127,9 @@ if TYPE_CHECKING:  # at run time each of these is imported when it is first used
     from .identification.excitation import Excitation as Excitation
     from .identification.excitation import ExcitationInterrupted as ExcitationInterrupted
     from .identification.excitation import excitation as excitation  # type: ignore[no-redef]
+    from .identification.fitting import identify as identify
+    from .identification.result import Identification as Identification
+    from .identification.result import JointErrors as JointErrors
     from .kernels.compiler import Compiled as Compiled
     from .kernels.cuda.driver import CudaError as CudaError
     from .kernels.cuda.kernel import CudaKernel as CudaKernel
@@ -252,6 +255,8 @@ LAZY_IMPORTS = {  # the public names, by the modules that are imported when one 
     "formats.models": ("from_mujoco", "from_pinocchio"),
     "graph": ("Count", "Program", "evaluate"),
     "identification.excitation": ("Excitation", "ExcitationInterrupted", "excitation"),
+    "identification.fitting": ("identify",),
+    "identification.result": ("Identification", "JointErrors"),
     "kernels.compiler": ("Compiled",),
     "kernels.cuda.driver": ("CudaError",),
     "kernels.cuda.kernel": ("CudaKernel",),

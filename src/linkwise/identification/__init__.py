@@ -1,1 +1,1 @@
-"""Identification of a robot's parameters: motions that excite them, and parameters from measurements along these."""
+"""Identification of a robot's parameters: motions that excite them, least squares on what was measured."""

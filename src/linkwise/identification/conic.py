@@ -1,0 +1,55 @@
+"""The same problem as `physical` for a conic solver, Clarabel through cvxpy: a second opinion."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .physical import UNITS, PhysicalFit, PhysicalProblem, pseudo_inertias
+
+NOT_INSTALLED = "solver='clarabel' needs cvxpy and clarabel: pip install 'linkwise[identify]'"
+
+
+def solve_with_clarabel(problem: PhysicalProblem) -> PhysicalFit:
+    """The minimum of (2) of `physical`, or with weight 0 of the residuals alone over bodies that can exist."""
+    try:
+        import clarabel  # noqa: F401
+        import cvxpy
+    except ImportError:
+        raise ImportError(NOT_INSTALLED) from None
+    links, scalars, free = problem.sizes
+    root = np.linalg.cholesky(problem.prior)  # P = C₀ X C₀ᵀ: numbers about one
+    X = [cvxpy.Variable((4, 4), PSD=True) for _ in range(links)]
+    x = cvxpy.Variable(scalars, nonneg=True)
+    y = cvxpy.Variable(free)
+    as_ten = np.linalg.pinv(UNITS.reshape(10, 16)).T  # ten numbers from all sixteen entries
+    residual = -problem.target
+    for k in range(links):
+        turn = np.kron(root[k], root[k])  # vec(C X Cᵀ), X symmetric
+        columns = problem.matrix[:, 10 * k : 10 * k + 10] @ as_ten @ turn
+        residual = residual + columns @ cvxpy.vec(X[k], order="C")
+    cut = 10 * links + scalars
+    residual = residual + (problem.matrix[:, 10 * links : cut] * problem.prior_scalars) @ x
+    if free:
+        residual = residual + problem.matrix[:, cut:] @ y
+    cost = 0.5 * cvxpy.sum_squares(residual)
+    if problem.weight:
+        barrier = sum(cvxpy.trace(part) - cvxpy.log_det(part) for part in X)
+        if scalars:
+            barrier = barrier + cvxpy.sum(x) - cvxpy.sum(cvxpy.log(x))
+        cost = cost + problem.weight * barrier
+    found = cvxpy.Problem(cvxpy.Minimize(cost))
+    found.solve(solver="CLARABEL")
+    if found.status not in ("optimal", "optimal_inaccurate"):
+        raise RuntimeError(f"clarabel did not solve the problem: {found.status} (solver='newton' has no such failure)")
+    bodies = np.array([c @ part.value @ c.T for c, part in zip(root, X, strict=True)])
+    values = np.zeros(0) if not scalars else np.asarray(x.value) * problem.prior_scalars
+    offsets = np.zeros(0) if not free else np.asarray(y.value)
+    steps = int(found.solver_stats.num_iters or 0)
+    return PhysicalFit(symmetric(bodies), values, offsets, problem.weight * problem.eigenvalues, steps, np.nan)
+
+
+def symmetric(P: np.ndarray) -> np.ndarray:
+    return np.asarray(0.5 * (P + np.swapaxes(P, -1, -2)))
+
+
+__all__ = ["pseudo_inertias", "solve_with_clarabel"]

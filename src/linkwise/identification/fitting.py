@@ -1,0 +1,275 @@
+"""`lw.identify`: parameters of a robot from recorded motions and torques."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from ..errors import one_of
+from ..robot import Friction, Robot
+from .conic import solve_with_clarabel
+from .factors import Factors, blocks_for, triangle
+from .identifiability import not_identifiable, recovery
+from .least_squares import Solution, Spread, fit, sigma_of, spread_of
+from .model import TorqueModel
+from .physical import PhysicalFit, PhysicalProblem, pseudo_inertias, ten_numbers
+from .preparing import Filtering, Motion, check_motion, filtering_of, motion_of, reduced
+from .prior import Prior, prior_of
+from .reading import recordings_of
+from .result import Certificate, Estimates, Identification, JointErrors
+
+SOLVERS = ("newton", "clarabel")
+REGULARIZATION = 0.1
+POSSIBLE = 1e-9  # of the largest eigenvalue of a pseudo-inertia: smaller negative ones are rounding
+
+
+def identify(
+    arm: Robot,
+    data: Any,
+    *,
+    friction: bool | Friction = True,
+    physical: bool = True,
+    weighted: bool = True,
+    rotors: bool = True,
+    offset: bool = False,
+    columns: Mapping[str, Any] | None = None,
+    period: float | None = None,
+    degrees: bool = False,
+    gains: Any = None,
+    cutoff: float | None = None,
+    torque_cutoff: float | None = None,
+    decimate: int | None = None,
+    minimum_speed: float = 0.0,
+    regularization: float = REGULARIZATION,
+    solver: str = "newton",
+    validation: Any = None,
+) -> Identification:
+    """Identify masses, first moments, inertias, rotors and friction of a robot from recorded motions and torques.
+
+    `arm` is the nominal robot: its geometry is taken as it is, and what the data do not tell stays as close to its
+    bodies as it can. `data` is a mapping or a DataFrame, the path of a .csv or .npz file, a `Recording`, any object
+    with such attributes, or a list of several recordings: times `t` (N,) or `period`, `q` (N, nq) and `tau` (N, n) and,
+    where they were recorded, `qd` and `qdd`. Columns of tables have free names, one for each joint: q1, joint2_pos,
+    effort_3, ...; `columns={"q": [...], "tau": [...], "t": "stamp"}` names others. `degrees=True`: angles are in
+    degrees. `gains`: factors from what was recorded (motor currents) to torques.
+
+    Without rates and accelerations q alone is enough: it is filtered without delay and differentiated. `cutoff` (Hz) is
+    that of the motion, `torque_cutoff` that of torques and regressor, of which one row in `decimate` is kept; what is
+    not given follows from the band of the motion, and the report says what was taken. With rates and accelerations
+    nothing is filtered unless a cut-off is given.
+
+    `friction` identifies viscous and Coulomb coefficients (an `lw.Friction` sets how Coulomb friction is smoothed),
+    `rotors` the inertias of rotors (False: those of the nominal robot are kept), `offset` a constant torque of each
+    joint's sensor. Rows of a joint slower than `minimum_speed` (rad/s, m/s) are left out: near rest friction is not
+    what the law says.
+
+    `physical=True`: every link is a body that can exist and no coefficient is negative, at the least weighted residual
+    plus `regularization` times the entropic distance to the nominal robot; otherwise least squares alone. `weighted`:
+    each joint counts by its noise, found by iteration. `solver` is "newton", our own method, or "clarabel", a conic
+    solver for comparison. `validation` is other data to judge the result by; without it blocks of time are left out in
+    turn.
+
+    >>> import numpy as np
+    >>> import linkwise as lw
+    >>> arm = lw.load("planar3")
+    >>> t = np.linspace(0, 10, 2001)
+    >>> q = np.stack([np.sin(t), np.sin(1.7 * t + 1), np.cos(2.3 * t)], axis=-1)
+    >>> motion = lw.spline(t, q)(t)
+    >>> fit = lw.identify(arm, {"t": t, "q": q, "tau": lw.inverse_dynamics(arm, *motion)}, friction=False)
+    >>> fit.rank, bool((fit.residuals.relative < 1e-3).all())
+    (6, True)
+    """
+    check_options(arm, physical, weighted, rotors, offset, minimum_speed, regularization, solver)
+    reading = {"columns": columns, "period": period, "degrees": degrees, "gains": gains}
+    samples = recordings_of(arm, data, **reading)
+    filtering = filtering_of(samples, cutoff, torque_cutoff, decimate, bool(arm.quaternions))
+    motions = [motion_of(arm, recording, filtering) for recording in samples]
+    check_motion(arm, motions)
+    model = TorqueModel.of(arm, friction, rotors, offset)
+    factors = reduced(model, motions, filtering, blocks_for(arm.n, len(model.base_names)), minimum_speed)
+    check_rows(model, factors)
+    solution = fit(factors, model.base_nominal, weighted)
+    spread = spread_of(factors, solution)
+    unknowns, offsets, x, problem, found, prior = solve(model, factors, solution, physical, regularization, solver)
+    every = model.with_unknowns(unknowns)
+    robot = arm.with_parameters(every, friction=friction, unphysical="warn")
+    notes = [f"{r.name}: times are irregular; resampled every {r.period:.6g} s" for r in samples if r.resampled]
+    notes += prior.notes if physical else prior.massless
+    result = Identification(
+        robot=robot,
+        nominal=arm,
+        parameters=all_estimates(model, solution, spread, every),
+        base=base_estimates(model, solution, spread, x),
+        rank=solution.rank,
+        condition=solution.condition,
+        singular_values=solution.singular,
+        not_identifiable=not_identifiable(model, solution, recovery(model)[1]),
+        residuals=errors_of(factors, [x], [None]),
+        validation=cross_validation(factors, solution, spread, problem, found, model),
+        noise=solution.noise,
+        offsets=offsets if offset else np.zeros(arm.n),
+        certificates=certificates(arm, every[: model.body_size].reshape(-1, 10)),
+        friction=friction,
+        physical=physical,
+        weighted=weighted,
+        filtering=filtering,
+        samples=sum(len(recording.q) for recording in samples),
+        rows=max(factors.samples(j) for j in range(arm.n)),
+        duration=sum(len(recording.q) * recording.period for recording in samples),
+        gap=found.gap if found is not None else None,
+        cost=cost_of(solution, x) if physical else None,
+        notes=tuple(notes),
+        motions=tuple(motions),
+        reading=reading,
+    )
+    if validation is None:
+        return result
+    object.__setattr__(result, "validation", result.validate(validation))
+    return result
+
+
+def check_options(
+    arm: Any,
+    physical: bool,
+    weighted: bool,
+    rotors: bool,
+    offset: bool,
+    minimum_speed: float,
+    regularization: float,
+    solver: str,
+) -> None:
+    if not isinstance(arm, Robot):
+        raise TypeError(f"the first argument is {arm!r} (expected a Robot)")
+    if arm.symbolic:
+        raise ValueError(f"robot {arm.name!r} has symbols (expected numbers: lw.bind gives them values)")
+    for name, value in {"physical": physical, "weighted": weighted, "rotors": rotors, "offset": offset}.items():
+        if not isinstance(value, bool):
+            raise TypeError(f"{name} is {value!r} (expected True or False)")
+    if not (np.isfinite(minimum_speed) and minimum_speed >= 0.0):
+        raise ValueError(f"minimum_speed is {minimum_speed!r} (expected a rate of at least 0)")
+    if not (np.isfinite(regularization) and regularization > 0.0):
+        raise ValueError(f"regularization is {regularization!r} (expected a number above 0, such as {REGULARIZATION})")
+    one_of(solver, SOLVERS, "solver")
+
+
+def motions_of(arm: Robot, data: Any, filtering: Filtering, **reading: Any) -> list[Motion]:
+    return [motion_of(arm, recording, filtering) for recording in recordings_of(arm, data, **reading)]
+
+
+def check_rows(model: TorqueModel, factors: Factors) -> None:
+    total = sum(factors.samples(j) for j in range(factors.joints))
+    if total < 2 * factors.columns:
+        raise ValueError(
+            f"{total} rows are left for {factors.columns} unknowns (expected at least twice as many: a longer"
+            " recording, a higher cutoff=..., or a lower minimum_speed=...)"
+        )
+
+
+def solve(
+    model: TorqueModel, factors: Factors, solution: Solution, physical: bool, regularization: float, solver: str
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, PhysicalProblem | None, PhysicalFit | None, Prior]:
+    """The unknowns, offsets and base parameters of the fit that is asked for."""
+    problem, prior = physical_problem(model, solution.seen(solution.system), regularization)
+    combined = len(model.T)
+    if not physical:
+        unknowns = nearest(model, solution.x[:combined], prior)
+        return unknowns, solution.x[combined:], solution.x, None, None, prior
+    found = solve_with_clarabel(problem) if solver == "clarabel" else problem.solve()
+    x = np.concatenate([model.T @ found.values, found.free])
+    return found.values, found.free, x, problem, found, prior
+
+
+def physical_problem(model: TorqueModel, system: np.ndarray, regularization: float) -> tuple[PhysicalProblem, Prior]:
+    matrix = matrix_of(model, system)
+    size, start = model.body_size, model.nominal[model.free]
+    target = float(np.linalg.norm(system[:, -1]))
+    scalars = matrix[:, size : len(start)]
+    prior = prior_of(model.arm, start[:size].reshape(-1, 10), start[size:], scalars, target)
+    return PhysicalProblem(matrix, system[:, -1], prior.bodies, prior.scalars, regularization), prior
+
+
+def matrix_of(model: TorqueModel, system: np.ndarray) -> np.ndarray:
+    """R T, and R itself for offsets."""
+    combined = len(model.T)
+    return np.concatenate([system[:, :combined] @ model.T, system[:, combined:-1]], axis=1)
+
+
+def nearest(model: TorqueModel, base: np.ndarray, prior: Prior) -> np.ndarray:
+    """The unknowns with these base parameters that are next to the nominal ones, each measured by its size.
+
+    Links without mass start from the prior's body: the first moment of a mass of zero is zero.
+    """
+    start, T = model.nominal[model.free], model.T
+    for k in np.flatnonzero(prior.empty):
+        start[10 * k : 10 * k + 10] = ten_numbers(prior.bodies[k])
+    mass = prior.bodies[:, 3, 3]
+    inertia = np.trace(prior.bodies[:, :3, :3], axis1=1, axis2=2)
+    sizes = np.stack([mass, *[np.sqrt(mass * inertia)] * 3, *[inertia] * 6], axis=-1).ravel()
+    sizes = np.concatenate([sizes, prior.scalars])
+    step = np.where(T.any(axis=0), np.linalg.lstsq(T * sizes, base - T @ start, rcond=None)[0], 0.0)
+    return np.asarray(start + sizes * step)
+
+
+def base_estimates(model: TorqueModel, solution: Solution, spread: Spread, x: np.ndarray) -> Estimates:
+    sigma, white = sigma_of(solution, spread, np.eye(len(x)))
+    known = solution.determined
+    sigma, white = np.where(known, sigma, np.inf), np.where(known, white, np.inf)
+    return Estimates(tuple(model.base_names), x, sigma, white, model.base_nominal)
+
+
+def all_estimates(model: TorqueModel, solution: Solution, spread: Spread, every: np.ndarray) -> Estimates:
+    inverse, alone = recovery(model)
+    rows = np.concatenate([inverse, np.zeros((len(inverse), len(solution.x) - inverse.shape[1]))], axis=1)
+    sigma, white = sigma_of(solution, spread, rows)
+    lost = np.abs(rows @ solution.undetermined).max(axis=1, initial=0.0) > 1e-9 * np.abs(rows).max(axis=1)
+    known = alone & ~lost
+    full, full_white = np.zeros(len(every)), np.zeros(len(every))
+    full[model.free], full_white[model.free] = np.where(known, sigma, np.inf), np.where(known, white, np.inf)
+    return Estimates(model.names, every, full, full_white, model.nominal)
+
+
+def errors_of(factors: Factors, solutions: list[np.ndarray], folds: list[list[int] | None]) -> JointErrors:
+    """Of each joint over all folds, each with its own solution."""
+    joints = range(factors.joints)
+    squares = [sum(factors.errors(j, x, f) for x, f in zip(solutions, folds, strict=True)) for j in joints]
+    rms = np.array([(s / max(1, factors.samples(j))) ** 0.5 for j, s in enumerate(squares)])
+    sizes = np.array([factors.variation(j) for j in joints])
+    return JointErrors.of(rms, sizes[:, 0], sizes[:, 1])
+
+
+def cross_validation(
+    factors: Factors,
+    solution: Solution,
+    spread: Spread,
+    problem: PhysicalProblem | None,
+    found: PhysicalFit | None,
+    model: TorqueModel,
+) -> JointErrors:
+    """Each fold of contiguous blocks is predicted by a fit to the others, by the same method."""
+    if problem is None or found is None:
+        solutions = [solution.x + solution.basis @ change for change in spread.changes]
+        return errors_of(factors, solutions, list(spread.folds))
+    parts, solutions = [factors.of_blocks(fold, 1.0 / solution.noise) for fold in spread.folds], []
+    for k in range(len(parts)):
+        system = solution.seen(triangle(np.concatenate(parts[:k] + parts[k + 1 :])))
+        matrix = matrix_of(model, system)
+        others = PhysicalProblem(matrix, system[:, -1], problem.prior, problem.prior_scalars, problem.weight)
+        left = others.solve(start=found)
+        solutions.append(np.concatenate([model.T @ left.values, left.free]))
+    return errors_of(factors, solutions, list(spread.folds))
+
+
+def certificates(arm: Robot, ten: np.ndarray) -> dict[str, Certificate]:
+    values = np.linalg.eigvalsh(pseudo_inertias(ten))
+    return {
+        name: Certificate(own, bool(own[0] >= -POSSIBLE * abs(own[-1])))
+        for name, own in zip(arm.names, values, strict=True)
+    }
+
+
+def cost_of(solution: Solution, x: np.ndarray) -> float:
+    """How much the weighted sum of squares grows from the least-squares solution to x."""
+    R, d = solution.system[:, :-1], solution.system[:, -1]
+    return float(np.sum((R @ x - d) ** 2) - np.sum((R @ solution.x - d) ** 2))

@@ -1,0 +1,74 @@
+"""Which parameters data cannot tell, and why, in words."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..api.mobility import mobilities
+from ..robot import LinkMobility, Robot
+from .least_squares import Solution
+from .model import TorqueModel
+
+MOST = 3  # base parameters that a sentence lists
+AXES = "xyz"
+SMALL = 1e-9
+
+
+def recovery(model: TorqueModel) -> tuple[np.ndarray, np.ndarray]:
+    """The matrix (p, b) that gives unknowns from base parameters, and which unknowns it gives without others."""
+    T = model.T
+    inverse = np.linalg.pinv(T)
+    alone = np.abs(inverse @ T - np.eye(T.shape[1])).max(axis=1, initial=0.0) < 1e-8
+    return inverse, alone
+
+
+def not_identifiable(model: TorqueModel, solution: Solution, alone: np.ndarray) -> dict[str, str]:
+    """Reasons by the name of the parameter."""
+    T, unknowns, base = model.T, model.unknowns, model.base_names
+    links = {
+        link.name: mobility for link, mobility in zip(model.arm.links, mobilities(model.arm.uncoupled), strict=True)
+    }
+    determined = solution.determined
+    silent = silent_columns(solution)
+    reasons: dict[str, str] = {}
+    for k, name in enumerate(unknowns):
+        parts = np.flatnonzero(np.abs(T[:, k]) > SMALL)
+        if not len(parts):
+            reasons[name] = no_effect(model.arm, name, links)
+        elif not determined[parts].all():
+            lost = [base[i] for i in parts if not determined[i]]
+            why = "has no effect in these data" if silent[parts].all() else "these data do not tell it from others"
+            reasons[name] = f"not excited: {why}" + ("" if lost == [name] else f" (in {listed(lost)})")
+        elif not alone[k]:
+            reasons[name] = f"known only as a part of {listed([base[i] for i in parts])}"
+    for name, known in zip(base[len(T) :], determined[len(T) :], strict=True):
+        if not known:
+            reasons[name] = "these data do not tell the offset from gravity or friction"
+    return reasons
+
+
+def silent_columns(solution: Solution) -> np.ndarray:
+    sizes = np.linalg.norm(solution.system[:, :-1], axis=0)
+    return np.asarray(sizes <= SMALL * sizes.max(initial=0.0))
+
+
+def no_effect(arm: Robot, name: str, links: dict[str, LinkMobility]) -> str:
+    """Why no torque depends on a parameter, whatever the motion is."""
+    link, _, number = name.rpartition(".")
+    mobility = links.get(link)
+    if mobility is None:
+        return "no torque depends on it"
+    if mobility.turns == 0:
+        return "the link only slides and never turns" if number[0] in "hJ" else "nothing moves or lifts it"
+    if mobility.turns == 1:
+        along = [axis for axis, there in zip(AXES, mobility.along, strict=True) if there]
+        about = f"about {along[0]}" if len(along) == 1 else "about one direction"
+        if number.startswith("J"):
+            return f"the link only turns {about}"
+        return f"the link only turns {about}, and neither gravity nor its acceleration acts on this"
+    return "the link turns about a fixed point, and gravity does not act on it"
+
+
+def listed(names: list[str]) -> str:
+    more = f" and {len(names) - MOST} more" if len(names) > MOST else ""
+    return ", ".join(names[:MOST]) + more

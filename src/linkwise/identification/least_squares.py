@@ -1,0 +1,169 @@
+"""Least squares on triangles: rank, weights of the joints, σ, and cross-validation over blocks of time.
+
+    x = argmin Σ_j ‖Y_j x - τ_j‖² / σ_j²                                    σ_j: noise of joint j, found by iteration
+
+Directions of x that the data do not determine stay as they are in the nominal robot. σ of a parameter is the larger of
+two: that of white noise, from (Yᵀ W Y)⁻¹, and the jackknife's, from how much the result changes when a block of time is
+left out. The second is honest where residuals are correlated, as they are where data were filtered and where the model
+lacks something.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from .factors import Factors
+
+RANK = 1e-10  # singular values of the scaled regressor below this share of the largest are zero
+ROUNDS = 20  # of weighting, at most
+SETTLED = 1e-3  # relative change of the weights
+EXACT = 1e-11  # of the torques' size: noise below it is rounding
+LEVERAGE = 0.95  # of a block, at most: the jackknife divides by 1 - leverage
+FOLDS = 5
+
+
+@dataclass(frozen=True)
+class Solution:
+    """A fit x of the base parameters, with what is needed to judge it.
+
+    Determined directions have coordinates z in which the weighted problem is the identity: x = nominal + basis z.
+    """
+
+    x: np.ndarray
+    nominal: np.ndarray
+    basis: np.ndarray  # (b, rank): x of unit z
+    noise: np.ndarray  # (n,): σ_j
+    singular: np.ndarray  # of the weighted regressor, columns scaled
+    rank: int
+    undetermined: np.ndarray  # (b, b - rank): directions of x that change nothing
+    projection: np.ndarray  # (b, b): onto the directions that the data determine
+    system: np.ndarray  # (R, d): the weighted triangle of all data
+    condition: float
+
+    def seen(self, system: np.ndarray) -> np.ndarray:
+        """A triangle (R, d) of the same unknowns in which only directions count that the data determine."""
+        if not self.undetermined.size:
+            return system
+        R = system[:, :-1]
+        part = R @ self.projection
+        return np.column_stack([part, system[:, -1] - (R - part) @ self.nominal])
+
+    @property
+    def determined(self) -> np.ndarray:
+        """Of each parameter: whether the data determine it."""
+        if not self.undetermined.size:
+            return np.ones(len(self.x), dtype=bool)
+        sizes = np.linalg.norm(self.basis, axis=1) + np.linalg.norm(self.undetermined, axis=1)
+        return np.asarray(np.linalg.norm(self.undetermined, axis=1) <= 1e-8 * np.maximum(sizes, 1e-300))
+
+
+def solved(system: np.ndarray, nominal: np.ndarray, noise: np.ndarray) -> Solution:
+    """The least-squares solution of the triangle (R, d), nearest to the nominal where R does not determine it."""
+    R, d = system[:, :-1], system[:, -1]
+    scale = np.linalg.norm(R, axis=0)
+    seen = scale > EXACT * scale.max(initial=0.0)
+    safe = np.where(seen, scale, 1.0)
+    U, s, Vt = np.linalg.svd(np.where(seen, R / safe, 0.0), full_matrices=True)
+    rank = int(np.sum(s > RANK * s[0])) if len(s) else 0
+    basis = (Vt[:rank].T / s[:rank]) / safe[:, None]
+    z = U[:, :rank].T @ (d - R @ nominal)
+    undetermined = Vt[rank:].T / safe[:, None]
+    condition = float(s[0] / s[rank - 1]) if rank else np.inf
+    projection = np.where(np.outer(seen, seen), basis @ (s[:rank, None] * Vt[:rank] * safe), 0.0)
+    return Solution(nominal + basis @ z, nominal, basis, noise, s, rank, undetermined, projection, system, condition)
+
+
+def fit(factors: Factors, nominal: np.ndarray, weighted: bool) -> Solution:
+    """Ordinary least squares, or with weights that are the inverse of each joint's noise, by iteration."""
+    joints = [factors.of_joint(j) for j in range(factors.joints)]
+    floor = EXACT * max(1e-300, max(factors.variation(j)[0] for j in range(factors.joints)))
+    noise = np.ones(factors.joints)
+    solution = solved(whole(factors, joints, 1.0 / noise), nominal, noise)
+    for _ in range(ROUNDS if weighted else 1):
+        found = noise_of(factors, joints, solution, floor)
+        if not weighted:  # one σ for all joints is what ordinary least squares assumes; σ_j are for what follows
+            return with_noise(factors, joints, solution, found)
+        settled = bool(np.all(np.abs(found - noise) <= SETTLED * found))
+        noise = found
+        solution = solved(whole(factors, joints, 1.0 / noise), nominal, noise)
+        if settled:
+            break
+    return solution
+
+
+def with_noise(factors: Factors, joints: list[np.ndarray], solution: Solution, noise: np.ndarray) -> Solution:
+    """The same x; the system is that of the joints' own noise."""
+    weighted = solved(whole(factors, joints, 1.0 / noise), solution.nominal, noise)
+    return Solution(
+        solution.x,
+        solution.nominal,
+        weighted.basis,
+        noise,
+        weighted.singular,
+        weighted.rank,
+        weighted.undetermined,
+        weighted.projection,
+        weighted.system,
+        solution.condition,
+    )
+
+
+def whole(factors: Factors, joints: list[np.ndarray], weights: np.ndarray) -> np.ndarray:
+    return factors.stacked(list(enumerate(joints)), weights)
+
+
+def noise_of(factors: Factors, joints: list[np.ndarray], solution: Solution, floor: float) -> np.ndarray:
+    """σ_j: residuals over the degrees of freedom that the fit leaves to the joint."""
+    noise = np.empty(factors.joints)
+    for j, rows in enumerate(joints):
+        leverage = float(np.sum((rows[:, :-1] @ solution.basis[factors.support[j]] / solution.noise[j]) ** 2))
+        left = max(factors.samples(j) - leverage, 1.0)
+        noise[j] = max((float(np.sum((rows @ factors.at(j, solution.x)) ** 2)) / left) ** 0.5, floor)
+    return noise
+
+
+@dataclass(frozen=True)
+class Spread:
+    """Covariances of z (see `Solution`): of white noise that is the identity, and the jackknife's."""
+
+    jackknife: np.ndarray
+    changes: list[np.ndarray]  # of z, when each fold is left out
+    folds: list[list[int]]  # blocks of each
+
+
+def spread_of(factors: Factors, solution: Solution) -> Spread:
+    """How the solution changes when a block, or a fold of several, is left out.
+
+    With U_b the rows of block b in the coordinates z, Σ U_bᵀ U_b = 1 and the change is -(1 - U_bᵀ U_b)⁻¹ U_bᵀ r_b.
+    """
+    parts = []
+    for own in factors.triangles:
+        U = np.concatenate(
+            [
+                rows[:, :-1] @ solution.basis[k] / s
+                for rows, k, s in zip(own, factors.support, solution.noise, strict=True)
+            ]
+        )
+        left = [rows @ factors.at(j, solution.x) / solution.noise[j] for j, rows in enumerate(own)]
+        parts.append((U.T @ U, -U.T @ np.concatenate(left)))
+    count = len(parts)
+    changes = np.array([change(gram, score) for gram, score in parts])
+    jackknife = changes.T @ changes * ((count - 1) / count)
+    folds = [list(map(int, part)) for part in np.array_split(np.arange(count), min(FOLDS, count)) if len(part)]
+    of_folds = [change(sum(parts[b][0] for b in fold), sum(parts[b][1] for b in fold)) for fold in folds]
+    return Spread(jackknife, of_folds, folds)
+
+
+def change(gram: np.ndarray, score: np.ndarray) -> np.ndarray:
+    values, vectors = np.linalg.eigh(gram)
+    return np.asarray(-vectors @ ((vectors.T @ score) / (1.0 - np.minimum(values, LEVERAGE))))
+
+
+def sigma_of(solution: Solution, spread: Spread, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """σ of rows · x: the larger of both, and that of white noise alone."""
+    at = rows @ solution.basis
+    white = np.sqrt(np.sum(at**2, axis=1))
+    jackknife = np.sqrt(np.maximum(0.0, np.einsum("ij,jk,ik->i", at, spread.jackknife, at)))
+    return np.maximum(white, jackknife), white

@@ -1,0 +1,204 @@
+"""The nearest fit whose links are bodies that can exist: a barrier method of our own.
+
+A body exists if its pseudo-inertia P, the matrix of the second moments of its mass, is positive semidefinite
+(Wensing, Kim, Slotine: Linear matrix inequalities for physically consistent inertial parameter identification, 2018):
+
+    P = | Σ   h |      Σ = ½ tr(J) 1 - J                                                       (1)
+        | hᵀ  m |
+
+Found is the least of the weighted residuals and the entropic distance to the nominal robot P₀ (Lee, Wensing, Park:
+Geometric robot dynamic identification, 2020), in units of the noise:
+
+    F(π) = ½ ‖R T π - d‖² + γ Σ ( tr(P₀⁻¹ P) - log det P )                                     (2)
+
+and x / x₀ - log x for each rotor inertia and coefficient of friction x. The distance is a self-concordant barrier of
+the cone itself, so that (2) has its minimum inside, and from a large γ, whose minimum is the nominal robot, Newton's
+method follows the minimum down to the γ that is asked for. With P = C Cᵀ and a step C Z Cᵀ, Newton's step is
+
+    Z = argmin ‖J Z - r‖² + γ ‖Z + Cᵀ P₀⁻¹ C - 1‖²,     r = d - R T π,  J Z = R T (C Z Cᵀ)      (3)
+
+a least-squares problem with the identity below J, however close to the boundary C is. At the minimum γ P⁻¹ are the
+multipliers of P ⪰ 0: F without its logarithms is above its own minimum by γ ν at most, ν the number of eigenvalues.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+ROWS = np.array([0, 0, 0, 1, 1, 2, 0, 1, 2, 3])  # of the ten independent entries of a symmetric 4 × 4 matrix
+COLUMNS = np.array([0, 1, 2, 1, 2, 2, 3, 3, 3, 3])
+ROOT = np.where(ROWS == COLUMNS, 1.0, np.sqrt(2.0))  # entries beside the diagonal occur twice
+SHRINK = 0.1  # of γ, from one minimum to the next
+NEAR, AT = 0.1, 1e-7  # Newton's decrement, in units of γ: near a minimum on the way, and at the last one
+STEPS = 500  # of Newton's method, at most; some tens are usual
+
+
+def unit_pseudo_inertias() -> np.ndarray:
+    """(10, 4, 4): P of each of m, hx, hy, hz, Jxx, Jxy, Jxz, Jyy, Jyz, Jzz alone."""
+    units = np.zeros((10, 4, 4))
+    units[0, 3, 3] = 1.0
+    for i in range(3):
+        units[1 + i, i, 3] = units[1 + i, 3, i] = 1.0
+    for k, (i, j) in enumerate(((0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 2)), 4):
+        units[k, i, j] -= 1.0
+        if i == j:
+            units[k, :3, :3] += 0.5 * np.eye(3)
+        else:
+            units[k, j, i] -= 1.0
+    return units
+
+
+UNITS = unit_pseudo_inertias()
+AS_TEN = np.linalg.inv(UNITS[:, ROWS, COLUMNS]).T  # ten numbers from the ten entries: ten = AS_TEN @ entries
+
+
+def pseudo_inertias(ten: np.ndarray) -> np.ndarray:
+    """(..., 10) to (..., 4, 4)."""
+    return np.asarray(np.tensordot(ten, UNITS, 1))
+
+
+def ten_numbers(P: np.ndarray) -> np.ndarray:
+    """(..., 4, 4) to (..., 10)."""
+    return np.asarray(P[..., ROWS, COLUMNS] @ AS_TEN.T)
+
+
+@dataclass(frozen=True)
+class PhysicalFit:
+    """The unknowns at the minimum of (2)."""
+
+    bodies: np.ndarray  # (links, 4, 4)
+    scalars: np.ndarray  # rotors and friction
+    free: np.ndarray  # offsets
+    gap: float  # γ ν
+    steps: int
+    decrement: float
+
+    @property
+    def values(self) -> np.ndarray:
+        return np.concatenate([ten_numbers(self.bodies).ravel(), self.scalars])
+
+
+@dataclass(frozen=True)
+class PhysicalProblem:
+    """R T π - d, in units of the noise, and the prior."""
+
+    matrix: np.ndarray  # (rows, 10 links + scalars + free): R T, and R for what is free
+    target: np.ndarray  # d
+    prior: np.ndarray  # (links, 4, 4): P₀
+    prior_scalars: np.ndarray  # x₀
+    weight: float  # γ
+
+    @property
+    def sizes(self) -> tuple[int, int, int]:
+        links, scalars = len(self.prior), len(self.prior_scalars)
+        return links, scalars, self.matrix.shape[1] - 10 * links - scalars
+
+    @property
+    def eigenvalues(self) -> int:
+        """ν"""
+        return 4 * len(self.prior) + len(self.prior_scalars)
+
+    def solve(self, start: PhysicalFit | None = None) -> PhysicalFit:
+        """Follow the minimum of (2) from the nominal robot, or from where a similar problem ended."""
+        return Path(self).follow(start)
+
+
+class Path:
+    """One run of the method: where it is, and the γ of now."""
+
+    def __init__(self, problem: PhysicalProblem) -> None:
+        self.problem = problem
+        links, scalars, _ = problem.sizes
+        self.links, self.cut = links, 10 * links + scalars
+        entries = problem.matrix[:, : 10 * links].reshape(-1, links, 10) @ AS_TEN  # columns of the entries of P
+        weights = np.where(ROWS == COLUMNS, 1.0, 0.5)  # an entry beside the diagonal stands for two
+        full = np.zeros((len(problem.matrix), links, 4, 4))
+        full[:, :, ROWS, COLUMNS] = entries * weights
+        full[:, :, COLUMNS, ROWS] = entries * weights
+        self.full = full
+        self.inverse = np.linalg.inv(problem.prior)
+        self.P, self.x = problem.prior.copy(), problem.prior_scalars.copy()
+        self.free = np.zeros(problem.sizes[2])
+        if self.free.size:
+            self.free = np.linalg.lstsq(problem.matrix[:, self.cut :], self.residual(), rcond=None)[0]
+
+    def residual(self) -> np.ndarray:
+        """r = d - R T π"""
+        own = np.concatenate([ten_numbers(self.P).ravel(), self.x, self.free])
+        return np.asarray(self.problem.target - self.problem.matrix @ own)
+
+    def follow(self, start: PhysicalFit | None) -> PhysicalFit:
+        problem, steps, decrement = self.problem, 0, np.inf
+        if start is not None:
+            self.P, self.x, self.free = start.bodies.copy(), start.scalars.copy(), start.free.copy()
+            gamma = problem.weight
+        else:
+            J, _, r = self.scaled()
+            gamma = max(problem.weight, float(np.linalg.norm(J[:, : self.cut].T @ r)))
+        while steps < STEPS:
+            before = decrement
+            decrement = self.step(gamma)
+            steps += 1
+            last = gamma <= problem.weight
+            stalled = last and decrement < 1e-3 and decrement > 0.5 * before  # by rounding
+            if decrement <= (AT if last else NEAR) or stalled:
+                if last:
+                    break
+                gamma, decrement = max(problem.weight, SHRINK * gamma), np.inf
+        return PhysicalFit(self.P, self.x, self.free, problem.weight * problem.eigenvalues, steps, decrement)
+
+    def scaled(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """J of (3), in the ten entries of each Z; C; and r."""
+        C = np.linalg.cholesky(self.P)
+        Z = np.einsum("lia,rlij,ljb->rlab", C, self.full, C, optimize=True)
+        entries = Z[:, :, ROWS, COLUMNS] * ROOT  # so that the norm of the entries is that of Z
+        scalars = self.problem.matrix[:, 10 * self.links : self.cut] * self.x
+        J = np.concatenate([entries.reshape(len(Z), -1), scalars, self.problem.matrix[:, self.cut :]], axis=1)
+        return J, C, self.residual()
+
+    def step(self, gamma: float) -> float:
+        """One step of Newton's method, (3), as far as F falls; its decrement in units of γ."""
+        J, C, r = self.scaled()
+        root = np.sqrt(gamma)
+        pull = np.swapaxes(C, -1, -2) @ self.inverse @ C - np.eye(4)
+        pulls = np.concatenate([(pull[:, ROWS, COLUMNS] * ROOT).ravel(), self.x / self.problem.prior_scalars - 1.0])
+        below = np.concatenate([root * np.eye(self.cut), np.zeros((self.cut, J.shape[1] - self.cut))], axis=1)
+        rows = np.concatenate([np.concatenate([J, below]), np.concatenate([r, -root * pulls])[:, None]], axis=1)
+        R = np.asarray(np.linalg.qr(rows, mode="r"))
+        z = np.linalg.solve(R[: J.shape[1], :-1], R[: J.shape[1], -1])
+        ahead = J @ z
+        decrement = float(np.sum(ahead**2) / gamma + z[: self.cut] @ z[: self.cut])  # zᵀ H z / γ
+        Z = np.zeros((self.links, 4, 4))
+        Z[:, ROWS, COLUMNS] = z[: 10 * self.links].reshape(-1, 10) / ROOT
+        Z = Z + np.swapaxes(Z, -1, -2) - Z * np.eye(4)
+        ratios = z[10 * self.links : self.cut]
+        grown = np.concatenate([np.linalg.eigvalsh(Z).ravel(), ratios])
+        slope = float(-(r @ ahead) / gamma + pulls @ z[: self.cut] + grown.sum())  # without the logarithms
+        length = line_minimum(slope, float(ahead @ ahead) / gamma, grown)
+        self.P = symmetric(C @ (np.eye(4) + length * Z) @ np.swapaxes(C, -1, -2))
+        self.x = self.x * (1.0 + length * ratios)
+        self.free = self.free + length * z[self.cut :]
+        return decrement
+
+
+def symmetric(P: np.ndarray) -> np.ndarray:
+    return np.asarray(0.5 * (P + np.swapaxes(P, -1, -2)))
+
+
+def line_minimum(slope: float, curvature: float, grown: np.ndarray) -> float:
+    """The t > 0 of least slope t + ½ curvature t² - Σ log(1 + grown t), by Newton's method inside the interval."""
+    lowest = float(grown.min(initial=0.0))
+    end = np.inf if lowest >= 0.0 else -1.0 / lowest
+    t = min(1.0, 0.5 * end)
+    for _ in range(30):
+        inside = grown / (1.0 + grown * t)
+        first = slope + curvature * t - float(inside.sum())
+        second = curvature + float(inside @ inside)
+        step = -first / max(second, 1e-300)
+        step = min(max(step, -0.9 * t), 0.9 * (end - t)) if np.isfinite(end) else max(step, -0.9 * t)
+        t += step
+        if abs(step) <= 1e-3 * t:
+            break
+    return t

@@ -1,0 +1,90 @@
+"""Pictures of identifications: torques with residuals, and parameters with their uncertainty."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ..figures import COLOURS, new_figure
+from .report import ZERO, units_of
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from .result import Identification, Torques
+
+MEASURED, PREDICTED, LEFT = "0.65", COLOURS[0], COLOURS[1]
+HEIGHT = 1.15  # inches a joint
+ROW = 0.17  # inches a parameter
+SIGMAS = 2.0
+FINER = 8  # samples that are drawn for each that was fitted
+
+
+def figure_of(result: Identification, recording: int) -> Figure:
+    motions = result.motions
+    if not -len(motions) <= recording < len(motions):
+        raise ValueError(f"recording is {recording!r} (expected a number below {len(motions)})")
+    torques = result.compared(motions[recording], step=max(1, result.filtering.step // FINER))
+    n, count = result.nominal.n, len(result.base)
+    height = max(2.0 + HEIGHT * n, 1.5 + ROW * count)
+    figure = new_figure(14.0, min(height, 24.0))
+    left, right = np.asarray(figure.subfigures(1, 2, width_ratios=(2.2, 1.0))).tolist()
+    axes = left.subplots(n, 2, sharex=True, squeeze=False, width_ratios=(1.7, 1.0))
+    for j in range(n):
+        draw_joint(axes[j, 0], axes[j, 1], result, torques, j)
+    for bottom in axes[-1]:
+        bottom.set_xlabel("time (s)")
+    left.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside upper left", ncols=2, frameon=False)
+    left.align_ylabels()
+    draw_parameters(right.subplots(), result)
+    which = "" if len(motions) == 1 else f", recording {recording % len(motions) + 1} of {len(motions)}"
+    figure.suptitle(f"{result.nominal.name}: identified from {result.samples} samples{which}", x=0.01, ha="left")
+    return figure
+
+
+def draw_joint(torque: Axes, residual: Axes, result: Identification, torques: Torques, j: int) -> None:
+    """On the left the torques, on the right the residual, on a scale of its own."""
+    measured, predicted = torques.measured[:, j], torques.predicted[:, j]
+    torque.plot(torques.t, measured, color=MEASURED, linewidth=2.4, label="measured")
+    torque.plot(torques.t, predicted, color=PREDICTED, linewidth=1.0, label="predicted")
+    residual.plot(torques.t, measured - predicted, color=LEFT, linewidth=0.8)
+    for axes in (torque, residual):
+        axes.axhline(0.0, color="0.6", linewidth=0.6, zorder=0)
+        axes.grid(color="0.92")
+        axes.spines[["top", "right"]].set_visible(False)
+        axes.set_xlim(torques.t[0], torques.t[-1])
+    name, unit = result.nominal.v_names[j], units_of(result.nominal)[j]
+    torque.set_ylabel(f"{short(name)}\n({unit})")
+    text = f"residual: rms {result.residuals.rms[j]:.2g} {unit}, {100.0 * result.residuals.relative[j]:.2g} %"
+    residual.set_title(text, loc="right", fontsize="small", pad=2.0, color="0.35")
+
+
+def draw_parameters(axes: Axes, result: Identification) -> None:
+    """Each base parameter in units of its own size: a mark at its value, bars of 2 σ, a ring at the nominal robot's."""
+    base = result.base
+    rows = np.arange(len(base))[::-1]
+    size = np.maximum(np.abs(base.values), np.abs(base.nominal))
+    size = np.where(size > 0.0, size, 1.0)
+    known = np.isfinite(base.sigma)
+    bars = np.minimum(SIGMAS * np.where(known, base.sigma, 0.0) / size, 4.0)
+    axes.errorbar(
+        base.values / size, rows, xerr=bars, fmt="o", markersize=3.5, color=PREDICTED, ecolor=PREDICTED, elinewidth=1.2,
+        linestyle="", label="identified, ± 2 σ",
+    )  # fmt: skip
+    axes.plot(base.nominal / size, rows, "o", markersize=5.5, markerfacecolor="none", color="0.4", label="nominal")
+    axes.set_yticks(rows, base.names, fontsize="x-small")
+    for label, sure in zip(axes.get_yticklabels(), np.abs(base.values) >= ZERO * base.sigma, strict=True):
+        label.set_color("black" if sure else "0.6")
+    axes.set_ylim(-1.0, len(base))
+    axes.set_xlim(-2.0, 2.0)
+    axes.axvline(0.0, color="0.6", linewidth=0.6, zorder=0)
+    axes.grid(color="0.92", axis="x")
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.set_xlabel("relative to the larger of both values\n(grey names: zero within 3 σ)")
+    axes.legend(loc="lower left", bbox_to_anchor=(0.0, 1.0), ncols=2, frameon=False, fontsize="small")
+
+
+def short(name: str, most: int = 14) -> str:
+    return name if len(name) <= most else f"{name[: most - 1]}…"

@@ -1,0 +1,215 @@
+"""From samples to rows: rates and accelerations, filters, decimation, and the rows' triangles."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..api.integration import normalize
+from ..robot import Robot
+from .factors import Factors
+from .filtering import (
+    END_SHARE,
+    HIGHEST,
+    MOTION,
+    MOTION_CUTOFF,
+    TORQUE,
+    TORQUE_CUTOFF,
+    LowPass,
+    band_of,
+    decimated,
+)
+from .model import TorqueModel
+from .samples import Samples
+
+CHUNK = 2048  # samples whose rows are in memory at a time
+STILL = 1e-9  # rad or m: a joint that moves less does not move
+
+
+@dataclass(frozen=True)
+class Filtering:
+    """Which cut-offs (Hz) are taken, and one row in how many; None: not filtered."""
+
+    motion: float | None
+    torque: float | None
+    step: int
+    band: float  # of the motion
+    reason: str  # in words
+
+    @property
+    def text(self) -> str:
+        motion = "motion as recorded" if self.motion is None else f"motion below {self.motion:.3g} Hz"
+        torque = "torque as recorded" if self.torque is None else f"torque and regressor below {self.torque:.3g} Hz"
+        return f"{motion}, {torque}, one row in {self.step} ({self.reason})"
+
+
+@dataclass(frozen=True)
+class Motion:
+    """What the regressor is computed from, at equal times; the ends that filters need are cut off."""
+
+    t: np.ndarray
+    q: np.ndarray
+    qd: np.ndarray
+    qdd: np.ndarray
+    tau: np.ndarray
+    period: float
+
+
+def filtering_of(
+    samples: list[Samples], cutoff: float | None, torque_cutoff: float | None, decimate: int | None, quaternions: bool
+) -> Filtering:
+    """The cut-offs, by what is given or by the band of the motion: ten and five times it.
+
+    Where rates and accelerations were recorded and no cut-off is given, nothing is filtered.
+    """
+    rate = min(recording.rate for recording in samples)
+    recorded = all(recording.qd is not None and recording.qdd is not None for recording in samples)
+    check_filters(rate, cutoff, torque_cutoff, decimate)
+    if recorded and cutoff is None and torque_cutoff is None:
+        step = decimate or 1
+        return Filtering(None, None, step, 0.0, "rates and accelerations were recorded")
+    moving = [band_of(r.qd if quaternions and r.qd is not None else r.q, r.rate) for r in samples]
+    band = max(moving)
+    if cutoff is not None and torque_cutoff is not None:
+        reason = "as asked for"
+    else:
+        reason = f"99.9 % of the rates' power is below {band:.3g} Hz; cut-offs are 10 and 5 times that"
+    longest = max(recording.period * len(recording.q) for recording in samples)
+    motion: float | None = cutoff
+    if motion is None and not recorded:
+        least = MOTION[1] / (END_SHARE * longest)
+        motion = min(max(MOTION_CUTOFF * band, least), HIGHEST * rate)
+        reason += limits_in_words(motion, MOTION_CUTOFF * band, least)
+    torque = torque_cutoff
+    if torque is None:
+        least = TORQUE[1] / (END_SHARE * longest)
+        torque = min(max(TORQUE_CUTOFF * band, least), HIGHEST * rate, motion or np.inf)
+    step = max(1, int(rate / (2.0 * torque))) if decimate is None else decimate
+    return Filtering(motion, torque, step, band, reason)
+
+
+def limits_in_words(cutoff: float, wished: float, least: float) -> str:
+    if cutoff < wished:
+        return f", at most {HIGHEST:g} of the sampling rate"
+    return ", at least what keeps the ends that filters cut off short" if cutoff > wished else ""
+
+
+def check_filters(rate: float, cutoff: float | None, torque_cutoff: float | None, decimate: int | None) -> None:
+    for name, value in (("cutoff", cutoff), ("torque_cutoff", torque_cutoff)):
+        if value is not None and not 0.0 < value <= 0.5 * rate:
+            raise ValueError(
+                f"{name} is {value!r} (expected a frequency in Hz above 0 and at most {0.5 * rate:g}, half of the"
+                " sampling rate)"
+            )
+    if decimate is not None and (isinstance(decimate, bool) or int(decimate) != decimate or decimate < 1):
+        raise ValueError(f"decimate is {decimate!r} (expected a whole number: one row in so many is kept)")
+
+
+def motion_of(arm: Robot, samples: Samples, filtering: Filtering) -> Motion:
+    """Positions, rates and accelerations: as recorded or by differentiation of what was recorded."""
+    q, qd, qdd, tau = samples.q, samples.qd, samples.qdd, samples.tau
+    if filtering.motion is None:
+        if qd is None or qdd is None:
+            raise ValueError(f"{samples.name}: has no rates or accelerations (expected them, or cutoff=... in Hz)")
+        return Motion(samples.t, q, qd, qdd, tau, samples.period)
+    if qd is None and arm.quaternions:
+        raise ValueError(
+            f"{samples.name}: there is no 'qd', and a quaternion is not differentiated (expected qd where a robot has"
+            " ball joints or a free base)"
+        )
+    low_pass = LowPass.design(samples.rate, filtering.motion, MOTION)
+    half = low_pass.half
+    if len(q) < 4 * half:
+        raise ValueError(
+            f"{samples.name}: {len(q) * samples.period:.3g} s are too short for a cut-off of {filtering.motion:.3g} Hz,"
+            f" whose filter takes {half * samples.period:.3g} s at each end (expected a longer recording or a higher"
+            " cutoff=...)"
+        )
+    rates = low_pass.apply(q, 1) if qd is None else low_pass.apply(qd)
+    if qdd is not None:
+        accelerations = low_pass.apply(qdd)
+    else:
+        accelerations = low_pass.apply(q, 2) if qd is None else low_pass.apply(qd, 1)
+    inner = slice(half, len(q) - half)
+    smooth = low_pass.apply(q)
+    if arm.quaternions:
+        smooth = np.asarray(normalize(arm, smooth))
+    return Motion(samples.t[inner], smooth, rates, accelerations, tau[inner], samples.period)
+
+
+def check_motion(arm: Robot, motions: list[Motion]) -> None:
+    """A robot that stands still tells nothing but gravity, and that for one configuration."""
+    spans = np.max([np.ptp(motion.q, axis=0) for motion in motions], axis=0)
+    if (spans < STILL).all():
+        raise ValueError(
+            "nothing moves in these data (expected a motion that excites every joint, such as lw.excitation gives; are"
+            " angles in radians and times in seconds?)"
+        )
+
+
+def rows_of(
+    model: TorqueModel, motion: Motion, filtering: Filtering
+) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
+    """Times, rates and rows (N, n, b + 1) with the torque last, filtered and decimated, in chunks."""
+    step = filtering.step
+    if filtering.torque is None:
+        for k in range(0, len(motion.t), CHUNK * step):
+            part = slice(k, k + CHUNK * step, step)
+            yield motion.t[part], motion.qd[part], stacked(model, motion, part)
+        return
+    low_pass = LowPass.design(1.0 / motion.period, filtering.torque, TORQUE)
+    if len(motion.t) < 3 * low_pass.half + 2 * step:
+        raise ValueError(
+            f"{len(motion.t) * motion.period:.3g} s are left, too short for a torque cut-off of {filtering.torque:.3g}"
+            " Hz (expected a longer recording or a higher torque_cutoff=...)"
+        )
+    span = -(-len(low_pass.taps) // step) * step  # samples that one row needs
+    first, left = 0, np.zeros((0, 0, 0))
+    begin = 0
+    while begin < len(motion.t):
+        part = slice(begin, begin + CHUNK)
+        rows = stacked(model, motion, part)
+        rows = np.concatenate([left, rows]) if len(left) else rows
+        begin += CHUNK
+        if len(rows) < span:
+            left = rows
+            continue
+        filtered = decimated(rows, low_pass.taps, step)
+        middle = first + low_pass.half + step * np.arange(len(filtered))
+        yield motion.t[middle], motion.qd[middle], filtered
+        used = step * len(filtered)
+        first, left = first + used, rows[used:]
+
+
+def stacked(model: TorqueModel, motion: Motion, part: slice) -> np.ndarray:
+    """Rows before filtering: regressor, and the torque less what is known."""
+    rows = model.rows(motion.q[part], motion.qd[part], motion.qdd[part])
+    rows[..., -1] = motion.tau[part] - rows[..., -1]
+    return rows
+
+
+def reduced(
+    model: TorqueModel, motions: list[Motion], filtering: Filtering, blocks: int, minimum_speed: float
+) -> Factors:
+    """The triangles of all recordings; a block of time is within one of them."""
+    n, columns = model.arm.n, len(model.base_names)
+    factors = Factors(columns, model.support)
+    total = sum(len(motion.t) for motion in motions)
+    for motion in motions:
+        share = max(1, round(blocks * len(motion.t) / total))
+        length = (motion.t[-1] - motion.t[0]) / share
+        current = -1
+        for t, qd, rows in rows_of(model, motion, filtering):
+            block = np.minimum(((t - motion.t[0]) / length).astype(int), share - 1)
+            for b in range(int(block[0]), int(block[-1]) + 1):
+                if b != current:
+                    factors.add_block()
+                    current = b
+                inside = block == b
+                for joint in range(n):
+                    used = inside & (np.abs(qd[:, joint]) >= minimum_speed) if minimum_speed else inside
+                    if used.any():
+                        factors.add_rows(joint, rows[used, joint])
+    return factors

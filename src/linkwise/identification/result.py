@@ -1,0 +1,189 @@
+"""What an identification gives."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from ..api.functions import inverse_dynamics
+from ..lazy import cached_property
+from ..printing import Description, print_if_dropped
+from ..robot import Friction, Robot
+from .filtering import TORQUE, LowPass, decimated
+from .preparing import Filtering, Motion
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+
+@dataclass(frozen=True)
+class Estimates:
+    """Parameters by name: `values` with their `sigma`, and what they are in the `nominal` robot.
+
+    `sigma` is infinite where the data do not tell a parameter from others. `white_sigma` is what σ would be if the
+    residuals were white noise; `sigma` is the larger of that and of the spread between blocks of time.
+    """
+
+    names: tuple[str, ...]
+    values: np.ndarray
+    sigma: np.ndarray
+    white_sigma: np.ndarray
+    nominal: np.ndarray
+
+    @property
+    def relative_sigma(self) -> np.ndarray:
+        """σ over the size of the value."""
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.asarray(np.where(np.isinf(self.sigma), np.inf, self.sigma / np.abs(self.values)))
+
+    def __getitem__(self, name: str) -> float:
+        if name not in self.names:
+            raise KeyError(f"{name!r} is not a parameter (expected {', '.join(self.names)})")
+        return float(self.values[self.names.index(name)])
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+        return np.asarray(np.array(self.values, dtype=dtype))
+
+
+class JointErrors(NamedTuple):
+    """How far predicted torques are from measured ones, for each joint.
+
+    `rms` in N m or N; `relative` to the root mean square of the measured torque; `r2`, the share of its variance that
+    the model explains.
+    """
+
+    rms: np.ndarray
+    relative: np.ndarray
+    r2: np.ndarray
+
+    @staticmethod
+    def of(rms: np.ndarray, size: np.ndarray, variation: np.ndarray) -> JointErrors:
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return JointErrors(rms, rms / size, 1.0 - (rms / variation) ** 2)
+
+
+class Certificate(NamedTuple):
+    """Of a link: the eigenvalues of its pseudo-inertia, which are not negative if the body can exist."""
+
+    eigenvalues: np.ndarray
+    possible: bool
+
+
+class Torques(NamedTuple):
+    """Measured and predicted torques of a recording, both filtered and decimated as they were for the fit."""
+
+    t: np.ndarray
+    measured: np.ndarray
+    predicted: np.ndarray
+    speed: np.ndarray
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class Identification:
+    """A robot identified from measured data.
+
+    `robot` has the identified bodies, rotors and friction, and `certificates` say of each link that its body can exist.
+    `parameters` are all its parameters (those of `lw.parameters`), `base` the combinations that torques depend on, with
+    torque offsets if asked for: `Estimates` with `names`, `values`, `sigma` and `relative_sigma`. `rank` and
+    `condition` are those of the base regressor (columns scaled to one size), `not_identifiable` says why a parameter is
+    not known by itself. `residuals` and `validation` (of data that the fit has not seen: blocks of time that were left
+    out) are `JointErrors`. `noise` is the standard deviation of each joint's residuals.
+    """
+
+    robot: Robot
+    nominal: Robot
+    parameters: Estimates
+    base: Estimates
+    rank: int
+    condition: float
+    singular_values: np.ndarray
+    not_identifiable: Mapping[str, str]
+    residuals: JointErrors
+    validation: JointErrors
+    noise: np.ndarray
+    offsets: np.ndarray  # (n,), zeros if not asked for
+    certificates: Mapping[str, Certificate]
+    friction: bool | Friction
+    physical: bool
+    weighted: bool
+    filtering: Filtering
+    samples: int  # that were recorded
+    rows: int  # of each joint that were fitted, the most of them
+    duration: float
+    gap: float | None  # of the fit of possible bodies, see docs/identification.md
+    cost: float | None  # what possible bodies cost: the growth of the weighted sum of squares, in units of the noise
+    notes: tuple[str, ...]
+    motions: tuple[Motion, ...] = field(default=())
+    reading: Mapping[str, Any] = field(default_factory=dict)
+
+    def __repr__(self) -> str:
+        worst = float(np.nanmax(self.residuals.relative))
+        how = "possible bodies" if self.physical else "least squares"
+        return (
+            f"<Identification of {self.nominal.name!r}: {self.rank} of {len(self.base)} base parameters from"
+            f" {self.samples} samples, {how}; residuals up to {100.0 * worst:.2g} %>"
+        )
+
+    def predict(self, q: Any, qd: Any, qdd: Any) -> np.ndarray:
+        """Torques of the identified robot, with friction and offsets as identified: (..., n)."""
+        tau = inverse_dynamics(self.robot, q, qd, qdd, friction=self.friction)
+        return np.asarray(tau + self.offsets)
+
+    def validate(self, data: Any, **reading: Any) -> JointErrors:
+        """The errors on other data, read and filtered as those of the fit were; keywords as for `lw.identify`."""
+        from .fitting import motions_of
+
+        motions = motions_of(self.nominal, data, self.filtering, **{**self.reading, **reading})
+        return self.errors([self.compared(motion) for motion in motions])
+
+    def compared(self, motion: Motion, step: int | None = None) -> Torques:
+        """Both torques along a motion, filtered; one sample in `step`, by default as for the fit."""
+        predicted = self.predict(motion.q, motion.qd, motion.qdd)
+        step = self.filtering.step if step is None else step
+        if self.filtering.torque is None:
+            return Torques(motion.t[::step], motion.tau[::step], predicted[::step], motion.qd[::step])
+        low_pass = LowPass.design(1.0 / motion.period, self.filtering.torque, TORQUE)
+        both = decimated(np.concatenate([motion.tau, predicted], axis=-1), low_pass.taps, step)
+        middle = low_pass.half + step * np.arange(len(both))
+        n = self.robot.n
+        return Torques(motion.t[middle], both[:, :n], both[:, n:], motion.qd[middle])
+
+    def errors(self, torques: list[Torques]) -> JointErrors:
+        measured = np.concatenate([part.measured for part in torques])
+        predicted = np.concatenate([part.predicted for part in torques])
+        rms = np.sqrt(np.mean((predicted - measured) ** 2, axis=0))
+        return JointErrors.of(rms, np.sqrt(np.mean(measured**2, axis=0)), measured.std(axis=0))
+
+    @cached_property
+    def torques(self) -> list[Torques]:
+        """Measured and predicted torques of each recording."""
+        return [self.compared(motion) for motion in self.motions]
+
+    def report(self) -> Description:
+        """What was found, as text: the data, errors of each joint, parameters with σ, what is not identifiable.
+
+        It prints as `lw.describe` does.
+        """
+        from .report import report
+
+        return print_if_dropped(report(self))
+
+    def plot(self, path: str | os.PathLike[str] | None = None, *, recording: int = 0) -> Figure:
+        """Measured and predicted torque of each joint with residuals, and the base parameters with 2 σ.
+
+        `recording` chooses one of several. With a path the picture is written too (.png, .svg, .pdf, ...).
+        """
+        from ..figures import save_figure
+        from .plot import figure_of
+
+        figure = figure_of(self, recording)
+        if path is not None:
+            save_figure(figure, path)
+        return figure

@@ -1,0 +1,168 @@
+"""Measured samples of one recording: equally spaced in time, checked."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..robot import Robot
+from ..robot.layout import angles
+
+JITTER = 1e-3  # of the period: times that are this regular are regular
+GAP = 4.5  # periods without a sample: a longer gap is not filled
+LEAST = 20  # samples
+Arrays = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Samples:
+    """q (N, nq), tau (N, n) and, where recorded, qd and qdd (N, n), every `period` seconds from `start` on."""
+
+    start: float
+    period: float
+    q: np.ndarray
+    tau: np.ndarray
+    qd: np.ndarray | None
+    qdd: np.ndarray | None
+    name: str
+    resampled: bool = False  # whether times were irregular, so that values were interpolated
+
+    @property
+    def rate(self) -> float:
+        return 1.0 / self.period
+
+    @property
+    def t(self) -> np.ndarray:
+        return np.asarray(self.start + self.period * np.arange(len(self.q)))
+
+
+def samples_of(arm: Robot, values: Arrays, name: str, period: float | None, degrees: bool, gains: Any) -> Samples:
+    """The samples of a mapping, in SI units."""
+    for quantity in ("q", "tau"):
+        if values.get(quantity) is None:
+            raise ValueError(
+                f"{name}: there is no {quantity!r} (expected t, q and tau and, if recorded, qd and qdd; there is"
+                f" {', '.join(key for key, value in values.items() if value is not None) or 'nothing'})"
+            )
+    count = len(np.atleast_1d(values["q" if values.get("t") is None else "t"]))
+    arrays = {
+        quantity: checked(arm, values.get(quantity), quantity, count, name) for quantity in ("q", "qd", "qdd", "tau")
+    }
+    if count < LEAST:
+        raise ValueError(f"{name}: has {count} samples (expected at least {LEAST}, and better thousands)")
+    t, own = times(values.get("t"), count, name, period)
+    given = {quantity: array for quantity, array in arrays.items() if array is not None}
+    if degrees:
+        for word in ("q", "qd", "qdd"):
+            if word in given:
+                turning = np.array(angles(arm, "q" if word == "q" else "qd"))
+                given[word] = np.where(turning, np.radians(given[word]), given[word])
+    if gains is not None:
+        given["tau"] = given["tau"] * checked_gains(arm, gains)
+    resampled = False
+    if t is not None:
+        grid = np.linspace(t[0], t[-1], 1 + round((t[-1] - t[0]) / own))
+        own = float(grid[1] - grid[0])
+        if len(grid) != len(t) or np.abs(t - grid).max() > JITTER * own:
+            given = {quantity: interpolated(grid, t, array) for quantity, array in given.items()}
+            resampled = True
+    start = 0.0 if t is None else float(t[0])
+    return Samples(start, own, given["q"], given["tau"], given.get("qd"), given.get("qdd"), name, resampled)
+
+
+def checked(arm: Robot, value: Any, quantity: str, count: int, name: str) -> np.ndarray | None:
+    if value is None:
+        return None
+    try:
+        array = np.asarray(value, dtype=float)
+    except (TypeError, ValueError):
+        raise ValueError(f"{name}: {quantity} is not an array of numbers (expected floats)") from None
+    width = arm.nq if quantity == "q" else arm.n
+    if array.ndim == 1 and width == 1:
+        array = array[:, None]
+    if array.shape != (count, width):
+        hint = ""
+        if array.shape == (width, count) and width != count:
+            hint = "; it looks transposed: samples are rows"
+        raise ValueError(
+            f"{name}: {quantity} has the shape {array.shape} (expected ({count}, {width}): {count} samples of"
+            f" {width} {'coordinates' if quantity == 'q' else 'joints'}{hint})"
+        )
+    bad = ~np.isfinite(array)
+    if bad.any():
+        row, column = np.argwhere(bad)[0]
+        joint = (arm.q_names if quantity == "q" else arm.v_names)[column]
+        rows = int(bad.any(axis=1).sum())
+        raise ValueError(
+            f"{name}: {quantity} of {joint!r} is {array[row, column]} in row {row}, {rows} row{'s' * (rows != 1)} in"
+            " all (expected finite numbers: leave such rows out, times tell where they were, or cut the recording"
+            " there and give the parts as a list)"
+        )
+    return array
+
+
+def checked_gains(arm: Robot, gains: Any) -> np.ndarray:
+    values = np.asarray(gains, dtype=float)
+    if values.shape not in ((), (arm.n,)) or not np.isfinite(values).all() or (values == 0.0).any():
+        raise ValueError(
+            f"gains is {gains!r} (expected a factor, or one for each of {arm.n} joints: torque = gain x recorded)"
+        )
+    return values
+
+
+def times(t: Any, count: int, name: str, period: float | None) -> tuple[np.ndarray | None, float]:
+    """The times, if there are, and the period between samples."""
+    if period is not None and not (np.isfinite(period) and period > 0.0):
+        raise ValueError(f"period is {period!r} (expected the time between samples in seconds)")
+    if t is None:
+        if period is None:
+            raise ValueError(f"{name}: there is no time (expected t, in seconds, or period=...)")
+        return None, float(period)
+    t = np.asarray(t)
+    if t.dtype.kind == "M":  # dates
+        t = (t - t[:1]) / np.timedelta64(1, "s")
+    elif t.dtype.kind == "m":
+        t = t / np.timedelta64(1, "s")
+    t = np.asarray(t, dtype=float).reshape(-1)
+    if not np.isfinite(t).all():
+        raise ValueError(f"{name}: t is {t[~np.isfinite(t)][0]} in row {np.flatnonzero(~np.isfinite(t))[0]}")
+    if period is not None:
+        raise ValueError(f"{name}: has times t, and period is given too (expected one of them)")
+    steps = np.diff(t)
+    if not (steps > 0.0).all():
+        row = int(np.flatnonzero(steps <= 0.0)[0])
+        raise ValueError(
+            f"{name}: t is {t[row + 1]:.9g} in row {row + 1}, after {t[row]:.9g} (expected increasing times; several"
+            " recordings go in a list)"
+        )
+    usual = float(np.median(steps))
+    long = np.flatnonzero(steps > GAP * usual)
+    if len(long):
+        row = int(long[0])
+        raise ValueError(
+            f"{name}: no sample for {steps[row]:.4g} s after t = {t[row]:.6g} s, where samples are {usual:.4g} s apart"
+            f" ({len(long)} such gap{'s' * (len(long) != 1)}; expected the parts as a list: "
+            f"[data[:{row + 1}], data[{row + 1}:]])"
+        )
+    if usual > 1.0:
+        raise ValueError(
+            f"{name}: samples are {usual:.4g} apart in time (expected seconds: divide milliseconds by 1000)"
+        )
+    spread = steps[(steps > 0.5 * usual) & (steps < 1.5 * usual)]
+    return t, float(spread.mean())
+
+
+def interpolated(grid: np.ndarray, t: np.ndarray, values: np.ndarray) -> np.ndarray:
+    """At other times, by the cubic through the four nearest samples."""
+    first = np.clip(np.searchsorted(t, grid, side="right") - 2, 0, len(t) - 4)
+    nodes = t[first[:, None] + np.arange(4)]
+    result = np.zeros((len(grid), values.shape[1]))
+    for i in range(4):
+        weight = np.ones(len(grid))
+        for j in range(4):
+            if j != i:
+                weight *= (grid - nodes[:, j]) / (nodes[:, i] - nodes[:, j])
+        result += weight[:, None] * values[first + i]
+    return result
