@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from .physical import UNITS, PhysicalFit, PhysicalProblem, pseudo_inertias
+from .physical import UNITS, PhysicalFit, PhysicalProblem
 
 NOT_INSTALLED = "solver='clarabel' needs cvxpy and clarabel: pip install 'linkwise[identify]'"
 
@@ -45,11 +45,7 @@ def solve_with_clarabel(problem: PhysicalProblem) -> PhysicalFit:
     values = np.zeros(0) if not scalars else np.asarray(x.value) * problem.prior_scalars
     offsets = np.zeros(0) if not free else np.asarray(y.value)
     steps = int(found.solver_stats.num_iters or 0)
-    return PhysicalFit(symmetric(bodies), values, offsets, problem.weight * problem.eigenvalues, steps, np.nan)
-
-
-def symmetric(P: np.ndarray) -> np.ndarray:
-    return np.asarray(0.5 * (P + np.swapaxes(P, -1, -2)))
-
-
-__all__ = ["pseudo_inertias", "solve_with_clarabel"]
+    bodies = 0.5 * (bodies + np.swapaxes(bodies, -1, -2))
+    sizes, vectors = np.linalg.eigh(bodies)
+    roots = vectors * np.sqrt(np.maximum(sizes, 1e-12 * sizes[:, -1:]))[:, None, :]
+    return PhysicalFit(bodies, roots, values, offsets, problem.weight * problem.eigenvalues, steps, np.nan)

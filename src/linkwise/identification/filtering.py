@@ -102,7 +102,7 @@ def decimated(values: np.ndarray, taps: np.ndarray, step: int) -> np.ndarray:
     total = np.zeros((count, rows.shape[1]))
     for part in range(parts):
         piece = rows[part * step : (part + count) * step].reshape(count, step, -1)
-        total += np.einsum("d,kdc->kc", taps[part * step : (part + 1) * step], piece, optimize=True)
+        total += np.einsum("d,kdc->kc", taps[part * step : (part + 1) * step], piece)
     return total.reshape(count, *values.shape[1:])
 
 

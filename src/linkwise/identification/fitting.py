@@ -14,7 +14,7 @@ from .factors import Factors, blocks_for, triangle
 from .identifiability import not_identifiable, recovery
 from .least_squares import Solution, Spread, fit, sigma_of, spread_of
 from .model import TorqueModel
-from .physical import PhysicalFit, PhysicalProblem, pseudo_inertias, ten_numbers
+from .physical import PhysicalFit, PhysicalProblem, pseudo_inertias
 from .preparing import Filtering, Motion, check_motion, filtering_of, motion_of, reduced
 from .prior import Prior, prior_of
 from .reading import recordings_of
@@ -22,6 +22,10 @@ from .result import Certificate, Estimates, Identification, JointErrors
 
 SOLVERS = ("newton", "clarabel")
 REGULARIZATION = 0.1
+AS_FOUND = (
+    1e-6,
+    1e-13,
+)  # γ, in units of noise and of all torques, of the bodies that least squares' base parameters are split into
 POSSIBLE = 1e-9  # of the largest eigenvalue of a pseudo-inertia: smaller negative ones are rounding
 
 
@@ -96,7 +100,7 @@ def identify(
     every = model.with_unknowns(unknowns)
     robot = arm.with_parameters(every, friction=friction, unphysical="warn")
     notes = [f"{r.name}: times are irregular; resampled every {r.period:.6g} s" for r in samples if r.resampled]
-    notes += prior.notes if physical else prior.massless
+    notes += prior.notes
     result = Identification(
         robot=robot,
         nominal=arm,
@@ -174,7 +178,7 @@ def solve(
     problem, prior = physical_problem(model, solution.seen(solution.system), regularization)
     combined = len(model.T)
     if not physical:
-        unknowns = nearest(model, solution.x[:combined], prior)
+        unknowns = split(model, solution, prior)
         return unknowns, solution.x[combined:], solution.x, None, None, prior
     found = solve_with_clarabel(problem) if solver == "clarabel" else problem.solve()
     x = np.concatenate([model.T @ found.values, found.free])
@@ -196,14 +200,18 @@ def matrix_of(model: TorqueModel, system: np.ndarray) -> np.ndarray:
     return np.concatenate([system[:, :combined] @ model.T, system[:, combined:-1]], axis=1)
 
 
-def nearest(model: TorqueModel, base: np.ndarray, prior: Prior) -> np.ndarray:
-    """The unknowns with these base parameters that are next to the nominal ones, each measured by its size.
+def split(model: TorqueModel, solution: Solution, prior: Prior) -> np.ndarray:
+    """Unknowns with exactly the base parameters that were found: bodies that can exist, if any have these.
 
-    Links without mass start from the prior's body: the first moment of a mass of zero is zero.
+    From the fit of possible bodies to the base parameters, the rest of the way is the shortest one, each parameter
+    measured by its size: if possible bodies have the base parameters, it is nothing but rounding.
     """
-    start, T = model.nominal[model.free], model.T
-    for k in np.flatnonzero(prior.empty):
-        start[10 * k : 10 * k + 10] = ten_numbers(prior.bodies[k])
+    T, base = model.T, solution.x[: len(model.T)]
+    system = solution.seen(solution.system)
+    matrix = matrix_of(model, system)[:, : T.shape[1]]
+    target = system[:, : len(T)] @ base
+    weight = max(AS_FOUND[0], AS_FOUND[1] * float(target @ target))  # small, and not lost in rounding beside the target
+    start = PhysicalProblem(matrix, target, prior.bodies, prior.scalars, weight).solve().values
     mass = prior.bodies[:, 3, 3]
     inertia = np.trace(prior.bodies[:, :3, :3], axis1=1, axis2=2)
     sizes = np.stack([mass, *[np.sqrt(mass * inertia)] * 3, *[inertia] * 6], axis=-1).ravel()

@@ -19,7 +19,8 @@ from .factors import Factors
 RANK = 1e-10  # singular values of the scaled regressor below this share of the largest are zero
 ROUNDS = 20  # of weighting, at most
 SETTLED = 1e-3  # relative change of the weights
-EXACT = 1e-11  # of the torques' size: noise below it is rounding
+EXACT = 1e-10  # of the torques' size: noise below it is rounding
+NOTHING = 1e-11  # of the largest column: a column without effect
 LEVERAGE = 0.95  # of a block, at most: the jackknife divides by 1 - leverage
 FOLDS = 5
 
@@ -63,7 +64,7 @@ def solved(system: np.ndarray, nominal: np.ndarray, noise: np.ndarray) -> Soluti
     """The least-squares solution of the triangle (R, d), nearest to the nominal where R does not determine it."""
     R, d = system[:, :-1], system[:, -1]
     scale = np.linalg.norm(R, axis=0)
-    seen = scale > EXACT * scale.max(initial=0.0)
+    seen = scale > NOTHING * scale.max(initial=0.0)
     safe = np.where(seen, scale, 1.0)
     U, s, Vt = np.linalg.svd(np.where(seen, R / safe, 0.0), full_matrices=True)
     rank = int(np.sum(s > RANK * s[0])) if len(s) else 0

@@ -11,13 +11,14 @@ Geometric robot dynamic identification, 2020), in units of the noise:
 
     F(π) = ½ ‖R T π - d‖² + γ Σ ( tr(P₀⁻¹ P) - log det P )                                     (2)
 
-and x / x₀ - log x for each rotor inertia and coefficient of friction x. The distance is a self-concordant barrier of
-the cone itself, so that (2) has its minimum inside, and from a large γ, whose minimum is the nominal robot, Newton's
-method follows the minimum down to the γ that is asked for. With P = C Cᵀ and a step C Z Cᵀ, Newton's step is
+and γ (x / x₀ - log x) for each rotor inertia and coefficient of friction x. The logarithms are a self-concordant
+barrier of the cone: (2) has its minimum inside. With a larger weight β in place of γ before the logarithms alone,
+Newton's method finds the minimum from the nominal robot, and follows it while β shrinks to γ. With P = C Cᵀ and a step
+to C (1 + Z) Cᵀ, Newton's step is
 
-    Z = argmin ‖J Z - r‖² + γ ‖Z + Cᵀ P₀⁻¹ C - 1‖²,     r = d - R T π,  J Z = R T (C Z Cᵀ)      (3)
+    Z = argmin ‖J Z - r‖² + β ‖Z + γ/β Cᵀ P₀⁻¹ C - 1‖²,     r = d - R T π,  J Z = R T (C Z Cᵀ)      (3)
 
-a least-squares problem with the identity below J, however close to the boundary C is. At the minimum γ P⁻¹ are the
+a least-squares problem with the identity below J, however close to the boundary P is. At the minimum γ P⁻¹ are the
 multipliers of P ⪰ 0: F without its logarithms is above its own minimum by γ ν at most, ν the number of eigenvalues.
 """
 
@@ -30,8 +31,10 @@ import numpy as np
 ROWS = np.array([0, 0, 0, 1, 1, 2, 0, 1, 2, 3])  # of the ten independent entries of a symmetric 4 × 4 matrix
 COLUMNS = np.array([0, 1, 2, 1, 2, 2, 3, 3, 3, 3])
 ROOT = np.where(ROWS == COLUMNS, 1.0, np.sqrt(2.0))  # entries beside the diagonal occur twice
-SHRINK = 0.1  # of γ, from one minimum to the next
-NEAR, AT = 0.1, 1e-7  # Newton's decrement, in units of γ: near a minimum on the way, and at the last one
+SHRINK = 0.02  # of β, from one minimum to the next
+NEAR, AT = 0.1, 1e-7  # Newton's decrement, squared, in units of β: near a minimum on the way, and at the last one
+LOST = 1e-3  # the same: not at a minimum, not by rounding
+INSIDE = 0.99  # of the way to the boundary, at most, in a step
 STEPS = 500  # of Newton's method, at most; some tens are usual
 
 
@@ -50,7 +53,15 @@ def unit_pseudo_inertias() -> np.ndarray:
     return units
 
 
+def unit_entries() -> np.ndarray:
+    """(10, 4, 4): an orthonormal basis of symmetric matrices."""
+    entries = np.zeros((10, 4, 4))
+    entries[range(10), ROWS, COLUMNS] = entries[range(10), COLUMNS, ROWS] = 1.0 / ROOT
+    return entries
+
+
 UNITS = unit_pseudo_inertias()
+ENTRIES = unit_entries()
 AS_TEN = np.linalg.inv(UNITS[:, ROWS, COLUMNS]).T  # ten numbers from the ten entries: ten = AS_TEN @ entries
 
 
@@ -68,7 +79,8 @@ def ten_numbers(P: np.ndarray) -> np.ndarray:
 class PhysicalFit:
     """The unknowns at the minimum of (2)."""
 
-    bodies: np.ndarray  # (links, 4, 4)
+    bodies: np.ndarray  # (links, 4, 4): P
+    roots: np.ndarray  # C
     scalars: np.ndarray  # rotors and friction
     free: np.ndarray  # offsets
     gap: float  # γ ν
@@ -106,23 +118,22 @@ class PhysicalProblem:
 
 
 class Path:
-    """One run of the method: where it is, and the γ of now."""
+    """One run of the method: where it is."""
 
     def __init__(self, problem: PhysicalProblem) -> None:
         self.problem = problem
         links, scalars, _ = problem.sizes
         self.links, self.cut = links, 10 * links + scalars
-        entries = problem.matrix[:, : 10 * links].reshape(-1, links, 10) @ AS_TEN  # columns of the entries of P
-        weights = np.where(ROWS == COLUMNS, 1.0, 0.5)  # an entry beside the diagonal stands for two
-        full = np.zeros((len(problem.matrix), links, 4, 4))
-        full[:, :, ROWS, COLUMNS] = entries * weights
-        full[:, :, COLUMNS, ROWS] = entries * weights
-        self.full = full
+        self.bodies = np.swapaxes(problem.matrix[:, : 10 * links].reshape(-1, links, 10), 0, 1)  # (links, rows, 10)
         self.inverse = np.linalg.inv(problem.prior)
-        self.P, self.x = problem.prior.copy(), problem.prior_scalars.copy()
+        self.C, self.x = np.linalg.cholesky(problem.prior), problem.prior_scalars.copy()
         self.free = np.zeros(problem.sizes[2])
         if self.free.size:
             self.free = np.linalg.lstsq(problem.matrix[:, self.cut :], self.residual(), rcond=None)[0]
+
+    @property
+    def P(self) -> np.ndarray:
+        return np.asarray(self.C @ np.swapaxes(self.C, -1, -2))
 
     def residual(self) -> np.ndarray:
         """r = d - R T π"""
@@ -132,65 +143,68 @@ class Path:
     def follow(self, start: PhysicalFit | None) -> PhysicalFit:
         problem, steps, decrement = self.problem, 0, np.inf
         if start is not None:
-            self.P, self.x, self.free = start.bodies.copy(), start.scalars.copy(), start.free.copy()
-            gamma = problem.weight
+            self.C, self.x, self.free = start.roots, start.scalars, start.free
+            beta = problem.weight
         else:
-            J, _, r = self.scaled()
-            gamma = max(problem.weight, float(np.linalg.norm(J[:, : self.cut].T @ r)))
+            J, r = self.scaled()
+            beta = max(problem.weight, float(np.linalg.norm(J[:, : self.cut].T @ r)))
         while steps < STEPS:
             before = decrement
-            decrement = self.step(gamma)
+            decrement = self.step(beta)
             steps += 1
-            last = gamma <= problem.weight
-            stalled = last and decrement < 1e-3 and decrement > 0.5 * before  # by rounding
+            last = beta <= problem.weight
+            stalled = last and decrement < LOST and decrement > 0.5 * before  # by rounding
             if decrement <= (AT if last else NEAR) or stalled:
                 if last:
                     break
-                gamma, decrement = max(problem.weight, SHRINK * gamma), np.inf
-        return PhysicalFit(self.P, self.x, self.free, problem.weight * problem.eigenvalues, steps, decrement)
+                beta, decrement = max(problem.weight, SHRINK * beta), np.inf
+        if not decrement < LOST:
+            raise ValueError(
+                f"no bodies that can exist were found in {steps} steps (expected some tens; are torques, masses and"
+                " inertias of the nominal robot in SI units? physical=False gives the least squares alone)"
+            )
+        return PhysicalFit(self.P, self.C, self.x, self.free, problem.weight * problem.eigenvalues, steps, decrement)
 
-    def scaled(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """J of (3), in the ten entries of each Z; C; and r."""
-        C = np.linalg.cholesky(self.P)
-        Z = np.einsum("lia,rlij,ljb->rlab", C, self.full, C, optimize=True)
-        entries = Z[:, :, ROWS, COLUMNS] * ROOT  # so that the norm of the entries is that of Z
+    def scaled(self) -> tuple[np.ndarray, np.ndarray]:
+        """J of (3), in the ten entries of each Z; and r."""
+        turned = self.C[:, None] @ ENTRIES @ np.swapaxes(self.C, -1, -2)[:, None]  # C Z Cᵀ for each entry of Z
+        columns = self.bodies @ np.swapaxes(ten_numbers(turned), -1, -2)
+        bodies = np.swapaxes(columns, 0, 1).reshape(-1, 10 * self.links)
         scalars = self.problem.matrix[:, 10 * self.links : self.cut] * self.x
-        J = np.concatenate([entries.reshape(len(Z), -1), scalars, self.problem.matrix[:, self.cut :]], axis=1)
-        return J, C, self.residual()
+        J = np.concatenate([bodies, scalars, self.problem.matrix[:, self.cut :]], axis=1)
+        return J, self.residual()
 
-    def step(self, gamma: float) -> float:
-        """One step of Newton's method, (3), as far as F falls; its decrement in units of γ."""
-        J, C, r = self.scaled()
-        root = np.sqrt(gamma)
-        pull = np.swapaxes(C, -1, -2) @ self.inverse @ C - np.eye(4)
-        pulls = np.concatenate([(pull[:, ROWS, COLUMNS] * ROOT).ravel(), self.x / self.problem.prior_scalars - 1.0])
+    def step(self, beta: float) -> float:
+        """One step of Newton's method, (3), as far as F falls; its decrement, squared, in units of β."""
+        J, r = self.scaled()
+        root = np.sqrt(beta)
+        share = self.problem.weight / beta
+        pull = share * (np.swapaxes(self.C, -1, -2) @ self.inverse @ self.C) - np.eye(4)
+        of_scalars = share * self.x / self.problem.prior_scalars - 1.0
+        pulls = np.concatenate([(pull[:, ROWS, COLUMNS] * ROOT).ravel(), of_scalars])
         below = np.concatenate([root * np.eye(self.cut), np.zeros((self.cut, J.shape[1] - self.cut))], axis=1)
         rows = np.concatenate([np.concatenate([J, below]), np.concatenate([r, -root * pulls])[:, None]], axis=1)
         R = np.asarray(np.linalg.qr(rows, mode="r"))
         z = np.linalg.solve(R[: J.shape[1], :-1], R[: J.shape[1], -1])
         ahead = J @ z
-        decrement = float(np.sum(ahead**2) / gamma + z[: self.cut] @ z[: self.cut])  # zᵀ H z / γ
+        decrement = float(np.sum(ahead**2) / beta + z[: self.cut] @ z[: self.cut])  # zᵀ H z / β
         Z = np.zeros((self.links, 4, 4))
         Z[:, ROWS, COLUMNS] = z[: 10 * self.links].reshape(-1, 10) / ROOT
         Z = Z + np.swapaxes(Z, -1, -2) - Z * np.eye(4)
         ratios = z[10 * self.links : self.cut]
         grown = np.concatenate([np.linalg.eigvalsh(Z).ravel(), ratios])
-        slope = float(-(r @ ahead) / gamma + pulls @ z[: self.cut] + grown.sum())  # without the logarithms
-        length = line_minimum(slope, float(ahead @ ahead) / gamma, grown)
-        self.P = symmetric(C @ (np.eye(4) + length * Z) @ np.swapaxes(C, -1, -2))
+        slope = float(-(r @ ahead) / beta + pulls @ z[: self.cut] + grown.sum())  # without the logarithms
+        length = line_minimum(slope, float(ahead @ ahead) / beta, grown)
+        self.C = self.C @ np.linalg.cholesky(np.eye(4) + length * Z)  # never of P, which may be close to singular
         self.x = self.x * (1.0 + length * ratios)
         self.free = self.free + length * z[self.cut :]
         return decrement
 
 
-def symmetric(P: np.ndarray) -> np.ndarray:
-    return np.asarray(0.5 * (P + np.swapaxes(P, -1, -2)))
-
-
 def line_minimum(slope: float, curvature: float, grown: np.ndarray) -> float:
     """The t > 0 of least slope t + ½ curvature t² - Σ log(1 + grown t), by Newton's method inside the interval."""
     lowest = float(grown.min(initial=0.0))
-    end = np.inf if lowest >= 0.0 else -1.0 / lowest
+    end = np.inf if lowest >= 0.0 else -INSIDE / lowest
     t = min(1.0, 0.5 * end)
     for _ in range(30):
         inside = grown / (1.0 + grown * t)

@@ -5,7 +5,7 @@ rules that depend on the robot alone, and each case is noted:
 
 - a link without mass: a tenth of the mean mass of the others (1 kg if no link has any), spread over a quarter of the
   mean distance between joints;
-- a link that is thinner than a fiftieth of that distance in some direction (rods, point masses, numbers that no body
+- a link that is thinner than a twentieth of that distance in some direction (rods, point masses, numbers that no body
   has): that thickness;
 - a rotor inertia or a coefficient of friction that is zero: a tenth of what would explain all torques alone; zero, but
   for rounding, where the data have no effect of it.
@@ -22,7 +22,7 @@ from .physical import pseudo_inertias
 
 LITTLE_MASS = 1e-3  # of the mean mass
 SHARE = 0.1
-SPREAD, THIN = 0.25, 0.02  # of the mean distance between joints
+SPREAD, THIN = 0.25, 0.05  # of the mean distance between joints
 NO_EFFECT, NOTHING = 1e-9, 1e-12  # a column of a scalar beside the others; a scalar
 DISTANCE = 0.2  # m, where all joints are in one place
 
@@ -30,19 +30,13 @@ DISTANCE = 0.2  # m, where all joints are in one place
 class Prior(NamedTuple):
     bodies: np.ndarray  # (links, 4, 4)
     scalars: np.ndarray
-    empty: np.ndarray  # (links,): those without mass in the nominal robot
-    massless: tuple[str, ...]  # what is said of them
-    thin: tuple[str, ...]  # and of those that are thin
-
-    @property
-    def notes(self) -> tuple[str, ...]:
-        return self.massless + self.thin
+    notes: tuple[str, ...]
 
 
 def prior_of(arm: Robot, ten: np.ndarray, scalars: np.ndarray, columns: np.ndarray, size: float) -> Prior:
     """From the nominal numbers (links, 10) and (scalars,); `columns` are the scalars' and `size` is that of torques."""
     nominal = pseudo_inertias(ten)
-    massless: list[str] = []
+    notes: list[str] = []
     thin: list[str] = []
     masses = nominal[:, 3, 3]
     positive = masses[masses > 0.0]
@@ -50,11 +44,11 @@ def prior_of(arm: Robot, ten: np.ndarray, scalars: np.ndarray, columns: np.ndarr
     away = [float(np.linalg.norm([float(x) for x in link.placement.translation])) for link in arm.links]
     away = [x for x in away if x > 1e-6]
     distance = float(np.mean(away)) if away else DISTANCE
-    empty, bodies = masses <= LITTLE_MASS * mass, np.empty_like(nominal)
+    bodies = np.empty_like(nominal)
     for k, (name, P) in enumerate(zip(arm.names, nominal, strict=True)):
-        if empty[k]:
+        if P[3, 3] <= LITTLE_MASS * mass:
             bodies[k] = placed(SHARE * mass, np.zeros(3), (SPREAD * distance) ** 2 * np.eye(3))
-            massless.append(f"{name} has no mass in the nominal robot: drawn to {SHARE * mass:.3g} kg at its joint")
+            notes.append(f"{name} has no mass in the nominal robot: drawn to {SHARE * mass:.3g} kg at its joint")
             continue
         centre = P[:3, 3] / P[3, 3]
         values, vectors = np.linalg.eigh(P[:3, :3] / P[3, 3] - np.outer(centre, centre))
@@ -67,7 +61,7 @@ def prior_of(arm: Robot, ten: np.ndarray, scalars: np.ndarray, columns: np.ndarr
     seen = sizes > NO_EFFECT * sizes.max(initial=0.0)
     guess = np.where(seen, SHARE * size / np.where(seen, sizes, 1.0), NOTHING)
     scalars = np.where(scalars > 0.0, scalars, np.maximum(guess, NOTHING))
-    return Prior(bodies, scalars, empty, tuple(massless), (words,) if thin else ())
+    return Prior(bodies, scalars, (*notes, words) if thin else tuple(notes))
 
 
 def placed(mass: float, centre: np.ndarray, spread: np.ndarray) -> np.ndarray:

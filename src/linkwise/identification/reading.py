@@ -29,8 +29,13 @@ def recordings_of(
     found = []
     for k, item in enumerate(items):
         name = f"recording {k + 1}" if many else "data"
-        for values, called in contents(arm, item, columns, name):
-            found.append(samples_of(arm, values, called, period, degrees, gains))
+        try:
+            for values, called in contents(arm, item, columns, name):
+                found.append(samples_of(arm, values, called, period, degrees, gains))
+        except ValueError as error:
+            if isinstance(item, (str, os.PathLike)) and not isinstance(error, FileError):
+                raise FileError(str(error)) from None
+            raise
     return found
 
 
@@ -110,12 +115,7 @@ def file_contents(arm: Robot, path: Path, columns: Mapping[str, Any] | None) -> 
         return [(of_mapping(arm, values, columns, str(path)), str(path))]
     if ending not in (".csv", ".txt"):
         raise FileError(f"{path}: cannot read {ending or 'files without an ending'} (expected .csv or .npz)")
-    try:
-        return [(by_columns(arm, csv_table(path), columns, str(path)), str(path))]
-    except FileError:
-        raise
-    except ValueError as error:
-        raise FileError(str(error)) from None
+    return [(by_columns(arm, csv_table(path), columns, str(path)), str(path))]
 
 
 def csv_table(path: Path) -> Arrays:

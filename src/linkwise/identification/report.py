@@ -139,8 +139,8 @@ def notes(result: Identification) -> Iterator[str]:
     lost = [name for name, r2 in zip(result.nominal.v_names, result.residuals.r2, strict=True) if r2 < LITTLE]
     if lost:
         yield (
-            f"the model explains little of the torque of {', '.join(lost)}: are the joints' order, signs and zeros those"
-            " of the robot, angles in radians (degrees=True), torques in N m (gains=...) and not delayed?"
+            f"the model explains little of the torque of {', '.join(lost)}: are the joints' order, signs and zeros"
+            " those of the robot, angles in radians (degrees=True), torques in N m (gains=...) and not delayed?"
         )
     biased = with_offset(result)
     if biased:
