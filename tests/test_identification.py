@@ -34,6 +34,13 @@ def test_clean_data_give_every_base_parameter(arm: lw.Robot, physical: bool) -> 
     assert relative(fit.predict(q, qd, qdd), lw.inverse_dynamics(arm, q, qd, qdd, friction=True)) < 1e-9
 
 
+def test_the_robot_itself_is_found_again() -> None:
+    """What the data do not tell stays nominal."""
+    for arm in (ARMS[0], lw.chain(2, seed=4)):
+        fit = lw.identify(arm, recorded(arm))
+        assert np.abs(fit.parameters.values - lw.parameters(arm, friction=True)).max() < 1e-6
+
+
 @pytest.mark.parametrize("arms", rest_slow([TEN, LARGE], [TEN]), ids=["ten", "large"])
 def test_noisy_positions_and_torques_give_parameters_within_three_sigma(arms: list[lw.Robot]) -> None:
     far = []

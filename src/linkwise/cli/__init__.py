@@ -26,6 +26,7 @@ SECTIONS = {  # of the help; a command is a module of the same name in `commands
         "loads": "what the bearings of each joint carry along a trajectory",
         "simulate": "the motion in time: falls, controllers, friction",
         "excite": "a motion to identify the parameters by, within limits",
+        "identify": "parameters from measured motions and torques",
         "sweep": "how far a sweep is; resume it",
     },
     "Equations and code": {

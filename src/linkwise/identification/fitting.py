@@ -190,7 +190,8 @@ def physical_problem(model: TorqueModel, system: np.ndarray, regularization: flo
     size, start = model.body_size, model.nominal[model.free]
     target = float(np.linalg.norm(system[:, -1]))
     scalars = matrix[:, size : len(start)]
-    prior = prior_of(model.arm, start[:size].reshape(-1, 10), start[size:], scalars, target)
+    alone = recovery(model)[1][size:]
+    prior = prior_of(model.arm, start[:size].reshape(-1, 10), start[size:], scalars, target, alone)
     return PhysicalProblem(matrix, system[:, -1], prior.bodies, prior.scalars, regularization), prior
 
 

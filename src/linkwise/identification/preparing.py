@@ -42,7 +42,8 @@ class Filtering:
     def text(self) -> str:
         motion = "motion as recorded" if self.motion is None else f"motion below {self.motion:.3g} Hz"
         torque = "torque as recorded" if self.torque is None else f"torque and regressor below {self.torque:.3g} Hz"
-        return f"{motion}, {torque}, one row in {self.step} ({self.reason})"
+        rows = "every row" if self.step == 1 else f"one row in {self.step}"
+        return f"{motion}, {torque}, {rows} ({self.reason})"
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ rules that depend on the robot alone, and each case is noted:
 - a link that is thinner than a twentieth of that distance in some direction (rods, point masses, numbers that no body
   has): that thickness;
 - a rotor inertia or a coefficient of friction that is zero: a tenth of what would explain all torques alone; zero, but
-  for rounding, where the data have no effect of it.
+  for rounding, where the data have no effect of it or do not tell it from other parameters.
 """
 
 from __future__ import annotations
@@ -33,8 +33,14 @@ class Prior(NamedTuple):
     notes: tuple[str, ...]
 
 
-def prior_of(arm: Robot, ten: np.ndarray, scalars: np.ndarray, columns: np.ndarray, size: float) -> Prior:
-    """From the nominal numbers (links, 10) and (scalars,); `columns` are the scalars' and `size` is that of torques."""
+def prior_of(
+    arm: Robot, ten: np.ndarray, scalars: np.ndarray, columns: np.ndarray, size: float, alone: np.ndarray
+) -> Prior:
+    """From the nominal numbers (links, 10) and (scalars,).
+
+    `columns` are those of the scalars, `size` is that of all torques, and `alone` says which scalars torques tell from
+    other parameters.
+    """
     nominal = pseudo_inertias(ten)
     notes: list[str] = []
     thin: list[str] = []
@@ -58,7 +64,7 @@ def prior_of(arm: Robot, ten: np.ndarray, scalars: np.ndarray, columns: np.ndarr
         bodies[k] = placed(P[3, 3], centre, (vectors * np.maximum(values, least)) @ vectors.T)
     words = f"{', '.join(thin)}: thin, or no body, in the nominal robot; drawn to one {THIN * distance:.2g} m thick"
     sizes = np.linalg.norm(columns, axis=0)
-    seen = sizes > NO_EFFECT * sizes.max(initial=0.0)
+    seen = alone & (sizes > NO_EFFECT * sizes.max(initial=0.0))
     guess = np.where(seen, SHARE * size / np.where(seen, sizes, 1.0), NOTHING)
     scalars = np.where(scalars > 0.0, scalars, np.maximum(guess, NOTHING))
     return Prior(bodies, scalars, (*notes, words) if thin else tuple(notes))

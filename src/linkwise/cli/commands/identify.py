@@ -1,0 +1,121 @@
+"""`linkwise identify`: a robot's parameters from recorded motions and torques."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from ...robot import Robot
+from ..options import OUTPUT, PICTURES, Json, Plot
+from ..results import check_outputs, print_json, refuse_ending, write_by
+from ..robot import with_robot
+from ..screen import echo, shown
+from ..states import numbers
+
+if TYPE_CHECKING:
+    from ...identification.result import Identification
+
+DATA, FIT = "Data", "Fit"
+EXAMPLES = (
+    ("linkwise excite gantry --velocity 0.5 --csv measured.csv", "a motion with torques, in place of a measurement"),
+    ("linkwise identify gantry measured.csv", "masses, rotors and friction, with their errors"),
+    ("linkwise identify gantry measured.csv --save mine.toml --plot fit.png", "the robot as identified; a picture"),
+    ("linkwise identify gantry measured.csv --cutoff 10 --offset --json", "another filter; sensors with offsets"),
+)
+
+
+@with_robot
+def command(
+    arm: Robot,
+    data: Annotated[
+        list[str],
+        typer.Argument(metavar="data", help="Recordings, .csv or .npz: t, q1, ..., tau1, ...", show_default=False),
+    ],
+    period: Annotated[
+        float | None, typer.Option(metavar="SECONDS", help="Between rows, if there is no t.", rich_help_panel=DATA)
+    ] = None,
+    degrees: Annotated[bool, typer.Option("--degrees", help="Angles are in degrees.", rich_help_panel=DATA)] = False,
+    gains: Annotated[
+        str | None,
+        typer.Option(metavar="FACTORS", help="From what was recorded to torques, one or n.", rich_help_panel=DATA),
+    ] = None,
+    cutoff: Annotated[
+        float | None, typer.Option(metavar="HZ", help="Of the motion; default: by its band.", rich_help_panel=DATA)
+    ] = None,
+    torque_cutoff: Annotated[
+        float | None, typer.Option(metavar="HZ", help="Of the torques; default: likewise.", rich_help_panel=DATA)
+    ] = None,
+    minimum_speed: Annotated[
+        float, typer.Option(metavar="RATE", help="Slower rows are left out; default: 0.", rich_help_panel=DATA)
+    ] = 0.0,
+    validation: Annotated[
+        str | None, typer.Option(metavar="FILE", help="Another recording to judge by.", rich_help_panel=DATA)
+    ] = None,
+    no_friction: Annotated[
+        bool, typer.Option("--no-friction", help="There is no friction to identify.", rich_help_panel=FIT)
+    ] = False,
+    no_rotors: Annotated[
+        bool, typer.Option("--no-rotors", help="Rotors stay as the robot has them.", rich_help_panel=FIT)
+    ] = False,
+    offset: Annotated[bool, typer.Option("--offset", help="Torque offsets of sensors.", rich_help_panel=FIT)] = False,
+    no_physical: Annotated[
+        bool,
+        typer.Option("--no-physical", help="Least squares, also if no body is such.", rich_help_panel=FIT),
+    ] = False,
+    save: Annotated[
+        str | None, typer.Option(metavar="FILE", help="Write the robot: .toml or .urdf.", rich_help_panel=OUTPUT)
+    ] = None,
+    json: Json = False,
+    plot: Plot = None,
+) -> int:
+    """Masses, inertias, rotors and friction of a robot, from recorded motions and torques.
+
+    A recording is a table with a column for each joint, q1 or joint1_position, and for its torque, tau1 or effort_1;
+    rates and accelerations are taken if there are columns of them, and found by filtering and differentiation if not.
+    """
+    refuse_ending(plot, "--plot", *PICTURES)
+    if save is not None:
+        refuse_ending(save, "--save", ".toml", ".urdf")
+    check_outputs(json, None, save, plot)
+    from ...formats import save as save_robot
+    from ...identification.fitting import identify
+
+    factors = None if gains is None else numbers(gains, "--gains")
+    fit = identify(
+        arm, list(data), friction=not no_friction, physical=not no_physical, rotors=not no_rotors, offset=offset,
+        period=period, degrees=degrees, gains=factors[0] if factors is not None and len(factors) == 1 else factors, cutoff=cutoff,
+        torque_cutoff=torque_cutoff, minimum_speed=minimum_speed, validation=validation,
+    )  # fmt: skip
+    with shown():
+        if json:
+            print_json(as_json(fit))
+        else:
+            echo(fit.report())
+    if save is not None:
+        write_by(lambda path: save_robot(fit.robot, path), save, "")
+    if plot is not None:
+        write_by(fit.plot, plot, "")
+    return 0
+
+
+def as_json(fit: Identification) -> dict[str, Any]:
+    def estimates(of: Any) -> dict[str, Any]:
+        columns = zip(of.names, of.values, of.sigma, of.nominal, strict=True)
+        return {name: {"value": x, "sigma": s, "nominal": n} for name, x, s, n in columns}
+
+    return {
+        "robot": fit.nominal.name,
+        "joints": fit.nominal.v_names,
+        "rank": fit.rank,
+        "condition": fit.condition,
+        "filtering": fit.filtering.text,
+        "base": estimates(fit.base),
+        "parameters": estimates(fit.parameters),
+        "residuals": fit.residuals._asdict(),
+        "validation": fit.validation._asdict(),
+        "offsets": fit.offsets,
+        "not_identifiable": dict(fit.not_identifiable),
+        "bodies": {name: c._asdict() for name, c in fit.certificates.items()},
+        "notes": fit.notes,
+    }
