@@ -21,6 +21,7 @@ import batch
 import derivatives
 import equations
 import free_flyers
+import identification
 import long_chains
 import one_call
 import precision
@@ -164,6 +165,7 @@ def main(argv: list[str] | None = None) -> None:
         simulation.measure,
         sweeps.measure,
         equations.measure,
+        identification.measure,
     ]
     sections = []
     for run in runs:

@@ -13,6 +13,7 @@ import derivatives
 import equations
 import free_flyers
 import gpu
+import identification
 import long_chains
 import one_call
 import precision
@@ -66,6 +67,7 @@ MEASURES = {
     "accuracy": lambda: accuracy.measure(states=3, peers=PEERS),
     "long_chains": lambda: long_chains.measure(largest=7, work=7 * 64, rounds=2, peers=PEERS),
     "equations": lambda: equations.measure(rounds=2),
+    "identification": lambda: identification.measure(samples=1000, rounds=1),
     "simulation": lambda: simulation.measure(falls=8, rounds=2, peers=PEERS),
     "sweeps": lambda: sweeps.measure(robots=9, rounds=1),
     "reading": lambda: reading.measure(rounds=1, peers=PEERS),

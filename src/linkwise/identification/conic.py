@@ -8,6 +8,8 @@ from .physical import UNITS, PhysicalFit, PhysicalProblem
 
 NOT_INSTALLED = "solver='clarabel' needs cvxpy and clarabel: pip install 'linkwise[identify]'"
 
+FAILED = "Clarabel did not solve the problem (expected solver='newton', which does not depend on its scale)"
+
 
 def solve_with_clarabel(problem: PhysicalProblem) -> PhysicalFit:
     """The minimum of (2) of `physical`, or with weight 0 of the residuals alone over bodies that can exist."""
@@ -38,9 +40,12 @@ def solve_with_clarabel(problem: PhysicalProblem) -> PhysicalFit:
             barrier = barrier + cvxpy.sum(x) - cvxpy.sum(cvxpy.log(x))
         cost = cost + problem.weight * barrier
     found = cvxpy.Problem(cvxpy.Minimize(cost))
-    found.solve(solver="CLARABEL")
+    try:
+        found.solve(solver="CLARABEL")
+    except cvxpy.error.SolverError:
+        raise RuntimeError(FAILED) from None
     if found.status not in ("optimal", "optimal_inaccurate"):
-        raise RuntimeError(f"clarabel did not solve the problem: {found.status} (solver='newton' has no such failure)")
+        raise RuntimeError(f"{FAILED}: {found.status}")
     bodies = np.array([c @ part.value @ c.T for c, part in zip(root, X, strict=True)])
     values = np.zeros(0) if not scalars else np.asarray(x.value) * problem.prior_scalars
     offsets = np.zeros(0) if not free else np.asarray(y.value)

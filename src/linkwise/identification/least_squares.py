@@ -158,6 +158,8 @@ def spread_of(factors: Factors, solution: Solution) -> Spread:
 
 
 def change(gram: np.ndarray, score: np.ndarray) -> np.ndarray:
+    if np.abs(gram).sum(axis=1).max(initial=0.0) < LEVERAGE:  # a bound of the largest eigenvalue
+        return np.asarray(-np.linalg.solve(np.eye(len(gram)) - gram, score))
     values, vectors = np.linalg.eigh(gram)
     return np.asarray(-vectors @ ((vectors.T @ score) / (1.0 - np.minimum(values, LEVERAGE))))
 

@@ -81,12 +81,24 @@ def command(
     from ...formats import save as save_robot
     from ...identification.fitting import identify
 
-    factors = None if gains is None else numbers(gains, "--gains")
+    factors: Any = None if gains is None else numbers(gains, "--gains")
+    if factors is not None and len(factors) == 1:
+        factors = factors[0]
     fit = identify(
-        arm, list(data), friction=not no_friction, physical=not no_physical, rotors=not no_rotors, offset=offset,
-        period=period, degrees=degrees, gains=factors[0] if factors is not None and len(factors) == 1 else factors, cutoff=cutoff,
-        torque_cutoff=torque_cutoff, minimum_speed=minimum_speed, validation=validation,
-    )  # fmt: skip
+        arm,
+        list(data),
+        friction=not no_friction,
+        physical=not no_physical,
+        rotors=not no_rotors,
+        offset=offset,
+        period=period,
+        degrees=degrees,
+        gains=factors,
+        cutoff=cutoff,
+        torque_cutoff=torque_cutoff,
+        minimum_speed=minimum_speed,
+        validation=validation,
+    )
     with shown():
         if json:
             print_json(as_json(fit))
