@@ -18,7 +18,8 @@ from linkwise.identification.physical import PhysicalProblem
 SAMPLES, ROUNDS, SECONDS = 20_000, 5, 20.0
 RECORDED, POSITIONS = "rates and accelerations recorded", "positions alone"
 ABOUT = (
-    "All cores, NumPy with its BLAS as installed. The Panda with its fingers locked, friction and rotors among the unknowns: 62 base parameters of 91."
+    "All cores, NumPy with its BLAS as installed. The Panda with its fingers locked, friction and rotors among the"
+    " unknowns: 62 base parameters of 91."
     " Torques have noise of 2 %. `lw.identify` reads, filters, computes the regressor, weights the joints, fits bodies"
     " that can exist, and cross-validates with five more such fits."
 )
@@ -47,7 +48,7 @@ def bodies(links: int = 7, scalars: int = 21) -> PhysicalProblem:
     factors = rng.normal(size=(links, 4, 4))
     matrix = rng.normal(size=(62, 10 * links + scalars))
     target = matrix @ rng.normal(size=10 * links + scalars)
-    return PhysicalProblem(matrix, target, factors @ factors.swapaxes(-1, -2), np.ones(scalars), 0.1)
+    return PhysicalProblem(matrix, target, factors @ factors.swapaxes(-1, -2), np.ones(scalars), 0.1, np.ones(scalars))
 
 
 def measure(samples: int = SAMPLES, rounds: int = ROUNDS) -> Section:
@@ -82,8 +83,8 @@ def measure(samples: int = SAMPLES, rounds: int = ROUNDS) -> Section:
         f"The first call took {first:.1f} s: it finds the base parameters and compiles the regressor, or loads it from"
         " the cache of an earlier process.",
         "Clarabel is called through cvxpy, which also builds the problem.",
-        "Decompositions of matrices of 60 columns are shared among threads by NumPy's BLAS. On a machine that is busy with"
-        " other work these wait for each other, and the same takes seconds; `OPENBLAS_NUM_THREADS=1` prevents that.",
+        "Decompositions of matrices of 60 columns are shared among threads by NumPy's BLAS. On a machine that is busy"
+        " with other work these wait for each other, which takes seconds; `OPENBLAS_NUM_THREADS=1` prevents that.",
     ]
     section.claims = [at_most("20,000 samples of an arm of seven joints in under 1 s", 1.0, times, "s")]
     return section

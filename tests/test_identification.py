@@ -1,6 +1,7 @@
 """Identification: exact from clean data, within σ from noisy data, bodies that can exist."""
 
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -35,10 +36,10 @@ def test_clean_data_give_every_base_parameter(arm: lw.Robot, physical: bool) -> 
 
 
 def test_the_robot_itself_is_found_again() -> None:
-    """What the data do not tell stays nominal."""
-    for arm in (ARMS[0], lw.chain(2, seed=4)):
+    """What the data do not tell stays nominal; a rotor that no torque tells from a body takes little of that."""
+    for arm, little in ((ARMS[0], 1e-6), (lw.chain(2, seed=4), 0.02)):
         fit = lw.identify(arm, recorded(arm))
-        assert np.abs(fit.parameters.values - lw.parameters(arm, friction=True)).max() < 1e-6
+        assert relative(fit.parameters.values, lw.parameters(arm, friction=True)) < little
 
 
 @pytest.mark.parametrize("arms", rest_slow([TEN, LARGE], [TEN]), ids=["ten", "large"])
@@ -97,14 +98,19 @@ def problem(seed: int, rows: int = 25, links: int = 3, scalars: int = 4, free: i
     true = np.concatenate([rng.normal(size=10 * links), rng.normal(size=scalars + free)])
     matrix = rng.normal(size=(rows, len(true)))
     return PhysicalProblem(
-        matrix, matrix @ true, factors @ factors.swapaxes(-1, -2), rng.uniform(0.5, 2.0, scalars), 0.1
+        matrix,
+        matrix @ true,
+        factors @ factors.swapaxes(-1, -2),
+        rng.uniform(0.5, 2.0, scalars),
+        0.1,
+        rng.uniform(0.1, 1.0, scalars),
     )
 
 
 def objective(at: PhysicalProblem, fit: PhysicalFit) -> float:
     own = np.concatenate([fit.values, fit.free])
     entropy = np.sum(np.linalg.inv(at.prior) * fit.bodies) - np.linalg.slogdet(fit.bodies)[1].sum()
-    entropy += np.sum(fit.scalars / at.prior_scalars - np.log(fit.scalars))
+    entropy += at.shares @ (fit.scalars / at.prior_scalars - np.log(fit.scalars))
     return float(0.5 * np.sum((at.matrix @ own - at.target) ** 2) + at.weight * entropy)
 
 
@@ -117,7 +123,7 @@ def test_the_barrier_method_is_at_the_minimum(seed: int) -> None:
     barrier = at.weight * (np.linalg.inv(at.prior) - np.linalg.inv(fit.bodies))
     size = np.abs(at.matrix.T @ at.target).max()
     by_ten = np.tensordot(barrier, pseudo_inertias(np.eye(10)), ([1, 2], [1, 2])).ravel()
-    of_scalars = at.weight * (1.0 / at.prior_scalars - 1.0 / fit.scalars)
+    of_scalars = at.weight * at.shares * (1.0 / at.prior_scalars - 1.0 / fit.scalars)
     assert np.abs(pull + np.concatenate([by_ten, of_scalars, np.zeros(2)])).max() < 1e-6 * size
     assert np.linalg.eigvalsh(fit.bodies).min() > 0.0
     assert fit.scalars.min() > 0.0
@@ -141,13 +147,13 @@ def test_the_gap_bounds_what_the_barrier_costs() -> None:
 
     def cost(bodies: np.ndarray, scalars: np.ndarray, free: np.ndarray) -> float:
         own = np.concatenate([ten_numbers(bodies).ravel(), scalars, free])
-        linear = np.sum(np.linalg.inv(at.prior) * bodies) + np.sum(scalars / at.prior_scalars)
+        linear = np.sum(np.linalg.inv(at.prior) * bodies) + at.shares @ (scalars / at.prior_scalars)
         return float(0.5 * np.sum((at.matrix @ own - at.target) ** 2) + at.weight * linear)
 
-    finer = PhysicalProblem(at.matrix, at.target, at.prior, at.prior_scalars, 1e-3 * at.weight).solve()
+    finer = replace(at, weight=1e-3 * at.weight).solve()
     here = cost(fit.bodies, fit.scalars, fit.free)
     assert here - cost(finer.bodies, finer.scalars, finer.free) <= fit.gap
-    assert fit.gap == pytest.approx(0.1 * (4 * 3 + 4))
+    assert fit.gap == pytest.approx(0.1 * (4 * 3 + at.shares.sum()))
 
 
 def test_the_solver_clarabel_gives_the_same_robot() -> None:

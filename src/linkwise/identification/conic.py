@@ -37,7 +37,7 @@ def solve_with_clarabel(problem: PhysicalProblem) -> PhysicalFit:
     if problem.weight:
         barrier = sum(cvxpy.trace(part) - cvxpy.log_det(part) for part in X)
         if scalars:
-            barrier = barrier + cvxpy.sum(x) - cvxpy.sum(cvxpy.log(x))
+            barrier = barrier + problem.shares @ (x - cvxpy.log(x))
         cost = cost + problem.weight * barrier
     found = cvxpy.Problem(cvxpy.Minimize(cost))
     try:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -192,7 +193,7 @@ def physical_problem(model: TorqueModel, system: np.ndarray, regularization: flo
     scalars = matrix[:, size : len(start)]
     alone = recovery(model)[1][size:]
     prior = prior_of(model.arm, start[:size].reshape(-1, 10), start[size:], scalars, target, alone)
-    return PhysicalProblem(matrix, system[:, -1], prior.bodies, prior.scalars, regularization), prior
+    return PhysicalProblem(matrix, system[:, -1], prior.bodies, prior.scalars, regularization, prior.shares), prior
 
 
 def matrix_of(model: TorqueModel, system: np.ndarray) -> np.ndarray:
@@ -212,7 +213,7 @@ def split(model: TorqueModel, solution: Solution, prior: Prior) -> np.ndarray:
     matrix = matrix_of(model, system)[:, : T.shape[1]]
     target = system[:, : len(T)] @ base
     weight = max(AS_FOUND[0], AS_FOUND[1] * float(target @ target))  # small, and not lost in rounding beside the target
-    start = PhysicalProblem(matrix, target, prior.bodies, prior.scalars, weight).solve().values
+    start = PhysicalProblem(matrix, target, prior.bodies, prior.scalars, weight, prior.shares).solve().values
     mass = prior.bodies[:, 3, 3]
     inertia = np.trace(prior.bodies[:, :3, :3], axis1=1, axis2=2)
     sizes = np.stack([mass, *[np.sqrt(mass * inertia)] * 3, *[inertia] * 6], axis=-1).ravel()
@@ -264,7 +265,7 @@ def cross_validation(
     for k in range(len(parts)):
         system = solution.seen(triangle(np.concatenate(parts[:k] + parts[k + 1 :])))
         matrix = matrix_of(model, system)
-        others = PhysicalProblem(matrix, system[:, -1], problem.prior, problem.prior_scalars, problem.weight)
+        others = replace(problem, matrix=matrix, target=system[:, -1])
         left = others.solve(start=found)
         solutions.append(np.concatenate([model.T @ left.values, left.free]))
     return errors_of(factors, solutions, list(spread.folds))

@@ -11,7 +11,8 @@ Geometric robot dynamic identification, 2020), in units of the noise:
 
     F(π) = ½ ‖R T π - d‖² + γ Σ ( tr(P₀⁻¹ P) - log det P )                                     (2)
 
-and γ (x / x₀ - log x) for each rotor inertia and coefficient of friction x. The logarithms are a self-concordant
+and γ w (x / x₀ - log x) for each rotor inertia and coefficient of friction x; w is 1, or little where a body could
+take the place of a rotor that is not in the nominal robot (`prior`). The logarithms are a self-concordant
 barrier of the cone: (2) has its minimum inside. With a larger weight β in place of γ before the logarithms alone,
 Newton's method finds the minimum from the nominal robot, and follows it while β shrinks to γ. With P = C Cᵀ and a step
 to C (1 + Z) Cᵀ, Newton's step is
@@ -101,6 +102,7 @@ class PhysicalProblem:
     prior: np.ndarray  # (links, 4, 4): P₀
     prior_scalars: np.ndarray  # x₀
     weight: float  # γ
+    shares: np.ndarray  # w: of γ, for each scalar
 
     @property
     def sizes(self) -> tuple[int, int, int]:
@@ -108,9 +110,9 @@ class PhysicalProblem:
         return links, scalars, self.matrix.shape[1] - 10 * links - scalars
 
     @property
-    def eigenvalues(self) -> int:
+    def eigenvalues(self) -> float:
         """ν"""
-        return 4 * len(self.prior) + len(self.prior_scalars)
+        return 4 * len(self.prior) + float(self.shares.sum())
 
     def solve(self, start: PhysicalFit | None = None) -> PhysicalFit:
         """Follow the minimum of (2) from the nominal robot, or from where a similar problem ended."""
@@ -126,6 +128,7 @@ class Path:
         self.links, self.cut = links, 10 * links + scalars
         self.bodies = np.swapaxes(problem.matrix[:, : 10 * links].reshape(-1, links, 10), 0, 1)  # (links, rows, 10)
         self.inverse = np.linalg.inv(problem.prior)
+        self.roots = np.sqrt(np.concatenate([np.ones(10 * links), problem.shares]))
         self.C, self.x = np.linalg.cholesky(problem.prior), problem.prior_scalars.copy()
         self.free = np.zeros(problem.sizes[2])
         if self.free.size:
@@ -181,35 +184,36 @@ class Path:
         share = self.problem.weight / beta
         pull = share * (np.swapaxes(self.C, -1, -2) @ self.inverse @ self.C) - np.eye(4)
         of_scalars = share * self.x / self.problem.prior_scalars - 1.0
-        pulls = np.concatenate([(pull[:, ROWS, COLUMNS] * ROOT).ravel(), of_scalars])
-        below = np.concatenate([root * np.eye(self.cut), np.zeros((self.cut, J.shape[1] - self.cut))], axis=1)
+        pulls = np.concatenate([(pull[:, ROWS, COLUMNS] * ROOT).ravel(), of_scalars]) * self.roots
+        below = np.concatenate([np.diag(root * self.roots), np.zeros((self.cut, J.shape[1] - self.cut))], axis=1)
         rows = np.concatenate([np.concatenate([J, below]), np.concatenate([r, -root * pulls])[:, None]], axis=1)
         R = np.asarray(np.linalg.qr(rows, mode="r"))
         z = np.linalg.solve(R[: J.shape[1], :-1], R[: J.shape[1], -1])
         ahead = J @ z
-        decrement = float(np.sum(ahead**2) / beta + z[: self.cut] @ z[: self.cut])  # zᵀ H z / β
+        decrement = float(np.sum(ahead**2) / beta + np.sum((self.roots * z[: self.cut]) ** 2))  # zᵀ H z / β
         Z = np.zeros((self.links, 4, 4))
         Z[:, ROWS, COLUMNS] = z[: 10 * self.links].reshape(-1, 10) / ROOT
         Z = Z + np.swapaxes(Z, -1, -2) - Z * np.eye(4)
         ratios = z[10 * self.links : self.cut]
         grown = np.concatenate([np.linalg.eigvalsh(Z).ravel(), ratios])
-        slope = float(-(r @ ahead) / beta + pulls @ z[: self.cut] + grown.sum())  # without the logarithms
-        length = line_minimum(slope, float(ahead @ ahead) / beta, grown)
+        weights = np.concatenate([np.ones(4 * self.links), self.problem.shares])
+        pulled = float(pulls @ (self.roots * z[: self.cut]) + weights @ grown)
+        length = line_minimum(pulled - float(r @ ahead) / beta, float(ahead @ ahead) / beta, grown, weights)
         self.C = self.C @ np.linalg.cholesky(np.eye(4) + length * Z)  # never of P, which may be close to singular
         self.x = self.x * (1.0 + length * ratios)
         self.free = self.free + length * z[self.cut :]
         return decrement
 
 
-def line_minimum(slope: float, curvature: float, grown: np.ndarray) -> float:
-    """The t > 0 of least slope t + ½ curvature t² - Σ log(1 + grown t), by Newton's method inside the interval."""
+def line_minimum(slope: float, curvature: float, grown: np.ndarray, weights: np.ndarray) -> float:
+    """The t > 0 of least slope t + ½ curvature t² - Σ w log(1 + grown t), by Newton's method inside the interval."""
     lowest = float(grown.min(initial=0.0))
     end = np.inf if lowest >= 0.0 else -INSIDE / lowest
     t = min(1.0, 0.5 * end)
     for _ in range(30):
         inside = grown / (1.0 + grown * t)
-        first = slope + curvature * t - float(inside.sum())
-        second = curvature + float(inside @ inside)
+        first = slope + curvature * t - float(weights @ inside)
+        second = curvature + float(weights @ inside**2)
         step = -first / max(second, 1e-300)
         step = min(max(step, -0.9 * t), 0.9 * (end - t)) if np.isfinite(end) else max(step, -0.9 * t)
         t += step

@@ -8,7 +8,9 @@ rules that depend on the robot alone, and each case is noted:
 - a link that is thinner than a twentieth of that distance in some direction (rods, point masses, numbers that no body
   has): that thickness;
 - a rotor inertia or a coefficient of friction that is zero: a tenth of what would explain all torques alone; zero, but
-  for rounding, where the data have no effect of it or do not tell it from other parameters.
+  for rounding, where the data have no effect of it. Where torques do not tell it from parameters of bodies, as the
+  rotor of a first joint, its distance counts little: bodies that explain the torques stay as they are, and what they
+  would have to grow by becomes a rotor's.
 """
 
 from __future__ import annotations
@@ -24,12 +26,14 @@ LITTLE_MASS = 1e-3  # of the mean mass
 SHARE = 0.1
 SPREAD, THIN = 0.25, 0.05  # of the mean distance between joints
 NO_EFFECT, NOTHING = 1e-9, 1e-12  # a column of a scalar beside the others; a scalar
+LITTLE_SHARE = 1e-4  # of the distance: its root is what a rotor takes of a body that needs none
 DISTANCE = 0.2  # m, where all joints are in one place
 
 
 class Prior(NamedTuple):
     bodies: np.ndarray  # (links, 4, 4)
     scalars: np.ndarray
+    shares: np.ndarray  # of the scalars in the distance
     notes: tuple[str, ...]
 
 
@@ -64,10 +68,11 @@ def prior_of(
         bodies[k] = placed(P[3, 3], centre, (vectors * np.maximum(values, least)) @ vectors.T)
     words = f"{', '.join(thin)}: thin, or no body, in the nominal robot; drawn to one {THIN * distance:.2g} m thick"
     sizes = np.linalg.norm(columns, axis=0)
-    seen = alone & (sizes > NO_EFFECT * sizes.max(initial=0.0))
+    seen = sizes > NO_EFFECT * sizes.max(initial=0.0)
     guess = np.where(seen, SHARE * size / np.where(seen, sizes, 1.0), NOTHING)
+    shares = np.where(seen & ~alone & (scalars <= 0.0), LITTLE_SHARE, 1.0)
     scalars = np.where(scalars > 0.0, scalars, np.maximum(guess, NOTHING))
-    return Prior(bodies, scalars, (*notes, words) if thin else tuple(notes))
+    return Prior(bodies, scalars, shares, (*notes, words) if thin else tuple(notes))
 
 
 def placed(mass: float, centre: np.ndarray, spread: np.ndarray) -> np.ndarray:
