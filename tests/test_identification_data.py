@@ -151,6 +151,19 @@ def test_irregular_times_are_resampled_and_quantised_encoders_will_do() -> None:
     assert "resampled" in fit.report()
 
 
+def test_recorded_rates_that_lag_or_have_other_units_are_doubted() -> None:
+    """A filter of 0.2 s in the drive: positions alone are better."""
+    data = recorded(ARM, seed=1)
+    late = {"t": data["t"][20:], "q": data["q"][20:], "tau": data["tau"][20:], "qd": data["qd"][:-20]}
+    fit = lw.identify(ARM, late)
+    assert "off the derivative" in fit.report()
+    better = lw.identify(ARM, late, recorded_rates=False)
+    assert not better.notes
+    assert better.residuals.relative.max() < 0.1 * fit.residuals.relative.max()
+    assert "off the derivative" in lw.identify(ARM, data | {"qd": np.degrees(data["qd"])}).report()
+    assert not lw.identify(ARM, data).notes
+
+
 def changed(**other: Any) -> dict[str, Any]:
     return {**DATA, **other}
 
@@ -169,7 +182,7 @@ def without(rows: slice) -> dict[str, Any]:
         (changed(q=DATA["q"][:-1]), "q has the shape (999, 2) (expected (1000, 2)"),
         (changed(tau=np.where(np.arange(2000).reshape(1000, 2) == 13, np.nan, 1.0)), "tau of 'link2' is nan in row 6"),
         (changed(t=DATA["t"][::-1]), "expected increasing times"),
-        (changed(t=1000.0 * DATA["t"]), "divide milliseconds by 1000"),
+        (changed(t=1000.0 * DATA["t"]), "divide milliseconds by 1000, nanoseconds"),
         (without(slice(100, 200)), "[data[:100], data[100:]]"),
         (changed(q=0.0 * DATA["q"]), "nothing moves"),
         ({key: value[:10] for key, value in DATA.items()}, "has 10 samples"),

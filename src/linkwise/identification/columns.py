@@ -23,7 +23,22 @@ WORDS = {
 TIME = ("t", "time", "timestamp", "seconds", "secs", "s", "timesec", "times")
 QUANTITY = {word: quantity for quantity, words in WORDS.items() for word in words}
 BESIDE = {"joint", "joints", "state", "states", "actual", "measured", "meas", "act", "robot", "arm", "axis", "j", "m"}
-BESIDE |= {"rad", "deg", "nm", "n", "s", "data", "msg", "value", "motor", "link", "degrees", "radians", "external"}
+BESIDE |= {
+    "rad",
+    "deg",
+    "nm",
+    "n",
+    "s",
+    "data",
+    "msg",
+    "field",
+    "value",
+    "motor",
+    "link",
+    "degrees",
+    "radians",
+    "external",
+}
 OTHERS = {"target", "desired", "des", "command", "commanded", "cmd", "ref", "reference", "error", "setpoint", "goal"}
 NUMBER = re.compile(r"\d+")
 Columns = dict[str, list[str]]

@@ -16,7 +16,7 @@ from .identifiability import not_identifiable, recovery
 from .least_squares import Solution, Spread, fit, sigma_of, spread_of
 from .model import TorqueModel
 from .physical import PhysicalFit, PhysicalProblem, pseudo_inertias
-from .preparing import Filtering, Motion, check_motion, filtering_of, motion_of, reduced
+from .preparing import Filtering, Motion, check_motion, doubtful_rates, filtering_of, motion_of, reduced
 from .prior import Prior, prior_of
 from .reading import recordings_of
 from .result import Certificate, Estimates, Identification, JointErrors
@@ -43,6 +43,7 @@ def identify(
     period: float | None = None,
     degrees: bool = False,
     gains: Any = None,
+    recorded_rates: bool = True,
     cutoff: float | None = None,
     torque_cutoff: float | None = None,
     decimate: int | None = None,
@@ -63,7 +64,8 @@ def identify(
     Without rates and accelerations q alone is enough: it is filtered without delay and differentiated. `cutoff` (Hz) is
     that of the motion, `torque_cutoff` that of torques and regressor, of which one row in `decimate` is kept; what is
     not given follows from the band of the motion, and the report says what was taken. With rates and accelerations
-    nothing is filtered unless a cut-off is given.
+    nothing is filtered unless a cut-off is given. `recorded_rates=False` passes over recorded rates and accelerations,
+    which may lag behind.
 
     `friction` identifies viscous and Coulomb coefficients (an `lw.Friction` sets how Coulomb friction is smoothed),
     `rotors` the inertias of rotors (False: those of the nominal robot are kept), `offset` a constant torque of each
@@ -84,10 +86,11 @@ def identify(
     >>> motion = lw.spline(t, q)(t)
     >>> fit = lw.identify(arm, {"t": t, "q": q, "tau": lw.inverse_dynamics(arm, *motion)}, friction=False)
     >>> fit.rank, bool((fit.residuals.relative < 1e-3).all())
-    (6, True)
+    (11, True)
     """
-    check_options(arm, physical, weighted, rotors, offset, minimum_speed, regularization, solver)
-    reading = {"columns": columns, "period": period, "degrees": degrees, "gains": gains}
+    flags = {"physical": physical, "weighted": weighted, "rotors": rotors, "offset": offset}
+    check_options(arm, flags | {"recorded_rates": recorded_rates}, minimum_speed, regularization, solver)
+    reading = {"columns": columns, "period": period, "degrees": degrees, "gains": gains, "rates": recorded_rates}
     samples = recordings_of(arm, data, **reading)
     filtering = filtering_of(samples, cutoff, torque_cutoff, decimate, bool(arm.quaternions))
     motions = [motion_of(arm, recording, filtering) for recording in samples]
@@ -101,6 +104,7 @@ def identify(
     every = model.with_unknowns(unknowns)
     robot = arm.with_parameters(every, friction=friction, unphysical="warn")
     notes = [f"{r.name}: times are irregular; resampled every {r.period:.6g} s" for r in samples if r.resampled]
+    notes += [note for recording in samples for note in doubtful_rates(arm, recording, filtering)]
     notes += prior.notes
     result = Identification(
         robot=robot,
@@ -135,21 +139,12 @@ def identify(
     return result
 
 
-def check_options(
-    arm: Any,
-    physical: bool,
-    weighted: bool,
-    rotors: bool,
-    offset: bool,
-    minimum_speed: float,
-    regularization: float,
-    solver: str,
-) -> None:
+def check_options(arm: Any, flags: Mapping[str, Any], minimum_speed: float, regularization: float, solver: str) -> None:
     if not isinstance(arm, Robot):
         raise TypeError(f"the first argument is {arm!r} (expected a Robot)")
     if arm.symbolic:
         raise ValueError(f"robot {arm.name!r} has symbols (expected numbers: lw.bind gives them values)")
-    for name, value in {"physical": physical, "weighted": weighted, "rotors": rotors, "offset": offset}.items():
+    for name, value in flags.items():
         if not isinstance(value, bool):
             raise TypeError(f"{name} is {value!r} (expected True or False)")
     if not (np.isfinite(minimum_speed) and minimum_speed >= 0.0):

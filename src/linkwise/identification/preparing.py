@@ -25,6 +25,7 @@ from .model import TorqueModel
 from .samples import Samples
 
 CHUNK = 2048  # samples whose rows are in memory at a time
+DOUBTFUL = 0.1  # relative difference of recorded rates from the derivative of the positions
 STILL = 1e-9  # rad or m: a joint that moves less does not move
 
 
@@ -138,6 +139,25 @@ def motion_of(arm: Robot, samples: Samples, filtering: Filtering) -> Motion:
     if arm.quaternions:
         smooth = np.asarray(normalize(arm, smooth))
     return Motion(samples.t[inner], smooth, rates, accelerations, tau[inner], samples.period)
+
+
+def doubtful_rates(arm: Robot, samples: Samples, filtering: Filtering) -> list[str]:
+    """What is said where recorded rates are not the derivative of the positions: other units, or a lag."""
+    if samples.qd is None or arm.quaternions:
+        return []
+    low_pass = LowPass.design(samples.rate, filtering.motion or 0.1 * samples.rate, MOTION)
+    if len(samples.q) < 4 * low_pass.half:
+        return []
+    slope, rate = low_pass.apply(samples.q, 1), low_pass.apply(samples.qd)
+    size = np.sqrt(np.mean(slope**2, axis=0))
+    off = np.sqrt(np.mean((rate - slope) ** 2, axis=0)) / np.where(size > 0.0, size, np.inf)
+    joints = [name for name, x in zip(arm.v_names, off, strict=True) if x > DOUBTFUL]
+    if not joints:
+        return []
+    return [
+        f"{samples.name}: the recorded rates of {', '.join(joints)} are up to {100.0 * off.max():.2g} % off the"
+        " derivative of the positions: other units, or filtered with a lag (recorded_rates=False takes positions alone)"
+    ]
 
 
 def check_motion(arm: Robot, motions: list[Motion]) -> None:

@@ -19,9 +19,15 @@ QUANTITIES = ("t", "q", "qd", "qdd", "tau")
 
 
 def recordings_of(
-    arm: Robot, data: Any, columns: Mapping[str, Any] | None, period: float | None, degrees: bool, gains: Any
+    arm: Robot,
+    data: Any,
+    columns: Mapping[str, Any] | None,
+    period: float | None,
+    degrees: bool,
+    gains: Any,
+    rates: bool = True,
 ) -> list[Samples]:
-    """All recordings of `data`, each in its own samples."""
+    """All recordings of `data`, each in its own samples; with rates and accelerations, if these are wanted."""
     many = isinstance(data, Sequence) and not isinstance(data, (str, bytes))
     items = list(data) if many else [data]
     if not items:
@@ -31,7 +37,8 @@ def recordings_of(
         name = f"recording {k + 1}" if many else "data"
         try:
             for values, called in contents(arm, item, columns, name):
-                found.append(samples_of(arm, values, called, period, degrees, gains))
+                kept = values if rates else {**values, "qd": None, "qdd": None}
+                found.append(samples_of(arm, kept, called, period, degrees, gains))
         except ValueError as error:
             if isinstance(item, (str, os.PathLike)) and not isinstance(error, FileError):
                 raise FileError(str(error)) from None
@@ -76,10 +83,11 @@ def by_columns(arm: Robot, table: Arrays, columns: Mapping[str, Any] | None, nam
         arrays[quantity] = table[own[0]] if quantity == "t" else np.stack([table[key] for key in own], axis=-1)
     for quantity in ("q", "tau"):
         if quantity not in arrays:
+            currents = "; motor currents need gains=... too" if quantity == "tau" else ""
             some = ", ".join(list(table)[:12]) + (", ..." if len(table) > 12 else "")
             raise ValueError(
                 f"{name}: no columns of {quantity} were recognised among {some} (expected {quantity}1, {quantity}2,"
-                f" ..., or columns={{{quantity!r}: [...]}})"
+                f" ..., or columns={{{quantity!r}: [...]}}{currents})"
             )
     return arrays
 

@@ -46,7 +46,7 @@ def samples_of(arm: Robot, values: Arrays, name: str, period: float | None, degr
                 f"{name}: there is no {quantity!r} (expected t, q and tau and, if recorded, qd and qdd; there is"
                 f" {', '.join(key for key, value in values.items() if value is not None) or 'nothing'})"
             )
-    count = len(np.atleast_1d(values["q" if values.get("t") is None else "t"]))
+    count = len(np.atleast_1d(values["q"])) if values.get("t") is None else np.size(values["t"])
     arrays = {
         quantity: checked(arm, values.get(quantity), quantity, count, name) for quantity in ("q", "qd", "qdd", "tau")
     }
@@ -148,7 +148,8 @@ def times(t: Any, count: int, name: str, period: float | None) -> tuple[np.ndarr
         )
     if usual > 1.0:
         raise ValueError(
-            f"{name}: samples are {usual:.4g} apart in time (expected seconds: divide milliseconds by 1000)"
+            f"{name}: samples are {usual:.4g} apart in time (expected seconds: divide milliseconds by 1000, nanoseconds"
+            " by 1e9)"
         )
     spread = steps[(steps > 0.5 * usual) & (steps < 1.5 * usual)]
     return t, float(spread.mean())

@@ -26,7 +26,7 @@ EXTRAS = {  # package: the extra that brings it, and what it gives
     "scipy": ("stiff", "--integrator radau, for stiff problems"),
     "sympy": ("symbolic", "lw.sympy; equations --format sympy"),
     "mpmath": ("exact", "lw.accuracy: numbers of many digits"),
-    "clarabel": ("identify", "lw.identify(..., solver=\"clarabel\")"),
+    "clarabel": ("identify", 'lw.identify(..., solver="clarabel")'),
     "distributed": ("dask", "sweeps on a Dask cluster"),
     "pin": ("peers", "Pinocchio beside Linkwise in linkwise bench"),
     "mujoco": ("peers", "MuJoCo beside Linkwise in linkwise bench"),
