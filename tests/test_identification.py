@@ -254,6 +254,7 @@ def test_options_are_checked() -> None:
         ({"regularization": 0.0}, "regularization"),
         ({"gains": [1.0, 2.0]}, "one for each of 3 joints"),
         ({"minimum_speed": 100.0}, "rows are left"),
+        ({"friction": lw.Friction(stribeck=1.0)}, "Stribeck"),
     ):
         with pytest.raises(ValueError, match=words):
             lw.identify(arm, data, **wrong)  # type: ignore[arg-type]

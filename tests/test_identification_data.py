@@ -104,6 +104,11 @@ def test_several_recordings_are_fitted_together() -> None:
     assert len(fit.torques) == 2
     assert fit.samples == len(DATA["t"])
     assert np.all(np.abs(fit.base.values - fitted().base.values) < 5.0 * fitted().base.sigma)
+    slow = {key: value[::2] for key, value in parts[1].items()}  # of half the rate
+    mixed = lw.identify(ARM, [parts[0], slow])
+    steps = [float(part.t[1] - part.t[0]) for part in mixed.torques]
+    assert steps[0] == pytest.approx(steps[1], rel=0.1)
+    assert np.all(np.abs(mixed.base.values - fit.base.values) < 5.0 * mixed.base.sigma)
     other = lw.identify(ARM, parts[0], validation=parts[1])
     assert other.validation.relative.max() < 0.02
     assert np.array_equal(other.validation.rms, other.validate(parts[1]).rms)

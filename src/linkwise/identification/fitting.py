@@ -89,7 +89,7 @@ def identify(
     (11, True)
     """
     flags = {"physical": physical, "weighted": weighted, "rotors": rotors, "offset": offset}
-    check_options(arm, flags | {"recorded_rates": recorded_rates}, minimum_speed, regularization, solver)
+    check_options(arm, friction, flags | {"recorded_rates": recorded_rates}, minimum_speed, regularization, solver)
     reading = {"columns": columns, "period": period, "degrees": degrees, "gains": gains, "rates": recorded_rates}
     samples = recordings_of(arm, data, **reading)
     filtering = filtering_of(samples, cutoff, torque_cutoff, decimate, bool(arm.quaternions))
@@ -139,7 +139,9 @@ def identify(
     return result
 
 
-def check_options(arm: Any, flags: Mapping[str, Any], minimum_speed: float, regularization: float, solver: str) -> None:
+def check_options(
+    arm: Any, friction: Any, flags: Mapping[str, Any], minimum_speed: float, regularization: float, solver: str
+) -> None:
     if not isinstance(arm, Robot):
         raise TypeError(f"the first argument is {arm!r} (expected a Robot)")
     if arm.symbolic:
@@ -152,6 +154,11 @@ def check_options(arm: Any, flags: Mapping[str, Any], minimum_speed: float, regu
     if not (np.isfinite(regularization) and regularization > 0.0):
         raise ValueError(f"regularization is {regularization!r} (expected a number above 0, such as {REGULARIZATION})")
     one_of(solver, SOLVERS, "solver")
+    law = Friction.of(friction)
+    if law is not None and law.stribeck is not None:
+        raise ValueError(
+            "friction has a Stribeck coefficient, which robots have not (expected viscous and coulomb alone)"
+        )
 
 
 def motions_of(arm: Robot, data: Any, filtering: Filtering, **reading: Any) -> list[Motion]:

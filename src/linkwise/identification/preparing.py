@@ -35,9 +35,14 @@ class Filtering:
 
     motion: float | None
     torque: float | None
-    step: int
+    step: int  # of the slowest recording; others leave out more
+    rate: float  # of that, Hz
     band: float  # of the motion
     reason: str  # in words
+
+    def step_at(self, rate: float) -> int:
+        """One row in how many, so that recordings of different rates have as many rows in a second."""
+        return max(1, int(self.step * rate / self.rate + 1e-6))
 
     @property
     def text(self) -> str:
@@ -71,7 +76,7 @@ def filtering_of(
     check_filters(rate, cutoff, torque_cutoff, decimate)
     if recorded and cutoff is None and torque_cutoff is None:
         step = decimate or 1
-        return Filtering(None, None, step, 0.0, "rates and accelerations were recorded")
+        return Filtering(None, None, step, rate, 0.0, "rates and accelerations were recorded")
     moving = [band_of(r.qd if quaternions and r.qd is not None else r.q, r.rate) for r in samples]
     band = max(moving)
     if cutoff is not None and torque_cutoff is not None:
@@ -89,7 +94,7 @@ def filtering_of(
         least = TORQUE[1] / (END_SHARE * longest)
         torque = min(max(TORQUE_CUTOFF * band, least), HIGHEST * rate, motion or np.inf)
     step = max(1, int(rate / (2.0 * torque))) if decimate is None else decimate
-    return Filtering(motion, torque, step, band, reason)
+    return Filtering(motion, torque, step, rate, band, reason)
 
 
 def limits_in_words(cutoff: float, wished: float, least: float) -> str:
@@ -174,7 +179,7 @@ def rows_of(
     model: TorqueModel, motion: Motion, filtering: Filtering
 ) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
     """Times, rates and rows (N, n, b + 1) with the torque last, filtered and decimated, in chunks."""
-    step = filtering.step
+    step = filtering.step_at(1.0 / motion.period)
     if filtering.torque is None:
         for k in range(0, len(motion.t), CHUNK * step):
             part = slice(k, k + CHUNK * step, step)

@@ -146,7 +146,7 @@ class Identification:
     def compared(self, motion: Motion, step: int | None = None) -> Torques:
         """Both torques along a motion, filtered; one sample in `step`, by default as for the fit."""
         predicted = self.predict(motion.q, motion.qd, motion.qdd)
-        step = self.filtering.step if step is None else step
+        step = self.filtering.step_at(1.0 / motion.period) if step is None else step
         if self.filtering.torque is None:
             return Torques(motion.t[::step], motion.tau[::step], predicted[::step], motion.qd[::step])
         low_pass = LowPass.design(1.0 / motion.period, self.filtering.torque, TORQUE)
