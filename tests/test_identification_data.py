@@ -169,6 +169,17 @@ def test_recorded_rates_that_lag_or_have_other_units_are_doubted() -> None:
     assert not lw.identify(ARM, data).notes
 
 
+def test_torques_that_lag_are_found_out() -> None:
+    arm = with_drives(lw.chain(4, seed=6))
+    data = measured(arm, noise=0.005, seed=1, rate=400.0)
+    late = {"t": data["t"][8:], "q": data["q"][8:], "tau": data["tau"][:-8]}
+    fit = lw.identify(arm, late)
+    assert "torques seem to lag" in fit.report()
+    mended = lw.identify(arm, late, delay=0.02)
+    assert mended.residuals.relative.max() < 0.3 * fit.residuals.relative.max()
+    assert "delay" not in mended.report()
+
+
 def changed(**other: Any) -> dict[str, Any]:
     return {**DATA, **other}
 

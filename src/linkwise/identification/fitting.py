@@ -43,6 +43,7 @@ def identify(
     period: float | None = None,
     degrees: bool = False,
     gains: Any = None,
+    delay: float = 0.0,
     recorded_rates: bool = True,
     cutoff: float | None = None,
     torque_cutoff: float | None = None,
@@ -59,7 +60,8 @@ def identify(
     with such attributes, or a list of several recordings: times `t` (N,) or `period`, `q` (N, nq) and `tau` (N, n) and,
     where they were recorded, `qd` and `qdd`. Columns of tables have free names, one for each joint: q1, joint2_pos,
     effort_3, ...; `columns={"q": [...], "tau": [...], "t": "stamp"}` names others. `degrees=True`: angles are in
-    degrees. `gains`: factors from what was recorded (motor currents) to torques.
+    degrees. `gains`: factors from what was recorded (motor currents) to torques. `delay`: seconds by which recorded
+    torques lag behind recorded positions; the report says where they seem to.
 
     Without rates and accelerations q alone is enough: it is filtered without delay and differentiated. `cutoff` (Hz) is
     that of the motion, `torque_cutoff` that of torques and regressor, of which one row in `decimate` is kept; what is
@@ -90,7 +92,8 @@ def identify(
     """
     flags = {"physical": physical, "weighted": weighted, "rotors": rotors, "offset": offset}
     check_options(arm, friction, flags | {"recorded_rates": recorded_rates}, minimum_speed, regularization, solver)
-    reading = {"columns": columns, "period": period, "degrees": degrees, "gains": gains, "rates": recorded_rates}
+    reading = {"columns": columns, "period": period, "degrees": degrees, "gains": gains}
+    reading |= {"rates": recorded_rates, "delay": checked_delay(delay)}
     samples = recordings_of(arm, data, **reading)
     filtering = filtering_of(samples, cutoff, torque_cutoff, decimate, bool(arm.quaternions))
     motions = [motion_of(arm, recording, filtering) for recording in samples]
@@ -159,6 +162,12 @@ def check_options(
         raise ValueError(
             "friction has a Stribeck coefficient, which robots have not (expected viscous and coulomb alone)"
         )
+
+
+def checked_delay(delay: float) -> float:
+    if isinstance(delay, bool) or not np.isfinite(delay):
+        raise ValueError(f"delay is {delay!r} (expected seconds by which torques lag behind positions)")
+    return float(delay)
 
 
 def motions_of(arm: Robot, data: Any, filtering: Filtering, **reading: Any) -> list[Motion]:

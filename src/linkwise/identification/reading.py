@@ -26,6 +26,7 @@ def recordings_of(
     degrees: bool,
     gains: Any,
     rates: bool = True,
+    delay: float = 0.0,
 ) -> list[Samples]:
     """All recordings of `data`, each in its own samples; with rates and accelerations, if these are wanted."""
     many = isinstance(data, Sequence) and not isinstance(data, (str, bytes))
@@ -38,7 +39,7 @@ def recordings_of(
         try:
             for values, called in contents(arm, item, columns, name):
                 kept = values if rates else {**values, "qd": None, "qdd": None}
-                found.append(samples_of(arm, kept, called, period, degrees, gains))
+                found.append(samples_of(arm, kept, called, period, degrees, gains, delay))
         except ValueError as error:
             if isinstance(item, (str, os.PathLike)) and not isinstance(error, FileError):
                 raise FileError(str(error)) from None

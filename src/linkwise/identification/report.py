@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 WIDTH = 100
 ZERO = 3.0  # σ: a parameter nearer to zero is not told from it
 BIASED = 4.0  # standard errors of a joint's mean residual above which it has an offset
+LAGGING = 0.2  # of the residuals' power: above that a lag of the torques is likely
 LITTLE = 0.5  # R² below which something is wrong with a joint
 MOST = 120  # parameters that are listed
 EXPENSIVE = 0.02  # of the sum of squares: what possible bodies may cost before it is said
@@ -142,9 +143,31 @@ def notes(result: Identification) -> Iterator[str]:
             f"the model explains little of the torque of {', '.join(lost)}: are the joints' order, signs and zeros"
             " those of the robot, angles in radians (degrees=True), torques in N m (gains=...) and not delayed?"
         )
+    lag, share = lag_of(result)
+    if share > LAGGING:
+        yield (
+            f"torques seem to lag behind positions by {1e3 * lag:.2g} ms or more: this is {100.0 * share:.0f} % of the"
+            " residuals' power, and parameters take up some of it; look for the delay=... of least residuals"
+        )
     biased = with_offset(result)
     if biased:
         yield f"the residuals of {', '.join(biased)} have a mean that is not zero: offset=True identifies it"
+
+
+def lag_of(result: Identification) -> tuple[float, float]:
+    """By how much measured torques are late, and the share of the residuals' power that this explains.
+
+    A torque that is late by d is short of d times its slope.
+    """
+    both = slopes = power = 0.0
+    for motion in result.motions:
+        torques = result.compared(motion, step=max(1, result.filtering.step // 4))
+        slope = np.gradient(torques.predicted, torques.t, axis=0) / result.noise
+        short = (torques.predicted - torques.measured) / result.noise
+        both += float(np.sum(slope * short))
+        slopes, power = slopes + float(np.sum(slope**2)), power + float(np.sum(short**2))
+    known = slopes > 0.0 and power > 0.0
+    return (both / slopes, both**2 / (slopes * power)) if known else (0.0, 0.0)
 
 
 def with_offset(result: Identification) -> list[str]:

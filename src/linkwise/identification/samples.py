@@ -38,7 +38,9 @@ class Samples:
         return np.asarray(self.start + self.period * np.arange(len(self.q)))
 
 
-def samples_of(arm: Robot, values: Arrays, name: str, period: float | None, degrees: bool, gains: Any) -> Samples:
+def samples_of(
+    arm: Robot, values: Arrays, name: str, period: float | None, degrees: bool, gains: Any, delay: float = 0.0
+) -> Samples:
     """The samples of a mapping, in SI units."""
     for quantity in ("q", "tau"):
         if values.get(quantity) is None:
@@ -69,7 +71,20 @@ def samples_of(arm: Robot, values: Arrays, name: str, period: float | None, degr
             given = {quantity: interpolated(grid, t, array) for quantity, array in given.items()}
             resampled = True
     start = 0.0 if t is None else float(t[0])
+    if delay:
+        given, cut = advanced(given, delay / own, name)
+        start += cut * own
     return Samples(start, own, given["q"], given["tau"], given.get("qd"), given.get("qdd"), name, resampled)
+
+
+def advanced(given: dict[str, np.ndarray], steps: float, name: str) -> tuple[dict[str, np.ndarray], int]:
+    """The torques of so many samples later beside the motion; the ends that have no partner are cut off."""
+    count, k = len(given["q"]), np.arange(len(given["q"]), dtype=float)
+    inside = (k + steps >= 0.0) & (k + steps <= count - 1.0)
+    if inside.sum() < LEAST:
+        raise ValueError(f"{name}: a delay of {steps:.4g} samples leaves {inside.sum()} of {count} (in seconds?)")
+    tau = interpolated(k[inside] + steps, k, given["tau"])
+    return {**{key: value[inside] for key, value in given.items()}, "tau": tau}, int(np.argmax(inside))
 
 
 def checked(arm: Robot, value: Any, quantity: str, count: int, name: str) -> np.ndarray | None:

@@ -40,6 +40,9 @@ def command(
         str | None,
         typer.Option(metavar="FACTORS", help="From what was recorded to torques, one or n.", rich_help_panel=DATA),
     ] = None,
+    delay: Annotated[
+        float, typer.Option(metavar="SECONDS", help="Torques lag by this much; default: 0.", rich_help_panel=DATA)
+    ] = 0.0,
     cutoff: Annotated[
         float | None, typer.Option(metavar="HZ", help="Of the motion; default: by its band.", rich_help_panel=DATA)
     ] = None,
@@ -94,6 +97,7 @@ def command(
         period=period,
         degrees=degrees,
         gains=factors,
+        delay=delay,
         cutoff=cutoff,
         torque_cutoff=torque_cutoff,
         minimum_speed=minimum_speed,
