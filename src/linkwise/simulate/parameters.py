@@ -9,17 +9,22 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import fields, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..api.torque_functions import check_arguments
 from ..control.drives import Law, function_name
-from ..errors import near_miss
 
 STATE = 4  # arguments of every torque function: arm, t, q, qd
 NONE: Mapping[str, Any] = {}
 PREFIX = "own_"  # of the program's inputs, so that a parameter may be called tau
+
+
+class PerTrajectory(NamedTuple):
+    """Values of a parameter, of which each trajectory certainly has its own: those of a sweep."""
+
+    values: np.ndarray
 
 
 def parameters_of(torque: Any) -> dict[str, bool]:
@@ -64,30 +69,3 @@ def called(torque: Callable[..., Any], arm: Any, t: Any, q: Any, qd: Any, own: M
 
 def without_prefix(own: Mapping[str, Any]) -> dict[str, Any]:
     return {name.removeprefix(PREFIX): value for name, value in own.items()}
-
-
-def checked_parameters(torque: Any, values: Mapping[str, Any] | None, batch: tuple[int, ...]) -> dict[str, np.ndarray]:
-    """An array (*batch, ...) of each parameter that has a value, in the order of their names."""
-    known, values = parameters_of(torque), values or {}
-    if not known and not values:
-        return {}
-    for name in values:
-        if name not in known:
-            expected = f"expected {', '.join(known)}" if known else "it has no parameters after arm, t, q and qd"
-            raise ValueError(
-                f"parameters: {name!r} is not a parameter of the torque function{near_miss(name, known)} ({expected})"
-            )
-    for name, needed in known.items():
-        if needed and name not in values:
-            raise ValueError(f"the torque function has a parameter {name!r} (expected a number for it, or a default)")
-    arrays = {}
-    for name in sorted(values):
-        array = np.array(values[name])
-        if array.dtype.kind not in "fiu":
-            raise TypeError(f"parameters: {name!r} is {values[name]!r} (expected real numbers)")
-        array = array.astype(float)
-        shape = array.shape[len(batch) :] if array.shape[: len(batch)] == batch else array.shape
-        arrays[name] = np.broadcast_to(array, (*batch, *shape))
-        if not np.isfinite(array).all():
-            raise ValueError(f"parameters: {name!r} is {values[name]!r} (expected finite numbers)")
-    return arrays

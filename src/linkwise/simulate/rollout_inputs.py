@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
-
-import numpy as np
 
 from ..api.states import require_robot
 from ..errors import near_miss
 from ..kernels.interface import broadcast
 from ..robot import Friction, Robot
 from ..trace import symbols_of
+from .parameter_shapes import own_shapes
 from .parameters import parameters_of
 from .problem import Problem
 from .rollout_arrays import Arrays, Shape
@@ -44,48 +44,69 @@ def rollout_inputs(
     if parted(torque)[1]:
         raise ValueError("the torque has a sampled law, which has a memory (expected lw.simulate for it)")
     function, given = torque if callable(torque) else None, dict(parameters or {})
-    values = {"q0": q0, "qd0": np.zeros(arm.n) if qd0 is None else qd0}
-    own: dict[str, Shape] = {"q0": (arm.nq,), "qd0": (arm.n,)}
-    if torque is not None and function is None:
-        values["torque"], own["torque"] = torque, (arm.n,)
-    if table is not None:
-        if "torque" in values:
-            raise ValueError("torque is constant, and table is given (expected one of them, or a function and table)")
-        values["table"], own["table"] = table, (steps, arm.n)
-    if wrench is not None:
-        values["wrench"] = wrench
-        axes = max(len(arrays.shape(name, values[name])) for name in ("q0", "qd0")) - 1
-        own["wrench"] = wrench_shape(arm, arrays.shape("wrench", wrench), axes)
     symbols = symbols_of(arm) if arm.symbolic else ()
     refuse_wrong_names(arm, torque, symbols, given)
-    for name in symbols:
-        values[name], own[name] = given.pop(name), ()
-    shapes = {name: arrays.shape(name, value) for name, value in values.items()}
-    batch = batch_of(arm, own, shapes)
-    for name in sorted(given):
-        shape = arrays.shape(f"parameters: {name!r}", given[name])
-        values[name], shapes[name] = given[name], shape
-        own[name] = shape[len(batch) :] if batch and shape[: len(batch)] == batch else shape
+    known = known_arrays(arm, arrays, q0, qd0, steps, None if function else torque, table, wrench)
+    of_symbols = {
+        name: Given(f"parameters: {name!r}", given[name], arrays.shape(f"parameters: {name!r}", given[name]), ())
+        for name in symbols
+    }
+    batch = batch_of(arm, [*known.values(), *of_symbols.values()])
+    laws = sorted(set(given) - set(symbols))
+    shapes = {name: arrays.shape(f"parameters: {name!r}", given[name]) for name in laws}
+    own, as_traced = own_shapes(arm, function, shapes, batch, {})
+    of_laws = [Given(f"parameters: {name!r}", given[name], shapes[name], own[name]) for name in laws]
     problem = Problem(
         arm,
-        function,
-        "torque" in values or "table" in values,
-        own.get("wrench"),
+        as_traced or function,
+        "torque" in known or "table" in known,
+        known["wrench"].own if "wrench" in known else None,
         Friction.of(friction),
         symbols=symbols,
-        torque_parameters=tuple((name, own[name]) for name in sorted(given)),
+        torque_parameters=tuple((name, own[name]) for name in laws),
         energy_balance=False,
     )
     if problem.sticking is not None:
         raise ValueError("friction is exact: joints stick (expected Friction with smooth above 0, or lw.simulate)")
-    first = ("q0", "qd0", "torque", "table", "wrench")
-    order = [name for name in first if name in values] + sorted(given) + list(symbols)
-    rows = []
-    for name in order:
-        shared = len(shapes[name]) == len(own[name])
-        shape = own[name] if shared else (*batch, *own[name])
-        rows.append((arrays.rows(name, values[name], shape), 0 if shared else int(np.prod(own[name]))))
-    return Inputs(problem.traced(), batch, rows, "tau" if "table" in values else "")
+    every = [*known.values(), *of_laws, *of_symbols.values()]  # as the program has them
+    rows = [rows_of(arrays, array, batch) for array in every]
+    return Inputs(problem.traced(), batch, rows, "tau" if "table" in known else "")
+
+
+class Given(NamedTuple):
+    """An array of the caller's: its name in messages, its shape, and the shape of what one trajectory has of it."""
+
+    name: str
+    value: Any
+    shape: Shape
+    own: Shape
+
+
+def known_arrays(
+    arm: Robot, arrays: Arrays, q0: Any, qd0: Any, steps: int, torque: Any, table: Any, wrench: Any
+) -> dict[str, Given]:
+    """Those whose shape is known beforehand, in the order in which the program has them."""
+    if torque is not None and table is not None:
+        raise ValueError("torque is constant, and table is given (expected one of them, or a function and table)")
+    own: dict[str, Shape] = {"q0": (arm.nq,), "qd0": (arm.n,), "torque": (arm.n,), "table": (steps, arm.n)}
+    values = {"q0": q0, "qd0": qd0, "torque": torque, "table": table, "wrench": wrench}
+    given = {name: value for name, value in values.items() if value is not None or name == "q0"}
+    shapes = {name: arrays.shape(name, value) for name, value in given.items()}
+    shapes.setdefault("qd0", (arm.n,))  # zeros
+    if wrench is not None:
+        axes = max(len(shapes[name]) for name in ("q0", "qd0")) - 1
+        own["wrench"] = wrench_shape(arm, shapes["wrench"], axes)
+    return {name: Given(name, value, shapes[name], own[name]) for name, value in values.items() if name in shapes}
+
+
+def rows_of(arrays: Arrays, array: Given, batch: Shape) -> tuple[Any, int]:
+    """Its numbers, and how many a trajectory has of them; 0: all share them."""
+    if array.value is None:
+        return arrays.zeros(array.own), 0
+    front = array.shape[: len(array.shape) - len(array.own)]
+    shared = math.prod(front) == 1
+    shape = array.shape if shared else (*batch, *array.own)
+    return arrays.rows(array.name, array.value, shape), 0 if shared else math.prod(array.own)
 
 
 def wrench_shape(arm: Robot, shape: Shape, axes: int) -> Shape:
@@ -122,13 +143,13 @@ def refuse_wrong_names(arm: Robot, torque: Any, symbols: tuple[str, ...], given:
             raise ValueError(f"parameters: {name!r} has no value (expected numbers: parameters={{{name!r}: ...}})")
 
 
-def batch_of(arm: Robot, own: Mapping[str, Shape], shapes: Mapping[str, Shape]) -> Shape:
+def batch_of(arm: Robot, arrays: Sequence[Given]) -> Shape:
     """The one batch shape of arrays whose last axes are known."""
     batches = {}
-    for name, shape in shapes.items():
-        dims = len(shape) - len(own[name])
-        if dims < 0 or shape[dims:] != own[name]:
-            expected = ", ".join(("...", *map(str, own[name])))
+    for name, _, shape, own in arrays:
+        dims = len(shape) - len(own)
+        if dims < 0 or shape[dims:] != own:
+            expected = ", ".join(("...", *map(str, own)))
             labels = arm.q_names if name == "q0" else arm.v_names
             numbers = f": one number for each of {', '.join(labels[:6])}" if name in ("q0", "qd0", "torque") else ""
             raise ValueError(f"{name} has shape {shape} (expected ({expected}){numbers})")

@@ -41,7 +41,7 @@ class TracedFunction:
     def __init__(self, program: Program, name: str, parameters: tuple[str, ...] = ()) -> None:
         self.program, self.__name__, self.parameters = program, name, parameters
 
-    def __call__(self, arm: Robot, t: Any, q: Any, qd: Any, **own: Any) -> Any:
+    def __call__(self, arm: Robot, t: Any, q: Any, qd: Any, /, **own: Any) -> Any:
         if isinstance(t, Node):
             flat = {PREFIX + name: np.ravel(np.array(value, dtype=object)) for name, value in own.items()}
             return self.replayed(t, {"q": q, "qd": qd, **flat})

@@ -13,7 +13,7 @@ from ..errors import SingularError
 from ..kernels.dispatch import use_kernels
 from ..recording import EventRecord, Recording
 from ..robot import Robot
-from ..simulate.parameters import parameters_of, torque_parameters
+from ..simulate.parameters import PerTrajectory, parameters_of, torque_parameters
 from ..simulate.simulation import simulate
 from ..version import __version__
 from .chunk_formats import Columns
@@ -130,7 +130,8 @@ class Chunk:
         """The options of `simulate` for some rows."""
         job = self.job
         loads = {name: job.rows[name][rows] for name in LOADS if name in job.rows}
-        parameters = {name: a[rows] for name, a in torque_parameters(job.options["torque"], job.rows).items()}
+        own = torque_parameters(job.options["torque"], job.rows)
+        parameters = {name: PerTrajectory(array[rows]) for name, array in own.items()}
         return {**job.options, **loads, "samples": times, "progress": False, "parameters": parameters}
 
     def fill(self, rows: np.ndarray, results: TrajectoryResults, duration: float) -> None:

@@ -12,6 +12,7 @@ from ..errors import RobotError
 from ..graph import evaluate
 from ..graph.derivative import CHOICES
 from ..robot import Friction
+from ..simulate.parameters import PerTrajectory
 from ..simulate.problem import program_of
 from .family import FamilyMap, family_map
 from .family_run import family_problem, loads_of
@@ -54,9 +55,9 @@ def without_effect(inputs: Inputs) -> list[str]:
     try:
         robots = map_of(inputs, first, varying)
         loads = {name: inputs.samples[name][:1] for name in LOADS if name in inputs.samples}
-        parameters = {name: array[None] for name, array in inputs.first_parameters.items()}
+        parameters = {name: PerTrajectory(array[None]) for name, array in inputs.first_parameters.items()}
         options = {**inputs.options, **loads, "parameters": parameters}
-        loads = loads_of(options, 1)
+        loads = loads_of(robots.family.robot, options, 1)
         problem = family_problem(robots.family, options, loads).traced()
         program = program_of(problem)
     except (TypeError, ValueError, RobotError):  # rotations, axes, exact friction, functions that cannot be traced

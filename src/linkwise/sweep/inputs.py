@@ -14,7 +14,7 @@ from ..errors import RobotError, SingularError, near_miss, one_of
 from ..lazy import cached_property
 from ..robot import Robot, from_table
 from ..simulate.numbers import checked, sample_times
-from ..simulate.parameters import PREFIX, parameters_of, torque_parameters
+from ..simulate.parameters import PREFIX, PerTrajectory, parameters_of, torque_parameters
 from ..simulate.simulation import arguments, simulate
 from ..simulate.traced import UntraceableFunctionError
 from ..trace import refuse_symbols
@@ -171,7 +171,7 @@ def try_options(inputs: Inputs) -> None:
     rest = np.stack([at_zero])[:count], np.stack([still])[:count]
     options = {**inputs.options, "samples": 2, "progress": False}
     options |= {name: np.zeros((count, *inputs.samples[name].shape[1:])) for name in LOADS if name in inputs.samples}
-    options |= {"parameters": {name: np.stack([array])[:count] for name, array in own.items()}}
+    options |= {"parameters": {name: PerTrajectory(np.stack([array])[:count]) for name, array in own.items()}}
     if not family:
         with suppress(SingularError):  # the robots of the samples may be others
             simulate(inputs.arm, *rest, 1e-6 * longest, **options)

@@ -53,15 +53,19 @@ class Rollout(NamedTuple):
     table: str = ""
 
     @property
-    def inputs(self) -> list[tuple[str, int]]:
-        """Names and sizes: q0, qd0 and the parameters."""
-        _, y, *others = self.program.inputs
-        rest = y.size - self.configuration
-        return [("q0", self.configuration), ("qd0", rest), *((port.name, port.size) for port in others)]
+    def parameters(self) -> dict[str, int]:
+        """Names, which may be any, and sizes."""
+        return {port.name: port.size for port in self.program.inputs[2:]}
+
+    @property
+    def inputs(self) -> list[int]:
+        """The sizes of q0, qd0 and the parameters."""
+        rest = self.program.inputs[1].size - self.configuration
+        return [self.configuration, rest, *self.parameters.values()]
 
     @property
     def outputs(self) -> list[tuple[str, int]]:
-        _, (_, rest), *_ = self.inputs
+        rest = self.inputs[1]
         return list(zip(OUTPUTS, (self.configuration, rest, 1, self.configuration, rest), strict=True))
 
     def arguments(self, real: str, pointer: str) -> str:
@@ -115,7 +119,7 @@ class RolloutWriter:
         self.align = layout.bits // 8
         self.size = rollout.program.inputs[1].size
         self.lanes: list[str] = []  # which trajectory is in each
-        self.pointers: dict[str, list[str]] = {}
+        self.pointers: dict[str, list[str]] = {}  # of the parameters
 
     # memory
 
@@ -143,12 +147,15 @@ class RolloutWriter:
     def start(self) -> list[str]:
         """y at the start, of every lane; and where the parameters are."""
         flow = self.flow
-        for k, (name, _) in enumerate(self.rollout.inputs):
+        every = []
+        for k in range(len(self.rollout.inputs)):
             starts = [flow.emit(f"mul i64 {lane}, %stride{k}") for lane in self.lanes]
-            self.pointers[name] = [self.element(f"%in{k}", first) for first in starts]
-        (q, nq), (qd, n), *_ = self.rollout.inputs
-        y = [self.number(self.pointers[q], j) for j in range(nq)]
-        return self.normalized([*y, *(self.number(self.pointers[qd], j) for j in range(n))])
+            every.append([self.element(f"%in{k}", first) for first in starts])
+        q, qd, *others = every
+        self.pointers = dict(zip(self.rollout.parameters, others, strict=True))
+        nq, n, *_ = self.rollout.inputs
+        y = [self.number(q, j) for j in range(nq)]
+        return self.normalized([*y, *(self.number(qd, j) for j in range(n))])
 
     def normalized(self, y: Sequence[str]) -> list[str]:
         """With quaternions of unit length."""
@@ -214,7 +221,7 @@ class RolloutWriter:
     def parameters(self) -> dict[tuple[str, int], str]:
         """Those that are the same in all steps."""
         found: dict[tuple[str, int], str] = {}
-        for name, size in self.rollout.inputs[2:]:
+        for name, size in self.rollout.parameters.items():
             if name != self.rollout.table:
                 found |= {(name, j): self.number(self.pointers[name], j) for j in range(size)}
         return found
@@ -224,7 +231,7 @@ class RolloutWriter:
         name = self.rollout.table
         if not name:
             return {}
-        size = dict(self.rollout.inputs)[name]
+        size = self.rollout.parameters[name]
         first = self.flow.emit(f"mul i64 {step}, {size}")
         pointers = [self.element(pointer, first) for pointer in self.pointers[name]]
         return {(name, j): self.number(pointers, j) for j in range(size)}
