@@ -232,6 +232,11 @@ class FakeLibrary:
 
     cuMemcpyHtoDAsync_v2 = cuMemcpyDtoHAsync_v2 = cuMemcpyDtoDAsync_v2 = copy  # noqa: N815
 
+    def cuMemsetD8Async(self, to: int, value: int, size: int, stream: Any) -> int:
+        assert stream is None or stream in self.streams
+        self.do(lambda: ctypes.memset(to, value, size))
+        return 0
+
     def cuStreamCreate(self, stream: Any, flags: int) -> int:
         stream._obj.value = self.handle("stream")
         self.streams.add(stream._obj.value)

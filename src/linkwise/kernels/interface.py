@@ -70,6 +70,13 @@ def numpy_array(name: str, value: Any) -> np.ndarray:
         return np.asarray(value)
     except ValueError:
         raise TypeError(f"{name} has rows of different lengths ({EXPECTED}, in a rectangular array)") from None
+    except (TypeError, RuntimeError) as error:  # of the library that it is of
+        if getattr(value, "requires_grad", False):
+            raise TypeError(f"{name} requires a gradient, which kernels do not give (expected x.detach())") from None
+        raise TypeError(
+            f"{name} is not in this machine's memory, or no array: {error} ({EXPECTED}; arrays on a GPU are"
+            " for target='cuda')"
+        ) from None
 
 
 def batch_of(inputs: Sequence[Argument] | Sequence[Port], arrays: Sequence[Any]) -> tuple[int, ...]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from ..errors import one_of
 from .host import HostTarget, host_target
 from .target import Target
 
@@ -31,3 +32,14 @@ TARGETS: dict[str, Callable[[], Target[Any]]] = {  # looked at when they are nee
     "cuda": cuda_target,
     "wasm": wasm_target,
 }
+
+OF_SIMULATIONS = ("cpu", "cuda")  # the targets of drivers and rollouts; for WebAssembly there is `lw.wasm_simulation`
+
+
+def check_simulation_target(target: str) -> None:
+    """An error unless simulations and rollouts run there."""
+    if target == "wasm":
+        raise ValueError(
+            "target is 'wasm' (expected 'cpu' or 'cuda'; lw.wasm_simulation gives a simulation as a module)"
+        )
+    one_of(target, OF_SIMULATIONS, "target")

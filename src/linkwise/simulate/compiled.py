@@ -11,6 +11,7 @@ import numpy as np
 from ..api.configuration import neutral
 from ..control import Sampled
 from ..control.drives import Sum
+from ..kernels.targets import check_simulation_target
 from ..ode.registry import integrator as integrator_of
 from ..recording.recording import Recording
 from ..robot import Robot
@@ -81,6 +82,7 @@ def compile_simulation(arm: Robot, **options: Any) -> CompiledSimulation:
     array([ 0.5, -0.3,  0.2])
     """
     refuse_unknown(options)
+    check_simulation_target(options.get("target", "cpu"))
     inspect.signature(simulate).bind(arm, None, **options)  # complains of q0
     return CompiledSimulation(arm, *compiled_problem(arm, {**arguments(), **options}), options)
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from ..errors import one_of
 from ..kernels.dispatch import DTYPES
-from ..kernels.interface import numpy_array
+from ..kernels.interface import EXPECTED, numpy_array
 from ..kernels.kernel import real_array
 
 Shape = tuple[int, ...]
@@ -26,6 +26,9 @@ class Arrays(Protocol):
 
     def rows(self, name: str, value: Any, shape: Shape) -> Any:
         """Its numbers in this shape, to which they broadcast, contiguous and of the dtype."""
+
+    def zeros(self, shape: Shape) -> Any:
+        """As many zeros, for which nobody waits."""
 
     def new(self, shape: Shape, dtype: str) -> Any:
         """A new array."""
@@ -57,6 +60,9 @@ class HostArrays:
     def rows(self, name: str, value: Any, shape: Shape) -> np.ndarray:
         return np.ascontiguousarray(np.broadcast_to(real_array(name, value, self.dtype), shape))
 
+    def zeros(self, shape: Shape) -> np.ndarray:
+        return np.zeros(shape, self.dtype)
+
     def new(self, shape: Shape, dtype: str) -> np.ndarray:
         return np.empty(shape, dtype)
 
@@ -82,11 +88,12 @@ class HostArrays:
 class GpuArrays:
     """Arrays of a library, beside q0; numbers of this machine are copied to them."""
 
-    def __init__(self, q0: Any, dtype: str, stream: Any) -> None:
+    def __init__(self, q0: Any, dtype: str | None, stream: Any) -> None:
         from ..kernels.cuda.arrays import library_of
         from ..kernels.cuda.kernel import stream_handle
 
-        self.library, self.first, self.dtype = library_of("q0", q0), q0, dtype
+        self.library, self.first = library_of("q0", q0), q0
+        self.dtype = dtype or dtype_of(self.library.view(q0).dtype)
         self.gpu = self.library.device(q0)
         self.ordinal = self.gpu.ordinal
         self.stream = self.library.stream(q0) if stream is None else stream_handle(stream)
@@ -95,12 +102,16 @@ class GpuArrays:
         if on_host(value):
             return np.shape(finite(name, real_array(name, value, self.dtype)))
         from ..kernels.cuda.arrays import library_of
+        from ..kernels.cuda.kernel import REALS
 
         if library_of(name, value) is not self.library:
             raise TypeError(f"{name} is of another library than q0 (expected arrays of one library, or of NumPy)")
         if self.library.device(value) is not self.gpu:
             raise ValueError(f"{name} is on another GPU than q0")
-        return self.library.view(value).shape
+        view = self.library.view(value)
+        if view.dtype not in REALS:
+            raise TypeError(f"{name} has dtype {view.dtype} ({EXPECTED})")
+        return view.shape
 
     def rows(self, name: str, value: Any, shape: Shape) -> Any:
         if on_host(value):
@@ -117,6 +128,12 @@ class GpuArrays:
                 to = self.address(array)
                 call.call("cuMemcpyHtoDAsync_v2", to, numbers.ctypes.data, numbers.nbytes, self.stream or None)
             self.gpu.synchronize(self.stream)
+        return array
+
+    def zeros(self, shape: Shape) -> Any:
+        array = self.new(shape, self.dtype)
+        with self.gpu.current() as call:
+            call.call("cuMemsetD8Async", self.address(array), 0, self.library.view(array).nbytes, self.stream or None)
         return array
 
     def new(self, shape: Shape, dtype: str) -> Any:
@@ -166,7 +183,14 @@ class CopiedArrays(GpuArrays):
 def on_host(value: Any) -> bool:
     """Whether it is a number, a list or a NumPy array."""
     protocols = ("__cuda_array_interface__", "__dlpack_device__")
-    return isinstance(value, np.ndarray) or not any(hasattr(value, name) for name in protocols)
+    return isinstance(value, np.ndarray) or not any(has(value, name) for name in protocols)
+
+
+def has(value: Any, attribute: str) -> bool:
+    try:
+        return hasattr(value, attribute)
+    except RuntimeError:  # it is there, and not shown: torch hides it where gradients are asked for
+        return True
 
 
 def finite(name: str, array: np.ndarray) -> np.ndarray:
@@ -178,13 +202,19 @@ def finite(name: str, array: np.ndarray) -> np.ndarray:
 
 def arrays_of(target: str, q0: Any, dtype: str | None, stream: Any) -> Arrays:
     """For a target, and the kind of array that q0 is."""
-    if dtype is None:
-        own = str(getattr(q0, "dtype", "")).removeprefix("torch.")
-        dtype = own if own in DTYPES else "float64"
-    one_of(dtype, DTYPES, "dtype")
-    if target == "cuda":
-        return CopiedArrays(dtype) if on_host(q0) else GpuArrays(q0, dtype, stream)
+    if dtype is not None:
+        one_of(dtype, DTYPES, "dtype")
+    if target != "cuda":
+        if stream is not None:
+            raise ValueError("stream is given, and target is 'cpu' (expected target='cuda')")
+        return HostArrays(dtype or dtype_of(numpy_array("q0", q0).dtype.name))
+    if not on_host(q0):
+        return GpuArrays(q0, dtype, stream)
     if stream is not None:
-        raise ValueError("stream is given, and target is 'cpu' (expected target='cuda')")
-    numpy_array("q0", q0)
-    return HostArrays(dtype)
+        raise ValueError("stream is given, and q0 is not on a GPU (expected arrays that are there)")
+    return CopiedArrays(dtype or dtype_of(numpy_array("q0", q0).dtype.name))
+
+
+def dtype_of(name: str) -> str:
+    """In which is computed, from the dtype that q0 has."""
+    return name if name in DTYPES else "float64"

@@ -12,7 +12,7 @@ import numpy as np
 
 from ..errors import one_of
 from ..graph import count
-from ..kernels.targets import TARGETS
+from ..kernels.targets import check_simulation_target
 from ..ode.rollout import CudaRollout, HostRollout, Rows, Settings, fixed_step_integrators, rollout_of
 from ..robot import Friction, Robot
 from .numbers import checked
@@ -27,7 +27,7 @@ OUTPUTS = ("q_end", "qd_end", "finite", "q", "qd")
 
 @dataclass(frozen=True, eq=False)
 class RolloutResult:
-    """Trajectories of `lw.rollout`, with the batch's axes in front; arrays are of the kind that q0 was.
+    """Trajectories of `lw.rollout`, with the batch's axes in front: NumPy arrays, or on a GPU of the kind that q0 was.
 
     `q_end` (..., nq) and `qd_end` (..., n) are the states after the last step. `q` (..., samples, nq) and `qd`
     (..., samples, n) are those at the times `t`: at the start and after every so many steps; None without `every`.
@@ -77,9 +77,10 @@ def rollout(
     registers. `torque` is None, constant torques (..., n), or a function torque(arm, t, q, qd) over `lw` pieces, which
     is traced anew at each call; `table` are torques (..., steps, n) that are added, each held over its step. `wrench`
     is constant, (..., 6) on the tip or (..., n, 6) on every link. `friction` is as for `simulate`, with `smooth` above
-    0. `parameters` are numbers, by name, for what the torque function takes
-    after qd and for the symbols of the robot (`lw.symbols`: masses, payloads, friction): one for all trajectories or,
-    with the batch's axes in front, one for each. `every` asks for samples: the start, and after every so many steps.
+    0. `parameters` are numbers, by name, for what the torque function takes after qd and for the symbols of the robot
+    (`lw.symbols`: masses, payloads, friction): one for all trajectories or, with the batch's axes in front, one for
+    each. Where n numbers could be either, they are refused: (n, 1) is one for each, (1, n) are n for all. `every` asks
+    for samples: the start, and after every so many steps.
 
     With `target="cuda"` a GPU computes each trajectory in a thread: arrays of torch, CuPy, JAX and Numba are read where
     they are, and results are of their kind, on their stream, or on `stream`; NumPy arrays are copied to it and back.
@@ -94,10 +95,12 @@ def rollout(
     >>> fall.q.shape, fall.q_end.shape, fall.t
     ((1000, 5, 3), (1000, 3), array([0.  , 0.25, 0.5 , 0.75, 1.  ]))
     """
-    one_of(target, TARGETS, "target")
+    check_simulation_target(target)
     one_of(integrator, fixed_step_integrators(), "integrator")
     length = checked(step=step)["step"]
     settings = Settings(whole("steps", steps), *sampled(every, steps), length)
+    if target == "cuda" and threads is not None:
+        raise ValueError("threads is given, and target is 'cuda' (expected target='cpu')")
     arrays = arrays_of(target, q0, dtype, stream)
     inputs = rollout_inputs(
         arm,

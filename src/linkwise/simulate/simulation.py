@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping
 from inspect import signature
 from typing import Any, Never
 
-from ..errors import near_miss, one_of
-from ..kernels.targets import TARGETS
+from ..errors import near_miss
+from ..kernels.targets import check_simulation_target
 from ..ode.registry import DEFAULT
 from ..ode.registry import integrator as integrator_of
 from ..recording.recording import FAILED, Recording
@@ -73,6 +73,7 @@ def simulate(
     trajectories. `friction` is the same law as there: True for the robot's own coefficients, or a `Friction`; with
     `Friction(smooth=0)` joints stick. `parameters` are numbers, by name, for what the torque function takes after qd,
     such as torque(arm, t, q, qd, kp): one for all trajectories or, with the batch's axes in front, one for each.
+    Where n numbers could be either, they are refused: (n, 1) is one for each, (1, n) are n for all.
 
     `integrator` is one of `lw.integrators()`; the error of a step is kept below atol + rtol |y|, where atol is a
     hundredth of rtol if it is not given. "radau" is for stiff springs and friction; it needs SciPy.
@@ -90,7 +91,9 @@ def simulate(
     """
     refuse_unknown(unknown)
     scheme = integrator_of(integrator)
-    one_of(target, TARGETS, "target")
+    check_simulation_target(target)
+    if target == "cuda" and threads is not None:
+        raise ValueError("threads is given, and target is 'cuda' (expected target='cpu')")
     if duration is None:
         given = "" if qd0 is None else f"; the third argument, {qd0!r}, is qd0"
         raise TypeError(f"duration is missing (expected seconds: simulate(arm, q0, duration=2.0){given})")

@@ -79,7 +79,8 @@ def tasks(client: Any, jobs: Iterator[Job], suspects: list[Job] | None) -> Gener
             job = next(jobs, None)
             if job is None:
                 return
-            if job.options["threads"] is None:  # Dask runs a task on each thread of its workers
+            if job.options["threads"] is None and job.options["target"] == "cpu":
+                # Dask runs a task on each thread of its workers
                 job = replace(job, options={**job.options, "threads": 1})
             future = client.submit(
                 compute_chunk, job, key=f"linkwise-sweep-{run}-{job.index}", pure=False, retries=RETRIES
