@@ -112,3 +112,40 @@ def test_what_has_no_form_is_said() -> None:
             lw.wasm_simulation(arm, **options)
     with pytest.raises(TypeError, match="speed"):
         lw.wasm_simulation(arm, speed=3)
+
+
+@pytest.mark.parametrize(("name", "step"), [("verner65", None), ("rk4", 1e-2)])
+def test_times_that_are_reached_already_change_nothing(name: str, step: float | None) -> None:
+    """The first picture of a page may be at 0, and its clock may go back."""
+    module = lw.wasm_simulation(TEXTBOOK[1], [0.1, 0.2, 0.3], integrator=name, step=step, max_steps=10_000)
+    expected, found = Simulation(module), Simulation(module)
+    for end in (0.1, 0.2, 0.3):
+        assert expected.advance(end) == DONE
+    for end in (0.0, 0.1, 0.1, 0.05, -3.0, 0.2, 0.0, 0.3):
+        assert found.advance(end) == DONE
+        assert found["h"] > 0.0
+    for time in (np.nan, np.inf, -np.inf):
+        assert found.advance(time) == found["status"] == found.about["codes"]["not finite"]
+    assert found["t"] == 0.3
+    for number in ("q", "qd", "h", "steps", "rejected"):
+        assert np.array_equal(found[number], expected[number])
+    for h in (0.0, -1.0, np.nan, -np.inf):
+        found["h"][...] = h
+        assert found.advance(float(found["t"]) + 0.01) == DONE
+    found["t"][...] = -0.5
+    assert found.advance(-0.49) == DONE
+    found["t"][...] = np.nan
+    assert found.advance(1.0) == found.about["codes"]["not finite"]
+
+
+def test_numbers_have_names_of_their_own() -> None:
+    for name in ("h", "rtol", "atol", "work", "heat", "t", "q", "qd", "steps"):
+        law = eval(f"lambda a, b, c, d, {name}: -{name} * d")
+        with pytest.raises(ValueError, match=f"parameter '{name}', which is the name of another number"):
+            lw.wasm_simulation(TEXTBOOK[1], torque=law, parameters={name: 1.0})
+
+
+@pytest.mark.parametrize("name", ["duration", "samples", "threads", "compiled", "progress", "target"])
+def test_arguments_of_other_simulations_are_refused(name: str) -> None:
+    with pytest.raises(TypeError, match=f"lw.wasm_simulation has no argument '{name}'"):
+        lw.wasm_simulation(TEXTBOOK[1], **{name: 1})

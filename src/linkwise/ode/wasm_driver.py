@@ -2,6 +2,9 @@
 
     i32 @advance(ptr simulation, double end)       integrate to that time; returns a code of `status`
 
+Where the time is that already, or later, nothing happens, and the code is that of DONE; NOT_FINITE where one of the two
+times is not finite. A step that is not above 0 is replaced by the first one.
+
 A simulation is a block of 64-bit numbers (`Layout`): what the driver is asked for, the record of the trajectory, and
 the driver's own memory. All of it may be changed between two calls.
 """
@@ -20,10 +23,17 @@ from ..kernels.loader import load_or_compile
 from ..kernels.wasm.target import WasmTarget
 from .compiled_driver import driver_text
 from .methods import Method
-from .status import RUNNING
+from .status import DONE, NOT_FINITE, RUNNING
 from .trajectories import RECORD
 
-ASKED = ("rtol", "max_steps", "queue", "waiting", "sample")  # before the record; the time of a sample never comes
+ASKED = (
+    "rtol",
+    "max_steps",
+    "queue",
+    "waiting",
+    "sample",
+    "first",
+)  # before the record; the time of a sample never comes
 
 
 class Block(NamedTuple):
@@ -63,6 +73,7 @@ class Block(NamedTuple):
         block[0] = rtol
         block.view(np.int64)[1] = max_steps
         block[ASKED.index("sample")] = np.inf
+        block[ASKED.index("first")] = record[list(RECORD).index("h")]
         block[self.record : self.tolerance] = record
         block[self.tolerance : self.context] = atol
         return block
@@ -77,7 +88,8 @@ def driver_module(program: Program, method: Method) -> tuple[bytes, Block]:
 
 
 def advance_text(block: Block) -> str:
-    record, status = block.record, block.record + list(RECORD).index("status")
+    record, first = block.record, ASKED.index("first")
+    t, h, status = (record + list(RECORD).index(name) for name in ("t", "h", "status"))
     given: dict[str, Any] = {
         "records": f"%n{record}",
         "waiting": "%n3",
@@ -94,18 +106,36 @@ def advance_text(block: Block) -> str:
     }
     arguments = HEAD[HEAD.index("(") + 1 : HEAD.rindex(")")].split(", ")
     handed = ", ".join(f"{kind} {given[name.lstrip('%')]}" for kind, name in map(str.split, arguments))
-    places = sorted({2, 3, 4, record, status, block.context, block.tolerance})
+    places = sorted({1, 2, 3, 4, first, record, t, h, status, block.context, block.tolerance})
     pointers = "\n".join(f"  %n{k} = getelementptr i64, ptr %simulation, i64 {k}" for k in places)
     return f"""
 define i32 @advance(ptr %simulation, double %end) #0 {{
 {pointers}
+  %t = load double, ptr %n{t}
+  %left = fsub double %end, %t
+  %zero = fmul double %left, 0.0
+  %finite = fcmp ord double %zero, 0.0
+  %ahead = fcmp ogt double %left, 0.0
+  %known = select i1 %finite, i64 {DONE}, i64 {NOT_FINITE}
+  %run = and i1 %finite, %ahead
+  br i1 %run, label %integrate, label %stay
+stay:
+  store i64 %known, ptr %n{status}
+  br label %done
+integrate:
+  %h = load double, ptr %n{h}
+  %first = load double, ptr %n{first}
+  %usable = fcmp ogt double %h, 0.0
+  %step = select i1 %usable, double %h, double %first
+  store double %step, ptr %n{h}
   %rtol = load double, ptr %simulation
-  %n1 = getelementptr i64, ptr %simulation, i64 1
   %max_steps = load i64, ptr %n1
   store i64 0, ptr %n2
   store i64 0, ptr %n3
   store i64 {RUNNING}, ptr %n{status}
   call void @advance_1({handed})
+  br label %done
+done:
   %code = load i64, ptr %n{status}
   %short = trunc i64 %code to i32
   ret i32 %short

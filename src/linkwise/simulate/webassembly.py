@@ -27,6 +27,7 @@ from .simulation import arguments, refuse_unknown
 
 NUMBER = 8  # bytes
 FOREVER = 1 << 62
+NOT_OF_MODULES = ("duration", "samples", "threads", "compiled", "progress", "target")  # arguments of `simulate`
 
 
 def wasm_simulation(arm: Robot, q0: Any = None, qd0: Any = None, **options: Any) -> bytes:
@@ -35,9 +36,10 @@ def wasm_simulation(arm: Robot, q0: Any = None, qd0: Any = None, **options: Any)
         advance(simulation, end)      integrate to the time `end`, and return 1; other codes say why it ended before
 
     `simulation` is where the trajectory is in memory: `lw.wasm_interface(module)["simulation"]`. It begins at q0 (by
-    default neutral) with the rates qd0. The interface says where t, q, qd and the parameters are, which may be read and
-    changed between two calls: constant torques (`torque=` an array), wrenches, numbers of a torque function. Torque
-    functions are traced. There are no events, sampled laws, jumps in time and exact friction.
+    default neutral) with the rates qd0. Where t is at `end` or beyond, nothing happens. The interface says where t, q,
+    qd and the parameters are, which may be read and changed between two calls: constant torques (`torque=` an array),
+    wrenches, numbers of a torque function. Torque functions are traced. There are no events, sampled laws, jumps in
+    time and exact friction.
 
     >>> import linkwise as lw
     >>> module = lw.wasm_simulation(lw.load("planar3"), torque=[0, 0, 0])
@@ -45,6 +47,9 @@ def wasm_simulation(arm: Robot, q0: Any = None, qd0: Any = None, **options: Any)
     ['rtol', 'max_steps', 't', 'h', 'steps', 'rejected', 'status', 'q', 'qd', 'work', 'heat', 'tau', 'atol']
     """
     refuse_unknown(options)
+    for name in NOT_OF_MODULES:
+        if name in options:
+            raise TypeError(f"lw.wasm_simulation has no argument {name!r}: a module runs to the times that it is given")
     options = {**arguments(), **options}
     scheme = integrator_of(options["integrator"])
     if not isinstance(scheme, RungeKutta):
@@ -105,4 +110,12 @@ def numbers_in(problem: Problem, block: Block, place: int) -> list[dict[str, Any
     for name, part in problem.columns.items():
         own.append(entry(name.removeprefix(PREFIX), block.first_parameter + part.start, shapes[name].shape))
     asked = [entry("rtol", 0), entry("max_steps", 1, kind="int64")]
-    return [*asked, *fields, *state, *own, entry("atol", block.tolerance, (block.size,))]
+    every = [*asked, *fields, *state, *own, entry("atol", block.tolerance, (block.size,))]
+    names = [number["name"] for number in every]
+    for name in names:
+        if names.count(name) > 1:
+            raise ValueError(
+                f"the torque function has a parameter {name!r}, which is the name of another number of the module"
+                " (expected another name)"
+            )
+    return every
