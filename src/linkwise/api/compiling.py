@@ -71,7 +71,7 @@ def checked_spec(
     keywords: dict[str, Any],
 ) -> KernelSpec:
     """What is compiled for a target, from what a user asks for."""
-    from ..kernels.spec import FORMS, LoopSpec
+    from ..kernels.spec import FORMS, LoopSpec, constant_arrays
     from ..kernels.targets import TARGETS
 
     check_function_and_robot(function, arm)
@@ -83,6 +83,11 @@ def checked_spec(
             raise ValueError(f"target {target!r} has no form with loops (expected form 'straight')")
         if arm.couplings:
             raise ValueError(f"robot {arm.name!r} has coupled joints, for which there is no form with loops")
+        for name in constant_arrays(keywords):
+            raise ValueError(
+                f"{name} is constant, and loops over links have no place for it (expected an input with numbers of"
+                f" every link, {name}=lw.Input({len(arm.names)}, ...), or form 'straight')"
+            )
         offered = ", ".join(f"{name} ({', '.join(methods)})" for name, methods in LOOP_METHODS.items())
         raise ValueError(f"{function!r} with these options has no form with loops (these have: {offered})")
     return spec

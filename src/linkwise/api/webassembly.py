@@ -90,9 +90,15 @@ def wasm_interface(module: bytes) -> dict[str, Any]:
     """
     from ..kernels.wasm.module import interface_of
 
-    found = interface_of(module) if module[:4] == b"\0asm" else None
+    if not isinstance(module, (bytes, bytearray, memoryview)):
+        raise TypeError(f"module is {type(module).__name__} (expected the bytes of a module)")
+    binary = bytes(module)
+    try:
+        found = interface_of(binary) if binary[:4] == b"\0asm" else None
+    except (IndexError, ValueError):  # cut, or damaged
+        found = None
     if found is None:
-        raise ValueError("these bytes are no module of lw.wasm (expected one)")
+        raise ValueError("these bytes are no module of lw.wasm, or not all of it (expected one)")
     return found
 
 
@@ -100,7 +106,7 @@ def universal(
     function: Callable[..., Any], dtype: str, keywords: dict[str, Any], form: str, passes: tuple[str, ...]
 ) -> tuple[Callable[..., Any], dict[str, tuple[int, ...]], str, dict[str, Any]]:
     """The arguments of `universal_module`, checked."""
-    from ..kernels.spec import FORMS, inputs_of
+    from ..kernels.spec import FORMS, constant_arrays, inputs_of
 
     one_of(dtype, DTYPES, "dtype")
     one_of(form, FORMS, "form")
@@ -117,6 +123,14 @@ def universal(
         raise ValueError(
             "modules for any robot take no lw.Input (expected wrench=True for a wrench on every link, or a robot:"
             " lw.wasm(function, arm, ...))"
+        )
+    for key in constant_arrays(keywords):
+        expected = f"{key}=True for an input with numbers of every link, or a robot" if key in LOADS else "a robot"
+        raise ValueError(f"{key} is constant, and there is no robot (expected {expected}: lw.wasm(function, arm, ...))")
+    if not getattr(keywords.get("friction"), "uniform", True):
+        raise ValueError(
+            "friction has numbers for each joint, and there is no robot (expected one number for all joints,"
+            " friction=True, or a robot: lw.wasm(function, arm, ...))"
         )
     keywords = {key: value for key, value in keywords.items() if value is not None}
     arrays: dict[str, tuple[int, ...]] = dict.fromkeys(inputs_of(function, {}), ())

@@ -18,7 +18,7 @@ from .host import BatchFunction
 from .interface import Argument, Interface, Links
 from .rounds import Codes, HostMemory, Launch, Plan
 from .sources import plain_of
-from .spec import ROUNDS, KernelSpec, inputs_of, packed
+from .spec import ROUNDS, KernelSpec, constant_arrays, inputs_of, packed
 from .target import Target
 
 
@@ -113,6 +113,8 @@ def refusal(function: Callable[..., Any], robot: Robot, keywords: dict[str, Any]
     if packed(robot):
         joint = next(joint for joint in robot.moving if joint.kind.degrees > 1)
         return f"joint {joint.joint!r} has {joint.kind.degrees} degrees of freedom"
+    for name in constant_arrays(keywords):
+        return f"{name} is constant (expected an input: {name}=lw.Input(...), numbers of every link)"
     if robot.non_floats or not robot.n:
         return "it has numbers that are no floats" if robot.n else "it has no joints"
     if passes:

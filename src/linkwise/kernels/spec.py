@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -192,9 +192,15 @@ def spec_for(
     uniform = getattr(keywords.get("friction"), "uniform", True)  # numbers for each joint are not in the loops' table
     has_loops = target is None or target.has_loops
     can_loop = has_loops and per_link and uniform and not passes and robot.n > 0 and not robot.non_floats
+    can_loop = can_loop and not constant_arrays(keywords)
     if not can_loop or (form == "auto" and not too_long(straight)):
         return straight
     return LoopSpec(function, robot, dtype, {**keywords, "method": loop_method}, target=target)
+
+
+def constant_arrays(keywords: Mapping[str, Any]) -> list[str]:
+    """The keywords that are arrays of numbers, such as a wrench: loops over links and rounds have no place for them."""
+    return [name for name, value in keywords.items() if not isinstance(value, (str, Input)) and np.ndim(value) > 0]
 
 
 def packed(robot: Robot) -> bool:

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from ..api import neutral
+from ..api.configuration import neutral
 from ..errors import near_miss
 from ..robot import Robot
 from .parameters import PREFIX, PerTrajectory, called, parameters_of

@@ -1,0 +1,63 @@
+"""Arrays that are constants of a kernel: taken as straight-line code, and refused in words where there are loops."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import linkwise as lw
+
+pytest.importorskip("llvmlite")
+ARM = lw.load("fr3")
+WRENCHES = [np.arange(1.0, 7.0), np.arange(42.0).reshape(7, 6)]
+
+
+@pytest.mark.parametrize("wrench", WRENCHES, ids=str)
+@pytest.mark.parametrize("function", [lw.inverse_dynamics, lw.forward_dynamics])
+@pytest.mark.parametrize("target", ["cpu", "cuda", "wasm"])
+def test_loops_have_no_constant_wrenches(function: Any, wrench: np.ndarray, target: str) -> None:
+    with pytest.raises(ValueError, match=r"wrench is constant, .*wrench=lw\.Input\(7, \.\.\.\), or form 'straight'"):
+        lw.compile(function, ARM, form="loops", target=target, wrench=wrench)
+    with pytest.raises(ValueError, match=r"wrench is constant, and there is no robot \(expected wrench=True"):
+        lw.wasm(function, wrench=wrench)
+    with pytest.raises(ValueError, match=r"point is constant, and there is no robot \(expected point=True"):
+        lw.wasm(function, wrench=True, point=[0.1, 0.2, 0.3])
+
+
+def test_rounds_have_no_constant_wrenches() -> None:
+    for target in ("cpu", "cuda"):
+        for form in ("auto", "rounds"):
+            with pytest.raises(ValueError, match=r"no form in rounds: wrench is constant \(expected an input"):
+                lw.compile(
+                    lw.forward_dynamics,
+                    lw.chain(70),
+                    target=target,
+                    method="parallel",
+                    form=form,
+                    wrench=np.ones((70, 6)),
+                )
+
+
+def test_long_robots_take_constant_wrenches_in_straight_line_code(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("linkwise.kernels.spec.MAX_STRAIGHT_LINKS", 5)
+    wrench, x = np.arange(42.0).reshape(7, 6), np.linspace(-1.0, 1.0, 7)
+    kernel = lw.compile(lw.inverse_dynamics, ARM, wrench=wrench)
+    assert np.allclose(kernel(x, x, x), lw.inverse_dynamics(ARM, x, x, x, wrench))
+    loops = lw.compile(lw.inverse_dynamics, ARM, wrench=lw.Input(7, 6))
+    assert np.allclose(loops(x, x, x, wrench), kernel(x, x, x))
+
+
+def test_coefficients_of_joints_need_a_robot() -> None:
+    with pytest.raises(ValueError, match=r"friction has numbers for each joint, and there is no robot \(expected one"):
+        lw.wasm(lw.forward_dynamics, friction=lw.Friction(viscous=[0.1, 0.2, 0.3]))
+
+
+def test_modules_that_are_cut() -> None:
+    module = lw.wasm(lw.gravity_torque, lw.load("gantry"))
+    assert lw.wasm_interface(memoryview(module)) == lw.wasm_interface(bytearray(module)) == lw.wasm_interface(module)
+    for end in range(0, len(module), 7):
+        with pytest.raises(ValueError, match=r"these bytes are no module of lw\.wasm"):
+            lw.wasm_interface(module[:end])
+    for wrong in (None, "module", 3):
+        with pytest.raises(TypeError, match="expected the bytes of a module"):
+            lw.wasm_interface(wrong)  # type: ignore[arg-type]
