@@ -1,5 +1,6 @@
 """Rollouts: steps of one length, on the CPU and on GPUs with the same bits."""
 
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,7 @@ import linkwise as lw
 from effort import rest_slow
 from linkwise.kernels.cuda.driver import device
 from linkwise.kernels.cuda.memory import DeviceArray
-from linkwise.ode.rollout import CudaRollout, rollout_of
+from linkwise.ode.rollout import CudaRollout, Settings, parts_of, rollout_of
 from linkwise.simulate.problem import Problem, program_of
 from robots import CHAINS, TEXTBOOK, TREES, ids
 
@@ -316,3 +317,58 @@ def test_mistakes_are_told(change: dict[str, Any], kind: type[Exception], messag
     options = {"q0": [0.0, 0.0, 0.0], "steps": 5, "step": 0.01} | change
     with pytest.raises(kind, match=message):
         lw.rollout(lw.load("planar3"), **options)
+
+
+# long rollouts
+
+
+@pytest.fixture
+def short_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Parts of a few steps, as if robots were expensive."""
+    for name, value in {"SLICE": 1, "LAUNCH": 1, "THREAD": 1, "NUMBER": 3_000}.items():
+        monkeypatch.setattr(f"linkwise.ode.rollout.{name}", value)
+
+
+@pytest.mark.parametrize("steps", [8, 13])
+def test_parts_of_a_rollout_give_the_bits_of_the_whole(steps: int, place: str, request: pytest.FixtureRequest) -> None:
+    """With orientations, whose length is not changed between the parts, samples, a table, times and a lost state."""
+    q, qd = starts(BORINOT, 9)
+    qd[6] = 1e60  # lost after some steps
+    table = 0.1 * np.random.default_rng(2).normal(size=(steps, BORINOT.n))
+    options: dict[str, Any] = {"steps": steps, "step": 0.05, "every": 3, "table": table, "torque": law}
+    options["parameters"] = {"kd": np.linspace(0.0, 1.0, 9), "push": 0.2}
+    expected = lw.rollout(BORINOT, q, qd, **options)
+    ends = lw.rollout(BORINOT, q, qd, **{**options, "every": None})
+    request.getfixturevalue("short_parts")
+    assert same(lw.rollout(BORINOT, q, qd, **options, threads=2), expected)
+    assert same(lw.rollout(BORINOT, q, qd, **{**options, "every": None}), ends)
+    assert same(lw.rollout(BORINOT, q, qd, **options, target="cuda"), expected)
+
+
+def test_launches_are_neither_long_nor_many() -> None:
+    program = program_of(Problem(PLANAR, tau=True, energy_balance=False))
+    made = CudaRollout(rollout_of(program, "rk4", PLANAR.nq), "float64")
+    assert made.most(65_536) >= 1000
+    for count in (1, 1000, 1 << 20, 1 << 28):
+        parts = list(parts_of(Settings(10_000_000, 7, 2, 1e-3), made.most(count)))
+        assert parts[0].first == 0
+        assert parts[-1].stop == 10_000_000
+        assert all(one.stop == other.first for one, other in pairwise(parts))
+        per_thread = made.cost * parts[0].stop
+        assert per_thread <= 1e8
+        assert count * per_thread <= 5e12 or per_thread <= 1.1 * 5_000 * 6
+
+
+def test_ctrl_c_ends_a_long_rollout_on_a_gpu(short_parts: None, monkeypatch: pytest.MonkeyPatch, place: str) -> None:
+    calls: list[int] = []
+
+    def interrupted(*_: Any) -> None:
+        calls.append(1)
+        if len(calls) == 3:
+            raise KeyboardInterrupt
+
+    gpu = device(0)
+    monkeypatch.setattr(type(gpu), "synchronize", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        lw.rollout(PLANAR, np.zeros((5, 3)), np.zeros((1, 3)), steps=10_000, step=1e-3, target="cuda")
+    assert len(calls) <= 5

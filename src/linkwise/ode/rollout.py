@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 from ..codegen.llvm.block import Layout
@@ -19,6 +19,9 @@ from ..kernels.loader import load_or_compile
 from .methods import entries, method
 
 SLICE = 1_000_000_000  # operations between two looks at the keyboard: less than a second
+LAUNCH = 4_000_000_000_000  # operations of a launch on a GPU: some 0.3 s where all of it works
+THREAD = 100_000_000  # and of one thread, which waits for most of its own
+NUMBER = 5_000  # operations beside which reading and writing a number takes less than a hundredth
 WHOLE, POINTER = ctypes.c_int64, ctypes.c_void_p
 TARGET = CudaTarget(threads=256)  # 2 to 3 % faster than blocks of 64
 FLOATS: dict[str, Any] = {"float64": ctypes.c_double, "float32": ctypes.c_float}
@@ -33,11 +36,48 @@ class Settings(NamedTuple):
     step: float
 
 
+class Part(NamedTuple):
+    """The steps that one call makes, as its machine code takes them."""
+
+    first: int  # step
+    stop: int  # the step after its last
+    steps: int  # of the whole rollout
+    every: int
+    until: int  # the next sample
+    samples: int
+    sample: int  # which one is next; 0: also the start is one
+
+
+def parts_of(settings: Settings, most: int) -> Iterator[Part]:
+    """All steps, in parts of at most so many."""
+    steps, every, samples, _ = settings
+    for first in range(0, steps, most):
+        until, sample = (every - first % every, first // every + bool(first)) if every else (0, 1)
+        yield Part(first, min(first + most, steps), steps, every, until, samples, sample)
+
+
 class Rows(NamedTuple):
     """An array, by its address: so many numbers for each trajectory, 0 where all share them."""
 
     address: int
     stride: int
+
+
+def in_parts(
+    settings: Settings,
+    most: int,
+    sizes: Sequence[int],
+    inputs: Sequence[Rows],
+    outputs: Sequence[int],
+    spare: Sequence[int],
+) -> Iterator[tuple[Part, list[Rows], list[int]]]:
+    """The arrays of each part: states go to and fro between q_end and qd_end, where the last part ends, and `spare`."""
+    states, left = list(inputs[:2]), -(-settings.steps // most)
+    for part in parts_of(settings, most):
+        left -= 1
+        to = list(spare if left % 2 else outputs[:2])
+        yield part, [*states, *inputs[2:]], [*to, *outputs[2:]]
+        states = [Rows(place, size) for place, size in zip(to, sizes, strict=False)]
 
 
 def fixed_step_integrators() -> list[str]:
@@ -54,6 +94,11 @@ def rollout_of(
     return Rollout(program, Stages(before, known.b, known.c), configuration, quaternions, table)
 
 
+def cost_of(rollout: Rollout) -> int:
+    """Operations of a step."""
+    return len(rollout.stages.b) * (count(rollout.program).total + 1)
+
+
 class HostRollout:
     """On this processor: as many trajectories at a time as its vectors hold, on as many threads as pay."""
 
@@ -63,15 +108,26 @@ class HostRollout:
         text = rollout_text(rollout, Layout(REALS[dtype], self.lanes, target.fused))
         self.code = load_or_compile("rollout", text, target)
         inputs, outputs = len(rollout.inputs), len(rollout.outputs)
-        kinds = [*[WHOLE] * 5, FLOATS[dtype], *[WHOLE] * inputs, *[POINTER] * (inputs + outputs)]
+        kinds = [*[WHOLE] * (2 + len(Part._fields)), FLOATS[dtype], *[WHOLE] * inputs, *[POINTER] * (inputs + outputs)]
         self.function = ctypes.CFUNCTYPE(None, *kinds)(self.code.address("rollout"))
-        self.cost = len(rollout.stages.b) * (count(rollout.program).total + 1)  # of a step
+        self.cost = cost_of(rollout)
+        self.sizes = rollout.inputs
+
+    def most(self, trajectories: int) -> int:
+        """How many steps are made at once."""
+        return max(1, SLICE // (self.lanes * self.cost))
 
     def run(
-        self, trajectories: int, settings: Settings, inputs: Sequence[Rows], outputs: Sequence[int], threads: int | None
+        self,
+        trajectories: int,
+        settings: Settings,
+        inputs: Sequence[Rows],
+        outputs: Sequence[int],
+        threads: int | None,
+        spare: Sequence[int] = (),
     ) -> None:
-        """Fill the outputs, given by their addresses."""
-        arguments = [*settings, *(rows.stride for rows in inputs), *(rows.address for rows in inputs), *outputs]
+        """Fill the outputs, given by their addresses; `spare` are such for q and qd, if there are several parts."""
+        most = self.most(trajectories)
         group = self.lanes * settings.steps * self.cost  # operations of as many trajectories as there are lanes
         groups = -(-trajectories // self.lanes)
         workers = resolved(threads, groups, max(1, SHARE // group))
@@ -84,7 +140,11 @@ class HostRollout:
                     first = next(waiting, None)
                 if first is None:
                     return
-                self.function(first, min(first + size, trajectories), *arguments)
+                for part, rows, places in in_parts(settings, most, self.sizes, inputs, outputs, spare):
+                    if ended.is_set():
+                        return
+                    arrays = (*(x.stride for x in rows), *(x.address for x in rows), *places)
+                    self.function(first, min(first + size, trajectories), *part, settings.step, *arrays)
 
         others = [threading.Thread(target=work) for _ in range(workers - 1)]
         for thread in others:
@@ -109,12 +169,23 @@ class CudaRollout:
         self.ir = cuda_rollout_text(rollout, REALS[dtype], Shape(target.threads, target.blocks or 0))
         self.code = load_or_compile("rollout", self.ir, target)
         self.real = FLOATS[dtype]
+        self.cost, self.sizes = cost_of(rollout), rollout.inputs
+
+    def most(self, trajectories: int) -> int:
+        """How many steps a launch makes: a fraction of a second, in which reading and writing states takes little."""
+        least = NUMBER * sum(self.sizes[:2])
+        return max(1, max(least, min(LAUNCH // trajectories, THREAD)) // self.cost)
 
     def arguments(
-        self, trajectories: int, settings: Settings, inputs: Sequence[Rows], outputs: Sequence[int]
+        self,
+        trajectories: int,
+        settings: Settings,
+        inputs: Sequence[Rows],
+        outputs: Sequence[int],
+        part: Part | None = None,
     ) -> tuple[Any, list[Any]]:
-        """What a launch takes, and what it refers to."""
-        whole = [trajectories, *settings[:3]]
+        """What a launch takes, and what it refers to; without a part, of all steps."""
+        whole = [trajectories, *(part or next(parts_of(settings, settings.steps)))]
         values: list[Any] = [*map(WHOLE, whole), self.real(settings.step), *(WHOLE(rows.stride) for rows in inputs)]
         values += [ctypes.c_uint64(place) for place in (*(rows.address for rows in inputs), *outputs)]
         return (ctypes.c_void_p * len(values))(*map(ctypes.addressof, values)), values
@@ -127,11 +198,21 @@ class CudaRollout:
         inputs: Sequence[Rows],
         outputs: Sequence[int],
         stream: int,
+        spare: Sequence[int] = (),
+        waits: bool = False,
     ) -> None:
-        """Start it on a stream of this GPU; the arrays are there."""
-        places, _values = self.arguments(trajectories, settings, inputs, outputs)
-        threads = self.threads(trajectories, device(ordinal).attribute(MULTIPROCESSORS))
-        self.code.module(ordinal).launch(-(-trajectories // threads), threads, places, stream)
+        """Start it on a stream of this GPU; the arrays are there, among them `spare` for several parts.
+
+        If it is to be waited for, each part is, so that Ctrl-C has an effect.
+        """
+        gpu, module = device(ordinal), self.code.module(ordinal)
+        threads = self.threads(trajectories, gpu.attribute(MULTIPROCESSORS))
+        most = self.most(trajectories)
+        for part, rows, addresses in in_parts(settings, most, self.sizes, inputs, outputs, spare):
+            places, _values = self.arguments(trajectories, settings, rows, addresses, part)
+            module.launch(-(-trajectories // threads), threads, places, stream)
+            if waits and part.stop < part.steps:
+                gpu.synchronize(stream)
 
     def threads(self, trajectories: int, multiprocessors: int) -> int:
         """In a block: as many as may be, unless with fewer the busiest multiprocessor had clearly less to do."""

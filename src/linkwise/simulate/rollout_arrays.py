@@ -20,6 +20,7 @@ class Arrays(Protocol):
     dtype: str  # in which is computed
     ordinal: int  # of the GPU
     stream: int
+    waits: bool  # whether a call waits until it is done
 
     def shape(self, name: str, value: Any) -> Shape:
         """The shape of what a caller gave; a TypeError if it is no array of real numbers, or in the wrong place."""
@@ -50,6 +51,7 @@ class HostArrays:
     """NumPy arrays."""
 
     ordinal = stream = 0
+    waits = True
 
     def __init__(self, dtype: str) -> None:
         self.dtype = dtype
@@ -94,6 +96,7 @@ class GpuArrays:
 
         self.library, self.first = library_of("q0", q0), q0
         self.dtype = dtype or dtype_of(self.library.view(q0).dtype)
+        self.waits = self.library.waits
         self.gpu = self.library.device(q0)
         self.ordinal = self.gpu.ordinal
         self.stream = self.library.stream(q0) if stream is None else stream_handle(stream)
@@ -172,6 +175,7 @@ class CopiedArrays(GpuArrays):
         from ..kernels.cuda.memory import DeviceArray
 
         super().__init__(DeviceArray(device(0), (0,), dtype), dtype, None)
+        self.waits = True
 
     def reused(self, name: str, array: Any, shape: Shape, dtype: str) -> Any:
         raise ValueError("out is given, and q0 is a NumPy array that is copied to a GPU (expected q0 that is there)")

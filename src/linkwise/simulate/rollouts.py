@@ -120,10 +120,13 @@ def rollout(
     if trajectories:
         rows = [Rows(arrays.address(x), stride) for x, stride in inputs.rows]
         places = [arrays.address(x) for x in results]
+        several = program.most(trajectories) < settings.steps
+        between = [arrays.new((trajectories, size), arrays.dtype) for size in (arm.nq, arm.n)] if several else []
+        spare = [arrays.address(x) for x in between]
         if isinstance(program, HostRollout):
-            program.run(trajectories, settings, rows, places, threads)
+            program.run(trajectories, settings, rows, places, threads, spare)
         else:
-            program.launch(arrays.ordinal, trajectories, settings, rows, places, arrays.stream)
+            program.launch(arrays.ordinal, trajectories, settings, rows, places, arrays.stream, spare, arrays.waits)
     q_end, qd_end, finite, q, qd = map(arrays.finished, results)
     times = np.arange(settings.samples) * (settings.every * length) if settings.every else None
     if times is None:

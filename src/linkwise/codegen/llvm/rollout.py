@@ -10,8 +10,9 @@
 
 One text for both, so that they give the same bits. A step of a method with stages k_s = f(t + c_s h, y + a_s h k_(s-1))
 is y + h Σ b_s k_s; the stages are a loop, whose text has f once. Quaternions of y are divided by their length where
-they are read and written, not in between. A trajectory is lost where a number of its state is not finite: samples from
-there on are NaN.
+they are read and written, not in between. The steps of long rollouts are made by several calls, each of which goes on
+with the end of the one before, as it is: with the same bits. A trajectory is lost where a number of its state is not
+finite: samples from there on are NaN.
 """
 
 from __future__ import annotations
@@ -30,6 +31,7 @@ NO_UNROLLING = """
 !3 = !{!"llvm.loop.unroll.disable"}
 """
 OUTPUTS = ("q_end", "qd_end", "made", "q", "qd")
+PART = ("first", "stop", "steps", "every", "until", "samples", "sample")  # whole numbers that a call takes
 
 
 class Stages(NamedTuple):
@@ -69,11 +71,11 @@ class Rollout(NamedTuple):
         return list(zip(OUTPUTS, (self.configuration, rest, 1, self.configuration, rest), strict=True))
 
     def arguments(self, real: str, pointer: str) -> str:
-        """Settings and arrays, as the head of the function has them."""
-        settings = ["i64 %steps", "i64 %every", "i64 %samples", f"{real} %h"]
+        """Settings and arrays, as the head of the function has them; see `ode.rollout.Part`."""
+        settings = [*(f"i64 %{name}" for name in PART), f"{real} %h"]
         strides = [f"i64 %stride{k}" for k in range(len(self.inputs))]
         inputs = [f"{pointer} noalias readonly %in{k}" for k in range(len(self.inputs))]
-        outputs = [f"{pointer} noalias writeonly %{name}" for name, _ in self.outputs]
+        outputs = [f"{pointer} noalias {'' if name == 'made' else 'writeonly '}%{name}" for name, _ in self.outputs]
         return ", ".join([*settings, *strides, *inputs, *outputs])
 
 
@@ -155,11 +157,12 @@ class RolloutWriter:
         self.pointers = dict(zip(self.rollout.parameters, others, strict=True))
         nq, n, *_ = self.rollout.inputs
         y = [self.number(q, j) for j in range(nq)]
-        return self.normalized([*y, *(self.number(qd, j) for j in range(n))])
+        return self.normalized([*y, *(self.number(qd, j) for j in range(n))], "%first", "0")
 
-    def normalized(self, y: Sequence[str]) -> list[str]:
-        """With quaternions of unit length."""
+    def normalized(self, y: Sequence[str], one: str = "", other: str = "") -> list[str]:
+        """With quaternions of unit length; only if two whole numbers are equal, where such are named."""
         flow, found = self.flow, list(y)
+        equal = flow.emit(f"icmp eq i64 {one}, {other}") if one and self.rollout.quaternions else ""
         for first in self.rollout.quaternions:
             part = slice(first, first + 4)
             square = flow.do("fmul", y[first], y[first])
@@ -167,11 +170,15 @@ class RolloutWriter:
                 square = flow.fused(x, x, square)
             length = flow.call("sqrt", square)
             found[part] = [flow.do("fdiv", x, length) for x in y[part]]
+            if equal:
+                v, pairs = self.layout.vector, list(zip(found[part], y[part], strict=True))
+                found[part] = [flow.emit(f"select i1 {equal}, {v} {x}, {v} {old}") for x, old in pairs]
         return found
 
     def record(self, arrays: tuple[str, str], rows: Sequence[str], y: Sequence[str], fine: str) -> None:
+        """States whose quaternions have unit length, NaN of those that are lost."""
         nan, nq = self.layout.constant(float("nan")), self.rollout.configuration
-        values = [self.flow.select(fine, x, nan) for x in self.normalized(y)]
+        values = [self.flow.select(fine, x, nan) for x in y]
         self.write(arrays[0], rows, values[:nq])
         self.write(arrays[1], rows, values[nq:])
 
@@ -189,11 +196,13 @@ class RolloutWriter:
         held = {} if self.lazy else self.parameters()
         fine = self.finite(y)
         rows = [flow.emit(f"mul i64 {lane}, %samples") for lane in self.lanes]
-        with flow.when(flow.emit("icmp ne i64 %samples, 0")):
-            self.record(("%q", "%qd"), rows, y, fine)
-        zero = layout.splat("i32", "0")
+        with flow.when(flow.emit("icmp eq i64 %sample, 0")):
+            self.record(("%q", "%qd"), rows, self.normalized(y), fine)
+        flow.declared.add("declare i64 @llvm.umax.i64(i64, i64)")
+        sample = flow.emit("call i64 @llvm.umax.i64(i64 %sample, i64 1)")
         carried = {f"y{j}": (v, x) for j, x in enumerate(y)}
-        carried |= {"step": ("i64", "0"), "until": ("i64", "%every"), "sample": ("i64", "1"), "made": (whole, zero)}
+        carried |= {"step": ("i64", "%first"), "until": ("i64", "%until"), "sample": ("i64", sample)}
+        carried |= {"made": (whole, self.made_before())}
         loop = Loop(flow, "step", carried, self.marked)
         now = loop.value
         y = [now[f"y{j}"] for j in range(self.size)]
@@ -209,12 +218,22 @@ class RolloutWriter:
         following["sample"] = flow.emit(f"add i64 {now['sample']}, {flow.emit(f'zext i1 {due} to i64')}")
         with flow.when(due):
             places = [flow.emit(f"add i64 {row}, {now['sample']}") for row in rows]
-            self.record(("%q", "%qd"), places, moved, fine)
-        loop.end(following, flow.emit(f"icmp ult i64 {following['step']}, %steps"))
-        self.record(("%q_end", "%qd_end"), self.lanes, moved, fine)
+            self.record(("%q", "%qd"), places, self.normalized(moved), fine)
+        loop.end(following, flow.emit(f"icmp ult i64 {following['step']}, %stop"))
+        self.record(("%q_end", "%qd_end"), self.lanes, self.normalized(moved, "%stop", "%steps"), fine)
         for lane, own in enumerate(self.lanes):
             x = flow.of_lane(following["made"], lane, "i32")
             flow.lines.append(f"  store i32 {x}, {self.space} {self.element('%made', own, 'i32')}, align 4")
+
+    def made_before(self) -> str:
+        """How many steps were made with finite numbers before this part."""
+        flow, fresh, x = self.flow, self.flow.emit("icmp eq i64 %first, 0"), "poison"
+        whole = self.layout.of("i32")
+        for lane, own in enumerate(self.lanes):
+            before = flow.emit(f"load i32, {self.space} {self.element('%made', own, 'i32')}, align 4")
+            count = flow.emit(f"select i1 {fresh}, i32 0, i32 {before}")
+            x = count if whole == "i32" else flow.emit(f"insertelement {whole} {x}, i32 {count}, i64 {lane}")
+        return x
 
     lazy = False  # whether parameters are read where they are needed, again in each stage: registers are few
 
