@@ -1,9 +1,9 @@
 """Which numbers of a parameter one trajectory has: all of them, or those of its own row.
 
 An array whose first axes are those of the batch has a value for each trajectory, if the torque function takes such
-values: it is traced with them, and must give a torque for each degree of freedom. If it takes the whole array too, as
-`kp * (target - q)` takes n numbers in a batch of n trajectories, the call is refused: (n, 1) is one for each, (1, n)
-are n for all. Axes of length 1 in front are repeated as NumPy repeats them.
+values: it is called or traced with them, and must give a torque for each degree of freedom. If it takes the whole array
+too, as `kp * (target - q)` takes n numbers in a batch of n trajectories, the call is refused: (n, 1) is one for each,
+(1, n) are n for all. Axes of length 1 in front are repeated as NumPy repeats them.
 """
 
 from __future__ import annotations
@@ -70,13 +70,14 @@ def own_shapes(
 ) -> tuple[Shapes, TracedFunction | None]:
     """What one trajectory has of each parameter, and the torque function as it was traced with that, if it was.
 
-    Those in `fixed` are known. With `examples`, a function that cannot be traced is called with numbers.
+    Those in `fixed` are known. With `examples` it is first called with numbers, which is quicker.
     """
     choices = {name: [fixed[name]] if name in fixed else readings(shape, batch) for name, shape in shapes.items()}
     usual = {name: choice[0] for name, choice in choices.items()}
     if all(len(choice) == 1 for choice in choices.values()):
         return usual, None
-    for attempt in (as_traced, called_with(examples)):
+    numeric = [] if examples is None or isinstance(torque, TracedFunction) else [called_with(examples)]
+    for attempt in (*numeric, as_traced):
         for own in combinations(choices):
             works, function = attempt(arm, torque, own)
             if works:
@@ -121,12 +122,11 @@ def as_traced(arm: Robot, torque: Any, own: Shapes) -> tuple[bool, TracedFunctio
     return function.program.outputs[0].shape == (arm.n,), function
 
 
-def called_with(examples: Examples | None) -> Attempt:
+def called_with(examples: Examples) -> Attempt:
     def attempt(arm: Robot, torque: Any, own: Shapes) -> tuple[bool, TracedFunction | None]:
-        if examples is None:
-            return False, None
         try:
-            tau = called(torque, arm, 0.0, neutral(arm), np.zeros(arm.n), examples(own))
+            with np.errstate(all="ignore"):
+                tau = called(torque, arm, 0.0, neutral(arm), np.zeros(arm.n), examples(own))
             return np.shape(tau) == (arm.n,), None
         except Exception:  # of any kind: with other numbers it may work
             return False, None
