@@ -91,6 +91,17 @@ def test_the_torque_function_decides_whose_the_numbers_of_a_parameter_are(run: C
     assert np.array_equal(picked[2], run(np.ones(3), torque=lambda arm, t, q, qd: -0.2 * q))
 
 
+@BOTH
+def test_gains_of_linkwises_own_laws(run: Callable[..., np.ndarray]) -> None:
+    servo, gains = lw.pd_gravity([0.1, 0.2, 0.3], kp=0.06, kd=0.01), np.array([0.04, 0.05, 0.06])
+    with pytest.raises(ValueError, match=r"'kp' has shape \(3,\), which may be"):
+        run(np.zeros((3, 3)), torque=servo, parameters={"kp": gains})
+    each = run(np.zeros((3, 3)), torque=servo, parameters={"kp": gains[:, None]})
+    assert np.array_equal(each[1], run(np.zeros(3), torque=servo, parameters={"kp": 0.05}))
+    for_all = run(np.zeros((3, 3)), torque=servo, parameters={"kp": gains[None]})
+    assert np.array_equal(for_all[1], run(np.zeros(3), torque=servo, parameters={"kp": gains}))
+
+
 def test_functions_that_cannot_be_traced_decide_too() -> None:
     def python(arm: Any, t: float, q: Any, qd: Any, k: Any) -> Any:
         return -k * q if float(q[0]) > -5.0 else q

@@ -59,7 +59,8 @@ def is_number(value: Any) -> bool:
 def called(torque: Callable[..., Any], arm: Any, t: Any, q: Any, qd: Any, own: Mapping[str, Any]) -> Any:
     """What the function gives, with the parameters in place of its own."""
     if own and isinstance(torque, Law):
-        return replace(torque, **own)(arm, t, q, qd)  # type: ignore[type-var]
+        numbers = {name: value[0] if np.shape(value) == (1,) else value for name, value in own.items()}
+        return replace(torque, **numbers)(arm, t, q, qd)  # type: ignore[type-var]
     tau = torque(arm, t, q, qd, **own)
     if tau is None:
         name = function_name(torque)
