@@ -3,6 +3,9 @@
 `FakeLibrary` stands in for libcuda with those functions that Linkwise calls, so that everything but the GPU itself is
 tested: loading, launches, streams, arrays that are handed over, and copies. A kernel's PTX is found by the text of
 which `ptx_of` made it.
+
+With `lazy=True` a stream does nothing before somebody waits for it, and then only what it was asked for and what that
+waits for itself: work that is not ordered by events or by its stream comes too late, and the results are wrong.
 """
 
 import ctypes
@@ -25,7 +28,12 @@ backend, rollouts = (import_module(f"linkwise.simulate.{name}") for name in ("ba
 class FakeLibrary:
     """The functions of libcuda. They return 0, or the number of an error."""
 
-    def __init__(self, devices: int = 1, version: int = 12040, capacity: int = 1 << 32) -> None:
+    def __init__(self, devices: int = 1, version: int = 12040, capacity: int = 1 << 32, lazy: bool = False) -> None:
+        self.lazy = lazy
+        self.asked: dict[int, list[Callable[[], Any]]] = {}  # of each stream
+        self.done: dict[int, int] = {}  # how much of it is done
+        self.places: dict[int, tuple[int, int]] = {}  # of events: the stream, and how much it was asked for before
+        self.capturing: set[int] = set()  # streams that somebody else captures
         self.devices, self.version, self.capacity = devices, version, capacity
         self.memory: dict[int, tuple[Any, int]] = {}  # by address: the bytes, and the device
         self.contexts: list[int] = []
@@ -97,6 +105,7 @@ class FakeLibrary:
         return 0
 
     def cuCtxSynchronize(self) -> int:
+        self.finish_all()
         return 0
 
     def cuFuncGetAttribute(self, value: Any, which: int, function: Any) -> int:
@@ -114,11 +123,14 @@ class FakeLibrary:
     def cuEventRecord(self, event: Any, stream: Any) -> int:
         self.handles[event.value] = time.perf_counter()
         self.recorded[event.value] = stream or 0
+        self.places[event.value] = default(stream), len(self.asked.get(default(stream), []))
         return 0
 
     def cuStreamWaitEvent(self, stream: Any, event: Any, flags: int) -> int:
         assert {stream or 0, self.recorded[event.value]} <= self.streams | {0}
         self.waits.append((stream or 0, self.recorded[event.value]))
+        place = self.places[event.value]
+        self.do(lambda: self.finish(*place), stream)
         return 0
 
     def cuEventDestroy_v2(self, event: Any) -> int:
@@ -126,7 +138,12 @@ class FakeLibrary:
         return 0
 
     def cuEventSynchronize(self, event: Any) -> int:
+        self.finish(*self.places[event.value])
         return 0
+
+    def cuEventQuery(self, event: Any) -> int:
+        stream, count = self.places[event.value]
+        return 0 if self.done.get(stream, 0) >= count else driver.NOT_READY
 
     def cuEventElapsedTime(self, milliseconds: Any, start: Any, end: Any) -> int:
         milliseconds._obj.value = 1e3 * (self.handles[end.value] - self.handles[start.value])
@@ -146,14 +163,31 @@ class FakeLibrary:
         assert all(self.owner(address) == device for address in addresses)
         assert blocks == -(-count // threads)
         self.launches.append((device, blocks, threads, stream or 0))
-        self.do(lambda: cuda_emulation.launch_at(text, threads, arguments, count))
+        self.do(lambda: cuda_emulation.launch_at(text, threads, arguments, count), stream)
         return 0
 
-    def do(self, work: Callable[[], Any]) -> None:
-        if self.captured is None:
-            work()
-        else:
+    def do(self, work: Callable[[], Any], stream: Any) -> None:
+        if self.captured is not None:
             self.captured.append(work)
+        elif self.lazy:
+            self.asked.setdefault(default(stream), []).append(work)
+        else:
+            work()
+
+    def finish(self, stream: int, count: int | None = None) -> None:
+        """Let a stream do what it was asked for, or so much of it."""
+        asked = self.asked.get(stream, [])
+        while self.done.get(stream, 0) < (len(asked) if count is None else count):
+            self.done[stream] = self.done.get(stream, 0) + 1
+            asked[self.done[stream] - 1]()
+
+    def finish_all(self) -> None:
+        for stream in list(self.asked):
+            self.finish(stream)
+
+    def cuStreamIsCapturing(self, stream: Any, status: Any) -> int:
+        status._obj.value = (stream or 0) in self.capturing
+        return 0
 
     def cuStreamBeginCapture_v2(self, stream: Any, mode: Any) -> int:
         self.captured = []
@@ -176,7 +210,7 @@ class FakeLibrary:
     def cuGraphLaunch(self, executable: Any, stream: Any) -> int:
         assert stream in self.streams
         for work in self.handles[executable.value]:
-            work()
+            self.do(work, stream)
         return 0
 
     def owner(self, address: int) -> int | None:
@@ -212,6 +246,7 @@ class FakeLibrary:
         return 0
 
     def cuMemFree_v2(self, pointer: int) -> int:
+        self.finish_all()
         del self.memory[pointer]
         return 0
 
@@ -227,14 +262,14 @@ class FakeLibrary:
 
     def copy(self, to: int, source: int, size: int, stream: Any) -> int:
         assert stream is None or stream in self.streams
-        self.do(lambda: ctypes.memmove(to, source, size))
+        self.do(lambda: ctypes.memmove(to, source, size), stream)
         return 0
 
     cuMemcpyHtoDAsync_v2 = cuMemcpyDtoHAsync_v2 = cuMemcpyDtoDAsync_v2 = copy  # noqa: N815
 
     def cuMemsetD8Async(self, to: int, value: int, size: int, stream: Any) -> int:
         assert stream is None or stream in self.streams
-        self.do(lambda: ctypes.memset(to, value, size))
+        self.do(lambda: ctypes.memset(to, value, size), stream)
         return 0
 
     def cuStreamCreate(self, stream: Any, flags: int) -> int:
@@ -247,7 +282,13 @@ class FakeLibrary:
         return 0
 
     def cuStreamSynchronize(self, stream: Any) -> int:
+        self.finish(default(stream))
         return 0
+
+
+def default(stream: Any) -> int:
+    """The default stream has two numbers."""
+    return 0 if stream in (None, 1) else int(stream)
 
 
 @contextmanager

@@ -128,7 +128,7 @@ class Kernel:
         shapes = [(*batch, *argument.shape) for argument in self.interface.outputs]
         if out is None:
             return [np.empty(shape, self.interface.dtype) for shape in shapes]
-        results = list(out) if isinstance(out, tuple) else [out]
+        results = list(out) if isinstance(out, (tuple, list)) else [out]
         if len(results) != len(shapes):
             raise ValueError(f"out has {len(results)} arrays (expected {len(shapes)})")
         for result, shape in zip(results, shapes, strict=True):

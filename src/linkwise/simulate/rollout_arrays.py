@@ -43,6 +43,9 @@ class Arrays(Protocol):
     def extent(self, array: Any) -> tuple[int, int]:
         """From which address to which they are."""
 
+    def launched(self) -> None:
+        """Arrays of the caller's that are used stay in place until that is done."""
+
     def finished(self, array: Any) -> Any:
         """A result as the caller gets it."""
 
@@ -83,6 +86,9 @@ class HostArrays:
     def extent(self, array: np.ndarray) -> tuple[int, int]:
         return self.address(array), self.address(array) + array.nbytes
 
+    def launched(self) -> None:
+        pass
+
     def finished(self, array: np.ndarray) -> Any:
         return array if array.ndim else array[()]
 
@@ -92,14 +98,17 @@ class GpuArrays:
 
     def __init__(self, q0: Any, dtype: str | None, stream: Any) -> None:
         from ..kernels.cuda.arrays import library_of
-        from ..kernels.cuda.kernel import stream_handle
+        from ..kernels.cuda.streams import CallStream
 
         self.library, self.first = library_of("q0", q0), q0
         self.dtype = dtype or dtype_of(self.library.view(q0).dtype)
         self.waits = self.library.waits
         self.gpu = self.library.device(q0)
         self.ordinal = self.gpu.ordinal
-        self.stream = self.library.stream(q0) if stream is None else stream_handle(stream)
+        self.call = CallStream(self.library, self.gpu, [q0], stream)
+        self.stream = self.call.handle
+        self.given: list[Any] = []  # arrays of the caller's that are read
+        self.written: list[Any] = []  # and those that are written
 
     def shape(self, name: str, value: Any) -> Shape:
         if on_host(value):
@@ -120,13 +129,18 @@ class GpuArrays:
         if on_host(value):
             numbers = np.ascontiguousarray(np.broadcast_to(real_array(name, value, self.dtype), shape))
             return self.copied(numbers)
+        self.call.after(value)
+        self.given.append(value)
         view = self.library.view(value)
-        fits = view.contiguous and view.dtype == self.dtype and view.shape == shape
-        return value if fits else self.library.converted(value, shape, self.dtype)
+        if view.contiguous and view.dtype == self.dtype and view.shape == shape:
+            return value
+        with self.call.entered():
+            return self.library.converted(value, shape, self.dtype)
 
     def copied(self, numbers: np.ndarray) -> Any:
         array = self.new(numbers.shape, numbers.dtype.name)
         if numbers.size:
+            self.gpu.refuse_capture(self.stream, "a copy of numbers that are not on the GPU")
             with self.gpu.current() as call:
                 to = self.address(array)
                 call.call("cuMemcpyHtoDAsync_v2", to, numbers.ctypes.data, numbers.nbytes, self.stream or None)
@@ -140,7 +154,8 @@ class GpuArrays:
         return array
 
     def new(self, shape: Shape, dtype: str) -> Any:
-        return self.library.new(self.first, shape, dtype, self.stream)
+        with self.call.entered():
+            return self.library.new(self.first, shape, dtype, self.stream)
 
     def reused(self, name: str, array: Any, shape: Shape, dtype: str) -> Any:
         from ..kernels.cuda.arrays import library_of
@@ -148,10 +163,14 @@ class GpuArrays:
         if on_host(array) or library_of(name, array) is not self.library or self.library.device(array) is not self.gpu:
             raise TypeError(f"{name} is of another library, or in another place, than q0")
         view = self.library.view(array)
-        if view.shape != shape or view.dtype != dtype or not view.contiguous or self.library.read_only(array):
+        if view.shape != shape or view.dtype != dtype or not view.contiguous:
             raise ValueError(
                 f"{name} has shape {view.shape} and dtype {view.dtype} (expected {shape} and {dtype}, contiguous)"
             )
+        if wrong := self.library.unwritable(array):
+            raise ValueError(f"{name} {wrong}")
+        self.call.after(array)
+        self.written.append(array)
         return array
 
     def address(self, array: Any) -> int:
@@ -160,6 +179,11 @@ class GpuArrays:
     def extent(self, array: Any) -> tuple[int, int]:
         view = self.library.view(array)
         return view.pointer, view.pointer + view.nbytes
+
+    def launched(self) -> None:
+        self.call.launched(self.given, self.written)
+        for array in self.written:
+            self.library.written(array)
 
     def finished(self, array: Any) -> Any:
         if self.library.waits:

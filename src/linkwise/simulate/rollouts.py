@@ -127,6 +127,7 @@ def rollout(
             program.run(trajectories, settings, rows, places, threads, spare)
         else:
             program.launch(arrays.ordinal, trajectories, settings, rows, places, arrays.stream, spare, arrays.waits)
+            arrays.launched()
     q_end, qd_end, finite, q, qd = map(arrays.finished, results)
     times = np.arange(settings.samples) * (settings.every * length) if settings.every else None
     if times is None:

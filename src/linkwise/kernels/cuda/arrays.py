@@ -7,6 +7,9 @@ place, and gets results as `DeviceArray`. A library is imported only where one o
 from __future__ import annotations
 
 import math
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from importlib import import_module
 from typing import Any, NamedTuple
 
@@ -15,6 +18,7 @@ import numpy as np
 from . import dlpack
 from .driver import Device, device, device_of
 from .memory import DeviceArray
+from .streams import canonical, keep
 
 EXPECTED = "expected arrays on a GPU: of torch, CuPy, JAX or Numba, or others with __cuda_array_interface__ or DLPack"
 Shape = tuple[int, ...]
@@ -26,8 +30,12 @@ class View(NamedTuple):
     pointer: int
     shape: Shape
     dtype: str
-    contiguous: bool
+    strides: Shape | None  # in numbers; None: one after another, as they are read and written in place
     owner: Any
+
+    @property
+    def contiguous(self) -> bool:
+        return self.strides is None
 
     @property
     def ndim(self) -> int:
@@ -39,14 +47,40 @@ class View(NamedTuple):
         return math.prod(self.shape) * np.dtype(self.dtype).itemsize
 
     def overlaps(self, other: View) -> bool:
-        """Whether two contiguous arrays share memory."""
-        return self.pointer < other.pointer + other.nbytes and other.pointer < self.pointer + self.nbytes
+        """Whether two arrays share memory, or it is hard to tell."""
+        if self.contiguous and other.contiguous:
+            return self.pointer < other.pointer + other.nbytes and other.pointer < self.pointer + self.nbytes
+        try:
+            return bool(np.shares_memory(np.asarray(Strided(self)), np.asarray(Strided(other)), max_work=MOST_WORK))  # type: ignore[arg-type]
+        except RuntimeError:  # NumPy gives up
+            return True
+
+    @property
+    def folded(self) -> bool:
+        """Whether several elements may be the same number in memory."""
+        end = 0
+        for step, size in sorted((abs(step), size) for step, size in zip(self.strides or (), self.shape, strict=False)):
+            if size > 1 and step <= end:
+                return True
+            end += step * (size - 1)
+        return False
+
+
+class Strided:
+    """An array as NumPy sees it, which only looks at the addresses."""
+
+    def __init__(self, view: View) -> None:
+        kind = np.dtype(view.dtype)
+        strides = None if view.strides is None else tuple(step * kind.itemsize for step in view.strides)
+        about = {"shape": view.shape, "typestr": kind.str, "data": (view.pointer, False), "strides": strides}
+        self.__array_interface__ = {**about, "version": 3}
 
 
 class Library:
     """What is done with the arrays of a library; here for any that has one of the two protocols."""
 
     waits = True  # whether a call waits for the GPU: the library may free its arrays on another stream
+    names_streams = True  # whether each array has a stream of its own; otherwise there is a current one
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -54,23 +88,26 @@ class Library:
 
     def refusal(self, x: Any) -> str:
         """Why a kernel cannot take it; nothing if it can."""
-        on_gpu = hasattr(x, "__cuda_array_interface__") or x.__dlpack_device__()[0] in (dlpack.CUDA, dlpack.MANAGED)
-        return "" if on_gpu else ON_CPU
+        if not hasattr(x, "__cuda_array_interface__"):
+            return "" if x.__dlpack_device__()[0] in (dlpack.CUDA, dlpack.MANAGED) else ON_CPU
+        masked = x.__cuda_array_interface__.get("mask") is not None
+        return "has a mask, which kernels do not look at (expected an array without)" if masked else ""
 
     def view(self, x: Any) -> View:
         if not hasattr(x, "__cuda_array_interface__"):
             content = dlpack.imported(x.__dlpack__())
-            contiguous = is_contiguous(content.shape, content.strides)
-            return View(content.pointer, content.shape, content.dtype, contiguous, content.owner)
+            steps = None if is_contiguous(content.shape, content.strides) else content.strides
+            return View(content.pointer, content.shape, content.dtype, steps, content.owner)
         about = x.__cuda_array_interface__
         shape, strides, kind = tuple(about["shape"]), about.get("strides"), np.dtype(about["typestr"])
         steps = tuple(step // kind.itemsize for step in strides) if strides else None
         name = kind.name if kind.isnative else kind.str  # of numbers in another byte order, which no kernel takes
-        return View(about["data"][0], shape, name, is_contiguous(shape, steps), x)
+        return View(about["data"][0], shape, name, None if is_contiguous(shape, steps) else steps, x)
 
-    def read_only(self, x: Any) -> bool:
-        about = x.__cuda_array_interface__ if not self.name and hasattr(x, "__cuda_array_interface__") else {}
-        return bool(about.get("data", (0, False))[1])
+    def unwritable(self, x: Any) -> str:
+        """Why results cannot be written to an array; nothing if they can."""
+        read_only = getattr(x, "__cuda_array_interface__", {}).get("data", (0, False))[1]
+        return "cannot be written to" if read_only else shared(self.view(x))
 
     def device(self, x: Any) -> Device:
         if hasattr(x, "__dlpack_device__"):
@@ -78,9 +115,26 @@ class Library:
         pointer = self.view(x).pointer
         return device_of(pointer) if pointer else device(0)  # an empty array may be nowhere
 
-    def stream(self, x: Any) -> int:
-        """That on which the array was made, and on which the library will use the results."""
-        return int(getattr(x, "__cuda_array_interface__", {}).get("stream") or 0)
+    def streams(self, arrays: Sequence[Any]) -> list[int]:
+        """Those on which arrays are made and used: the library's current one, or those that arrays name."""
+        named = []
+        for x in arrays:
+            if not hasattr(x, "__cuda_array_interface__"):
+                x.__dlpack__()  # the library makes the default stream wait for the array
+                named.append(0)
+            elif x.__cuda_array_interface__.get("stream") is not None:
+                named.append(canonical(int(x.__cuda_array_interface__["stream"])))
+        return named
+
+    @contextmanager
+    def on_stream(self, gpu: Device, stream: int) -> Iterator[None]:
+        """Let the library use this stream, of this GPU, meanwhile."""
+        yield
+
+    def keep(self, arrays: Sequence[Any], gpu: Device, stream: int) -> None:
+        """Let nobody else have the memory of arrays before all that was asked for on a stream is done."""
+        if not self.waits:
+            keep(arrays, gpu, stream)
 
     def converted(self, x: Any, shape: Shape, dtype: str) -> Any:
         """The numbers in this shape, to which they broadcast, and dtype."""
@@ -93,9 +147,12 @@ class Library:
         """A new array beside x."""
         return DeviceArray(self.device(x), shape, dtype, stream)
 
-    def assign(self, x: Any, computed: Any) -> None:
+    def assign(self, x: Any, computed: Any, stream: int) -> None:
         """Copy the numbers into an array of the user's."""
         raise TypeError(f"out is not contiguous, or shares memory with an input, and {described(x)} is not copied to")
+
+    def written(self, x: Any) -> None:
+        """Tell the library that a kernel wrote to an array of the user's."""
 
     def finished(self, x: Any) -> Any:
         """A result as it is given to the caller."""
@@ -105,51 +162,101 @@ class Library:
 class Torch(Library):
     """Tensors, on torch's current stream."""
 
-    waits = False
+    waits = names_streams = False
 
     def refusal(self, x: Any) -> str:
-        if not x.is_cuda:
-            return ON_CPU
+        place = self.place(x)
+        if place != "cuda":
+            return ON_CPU if place == "cpu" else f"is on device {place!r} ({EXPECTED})"
+        if x.is_nested or x.layout is not self.module.strided:
+            kind = "nested" if x.is_nested else f"of layout {x.layout}"
+            return f"is {kind} (expected a dense tensor of rows of one length)"
         if x.requires_grad and self.module.is_grad_enabled():
             return "requires a gradient, which kernels do not give (expected x.detach(), or torch.no_grad())"
+        try:
+            lost = not x.data_ptr() and x.numel()
+        except RuntimeError:
+            lost = True
+        if lost:
+            return "has no memory of its own (expected a call outside of torch.func, torch.vmap and torch.compile)"
+        if self.module.autograd.forward_ad.unpack_dual(x).tangent is not None:
+            return "has a tangent, which kernels do not propagate (expected the primal of unpack_dual)"
         return ""
 
+    def place(self, x: Any) -> str:
+        return str(x.device.type)
+
     def view(self, x: Any) -> View:
-        return View(x.data_ptr(), tuple(x.shape), str(x.dtype).removeprefix("torch."), x.is_contiguous(), x)
+        plain = x.is_contiguous() and not x.is_neg()  # of a negative view, memory has the negatives
+        dtype = str(x.dtype).removeprefix("torch.")
+        return View(x.data_ptr(), tuple(x.shape), dtype, None if plain else tuple(x.stride()), x)
+
+    def unwritable(self, x: Any) -> str:
+        return shared(self.view(x))
 
     def device(self, x: Any) -> Device:
         return device(x.device.index)
 
-    def stream(self, x: Any) -> int:
-        return int(self.module.cuda.current_stream(x.device).cuda_stream)
+    def streams(self, arrays: Sequence[Any]) -> list[int]:
+        return [int(self.module.cuda.current_stream(arrays[0].device).cuda_stream)] if arrays else []
+
+    @contextmanager
+    def on_stream(self, gpu: Device, stream: int) -> Iterator[None]:
+        with self.module.cuda.stream(self._stream(gpu, stream)):
+            yield
+
+    def keep(self, arrays: Sequence[Any], gpu: Device, stream: int) -> None:
+        for x in arrays:
+            x.record_stream(self._stream(gpu, stream))
+
+    def _stream(self, gpu: Device, stream: int) -> Any:
+        cuda = self.module.cuda
+        return cuda.ExternalStream(stream, gpu.ordinal) if stream else cuda.default_stream(gpu.ordinal)
 
     def converted(self, x: Any, shape: Shape, dtype: str) -> Any:
-        return x.detach().to(getattr(self.module, dtype)).expand(shape).contiguous()
+        return x.detach().resolve_neg().to(getattr(self.module, dtype)).expand(shape).contiguous()
 
     def new(self, x: Any, shape: Shape, dtype: str, stream: int) -> Any:
         return self.module.empty(shape, dtype=getattr(self.module, dtype), device=x.device)
 
-    def assign(self, x: Any, computed: Any) -> None:
+    def assign(self, x: Any, computed: Any, stream: int) -> None:
         x.copy_(computed)
+
+    def written(self, x: Any) -> None:
+        """Autograd finds out that a number it has saved has changed."""
+        if not x.is_inference():
+            x.detach().view(-1)[:0].zero_()
 
 
 class CuPy(Library):
     """Arrays, on CuPy's current stream."""
 
-    waits = False
+    waits = names_streams = False
 
     def refusal(self, x: Any) -> str:
         return ""
 
     def view(self, x: Any) -> View:
-        return View(x.data.ptr, x.shape, x.dtype.name, bool(x.flags.c_contiguous), x)
+        steps = None if x.flags.c_contiguous else tuple(step // x.itemsize for step in x.strides)
+        return View(x.data.ptr, x.shape, x.dtype.name, steps, x)
+
+    def unwritable(self, x: Any) -> str:
+        return shared(self.view(x))
 
     def device(self, x: Any) -> Device:
         return device(x.device.id)
 
-    def stream(self, x: Any) -> int:
-        with x.device:
-            return int(self.module.cuda.get_current_stream().ptr)
+    def streams(self, arrays: Sequence[Any]) -> list[int]:
+        if not arrays:
+            return []
+        with arrays[0].device:
+            return [canonical(int(self.module.cuda.get_current_stream().ptr))]
+
+    @contextmanager
+    def on_stream(self, gpu: Device, stream: int) -> Iterator[None]:
+        cuda = self.module.cuda
+        with cuda.Device(gpu.ordinal), cuda.ExternalStream(stream) if stream else cuda.Stream.null:
+            yield
 
     def converted(self, x: Any, shape: Shape, dtype: str) -> Any:
         with x.device:
@@ -159,7 +266,7 @@ class CuPy(Library):
         with x.device:
             return self.module.empty(shape, dtype)
 
-    def assign(self, x: Any, computed: Any) -> None:
+    def assign(self, x: Any, computed: Any, stream: int) -> None:
         with x.device:
             x[...] = computed
 
@@ -178,22 +285,22 @@ class Jax(Library):
         if isinstance(x, DeviceArray):
             return super().view(x)
         x.block_until_ready()
-        return View(x.unsafe_buffer_pointer(), x.shape, x.dtype.name, True, x)
+        return View(x.unsafe_buffer_pointer(), x.shape, x.dtype.name, None, x)
+
+    def unwritable(self, x: Any) -> str:
+        return "is an array of JAX, which is never written to (expected no out)"
 
     def device(self, x: Any) -> Device:
         return device_of(x.unsafe_buffer_pointer()) if x.size else device(0)
 
-    def stream(self, x: Any) -> int:
-        return 0
+    def streams(self, arrays: Sequence[Any]) -> list[int]:
+        return []
 
     def converted(self, x: Any, shape: Shape, dtype: str) -> Any:
         numbers = import_module("jax.numpy").broadcast_to(x.astype(dtype), shape)
         if numbers.dtype != dtype:
             raise TypeError(f"JAX is set up without {dtype} (expected jax.config.update('jax_enable_x64', True))")
         return numbers
-
-    def assign(self, x: Any, computed: Any) -> None:
-        raise TypeError("out is an array of JAX, which is never written to (expected no out)")
 
     def finished(self, x: Any) -> Any:
         return import_module("jax.dlpack").from_dlpack(x)
@@ -208,11 +315,17 @@ class Numba(Library):
         pointer = self.view(x).pointer
         return device_of(pointer) if pointer else device(0)
 
-    def new(self, x: Any, shape: Shape, dtype: str, stream: int) -> Any:
-        return import_module("numba.cuda").device_array(shape, dtype)
+    def streams(self, arrays: Sequence[Any]) -> list[int]:
+        return [canonical(int(x.__cuda_array_interface__.get("stream") or 0)) for x in arrays]  # None: the default one
 
-    def assign(self, x: Any, computed: Any) -> None:
-        x.copy_to_device(computed)
+    def new(self, x: Any, shape: Shape, dtype: str, stream: int) -> Any:
+        return import_module("numba.cuda").device_array(shape, dtype, stream=self._stream(stream))
+
+    def assign(self, x: Any, computed: Any, stream: int) -> None:
+        x.copy_to_device(computed, stream=self._stream(stream))
+
+    def _stream(self, stream: int) -> Any:
+        return import_module("numba.cuda").external_stream(stream) if stream else 0
 
 
 class Own(Library):
@@ -220,17 +333,20 @@ class Own(Library):
 
     waits = False
 
+    def keep(self, arrays: Sequence[Any], gpu: Device, stream: int) -> None:
+        """Nothing is needed: the driver waits before it frees their memory."""
+
 
 ON_CPU = "is on the CPU"
+MOST_WORK = 100_000  # of NumPy, to find out whether arrays share memory
 LIBRARIES = {"torch": Torch, "cupy": CuPy, "jax": Jax, "numba": Numba, "linkwise": Own}
 _libraries: dict[str, Library] = {}
 
 
 def library_of(name: str, value: Any) -> Library:
     """That of an array; a TypeError where it is none that a kernel can take."""
-    package = type(value).__module__.partition(".")[0].replace("jaxlib", "jax")
-    if package not in LIBRARIES:
-        package = ""
+    package = package_of(value)
+    if package in ("", "linkwise"):
         protocols = ("__cuda_array_interface__", "__dlpack_device__")
         if isinstance(value, np.ndarray) or not any(hasattr(value, protocol) for protocol in protocols):
             raise TypeError(f"{name} is {described(value)} on the CPU ({EXPECTED}; copy=True copies NumPy arrays)")
@@ -241,6 +357,19 @@ def library_of(name: str, value: Any) -> Library:
     if wrong:
         raise TypeError(f"{name}, {described(value)}, {wrong}{f' ({EXPECTED})' if wrong is ON_CPU else ''}")
     return library
+
+
+def package_of(value: Any) -> str:
+    """The name of a library that has a class here, also for arrays of classes derived from its own."""
+    for package, kind in (("torch", "Tensor"), ("cupy", "ndarray")):
+        if isinstance(value, getattr(sys.modules.get(package), kind, ())):
+            return package
+    package = type(value).__module__.partition(".")[0].replace("jaxlib", "jax")
+    return package if package in ("jax", "numba", "linkwise") else ""
+
+
+def shared(view: View) -> str:
+    return "has elements that share memory (expected one of its own for each)" if view.folded else ""
 
 
 def described(value: Any) -> str:

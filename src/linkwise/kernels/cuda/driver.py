@@ -12,8 +12,10 @@ from ctypes import POINTER, byref, c_char_p, c_float, c_int, c_size_t, c_uint, c
 from functools import cache
 from typing import Any
 
+import numpy as np
+
 OLDEST = 11000  # version of the driver's interface: that of CUDA 11.0, whose drivers know the PTX that LLVM writes
-OUT_OF_MEMORY, NO_DEVICE, NO_BINARY, NEWER_PTX = 2, 100, 209, 222
+OUT_OF_MEMORY, NO_DEVICE, NO_BINARY, NEWER_PTX, NOT_READY = 2, 100, 209, 222, 600
 THREADS, REGISTERS, LOCAL_BYTES = 0, 4, 3  # attributes of a function
 MAJOR, MINOR, MULTIPROCESSORS, L2_BYTES = 75, 76, 16, 38  # attributes of a device
 ORDINAL = 9  # attribute of a pointer: the device
@@ -53,6 +55,7 @@ SIGNATURES: dict[str, tuple[Any, ...]] = {
     "cuStreamDestroy_v2": (c_void_p,),
     "cuStreamSynchronize": (c_void_p,),
     "cuStreamWaitEvent": (c_void_p, c_void_p, c_uint),
+    "cuStreamIsCapturing": (c_void_p, POINTER(c_int)),
     "cuStreamBeginCapture_v2": (c_void_p, c_int),
     "cuStreamEndCapture": (c_void_p, POINTER(c_void_p)),
     "cuGraphLaunch": (c_void_p, c_void_p),
@@ -62,6 +65,7 @@ SIGNATURES: dict[str, tuple[Any, ...]] = {
     "cuEventDestroy_v2": (c_void_p,),
     "cuEventRecord": (c_void_p, c_void_p),
     "cuEventSynchronize": (c_void_p,),
+    "cuEventQuery": (c_void_p,),
     "cuEventElapsedTime": (POINTER(c_float), c_void_p, c_void_p),
 }
 
@@ -144,8 +148,6 @@ class Device:
     """A GPU, with its primary context, which torch, CuPy and JAX use too."""
 
     def __init__(self, ordinal: int) -> None:
-        if not isinstance(ordinal, int):
-            raise TypeError(f"device is {ordinal!r} (expected the number of a GPU, 0 for the first)")
         self.ordinal, self.driver = ordinal, driver()
         handle, context = c_int(), c_void_p()
         code = self.driver.library.cuDeviceGet(byref(handle), ordinal)
@@ -157,6 +159,7 @@ class Device:
         self.context = context
         self.lanes: list[Any] = []  # of `staging`, for the next call
         self.retired: list[int] = []  # modules that nobody refers to any more
+        self.kept: list[tuple[Any, Any]] = []  # events, and arrays that live until then; see `streams`
 
     @contextmanager
     def current(self) -> Iterator[Driver]:
@@ -224,10 +227,25 @@ class Device:
         with self.current() as call:
             call.call("cuStreamSynchronize", stream or None)
 
+    def refuse_capture(self, stream: int, what: str) -> None:
+        """An error if the stream is being captured; what is asked for after that would make the capture invalid."""
+        status = c_int()
+        with self.current() as call:
+            call.call("cuStreamIsCapturing", stream or None, byref(status))
+        if status.value:
+            raise CudaError(f"{what} cannot be captured in a CUDA graph (expected a call outside of the capture)")
+
 
 @cache
 def device(ordinal: int) -> Device:
     return Device(ordinal)
+
+
+def ordinal_of(value: Any) -> int:
+    """The number of a GPU, as a caller gave it."""
+    if isinstance(value, bool) or not isinstance(value, (int, np.integer)):
+        raise TypeError(f"device is {value!r} (expected the number of a GPU, 0 for the first)")
+    return int(value)
 
 
 def device_of(pointer: int) -> Device:

@@ -6,12 +6,17 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
+
 from ..compiler import Compiled
 from ..interface import batch_of
 from . import checking
 from .arrays import Library, View, library_of
-from .driver import Device
+from .driver import Device, ordinal_of
+from .driver import device as device_at
+from .memory import DeviceArray
 from .staging import through_pinned_memory
+from .streams import CallStream
 from .target import CudaCode
 
 REALS = ("float16", "float32", "float64", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
@@ -22,7 +27,7 @@ class CudaKernel(Compiled):
 
     kernel(q, qd, qdd)                   a new array of the same library, on the same GPU
     kernel(q, qd, qdd, out=tau)          into an array of yours
-    kernel(q, qd, qdd, stream=s)         on this stream; otherwise on the library's current one
+    kernel(q, qd, qdd, stream=s)         on this stream, after the library's current one; otherwise on that
     kernel(q, qd, qdd, copy=True)        NumPy arrays, copied to GPU `device` (0) and back
     kernel(q, qd, qdd, check=True)       with the errors of a kernel of the CPU: it waits, and tests the results
 
@@ -51,49 +56,76 @@ class CudaKernel(Compiled):
         out: Any = None,
         stream: Any = None,
         copy: bool = False,
-        device: int = 0,
+        device: int | None = None,
         check: bool = False,
         **named: Any,
     ) -> Any:
         values = self._bound(arrays, named)
+        for name, value in (("copy", copy), ("check", check)):
+            if not isinstance(value, (bool, np.bool_)):
+                raise TypeError(f"{name} is {value!r} (expected True or False)")
+        ordinal = None if device is None else ordinal_of(device)
         if copy:
-            return through_pinned_memory(self, values, out, device, check)
-        library, gpu = self._place(values)
-        handle = library.stream(values[0]) if stream is None else stream_handle(stream)
-        batch, rows = self._views(library, values)
-        results = self._outputs(library, gpu, values[0], batch, out, handle)
-        targets = []
-        for result in results:
-            seen = library.view(result)
-            direct = seen.contiguous and not any(seen.overlaps(row) for row in rows)
-            targets.append(result if direct else library.new(values[0], seen.shape, seen.dtype, handle))
-        count = math.prod(batch)
-        if count:
-            pointers = [view.pointer for view in (*rows, *map(library.view, targets))]
-            self._part(gpu.ordinal, count, pointers, handle)
-            if check:
-                checking.check(self, gpu, rows, [*map(library.view, targets)], handle)
-        for result, computed in zip(results, targets, strict=True):
-            if result is not computed:
-                self._copied(library, gpu, result, computed, handle)
+            if stream is not None:
+                raise ValueError("stream is given with copy=True, which has streams of its own (expected no stream)")
+            return through_pinned_memory(self, values, out, ordinal or 0, check)
+        given = [] if out is None else list(out) if isinstance(out, (tuple, list)) else [out]
+        library, gpu, first = self._place(values, given, ordinal)
+        call = CallStream(library, gpu, [*values, *given], stream)
+        if check or library.waits:
+            gpu.refuse_capture(call.handle, "a call that waits")
+        with call.entered():
+            results = self._launched(library, gpu, values, first, None if out is None else given, call.handle, check)
+        call.launched(values, given)
         if library.waits:
-            gpu.synchronize(handle)
+            gpu.synchronize(call.handle)
         if out is not None:
             return out
         finished = [library.finished(result) for result in results]
         return finished[0] if len(finished) == 1 else tuple(finished)
 
+    def _launched(
+        self,
+        library: Library,
+        gpu: Device,
+        values: Sequence[Any],
+        first: Any,
+        out: Sequence[Any] | None,
+        stream: int,
+        check: bool,
+    ) -> list[Any]:
+        """The arrays of the results: `out`, or new ones beside the first."""
+        batch, rows = self._views(library, values)
+        results = self._outputs(library, first, batch, out, stream)
+        targets = []
+        for result in results:
+            seen = library.view(result)
+            direct = seen.contiguous and not any(seen.overlaps(row) for row in rows)
+            targets.append(result if direct else library.new(first, seen.shape, seen.dtype, stream))
+        count = math.prod(batch)
+        if count:
+            pointers = [view.pointer for view in (*rows, *map(library.view, targets))]
+            self._part(gpu.ordinal, count, pointers, stream)
+            if check:
+                checking.check(self, gpu, rows, [*map(library.view, targets)], stream)
+        for result, computed in zip(results, targets, strict=True):
+            if result is not computed:
+                self._copied(library, gpu, result, computed, stream)
+            if out is not None and library.view(result).contiguous:
+                library.written(result)
+        return results
+
     def _copied(self, library: Library, gpu: Device, result: Any, computed: Any, stream: int) -> None:
         """Into an array of the user's, which could not be written while the kernel ran."""
         to, source = library.view(result), library.view(computed)
         if not to.contiguous:
-            library.assign(result, computed)
+            library.assign(result, computed, stream)
         elif to.nbytes:
             with gpu.current() as call:
                 call.call("cuMemcpyDtoDAsync_v2", to.pointer, source.pointer, to.nbytes, stream or None)
 
-    def _place(self, values: Sequence[Any]) -> tuple[Library, Device]:
-        """The one library and the one GPU of all arrays."""
+    def _place(self, values: Sequence[Any], out: Sequence[Any], ordinal: int | None) -> tuple[Library, Device, Any]:
+        """The one library and the one GPU of all arrays, and one of them, beside which new ones are made."""
         names = [argument.name for argument in self.interface.inputs]
         libraries = [library_of(name, value) for name, value in zip(names, values, strict=True)]
         devices = [library.device(value) for library, value in zip(libraries, values, strict=True)]
@@ -102,7 +134,15 @@ class CudaKernel(Compiled):
                 raise TypeError(f"{name} is of another library than {names[0]} (expected arrays of one library)")
             if where is not devices[0]:
                 raise ValueError(f"{name} is on GPU {where.ordinal} and {names[0]} on GPU {devices[0].ordinal}")
-        return libraries[0], devices[0]
+        first = values[0] if values else out[0] if out else DeviceArray(device_at(ordinal or 0), (0,), "float64")
+        library = library_of(names[0] if names else "out", first)
+        gpu = library.device(first)
+        for result in out:
+            if library_of("out", result) is not library or library.device(result) is not gpu:
+                raise ValueError("out is of another library, or on another GPU, than the inputs")
+        if ordinal not in (None, gpu.ordinal):
+            raise ValueError(f"device is {ordinal} and the arrays are on GPU {gpu.ordinal} (expected no device)")
+        return library, gpu, first
 
     def _views(self, library: Library, values: Sequence[Any]) -> tuple[tuple[int, ...], list[View]]:
         """The batch shape, and every input with all its rows, contiguous."""
@@ -120,37 +160,20 @@ class CudaKernel(Compiled):
         return batch, rows
 
     def _outputs(
-        self, library: Library, gpu: Device, first: Any, batch: tuple[int, ...], out: Any, stream: int
+        self, library: Library, first: Any, batch: tuple[int, ...], out: Sequence[Any] | None, stream: int
     ) -> list[Any]:
         shapes, dtype = [(*batch, *argument.shape) for argument in self.interface.outputs], self.interface.dtype
         if out is None:
             return [library.new(first, shape, dtype, stream) for shape in shapes]
-        results = list(out) if isinstance(out, tuple) else [out]
-        if len(results) != len(shapes):
-            raise ValueError(f"out has {len(results)} arrays (expected {len(shapes)})")
-        for result, shape in zip(results, shapes, strict=True):
-            if library_of("out", result) is not library or library.device(result) is not gpu:
-                raise ValueError("out is of another library, or on another GPU, than the inputs")
-            if library.read_only(result):
-                raise ValueError("out cannot be written to")
-            view = library.view(result)
+        if len(out) != len(shapes):
+            raise ValueError(f"out has {len(out)} arrays (expected {len(shapes)})")
+        views = [library.view(result) for result in out]
+        for result, view, shape in zip(out, views, shapes, strict=True):
             if view.shape != shape or view.dtype != dtype:
                 raise ValueError(f"out has shape {view.shape} and dtype {view.dtype} (expected {shape} and {dtype})")
-        views = [library.view(result) for result in results]
+            if wrong := library.unwritable(result):
+                raise ValueError(f"out {wrong}")
         for k, view in enumerate(views):
             if any(view.overlaps(other) for other in views[:k]):
                 raise ValueError("arrays of out share memory (expected an array of its own for each result)")
-        return results
-
-
-def stream_handle(stream: Any) -> int:
-    """The driver's handle of a stream: a number, or a stream of torch, CuPy, Numba, or with `__cuda_stream__`."""
-    if isinstance(stream, int):
-        return stream
-    if hasattr(stream, "__cuda_stream__"):
-        return int(stream.__cuda_stream__()[1])
-    for attribute in ("cuda_stream", "ptr", "handle"):
-        found = getattr(stream, attribute, None)
-        if found is not None:
-            return int(getattr(found, "value", found) or 0)
-    raise TypeError(f"stream is {stream!r} (expected a stream of torch, CuPy or Numba, or its number)")
+        return list(out)

@@ -38,6 +38,7 @@ def loop_launcher(target: CudaTarget, code: CudaCode, interface: Interface, link
 
     def launch(ordinal: int, count: int, addresses: Sequence[int], stream: int) -> None:
         gpu = device(ordinal)
+        gpu.refuse_capture(stream, "loops over links, whose kernels share memory,")
         module = code.module(ordinal)
         if ordinal not in robots:
             robots[ordinal] = RobotNumbers(gpu, interface, links), resident_threads(module, target.blocks, threads)

@@ -49,6 +49,7 @@ class CudaRounds(RoundCode):
         """A function that computes states from arrays in a GPU's memory, by their addresses."""
 
         def launch(ordinal: int, count: int, addresses: Sequence[int], stream: int) -> None:
+            device(ordinal).refuse_capture(stream, "rounds, which are a graph on streams of their own,")
             with self.lock, ExitStack() as held:
                 lanes = self.lanes.setdefault(ordinal, [])
                 while len(lanes) < min(count, LANES):

@@ -35,7 +35,7 @@ class Lane:
         self.gpu, self.size, self.stream = gpu, size, handle.value or 0
         self.waiting: list[tuple[np.ndarray, np.ndarray]] = []  # results and where they come
 
-    def start(self, kernel: CudaKernel, rows: Sequence[np.ndarray], results: Sequence[np.ndarray]) -> None:
+    def start(self, kernel: CudaKernel, count: int, rows: Sequence[np.ndarray], results: Sequence[np.ndarray]) -> None:
         """Send a part on its way: the rows of its states."""
         starts = [0]
         for array in (*rows, *results):
@@ -51,7 +51,7 @@ class Lane:
             if sent:
                 call.call("cuMemcpyHtoDAsync_v2", self.there.pointer, self.pinned.address, sent, self.stream)
             addresses = [self.there.pointer + start for start in starts[:-1]]
-            kernel._part(self.gpu.ordinal, len(rows[0]), addresses, self.stream)
+            kernel._part(self.gpu.ordinal, count, addresses, self.stream)
             if whole > sent:
                 places = self.pinned.address + sent, self.there.pointer + sent
                 call.call("cuMemcpyDtoHAsync_v2", *places, whole - sent, self.stream)
@@ -123,7 +123,9 @@ def through_pinned_memory(
         for k, part in enumerate(parts):
             used = lanes[k % len(lanes)]
             used.finish()
-            used.start(kernel, [row[part] for row in flat], [result[part] for result in computed])
+            used.start(
+                kernel, part.stop - part.start, [row[part] for row in flat], [result[part] for result in computed]
+            )
         for used in lanes:
             used.finish()
     shaped = [numbers.reshape(result.shape) for result, numbers in zip(results, computed, strict=True)]

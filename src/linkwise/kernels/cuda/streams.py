@@ -1,0 +1,110 @@
+"""The stream of a call: it begins when the arrays are there, and everything that the call does happens on it.
+
+A library makes its arrays on its current stream, or an array names the stream that it is made on. Where the call runs
+on another, this waits for those by events, the library converts, allocates and copies on the stream of the call, and
+arrays of the caller's stay in place until the call is done, even if nobody refers to them any more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
+from ctypes import byref, c_void_p
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .driver import NOT_READY, Device
+
+if TYPE_CHECKING:
+    from .arrays import Library
+
+NO_TIMES = 2  # of an event
+LEGACY = 1  # another number of the default stream, 0
+
+
+class CallStream:
+    """`handle` is the driver's number of the stream: the one that is asked for, or that of the first array."""
+
+    def __init__(self, library: Library, gpu: Device, arrays: Sequence[Any], asked: Any = None) -> None:
+        made = library.streams(arrays)
+        self.library, self.gpu = library, gpu
+        self.handle = stream_handle(asked) if asked is not None else made[0] if made else 0
+        self.others: set[int] = set()
+        self._wait_for(made)
+
+    def after(self, array: Any) -> None:
+        """Begin nothing before an array is there."""
+        self._wait_for(self.library.streams([array]))
+
+    def _wait_for(self, streams: Sequence[int]) -> None:
+        for stream in dict.fromkeys(streams):
+            if stream != self.handle and stream not in self.others:
+                let_wait(self.gpu, self.handle, stream)
+                self.others.add(stream)
+
+    def entered(self) -> AbstractContextManager[Any]:
+        """What the library does meanwhile, it does on this stream."""
+        return self.library.on_stream(self.gpu, self.handle) if self.others else nullcontext()
+
+    def launched(self, arrays: Sequence[Any], results: Sequence[Any] = ()) -> None:
+        """Keep arrays of the caller's, inputs and results, in place until all that was asked for is done."""
+        if self.others:
+            self.library.keep([*arrays, *results], self.gpu, self.handle)
+            for stream in self.library.streams(results) if self.library.names_streams else ():
+                if stream != self.handle:  # that on which others will look for the results
+                    let_wait(self.gpu, stream, self.handle)
+
+
+def let_wait(gpu: Device, stream: int, other: int) -> None:
+    """Begin nothing on a stream before all that was asked for on the other is done."""
+    event = recorded(gpu, other)
+    with gpu.current() as call:
+        try:
+            call.call("cuStreamWaitEvent", stream or None, event, 0)
+        finally:
+            call.call("cuEventDestroy_v2", event)
+
+
+def recorded(gpu: Device, stream: int) -> c_void_p:
+    """An event after all that was asked for on a stream."""
+    event = c_void_p()
+    with gpu.current() as call:
+        call.call("cuEventCreate", byref(event), NO_TIMES)
+        call.call("cuEventRecord", event, stream or None)
+    return event
+
+
+def keep(objects: Sequence[Any], gpu: Device, stream: int) -> None:
+    """Refer to objects until all that was asked for on a stream is done; then the next call lets go of them."""
+    with gpu.current() as call:
+        for _ in range(len(gpu.kept)):
+            try:
+                event, held = gpu.kept.pop(0)
+            except IndexError:  # another thread was faster
+                break
+            code = call.library.cuEventQuery(event)
+            if code == NOT_READY:
+                gpu.kept.append((event, held))
+            elif code:
+                raise call.error(code, "cuEventQuery")
+            else:
+                call.call("cuEventDestroy_v2", event)
+    gpu.kept.append((recorded(gpu, stream), list(objects)))
+
+
+def stream_handle(stream: Any) -> int:
+    """The driver's handle of a stream: a number, or a stream of torch, CuPy, Numba, or with `__cuda_stream__`."""
+    if isinstance(stream, (int, np.integer)) and not isinstance(stream, bool) and stream >= 0:
+        return canonical(int(stream))
+    if hasattr(stream, "__cuda_stream__"):
+        return canonical(int(stream.__cuda_stream__()[1]))
+    for attribute in ("cuda_stream", "ptr", "handle"):
+        found = getattr(stream, attribute, None)
+        if found is not None:
+            return canonical(int(getattr(found, "value", found) or 0))
+    raise TypeError(f"stream is {stream!r} (expected a stream of torch, CuPy or Numba, or its number)")
+
+
+def canonical(handle: int) -> int:
+    return 0 if handle == LEGACY else handle
