@@ -167,7 +167,7 @@ class GpuArrays:
             raise ValueError(
                 f"{name} has shape {view.shape} and dtype {view.dtype} (expected {shape} and {dtype}, contiguous)"
             )
-        if wrong := self.library.unwritable(array):
+        if wrong := self.library.unwritable(array, view):
             raise ValueError(f"{name} {wrong}")
         self.call.after(array)
         self.written.append(array)

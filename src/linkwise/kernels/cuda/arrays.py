@@ -104,10 +104,10 @@ class Library:
         name = kind.name if kind.isnative else kind.str  # of numbers in another byte order, which no kernel takes
         return View(about["data"][0], shape, name, None if is_contiguous(shape, steps) else steps, x)
 
-    def unwritable(self, x: Any) -> str:
-        """Why results cannot be written to an array; nothing if they can."""
+    def unwritable(self, x: Any, view: View) -> str:
+        """Why results cannot be written to an array, which is seen so; nothing if they can."""
         read_only = getattr(x, "__cuda_array_interface__", {}).get("data", (0, False))[1]
-        return "cannot be written to" if read_only else shared(self.view(x))
+        return "cannot be written to" if read_only else shared(view)
 
     def device(self, x: Any) -> Device:
         if hasattr(x, "__dlpack_device__"):
@@ -191,8 +191,8 @@ class Torch(Library):
         dtype = str(x.dtype).removeprefix("torch.")
         return View(x.data_ptr(), tuple(x.shape), dtype, None if plain else tuple(x.stride()), x)
 
-    def unwritable(self, x: Any) -> str:
-        return shared(self.view(x))
+    def unwritable(self, x: Any, view: View) -> str:
+        return shared(view)
 
     def device(self, x: Any) -> Device:
         return device(x.device.index)
@@ -224,7 +224,12 @@ class Torch(Library):
 
     def written(self, x: Any) -> None:
         """Autograd finds out that a number it has saved has changed."""
-        if not x.is_inference():
+        if x.is_inference():
+            return
+        raise_version = getattr(self.module.autograd.graph, "increment_version", None)
+        if raise_version is not None:
+            raise_version(x)
+        else:  # torch before 2.3: any operation in place will do
             x.detach().view(-1)[:0].zero_()
 
 
@@ -240,8 +245,8 @@ class CuPy(Library):
         steps = None if x.flags.c_contiguous else tuple(step // x.itemsize for step in x.strides)
         return View(x.data.ptr, x.shape, x.dtype.name, steps, x)
 
-    def unwritable(self, x: Any) -> str:
-        return shared(self.view(x))
+    def unwritable(self, x: Any, view: View) -> str:
+        return shared(view)
 
     def device(self, x: Any) -> Device:
         return device(x.device.id)
@@ -287,7 +292,7 @@ class Jax(Library):
         x.block_until_ready()
         return View(x.unsafe_buffer_pointer(), x.shape, x.dtype.name, None, x)
 
-    def unwritable(self, x: Any) -> str:
+    def unwritable(self, x: Any, view: View) -> str:
         return "is an array of JAX, which is never written to (expected no out)"
 
     def device(self, x: Any) -> Device:

@@ -97,32 +97,28 @@ class CudaKernel(Compiled):
         """The arrays of the results: `out`, or new ones beside the first."""
         batch, rows = self._views(library, values)
         results = self._outputs(library, first, batch, out, stream)
-        targets = []
-        for result in results:
-            seen = library.view(result)
-            direct = seen.contiguous and not any(seen.overlaps(row) for row in rows)
-            targets.append(result if direct else library.new(first, seen.shape, seen.dtype, stream))
+        views = [library.view(result) for result in results]
+        targets = []  # where they are computed
+        for result, view in zip(results, views, strict=True):
+            direct = view.contiguous and (out is None or not any(view.overlaps(row) for row in rows))
+            targets.append(result if direct else library.new(first, view.shape, view.dtype, stream))
+        written = [
+            view if target is result else library.view(target)
+            for result, view, target in zip(results, views, targets, strict=True)
+        ]
         count = math.prod(batch)
         if count:
-            pointers = [view.pointer for view in (*rows, *map(library.view, targets))]
-            self._part(gpu.ordinal, count, pointers, stream)
+            self._part(gpu.ordinal, count, [view.pointer for view in (*rows, *written)], stream)
             if check:
-                checking.check(self, gpu, rows, [*map(library.view, targets)], stream)
-        for result, computed in zip(results, targets, strict=True):
-            if result is not computed:
-                self._copied(library, gpu, result, computed, stream)
-            if out is not None and library.view(result).contiguous:
-                library.written(result)
+                checking.check(self, gpu, rows, written, stream)
+        for k, result in enumerate(results if out is not None else ()):
+            if not views[k].contiguous:
+                library.assign(result, targets[k], stream)
+                continue
+            if result is not targets[k]:
+                copy_on_gpu(gpu, views[k], written[k], stream)
+            library.written(result)
         return results
-
-    def _copied(self, library: Library, gpu: Device, result: Any, computed: Any, stream: int) -> None:
-        """Into an array of the user's, which could not be written while the kernel ran."""
-        to, source = library.view(result), library.view(computed)
-        if not to.contiguous:
-            library.assign(result, computed, stream)
-        elif to.nbytes:
-            with gpu.current() as call:
-                call.call("cuMemcpyDtoDAsync_v2", to.pointer, source.pointer, to.nbytes, stream or None)
 
     def _place(self, values: Sequence[Any], out: Sequence[Any], ordinal: int | None) -> tuple[Library, Device, Any]:
         """The one library and the one GPU of all arrays, and one of them, beside which new ones are made."""
@@ -134,9 +130,12 @@ class CudaKernel(Compiled):
                 raise TypeError(f"{name} is of another library than {names[0]} (expected arrays of one library)")
             if where is not devices[0]:
                 raise ValueError(f"{name} is on GPU {where.ordinal} and {names[0]} on GPU {devices[0].ordinal}")
-        first = values[0] if values else out[0] if out else DeviceArray(device_at(ordinal or 0), (0,), "float64")
-        library = library_of(names[0] if names else "out", first)
-        gpu = library.device(first)
+        if values:
+            first, library, gpu = values[0], libraries[0], devices[0]
+        else:
+            first = out[0] if out else DeviceArray(device_at(ordinal or 0), (0,), "float64")
+            library = library_of("out", first)
+            gpu = library.device(first)
         for result in out:
             if library_of("out", result) is not library or library.device(result) is not gpu:
                 raise ValueError("out is of another library, or on another GPU, than the inputs")
@@ -171,9 +170,15 @@ class CudaKernel(Compiled):
         for result, view, shape in zip(out, views, shapes, strict=True):
             if view.shape != shape or view.dtype != dtype:
                 raise ValueError(f"out has shape {view.shape} and dtype {view.dtype} (expected {shape} and {dtype})")
-            if wrong := library.unwritable(result):
+            if wrong := library.unwritable(result, view):
                 raise ValueError(f"out {wrong}")
         for k, view in enumerate(views):
             if any(view.overlaps(other) for other in views[:k]):
                 raise ValueError("arrays of out share memory (expected an array of its own for each result)")
         return list(out)
+
+
+def copy_on_gpu(gpu: Device, to: View, source: View, stream: int) -> None:
+    if to.nbytes:
+        with gpu.current() as call:
+            call.call("cuMemcpyDtoDAsync_v2", to.pointer, source.pointer, to.nbytes, stream or None)
