@@ -218,6 +218,13 @@ def test_autograd_learns_that_a_tensor_was_written(torch: Any) -> None:
     kernel()(*map(torch.tensor, STATES), out=out)
     with pytest.raises(RuntimeError, match="modified by an inplace operation"):
         total.backward()
+    options: dict[str, Any] = {"steps": 2, "step": 0.01, "target": "cuda"}
+    q0 = torch.tensor(STATES[0])
+    run = lw.rollout(ARM, q0, **options)
+    total = (weight * run.q_end).sum()
+    lw.rollout(ARM, q0, out=run, **options)
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        total.backward()
     with torch.inference_mode():
         out = torch.zeros((40, 3), dtype=torch.float64)
     kernel()(*map(torch.tensor, STATES), out=out)
