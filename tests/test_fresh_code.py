@@ -214,7 +214,7 @@ WRONG = {  # mistakes of the user's own, which numbers show as well
     "attribute": (lambda arm, t, q, qd: arm.gain * q, AttributeError, "gain"),
     "index": (lambda arm, t, q, qd: q * q[7], IndexError, "out of bounds"),
     "none": (lambda arm, t, q, qd: None, ValueError, "returned None"),
-    "arguments": (lambda arm, t, q: q, TypeError, "argument"),
+    "arguments": (lambda arm, t, q: q, TypeError, "expected a function of"),
     "linkwise": (lambda arm, t, q, qd: lw.gravity_torque(arm, q[:2]), ValueError, "q has shape"),
 }
 

@@ -5,6 +5,7 @@ import gc
 import re
 import struct
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -187,7 +188,7 @@ def test_another_version_or_processor_is_asked_for_anew(
     monkeypatch.setenv("LINKWISE_CACHE", str(tmp_path / "cache"))
     ask = machine.host_target.__wrapped__
     here = ask()
-    monkeypatch.setattr(machine, "detected_host", lambda: here._replace(name=what))
+    monkeypatch.setattr(machine, "detected_host", lambda: replace(here, name=what))
     assert ask() == here
     if what == "another version":
         monkeypatch.setattr(machine, "environment", lambda: ("another",))
