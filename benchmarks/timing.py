@@ -18,7 +18,7 @@ import subprocess
 import sys
 import timeit
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, redirect_stdout
 from types import ModuleType
 from typing import Any, NamedTuple
 
@@ -46,9 +46,10 @@ class Contestant(NamedTuple):
 
 
 def optional(name: str) -> ModuleType | None:
-    """The module, or None where it, or what it needs, is not installed."""
+    """The module, or None where it, or what it needs, is not installed. What it prints does not get into results."""
     try:
-        return importlib.import_module(name)
+        with redirect_stdout(sys.stderr):
+            return importlib.import_module(name)
     except ImportError:
         return None
 

@@ -9,7 +9,6 @@ waits for itself: work that is not ordered by events or by its stream comes too 
 """
 
 import ctypes
-import math
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -323,7 +322,10 @@ class Foreign:
         self.gpu = driver.device(0)
         self.shape, self.dtype, self.nbytes = array.shape, array.dtype, array.nbytes
         self.pointer = self.gpu.allocated(max(array.nbytes, 1))
-        ctypes.memmove(self.pointer, np.ascontiguousarray(array).ctypes.data, array.nbytes)
+        rows = np.ascontiguousarray(array)
+        with self.gpu.current() as call:
+            call.call("cuMemcpyHtoDAsync_v2", self.pointer, rows.ctypes.data, array.nbytes, None)
+        self.gpu.synchronize(0)
         self.about: dict[str, Any] = {
             "shape": array.shape,
             "typestr": array.dtype.str,
@@ -338,5 +340,8 @@ class Foreign:
         return self.about
 
     def numbers(self) -> np.ndarray:
-        raw = (ctypes.c_char * self.nbytes).from_address(self.pointer)
-        return np.frombuffer(raw, self.dtype, math.prod(self.shape)).reshape(self.shape).copy()
+        rows = np.empty(self.shape, self.dtype)
+        with self.gpu.current() as call:
+            call.call("cuMemcpyDtoHAsync_v2", rows.ctypes.data, self.pointer, self.nbytes, None)
+        self.gpu.synchronize(0)
+        return rows
