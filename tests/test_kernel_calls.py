@@ -218,7 +218,8 @@ def test_out_for_several_results() -> None:
     assert made(q, out=out) is out
     assert same(out[0], U)
     assert same(out[1], D)
-    for wrong in (out[0], out[:1], (*out, out[0]), list(out)):
+    assert made(q, out=list(out)) is not out
+    for wrong in (out[0], out[:1], (*out, out[0])):
         with pytest.raises(ValueError, match=r"^out has \d arrays \(expected 2\)"):
             made(q, out=wrong)
     with pytest.raises(ValueError, match=r"^out is float64 \(4, 3\)"):
@@ -232,7 +233,7 @@ def test_wrong_out_is_refused_and_left_alone(dtype: str) -> None:
     fixed = np.zeros((4, 3), dtype)
     fixed.flags.writeable = False
     wrong = [np.zeros((3, 4), dtype), np.zeros((4, 3), other), np.zeros((1, 4, 3), dtype), np.zeros((4, 3), int)]
-    wrong += [np.zeros((4, 3), np.dtype(dtype).newbyteorder()), np.zeros(3, dtype), [[0.0] * 3] * 4, 1.0, "out"]
+    wrong += [np.zeros((4, 3), np.dtype(dtype).newbyteorder()), np.zeros(3, dtype), [[[0.0] * 3] * 4], 1.0, "out"]
     for out in wrong:
         with pytest.raises(ValueError, match=rf"^out is .*\(expected an array of {dtype}, \(4, 3\)\)"):
             made(*given, out=out)
