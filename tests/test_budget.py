@@ -142,11 +142,23 @@ def test_elements_add_up_to_the_forces_of_coriolis(robot: lw.Robot, kind: Any) -
         assert not np.diag(budget.c).any()
         scale = np.abs(velocity) @ np.abs(budget.elements).sum(-1)
         assert abs(velocity @ budget.elements.sum(-1)) <= 1e3 * EPS * scale  # does no work
+        power = velocity @ budget.bias_force  # of each link
+        assert np.abs(power).max() <= rounding * (np.abs(velocity) @ np.abs(budget.bias_force)).max()
     else:
         D = lw.udu(robot, q)[1]
         normal = lw.normalized.budget(robot, q, np.sqrt(D) * velocity).c
         scaled = off / np.sqrt(np.multiply.outer(D, D))
         assert relative(scaled, normal) < rounding
+
+
+def test_the_diagonal_of_the_unnormalized_elements_is_half_the_rate_of_d() -> None:
+    arm = lw.load("stanford")
+    q, qd = np.array([0.1, 1.2, 0.3, 0.4, 0.5, 0.6]), np.array([1, -1, 0.5, 2, -2, 1])
+    xi = lw.unnormalized.velocity(arm, q, qd)
+    c = lw.unnormalized.budget(arm, q, xi).c
+    after, before = (lw.udu(arm, q + sign * 1e-5 * qd)[1] for sign in (1.0, -1.0))
+    assert np.allclose(np.diag(c), (after - before) / 2e-5 / 2.0, atol=1e-8)
+    assert abs(xi @ c @ xi) > 1.0  # so that c as a whole is not skew
 
 
 def test_explained_elements_are_those_of_the_budgets() -> None:
@@ -234,7 +246,7 @@ def test_tables_say_which_terms_are_largest() -> None:
     for text in (str(own), own.why(), budget.why(1), str(budget.table(1)), repr(budget)):
         assert own.largest[0][0] in text
     assert f"{abs(budget.tau[1]) / 1.5:.3g} % of its limit of 150 N m" in budget.why("shoulder_lift_joint")
-    assert "3 others" in str(budget.joint(1, most=len(own.largest) - 3))
+    assert "(3 others)" in str(budget.joint(1, most=len(own.largest) - 3))
     assert "bias force of wrist_1_link, centrifugal of shoulder_pan_joint" in str(budget.joint(1, by="terms"))
     assert "&&" in budget.latex("elbow_joint", most=3)
     assert "others" in budget.latex(1, most=3)
@@ -271,6 +283,32 @@ def test_along_a_trajectory(tmp_path: Any) -> None:
     assert len(budget.state(3).plot().axes) == 3
 
 
+def test_pictures_of_all_joints() -> None:
+    pytest.importorskip("matplotlib")
+    arm = lw.load("ur10e").with_payload(8.0)
+    move = lw.quintic([0, -0.2, 0.3, 0, 0.5, 0], [1.8, -1, 0.6, 1, -1, 2], duration=0.9)
+    along = lw.torque_along(arm, move, samples=21, loads=False)
+    budget = lw.budget(arm, along.q, along.qd, along.qdd, t=along.t)
+    looks: dict[str, set[Any]] = {}
+    for axes in budget.plot().axes:
+        handles, labels = axes.get_legend_handles_labels()
+        for fill, label in zip(handles, labels, strict=True):
+            if hasattr(fill, "get_hatch") and label != "others":
+                looks.setdefault(label, set()).add((tuple(fill.get_facecolor()[0]), fill.get_hatch()))
+    assert all(len(own) == 1 for own in looks.values())  # a look is of one term in all panels
+    assert len(set.union(*looks.values())) == len(looks) > 12
+    for picture in (budget.plot(joints=[1]), budget.plot(joints=[1], by="kinds"), budget.state(5).plot(joints=[1])):
+        (axes,) = picture.axes
+        ends = [line.get_xydata()[0] for line in axes.lines if line.get_linestyle() == "--" and len(line.get_xdata())]
+        assert any(330.0 in np.abs(end) for end in ends)
+        words = axes.get_xlabel() + " ".join(text.get_text() for text in axes.texts)
+        words += "".join(text.get_text() for text in axes.get_legend().get_texts()) if axes.get_legend() else ""
+        assert "limit 330 N m" in words
+    planar = lw.load("planar3")
+    title = lw.normalized.budget(planar, [0.1, 0.2, 0.3], [1, 2, 3]).plot().get_suptitle()
+    assert title == "planar3: where C(θ, ν) comes from"
+
+
 def test_messages() -> None:
     arm = lw.load("planar3")
     budget = lw.budget(arm, np.zeros((4, 3)), np.zeros(3), np.zeros(3))
@@ -278,6 +316,10 @@ def test_messages() -> None:
         (lambda: budget["link9"], "joint is 'link9'"),
         (lambda: budget.joint(3), "whole number below 3"),
         (lambda: budget.view("rows"), "by is 'rows'"),
+        (lambda: budget.state(1).state(0), "the budget is of one state"),
+        (lambda: budget.joint(0, most=-1).sentence(-1), "most is -1"),
+        (lambda: str(budget.joint(0, most=0)), "most is 0"),
+        (lambda: budget.plot(most=-1), "most is -1"),
         (lambda: budget.latex(), "latex is of one state"),
         (lambda: budget.state(slice(0, 0)).table(), "has no states"),
         (lambda: lw.budget(arm, np.zeros(3), np.zeros(3), np.zeros(3), t=[0.0]), "t has shape"),
@@ -287,6 +329,8 @@ def test_messages() -> None:
     ):
         with pytest.raises(ValueError, match=words.replace("(", r"\(")):
             call()
+    with pytest.raises(IndexError):
+        budget.state((0, 1))  # the batch has one axis
     lost = lw.budget(arm, [np.nan, 0, 0], [0, 0, 0], [0, 0, 0])
     for text in (repr(lost), str(lost["link2"]), lost.why("link2"), lost["link2"].sentence()):
         assert "link2: nan N m, of a state with a number that is not finite" in text

@@ -405,6 +405,10 @@ def test_budgets_are_those_of_the_function() -> None:
         (row,) = csv.DictReader(file)
     assert float(row["link2: gravity of link3"]) == budget.gravity[1, 2]
     assert f"{budget.gravity[1, 2]:.4g}" in linkwise(line).out
+    refused = linkwise("budget planar3 --q 0,0,0 --by nope")
+    assert refused.code
+    assert not refused.out  # no heading before the error
+    assert "--by is 'nope'" in refused.err
     along = json.loads(linkwise("budget planar3 cycloid --samples 5 --by kinds --json").out)
     assert np.shape(along["terms"]["gravity"]) == (5, 3)
     assert len(along["t"]) == 5

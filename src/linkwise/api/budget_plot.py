@@ -10,18 +10,21 @@ from typing import Any
 import numpy as np
 
 from ..figures import COLOURS, new_figure, save_figure
+from .budget_text import check_most, number
 
 OTHERS = "0.8"
-LIGHT = ("#9fcbe6", "#f2b48c", "#8fd1bb", "#e8c5d8", "#c9b98a", "#c2e3f6")  # after the six colours of joints
+MORE = ("#f0e442", "#332288", "#b2df8a", "#882255", "#fbb4a0", "#c5b0e5")  # after the six colours of joints
+HATCHES = ("", "////", "....", "xxxx", "----", "oo", "\\\\\\\\", "++")  # of terms 1 to 12, 13 to 24, ...
 PANEL, LEGEND = 2.6, 0.24  # heights in inches, of a panel at least, and of a line of its legend
 NOISE = 1e-9  # of the largest term: what is smaller is not shown
-EDGE = 1.25  # a limit farther off than so many times the curves would squeeze them: it is left out
+EDGE = 2.0  # a limit farther off than so many times the terms would squeeze them: it is said in words
 
 
 def stacked(
     budget: Any, path: str | os.PathLike[str] | None, joints: Sequence[str | int] | None, by: str, most: int
 ) -> Any:
     """A panel for each joint."""
+    check_most(most)
     if len(budget.batch) > 1 or budget.batch in ((0,), (1,)):
         raise ValueError(f"a plot is of one state or over time (expected (n,) or (samples, n), not {budget.batch})")
     chosen = [budget.index_of(joint) for joint in joints] if joints is not None else range(budget.arm.n)
@@ -31,13 +34,14 @@ def stacked(
         figure = bars(budget, [k for k in chosen if k not in idle] or chosen, labels, values, most)
         return saved(figure, path)
     shown = [largest(values[:, k], most) for k in chosen]
-    legends = [len(columns) + 2 for columns in shown]
+    legends = [len(columns) + 3 for columns in shown]
     heights = [max(PANEL, 0.6 + LEGEND * lines) for lines in legends]
     figure = new_figure(10, 0.6 + sum(heights))
     t = np.arange(budget.batch[0]) if budget.t is None else budget.t
     panels = figure.subplots(len(shown), 1, squeeze=False, sharex=True, height_ratios=heights)[:, 0]
-    for axes, k, columns, colours in zip(panels, chosen, shown, look(shown), strict=True):
-        draw(axes, budget, t, k, columns, labels, values[:, k], colours)
+    styles = look(shown)
+    for axes, k, columns in zip(panels, chosen, shown, strict=True):
+        draw(axes, budget, t, k, columns, labels, values[:, k], styles)
     panels[-1].set_xlabel("sample" if budget.t is None else "time (s)")
     figure.suptitle(heading(budget))
     return saved(figure, path)
@@ -50,8 +54,8 @@ def saved(figure: Any, path: str | os.PathLike[str] | None) -> Any:
 
 
 def heading(budget: Any) -> str:
-    what = budget.what.partition(",")[0]
-    return f"{budget.arm.name}: where {'the ' if what == 'torques' else ''}{what} come{'s' * (what != 'torques')} from"
+    comes = "the torques come" if budget.what == "torques" else f"{budget.symbol} comes"
+    return f"{budget.arm.name}: where {comes} from"
 
 
 def bars(budget: Any, chosen: Sequence[int], labels: Sequence[str], values: np.ndarray, most: int) -> Any:
@@ -72,8 +76,8 @@ def bars(budget: Any, chosen: Sequence[int], labels: Sequence[str], values: np.n
         axes.barh(range(len(own)), sizes, color=[*colours[:-1], "black"])
         axes.set_yticks(range(len(own)), names, fontsize="small")
         axes.invert_yaxis()
-        axes.set(xlabel=f"{budget.arm.v_names[k]} ({budget.units()[k]})")
-        mark_limit(axes.axvline, float(budget.limits()[k]), max(abs(x) for x in sizes))
+        limit = mark_limit(axes.axvline, budget, k, [math.copysign(1.0, sizes[-1])])
+        axes.set(xlabel=f"{budget.arm.v_names[k]} ({budget.units()[k]}){f', {limit}' if limit else ''}")
         axes.axvline(0.0, color="0.3", linewidth=0.8)
         axes.grid(color="0.92", axis="x")
         axes.set_axisbelow(True)
@@ -82,10 +86,22 @@ def bars(budget: Any, chosen: Sequence[int], labels: Sequence[str], values: np.n
     return figure
 
 
-def mark_limit(line: Any, limit: float, reach: float) -> None:
-    if math.isfinite(limit) and limit <= EDGE * reach:
-        line(limit, color="black", linestyle="--", linewidth=0.9, label="limit")
-        line(-limit, color="black", linestyle="--", linewidth=0.9)
+def mark_limit(line: Any, budget: Any, k: int, signs: Sequence[float] = (1.0, -1.0)) -> str:
+    """Lines at the limit of joint k unless it is far off, and words for it; none where there is none.
+
+    Whether it is far off does not depend on the view, so that pictures of one motion have the same lines.
+    """
+    limit = float(budget.limits()[k])
+    if not math.isfinite(limit):
+        return ""
+    words = f"limit {number(limit)} {budget.units()[k]}"
+    values = budget.view()[1][..., k, :]
+    reach = max(float(np.nanmax(np.where(sign * values > 0.0, sign * values, 0.0).sum(-1))) for sign in (1.0, -1.0))
+    if limit > EDGE * reach:
+        return f"{words}, off the scale"
+    for sign in signs:
+        line(sign * limit, color="black", linestyle="--", linewidth=0.9)
+    return words
 
 
 def largest(values: np.ndarray, most: int) -> list[int]:
@@ -95,19 +111,14 @@ def largest(values: np.ndarray, most: int) -> list[int]:
     return order if len(order) <= most + 1 else order[:most]
 
 
-def look(shown: Sequence[Sequence[int]]) -> list[dict[int, str]]:
-    """A colour for each term of each panel: the same in all panels, unless two terms of one would share it."""
-    palette, known, looks = (*COLOURS, *LIGHT), dict[int, str](), list[dict[int, str]]()
-    for columns in shown:
-        own: dict[int, str] = {}
-        for place, column in enumerate(columns):
-            taken = set(own.values())
-            colour = known.get(column, palette[len(known) % len(palette)])
-            free = [other for other in palette if other not in taken]
-            own[column] = colour if colour not in taken else free[0] if free else palette[place % len(palette)]
-            known.setdefault(column, own[column])
-        looks.append(own)
-    return looks
+def look(shown: Sequence[Sequence[int]]) -> dict[int, dict[str, Any]]:
+    """The look of each term, the same in all panels: a colour of its own, and hatched where colours run out."""
+    palette = (*COLOURS, *MORE)
+    order = dict.fromkeys(column for columns in shown for column in columns)
+    return {
+        column: {"facecolor": palette[k % len(palette)], "hatch": HATCHES[k // len(palette) % len(HATCHES)]}
+        for k, column in enumerate(order)
+    }
 
 
 def draw(
@@ -118,24 +129,25 @@ def draw(
     columns: Sequence[int],
     labels: Sequence[str],
     values: np.ndarray,
-    colours: dict[int, str],
+    styles: dict[int, dict[str, Any]],
 ) -> None:
     own = [values[:, column] for column in columns]
-    named = [(labels[column], colours[column]) for column in columns]
+    named: list[tuple[str, dict[str, Any]]] = [(labels[column], styles[column]) for column in columns]
     rest = [column for column in range(len(labels)) if column not in columns]
     if rest and np.abs(others := values[:, rest].sum(-1)).max() > NOISE * np.abs(values).max():
-        own, named = [*own, others], [*named, ("others", OTHERS)]
+        own, named = [*own, others], [*named, ("others", {"facecolor": OTHERS})]
     bottoms = {1.0: np.zeros(len(t)), -1.0: np.zeros(len(t))}
-    for term, (label, colour) in zip(own, named, strict=True):
+    for term, (label, style) in zip(own, named, strict=True):
         for sign, bottom in bottoms.items():
             part = np.where(sign * term > 0.0, term, 0.0)
             once = label if sign > 0.0 else None
-            axes.fill_between(t, bottom, bottom + part, color=colour, linewidth=0.0, label=once)
+            axes.fill_between(t, bottom, bottom + part, edgecolor="white", linewidth=0.0, label=once, **style)
             bottoms[sign] = bottom + part
     total = values.sum(-1)
     axes.plot(t, total, color="black", linewidth=1.4, label=budget.symbol)
-    reach = max(float(np.abs(edge).max()) for edge in (*bottoms.values(), total))
-    mark_limit(axes.axhline, float(budget.limits()[k]), reach)
+    limit = mark_limit(axes.axhline, budget, k)
+    if limit:
+        axes.plot([], [], color="black", linestyle="--", linewidth=0.9, label=limit)
     axes.set(ylabel=f"{budget.arm.v_names[k]} ({budget.units()[k]})", xlim=(t[0], t[-1]))
     axes.axhline(0.0, color="0.3", linewidth=0.8)
     axes.grid(color="0.92")

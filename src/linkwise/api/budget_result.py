@@ -60,6 +60,11 @@ class Split:
     def state(self, index: Any) -> Any:
         raise NotImplementedError
 
+    def _check_index(self, index: Any) -> None:
+        if not self.batch and not (isinstance(index, tuple) and not index):
+            raise ValueError(f"state({index!r}): the budget is of one state (expected that of a batch of states)")
+        np.broadcast_to(0.0, self.batch)[index]  # an index of the batch, and of nothing behind it
+
     @property
     def batch(self) -> tuple[int, ...]:
         return tuple(self.total.shape[:-1])
@@ -312,6 +317,7 @@ class Budget(Split, TorqueTerms):
 
     def state(self, index: Any) -> Budget:
         """The budget of one state of the batch, or of several."""
+        self._check_index(index)
         return Budget(*(part[index] for part in tuple(self)), arm=self.arm, t=picked(self.t, index))
 
 
@@ -407,6 +413,7 @@ class QuasiBudget(Split, QuasiTermArrays):
 
     def state(self, index: Any) -> QuasiBudget:
         """The budget of one state of the batch, or of several."""
+        self._check_index(index)
         return QuasiBudget(
             *(part[index] for part in tuple(self)), arm=self.arm, kind=self.kind, t=picked(self.t, index)
         )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from numbers import Integral
 from typing import Any
 
 from ..graph import Node
@@ -123,10 +124,17 @@ class JointBudget:
 
 def shortened(terms: Sequence[tuple[str, float]], most: int | None) -> list[tuple[str, float]]:
     """The first terms, and the sum of the others as one."""
+    if most is not None:
+        check_most(most)
     if most is None or len(terms) <= most + 1:
         return list(terms)
     rest = terms[most:]
-    return [*terms[:most], (f"{len(rest)} others", math.fsum(x for _, x in rest))]
+    return [*terms[:most], (f"({len(rest)} others)", math.fsum(x for _, x in rest))]
+
+
+def check_most(most: int) -> None:
+    if isinstance(most, bool) or not isinstance(most, Integral) or most < 1:
+        raise ValueError(f"most is {most!r} (expected how many terms are to be named, 1 or more)")
 
 
 def aligned(head: list[str], rows: list[list[str]], columns: range) -> tuple[list[str], list[list[str]]]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import numpy as np
 import typer
 
+from ...errors import one_of
 from ...robot import Robot
 from ..at_states import AtStates, asked_for
 from ..limits import OF_LIMIT
@@ -71,6 +72,7 @@ def command(
     Along a trajectory, given as for: linkwise torque, each joint is shown where its torque is largest, beside the limit
     of its drive; --csv has every sample. With --q it is at a state, or at every row of a table.
     """
+    one_of(by, VIEWS, "--by")
     check_outputs(json, csv, parquet, plot)
     refuse_ending(plot, "--plot", *PICTURES)
     others = {"trajectory": trajectory, "--from": start, "--to": end, "--duration": duration}
