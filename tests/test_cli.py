@@ -89,6 +89,7 @@ MISTYPED = {
     "count stanford inverse_dynamic": "did you mean 'inverse_dynamics'?",
     "export stanford cpp": "the format is 'cpp'",
     "export stanford toml --self-test": "belong to code",
+    "export stanford c gravity_torque --friction": "--friction: gravity_torque has no such option",
     "simulate planar3 --integrator verner56": "did you mean 'verner65'?",
     "simulate planar3 --target 0,0,0 --torque 1,1,1": "expected one of them",
     "explain planar3 m_hut": "did you mean 'm_hat'?",

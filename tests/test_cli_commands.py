@@ -352,6 +352,10 @@ def test_exported_python_computes_the_same() -> None:
     q = [0.1, 0.2, 0.3]
     assert np.allclose(names["gravity_torque"](q), lw.gravity_torque(lw.load("planar3"), q))  # type: ignore[operator]
     assert (
+        linkwise("export planar3 c regressor --base-parameters --friction").out.rstrip()
+        == lw.c_source(lw.regressor, lw.load("planar3"), friction=True, base=True).rstrip()
+    )
+    assert (
         linkwise("export planar3 c gravity_torque").out.rstrip()
         == lw.c_source(lw.gravity_torque, lw.load("planar3")).rstrip()
     )

@@ -204,6 +204,25 @@ def test_other_forms() -> None:
     assert relative(lw.regressor(arm, *tensors, friction=True).numpy(), Y) < ROUNDING
 
 
+def test_headers_of_c_name_the_columns() -> None:
+    arm = lw.load("planar3")
+    for options in ({}, {"base": True, "friction": True}):
+        own = lw.parameters(arm, **options)
+        for function in (lw.regressor, lw.packed(lw.regressor, arm, **options)):
+            header = lw.c_source(function, arm, **(options if function is lw.regressor else {})).header
+            for k, name in enumerate(own.names):
+                assert f"  {k}: {name} = {own[name]!r}\n" in header
+            assert "<packed" not in header
+    packed = lw.packed(lw.regressor, arm, base=True)
+    rows = [line for line in lw.c_source(packed, arm).header.splitlines() if line.startswith(" *   row ")]
+    read = [[-1 if x == "-" else int(x) for x in row.partition(":")[2].split()] for row in rows]
+    assert read == packed.places.tolist()
+    assert "  32: link3.rotor = 0.0" in lw.c_source(lw.energy_regressor, arm).header
+    assert "% columns: 1 link1.hx, 2 link1.hy," in lw.latex(lw.regressor, arm, base=True)
+    heavy = lw.load("planar3").with_payload(lw.symbols("m"))
+    assert "  20: link3.m = 0.3 + m\n" in lw.c_source(lw.regressor, heavy).header
+
+
 # parameters
 
 

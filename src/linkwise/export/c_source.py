@@ -19,6 +19,7 @@ from ..api.functions import (
 )
 from ..api.integration import difference, integrate
 from ..api.linear_models import linearize
+from ..api.regressors import energy_regressor, regressor
 from ..codegen.c.function import TYPES, CFunction, c_comment
 from ..codegen.c.names import c_name
 from ..codegen.c.self_test import c_self_test
@@ -36,6 +37,8 @@ RESULTS: dict[Callable[..., Any], tuple[str, ...]] = {  # what the outputs are c
     gravity_torque: ("tau",),
     forward_dynamics: ("qdd",),
     inertia_matrix: ("inertia",),
+    regressor: ("Y",),
+    energy_regressor: ("Y",),
     udu: ("U", "D"),
     linearize: ("A", "B"),
     kinetic_energy: ("energy",),

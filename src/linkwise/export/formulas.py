@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from textwrap import wrap
 from typing import Any
 
 from ..codegen.python import python_text
@@ -11,8 +12,10 @@ from ..robot import Robot
 from ..symbolic.latex.program import latex_text
 from ..symbolic.sympy_expressions import normal_expressions, sympy_expressions
 from ..trace import trace
+from .columns import parameters_of
 from .component_names import meanings, names_of
 
+WIDTH = 110  # of comments
 ENVIRONMENTS = ("align*", "align", None)
 
 
@@ -89,9 +92,19 @@ def latex(
         elements=elements,
         environment=environment,
         components=components,
-        remarks=meanings(arm, components),
+        remarks=[*meanings(arm, components), *columns(function, arm, keywords)],
     )
     return Equations(text)
+
+
+def columns(function: Callable[..., Any], arm: Robot, keywords: Mapping[str, Any]) -> list[str]:
+    """Lines of a comment: the parameter of each column of a regressor."""
+    own = parameters_of(function, arm, keywords)
+    if own is None:
+        return []
+    named = [f"{k} {''.join(c for c in name if c.isprintable())}" for k, name in enumerate(own.names, 1)]
+    unbroken = ", ".join(text.replace(" ", "\N{NO-BREAK SPACE}") for text in named)
+    return [line.replace("\N{NO-BREAK SPACE}", " ") for line in wrap(f"columns: {unbroken}", WIDTH)]
 
 
 def sympy(

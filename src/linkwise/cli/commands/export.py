@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import inspect
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from ...errors import one_of
 from ...robot import Robot
 from ..functions import function_of, known, method_keywords, names
+from ..motion_options import Friction
 from ..options import OUTPUT, words
 from ..results import STDOUT, check_outputs, write_by, writing, wrote
 from ..robot import with_robot
@@ -17,10 +20,15 @@ from ..screen import echo, note
 
 CODE, FILES = ("c", "python", "latex"), ("urdf", "toml")
 ENDINGS = {"python": ".py", "latex": ".tex"}
+FLAGS = {"friction": "--friction", "base": "--base-parameters"}
 EXAMPLES = (
     ("linkwise export stanford c --out code", "inverse_dynamics.c and .h in the folder code"),
     ("linkwise export stanford c gravity_torque --self-test", "to stdout, with a main that tests it"),
     ("linkwise export planar3 c jacobian forward_dynamics_derivatives --out code", "several functions"),
+    (
+        "linkwise export puma560 c regressor --base-parameters --friction",
+        "for adaptive control; the header names columns",
+    ),
     ("linkwise export planar3 python forward_dynamics", "plain assignments"),
     ("linkwise export planar3 latex inertia_matrix --out inertia.tex", "for a paper"),
     ("linkwise export puma560 toml --out puma.toml", "the robot itself, to change its numbers"),
@@ -52,6 +60,10 @@ def command(
     method: Annotated[
         str | None, typer.Option(metavar="NAME", help="The formulation; default: the fewest operations.")
     ] = None,
+    friction: Friction = False,
+    base_parameters: Annotated[
+        bool, typer.Option("--base-parameters", help="Of regressor: the columns of the base parameters alone.")
+    ] = False,
     single: Annotated[bool, typer.Option("--single", help="C in float, not double.")] = False,
     self_test: Annotated[bool, typer.Option("--self-test", help="C with a main that compares with Python.")] = False,
     out: Annotated[
@@ -64,35 +76,49 @@ def command(
     """C for controllers (C99, no allocation, only math.h), Python, LaTeX, or the robot as a file."""
     one_of(form, (*CODE, *FILES), "the format")
     if form in FILES:
-        if function or method or single or self_test:
+        if function or method or friction or base_parameters or single or self_test:
             raise ValueError(
-                f"functions, --method, --single and --self-test belong to code (expected none with {form})"
+                "functions, --method, --friction, --base-parameters, --single and --self-test belong to code"
+                f" (expected none with {form})"
             )
         return export_robot(arm, form, out)
     if form != "c" and (single or self_test):
         raise ValueError(f"--single and --self-test belong to C (expected none with {form})")
     if form != "c":
         check_outputs(False, None, out)
-    asked = [known(name) for name in function or ["inverse_dynamics"]]
+    options = {"friction": friction, "base": base_parameters}
+    asked = {
+        name: {**method_keywords(name, method), **options_of(name, options)}
+        for name in map(known, function or ["inverse_dynamics"])
+    }
     if form == "c":
-        return export_c(arm, asked, method, single, self_test, out)
+        return export_c(arm, asked, single, self_test, out)
     from ...export import latex, python_source
 
     write = latex if form == "latex" else python_source
-    texts = [write(function_of(name), arm, **method_keywords(name, method)).rstrip() + "\n" for name in asked]
+    texts = [write(function_of(name), arm, **keywords).rstrip() + "\n" for name, keywords in asked.items()]
     return written("\n".join(texts), out)
 
 
-def export_c(arm: Robot, asked: list[str], method: str | None, single: bool, self_test: bool, out: str | None) -> int:
+def options_of(name: str, options: Mapping[str, bool]) -> dict[str, Any]:
+    """Those that were given, as keywords of the function, which must have them."""
+    taken = inspect.signature(function_of(name)).parameters
+    for key, flag in FLAGS.items():
+        if options[key] and key not in taken:
+            raise ValueError(f"{flag}: {name} has no such option (expected none)")
+    return {key: True for key, given in options.items() if given}
+
+
+def export_c(arm: Robot, asked: Mapping[str, dict[str, Any]], single: bool, self_test: bool, out: str | None) -> int:
     from ...export import c_source
 
-    for name in asked:
+    for name, keywords in asked.items():
         source = c_source(
             function_of(name),
             arm,
             dtype="float32" if single else "float64",
             self_test=self_test,
-            **method_keywords(name, method),
+            **keywords,
         )
         if out is None:
             echo(source.rstrip())
