@@ -204,6 +204,37 @@ def test_other_forms() -> None:
     assert relative(lw.regressor(arm, *tensors, friction=True).numpy(), Y) < ROUNDING
 
 
+@in_turn([driven(jointed(4, 1, "RPHCUE")), driven(coupled(jointed(5, 2, "RPH"))), driven(lw.load("stanford"))])
+def test_two_velocities(robot: lw.Robot) -> None:
+    q, qd, qdd, _ = states(robot)
+    qdr, qddr = np.roll(qd, 1) + 0.3, -0.7 * qdd
+    pi = lw.parameters(robot)
+    with lw.use_kernels("never"):
+        Y = lw.slotine_li_regressor(robot, q, qd, qdr, qddr)
+        # C of Christoffel symbols is symmetric in the two rates: a quarter of h(a + b) - h(a - b)
+        sum_, difference = (lw.bias_torque(robot, q, qd + sign * qdr) for sign in (1.0, -1.0))
+        expected = lw.inertia_matrix(robot, q) @ qddr + (sum_ - difference) / 4.0 + lw.gravity_torque(robot, q)
+        assert relative(Y @ pi, expected) < ROUNDING
+        same = lw.slotine_li_regressor(robot, q, qd, qd, qdd, friction=True)
+        assert relative(same, lw.regressor(robot, q, qd, qdd, friction=True)) < ROUNDING
+        base = lw.slotine_li_regressor(robot, q, qd, qdr, qddr, base=True)
+        assert relative(base @ lw.parameters(robot, base=True), expected) < ROUNDING
+
+
+def test_two_velocities_in_other_forms() -> None:
+    arm = lw.load("planar3")
+    q, qd, qdd, _ = states(arm)
+    plain = lw.slotine_li_regressor(arm, q, qd, qd + 1.0, qdd)
+    compiled = lw.compile(lw.slotine_li_regressor, arm)
+    assert relative(compiled(q, qd, qd + 1.0, qdd), plain) < ROUNDING
+    source = lw.c_source(lw.slotine_li_regressor, arm, base=True)
+    assert "in   double qdr[3]: reference joint rates" in source
+    assert "  8: link3.Jzz = " in source
+    assert lw.latex(lw.slotine_li_regressor, arm)
+    with pytest.raises(ValueError, match="has a ball or free joint"):
+        lw.slotine_li_regressor(arm.with_free_base(), np.ones(10), *np.ones((3, 9)))
+
+
 def test_headers_of_c_name_the_columns() -> None:
     arm = lw.load("planar3")
     for options in ({}, {"base": True, "friction": True}):

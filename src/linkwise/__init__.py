@@ -85,6 +85,7 @@ if TYPE_CHECKING:  # at run time each of these is imported when it is first used
     from .api.quasi import unnormalized as unnormalized
     from .api.regressors import energy_regressor as energy_regressor
     from .api.regressors import regressor as regressor
+    from .api.regressors import slotine_li_regressor as slotine_li_regressor
     from .api.webassembly import wasm as wasm
     from .api.webassembly import wasm_interface as wasm_interface
     from .api.webassembly import wasm_robot as wasm_robot
@@ -233,7 +234,7 @@ LAZY_IMPORTS = {  # the public names, by the modules that are imported when one 
     "api.packing": ("Packed", "packed"),
     "api.parameters": ("Parameters", "parameters"),
     "api.quasi": ("normalized", "unnormalized"),
-    "api.regressors": ("energy_regressor", "regressor"),
+    "api.regressors": ("energy_regressor", "regressor", "slotine_li_regressor"),
     "api.webassembly": ("wasm", "wasm_interface", "wasm_robot"),
     "compare": ("Comparison", "Finding", "compare"),
     "control": (

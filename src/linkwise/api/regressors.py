@@ -7,10 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from ..dynamics.regressor import energies_of_bodies, torques_of_bodies
+from ..dynamics.energy_regressor import energies_of_bodies
+from ..dynamics.reference_regressor import reference_torques_of_bodies
+from ..dynamics.regressor import torques_of_bodies
 from ..robot import Friction, Robot
 from ..spatial import RigidInertia, Scalar, Scalars, add
-from .call import Call, fast
+from .call import Call, fast, public
 from .parameters import ROTOR, Column, all_columns
 from .states import Array, States
 
@@ -47,6 +49,50 @@ def regressor(
 
     options = {"friction": law, "base": base or None}
     return Call(regressor, states, rows, (arm.n, len(columns)), options)
+
+
+@public
+def slotine_li_regressor(
+    arm: Robot,
+    q: Array,
+    qd: Array,
+    qdr: Array,
+    qddr: Array,
+    *,
+    friction: bool | Friction = False,
+    base: bool = False,
+    check: bool = False,
+) -> Call:
+    """The matrix Y(q, qd, qdr, qddr) of adaptive control by Slotine and Li: (..., n, p).
+
+    Y @ lw.parameters(arm) is M(q) qddr + C(q, qd) qdr + g(q), with reference rates `qdr` and accelerations `qddr`. C is
+    made of the Christoffel symbols of M, so that the rate of M less 2 C is skew. Friction and rotors are those of the
+    reference. Columns, `friction` and `base` as in `regressor`, which it is for qdr = qd and qddr = qdd. Not for robots
+    with ball or free joints.
+
+    >>> import linkwise as lw
+    >>> arm = lw.load("planar3")
+    >>> lw.slotine_li_regressor(arm, [0.1, 0.2, 0.3], [1, 2, 3], [1, 1, 1], [0, 0, 0]) @ lw.parameters(arm)
+    array([4.07335535, 1.42160718, 0.28656046])
+    """
+    arrays = {"q": q, "qd": qd, "qdr": qdr, "qddr": qddr}
+    states, law = States(arm, arrays, check=check), Friction.of(friction)
+    if arm.balls:
+        name = arm.links[arm.balls[0]].name
+        raise ValueError(
+            f"robot {arm.name!r} has a ball or free joint, at {name!r} (expected joints whose rates are those of their"
+            " coordinates)"
+        )
+    columns = columns_of(arm, law, base)
+
+    def rows() -> list[list[Any]]:
+        motion = states.positions(), states.rates(), states.rates("qdr"), states.rates("qddr")
+        of_bodies = reference_torques_of_bodies(states.links, *motion, bodies_of_links(arm, columns))
+        torques = with_drives(arm, law, columns, of_bodies, motion[2], motion[3])
+        return [list(row) for row in zip(*map(states.coordinates.torques, torques), strict=True)]
+
+    options = {"friction": law, "base": base or None}
+    return Call(slotine_li_regressor, states, rows, (arm.n, len(columns)), options)
 
 
 @fast
@@ -103,9 +149,22 @@ def torques_of_columns(states: States, law: Friction | None, columns: Sequence[C
     """The torques of the links in each column."""
     arm, rates = states.robot, states.rates()
     motion = states.positions(), rates, states.accelerations()
-    of_bodies = map(iter, torques_of_bodies(states.links, *motion, bodies_of_links(arm, columns)))
-    on_links = dict(enumerate(of_bodies))
-    drives = {ROTOR: states.rates("qdd")}  # of the coordinates, also where those of links differ: in balls
+    of_bodies = torques_of_bodies(states.links, *motion, bodies_of_links(arm, columns))
+    # accelerations of the coordinates, also where those of links differ: in balls
+    return with_drives(arm, law, columns, of_bodies, rates, states.rates("qdd"))
+
+
+def with_drives(
+    arm: Robot,
+    law: Friction | None,
+    columns: Sequence[Column],
+    of_bodies: Sequence[Sequence[Scalars]],
+    rates: Scalars,
+    accelerations: Scalars,
+) -> list[list[Scalar]]:
+    """The torques of the links in each column, from those of the bodies on each link."""
+    on_links = dict(enumerate(map(iter, of_bodies)))
+    drives = {ROTOR: accelerations}
     if law is not None:
         units = zip(*map(law.unit_torques, rates), strict=True)
         drives |= dict(zip(law.coefficients, map(list, units), strict=True))

@@ -21,6 +21,7 @@ FUNCTIONS = (
     "kinetic_energy",
     "potential_energy",
     "regressor",
+    "slotine_li_regressor",
     "energy_regressor",
     "jacobian",
     "poses",

@@ -19,7 +19,7 @@ from ..api.functions import (
 )
 from ..api.integration import difference, integrate
 from ..api.linear_models import linearize
-from ..api.regressors import energy_regressor, regressor
+from ..api.regressors import energy_regressor, regressor, slotine_li_regressor
 from ..codegen.c.function import TYPES, CFunction, c_comment
 from ..codegen.c.names import c_name
 from ..codegen.c.self_test import c_self_test
@@ -38,6 +38,7 @@ RESULTS: dict[Callable[..., Any], tuple[str, ...]] = {  # what the outputs are c
     forward_dynamics: ("qdd",),
     inertia_matrix: ("inertia",),
     regressor: ("Y",),
+    slotine_li_regressor: ("Y",),
     energy_regressor: ("Y",),
     udu: ("U", "D"),
     linearize: ("A", "B"),

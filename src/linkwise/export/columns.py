@@ -6,10 +6,10 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from ..api.parameters import Parameters, parameters
-from ..api.regressors import energy_regressor, regressor
+from ..api.regressors import energy_regressor, regressor, slotine_li_regressor
 from ..robot import Robot
 
-REGRESSORS = (regressor, energy_regressor)
+REGRESSORS = (regressor, slotine_li_regressor, energy_regressor)
 
 
 def parameters_of(function: Callable[..., Any], arm: Robot, keywords: Mapping[str, Any]) -> Parameters | None:

@@ -32,6 +32,8 @@ MEANING = {
     "dt": "time (s)",
     "qd": "joint rates (rad/s, m/s)",
     "qdd": "joint accelerations (rad/s2, m/s2)",
+    "qdr": "reference joint rates (rad/s, m/s)",
+    "qddr": "reference joint accelerations (rad/s2, m/s2)",
     "qdd_joints": "accelerations of all joints except the free joint on the base (rad/s2, m/s2)",
     "tau": "joint torques (N m) and forces (N)",
     "state_next": "what to give as state the next time",

@@ -28,7 +28,8 @@ FORMATS = ("text", "latex", "python", "sympy")
 LETTERS = {
     "inverse_dynamics": "tau", "forward_dynamics": "qdd", "inertia_matrix": "I", "inverse_inertia_matrix": "I^-1",
     "coriolis_matrix": "C", "gravity_torque": "g", "bias_torque": "h", "kinetic_energy": "T", "potential_energy": "V",
-    "jacobian": "J", "udu": "UD", "regressor": "Y", "energy_regressor": "Y",
+    "jacobian": "J", "udu": "UD", "regressor": "Y", "slotine_li_regressor": "Y",
+    "energy_regressor": "Y",
 }  # fmt: skip
 
 
