@@ -191,7 +191,7 @@ def without(rows: slice) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("data", "words"),
     [
-        (changed(t=None), "there is no time (expected t, in seconds, or period=...)"),
+        (changed(t=None), "there is no time among q, tau (expected t, in seconds, columns="),
         (changed(tau=None), "there is no 'tau'"),
         (changed(q=DATA["q"].T), "it looks transposed"),
         (changed(tau=DATA["tau"][:, :1]), "tau has the shape (1000, 1) (expected (1000, 2)"),
@@ -199,7 +199,7 @@ def without(rows: slice) -> dict[str, Any]:
         (changed(tau=np.where(np.arange(2000).reshape(1000, 2) == 13, np.nan, 1.0)), "tau of 'link2' is nan in row 6"),
         (changed(t=DATA["t"][::-1]), "expected increasing times"),
         (changed(t=1000.0 * DATA["t"]), "divide milliseconds by 1000, nanoseconds"),
-        (without(slice(100, 200)), "[data[:100], data[100:]]"),
+        (without(slice(100, 200)), "rows 0 to 99, rows 100 and on"),
         (changed(q=0.0 * DATA["q"]), "nothing moves"),
         ({key: value[:10] for key, value in DATA.items()}, "has 10 samples"),
         ([], "data is empty"),

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple, NoReturn
 
 from ..errors import near_miss
 from ..robot import Robot
 from ..robot.layout import places
+from .samples import listed
+from .units import Unit, unit_of, without_unit
 
 WORDS = {
     "q": ("q", "pos", "position", "positions", "angle", "angles", "theta"),
@@ -20,60 +22,134 @@ WORDS = {
     "qdd": ("qdd", "ddq", "qddot", "acc", "accel", "acceleration", "accelerations"),
     "tau": ("tau", "torque", "torques", "effort", "efforts", "moment", "force", "trq"),
 }
-TIME = ("t", "time", "timestamp", "seconds", "secs", "s", "timesec", "times")
+CURRENTS = ("current", "currents", "amps")
+TIME = ("t", "time", "times", "timestamp", "stamp")
 QUANTITY = {word: quantity for quantity, words in WORDS.items() for word in words}
 BESIDE = {"joint", "joints", "state", "states", "actual", "measured", "meas", "act", "robot", "arm", "axis", "j", "m"}
-BESIDE |= {
-    "rad",
-    "deg",
-    "nm",
-    "n",
-    "s",
-    "data",
-    "msg",
-    "field",
-    "value",
-    "motor",
-    "link",
-    "degrees",
-    "radians",
-    "external",
-}
+BESIDE |= {"s", "data", "msg", "field", "value", "link"}
 OTHERS = {"target", "desired", "des", "command", "commanded", "cmd", "ref", "reference", "error", "setpoint", "goal"}
+OTHERS |= {"external", "ext", "motor", "d"}  # not of the drive; before the gear; q_d is a desired position, qd a rate
+KNOWN = {*QUANTITY, *CURRENTS, *BESIDE, *OTHERS}
 NUMBER = re.compile(r"\d+")
-Columns = dict[str, list[str]]
+Units = dict[str, list[Unit | None]]
 
 
-def columns_of(arm: Robot, names: Sequence[str], given: Mapping[str, Any] | None, where: str) -> Columns:
-    """The columns of t, q, tau and, where there are, of qd and qdd, in the order of the robot's joints."""
-    found = named_by_user(names, given or {}, where)
-    times = [name for name in names if simple(name) in TIME]
-    if "t" not in found and times:
-        found["t"] = times[:1]
+class Columns(NamedTuple):
+    """Of each quantity its columns, in the order of the robot's joints, or one that holds all; and their units."""
+
+    names: dict[str, list[str]]
+    units: Units
+
+
+def columns_of(
+    arm: Robot,
+    names: Sequence[str],
+    given: Mapping[str, Any] | None,
+    where: str,
+    blocks: Sequence[str] = (),
+    currents: bool = False,
+) -> Columns:
+    """The columns of t, q, tau and, where there are, of qd and qdd. `blocks`: those that hold all joints at once.
+
+    `currents`: columns of motor currents are taken for torques, to be multiplied by gains.
+    """
+    every = [*names, *blocks]
+    found = named_by_user(every, given, where)
+    if "t" not in found:
+        times = [name for name in names if time_unit(name) is not None]
+        if len(times) > 1:
+            raise ValueError(
+                f"{where}: the columns {' and '.join(map(repr, times))} could both be the time (expected"
+                " columns={'t': ...}, which names the one to take)"
+            )
+        if times:
+            found["t"] = times
     for quantity in WORDS:
         if quantity not in found:
             taken = {name for columns in found.values() for name in columns}
-            columns = recognised(arm, [name for name in names if name not in taken], quantity, where)
+            free = [name for name in names if name not in taken]
+            if quantity in blocks and quantity not in taken:
+                columns = [quantity]
+            else:
+                columns = recognised(arm, free, quantity, where, currents)
+            columns = columns or whole(blocks, quantity, taken, where, currents)
             if columns:
                 found[quantity] = columns
     for quantity, columns in found.items():
-        wanted = arm.nq if quantity == "q" else 1 if quantity == "t" else arm.n
-        if len(columns) != wanted:
-            raise ValueError(
-                f"{where}: {len(columns)} columns of {quantity} ({', '.join(columns)}; expected {wanted}, in the order"
-                f" {', '.join(arm.q_names if quantity == 'q' else arm.v_names)}: columns={{{quantity!r}: [...]}})"
-            )
+        check_count(arm, quantity, columns, blocks, where)
+    user = given or {}
+    units: Units = {
+        quantity: [time_unit(name) if quantity == "t" else unit_in(arm, name, quantity in user) for name in columns]
+        for quantity, columns in found.items()
+    }
+    return Columns(found, units)
+
+
+def unit_in(arm: Robot, name: str, by_user: bool) -> Unit | None:
+    """The unit in a column's name; if the user names the column, brackets that are no unit mean something else."""
+    low = name.lower()
+    own = [label for label in (*places(arm, "q"), *places(arm, "qd")) if label.lower() in low]
+    if own:
+        start = low.index(max(own, key=len).lower())
+        name = f"{name[:start]} {name[start + len(max(own, key=len)) :]}"
+        name = f"joint {name}"
+    unit = without_unit(name, KNOWN)[1]
+    return None if by_user and unit is not None and not unit.of else unit
+
+
+def check_count(arm: Robot, quantity: str, columns: Sequence[str], blocks: Sequence[str], where: str) -> None:
+    block = next((name for name in columns if name in blocks), None)
+    if block is not None and len(columns) > 1:
+        raise ValueError(f"{where}: {block!r} holds all joints (expected columns={{{quantity!r}: {block!r}}} alone)")
+    if block is not None and quantity == "t":
+        raise ValueError(f"{where}: {block!r} has several columns (expected times, one for each sample)")
+    wanted = arm.nq if quantity == "q" else 1 if quantity == "t" else arm.n
+    if block is None and len(columns) != wanted:
+        raise ValueError(
+            f"{where}: {len(columns)} columns of {quantity} ({', '.join(columns)}; expected {wanted}, in the order"
+            f" {', '.join(arm.q_names if quantity == 'q' else arm.v_names)}: columns={{{quantity!r}: [...]}})"
+        )
+
+
+def time_unit(name: str) -> Unit | None:
+    """The unit of a column of times, seconds if it says none; None if it is no such column."""
+    plain, unit = without_unit(name, KNOWN)
+    plain = re.sub(r"[^a-z0-9µμ]+", "_", plain.lower()).strip("_")
+    if plain in TIME:
+        return unit or Unit("", "time")
+    head, _, tail = plain.rpartition("_")
+    tail = tail.removeprefix("time") if not head else tail  # timesec
+    own = unit_of(tail) if unit is None else None
+    return own if own is not None and own.of == "time" and head in ("", *TIME) and not own.order else None
+
+
+def whole(blocks: Sequence[str], quantity: str, taken: set[str], where: str, currents: bool) -> list[str]:
+    """The one array that holds a quantity of all joints, if there is."""
+    found = [name for name in blocks if name not in taken and quantity_of(bare(name), currents) == quantity]
+    if len(found) > 1:
+        refuse_two(found, quantity, where)
     return found
 
 
-def named_by_user(names: Sequence[str], given: Mapping[str, Any], where: str) -> Columns:
-    found: Columns = {}
-    for quantity, columns in given.items():
+def refuse_two(names: Sequence[str], quantity: str, where: str) -> NoReturn:
+    raise ValueError(
+        f"{where}: the columns {' and '.join(map(repr, names))} could both be {quantity} of one joint (expected"
+        f" columns={{{quantity!r}: [...]}}, which names those to take)"
+    )
+
+
+def named_by_user(names: Sequence[str], given: Mapping[str, Any] | None, where: str) -> dict[str, list[str]]:
+    found: dict[str, list[str]] = {}
+    if given is not None and not isinstance(given, Mapping):
+        raise TypeError(f"columns is {given!r} (expected a mapping of t, q, qd, qdd, tau to the names of columns)")
+    for quantity, columns in (given or {}).items():
         if quantity not in ("t", *WORDS):
             raise ValueError(
                 f"columns has {quantity!r}{near_miss(quantity, ('t', *WORDS))} (expected t, q, qd, qdd, tau, each with"
                 " the names of its columns)"
             )
+        if not isinstance(columns, Iterable):
+            raise TypeError(f"columns[{quantity!r}] is {columns!r} (expected the name of a column, or a list of names)")
         found[quantity] = [columns] if isinstance(columns, str) else [str(name) for name in columns]
         for name in found[quantity]:
             if name not in names:
@@ -84,14 +160,14 @@ def named_by_user(names: Sequence[str], given: Mapping[str, Any], where: str) ->
     return found
 
 
-def recognised(arm: Robot, names: Sequence[str], quantity: str, where: str) -> list[str]:
+def recognised(arm: Robot, names: Sequence[str], quantity: str, where: str, currents: bool) -> list[str]:
     """The columns of one quantity, or none; an error where some joints have one and others none, or two."""
     labels = places(arm, "q" if quantity == "q" else "qd")
     size = arm.nq if quantity == "q" else arm.n
     by_name: dict[int, list[str]] = {}
     by_number: dict[int, list[str]] = {}
     for name in names:
-        joint, number = joint_of(name, quantity, labels)
+        joint, number = joint_of(name, quantity, labels, size == 1, currents)
         if joint is not None:
             by_name.setdefault(joint, []).append(name)
         elif number is not None:
@@ -104,10 +180,7 @@ def recognised(arm: Robot, names: Sequence[str], quantity: str, where: str) -> l
         return []
     twice = next((columns for columns in found.values() if len(columns) > 1), None)
     if twice is not None:
-        raise ValueError(
-            f"{where}: the columns {' and '.join(map(repr, twice))} could both be {quantity} of one joint (expected"
-            f" columns={{{quantity!r}: [...]}}, which names those to take)"
-        )
+        refuse_two(twice, quantity, where)
     missing = [k for k in range(size) if k not in found]
     more = [k for k in found if k >= size]
     if missing or more:
@@ -120,26 +193,33 @@ def recognised(arm: Robot, names: Sequence[str], quantity: str, where: str) -> l
     return [found[k][0] for k in range(size)]
 
 
-def joint_of(name: str, quantity: str, labels: Mapping[str, int]) -> tuple[int | None, int | None]:
-    """Which joint a column belongs to, by name or by number, if it is of this quantity."""
+def joint_of(
+    name: str, quantity: str, labels: Mapping[str, int], single: bool, currents: bool
+) -> tuple[int | None, int | None]:
+    """Which joint a column belongs to, by name or by number, if it is of this quantity; a single one needs neither."""
     low = name.lower()
     own = [label for label in labels if re.search(rf"(?<![a-z0-9]){re.escape(label.lower())}(?![a-z0-9])", low)]
     if own:
         label = max(own, key=len)
-        rest = low.replace(label.lower(), " ")
-        if quantity_of(rest) == quantity or (quantity == "q" and not rest.strip(" ._/")):
+        rest = bare(f"joint {low.replace(label.lower(), ' ')}")
+        if quantity_of(rest, currents) == quantity or (
+            quantity == "q" and not rest.removeprefix("joint").strip(" ._/")
+        ):
             return labels[label], None
+    low = bare(low)
     numbers = NUMBER.findall(low)
     if not numbers:
-        return None, None
+        return 0 if single and quantity_of(low, currents) == quantity else None, None
     start = low.rindex(numbers[-1])
     rest = f"{low[:start]} {low[start + len(numbers[-1]) :]}"
-    return None, int(numbers[-1]) if quantity_of(rest) == quantity else None
+    return None, int(numbers[-1]) if quantity_of(rest, currents) == quantity else None
 
 
-def quantity_of(text: str) -> str | None:
+def quantity_of(text: str, currents: bool = False) -> str | None:
     """The quantity that the words of a column's name say, if they say one and nothing unknown besides."""
-    words = re.findall(r"[a-z]+", text)
+    words = re.findall(r"[a-z]+", text.lower())
+    if currents and any(word in CURRENTS for word in words):
+        words = ["tau" if word in CURRENTS else word for word in words if word != "motor"]
     if any(word in OTHERS for word in words):
         return None
     joined = "".join(words)  # q_dot
@@ -151,10 +231,9 @@ def quantity_of(text: str) -> str | None:
     return known.pop()
 
 
-def simple(name: str) -> str:
-    return re.sub(r"\[.*\]|\(.*\)|[^a-z]", "", name.lower())
+def is_current(name: str) -> bool:
+    return any(word in CURRENTS for word in re.findall(r"[a-z]+", name.lower()))
 
 
-def listed(names: Iterable[str], most: int = 12) -> str:
-    names = list(map(str, names))
-    return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")
+def bare(name: str) -> str:
+    return without_unit(name, KNOWN)[0]

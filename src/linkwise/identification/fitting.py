@@ -20,6 +20,7 @@ from .preparing import Filtering, Motion, check_motion, doubtful_rates, filterin
 from .prior import Prior, prior_of
 from .reading import recordings_of
 from .result import Certificate, Estimates, Identification, JointErrors
+from .samples import is_number
 
 SOLVERS = ("newton", "clarabel")
 REGULARIZATION = 0.1
@@ -106,7 +107,8 @@ def identify(
     unknowns, offsets, x, problem, found, prior = solve(model, factors, solution, physical, regularization, solver)
     every = model.with_unknowns(unknowns)
     robot = arm.with_parameters(every, friction=friction, unphysical="warn")
-    notes = [f"{r.name}: times are irregular; resampled every {r.period:.6g} s" for r in samples if r.resampled]
+    notes = [note for recording in samples for note in recording.notes]
+    notes += [f"{r.name}: times are irregular; resampled every {r.period:.6g} s" for r in samples if r.resampled]
     notes += [note for recording in samples for note in doubtful_rates(arm, recording, filtering)]
     notes += prior.notes
     result = Identification(
@@ -152,9 +154,9 @@ def check_options(
     for name, value in flags.items():
         if not isinstance(value, bool):
             raise TypeError(f"{name} is {value!r} (expected True or False)")
-    if not (np.isfinite(minimum_speed) and minimum_speed >= 0.0):
+    if not (is_number(minimum_speed) and minimum_speed >= 0.0):
         raise ValueError(f"minimum_speed is {minimum_speed!r} (expected a rate of at least 0)")
-    if not (np.isfinite(regularization) and regularization > 0.0):
+    if not (is_number(regularization) and regularization > 0.0):
         raise ValueError(f"regularization is {regularization!r} (expected a number above 0, such as {REGULARIZATION})")
     one_of(solver, SOLVERS, "solver")
     law = Friction.of(friction)
@@ -165,7 +167,7 @@ def check_options(
 
 
 def checked_delay(delay: float) -> float:
-    if isinstance(delay, bool) or not np.isfinite(delay):
+    if not is_number(delay):
         raise ValueError(f"delay is {delay!r} (expected seconds by which torques lag behind positions)")
     return float(delay)
 

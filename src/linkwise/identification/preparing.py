@@ -22,7 +22,7 @@ from .filtering import (
     decimated,
 )
 from .model import TorqueModel
-from .samples import Samples
+from .samples import Samples, is_number
 
 CHUNK = 2048  # samples whose rows are in memory at a time
 DOUBTFUL = 0.1  # relative difference of recorded rates from the derivative of the positions
@@ -75,7 +75,7 @@ def filtering_of(
     recorded = all(recording.qd is not None and recording.qdd is not None for recording in samples)
     check_filters(rate, cutoff, torque_cutoff, decimate)
     if recorded and cutoff is None and torque_cutoff is None:
-        step = decimate or 1
+        step = int(decimate or 1)
         return Filtering(None, None, step, rate, 0.0, "rates and accelerations were recorded")
     moving = [band_of(r.qd if quaternions and r.qd is not None else r.q, r.rate) for r in samples]
     band = max(moving)
@@ -93,7 +93,7 @@ def filtering_of(
     if torque is None:
         least = TORQUE[1] / (END_SHARE * longest)
         torque = min(max(TORQUE_CUTOFF * band, least), HIGHEST * rate, motion or np.inf)
-    step = max(1, int(rate / (2.0 * torque))) if decimate is None else decimate
+    step = max(1, int(rate / (2.0 * torque))) if decimate is None else int(decimate)
     return Filtering(motion, torque, step, rate, band, reason)
 
 
@@ -105,12 +105,12 @@ def limits_in_words(cutoff: float, wished: float, least: float) -> str:
 
 def check_filters(rate: float, cutoff: float | None, torque_cutoff: float | None, decimate: int | None) -> None:
     for name, value in (("cutoff", cutoff), ("torque_cutoff", torque_cutoff)):
-        if value is not None and not 0.0 < value <= 0.5 * rate:
+        if value is not None and not (is_number(value) and 0.0 < value <= 0.5 * rate):
             raise ValueError(
                 f"{name} is {value!r} (expected a frequency in Hz above 0 and at most {0.5 * rate:g}, half of the"
                 " sampling rate)"
             )
-    if decimate is not None and (isinstance(decimate, bool) or int(decimate) != decimate or decimate < 1):
+    if decimate is not None and not (is_number(decimate) and decimate >= 1 and decimate % 1 == 0):
         raise ValueError(f"decimate is {decimate!r} (expected a whole number: one row in so many is kept)")
 
 

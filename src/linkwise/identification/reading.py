@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
 from ..errors import FileError
 from ..robot import Robot
 from ..trajectories.csv_reader import csv_rows, refuse_separator
-from .columns import columns_of
-from .samples import Arrays, Samples, samples_of
+from .columns import columns_of, is_current, time_unit
+from .samples import Arrays, Recorded, Samples, listed, plain, samples_of
 
 QUANTITIES = ("t", "q", "qd", "qdd", "tau")
 
@@ -37,9 +38,10 @@ def recordings_of(
     for k, item in enumerate(items):
         name = f"recording {k + 1}" if many else "data"
         try:
-            for values, called in contents(arm, item, columns, name):
-                kept = values if rates else {**values, "qd": None, "qdd": None}
-                found.append(samples_of(arm, kept, called, period, degrees, gains, delay))
+            for recorded in contents(arm, item, columns, name, gains is not None):
+                if not rates:
+                    recorded = recorded.without("qd", "qdd")
+                found.append(samples_of(arm, recorded, period, degrees, gains, delay))
         except ValueError as error:
             if isinstance(item, (str, os.PathLike)) and not isinstance(error, FileError):
                 raise FileError(str(error)) from None
@@ -47,18 +49,21 @@ def recordings_of(
     return found
 
 
-def contents(arm: Robot, item: Any, columns: Mapping[str, Any] | None, name: str) -> list[tuple[Arrays, str]]:
-    """The arrays t, q, qd, qdd and tau of one item, or of each trajectory of a batch, with what to call them."""
+def contents(
+    arm: Robot, item: Any, columns: Mapping[str, Any] | None, name: str, currents: bool = False
+) -> list[Recorded]:
+    """The arrays t, q, qd, qdd and tau of one item, or of each trajectory of a batch."""
     if isinstance(item, (str, os.PathLike)):
-        return file_contents(arm, Path(item), columns)
+        return [file_contents(arm, Path(item), columns, currents)]
     names = getattr(getattr(item, "dtype", None), "names", None)
     if names:  # a structured array
         item = {key: item[key] for key in names}
     if hasattr(item, "columns") and hasattr(item, "to_numpy") and not isinstance(item, Mapping):
-        table = {str(key): item[key].to_numpy() for key in item.columns}
-        return [(by_columns(arm, table, columns, name), name)]
+        found = by_columns(arm, frame_table(item, columns, name), columns, name, currents)
+        return [replace(found, index=hasattr(item, "index"))]
     if hasattr(item, "keys") and hasattr(item, "__getitem__"):
-        return [(of_mapping(arm, {str(key): item[key] for key in item.keys()}, columns, name), name)]  # noqa: SIM118
+        table = {str(key): item[key] for key in item.keys()}  # noqa: SIM118
+        return [by_columns(arm, table, columns, name, currents)]
     if hasattr(item, "q") and hasattr(item, "tau"):
         return of_object(item, name)
     raise TypeError(
@@ -67,50 +72,92 @@ def contents(arm: Robot, item: Any, columns: Mapping[str, Any] | None, name: str
     )
 
 
-def of_mapping(arm: Robot, values: Arrays, columns: Mapping[str, Any] | None, name: str) -> Arrays:
-    """q and tau as arrays, or a column for each joint."""
-    if "q" in values and (np.ndim(values["q"]) > 1 or arm.nq == 1) and columns is None:
-        return {key: values.get(key) for key in QUANTITIES}
-    table = {key: value for key, value in values.items() if np.ndim(value) == 1}
-    if columns is None and not table:
-        return {key: values.get(key) for key in QUANTITIES}
-    return by_columns(arm, table, columns, name)
+def frame_table(frame: Any, columns: Mapping[str, Any] | None, name: str) -> Arrays:
+    """The columns of a DataFrame, and its index if that is the time: named so, or of dates."""
+    table: Arrays = {}
+    for key in frame.columns:
+        label = "_".join(str(part) for part in key if str(part)) if isinstance(key, tuple) else str(key)
+        values = frame[key]
+        if label in table or np.ndim(values) != 1:
+            raise ValueError(f"{name}: column {label!r} occurs twice (expected each once)")
+        table[label] = values.to_numpy()
+    index = getattr(frame, "index", None)
+    named_time = isinstance(columns, Mapping) and "t" in columns
+    if index is None or (named_time and columns["t"] != getattr(index, "name", None)):  # type: ignore[index]
+        return table
+    label = "t" if index.name is None else str(index.name)
+    dates = getattr(getattr(index, "dtype", None), "kind", "") in ("M", "m")
+    if label not in table and (named_time or dates or (index.name is not None and time_unit(label) is not None)):
+        table[label if named_time or time_unit(label) is not None else "t"] = index.to_numpy()
+    return table
 
 
-def by_columns(arm: Robot, table: Arrays, columns: Mapping[str, Any] | None, name: str) -> Arrays:
-    found = columns_of(arm, list(table), columns, name)
+def by_columns(
+    arm: Robot, table: Arrays, columns: Mapping[str, Any] | None, name: str, currents: bool = False
+) -> Recorded:
+    """Arrays that hold a column for each joint, or all joints at once; None stands for what was not recorded."""
+    table = {key: plain(value) for key, value in table.items() if value is not None}
+    for key, value in table.items():
+        if np.ndim(value) == 2 and np.shape(value)[1] == 1 and time_unit(key) is not None:
+            table[key] = value[:, 0]
+    single = [key for key, value in table.items() if np.ndim(value) == 1]
+    blocks = [key for key, value in table.items() if np.ndim(value) > 1]
+    found, units = columns_of(arm, single, columns, name, blocks, currents)
     arrays: Arrays = {}
     for quantity, own in found.items():
-        arrays[quantity] = table[own[0]] if quantity == "t" else np.stack([table[key] for key in own], axis=-1)
+        if quantity == "t" or own[0] in blocks:
+            arrays[quantity] = table[own[0]]
+        else:
+            arrays[quantity] = stacked(table, own, name)
     for quantity in ("q", "tau"):
         if quantity not in arrays:
-            currents = "; motor currents need gains=... too" if quantity == "tau" else ""
-            some = ", ".join(list(table)[:12]) + (", ..." if len(table) > 12 else "")
-            raise ValueError(
-                f"{name}: no columns of {quantity} were recognised among {some} (expected {quantity}1, {quantity}2,"
-                f" ..., or columns={{{quantity!r}: [...]}}{currents})"
-            )
-    return arrays
+            refuse_missing(quantity, table, blocks, name, currents)
+    return Recorded(arrays, name, units, tuple(table))
 
 
-def of_object(item: Any, name: str) -> list[tuple[Arrays, str]]:
+def stacked(table: Arrays, columns: list[str], name: str) -> np.ndarray:
+    sizes = {len(table[key]) for key in columns}
+    if len(sizes) > 1:
+        lengths = ", ".join(f"{key!r} {len(table[key])}" for key in columns)
+        raise ValueError(f"{name}: columns have different lengths: {lengths} (expected a value for each sample)")
+    return np.stack([table[key] for key in columns], axis=-1)
+
+
+def refuse_missing(quantity: str, table: Arrays, blocks: list[str], name: str, currents: bool) -> NoReturn:
+    hint = ""
+    if quantity == "tau" and not currents and any(is_current(key) for key in table):
+        hint = "; motor currents need gains=..., the factors to torques"
+    elif quantity == "tau" and not currents:
+        hint = "; motor currents need gains=... too"
+    if blocks or not table:
+        raise ValueError(
+            f"{name}: there is no {quantity!r} (expected t, q and tau and, if recorded, qd and qdd, or"
+            f" columns={{{quantity!r}: ...}}; there is {listed(table) or 'nothing'}{hint})"
+        )
+    raise ValueError(
+        f"{name}: no columns of {quantity} were recognised among {listed(table)} (expected {quantity}1, {quantity}2,"
+        f" ..., or columns={{{quantity!r}: [...]}}{hint})"
+    )
+
+
+def of_object(item: Any, name: str) -> list[Recorded]:
     """A recording of a simulation, of which what was not reached is left out; or what has the same attributes."""
     values = {key: getattr(item, key, None) for key in QUANTITIES}
     q = np.asarray(values["q"], dtype=float)
     if q.ndim <= 2:
-        return [(reached(values, ()), name)]
-    return [(reached(values, index), f"{name}, trajectory {list(index)}") for index in np.ndindex(q.shape[:-2])]
+        return [Recorded(reached(values, ()), name)]
+    return [Recorded(reached(values, index), f"{name}, trajectory {list(index)}") for index in np.ndindex(q.shape[:-2])]
 
 
 def reached(values: Arrays, index: tuple[int, ...]) -> Arrays:
-    own = {key: np.asarray(value)[index] for key, value in values.items() if value is not None and key != "t"}
-    finite = np.isfinite(own["q"]).all(axis=-1)
+    own = {key: plain(value)[index] for key, value in values.items() if value is not None and key != "t"}
+    finite = np.isfinite(np.asarray(values["q"], dtype=float)[index]).all(axis=-1)
     count = len(finite) if finite.all() else int(np.argmin(finite))
     t = values["t"]
     return {"t": None if t is None else np.asarray(t)[:count], **{key: value[:count] for key, value in own.items()}}
 
 
-def file_contents(arm: Robot, path: Path, columns: Mapping[str, Any] | None) -> list[tuple[Arrays, str]]:
+def file_contents(arm: Robot, path: Path, columns: Mapping[str, Any] | None, currents: bool) -> Recorded:
     """Of a .npz file or a table of comma-separated numbers; errors name the file."""
     ending = path.suffix.lower()
     if ending == ".npz":
@@ -121,10 +168,10 @@ def file_contents(arm: Robot, path: Path, columns: Mapping[str, Any] | None) -> 
             raise FileError(f"{path}: cannot be read ({error})") from None
         if "q" in values and np.ndim(values["q"]) > 2:
             raise FileError(f"{path}: holds a batch of trajectories (expected lw.load_recording(path))")
-        return [(of_mapping(arm, values, columns, str(path)), str(path))]
+        return by_columns(arm, values, columns, str(path), currents)
     if ending not in (".csv", ".txt"):
         raise FileError(f"{path}: cannot read {ending or 'files without an ending'} (expected .csv or .npz)")
-    return [(by_columns(arm, csv_table(path), columns, str(path)), str(path))]
+    return by_columns(arm, csv_table(path), columns, str(path), currents)
 
 
 def csv_table(path: Path) -> Arrays:
@@ -133,15 +180,22 @@ def csv_table(path: Path) -> Arrays:
     rows: list[list[float]] = []
     for line, row in csv_rows(path):
         cells = [cell.strip() for cell in row]
-        if not any(cells):
+        if not any(cells) or cells[0].startswith("%"):
             continue
         if not names:
-            names = cells
+            names = cells[:-1] if not cells[-1] else cells
+            if all(np.isfinite(number_or_nan(cell)) for cell in names):
+                raise FileError(
+                    f"{path}:{line}: the first row is of numbers (expected a header with the names of the columns, in a"
+                    " line that is no comment: t, q1, ..., tau1, ...)"
+                )
             refuse_separator(f"{path}:{line}", names)
             twice = next((name for name in names if names.count(name) > 1), None)
             if twice is not None:
                 raise FileError(f"{path}:{line}: column {twice!r} occurs twice")
             continue
+        if len(cells) == len(names) + 1 and not cells[-1]:  # a comma ends each line
+            cells.pop()
         if len(cells) != len(names):
             raise FileError(f"{path}:{line}: has {len(cells)} cells (expected {len(names)}, as the header has)")
         try:

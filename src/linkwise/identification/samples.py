@@ -2,18 +2,38 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
 from ..robot import Robot
-from ..robot.layout import angles
+from .plausibility import held, unwrapped
+from .units import Unit, converted
 
 JITTER = 1e-3  # of the period: times that are this regular are regular
 GAP = 4.5  # periods without a sample: a longer gap is not filled
 LEAST = 20  # samples
+SLOWEST = 0.2  # s: times further apart are likely to be milliseconds, of 5 kHz and less
+MASKED = "masked"
+INDEX = "; the index of a DataFrame is the time if it is named so: data.rename_axis('t'), or reset_index()"
 Arrays = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Recorded:
+    """What one recording holds, t, q, qd, qdd and tau as they were found, and the units that its columns' names say."""
+
+    values: Arrays
+    name: str
+    units: dict[str, list[Unit | None]] = field(default_factory=dict)
+    columns: tuple[str, ...] = ()  # all that there are
+    index: bool = False  # whether it is a DataFrame whose index could be the time
+
+    def without(self, *quantities: str) -> Recorded:
+        return replace(self, values={key: value for key, value in self.values.items() if key not in quantities})
 
 
 @dataclass(frozen=True)
@@ -28,6 +48,7 @@ class Samples:
     qdd: np.ndarray | None
     name: str
     resampled: bool = False  # whether times were irregular, so that values were interpolated
+    notes: tuple[str, ...] = ()  # what was changed, and what looks wrong
 
     @property
     def rate(self) -> float:
@@ -39,9 +60,10 @@ class Samples:
 
 
 def samples_of(
-    arm: Robot, values: Arrays, name: str, period: float | None, degrees: bool, gains: Any, delay: float = 0.0
+    arm: Robot, recorded: Recorded, period: float | None, degrees: bool, gains: Any, delay: float = 0.0
 ) -> Samples:
-    """The samples of a mapping, in SI units."""
+    """The samples of a recording, in SI units."""
+    values, name, units = recorded.values, recorded.name, dict(recorded.units)
     for quantity in ("q", "tau"):
         if values.get(quantity) is None:
             raise ValueError(
@@ -54,15 +76,20 @@ def samples_of(
     }
     if count < LEAST:
         raise ValueError(f"{name}: has {count} samples (expected at least {LEAST}, and better thousands)")
-    t, own = times(values.get("t"), count, name, period)
+    t, own = times(recorded, count, period)
     given = {quantity: array for quantity, array in arrays.items() if array is not None}
-    if degrees:
-        for word in ("q", "qd", "qdd"):
-            if word in given:
-                turning = np.array(angles(arm, "q" if word == "q" else "qd"))
-                given[word] = np.where(turning, np.radians(given[word]), given[word])
+    if gains is not None:
+        units.pop("tau", None)  # the factors are from what was recorded, whatever its unit is
+    given, told = converted(arm, given, {k: spread(u, given[k]) for k, u in units.items() if k in given}, degrees, name)
+    unit = units.get("t", [None])[0]
+    if unit is not None and unit.factor != 1.0:
+        told.insert(0, f"t from {unit.text}")
+    notes = [f"{name}: converted by the names of the columns: {', '.join(told)}"] if told else []
     if gains is not None:
         given["tau"] = given["tau"] * checked_gains(arm, gains)
+    notes += [note for quantity in ("q", "tau") for note in held(quantity, given[quantity], name)]
+    given["q"], unwrapping = unwrapped(arm, given["q"], name)
+    notes += unwrapping
     resampled = False
     if t is not None:
         grid = np.linspace(t[0], t[-1], 1 + round((t[-1] - t[0]) / own))
@@ -74,7 +101,13 @@ def samples_of(
     if delay:
         given, cut = advanced(given, delay / own, name)
         start += cut * own
-    return Samples(start, own, given["q"], given["tau"], given.get("qd"), given.get("qdd"), name, resampled)
+    qd, qdd = given.get("qd"), given.get("qdd")
+    return Samples(start, own, given["q"], given["tau"], qd, qdd, name, resampled, tuple(notes))
+
+
+def spread(units: list[Unit | None], array: np.ndarray) -> list[Unit | None]:
+    """One unit for each column; an array of all joints has one in all."""
+    return units * array.shape[1] if len(units) == 1 else units
 
 
 def advanced(given: dict[str, np.ndarray], steps: float, name: str) -> tuple[dict[str, np.ndarray], int]:
@@ -87,11 +120,22 @@ def advanced(given: dict[str, np.ndarray], steps: float, name: str) -> tuple[dic
     return {**{key: value[inside] for key, value in given.items()}, "tau": tau}, int(np.argmax(inside))
 
 
+def plain(value: Any) -> np.ndarray:
+    """An array; the numbers that a mask hides must not be used."""
+    if np.ma.is_masked(value):
+        return np.where(np.ma.getmaskarray(value), MASKED, np.asarray(value.data, dtype=object))
+    return np.asarray(value)
+
+
 def checked(arm: Robot, value: Any, quantity: str, count: int, name: str) -> np.ndarray | None:
     if value is None:
         return None
+    value = plain(value)
+    if value.dtype.kind == "c":
+        raise ValueError(f"{name}: {quantity} has complex numbers (expected floats)")
+    hidden = value == MASKED if value.dtype == object else np.zeros(value.shape, dtype=bool)
     try:
-        array = np.asarray(value, dtype=float)
+        array = np.where(hidden, np.nan, value).astype(float) if hidden.any() else value.astype(float)
     except (TypeError, ValueError):
         raise ValueError(f"{name}: {quantity} is not an array of numbers (expected floats)") from None
     width = arm.nq if quantity == "q" else arm.n
@@ -110,8 +154,9 @@ def checked(arm: Robot, value: Any, quantity: str, count: int, name: str) -> np.
         row, column = np.argwhere(bad)[0]
         joint = (arm.q_names if quantity == "q" else arm.v_names)[column]
         rows = int(bad.any(axis=1).sum())
+        found = MASKED if hidden.reshape(array.shape)[row, column] else array[row, column]
         raise ValueError(
-            f"{name}: {quantity} of {joint!r} is {array[row, column]} in row {row}, {rows} row{'s' * (rows != 1)} in"
+            f"{name}: {quantity} of {joint!r} is {found} in row {row}, {rows} row{'s' * (rows != 1)} in"
             " all (expected finite numbers: leave such rows out, times tell where they were, or cut the recording"
             " there and give the parts as a list)"
         )
@@ -119,7 +164,10 @@ def checked(arm: Robot, value: Any, quantity: str, count: int, name: str) -> np.
 
 
 def checked_gains(arm: Robot, gains: Any) -> np.ndarray:
-    values = np.asarray(gains, dtype=float)
+    try:
+        values = np.asarray(gains, dtype=float)
+    except (TypeError, ValueError):
+        values = np.array(np.nan)
     if values.shape not in ((), (arm.n,)) or not np.isfinite(values).all() or (values == 0.0).any():
         raise ValueError(
             f"gains is {gains!r} (expected a factor, or one for each of {arm.n} joints: torque = gain x recorded)"
@@ -127,20 +175,33 @@ def checked_gains(arm: Robot, gains: Any) -> np.ndarray:
     return values
 
 
-def times(t: Any, count: int, name: str, period: float | None) -> tuple[np.ndarray | None, float]:
+def times(recorded: Recorded, count: int, period: float | None) -> tuple[np.ndarray | None, float]:
     """The times, if there are, and the period between samples."""
-    if period is not None and not (np.isfinite(period) and period > 0.0):
-        raise ValueError(f"period is {period!r} (expected the time between samples in seconds)")
+    t, name = recorded.values.get("t"), recorded.name
+    unit = recorded.units.get("t", [None])[0]
+    if period is not None and not (is_number(period) and 0.0 < period < 1.0):
+        raise ValueError(f"period is {period!r} (expected the time between samples in seconds, below 1)")
     if t is None:
         if period is None:
-            raise ValueError(f"{name}: there is no time (expected t, in seconds, or period=...)")
+            among = f" among {listed(recorded.columns)}" if recorded.columns else ""
+            raise ValueError(
+                f"{name}: there is no time{among} (expected t, in seconds, columns={{'t': ...}}, which names it, or"
+                f" period=...{INDEX if recorded.index else ''})"
+            )
         return None, float(period)
-    t = np.asarray(t)
+    t = plain(t)
+    dates = t.dtype.kind in ("M", "m")
+    if unit is not None and unit.of != "time":
+        raise ValueError(f"{name}: the time is in {unit.text}, by the name of its column (expected s, ms, us or ns)")
     if t.dtype.kind == "M":  # dates
         t = (t - t[:1]) / np.timedelta64(1, "s")
     elif t.dtype.kind == "m":
         t = t / np.timedelta64(1, "s")
-    t = np.asarray(t, dtype=float).reshape(-1)
+    try:
+        t = np.where(t == MASKED, np.nan, t) if t.dtype == object else t
+        t = t.astype(float).reshape(-1) * (1.0 if unit is None or dates else unit.factor)
+    except (TypeError, ValueError):
+        raise ValueError(f"{name}: t is not an array of numbers (expected seconds, or dates)") from None
     if not np.isfinite(t).all():
         raise ValueError(f"{name}: t is {t[~np.isfinite(t)][0]} in row {np.flatnonzero(~np.isfinite(t))[0]}")
     if period is not None:
@@ -158,16 +219,27 @@ def times(t: Any, count: int, name: str, period: float | None) -> tuple[np.ndarr
         row = int(long[0])
         raise ValueError(
             f"{name}: no sample for {steps[row]:.4g} s after t = {t[row]:.6g} s, where samples are {usual:.4g} s apart"
-            f" ({len(long)} such gap{'s' * (len(long) != 1)}; expected the parts as a list: "
-            f"[data[:{row + 1}], data[{row + 1}:]])"
+            f" ({len(long)} such gap{'s' * (len(long) != 1)}; expected the parts as a list of recordings: rows 0 to"
+            f" {row}, rows {row + 1} and on)"
         )
-    if usual > 1.0:
+    if usual >= SLOWEST and not dates and (unit is None or not unit.text):
         raise ValueError(
             f"{name}: samples are {usual:.4g} apart in time (expected seconds: divide milliseconds by 1000, nanoseconds"
-            " by 1e9)"
+            " by 1e9, or name the column 't [ms]', or 't [s]' if these are seconds)"
         )
     spread = steps[(steps > 0.5 * usual) & (steps < 1.5 * usual)]
     return t, float(spread.mean())
+
+
+def is_number(value: Any) -> bool:
+    """Whether an option is one finite number."""
+    real = isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool)
+    return real and math.isfinite(value)
+
+
+def listed(names: Iterable[str], most: int = 12) -> str:
+    names = list(map(str, names))
+    return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")
 
 
 def interpolated(grid: np.ndarray, t: np.ndarray, values: np.ndarray) -> np.ndarray:

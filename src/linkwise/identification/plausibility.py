@@ -1,0 +1,60 @@
+"""What encoders and loggers do to recorded values: angles that wrap at 2 π, values that are held for several rows."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..robot import Robot
+from ..robot.layout import angles
+
+SMOOTH, ROUGH = 3.0, 0.1  # a step beside a jump of 2 π is at most so many times the others, or so many rad
+REGULAR = 0.8  # of the runs of equal values are of one length, where a logger repeats them
+ENOUGH = 20  # changes, to tell
+
+
+def unwrapped(arm: Robot, q: np.ndarray, name: str) -> tuple[np.ndarray, list[str]]:
+    """Angles without the jumps of 2 π that encoders of one turn have; other jumps are refused."""
+    steps = np.diff(q, axis=0)
+    jumping = (np.abs(steps) > np.pi) & np.array(angles(arm, "q"))
+    if not jumping.any():
+        return q, []
+    q, notes = q.copy(), []
+    for k in np.flatnonzero(jumping.any(axis=0)):
+        joint, rows = arm.q_names[k], np.flatnonzero(jumping[:, k])
+        turns = np.round(steps[:, k] / (2.0 * np.pi)) * jumping[:, k]
+        smooth = steps[:, k] - 2.0 * np.pi * turns
+        usual = np.abs(steps[~jumping[:, k], k]).max(initial=0.0)
+        rough = rows[np.abs(smooth[rows]) > max(SMOOTH * usual, ROUGH)]
+        if len(rough):
+            row = int(rough[0])
+            raise ValueError(
+                f"{name}: q of {joint!r} jumps by {steps[row, k]:.4g} rad from row {row} to row {row + 1} (expected"
+                " steps below pi, or jumps of 2 pi, which are taken out; are angles in degrees (degrees=True), or are"
+                " these several recordings, which go in a list?)"
+            )
+        q[1:, k] -= 2.0 * np.pi * np.cumsum(turns)
+        times = f"{len(rows)} times" if len(rows) > 1 else f"once, after row {rows[0]}"
+        notes.append(f"{name}: q of {joint!r} jumps by 2 pi ({times}): taken out")
+    return q, notes
+
+
+def held(quantity: str, values: np.ndarray, name: str) -> list[str]:
+    """What is said where values change in one row of several: a logger that is faster than what it logs.
+
+    Encoders repeat values too, in slow motions; these change by single steps of the encoder, at irregular times.
+    """
+    changes = np.diff(values, axis=0)
+    changed = np.flatnonzero((changes != 0.0).any(axis=1))
+    if len(changed) < ENOUGH:
+        return []
+    runs = np.diff(changed)
+    usual = float(np.median(runs))
+    if usual < 2.0 or np.mean(np.abs(runs - usual) <= 1.0) < REGULAR:
+        return []
+    sizes = np.abs(changes[changes != 0.0])
+    if np.mean(sizes < 1.01 * sizes.min()) > 0.5:  # single steps
+        return []
+    return [
+        f"{name}: {quantity} changes in one row in {usual:g} and is held between: the table has more rows than were"
+        " measured (expected those where it changes, with their times)"
+    ]
