@@ -12,6 +12,7 @@ from ..results import check_outputs, print_json, refuse_ending, write_by
 from ..robot import with_robot
 from ..screen import echo, shown
 from ..states import numbers
+from ..wording import at_the_prompt
 
 if TYPE_CHECKING:
     from ...identification.result import Identification
@@ -22,6 +23,7 @@ EXAMPLES = (
     ("linkwise identify gantry measured.csv", "masses, rotors and friction, with their errors"),
     ("linkwise identify gantry measured.csv --save mine.toml --plot fit.png", "the robot as identified; a picture"),
     ("linkwise identify gantry measured.csv --cutoff 10 --offset --json", "another filter; sensors with offsets"),
+    ("linkwise identify gantry measured.csv --columns q=q1,q2,q3 --no-rates", "which columns to take"),
 )
 
 
@@ -32,6 +34,10 @@ def command(
         list[str],
         typer.Argument(metavar="data", help="Recordings, .csv or .npz: t, q1, ..., tau1, ...", show_default=False),
     ],
+    columns: Annotated[
+        list[str] | None,
+        typer.Option(metavar="Q=NAMES", help="Names of columns: q=a,b, tau=c,d, t=e.", rich_help_panel=DATA),
+    ] = None,
     period: Annotated[
         float | None, typer.Option(metavar="SECONDS", help="Between rows, if there is no t.", rich_help_panel=DATA)
     ] = None,
@@ -49,6 +55,12 @@ def command(
     torque_cutoff: Annotated[
         float | None, typer.Option(metavar="HZ", help="Of the torques; default: likewise.", rich_help_panel=DATA)
     ] = None,
+    decimate: Annotated[
+        int | None, typer.Option(metavar="ROWS", help="One row in so many is kept.", rich_help_panel=DATA)
+    ] = None,
+    no_rates: Annotated[
+        bool, typer.Option("--no-rates", help="Pass over rates and accelerations.", rich_help_panel=DATA)
+    ] = False,
     minimum_speed: Annotated[
         float, typer.Option(metavar="RATE", help="Slower rows are left out; default: 0.", rich_help_panel=DATA)
     ] = 0.0,
@@ -66,6 +78,9 @@ def command(
         bool,
         typer.Option("--no-physical", help="Least squares, also if no body is such.", rich_help_panel=FIT),
     ] = False,
+    regularization: Annotated[
+        float, typer.Option(metavar="NUMBER", help="Pull to the robot; default: 0.1.", rich_help_panel=FIT)
+    ] = 0.1,
     save: Annotated[
         str | None, typer.Option(metavar="FILE", help="Write the robot: .toml or .urdf.", rich_help_panel=OUTPUT)
     ] = None,
@@ -94,25 +109,42 @@ def command(
         physical=not no_physical,
         rotors=not no_rotors,
         offset=offset,
+        columns=named_columns(columns),
         period=period,
         degrees=degrees,
         gains=factors,
         delay=delay,
         cutoff=cutoff,
         torque_cutoff=torque_cutoff,
+        decimate=decimate,
+        recorded_rates=not no_rates,
         minimum_speed=minimum_speed,
+        regularization=regularization,
         validation=validation,
     )
     with shown():
         if json:
             print_json(as_json(fit))
         else:
-            echo(fit.report())
+            echo(at_the_prompt(str(fit.report())))
     if save is not None:
         write_by(lambda path: save_robot(fit.robot, path), save, "")
     if plot is not None:
         write_by(fit.plot, plot, "")
     return 0
+
+
+def named_columns(texts: list[str] | None) -> dict[str, list[str]] | None:
+    """Of q=left,right and t=stamp."""
+    found: dict[str, list[str]] = {}
+    for text in texts or []:
+        quantity, equals, names = text.partition("=")
+        quantity = quantity.strip()
+        if not equals or not names.strip() or quantity in found:
+            twice = " again" if quantity in found else ""
+            raise ValueError(f"--columns: {text!r}{twice} (expected q=NAME,NAME,..., and likewise t, qd, qdd or tau)")
+        found[quantity] = [name.strip() for name in names.split(",")]
+    return found or None
 
 
 def as_json(fit: Identification) -> dict[str, Any]:
