@@ -105,6 +105,11 @@ def test_times_are_not_guessed() -> None:
     refused("milliseconds", table(t=1000.0 * np.arange(len(T)) / 1000.0))
     refused("milliseconds", table(t=0.5 * np.arange(len(T))))
     assert read(table(time="t [s]", t=0.5 * np.arange(len(T)))).period == pytest.approx(0.5)
+    same(read(table(time="clock_ms", t=1e3 * T), columns={"t": "clock_ms"}))
+    same(read(table(time="clock [ms]", t=1e3 * T), columns={"t": "clock [ms]"}))
+    same(read(table(time="clock (master)"), columns={"t": "clock (master)"}))
+    same(read(table(time="time_stamp")))
+    refused("the time is in ticks", table(time="t [ticks]"))
     refused("period is 4", {"q": Q, "tau": TAU}, period=4)
     same(read({"T1": 30.0 + 0.01 * T, "S1": T**2, **table(time="time")}))
     refused("'t' and 'time' could both be the time", {**table(), "time": T})
@@ -170,6 +175,24 @@ def test_positions_of_sliding_joints_may_jump() -> None:
     assert found.q[-1, 0] == 2.0 * np.pi
 
 
+def test_wraps_do_not_change_the_fit() -> None:
+    """The second joint turns on and on, past pi."""
+    t, q, qd, qdd = motion(ARM, seed=1)
+    turn = np.array([0.0, 2.0])
+    q, qd = q + turn * t[:, None], qd + turn
+    tau = np.asarray(lw.inverse_dynamics(ARM, q, qd, qdd, friction=True))
+    fits = [lw.identify(ARM, {"t": t, "q": angle, "tau": tau}) for angle in (q, wrapped(q))]
+    assert np.allclose(fits[0].base.values, fits[1].base.values, atol=1e-3 * fits[0].base.sigma.min())
+    assert "jumps by 2 pi" in fits[1].report()
+
+
+def test_torques_of_zero_tell_nothing() -> None:
+    with pytest.raises(ValueError, match="all torques are zero"):
+        lw.identify(ARM, {**DATA, "tau": 0.0 * TAU})
+    dead = read({**DATA, "tau": TAU * [1.0, 0.0]})
+    assert "tau of 'link2' is 0 in all rows" in dead.notes[0]
+
+
 def test_values_that_are_held_are_told() -> None:
     held = np.repeat(Q[::10], 10, axis=0)
     assert "one row in 10" in " ".join(read({"t": T, "q": held, "tau": TAU}).notes)
@@ -201,6 +224,8 @@ def test_tables_as_others_write_them(tmp_path: Path) -> None:
     path.write_text("\n".join(["t,q1,q2,tau1,tau2", *(row + "," for row in rows)]), encoding="utf-8")
     same(read(path))
     path.write_text("\n".join(["% of a logger", "t,q1,q2,tau1,tau2,", *(row + "," for row in rows)]), encoding="utf-8")
+    same(read(path))
+    path.write_text("\n".join(["%time,q1,q2,tau1,tau2", *rows]), encoding="utf-8")  # as rostopic writes it
     same(read(path))
     path.write_text("\n".join(rows), encoding="utf-8")
     refused("a.csv:1: the first row is of numbers (expected a header", path)
@@ -238,3 +263,7 @@ def test_columns_at_the_prompt(tmp_path: Path) -> None:
     assert found.code == 0
     assert "one row in 4" in found.out
     assert "expected q=" in linkwise(f"{command} --columns left").err
+    refusal = linkwise(f"{named} --save {tmp_path / 'mine.urdf'}")
+    assert "--no-rotors" in refusal.err
+    assert not refusal.out  # before the fit
+    assert linkwise(f"{named} --no-rotors --no-friction --save {tmp_path / 'mine.urdf'}").code == 0

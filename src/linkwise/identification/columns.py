@@ -79,21 +79,26 @@ def columns_of(
         check_count(arm, quantity, columns, blocks, where)
     user = given or {}
     units: Units = {
-        quantity: [time_unit(name) if quantity == "t" else unit_in(arm, name, quantity in user) for name in columns]
+        quantity: [
+            (quantity == "t" and time_unit(name)) or unit_in(arm, name, quantity in user, quantity == "t")
+            for name in columns
+        ]
         for quantity, columns in found.items()
     }
     return Columns(found, units)
 
 
-def unit_in(arm: Robot, name: str, by_user: bool) -> Unit | None:
+def unit_in(arm: Robot, name: str, by_user: bool, time: bool) -> Unit | None:
     """The unit in a column's name; if the user names the column, brackets that are no unit mean something else."""
     low = name.lower()
     own = [label for label in (*places(arm, "q"), *places(arm, "qd")) if label.lower() in low]
     if own:
         start = low.index(max(own, key=len).lower())
-        name = f"{name[:start]} {name[start + len(max(own, key=len)) :]}"
-        name = f"joint {name}"
+        name = f"joint {name[:start]} {name[start + len(max(own, key=len)) :]}"
     unit = without_unit(name, KNOWN)[1]
+    if unit is None and time:  # clock_ms
+        last = unit_of(re.split(r"[^a-zµμ]", low)[-1])
+        return last if last is not None and last.of == "time" else None
     return None if by_user and unit is not None and not unit.of else unit
 
 
@@ -115,7 +120,7 @@ def time_unit(name: str) -> Unit | None:
     """The unit of a column of times, seconds if it says none; None if it is no such column."""
     plain, unit = without_unit(name, KNOWN)
     plain = re.sub(r"[^a-z0-9µμ]+", "_", plain.lower()).strip("_")
-    if plain in TIME:
+    if plain.replace("_", "") in TIME:
         return unit or Unit("", "time")
     head, _, tail = plain.rpartition("_")
     tail = tail.removeprefix("time") if not head else tail  # timesec

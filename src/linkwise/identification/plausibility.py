@@ -38,6 +38,14 @@ def unwrapped(arm: Robot, q: np.ndarray, name: str) -> tuple[np.ndarray, list[st
     return q, notes
 
 
+def dead(arm: Robot, tau: np.ndarray, name: str) -> list[str]:
+    """What is said of joints whose torques were not recorded."""
+    zero = np.all(tau == 0.0, axis=0)
+    if zero.all():
+        return []  # an error, later
+    return [f"{name}: tau of {joint!r} is 0 in all rows" for joint, z in zip(arm.v_names, zero, strict=True) if z]
+
+
 def held(quantity: str, values: np.ndarray, name: str) -> list[str]:
     """What is said where values change in one row of several: a logger that is faster than what it logs.
 

@@ -173,6 +173,8 @@ def check_motion(arm: Robot, motions: list[Motion]) -> None:
             "nothing moves in these data (expected a motion that excites every joint, such as lw.excitation gives; are"
             " angles in radians and times in seconds?)"
         )
+    if not any(motion.tau.any() for motion in motions):
+        raise ValueError("all torques are zero in these data (expected measured torques, or currents with gains=...)")
 
 
 def rows_of(

@@ -180,6 +180,8 @@ def csv_table(path: Path) -> Arrays:
     rows: list[list[float]] = []
     for line, row in csv_rows(path):
         cells = [cell.strip() for cell in row]
+        if not names and len(cells) > 1 and time_unit(cells[0].removeprefix("%")) is not None:
+            cells[0] = cells[0].removeprefix("%")  # %time
         if not any(cells) or cells[0].startswith("%"):
             continue
         if not names:

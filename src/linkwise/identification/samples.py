@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..robot import Robot
-from .plausibility import held, unwrapped
+from .plausibility import dead, held, unwrapped
 from .units import Unit, converted
 
 JITTER = 1e-3  # of the period: times that are this regular are regular
@@ -87,6 +87,7 @@ def samples_of(
     notes = [f"{name}: converted by the names of the columns: {', '.join(told)}"] if told else []
     if gains is not None:
         given["tau"] = given["tau"] * checked_gains(arm, gains)
+    notes += dead(arm, given["tau"], name)
     notes += [note for quantity in ("q", "tau") for note in held(quantity, given[quantity], name)]
     given["q"], unwrapping = unwrapped(arm, given["q"], name)
     notes += unwrapping

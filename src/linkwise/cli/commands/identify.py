@@ -95,6 +95,7 @@ def command(
     refuse_ending(plot, "--plot", *PICTURES)
     if save is not None:
         refuse_ending(save, "--save", ".toml", ".urdf")
+        refuse_rotors(arm, save, no_rotors)
     check_outputs(json, None, save, plot)
     from ...formats import save as save_robot
     from ...identification.fitting import identify
@@ -132,6 +133,16 @@ def command(
     if plot is not None:
         write_by(fit.plot, plot, "")
     return 0
+
+
+def refuse_rotors(arm: Robot, save: str, no_rotors: bool) -> None:
+    """URDF has no inertias of rotors: said before the fit, which takes its time."""
+    if not save.lower().endswith(".urdf"):
+        return
+    if not no_rotors:
+        raise ValueError(f"--save {save}: URDF has no rotors, and they are identified (expected --no-rotors or .toml)")
+    if any(link.joint.has_rotor for link in arm.links):
+        raise ValueError(f"--save {save}: URDF has no rotors, and robot {arm.name!r} has some (expected .toml)")
 
 
 def named_columns(texts: list[str] | None) -> dict[str, list[str]] | None:
