@@ -60,8 +60,8 @@ def identify(
     bodies as it can. `data` is a mapping or a DataFrame, the path of a .csv or .npz file, a `Recording`, any object
     with such attributes, or a list of several recordings: times `t` (N,) or `period`, `q` (N, nq) and `tau` (N, n) and,
     where they were recorded, `qd` and `qdd`. Columns of tables have free names, one for each joint: q1, joint2_pos,
-    effort_3, ...; `columns={"q": [...], "tau": [...], "t": "stamp"}` names others. `degrees=True`: angles are in
-    degrees. `gains`: factors from what was recorded (motor currents) to torques. `delay`: seconds by which recorded
+    effort_3, ...; `columns={"q": [...], "tau": [...], "t": "clock"}` names others. Units in these names are converted
+    (q1_deg, time [ms]); `degrees=True`: angles without one are in degrees. `gains`: factors from what was recorded (motor currents) to torques. `delay`: seconds by which recorded
     torques lag behind recorded positions; the report says where they seem to.
 
     Without rates and accelerations q alone is enough: it is filtered without delay and differentiated. `cutoff` (Hz) is
