@@ -148,6 +148,8 @@ def test_masked_and_complex_arrays_are_refused() -> None:
     refused("tau of 'link2' is masked in row 6", {"t": T, "q": Q, "tau": hidden})
     refused("tau of 'link1' is masked in row 6", {**table(), "tau1": hidden[:, 1]})
     same(read({"t": T, "q": np.ma.array(Q), "tau": TAU}))
+    refused("q has rows of different lengths", {"t": T, "q": [[1.0, 2.0], [3.0]] * 500, "tau": TAU})
+    refused("'t' has several columns", {"t": np.stack([T, T], axis=-1), "q": Q, "tau": TAU})
     refused("complex", {"t": T, "q": Q + 0j, "tau": TAU})
 
 
@@ -165,6 +167,18 @@ def test_wrapped_angles_are_unwrapped() -> None:
     broken = Q.copy()
     broken[500:, 1] += 4.0
     refused("q of 'link2' jumps by 4", {"t": T, "q": broken, "tau": TAU})
+    refused("q of 'link1' jumps by", {"t": T, "q": np.round(1000.0 * Q), "tau": TAU})  # counts
+
+
+def test_positions_beyond_limits_are_told() -> None:
+    arm = lw.load("ur5e")
+    t, q, _, _ = motion(arm, seed=1)
+    data = {"t": t, "q": np.degrees(np.clip(q, -3.0, 3.0)), "tau": np.ones_like(q)}
+    (found,) = recordings_of(arm, data, **OPTIONS)
+    assert "beyond its limits" in found.notes[0]
+    assert "degrees" in found.notes[0]
+    (found,) = recordings_of(arm, data, **OPTIONS | {"degrees": True})
+    assert not found.notes
 
 
 def test_positions_of_sliding_joints_may_jump() -> None:
@@ -205,7 +219,7 @@ def test_values_that_are_held_are_told() -> None:
 def test_options_of_wrong_kinds_are_told() -> None:
     for how, words in (
         ({"columns": ["q"]}, "columns is ['q'] (expected a mapping"),
-        ({"columns": {"q": 3}}, "columns['q'] is 3"),
+        ({"columns": {"q": 3.0}}, "columns['q'] is 3.0"),
         ({"gains": {"link1": 2.0}}, "gains is {'link1': 2.0} (expected a factor"),
         ({"cutoff": "5"}, "cutoff is '5' (expected a frequency"),
         ({"decimate": "5"}, "decimate is '5' (expected a whole number"),
@@ -240,6 +254,9 @@ def test_data_frames_with_twice_named_columns_and_times_as_index() -> None:
     same(read(frame.assign(t=1e3 * T).rename(columns={"t": "time [ms]"}).set_index("time [ms]")))
     stamps = pandas.to_datetime(T * 1e9).astype("datetime64[ns]")
     same(read(frame.drop(columns="t").set_index(stamps)))
+    same(read(frame.drop(columns="t").set_index(pandas.to_datetime(T * 1e9, utc=True))))
+    numbered = pandas.DataFrame(np.column_stack([T, Q, TAU]))
+    same(read(numbered, columns={"t": 0, "q": [1, 2], "tau": [3, 4]}))
     refused("reset_index", frame.drop(columns="t").set_index(pandas.Index(T)))
     refused("there is no time", frame.drop(columns="t"))
     same(read(frame.drop(columns="t"), period=float(T[1])))

@@ -62,8 +62,8 @@ def columns_of(
                 f"{where}: the columns {' and '.join(map(repr, times))} could both be the time (expected"
                 " columns={'t': ...}, which names the one to take)"
             )
-        if times:
-            found["t"] = times
+        if times or "t" in blocks:
+            found["t"] = times or ["t"]
     for quantity in WORDS:
         if quantity not in found:
             taken = {name for columns in found.values() for name in columns}
@@ -153,9 +153,11 @@ def named_by_user(names: Sequence[str], given: Mapping[str, Any] | None, where: 
                 f"columns has {quantity!r}{near_miss(quantity, ('t', *WORDS))} (expected t, q, qd, qdd, tau, each with"
                 " the names of its columns)"
             )
+        if isinstance(columns, (str, int)):
+            columns = [columns]
         if not isinstance(columns, Iterable):
             raise TypeError(f"columns[{quantity!r}] is {columns!r} (expected the name of a column, or a list of names)")
-        found[quantity] = [columns] if isinstance(columns, str) else [str(name) for name in columns]
+        found[quantity] = [str(name) for name in columns]
         for name in found[quantity]:
             if name not in names:
                 raise ValueError(

@@ -61,8 +61,9 @@ def identify(
     with such attributes, or a list of several recordings: times `t` (N,) or `period`, `q` (N, nq) and `tau` (N, n) and,
     where they were recorded, `qd` and `qdd`. Columns of tables have free names, one for each joint: q1, joint2_pos,
     effort_3, ...; `columns={"q": [...], "tau": [...], "t": "clock"}` names others. Units in these names are converted
-    (q1_deg, time [ms]); `degrees=True`: angles without one are in degrees. `gains`: factors from what was recorded (motor currents) to torques. `delay`: seconds by which recorded
-    torques lag behind recorded positions; the report says where they seem to.
+    (q1_deg, time [ms]); `degrees=True`: angles without one are in degrees. `gains`: factors from what was recorded
+    (motor currents) to torques. `delay`: seconds by which recorded torques lag behind recorded positions; the report
+    says where they seem to.
 
     Without rates and accelerations q alone is enough: it is filtered without delay and differentiated. `cutoff` (Hz) is
     that of the motion, `torque_cutoff` that of torques and regressor, of which one row in `decimate` is kept; what is

@@ -8,6 +8,8 @@ from ..robot import Robot
 from ..robot.layout import angles
 
 SMOOTH, ROUGH = 3.0, 0.1  # a step beside a jump of 2 π is at most so many times the others, or so many rad
+OFTEN = 0.3  # of the steps: an angle that jumps more often is no angle in radians
+BEYOND = 0.1  # of the range between a joint's limits
 REGULAR = 0.8  # of the runs of equal values are of one length, where a logger repeats them
 ENOUGH = 20  # changes, to tell
 
@@ -24,7 +26,8 @@ def unwrapped(arm: Robot, q: np.ndarray, name: str) -> tuple[np.ndarray, list[st
         turns = np.round(steps[:, k] / (2.0 * np.pi)) * jumping[:, k]
         smooth = steps[:, k] - 2.0 * np.pi * turns
         usual = np.abs(steps[~jumping[:, k], k]).max(initial=0.0)
-        rough = rows[np.abs(smooth[rows]) > max(SMOOTH * usual, ROUGH)]
+        often = len(rows) > OFTEN * len(steps)
+        rough = rows if often else rows[np.abs(smooth[rows]) > max(SMOOTH * usual, ROUGH)]
         if len(rough):
             row = int(rough[0])
             raise ValueError(
@@ -36,6 +39,21 @@ def unwrapped(arm: Robot, q: np.ndarray, name: str) -> tuple[np.ndarray, list[st
         times = f"{len(rows)} times" if len(rows) > 1 else f"once, after row {rows[0]}"
         notes.append(f"{name}: q of {joint!r} jumps by 2 pi ({times}): taken out")
     return q, notes
+
+
+def beyond(arm: Robot, q: np.ndarray, name: str) -> list[str]:
+    """What is said of positions that a joint cannot have."""
+    notes, turning = [], angles(arm, "q")
+    for link, slot in arm.driving:
+        if link.joint.limits is None or link.joint.width != 1:
+            continue
+        (lower, upper), own = map(float, link.joint.limits), q[:, slot.q]
+        most = own[np.argmax(np.maximum(own - upper, lower - own))]
+        if max(most - upper, lower - most) > BEYOND * (upper - lower):
+            why = "are angles in degrees (degrees=True)?" if turning[slot.q] else "is it in metres?"
+            joint, limits = arm.q_names[slot.q], f"{lower:.4g} to {upper:.4g}"
+            notes.append(f"{name}: q of {joint!r} goes to {most:.4g}, beyond its limits, {limits}: {why}")
+    return notes
 
 
 def dead(arm: Robot, tau: np.ndarray, name: str) -> list[str]:

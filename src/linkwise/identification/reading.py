@@ -96,7 +96,7 @@ def by_columns(
     arm: Robot, table: Arrays, columns: Mapping[str, Any] | None, name: str, currents: bool = False
 ) -> Recorded:
     """Arrays that hold a column for each joint, or all joints at once; None stands for what was not recorded."""
-    table = {key: plain(value) for key, value in table.items() if value is not None}
+    table = {key: array_of(value, key, name) for key, value in table.items() if value is not None}
     for key, value in table.items():
         if np.ndim(value) == 2 and np.shape(value)[1] == 1 and time_unit(key) is not None:
             table[key] = value[:, 0]
@@ -113,6 +113,13 @@ def by_columns(
         if quantity not in arrays:
             refuse_missing(quantity, table, blocks, name, currents)
     return Recorded(arrays, name, units, tuple(table))
+
+
+def array_of(value: Any, key: str, name: str) -> np.ndarray:
+    try:
+        return plain(value)
+    except ValueError:
+        raise ValueError(f"{name}: {key} has rows of different lengths (expected an array)") from None
 
 
 def stacked(table: Arrays, columns: list[str], name: str) -> np.ndarray:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..robot import Robot
-from .plausibility import dead, held, unwrapped
+from .plausibility import beyond, dead, held, unwrapped
 from .units import Unit, converted
 
 JITTER = 1e-3  # of the period: times that are this regular are regular
@@ -90,7 +90,7 @@ def samples_of(
     notes += dead(arm, given["tau"], name)
     notes += [note for quantity in ("q", "tau") for note in held(quantity, given[quantity], name)]
     given["q"], unwrapping = unwrapped(arm, given["q"], name)
-    notes += unwrapping
+    notes += [*unwrapping, *beyond(arm, given["q"], name)]
     resampled = False
     if t is not None:
         grid = np.linspace(t[0], t[-1], 1 + round((t[-1] - t[0]) / own))
@@ -191,6 +191,8 @@ def times(recorded: Recorded, count: int, period: float | None) -> tuple[np.ndar
             )
         return None, float(period)
     t = plain(t)
+    if t.dtype == object and t.size and hasattr(t.flat[0], "tzinfo"):  # dates with a time zone
+        t = np.array([date - t.flat[0] for date in t.flat], dtype="timedelta64[ns]")
     dates = t.dtype.kind in ("M", "m")
     if unit is not None and unit.of != "time":
         raise ValueError(f"{name}: the time is in {unit.text}, by the name of its column (expected s, ms, us or ns)")
