@@ -205,7 +205,8 @@ def joint_of(
 ) -> tuple[int | None, int | None]:
     """Which joint a column belongs to, by name or by number, if it is of this quantity; a single one needs neither."""
     low = name.lower()
-    own = [label for label in labels if re.search(rf"(?<![a-z0-9]){re.escape(label.lower())}(?![a-z0-9])", low)]
+    own = [label for label in labels if label.lower() in low]
+    own = [label for label in own if re.search(rf"(?<![a-z0-9]){re.escape(label.lower())}(?![a-z0-9])", low)]
     if own:
         label = max(own, key=len)
         rest = bare(f"joint {low.replace(label.lower(), ' ')}")
