@@ -117,6 +117,11 @@ def test_times_are_not_guessed() -> None:
     refused("columns={'t': ...}", table(time="stamps"))
 
 
+def test_recordings_of_simulations_are_in_seconds() -> None:
+    run = lw.simulate(ARM, [0.1, 0.0], duration=10.0, samples=41)
+    assert read(run).period == pytest.approx(0.25)
+
+
 def test_desired_positions_are_no_rates() -> None:
     """libfranka's q_d is the desired position, dq the measured rate."""
     columns = table("q_{}", "tau_J_{}") | {f"q_d_{k + 1}": T for k in range(2)} | {f"dq_d_{k + 1}": T for k in range(2)}

@@ -15,6 +15,7 @@ from ..robot import Robot
 from ..trajectories.csv_reader import csv_rows, refuse_separator
 from .columns import columns_of, is_current, time_unit
 from .samples import Arrays, Recorded, Samples, listed, plain, samples_of
+from .units import Unit, unit_of
 
 QUANTITIES = ("t", "q", "qd", "qdd", "tau")
 
@@ -149,11 +150,15 @@ def refuse_missing(quantity: str, table: Arrays, blocks: list[str], name: str, c
 
 def of_object(item: Any, name: str) -> list[Recorded]:
     """A recording of a simulation, of which what was not reached is left out; or what has the same attributes."""
+    from ..recording.recording import Recording  # late: most data are none
+
     values = {key: getattr(item, key, None) for key in QUANTITIES}
+    units: dict[str, list[Unit | None]] = {"t": [unit_of("s")]} if isinstance(item, Recording) else {}
     q = np.asarray(values["q"], dtype=float)
     if q.ndim <= 2:
-        return [Recorded(reached(values, ()), name)]
-    return [Recorded(reached(values, index), f"{name}, trajectory {list(index)}") for index in np.ndindex(q.shape[:-2])]
+        return [Recorded(reached(values, ()), name, units)]
+    indices = np.ndindex(q.shape[:-2])
+    return [Recorded(reached(values, index), f"{name}, trajectory {list(index)}", units) for index in indices]
 
 
 def reached(values: Arrays, index: tuple[int, ...]) -> Arrays:
