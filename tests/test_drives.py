@@ -1,12 +1,14 @@
 """Drives: limits to the last bit, springs that keep energy, gears; and what friction does when it is smoothed."""
 
 import math
+from functools import partial
 
 import numpy as np
 import pytest
 
 import linkwise as lw
 from effort import rest_slow
+from linkwise.control.drives import Sum
 from robots import CHAINS, TREES, relative, states
 
 PLANAR = lw.load("planar3")
@@ -97,6 +99,18 @@ def test_laws_are_known_by_their_numbers():
     assert repr(given + lw.limited(lw.springs(1, damping=2), 3)) == (
         "given + limited(springs(stiffness=1.0, damping=2.0), most=3.0)"
     )
+
+
+def test_laws_of_a_sum_may_share_the_array_that_they_return():
+    out = np.zeros(3)
+
+    def law(arm, t, q, qd, gain):
+        out[:] = gain * q
+        return out
+
+    both = lw.springs(0) + partial(law, gain=1.0) + partial(law, gain=2.0)
+    assert np.array_equal(both(lw.load("planar3"), 0.0, np.ones(3), np.zeros(3)), [3.0] * 3)
+    assert np.array_equal(Sum(both.parts[1:])(lw.load("planar3"), 0.0, np.ones(3), np.zeros(3)), [3.0] * 3)
 
 
 def test_a_sum_is_the_sum():

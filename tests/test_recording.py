@@ -164,6 +164,24 @@ def test_joint_loads_know_of_the_wrench_that_acted():
         assert np.abs(run.joint_wrenches(frame="joint")[..., 2]).max() < 1e-12  # no torque acts along the axes
 
 
+def buffered(gain, out):
+    """A law that cannot be traced and returns the same array at every call."""
+
+    def law(arm, t, q, qd):
+        out[:] = [gain * float(x) for x in q]
+        return out
+
+    return law
+
+
+@pytest.mark.parametrize("batch", [(), (2,)])
+def test_a_law_may_return_the_same_array_at_every_call(batch):
+    q = np.broadcast_to([0.3, 0.2, 0.1], (*batch, 3))
+    run = lw.simulate(PLANAR, q, duration=0.02, torque=buffered(-5.0, np.zeros(3)), samples=3, compiled=False)
+    assert np.array_equal(run.tau, -5.0 * run.q)
+    assert np.array_equal(run.qdd, lw.forward_dynamics(PLANAR, run.q, run.qd, run.tau))
+
+
 @pytest.mark.slow
 def test_torques_are_asked_for_only_where_a_trajectory_went():
     def strict(arm, t, q, qd):

@@ -8,6 +8,7 @@ import pytest
 import linkwise as lw
 from effort import rest_slow
 from linkwise.sweep import folder as sweep_files
+from linkwise.sweep.functions import values
 
 PLANAR = lw.load("planar3")
 KINDS = ["npz", "parquet"] if sweep_files.has_parquet() else ["npz"]
@@ -45,6 +46,16 @@ def test_a_friction_that_is_swept_acts_where_something_reads_it(tmp_path):
         assert len(np.unique(found["q_end"][:, 0])) == 7
     free = {**samples, "q0": np.zeros((7, 3)), "link1.viscous_friction": np.zeros(7)}
     assert short(free, tmp_path / "friction", friction=True).done == [0]
+
+
+def test_the_values_of_a_law_tell_apart_what_returns_one_array_at_every_call():
+    out, arm = np.zeros(3), lw.load("planar3")
+
+    def law(arm, t, q, qd, gain):
+        out[:] = gain * q if t < 0.7 else q  # at the first state, not at the last
+        return out
+
+    assert values(partial(law, gain=2.0), arm, {}) != values(partial(law, gain=3.0), arm, {})
 
 
 def test_other_numbers_without_effect_are_named_in_a_warning(tmp_path):

@@ -80,7 +80,8 @@ class Sum(Law):
             check_arguments(part, hint=BOUND)
 
     def __call__(self, arm: Robot, t: Any, q: Any, qd: Any) -> Any:
-        first, *others = (checked(part, arm, t, q, qd) for part in self.parts)
+        # copied: functions may write their results to one array
+        first, *others = (checked(part, arm, t, q, qd).copy() for part in self.parts)
         for torque in others:
             first = first + torque
         return first

@@ -49,7 +49,9 @@ class Acting:
         else:
             every = enumerate(zip(states[0].tolist(), *states[1:], strict=True))
             rows = [(*row, {name: array[k] for name, array in own.items()}) for k, row in every]
-            torques[reached] += np.array([called(problem.torque, problem.robot, *row) for row in rows], dtype=float)
+            # copied row by row: the function may write all its results to one array
+            given = [np.array(called(problem.torque, problem.robot, *row), dtype=float) for row in rows]
+            torques[reached] += np.array(given)
         return torques
 
     def accelerations(self, q: np.ndarray, qd: np.ndarray, tau: np.ndarray) -> np.ndarray:

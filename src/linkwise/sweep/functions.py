@@ -101,8 +101,9 @@ def values(function: Callable[..., Any], arm: Robot, parameters: Samples) -> str
     texts = []
     for _ in range(2):
         try:
-            results = [called(function, arm, t, q.copy(), qd.copy(), parameters) for t, q, qd in states]
-            texts.append(" ".join(f"{x:.9g}" for result in results for x in np.ravel(result).astype(float)))
+            results = (called(function, arm, t, q.copy(), qd.copy(), parameters) for t, q, qd in states)
+            numbers = (x for result in results for x in np.ravel(result).astype(float))
+            texts.append(" ".join(f"{x:.9g}" for x in numbers))
         except Exception:  # it is raised where the function is needed
             return None
     return texts[0] if texts[0] == texts[1] else None
