@@ -201,6 +201,59 @@ def test_a_singular_state_of_a_batch_is_named_behind_one_that_overflows(mode: st
                 assert caught.value.state == (3, 0)
 
 
+MAKERS: dict[str, Any] = {
+    "derivative": lambda law, **options: lw.derivative(law, PLANAR, "q", **options),
+    "jvp": lambda law, **options: lw.jvp(law, PLANAR, "q", **options),
+    "vjp": lambda law, **options: lw.vjp(law, PLANAR, "q", **options),
+    "packed": lambda law, **options: lw.packed(law, PLANAR, **options),
+    "second": lambda law, **options: lw.derivative(lw.derivative(law, PLANAR, "q", **options), PLANAR, "q"),
+}
+
+
+@pytest.mark.parametrize("maker", MAKERS)
+def test_a_function_of_ones_own_is_called_once(maker: str) -> None:
+    gain, calls = [2.0], []
+
+    def law(arm: lw.Robot, q: Any) -> Any:
+        calls.append(arm)
+        return gain[0] * q**3 + lw.gravity_torque(arm, q)
+
+    made = MAKERS[maker](law)
+    gain[0] = 5.0
+    arrays = np.random.default_rng(0).normal(size=(len(made.inputs), 3))
+    one = made(*arrays)
+    for mode in ("never", "always"):
+        with lw.use_kernels(mode):
+            assert relative(made(*(np.tile(x, (40, 1)) for x in arrays))[7], one) < 1e-12
+    assert relative(lw.compile(made, PLANAR)(*arrays), one) < 1e-12
+    lw.c_source(made, PLANAR)
+    repr(made)
+    assert np.array_equal(made(*arrays), one)
+    assert len(calls) == 1
+    gain[0] = 7.0
+    other = PLANAR.with_gravity([0.0, -1.0, 0.0])  # for another robot it is called again, and reads what is there now
+    assert np.array_equal(made(other, *arrays), MAKERS[maker](law).of(other)(*arrays))
+
+
+def nested(rows: Any) -> list[np.ndarray]:
+    return [np.array(row) for row in rows]
+
+
+@pytest.mark.parametrize(("maker", "kind"), [*((maker, np.array) for maker in MAKERS), ("jvp", list), ("vjp", nested)])
+def test_arrays_and_lists_among_the_options_are_copied(maker: str, kind: Any) -> None:
+    other = PLANAR.with_gravity([0.0, -1.0, 0.0])
+    wrenches, more = ([[0.0, 0.0, 0.0, 1.0, 2.0, row] for row in (3.0, 4.0, 5.0)] for _ in range(2))
+    changing = kind(wrenches)
+    made, expected = MAKERS[maker](lw.bias_torque, wrench=changing), MAKERS[maker](lw.bias_torque, wrench=more)
+    arrays = np.random.default_rng(0).normal(size=(len(made.inputs), 3))
+    for row in changing:
+        row[4] = 30.0
+    for mode in ("always", "never"):
+        with lw.use_kernels(mode):
+            assert relative(made(*arrays), expected(*arrays)) < 1e-12
+    assert np.array_equal(made.of(other).plain(other, *arrays), expected.of(other).plain(other, *arrays))
+
+
 def test_options_were_given_when_it_was_made() -> None:
     slope = lw.derivative(lw.inverse_dynamics, PLANAR, "qdd", method="fewest")
     with pytest.raises(TypeError, match=r"takes no keywords here .* method"):

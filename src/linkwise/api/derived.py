@@ -61,7 +61,7 @@ class DerivedFunction(Prepared):
         self, function: Callable[..., Any], robot: Robot, wrt: Sequence[str], name: str, keywords: Mapping[str, Any]
     ) -> None:
         check_function_and_robot(function, robot)
-        self.function, self.robot, self.keywords = function, robot, dict(keywords)
+        self.function, self.robot, self.keywords = function, robot, copied(dict(keywords))
         self.names, self.__name__ = tuple(wrt), name
         self.symbols = symbols_of(robot) if robot.non_floats else ()
         for each in wrt:
@@ -104,7 +104,7 @@ class DerivedFunction(Prepared):
 
     @cached_property
     def program(self) -> Program:
-        return self._traced()
+        return self.generated if self._of_user else self._traced()
 
     @cached_property
     def generated(self) -> Program:
@@ -113,7 +113,21 @@ class DerivedFunction(Prepared):
             return self._traced()
 
     def _traced(self) -> Program:
-        return self.derived(trace(self.function, self.robot, **self.keywords))
+        return self.derived(self._original())
+
+    @property
+    def _of_user(self) -> bool:
+        """Whether the function is a user's: what it reads may change, so that it is traced once for all purposes."""
+        return not isinstance(self.function, Prepared) and own_name(self.function) is None
+
+    def _original(self) -> Program:
+        """The program of the function."""
+        return self._traced_once if self._of_user else trace(self.function, self.robot, **self.keywords)
+
+    @cached_property
+    def _traced_once(self) -> Program:
+        with prefer_fewest():
+            return trace(self.function, self.robot, **self.keywords)
 
     @cached_property
     def count(self) -> Count:
@@ -125,7 +139,7 @@ class DerivedFunction(Prepared):
 
     @cached_property
     def function_count(self) -> Count:
-        return count(trace(self.function, self.robot, **self.keywords))
+        return count(self._original())
 
     @cached_property
     def identity(self) -> str | None:
@@ -367,6 +381,15 @@ class DerivedFunction(Prepared):
 
     def _how(self) -> str:
         return ""
+
+
+def copied(option: Any) -> Any:
+    """An option whose arrays, lists and dictionaries a user cannot change any more."""
+    if isinstance(option, np.ndarray):
+        return option.copy()
+    if type(option) in (list, tuple):
+        return type(option)(map(copied, option))
+    return {key: copied(x) for key, x in option.items()} if type(option) is dict else option
 
 
 def check_options(function: Callable[..., Any], robot: Robot, keywords: Mapping[str, Any]) -> None:

@@ -11,7 +11,6 @@ from ..graph import Program
 from ..graph.packing import packed as packed_program
 from ..lazy import cached_property
 from ..robot import Robot
-from ..trace import trace
 from ..trace.tracing import function_name, prefer_fewest
 from .derived import DerivedFunction
 from .states import Array
@@ -33,7 +32,7 @@ class Packed(DerivedFunction):
     @cached_property
     def _packed(self) -> tuple[Program, tuple[np.ndarray, ...]]:
         with prefer_fewest():  # also where plain Python runs: the same values, in the same order
-            return packed_program(trace(self.function, self.robot, **self.keywords), self.__name__)
+            return packed_program(self._original(), self.__name__)
 
     def _traced(self) -> Program:
         return self._packed[0]
