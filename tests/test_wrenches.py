@@ -1,6 +1,7 @@
 """External wrenches as the public functions take them: on the tip, on every link, and what is refused."""
 
 import re
+from functools import partial
 
 import numpy as np
 import pytest
@@ -126,3 +127,19 @@ def test_a_bad_number_in_a_wrench_blanks_its_own_state_and_check_names_it(call):
             call(ARM, *given, wrench, check=True)
         alone = call(ARM, *(a[1] for a in given), wrench[1])
         assert all(np.isnan(part).all() for part in alone)
+
+
+def test_wrenches_on_every_link_beside_a_batch_say_how_they_are_given() -> None:
+    arm, tree = lw.load("planar3"), lw.load("panda")
+    zeros, wrench = np.zeros((5, 3)), np.ones((3, 6))
+    with pytest.raises(ValueError, match=re.escape("wrench has shape (3, 6)")) as caught:
+        lw.inverse_dynamics(arm, zeros, zeros, zeros, wrench)
+    for said in ("the tip", "batch (5,)", "(5, 6)", "(1, 3, 6)"):
+        assert said in str(caught.value)
+    with pytest.raises(ValueError, match=re.escape("(1, 1, 3, 6)")):
+        lw.inverse_dynamics(arm, zeros.reshape(5, 1, 3), zeros.reshape(5, 1, 3), zeros[:1], np.ones((2, 3, 6)))
+    with pytest.raises(ValueError, match=re.escape("(1, 9, 6)")):  # several tips
+        lw.inverse_dynamics(tree, *np.zeros((3, 5, tree.n)), np.ones((9, 6)))
+    for run in (partial(lw.rollout, steps=1, step=1e-3), partial(lw.simulate, duration=1e-3)):
+        with pytest.raises(ValueError, match=re.escape("(1, 3, 6)")):
+            run(arm, zeros, wrench=wrench)

@@ -45,8 +45,10 @@ def inverse_dynamics(
     Gravity and the drives' inertia are in; friction is with `friction=True`, by the robot's own coefficients, or with
     an `lw.Friction`. `method` is one of `lw.methods`.
     `wrench` is an external wrench, moment then force, in the base frame at the centre of mass: (..., 6) on the tip link
-    or (..., n, 6) on every link. `point` is where it acts instead, in the table frame of the link (that of `lw.poses`):
-    (..., 3) on the tip link, (..., n, 3) on every link. `base` prescribes the motion of the base (Newton-Euler only).
+    or (..., m, 6) on every link, m being `len(arm.names)`. The number of axes tells which: beside a batch, wrenches on
+    every link have its axes too, (1, m, 6) where they are the same in all states; (m, 6) are m wrenches on the tip.
+    `point` is where it acts instead, in the table frame of the link (that of `lw.poses`): (..., 3) on the tip link,
+    (..., m, 3) on every link. `base` prescribes the motion of the base (Newton-Euler only).
 
     >>> import linkwise as lw
     >>> arm = lw.load("planar3")

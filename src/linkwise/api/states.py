@@ -97,6 +97,24 @@ def require_robot(robot: object) -> None:
         raise TypeError(f"the first argument is {robot!r} (expected a Robot{hint})")
 
 
+def same_in_all_states(batch: tuple[int, ...], links: int) -> str:
+    """How wrenches on every link are given that are the same in all states of a batch."""
+    return f"; {(*(1 for _ in batch), links, 6)} where they are the same in all states" if batch else ""
+
+
+def refuse_tip_wrenches(shape: tuple[int, ...], batch: tuple[int, ...], links: int) -> None:
+    """Raise an error for wrenches on the tip that do not fit the batch and were probably meant for every link."""
+    if shape[-2:] != (links, 6):
+        return
+    try:
+        np.broadcast_shapes(shape[:-1], batch)
+    except ValueError:
+        raise ValueError(
+            f"wrench has shape {shape}, which beside the batch {batch} means the tip in each state (expected"
+            f" {(*batch, 6)}; on every link {(*batch, links, 6)}{same_in_all_states(batch, links)})"
+        ) from None
+
+
 class States:
     """The arrays of one call: checked, brought to one batch shape, and ready to be split into scalars."""
 
@@ -166,7 +184,10 @@ class States:
         return broadcast({k: tuple(a.shape[: len(a.shape) - self.trailing[k]]) for k, a in self.arrays.items()})
 
     def _per_link(self, wrench: Array) -> Array:
-        """An external wrench with an axis for links: (..., 6) acts on the tip, (..., n, 6) on every link."""
+        """An external wrench with an axis for links: (..., 6) acts on the tip, (..., m, 6) on every link of m.
+
+        Which of them it is follows from the number of axes: (m, 6) beside a batch of one axis are wrenches on the tip.
+        """
         n, dims = len(self.robot.names), len(self.batch)
         shape = tuple(wrench.shape)
         if shape[-1:] == (6,) and len(shape) <= dims + 1:
@@ -174,8 +195,9 @@ class States:
                 tips = ", ".join(repr(self.robot.links[i].name) for i in self.robot.leaves)
                 raise ValueError(
                     f"wrench has shape {shape}, which means the tip, but robot {self.robot.name!r} has several: {tips}"
-                    f" (expected a wrench on every link: (..., {n}, 6))"
+                    f" (expected a wrench on every link: (..., {n}, 6){same_in_all_states(self.batch, n)})"
                 )
+            refuse_tip_wrenches(shape, self.batch, n)
             self.tip = self.robot.leaves[0]
             return wrench[..., None, :]
         if shape[-2:] == (n, 6) and len(shape) == dims + 2:
@@ -184,11 +206,11 @@ class States:
         tip = f"({batch}6)" if self.batch else "(6,)"
         raise ValueError(
             f"wrench has shape {shape} (expected {tip} for the tip or ({batch}{n}, 6) for every link: moment, then"
-            " force, in the base frame, at the centre of mass)"
+            f" force, in the base frame, at the centre of mass{same_in_all_states(self.batch, n)})"
         )
 
     def _points(self, point: Array) -> Array:
-        """Where the wrench acts, with an axis for links: (..., 3) on the tip, (..., n, 3) on every link."""
+        """Where the wrench acts, with an axis for links: (..., 3) on the tip, (..., m, 3) on every link."""
         if "wrench" not in self.arrays:
             raise ValueError("point is given without a wrench (expected wrench=... that acts there)")
         own = (len(self.robot.names), 3) if self.tip is None else (3,)

@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from ..api.states import require_robot
+from ..api.states import refuse_tip_wrenches, require_robot, same_in_all_states
 from ..errors import near_miss
 from ..kernels.interface import broadcast
 from ..robot import Friction, Robot
@@ -94,8 +94,8 @@ def known_arrays(
     shapes = {name: arrays.shape(name, value) for name, value in given.items()}
     shapes.setdefault("qd0", (arm.n,))  # zeros
     if wrench is not None:
-        axes = max(len(shapes[name]) for name in ("q0", "qd0")) - 1
-        own["wrench"] = wrench_shape(arm, shapes["wrench"], axes)
+        batch = max((shapes[name][:-1] for name in ("q0", "qd0")), key=len)
+        own["wrench"] = wrench_shape(arm, shapes["wrench"], batch)
     return {name: Given(name, value, shapes[name], own[name]) for name, value in values.items() if name in shapes}
 
 
@@ -109,18 +109,19 @@ def rows_of(arrays: Arrays, array: Given, batch: Shape) -> tuple[Any, int]:
     return arrays.rows(array.name, array.value, shape), 0 if shared else math.prod(array.own)
 
 
-def wrench_shape(arm: Robot, shape: Shape, axes: int) -> Shape:
-    """(6,) for a wrench on the tip, (bodies, 6) for one on every link; `axes` has the batch."""
+def wrench_shape(arm: Robot, shape: Shape, batch: Shape) -> Shape:
+    """(6,) for a wrench on the tip, (bodies, 6) for one on every link: so many axes has the batch."""
     bodies, one_tip = len(arm.names), len(arm.leaves) == 1
-    if shape[-1:] == (6,) and len(shape) <= axes + 1 and one_tip:
+    if shape[-1:] == (6,) and len(shape) <= len(batch) + 1 and one_tip:
+        refuse_tip_wrenches(shape, batch, bodies)
         return (6,)
-    if shape[-2:] == (bodies, 6) and len(shape) == axes + 2:
+    if shape[-2:] == (bodies, 6) and len(shape) == len(batch) + 2:
         return (bodies, 6)
-    front = "..., " * bool(axes)
+    front = "..., " * bool(batch)
     tip = f"({front or ''}6) for the tip or " if one_tip else ""
     raise ValueError(
         f"wrench has shape {shape} (expected {tip}({front}{bodies}, 6) for every link: moment, then force, in the base"
-        " frame, at the centre of mass)"
+        f" frame, at the centre of mass{same_in_all_states(batch, bodies)})"
     )
 
 

@@ -68,12 +68,13 @@ def simulate(
     None, an array (..., n) of constant torques, or a function torque(arm, t, q, qd) that gives them; one over `lw`
     pieces is traced, anew at each call, and compiled together with the integrator, any other runs in Python, which is
     slower. It must depend on its arguments alone while a simulation runs; laws with a memory, and laws that a computer
-    runs at equal times, are `lw.sampled`. `wrench` is constant, as for
-    `forward_dynamics`; `point` is the point of the link at which it acts, (3,) or (n, 3), the same for all
-    trajectories. `friction` is the same law as there: True for the robot's own coefficients, or a `Friction`; with
-    `Friction(smooth=0)` joints stick. `parameters` are numbers, by name, for what the torque function takes after qd,
-    such as torque(arm, t, q, qd, kp): one for all trajectories or, with the batch's axes in front, one for each.
-    Where n numbers could be either, they are refused: (n, 1) is one for each, (1, n) are n for all.
+    runs at equal times, are `lw.sampled`. `wrench` is constant, as for `inverse_dynamics`: (..., 6) on the tip or (...,
+    m, 6) on every link of m, beside a batch (1, m, 6) where they are the same for all trajectories; `point` is the
+    point of the link at which it acts, (3,) or (m, 3), the same for all trajectories. `friction` is the same law as
+    there: True for the robot's own coefficients, or a `Friction`; with `Friction(smooth=0)` joints stick. `parameters`
+    are numbers, by name, for what the torque function takes after qd, such as torque(arm, t, q, qd, kp): one for all
+    trajectories or, with the batch's axes in front, one for each. Where n numbers could be either, they are refused:
+    (n, 1) is one for each, (1, n) are n for all.
 
     `integrator` is one of `lw.integrators()`; the error of a step is kept below atol + rtol |y|, where atol is a
     hundredth of rtol if it is not given. "radau" is for stiff springs and friction; it needs SciPy.
