@@ -75,6 +75,10 @@ def test_a_law_that_cannot_be_traced_is_called_once_a_sample_without_a_warning()
     run = lw.simulate(CART, [1.0], [0.3], 0.5, torque=lw.sampled(watched, 0.1), samples=3)
     assert run.status == "done"
     assert np.allclose(times, [0.0, 0.1, 0.2, 0.3, 0.4])
+    assert not run.compiled
+    hold = lw.sampled(lw.springs(1.0), 0.1)
+    assert lw.simulate(CART, [1.0], duration=0.1, torque=hold, samples=2).compiled
+    assert not lw.simulate(CART, [1.0], duration=0.1, torque=hold + lw.sampled(watched, 0.05), samples=2).compiled
     with pytest.raises(TypeError, match=r"watched.*cannot be traced"):
         lw.simulate(CART, [1.0], duration=0.1, torque=lw.sampled(watched, 0.1), compiled=True)
 

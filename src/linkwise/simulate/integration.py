@@ -83,4 +83,5 @@ def integrated(
             trajectories.empty_logs()
         watch.close()
     held = None if sampler is None else sampler.held
+    in_code = in_code and (sampler is None or sampler.compiled)
     return Run(problem, out, trajectories, in_code, interrupted, given_up, held)

@@ -121,6 +121,11 @@ class Sampler:
         self.laws = [SampledLaw(law, problem, count, compiled) for law in laws]
         self.held = np.zeros((count, len(times), problem.robot.n))
 
+    @property
+    def compiled(self) -> bool:
+        """Whether no law runs in Python."""
+        return all(law.kernel is not None for law in self.laws)
+
     def run(
         self,
         trajectories: Trajectories,
