@@ -26,6 +26,24 @@ def test_packed_values_are_all_that_the_results_consist_of(robot):
     assert sorted({k for places in packed.places for k in places.flat} - {-1}) == list(range(packed.size))
 
 
+def test_unpacked_tensors_of_torch_stay_such_and_have_gradients():
+    torch = pytest.importorskip("torch")
+    inertia = lw.packed(lw.inertia_matrix, lw.load("planar3"))
+    q = torch.tensor([[0.1, 0.2, 0.3], [0.4, 0.5, 0.6]], dtype=torch.float64, requires_grad=True)
+    matrix = inertia.unpack(inertia(q))
+    assert np.allclose(matrix.detach().numpy(), lw.inertia_matrix(lw.load("planar3"), q.detach().numpy()))
+    (gradient,) = torch.autograd.grad(matrix[..., 0, 0].sum(), q)
+    slope = lw.derivative(lw.inertia_matrix, lw.load("planar3"), "q")(q.detach().numpy())
+    assert np.allclose(gradient.numpy(), slope[:, 0, 0])
+
+
+def test_unpacking_can_be_traced_by_jax():
+    jax = pytest.importorskip("jax")
+    inertia, q = lw.packed(lw.inertia_matrix, lw.load("planar3")), np.array([0.1, 0.2, 0.3], dtype=np.float32)
+    matrix = jax.jit(lambda q: inertia.unpack(inertia(q)))(q)
+    assert np.allclose(matrix, lw.inertia_matrix(lw.load("planar3"), q), rtol=1e-5)
+
+
 def test_packed_results_are_the_same_compiled():
     arm = TREES[0]
     q = states(arm, 5)[0]

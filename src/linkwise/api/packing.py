@@ -13,7 +13,7 @@ from ..lazy import cached_property
 from ..robot import Robot
 from ..trace.tracing import function_name, prefer_fewest
 from .derived import DerivedFunction
-from .states import Array
+from .states import Array, library_of
 
 
 class Packed(DerivedFunction):
@@ -52,10 +52,12 @@ class Packed(DerivedFunction):
 
     def unpack(self, values: Array) -> Any:
         """The results of the function, from its values (..., m)."""
-        values = np.asarray(values)
+        xp = library_of([values])
+        if xp is np:
+            values = np.asarray(values)
         if not values.ndim or values.shape[-1] != self.size:
-            raise ValueError(f"values has shape {values.shape} (expected (..., {self.size}))")
-        extended = np.concatenate([values, np.zeros((*values.shape[:-1], 1), values.dtype)], axis=-1)
+            raise ValueError(f"values has shape {tuple(values.shape)} (expected (..., {self.size}))")
+        extended = xp.concatenate([values, xp.zeros_like(values[..., :1])], axis=-1)
         results = tuple(extended[..., places] for places in self._packed[1])
         return results[0] if len(results) == 1 else results
 
