@@ -88,6 +88,26 @@ def test_it_leaves_as_c(of_symbols: bool, tmp_path: Path) -> None:
     subprocess.run(["./a.out"], cwd=tmp_path, check=True)
 
 
+def test_the_head_of_the_c_says_what_each_result_is() -> None:
+    slopes = lw.derivative(lw.forward_dynamics, PLANAR, ("q", "tau"), value=True)
+    head = " ".join(lw.c_source(slopes, PLANAR).partition("*/")[0].replace("\n *", " ").split())
+    for said in (
+        "out_0[3]: forward_dynamics out",
+        "out_1[9]: d_forward_dynamics_d_q; 3 x 3, row by row",
+        "out_2[9]: d_forward_dynamics_d_tau; 3 x 3",
+        "Equations: linkwise.derivative of linkwise.forward_dynamics by q, tau",
+    ):
+        assert said in head
+    assert head.count(" multiplications") == 1
+
+    def law(arm: lw.Robot, q: Any) -> Any:
+        return 2.0 * q
+
+    assert f"linkwise.vjp of {__name__}.{law.__qualname__} by q" in " ".join(
+        lw.c_source(lw.vjp(law, PLANAR, "q"), PLANAR).partition("*/")[0].replace("\n *", " ").split()
+    )
+
+
 def test_for_another_robot_it_is_derived_anew() -> None:
     slope = lw.derivative(lw.inverse_dynamics, PLANAR, "qdd")
     arrays = states(TREE)

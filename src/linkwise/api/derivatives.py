@@ -26,6 +26,7 @@ class Derivative(DerivedFunction):
     __doc__ = f"""The derivative of a function by its arguments, for one robot. {DerivedFunction.__doc__}
     `mode` is "forward", "reverse" or "closed-form".
     """
+    maker = "derivative"
 
     def __init__(
         self,
@@ -105,7 +106,6 @@ class Derivative(DerivedFunction):
 class Product(DerivedFunction):
     """Products of a derivative with vectors, without its matrix: what those of either side have in common."""
 
-    prefix: ClassVar[str]
     about: ClassVar[str]  # of which function, by which names
 
     def __init__(
@@ -114,7 +114,7 @@ class Product(DerivedFunction):
         self.wrt, self._value = wrt, value
         names, name = named(wrt), function_name(function)
         self.__doc__ = self.about.format(name, ", ".join(names))
-        super().__init__(function, robot, names, f"{self.prefix}_{name}_d_{'_'.join(names)}", keywords)
+        super().__init__(function, robot, names, f"{self.maker}_{name}_d_{'_'.join(names)}", keywords)
 
     @property
     def options(self) -> tuple[Any, ...]:
@@ -127,7 +127,7 @@ class Product(DerivedFunction):
 
 class JacobianVector(Product):
     __doc__ = f"""The derivative of a function along vectors, without its matrix. {DerivedFunction.__doc__}"""
-    prefix, about = "jvp", "The derivative of {} along vectors, by {}."
+    maker, about = "jvp", "The derivative of {} along vectors, by {}."
 
     @cached_property
     def inputs(self) -> tuple[Port, ...]:
@@ -142,7 +142,7 @@ class JacobianVector(Product):
 
 class VectorJacobian(Product):
     __doc__ = f"""The gradient of the weighted results of a function, without its matrix. {DerivedFunction.__doc__}"""
-    prefix, about = "vjp", "The gradient of weight · {} by {}."
+    maker, about = "vjp", "The gradient of weight · {} by {}."
 
     @cached_property
     def inputs(self) -> tuple[Port, ...]:

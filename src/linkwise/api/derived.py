@@ -6,7 +6,7 @@ import inspect
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -52,6 +52,7 @@ class DerivedFunction(Prepared):
     """
 
     max_operations = MAX_OPERATIONS
+    maker: ClassVar[str]  # the public function that makes it
 
     def __new__(cls, *args: Any, **keywords: Any) -> DerivedFunction:
         # each has its own type: Python looks for __call__ there, so that the entry is called directly

@@ -27,6 +27,7 @@ class Packed(DerivedFunction):
         self.__doc__ = f"The values that the results of {function_name(function)} consist of."
         super().__init__(function, robot, (), f"packed_{function_name(function)}", keywords)
 
+    maker = "packed"
     options = ()
 
     @cached_property

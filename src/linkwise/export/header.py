@@ -8,6 +8,7 @@ import textwrap
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from ..api.derived import DerivedFunction
 from ..api.packing import Packed
 from ..codegen.c.function import WIDTH, CFunction, brackets
 from ..explain import cite
@@ -56,7 +57,11 @@ def head(c: CFunction, function: Callable[..., Any], arm: Robot, keywords: Mappi
         described(c.type, name, port, "a symbol of the robot" if port.name in symbols else configuration(port))
         for name, port in zip(c.inputs, c.program.inputs, strict=True)
     ]
-    outputs = [described(c.type, name, port, "") for name, port in zip(c.outputs, c.program.outputs, strict=True)]
+    of_what = [port.name if isinstance(function, DerivedFunction) else "" for port in c.program.outputs]
+    outputs = [
+        described(c.type, name, port, meaning if len(of_what) > 1 else "")
+        for name, port, meaning in zip(c.outputs, c.program.outputs, of_what, strict=True)
+    ]
     return [
         "",
         f"{function_name(function)} of the robot {arm.name}{f', with {options}' if options else ''}.",
@@ -135,7 +140,10 @@ def configuration(port: Port) -> str:
 
 
 def about(function: Callable[..., Any]) -> list[str]:
-    """The first line of its docstring; of an object that is called, also what it prints as, if that is its own."""
+    """The first line of its docstring; of an object that is called, also what it prints as, if that is its own.
+
+    Not of a derivative: it prints the operations of its program in Python, which may be another.
+    """
     first = SHAPE.sub("", (inspect.getdoc(function) or "").partition("\n")[0])
     kind: type[Any] = type(function)
     if inspect.isroutine(function):
@@ -161,6 +169,20 @@ def source(function: Callable[..., Any], arm: Robot, keywords: Mapping[str, Any]
     method = published_as(function, arm, keywords.get("method"))
     if method is not None:
         return str(cite(method))
+    if isinstance(function, DerivedFunction):
+        return f"{derived_from(function)}, in Python."
+    return f"those of {name_in_python(function)} in Python."
+
+
+def derived_from(function: Any) -> str:
+    """How a derivative and the like was made."""
+    if not isinstance(function, DerivedFunction):
+        return name_in_python(function)
+    by = f" by {', '.join(function.names)}" if function.names else ""
+    return f"linkwise.{function.maker} of {derived_from(function.function)}{by}"
+
+
+def name_in_python(function: Callable[..., Any]) -> str:
     module, name = getattr(function, "__module__", None), getattr(function, "__qualname__", function_name(function))
     package = "linkwise" if str(module).startswith("linkwise.") else module
-    return f"those of {package}.{name} in Python." if package else f"those of {name} in Python."
+    return f"{package}.{name}" if package else name
