@@ -398,3 +398,53 @@ def test_gradients_of_costs_with_guards_are_finite() -> None:
     with lw.use_kernels("always"):
         gradients.append(lw.derivative(cost, ARM, "q", mode="reverse")(q))
     assert np.ptp(gradients, axis=0).max() < 1e-13
+
+
+REDUCED = {
+    "all axes": lambda q: np.max(np.stack([q, -q])) * q,
+    "two axes": lambda q: np.min(np.stack([q, -q])[None], axis=(1, 2)) * q,
+    "kept": lambda q: np.max(np.stack([q, -q]), axis=(0, -1), keepdims=True)[0] * q,
+    "any": lambda q: np.where(np.any(np.stack([q, q - 0.5]) > 0.4), q, -q),
+    "started": lambda q: np.max(np.stack([q, -q]), initial=0.2) * q,
+    "sum": lambda q: np.sum(q, where=[True, False, True]) * q,
+    "product": lambda q: np.prod(q, where=[True, False, True]) * q,
+    "mean": lambda q: np.mean(q, where=[True, False, True]) * q,
+    "of floats": lambda q: np.sum(q, dtype=float) * np.multiply(q, q, dtype=np.float64),
+    "count": lambda q: np.sum(q > 0.0, dtype=float) * np.add(q > 0.0, q > 0.0, dtype=float),
+    "average": lambda q: np.average(q, weights=q * q) * q,
+    "average of rows": lambda q: np.average(np.stack([q, -q]), axis=0, weights=np.stack([q * q, q + 1])),
+}
+
+
+@pytest.mark.parametrize("law", REDUCED.values(), ids=REDUCED)
+def test_reductions_over_several_axes_and_where_they_are_asked_for(law):
+    q = np.array([0.3, -0.7, 0.5])
+    program = lw.trace(lambda arm, q: law(q), lw.load("planar3"))
+    assert np.allclose(lw.evaluate(program, q)[0], law(q), rtol=1e-14)
+
+
+REFUSED = [
+    (lambda q: np.multiply(q, q, dtype="f4"), r"dtype=float32 of np.multiply cannot be traced"),
+    (lambda q: np.sum(q, dtype="f4"), r"dtype=float32 of np.add cannot be traced"),
+    (lambda q: np.multiply(q, q, where=[True, False, True]), r"where= of np.multiply"),
+    (np.trunc, r"trunc\(\) cannot be traced"),
+    (lambda q: np.fmax(q, 0.0), r"np.fmax cannot be traced"),
+    (lambda q: np.average(q, weights=q, returned=True), r"np.average .* cannot be traced"),
+    (lambda q: np.where(q > 0, np.inf, q), r"constant inf is not finite .*expected finite numbers"),
+    (lambda q: q / 0, r"divided by the constant 0"),
+]
+
+
+@pytest.mark.parametrize(("law", "said"), REFUSED)
+def test_what_cannot_be_traced_is_refused_in_our_own_words(law, said):
+    with pytest.raises(Exception, match=said):
+        lw.trace(lambda arm, q: law(q), lw.load("planar3"))
+
+
+@pytest.mark.parametrize("law", [np.std, lambda q: q.std(), lambda q: np.std(np.stack([q, q]), axis=1, ddof=1)])
+def test_the_slope_of_a_standard_deviation_is_zero_where_all_are_equal(law):
+    slope = lw.derivative(lambda arm, q: law(q), lw.load("planar3"), "q")
+    assert np.array_equal(slope([0.3] * 3), np.zeros(slope([0.3] * 3).shape))
+    q, h = np.array([0.3, -0.7, 0.5]), 1e-6
+    differences = np.stack([(law(q + h * e) - law(q - h * e)) / (2 * h) for e in np.eye(3)], axis=-1)
+    assert np.allclose(slope(q), differences, atol=1e-8)

@@ -100,6 +100,8 @@ ELEMENTWISE: dict[str, tuple[int, Callable[..., Any]]] = {  # functions of NumPy
     "bitwise_xor": (2, of_truths(conditions.unequal, operator.xor)),
     "invert": (1, of_truths(conditions.negation, operator.invert)),
 }
+NOTHING = {np.add: 0.0, np.multiply: 1.0}  # what they give of no numbers
+COMPARING = (np.fmax, np.fmin)  # functions that NumPy would do by comparing
 UFUNCS = {name: np.frompyfunc(function, operands, 1) for name, (operands, function) in ELEMENTWISE.items()}
 
 
@@ -119,6 +121,9 @@ class TracedArray(np.ndarray):
         if np.dtype(dtype) != object:
             raise TypeError(f"astype({np.dtype(dtype)}) cannot be traced (expected float: no other rounding is known)")
         return super().astype(dtype, *args, **keywords)
+
+    def std(self, *args: Any, **keywords: Any) -> Any:
+        return std(self, *args, **keywords)
 
     def __getitem__(self, index: Any) -> Any:
         if is_mask(index):
@@ -187,13 +192,17 @@ def traced_result(x: Any) -> Any:
 
 def applied(ufunc: Any, method: str, *inputs: Any, **keywords: Any) -> Any:
     """A ufunc on arrays of nodes, or on nodes."""
+    own, operands = UFUNCS.get(ufunc.__name__, ufunc), list(map(boxed, inputs))
     if "out" in keywords:
         keywords["out"] = tuple(map(boxed, keywords["out"]))
-    if isinstance(keywords.get("where"), (TracedArray, Condition)):
-        raise TypeError(
-            f"where= of np.{ufunc.__name__} cannot be traced (expected np.where(condition, x, 0.0) in its argument)"
-        )
-    own, operands = UFUNCS.get(ufunc.__name__, ufunc), list(map(boxed, inputs))
+    if keywords.get("dtype") is not None and has_numbers(ufunc, np.dtype(keywords.pop("dtype"))):
+        operands = [boxed(AS_NUMBERS(x)) for x in operands]
+    if keywords.get("where") is True:
+        del keywords["where"]
+    if "where" in keywords:
+        check_where(ufunc, method, keywords)
+        if method == "reduce" and ufunc in NOTHING:
+            keywords.setdefault("initial", NOTHING[ufunc])
     if method != "__call__" and ufunc in (np.add, np.multiply):  # sums and products of truth values are numbers
         own, operands[0] = ufunc, boxed(AS_NUMBERS(operands[0]))
     if method != "__call__" and ufunc in (np.logical_and, np.logical_or):  # of one element too
@@ -201,12 +210,48 @@ def applied(ufunc: Any, method: str, *inputs: Any, **keywords: Any) -> Any:
     if ufunc is np.matmul and method == "__call__":
         numbers = traced_result(np.matmul(*(boxed(AS_NUMBERS(x)) for x in operands), **keywords))
         return traced_result(TRUTHS(boxed(numbers))) if all(map(all_truths, operands)) else numbers
-    if own is ufunc and all("O" not in types for types in ufunc.types):  # NumPy has it for numbers alone
+    if own is ufunc and (all("O" not in types for types in ufunc.types) or ufunc in COMPARING):  # for numbers alone
         node = next(x for operand in operands for x in np.asarray(operand).flat if is_traced(x))
         from .node import untraceable  # which imports this file
 
         raise untraceable(node, f"np.{ufunc.__name__}")
+    if own is not ufunc and method == "reduce":
+        return traced_result(reduced(own, operands[0], **keywords))
     return traced_result(getattr(own, method)(*operands, **keywords))
+
+
+def has_numbers(ufunc: Any, dtype: np.dtype[Any]) -> bool:
+    """Whether a result of this dtype is numbers, in which conditions count as 1 or 0; others than float are refused."""
+    if dtype.kind == "O" or (dtype.kind == "b" and all(types[-1] in "?O" for types in ufunc.types)):
+        return False  # np.any and np.all ask for truth values
+    if dtype != np.float64:
+        raise TypeError(
+            f"dtype={dtype} of np.{ufunc.__name__} cannot be traced (expected float: no other rounding is known)"
+        )
+    return True
+
+
+def check_where(ufunc: Any, method: str, keywords: dict[str, Any]) -> None:
+    if isinstance(keywords["where"], (TracedArray, Condition)):
+        raise TypeError(
+            f"where= of np.{ufunc.__name__} cannot be traced (expected np.where(condition, x, 0.0) in its argument)"
+        )
+    if method == "__call__" and "out" not in keywords:
+        raise TypeError(
+            f"where= of np.{ufunc.__name__} without out= cannot be traced (expected np.where(condition, x, 0.0))"
+        )
+
+
+def reduced(own: Any, x: Any, axis: Any = 0, keepdims: bool = False, **keywords: Any) -> Any:
+    """Over one axis after another: NumPy does not know that our functions allow several."""
+    x = np.asarray(x)
+    axes = range(x.ndim) if axis is None else axis if isinstance(axis, tuple) else (axis,)
+    if len(axes) < 2 or keywords.keys() & {"out", "where"}:
+        return own.reduce(x, axis=axis, keepdims=keepdims, **keywords)
+    own_axes = sorted({range(x.ndim)[k] for k in axes})
+    for k in own_axes:
+        x = own.reduce(x, axis=k, keepdims=True, **(keywords if k == own_axes[-1] else {}))  # `initial` counts once
+    return x if keepdims else boxed(x.reshape([size for k, size in enumerate(x.shape) if k not in own_axes]))[()]
 
 
 def called(function: Any, args: Sequence[Any], keywords: dict[str, Any]) -> Any:
@@ -275,6 +320,27 @@ def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> A
     return traced_result(LENGTH(boxed((x * x).sum(axis=axis, keepdims=keepdims))))
 
 
+def std(x: Any, axis: Any = None, dtype: Any = None, out: Any = None, ddof: Any = 0, **keywords: Any) -> Any:
+    """The root of the variance; where all are equal its slope is 0, as that of a length."""
+    if out is not None:
+        raise TypeError("np.std with out= cannot be traced")
+    return traced_result(LENGTH(boxed(np.var(x, axis=axis, dtype=dtype, ddof=ddof, **keywords))))
+
+
+def average(a: Any, axis: Any = None, weights: Any = None, returned: bool = False, **keywords: Any) -> Any:
+    """Traced weights too, whose sum NumPy would compare with zero."""
+    traced = any(map(is_traced, np.ravel(boxed(weights))))
+    if traced and (returned or np.shape(weights) != np.shape(a)):
+        raise TypeError(
+            "np.average with returned=True, or with weights of another shape, cannot be traced for weights that are not"
+            " known yet (expected np.sum(a * weights) / np.sum(weights))"
+        )
+    if traced:
+        return np.sum(a * weights, axis=axis, **keywords) / np.sum(weights, axis=axis, **keywords)
+    keywords |= {"axis": axis, "weights": weights, "returned": returned}
+    return traced_result(AS_NUMPY_DOES(np.empty(0), np.average, (np.ndarray,), (a,), keywords))
+
+
 def count_nonzero(a: Any, axis: Any = None, *, keepdims: bool = False) -> Any:
     return np.sum(traced_result(TRUTHS(boxed(a))), axis=axis, keepdims=keepdims)
 
@@ -302,5 +368,7 @@ FUNCTIONS: dict[Any, Callable[..., Any]] = {
     np.interp: interpolated,
     np.linalg.norm: norm,
     np.count_nonzero: count_nonzero,
+    np.std: std,
+    np.average: average,
     **{function: like(function) for function in (np.zeros_like, np.ones_like, np.full_like)},
 }

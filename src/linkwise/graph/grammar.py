@@ -58,7 +58,10 @@ def check(program: Program) -> Program:
             if not 0 <= position < sizes.get(name, 0):
                 raise GrammarError(f"{node!r} is not among the inputs {program.inputs}")
         if node.op == "const" and not math.isfinite(node.payload):
-            raise GrammarError(f"the constant {node.payload} is not finite")
+            raise GrammarError(
+                f"the constant {node.payload} is not finite (expected finite numbers in what is traced; bounds of"
+                " np.clip may be infinite)"
+            )
         if LEGAL[node.op] and all(a.op == "const" for a in node.args):
             raise GrammarError(f"{node!r} has constant operands only and should have been folded")
         seen[node.index] = node

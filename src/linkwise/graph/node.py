@@ -163,6 +163,7 @@ class Node:
     __round__ = untraceable_operation("round()")
     __floor__ = untraceable_operation("math.floor()")
     __ceil__ = untraceable_operation("math.ceil()")
+    __trunc__ = untraceable_operation("math.trunc()")
     __mod__ = __rmod__ = untraceable_operation("% (an angle is wrapped by np.arctan2(np.sin(x), np.cos(x)))")
     __floordiv__ = __rfloordiv__ = untraceable_operation("//")
     __divmod__ = __rdivmod__ = untraceable_operation("divmod()")
