@@ -386,3 +386,16 @@ def test_what_cannot_be_held_is_an_error_that_names_the_joint() -> None:
         lw.equilibrium(PLANAR, [0, np.nan, 0])
     with pytest.raises(ValueError, match="tolerance is 0"):
         lw.equilibrium(PLANAR, [0, 0, 0], tolerance=0)
+
+
+def test_models_and_equilibria_compare_as_a_whole():
+    arm, q = lw.load("planar3"), np.array([0.1, 0.2, 0.3])
+    model = lw.linearize(arm, q)
+    assert model == lw.linearize(arm, q)
+    assert model != lw.linearize(arm, q, dt=0.01)
+    assert model != lw.linearize(arm, q + 0.1)
+    assert model != (model.A, model.B)
+    hanging = lw.equilibrium(arm, q)
+    assert hanging == lw.equilibrium(arm, q)
+    assert hanging != lw.equilibrium(arm, q + 0.5)
+    assert hanging != model

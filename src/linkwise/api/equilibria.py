@@ -18,6 +18,7 @@ import numpy as np
 from ..errors import EquilibriumError
 from ..robot import Robot
 from ..trace import Input
+from .comparing import ComparesArrays
 from .derivatives import Derivative, derivative
 from .functions import bias_torque, gravity_torque
 from .integration import difference, integrate
@@ -37,7 +38,7 @@ class ConfigurationAndTorques(NamedTuple):
     tau: np.ndarray
 
 
-class Equilibrium(ConfigurationAndTorques):
+class Equilibrium(ComparesArrays, ConfigurationAndTorques):
     """A configuration `q` (..., nq), and the torques `tau` of the drives (..., n) that hold the robot there."""
 
     arm: Robot | None

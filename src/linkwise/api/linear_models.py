@@ -22,6 +22,7 @@ from ..robot import Friction, Robot
 from ..spatial import Scalar, mul, sub
 from .call import Call, fast
 from .closed_form_derivatives import forward_dynamics_derivatives
+from .comparing import ComparesArrays
 from .derivatives import derivative
 from .functions import differences, inverse_dynamics
 from .matrix_exponential import held
@@ -36,7 +37,7 @@ class StateAndInputMatrix(NamedTuple):
     B: Array
 
 
-class LinearModel(StateAndInputMatrix):
+class LinearModel(ComparesArrays, StateAndInputMatrix):
     """A (..., 2n, 2n) and B (..., 2n, n) of ẋ = A x + B u; or, with a step `dt`, of x_{k+1} = A x_k + B u_k."""
 
     dt: float | None
