@@ -113,6 +113,13 @@ def test_laws_of_a_sum_may_share_the_array_that_they_return():
     assert np.array_equal(Sum(both.parts[1:])(lw.load("planar3"), 0.0, np.ones(3), np.zeros(3)), [3.0] * 3)
 
 
+def test_the_builtin_sum_adds_laws():
+    parts = [lw.springs(1.0), lw.springs(2.0), lw.springs(3.0)]
+    assert sum(parts) == parts[0] + parts[1] + parts[2]
+    with pytest.raises(TypeError):
+        1 + parts[0]
+
+
 def test_a_sum_is_the_sum():
     q, qd = np.array([0.1, -0.4, 2.0]), np.array([1.0, 0.5, -2.0])
     both = given + lw.springs(3, 1, 0.2)

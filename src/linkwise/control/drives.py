@@ -57,6 +57,8 @@ class Law:
         return Sum((*terms(self), *terms(other))) if callable(other) else NotImplemented
 
     def __radd__(self, other: Any) -> Any:
+        if type(other) is int and other == 0:  # what the built-in sum begins with
+            return self
         return Sum((*terms(other), *terms(self))) if callable(other) else NotImplemented
 
     def __repr__(self) -> str:
