@@ -184,6 +184,8 @@ def test_payloads_that_cannot_be_are_refused_by_name():
         arm.with_payload(1.0, (0, 0), zero)
     with pytest.raises(lw.RobotError, match="several tips: 'link2', 'link3'"):
         tree.with_payload(1.0, (0, 0, 0), zero)
+    with pytest.raises(lw.RobotError, match=r"several tips: .*what carries them: 'panda_link7', .*'panda_hand'"):
+        lw.load("panda").with_payload(1.0)
     with pytest.raises(lw.RobotError, match=r"'link9'.*expected one of"):
         arm.with_payload(1.0, (0, 0, 0), zero, link="link9")
     plate = {"name": "plate", "joint": "fixed", "a": 0.0, "b": 0.0, "alpha": 0.0, "theta": 0.0}

@@ -267,7 +267,9 @@ class Robot(JointSpace, WithCache):
         if link is None:
             if len(self.leaves) > 1:
                 tips = ", ".join(repr(self.links[i].name) for i in self.leaves)
-                raise RobotError(f"robot {self.name!r} has several tips: {tips} (expected link=... to choose one)")
+                raise RobotError(
+                    f"robot {self.name!r} has several tips: {tips} (expected link=... to choose one{self._hand()})"
+                )
             link = self.links[self.leaves[0]].name
         if isinstance(link, str):
             if self.frame(link).link < 0:
@@ -276,6 +278,15 @@ class Robot(JointSpace, WithCache):
         if isinstance(link, bool) or not hasattr(link, "__index__") or not -len(self.names) <= link < len(self.names):
             raise RobotError(f"link is {link!r} (expected a name, or a whole number below {len(self.names)})")
         return self.names[link]
+
+    def _hand(self) -> str:
+        """For a message: what carries all tips, as a hand its fingers, if that is one link."""
+        carriers = {self.links[tip].parent for tip in self.leaves}
+        if len(carriers) > 1 or carriers == {-1}:
+            return ""
+        (link,) = carriers
+        names = [self.links[link].name, *(frame.name for frame in self.frames if frame.link == link)]
+        return f", or what carries them: {', '.join(map(repr, names))}"
 
     def _free_name(self, name: str) -> str:
         """The name, or the first of name2, name3, ... that no row has."""
