@@ -83,6 +83,16 @@ def test_a_law_that_cannot_be_traced_is_called_once_a_sample_without_a_warning()
         lw.simulate(CART, [1.0], duration=0.1, torque=lw.sampled(watched, 0.1), compiled=True)
 
 
+def test_a_picture_shows_torques_that_are_held_as_stairs() -> None:
+    pytest.importorskip("matplotlib")
+    hold = lw.sampled(lw.springs(1.0), 0.1)
+    for torque, style in ((hold, "steps-post"), (hold + lw.springs(1.0), "default"), (lw.springs(1.0), "default")):
+        figure = lw.simulate(CART, [1.0], duration=0.3, torque=torque, samples=7).plot()
+        styles = {axes.get_ylabel(): axes.lines[0].get_drawstyle() for axes in figure.axes}
+        assert styles["force (N)"] == style
+        assert styles["displacement (m)"] == "default"
+
+
 def test_periods_may_differ_and_laws_that_act_all_the_time_join_in() -> None:
     both = lw.sampled(spring, 0.01) + lw.springs(3) + lw.sampled(lw.springs(2), 0.03)
     run = lw.simulate(CART, [1.0], duration=0.3, torque=both, samples=31, rtol=1e-11)

@@ -58,12 +58,17 @@ def figure_of(recording: Recording, joints: str | int | Sequence[str | int] | No
         panels = [[QUATERNION] * len(kinds)] * angles + panels
     figure = new_figure(3.5 + 5.0 * len(kinds), 1.0 + 2.0 * len(panels))
     axes = figure.subplot_mosaic(panels, sharex=True)
+    acting = recording.acting
+    stairs = (
+        {"drawstyle": "steps-post"} if getattr(acting, "held", None) is not None and not acting.problem.torque else {}
+    )
     for name in quantities:
         values = getattr(recording, name)
         for k in plain if name == "q" else shown:
             kind = sorts[k]
             if name + kind in axes:
-                draw(axes[name + kind], recording, values[..., plain[k] if name == "q" else k], styles[k])
+                style = styles[k] | (stairs if name == "tau" else {})
+                draw(axes[name + kind], recording, values[..., plain[k] if name == "q" else k], style)
                 axes[name + kind].set_ylabel(LABELS[name][kind])
     quaternions: dict[int, dict[str, Any]] = {}
     for i, b in enumerate(turning):
