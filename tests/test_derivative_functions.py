@@ -274,6 +274,23 @@ def test_arrays_and_lists_among_the_options_are_copied(maker: str, kind: Any) ->
     assert np.array_equal(made.of(other).plain(other, *arrays), expected.of(other).plain(other, *arrays))
 
 
+@pytest.mark.parametrize(
+    ("make", "said"),
+    [
+        (lambda: lw.derivative(np.sin, PLANAR, "q"), r"sin takes no arrays by name .*expected a function of a robot"),
+        (
+            lambda: lw.derivative(lw.compile(lw.bias_torque, PLANAR), PLANAR, "q"),
+            "compiled already .*expected the func",
+        ),
+        (lambda: lw.jvp(lw.inverse_dynamics, PLANAR, "q", foo=1), "inverse_dynamics got an unexpected .*'foo'"),
+        (lambda: lw.derivative(lw.inverse_dynamics, PLANAR, ("q",), mode="closed-form", friction=True), "friction"),
+    ],
+)
+def test_what_has_no_derivative_is_refused_by_name(make: Any, said: str) -> None:
+    with pytest.raises((TypeError, ValueError), match=said):
+        make()
+
+
 def test_options_were_given_when_it_was_made() -> None:
     slope = lw.derivative(lw.inverse_dynamics, PLANAR, "qdd", method="fewest")
     with pytest.raises(TypeError, match=r"takes no keywords here .* method"):

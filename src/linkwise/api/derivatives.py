@@ -47,7 +47,8 @@ class Derivative(DerivedFunction):
         if mode == "closed-form" and (isinstance(function, Prepared) or not has_closed_form(function, names, keywords)):
             raise ValueError(
                 f"{function_name(function)} by {by} with these options has no closed form (expected inverse or forward"
-                " dynamics by some of q, qd, qdd, tau, without a method, wrenches as lw.Input; or mode='fewest')"
+                " dynamics by some of q, qd, qdd, tau, without method and friction, wrenches as lw.Input; or"
+                " mode='fewest')"
             )
         super().__init__(function, robot, names, f"d_{function_name(function)}_d_{'_'.join(names)}", keywords)
 

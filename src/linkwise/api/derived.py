@@ -24,6 +24,7 @@ from ..trace.tracing import (
     FEWEST_PREFERRED,
     Prepared,
     check_function_and_robot,
+    function_name,
     prefer_fewest,
     quaternions,
     wanted_arguments,
@@ -65,6 +66,13 @@ class DerivedFunction(Prepared):
         self.function, self.robot, self.keywords = function, robot, copied(dict(keywords))
         self.names, self.__name__ = tuple(wrt), name
         self.symbols = symbols_of(robot) if robot.non_floats else ()
+        if hasattr(function, "interface"):
+            raise TypeError(f"{function!r} is compiled already (expected the function of which it was made)")
+        if wrt and not self.function_inputs:
+            raise TypeError(
+                f"{function_name(function)} takes no arrays by name (expected a function of a robot and arrays, such as"
+                " f(arm, q))"
+            )
         for each in wrt:
             one_of(each, [port.name for port in self.function_inputs], "wrt")
         if len(set(wrt)) < len(wrt):
@@ -399,7 +407,10 @@ def check_options(function: Callable[..., Any], robot: Robot, keywords: Mapping[
         if keywords:
             raise TypeError(f"{function.__name__} takes no keywords here (it was given {', '.join(keywords)})")
         return
-    inspect.signature(function).bind(robot, **wanted_arguments(function, robot, keywords))
+    try:
+        inspect.signature(function).bind(robot, **wanted_arguments(function, robot, keywords))
+    except TypeError as error:
+        raise TypeError(f"{function_name(function)} {error}") from None
     if has_methods(function):
         method_name(function, keywords.get("method"), robot)
 
