@@ -13,14 +13,15 @@ from ..robot import Friction, Robot
 from .conic import solve_with_clarabel
 from .factors import Factors, blocks_for, triangle
 from .identifiability import not_identifiable, recovery
-from .least_squares import Solution, Spread, fit, sigma_of, spread_of
+from .least_squares import Solution, Spread, fit, sigma_of, solved, spread_of
 from .model import TorqueModel
 from .physical import PhysicalFit, PhysicalProblem, pseudo_inertias
 from .preparing import Filtering, Motion, check_motion, doubtful_rates, filtering_of, motion_of, reduced
-from .prior import Prior, prior_of
+from .prior import VAGUE, Prior, Told, prior_of
 from .reading import recordings_of
 from .result import Certificate, Estimates, Identification, JointErrors
 from .samples import is_number
+from .stillness import at_rest, notes_on_still_joints, still_joints
 
 SOLVERS = ("newton", "clarabel")
 REGULARIZATION = 0.1
@@ -98,7 +99,8 @@ def identify(
     reading |= {"rates": recorded_rates, "delay": checked_delay(delay)}
     samples = recordings_of(arm, data, **reading)
     filtering = filtering_of(samples, cutoff, torque_cutoff, decimate, bool(arm.quaternions))
-    motions = [motion_of(arm, recording, filtering) for recording in samples]
+    still = [still_joints(arm, recording, filtering) for recording in samples]
+    motions = [at_rest(motion_of(arm, r, filtering), joints) for r, joints in zip(samples, still, strict=True)]
     check_motion(arm, motions)
     model = TorqueModel.of(arm, friction, rotors, offset)
     factors = reduced(model, motions, filtering, blocks_for(arm.n, len(model.base_names)), minimum_speed)
@@ -111,7 +113,7 @@ def identify(
     notes = [note for recording in samples for note in recording.notes]
     notes += [f"{r.name}: times are irregular; resampled every {r.period:.6g} s" for r in samples if r.resampled]
     notes += [note for recording in samples for note in doubtful_rates(arm, recording, filtering)]
-    notes += prior.notes
+    notes += [*notes_on_still_joints(arm, still), *prior.notes, *(prior.kept if physical else ())]
     result = Identification(
         robot=robot,
         nominal=arm,
@@ -174,7 +176,8 @@ def checked_delay(delay: float) -> float:
 
 
 def motions_of(arm: Robot, data: Any, filtering: Filtering, **reading: Any) -> list[Motion]:
-    return [motion_of(arm, recording, filtering) for recording in recordings_of(arm, data, **reading)]
+    recordings = recordings_of(arm, data, **reading)
+    return [at_rest(motion_of(arm, r, filtering), still_joints(arm, r, filtering)) for r in recordings]
 
 
 def check_rows(model: TorqueModel, factors: Factors) -> None:
@@ -190,7 +193,7 @@ def solve(
     model: TorqueModel, factors: Factors, solution: Solution, physical: bool, regularization: float, solver: str
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, PhysicalProblem | None, PhysicalFit | None, Prior]:
     """The unknowns, offsets and base parameters of the fit that is asked for."""
-    problem, prior = physical_problem(model, solution.seen(solution.system), regularization)
+    problem, prior = physical_problem(model, solution, regularization)
     combined = len(model.T)
     if not physical:
         unknowns = split(model, solution, prior)
@@ -200,13 +203,19 @@ def solve(
     return found.values, found.free, x, problem, found, prior
 
 
-def physical_problem(model: TorqueModel, system: np.ndarray, regularization: float) -> tuple[PhysicalProblem, Prior]:
+def physical_problem(model: TorqueModel, solution: Solution, regularization: float) -> tuple[PhysicalProblem, Prior]:
+    system = solution.seen(solution.system)
     matrix = matrix_of(model, system)
     size, start = model.body_size, model.nominal[model.free]
     target = float(np.linalg.norm(system[:, -1]))
     scalars = matrix[:, size : len(start)]
-    alone = recovery(model)[1][size:]
-    prior = prior_of(model.arm, start[:size].reshape(-1, 10), start[size:], scalars, target, alone)
+    inverse, alone = recovery(model)
+    sigma = np.linalg.norm(inverse[size:] @ solution.basis[: inverse.shape[1]], axis=1)
+    sigma = np.where(lost(inverse, solution)[size:], np.inf, sigma)
+    plain = (inverse @ solution.x[: inverse.shape[1]])[size:]
+    told = Told(scalars, alone[size:], np.where(plain < sigma, sigma / VAGUE, sigma))
+    bodies = start[:size].reshape(-1, 10)
+    prior = prior_of(model.arm, bodies, start[size:], model.unknowns[size:], told, target)
     return PhysicalProblem(matrix, system[:, -1], prior.bodies, prior.scalars, regularization, prior.shares), prior
 
 
@@ -247,11 +256,16 @@ def all_estimates(model: TorqueModel, solution: Solution, spread: Spread, every:
     inverse, alone = recovery(model)
     rows = np.concatenate([inverse, np.zeros((len(inverse), len(solution.x) - inverse.shape[1]))], axis=1)
     sigma, white = sigma_of(solution, spread, rows)
-    lost = np.abs(rows @ solution.undetermined).max(axis=1, initial=0.0) > 1e-9 * np.abs(rows).max(axis=1)
-    known = alone & ~lost
+    known = alone & ~lost(inverse, solution)
     full, full_white = np.zeros(len(every)), np.zeros(len(every))
     full[model.free], full_white[model.free] = np.where(known, sigma, np.inf), np.where(known, white, np.inf)
     return Estimates(model.names, every, full, full_white, model.nominal)
+
+
+def lost(inverse: np.ndarray, solution: Solution) -> np.ndarray:
+    """Which unknowns change along directions of the base parameters that the data do not determine."""
+    along = np.abs(inverse @ solution.undetermined[: inverse.shape[1]]).max(axis=1, initial=0.0)
+    return np.asarray(along > 1e-9 * np.abs(inverse).max(axis=1, initial=0.0))
 
 
 def errors_of(factors: Factors, solutions: list[np.ndarray], folds: list[list[int] | None]) -> JointErrors:
@@ -272,12 +286,12 @@ def cross_validation(
     model: TorqueModel,
 ) -> JointErrors:
     """Each fold of contiguous blocks is predicted by a fit to the others, by the same method."""
-    if problem is None or found is None:
-        solutions = [solution.x + solution.basis @ change for change in spread.changes]
-        return errors_of(factors, solutions, list(spread.folds))
     parts, solutions = [factors.of_blocks(fold, 1.0 / solution.noise) for fold in spread.folds], []
     for k in range(len(parts)):
         system = solution.seen(triangle(np.concatenate(parts[:k] + parts[k + 1 :])))
+        if problem is None:
+            solutions.append(solved(system, solution.nominal, solution.noise).x)
+            continue
         matrix = matrix_of(model, system)
         others = replace(problem, matrix=matrix, target=system[:, -1])
         left = others.solve(start=found)

@@ -130,12 +130,11 @@ class Spread:
     """Covariances of z (see `Solution`): of white noise that is the identity, and the jackknife's."""
 
     jackknife: np.ndarray
-    changes: list[np.ndarray]  # of z, when each fold is left out
-    folds: list[list[int]]  # blocks of each
+    folds: list[list[int]]  # for cross-validation: the blocks of each
 
 
 def spread_of(factors: Factors, solution: Solution) -> Spread:
-    """How the solution changes when a block, or a fold of several, is left out.
+    """How the solution changes when a block is left out.
 
     With U_b the rows of block b in the coordinates z, Σ U_bᵀ U_b = 1 and the change is -(1 - U_bᵀ U_b)⁻¹ U_bᵀ r_b.
     """
@@ -153,8 +152,7 @@ def spread_of(factors: Factors, solution: Solution) -> Spread:
     changes = np.array([change(gram, score) for gram, score in parts])
     jackknife = changes.T @ changes * ((count - 1) / count)
     folds = [list(map(int, part)) for part in np.array_split(np.arange(count), min(FOLDS, count)) if len(part)]
-    of_folds = [change(sum(parts[b][0] for b in fold), sum(parts[b][1] for b in fold)) for fold in folds]
-    return Spread(jackknife, of_folds, folds)
+    return Spread(jackknife, folds)
 
 
 def change(gram: np.ndarray, score: np.ndarray) -> np.ndarray:

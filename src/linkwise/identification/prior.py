@@ -8,13 +8,15 @@ rules that depend on the robot alone, and each case is noted:
 - a link that is thinner than a twentieth of that distance in some direction (rods, point masses, numbers that no body
   has): that thickness;
 - a rotor inertia or a coefficient of friction that is zero: a tenth of what would explain all torques alone; zero, but
-  for rounding, where the data have no effect of it. Where torques do not tell it from parameters of bodies, as the
+  for rounding, where the data have no effect of it, where its σ is larger than that tenth, or a tenth of that and no
+  smaller than the value itself. Where torques do not tell it from parameters of bodies, as the
   rotor of a first joint, its distance counts little: bodies that explain the torques stay as they are, and what they
   would have to grow by becomes a rotor's.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -26,6 +28,7 @@ LITTLE_MASS = 1e-3  # of the mean mass
 SHARE = 0.1
 SPREAD, THIN = 0.25, 0.05  # of the mean distance between joints
 NO_EFFECT, NOTHING = 1e-9, 1e-12  # a column of a scalar beside the others; a scalar
+VAGUE = 0.1  # of that σ: where a value is not larger than its σ
 LITTLE_SHARE = 1e-4  # of the distance: its root is what a rotor takes of a body that needs none
 DISTANCE = 0.2  # m, where all joints are in one place
 
@@ -35,15 +38,28 @@ class Prior(NamedTuple):
     scalars: np.ndarray
     shares: np.ndarray  # of the scalars in the distance
     notes: tuple[str, ...]
+    kept: tuple[str, ...] = ()  # a note on scalars that are kept at zero
+
+
+class Told(NamedTuple):
+    """What torques tell of scalars."""
+
+    columns: np.ndarray
+    alone: np.ndarray  # which of them torques tell from other parameters
+    sigma: np.ndarray  # or more, where the value is smaller than that
 
 
 def prior_of(
-    arm: Robot, ten: np.ndarray, scalars: np.ndarray, columns: np.ndarray, size: float, alone: np.ndarray
+    arm: Robot,
+    ten: np.ndarray,
+    scalars: np.ndarray,
+    names: Sequence[str],
+    told: Told,
+    size: float,
 ) -> Prior:
     """From the nominal numbers (links, 10) and (scalars,).
 
-    `columns` are those of the scalars, `size` is that of all torques, and `alone` says which scalars torques tell from
-    other parameters.
+    `names` and `told` are those of the scalars, `size` is that of all torques.
     """
     nominal = pseudo_inertias(ten)
     notes: list[str] = []
@@ -67,12 +83,17 @@ def prior_of(
             thin.append(name)
         bodies[k] = placed(P[3, 3], centre, (vectors * np.maximum(values, least)) @ vectors.T)
     words = f"{', '.join(thin)}: thin, or no body, in the nominal robot; drawn to one {THIN * distance:.2g} m thick"
-    sizes = np.linalg.norm(columns, axis=0)
+    sizes = np.linalg.norm(told.columns, axis=0)
     seen = sizes > NO_EFFECT * sizes.max(initial=0.0)
     guess = np.where(seen, SHARE * size / np.where(seen, sizes, 1.0), NOTHING)
-    shares = np.where(seen & ~alone & (scalars <= 0.0), LITTLE_SHARE, 1.0)
+    vague, kept = seen & told.alone & (scalars <= 0.0) & (told.sigma > guess), tuple[str, ...]()
+    if vague.any():
+        which = ", ".join(name for name, yes in zip(names, vague, strict=True) if yes)
+        kept = (f"{which}: these data do not tell; zero in the nominal robot, and kept at that",)
+    guess = np.where(vague, NOTHING, guess)
+    shares = np.where(seen & ~told.alone & (scalars <= 0.0), LITTLE_SHARE, 1.0)
     scalars = np.where(scalars > 0.0, scalars, np.maximum(guess, NOTHING))
-    return Prior(bodies, scalars, shares, (*notes, words) if thin else tuple(notes))
+    return Prior(bodies, scalars, shares, (*notes, words) if thin else tuple(notes), kept)
 
 
 def placed(mass: float, centre: np.ndarray, spread: np.ndarray) -> np.ndarray:
