@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import linkwise as lw
-from measured import motion, nominal, with_drives
+from measured import measured, motion, nominal, with_drives
 
 
 def with_late_joint(arm: lw.Robot) -> dict[str, np.ndarray]:
@@ -51,3 +51,67 @@ def test_joints_that_hardly_move_keep_nominal_drives() -> None:
     fit = lw.identify(nominal(arm), {"t": t, "q": q + 1e-6 * rng.normal(size=q.shape), "tau": tau})
     assert any(note.startswith("link2.rotor, link2.viscous") for note in fit.notes)
     assert abs(fit.parameters["link2.viscous"]) < 1e-9
+
+
+def test_torques_of_the_wrong_sign_give_bodies_and_a_note() -> None:
+    arm = with_drives(lw.chain(3, seed=1))
+    data = measured(arm, noise=0.01)
+    fit = lw.identify(nominal(arm), data, gains=-1.0)
+    assert all(certificate.possible for certificate in fit.certificates.values())
+    assert any("is their sign that of the robot" in note for note in fit.notes)
+    assert np.isfinite(fit.validation.rms).all()
+    one = lw.identify(nominal(arm), data, gains=[1.0, -1.0, 1.0])
+    assert any(note.startswith("the torques of link2 run against") for note in one.notes)
+    assert not any("run against" in note for note in lw.identify(nominal(arm), data).notes)
+
+
+def test_a_small_regularization_is_no_reason_to_fail() -> None:
+    arm = with_drives(lw.chain(2, seed=4))
+    fit = lw.identify(nominal(arm), measured(arm, noise=0.01), regularization=1e-12)
+    assert fit.residuals.relative.max() < 0.02
+
+
+@pytest.mark.filterwarnings("ignore:.*cannot exist")
+def test_joints_in_another_order_and_torques_in_other_units_are_noted() -> None:
+    arm = lw.chain(3, seed=1)
+    data = measured(arm, noise=0.01)
+    swapped = lw.identify(arm, data | {"tau": data["tau"][:, [1, 0, 2]]})
+    assert any("the torque of link1 looks like that of link2" in note for note in swapped.notes)
+    small = lw.identify(arm, data, gains=0.01)
+    assert any("times a factor: link1 (0.01), link2 (0.01), link3 (0.01)" in note for note in small.notes)
+    assert not any("times a factor" in note for note in lw.identify(arm, data, gains=0.8).notes)
+
+
+def test_a_lag_of_torques_is_measured() -> None:
+    arm = with_drives(lw.chain(3, seed=1))
+    data = measured(arm, noise=0.02, angle=1e-4, rate=250.0)
+    for shift, words in ((2, "lag behind positions by about 8"), (-5, "be ahead of positions by about 20")):
+        late = data | {"tau": np.roll(data["tau"], shift, axis=0)}
+        fit = lw.identify(nominal(arm), {key: value[10:-10] for key, value in late.items()})
+        assert any(words in note for note in fit.notes), fit.notes
+    assert not any("positions by" in note for note in lw.identify(nominal(arm), data).notes)
+
+
+def test_slow_rows_are_left_out_of_validation_too() -> None:
+    arm = with_drives(lw.chain(2, seed=4))
+    data = measured(arm, noise=0.01)
+    speed = np.gradient(data["q"], 0.01, axis=0)
+    data["tau"] = np.where(np.abs(speed) < 0.2, 2.0 * data["tau"] + 1.0, data["tau"])
+    fit = lw.identify(nominal(arm), data, minimum_speed=0.5)
+    assert fit.validate(data).rms == pytest.approx(fit.residuals.rms, rel=1e-6)
+    assert (fit.validate(data, minimum_speed=0.0).rms > 2.0 * fit.residuals.rms).all()
+    assert fit.validate(data, recorded_rates=False).rms == pytest.approx(fit.residuals.rms, rel=1e-6)
+    other = lw.identify(nominal(arm), data, minimum_speed=0.5, validation=data)
+    assert other.validation.rms == pytest.approx(fit.residuals.rms, rel=1e-6)
+    assert "validation: rms" in other.report()
+    assert "left out" not in other.report()
+    with pytest.raises(TypeError, match="'cutoff' is no keyword of validate"):
+        fit.validate(data, cutoff=2.0)
+
+
+def test_a_torque_that_is_zero_has_no_relative_error() -> None:
+    arm = with_drives(lw.chain(2, seed=4))
+    data = measured(arm, noise=0.01)
+    data["tau"][:, 1] = 0.0
+    fit = lw.identify(arm, data)
+    assert "inf" not in repr(fit)

@@ -15,7 +15,7 @@ from .factors import Factors, blocks_for, triangle
 from .identifiability import not_identifiable, recovery
 from .least_squares import Solution, Spread, fit, sigma_of, solved, spread_of
 from .model import TorqueModel
-from .physical import PhysicalFit, PhysicalProblem, pseudo_inertias
+from .physical import NEAR, PhysicalFit, PhysicalProblem, pseudo_inertias
 from .preparing import Filtering, Motion, check_motion, doubtful_rates, filtering_of, motion_of, reduced
 from .prior import VAGUE, Prior, Told, prior_of
 from .reading import recordings_of
@@ -137,14 +137,17 @@ def identify(
         duration=sum(len(recording.q) * recording.period for recording in samples),
         gap=found.gap if found is not None else None,
         cost=cost_of(solution, x) if physical else None,
-        notes=tuple(notes),
+        data_notes=tuple(notes),
+        settled=found is None or not found.decrement > NEAR,
+        model=model,
+        minimum_speed=float(minimum_speed),
+        validated=False,
         motions=tuple(motions),
         reading=reading,
     )
     if validation is None:
         return result
-    object.__setattr__(result, "validation", result.validate(validation))
-    return result
+    return replace(result, validation=result.validate(validation), validated=True)
 
 
 def check_options(
@@ -157,8 +160,7 @@ def check_options(
     for name, value in flags.items():
         if not isinstance(value, bool):
             raise TypeError(f"{name} is {value!r} (expected True or False)")
-    if not (is_number(minimum_speed) and minimum_speed >= 0.0):
-        raise ValueError(f"minimum_speed is {minimum_speed!r} (expected a rate of at least 0)")
+    checked_minimum_speed(minimum_speed)
     if not (is_number(regularization) and regularization > 0.0):
         raise ValueError(f"regularization is {regularization!r} (expected a number above 0, such as {REGULARIZATION})")
     one_of(solver, SOLVERS, "solver")
@@ -167,6 +169,12 @@ def check_options(
         raise ValueError(
             "friction has a Stribeck coefficient, which robots have not (expected viscous and coulomb alone)"
         )
+
+
+def checked_minimum_speed(value: Any) -> float:
+    if not (is_number(value) and value >= 0.0):
+        raise ValueError(f"minimum_speed is {value!r} (expected a rate of at least 0)")
+    return float(value)
 
 
 def checked_delay(delay: float) -> float:

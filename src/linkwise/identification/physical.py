@@ -36,6 +36,7 @@ SHRINK = 0.02  # of β, from one minimum to the next
 NEAR, AT = 0.1, 1e-7  # Newton's decrement, squared, in units of β: near a minimum on the way, and at the last one
 LOST = 1e-3  # the same: not at a minimum, not by rounding
 INSIDE = 0.99  # of the way to the boundary, at most, in a step
+STAGE = 60  # steps for one β, where a larger one had its minimum
 STEPS = 500  # of Newton's method, at most; some tens are usual
 
 
@@ -84,7 +85,7 @@ class PhysicalFit:
     roots: np.ndarray  # C
     scalars: np.ndarray  # rotors and friction
     free: np.ndarray  # offsets
-    gap: float  # γ ν
+    gap: float  # γ ν; β ν where torques are so far from those of any bodies that digits do not suffice for γ
     steps: int
     decrement: float
 
@@ -144,29 +145,34 @@ class Path:
         return np.asarray(self.problem.target - self.problem.matrix @ own)
 
     def follow(self, start: PhysicalFit | None) -> PhysicalFit:
-        problem, steps, decrement = self.problem, 0, np.inf
+        problem, steps, own, decrement = self.problem, 0, 0, np.inf
         if start is not None:
             self.C, self.x, self.free = start.roots, start.scalars, start.free
             beta = problem.weight
         else:
             J, r = self.scaled()
             beta = max(problem.weight, float(np.linalg.norm(J[:, : self.cut].T @ r)))
+        reached = None
         while steps < STEPS:
             before = decrement
             decrement = self.step(beta)
-            steps += 1
+            steps, own = steps + 1, own + 1
             last = beta <= problem.weight
             stalled = last and decrement < LOST and decrement > 0.5 * before  # by rounding
             if decrement <= (AT if last else NEAR) or stalled:
+                reached = self.fit(beta, steps, decrement)
                 if last:
-                    break
-                beta, decrement = max(problem.weight, SHRINK * beta), np.inf
-        if not decrement < LOST:
-            raise ValueError(
-                f"no bodies that can exist were found in {steps} steps (expected some tens; are torques, masses and"
-                " inertias of the nominal robot in SI units? physical=False gives the least squares alone)"
-            )
-        return PhysicalFit(self.P, self.C, self.x, self.free, problem.weight * problem.eigenvalues, steps, decrement)
+                    return reached
+                beta, decrement, own = max(problem.weight, SHRINK * beta), np.inf, 0
+            elif own == STAGE and (reached is not None or start is not None):
+                break  # digits do not suffice for a smaller β, or the start is too far away
+        if reached is None and start is not None:
+            return Path(problem).follow(None)
+        return reached if reached is not None else self.fit(beta, steps, decrement)
+
+    def fit(self, beta: float, steps: int, decrement: float) -> PhysicalFit:
+        gap = beta * self.problem.eigenvalues
+        return PhysicalFit(self.P, self.C, self.x, self.free, gap, steps, decrement)
 
     def scaled(self) -> tuple[np.ndarray, np.ndarray]:
         """J of (3), in the ten entries of each Z; and r."""

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..figures import COLOURS, new_figure
-from .report import ZERO, units_of
+from .diagnosis import ZERO
+from .report import units_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

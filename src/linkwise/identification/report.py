@@ -10,17 +10,14 @@ import numpy as np
 
 from ..printing import Description
 from ..robot import Robot
+from .diagnosis import ZERO
+from .text import percent
 
 if TYPE_CHECKING:
     from .result import Estimates, Identification
 
 WIDTH = 100
-ZERO = 3.0  # σ: a parameter nearer to zero is not told from it
-BIASED = 4.0  # standard errors of a joint's mean residual above which it has an offset
-LAGGING = 0.2  # of the residuals' power: above that a lag of the torques is likely
-LITTLE = 0.5  # R² below which something is wrong with a joint
 MOST = 120  # parameters that are listed
-EXPENSIVE = 0.02  # of the sum of squares: what possible bodies may cost before it is said
 
 
 def report(result: Identification) -> Description:
@@ -28,11 +25,10 @@ def report(result: Identification) -> Description:
     hidden = grouped_reasons(result)
     if hidden:
         lines += ["", "not identifiable one by one", *hidden]
-    remarks = list(notes(result))
-    if remarks:
+    if result.notes:
         lines += ["", "notes"]
-        for remark in remarks:
-            lines += wrapped(remark, "- ", "  ")
+        for note in result.notes:
+            lines += wrapped(note, "- ", "  ")
     return Description("\n".join(lines))
 
 
@@ -51,7 +47,8 @@ def heading(result: Identification) -> Iterator[str]:
 
 
 def joints(result: Identification) -> list[str]:
-    head = ["joint", "unit", "residual rms", "relative", "R²", "left out: rms", "relative", "R²"]
+    other = "validation: rms" if result.validated else "left out: rms"
+    head = ["joint", "unit", "residual rms", "relative", "R²", other, "relative", "R²"]
     units = units_of(result.nominal)
     rows = []
     for j, name in enumerate(result.nominal.v_names):
@@ -117,81 +114,12 @@ def shortened(names: Sequence[str]) -> str:
     return ", ".join(parts)
 
 
-def notes(result: Identification) -> Iterator[str]:
-    yield from result.notes
-    impossible = [name for name, certificate in result.certificates.items() if not certificate.possible]
-    if impossible:
-        yield f"{', '.join(impossible)}: no body has these numbers; physical=True finds the nearest that can exist"
-    if result.cost is not None:
-        squares = sum(len(part.t) for part in result.torques) * result.nominal.n
-        if result.cost > EXPENSIVE * squares:
-            yield (
-                f"bodies that can exist, close to the nominal robot, fit worse: the weighted sum of squares is"
-                f" {100.0 * result.cost / squares:.2g} % larger than without (a smaller regularization=... draws less;"
-                " or the model lacks something: geometry, friction, gear ratios)"
-            )
-    base = result.base
-    vague = int(np.sum(np.isfinite(base.sigma) & (np.abs(base.values) < ZERO * base.sigma)))
-    if vague:
-        yield (
-            f"{vague} of {len(base)} base parameters are not told from zero: they are small, or a longer or richer"
-            " motion is needed"
-        )
-    lost = [name for name, r2 in zip(result.nominal.v_names, result.residuals.r2, strict=True) if r2 < LITTLE]
-    if lost:
-        yield (
-            f"the model explains little of the torque of {', '.join(lost)}: are the joints' order, signs and zeros"
-            " those of the robot, angles in radians (degrees=True), torques in N m (gains=...) and not delayed?"
-        )
-    lag, share = lag_of(result)
-    if share > LAGGING:
-        yield (
-            f"torques seem to lag behind positions by {1e3 * lag:.2g} ms or more: this is {100.0 * share:.0f} % of the"
-            " residuals' power, and parameters take up some of it; look for the delay=... of least residuals"
-        )
-    biased = with_offset(result)
-    if biased:
-        yield f"the residuals of {', '.join(biased)} have a mean that is not zero: offset=True identifies it"
-
-
-def lag_of(result: Identification) -> tuple[float, float]:
-    """By how much measured torques are late, and the share of the residuals' power that this explains.
-
-    A torque that is late by d is short of d times its slope.
-    """
-    both = slopes = power = 0.0
-    for motion in result.motions:
-        torques = result.compared(motion, step=max(1, result.filtering.step // 4))
-        slope = np.gradient(torques.predicted, torques.t, axis=0) / result.noise
-        short = (torques.predicted - torques.measured) / result.noise
-        both += float(np.sum(slope * short))
-        slopes, power = slopes + float(np.sum(slope**2)), power + float(np.sum(short**2))
-    known = slopes > 0.0 and power > 0.0
-    return (both / slopes, both**2 / (slopes * power)) if known else (0.0, 0.0)
-
-
-def with_offset(result: Identification) -> list[str]:
-    """Joints whose mean residual is far from zero."""
-    if result.offsets.any():
-        return []
-    left = np.concatenate([part.measured - part.predicted for part in result.torques])
-    error = left.std(axis=0) / np.sqrt(len(left)) + 1e-300
-    large = (np.abs(left.mean(axis=0)) > BIASED * error) & (np.abs(left.mean(axis=0)) > 0.3 * left.std(axis=0))
-    return [name for name, yes in zip(result.nominal.v_names, large, strict=True) if yes]
-
-
 def units_of(robot: Robot) -> list[str]:
     return ["N" if link.joint.kind == "prismatic" else "N m" for link, _ in robot.driving]
 
 
 def digits(x: float, count: int) -> str:
     return f"{0.0 if abs(x) < 1e-13 else x:.{count}g}"
-
-
-def percent(x: float) -> str:
-    if not np.isfinite(x):
-        return "-"
-    return f"{100.0 * x:.2g} %" if x < 1.0 else f"{100.0 * x:.0f} %" if x < 10.0 else "> 1000 %"
 
 
 def share(r2: float) -> str:

@@ -14,7 +14,9 @@ from ..lazy import cached_property
 from ..printing import Description, print_if_dropped
 from ..robot import Friction, Robot
 from .filtering import TORQUE, LowPass, decimated
+from .model import TorqueModel
 from .preparing import Filtering, Motion
+from .text import percent
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -85,6 +87,11 @@ class Torques(NamedTuple):
     speed: np.ndarray
 
 
+def root_mean_square(values: np.ndarray) -> float:
+    """NaN of no values."""
+    return float(np.sqrt(np.mean(values**2))) if len(values) else float("nan")
+
+
 @dataclass(frozen=True, repr=False, eq=False)
 class Identification:
     """A robot identified from measured data.
@@ -94,7 +101,8 @@ class Identification:
     torque offsets if asked for: `Estimates` with `names`, `values`, `sigma` and `relative_sigma`. `rank` and
     `condition` are those of the base regressor (columns scaled to one size), `not_identifiable` says why a parameter is
     not known by itself. `residuals` and `validation` (of data that the fit has not seen: blocks of time that were left
-    out) are `JointErrors`. `noise` is the standard deviation of each joint's residuals.
+    out) are `JointErrors`. `notes` are sentences on what is odd. `noise` is the standard deviation of each joint's
+    residuals.
     """
 
     robot: Robot
@@ -119,16 +127,21 @@ class Identification:
     duration: float
     gap: float | None  # of the fit of possible bodies, see docs/identification.md
     cost: float | None  # what possible bodies cost: the growth of the weighted sum of squares, in units of the noise
-    notes: tuple[str, ...]
+    data_notes: tuple[str, ...]  # of data and nominal robot; `notes` has these and others
+    settled: bool  # whether the fit of possible bodies came to its minimum
+    model: TorqueModel
+    minimum_speed: float
+    validated: bool  # by other data, and not by blocks of time that were left out
     motions: tuple[Motion, ...] = field(default=())
     reading: Mapping[str, Any] = field(default_factory=dict)
 
     def __repr__(self) -> str:
-        worst = float(np.nanmax(self.residuals.relative))
+        relative = self.residuals.relative
+        worst = float(np.max(relative, where=np.isfinite(relative), initial=0.0))  # of joints with torques
         how = "possible bodies" if self.physical else "least squares"
         return (
             f"<Identification of {self.nominal.name!r}: {self.rank} of {len(self.base)} base parameters from"
-            f" {self.samples} samples, {how}; residuals up to {100.0 * worst:.2g} %>"
+            f" {self.samples} samples, {how}; residuals up to {percent(worst)}>"
         )
 
     def predict(self, q: Any, qd: Any, qdd: Any) -> np.ndarray:
@@ -136,12 +149,23 @@ class Identification:
         tau = inverse_dynamics(self.robot, q, qd, qdd, friction=self.friction)
         return np.asarray(tau + self.offsets)
 
-    def validate(self, data: Any, **reading: Any) -> JointErrors:
-        """The errors on other data, read and filtered as those of the fit were; keywords as for `lw.identify`."""
-        from .fitting import motions_of
+    def validate(self, data: Any, **changes: Any) -> JointErrors:
+        """The errors on other data, read, filtered and chosen as those of the fit were.
 
-        motions = motions_of(self.nominal, data, self.filtering, **{**self.reading, **reading})
-        return self.errors([self.compared(motion) for motion in motions])
+        Keywords change how: `columns`, `period`, `degrees`, `gains`, `delay`, `recorded_rates` and `minimum_speed`, as
+        for `lw.identify`.
+        """
+        from .fitting import checked_minimum_speed, motions_of
+
+        least = checked_minimum_speed(changes.pop("minimum_speed", self.minimum_speed))
+        names = {"recorded_rates" if key == "rates" else key: key for key in self.reading}
+        for name in changes:
+            if name not in names:
+                expected = ", ".join([*names, "minimum_speed"])
+                raise TypeError(f"{name!r} is no keyword of validate (expected {expected})")
+        reading = {**self.reading, **{names[name]: value for name, value in changes.items()}}
+        motions = motions_of(self.nominal, data, self.filtering, **reading)
+        return self.errors([self.compared(motion) for motion in motions], least)
 
     def compared(self, motion: Motion, step: int | None = None) -> Torques:
         """Both torques along a motion, filtered; one sample in `step`, by default as for the fit."""
@@ -155,11 +179,22 @@ class Identification:
         n = self.robot.n
         return Torques(motion.t[middle], both[:, :n], both[:, n:], motion.qd[middle])
 
-    def errors(self, torques: list[Torques]) -> JointErrors:
+    def errors(self, torques: list[Torques], minimum_speed: float) -> JointErrors:
+        """Of the rows that are at least as fast."""
         measured = np.concatenate([part.measured for part in torques])
         predicted = np.concatenate([part.predicted for part in torques])
-        rms = np.sqrt(np.mean((predicted - measured) ** 2, axis=0))
-        return JointErrors.of(rms, np.sqrt(np.mean(measured**2, axis=0)), measured.std(axis=0))
+        fast = np.abs(np.concatenate([part.speed for part in torques])) >= minimum_speed
+        columns = [(measured[used, j], predicted[used, j]) for j, used in enumerate(fast.T)]
+        rms = np.array([root_mean_square(b - a) for a, b in columns])
+        sizes = np.array([(root_mean_square(a), root_mean_square(a - a.mean() if len(a) else a)) for a, _ in columns])
+        return JointErrors.of(rms, sizes[:, 0], sizes[:, 1])
+
+    @cached_property
+    def notes(self) -> tuple[str, ...]:
+        """What is odd about the data, the nominal robot or the result, in sentences."""
+        from .diagnosis import notes
+
+        return tuple(notes(self))
 
     @cached_property
     def torques(self) -> list[Torques]:

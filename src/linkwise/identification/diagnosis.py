@@ -1,0 +1,164 @@
+"""What is odd about an identification, in sentences: data that do not fit the robot, or one another."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ..api.functions import inverse_dynamics
+from .factors import triangle
+from .filtering import TORQUE, LowPass, decimated
+from .preparing import Motion, rows_of
+from .text import percent
+
+if TYPE_CHECKING:
+    from .result import Identification
+
+ZERO = 3.0  # σ: a parameter nearer to zero is not told from it
+BIASED = 4.0  # standard errors of a joint's mean residual above which it has an offset
+LAGGING, LAG_SIGMAS = 0.03, 6.0  # of the residuals' power, and σ of the lag: above both a lag of the torques is likely
+REVERSAL = 0.2  # of the root mean square of a joint's rate: slower rows tell nothing of lags
+LITTLE = 0.5  # R² below which something is wrong with a joint
+EXPENSIVE = 0.05  # of the sum of squares: what possible bodies may cost before it is said
+REVERSED, ALIKE, UNLIKE = -0.5, 0.9, 0.3  # correlations of measured torques with those of the nominal robot
+FACTOR = 4.0  # between measured torques and those of the nominal robot, from which on gains are doubtful
+
+
+def notes(result: Identification) -> Iterator[str]:
+    yield from result.data_notes
+    yield from on_bodies(result)
+    yield from on_torques(result)
+    yield from on_lag(result)
+    biased = with_offset(result)
+    if biased:
+        yield f"the residuals of {', '.join(biased)} have a mean that is not zero: offset=True identifies it"
+
+
+def on_bodies(result: Identification) -> Iterator[str]:
+    impossible = [name for name, certificate in result.certificates.items() if not certificate.possible]
+    if impossible:
+        yield f"{', '.join(impossible)}: no body has these numbers; physical=True finds the nearest that can exist"
+    if result.cost is not None:
+        squares = sum(len(part.t) for part in result.torques) * result.nominal.n
+        if result.cost > EXPENSIVE * squares:
+            yield (
+                f"bodies that can exist, close to the nominal robot, fit worse: the weighted sum of squares is"
+                f" {percent(result.cost / squares)} larger than without (a smaller regularization=... draws less;"
+                " or the model lacks something: geometry, friction, gear ratios)"
+            )
+    if not result.settled:
+        yield "the fit of bodies that can exist did not settle: these bodies are the best that were reached"
+    base = result.base
+    vague = int(np.sum(np.isfinite(base.sigma) & (np.abs(base.values) < ZERO * base.sigma)))
+    if vague:
+        yield (
+            f"{vague} of {len(base)} base parameters are not told from zero: they are small, or a longer or richer"
+            " motion is needed"
+        )
+
+
+def on_torques(result: Identification) -> Iterator[str]:
+    """Signs, order and gains of the joints' torques, beside those of the nominal robot."""
+    names = result.nominal.v_names
+    measured = np.concatenate([part.measured for part in result.torques])
+    believed = np.concatenate([nominal_torques(result, motion) for motion in result.motions])
+    alike = correlations(measured, believed)
+    own = np.diagonal(alike)
+    poor = result.residuals.r2 < LITTLE
+    suspect = poor if result.physical else poor | (own < REVERSED)
+    against = [name for name, yes in zip(names, suspect & (own < REVERSED), strict=True) if yes]
+    if against:
+        yield (
+            f"the torques of {', '.join(against)} run against those of the nominal robot: is their sign that of the"
+            " robot? (gains=-1, or one for each joint, reverses them)"
+        )
+    best = np.argmax(alike, axis=1)
+    swapped = suspect & (alike.max(axis=1) > ALIKE) & (own < alike.max(axis=1) - UNLIKE)
+    for j in np.flatnonzero(swapped):
+        yield f"the torque of {names[j]} looks like that of {names[best[j]]}: is the joints' order that of the robot?"
+    lost = [name for name, yes in zip(names, poor, strict=True) if yes]
+    if lost:
+        yield (
+            f"the model explains little of the torque of {', '.join(lost)}: are the joints' order, signs and zeros"
+            " those of the robot, angles in radians (degrees=True), torques in N m (gains=...) and not delayed?"
+        )
+    size = np.sqrt(np.mean(measured**2, axis=0)), np.sqrt(np.mean(believed**2, axis=0))
+    factor = np.where(size[1] > 0.0, size[0] / np.where(size[1] > 0.0, size[1], 1.0), 1.0)
+    far = (own > ALIKE) & ((factor > FACTOR) | (factor < 1.0 / FACTOR))
+    if far.any():
+        which = [f"{name} ({x:.2g})" for name, x, yes in zip(names, factor, far, strict=True) if yes]
+        yield (
+            f"measured torques are like those of the nominal robot times a factor: {', '.join(which)}; are they in N m,"
+            " or currents (gains=...)? Identified masses follow them"
+        )
+
+
+def nominal_torques(result: Identification, motion: Motion) -> np.ndarray:
+    """Torques of the nominal robot with its friction, filtered and decimated as for the fit."""
+    believed = np.asarray(inverse_dynamics(result.nominal, motion.q, motion.qd, motion.qdd, friction=result.friction))
+    return filtered(result, motion, believed)
+
+
+def filtered(result: Identification, motion: Motion, values: np.ndarray) -> np.ndarray:
+    step = result.filtering.step_at(1.0 / motion.period)
+    if result.filtering.torque is None:
+        return values[::step]
+    return decimated(values, LowPass.design(1.0 / motion.period, result.filtering.torque, TORQUE).taps, step)
+
+
+def correlations(measured: np.ndarray, believed: np.ndarray) -> np.ndarray:
+    """(n, n): of each measured torque (rows) with each of the robot; 0 where one does not vary."""
+    a, b = measured - measured.mean(axis=0), believed - believed.mean(axis=0)
+    sizes = np.outer(np.linalg.norm(a, axis=0), np.linalg.norm(b, axis=0))
+    return np.asarray(np.where(sizes > 0.0, a.T @ b / np.where(sizes > 0.0, sizes, 1.0), 0.0))
+
+
+def on_lag(result: Identification) -> Iterator[str]:
+    lag, sigmas, share = lag_of(result)
+    if share > LAGGING and sigmas > LAG_SIGMAS:
+        how = "lag behind" if lag > 0.0 else "be ahead of"
+        yield (
+            f"torques seem to {how} positions by about {1e3 * abs(lag):.2g} ms, and parameters take up some of that:"
+            f" try delay={lag:.2g}"
+        )
+
+
+def lag_of(result: Identification) -> tuple[float, float, float]:
+    """By how much measured torques are late, in how many σ, and the share of the residuals' power that this explains.
+
+    A torque that is late by d is short of d times its slope: -d is the unknown of a column more in the regressor.
+    Friction is left out of the slope, and so are rows near reversals, where it differs from the law in ways that look
+    like a lag.
+    """
+    columns = len(result.model.base_names)
+    R, count = np.zeros((0, columns + 2)), 0
+    for motion in result.motions:
+        smooth = np.asarray(inverse_dynamics(result.robot, motion.q, motion.qd, motion.qdd))
+        slopes = filtered(result, motion, np.gradient(smooth, motion.period, axis=0))
+        least = np.maximum(result.minimum_speed, REVERSAL * np.sqrt(np.mean(motion.qd**2, axis=0)))
+        first = 0
+        for _, qd, rows in rows_of(result.model, motion, result.filtering):
+            slope = slopes[first : first + len(rows), :, None]
+            first += len(rows)
+            both = np.concatenate([rows[: len(slope), :, :-1], slope, rows[: len(slope), :, -1:]], axis=-1)
+            used = (np.abs(qd[: len(slope)]) >= least)[..., None]
+            count += int(used.sum())
+            R = triangle(np.concatenate([R, (both * used / result.noise[:, None]).reshape(-1, columns + 2)]))
+    if len(R) < columns + 2 or not abs(R[columns, columns]) > 1e-9 * np.linalg.norm(R[:, columns]):
+        return 0.0, 0.0, 0.0
+    along, left = float(R[columns, -1]), float(np.sum(R[columns + 1 :, -1] ** 2))
+    share = along**2 / (along**2 + left) if along else 0.0
+    sigmas = abs(along) * np.sqrt(max(0, count - columns - 1) / left) if left else np.inf
+    return -along / float(R[columns, columns]), float(sigmas), share
+
+
+def with_offset(result: Identification) -> list[str]:
+    """Joints whose mean residual is far from zero."""
+    if result.offsets.any():
+        return []
+    left = np.concatenate([part.measured - part.predicted for part in result.torques])
+    error = left.std(axis=0) / np.sqrt(len(left)) + 1e-300
+    large = (np.abs(left.mean(axis=0)) > BIASED * error) & (np.abs(left.mean(axis=0)) > 0.3 * left.std(axis=0))
+    return [name for name, yes in zip(result.nominal.v_names, large, strict=True) if yes]
