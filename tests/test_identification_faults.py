@@ -115,3 +115,43 @@ def test_a_torque_that_is_zero_has_no_relative_error() -> None:
     data["tau"][:, 1] = 0.0
     fit = lw.identify(arm, data)
     assert "inf" not in repr(fit)
+
+
+@pytest.mark.filterwarnings("ignore:.*cannot exist")
+@pytest.mark.parametrize("physical", [True, False])
+def test_a_payload_is_identified_alone(physical: bool) -> None:
+    """All else, friction too, is that of the nominal robot."""
+    arm = with_drives(lw.chain(4, seed=3))
+    carried = arm.with_payload(2.0, [0.05, 0.0, 0.1], np.diag([0.01, 0.02, 0.015]))
+    fit = lw.identify(arm, measured(carried, noise=0.02, angle=1e-5, seed=1), free=["link4"], physical=physical)
+    assert len(fit.base) <= 10
+    grown = fit.parameters["link4.m"] - lw.parameters(arm)["link4.m"]
+    assert grown == pytest.approx(2.0, abs=4.0 * fit.parameters.sigma[fit.parameters.names.index("link4.m")])
+    assert grown == pytest.approx(2.0, rel=0.03)
+    body = [name.partition(".") for name in fit.parameters.names]
+    held = np.array([link != "link4" or kind in ("rotor", "viscous", "coulomb") for link, _, kind in body])
+    assert np.array_equal(fit.parameters.values[held], fit.parameters.nominal[held])
+    assert (fit.parameters.sigma[held] == 0.0).all()
+    assert fit.residuals.relative.max() < 0.05
+
+
+def test_what_is_free_is_named() -> None:
+    arm = with_drives(lw.chain(2, seed=4))
+    fit = lw.identify(arm, measured(arm, noise=0.01), free=["link2", "link1.viscous"])
+    assert "link1.viscous" in fit.base.names
+    with pytest.raises(ValueError, match="free has 'link9'"):
+        lw.identify(arm, measured(arm), free=["link9"])
+    with pytest.raises(TypeError, match="list of links"):
+        lw.identify(arm, measured(arm), free="link2")  # type: ignore[arg-type]
+
+
+def test_the_identified_robot_says_where_its_numbers_come_from() -> None:
+    fit = lw.identify(lw.load("puma560"), measured(lw.load("puma560"), noise=0.01))
+    assert fit.robot.name == "puma560"
+    assert fit.robot.about.startswith("Identified from 1000 samples, 10 s; nominal robot: ")
+
+
+def test_a_sum_is_said_with_what_it_is_a_sum_of() -> None:
+    """A base parameter has the name of one of its parts: "a part of itself" would say nothing."""
+    fit = lw.identify(lw.load("planar3"), measured(lw.load("planar3")))
+    assert fit.not_identifiable["link1.hx"].startswith("known only in a sum with link")

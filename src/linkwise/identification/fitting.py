@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -41,6 +41,7 @@ def identify(
     weighted: bool = True,
     rotors: bool = True,
     offset: bool = False,
+    free: Sequence[str] | None = None,
     columns: Mapping[str, Any] | None = None,
     period: float | None = None,
     degrees: bool = False,
@@ -74,8 +75,9 @@ def identify(
 
     `friction` identifies viscous and Coulomb coefficients (an `lw.Friction` sets how Coulomb friction is smoothed),
     `rotors` the inertias of rotors (False: those of the nominal robot are kept), `offset` a constant torque of each
-    joint's sensor. Rows of a joint slower than `minimum_speed` (rad/s, m/s) are left out: near rest friction is not
-    what the law says.
+    joint's sensor. `free=["link6"]` identifies the bodies of these links alone, as that of a hand that carries a tool;
+    names such as "link6.viscous" add rotors and friction; all others stay those of the nominal robot. Rows of a joint
+    slower than `minimum_speed` (rad/s, m/s) are left out: near rest friction is not what the law says.
 
     `physical=True`: every link is a body that can exist and no coefficient is negative, at the least weighted residual
     plus `regularization` times the entropic distance to the nominal robot; otherwise least squares alone. `weighted`:
@@ -102,7 +104,7 @@ def identify(
     still = [still_joints(arm, recording, filtering) for recording in samples]
     motions = [at_rest(motion_of(arm, r, filtering), joints) for r, joints in zip(samples, still, strict=True)]
     check_motion(arm, motions)
-    model = TorqueModel.of(arm, friction, rotors, offset)
+    model = TorqueModel.of(arm, friction, rotors, offset, free)
     factors = reduced(model, motions, filtering, blocks_for(arm.n, len(model.base_names)), minimum_speed)
     check_rows(model, factors)
     solution = fit(factors, model.base_nominal, weighted)
@@ -110,6 +112,9 @@ def identify(
     unknowns, offsets, x, problem, found, prior = solve(model, factors, solution, physical, regularization, solver)
     every = model.with_unknowns(unknowns)
     robot = arm.with_parameters(every, friction=friction, unphysical="warn")
+    count, duration = sum(len(r.q) for r in samples), sum(len(r.q) * r.period for r in samples)
+    source = f"Identified from {count} samples, {duration:.4g} s; nominal robot: {arm.about or arm.name}"
+    robot = replace(robot, about=source)
     notes = [note for recording in samples for note in recording.notes]
     notes += [f"{r.name}: times are irregular; resampled every {r.period:.6g} s" for r in samples if r.resampled]
     notes += [note for recording in samples for note in doubtful_rates(arm, recording, filtering)]
@@ -127,14 +132,14 @@ def identify(
         validation=cross_validation(factors, solution, spread, problem, found, model),
         noise=solution.noise,
         offsets=offsets if offset else np.zeros(arm.n),
-        certificates=certificates(arm, every[: model.body_size].reshape(-1, 10)),
+        certificates=certificates(arm, every[: 10 * len(arm.names)].reshape(-1, 10)),
         friction=friction,
         physical=physical,
         weighted=weighted,
         filtering=filtering,
-        samples=sum(len(recording.q) for recording in samples),
+        samples=count,
         rows=max(factors.samples(j) for j in range(arm.n)),
-        duration=sum(len(recording.q) * recording.period for recording in samples),
+        duration=duration,
         gap=found.gap if found is not None else None,
         cost=cost_of(solution, x) if physical else None,
         data_notes=tuple(notes),
@@ -223,7 +228,7 @@ def physical_problem(model: TorqueModel, solution: Solution, regularization: flo
     plain = (inverse @ solution.x[: inverse.shape[1]])[size:]
     told = Told(scalars, alone[size:], np.where(plain < sigma, sigma / VAGUE, sigma))
     bodies = start[:size].reshape(-1, 10)
-    prior = prior_of(model.arm, bodies, start[size:], model.unknowns[size:], told, target)
+    prior = prior_of(model.arm, model.links, bodies, start[size:], model.unknowns[size:], told, target)
     return PhysicalProblem(matrix, system[:, -1], prior.bodies, prior.scalars, regularization, prior.shares), prior
 
 

@@ -39,6 +39,9 @@ def not_identifiable(model: TorqueModel, solution: Solution, alone: np.ndarray) 
             lost = [base[i] for i in parts if not determined[i]]
             why = "has no effect in these data" if silent[parts].all() else "these data do not tell it from others"
             reasons[name] = f"not excited: {why}" + ("" if lost == [name] else f" (in {listed(lost)})")
+        elif not alone[k] and [base[i] for i in parts] == [name]:
+            others = [unknowns[i] for i in np.flatnonzero(np.abs(T[parts[0]]) > SMALL) if i != k]
+            reasons[name] = f"known only in a sum with {listed(others)}"
         elif not alone[k]:
             reasons[name] = f"known only as a part of {listed([base[i] for i in parts])}"
     for name, known in zip(base[len(T) :], determined[len(T) :], strict=True):

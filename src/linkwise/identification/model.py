@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,6 +18,7 @@ from ..robot.regroup import TEN
 
 ROTOR = ".rotor"
 OFFSET = ".offset"
+INDEPENDENT, ROUNDING = 1e-9, 1e-12
 STATES = 4  # random ones, in which columns are seen to be zero
 
 
@@ -30,23 +32,33 @@ class TorqueModel:
     names: tuple[str, ...]  # of all parameters
     nominal: np.ndarray
     free: np.ndarray  # which of them are unknown
-    kept: np.ndarray  # columns of the base regressor that have an unknown
-    combined: np.ndarray  # names of base parameters
+    combined: tuple[str, ...]  # names of b
+    T: np.ndarray  # (b, p) of the unknowns, without offsets
     grouping: np.ndarray  # of all base parameters from all parameters
+    mixing: np.ndarray  # (all base parameters, b): the columns of b are those of the base regressor times this
 
     @staticmethod
-    def of(arm: Robot, friction: bool | Friction, rotors: bool, offset: bool) -> TorqueModel:
+    def of(
+        arm: Robot, friction: bool | Friction, rotors: bool, offset: bool, chosen: Sequence[str] | None = None
+    ) -> TorqueModel:
+        """`chosen`: links whose bodies are unknown, and names such as link2.viscous; None: all."""
         every, base = parameters(arm, friction), parameters(arm, friction, base=True)
         grouping = np.asarray(base.grouping, dtype=float)
+        nominal = np.asarray(every, dtype=float)
+        if chosen is not None:
+            free = chosen_parameters(arm, every.names, chosen)
+            own = independent(grouping[:, free])
+            mixing = grouping[:, free][:, own]
+            T = np.linalg.lstsq(mixing, grouping[:, free], rcond=None)[0]
+            T[np.abs(T) < ROUNDING] = 0.0
+            names = [name for name, yes in zip(every.names, free, strict=True) if yes]
+            combined = tuple(names[k] for k in own)
+            return TorqueModel(arm, friction, offset, every.names, nominal, free, combined, T, grouping, mixing)
         free = np.array([rotors or not name.endswith(ROTOR) for name in every.names])
         kept = (grouping[:, free] != 0.0).any(axis=1)
-        nominal, names = np.asarray(every, dtype=float), np.array(base.names)
-        return TorqueModel(arm, friction, offset, every.names, nominal, free, kept, names, grouping)
-
-    @property
-    def T(self) -> np.ndarray:
-        """(b, p) of the unknowns, without offsets."""
-        return np.asarray(self.grouping[np.ix_(self.kept, self.free)])
+        combined = tuple(name for name, yes in zip(base.names, kept, strict=True) if yes)
+        T, mixing = grouping[np.ix_(kept, free)], np.eye(len(grouping))[:, kept]
+        return TorqueModel(arm, friction, offset, every.names, nominal, free, combined, T, grouping, mixing)
 
     @property
     def unknowns(self) -> list[str]:
@@ -56,27 +68,27 @@ class TorqueModel:
     def base_names(self) -> list[str]:
         """Of the columns, offsets among them."""
         offsets = [f"{name}{OFFSET}" for name in self.arm.v_names] if self.offset else []
-        return [*self.combined[self.kept].tolist(), *offsets]
+        return [*self.combined, *offsets]
 
     @property
     def base_nominal(self) -> np.ndarray:
         return np.concatenate([self.T @ self.nominal[self.free], np.zeros(self.arm.n if self.offset else 0)])
 
     @property
-    def bodies(self) -> int:
-        """How many links have a body; their numbers, ten each, come first."""
-        return len(self.arm.names)
+    def links(self) -> list[int]:
+        """Whose bodies are unknown; their numbers, ten each, come first."""
+        return [k for k in range(len(self.arm.names)) if self.free[len(TEN) * k]]
 
     @property
     def body_size(self) -> int:
-        return len(TEN) * self.bodies
+        return len(TEN) * len(self.links)
 
     def rows(self, q: np.ndarray, qd: np.ndarray, qdd: np.ndarray) -> np.ndarray:
         """The columns of base parameters and offsets, and the torque of what is not identified: (N, n, b + 1)."""
         Y = np.asarray(regressor(self.arm, q, qd, qdd, friction=self.friction, base=True))
-        fixed, count = ~self.free, int(self.kept.sum())
+        fixed, count = ~self.free, len(self.combined)
         rows = np.zeros((*Y.shape[:2], count + (self.arm.n if self.offset else 0) + 1))
-        rows[..., :count] = Y if count == Y.shape[-1] else Y[..., self.kept]
+        rows[..., :count] = Y if count == Y.shape[-1] else Y @ self.mixing
         if self.offset:
             rows[:, range(self.arm.n), range(count, count + self.arm.n)] = 1.0
         if fixed.any():
@@ -96,3 +108,29 @@ class TorqueModel:
         every = self.nominal.copy()
         every[self.free] = values
         return every
+
+
+def chosen_parameters(arm: Robot, names: Sequence[str], chosen: Sequence[str]) -> np.ndarray:
+    """Which parameters are meant by names of links and of rotors or coefficients of friction."""
+    if isinstance(chosen, str) or not all(isinstance(name, str) for name in chosen) or not len(chosen):
+        raise TypeError(f"free is {chosen!r} (expected a list of links, such as [{arm.names[-1]!r}])")
+    own = {f"{link}.{number}": link for link in arm.names for number in TEN}
+    scalars = [name for name in names if name not in own]
+    for name in chosen:
+        if name not in arm.names and name not in scalars:
+            expected = ", ".join([*arm.names, *scalars])
+            raise ValueError(f"free has {name!r} (expected names of links, rotors or friction: {expected})")
+    return np.array([own.get(name, name) in chosen for name in names])
+
+
+def independent(columns: np.ndarray) -> list[int]:
+    """The first columns that are no sum of those before them."""
+    size = np.abs(columns).max(initial=0.0)
+    left, found = columns.astype(float), []
+    for k in range(columns.shape[1]):
+        length = np.linalg.norm(left[:, k])
+        if length > INDEPENDENT * size:
+            unit = left[:, k] / length
+            left = left - np.outer(unit, unit @ left)
+            found.append(k)
+    return found

@@ -9,6 +9,7 @@ import numpy as np
 from ..figures import COLOURS, new_figure
 from .diagnosis import ZERO
 from .report import units_of
+from .text import percent
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from .result import Identification, Torques
 
 MEASURED, PREDICTED, LEFT = "0.65", COLOURS[0], COLOURS[1]
+SLOW = "0.93"  # shade of rows that minimum_speed leaves out
 HEIGHT = 1.15  # inches a joint
 ROW = 0.17  # inches a parameter
 SIGMAS = 2.0
@@ -50,7 +52,11 @@ def draw_joint(torque: Axes, residual: Axes, result: Identification, torques: To
     measured, predicted = torques.measured[:, j], torques.predicted[:, j]
     torque.plot(torques.t, measured, color=MEASURED, linewidth=2.4, label="measured")
     torque.plot(torques.t, predicted, color=PREDICTED, linewidth=1.0, label="predicted")
-    residual.plot(torques.t, measured - predicted, color=LEFT, linewidth=0.8)
+    slow = np.abs(torques.speed[:, j]) < result.minimum_speed
+    residual.plot(torques.t, np.where(slow, np.nan, measured - predicted), color=LEFT, linewidth=0.8)
+    if slow.any():  # the fit has left them out, and so has its rms
+        across = residual.get_xaxis_transform()
+        residual.fill_between(torques.t, 0.0, 1.0, where=slow, color=SLOW, linewidth=0.0, transform=across, zorder=0)
     for axes in (torque, residual):
         axes.axhline(0.0, color="0.6", linewidth=0.6, zorder=0)
         axes.grid(color="0.92")
@@ -58,7 +64,7 @@ def draw_joint(torque: Axes, residual: Axes, result: Identification, torques: To
         axes.set_xlim(torques.t[0], torques.t[-1])
     name, unit = result.nominal.v_names[j], units_of(result.nominal)[j]
     torque.set_ylabel(f"{short(name)}\n({unit})")
-    text = f"residual: rms {result.residuals.rms[j]:.2g} {unit}, {100.0 * result.residuals.relative[j]:.2g} %"
+    text = f"residual: rms {result.residuals.rms[j]:.2g} {unit}, {percent(result.residuals.relative[j])}"
     residual.set_title(text, loc="right", fontsize="small", pad=2.0, color="0.35")
 
 

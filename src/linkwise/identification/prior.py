@@ -51,13 +51,14 @@ class Told(NamedTuple):
 
 def prior_of(
     arm: Robot,
+    links: Sequence[int],
     ten: np.ndarray,
     scalars: np.ndarray,
     names: Sequence[str],
     told: Told,
     size: float,
 ) -> Prior:
-    """From the nominal numbers (links, 10) and (scalars,).
+    """From the nominal numbers (links, 10) of these links, and (scalars,).
 
     `names` and `told` are those of the scalars, `size` is that of all torques.
     """
@@ -71,7 +72,7 @@ def prior_of(
     away = [x for x in away if x > 1e-6]
     distance = float(np.mean(away)) if away else DISTANCE
     bodies = np.empty_like(nominal)
-    for k, (name, P) in enumerate(zip(arm.names, nominal, strict=True)):
+    for k, (name, P) in enumerate(zip([arm.names[k] for k in links], nominal, strict=True)):
         if P[3, 3] <= LITTLE_MASS * mass:
             bodies[k] = placed(SHARE * mass, np.zeros(3), (SPREAD * distance) ** 2 * np.eye(3))
             notes.append(f"{name} has no mass in the nominal robot: drawn to {SHARE * mass:.3g} kg at its joint")
