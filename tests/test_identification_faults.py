@@ -155,3 +155,12 @@ def test_a_sum_is_said_with_what_it_is_a_sum_of() -> None:
     """A base parameter has the name of one of its parts: "a part of itself" would say nothing."""
     fit = lw.identify(lw.load("planar3"), measured(lw.load("planar3")))
     assert fit.not_identifiable["link1.hx"].startswith("known only in a sum with link")
+
+
+def test_combinations_have_rotors_and_give_the_values() -> None:
+    arm = with_drives(lw.load("planar3"))
+    fit = lw.identify(arm, measured(arm))
+    lines = dict(line.split(" = ") for line in str(fit.combinations()).splitlines())
+    assert tuple(lines) == fit.base.names
+    assert lines["link2.hx"] == "link2.hx + 0.25 link3.m"
+    assert "link1.rotor" in lines["link1.Jzz"]

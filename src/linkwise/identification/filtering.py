@@ -23,6 +23,7 @@ OVER_NOISE = 20.0  # times the noise floor: below that a line of the spectrum is
 MOTION_CUTOFF, TORQUE_CUTOFF = 10.0, 5.0  # times the band
 HIGHEST = 0.3  # of the sampling rate, the highest cut-off: there is room for its slope below Nyquist's frequency
 END_SHARE = 0.08  # of a recording, the most that a filter may take at each end
+DIRECT = 100  # products of matrices for the sums over a filter's taps, at most
 SLOW = 0.05  # of the fastest joint's rate: joints below that do not decide on the band
 
 
@@ -96,6 +97,12 @@ def decimated(values: np.ndarray, taps: np.ndarray, step: int) -> np.ndarray:
     Taps are padded to whole steps, so that the sum over them is one product of matrices for each step.
     """
     parts = -(-len(taps) // step)
+    if (
+        parts > DIRECT and len(values) >= parts * step
+    ):  # Fourier transforms of all are faster than sums over so many taps
+        count = (len(values) - parts * step) // step + 1
+        flat = convolved(values.reshape(len(values), -1), taps)[::step][:count]
+        return np.ascontiguousarray(flat).reshape(count, *values.shape[1:])
     taps = np.pad(taps[::-1], (0, parts * step - len(taps)))
     count = (len(values) - parts * step) // step + 1
     rows = values.reshape(len(values), -1)

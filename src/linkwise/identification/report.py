@@ -32,6 +32,21 @@ def report(result: Identification) -> Description:
     return Description("\n".join(lines))
 
 
+def combinations(result: Identification) -> Description:
+    """Each base parameter as the sum that it is."""
+    model = result.model
+    rows = []
+    for name, row in zip(model.combined, model.T, strict=True):
+        terms = [(x, unknown) for x, unknown in zip(row, model.unknowns, strict=True) if abs(x) > 1e-9]
+        text = " ".join(("- " if x < 0.0 else "+ ") + factor(abs(x)) + unknown for x, unknown in terms)
+        rows.append(f"{name} = " + (f"-{text[2:]}" if text.startswith("-") else text[2:]))
+    return Description("\n".join(rows))
+
+
+def factor(x: float) -> str:
+    return "" if abs(x - 1.0) < 1e-9 else f"{x:.4g} "
+
+
 def heading(result: Identification) -> Iterator[str]:
     robot = result.nominal
     yield f"{robot.name}: identified from {result.samples} samples, {result.duration:.4g} s"

@@ -210,6 +210,15 @@ class Identification:
 
         return print_if_dropped(report(self))
 
+    def combinations(self) -> Description:
+        """The base parameters as sums of masses, moments, inertias, rotors and friction, as text: what each stands for.
+
+        It prints as `lw.describe` does.
+        """
+        from .report import combinations
+
+        return print_if_dropped(combinations(self))
+
     def plot(self, path: str | os.PathLike[str] | None = None, *, recording: int = 0) -> Figure:
         """Measured and predicted torque of each joint with residuals, and the base parameters with 2 σ.
 
