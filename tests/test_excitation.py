@@ -15,7 +15,7 @@ from command_line import linkwise
 from effort import in_turn, rest_slow
 from linkwise.cli.typed_limits import limits_of
 from linkwise.identification.excitation.limits import KINDS, MotionLimits
-from linkwise.identification.excitation.minimise import Barrier, minimise
+from linkwise.identification.excitation.minimise import Barrier, minimise, newton_direction
 from linkwise.identification.excitation.peaks import MotionPeaks
 from linkwise.identification.excitation.problem import ExcitationProblem, independent, smooth_condition, smooth_log_det
 from linkwise.identification.excitation.series import SeriesBasis, bounds
@@ -376,3 +376,8 @@ class Corner:
 
 def test_the_minimum_may_be_at_limits() -> None:
     assert minimise(Corner(), np.zeros(3), 200, 1e-12) == pytest.approx([1.0, -1.0, 0.5], abs=1e-5)
+
+
+def test_a_singular_curvature_gives_a_direction() -> None:
+    direction = newton_direction(np.diag([2.0, 0.0]), np.array([1.0, 0.0]))
+    assert np.allclose(direction, [0.5, 0.0])

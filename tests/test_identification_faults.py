@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import linkwise as lw
-from measured import measured, motion, nominal, with_drives
+from measured import measured, motion, nominal, recorded, with_drives
 
 
 def with_late_joint(arm: lw.Robot) -> dict[str, np.ndarray]:
@@ -142,7 +142,7 @@ def test_what_is_free_is_named() -> None:
     with pytest.raises(ValueError, match="free has 'link9'"):
         lw.identify(arm, measured(arm), free=["link9"])
     with pytest.raises(TypeError, match="list of links"):
-        lw.identify(arm, measured(arm), free="link2")  # type: ignore[arg-type]
+        lw.identify(arm, measured(arm), free="link2")
 
 
 def test_the_identified_robot_says_where_its_numbers_come_from() -> None:
@@ -164,3 +164,22 @@ def test_combinations_have_rotors_and_give_the_values() -> None:
     assert tuple(lines) == fit.base.names
     assert lines["link2.hx"] == "link2.hx + 0.25 link3.m"
     assert "link1.rotor" in lines["link1.Jzz"]
+
+
+def test_recorded_accelerations_are_held_against_positions() -> None:
+    arm = with_drives(lw.chain(2, seed=4))
+    data = recorded(arm)
+    rng = np.random.default_rng(0)
+    noisy = data | {"q": data["q"] + 1e-4 * rng.normal(size=data["q"].shape)}
+    words = "recorded accelerations of link1, link2 are up to"
+    for good in (data, noisy):
+        assert not any(words in note for note in lw.identify(arm, good).notes)
+    for bad in (np.degrees(data["qdd"]), -data["qdd"], data["qdd"] * (1.0 + rng.normal(size=data["q"].shape))):
+        assert any(words in note for note in lw.identify(arm, noisy | {"qdd": bad}).notes)
+
+
+def test_friction_of_the_nominal_robot_that_is_left_out_is_noted() -> None:
+    arm = with_drives(lw.chain(2, seed=4))
+    data = measured(arm, noise=0.01)
+    assert any("friction=False leaves out" in note for note in lw.identify(arm, data, friction=False).notes)
+    assert not any("friction=False" in note for note in lw.identify(arm, data).notes)

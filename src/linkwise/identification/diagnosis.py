@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..api.functions import inverse_dynamics
+from ..api.parameters import parameters
+from ..robot import Robot
 from .factors import triangle
 from .filtering import TORQUE, LowPass, decimated
 from .preparing import Motion, rows_of
@@ -28,12 +30,18 @@ FACTOR = 4.0  # between measured torques and those of the nominal robot, from wh
 
 def notes(result: Identification) -> Iterator[str]:
     yield from result.data_notes
+    if not result.friction and has_friction(result.nominal):
+        yield "friction=False leaves out the friction that the nominal robot has: the torques are taken to have none"
     yield from on_bodies(result)
     yield from on_torques(result)
     yield from on_lag(result)
     biased = with_offset(result)
     if biased:
         yield f"the residuals of {', '.join(biased)} have a mean that is not zero: offset=True identifies it"
+
+
+def has_friction(arm: Robot) -> bool:
+    return bool(np.asarray(parameters(arm, friction=True))[len(parameters(arm)) :].any())
 
 
 def on_bodies(result: Identification) -> Iterator[str]:

@@ -21,7 +21,7 @@ from .prior import VAGUE, Prior, Told, prior_of
 from .reading import recordings_of
 from .result import Certificate, Estimates, Identification, JointErrors
 from .samples import is_number
-from .stillness import at_rest, notes_on_still_joints, still_joints
+from .stillness import at_rest, doubtful_accelerations, notes_on_still_joints, still_joints
 
 SOLVERS = ("newton", "clarabel")
 REGULARIZATION = 0.1
@@ -118,6 +118,8 @@ def identify(
     notes = [note for recording in samples for note in recording.notes]
     notes += [f"{r.name}: times are irregular; resampled every {r.period:.6g} s" for r in samples if r.resampled]
     notes += [note for recording in samples for note in doubtful_rates(arm, recording, filtering)]
+    for recording, joints in zip(samples, still, strict=True):
+        notes += doubtful_accelerations(arm, recording, filtering, joints)
     notes += [*notes_on_still_joints(arm, still), *prior.notes, *(prior.kept if physical else ())]
     result = Identification(
         robot=robot,

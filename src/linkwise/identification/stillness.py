@@ -2,7 +2,7 @@
 
 The low-pass filter of the motion leaves `e |taps|` of white noise of size e, and e is seen in what it takes away. A
 joint whose filtered position varies by no more than some times that does not move: its rates and accelerations are
-noise, and a regressor of noise would be fitted to torques.
+noise, and a regressor of noise would be fitted to torques. Recorded accelerations are judged by the same noise.
 """
 
 from __future__ import annotations
@@ -12,9 +12,10 @@ from dataclasses import replace
 import numpy as np
 
 from ..robot import Robot
-from .filtering import MOTION, LowPass
-from .preparing import STILL, Filtering, Motion
+from .filtering import HIGHEST, MOTION, MOTION_CUTOFF, LowPass, band_of
+from .preparing import DOUBTFUL, STILL, Filtering, Motion
 from .samples import Samples
+from .text import percent
 
 TOLD = 4.0  # times the noise that passes the filter: a motion below that is not told from noise
 UNFILTERED = 0.1  # of the sampling rate: the cut-off where none is given
@@ -28,11 +29,40 @@ def still_joints(arm: Robot, samples: Samples, filtering: Filtering) -> np.ndarr
     low_pass = LowPass.design(samples.rate, filtering.motion or UNFILTERED * samples.rate, MOTION)
     if len(samples.q) < 4 * low_pass.half:
         return np.asarray(span < STILL)
-    smooth = low_pass.apply(samples.q)
-    passed = np.linalg.norm(low_pass.taps)
-    taken = np.std(samples.q[low_pass.half : len(samples.q) - low_pass.half] - smooth, axis=0)
-    noise = taken / np.sqrt(max(1.0 - 2.0 * low_pass.taps[low_pass.half] + passed**2, 1e-3))
-    return np.asarray((span < STILL) | (np.std(smooth, axis=0) <= TOLD * passed * noise))
+    smooth, noise = low_pass.apply(samples.q), noise_of_positions(samples.q, low_pass)
+    return np.asarray((span < STILL) | (np.std(smooth, axis=0) <= TOLD * np.linalg.norm(low_pass.taps) * noise))
+
+
+def noise_of_positions(q: np.ndarray, low_pass: LowPass) -> np.ndarray:
+    """e of each joint, if it is white: from what the filter takes away."""
+    taken = np.std(q[low_pass.half : len(q) - low_pass.half] - low_pass.apply(q), axis=0)
+    share = 1.0 - 2.0 * low_pass.taps[low_pass.half] + np.linalg.norm(low_pass.taps) ** 2
+    return np.asarray(taken / np.sqrt(max(share, 1e-3)))
+
+
+def doubtful_accelerations(arm: Robot, samples: Samples, filtering: Filtering, still: np.ndarray) -> list[str]:
+    """What is said where recorded accelerations are not the second derivative of positions, noise of these apart."""
+    if samples.qdd is None or arm.quaternions:
+        return []
+    cutoff = filtering.motion or min(MOTION_CUTOFF * band_of(samples.q, samples.rate), HIGHEST * samples.rate)
+    low_pass = LowPass.design(samples.rate, cutoff, MOTION) if cutoff > 0.0 else None
+    if low_pass is None or len(samples.q) < 4 * low_pass.half:
+        return []
+    inner = slice(low_pass.half, len(samples.q) - low_pass.half)
+    slope = low_pass.apply(samples.q, 2)
+    used = samples.qdd[inner] if filtering.motion is None else low_pass.apply(samples.qdd)
+    noise = noise_of_positions(samples.q, low_pass) * np.linalg.norm(low_pass.derivative(2))
+    size = np.sqrt(np.mean(slope**2, axis=0))
+    off = np.sqrt(np.maximum(0.0, np.mean((used - slope) ** 2, axis=0) - 2.0 * noise**2))
+    off = off / np.where((size > 0.0) & ~still, size, np.inf)
+    joints = [name for name, x in zip(arm.v_names, off, strict=True) if x > DOUBTFUL]
+    if not joints:
+        return []
+    return [
+        f"{samples.name}: the recorded accelerations of {', '.join(joints)} are up to {percent(float(off.max()))} off"
+        " the second derivative of the positions: other units, another sign, a lag, or noise (recorded_rates=False"
+        " takes positions alone)"
+    ]
 
 
 def at_rest(motion: Motion, still: np.ndarray) -> Motion:

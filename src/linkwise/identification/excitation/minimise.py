@@ -49,6 +49,14 @@ class Step(NamedTuple):
     barrier: Barrier
 
 
+def newton_direction(hessian: Floats, downhill: Floats) -> Floats:
+    """Along directions in which the learned curvature is lost to rounding there is no step."""
+    try:
+        return np.asarray(np.linalg.solve(hessian, downhill), dtype=float)
+    except np.linalg.LinAlgError:
+        return np.asarray(np.linalg.lstsq(hessian, downhill, rcond=None)[0], dtype=float)
+
+
 def minimise(
     problem: Problem, x: Floats, steps: int, enough: float, on_step: Callable[[Floats], None] = lambda x: None
 ) -> Floats:
@@ -57,7 +65,7 @@ def minimise(
     model, values = np.eye(len(x)), [f + b.value]
     for k in range(steps):
         downhill = -(gradient + b.gradient)
-        direction = np.asarray(np.linalg.solve(model + b.hessian, downhill), dtype=float)
+        direction = newton_direction(model + b.hessian, downhill)
         first = FIRST / max(float(np.abs(direction).max()), FIRST) if k == 0 else 1.0
         step = line_search(problem, x, direction, -float(downhill @ direction), values[-1], first)
         if step is None:
