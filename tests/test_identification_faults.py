@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import linkwise as lw
+from linkwise.identification import filtering
 from measured import measured, motion, nominal, recorded, with_drives
 
 
@@ -183,3 +184,13 @@ def test_friction_of_the_nominal_robot_that_is_left_out_is_noted() -> None:
     data = measured(arm, noise=0.01)
     assert any("friction=False leaves out" in note for note in lw.identify(arm, data, friction=False).notes)
     assert not any("friction=False" in note for note in lw.identify(arm, data).notes)
+
+
+@pytest.mark.parametrize("step", [1, 3])
+def test_long_filters_are_the_same_by_sums_and_by_fourier_transforms(
+    step: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    values, taps = np.random.default_rng(0).normal(size=(1500, 2, 3)), np.hanning(801)
+    fast = filtering.decimated(values, taps, step)
+    monkeypatch.setattr(filtering, "DIRECT", 1e9)
+    assert np.allclose(fast, filtering.decimated(values, taps, step), atol=1e-10)
