@@ -194,3 +194,62 @@ def test_long_filters_are_the_same_by_sums_and_by_fourier_transforms(
     fast = filtering.decimated(values, taps, step)
     monkeypatch.setattr(filtering, "DIRECT", 1e9)
     assert np.allclose(fast, filtering.decimated(values, taps, step), atol=1e-10)
+
+
+def test_coefficients_of_a_law_are_nominal_and_predictions_use_those_that_were_found() -> None:
+    arm = with_drives(lw.chain(3, seed=1))
+    data = recorded(arm, noise=0.01)
+    fit = lw.identify(nominal(arm), data, friction=lw.Friction(viscous=2.0, coulomb=1.0, smooth=0.01))
+    assert np.allclose(fit.validate(data).rms, fit.residuals.rms, rtol=0.05)
+    assert fit.friction == lw.Friction(smooth=0.01)
+    assert np.std(fit.torques[0].measured - fit.torques[0].predicted) < 0.1
+    bodies = lw.identify(arm, data, friction=lw.Friction(viscous=2.0), free=["link3"])
+    assert bodies.parameters["link2.viscous"] == 2.0
+
+
+@pytest.mark.parametrize("physical", [True, False])
+def test_without_weights_all_joints_count_alike_and_sigma_is_that_of_ordinary_least_squares(physical: bool) -> None:
+    arm, noise = with_drives(lw.chain(2, seed=1)), np.array([0.1, 0.01])
+    data = recorded(arm)
+    data["tau"] = data["tau"] + noise * np.random.default_rng(0).normal(size=data["tau"].shape)
+    Y = np.asarray(lw.regressor(arm, data["q"], data["qd"], data["qdd"], friction=True, base=True))
+    plain = np.linalg.lstsq(Y.reshape(-1, Y.shape[-1]), data["tau"].ravel(), rcond=None)[0]
+    inverse = np.linalg.inv(np.einsum("tja,tjb->ab", Y, Y))
+    sigma = np.sqrt(np.diag(inverse @ np.einsum("tja,j,tjb->ab", Y, noise**2, Y) @ inverse))
+    fit = lw.identify(arm, data, physical=physical, weighted=False)
+    assert np.allclose(fit.noise, noise, rtol=0.1)
+    assert np.allclose(fit.base.white_sigma, sigma, rtol=0.1)
+    assert np.all(np.abs(fit.base.values - plain) <= (0.3 if physical else 1e-6) * sigma)
+    weighted = lw.identify(arm, data, physical=physical).base.values
+    assert np.max(np.abs(weighted - plain) / sigma) > 1.0
+
+
+def test_parameters_that_act_almost_alike_are_named() -> None:
+    arm = lw.chain(3, seed=1)
+    data = recorded(arm)
+    data["q"][:, 1] = 0.3 + 1e-6 * data["q"][:, 1]
+    data["qd"][:, 1] *= 1e-6
+    data["qdd"][:, 1] *= 1e-6
+    data["tau"] = np.asarray(lw.inverse_dynamics(arm, data["q"], data["qd"], data["qdd"]))
+    fit = lw.identify(arm, data, friction=False)
+    assert fit.condition > 1e5
+    assert any(note.startswith("condition number") and "act almost alike" in note for note in fit.notes)
+    assert not any("condition number" in note for note in lw.identify(arm, recorded(arm), friction=False).notes)
+
+
+def test_positions_that_jump_are_named() -> None:
+    arm = lw.chain(3, seed=1)
+    rng = np.random.default_rng(0)
+    q = np.repeat(rng.uniform(-1.0, 1.0, size=(20, 3)), 100, axis=0) + 1e-5 * rng.normal(size=(2000, 3))
+    data = {"t": np.arange(2000) / 100, "q": q, "tau": lw.gravity_torque(arm, q)}
+    fit = lw.identify(arm, data, friction=False)
+    assert any("positions of link1, link2, link3 jump" in note and "row 100" in note for note in fit.notes)
+    assert not any("jump" in note for note in lw.identify(arm, measured(arm, angle=1e-3), friction=False).notes)
+
+
+def test_right_models_of_short_recordings_are_not_said_to_lack_something() -> None:
+    """What possible bodies cost is up to chi-squared of the unknowns, however few the rows are."""
+    arm = with_drives(lw.chain(4, seed=3))
+    for seed in range(4):
+        fit = lw.identify(arm, measured(arm, noise=0.05, seed=seed, duration=6.0))
+        assert not any("fit worse" in note for note in fit.notes)

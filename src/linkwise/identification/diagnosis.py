@@ -50,7 +50,9 @@ def on_bodies(result: Identification) -> Iterator[str]:
         yield f"{', '.join(impossible)}: no body has these numbers; physical=True finds the nearest that can exist"
     if result.cost is not None:
         squares = sum(len(part.t) for part in result.torques) * result.nominal.n
-        if result.cost > EXPENSIVE * squares:
+        unknowns = len(result.base)
+        chance = unknowns + 3.0 * np.sqrt(2.0 * unknowns)  # of χ², which right models come to, however few the rows
+        if result.cost > max(EXPENSIVE * squares, chance):
             yield (
                 f"bodies that can exist, close to the nominal robot, fit worse: the weighted sum of squares is"
                 f" {percent(result.cost / squares)} larger than without (a smaller regularization=... draws less;"
@@ -105,7 +107,9 @@ def on_torques(result: Identification) -> Iterator[str]:
 
 def nominal_torques(result: Identification, motion: Motion) -> np.ndarray:
     """Torques of the nominal robot with its friction, filtered and decimated as for the fit."""
-    believed = np.asarray(inverse_dynamics(result.nominal, motion.q, motion.qd, motion.qdd, friction=result.friction))
+    believed = np.asarray(
+        inverse_dynamics(result.nominal, motion.q, motion.qd, motion.qdd, friction=result.model.friction)
+    )
     return filtered(result, motion, believed)
 
 

@@ -12,7 +12,7 @@ from ..errors import one_of
 from ..robot import Friction, Robot
 from .conic import solve_with_clarabel
 from .factors import Factors, blocks_for, triangle
-from .identifiability import not_identifiable, recovery
+from .identifiability import not_identifiable, notes_on_condition, recovery
 from .least_squares import Solution, Spread, fit, sigma_of, solved, spread_of
 from .model import TorqueModel
 from .physical import NEAR, PhysicalFit, PhysicalProblem, pseudo_inertias
@@ -21,7 +21,7 @@ from .prior import VAGUE, Prior, Told, prior_of
 from .reading import recordings_of
 from .result import Certificate, Estimates, Identification, JointErrors
 from .samples import is_number
-from .stillness import at_rest, doubtful_accelerations, notes_on_still_joints, still_joints
+from .stillness import at_rest, doubtful_accelerations, notes_on_steps, notes_on_still_joints, still_joints
 
 SOLVERS = ("newton", "clarabel")
 REGULARIZATION = 0.1
@@ -73,7 +73,8 @@ def identify(
     nothing is filtered unless a cut-off is given. `recorded_rates=False` passes over recorded rates and accelerations,
     which may lag behind.
 
-    `friction` identifies viscous and Coulomb coefficients (an `lw.Friction` sets how Coulomb friction is smoothed),
+    `friction` identifies viscous and Coulomb coefficients (an `lw.Friction` sets how Coulomb friction is
+    smoothed; coefficients in it are nominal ones),
     `rotors` the inertias of rotors (False: those of the nominal robot are kept), `offset` a constant torque of each
     joint's sensor. `free=["link6"]` identifies the bodies of these links alone, as that of a hand that carries a tool;
     names such as "link6.viscous" add rotors and friction; all others stay those of the nominal robot. Rows of a joint
@@ -109,7 +110,7 @@ def identify(
     check_rows(model, factors)
     solution = fit(factors, model.base_nominal, weighted)
     spread = spread_of(factors, solution)
-    unknowns, offsets, x, problem, found, prior = solve(model, factors, solution, physical, regularization, solver)
+    unknowns, offsets, x, problem, found, prior = solve(model, solution, spread, physical, regularization, solver)
     every = model.with_unknowns(unknowns)
     robot = arm.with_parameters(every, friction=friction, unphysical="warn")
     count, duration = sum(len(r.q) for r in samples), sum(len(r.q) * r.period for r in samples)
@@ -117,10 +118,16 @@ def identify(
     robot = replace(robot, about=source)
     notes = [note for recording in samples for note in recording.notes]
     notes += [f"{r.name}: times are irregular; resampled every {r.period:.6g} s" for r in samples if r.resampled]
+    notes += [note for recording in samples for note in notes_on_steps(arm, recording)]
     notes += [note for recording in samples for note in doubtful_rates(arm, recording, filtering)]
     for recording, joints in zip(samples, still, strict=True):
         notes += doubtful_accelerations(arm, recording, filtering, joints)
-    notes += [*notes_on_still_joints(arm, still), *prior.notes, *(prior.kept if physical else ())]
+    notes += [
+        *notes_on_still_joints(arm, still),
+        *notes_on_condition(model, solution),
+        *prior.notes,
+        *(prior.kept if physical else ()),
+    ]
     result = Identification(
         robot=robot,
         nominal=arm,
@@ -135,7 +142,7 @@ def identify(
         noise=solution.noise,
         offsets=offsets if offset else np.zeros(arm.n),
         certificates=certificates(arm, every[: 10 * len(arm.names)].reshape(-1, 10)),
-        friction=friction,
+        friction=with_own_coefficients(friction),
         physical=physical,
         weighted=weighted,
         filtering=filtering,
@@ -178,6 +185,11 @@ def check_options(
         )
 
 
+def with_own_coefficients(friction: bool | Friction) -> bool | Friction:
+    """The law with the coefficients of the robot that it is used for."""
+    return friction if isinstance(friction, bool) else replace(friction, viscous=None, coulomb=None)
+
+
 def checked_minimum_speed(value: Any) -> float:
     if not (is_number(value) and value >= 0.0):
         raise ValueError(f"minimum_speed is {value!r} (expected a rate of at least 0)")
@@ -205,10 +217,10 @@ def check_rows(model: TorqueModel, factors: Factors) -> None:
 
 
 def solve(
-    model: TorqueModel, factors: Factors, solution: Solution, physical: bool, regularization: float, solver: str
+    model: TorqueModel, solution: Solution, spread: Spread, physical: bool, regularization: float, solver: str
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, PhysicalProblem | None, PhysicalFit | None, Prior]:
     """The unknowns, offsets and base parameters of the fit that is asked for."""
-    problem, prior = physical_problem(model, solution, regularization)
+    problem, prior = physical_problem(model, solution, spread, regularization)
     combined = len(model.T)
     if not physical:
         unknowns = split(model, solution, prior)
@@ -218,14 +230,16 @@ def solve(
     return found.values, found.free, x, problem, found, prior
 
 
-def physical_problem(model: TorqueModel, solution: Solution, regularization: float) -> tuple[PhysicalProblem, Prior]:
+def physical_problem(
+    model: TorqueModel, solution: Solution, spread: Spread, regularization: float
+) -> tuple[PhysicalProblem, Prior]:
     system = solution.seen(solution.system)
     matrix = matrix_of(model, system)
     size, start = model.body_size, model.nominal[model.free]
     target = float(np.linalg.norm(system[:, -1]))
     scalars = matrix[:, size : len(start)]
     inverse, alone = recovery(model)
-    sigma = np.linalg.norm(inverse[size:] @ solution.basis[: inverse.shape[1]], axis=1)
+    sigma = sigma_of(solution, spread, padded(inverse[size:], solution))[1]
     sigma = np.where(lost(inverse, solution)[size:], np.inf, sigma)
     plain = (inverse @ solution.x[: inverse.shape[1]])[size:]
     told = Told(scalars, alone[size:], np.where(plain < sigma, sigma / VAGUE, sigma))
@@ -269,12 +283,16 @@ def base_estimates(model: TorqueModel, solution: Solution, spread: Spread, x: np
 
 def all_estimates(model: TorqueModel, solution: Solution, spread: Spread, every: np.ndarray) -> Estimates:
     inverse, alone = recovery(model)
-    rows = np.concatenate([inverse, np.zeros((len(inverse), len(solution.x) - inverse.shape[1]))], axis=1)
-    sigma, white = sigma_of(solution, spread, rows)
+    sigma, white = sigma_of(solution, spread, padded(inverse, solution))
     known = alone & ~lost(inverse, solution)
     full, full_white = np.zeros(len(every)), np.zeros(len(every))
     full[model.free], full_white[model.free] = np.where(known, sigma, np.inf), np.where(known, white, np.inf)
     return Estimates(model.names, every, full, full_white, model.nominal)
+
+
+def padded(inverse: np.ndarray, solution: Solution) -> np.ndarray:
+    """Rows over the base parameters, with zeros for offsets."""
+    return np.concatenate([inverse, np.zeros((len(inverse), len(solution.x) - inverse.shape[1]))], axis=1)
 
 
 def lost(inverse: np.ndarray, solution: Solution) -> np.ndarray:
@@ -301,11 +319,11 @@ def cross_validation(
     model: TorqueModel,
 ) -> JointErrors:
     """Each fold of contiguous blocks is predicted by a fit to the others, by the same method."""
-    parts, solutions = [factors.of_blocks(fold, 1.0 / solution.noise) for fold in spread.folds], []
+    parts, solutions = [factors.of_blocks(fold, 1.0 / solution.scale) for fold in spread.folds], []
     for k in range(len(parts)):
         system = solution.seen(triangle(np.concatenate(parts[:k] + parts[k + 1 :])))
         if problem is None:
-            solutions.append(solved(system, solution.nominal, solution.noise).x)
+            solutions.append(solved(system, solution.nominal, solution.scale).x)
             continue
         matrix = matrix_of(model, system)
         others = replace(problem, matrix=matrix, target=system[:, -1])

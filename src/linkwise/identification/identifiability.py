@@ -12,6 +12,7 @@ from .model import TorqueModel
 MOST = 3  # base parameters that a sentence lists
 AXES = "xyz"
 SMALL = 1e-9
+ALIKE = 1e5  # condition number from which on some combinations of base parameters act alike
 
 
 def recovery(model: TorqueModel) -> tuple[np.ndarray, np.ndarray]:
@@ -48,6 +49,19 @@ def not_identifiable(model: TorqueModel, solution: Solution, alone: np.ndarray) 
         if not known:
             reasons[name] = "these data do not tell the offset from gravity or friction"
     return reasons
+
+
+def notes_on_condition(model: TorqueModel, solution: Solution) -> list[str]:
+    """What is said where columns are nearly sums of others: of which parameters."""
+    if not solution.rank or solution.condition < ALIKE:
+        return []
+    weakest = np.abs(solution.basis[:, -1] * np.linalg.norm(solution.system[:, :-1], axis=0))
+    names = [model.base_names[k] for k in np.argsort(-weakest) if weakest[k] > 0.3 * weakest.max()]
+    return [
+        f"condition number {solution.condition:.2g}: in these data {listed(names)} act almost alike, and physical=False"
+        " may give them absurd values; angles in the table that are rounded (1.5708) do that, and motions that are"
+        " small or slow"
+    ]
 
 
 def silent_columns(solution: Solution) -> np.ndarray:

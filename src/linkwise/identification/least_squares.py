@@ -3,14 +3,14 @@
     x = argmin Σ_j ‖Y_j x - τ_j‖² / σ_j²                                    σ_j: noise of joint j, found by iteration
 
 Directions of x that the data do not determine stay as they are in the nominal robot. σ of a parameter is the larger of
-two: that of white noise, from (Yᵀ W Y)⁻¹, and the jackknife's, from how much the result changes when a block of time is
+two: that of white noise, from (Yᵀ W Y)⁻¹ (with W = 1, from (YᵀY)⁻¹ Σ σ_j² Y_jᵀ Y_j (YᵀY)⁻¹), and the jackknife's, from how much the result changes when a block of time is
 left out. The second is honest where residuals are correlated, as they are where data were filtered and where the model
 lacks something.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -36,6 +36,7 @@ class Solution:
     nominal: np.ndarray
     basis: np.ndarray  # (b, rank): x of unit z
     noise: np.ndarray  # (n,): σ_j
+    scale: np.ndarray  # (n,): what rows are divided by: σ_j, or one σ for all joints (ordinary least squares)
     singular: np.ndarray  # of the weighted regressor, columns scaled
     rank: int
     undetermined: np.ndarray  # (b, b - rank): directions of x that change nothing
@@ -73,7 +74,8 @@ def solved(system: np.ndarray, nominal: np.ndarray, noise: np.ndarray) -> Soluti
     undetermined = Vt[rank:].T / safe[:, None]
     condition = float(s[0] / s[rank - 1]) if rank else np.inf
     projection = np.where(np.outer(seen, seen), basis @ (s[:rank, None] * Vt[:rank] * safe), 0.0)
-    return Solution(nominal + basis @ z, nominal, basis, noise, s, rank, undetermined, projection, system, condition)
+    x = nominal + basis @ z
+    return Solution(x, nominal, basis, noise, noise, s, rank, undetermined, projection, system, condition)
 
 
 def fit(factors: Factors, nominal: np.ndarray, weighted: bool) -> Solution:
@@ -82,33 +84,19 @@ def fit(factors: Factors, nominal: np.ndarray, weighted: bool) -> Solution:
     floor = EXACT * max(1e-300, max(factors.variation(j)[0] for j in range(factors.joints)))
     noise = np.ones(factors.joints)
     solution = solved(whole(factors, joints, 1.0 / noise), nominal, noise)
-    for _ in range(ROUNDS if weighted else 1):
+    if not weighted:
         found = noise_of(factors, joints, solution, floor)
-        if not weighted:  # one σ for all joints is what ordinary least squares assumes; σ_j are for what follows
-            return with_noise(factors, joints, solution, found)
+        rows = [factors.samples(j) for j in range(factors.joints)]
+        common = np.full(factors.joints, np.sqrt(np.average(found**2, weights=rows)))
+        return replace(solved(whole(factors, joints, 1.0 / common), nominal, common), noise=found)
+    for _ in range(ROUNDS):
+        found = noise_of(factors, joints, solution, floor)
         settled = bool(np.all(np.abs(found - noise) <= SETTLED * found))
         noise = found
         solution = solved(whole(factors, joints, 1.0 / noise), nominal, noise)
         if settled:
             break
     return solution
-
-
-def with_noise(factors: Factors, joints: list[np.ndarray], solution: Solution, noise: np.ndarray) -> Solution:
-    """The same x; the system is that of the joints' own noise."""
-    weighted = solved(whole(factors, joints, 1.0 / noise), solution.nominal, noise)
-    return Solution(
-        solution.x,
-        solution.nominal,
-        weighted.basis,
-        noise,
-        weighted.singular,
-        weighted.rank,
-        weighted.undetermined,
-        weighted.projection,
-        weighted.system,
-        solution.condition,
-    )
 
 
 def whole(factors: Factors, joints: list[np.ndarray], weights: np.ndarray) -> np.ndarray:
@@ -119,7 +107,7 @@ def noise_of(factors: Factors, joints: list[np.ndarray], solution: Solution, flo
     """σ_j: residuals over the degrees of freedom that the fit leaves to the joint."""
     noise = np.empty(factors.joints)
     for j, rows in enumerate(joints):
-        leverage = float(np.sum((rows[:, :-1] @ solution.basis[factors.support[j]] / solution.noise[j]) ** 2))
+        leverage = float(np.sum((rows[:, :-1] @ solution.basis[factors.support[j]] / solution.scale[j]) ** 2))
         left = max(factors.samples(j) - leverage, 1.0)
         noise[j] = max((float(np.sum((rows @ factors.at(j, solution.x)) ** 2)) / left) ** 0.5, floor)
     return noise
@@ -127,8 +115,9 @@ def noise_of(factors: Factors, joints: list[np.ndarray], solution: Solution, flo
 
 @dataclass(frozen=True)
 class Spread:
-    """Covariances of z (see `Solution`): of white noise that is the identity, and the jackknife's."""
+    """Covariances of z (see `Solution`): of white noise, the identity if rows are weighted, and the jackknife's."""
 
+    white: np.ndarray
     jackknife: np.ndarray
     folds: list[list[int]]  # for cross-validation: the blocks of each
 
@@ -143,16 +132,27 @@ def spread_of(factors: Factors, solution: Solution) -> Spread:
         U = np.concatenate(
             [
                 rows[:, :-1] @ solution.basis[k] / s
-                for rows, k, s in zip(own, factors.support, solution.noise, strict=True)
+                for rows, k, s in zip(own, factors.support, solution.scale, strict=True)
             ]
         )
-        left = [rows @ factors.at(j, solution.x) / solution.noise[j] for j, rows in enumerate(own)]
+        left = [rows @ factors.at(j, solution.x) / solution.scale[j] for j, rows in enumerate(own)]
         parts.append((U.T @ U, -U.T @ np.concatenate(left)))
     count = len(parts)
     changes = np.array([change(gram, score) for gram, score in parts])
     jackknife = changes.T @ changes * ((count - 1) / count)
     folds = [list(map(int, part)) for part in np.array_split(np.arange(count), min(FOLDS, count)) if len(part)]
-    return Spread(jackknife, folds)
+    return Spread(white_covariance(factors, solution), jackknife, folds)
+
+
+def white_covariance(factors: Factors, solution: Solution) -> np.ndarray:
+    """Of z: Σ_j U_jᵀ U_j σ_j² / scale_j², U_j the rows of joint j in the coordinates z."""
+    if np.array_equal(solution.noise, solution.scale):
+        return np.eye(solution.rank)
+    total = np.zeros((solution.rank, solution.rank))
+    for j, own in enumerate(factors.support):
+        U = factors.of_joint(j)[:, :-1] @ solution.basis[own] * (solution.noise[j] / solution.scale[j] ** 2)
+        total += U.T @ U
+    return total
 
 
 def change(gram: np.ndarray, score: np.ndarray) -> np.ndarray:
@@ -165,6 +165,8 @@ def change(gram: np.ndarray, score: np.ndarray) -> np.ndarray:
 def sigma_of(solution: Solution, spread: Spread, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """σ of rows · x: the larger of both, and that of white noise alone."""
     at = rows @ solution.basis
-    white = np.sqrt(np.sum(at**2, axis=1))
-    jackknife = np.sqrt(np.maximum(0.0, np.einsum("ij,jk,ik->i", at, spread.jackknife, at)))
+    white, jackknife = (
+        np.sqrt(np.maximum(0.0, np.einsum("ij,jk,ik->i", at, covariance, at)))
+        for covariance in (spread.white, spread.jackknife)
+    )
     return np.maximum(white, jackknife), white

@@ -18,6 +18,7 @@ from .samples import Samples
 from .text import percent
 
 TOLD = 4.0  # times the noise that passes the filter: a motion below that is not told from noise
+STEP, ALONE = 0.05, 20.0  # of a joint's travel, and times the changes beside it: a position that jumps
 UNFILTERED = 0.1  # of the sampling rate: the cut-off where none is given
 
 
@@ -83,4 +84,22 @@ def notes_on_still_joints(arm: Robot, every: list[np.ndarray]) -> list[str]:
     return [
         f"{', '.join(names)} {stand} still but for noise: rotor and friction there, and what only this motion would"
         " tell, stay those of the nominal robot"
+    ]
+
+
+def notes_on_steps(arm: Robot, samples: Samples) -> list[str]:
+    """Positions that jump from one row to the next, as where poses at rest are recorded one after the other."""
+    if arm.quaternions or len(samples.q) < 4:
+        return []
+    change = np.abs(np.diff(samples.q, axis=0))
+    beside = np.maximum(change[:-2], change[2:])
+    large = (change[1:-1] > STEP * np.ptp(samples.q, axis=0)) & (change[1:-1] > ALONE * beside)
+    joints = [name for name, yes in zip(arm.v_names, large.any(axis=0), strict=True) if yes]
+    if not joints:
+        return []
+    row = int(np.argmax(large.any(axis=1))) + 2
+    return [
+        f"{samples.name}: positions of {', '.join(joints)} jump from one row to the next, first at row {row}: rates and"
+        " accelerations there are not those of the robot (expected motions from pose to pose too, or a list of"
+        " recordings without jumps)"
     ]
