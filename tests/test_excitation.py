@@ -381,3 +381,15 @@ def test_the_minimum_may_be_at_limits() -> None:
 def test_a_singular_curvature_gives_a_direction() -> None:
     direction = newton_direction(np.diag([2.0, 0.0]), np.array([1.0, 0.0]))
     assert np.allclose(direction, [0.5, 0.0])
+
+
+def test_motions_that_are_too_small_or_too_slow_say_so() -> None:
+    """Limits and duration scale the columns too, so that the condition number does not tell."""
+    arm = TEXTBOOK[1]
+    narrow = {**LIMITS, "position": dict.fromkeys(arm.q_names, (-1.0, 1.0)) | {arm.q_names[1]: (1.0, 1.0 + 1e-6)}}
+    with pytest.warns(UserWarning, match=f"hardly moves: {arm.q_names[1]} "):
+        lw.excitation(arm, 2, 4.0, narrow, starts=1)
+    with pytest.warns(UserWarning, match="so slow that rates and accelerations make"):
+        slow = lw.excitation(arm, 2, 1e5, LIMITS, starts=1)
+    assert len(slow.notes) == 1
+    assert not found(0).notes

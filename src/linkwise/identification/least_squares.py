@@ -3,9 +3,9 @@
     x = argmin Σ_j ‖Y_j x - τ_j‖² / σ_j²                                    σ_j: noise of joint j, found by iteration
 
 Directions of x that the data do not determine stay as they are in the nominal robot. σ of a parameter is the larger of
-two: that of white noise, from (Yᵀ W Y)⁻¹ (with W = 1, from (YᵀY)⁻¹ Σ σ_j² Y_jᵀ Y_j (YᵀY)⁻¹), and the jackknife's, from how much the result changes when a block of time is
+two: that of white noise, from (Yᵀ W Y)⁻¹, and the jackknife's, from how much the result changes when a block of time is
 left out. The second is honest where residuals are correlated, as they are where data were filtered and where the model
-lacks something.
+lacks something. Without weights white noise has the covariance (YᵀY)⁻¹ (Σ σ_j² Y_jᵀ Y_j) (YᵀY)⁻¹.
 """
 
 from __future__ import annotations

@@ -14,6 +14,7 @@ from ...api.parameters import parameters
 from ...api.regressors import regressor
 from ...errors import one_of
 from ...figures import joint_style, new_figure, save_figure
+from ...notices import warn
 from ...robot import Friction, Robot
 from ...robot.layout import Layout
 from ...trace import refuse_symbols
@@ -21,6 +22,7 @@ from ...trajectories.checks import positive, spread
 from ...trajectories.fourier import Fourier, series_name
 from ...trajectories.loads import torque_along
 from ...trajectories.trajectory import Trajectory
+from .doubts import doubts
 from .limits import Floats, Margins, MotionLimits
 from .peaks import MotionPeaks
 from .problem import ExcitationProblem, Regressor, condition_of, log_det_of
@@ -78,6 +80,11 @@ class Excitation(Trajectory):
     def times(self) -> Floats:
         """At which `condition` and `log_det` are computed: those of one period, the end left out."""
         return times_of_period(self.duration, self.samples)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Why the motion is of little use, whatever `condition` is: joints that hardly move, rates near zero."""
+        return tuple(doubts(self.arm, self, self.times))
 
     def plot(self, path: str | os.PathLike[str] | None = None, samples: int = 501) -> Figure:
         """A matplotlib figure of positions, rates, accelerations and torques; `path` is a picture to write."""
@@ -185,6 +192,8 @@ def excitation(
         search.progress.close()
     if (best := result()) is None:
         raise ValueError(no_torque(arm, problem, allowed))
+    for note in best.notes:
+        warn(f"excitation of robot {arm.name!r}: {note}")
     return best
 
 
