@@ -42,6 +42,15 @@ def test_cross_validation_has_not_seen_what_it_predicts() -> None:
     assert fit.validation.r2[2] < 0.9
 
 
+def test_offsets_of_joints_without_rows_in_a_part_do_not_lose_the_fit() -> None:
+    """The last joint is fast enough in the last part alone: the others tell nothing of its offset."""
+    arm = with_drives(lw.chain(3, seed=1))
+    fit = lw.identify(nominal(arm), with_late_joint(arm), offset=True, minimum_speed=0.05)
+    assert (fit.residuals.r2 > 0.99).all()
+    assert np.isfinite(fit.validation.rms).all()
+    assert fit.validation.r2[2] < 0.9
+
+
 def test_joints_that_hardly_move_keep_nominal_drives() -> None:
     """A motion above the noise of the encoder, and far too small to tell of drives."""
     arm = with_drives(lw.chain(3, seed=6))

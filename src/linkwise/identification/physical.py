@@ -35,6 +35,7 @@ ROOT = np.where(ROWS == COLUMNS, 1.0, np.sqrt(2.0))  # entries beside the diagon
 SHRINK = 0.02  # of β, from one minimum to the next
 NEAR, AT = 0.1, 1e-7  # Newton's decrement, squared, in units of β: near a minimum on the way, and at the last one
 LOST = 1e-3  # the same: not at a minimum, not by rounding
+SILENT = 1e-12  # of the largest column: a column without effect
 INSIDE = 0.99  # of the way to the boundary, at most, in a step
 STAGE = 60  # steps for one β, where a larger one had its minimum
 STEPS = 500  # of Newton's method, at most; some tens are usual
@@ -132,6 +133,8 @@ class Path:
         self.roots = np.sqrt(np.concatenate([np.ones(10 * links), problem.shares]))
         self.C, self.x = np.linalg.cholesky(problem.prior), problem.prior_scalars.copy()
         self.free = np.zeros(problem.sizes[2])
+        sizes = np.linalg.norm(problem.matrix, axis=0)
+        self.silent = sizes[self.cut :] <= SILENT * sizes.max(initial=0.0)  # of what is free: without rows; stays
         if self.free.size:
             self.free = np.linalg.lstsq(problem.matrix[:, self.cut :], self.residual(), rcond=None)[0]
 
@@ -191,8 +194,9 @@ class Path:
         pull = share * (np.swapaxes(self.C, -1, -2) @ self.inverse @ self.C) - np.eye(4)
         of_scalars = share * self.x / self.problem.prior_scalars - 1.0
         pulls = np.concatenate([(pull[:, ROWS, COLUMNS] * ROOT).ravel(), of_scalars]) * self.roots
-        below = np.concatenate([np.diag(root * self.roots), np.zeros((self.cut, J.shape[1] - self.cut))], axis=1)
-        rows = np.concatenate([np.concatenate([J, below]), np.concatenate([r, -root * pulls])[:, None]], axis=1)
+        below = np.diag(np.concatenate([root * self.roots, self.silent]))
+        right = np.concatenate([r, -root * pulls, np.zeros(len(self.free))])
+        rows = np.concatenate([np.concatenate([J, below]), right[:, None]], axis=1)
         R = np.asarray(np.linalg.qr(rows, mode="r"))
         z = np.linalg.solve(R[: J.shape[1], :-1], R[: J.shape[1], -1])
         ahead = J @ z
