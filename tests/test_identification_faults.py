@@ -262,3 +262,15 @@ def test_right_models_of_short_recordings_are_not_said_to_lack_something() -> No
     for seed in range(4):
         fit = lw.identify(arm, measured(arm, noise=0.05, seed=seed, duration=6.0))
         assert not any("fit worse" in note for note in fit.notes)
+
+
+def test_joints_that_are_always_slower_than_the_minimum_have_no_errors_and_a_note() -> None:
+    arm = with_drives(lw.chain(3, seed=1))
+    t, q, _, _ = motion(arm)
+    q[:, 1] *= 0.01
+    tau = lw.inverse_dynamics(arm, *lw.spline(t, q)(t), friction=True)
+    fit = lw.identify(arm, {"t": t, "q": q, "tau": tau}, minimum_speed=0.3, offset=True)
+    assert any(note.startswith("link2: always slower than minimum_speed=0.3") for note in fit.notes)
+    assert np.isnan([fit.residuals.rms[1], fit.validation.rms[1]]).all()
+    assert (fit.residuals.r2[[0, 2]] > 0.999).all()
+    assert "link2: always slower" in fit.report()

@@ -48,6 +48,7 @@ MAY_IMPORT = {  # each room: the rooms below it that it uses
         "errors",
         "figures",
         "lazy",
+        "notices",
         "printing",
         "progress",
         "recording",

@@ -128,6 +128,9 @@ def identify(
         *prior.notes,
         *(prior.kept if physical else ()),
     ]
+    slow = [name for j, name in enumerate(arm.v_names) if not factors.samples(j)]
+    if slow:
+        notes.append(f"{', '.join(slow)}: always slower than minimum_speed={minimum_speed:g}, so that no row is left")
     result = Identification(
         robot=robot,
         nominal=arm,
@@ -302,10 +305,11 @@ def lost(inverse: np.ndarray, solution: Solution) -> np.ndarray:
 
 
 def errors_of(factors: Factors, solutions: list[np.ndarray], folds: list[list[int] | None]) -> JointErrors:
-    """Of each joint over all folds, each with its own solution."""
+    """Of each joint over all folds, each with its own solution; NaN of joints without rows."""
     joints = range(factors.joints)
     squares = [sum(factors.errors(j, x, f) for x, f in zip(solutions, folds, strict=True)) for j in joints]
-    rms = np.array([(s / max(1, factors.samples(j))) ** 0.5 for j, s in enumerate(squares)])
+    counts = [factors.samples(j) for j in joints]
+    rms = np.array([(s / count) ** 0.5 if count else np.nan for s, count in zip(squares, counts, strict=True)])
     sizes = np.array([factors.variation(j) for j in joints])
     return JointErrors.of(rms, sizes[:, 0], sizes[:, 1])
 

@@ -12,7 +12,7 @@ from .model import TorqueModel
 MOST = 3  # base parameters that a sentence lists
 AXES = "xyz"
 SMALL = 1e-9
-ALIKE = 1e5  # condition number from which on some combinations of base parameters act alike
+ALIKE = 1e4  # condition number from which on some combinations of base parameters act alike
 
 
 def recovery(model: TorqueModel) -> tuple[np.ndarray, np.ndarray]:
