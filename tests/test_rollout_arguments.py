@@ -239,3 +239,15 @@ class OnGpu:
 def test_arrays_on_a_gpu_without_a_target() -> None:
     with pytest.raises(TypeError, match=r"q0 is .*for target='cuda'"):
         lw.rollout(PLANAR, OnGpu(), **START)
+
+
+def test_widths_are_told_by_the_first_and_last_joints() -> None:
+    with pytest.raises(
+        ValueError, match=r"\(expected \(\.\.\., 7\): one number for each of .*_joint3, \.\.\., fr3_joint7\)"
+    ):
+        lw.rollout(lw.load("fr3"), np.zeros((4, 5)), steps=1, step=1e-3)
+
+
+def test_a_gpu_is_called_cuda() -> None:
+    with pytest.raises(ValueError, match=r"target is 'gpu', did you mean 'cuda'\?"):
+        lw.rollout(PLANAR, np.zeros(3), steps=1, step=1e-3, target="gpu")

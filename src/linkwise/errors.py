@@ -40,11 +40,16 @@ class EquilibriumError(ValueError):
     """No configuration was found at which the robot is in balance: the message names the joint that is not."""
 
 
+SYNONYMS = {"gpu": "cuda"}  # words that are nearer in meaning than in letters
+
+
 def near_miss(value: object, known: Iterable[str]) -> str:
     """', did you mean ...?' where one of the known values is close, otherwise nothing."""
     import difflib  # late: only errors need it
 
-    close = difflib.get_close_matches(str(value), list(known), n=1)
+    known = list(known)
+    close = [SYNONYMS[str(value)]] if SYNONYMS.get(str(value)) in known else []
+    close = close or difflib.get_close_matches(str(value), known, n=1)
     return f", did you mean {close[0]!r}?" if close else ""
 
 

@@ -152,7 +152,8 @@ def batch_of(arm: Robot, arrays: Sequence[Given]) -> Shape:
         if dims < 0 or shape[dims:] != own:
             expected = ", ".join(("...", *map(str, own)))
             labels = arm.q_names if name == "q0" else arm.v_names
-            numbers = f": one number for each of {', '.join(labels[:6])}" if name in ("q0", "qd0", "torque") else ""
+            listed = ", ".join(labels) if len(labels) <= 6 else f"{', '.join(labels[:3])}, ..., {labels[-1]}"
+            numbers = f": one number for each of {listed}" if name in ("q0", "qd0", "torque") else ""
             raise ValueError(f"{name} has shape {shape} (expected ({expected}){numbers})")
         batches[name] = shape[:dims]
     return broadcast(batches)
