@@ -187,6 +187,7 @@ def test_rollouts_wait_for_every_stream_that_an_array_names(library: FakeLibrary
     assert np.array_equal(run.q_end.copy_to_host(), right.q_end)
 
 
+@pytest.mark.slow
 def test_what_cannot_be_captured_is_refused_before_it_begins(library: FakeLibrary) -> None:
     library.capturing = {OURS}
     chain = lw.chain(3)

@@ -122,6 +122,7 @@ def test_friction_noise_and_ends_that_are_not_at_rest() -> None:
     assert (1.0 - np.abs(tau).max(axis=0) / 1000.0 >= move.margins.effort).all()
 
 
+@pytest.mark.slow
 def test_torque_limits_that_bind_are_kept() -> None:
     arm = ARMS[0]
     weakest = 1.3 * np.abs(lw.torque_along(arm, lw.cycloid([0] * 3, [1e-9] * 3, 1.0), 3).tau).max(axis=0)

@@ -56,6 +56,7 @@ def test_a_plain_call_imports_little_of_what_it_does_not_need():
     assert done.stdout.split() == []
 
 
+@pytest.mark.slow
 def test_all_names_are_imported_at_once_where_that_is_asked_for():
     code = "from linkwise import *; import linkwise; print(set(linkwise.__all__) - set(globals()))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

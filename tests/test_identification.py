@@ -57,6 +57,7 @@ def test_noisy_positions_and_torques_give_parameters_within_three_sigma(arms: li
     assert np.sqrt(np.mean(every**2)) > 0.5  # σ is not simply large
 
 
+@pytest.mark.slow
 def test_sigma_is_honest_where_noise_is_correlated() -> None:
     arm = with_drives(lw.chain(2, seed=4))
     far, white = [], []

@@ -246,6 +246,7 @@ def test_robots_with_quaternions_need_rates() -> None:
         lw.identify(ball, data, cutoff=5.0)
 
 
+@pytest.mark.slow
 def test_pictures_and_words(tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
     fitted().plot(tmp_path / "fit.png")

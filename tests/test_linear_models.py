@@ -306,6 +306,7 @@ def test_torques_that_are_given_find_their_configuration() -> None:
     assert np.array_equal(found.tau, tau)
 
 
+@pytest.mark.slow
 def test_an_equilibrium_is_near_the_start() -> None:
     """Hanging and upright are a quarter turn away from an arm stretched out to the side, where steps lead nowhere."""
     assert np.abs(lw.equilibrium(PLANAR, [0, 0, 0], [0, 0, 0]).q).sum() == pytest.approx(np.pi / 2)

@@ -75,6 +75,7 @@ FLAT = [CHAIN, TREE, PLANAR, lw.chain(30, joints="RP"), lw.random_tree(20, seed=
 
 
 @pytest.mark.parametrize("robot", rest_slow(FLAT, [PLANAR]), ids=lambda robot: robot.name)
+@pytest.mark.slow
 def test_numbers_of_32_bits(robot: lw.Robot) -> None:
     """Axes that depend on others are rounding, whose squares leave the range of these numbers."""
     given = state(robot, 2)

@@ -72,6 +72,7 @@ def test_second_derivatives_of_forward_dynamics_compiled(robot, dtype):
     assert all((a == b[3]).all() for a, b in zip(one, found, strict=True))
 
 
+@pytest.mark.slow
 def test_one_state_without_a_number_is_nan_throughout():
     robot = TREES[-1]
     q, qd, _, tau = states(robot, 6)
