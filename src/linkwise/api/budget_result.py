@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple, cast
 
@@ -22,25 +23,36 @@ from .states import Array
 MOST = 6  # terms that a table or a plot names, unless it is asked for more
 
 
-class Split:
+class Split(ABC):
     """What budgets share: `total` (..., n), which is the sum of `values` (..., n, terms), each with a label."""
 
     arm: Robot
     t: np.ndarray | None
-    what = "torques"  # of the totals
-    symbol = "tau"
     views: tuple[str, ...] = VIEWS
 
     @property
-    def total(self) -> Array:
-        raise NotImplementedError
+    @abstractmethod
+    def what(self) -> str:
+        """What the totals are, in words."""
 
     @property
-    def values(self) -> np.ndarray:
-        raise NotImplementedError
+    @abstractmethod
+    def symbol(self) -> str:
+        """Of a total."""
 
+    @property
+    @abstractmethod
+    def total(self) -> Array:
+        """What is split: (..., n)."""
+
+    @property
+    @abstractmethod
+    def values(self) -> np.ndarray:
+        """The terms: (..., n, terms)."""
+
+    @abstractmethod
     def groups(self, by: str) -> dict[str, list[int]]:
-        raise NotImplementedError
+        """The labels of a view, and which terms each of them adds up."""
 
     def units(self) -> tuple[str, ...]:
         return self.arm.effort_units
@@ -57,8 +69,9 @@ class Split:
         """By label: the term as the paper writes it, in LaTeX; none where joints and links have no common numbers."""
         return {}
 
+    @abstractmethod
     def state(self, index: Any) -> Any:
-        raise NotImplementedError
+        """The budget of one state, or of some, of a batch."""
 
     def _check_index(self, index: Any) -> None:
         if not self.batch and not (isinstance(index, tuple) and not index):
@@ -243,6 +256,14 @@ class Budget(Split, TorqueTerms):
         return acceleration.sum(-1) + a.sum(-1) + b.sum(-1) + gravity.sum(-1) + wrench.sum(-1) + rotor + friction
 
     @property
+    def what(self) -> str:
+        return "torques"
+
+    @property
+    def symbol(self) -> str:
+        return "tau"
+
+    @property
     def total(self) -> Array:
         return self.tau
 
@@ -364,11 +385,11 @@ class QuasiBudget(Split, QuasiTermArrays):
         return "ν" if self.kind == "normalized" else "ξ"
 
     @property
-    def symbol(self) -> str:  # type: ignore[override]
+    def symbol(self) -> str:
         return f"C(θ, {self.letter})"
 
     @property
-    def what(self) -> str:  # type: ignore[override]
+    def what(self) -> str:
         return f"{self.symbol}, {self.kind},"
 
     def units(self) -> tuple[str, ...]:

@@ -85,7 +85,13 @@ def shares(robot: Robot, q: Scalars, qd: Scalars, qdd: Scalars, external: Sequen
                 bias_acceleration[k, j, i, j] = power(a, carried[k][j])
     down = weights(robot, q)
     outside = [w.acting_at(link.com) for w, link in zip(external, robot.links, strict=True)]
-    return Shares(acceleration, bias_acceleration, bias_forces(robot, T, qd), felt(T, down), felt(T, outside))
+    return Shares(
+        acceleration,
+        bias_acceleration,
+        bias_forces(robot, T, qd),
+        torques_against(T, down),
+        torques_against(T, outside),
+    )
 
 
 def bias_forces(robot: Robot, T: Columns, qd: Scalars) -> Terms:
@@ -110,7 +116,7 @@ def weights(robot: Robot, q: Scalars) -> list[Wrench]:
     return [Wrench(Vector.zero(), w.force * link.mass).acting_at(link.com) for link, w in own]
 
 
-def felt(columns: Columns, wrenches: Sequence[Wrench]) -> Terms:
+def torques_against(columns: Columns, wrenches: Sequence[Wrench]) -> Terms:
     """What drives must give against wrenches on the links: -H_k Φ_km w_m, or with Ψ."""
     pairs = enumerate(zip(columns, wrenches, strict=True))
     return {(k, m): sub(0.0, power(column, w)) for m, (own, w) in pairs for k, column in own.items()}
@@ -132,4 +138,9 @@ def quasi_shares(
     forces = [cross_wrench(x.twist, link.body @ x.twist) for link, x in zip(robot.links, motions, strict=True)]
     against = [Wrench.zero() - force for force in forces]
     outside = [w.acting_at(link.com) for w, link in zip(external, robot.links, strict=True)]
-    return QuasiShares(elements, felt(columns, against), felt(columns, weights(robot, q)), felt(columns, outside))
+    return QuasiShares(
+        elements,
+        torques_against(columns, against),
+        torques_against(columns, weights(robot, q)),
+        torques_against(columns, outside),
+    )

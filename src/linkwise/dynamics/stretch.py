@@ -33,7 +33,7 @@ from .articulated import Freed
 from .columns import Columns, passed, returned, seen
 
 STILL = (0.0,) * 6
-NOTHING = 1e-30  # a mobility this small is rounding; numbers of 32 bits hold its reciprocal
+NOTHING = 1e-30  # far below the mobility of any body: what is left there is rounding, and has no reciprocal
 
 
 class Axis(NamedTuple):

@@ -16,19 +16,17 @@ from .identifiability import not_identifiable, notes_on_condition, recovery
 from .least_squares import Solution, Spread, fit, sigma_of, solved, spread_of
 from .model import TorqueModel
 from .physical import NEAR, PhysicalFit, PhysicalProblem, pseudo_inertias
-from .preparing import Filtering, Motion, check_motion, doubtful_rates, filtering_of, motion_of, reduced
-from .prior import VAGUE, Prior, Told, prior_of
+from .preparing import Filtering, Motion, check_motion, filtering_of, inconsistent_rates, motion_of, reduced
+from .prior import VAGUE, Evidence, Prior, prior_of
 from .reading import recordings_of
 from .result import Certificate, Estimates, Identification, JointErrors
 from .samples import is_number
-from .stillness import at_rest, doubtful_accelerations, notes_on_steps, notes_on_still_joints, still_joints
+from .stillness import at_rest, inconsistent_accelerations, notes_on_steps, notes_on_still_joints, still_joints
 
 SOLVERS = ("newton", "clarabel")
 REGULARIZATION = 0.1
-AS_FOUND = (
-    1e-6,
-    1e-13,
-)  # γ, in units of noise and of all torques, of the bodies that least squares' base parameters are split into
+# γ, in units of noise and of all torques, of the bodies that least squares' base parameters are split into
+AS_FOUND = (1e-6, 1e-13)
 POSSIBLE = 1e-9  # of the largest eigenvalue of a pseudo-inertia: smaller negative ones are rounding
 
 
@@ -119,9 +117,9 @@ def identify(
     notes = [note for recording in samples for note in recording.notes]
     notes += [f"{r.name}: times are irregular; resampled every {r.period:.6g} s" for r in samples if r.resampled]
     notes += [note for recording in samples for note in notes_on_steps(arm, recording)]
-    notes += [note for recording in samples for note in doubtful_rates(arm, recording, filtering)]
+    notes += [note for recording in samples for note in inconsistent_rates(arm, recording, filtering)]
     for recording, joints in zip(samples, still, strict=True):
-        notes += doubtful_accelerations(arm, recording, filtering, joints)
+        notes += inconsistent_accelerations(arm, recording, filtering, joints)
     notes += [
         *notes_on_still_joints(arm, still),
         *notes_on_condition(model, solution),
@@ -245,9 +243,9 @@ def physical_problem(
     sigma = sigma_of(solution, spread, padded(inverse[size:], solution))[1]
     sigma = np.where(lost(inverse, solution)[size:], np.inf, sigma)
     plain = (inverse @ solution.x[: inverse.shape[1]])[size:]
-    told = Told(scalars, alone[size:], np.where(plain < sigma, sigma / VAGUE, sigma))
+    evidence = Evidence(scalars, alone[size:], np.where(plain < sigma, sigma / VAGUE, sigma))
     bodies = start[:size].reshape(-1, 10)
-    prior = prior_of(model.arm, model.links, bodies, start[size:], model.unknowns[size:], told, target)
+    prior = prior_of(model.arm, model.links, bodies, start[size:], model.unknowns[size:], evidence, target)
     return PhysicalProblem(matrix, system[:, -1], prior.bodies, prior.scalars, regularization, prior.shares), prior
 
 

@@ -41,7 +41,7 @@ def unwrapped(arm: Robot, q: np.ndarray, name: str) -> tuple[np.ndarray, list[st
     return q, notes
 
 
-def beyond(arm: Robot, q: np.ndarray, name: str) -> list[str]:
+def outside_limits(arm: Robot, q: np.ndarray, name: str) -> list[str]:
     """What is said of positions that a joint cannot have."""
     notes, turning = [], angles(arm, "q")
     for link, slot in arm.driving:

@@ -25,7 +25,7 @@ from .model import TorqueModel
 from .samples import Samples, is_number
 
 CHUNK = 2048  # samples whose rows are in memory at a time
-DOUBTFUL = 0.1  # relative difference of recorded rates from the derivative of the positions
+INCONSISTENT = 0.1  # relative difference of recorded rates from the derivative of the positions
 STILL = 1e-9  # rad or m: a joint that moves less does not move
 
 
@@ -146,7 +146,7 @@ def motion_of(arm: Robot, samples: Samples, filtering: Filtering) -> Motion:
     return Motion(samples.t[inner], smooth, rates, accelerations, tau[inner], samples.period)
 
 
-def doubtful_rates(arm: Robot, samples: Samples, filtering: Filtering) -> list[str]:
+def inconsistent_rates(arm: Robot, samples: Samples, filtering: Filtering) -> list[str]:
     """What is said where recorded rates are not the derivative of the positions: other units, or a lag."""
     if samples.qd is None or arm.quaternions:
         return []
@@ -156,7 +156,7 @@ def doubtful_rates(arm: Robot, samples: Samples, filtering: Filtering) -> list[s
     slope, rate = low_pass.apply(samples.q, 1), low_pass.apply(samples.qd)
     size = np.sqrt(np.mean(slope**2, axis=0))
     off = np.sqrt(np.mean((rate - slope) ** 2, axis=0)) / np.where(size > 0.0, size, np.inf)
-    joints = [name for name, x in zip(arm.v_names, off, strict=True) if x > DOUBTFUL]
+    joints = [name for name, x in zip(arm.v_names, off, strict=True) if x > INCONSISTENT]
     if not joints:
         return []
     return [

@@ -41,7 +41,7 @@ class Prior(NamedTuple):
     kept: tuple[str, ...] = ()  # a note on scalars that are kept at zero
 
 
-class Told(NamedTuple):
+class Evidence(NamedTuple):
     """What torques tell of scalars."""
 
     columns: np.ndarray
@@ -55,12 +55,12 @@ def prior_of(
     ten: np.ndarray,
     scalars: np.ndarray,
     names: Sequence[str],
-    told: Told,
+    evidence: Evidence,
     size: float,
 ) -> Prior:
     """From the nominal numbers (links, 10) of these links, and (scalars,).
 
-    `names` and `told` are those of the scalars, `size` is that of all torques.
+    `names` and `evidence` are those of the scalars, `size` is that of all torques.
     """
     nominal = pseudo_inertias(ten)
     notes: list[str] = []
@@ -74,7 +74,7 @@ def prior_of(
     bodies = np.empty_like(nominal)
     for k, (name, P) in enumerate(zip([arm.names[k] for k in links], nominal, strict=True)):
         if P[3, 3] <= LITTLE_MASS * mass:
-            bodies[k] = placed(SHARE * mass, np.zeros(3), (SPREAD * distance) ** 2 * np.eye(3))
+            bodies[k] = pseudo_inertia_of(SHARE * mass, np.zeros(3), (SPREAD * distance) ** 2 * np.eye(3))
             notes.append(f"{name} has no mass in the nominal robot: drawn to {SHARE * mass:.3g} kg at its joint")
             continue
         centre = P[:3, 3] / P[3, 3]
@@ -82,22 +82,22 @@ def prior_of(
         least = (THIN * distance) ** 2
         if values[0] < least:
             thin.append(name)
-        bodies[k] = placed(P[3, 3], centre, (vectors * np.maximum(values, least)) @ vectors.T)
+        bodies[k] = pseudo_inertia_of(P[3, 3], centre, (vectors * np.maximum(values, least)) @ vectors.T)
     words = f"{', '.join(thin)}: thin, or no body, in the nominal robot; drawn to one {THIN * distance:.2g} m thick"
-    sizes = np.linalg.norm(told.columns, axis=0)
+    sizes = np.linalg.norm(evidence.columns, axis=0)
     seen = sizes > NO_EFFECT * sizes.max(initial=0.0)
     guess = np.where(seen, SHARE * size / np.where(seen, sizes, 1.0), NOTHING)
-    vague, kept = seen & told.alone & (scalars <= 0.0) & (told.sigma > guess), tuple[str, ...]()
+    vague, kept = seen & evidence.alone & (scalars <= 0.0) & (evidence.sigma > guess), tuple[str, ...]()
     if vague.any():
         which = ", ".join(name for name, yes in zip(names, vague, strict=True) if yes)
         kept = (f"{which}: these data do not tell; zero in the nominal robot, and kept at that",)
     guess = np.where(vague, NOTHING, guess)
-    shares = np.where(seen & ~told.alone & (scalars <= 0.0), LITTLE_SHARE, 1.0)
+    shares = np.where(seen & ~evidence.alone & (scalars <= 0.0), LITTLE_SHARE, 1.0)
     scalars = np.where(scalars > 0.0, scalars, np.maximum(guess, NOTHING))
     return Prior(bodies, scalars, shares, (*notes, words) if thin else tuple(notes), kept)
 
 
-def placed(mass: float, centre: np.ndarray, spread: np.ndarray) -> np.ndarray:
+def pseudo_inertia_of(mass: float, centre: np.ndarray, spread: np.ndarray) -> np.ndarray:
     """P of a mass with these second moments (per mass) about its centre."""
     P = np.empty((4, 4))
     P[:3, :3] = mass * (spread + np.outer(centre, centre))

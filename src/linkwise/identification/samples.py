@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..robot import Robot
-from .plausibility import beyond, dead, held, unwrapped
+from .plausibility import dead, held, outside_limits, unwrapped
 from .units import Unit, converted
 
 JITTER = 1e-3  # of the period: times that are this regular are regular
@@ -80,17 +80,19 @@ def samples_of(
     given = {quantity: array for quantity, array in arrays.items() if array is not None}
     if gains is not None:
         units.pop("tau", None)  # the factors are from what was recorded, whatever its unit is
-    given, told = converted(arm, given, {k: spread(u, given[k]) for k, u in units.items() if k in given}, degrees, name)
+    given, conversions = converted(
+        arm, given, {k: spread(u, given[k]) for k, u in units.items() if k in given}, degrees, name
+    )
     unit = units.get("t", [None])[0]
     if unit is not None and unit.factor != 1.0:
-        told.insert(0, f"t from {unit.text}")
-    notes = [f"{name}: converted by the names of the columns: {', '.join(told)}"] if told else []
+        conversions.insert(0, f"t from {unit.text}")
+    notes = [f"{name}: converted by the names of the columns: {', '.join(conversions)}"] if conversions else []
     if gains is not None:
         given["tau"] = given["tau"] * checked_gains(arm, gains)
     notes += dead(arm, given["tau"], name)
     notes += [note for quantity in ("q", "tau") for note in held(quantity, given[quantity], name)]
     given["q"], unwrapping = unwrapped(arm, given["q"], name)
-    notes += [*unwrapping, *beyond(arm, given["q"], name)]
+    notes += [*unwrapping, *outside_limits(arm, given["q"], name)]
     resampled = False
     if t is not None:
         grid = np.linspace(t[0], t[-1], 1 + round((t[-1] - t[0]) / own))

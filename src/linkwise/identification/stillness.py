@@ -13,11 +13,11 @@ import numpy as np
 
 from ..robot import Robot
 from .filtering import HIGHEST, MOTION, MOTION_CUTOFF, LowPass, band_of
-from .preparing import DOUBTFUL, STILL, Filtering, Motion
+from .preparing import INCONSISTENT, STILL, Filtering, Motion
 from .samples import Samples
 from .text import percent
 
-TOLD = 4.0  # times the noise that passes the filter: a motion below that is not told from noise
+DETECTABLE = 4.0  # times the noise that passes the filter: a motion below that is not told from noise
 STEP, ALONE = 0.05, 20.0  # of a joint's travel, and times the changes beside it: a position that jumps
 UNFILTERED = 0.1  # of the sampling rate: the cut-off where none is given
 
@@ -31,7 +31,7 @@ def still_joints(arm: Robot, samples: Samples, filtering: Filtering) -> np.ndarr
     if len(samples.q) < 4 * low_pass.half:
         return np.asarray(span < STILL)
     smooth, noise = low_pass.apply(samples.q), noise_of_positions(samples.q, low_pass)
-    return np.asarray((span < STILL) | (np.std(smooth, axis=0) <= TOLD * np.linalg.norm(low_pass.taps) * noise))
+    return np.asarray((span < STILL) | (np.std(smooth, axis=0) <= DETECTABLE * np.linalg.norm(low_pass.taps) * noise))
 
 
 def noise_of_positions(q: np.ndarray, low_pass: LowPass) -> np.ndarray:
@@ -41,7 +41,7 @@ def noise_of_positions(q: np.ndarray, low_pass: LowPass) -> np.ndarray:
     return np.asarray(taken / np.sqrt(max(share, 1e-3)))
 
 
-def doubtful_accelerations(arm: Robot, samples: Samples, filtering: Filtering, still: np.ndarray) -> list[str]:
+def inconsistent_accelerations(arm: Robot, samples: Samples, filtering: Filtering, still: np.ndarray) -> list[str]:
     """What is said where recorded accelerations are not the second derivative of positions, noise of these apart."""
     if samples.qdd is None or arm.quaternions:
         return []
@@ -56,7 +56,7 @@ def doubtful_accelerations(arm: Robot, samples: Samples, filtering: Filtering, s
     size = np.sqrt(np.mean(slope**2, axis=0))
     off = np.sqrt(np.maximum(0.0, np.mean((used - slope) ** 2, axis=0) - 2.0 * noise**2))
     off = off / np.where((size > 0.0) & ~still, size, np.inf)
-    joints = [name for name, x in zip(arm.v_names, off, strict=True) if x > DOUBTFUL]
+    joints = [name for name, x in zip(arm.v_names, off, strict=True) if x > INCONSISTENT]
     if not joints:
         return []
     return [

@@ -86,7 +86,7 @@ def converted(
     arm: Robot, given: dict[str, np.ndarray], units: dict[str, Sequence[Unit | None]], degrees: bool, where: str
 ) -> tuple[dict[str, np.ndarray], list[str]]:
     """The arrays in SI units and what was converted, by the units of columns; with `degrees`, angles without any."""
-    arrays, told = dict(given), []
+    arrays, conversions = dict(given), []
     strange = next((u for q in ORDER for u in units.get(q, ()) if u and u.of == "angle" and u.factor != 1.0), None)
     for quantity, values in given.items():
         turning = angles(arm, "q" if quantity == "q" else "qd")
@@ -106,11 +106,11 @@ def converted(
                 continue
             check_unit(unit, quantity, turning[k], f"{where}: {joint}", degrees)
             factors[k] = unit.factor
-            if unit.factor != 1.0 and f"{quantity} from {unit.text}" not in told:
-                told.append(f"{quantity} from {unit.text}")
+            if unit.factor != 1.0 and f"{quantity} from {unit.text}" not in conversions:
+                conversions.append(f"{quantity} from {unit.text}")
         if (factors != 1.0).any():
             arrays[quantity] = values * factors
-    return arrays, told
+    return arrays, conversions
 
 
 def check_unit(unit: Unit, quantity: str, turning: bool, where: str, degrees: bool) -> None:

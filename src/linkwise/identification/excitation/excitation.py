@@ -22,7 +22,7 @@ from ...trajectories.checks import positive, spread
 from ...trajectories.fourier import Fourier, series_name
 from ...trajectories.loads import torque_along
 from ...trajectories.trajectory import Trajectory
-from .doubts import doubts
+from .checks import weaknesses
 from .limits import Floats, Margins, MotionLimits
 from .peaks import MotionPeaks
 from .problem import ExcitationProblem, Regressor, condition_of, log_det_of
@@ -84,7 +84,7 @@ class Excitation(Trajectory):
     @property
     def notes(self) -> tuple[str, ...]:
         """Why the motion is of little use, whatever `condition` is: joints that hardly move, rates near zero."""
-        return tuple(doubts(self.arm, self, self.times))
+        return tuple(weaknesses(self.arm, self, self.times))
 
     def plot(self, path: str | os.PathLike[str] | None = None, samples: int = 501) -> Figure:
         """A matplotlib figure of positions, rates, accelerations and torques; `path` is a picture to write."""

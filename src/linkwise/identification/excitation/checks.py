@@ -17,7 +17,7 @@ RATE = 0.01  # rad/s, m/s: no joint is faster in a motion that tells nothing of 
 INERTIAL = 0.01  # of the largest torque: what is not gravity
 
 
-def doubts(arm: Robot, motion: Trajectory, times: np.ndarray) -> list[str]:
+def weaknesses(arm: Robot, motion: Trajectory, times: np.ndarray) -> list[str]:
     q, qd, qdd = (np.asarray(x) for x in motion(times))
     still = [
         f"{name} ({span:.2g} {'rad' if unit == 'N m' else 'm'})"
