@@ -49,7 +49,10 @@ SPEED_UPS = {  # the start of a claim: what README calls it
     "a fall is at least": "simulation of a fall, against SciPy's DOP853 driving `pin.aba`",
     "1,000 different robots": "`lw.sweep` of 1,000 different robots, against `lw.simulate` one after another",
 }
-SECONDS = {"import under": "`import linkwise`", "cold compile": "compiling forward dynamics"}
+SECONDS = {
+    "import under": "`import linkwise`, which leaves NumPy to the first use",
+    "cold compile": "compiling forward dynamics",
+}
 PACKAGES = (
     *("linkwise", "numpy", "llvmlite", "pin", "mujoco", "casadi", "jax", "jaxlib"),
     *("example-robot-data", "mpmath"),
