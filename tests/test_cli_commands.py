@@ -48,7 +48,10 @@ def is_long(line: str) -> bool:
     return any(word in line for word in LONG)
 
 
-@pytest.mark.parametrize("name", [name for name in COMMANDS if not all(map(is_long, EXAMPLES[name]))])
+SHORT = [name for name in COMMANDS if not all(map(is_long, EXAMPLES[name]))]
+
+
+@pytest.mark.parametrize("name", rest_slow(SHORT, [name for name in SHORT if name not in ("excite", "identify")]))
 def test_examples(name: str) -> None:
     """In order, since some write what the next ones read."""
     if name == "sweep":
