@@ -229,7 +229,7 @@ def test_options_of_wrong_kinds_are_told() -> None:
         ({"cutoff": "5"}, "cutoff is '5' (expected a frequency"),
         ({"decimate": "5"}, "decimate is '5' (expected a whole number"),
         ({"regularization": "a"}, "regularization is 'a' (expected a number"),
-        ({"minimum_speed": None}, "minimum_speed is None (expected a rate"),
+        ({"minimum_speed": "0.1"}, "minimum_speed is '0.1' (expected a rate"),
         ({"delay": "5"}, "delay is '5' (expected seconds"),
         ({"period": "5"}, "period is '5' (expected the time"),
     ):

@@ -184,10 +184,6 @@ def changed(**other: Any) -> dict[str, Any]:
     return {**DATA, **other}
 
 
-def without(rows: slice) -> dict[str, Any]:
-    return {key: np.delete(value, rows, axis=0) for key, value in DATA.items()}
-
-
 @pytest.mark.parametrize(
     ("data", "words"),
     [
@@ -199,7 +195,6 @@ def without(rows: slice) -> dict[str, Any]:
         (changed(tau=np.where(np.arange(2000).reshape(1000, 2) == 13, np.nan, 1.0)), "tau of 'link2' is nan in row 6"),
         (changed(t=DATA["t"][::-1]), "expected increasing times"),
         (changed(t=1000.0 * DATA["t"]), "divide milliseconds by 1000, nanoseconds"),
-        (without(slice(100, 200)), "rows 0 to 99, rows 100 and on"),
         (changed(q=0.0 * DATA["q"]), "nothing moves"),
         ({key: value[:10] for key, value in DATA.items()}, "has 10 samples"),
         ([], "data is empty"),

@@ -270,7 +270,7 @@ def test_joints_that_are_always_slower_than_the_minimum_have_no_errors_and_a_not
     q[:, 1] *= 0.01
     tau = lw.inverse_dynamics(arm, *lw.spline(t, q)(t), friction=True)
     fit = lw.identify(arm, {"t": t, "q": q, "tau": tau}, minimum_speed=0.3, offset=True)
-    assert any(note.startswith("link2: always slower than minimum_speed=0.3") for note in fit.notes)
+    assert any(note.startswith("link2 (0.3): always slower than minimum_speed") for note in fit.notes)
     assert np.isnan([fit.residuals.rms[1], fit.validation.rms[1]]).all()
     assert (fit.residuals.r2[[0, 2]] > 0.999).all()
-    assert "link2: always slower" in fit.report()
+    assert "link2 (0.3): always slower" in fit.report()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -12,7 +13,8 @@ from ..api.parameters import parameters
 from ..robot import Robot
 from .factors import triangle
 from .filtering import TORQUE, LowPass, decimated
-from .preparing import Motion, rows_of
+from .least_squares import solved
+from .preparing import Motion, reduced, rows_of
 from .text import percent
 
 if TYPE_CHECKING:
@@ -22,6 +24,7 @@ ZERO = 3.0  # σ: a parameter nearer to zero is not told from it
 BIASED = 4.0  # standard errors of a joint's mean residual above which it has an offset
 LAGGING, LAG_SIGMAS = 0.03, 6.0  # of the residuals' power, and σ of the lag: above both a lag of the torques is likely
 REVERSAL = 0.2  # of the root mean square of a joint's rate: slower rows tell nothing of lags
+NEGLIGIBLE = 1e-6  # of a joint's torques: smaller offsets are rounding
 LITTLE = 0.5  # R² below which something is wrong with a joint
 EXPENSIVE = 0.05  # of the sum of squares: what possible bodies may cost before it is said
 REVERSED, ALIKE, UNLIKE = -0.5, 0.9, 0.3  # correlations of measured torques with those of the nominal robot
@@ -129,7 +132,7 @@ def correlations(measured: np.ndarray, believed: np.ndarray) -> np.ndarray:
 
 def on_lag(result: Identification) -> Iterator[str]:
     lag, sigmas, share = lag_of(result)
-    if share > LAGGING and sigmas > LAG_SIGMAS:
+    if share > LAGGING and sigmas > LAG_SIGMAS and helps(result, lag):
         how = "lag behind" if lag > 0.0 else "be ahead of"
         yield (
             f"torques seem to {how} positions by about {1e3 * abs(lag):.2g} ms, and parameters take up some of that:"
@@ -166,11 +169,31 @@ def lag_of(result: Identification) -> tuple[float, float, float]:
     return -along / float(R[columns, columns]), float(sigmas), share
 
 
+def helps(result: Identification, lag: float) -> bool:
+    """Whether torques moved by a lag fit better: where joints differ, the sum over all may not tell."""
+    squares = []
+    for moved in (0.0, lag):
+        motions = [later(motion, moved, abs(lag)) for motion in result.motions]
+        fast, _ = reduced(result.model, motions, result.filtering, 1, result.minimum_speed)
+        system = fast.of_blocks(range(len(fast.triangles)), 1.0 / result.noise)
+        x = solved(system, result.model.base_nominal, result.noise).x
+        squares.append(float(np.sum((system @ np.append(x, -1.0)) ** 2)))
+    return squares[1] < (1.0 - LAGGING) * squares[0]
+
+
+def later(motion: Motion, lag: float, cut: float) -> Motion:
+    """The motion beside the torques of so much later, without the ends that are nearer than `cut`."""
+    ends = slice(math.ceil(cut / motion.period), len(motion.t) - math.ceil(cut / motion.period))
+    tau = np.stack([np.interp(motion.t + lag, motion.t, column) for column in motion.tau.T], axis=-1)
+    return Motion(motion.t[ends], motion.q[ends], motion.qd[ends], motion.qdd[ends], tau[ends], motion.period)
+
+
 def with_offset(result: Identification) -> list[str]:
     """Joints whose mean residual is far from zero."""
     if result.offsets.any():
         return []
     left = np.concatenate([part.measured - part.predicted for part in result.torques])
-    error = left.std(axis=0) / np.sqrt(len(left)) + 1e-300
-    large = (np.abs(left.mean(axis=0)) > BIASED * error) & (np.abs(left.mean(axis=0)) > 0.3 * left.std(axis=0))
+    size = np.sqrt(np.mean(np.concatenate([part.measured for part in result.torques]) ** 2, axis=0))
+    mean, spread = np.abs(left.mean(axis=0)), left.std(axis=0)
+    large = (mean > BIASED * spread / np.sqrt(len(left))) & (mean > 0.3 * spread) & (mean > NEGLIGIBLE * size)
     return [name for name, yes in zip(result.nominal.v_names, large, strict=True) if yes]

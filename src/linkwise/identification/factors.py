@@ -46,6 +46,20 @@ class Factors:
         if len(own[joint]) > 4 * len(kept):
             own[joint] = triangle(own[joint])
 
+    def with_rows_of(self, other: Factors, joints: Iterable[int]) -> Factors:
+        """These rows and, of some joints, those of others in the same blocks of time."""
+        added = set(joints)
+        every = range(self.joints)
+        joined = Factors(self.columns, self.support)
+        for b, own in enumerate(self.triangles):
+            joined.triangles.append(
+                [np.concatenate([own[j], other.triangles[b][j]]) if j in added else own[j] for j in every]
+            )
+            joined.counts.append([self.counts[b][j] + (other.counts[b][j] if j in added else 0) for j in every])
+            sums = [(self.torque[b][j], other.torque[b][j] if j in added else (0.0, 0.0)) for j in every]
+            joined.torque.append([(a[0] + c[0], a[1] + c[1]) for a, c in sums])
+        return joined
+
     def samples(self, joint: int) -> int:
         return sum(counts[joint] for counts in self.counts)
 

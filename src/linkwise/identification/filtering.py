@@ -20,6 +20,7 @@ import numpy as np
 MOTION, TORQUE = (8, 3.2), (4, 1.6)  # power of the cosine, and half of the filter's length, in periods of the cut-off
 BAND_SHARE = 0.999  # of the power of a rate is within the band
 OVER_NOISE = 20.0  # times the noise floor: below that a line of the spectrum is noise
+OCTAVE_PARTS, RISE = 3, 3.0  # sums of the spectrum in thirds of octaves; a third with so many times the least is motion
 MOTION_CUTOFF, TORQUE_CUTOFF = 10.0, 5.0  # times the band
 HIGHEST = 0.3  # of the sampling rate, the highest cut-off: there is room for its slope below Nyquist's frequency
 END_SHARE = 0.08  # of a recording, the most that a filter may take at each end
@@ -116,7 +117,8 @@ def decimated(values: np.ndarray, taps: np.ndarray, step: int) -> np.ndarray:
 def band_of(q: np.ndarray, rate: float) -> float:
     """The frequency below which 99.9 % of the power of the rates is, of the joint that goes highest.
 
-    Noise is told from motion by its floor, the median of the spectrum's upper half. 0: nothing moves.
+    Noise is told from motion by where it begins, and by its floor, the median of the spectrum's upper half. 0: nothing
+    moves.
     """
     count = len(q)
     k = np.linspace(-1.0, 1.0, count)[:, None]
@@ -125,9 +127,33 @@ def band_of(q: np.ndarray, rate: float) -> float:
     power = np.abs(np.fft.rfft(centred * np.hanning(count)[:, None], axis=0)) ** 2
     frequencies = np.fft.rfftfreq(count, 1.0 / rate)
     floor = np.median(power[len(power) // 2 :], axis=0) / math.log(2.0)
-    rates = np.where(power > OVER_NOISE * floor, power, 0.0) * frequencies[:, None] ** 2
+    rates = power * frequencies[:, None] ** 2
+    counted = (power > OVER_NOISE * floor) & (np.arange(len(power))[:, None] < noise_begins(rates))
+    rates = np.where(counted, rates, 0.0)
     total = rates.sum(axis=0)
     band = 0.0
     for j in np.flatnonzero(total > SLOW**2 * total.max()):
         band = max(band, float(frequencies[np.searchsorted(np.cumsum(rates[:, j]), BAND_SHARE * total[j])]))
     return band
+
+
+def noise_begins(rates: np.ndarray) -> np.ndarray:
+    """Of each joint the line of the spectrum of its rates from which on all is noise; the end, if there is none.
+
+    Differentiated noise grows with the frequency, also noise that falls by up to 9 dB an octave before, such as that of
+    times which a logger notes late. What a motion adds falls. From the highest frequency down, noise is therefore what
+    is before the sums over thirds of octaves rise again.
+    """
+    count, joints = rates.shape
+    thirds = math.ceil(OCTAVE_PARTS * math.log2(count))
+    edges = np.unique(np.round(count * 2.0 ** (-np.arange(thirds + 1) / OCTAVE_PARTS)).astype(int))
+    sums = np.add.reduceat(rates, edges[:-1], axis=0)
+    result = np.full(joints, count)
+    for j in range(joints):
+        least = sums[-1, j]
+        for k in range(len(sums) - 2, -1, -1):
+            if sums[k, j] > RISE * least:
+                break
+            if sums[k, j] < least:
+                least, result[j] = sums[k, j], edges[k]
+    return result

@@ -15,8 +15,18 @@ from .factors import Factors, blocks_for, triangle
 from .identifiability import not_identifiable, notes_on_condition, recovery
 from .least_squares import Solution, Spread, fit, sigma_of, solved, spread_of
 from .model import TorqueModel
+from .near_rest import notes_on_rest, slow_speeds, without_rest
 from .physical import NEAR, PhysicalFit, PhysicalProblem, pseudo_inertias
-from .preparing import Filtering, Motion, check_motion, filtering_of, inconsistent_rates, motion_of, reduced
+from .preparing import (
+    Filtering,
+    Motion,
+    check_motion,
+    filtering_of,
+    inconsistent_rates,
+    motion_of,
+    reduced,
+    without_short_parts,
+)
 from .prior import VAGUE, Evidence, Prior, prior_of
 from .reading import recordings_of
 from .result import Certificate, Estimates, Identification, JointErrors
@@ -49,7 +59,7 @@ def identify(
     cutoff: float | None = None,
     torque_cutoff: float | None = None,
     decimate: int | None = None,
-    minimum_speed: float = 0.0,
+    minimum_speed: float | Sequence[float] | None = None,
     regularization: float = REGULARIZATION,
     solver: str = "newton",
     validation: Any = None,
@@ -76,7 +86,9 @@ def identify(
     `rotors` the inertias of rotors (False: those of the nominal robot are kept), `offset` a constant torque of each
     joint's sensor. `free=["link6"]` identifies the bodies of these links alone, as that of a hand that carries a tool;
     names such as "link6.viscous" add rotors and friction; all others stay those of the nominal robot. Rows of a joint
-    slower than `minimum_speed` (rad/s, m/s) are left out: near rest friction is not what the law says.
+    slower than `minimum_speed` (rad/s, m/s; one number, or one for each joint) are left out: near rest friction is not
+    what the law says. Without it, and with friction, those below a tenth of the joint's usual rate are left out where
+    their residuals are twice those of the others or more, and the report says so; 0 keeps all.
 
     `physical=True`: every link is a body that can exist and no coefficient is negative, at the least weighted residual
     plus `regularization` times the entropic distance to the nominal robot; otherwise least squares alone. `weighted`:
@@ -95,18 +107,26 @@ def identify(
     (11, True)
     """
     flags = {"physical": physical, "weighted": weighted, "rotors": rotors, "offset": offset}
-    check_options(arm, friction, flags | {"recorded_rates": recorded_rates}, minimum_speed, regularization, solver)
+    check_options(arm, friction, flags | {"recorded_rates": recorded_rates}, regularization, solver)
+    speeds = checked_minimum_speed(arm, 0.0 if minimum_speed is None else minimum_speed)
     reading = {"columns": columns, "period": period, "degrees": degrees, "gains": gains}
     reading |= {"rates": recorded_rates, "delay": checked_delay(delay)}
     samples = recordings_of(arm, data, **reading)
     filtering = filtering_of(samples, cutoff, torque_cutoff, decimate, bool(arm.quaternions))
+    samples, too_short = without_short_parts(samples, filtering)
     still = [still_joints(arm, recording, filtering) for recording in samples]
     motions = [at_rest(motion_of(arm, r, filtering), joints) for r, joints in zip(samples, still, strict=True)]
     check_motion(arm, motions)
     model = TorqueModel.of(arm, friction, rotors, offset, free)
-    factors = reduced(model, motions, filtering, blocks_for(arm.n, len(model.base_names)), minimum_speed)
-    check_rows(model, factors)
-    solution = fit(factors, model.base_nominal, weighted)
+    automatic = minimum_speed is None and Friction.of(friction) is not None
+    speeds = slow_speeds(motions) if automatic else speeds
+    fast, slow = reduced(model, motions, filtering, blocks_for(arm.n, len(model.base_names)), speeds)
+    check_rows([fast, slow] if automatic else [fast])
+    if automatic:
+        factors, solution, ratios = without_rest(fast, slow, model.base_nominal, weighted)
+        speeds = np.where(ratios > 0.0, speeds, 0.0)
+    else:
+        factors, solution = fast, fit(fast, model.base_nominal, weighted)
     spread = spread_of(factors, solution)
     unknowns, offsets, x, problem, found, prior = solve(model, solution, spread, physical, regularization, solver)
     every = model.with_unknowns(unknowns)
@@ -114,7 +134,7 @@ def identify(
     count, duration = sum(len(r.q) for r in samples), sum(len(r.q) * r.period for r in samples)
     source = f"Identified from {count} samples, {duration:.4g} s; nominal robot: {arm.about or arm.name}"
     robot = replace(robot, about=source)
-    notes = [note for recording in samples for note in recording.notes]
+    notes = [*(note for recording in samples for note in recording.notes), *too_short]
     notes += [f"{r.name}: times are irregular; resampled every {r.period:.6g} s" for r in samples if r.resampled]
     notes += [note for recording in samples for note in notes_on_steps(arm, recording)]
     notes += [note for recording in samples for note in inconsistent_rates(arm, recording, filtering)]
@@ -126,9 +146,13 @@ def identify(
         *prior.notes,
         *(prior.kept if physical else ()),
     ]
-    slow = [name for j, name in enumerate(arm.v_names) if not factors.samples(j)]
-    if slow:
-        notes.append(f"{', '.join(slow)}: always slower than minimum_speed={minimum_speed:g}, so that no row is left")
+    if automatic:
+        notes += notes_on_rest(arm, slow, fast, speeds, ratios)
+    lost = [
+        f"{name} ({v:g})" for j, (name, v) in enumerate(zip(arm.v_names, speeds, strict=True)) if not factors.samples(j)
+    ]
+    if lost:
+        notes.append(f"{', '.join(lost)}: always slower than minimum_speed, so that no row is left")
     result = Identification(
         robot=robot,
         nominal=arm,
@@ -155,7 +179,7 @@ def identify(
         data_notes=tuple(notes),
         settled=found is None or not found.decrement > NEAR,
         model=model,
-        minimum_speed=float(minimum_speed),
+        minimum_speed=speeds,
         validated=False,
         motions=tuple(motions),
         reading=reading,
@@ -165,9 +189,7 @@ def identify(
     return replace(result, validation=result.validate(validation), validated=True)
 
 
-def check_options(
-    arm: Any, friction: Any, flags: Mapping[str, Any], minimum_speed: float, regularization: float, solver: str
-) -> None:
+def check_options(arm: Any, friction: Any, flags: Mapping[str, Any], regularization: float, solver: str) -> None:
     if not isinstance(arm, Robot):
         raise TypeError(f"the first argument is {arm!r} (expected a Robot)")
     if arm.symbolic:
@@ -175,7 +197,6 @@ def check_options(
     for name, value in flags.items():
         if not isinstance(value, bool):
             raise TypeError(f"{name} is {value!r} (expected True or False)")
-    checked_minimum_speed(minimum_speed)
     if not (is_number(regularization) and regularization > 0.0):
         raise ValueError(f"regularization is {regularization!r} (expected a number above 0, such as {REGULARIZATION})")
     one_of(solver, SOLVERS, "solver")
@@ -191,10 +212,14 @@ def with_own_coefficients(friction: bool | Friction) -> bool | Friction:
     return friction if isinstance(friction, bool) else replace(friction, viscous=None, coulomb=None)
 
 
-def checked_minimum_speed(value: Any) -> float:
-    if not (is_number(value) and value >= 0.0):
-        raise ValueError(f"minimum_speed is {value!r} (expected a rate of at least 0)")
-    return float(value)
+def checked_minimum_speed(arm: Robot, value: Any) -> np.ndarray:
+    """Of each joint: (n,)."""
+    each = list(value) if isinstance(value, (Sequence, np.ndarray)) and not isinstance(value, str) else [value] * arm.n
+    if len(each) != arm.n or not all(is_number(speed) and speed >= 0.0 for speed in each):
+        raise ValueError(
+            f"minimum_speed is {value!r} (expected a rate of at least 0, or one for each of {', '.join(arm.v_names)})"
+        )
+    return np.array(each, dtype=float)
 
 
 def checked_delay(delay: float) -> float:
@@ -204,15 +229,15 @@ def checked_delay(delay: float) -> float:
 
 
 def motions_of(arm: Robot, data: Any, filtering: Filtering, **reading: Any) -> list[Motion]:
-    recordings = recordings_of(arm, data, **reading)
+    recordings, _ = without_short_parts(recordings_of(arm, data, **reading), filtering)
     return [at_rest(motion_of(arm, r, filtering), still_joints(arm, r, filtering)) for r in recordings]
 
 
-def check_rows(model: TorqueModel, factors: Factors) -> None:
-    total = sum(factors.samples(j) for j in range(factors.joints))
-    if total < 2 * factors.columns:
+def check_rows(parts: Sequence[Factors]) -> None:
+    total = sum(factors.samples(j) for factors in parts for j in range(factors.joints))
+    if total < 2 * parts[0].columns:
         raise ValueError(
-            f"{total} rows are left for {factors.columns} unknowns (expected at least twice as many: a longer"
+            f"{total} rows are left for {parts[0].columns} unknowns (expected at least twice as many: a longer"
             " recording, a higher cutoff=..., or a lower minimum_speed=...)"
         )
 

@@ -14,9 +14,10 @@ REGULAR = 0.8  # of the runs of equal values are of one length, where a logger r
 ENOUGH = 20  # changes, to tell
 
 
-def unwrapped(arm: Robot, q: np.ndarray, name: str) -> tuple[np.ndarray, list[str]]:
-    """Angles without the jumps of 2 π that encoders of one turn have; other jumps are refused."""
+def unwrapped(arm: Robot, q: np.ndarray, name: str, cuts: np.ndarray) -> tuple[np.ndarray, list[str]]:
+    """Angles without the jumps of 2 π that encoders of one turn have; other jumps are refused, but after `cuts`."""
     steps = np.diff(q, axis=0)
+    steps[cuts] = 0.0
     jumping = (np.abs(steps) > np.pi) & np.array(angles(arm, "q"))
     if not jumping.any():
         return q, []

@@ -52,7 +52,7 @@ def draw_joint(torque: Axes, residual: Axes, result: Identification, torques: To
     measured, predicted = torques.measured[:, j], torques.predicted[:, j]
     torque.plot(torques.t, measured, color=MEASURED, linewidth=2.4, label="measured")
     torque.plot(torques.t, predicted, color=PREDICTED, linewidth=1.0, label="predicted")
-    slow = np.abs(torques.speed[:, j]) < result.minimum_speed
+    slow = np.abs(torques.speed[:, j]) < result.minimum_speed[j]
     residual.plot(torques.t, np.where(slow, np.nan, measured - predicted), color=LEFT, linewidth=0.8)
     if slow.any():  # the fit has left them out, and so has its rms
         across = residual.get_xaxis_transform()

@@ -219,11 +219,14 @@ def stacked(model: TorqueModel, motion: Motion, part: slice) -> np.ndarray:
 
 
 def reduced(
-    model: TorqueModel, motions: list[Motion], filtering: Filtering, blocks: int, minimum_speed: float
-) -> Factors:
-    """The triangles of all recordings; a block of time is within one of them."""
+    model: TorqueModel, motions: list[Motion], filtering: Filtering, blocks: int, speeds: np.ndarray
+) -> tuple[Factors, Factors]:
+    """The triangles of all recordings; a block of time is within one of them.
+
+    Those of rows in which the joint is at least as fast as `speeds` (n,), and of the slower ones.
+    """
     n, columns = model.arm.n, len(model.base_names)
-    factors = Factors(columns, model.support)
+    fast, slow = Factors(columns, model.support), Factors(columns, model.support)
     total = sum(len(motion.t) for motion in motions)
     for motion in motions:
         share = max(1, round(blocks * len(motion.t) / total))
@@ -233,11 +236,40 @@ def reduced(
             block = np.minimum(((t - motion.t[0]) / length).astype(int), share - 1)
             for b in range(int(block[0]), int(block[-1]) + 1):
                 if b != current:
-                    factors.add_block()
+                    fast.add_block()
+                    slow.add_block()
                     current = b
                 inside = block == b
                 for joint in range(n):
-                    used = inside & (np.abs(qd[:, joint]) >= minimum_speed) if minimum_speed else inside
-                    if used.any():
-                        factors.add_rows(joint, rows[used, joint])
-    return factors
+                    moving = np.abs(qd[:, joint]) >= speeds[joint]
+                    for factors, used in ((fast, inside & moving), (slow, inside & ~moving)):
+                        if used.any():
+                            factors.add_rows(joint, rows[used, joint])
+    return fast, slow
+
+
+def without_short_parts(samples: list[Samples], filtering: Filtering) -> tuple[list[Samples], list[str]]:
+    """The recordings without those parts between gaps that filters would use up, and what is said of these."""
+    long = [not r.part or len(r.q) >= least_length(r.rate, filtering) for r in samples]
+    if not any(long):
+        longest = max(len(r.q) * r.period for r in samples)
+        raise ValueError(
+            f"{samples[0].name}: the longest part between two gaps is {longest:.3g} s, too short for a cut-off of"
+            f" {filtering.motion or filtering.torque:.3g} Hz (expected a recording without gaps or a higher cutoff=...)"
+        )
+    kept, lost = [], []
+    for recording, enough in zip(samples, long, strict=True):
+        if enough:
+            kept.append(recording)
+        else:
+            duration = len(recording.q) * recording.period
+            lost.append(f"{recording.name}: {duration:.3g} s, too short for the filters, are left out")
+    return kept, lost
+
+
+def least_length(rate: float, filtering: Filtering) -> int:
+    """Samples that both filters need."""
+    step = filtering.step_at(rate)
+    motion = 0 if filtering.motion is None else LowPass.design(rate, filtering.motion, MOTION).half
+    torque = 0 if filtering.torque is None else LowPass.design(rate, filtering.torque, TORQUE).half
+    return max(4 * motion, 2 * motion + 3 * torque + 2 * step)

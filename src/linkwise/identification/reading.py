@@ -35,14 +35,14 @@ def recordings_of(
     items = list(data) if many else [data]
     if not items:
         raise ValueError("data is empty (expected at least one recording)")
-    found = []
+    found: list[Samples] = []
     for k, item in enumerate(items):
         name = f"recording {k + 1}" if many else "data"
         try:
             for recorded in contents(arm, item, columns, name, gains is not None):
                 if not rates:
                     recorded = recorded.without("qd", "qdd")
-                found.append(samples_of(arm, recorded, period, degrees, gains, delay))
+                found += samples_of(arm, recorded, period, degrees, gains, delay)
         except ValueError as error:
             if isinstance(item, (str, os.PathLike)) and not isinstance(error, FileError):
                 raise FileError(str(error)) from None
@@ -183,11 +183,21 @@ def file_contents(arm: Robot, path: Path, columns: Mapping[str, Any] | None, cur
         return by_columns(arm, values, columns, str(path), currents)
     if ending not in (".csv", ".txt"):
         raise FileError(f"{path}: cannot read {ending or 'files without an ending'} (expected .csv or .npz)")
-    return by_columns(arm, csv_table(path), columns, str(path), currents)
+    return by_columns(arm, csv_table(path, by_number(columns)), columns, str(path), currents)
 
 
-def csv_table(path: Path) -> Arrays:
-    """The columns of a file by the names of its header; cells that are no numbers are an error with their line."""
+def by_number(columns: Mapping[str, Any] | None) -> bool:
+    """Whether columns are named by their numbers, as those of a table without a header are."""
+    given = columns.values() if isinstance(columns, Mapping) else ()
+    flat = [name for own in given for name in ([own] if isinstance(own, (str, int)) else own)]
+    return bool(flat) and all(str(name).strip().isdecimal() for name in flat)
+
+
+def csv_table(path: Path, numbered: bool = False) -> Arrays:
+    """The columns of a file by the names of its header; cells that are no numbers are an error with their line.
+
+    `numbered`: the file may have no header; its columns are then called 0, 1, ...
+    """
     names: list[str] = []
     rows: list[list[float]] = []
     for line, row in csv_rows(path):
@@ -198,12 +208,17 @@ def csv_table(path: Path) -> Arrays:
             continue
         if not names:
             names = cells[:-1] if not cells[-1] else cells
-            if all(np.isfinite(number_or_nan(cell)) for cell in names):
+            bare = all(np.isfinite(number_or_nan(cell)) for cell in names)
+            if bare and not numbered:
                 raise FileError(
                     f"{path}:{line}: the first row is of numbers (expected a header with the names of the columns, in a"
-                    " line that is no comment: t, q1, ..., tau1, ...)"
+                    " line that is no comment: t, q1, ..., tau1, ...; or columns={'t': 0, 'q': [1, ...], 'tau': [...]}"
+                    " by their numbers, from 0)"
                 )
             refuse_separator(f"{path}:{line}", names)
+            if bare:
+                names, rows = [str(k) for k in range(len(names))], [list(map(float, names))]
+                continue
             twice = next((name for name in names if names.count(name) > 1), None)
             if twice is not None:
                 raise FileError(f"{path}:{line}: column {twice!r} occurs twice")

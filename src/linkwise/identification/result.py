@@ -130,7 +130,7 @@ class Identification:
     data_notes: tuple[str, ...]  # of data and nominal robot; `notes` has these and others
     settled: bool  # whether the fit of possible bodies came to its minimum
     model: TorqueModel
-    minimum_speed: float
+    minimum_speed: np.ndarray  # of each joint: rows in which it is slower are left out
     validated: bool  # by other data, and not by blocks of time that were left out
     motions: tuple[Motion, ...] = field(default=())
     reading: Mapping[str, Any] = field(default_factory=dict)
@@ -157,7 +157,7 @@ class Identification:
         """
         from .fitting import checked_minimum_speed, motions_of
 
-        least = checked_minimum_speed(changes.pop("minimum_speed", self.minimum_speed))
+        least = checked_minimum_speed(self.nominal, changes.pop("minimum_speed", self.minimum_speed))
         names = {"recorded_rates" if key == "rates" else key: key for key in self.reading}
         for name in changes:
             if name not in names:
@@ -179,7 +179,7 @@ class Identification:
         n = self.robot.n
         return Torques(motion.t[middle], both[:, :n], both[:, n:], motion.qd[middle])
 
-    def errors(self, torques: list[Torques], minimum_speed: float) -> JointErrors:
+    def errors(self, torques: list[Torques], minimum_speed: np.ndarray) -> JointErrors:
         """Of the rows that are at least as fast."""
         measured = np.concatenate([part.measured for part in torques])
         predicted = np.concatenate([part.predicted for part in torques])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
@@ -14,7 +15,7 @@ from .plausibility import dead, held, outside_limits, unwrapped
 from .units import Unit, converted
 
 JITTER = 1e-3  # of the period: times that are this regular are regular
-GAP = 4.5  # periods without a sample: a longer gap is not filled
+GAP, BRIDGED = 4.5, 0.02  # periods, and seconds, without a sample: a gap longer than both is not filled
 LEAST = 20  # samples
 SLOWEST = 0.2  # s: times further apart are likely to be milliseconds, of 5 kHz and less
 MASKED = "masked"
@@ -48,6 +49,7 @@ class Samples:
     qdd: np.ndarray | None
     name: str
     resampled: bool = False  # whether times were irregular, so that values were interpolated
+    part: bool = False  # whether it is what is between two gaps of a recording
     notes: tuple[str, ...] = ()  # what was changed, and what looks wrong
 
     @property
@@ -61,8 +63,8 @@ class Samples:
 
 def samples_of(
     arm: Robot, recorded: Recorded, period: float | None, degrees: bool, gains: Any, delay: float = 0.0
-) -> Samples:
-    """The samples of a recording, in SI units."""
+) -> list[Samples]:
+    """The samples of a recording, in SI units: of each part, if there are long gaps between some."""
     values, name, units = recorded.values, recorded.name, dict(recorded.units)
     for quantity in ("q", "tau"):
         if values.get(quantity) is None:
@@ -91,21 +93,64 @@ def samples_of(
         given["tau"] = given["tau"] * checked_gains(arm, gains)
     notes += dead(arm, given["tau"], name)
     notes += [note for quantity in ("q", "tau") for note in held(quantity, given[quantity], name)]
-    given["q"], unwrapping = unwrapped(arm, given["q"], name)
+    cuts = np.array([], dtype=int) if t is None else long_gaps(t, own)
+    given["q"], unwrapping = unwrapped(arm, given["q"], name, cuts)
     notes += [*unwrapping, *outside_limits(arm, given["q"], name)]
+    if t is not None:
+        notes += notes_on_gaps(t, own, cuts, name)
+    ends = [0, *(cuts + 1), count]
+    parts = [slice(a, b) for a, b in itertools.pairwise(ends) if b - a >= LEAST]
+    if not parts:
+        raise ValueError(f"{name}: no part between two gaps has {LEAST} samples (expected longer ones)")
+    result = []
+    for k, part in enumerate(parts):
+        own_name = name if not len(cuts) else f"{name}, rows {part.start} to {part.stop - 1}"
+        values = {quantity: array[part] for quantity, array in given.items()}
+        samples = equally_spaced(values, None if t is None else t[part], own, own_name, delay)
+        result.append(replace(samples, part=bool(len(cuts)), notes=tuple(notes) if k == 0 else ()))
+    return result
+
+
+def equally_spaced(
+    given: dict[str, np.ndarray], t: np.ndarray | None, period: float, name: str, delay: float
+) -> Samples:
+    """Samples without long gaps, resampled where times are irregular."""
     resampled = False
     if t is not None:
-        grid = np.linspace(t[0], t[-1], 1 + round((t[-1] - t[0]) / own))
-        own = float(grid[1] - grid[0])
-        if len(grid) != len(t) or np.abs(t - grid).max() > JITTER * own:
+        grid = np.linspace(t[0], t[-1], 1 + round((t[-1] - t[0]) / period))
+        period = float(grid[1] - grid[0])
+        if len(grid) != len(t) or np.abs(t - grid).max() > JITTER * period:
             given = {quantity: interpolated(grid, t, array) for quantity, array in given.items()}
             resampled = True
     start = 0.0 if t is None else float(t[0])
     if delay:
-        given, cut = advanced(given, delay / own, name)
-        start += cut * own
-    qd, qdd = given.get("qd"), given.get("qdd")
-    return Samples(start, own, given["q"], given["tau"], qd, qdd, name, resampled, tuple(notes))
+        given, cut = advanced(given, delay / period, name)
+        start += cut * period
+    return Samples(start, period, given["q"], given["tau"], given.get("qd"), given.get("qdd"), name, resampled)
+
+
+def long_gaps(t: np.ndarray, period: float) -> np.ndarray:
+    """The rows after which too long a time passes to be filled."""
+    return np.flatnonzero(np.diff(t) > max(GAP * period, BRIDGED))
+
+
+def notes_on_gaps(t: np.ndarray, period: float, cuts: np.ndarray, name: str) -> list[str]:
+    steps, notes = np.diff(t), []
+    filled = np.setdiff1d(np.flatnonzero(steps > GAP * period), cuts)
+    if len(filled):
+        notes.append(
+            f"{name}: no samples for up to {steps[filled].max():.2g} s in {len(filled)}"
+            f" place{'s' * (len(filled) != 1)}, first after row {filled[0]}: filled by interpolation"
+        )
+    if len(cuts):
+        short = np.diff([-1, *cuts, len(t) - 1]) < LEAST
+        more = "" if len(cuts) == 1 else f" and {len(cuts) - 1} more gap{'s' * (len(cuts) > 2)}"
+        lost = f"; parts of less than {LEAST} samples are left out" if short.any() else ""
+        notes.append(
+            f"{name}: no sample for {steps[cuts[0]]:.4g} s after t = {t[cuts[0]]:.6g} s{more}: the parts between gaps"
+            f" are taken as separate recordings{lost}"
+        )
+    return notes
 
 
 def spread(units: list[Unit | None], array: np.ndarray) -> list[Unit | None]:
@@ -219,14 +264,6 @@ def times(recorded: Recorded, count: int, period: float | None) -> tuple[np.ndar
             " recordings go in a list)"
         )
     usual = float(np.median(steps))
-    long = np.flatnonzero(steps > GAP * usual)
-    if len(long):
-        row = int(long[0])
-        raise ValueError(
-            f"{name}: no sample for {steps[row]:.4g} s after t = {t[row]:.6g} s, where samples are {usual:.4g} s apart"
-            f" ({len(long)} such gap{'s' * (len(long) != 1)}; expected the parts as a list of recordings: rows 0 to"
-            f" {row}, rows {row + 1} and on)"
-        )
     if usual >= SLOWEST and not dates and (unit is None or not unit.text):
         raise ValueError(
             f"{name}: samples are {usual:.4g} apart in time (expected seconds: divide milliseconds by 1000, nanoseconds"

@@ -62,8 +62,9 @@ def command(
         bool, typer.Option("--no-rates", help="Pass over rates and accelerations.", rich_help_panel=DATA)
     ] = False,
     minimum_speed: Annotated[
-        float, typer.Option(metavar="RATE", help="Slower rows are left out; default: 0.", rich_help_panel=DATA)
-    ] = 0.0,
+        float | None,
+        typer.Option(metavar="RATE", help="Slower rows are left out; default: by their errors.", rich_help_panel=DATA),
+    ] = None,
     validation: Annotated[
         str | None, typer.Option(metavar="FILE", help="Another recording to judge by.", rich_help_panel=DATA)
     ] = None,

@@ -1,0 +1,135 @@
+"""Identification from recordings as real loggers write them: late times, gaps, no header, joints that rest."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import linkwise as lw
+from linkwise.identification import diagnosis
+from linkwise.identification.filtering import band_of
+from measured import measured, motion, nominal, with_drives
+
+ARM = with_drives(lw.chain(2, seed=4))
+TRUE = lw.parameters(ARM, friction=True, base=True)
+DATA = measured(ARM, noise=0.002, seed=2)
+
+
+def polled(arm: lw.Robot, seed: int = 0, duration: float = 10.0) -> dict[str, np.ndarray]:
+    """A state of 1 kHz, read by a process that has no clock of its own: some states twice, some never, times late."""
+    rng = np.random.default_rng(seed)
+    t, q, qd, qdd = motion(arm, seed, duration=duration, rate=1000.0)
+    tau = np.asarray(lw.inverse_dynamics(arm, q, qd, qdd, friction=True))
+    tau = tau + 0.02 * np.sqrt(np.mean(tau**2, axis=0)) * rng.normal(size=tau.shape)
+    read = np.cumsum(
+        rng.choice([0.0007, 0.0009, 0.001, 0.0011, 0.0014, 0.006], len(t), p=[0.1, 0.25, 0.35, 0.2, 0.099, 0.001])
+    )
+    read = read[read < t[-1]]
+    state = np.floor(1000.0 * read).astype(int)
+    return {"t": read, "q": q[state], "tau": tau[state]}
+
+
+def test_times_that_a_logger_notes_late_do_not_raise_the_cut_offs() -> None:
+    """The noise of such times falls with the frequency, and is above the floor of the highest frequencies."""
+    exact = band_of(motion(ARM, 0, rate=1000.0)[1], 1000.0)
+    fit = lw.identify(nominal(ARM), polled(ARM))
+    assert fit.filtering.band == pytest.approx(exact, rel=0.2)
+    assert (fit.residuals.r2 > 0.999).all()
+    assert np.all(np.abs(fit.base.values - TRUE) < 4.0 * fit.base.sigma)
+
+
+def test_white_noise_of_any_size_does_not_raise_the_cut_offs() -> None:
+    t, q, _, _ = motion(ARM, 1, rate=500.0)
+    noise = np.random.default_rng(0).normal(size=q.shape)
+    exact = band_of(q, 500.0)
+    for size in (1e-9, 1e-6, 1e-4, 1e-3):
+        assert band_of(q + size * noise, 500.0) == pytest.approx(exact, rel=0.15)
+    fast = 0.01 * np.sin(2.0 * np.pi * 20.0 * t)[:, None]  # far above the rest, with nothing in between
+    assert band_of(q + fast + 1e-6 * noise, 500.0) == pytest.approx(20.0, rel=0.05)
+
+
+def test_short_gaps_are_filled_and_long_ones_part_a_recording() -> None:
+    rows = np.arange(1000)
+    short = polled(ARM)
+    assert any("0.00" in note and "filled by interpolation" in note for note in lw.identify(ARM, short).notes)
+    kept = rows[(rows < 395) | ((rows >= 500) & (rows < 504)) | (rows > 520)]
+    fit = lw.identify(ARM, {key: value[kept] for key, value in DATA.items()})
+    parts = lw.identify(
+        ARM, [{key: value[part] for key, value in DATA.items()} for part in (slice(395), slice(521, 1000))]
+    )
+    assert len(fit.torques) == 2
+    assert np.allclose(fit.base.values, parts.base.values, rtol=1e-9, atol=1e-12)
+    assert any("no sample for 1.06 s after t = 3.94 s and 1 more gap" in note for note in fit.notes)
+    assert any("parts of less than 20 samples are left out" in note for note in fit.notes)
+    assert (lw.identify(ARM, DATA).validate({key: value[kept] for key, value in DATA.items()}).relative < 0.02).all()
+
+
+def test_parts_that_filters_would_use_up_are_left_out_and_angles_may_turn_in_a_gap() -> None:
+    rows = np.arange(1000)
+    kept = rows[(rows < 770) & ((rows < 700) | (rows > 740))]
+    data = {key: value[kept] for key, value in DATA.items()}
+    data["q"] = data["q"] + np.where(kept > 720, 2.0 * np.pi, 0.0)[:, None]
+    fit = lw.identify(ARM, data)
+    assert len(fit.torques) == 1
+    assert any("rows 700 to 728: 0.29 s, too short for the filters, are left out" in note for note in fit.notes)
+    often = {key: value[rows % 50 < 25] for key, value in DATA.items()}
+    with pytest.raises(ValueError, match=r"the longest part between two gaps is 0\.25 s, too short for a cut-off"):
+        lw.identify(ARM, often)
+    with pytest.raises(ValueError, match="no part between two gaps has 20 samples"):
+        lw.identify(ARM, {key: value[rows % 50 < 12] for key, value in DATA.items()})
+
+
+def test_tables_without_a_header_have_columns_by_number(tmp_path: Path) -> None:
+    path = tmp_path / "log.csv"
+    np.savetxt(path, np.column_stack([DATA["t"], DATA["tau"], 0.0 * DATA["t"], DATA["q"]]), delimiter=",")
+    fit = lw.identify(ARM, path, columns={"t": 0, "q": [4, 5], "tau": range(1, 3)})
+    assert fit.samples == len(DATA["t"])
+    assert np.allclose(fit.base.values, lw.identify(ARM, DATA).base.values, rtol=1e-9)
+    with pytest.raises(lw.FileError, match=r"log\.csv:1: the first row is of numbers .*by their numbers, from 0"):
+        lw.identify(ARM, path)
+    with pytest.raises(lw.FileError, match="there is no column '6'"):
+        lw.identify(ARM, path, columns={"t": 0, "q": [5, 6], "tau": [1, 2]})
+
+
+def resting(seed: int) -> dict[str, np.ndarray]:
+    """An arm that moves, rests, moves: at rest its drives hold what is left from how they came to rest."""
+    rng = np.random.default_rng(seed)
+    t, q, _, _ = motion(ARM, seed, duration=24.0)
+    s = np.clip(np.abs(np.mod(t, 8.0) - 4.0) - 1.2, 0.0, 1.0)  # rests about 4 s, 12 s and 20 s
+    q = q[600] + (q - q[600]) * (s**3 * (10.0 - 15.0 * s + 6.0 * s * s))[:, None]
+    q, qd, qdd = lw.spline(t, q)(t)
+    tau = np.asarray(lw.inverse_dynamics(ARM, q, qd, qdd, friction=True))
+    still = np.abs(qd).max(axis=1) < 1e-3
+    held = rng.uniform(-0.9, 0.9, (4, 2))[(t // 8.0).astype(int)]
+    tau = np.where(still[:, None], tau + held * lw.parameters(ARM, friction=True)[-2:], tau)
+    return {"t": t, "q": q, "tau": tau + 0.01 * rng.normal(size=tau.shape)}
+
+
+def test_rows_near_rest_are_left_out_where_friction_is_not_what_the_law_says() -> None:
+    data = resting(0)
+    fit, every = lw.identify(nominal(ARM), data), lw.identify(nominal(ARM), data, minimum_speed=0)
+    assert any("rows near rest are left out: link1 (below 0." in note for note in fit.notes)
+    assert (fit.minimum_speed > 0.0).all()
+    assert (every.minimum_speed == 0.0).all()
+    assert (fit.residuals.rms < 0.5 * every.residuals.rms).all()
+    errors = [np.linalg.norm((x.base.values - TRUE) / fit.base.sigma) for x in (fit, every)]
+    assert errors[0] < 0.5 * errors[1]
+    again = lw.identify(nominal(ARM), data, minimum_speed=fit.minimum_speed)
+    assert np.array_equal(again.base.values, fit.base.values)
+    assert np.array_equal(fit.validate(data).rms, again.validate(data).rms)
+
+
+def test_rows_near_rest_are_kept_where_they_are_as_good_as_others() -> None:
+    for how in ({}, {"friction": False}):
+        fit = lw.identify(ARM, DATA, **how)
+        assert not (fit.minimum_speed > 0.0).any()
+        assert not any("near rest" in note for note in fit.notes)
+    with pytest.raises(ValueError, match=r"minimum_speed is \[0.1\] \(expected .* one for each of link1, link2"):
+        lw.identify(ARM, DATA, minimum_speed=[0.1])
+
+
+def test_a_lag_is_said_only_where_moved_torques_fit_better(monkeypatch: pytest.MonkeyPatch) -> None:
+    late = {key: value[3:] if key == "tau" else value[:-3] for key, value in DATA.items()}  # ahead by 0.03 s
+    assert any("be ahead of positions" in note and "delay=-0.0" in note for note in lw.identify(ARM, late).notes)
+    monkeypatch.setattr(diagnosis, "lag_of", lambda result: (0.03, 100.0, 0.5))
+    assert not any("positions by about" in note for note in lw.identify(ARM, DATA).notes)
