@@ -114,6 +114,7 @@ def test_rows_near_rest_are_left_out_where_friction_is_not_what_the_law_says() -
     assert (fit.residuals.rms < 0.5 * every.residuals.rms).all()
     errors = [np.linalg.norm((x.base.values - TRUE) / fit.base.sigma) for x in (fit, every)]
     assert errors[0] < 0.5 * errors[1]
+    assert not any("offset=True" in note for note in fit.notes)  # what drives hold at rest is no offset
     again = lw.identify(nominal(ARM), data, minimum_speed=fit.minimum_speed)
     assert np.array_equal(again.base.values, fit.base.values)
     assert np.array_equal(fit.validate(data).rms, again.validate(data).rms)
@@ -133,3 +134,14 @@ def test_a_lag_is_said_only_where_moved_torques_fit_better(monkeypatch: pytest.M
     assert any("be ahead of positions" in note and "delay=-0.0" in note for note in lw.identify(ARM, late).notes)
     monkeypatch.setattr(diagnosis, "lag_of", lambda result: (0.03, 100.0, 0.5))
     assert not any("positions by about" in note for note in lw.identify(ARM, DATA).notes)
+
+
+def test_rates_of_joints_that_stand_still_are_not_held_against_positions() -> None:
+    """Both are noise."""
+    t, q, qd, qdd = motion(ARM)
+    q[:, 1], qd[:, 1], qdd[:, 1] = 0.3, 0.0, 0.0
+    rng = np.random.default_rng(1)
+    tau = lw.inverse_dynamics(ARM, q, qd, qdd, friction=True) + 0.02 * rng.normal(size=q.shape)
+    fit = lw.identify(ARM, {"t": t, "q": q + 1e-4 * rng.normal(size=q.shape), "qd": qd, "tau": tau})
+    assert any("link2 stands still" in note for note in fit.notes)
+    assert not any("off the derivative" in note for note in fit.notes)

@@ -192,8 +192,11 @@ def with_offset(result: Identification) -> list[str]:
     """Joints whose mean residual is far from zero."""
     if result.offsets.any():
         return []
-    left = np.concatenate([part.measured - part.predicted for part in result.torques])
-    size = np.sqrt(np.mean(np.concatenate([part.measured for part in result.torques]) ** 2, axis=0))
-    mean, spread = np.abs(left.mean(axis=0)), left.std(axis=0)
-    large = (mean > BIASED * spread / np.sqrt(len(left))) & (mean > 0.3 * spread) & (mean > NEGLIGIBLE * size)
+    measured = np.concatenate([part.measured for part in result.torques])
+    left = measured - np.concatenate([part.predicted for part in result.torques])
+    used = np.abs(np.concatenate([part.speed for part in result.torques])) >= result.minimum_speed
+    count = np.maximum(used.sum(axis=0), 1)
+    size, mean = np.sqrt(np.mean(measured**2, axis=0)), np.sum(left * used, axis=0) / count
+    spread, mean = np.sqrt(np.sum((left - mean) ** 2 * used, axis=0) / count), np.abs(mean)
+    large = (mean > BIASED * spread / np.sqrt(count)) & (mean > 0.3 * spread) & (mean > NEGLIGIBLE * size)
     return [name for name, yes in zip(result.nominal.v_names, large, strict=True) if yes]

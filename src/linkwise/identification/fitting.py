@@ -137,8 +137,8 @@ def identify(
     notes = [*(note for recording in samples for note in recording.notes), *too_short]
     notes += [f"{r.name}: times are irregular; resampled every {r.period:.6g} s" for r in samples if r.resampled]
     notes += [note for recording in samples for note in notes_on_steps(arm, recording)]
-    notes += [note for recording in samples for note in inconsistent_rates(arm, recording, filtering)]
     for recording, joints in zip(samples, still, strict=True):
+        notes += inconsistent_rates(arm, recording, filtering, joints)
         notes += inconsistent_accelerations(arm, recording, filtering, joints)
     notes += [
         *notes_on_still_joints(arm, still),

@@ -146,7 +146,7 @@ def motion_of(arm: Robot, samples: Samples, filtering: Filtering) -> Motion:
     return Motion(samples.t[inner], smooth, rates, accelerations, tau[inner], samples.period)
 
 
-def inconsistent_rates(arm: Robot, samples: Samples, filtering: Filtering) -> list[str]:
+def inconsistent_rates(arm: Robot, samples: Samples, filtering: Filtering, still: np.ndarray) -> list[str]:
     """What is said where recorded rates are not the derivative of the positions: other units, or a lag."""
     if samples.qd is None or arm.quaternions:
         return []
@@ -155,7 +155,7 @@ def inconsistent_rates(arm: Robot, samples: Samples, filtering: Filtering) -> li
         return []
     slope, rate = low_pass.apply(samples.q, 1), low_pass.apply(samples.qd)
     size = np.sqrt(np.mean(slope**2, axis=0))
-    off = np.sqrt(np.mean((rate - slope) ** 2, axis=0)) / np.where(size > 0.0, size, np.inf)
+    off = np.sqrt(np.mean((rate - slope) ** 2, axis=0)) / np.where((size > 0.0) & ~still, size, np.inf)
     joints = [name for name, x in zip(arm.v_names, off, strict=True) if x > INCONSISTENT]
     if not joints:
         return []
