@@ -147,11 +147,13 @@ if TYPE_CHECKING:  # at run time each of these is imported when it is first used
     from .robot import chain as chain
     from .robot import describe as describe
     from .robot import random_tree as random_tree
+    from .simulate import CompiledRollout as CompiledRollout
     from .simulate import CompiledSimulation as CompiledSimulation
     from .simulate import Event as Event
     from .simulate import RolloutResult as RolloutResult
     from .simulate import SimulationError as SimulationError
     from .simulate import SimulationInterrupted as SimulationInterrupted
+    from .simulate import compile_rollout as compile_rollout
     from .simulate import compile_simulation as compile_simulation
     from .simulate import joint_limits as joint_limits
     from .simulate import rollout as rollout
@@ -266,11 +268,13 @@ LAZY_IMPORTS = {  # the public names, by the modules that are imported when one 
     "recording": ("EventRecord", "Recording", "load_recording"),
     "robot": ("Frame", "Friction", "Joint", "Link", "Robot", "chain", "describe", "random_tree"),
     "simulate": (
+        "CompiledRollout",
         "CompiledSimulation",
         "Event",
         "RolloutResult",
         "SimulationError",
         "SimulationInterrupted",
+        "compile_rollout",
         "compile_simulation",
         "joint_limits",
         "rollout",

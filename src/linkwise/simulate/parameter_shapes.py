@@ -72,11 +72,13 @@ def own_shapes(
 
     Those in `fixed` are known. With `examples` it is first called with numbers, which is quicker.
     """
+    if isinstance(torque, TracedFunction):
+        return traced_shapes(torque, shapes, batch), torque
     choices = {name: [fixed[name]] if name in fixed else readings(shape, batch) for name, shape in shapes.items()}
     usual = {name: choice[0] for name, choice in choices.items()}
     if all(len(choice) == 1 for choice in choices.values()):
         return usual, None
-    numeric = [] if examples is None or isinstance(torque, TracedFunction) else [called_with(examples)]
+    numeric = [] if examples is None else [called_with(examples)]
     for attempt in (*numeric, as_traced):
         for own in combinations(choices):
             works, function = attempt(arm, torque, own)
@@ -85,6 +87,20 @@ def own_shapes(
                     refuse_both(arm, torque, choices, own, attempt)
                 return own, function
     return usual, None  # there is another mistake, which is told when the function is used
+
+
+def traced_shapes(torque: TracedFunction, shapes: Shapes, batch: Shape) -> Shapes:
+    """The shapes that the function was traced with; an error where an array has another."""
+    traced_with = {port.name: port.shape for port in torque.program.inputs}
+    known = {name: traced_with[PREFIX + name] for name in shapes}
+    for name, shape in shapes.items():
+        if known[name] not in readings(shape, batch):
+            each = f", or {(*batch, *known[name])}" if batch else ""
+            raise ValueError(
+                f"parameters: {name!r} has shape {shape} (expected {known[name]}{each}: the torque function was traced"
+                f" with {known[name]} for each trajectory)"
+            )
+    return known
 
 
 def readings(shape: Shape, batch: Shape) -> list[Shape]:
@@ -112,9 +128,6 @@ Attempt = Callable[[Robot, Any, Shapes], tuple[bool, TracedFunction | None]]
 
 def as_traced(arm: Robot, torque: Any, own: Shapes) -> tuple[bool, TracedFunction | None]:
     """Whether the function, traced with parameters of these shapes, gives torques."""
-    if isinstance(torque, TracedFunction):
-        fixed = {port.name: port.shape for port in torque.program.inputs}
-        return all(fixed[PREFIX + name] == shape for name, shape in own.items()), torque
     try:
         function = traced(torque, arm, "the torque function", tuple(sorted(own.items())))
     except UntraceableFunctionError:

@@ -209,9 +209,7 @@ class Problem:
                 states = zip(times.tolist(), q, qd, [None] * len(q), of_row, strict=True)
                 return constant + np.array([self.applied(arm, *state) for state in states])
         if torque.shape != qd.shape:
-            shape = torque.shape[q.ndim - 1 :]
-            each = "joint" if arm.v_names == arm.joint_names else "degree of freedom"
-            raise ValueError(f"the torque function gave shape {shape} (expected ({arm.n},), one for each {each})")
+            raise wrong_torques(arm, torque.shape[q.ndim - 1 :])
         return constant + torque
 
     def event_values(
@@ -327,6 +325,12 @@ class Problem:
         """Joint rates of the velocities that were integrated."""
         quasi = COORDINATES[self.coordinates]
         return v if quasi is None else quasi.joint_rates(self.robot, q, v)
+
+
+def wrong_torques(arm: Robot, shape: tuple[int, ...]) -> ValueError:
+    """The error of a torque function that gives another shape than one torque for each degree of freedom."""
+    each = "joint" if arm.v_names == arm.joint_names else "degree of freedom"
+    return ValueError(f"the torque function gave shape {shape} (expected ({arm.n},), one for each {each})")
 
 
 @lru_cache(maxsize=4)

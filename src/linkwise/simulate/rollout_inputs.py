@@ -41,8 +41,7 @@ def rollout_inputs(
     parameters: Mapping[str, Any] | None,
 ) -> Inputs:
     require_robot(arm)
-    if parted(torque)[1]:
-        raise ValueError("the torque has a sampled law, which has a memory (expected lw.simulate for it)")
+    refuse_sampled(torque)
     function, given = torque if callable(torque) else None, dict(parameters or {})
     symbols = symbols_of(arm) if arm.symbolic else ()
     refuse_wrong_names(arm, torque, symbols, given)
@@ -125,8 +124,22 @@ def wrench_shape(arm: Robot, shape: Shape, batch: Shape) -> Shape:
     )
 
 
+def refuse_sampled(torque: Any) -> None:
+    if parted(torque)[1]:
+        raise ValueError("the torque has a sampled law, which has a memory (expected lw.simulate for it)")
+
+
 def refuse_wrong_names(arm: Robot, torque: Any, symbols: tuple[str, ...], given: Mapping[str, Any]) -> None:
     """Every parameter is known, and has a value if it needs one."""
+    for name, needed in refuse_unknown_names(arm, torque, symbols, given).items():
+        if needed and name not in given:
+            raise ValueError(f"parameters: {name!r} has no value (expected numbers: parameters={{{name!r}: ...}})")
+
+
+def refuse_unknown_names(
+    arm: Robot, torque: Any, symbols: tuple[str, ...], given: Mapping[str, Any]
+) -> dict[str, bool]:
+    """The parameters that there are, and whether each must be given; an error if another one is."""
     laws = parameters_of(torque)
     known = {**dict.fromkeys(symbols, True), **laws}
     for name in given:
@@ -139,9 +152,7 @@ def refuse_wrong_names(arm: Robot, torque: Any, symbols: tuple[str, ...], given:
     for name in symbols:
         if name in laws:
             raise ValueError(f"{name!r} is a symbol of the robot and a parameter of the torque function (expected one)")
-    for name, needed in known.items():
-        if needed and name not in given:
-            raise ValueError(f"parameters: {name!r} has no value (expected numbers: parameters={{{name!r}: ...}})")
+    return known
 
 
 def batch_of(arm: Robot, arrays: Sequence[Given]) -> Shape:

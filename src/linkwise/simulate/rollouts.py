@@ -75,13 +75,13 @@ def rollout(
 
     For trajectories whose errors and events matter, see `simulate`; here all make the same steps, with their states in
     registers. `torque` is None, constant torques (..., n), or a function torque(arm, t, q, qd) over `lw` pieces, which
-    is traced anew at each call; `table` are torques (..., steps, n) that are added, each held over its step. `wrench`
-    is constant, as for `inverse_dynamics`: (..., 6) on the tip or (..., m, 6) on every link of m, beside a batch (1, m,
-    6) where they are the same for all trajectories. `friction` is as for `simulate`, with `smooth` above 0.
-    `parameters` are numbers, by name, for what the torque function takes after qd and for the symbols of the robot
-    (`lw.symbols`: masses, payloads, friction): one for all trajectories or, with the batch's axes in front, one for
-    each. Where n numbers could be either, they are refused: (n, 1) is one for each, (1, n) are n for all. `every` asks
-    for samples: the start, and after every so many steps.
+    is traced anew at each call (`compile_rollout`: once); `table` are torques (..., steps, n) that are added, each held
+    over its step. `wrench` is constant, as for `inverse_dynamics`: (..., 6) on the tip or (..., m, 6) on every link of
+    m, beside a batch (1, m, 6) where they are the same for all trajectories. `friction` is as for `simulate`, with
+    `smooth` above 0. `parameters` are numbers, by name, for what the torque function takes after qd and for the symbols
+    of the robot (`lw.symbols`: masses, payloads, friction): one for all trajectories or, with the batch's axes in
+    front, one for each. Where n numbers could be either, they are refused: (n, 1) is one for each, (1, n) are n for
+    all. `every` asks for samples: the start, and after every so many steps.
 
     With `target="cuda"` a GPU computes each trajectory in a thread: arrays of torch, CuPy, JAX and Numba are read where
     they are, and results are of their kind, on their stream, or on `stream`; NumPy arrays are copied to it and back.

@@ -16,9 +16,12 @@ from ..symbolic import Transplant, shared_graph
 
 def symbols_of(robot: Robot) -> tuple[str, ...]:
     """The names of the symbols that a robot is made of."""
-    copy = Transplant(shared_graph(), {"": 0.0})  # a value for no symbol: everything is visited
-    robot.mapped(copy)
-    return tuple(sorted(copy.names))
+    known: tuple[str, ...] | None = robot.cache.get("symbols")
+    if known is None:
+        copy = Transplant(shared_graph(), {"": 0.0})  # a value for no symbol: everything is visited
+        robot.mapped(copy)
+        robot.cache["symbols"] = known = tuple(sorted(copy.names))
+    return known
 
 
 def refuse_symbols(robot: Robot) -> None:

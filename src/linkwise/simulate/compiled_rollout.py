@@ -1,0 +1,125 @@
+"""A rollout whose torque function is traced beforehand, for many short runs."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from ..api.states import require_robot
+from ..control.drives import function_name
+from ..errors import near_miss, one_of
+from ..kernels.dispatch import DTYPES
+from ..kernels.targets import check_simulation_target
+from ..ode.rollout import fixed_step_integrators
+from ..robot import Robot
+from ..trace import Input, symbols_of
+from .compiled import frozen
+from .parameters import parameters_of
+from .problem import wrong_torques
+from .rollout_inputs import refuse_sampled, refuse_unknown_names
+from .rollouts import RolloutResult, rollout
+from .traced import TracedFunction, traced
+
+FROZEN = ("friction", "integrator", "target", "dtype")  # and a torque function
+OF_A_RUN = ("q0", "qd0", "table", "wrench", "stream", "out")
+
+
+class CompiledRollout:
+    """`run(q0, qd0, parameters={...})`: as `lw.rollout`, with the torque function frozen as it was.
+
+    Whatever that function read, globals, attributes or arrays, was read once, when this was made. All numbers may be
+    given again for each run. NumPy arrays and lists were copied; arrays on a GPU are read by each run.
+    """
+
+    def __init__(
+        self, arm: Robot, law: TracedFunction | None, parameters: Mapping[str, Any], options: Mapping[str, Any]
+    ) -> None:
+        self.robot, self.law, self.parameters, self.options = arm, law, parameters, options
+
+    def __call__(
+        self, q0: Any, qd0: Any = None, *, parameters: Mapping[str, Any] | None = None, **others: Any
+    ) -> RolloutResult:
+        for name in others:
+            if name in FROZEN or (name == "torque" and self.law is not None):
+                raise TypeError(f"{name!r} is frozen in {self!r} (expected it in lw.compile_rollout)")
+        options = {**self.options, **others, "parameters": {**self.parameters, **(parameters or {})}}
+        if self.law is not None:
+            options["torque"] = self.law
+        return rollout(self.robot, q0, qd0, **options)
+
+    def __repr__(self) -> str:
+        names = ["torque"] * (self.law is not None) + [name for name in FROZEN if name in self.options]
+        return f"<Rollout of robot {self.robot.name!r}, frozen{': ' if names else ''}{', '.join(names)}>"
+
+
+def compile_rollout(
+    arm: Robot, *, torque: Any = None, parameters: Mapping[str, Any] | None = None, **options: Any
+) -> CompiledRollout:
+    """`lw.rollout` with a torque function that is traced now, to be called as run(q0, qd0, parameters={...}).
+
+    `lw.rollout` traces its torque function at every call, since what it reads may have changed; that takes
+    milliseconds. Here it is traced once: later changes of a global or of a controller's attributes have no effect.
+    Machine code is made at the first run.
+
+    `parameters` has the parameters of the torque function: numbers, or `lw.Input(...)` with the shape that one
+    trajectory has of it, whose numbers are then given to each run: one for all, or with the batch's axes in front.
+    Parameters that are not named keep their defaults. Symbols of the robot are always given to each run, unless they
+    have numbers here. `steps`, `step`, `every` and `threads` may be given here or to the run, the arrays `table`,
+    `wrench` and `out` to the run; `friction`, `integrator`, `target` and `dtype` are given here.
+
+    >>> import numpy as np
+    >>> import linkwise as lw
+    >>> arm = lw.load("planar3")
+    >>> spring = lambda arm, t, q, qd, goal, kp: kp * (goal - q) - 0.5 * qd
+    >>> run = lw.compile_rollout(arm, steps=20, step=1e-3, torque=spring, parameters={"goal": lw.Input(3), "kp": 2.0})
+    >>> run(np.zeros((1000, 3)), parameters={"goal": [0.1, 0.2, 0.3]})
+    <rollout of robot 'planar3': trajectories (1000,), 20 steps of 0.001 s>
+    """
+    refuse_what_is_no_option(options)
+    require_robot(arm)
+    if torque is not None and not callable(torque):
+        raise TypeError(f"torque is {torque!r} (expected a torque function; constant torques are given to each run)")
+    refuse_sampled(torque)
+    given = {name: frozen(value) for name, value in (parameters or {}).items()}
+    symbols = symbols_of(arm) if arm.symbolic else ()
+    refuse_unknown_names(arm, torque, symbols, given)
+    shapes = {name: x.shape if isinstance(x, Input) else np.shape(x) for name, x in given.items()}
+    for name in symbols:
+        if isinstance(given.get(name), Input) and shapes[name]:
+            raise ValueError(
+                f"parameters: {name!r} has the shape {shapes[name]} (expected lw.Input(): it is a symbol of the robot)"
+            )
+    for name, needed in parameters_of(torque).items():
+        if needed and name not in given:
+            raise ValueError(
+                f"parameters: {name!r} has no value (expected parameters={{{name!r}: lw.Input(...)}} with the shape"
+                " that one trajectory has of it, lw.Input() for a number; or numbers)"
+            )
+    law = None if torque is None else frozen_law(arm, torque, {k: v for k, v in shapes.items() if k not in symbols})
+    numbers = {name: value for name, value in given.items() if not isinstance(value, Input)}
+    return CompiledRollout(arm, law, numbers, options)
+
+
+def frozen_law(arm: Robot, torque: Any, shapes: Mapping[str, tuple[int, ...]]) -> TracedFunction:
+    """The torque function as it is now, with parameters of these shapes."""
+    law = traced(torque, arm, f"the torque function {function_name(torque)!r}", tuple(sorted(shapes.items())))
+    shape = law.program.outputs[0].shape
+    if shape != (arm.n,):
+        raise wrong_torques(arm, shape)
+    return law
+
+
+def refuse_what_is_no_option(options: Mapping[str, Any]) -> None:
+    known = [name for name in inspect.signature(rollout).parameters if name not in ("arm", *OF_A_RUN)]
+    for name in options:
+        if name in OF_A_RUN:
+            raise TypeError(f"{name!r} is not an argument of lw.compile_rollout (expected it in each run)")
+        if name not in known:
+            near = near_miss(name, known)
+            raise TypeError(f"lw.compile_rollout has no argument {name!r}{near} (it has {', '.join(known)})")
+    check_simulation_target(options.get("target", "cpu"))
+    one_of(options.get("integrator", "rk4"), fixed_step_integrators(), "integrator")
+    one_of(options.get("dtype") or DTYPES[0], DTYPES, "dtype")

@@ -1,0 +1,132 @@
+"""`lw.compile_rollout`: a torque function traced once, for many short rollouts."""
+
+import sys
+from typing import Any
+
+import numpy as np
+import pytest
+
+import linkwise as lw
+from linkwise.simulate import traced
+from test_rollout import PLANAR, pendulum
+
+pytest.importorskip("llvmlite")
+LENGTH: dict[str, Any] = {"steps": 6, "step": 0.01}
+
+
+class Servo:
+    def __init__(self, gain: float) -> None:
+        self.gain = gain
+
+    def __call__(self, arm: Any, t: Any, q: Any, qd: Any, goal: Any, kd: Any = 0.5) -> Any:
+        return self.gain * (goal - q) - kd * qd + lw.gravity_torque(arm, q)
+
+
+def test_it_is_the_rollout_of_the_function_as_it_was(place: str) -> None:
+    servo, q0, rng = Servo(2.0), np.zeros((3, 3)), np.random.default_rng(0)
+    goals = rng.normal(size=(3, 3))
+    before = lw.rollout(PLANAR, q0, **LENGTH, torque=servo, parameters={"goal": goals}, every=2)
+    for target in ("cpu", "cuda"):
+        run = lw.compile_rollout(PLANAR, **LENGTH, torque=servo, parameters={"goal": lw.Input(3)}, target=target)
+        servo.gain = 50.0
+        found = run(q0, parameters={"goal": goals}, every=2)
+        assert np.array_equal(found.q, before.q)
+        assert np.array_equal(run(q0, np.zeros(3), parameters={"goal": goals}, steps=4).q_end, before.q[:, 2])
+        servo.gain = 2.0
+    assert repr(run) == "<Rollout of robot 'planar3', frozen: torque, target>"
+
+
+def test_its_function_is_never_called_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    run = lw.compile_rollout(PLANAR, **LENGTH, torque=Servo(2.0), parameters={"goal": lw.Input(3), "kd": 0.1})
+    monkeypatch.setattr(Servo, "__call__", lambda *_: pytest.fail("called"))
+    monkeypatch.setattr(traced, "trace", lambda *_: pytest.fail("traced"))
+    for q0 in (np.zeros(3), np.zeros((3, 3)), np.zeros((2, 4, 3))):
+        for goal in (np.ones(3), np.ones((1,) * (q0.ndim - 1) + (3,)), np.ones(q0.shape)):  # (3,) is for all
+            shapes = [(), q0.shape[:-1], (1,) * (q0.ndim - 1)]
+            ends = [run(q0, parameters={"goal": goal, "kd": np.full(shape, 0.1)}).q_end for shape in shapes]
+            assert all(np.array_equal(end, run(q0, parameters={"goal": goal}).q_end) for end in ends)
+
+
+def test_symbols_of_the_robot_are_numbers_of_each_run() -> None:
+    loaded, masses = pendulum(lw.symbols("m")), np.array([0.5, 1.0, 2.0])
+
+    def law(arm: Any, t: Any, q: Any, qd: Any) -> Any:
+        return lw.gravity_torque(lw.bind(arm, m=1.0), q) - 0.1 * qd
+
+    expected = lw.rollout(loaded, [0.3], **LENGTH, torque=law, parameters={"m": masses}).q_end
+    run = lw.compile_rollout(loaded, **LENGTH, torque=law)
+    assert np.array_equal(run([0.3], parameters={"m": masses}).q_end, expected)
+    run = lw.compile_rollout(loaded, **LENGTH, torque=law, parameters={"m": lw.Input()})
+    assert np.array_equal(run([0.3], parameters={"m": masses}).q_end, expected)
+    run = lw.compile_rollout(loaded, **LENGTH, torque=law, parameters={"m": 0.5})
+    assert np.array_equal(run([0.3]).q_end, expected[0])
+    with pytest.raises(ValueError, match=r"parameters: 'm' has the shape \(2,\) \(expected lw.Input\(\): it is a symb"):
+        lw.compile_rollout(loaded, **LENGTH, torque=law, parameters={"m": lw.Input(2)})
+
+
+def test_numbers_given_beforehand_are_copied() -> None:
+    goal = np.zeros(3)
+    run = lw.compile_rollout(PLANAR, **LENGTH, torque=Servo(2.0), parameters={"goal": goal})
+    before = run(np.ones(3)).q_end
+    goal[:] = 5.0
+    assert np.array_equal(run(np.ones(3)).q_end, before)
+
+
+def test_without_a_function_constant_torques_are_for_each_run() -> None:
+    run = lw.compile_rollout(PLANAR, **LENGTH, friction=lw.Friction(viscous=0.1))
+    expected = lw.rollout(PLANAR, [0, 0, 0], **LENGTH, friction=lw.Friction(viscous=0.1), torque=[1, 2, 3])
+    assert np.array_equal(run([0, 0, 0], torque=[1, 2, 3]).q_end, expected.q_end)
+
+
+def test_what_does_not_fit_is_said() -> None:
+    known: dict[str, Any] = {**LENGTH, "torque": Servo(2.0), "parameters": {"goal": lw.Input(3)}}
+    run = lw.compile_rollout(PLANAR, **known)
+    for options, kind, message in (
+        ({"q0": np.zeros(3)}, TypeError, "'q0' is not an argument of lw.compile_rollout .expected it in each run"),
+        ({"wrench": np.zeros(6)}, TypeError, "'wrench' is not an argument of lw.compile_rollout"),
+        ({"torqe": 1}, TypeError, "lw.compile_rollout has no argument 'torqe', did you mean 'torque'"),
+        ({"torque": [1, 2, 3]}, TypeError, "torque is .* .expected a torque function; constant torques are given"),
+        ({"torque": lw.sampled(lambda arm, t, q, qd: -q, 0.1)}, ValueError, "sampled law"),
+        ({"torque": lambda arm, t, q, qd, goal: q[:2]}, ValueError, r"gave shape \(2,\)"),
+        ({"torque": lambda arm, t, q, qd, goal: q * max(q[0], 0)}, TypeError, "cannot be traced"),
+        ({"parameters": {}}, ValueError, r"'goal' has no value \(expected parameters=\{'goal': lw.Input"),
+        ({"parameters": {"gaol": 1}}, ValueError, "'gaol' is neither a symbol .* did you mean 'goal'"),
+        ({"integrator": "euler5"}, ValueError, "integrator is 'euler5'"),
+        ({"target": "wasm"}, ValueError, "target is 'wasm'"),
+        ({"dtype": "float16"}, ValueError, "dtype is 'float16'"),
+    ):
+        with pytest.raises(kind, match=message):
+            lw.compile_rollout(PLANAR, **{**known, **options})
+    goal = {"goal": np.zeros(3)}
+    for options, kind, message in (
+        ({"parameters": goal, "torque": Servo(3.0)}, TypeError, "'torque' is frozen in <Rollout"),
+        ({"parameters": goal, "friction": True}, TypeError, "'friction' is frozen in <Rollout"),
+        ({"parameters": {}}, ValueError, r"'goal' has no value \(expected numbers"),
+        ({"parameters": {**goal, "kd": 1.0}}, ValueError, "'kd' is neither .* nor a parameter of the torque function"),
+        ({"parameters": {"goal": 0.0}}, ValueError, r"'goal' has shape \(\) \(expected \(3,\), or \(4, 3\): the torq"),
+        ({"parameters": {"goal": np.zeros((4, 1))}}, ValueError, r"'goal' has shape \(4, 1\)"),
+        ({"parameters": {"goal": np.zeros((5, 3))}}, ValueError, r"'goal' has shape \(5, 3\)"),
+        ({"parameters": {"goal": lw.Input(3)}}, TypeError, "'goal'"),
+    ):
+        with pytest.raises(kind, match=message):
+            run(np.zeros((4, 3)), **options)
+
+
+@pytest.mark.skipif(sys.gettrace() is not None, reason="a tracer is there")
+def test_a_run_calls_few_functions() -> None:
+    """Hundreds, as a rollout without a torque function; tracing calls tens of thousands."""
+    loaded = PLANAR.with_payload(lw.symbols("load"))
+    servo, given = Servo(2.0), {"load": 1.0, "goal": np.zeros(3)}
+    run = lw.compile_rollout(loaded, **LENGTH, torque=servo, parameters={"goal": lw.Input(3)})
+    q0, calls = np.zeros((4, 3)), [0]
+    run(q0, parameters=given)
+
+    def count(frame: Any, event: str, _: Any) -> None:
+        calls[0] += event == "call"
+
+    sys.setprofile(count)
+    try:
+        run(q0, parameters=given)
+    finally:
+        sys.setprofile(None)
+    assert calls[0] < 600
