@@ -167,6 +167,10 @@ def test_a_payload_of_symbols():
     arm = lw.load("planar3")
     loaded = arm.with_payload(m, (x, 0, 0), np.zeros((3, 3)))
     assert lw.symbols_of(loaded) == ("m", "x")
+    assert lw.bind(lw.bind(loaded, m=2.0), x=0.3) == lw.bind(loaded, m=2.0, x=0.3)
+    partly = lw.compile(lambda arm, q: lw.gravity_torque(lw.bind(arm, m=2.0), q), loaded)  # x is an input
+    q = np.full(arm.n, 0.3)
+    assert np.allclose(partly(q, m=7.0, x=0.3), lw.gravity_torque(lw.bind(loaded, m=2.0, x=0.3), q))
     assert lw.bind(loaded, m=2.0, x=0.3) == arm.with_payload(2.0, (0.3, 0, 0), np.zeros((3, 3)))
     twice = loaded.with_payload(m, (0, x, 0), np.zeros((3, 3)))  # onto a robot of symbols
     plain = arm.with_payload(2.0, (0.3, 0, 0), np.zeros((3, 3))).with_payload(2.0, (0, 0.3, 0), np.zeros((3, 3)))
