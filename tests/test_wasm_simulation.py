@@ -97,6 +97,61 @@ def test_torques_and_states_may_be_changed_between_two_calls() -> None:
     assert found.advance(1e6) == TOO_MANY_STEPS == found.about["codes"]["too many steps"]
 
 
+def double_pendulum(first: Any = 1.0, second: Any = 2.0, damping: Any = 0.05) -> lw.Robot:
+    row = {"joint": "revolute", "a": 0.5, "alpha": 0.0, "d": 0.0, "com": (-0.2, 0, 0), "viscous_friction": damping}
+    body = {"inertia": [[0.01, 0, 0], [0, 0.01, 0], [0, 0, 0.01]]}
+    rows = [{**row, **body, "mass": mass} for mass in (first, second)]
+    return lw.Robot.from_dh(rows, convention="standard", name="double", gravity=(0, -9.81, 0))
+
+
+def test_symbols_of_the_robot_are_numbers_that_may_be_changed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("linkwise.ode.compiled_driver.host_target", lambda: replace(host_target(), fused=False))
+    m1, m2, c = lw.symbols("m1 m2 c")
+    family, q0 = double_pendulum(m1, m2, c), np.array([0.3, 0.5])
+
+    def law(arm: Any, t: Any, q: Any, qd: Any, kp: Any) -> Any:
+        return lw.gravity_torque(lw.bind(arm, m2=2.0), q) - kp * q
+
+    masses = {"m1": 1.0, "m2": 2.0, "c": 0.05}
+    options: dict[str, Any] = {"torque": law, "friction": True}
+    found = Simulation(lw.wasm_simulation(family, q0, parameters={**masses, "kp": [3.0, 2.0]}, **options))
+    assert [name for name in found.numbers if name in masses] == ["c", "m1", "m2"]
+    problem = Problem(family, law, friction=lw.Friction(), symbols=("c", "m1", "m2"), torque_parameters=(("kp", (2,)),))
+    driver, expected = CompiledDriver(problem.program(), method("verner65")), Trajectories(np.zeros((1, 6)), 1e-3)
+    expected.y[:, :2] = q0
+    never, tolerance = np.array([np.inf]), problem.tolerance(1e-10, 1e-8)
+    for end, mass, damping in ((0.1, 2.0, 0.05), (0.2, 5.0, 0.05), (0.3, 5.0, 0.4), (0.4, 0.5, 0.0)):
+        found["m2"][...], found["c"][...] = mass, damping
+        task = Task(never, np.zeros((1, 1, 6)), np.array([[3.0, 2.0, damping, 1.0, mass]]), 1e-8, tolerance)
+        started = found["q"].copy(), found["qd"].copy()
+        expected.status = RUNNING
+        driver.run(expected, task, end)
+        assert found.advance(end) == DONE
+        assert np.array_equal(np.concatenate([found["q"], found["qd"], [found["work"], found["heat"]]]), expected.y[0])
+        robot = double_pendulum(1.0, mass, damping)
+        acting = lambda arm, t, q, qd: lw.gravity_torque(double_pendulum(), q) - np.array([3.0, 2.0]) * q  # noqa: E731
+        recording = lw.simulate(robot, *started, duration=0.1, torque=acting, friction=True, samples=2)
+        assert np.allclose(found["q"], recording.q[-1], rtol=0.0, atol=1e-6)
+    found["m2"][...] = np.nan
+    assert found.advance(0.5) == found.about["codes"]["not finite"]
+
+
+def test_symbols_need_numbers_that_a_robot_can_have() -> None:
+    family = double_pendulum(1.0, lw.symbols("m2"))
+    for arm, options, message in (
+        (family, {}, r"'m2' has no value \(expected numbers: parameters=\{'m2': ...\}\)"),
+        (family, {"parameters": {"m2": 2.0, "m3": 1.0}}, "'m3' is neither a symbol of robot 'double' nor a parameter"),
+        (family, {"parameters": {"m2": [1.0, 2.0]}}, r"'m2' has shape \(2,\) \(expected a number"),
+        (family, {"parameters": {"m2": np.nan}}, "'m2' is nan .expected finite numbers"),
+        (family, {"parameters": {"m2": -1.0}}, "mass is -1.0"),
+        (family, {"parameters": {"m2": 1.0}, "friction": lw.Friction(coulomb=0.1, smooth=0)}, "exact friction"),
+        (double_pendulum(lw.symbols("h")), {"parameters": {"h": 1.0}}, "symbol 'h', which is the name of another numb"),
+        (double_pendulum(), {"torque": lambda arm, t, q, qd, kp: kp * q}, r"'kp' has no value .*parameters=\{'kp'"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            lw.wasm_simulation(arm, [0.3, 0.5], **options)
+
+
 def test_what_has_no_form_is_said() -> None:
     arm = TEXTBOOK[1]
     for options, message in (

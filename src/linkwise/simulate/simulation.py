@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from inspect import signature
 from typing import Any, Never
 
@@ -127,8 +127,9 @@ def arguments() -> dict[str, Any]:
     return {p.name: p.default for p in every if p.kind is not p.VAR_KEYWORD}
 
 
-def refuse_unknown(names: Iterable[str]) -> None:
+def refuse_unknown(names: Iterable[str], function: str = "lw.simulate", without: Sequence[str] = ()) -> None:
+    """Raise an error for a name that is no argument of `simulate`, or of another function that has most of them."""
     for name in names:
-        known = arguments()
+        known = [argument for argument in arguments() if argument not in without]
         if name not in known:
-            raise TypeError(f"lw.simulate has no argument {name!r}{near_miss(name, known)} (it has {', '.join(known)})")
+            raise TypeError(f"{function} has no argument {name!r}{near_miss(name, known)} (it has {', '.join(known)})")

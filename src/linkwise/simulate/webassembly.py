@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import inspect
 import math
+from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -17,12 +19,16 @@ from ..ode.status import CODES
 from ..ode.trajectories import RECORD, Trajectories
 from ..ode.wasm_driver import Block, driver_module
 from ..robot import Robot
+from ..trace import bind, symbols_of
 from .backend import freshly_traced
 from .breaks import breaks_of
 from .numbers import checked_numbers
+from .parameter_shapes import real_numbers
 from .parameters import PREFIX
-from .prepared import prepared
+from .prepared import Prepared, prepared
 from .problem import Problem, program_of
+from .rollout_inputs import refuse_wrong_names
+from .sampling import parted
 from .simulation import arguments, refuse_unknown
 
 NUMBER = 8  # bytes
@@ -38,26 +44,25 @@ def wasm_simulation(arm: Robot, q0: Any = None, qd0: Any = None, **options: Any)
     `simulation` is where the trajectory is in memory: `lw.wasm_interface(module)["simulation"]`. It begins at q0 (by
     default neutral) with the rates qd0. Where t is at `end` or beyond, nothing happens. The interface says where t, q,
     qd and the parameters are, which may be read and changed between two calls: constant torques (`torque=` an array),
-    wrenches, numbers of a torque function. Torque functions are traced. There are no events, sampled laws, jumps in
-    time and exact friction.
+    wrenches, numbers of a torque function and symbols of the robot (`"mass": lw.symbols("m2")` in its table), whose
+    values at the start are in `parameters`. Torque functions are traced. There are no events, sampled laws, jumps in
+    time and exact friction. Computed in float64.
 
     >>> import linkwise as lw
     >>> module = lw.wasm_simulation(lw.load("planar3"), torque=[0, 0, 0])
     >>> [number["name"] for number in lw.wasm_interface(module)["numbers"]]
     ['rtol', 'max_steps', 't', 'h', 'steps', 'rejected', 'status', 'q', 'qd', 'work', 'heat', 'tau', 'atol']
     """
-    refuse_unknown(options)
     for name in NOT_OF_MODULES:
         if name in options:
             raise TypeError(f"lw.wasm_simulation has no argument {name!r}: a module runs to the times that it is given")
+    refuse_unknown(options, "lw.wasm_simulation", NOT_OF_MODULES)
     options = {**arguments(), **options}
     scheme = integrator_of(options["integrator"])
     if not isinstance(scheme, RungeKutta):
         raise ValueError(f"integrator {scheme.name!r} is not for WebAssembly (expected an explicit one)")
     numbers = checked_numbers(scheme, 1.0, *(options[name] for name in ("rtol", "atol", "step", "max_steps")))
-    names = [name for name in inspect.signature(prepared).parameters if name not in ("arm", "q0", "qd0")]
-    start = neutral(arm) if q0 is None and isinstance(arm, Robot) else q0
-    inputs = prepared(arm, start, qd0, **{name: options[name] for name in names})
+    inputs = prepared_with_symbols(arm, q0, qd0, options)
     if inputs.batch:
         raise ValueError(f"q0 and what acts have the batch shape {inputs.batch} (expected one trajectory)")
     with LOCK:
@@ -74,6 +79,34 @@ def wasm_simulation(arm: Robot, q0: Any = None, qd0: Any = None, **options: Any)
     place = heap_of(binary)
     described = {"simulation": place, "codes": CODES, "numbers": numbers_in(problem, block, place)}
     return with_interface(module, about | described)
+
+
+def prepared_with_symbols(arm: Robot, q0: Any, qd0: Any, options: Mapping[str, Any]) -> Prepared:
+    """As `prepared`; the symbols of the robot are parameters after all others."""
+    names = [name for name in inspect.signature(prepared).parameters if name not in ("arm", "q0", "qd0")]
+    wanted = {name: options[name] for name in names}
+    start = neutral(arm) if q0 is None and isinstance(arm, Robot) else q0
+    symbols = symbols_of(arm) if isinstance(arm, Robot) and arm.symbolic else ()
+    given = dict(wanted["parameters"] or {})
+    refuse_wrong_names(arm, parted(wanted["torque"])[0], symbols, given)
+    if not symbols:
+        return prepared(arm, start, qd0, **wanted)
+    values = {name: one_number(name, given.pop(name)) for name in symbols}
+    inputs = prepared(bind(arm, **values), start, qd0, **{**wanted, "parameters": given})
+    if inputs.problem.sticking is not None:  # refused by its name
+        return inputs
+    columns = np.tile(list(values.values()), (len(inputs.start), 1))
+    return inputs._replace(
+        problem=replace(inputs.problem, robot=arm, symbols=symbols),
+        parameters=np.concatenate([inputs.parameters, columns], axis=1),
+    )
+
+
+def one_number(name: str, value: Any) -> float:
+    array = real_numbers(name, value)
+    if array.shape:
+        raise ValueError(f"parameters: {name!r} has shape {array.shape} (expected a number: it is one of the robot)")
+    return float(array)
 
 
 def refuse_what_python_drives(problem: Problem, laws: bool, start: np.ndarray, parameters: np.ndarray) -> None:
@@ -114,8 +147,8 @@ def numbers_in(problem: Problem, block: Block, place: int) -> list[dict[str, Any
     names = [number["name"] for number in every]
     for name in names:
         if names.count(name) > 1:
+            whose = "robot has a symbol" if name in problem.symbols else "torque function has a parameter"
             raise ValueError(
-                f"the torque function has a parameter {name!r}, which is the name of another number of the module"
-                " (expected another name)"
+                f"the {whose} {name!r}, which is the name of another number of the module (expected another name)"
             )
     return every
