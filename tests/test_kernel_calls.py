@@ -235,7 +235,7 @@ def test_wrong_out_is_refused_and_left_alone(dtype: str) -> None:
     wrong = [np.zeros((3, 4), dtype), np.zeros((4, 3), other), np.zeros((1, 4, 3), dtype), np.zeros((4, 3), int)]
     wrong += [np.zeros((4, 3), np.dtype(dtype).newbyteorder()), np.zeros(3, dtype), [[[0.0] * 3] * 4], 1.0, "out"]
     for out in wrong:
-        with pytest.raises(ValueError, match=rf"^out is .*\(expected an array of {dtype}, \(4, 3\)\)"):
+        with pytest.raises(ValueError, match=rf"^out is .*\(expected a NumPy array of {dtype}, \(4, 3\)\)"):
             made(*given, out=out)
         assert not isinstance(out, np.ndarray) or not out.any()
     with pytest.raises(ValueError, match=r"^out cannot be written to"):

@@ -13,6 +13,7 @@ from ..graph import Port
 
 SHARE = 8_000_000  # operations that are worth a thread of their own: about a third of a millisecond
 REALS = {"float64": "double", "float32": "float"}  # LLVM's names
+GRADIENTS = "; lw.inverse_dynamics(arm, ...) and the other functions take tensors, with gradients"
 EXPECTED = "expected real numbers: float32, float64 or integers"
 
 
@@ -61,6 +62,19 @@ class Links:
         return [len(self.table), *(array.ctypes.data for array in arrays)]
 
 
+def kind_of(value: Any) -> str:
+    """'a numpy.ndarray': what it is, for messages."""
+    kind = type(value)
+    name = kind.__name__ if kind.__module__ == "builtins" else f"{kind.__module__.partition('.')[0]}.{kind.__name__}"
+    return f"{'an' if name[0] in 'aeiou' else 'a'} {name}"
+
+
+def described(value: Any) -> str:
+    """'a numpy.ndarray (4, 3)', where it has a shape; otherwise itself."""
+    shape = getattr(value, "shape", None)
+    return f"{kind_of(value)} {tuple(shape)}" if isinstance(shape, tuple) and shape else repr(value)
+
+
 def numpy_array(name: str, value: Any) -> np.ndarray:
     """The value as an array, if it is rectangular and nothing in it is masked."""
     masked = getattr(sys.modules.get("numpy.ma"), "MaskedArray", ())  # there is none before this is imported
@@ -72,7 +86,11 @@ def numpy_array(name: str, value: Any) -> np.ndarray:
         raise TypeError(f"{name} has rows of different lengths ({EXPECTED}, in a rectangular array)") from None
     except (TypeError, RuntimeError) as error:  # of the library that it is of
         if getattr(value, "requires_grad", False):
-            raise TypeError(f"{name} requires a gradient, which kernels do not give (expected x.detach())") from None
+            raise TypeError(
+                f"{name} requires a gradient, which kernels do not give (expected x.detach(){GRADIENTS})"
+            ) from None
+        if str(getattr(value, "dtype", "")) == "torch.bfloat16":
+            raise TypeError(f"{name} has dtype bfloat16 ({EXPECTED})") from None
         raise TypeError(
             f"{name} is not in this machine's memory, or no array: {error} ({EXPECTED}; arrays on a GPU are"
             " for target='cuda')"

@@ -13,7 +13,7 @@ import numpy as np
 
 from .entry import entry_function, has_entry
 from .host import MachineCode
-from .interface import EXPECTED, Interface, Links, batch_of, numpy_array
+from .interface import EXPECTED, Interface, Links, batch_of, described, numpy_array
 from .target import Code
 
 
@@ -133,8 +133,8 @@ class Kernel:
             raise ValueError(f"out has {len(results)} arrays (expected {len(shapes)})")
         for result, shape in zip(results, shapes, strict=True):
             if not isinstance(result, np.ndarray) or result.shape != shape or result.dtype != self.interface.dtype:
-                kind = f"{result.dtype} {result.shape}" if isinstance(result, np.ndarray) else repr(result)
-                raise ValueError(f"out is {kind} (expected an array of {self.interface.dtype}, {shape})")
+                kind = f"{result.dtype} {result.shape}" if isinstance(result, np.ndarray) else described(result)
+                raise ValueError(f"out is {kind} (expected a NumPy array of {self.interface.dtype}, {shape})")
             if not result.flags.writeable:
                 raise ValueError("out cannot be written to")
         for (i, one), (j, other) in combinations(enumerate(results), 2):

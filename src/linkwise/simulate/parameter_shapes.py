@@ -16,6 +16,7 @@ import numpy as np
 
 from ..api.configuration import neutral
 from ..errors import near_miss
+from ..kernels.interface import described
 from ..robot import Robot
 from .parameters import PREFIX, PerTrajectory, called, parameters_of
 from .traced import TracedFunction, UntraceableFunctionError, traced
@@ -58,10 +59,13 @@ def real_numbers(name: str, value: Any) -> np.ndarray:
     given = value.values if isinstance(value, PerTrajectory) else value
     array = np.array(given)
     if array.dtype.kind not in "fiu":
-        raise TypeError(f"parameters: {name!r} is {given!r} (expected real numbers)")
+        raise TypeError(f"parameters: {name!r} is {described(given)} (expected real numbers)")
     array = array.astype(float)
     if not np.isfinite(array).all():
-        raise ValueError(f"parameters: {name!r} is {given!r} (expected finite numbers)")
+        where = tuple(np.argwhere(~np.isfinite(array))[0].tolist())
+        raise ValueError(
+            f"parameters: {name!r}{list(where) if where else ''} is {array[where]} (expected finite numbers)"
+        )
     return array
 
 

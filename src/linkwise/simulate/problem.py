@@ -33,7 +33,7 @@ from ..trace.tracing import prefer_fewest
 from .events import Event
 from .parameters import NONE, PREFIX, called, without_prefix
 from .sticking import NEARNESS_TOLERANCE, Point, Sticking
-from .traced import TracedFunction, traced
+from .traced import TracedFunction, told, traced
 
 COORDINATES = {"joint": None, "normalized": normalized, "unnormalized": unnormalized}
 Torque = Callable[..., Any]  # torque(arm, t, q, qd), or with parameters after these
@@ -94,7 +94,12 @@ class Problem:
         with np.errstate(all="ignore"):
             if self.torque is not None:
                 own = {PREFIX + name: by_name[PREFIX + name] for name, _ in self.torque_parameters}
-                np.asarray(self.applied(self.robot, 0.0, q, qd, None, own), dtype=float)
+                try:
+                    np.asarray(self.applied(self.robot, 0.0, q, qd, None, own), dtype=float)
+                except ValueError as error:
+                    if own:
+                        error.add_note(told(self.torque_parameters))
+                    raise
             for event in self.events:
                 float(event.value(self.robot, 0.0, q.copy(), qd.copy()))
 

@@ -6,6 +6,8 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from ..api.states import refuse_tip_wrenches, require_robot, same_in_all_states
 from ..errors import near_miss
 from ..kernels.interface import broadcast
@@ -14,8 +16,9 @@ from ..trace import symbols_of
 from .parameter_shapes import own_shapes
 from .parameters import parameters_of
 from .problem import Problem
-from .rollout_arrays import Arrays, Shape
+from .rollout_arrays import Arrays, Shape, on_host
 from .sampling import parted
+from .symbol_values import refuse_negative
 
 
 class Inputs(NamedTuple):
@@ -51,6 +54,8 @@ def rollout_inputs(
         for name in symbols
     }
     batch = batch_of(arm, [*known.values(), *of_symbols.values()])
+    if symbols and all(on_host(given[name]) for name in symbols):
+        refuse_negative(arm, {name: np.asarray(given[name], dtype=float) for name in symbols})
     laws = sorted(set(given) - set(symbols))
     shapes = {name: arrays.shape(f"parameters: {name!r}", given[name]) for name in laws}
     own, as_traced = own_shapes(arm, function, shapes, batch, {})

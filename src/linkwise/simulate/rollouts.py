@@ -12,6 +12,7 @@ import numpy as np
 
 from ..errors import one_of
 from ..graph import count
+from ..kernels.interface import described
 from ..kernels.targets import check_simulation_target
 from ..ode.rollout import CudaRollout, HostRollout, Rows, Settings, fixed_step_integrators, rollout_of
 from ..robot import Friction, Robot
@@ -136,6 +137,11 @@ def rollout(
     return RolloutResult(arm, settings.steps, length, times, q, qd, q_end, qd_end, finite)
 
 
+rollout.untraceable = (  # type: ignore[attr-defined]
+    "expected lw.compile_rollout, whose torque function is traced once; lw.wasm_simulation for WebAssembly"
+)
+
+
 def whole(name: str, value: Any) -> int:
     if isinstance(value, bool) or not isinstance(value, (int, np.integer)):
         raise TypeError(f"{name} is {value!r} (expected a whole number)")
@@ -175,7 +181,7 @@ def outputs(arrays: Arrays, inputs: Inputs, settings: Settings, out: RolloutResu
     if out is None:
         return [arrays.new(shape, kind) for shape, kind in zip(shapes, kinds, strict=True)]
     if not isinstance(out, RolloutResult):
-        raise TypeError(f"out is {out!r} (expected what an earlier lw.rollout returned)")
+        raise TypeError(f"out is {described(out)} (expected what an earlier lw.rollout returned)")
     found = []
     for name, shape, kind in zip(OUTPUTS, shapes, kinds, strict=True):
         array = getattr(out, name)

@@ -121,6 +121,11 @@ def simulate(
     return recording
 
 
+simulate.untraceable = (  # type: ignore[attr-defined]
+    "expected lw.compile_simulation, whose functions are traced once; lw.wasm_simulation for WebAssembly"
+)
+
+
 def arguments() -> dict[str, Any]:
     """The names of the arguments of `simulate`, with their defaults."""
     every = signature(simulate).parameters.values()

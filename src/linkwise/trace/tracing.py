@@ -119,6 +119,14 @@ PLAIN_ARRAY = re.compile(
     r"|ufunc '(\w+)' not supported for the input types"
     r"|Cannot cast array data from dtype\('O'\)"
 )
+OTHER_LIBRARY = re.compile(
+    r"can't convert (cuda|np\.ndarray of type numpy\.object_)|must be Tensor, not|\(Tensor input|and 'Tensor'"
+    r"|(received|got) .*\b(TracedArray|Node)\b|not a valid JAX"
+)
+NO_OTHER_LIBRARY = (
+    "functions and arrays of torch and JAX cannot be traced: write np.clip and other functions of NumPy, and take"
+    " numbers from NumPy arrays (x.cpu().numpy()), or as inputs: the parameters of a torque function, lw.Input(...)"
+)
 NO_LINEAR_ALGEBRA = (
     "np.linalg.solve, np.linalg.inv and other functions of np.linalg cannot be traced: they need numbers, and the"
     " arguments stand for numbers that are not known yet. lw.forward_dynamics and lw.inverse_inertia_matrix can be"
@@ -135,6 +143,8 @@ def called(function: Callable[..., Any], robot: Robot, arguments: dict[str, Any]
             raise UntraceableError(str(error.__cause__)).with_traceback(error.__traceback__) from None
         if LINEAR_ALGEBRA.search(str(error)):
             raise UntraceableError(NO_LINEAR_ALGEBRA).with_traceback(error.__traceback__) from None
+        if OTHER_LIBRARY.search(str(error)):
+            raise UntraceableError(NO_OTHER_LIBRARY).with_traceback(error.__traceback__) from None
         plain = PLAIN_ARRAY.search(str(error))
         name = next(filter(None, plain.groups()), "") if plain else ""
         if plain and hasattr(np, name or "interp"):
@@ -149,6 +159,8 @@ def called(function: Callable[..., Any], robot: Robot, arguments: dict[str, Any]
 def check_function_and_robot(function: object, robot: object) -> None:
     if not callable(function):
         raise TypeError(f"the first argument is {function!r} (expected a function, such as linkwise.inverse_dynamics)")
+    if hint := getattr(function, "untraceable", ""):
+        raise TypeError(f"lw.{function_name(function)} cannot be traced or compiled: it runs machine code ({hint})")
     if not isinstance(robot, Robot):
         hint = f"; did you mean linkwise.load({robot!r})?" if isinstance(robot, str) else ""
         raise TypeError(f"the second argument is {robot!r} (expected a Robot, for which the function is traced{hint})")

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..interface import GRADIENTS, kind_of
 from . import dlpack
 from .driver import Device, device, device_of
 from .memory import DeviceArray
@@ -139,7 +140,7 @@ class Library:
     def converted(self, x: Any, shape: Shape, dtype: str) -> Any:
         """The numbers in this shape, to which they broadcast, and dtype."""
         raise TypeError(
-            f"{described(x)} has shape {self.view(x).shape} and dtype {self.view(x).dtype} (expected {shape},"
+            f"{kind_of(x)} has shape {self.view(x).shape} and dtype {self.view(x).dtype} (expected {shape},"
             f" contiguous, and {dtype}: arrays of this library are not converted)"
         )
 
@@ -149,7 +150,7 @@ class Library:
 
     def assign(self, x: Any, computed: Any, stream: int) -> None:
         """Copy the numbers into an array of the user's."""
-        raise TypeError(f"out is not contiguous, or shares memory with an input, and {described(x)} is not copied to")
+        raise TypeError(f"out is not contiguous, or shares memory with an input, and {kind_of(x)} is not copied to")
 
     def written(self, x: Any) -> None:
         """Tell the library that a kernel wrote to an array of the user's."""
@@ -172,7 +173,9 @@ class Torch(Library):
             kind = "nested" if x.is_nested else f"of layout {x.layout}"
             return f"is {kind} (expected a dense tensor of rows of one length)"
         if x.requires_grad and self.module.is_grad_enabled():
-            return "requires a gradient, which kernels do not give (expected x.detach(), or torch.no_grad())"
+            return (
+                f"requires a gradient, which kernels do not give (expected x.detach(), or torch.no_grad(){GRADIENTS})"
+            )
         try:
             lost = not x.data_ptr() and x.numel()
         except RuntimeError:
@@ -354,13 +357,14 @@ def library_of(name: str, value: Any) -> Library:
     if package in ("", "linkwise"):
         protocols = ("__cuda_array_interface__", "__dlpack_device__")
         if isinstance(value, np.ndarray) or not any(hasattr(value, protocol) for protocol in protocols):
-            raise TypeError(f"{name} is {described(value)} on the CPU ({EXPECTED}; copy=True copies NumPy arrays)")
+            raise TypeError(f"{name} is {kind_of(value)} on the CPU ({EXPECTED}; copy=True copies NumPy arrays)")
     if package not in _libraries:
         _libraries[package] = LIBRARIES.get(package, Library)(package)
     library = _libraries[package]
     wrong = library.refusal(value)
     if wrong:
-        raise TypeError(f"{name}, {described(value)}, {wrong}{f' ({EXPECTED})' if wrong is ON_CPU else ''}")
+        remedy = "; x.cuda(), or x.numpy() where NumPy arrays are copied" if package == "torch" else ""
+        raise TypeError(f"{name}, {kind_of(value)}, {wrong}{f' ({EXPECTED}{remedy})' if wrong is ON_CPU else ''}")
     return library
 
 
@@ -375,12 +379,6 @@ def package_of(value: Any) -> str:
 
 def shared(view: View) -> str:
     return "has elements that share memory (expected one of its own for each)" if view.folded else ""
-
-
-def described(value: Any) -> str:
-    kind = type(value)
-    name = kind.__name__ if kind.__module__ == "builtins" else f"{kind.__module__.partition('.')[0]}.{kind.__name__}"
-    return f"{'an' if name[0] in 'aeiou' else 'a'} {name}"
 
 
 def is_contiguous(shape: Shape, strides: Shape | None) -> bool:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..compiler import Compiled
-from ..interface import batch_of
+from ..interface import EXPECTED, batch_of
 from . import checking
 from .arrays import Library, View, library_of
 from .driver import Device, ordinal_of
@@ -19,7 +19,7 @@ from .staging import through_pinned_memory
 from .streams import CallStream
 from .target import CudaCode
 
-REALS = ("float16", "float32", "float64", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
+REALS = ("float32", "float64", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
 
 
 class CudaKernel(Compiled):
@@ -149,7 +149,7 @@ class CudaKernel(Compiled):
         views = [library.view(value) for value in values]
         for argument, view in zip(inputs, views, strict=True):
             if view.dtype not in REALS:
-                raise TypeError(f"{argument.name} has dtype {view.dtype} (expected real numbers)")
+                raise TypeError(f"{argument.name} has dtype {view.dtype} ({EXPECTED})")
         batch = batch_of(inputs, views)
         rows = []
         for argument, value, view in zip(inputs, values, views, strict=True):
