@@ -76,6 +76,8 @@ def test_without_a_function_constant_torques_are_for_each_run() -> None:
     run = lw.compile_rollout(PLANAR, **LENGTH, friction=lw.Friction(viscous=0.1))
     expected = lw.rollout(PLANAR, [0, 0, 0], **LENGTH, friction=lw.Friction(viscous=0.1), torque=[1, 2, 3])
     assert np.array_equal(run([0, 0, 0], torque=[1, 2, 3]).q_end, expected.q_end)
+    with pytest.raises(TypeError, match="'torque' is frozen in <Rollout"):
+        run([0, 0, 0], torque=Servo(2.0))
 
 
 def test_what_does_not_fit_is_said() -> None:

@@ -43,7 +43,7 @@ class CompiledRollout:
         self, q0: Any, qd0: Any = None, *, parameters: Mapping[str, Any] | None = None, **others: Any
     ) -> RolloutResult:
         for name in others:
-            if name in FROZEN or (name == "torque" and self.law is not None):
+            if name in FROZEN or (name == "torque" and (self.law is not None or callable(others[name]))):
                 raise TypeError(f"{name!r} is frozen in {self!r} (expected it in lw.compile_rollout)")
         options = {**self.options, **others, "parameters": {**self.parameters, **(parameters or {})}}
         if self.law is not None:

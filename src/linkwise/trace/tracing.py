@@ -121,7 +121,7 @@ PLAIN_ARRAY = re.compile(
 )
 OTHER_LIBRARY = re.compile(
     r"can't convert (cuda|np\.ndarray of type numpy\.object_)|must be Tensor, not|\(Tensor input|and 'Tensor'"
-    r"|(received|got) .*\b(TracedArray|Node)\b|not a valid JAX"
+    r"|(received|got) .*\bTracedArray\b|not a valid JAX|as an abstract array"
 )
 NO_OTHER_LIBRARY = (
     "functions and arrays of torch and JAX cannot be traced: write np.clip and other functions of NumPy, and take"
