@@ -113,13 +113,13 @@ def traced(
             inputs: dict[str, Any] = {PREFIX + name: Input(*shape) for name, shape in own}
             program = trace(values, robot, t=Input(), q=Input(robot.nq), qd=Input(robot.n), **inputs)
     except Exception as error:  # of any kind: a call with numbers tells whether it is a mistake in the function
-        shapes = f"; {told(own)}" if own and isinstance(error, ValueError) else ""
+        shapes = f"; {shapes_in_words(own)}" if own and isinstance(error, ValueError) else ""
         message = f"{what} cannot be traced{user_line(error)}: {message_of(error)}{shapes}"
         raise UntraceableFunctionError(message) from error
     return TracedFunction(program, function_name(function), tuple(name for name, _ in own))
 
 
-def told(own: tuple[tuple[str, tuple[int, ...]], ...]) -> str:
+def shapes_in_words(own: tuple[tuple[str, tuple[int, ...]], ...]) -> str:
     """The parameters and their shapes, for messages."""
     return f"a trajectory has {', '.join(f'{name} {shape}' for name, shape in own)}"
 

@@ -49,10 +49,9 @@ def bind(robot: Robot, /, **values: float) -> Robot:
         if name not in known:
             offered = ", ".join(known) or "none"
             raise ValueError(f"robot {robot.name!r} has no symbol {name!r}{near_miss(name, known)} (it has: {offered})")
-    graph = next(
-        (x.graph for x in robot.non_floats if isinstance(x, Node)), shared_graph()
-    )  # while a law is traced, its
-    copy = Transplant(graph, {name: float(value) for name, value in values.items()})
+    # while a function is traced, the symbols of its robot are nodes of that function's graph
+    own = (x.graph for x in robot.non_floats if isinstance(x, Node))
+    copy = Transplant(next(own, shared_graph()), {name: float(value) for name, value in values.items()})
     rows = [{key: nested(copy, value) for key, value in row.items()} for row in robot.rows]
     return from_table(rows, robot.convention, [copy(x) for x in robot.gravity], robot.name)
 
