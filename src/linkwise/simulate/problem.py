@@ -33,7 +33,7 @@ from ..trace.tracing import prefer_fewest
 from .events import Event
 from .parameters import NONE, PREFIX, called, without_prefix
 from .sticking import NEARNESS_TOLERANCE, Point, Sticking
-from .traced import TracedFunction, told, traced
+from .traced import TracedFunction, shapes_in_words, traced
 
 COORDINATES = {"joint": None, "normalized": normalized, "unnormalized": unnormalized}
 Torque = Callable[..., Any]  # torque(arm, t, q, qd), or with parameters after these
@@ -98,7 +98,7 @@ class Problem:
                     np.asarray(self.applied(self.robot, 0.0, q, qd, None, own), dtype=float)
                 except ValueError as error:
                     if own:
-                        error.add_note(told(self.torque_parameters))
+                        error.add_note(shapes_in_words(self.torque_parameters))
                     raise
             for event in self.events:
                 float(event.value(self.robot, 0.0, q.copy(), qd.copy()))
