@@ -1,7 +1,7 @@
 """For the tests, and for the examples in the source, README and docs."""
 
 import gc
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 
 import pytest
 from hypothesis import settings
@@ -9,6 +9,7 @@ from hypothesis import settings
 from effort import THOROUGH, examples
 from linkwise.kernels import host
 
+OPTIMIZATION = host.OPTIMIZATION
 settings.register_profile("suite", examples(100))
 settings.load_profile("suite")
 
@@ -36,14 +37,23 @@ def no_text_is_compiled_twice() -> Iterator[None]:
         yield
 
 
-@pytest.fixture(autouse=True)
-def optimization(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+def pytest_runtest_setup(item: pytest.Item) -> None:
     """Most of the time of compiling is optimization, which changes no result: the quick suite does without it."""
-    if not THOROUGH and request.node.get_closest_marker("optimized") is None:
-        monkeypatch.setattr(host, "OPTIMIZATION", 0)
+    optimized = THOROUGH or item.get_closest_marker("optimized") is not None
+    host.OPTIMIZATION = OPTIMIZATION if optimized else 0
 
 
-@pytest.fixture(autouse=True)
-def cache_of_this_run(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Processes send each other three reports of each test; the names by which it was selected need not go along."""
+    report = yield
+    report.keywords = {}
+    return report
+
+
+@pytest.fixture(scope="session", autouse=True)
+def cache_of_this_run(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """What you compiled before does not help the examples, and what they compile stays out of your cache."""
-    monkeypatch.setenv("LINKWISE_CACHE", str(tmp_path_factory.getbasetemp() / "cache"))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("LINKWISE_CACHE", str(tmp_path_factory.getbasetemp() / "cache"))
+        yield

@@ -1,16 +1,22 @@
 """The suite is about plain Python, which is the definition; tests/test_kernels.py holds the kernels against it."""
 
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 
 import pytest
 
 import linkwise as lw
 
 
-@pytest.fixture(autouse=True)
-def plain_text(cache_of_this_run: None, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    monkeypatch.setenv("LINKWISE_CACHE", "off")  # code kept by an earlier test would hide a fault of the compiler
-    with lw.use_kernels("never"):
+@pytest.hookimpl(wrapper=True)
+def pytest_collect_file() -> Generator[None, list[pytest.Collector], list[pytest.Collector]]:
+    """The tests have no examples in docstrings: their modules are not imported once more to look for them."""
+    return [collector for collector in (yield) if type(collector) is pytest.Module]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def plain_text(cache_of_this_run: None) -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch, lw.use_kernels("never"):
+        patch.setenv("LINKWISE_CACHE", "off")  # code kept by an earlier test would hide a fault of the compiler
         yield
 
 
