@@ -7,6 +7,7 @@ import numpy as np
 
 import linkwise as lw
 from linkwise.robot.kinds import KINDS
+from robots import with_drives
 
 EVERY_KIND = "RPHCUESF"
 
@@ -44,6 +45,8 @@ SECOND = lw.random_tree(8, seed=5, joints="HFRESCUP")
 CHAIN = lw.chain(5, seed=2, joints="FSRHE")
 ARM = lw.chain(3, seed=7).with_free_base(4.0, (0.1, -0.2, 0.3), [[0.5, 0, 0], [0, 0.6, 0.1], [0, 0.1, 0.7]])
 COUPLED = coupled(lw.random_tree(8, seed=11, joints="RPSRHERU"))
+BALL = lw.chain(2, seed=1, joints="SR")
+SCREWS = with_drives(coupled(lw.random_tree(5, seed=8, joints="RSHPR")), 3)  # of every kind, coupled ones and rotors
 EVERY = [TREE, SECOND, CHAIN, ARM, COUPLED]
 
 

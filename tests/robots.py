@@ -33,6 +33,17 @@ SMALL = [robot for robot in ALL if robot.n <= 9]
 QUICK = [*TEXTBOOK[:2], TEXTBOOK[3], CHAINS[0], CHAINS[5], TREES[3], DRIVEN[1]]  # one of each sort
 
 
+def pendulum(mass: Any) -> lw.Robot:
+    """A body of this mass, which may be a symbol, on a rod."""
+    row = {"joint": "revolute", "a": 0.7, "alpha": 0.0, "d": 0.0, "mass": mass, "com": (0.0, 0.0, 0.0)}
+    return lw.Robot.from_dh(
+        [{**row, "inertia": np.diag([0.01, 0.01, 0.01]).tolist()}],
+        convention="standard",
+        name="p",
+        gravity=(0, -9.81, 0),
+    )
+
+
 def ids(robots: list[lw.Robot]) -> list[str]:
     return [robot.name for robot in robots]
 

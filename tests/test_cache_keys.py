@@ -26,8 +26,8 @@ from linkwise.kernels.sources import sources
 from linkwise.kernels.spec import KernelSpec
 from linkwise.robot import Prismatic, Revolute
 from linkwise.robot.fingerprint import NoFingerprintError
+from processes import in_a_new_process
 from robots import with_drives
-from test_kernel_calls import in_a_new_process
 
 ROBOTS = [
     lw.load("planar3"),

@@ -5,14 +5,12 @@ import numpy as np
 import pytest
 
 import linkwise as lw
+from digits import apart, many_digits
 from effort import rest_slow
-from joint_kinds import ARM, EVERY, coupled, jointed, states
-from robots import DRIVEN, TEXTBOOK, relative, with_drives
-from test_joint_kind_digits import apart, many_digits
+from joint_kinds import ARM, BALL, EVERY, SCREWS, jointed, states
+from robots import DRIVEN, TEXTBOOK, relative
 
 ALIKE = 1e-11
-BALL = lw.chain(2, seed=1, joints="SR")
-SCREWS = with_drives(coupled(lw.random_tree(5, seed=8, joints="RSHPR")), 3)
 MANY = [*TEXTBOOK, *DRIVEN, *EVERY, BALL, SCREWS, lw.load("panda"), lw.load("quadruped")]
 TWICE = [TEXTBOOK[1], TEXTBOOK[3], DRIVEN[1], DRIVEN[3], *EVERY, BALL, SCREWS, lw.load("panda")]
 FEW = [TEXTBOOK[1], DRIVEN[1], BALL, SCREWS]  # the last has joints of every kind, coupled ones and rotors

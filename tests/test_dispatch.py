@@ -18,7 +18,7 @@ from linkwise.kernels import spec as specs
 from linkwise.kernels.compiler import Compiled
 from linkwise.kernels.lock import LOCK
 from linkwise.lazy import cached_property
-from test_kernel_calls import in_a_new_process
+from processes import in_a_new_process
 
 pytest.importorskip("llvmlite")
 

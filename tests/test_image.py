@@ -16,7 +16,7 @@ import linkwise as lw
 from effort import rest_slow
 from linkwise.kernels import elf, image, sources
 from linkwise.kernels import host as machine
-from test_kernel_calls import in_a_new_process
+from processes import in_a_new_process
 
 pytest.importorskip("llvmlite")
 pytestmark = [

@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 
 import linkwise as lw
+from digits import apart, many_digits
 from joint_kinds import coupled, states
 from robots import ids, with_drives
 
@@ -14,15 +15,6 @@ ROBOTS = [
     lw.chain(3, seed=3, joints="FUP"),
     with_drives(coupled(lw.random_tree(4, seed=8, joints="RSHP")), 3),
 ]
-
-
-def apart(a: np.ndarray, b: np.ndarray) -> mpmath.mpf:
-    """The largest difference, relative to the largest number."""
-    return max(map(abs, (a - b).ravel())) / max(map(abs, b.ravel()))
-
-
-def many_digits(array: np.ndarray) -> np.ndarray:
-    return np.vectorize(mpmath.mpf, otypes=[object])(array)
 
 
 @pytest.mark.parametrize("robot", ROBOTS, ids=ids(ROBOTS))

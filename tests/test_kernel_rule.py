@@ -12,8 +12,8 @@ from effort import THOROUGH, rest_slow
 from functions import CALLS, ONE_METHOD, Call
 from linkwise.kernels import dispatch as kernels
 from linkwise.spatial import sign, sqrt
+from processes import in_a_new_process
 from robots import relative
-from test_kernel_calls import in_a_new_process
 
 pytest.importorskip("llvmlite")
 PLANAR, CHAIN = lw.load("planar3"), lw.chain(4, seed=3, joints="RRPR")

@@ -17,7 +17,7 @@ from linkwise.robot.model import from_table
 from linkwise.robot.random_robots import random_body
 from peers import depth_first, to_pinocchio
 from robots import relative
-from test_joint_kind_parameters import special
+from special_robots import special
 
 ROUNDING = 1e-13
 LAWS = (False, True, lw.Friction(stribeck=0.7, stribeck_rate=0.5), lw.Friction(viscous=0.3, smooth=0))

@@ -12,7 +12,7 @@ from linkwise.kernels.cuda.driver import device
 from linkwise.kernels.cuda.memory import DeviceArray
 from linkwise.ode.rollout import CudaRollout, Settings, parts_of, rollout_of
 from linkwise.simulate.problem import Problem, program_of
-from robots import CHAINS, TEXTBOOK, TREES, ids
+from robots import CHAINS, TEXTBOOK, TREES, ids, pendulum
 
 pytest.importorskip("llvmlite")
 DTYPES = ["float64", "float32"]
@@ -186,16 +186,6 @@ def test_laws_and_their_parameters() -> None:
         torque=lambda arm, t, q, qd, kd, push: 0.01 + push * np.cos(3.0 * t) - kd * qd,
     )  # fmt: skip
     assert np.allclose(both.q_end, alone.q_end, rtol=0.0, atol=1e-13)
-
-
-def pendulum(mass: Any) -> lw.Robot:
-    row = {"joint": "revolute", "a": 0.7, "alpha": 0.0, "d": 0.0, "mass": mass, "com": (0.0, 0.0, 0.0)}
-    return lw.Robot.from_dh(
-        [{**row, "inertia": np.diag([0.01, 0.01, 0.01]).tolist()}],
-        convention="standard",
-        name="p",
-        gravity=(0, -9.81, 0),
-    )
 
 
 def test_symbols_of_the_robot_have_a_number_for_each_trajectory() -> None:

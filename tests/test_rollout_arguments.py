@@ -11,9 +11,10 @@ from fake_cuda import Foreign
 from linkwise.kernels.cuda.driver import device
 from linkwise.kernels.cuda.memory import DeviceArray
 from linkwise.simulate.rollout_arrays import on_host
-from test_rollout import PLANAR, pendulum
+from robots import pendulum
 
 pytest.importorskip("llvmlite")
+PLANAR = lw.load("planar3")
 START = {"steps": 6, "step": 0.01}
 
 

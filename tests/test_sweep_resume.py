@@ -1,0 +1,281 @@
+"""Sweeps that were killed, interrupted or damaged go on: nothing is lost, repeated or believed wrongly."""
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from functools import partial
+
+import numpy as np
+import pytest
+
+import linkwise as lw
+from linkwise.sweep import chunk as working
+from linkwise.sweep import engines
+from linkwise.sweep import folder as sweep_files
+from short_sweeps import PLANAR, STARTS, every_kind, files_of, quick, same, unix
+
+SCRIPT = """
+import signal, sys, time, numpy as np, linkwise as lw
+from linkwise.sweep import engines
+signal.signal(signal.SIGINT, signal.default_int_handler)  # which a run in the background may have been started without
+work = engines.compute_chunk
+engines.compute_chunk = lambda job: (time.sleep(0.1), work(job))[1]  # time for a blow to fall
+samples = lw.monte_carlo(240, 2, q0=([-1.0] * 3, [1.0] * 3), **{name: (0.3, 0.6) for name in sys.argv[2:]})
+lw.sweep(lw.load("planar3"), samples, sys.argv[1], 12.0, chunk=4, samples=7, rtol=1e-10, progress=False)
+"""
+
+
+def begun(folder, least, *varied):
+    """A process in the middle of a sweep: at least so many chunks are there."""
+    command, errors = [sys.executable, "-c", SCRIPT, str(folder), *varied], folder.parent / f"{folder.name}.err"
+    with errors.open("w") as file:
+        process = subprocess.Popen(command, stderr=file)
+    while len(files_of(folder)) < least:
+        assert process.poll() is None, errors.read_text()
+        time.sleep(0.005)
+    return process, errors
+
+
+@unix
+@pytest.mark.parametrize(
+    "varied",
+    [(), pytest.param(("link2.mass", "link3.mass"), marks=pytest.mark.slow)],
+    ids=["one robot", "many robots"],
+)
+def test_killed_and_interrupted_sweeps_lose_and_repeat_nothing(varied, tmp_path):
+    folder, kept, errors = tmp_path / "falls", {}, None
+    for strike in (signal.SIGKILL, signal.SIGINT):
+        process, errors = begun(folder, len(kept) + 4, *varied)
+        process.send_signal(strike)
+        assert process.wait() != 0
+        now = files_of(folder)
+        assert len(kept) + 4 <= len(now) < 60
+        assert {name: now[name] for name in kept} == kept
+        kept = now
+    assert "lw.open_sweep(" in errors.read_text()
+    found = lw.open_sweep(folder)
+    assert len(found.done) == len(kept)
+    assert len(found.missing) == 60 - len(kept)
+    part = found.read()
+    found.resume()
+    now = files_of(folder)
+    assert {name: now[name] for name in kept} == kept
+    assert (found.done, found.missing) == (list(range(60)), [])
+    samples = lw.monte_carlo(240, 2, q0=([-1.0] * 3, [1.0] * 3), **dict.fromkeys(varied, (0.3, 0.6)))
+    undisturbed = lw.sweep(PLANAR, samples, tmp_path / "again", 12.0, chunk=60, samples=7, rtol=1e-10).read()
+    same(found.read(), undisturbed)
+    same(part, {name: array[part["trajectory"]] for name, array in undisturbed.items()})
+
+
+def test_an_interrupt_keeps_what_is_finished_and_says_how_to_go_on(tmp_path, monkeypatch):
+    def stopping(job):
+        if job.index == 2:
+            raise KeyboardInterrupt
+        return working.compute_chunk(job)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(engines, "compute_chunk", stopping)
+        with pytest.raises(lw.SweepInterrupted, match=r"2 done, 0 failed, 3 missing.*resume\(\)") as caught:
+            quick(folder=tmp_path)
+    before = files_of(tmp_path)
+    assert len(before) == 2
+    made = caught.value.sweep.resume()
+    assert made.done == [0, 1, 2, 3, 4]
+    assert {name: files_of(tmp_path)[name] for name in before} == before
+
+
+def test_a_full_disk_stops_a_sweep_that_can_go_on(tmp_path, monkeypatch):
+    def full(self, index, plan, columns):
+        if index == 3:
+            raise OSError("no space left on device")
+        return store(self, index, plan, columns)
+
+    store = sweep_files.Folder.store
+    with monkeypatch.context() as patch:
+        patch.setattr(sweep_files.Folder, "store", full)
+        with pytest.raises(OSError, match="no space left") as caught:
+            quick(folder=tmp_path)
+    assert "3 done, 0 failed, 2 missing" in caught.value.__notes__[0]
+    before = files_of(tmp_path)
+    assert lw.open_sweep(tmp_path).resume().done == [0, 1, 2, 3, 4]
+    assert {name: files_of(tmp_path)[name] for name in before} == before
+
+
+def test_a_failing_chunk_takes_no_other_with_it_and_is_tried_again(tmp_path):
+    broken = tmp_path / "broken"
+
+    def fragile(arm, row):
+        if row["number"] == 13 and broken.exists():
+            raise ZeroDivisionError("the thirteenth")
+        return arm
+
+    broken.touch()
+    samples = {**STARTS, "number": np.arange(23)}
+    again = partial(lw.sweep, PLANAR, samples, tmp_path / "sweep", 0.2, chunk=5, vary=fragile, samples=4)
+    with pytest.warns(lw.SweepWarning, match="4 done, 1 failed, 0 missing"):
+        made = again()
+    assert made.done == [0, 1, 3, 4]
+    assert list(made.failed) == [2]
+    assert "ZeroDivisionError: the thirteenth" in made.failed[2]
+    assert 13 not in made.read()["trajectory"]
+    opened = lw.open_sweep(tmp_path / "sweep")
+    assert "the thirteenth" in opened.failed[2]
+    with pytest.raises(ValueError, match=r"vary is .*fragile, which is not in the folder; the same call of lw\.sweep"):
+        opened.resume()
+    before = files_of(tmp_path / "sweep")
+    broken.unlink()
+    made = again()
+    assert (len(made.done), made.failed) == (5, {})
+    assert {name: files_of(tmp_path / "sweep")[name] for name in before} == before
+    same(made.read(), quick(folder=tmp_path / "other").read())
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"duration": 0.3}, "duration was 0.2, is 0.3"),
+        ({"chunk": 4}, "chunk was 5, is 4"),
+        ({"keep": "ends"}, "keep was 'samples', is 'ends'"),
+        ({"rtol": 1e-6}, "options.rtol was 1e-08, is 1e-06"),
+        ({"friction": True}, "options.friction was False, is True"),
+        ({"torque": lambda arm, t, q, qd: -qd}, "options.torque was None, is {'function'"),
+        ({"arm": PLANAR.with_gravity((0, -1.6, 0))}, r"robot.gravity\[1\] was -9.81, is -1.6; robot differs"),
+        ({"arm": PLANAR.regrouped()}, "robot differs"),
+        ({"samples": {**STARTS, "q0": STARTS["q0"] + 1e-15}}, r"samples.q0 differs \(expected another folder"),
+        ({"samples": {**STARTS, "torque": np.zeros(3)}}, "samples.torque was None"),
+        ({"files": "parquet"}, "files was 'npz', is 'parquet'"),
+    ],
+    ids=lambda x: x[:16] if isinstance(x, str) else next(iter(x)),
+)
+def test_other_inputs_are_refused_with_what_differs(change, said, tmp_path):
+    made = quick(folder=tmp_path, files="npz")
+    before = files_of(tmp_path)
+    given = {"arm": PLANAR, "samples": STARTS, "duration": 0.2, "chunk": 5, **change}
+    start = given.pop("arm"), given.pop("samples")
+    with pytest.raises(ValueError, match=f"begun with other inputs: .*{said}"):
+        lw.sweep(*start, tmp_path, **{"files": "npz", **given}, samples=4)
+    assert files_of(tmp_path) == before
+    assert quick(folder=tmp_path, threads=1, rtol=1e-8).done == made.done
+
+
+def test_another_function_is_another_input(tmp_path):
+    def pushed(gain):
+        return lambda arm, t, q, qd: -gain * qd
+
+    quick(folder=tmp_path, torque=pushed(0.1))
+    quick(folder=tmp_path, torque=pushed(0.1))
+    with pytest.raises(ValueError, match=r"options\.torque differs"):
+        quick(folder=tmp_path, torque=pushed(0.2))
+    opened = lw.open_sweep(tmp_path)
+    assert len(opened.done) == 5
+    with pytest.raises(ValueError, match=r"torque is .*which is not in the folder"):
+        opened.resume()
+
+
+def test_another_version_may_read_and_not_go_on(tmp_path, monkeypatch):
+    quick(folder=tmp_path)
+    from linkwise.sweep import plan as sweep_plan
+
+    monkeypatch.setattr(sweep_plan, "__version__", "99")
+    with pytest.raises(ValueError, match=r"linkwise was .*, is '99'"):
+        quick(folder=tmp_path)
+    opened = lw.open_sweep(tmp_path)
+    assert len(opened.read()["status"]) == 23
+    with pytest.raises(ValueError, match="begun by Linkwise"):
+        opened.resume()
+
+
+def spoil(path):
+    content = bytearray(path.read_bytes())
+    content[len(content) // 3 : len(content) // 3 + 64] = bytes(64)
+    path.write_bytes(content)
+
+
+DAMAGE = {
+    "zeros": spoil,
+    "cut off": lambda path: path.write_bytes(path.read_bytes()[:-40]),
+    "empty": lambda path: path.write_bytes(b""),
+    "another chunk": lambda path: shutil.copy(path.with_name(path.name.replace("2", "3")), path),
+    "another sweep": lambda path: shutil.copy(path.parent.parent / "other" / path.name, path),
+    "a pickle": lambda path: path.write_bytes(b"\x80\x04cos\nsystem\n(S'false'\ntR."),
+}
+
+
+@every_kind
+@pytest.mark.parametrize("damage", DAMAGE)
+def test_a_damaged_or_foreign_chunk_is_computed_again(kind, damage, tmp_path):
+    made = quick(folder=tmp_path / "sweep", files=kind)
+    quick(folder=tmp_path / "other", files=kind, rtol=1e-5)
+    want, before = made.read(), files_of(made.folder)
+    path = tmp_path / "sweep" / f"chunk-00002.{kind}"
+    DAMAGE[damage](path)
+    opened = lw.open_sweep(made.folder)
+    assert (opened.done, opened.missing) == ([0, 1, 3, 4], [2])
+    with pytest.raises(ValueError, match=r"it (is|cannot|belongs)"):
+        opened.read(2)
+    with pytest.warns(lw.SweepWarning, match=r"chunk-00002\..*: computed again: it (is|cannot|belongs)"):
+        opened.resume()
+    same(opened.read(), want)
+    now = files_of(made.folder)
+    assert {name: now[name] for name in before if name != path.name} == {
+        name: before[name] for name in before if name != path.name
+    }
+
+
+@every_kind
+def test_no_flipped_bit_changes_a_number_that_is_believed(kind, tmp_path):
+    made = quick(folder=tmp_path, files=kind, chunk=23)
+    path, want = tmp_path / f"chunk-00000.{kind}", made.read()
+    content, refused = path.read_bytes(), 0
+    for position in np.random.default_rng(1).integers(0, 8 * len(content), 100):
+        damaged = bytearray(content)
+        damaged[position // 8] ^= 1 << (position % 8)
+        path.write_bytes(damaged)
+        opened = lw.open_sweep(tmp_path)
+        if opened.done:
+            same(opened.read(), want)  # it was in what describes the numbers to others
+        else:
+            refused += 1
+    assert refused > 50
+
+
+def test_the_plan_and_the_samples_are_verified_too(tmp_path):
+    quick(folder=tmp_path)
+    spoil(tmp_path / "_samples.npz")
+    with pytest.raises(ValueError, match=r"samples\.npz: cannot be read .*lw\.sweep restores it"):
+        lw.open_sweep(tmp_path)
+    np.savez(tmp_path / "_samples.npz", q0=np.ones((12, 3)))
+    with pytest.raises(ValueError, match=r"samples\.npz: .*lw\.sweep restores it"):
+        lw.open_sweep(tmp_path)
+    (tmp_path / "_samples.npz").unlink()
+    with pytest.raises(ValueError, match=r"samples\.npz: is missing; .*lw\.sweep restores it"):
+        lw.open_sweep(tmp_path)
+    quick(folder=tmp_path)
+    same(lw.open_sweep(tmp_path).samples, quick(folder=tmp_path).samples)
+    plan = tmp_path / "_sweep.json"
+    plan.write_text(json.dumps({**json.loads(plan.read_text()), "chunk": 4}))
+    with pytest.raises(ValueError, match=r"sweep\.json: is not the plan of a sweep: it was changed"):
+        lw.open_sweep(tmp_path)
+    with pytest.raises(FileNotFoundError, match="holds no sweep"):
+        lw.open_sweep(tmp_path / "nowhere")
+
+
+def test_a_folder_with_other_things_is_left_alone(tmp_path):
+    (tmp_path / "thesis.tex").write_text("mine")
+    with pytest.raises(ValueError, match=r"holds 'thesis\.tex' and no sweep"):
+        quick(folder=tmp_path)
+    assert [path.name for path in tmp_path.iterdir()] == ["thesis.tex"]
+
+
+def test_what_a_killed_process_left_half_written_goes_away(tmp_path):
+    quick(folder=tmp_path)
+    old, new = (tmp_path / f"_chunk-0000{k}.npz.{'0' * 15}{k}.tmp" for k in range(2))
+    old.write_text("half")
+    new.write_text("half")
+    os.utime(old, (0, 0))
+    quick(folder=tmp_path)
+    assert (old.exists(), new.exists()) == (False, True)

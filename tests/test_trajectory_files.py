@@ -1,0 +1,93 @@
+"""Tables of motion are read back, and wrong ones named with line and column."""
+
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy.interpolate import BPoly
+
+import linkwise as lw
+from motions import points, smooth
+
+# Files
+
+
+def test_a_table_of_motion_comes_back_at_its_rows_and_between(tmp_path: Path) -> None:
+    move = smooth()["quintic"]
+    move.to_csv(tmp_path / "move.csv", samples=7)
+    again = lw.trajectory_from_csv(tmp_path / "move.csv")
+    assert again.n == 3
+    assert again.duration == move.duration
+    assert repr(again) == "<Trajectory of 3 joints: polynomials of degree 5 through 7 rows of move.csv, 0.7 s>"
+    t = np.linspace(0.0, move.duration, 100)  # a quintic is its own Hermite interpolant
+    for k, tolerance in enumerate((1e-13, 1e-12, 1e-9)):
+        assert np.abs(again(t)[k] - move(t)[k]).max() < tolerance
+
+
+def test_tables_of_positions_and_of_rates(tmp_path: Path) -> None:
+    times, values = points(4, 6, 2)
+    table = tmp_path / "points.csv"
+    head, rows = "t,q1,q2", np.column_stack([times, values])
+    np.savetxt(table, rows, delimiter=",", header=head, comments="", fmt="%.17g")
+    for ends in (None, "natural"):
+        expected = lw.spline(times, values, ends=ends or "clamped")
+        found = lw.trajectory_from_csv(table, ends=ends)
+        assert np.array_equal(found(times / 2.0), expected(times / 2.0))
+    rates = np.random.default_rng(0).normal(size=values.shape)
+    rows = np.column_stack([rates, times, values])  # in any order
+    np.savetxt(table, rows, delimiter=" , ", header="qd1, qd2, t, q1, q2\n\n", comments="", fmt="%.17g")
+    found = lw.trajectory_from_csv(table)
+    theirs = BPoly.from_derivatives(times, np.stack([values, rates], axis=1))
+    t = np.linspace(0.0, times[-1], 100)
+    assert np.abs(found(t).q - theirs(t)).max() < 1e-12
+    assert np.abs(found(t).qd - theirs.derivative()(t)).max() < 1e-12
+    with pytest.raises(ValueError, match=r"ends is 'natural', but .*points\.csv gives the rates"):
+        lw.trajectory_from_csv(table, ends="natural")
+
+
+TABLES = {
+    "word": ("t,q1\n0,0\n1,two\n", r":3: column 'q1' is 'two' \(expected a finite number\)"),
+    "nan": ("t,q1\n0,0\n1,nan\n", r":3: column 'q1' is 'nan'"),
+    "empty cell": ("t,q1\n0,0\n\n1,\n", r":4: column 'q1' is ''"),
+    "short row": ("t,q1,q2\n0,0,0\n1,2\n", r":3: has 2 cells \(expected 3: t, q1, q2\)"),
+    "times": ("t,q1\n0,0\n1,2\n1,3\n", r":4: column 't' is 1, after 1 in the row before"),
+    "late": ("t,q1\n2,0\n3,2\n", r":2: column 't' begins at 2 \(expected 0"),
+    "unknown": ("t,q1,speed\n0,0,0\n1,1,1\n", r":1: column 'speed' \(expected t, q1"),
+    "no number": ("seconds,q1\n0,0\n1,1\n", r":1: column 'seconds'"),
+    "twice": ("t,q1,q1\n0,0,0\n1,1,1\n", r":1: column 'q1' occurs twice"),
+    "gap": ("t,q1,q3\n0,0,0\n1,1,1\n", r":1: column 'q2' is missing, of 2 joints"),
+    "no time": ("q1,q2\n0,0\n1,1\n", r":1: column 't' is missing"),
+    "no joints": ("t\n0\n1\n", r":1: column 'q1' is missing"),
+    "rates": ("t,q1,q2,qd1\n0,0,0,0\n1,1,1,1\n", r":1: column 'qd2' is missing"),
+    "acceleration": ("t,q1,qdd1\n0,0,0\n1,1,1\n", r":1: column 'qd1' is missing"),
+    "more rates": ("t,q1,qd1,qd2\n0,0,0,0\n1,1,1,1\n", r":1: column 'qd2' belongs to no joint, of 1"),
+    "late header": ("\n\nt,q2\n0,0\n1,1\n", r":3: column 'q1' is missing, of 1 joint "),
+    "no header": ("0,0\n1,1\n2,2\n", r":1: column '0'"),
+    "one row": ("t,q1\n0,0\n", r":2: ends after 1 rows"),
+    "nothing": ("", r":1: ends after 0 rows"),
+}
+
+
+@pytest.mark.parametrize("case", TABLES)
+def test_a_wrong_table_is_named_with_line_and_column(case: str, tmp_path: Path) -> None:
+    text, message = TABLES[case]
+    file = tmp_path / "wrong.csv"
+    file.write_text(text)
+    with pytest.raises(lw.FileError, match=re.escape(str(file)) + message):
+        lw.trajectory_from_csv(file)
+
+
+def test_files_that_cannot_be_read(tmp_path: Path) -> None:
+    with pytest.raises(lw.FileError, match=r"none\.csv: cannot be read"):
+        lw.trajectory_from_csv(tmp_path / "none.csv")
+    with pytest.raises(lw.FileError, match="cannot be read"):
+        lw.trajectory_from_csv(tmp_path)
+    (tmp_path / "bytes.csv").write_bytes(b"\xff\xfe\x00t")
+    with pytest.raises(lw.FileError, match="is not text"):
+        lw.trajectory_from_csv(tmp_path / "bytes.csv")
+    (tmp_path / "open.csv").write_text("t,q1\n0,0\n1,1\n2,3\n")
+    with pytest.raises(lw.FileError, match=r"open\.csv: joint 1 starts at 0 and ends at 3"):
+        lw.trajectory_from_csv(tmp_path / "open.csv", ends="periodic")
+    (tmp_path / "mark.csv").write_text("\ufefft,q1\r\n0,0\r\n1,1\r\n", encoding="utf-8")  # as spreadsheets write
+    assert lw.trajectory_from_csv(tmp_path / "mark.csv")(1.0).q == 1.0
