@@ -19,7 +19,7 @@ class Matrix:
     __slots__ = ("rows",)
 
     def __init__(self, rows: Iterable[Iterable[Scalar]]) -> None:
-        self.rows: Rows = tuple(tuple(row) for row in rows)
+        self.rows: Rows = tuple(map(tuple, rows))
 
     @staticmethod
     def zero() -> Matrix:
@@ -39,8 +39,10 @@ class Matrix:
     def __matmul__(self, other: Matrix | Symmetric) -> Matrix: ...
     def __matmul__(self, other: Vector | Matrix | Symmetric) -> Vector | Matrix:
         if isinstance(other, Vector):
-            return Vector(*(dot_product(row, other) for row in self.rows))
-        return Matrix([[dot_product(row, column) for column in other.columns] for row in self.rows])
+            components = tuple(other)
+            return Vector(*[dot_product(row, components) for row in self.rows])
+        columns = other.columns
+        return Matrix([[dot_product(row, column) for column in columns] for row in self.rows])
 
     def __add__(self, other: Matrix) -> Matrix:
         return Matrix([map(add, a, b) for a, b in zip(self.rows, other.rows, strict=True)])
