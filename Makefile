@@ -2,6 +2,8 @@
 # make test   formatter, linter, type checker and the suite, likewise; make test-slow runs the repetitions it leaves out
 # make fuzz   damaged robot files for ten minutes: each is read, or refused by name
 # make bench  every speed claim beside the peers, a quarter of an hour: writes benchmarks/results.md
+# make counts study    the counts of operations and their page; the study of formulations
+# make docs clean      the code of the documentation; removal of all that these commands leave
 PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
@@ -55,8 +57,8 @@ study: $(VENV)/test
 	$(BIN)/python benchmarks/formulation_study.py
 
 docs: $(VENV)/test
-	$(BIN)/python -m pytest README.md docs examples
+	$(BIN)/python -m pytest README.md docs
 	@echo "The documentation is in README.md, NOTATION.md and docs/; its code has just run."
 
 clean:
-	rm -rf $(VENV) pictures .pytest_cache .mypy_cache .ruff_cache
+	rm -rf $(VENV) pictures .hypothesis .pytest_cache .mypy_cache .ruff_cache

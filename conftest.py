@@ -15,10 +15,15 @@ settings.load_profile("suite")
 
 
 def pytest_collection_finish() -> None:
-    """Tests, robots and compiled code live to the end: they are not searched for garbage again and again."""
+    """What a test leaves is looked at once; a second look finds little, and takes longer."""
     gc.collect()
+    gc.set_threshold(5_000, 200, 50)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def little_is_searched_for_garbage() -> None:
+    """Tests, robots and compiled code live to the end: a module's tests search through what they made themselves."""
     gc.freeze()
-    gc.set_threshold(5_000, 20, 50)
 
 
 @pytest.fixture(scope="session", autouse=True)

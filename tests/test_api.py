@@ -73,10 +73,10 @@ def test_batches_broadcast_like_numpy(call):
     batches = [(), (4,), (3, 1), (2, 1, 4)][: len(call.arguments)]
     whole = np.broadcast_shapes(*batches)
     rng = np.random.default_rng(1)
-    given = [rng.normal(size=(*batch, ARM.n)) for batch in batches]
-    full = [np.broadcast_to(a, (*whole, ARM.n)) for a in given]
+    given = [rng.normal(size=(*batch, SHORT.n)) for batch in batches]
+    full = [np.broadcast_to(a, (*whole, SHORT.n)) for a in given]
     for order in (slice(None), slice(None, None, -1)):
-        assert all(map(same_bits, call(ARM, *given[order]), call(ARM, *full[order])))
+        assert all(map(same_bits, call(SHORT, *given[order]), call(SHORT, *full[order])))
 
 
 @in_turn(MANY)
@@ -199,10 +199,10 @@ def test_a_bad_number_blanks_its_own_state_and_no_other(call, robot):
 @in_turn(MANY)
 def test_a_bad_number_that_all_states_share_blanks_them_all(call):
     for k in range(len(call.arguments)):
-        given = arrays(call, ARM, 3)
+        given = arrays(call, SHORT, 3)
         given[k] = given[k][0].copy()
         given[k][0] = NAN
-        assert all(np.isnan(part).all() for part in call(ARM, *given))
+        assert all(np.isnan(part).all() for part in call(SHORT, *given))
 
 
 @every_function

@@ -126,17 +126,20 @@ def test_loops_are_the_plain_text_to_rounding(robot: lw.Robot, dtype: str) -> No
 # widths, processors, places
 
 
+ID, FD = lw.inverse_dynamics, lw.forward_dynamics
+WIDE = [(STANFORD, ID), *((robot, function) for robot in (PLANAR, TREE) for function in (ID, FD))]
+
+
 @pytest.mark.optimized
 @pytest.mark.parametrize("dtype", rest_slow(DTYPES, ["float64"]))
-@pytest.mark.parametrize("robot", rest_slow([PLANAR, STANFORD, TREE], [TREE]), ids=lambda robot: robot.name)
-def test_every_width_gives_the_same_bits(robot: lw.Robot, dtype: str) -> None:
-    for function in (lw.inverse_dynamics, lw.forward_dynamics) if robot is not STANFORD else (lw.inverse_dynamics,):
-        for fused in (True, False):
-            widths = [kernel(function, robot, dtype, vector_bytes=b, fused=fused) for b in (8, 16, 32, 64)]
-            given = arrays(widths[0], 19)
-            found = [made(*given) for made in widths]
-            single = np.stack([widths[0](*(a[i] for a in given)) for i in range(19)])
-            assert all(same(single, each) for each in found)
+@pytest.mark.parametrize(("robot", "function"), rest_slow(WIDE, [(TREE, ID), (PLANAR, FD)]), ids=str)
+def test_every_width_gives_the_same_bits(robot: lw.Robot, function: Any, dtype: str) -> None:
+    for fused in (True, False):
+        widths = [kernel(function, robot, dtype, vector_bytes=b, fused=fused) for b in (8, 16, 32, 64)]
+        given = arrays(widths[0], 19)
+        found = [made(*given) for made in widths]
+        single = np.stack([widths[0](*(a[i] for a in given)) for i in range(19)])
+        assert all(same(single, each) for each in found)
 
 
 @pytest.mark.parametrize("dtype", DTYPES)

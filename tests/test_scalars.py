@@ -67,19 +67,33 @@ def test_many_digits_confirm_numpy(robot: lw.Robot, function: Any, keywords: dic
         assert relative(ours, np.array(theirs).astype(float)) < bound
 
 
-@pytest.mark.parametrize("library", ["torch", "jax.numpy"])
-@over_functions
-def test_other_arrays_give_what_numpy_gives(library: str, function: Any, keywords: dict[str, str]) -> None:
+ARRAYS = [
+    (library, robot, function, keywords)
+    for library in ("torch", "jax.numpy")
+    for robot in (CHAINS[4], TREES[3])
+    for function, keywords in VARIANTS
+]
+FIRST = dict(reversed(VARIANTS))  # by one method
+QUICK = [case for case in ARRAYS if case[1] is TREES[3] and (case[0] == "torch" or FIRST[case[2]] is case[3])]
+
+
+@pytest.mark.parametrize(
+    ("library", "robot", "function", "keywords"),
+    rest_slow(ARRAYS, QUICK),
+    ids=["-".join([a.split(".")[0], robot.name, f.__name__, *k.values()]) for a, robot, f, k in ARRAYS],
+)
+def test_other_arrays_give_what_numpy_gives(
+    library: str, robot: lw.Robot, function: Any, keywords: dict[str, str]
+) -> None:
     xp = pytest.importorskip(library, reason="runs where the library is installed")
     if library == "jax.numpy":
         pytest.importorskip("jax").config.update("jax_enable_x64", True)
-    for robot in (CHAINS[4], TREES[3]):
-        arrays = [states(robot)[k] for k in FUNCTIONS[function]]
-        plain = outputs(function(robot, *arrays, **keywords))
-        there = outputs(function(robot, *map(xp.asarray, arrays), **keywords))
-        for ours, theirs in zip(plain, there, strict=True):
-            assert type(theirs) is type(xp.asarray(ours))
-            assert relative(ours, np.asarray(theirs)) < max(1e-13, conditioned(robot, arrays[0]))
+    arrays = [states(robot)[k] for k in FUNCTIONS[function]]
+    plain = outputs(function(robot, *arrays, **keywords))
+    there = outputs(function(robot, *map(xp.asarray, arrays), **keywords))
+    for ours, theirs in zip(plain, there, strict=True):
+        assert type(theirs) is type(xp.asarray(ours))
+        assert relative(ours, np.asarray(theirs)) < max(1e-13, conditioned(robot, arrays[0]))
 
 
 def test_torch_differentiates_through() -> None:

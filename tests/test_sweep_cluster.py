@@ -65,7 +65,28 @@ def test_a_dask_cluster_that_loses_a_worker_gives_the_same(tmp_path):
         assert all(now[name] == before[name] for name in before if name not in chosen)
 
 
+@pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::DeprecationWarning")
+def test_a_chunk_that_fails_stops_no_other_on_a_cluster(tmp_path):
+    distributed = pytest.importorskip("distributed")
+
+    def fragile(arm, row):
+        if row["number"] == 13:
+            raise ZeroDivisionError("the thirteenth")
+        return arm
+
+    samples = {**STARTS, "number": np.arange(23)}
+    with (
+        distributed.Client(processes=False, dashboard_address=None, set_as_default=False) as client,
+        pytest.warns(lw.SweepWarning, match="4 done, 1 failed"),
+    ):
+        made = lw.sweep(PLANAR, samples, tmp_path, 0.2, chunk=5, vary=fragile, samples=4, engine=client)
+    assert made.done == [0, 1, 3, 4]
+    assert "ZeroDivisionError: the thirteenth" in made.failed[2]
+    same(made.read(), quick(folder=tmp_path / "here").read(0, 1, 3, 4))
+
+
 @unix
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::DeprecationWarning")
 def test_a_chunk_that_fails_or_kills_its_worker_stops_no_other_on_a_cluster(tmp_path):
     pytest.importorskip("distributed")
