@@ -132,7 +132,11 @@ WIDE = [(STANFORD, ID), *((robot, function) for robot in (PLANAR, TREE) for func
 
 @pytest.mark.optimized
 @pytest.mark.parametrize("dtype", rest_slow(DTYPES, ["float64"]))
-@pytest.mark.parametrize(("robot", "function"), rest_slow(WIDE, [(TREE, ID), (PLANAR, FD)]), ids=str)
+@pytest.mark.parametrize(
+    ("robot", "function"),
+    rest_slow(WIDE, [(TREE, ID), (PLANAR, FD)]),
+    ids=[f"{robot.name}-{function.__name__}" for robot, function in WIDE],
+)
 def test_every_width_gives_the_same_bits(robot: lw.Robot, function: Any, dtype: str) -> None:
     for fused in (True, False):
         widths = [kernel(function, robot, dtype, vector_bytes=b, fused=fused) for b in (8, 16, 32, 64)]
