@@ -8,8 +8,9 @@ import pytest
 
 import linkwise as lw
 from linkwise.simulate import traced
-from test_rollout import PLANAR, pendulum
+from robots import pendulum
 
+PLANAR = lw.load("planar3")
 pytest.importorskip("llvmlite")
 LENGTH: dict[str, Any] = {"steps": 6, "step": 0.01}
 

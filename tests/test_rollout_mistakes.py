@@ -9,8 +9,9 @@ import linkwise as lw
 from fake_cuda import Foreign
 from linkwise.kernels.cuda.driver import device
 from linkwise.kernels.cuda.memory import DeviceArray
-from test_rollout import PLANAR, pendulum
+from robots import pendulum
 
+PLANAR = lw.load("planar3")
 pytest.importorskip("llvmlite")
 START: dict[str, Any] = {"steps": 1, "step": 1e-3}
 ZEROS = np.zeros((4, 3))
