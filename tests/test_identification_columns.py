@@ -209,7 +209,7 @@ def test_torques_of_zero_tell_nothing() -> None:
     with pytest.raises(ValueError, match="all torques are zero"):
         lw.identify(ARM, {**DATA, "tau": 0.0 * TAU})
     dead = read({**DATA, "tau": TAU * [1.0, 0.0]})
-    assert "tau of 'link2' is 0 in all rows" in dead.notes[0]
+    assert "tau of link2 is 0 in all rows: taken as not recorded" in dead.notes[0]
 
 
 def test_values_that_are_held_are_told() -> None:

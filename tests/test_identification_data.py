@@ -226,7 +226,7 @@ def test_columns_of_the_user_are_checked(tmp_path: Path) -> None:
         ("t,q1,q2\n0,1\n", "bad.csv:2: has 2 cells"),
         ("t,t\n0,1\n", "occurs twice"),
         ("t,q1,q2,tau1,tau2\n", "no rows of numbers"),
-        ("t,q1,q2,tau1,tau2\n" + "0,1,2,x,4\n" * 30, "tau of 'link1' is nan in row 0"),
+        ("t,q1,q2,tau1,tau2\n0,1,2,3,4\n" + "0,1,2,x,4\n" * 30, "tau of 'link1' is nan in row 1"),
     ):
         bad.write_text(text, encoding="utf-8")
         with pytest.raises(lw.FileError, match=words):

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, NoReturn
 from ..errors import near_miss
 from ..robot import Robot
 from ..robot.layout import places
-from .samples import listed
+from .recorded import listed
 from .units import Unit, unit_of, without_unit
 
 WORDS = {

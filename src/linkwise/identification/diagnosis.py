@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from .result import Identification
 
 ZERO = 3.0  # σ: a parameter nearer to zero is not told from it
+VAGUE = 0.8  # of the base parameters: fewer that are not told from zero are nothing odd
 BIASED = 4.0  # standard errors of a joint's mean residual above which it has an offset
 LAGGING, LAG_SIGMAS = 0.03, 6.0  # of the residuals' power, and σ of the lag: above both a lag of the torques is likely
 REVERSAL = 0.2  # of the root mean square of a joint's rate: slower rows tell nothing of lags
@@ -65,7 +67,7 @@ def on_bodies(result: Identification) -> Iterator[str]:
         yield "the fit of bodies that can exist did not settle: these bodies are the best that were reached"
     base = result.base
     vague = int(np.sum(np.isfinite(base.sigma) & (np.abs(base.values) < ZERO * base.sigma)))
-    if vague:
+    if vague > VAGUE * len(base):
         yield (
             f"{vague} of {len(base)} base parameters are not told from zero: they are small, or a longer or richer"
             " motion is needed"
@@ -75,11 +77,11 @@ def on_bodies(result: Identification) -> Iterator[str]:
 def on_torques(result: Identification) -> Iterator[str]:
     """Signs, order and gains of the joints' torques, beside those of the nominal robot."""
     names = result.nominal.v_names
-    measured = np.concatenate([part.measured for part in result.torques])
+    measured = np.nan_to_num(np.concatenate([part.measured for part in result.torques]))
     believed = np.concatenate([nominal_torques(result, motion) for motion in result.motions])
     alike = correlations(measured, believed)
     own = np.diagonal(alike)
-    poor = result.residuals.r2 < LITTLE
+    poor = (result.residuals.r2 < LITTLE) & moving(result)  # a drive at rest holds what it may
     suspect = poor if result.physical else poor | (own < REVERSED)
     against = [name for name, yes in zip(names, suspect & (own < REVERSED), strict=True) if yes]
     if against:
@@ -100,12 +102,18 @@ def on_torques(result: Identification) -> Iterator[str]:
     size = np.sqrt(np.mean(measured**2, axis=0)), np.sqrt(np.mean(believed**2, axis=0))
     factor = np.where(size[1] > 0.0, size[0] / np.where(size[1] > 0.0, size[1], 1.0), 1.0)
     far = (own > ALIKE) & ((factor > FACTOR) | (factor < 1.0 / FACTOR))
-    if 2 * far.sum() >= len(names):  # a single joint may carry a load that the nominal robot has not
+    far = far if 2 * far.sum() >= len(names) else far & poor  # a single joint may carry a load that is not nominal
+    if far.any():
         which = [f"{name} ({x:.2g})" for name, x, yes in zip(names, factor, far, strict=True) if yes]
         yield (
             f"measured torques are like those of the nominal robot times a factor: {', '.join(which)}; are they in N m,"
             " or currents (gains=...)? Identified masses follow them"
         )
+
+
+def moving(result: Identification) -> np.ndarray:
+    """Of each joint whether it moves in some recording: (n,)."""
+    return np.asarray(np.max([np.abs(motion.qd).max(axis=0) for motion in result.motions], axis=0) > 0.0)
 
 
 def nominal_torques(result: Identification, motion: Motion) -> np.ndarray:
@@ -154,11 +162,11 @@ def lag_of(result: Identification) -> tuple[float, float, float]:
         slopes = filtered(result, motion, np.gradient(smooth, motion.period, axis=0))
         least = np.maximum(result.minimum_speed, REVERSAL * np.sqrt(np.mean(motion.qd**2, axis=0)))
         first = 0
-        for _, qd, rows in rows_of(result.model, motion, result.filtering):
+        for _, qd, rows, _ in rows_of(result.model, motion, result.filtering):
             slope = slopes[first : first + len(rows), :, None]
             first += len(rows)
             both = np.concatenate([rows[: len(slope), :, :-1], slope, rows[: len(slope), :, -1:]], axis=-1)
-            used = (np.abs(qd[: len(slope)]) >= least)[..., None]
+            used = ((np.abs(qd[: len(slope)]) >= least) & ~motion.unmeasured)[..., None]
             count += int(used.sum())
             R = triangle(np.concatenate([R, (both * used / result.noise[:, None]).reshape(-1, columns + 2)]))
     if len(R) < columns + 2 or not abs(R[columns, columns]) > 1e-9 * np.linalg.norm(R[:, columns]):
@@ -185,7 +193,8 @@ def later(motion: Motion, lag: float, cut: float) -> Motion:
     """The motion beside the torques of so much later, without the ends that are nearer than `cut`."""
     ends = slice(math.ceil(cut / motion.period), len(motion.t) - math.ceil(cut / motion.period))
     tau = np.stack([np.interp(motion.t + lag, motion.t, column) for column in motion.tau.T], axis=-1)
-    return Motion(motion.t[ends], motion.q[ends], motion.qd[ends], motion.qdd[ends], tau[ends], motion.period)
+    inner = {name: getattr(motion, name)[ends] for name in ("t", "q", "qd", "qdd")}
+    return replace(motion, **inner, tau=tau[ends])
 
 
 def with_offset(result: Identification) -> list[str]:
@@ -193,8 +202,10 @@ def with_offset(result: Identification) -> list[str]:
     if result.offsets.any():
         return []
     measured = np.concatenate([part.measured for part in result.torques])
-    left = measured - np.concatenate([part.predicted for part in result.torques])
     used = np.abs(np.concatenate([part.speed for part in result.torques])) >= result.minimum_speed
+    used &= ~np.isnan(measured)
+    measured = np.nan_to_num(measured)
+    left = measured - np.concatenate([part.predicted for part in result.torques])
     count = np.maximum(used.sum(axis=0), 1)
     size, mean = np.sqrt(np.mean(measured**2, axis=0)), np.sum(left * used, axis=0) / count
     spread, mean = np.sqrt(np.sum((left - mean) ** 2 * used, axis=0) / count), np.abs(mean)

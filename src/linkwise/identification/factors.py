@@ -25,7 +25,7 @@ class Factors:
     support: list[np.ndarray]  # of each joint: the columns that are not zero
     triangles: list[list[np.ndarray]] = field(default_factory=list)
     counts: list[list[int]] = field(default_factory=list)  # of samples
-    torque: list[list[tuple[float, float]]] = field(default_factory=list)  # sums of τ and of τ²
+    torque: list[list[tuple[float, float]]] = field(default_factory=list)  # sums of measured torques and their squares
 
     @property
     def joints(self) -> int:
@@ -36,10 +36,10 @@ class Factors:
         self.counts.append([0] * self.joints)
         self.torque.append([(0.0, 0.0)] * self.joints)
 
-    def add_rows(self, joint: int, rows: np.ndarray) -> None:
-        """Rows (Y, τ) of a joint in the block that was begun last."""
+    def add_rows(self, joint: int, rows: np.ndarray, tau: np.ndarray) -> None:
+        """Rows (Y, τ less what is known) of a joint in the block that was begun last, and its measured torques."""
         own, counts, torque = self.triangles[-1], self.counts[-1], self.torque[-1]
-        tau, kept = rows[:, -1], np.append(self.support[joint], self.columns)
+        kept = np.append(self.support[joint], self.columns)
         counts[joint] += len(rows)
         torque[joint] = (torque[joint][0] + float(tau.sum()), torque[joint][1] + float(tau @ tau))
         own[joint] = np.concatenate([own[joint], rows[:, kept]])
@@ -64,7 +64,7 @@ class Factors:
         return sum(counts[joint] for counts in self.counts)
 
     def variation(self, joint: int) -> tuple[float, float]:
-        """The root mean square of a joint's torque, and about its mean."""
+        """The root mean square of a joint's measured torque, and about its mean."""
         count = max(1, self.samples(joint))
         total = sum(torque[joint][0] for torque in self.torque)
         squares = sum(torque[joint][1] for torque in self.torque)

@@ -21,6 +21,7 @@ MOTION, TORQUE = (8, 3.2), (4, 1.6)  # power of the cosine, and half of the filt
 BAND_SHARE = 0.999  # of the power of a rate is within the band
 OVER_NOISE = 20.0  # times the noise floor: below that a line of the spectrum is noise
 OCTAVE_PARTS, RISE = 3, 3.0  # sums of the spectrum in thirds of octaves; a third with so many times the least is motion
+BUMP, WIDE = 0.01, 0.9  # of the power: a smaller bump above a valley is noise, if so much of it is wider than an octave
 MOTION_CUTOFF, TORQUE_CUTOFF = 10.0, 5.0  # times the band
 HIGHEST = 0.3  # of the sampling rate, the highest cut-off: there is room for its slope below Nyquist's frequency
 END_SHARE = 0.08  # of a recording, the most that a filter may take at each end
@@ -142,18 +143,32 @@ def noise_begins(rates: np.ndarray) -> np.ndarray:
 
     Differentiated noise grows with the frequency, also noise that falls by up to 9 dB an octave before, such as that of
     times which a logger notes late. What a motion adds falls. From the highest frequency down, noise is therefore what
-    is before the sums over thirds of octaves rise again.
+    is before the sums over thirds of octaves rise again. Noise may also be a bump, of encoders that are filtered: wide,
+    small, and apart from the motion. (A single line, as wide as a third, may be a small fast motion.)
     """
-    count, joints = rates.shape
+    count = len(rates)
     thirds = math.ceil(OCTAVE_PARTS * math.log2(count))
     edges = np.unique(np.round(count * 2.0 ** (-np.arange(thirds + 1) / OCTAVE_PARTS)).astype(int))
     sums = np.add.reduceat(rates, edges[:-1], axis=0)
-    result = np.full(joints, count)
-    for j in range(joints):
-        least = sums[-1, j]
-        for k in range(len(sums) - 2, -1, -1):
-            if sums[k, j] > RISE * least:
-                break
-            if sums[k, j] < least:
-                least, result[j] = sums[k, j], edges[k]
-    return result
+    return np.array([edges[min(growing_from(own), bump_from(own))] for own in sums.T])
+
+
+def growing_from(sums: np.ndarray) -> int:
+    """The third from which on there is noise that grows with the frequency."""
+    first, least = len(sums), sums[-1]
+    for k in range(len(sums) - 2, -1, -1):
+        if sums[k] > RISE * least:
+            break
+        if sums[k] < least:
+            first, least = k, sums[k]
+    return first
+
+
+def bump_from(sums: np.ndarray) -> int:
+    """The third from which on there is a bump of noise: the first valley above the motion after which sums rise."""
+    for k in range(int(np.argmax(sums)), len(sums) - 1):
+        above = np.sort(sums[k + 1 :])[::-1]
+        wide = above[:2].sum() < WIDE * above.sum()
+        if wide and above[0] > RISE * sums[k] and above.sum() < BUMP * sums.sum():
+            return k + 1
+    return len(sums)

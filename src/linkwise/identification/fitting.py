@@ -13,7 +13,7 @@ from ..robot import Friction, Robot
 from .conic import solve_with_clarabel
 from .factors import Factors, blocks_for, triangle
 from .identifiability import not_identifiable, notes_on_condition, recovery
-from .least_squares import Solution, Spread, fit, sigma_of, solved, spread_of
+from .least_squares import Solution, Spread, fit, noise_of, sigma_of, solved, spread_of, whole
 from .model import TorqueModel
 from .near_rest import notes_on_rest, slow_speeds, without_rest
 from .physical import NEAR, PhysicalFit, PhysicalProblem, pseudo_inertias
@@ -29,11 +29,12 @@ from .preparing import (
 )
 from .prior import VAGUE, Evidence, Prior, prior_of
 from .reading import recordings_of
+from .recorded import is_number
 from .result import Certificate, Estimates, Identification, JointErrors
-from .samples import is_number
 from .stillness import at_rest, inconsistent_accelerations, notes_on_steps, notes_on_still_joints, still_joints
 
 SOLVERS = ("newton", "clarabel")
+ROUNDS, GROWTH = 6, 1.1  # of weighting by the residuals of possible bodies, where those of a joint grew by so much
 REGULARIZATION = 0.1
 # γ, in units of noise and of all torques, of the bodies that least squares' base parameters are split into
 AS_FOUND = (1e-6, 1e-13)
@@ -129,15 +130,20 @@ def identify(
         factors, solution = fast, fit(fast, model.base_nominal, weighted)
     spread = spread_of(factors, solution)
     unknowns, offsets, x, problem, found, prior = solve(model, solution, spread, physical, regularization, solver)
+    for _ in range(ROUNDS if physical and weighted else 0):
+        again = reweighted(factors, solution, x)
+        if again is None:
+            break
+        solution, spread = again, spread_of(factors, again)
+        unknowns, offsets, x, problem, found, prior = solve(model, solution, spread, physical, regularization, solver)
     every = model.with_unknowns(unknowns)
     robot = arm.with_parameters(every, friction=friction, unphysical="warn")
     count, duration = sum(len(r.q) for r in samples), sum(len(r.q) * r.period for r in samples)
     source = f"Identified from {count} samples, {duration:.4g} s; nominal robot: {arm.about or arm.name}"
     robot = replace(robot, about=source)
     notes = [*(note for recording in samples for note in recording.notes), *too_short]
-    notes += [f"{r.name}: times are irregular; resampled every {r.period:.6g} s" for r in samples if r.resampled]
-    notes += [note for recording in samples for note in notes_on_steps(arm, recording)]
     for recording, joints in zip(samples, still, strict=True):
+        notes += notes_on_steps(arm, recording, joints)
         notes += inconsistent_rates(arm, recording, filtering, joints)
         notes += inconsistent_accelerations(arm, recording, filtering, joints)
     notes += [
@@ -148,8 +154,11 @@ def identify(
     ]
     if automatic:
         notes += notes_on_rest(arm, slow, fast, speeds, ratios)
+    missing = np.all([motion.unmeasured for motion in motions], axis=0)
     lost = [
-        f"{name} ({v:g})" for j, (name, v) in enumerate(zip(arm.v_names, speeds, strict=True)) if not factors.samples(j)
+        f"{name} ({v:g})"
+        for j, (name, v) in enumerate(zip(arm.v_names, speeds, strict=True))
+        if not factors.samples(j) and not missing[j]
     ]
     if lost:
         notes.append(f"{', '.join(lost)}: always slower than minimum_speed, so that no row is left")
@@ -228,9 +237,12 @@ def checked_delay(delay: float) -> float:
     return float(delay)
 
 
-def motions_of(arm: Robot, data: Any, filtering: Filtering, **reading: Any) -> list[Motion]:
-    recordings, _ = without_short_parts(recordings_of(arm, data, **reading), filtering)
-    return [at_rest(motion_of(arm, r, filtering), still_joints(arm, r, filtering)) for r in recordings]
+def motions_of(arm: Robot, data: Any, filtering: Filtering, **reading: Any) -> list[tuple[Motion, Filtering]]:
+    """The motions of other data, and the cut-offs that their rates allow."""
+    recordings = recordings_of(arm, data, **reading)
+    filtering = filtering.for_rate(min(recording.rate for recording in recordings))
+    recordings, _ = without_short_parts(recordings, filtering)
+    return [(at_rest(motion_of(arm, r, filtering), still_joints(arm, r, filtering)), filtering) for r in recordings]
 
 
 def check_rows(parts: Sequence[Factors]) -> None:
@@ -256,6 +268,19 @@ def solve(
     return found.values, found.free, x, problem, found, prior
 
 
+def reweighted(factors: Factors, solution: Solution, x: np.ndarray) -> Solution | None:
+    """Least squares with the noise that joints have beside x, if some have more than they were weighted by.
+
+    A joint that no possible bodies fit (its sign, its gain) would otherwise drag all others along: its noise was taken
+    from least squares, which fits it with bodies that cannot exist.
+    """
+    joints = [factors.of_joint(j) for j in range(factors.joints)]
+    noise = np.maximum(noise_of(factors, joints, replace(solution, x=x), float(solution.noise.min())), solution.noise)
+    if (noise <= GROWTH * solution.noise).all():
+        return None
+    return solved(whole(factors, joints, 1.0 / noise), solution.nominal, noise)
+
+
 def physical_problem(
     model: TorqueModel, solution: Solution, spread: Spread, regularization: float
 ) -> tuple[PhysicalProblem, Prior]:
@@ -269,7 +294,7 @@ def physical_problem(
     sigma = np.where(lost(inverse, solution)[size:], np.inf, sigma)
     plain = (inverse @ solution.x[: inverse.shape[1]])[size:]
     evidence = Evidence(scalars, alone[size:], np.where(plain < sigma, sigma / VAGUE, sigma))
-    bodies = start[:size].reshape(-1, 10)
+    bodies = start[:size].reshape(size // 10, 10)
     prior = prior_of(model.arm, model.links, bodies, start[size:], model.unknowns[size:], evidence, target)
     return PhysicalProblem(matrix, system[:, -1], prior.bodies, prior.scalars, regularization, prior.shares), prior
 

@@ -4,8 +4,9 @@
 
 Directions of x that the data do not determine stay as they are in the nominal robot. σ of a parameter is the larger of
 two: that of white noise, from (Yᵀ W Y)⁻¹, and the jackknife's, from how much the result changes when a block of time is
-left out. The second is honest where residuals are correlated, as they are where data were filtered and where the model
-lacks something. Without weights white noise has the covariance (YᵀY)⁻¹ (Σ σ_j² Y_jᵀ Y_j) (YᵀY)⁻¹.
+left out, or two, or four neighbours, whichever is most. The second is honest where residuals are correlated, as they
+are where data were filtered and where the model lacks something: friction errs for as long as a stroke lasts. Without
+weights white noise has the covariance (YᵀY)⁻¹ (Σ σ_j² Y_jᵀ Y_j) (YᵀY)⁻¹.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ SETTLED = 1e-3  # relative change of the weights
 EXACT = 1e-10  # of the torques' size: noise below it is rounding
 NOTHING = 1e-11  # of the largest column: a column without effect
 LEVERAGE = 0.95  # of a block, at most: the jackknife divides by 1 - leverage
+NEIGHBOURS, GROUPS = (1, 2, 4), 8  # blocks that are left out together, where at least so many groups are left
 FOLDS = 5
 
 
@@ -115,15 +117,15 @@ def noise_of(factors: Factors, joints: list[np.ndarray], solution: Solution, flo
 
 @dataclass(frozen=True)
 class Spread:
-    """Covariances of z (see `Solution`): of white noise, the identity if rows are weighted, and the jackknife's."""
+    """Covariances of z (see `Solution`): of white noise, the identity if rows are weighted, and the jackknives'."""
 
     white: np.ndarray
-    jackknife: np.ndarray
+    jackknives: list[np.ndarray]
     folds: list[list[int]]  # for cross-validation: the blocks of each
 
 
 def spread_of(factors: Factors, solution: Solution) -> Spread:
-    """How the solution changes when a block is left out.
+    """How the solution changes when a block, or several neighbours, are left out.
 
     With U_b the rows of block b in the coordinates z, Σ U_bᵀ U_b = 1 and the change is -(1 - U_bᵀ U_b)⁻¹ U_bᵀ r_b.
     """
@@ -138,10 +140,17 @@ def spread_of(factors: Factors, solution: Solution) -> Spread:
         left = [rows @ factors.at(j, solution.x) / solution.scale[j] for j, rows in enumerate(own)]
         parts.append((U.T @ U, -U.T @ np.concatenate(left)))
     count = len(parts)
-    changes = np.array([change(gram, score) for gram, score in parts])
-    jackknife = changes.T @ changes * ((count - 1) / count)
+    jackknives = []
+    for size in NEIGHBOURS:
+        groups = np.array_split(np.arange(count), -(-count // size))
+        if size > 1 and len(groups) < GROUPS:
+            break
+        changes = np.array(
+            [change(sum(parts[b][0] for b in group), sum(parts[b][1] for b in group)) for group in groups]
+        )
+        jackknives.append(changes.T @ changes * ((len(groups) - 1) / len(groups)))
     folds = [list(map(int, part)) for part in np.array_split(np.arange(count), min(FOLDS, count)) if len(part)]
-    return Spread(white_covariance(factors, solution), jackknife, folds)
+    return Spread(white_covariance(factors, solution), jackknives, folds)
 
 
 def white_covariance(factors: Factors, solution: Solution) -> np.ndarray:
@@ -163,10 +172,10 @@ def change(gram: np.ndarray, score: np.ndarray) -> np.ndarray:
 
 
 def sigma_of(solution: Solution, spread: Spread, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """σ of rows · x: the larger of both, and that of white noise alone."""
+    """σ of rows · x: the largest of all, and that of white noise alone."""
     at = rows @ solution.basis
-    white, jackknife = (
+    every = [
         np.sqrt(np.maximum(0.0, np.einsum("ij,jk,ik->i", at, covariance, at)))
-        for covariance in (spread.white, spread.jackknife)
-    )
-    return np.maximum(white, jackknife), white
+        for covariance in (spread.white, *spread.jackknives)
+    ]
+    return np.max(every, axis=0), every[0]

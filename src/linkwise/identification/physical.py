@@ -128,7 +128,8 @@ class Path:
         self.problem = problem
         links, scalars, _ = problem.sizes
         self.links, self.cut = links, 10 * links + scalars
-        self.bodies = np.swapaxes(problem.matrix[:, : 10 * links].reshape(-1, links, 10), 0, 1)  # (links, rows, 10)
+        blocks = problem.matrix[:, : 10 * links].reshape(len(problem.matrix), links, 10)
+        self.bodies = np.swapaxes(blocks, 0, 1)  # (links, rows, 10)
         self.inverse = np.linalg.inv(problem.prior)
         self.roots = np.sqrt(np.concatenate([np.ones(10 * links), problem.shares]))
         self.C, self.x = np.linalg.cholesky(problem.prior), problem.prior_scalars.copy()
@@ -181,7 +182,7 @@ class Path:
         """J of (3), in the ten entries of each Z; and r."""
         turned = self.C[:, None] @ ENTRIES @ np.swapaxes(self.C, -1, -2)[:, None]  # C Z Cᵀ for each entry of Z
         columns = self.bodies @ np.swapaxes(ten_numbers(turned), -1, -2)
-        bodies = np.swapaxes(columns, 0, 1).reshape(-1, 10 * self.links)
+        bodies = np.swapaxes(columns, 0, 1).reshape(columns.shape[1], 10 * self.links)
         scalars = self.problem.matrix[:, 10 * self.links : self.cut] * self.x
         J = np.concatenate([bodies, scalars, self.problem.matrix[:, self.cut :]], axis=1)
         return J, self.residual()
@@ -202,7 +203,7 @@ class Path:
         ahead = J @ z
         decrement = float(np.sum(ahead**2) / beta + np.sum((self.roots * z[: self.cut]) ** 2))  # zᵀ H z / β
         Z = np.zeros((self.links, 4, 4))
-        Z[:, ROWS, COLUMNS] = z[: 10 * self.links].reshape(-1, 10) / ROOT
+        Z[:, ROWS, COLUMNS] = z[: 10 * self.links].reshape(self.links, 10) / ROOT
         Z = Z + np.swapaxes(Z, -1, -2) - Z * np.eye(4)
         ratios = z[10 * self.links : self.cut]
         grown = np.concatenate([np.linalg.eigvalsh(Z).ravel(), ratios])

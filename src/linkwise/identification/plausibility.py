@@ -6,12 +6,14 @@ import numpy as np
 
 from ..robot import Robot
 from ..robot.layout import angles
+from .recorded import Recorded
 
 SMOOTH, ROUGH = 3.0, 0.1  # a step beside a jump of 2 π is at most so many times the others, or so many rad
 OFTEN = 0.3  # of the steps: an angle that jumps more often is no angle in radians
 BEYOND = 0.1  # of the range between a joint's limits
 REGULAR = 0.8  # of the runs of equal values are of one length, where a logger repeats them
 ENOUGH = 20  # changes, to tell
+SATURATED = 0.01  # of the rows at the largest value, and five times as many as at the next
 
 
 def unwrapped(arm: Robot, q: np.ndarray, name: str, cuts: np.ndarray) -> tuple[np.ndarray, list[str]]:
@@ -57,31 +59,65 @@ def outside_limits(arm: Robot, q: np.ndarray, name: str) -> list[str]:
     return notes
 
 
-def dead(arm: Robot, tau: np.ndarray, name: str) -> list[str]:
-    """What is said of joints whose torques were not recorded."""
+def unmeasured(arm: Robot, tau: np.ndarray, recorded: Recorded) -> tuple[np.ndarray, list[str]]:
+    """Which joints have no torque in any row (n,), and what is said of them; those of simulations may have none."""
     zero = np.all(tau == 0.0, axis=0)
-    if zero.all():
-        return []  # an error, later
-    return [f"{name}: tau of {joint!r} is 0 in all rows" for joint, z in zip(arm.v_names, zero, strict=True) if z]
+    if recorded.simulated or zero.all():  # an error, later
+        return np.zeros(len(zero), dtype=bool), []
+    names = [joint for joint, z in zip(arm.v_names, zero, strict=True) if z]
+    if not names:
+        return zero, []
+    return zero, [f"{recorded.name}: tau of {', '.join(names)} is 0 in all rows: taken as not recorded, and not used"]
+
+
+def saturated(arm: Robot, tau: np.ndarray, name: str) -> list[str]:
+    """What is said of torques that are often at their largest value: a limit of the drive."""
+    joints = []
+    for joint, column in zip(arm.v_names, np.abs(tau).T, strict=True):
+        values, counts = np.unique(column, return_counts=True)
+        if len(values) > ENOUGH and counts[-1] >= max(SATURATED * len(column), 5 * counts[-2]):
+            joints.append(joint)
+    if not joints:
+        return []
+    return [
+        f"{name}: torques of {', '.join(joints)} are often at their largest value: where a drive is at its limit, what"
+        " is recorded may not be what acts (expected a slower motion)"
+    ]
+
+
+def held_rows(q: np.ndarray, name: str) -> tuple[np.ndarray, list[str]]:
+    """The rows in which positions were measured, all of them or those in which they change, and what is said of it."""
+    every = np.arange(len(q))
+    usual = held_for(q)
+    if usual is None:
+        return every, []
+    changed = np.flatnonzero((np.diff(q, axis=0) != 0.0).any(axis=1)) + 1
+    return changed, [f"{name}: q changes in one row in {usual:g} and is held between: those rows alone are taken"]
 
 
 def held(quantity: str, values: np.ndarray, name: str) -> list[str]:
-    """What is said where values change in one row of several: a logger that is faster than what it logs.
+    """What is said where values change in one row of several: a logger that is faster than what it logs."""
+    usual = held_for(values)
+    if usual is None:
+        return []
+    return [
+        f"{name}: {quantity} changes in one row in {usual:g} and is held between: the table has more rows than were"
+        " measured (expected those where it changes, with their times)"
+    ]
+
+
+def held_for(values: np.ndarray) -> float | None:
+    """For how many rows values are held; None: they are not.
 
     Encoders repeat values too, in slow motions; these change by single steps of the encoder, at irregular times.
     """
     changes = np.diff(values, axis=0)
     changed = np.flatnonzero((changes != 0.0).any(axis=1))
     if len(changed) < ENOUGH:
-        return []
+        return None
     runs = np.diff(changed)
     usual = float(np.median(runs))
     if usual < 2.0 or np.mean(np.abs(runs - usual) <= 1.0) < REGULAR:
-        return []
+        return None
     sizes = np.abs(changes[changes != 0.0])
-    if np.mean(sizes < 1.01 * sizes.min()) > 0.5:  # single steps
-        return []
-    return [
-        f"{name}: {quantity} changes in one row in {usual:g} and is held between: the table has more rows than were"
-        " measured (expected those where it changes, with their times)"
-    ]
+    return None if np.mean(sizes < 1.01 * sizes.min()) > 0.5 else usual  # single steps

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -22,10 +22,12 @@ from .filtering import (
     decimated,
 )
 from .model import TorqueModel
-from .samples import Samples, is_number
+from .recorded import is_number
+from .samples import Samples
 
 CHUNK = 2048  # samples whose rows are in memory at a time
 INCONSISTENT = 0.1  # relative difference of recorded rates from the derivative of the positions
+TELLING = 0.3  # of the longest recording: shorter ones do not decide on cut-offs
 STILL = 1e-9  # rad or m: a joint that moves less does not move
 
 
@@ -43,6 +45,16 @@ class Filtering:
     def step_at(self, rate: float) -> int:
         """One row in how many, so that recordings of different rates have as many rows in a second."""
         return max(1, int(self.step * rate / self.rate + 1e-6))
+
+    def for_rate(self, rate: float) -> Filtering:
+        """The same, with cut-offs that samples at a lower rate allow."""
+        highest = HIGHEST * rate
+        if max(self.motion or 0.0, self.torque or 0.0) <= highest:
+            return self
+        motion = None if self.motion is None else min(self.motion, highest)
+        torque = None if self.torque is None else min(self.torque, highest)
+        step = self.step if torque is None else max(1, int(rate / (2.0 * torque)))
+        return replace(self, motion=motion, torque=torque, step=step, rate=rate)
 
     @property
     def text(self) -> str:
@@ -62,6 +74,7 @@ class Motion:
     qdd: np.ndarray
     tau: np.ndarray
     period: float
+    unmeasured: np.ndarray  # (n,): joints whose torques were not recorded; their rows are not used
 
 
 def filtering_of(
@@ -77,13 +90,13 @@ def filtering_of(
     if recorded and cutoff is None and torque_cutoff is None:
         step = int(decimate or 1)
         return Filtering(None, None, step, rate, 0.0, "rates and accelerations were recorded")
-    moving = [band_of(r.qd if quaternions and r.qd is not None else r.q, r.rate) for r in samples]
-    band = max(moving)
+    longest = max(recording.period * len(recording.q) for recording in samples)
+    telling = [r for r in samples if r.period * len(r.q) >= TELLING * longest]  # short ones have a band of their ends
+    band = max(band_of(r.qd if quaternions and r.qd is not None else r.q, r.rate) for r in telling)
     if cutoff is not None and torque_cutoff is not None:
         reason = "as asked for"
     else:
         reason = f"99.9 % of the rates' power is below {band:.3g} Hz; cut-offs are 10 and 5 times that"
-    longest = max(recording.period * len(recording.q) for recording in samples)
     motion: float | None = cutoff
     if motion is None and not recorded:
         least = MOTION[1] / (END_SHARE * longest)
@@ -120,7 +133,7 @@ def motion_of(arm: Robot, samples: Samples, filtering: Filtering) -> Motion:
     if filtering.motion is None:
         if qd is None or qdd is None:
             raise ValueError(f"{samples.name}: has no rates or accelerations (expected them, or cutoff=... in Hz)")
-        return Motion(samples.t, q, qd, qdd, tau, samples.period)
+        return Motion(samples.t, q, qd, qdd, tau, samples.period, samples.unmeasured)
     if qd is None and arm.quaternions:
         raise ValueError(
             f"{samples.name}: there is no 'qd', and a quaternion is not differentiated (expected qd where a robot has"
@@ -143,7 +156,7 @@ def motion_of(arm: Robot, samples: Samples, filtering: Filtering) -> Motion:
     smooth = low_pass.apply(q)
     if arm.quaternions:
         smooth = np.asarray(normalize(arm, smooth))
-    return Motion(samples.t[inner], smooth, rates, accelerations, tau[inner], samples.period)
+    return Motion(samples.t[inner], smooth, rates, accelerations, tau[inner], samples.period, samples.unmeasured)
 
 
 def inconsistent_rates(arm: Robot, samples: Samples, filtering: Filtering, still: np.ndarray) -> list[str]:
@@ -179,13 +192,17 @@ def check_motion(arm: Robot, motions: list[Motion]) -> None:
 
 def rows_of(
     model: TorqueModel, motion: Motion, filtering: Filtering
-) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
-    """Times, rates and rows (N, n, b + 1) with the torque last, filtered and decimated, in chunks."""
+) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]]:
+    """Times, rates, rows (N, n, b + 1) with the torque less what is known last, and measured torques (N, n).
+
+    Filtered and decimated, in chunks.
+    """
     step = filtering.step_at(1.0 / motion.period)
     if filtering.torque is None:
         for k in range(0, len(motion.t), CHUNK * step):
             part = slice(k, k + CHUNK * step, step)
-            yield motion.t[part], motion.qd[part], stacked(model, motion, part)
+            rows = stacked(model, motion, part)
+            yield motion.t[part], motion.qd[part], rows[..., :-1], rows[..., -1]
         return
     low_pass = LowPass.design(1.0 / motion.period, filtering.torque, TORQUE)
     if len(motion.t) < 3 * low_pass.half + 2 * step:
@@ -206,16 +223,17 @@ def rows_of(
             continue
         filtered = decimated(rows, low_pass.taps, step)
         middle = first + low_pass.half + step * np.arange(len(filtered))
-        yield motion.t[middle], motion.qd[middle], filtered
+        yield motion.t[middle], motion.qd[middle], filtered[..., :-1], filtered[..., -1]
         used = step * len(filtered)
         first, left = first + used, rows[used:]
 
 
 def stacked(model: TorqueModel, motion: Motion, part: slice) -> np.ndarray:
-    """Rows before filtering: regressor, and the torque less what is known."""
+    """Rows before filtering: regressor, the torque less what is known, and the measured torque."""
     rows = model.rows(motion.q[part], motion.qd[part], motion.qdd[part])
-    rows[..., -1] = motion.tau[part] - rows[..., -1]
-    return rows
+    tau = motion.tau[part]
+    rows[..., -1] = tau - rows[..., -1]
+    return np.concatenate([rows, tau[..., None]], axis=-1)
 
 
 def reduced(
@@ -225,14 +243,14 @@ def reduced(
 
     Those of rows in which the joint is at least as fast as `speeds` (n,), and of the slower ones.
     """
-    n, columns = model.arm.n, len(model.base_names)
+    columns = len(model.base_names)
     fast, slow = Factors(columns, model.support), Factors(columns, model.support)
     total = sum(len(motion.t) for motion in motions)
     for motion in motions:
         share = max(1, round(blocks * len(motion.t) / total))
         length = (motion.t[-1] - motion.t[0]) / share
         current = -1
-        for t, qd, rows in rows_of(model, motion, filtering):
+        for t, qd, rows, tau in rows_of(model, motion, filtering):
             block = np.minimum(((t - motion.t[0]) / length).astype(int), share - 1)
             for b in range(int(block[0]), int(block[-1]) + 1):
                 if b != current:
@@ -240,11 +258,11 @@ def reduced(
                     slow.add_block()
                     current = b
                 inside = block == b
-                for joint in range(n):
+                for joint in map(int, np.flatnonzero(~motion.unmeasured)):
                     moving = np.abs(qd[:, joint]) >= speeds[joint]
                     for factors, used in ((fast, inside & moving), (slow, inside & ~moving)):
                         if used.any():
-                            factors.add_rows(joint, rows[used, joint])
+                            factors.add_rows(joint, rows[used, joint], tau[used, joint])
     return fast, slow
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import zipfile
+import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -14,7 +16,8 @@ from ..errors import FileError
 from ..robot import Robot
 from ..trajectories.csv_reader import csv_rows, refuse_separator
 from .columns import columns_of, is_current, time_unit
-from .samples import Arrays, Recorded, Samples, listed, plain, samples_of
+from .recorded import Arrays, Recorded, listed, plain
+from .samples import Samples, samples_of
 from .units import Unit, unit_of
 
 QUANTITIES = ("t", "q", "qd", "qdd", "tau")
@@ -153,12 +156,16 @@ def of_object(item: Any, name: str) -> list[Recorded]:
     from ..recording.recording import Recording  # late: most data are none
 
     values = {key: getattr(item, key, None) for key in QUANTITIES}
-    units: dict[str, list[Unit | None]] = {"t": [unit_of("s")]} if isinstance(item, Recording) else {}
+    simulated = isinstance(item, Recording)
+    units: dict[str, list[Unit | None]] = {"t": [unit_of("s")]} if simulated else {}
     q = np.asarray(values["q"], dtype=float)
     if q.ndim <= 2:
-        return [Recorded(reached(values, ()), name, units)]
+        return [Recorded(reached(values, ()), name, units, simulated=simulated)]
     indices = np.ndindex(q.shape[:-2])
-    return [Recorded(reached(values, index), f"{name}, trajectory {list(index)}", units) for index in indices]
+    return [
+        Recorded(reached(values, index), f"{name}, trajectory {list(index)}", units, simulated=simulated)
+        for index in indices
+    ]
 
 
 def reached(values: Arrays, index: tuple[int, ...]) -> Arrays:
@@ -174,10 +181,10 @@ def file_contents(arm: Robot, path: Path, columns: Mapping[str, Any] | None, cur
     ending = path.suffix.lower()
     if ending == ".npz":
         try:
-            with np.load(path) as file:
+            with path.open("rb") as content, np.load(content) as file:
                 values = {key: file[key] for key in file.files}
-        except (OSError, ValueError) as error:
-            raise FileError(f"{path}: cannot be read ({error})") from None
+        except (OSError, ValueError, EOFError, zipfile.BadZipFile, zlib.error) as error:
+            raise FileError(f"{path}: cannot be read ({error or 'it is cut off'})") from None
         if "q" in values and np.ndim(values["q"]) > 2:
             raise FileError(f"{path}: holds a batch of trajectories (expected lw.load_recording(path))")
         return by_columns(arm, values, columns, str(path), currents)

@@ -82,7 +82,7 @@ class Torques(NamedTuple):
     """Measured and predicted torques of a recording, both filtered and decimated as they were for the fit."""
 
     t: np.ndarray
-    measured: np.ndarray
+    measured: np.ndarray  # NaN of joints whose torques were not recorded
     predicted: np.ndarray
     speed: np.ndarray
 
@@ -164,26 +164,33 @@ class Identification:
                 expected = ", ".join([*names, "minimum_speed"])
                 raise TypeError(f"{name!r} is no keyword of validate (expected {expected})")
         reading = {**self.reading, **{names[name]: value for name, value in changes.items()}}
-        motions = motions_of(self.nominal, data, self.filtering, **reading)
-        return self.errors([self.compared(motion) for motion in motions], least)
+        torques = [
+            self.compared(motion, filtering=filtering)
+            for motion, filtering in motions_of(self.nominal, data, self.filtering, **reading)
+        ]
+        return self.errors(torques, least)
 
-    def compared(self, motion: Motion, step: int | None = None) -> Torques:
+    def compared(self, motion: Motion, step: int | None = None, filtering: Filtering | None = None) -> Torques:
         """Both torques along a motion, filtered; one sample in `step`, by default as for the fit."""
+        filtering = self.filtering if filtering is None else filtering
         predicted = self.predict(motion.q, motion.qd, motion.qdd)
-        step = self.filtering.step_at(1.0 / motion.period) if step is None else step
-        if self.filtering.torque is None:
-            return Torques(motion.t[::step], motion.tau[::step], predicted[::step], motion.qd[::step])
-        low_pass = LowPass.design(1.0 / motion.period, self.filtering.torque, TORQUE)
+        measured = np.where(motion.unmeasured, np.nan, motion.tau)
+        step = filtering.step_at(1.0 / motion.period) if step is None else step
+        if filtering.torque is None:
+            return Torques(motion.t[::step], measured[::step], predicted[::step], motion.qd[::step])
+        low_pass = LowPass.design(1.0 / motion.period, filtering.torque, TORQUE)
         both = decimated(np.concatenate([motion.tau, predicted], axis=-1), low_pass.taps, step)
         middle = low_pass.half + step * np.arange(len(both))
         n = self.robot.n
-        return Torques(motion.t[middle], both[:, :n], both[:, n:], motion.qd[middle])
+        measured = np.where(motion.unmeasured, np.nan, both[:, :n])
+        return Torques(motion.t[middle], measured, both[:, n:], motion.qd[middle])
 
     def errors(self, torques: list[Torques], minimum_speed: np.ndarray) -> JointErrors:
         """Of the rows that are at least as fast."""
         measured = np.concatenate([part.measured for part in torques])
         predicted = np.concatenate([part.predicted for part in torques])
         fast = np.abs(np.concatenate([part.speed for part in torques])) >= minimum_speed
+        fast &= ~np.isnan(measured)
         columns = [(measured[used, j], predicted[used, j]) for j, used in enumerate(fast.T)]
         rms = np.array([root_mean_square(b - a) for a, b in columns])
         sizes = np.array([(root_mean_square(a), root_mean_square(a - a.mean() if len(a) else a)) for a, _ in columns])

@@ -3,38 +3,16 @@
 from __future__ import annotations
 
 import itertools
-import math
-from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from ..robot import Robot
-from .plausibility import dead, held, outside_limits, unwrapped
+from .clock import interpolated, long_gaps, notes_on_gaps, on_grid, times, usual_period
+from .plausibility import held, held_rows, outside_limits, saturated, unmeasured, unwrapped
+from .recorded import LEAST, MASKED, Recorded, plain
 from .units import Unit, converted
-
-JITTER = 1e-3  # of the period: times that are this regular are regular
-GAP, BRIDGED = 4.5, 0.02  # periods, and seconds, without a sample: a gap longer than both is not filled
-LEAST = 20  # samples
-SLOWEST = 0.2  # s: times further apart are likely to be milliseconds, of 5 kHz and less
-MASKED = "masked"
-INDEX = "; the index of a DataFrame is the time if it is named so: data.rename_axis('t'), or reset_index()"
-Arrays = dict[str, Any]
-
-
-@dataclass(frozen=True)
-class Recorded:
-    """What one recording holds, t, q, qd, qdd and tau as they were found, and the units that its columns' names say."""
-
-    values: Arrays
-    name: str
-    units: dict[str, list[Unit | None]] = field(default_factory=dict)
-    columns: tuple[str, ...] = ()  # all that there are
-    index: bool = False  # whether it is a DataFrame whose index could be the time
-
-    def without(self, *quantities: str) -> Recorded:
-        return replace(self, values={key: value for key, value in self.values.items() if key not in quantities})
 
 
 @dataclass(frozen=True)
@@ -48,7 +26,7 @@ class Samples:
     qd: np.ndarray | None
     qdd: np.ndarray | None
     name: str
-    resampled: bool = False  # whether times were irregular, so that values were interpolated
+    unmeasured: np.ndarray  # (n,): joints whose torques were not recorded
     part: bool = False  # whether it is what is between two gaps of a recording
     notes: tuple[str, ...] = ()  # what was changed, and what looks wrong
 
@@ -91,8 +69,14 @@ def samples_of(
     notes = [f"{name}: converted by the names of the columns: {', '.join(conversions)}"] if conversions else []
     if gains is not None:
         given["tau"] = given["tau"] * checked_gains(arm, gains)
-    notes += dead(arm, given["tau"], name)
-    notes += [note for quantity in ("q", "tau") for note in held(quantity, given[quantity], name)]
+    missing, said = unmeasured(arm, given["tau"], recorded)
+    notes += [*said, *saturated(arm, given["tau"], name)]
+    rows, said = held_rows(given["q"], name)
+    notes += said or held("tau", given["tau"], name)
+    if len(rows) < count:
+        given, count = {quantity: array[rows] for quantity, array in given.items()}, len(rows)
+        t = (own * np.arange(rows[-1] + 1) if t is None else t)[rows]
+        own = usual_period(t)
     cuts = np.array([], dtype=int) if t is None else long_gaps(t, own)
     given["q"], unwrapping = unwrapped(arm, given["q"], name, cuts)
     notes += [*unwrapping, *outside_limits(arm, given["q"], name)]
@@ -103,54 +87,32 @@ def samples_of(
     if not parts:
         raise ValueError(f"{name}: no part between two gaps has {LEAST} samples (expected longer ones)")
     result = []
-    for k, part in enumerate(parts):
+    for part in parts:
         own_name = name if not len(cuts) else f"{name}, rows {part.start} to {part.stop - 1}"
         values = {quantity: array[part] for quantity, array in given.items()}
-        samples = equally_spaced(values, None if t is None else t[part], own, own_name, delay)
-        result.append(replace(samples, part=bool(len(cuts)), notes=tuple(notes) if k == 0 else ()))
+        start, step = 0.0, own
+        if t is not None:
+            start = float(t[part.start])
+            values, step, how = on_grid(values, t[part], own)
+            notes += notes_on_grid(how, step, own_name)
+        if delay:
+            values, first = advanced(values, delay / step, own_name)
+            start += first * step
+        qd, qdd = values.get("qd"), values.get("qdd")
+        result.append(
+            Samples(start, step, values["q"], values["tau"], qd, qdd, own_name, missing, part=bool(len(cuts)))
+        )
+    result[0] = replace(result[0], notes=tuple(notes))
     return result
 
 
-def equally_spaced(
-    given: dict[str, np.ndarray], t: np.ndarray | None, period: float, name: str, delay: float
-) -> Samples:
-    """Samples without long gaps, resampled where times are irregular."""
-    resampled = False
-    if t is not None:
-        grid = np.linspace(t[0], t[-1], 1 + round((t[-1] - t[0]) / period))
-        period = float(grid[1] - grid[0])
-        if len(grid) != len(t) or np.abs(t - grid).max() > JITTER * period:
-            given = {quantity: interpolated(grid, t, array) for quantity, array in given.items()}
-            resampled = True
-    start = 0.0 if t is None else float(t[0])
-    if delay:
-        given, cut = advanced(given, delay / period, name)
-        start += cut * period
-    return Samples(start, period, given["q"], given["tau"], given.get("qd"), given.get("qdd"), name, resampled)
-
-
-def long_gaps(t: np.ndarray, period: float) -> np.ndarray:
-    """The rows after which too long a time passes to be filled."""
-    return np.flatnonzero(np.diff(t) > max(GAP * period, BRIDGED))
-
-
-def notes_on_gaps(t: np.ndarray, period: float, cuts: np.ndarray, name: str) -> list[str]:
-    steps, notes = np.diff(t), []
-    filled = np.setdiff1d(np.flatnonzero(steps > GAP * period), cuts)
-    if len(filled):
-        notes.append(
-            f"{name}: no samples for up to {steps[filled].max():.2g} s in {len(filled)}"
-            f" place{'s' * (len(filled) != 1)}, first after row {filled[0]}: filled by interpolation"
-        )
-    if len(cuts):
-        short = np.diff([-1, *cuts, len(t) - 1]) < LEAST
-        more = "" if len(cuts) == 1 else f" and {len(cuts) - 1} more gap{'s' * (len(cuts) > 2)}"
-        lost = f"; parts of less than {LEAST} samples are left out" if short.any() else ""
-        notes.append(
-            f"{name}: no sample for {steps[cuts[0]]:.4g} s after t = {t[cuts[0]]:.6g} s{more}: the parts between gaps"
-            f" are taken as separate recordings{lost}"
-        )
-    return notes
+def notes_on_grid(how: str, step: float, name: str) -> list[str]:
+    said = {
+        "resampled": f"{name}: times are irregular; resampled every {step:.6g} s",
+        "counted": f"{name}: times are less regular than positions, as rounded ones are; samples are taken to be"
+        f" {step:.6g} s apart",
+    }
+    return [said[how]] if how else []
 
 
 def spread(units: list[Unit | None], array: np.ndarray) -> list[Unit | None]:
@@ -166,13 +128,6 @@ def advanced(given: dict[str, np.ndarray], steps: float, name: str) -> tuple[dic
         raise ValueError(f"{name}: a delay of {steps:.4g} samples leaves {inside.sum()} of {count} (in seconds?)")
     tau = interpolated(k[inside] + steps, k, given["tau"])
     return {**{key: value[inside] for key, value in given.items()}, "tau": tau}, int(np.argmax(inside))
-
-
-def plain(value: Any) -> np.ndarray:
-    """An array; the numbers that a mask hides must not be used."""
-    if np.ma.is_masked(value):
-        return np.where(np.ma.getmaskarray(value), MASKED, np.asarray(value.data, dtype=object))
-    return np.asarray(value)
 
 
 def checked(arm: Robot, value: Any, quantity: str, count: int, name: str) -> np.ndarray | None:
@@ -197,6 +152,8 @@ def checked(arm: Robot, value: Any, quantity: str, count: int, name: str) -> np.
             f"{name}: {quantity} has the shape {array.shape} (expected ({count}, {width}): {count} samples of"
             f" {width} {'coordinates' if quantity == 'q' else 'joints'}{hint})"
         )
+    if quantity == "tau":  # of a joint without a sensor
+        array = np.where(np.isnan(array).all(axis=0), 0.0, array)
     bad = ~np.isfinite(array)
     if bad.any():
         row, column = np.argwhere(bad)[0]
@@ -216,83 +173,9 @@ def checked_gains(arm: Robot, gains: Any) -> np.ndarray:
         values = np.asarray(gains, dtype=float)
     except (TypeError, ValueError):
         values = np.array(np.nan)
-    if values.shape not in ((), (arm.n,)) or not np.isfinite(values).all() or (values == 0.0).any():
+    if values.shape not in ((), (arm.n,)) or not np.isfinite(values).all() or (values == 0.0).all():
         raise ValueError(
-            f"gains is {gains!r} (expected a factor, or one for each of {arm.n} joints: torque = gain x recorded)"
+            f"gains is {gains!r} (expected a factor, or one for each of {arm.n} joints: torque = gain x recorded; 0 for"
+            " a joint whose torque is not to be used)"
         )
     return values
-
-
-def times(recorded: Recorded, count: int, period: float | None) -> tuple[np.ndarray | None, float]:
-    """The times, if there are, and the period between samples."""
-    t, name = recorded.values.get("t"), recorded.name
-    unit = recorded.units.get("t", [None])[0]
-    if period is not None and not (is_number(period) and 0.0 < period < 1.0):
-        raise ValueError(f"period is {period!r} (expected the time between samples in seconds, below 1)")
-    if t is None:
-        if period is None:
-            among = f" among {listed(recorded.columns)}" if recorded.columns else ""
-            raise ValueError(
-                f"{name}: there is no time{among} (expected t, in seconds, columns={{'t': ...}}, which names it, or"
-                f" period=...{INDEX if recorded.index else ''})"
-            )
-        return None, float(period)
-    t = plain(t)
-    if t.dtype == object and t.size and hasattr(t.flat[0], "tzinfo"):  # dates with a time zone
-        t = np.array([date - t.flat[0] for date in t.flat], dtype="timedelta64[ns]")
-    dates = t.dtype.kind in ("M", "m")
-    if unit is not None and unit.of != "time":
-        raise ValueError(f"{name}: the time is in {unit.text}, by the name of its column (expected s, ms, us or ns)")
-    if t.dtype.kind == "M":  # dates
-        t = (t - t[:1]) / np.timedelta64(1, "s")
-    elif t.dtype.kind == "m":
-        t = t / np.timedelta64(1, "s")
-    try:
-        t = np.where(t == MASKED, np.nan, t) if t.dtype == object else t
-        t = t.astype(float).reshape(-1) * (1.0 if unit is None or dates else unit.factor)
-    except (TypeError, ValueError):
-        raise ValueError(f"{name}: t is not an array of numbers (expected seconds, or dates)") from None
-    if not np.isfinite(t).all():
-        raise ValueError(f"{name}: t is {t[~np.isfinite(t)][0]} in row {np.flatnonzero(~np.isfinite(t))[0]}")
-    if period is not None:
-        raise ValueError(f"{name}: has times t, and period is given too (expected one of them)")
-    steps = np.diff(t)
-    if not (steps > 0.0).all():
-        row = int(np.flatnonzero(steps <= 0.0)[0])
-        raise ValueError(
-            f"{name}: t is {t[row + 1]:.9g} in row {row + 1}, after {t[row]:.9g} (expected increasing times; several"
-            " recordings go in a list)"
-        )
-    usual = float(np.median(steps))
-    if usual >= SLOWEST and not dates and (unit is None or not unit.text):
-        raise ValueError(
-            f"{name}: samples are {usual:.4g} apart in time (expected seconds: divide milliseconds by 1000, nanoseconds"
-            " by 1e9, or name the column 't [ms]', or 't [s]' if these are seconds)"
-        )
-    spread = steps[(steps > 0.5 * usual) & (steps < 1.5 * usual)]
-    return t, float(spread.mean())
-
-
-def is_number(value: Any) -> bool:
-    """Whether an option is one finite number."""
-    real = isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool)
-    return real and math.isfinite(value)
-
-
-def listed(names: Iterable[str], most: int = 12) -> str:
-    names = list(map(str, names))
-    return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")
-
-
-def interpolated(grid: np.ndarray, t: np.ndarray, values: np.ndarray) -> np.ndarray:
-    """At other times, by the cubic through the four nearest samples."""
-    first = np.clip(np.searchsorted(t, grid, side="right") - 2, 0, len(t) - 4)
-    nodes = t[first[:, None] + np.arange(4)]
-    result = np.zeros((len(grid), values.shape[1]))
-    for i in range(4):
-        weight = np.ones(len(grid))
-        for j in range(4):
-            if j != i:
-                weight *= (grid - nodes[:, j]) / (nodes[:, i] - nodes[:, j])
-        result += weight[:, None] * values[first + i]
-    return result

@@ -19,6 +19,7 @@ from .text import percent
 
 DETECTABLE = 4.0  # times the noise that passes the filter: a motion below that is not told from noise
 STEP, ALONE = 0.05, 20.0  # of a joint's travel, and times the changes beside it: a position that jumps
+NOISIEST = 0.02  # rad or m: no encoder has more noise, so that what is farther apart has moved
 UNFILTERED = 0.1  # of the sampling rate: the cut-off where none is given
 
 
@@ -31,7 +32,8 @@ def still_joints(arm: Robot, samples: Samples, filtering: Filtering) -> np.ndarr
     if len(samples.q) < 4 * low_pass.half:
         return np.asarray(span < STILL)
     smooth, noise = low_pass.apply(samples.q), noise_of_positions(samples.q, low_pass)
-    return np.asarray((span < STILL) | (np.std(smooth, axis=0) <= DETECTABLE * np.linalg.norm(low_pass.taps) * noise))
+    hidden = np.std(smooth, axis=0) <= DETECTABLE * np.linalg.norm(low_pass.taps) * noise
+    return np.asarray((span < STILL) | (hidden & (span < NOISIEST)))
 
 
 def noise_of_positions(q: np.ndarray, low_pass: LowPass) -> np.ndarray:
@@ -87,13 +89,13 @@ def notes_on_still_joints(arm: Robot, every: list[np.ndarray]) -> list[str]:
     ]
 
 
-def notes_on_steps(arm: Robot, samples: Samples) -> list[str]:
+def notes_on_steps(arm: Robot, samples: Samples, still: np.ndarray) -> list[str]:
     """Positions that jump from one row to the next, as where poses at rest are recorded one after the other."""
     if arm.quaternions or len(samples.q) < 4:
         return []
     change = np.abs(np.diff(samples.q, axis=0))
     beside = np.maximum(change[:-2], change[2:])
-    large = (change[1:-1] > STEP * np.ptp(samples.q, axis=0)) & (change[1:-1] > ALONE * beside)
+    large = (change[1:-1] > STEP * np.ptp(samples.q, axis=0)) & (change[1:-1] > ALONE * beside) & ~still
     joints = [name for name, yes in zip(arm.v_names, large.any(axis=0), strict=True) if yes]
     if not joints:
         return []

@@ -1,0 +1,49 @@
+"""What a recording holds, as it was found."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from .units import Unit
+
+LEAST = 20  # samples
+MASKED = "masked"
+Arrays = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Recorded:
+    """What one recording holds, t, q, qd, qdd and tau as they were found, and the units that its columns' names say."""
+
+    values: Arrays
+    name: str
+    units: dict[str, list[Unit | None]] = field(default_factory=dict)
+    columns: tuple[str, ...] = ()  # all that there are
+    index: bool = False  # whether it is a DataFrame whose index could be the time
+    simulated: bool = False  # so that torques of zero are torques
+
+    def without(self, *quantities: str) -> Recorded:
+        return replace(self, values={key: value for key, value in self.values.items() if key not in quantities})
+
+
+def plain(value: Any) -> np.ndarray:
+    """An array; the numbers that a mask hides must not be used."""
+    if np.ma.is_masked(value):
+        return np.where(np.ma.getmaskarray(value), MASKED, np.asarray(value.data, dtype=object))
+    return np.asarray(value)
+
+
+def is_number(value: Any) -> bool:
+    """Whether an option is one finite number."""
+    real = isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool)
+    return real and math.isfinite(value)
+
+
+def listed(names: Iterable[str], most: int = 12) -> str:
+    names = list(map(str, names))
+    return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")
