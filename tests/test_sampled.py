@@ -1,5 +1,6 @@
 """Sampled control: a law that is computed at its own times and held in between, PID, and motions that are held."""
 
+import itertools
 from typing import Any
 
 import numpy as np
@@ -180,6 +181,46 @@ def test_one_sample_can_be_exported() -> None:
     exported = lw.evaluate(lw.trace(law.step, ARM), 0.0, q, qd, z)
     for a, b in zip(law.step(ARM, 0.0, q, qd, z), exported, strict=True):
         assert np.abs(a - b).max() < 1e-12
+
+
+def counting(arm: lw.Robot, t: Any, q: Any, qd: Any, z: Any) -> Any:
+    return -0.2 * qd * z[0], z + np.array([0.1, 0.0, 0.2, 0.0, 0.3]) * t
+
+
+MAKERS = [lw.trace, lw.count, lw.compile, lw.c_source, lw.latex, lw.python_source, lw.wasm, lw.ptx_source]
+
+
+def test_a_sample_takes_as_many_numbers_as_its_memory_has() -> None:
+    """Whatever is made of a step: the shape comes from the law, not from the number of joints."""
+    law = lw.sampled(counting, 0.002, state=np.ones(5))
+    q, qd, z = np.ones(3), np.arange(3.0), np.arange(1.0, 6.0)
+    tau, following = law.step(ARM, 0.5, q, qd, z)
+    for found in (lw.evaluate(lw.trace(law.step, ARM), 0.5, q, qd, z), lw.compile(law.step, ARM)(0.5, q, qd, z)):
+        assert np.allclose(found[0], tau, rtol=1e-14)
+        assert np.allclose(found[1], following, rtol=1e-14)
+    assert lw.python_source(law.step, ARM, state=lw.Input(5)) == lw.python_source(law.step, ARM)
+    source = lw.c_source(law.step, ARM, self_test=True)
+    assert "const double state[5],\n    double tau[3],\n    double state_next[5])" in source
+    assert lw.derivative(law.step, ARM, "state")(0.5, q, qd, z)[1].shape == (5, 5)
+
+
+@in_turn(MAKERS)
+def test_the_memory_of_a_sample_is_no_constant(maker: Any) -> None:
+    """As one, it would be left out of the inputs without a word."""
+    laws = lw.sampled(counting, 0.002, state=np.ones(5)), lw.sampled(spring, 0.002)
+    for law, constant in itertools.product(laws, (np.zeros(5), 0.0, lw.Input(3))):
+        with pytest.raises(ValueError, match=r"state is .* \(expected "):
+            maker(law.step, ARM, state=constant)
+
+
+def test_a_sample_without_a_memory_is_exported_without_one() -> None:
+    law = lw.sampled(spring, 0.002)
+    source = lw.c_source(law.step, ARM, self_test=True)
+    assert "void step(double t, const double q[3], const double qd[3], double tau[3]);" in source
+    assert np.array_equal(lw.compile(law.step, ARM)(0.0, [1, 2, 3], [0, 0, 1]), [-8.0, -16.0, -25.0])
+    assert np.array_equal(law.step(ARM, 0.0, np.ones(3), np.zeros(3)), [-8.0] * 3)
+    with pytest.raises(ValueError, match=r"state has shape \(3,\) \(expected the 5 numbers of its memory"):
+        lw.sampled(counting, 0.002, state=np.ones(5)).step(ARM, 0.0, np.ones(3), np.ones(3), np.ones(3))
 
 
 def without_state(arm: lw.Robot, t: Any, q: Any, qd: Any, z: Any) -> Any:

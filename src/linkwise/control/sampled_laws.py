@@ -51,13 +51,21 @@ class Sampled(Law):
             return np.zeros(0)
         return np.full(arm.n, self.state) if isinstance(self.state, float) else np.array(self.state, dtype=float)
 
-    def step(self, arm: Robot, t: Any, q: Any, qd: Any, state: Any) -> tuple[Any, Any]:
+    def step(self, arm: Robot, t: Any, q: Any, qd: Any, state: Any = None) -> Any:
         """One sample: the torques from t on, and what the memory holds then.
 
-        It can be compiled and exported, by `lw.compile` and `lw.c_source`.
+        A law without a memory takes no state, and gives the torques alone. It can be compiled and exported, by
+        `lw.compile` and `lw.c_source`; state is then an input with as many numbers as the memory has.
         """
         if self.state is None:
-            return checked(self.law, arm, t, q, qd), state
+            tau = checked(self.law, arm, t, q, qd)
+            return tau if state is None else (tau, state)
+        size = self.initial_state(arm).shape
+        if np.shape(state)[-1:] != size:
+            raise ValueError(
+                f"{function_name(self.law)}: state has shape {np.shape(state)} (expected the {size[0]} numbers of its"
+                " memory)"
+            )
         returned = self.law(arm, t, q, qd, state)
         if not isinstance(returned, tuple) or len(returned) != 2:
             raise ValueError(
@@ -72,6 +80,11 @@ class Sampled(Law):
             )
         return tau, following
 
+    def memory_shape(self, arm: Robot) -> dict[str, tuple[int, ...] | None]:
+        """What tracing has to know of `step`."""
+        return {"state": None if self.state is None else self.initial_state(arm).shape}
+
+    step.input_shapes = memory_shape  # type: ignore[attr-defined]
     step.result_names = ("tau", "state_next")  # type: ignore[attr-defined]
 
     @property

@@ -129,7 +129,7 @@ def chosen_name(function: Callable[..., Any], name: str | None) -> str:
 def result_names(function: Callable[..., Any], program: Program) -> tuple[str, ...]:
     known = RESULTS.get(function) if isinstance(function, Hashable) else None
     known = known or getattr(function, "result_names", None)
-    if known is not None:
-        return known
     count = len(program.outputs)
+    if known is not None:
+        return known[:count]  # one sample of a law without a memory has torques alone
     return ("out",) if count == 1 else tuple(f"out_{k}" for k in range(count))

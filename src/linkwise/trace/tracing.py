@@ -96,15 +96,38 @@ def wanted_arguments(function: Callable[..., Any], robot: Robot, keywords: Mappi
     """What a function is called with besides the robot: `Input`s, and the keywords as they are.
 
     `traced_inputs` of a function names arguments that are inputs although they may be left out of a call.
+    `input_shapes` of a method, a function of its object and of the robot, gives the shapes of arguments that only the
+    object knows, such as the memory of a controller, and None for one that it does not take; these are no constants.
     """
     wanted: dict[str, Any] = {}
     optional = getattr(function, "traced_inputs", ())
+    shapes = getattr(function, "input_shapes", None)
+    own = {} if shapes is None else shapes(getattr(function, "__self__", None), robot)
+    for name, shape in own.items():
+        check_own_input(function_name(function), name, shape, keywords)
     for parameter in list(inspect.signature(function).parameters.values())[1:]:
         if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
             continue
-        if parameter.default is parameter.empty or parameter.name in optional:
+        if parameter.name in own:
+            wanted |= {} if own[parameter.name] is None else {parameter.name: Input(*own[parameter.name])}
+        elif parameter.default is parameter.empty or parameter.name in optional:
             wanted[parameter.name] = Input() if parameter.name in ONE_NUMBER else Input(robot.size_of(parameter.name))
     return {**wanted, **keywords}
+
+
+def check_own_input(function: str, name: str, shape: tuple[int, ...] | None, keywords: Mapping[str, Any]) -> None:
+    """Raise an error if a keyword is given for what only the function can know, unless it says the same."""
+    if name not in keywords:
+        return
+    given = keywords[name]
+    if isinstance(given, Input) and given.shape == shape:
+        return
+    if shape is None:
+        raise ValueError(f"{name} is {given!r} (expected none: this {function} takes no {name})")
+    size = ", ".join(map(str, shape))
+    raise ValueError(
+        f"{name} is {given!r} (expected no {name}=, or lw.Input({size}): it is an input of {function}, not a constant)"
+    )
 
 
 def quaternions(robot: Robot, name: str, argument: Input) -> tuple[int, ...]:
