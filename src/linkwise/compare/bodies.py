@@ -1,7 +1,9 @@
 """How the bodies of two aligned robots differ, in words: each difference with what would correct it.
 
 Bodies are compared in the frame of a's table. What is often wrong in files is looked for by name: products of inertia
-with the opposite sign, a tensor about the joint instead of the mass centre, the body of a fixed link left out.
+with the opposite sign, a tensor about the joint instead of the mass centre, the body of a fixed link left out. Such a
+cause is named only where it explains the difference: what it leaves is small beside the difference itself, not only
+beside the numbers that differ.
 """
 
 from __future__ import annotations
@@ -11,12 +13,14 @@ from collections.abc import Iterator
 import numpy as np
 
 from .alignment import Alignment
-from .findings import Finding, Increment, number, ratio, vector
+from .findings import Finding, Increment, number, ratio, sides, vector
 from .rigid import Array, angle_of, body_of, inverse, moved, nearest_rotation, parts_of, steiner
 from .skeleton import Skeleton
 
 SAME = 1e-9  # relative
-ALIKE = 1e-6  # close enough to be recognised
+ALIKE = 1e-6  # of the numbers: close enough to be recognised
+SLIGHT = 1e-5  # relative: numbers of few digits rather than another body
+LEFT = 0.05  # of the difference: the most that a cause may leave unexplained
 PRODUCTS = {"Ixy": (0, 1), "Ixz": (0, 2), "Iyz": (1, 2)}
 
 
@@ -56,10 +60,11 @@ def parts(a: Skeleton, b: Skeleton, k: int, body: Array, alignment: Alignment) -
         return
     steps: list[tuple[Array, str, str, object, object]] = []
     if abs(mass_a - mass_b) > SAME * max(mass_a, mass_b):
-        text = f"{number(mass_a)} kg in a, {number(mass_b)} kg in b{ratio(mass_a, mass_b)}"
+        text = sides([number(mass_a), number(mass_b)], abs(mass_a - mass_b), " kg") + ratio(mass_a, mass_b)
         steps.append((body_of(mass_b, com_a, tensor_a), "mass", text, mass_a, mass_b))
     if np.abs(com_a - com_b).max() > SAME * size:
-        text = f"{vector(com_a)} in a, {vector(com_b)} in b, m{com_hint(com_a, com_b)}"
+        off = float(np.abs(com_a - com_b).max())
+        text = f"{sides([vector(com_a), vector(com_b)], off, most='at most ')}, m{com_hint(com_a, com_b)}"
         after = body_of(mass_b, com_b, tensor_a)
         steps.append((after, "centre of mass", text, tuple(com_a.tolist()), tuple(com_b.tolist())))
     reach = max(np.abs(tensor_a).max(), np.abs(tensor_b).max())
@@ -68,7 +73,11 @@ def parts(a: Skeleton, b: Skeleton, k: int, body: Array, alignment: Alignment) -
         kind, text = tensor_in_words(tensor_a, tensor_b, (mass_a, com_a), (mass_b, com_b), to_b)
         steps.append((other, kind, text, tensor_a.tolist(), tensor_b.tolist()))
     if len(steps) == 3 and steps[2][1] == "inertia":
+        parts_off = (mass_a - mass_b) / mass_b, (com_a - com_b) / size, (tensor_a - tensor_b) / reach
+        off = max(float(np.abs(x).max()) for x in parts_off)
         text = f"another one: {number(mass_a)} kg at {vector(com_a)} in a, {number(mass_b)} kg at {vector(com_b)} in b"
+        if off < SLIGHT:
+            text = f"mass, mass centre and tensor differ slightly, by {off:.0e} of them at most: few digits?"
         yield change(one, other, "body", text, one.tolist(), other.tolist())
         return
     for after, kind, text, x, y in steps:
@@ -84,12 +93,17 @@ def size_same(one: Array, other: Array) -> bool:
     return all(np.abs(one[g] - other[g]).max() <= SAME * s for g, s in zip(groups, scale, strict=True))
 
 
+def within(a: Array, b: Array) -> float:
+    """The most that a cause may leave of the difference between a and b."""
+    return float(min(ALIKE * max(np.abs(a).max(), np.abs(b).max()), LEFT * np.abs(a - b).max()))
+
+
 def com_hint(com_a: Array, com_b: Array) -> str:
     largest = int(np.argmax(np.abs(com_a)))
     times = com_b[largest] / com_a[largest] if com_a[largest] else 0.0
-    if times and np.abs(com_b - times * com_a).max() < ALIKE * np.abs(com_b).max():
+    if times and np.abs(com_b - times * com_a).max() < within(com_a, com_b):
         return ratio(1.0, times)
-    if np.abs(np.abs(com_a) - np.abs(com_b)).max() < ALIKE * np.abs(com_a).max():
+    if np.abs(np.abs(com_a) - np.abs(com_b)).max() < within(com_a, com_b):
         return " (opposite sign)"
     return ""
 
@@ -98,7 +112,7 @@ def tensor_in_words(
     a: Array, b: Array, body_a: tuple[float, Array], body_b: tuple[float, Array], to_b: Array
 ) -> tuple[str, str]:
     """The kind of difference and what it looks like. Tensors are in the table frame of a."""
-    close = ALIKE * max(np.abs(a).max(), np.abs(b).max())
+    close = within(a, b)
     R = to_b[:3, :3]
     for tensor_a, tensor_b, whose in ((a, b, "a"), (R @ a @ R.T, R @ b @ R.T, "b")):
         reversed_ = [
@@ -122,14 +136,18 @@ def tensor_in_words(
     largest = np.unravel_index(int(np.argmax(np.abs(a))), (3, 3))
     times = b[largest] / a[largest] if a[largest] else 0.0
     if times and np.abs(b - times * a).max() < close:
-        return "inertia", f"that of b is {number(times)} times that of a"
+        near = (
+            f"1 {'-' if times < 1.0 else '+'} {number(abs(times - 1.0))}" if abs(times - 1.0) < 1e-4 else number(times)
+        )
+        return "inertia", f"that of b is {near} times that of a"
     (values_a, axes_a), (values_b, axes_b) = map(np.linalg.eigh, (a, b))
     if np.abs(values_a - values_b).max() < close:
         angle = min(angle_of(nearest_rotation(axes_b @ np.diag(s) @ axes_a.T)) for s in SIGNS)
         return "axes of inertia", f"the same principal moments, axes turned by {number(np.degrees(angle))} deg"
     worst = max(((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2)), key=lambda at: abs(a[at] - b[at]))
     name = "I" + "xyz"[worst[0]] + "xyz"[worst[1]]
-    return "inertia", f"most in {name}: {number(a[worst])} in a, {number(b[worst])} in b, kg m2"
+    both = sides([number(a[worst]), number(b[worst])], abs(a[worst] - b[worst]))
+    return "inertia", f"most in {name}: {both}, kg m2"
 
 
 SIGNS = [np.array([x, y, z]) for x in (1.0, -1.0) for y in (1.0, -1.0) for z in (1.0, -1.0)]

@@ -15,7 +15,7 @@ from ..robot import Robot
 from .alignment import aligned
 from .dynamics import Quantities, quantities
 from .explaining import ROUNDING, Explained, Pair, explain, in_b, largest_difference
-from .findings import Finding, listed, percent
+from .findings import FRICTION, SPRINGS, Finding, listed, percent
 from .matching import Match, matchings
 from .notes import base_finding, coupling_findings, drive_findings, missing_findings, order_finding, tool_findings
 from .report import LEFT, Comparison, Difference
@@ -221,7 +221,10 @@ def verdict_of(
     )
     if same:
         digits = f"to {torque:.0e}" if torque else "to the last bit"
-        return f"The same dynamics: torques agree {digits}{under}."
+        differ = [f.kind for f in findings]
+        aside = [name for name, which in (("friction", FRICTION), ("springs", SPRINGS)) if set(which) & set(differ)]
+        but = f", {' and '.join(aside)} aside" if aside else ""
+        return f"The same dynamics{but}: torques agree {digits}{under}."
     parts = []
     if missing:
         parts.append(f"joints in one of them only: {listed(f.where for f in missing)}")

@@ -10,7 +10,7 @@ import numpy as np
 from .alignment import LOOSE, Alignment
 from .bodies import body_increments
 from .dynamics import Numbers, model_torques, numbers_seen, own_numbers, torques
-from .findings import Finding, Increment, moved_in_words, number, turn, vector
+from .findings import Finding, Increment, moved_in_words, number, sides, turn, vector
 from .rigid import EYE, Array, angle_of, inverse
 from .skeleton import WIDTHS, Skeleton
 from .states import SharedCoordinates, StateMap, States
@@ -18,6 +18,7 @@ from .tables import TableDifference
 
 ROUNDING = 1e-11  # of the torques: a smaller effect is none
 UNEXPLAINED = 1e-8  # of the torques: more than rounding
+TOGETHER = ": no effect, together with the others"
 MOST_GREEDY = 6  # more coordinates than this are corrected in the order of the joints
 
 
@@ -89,8 +90,9 @@ def explain(pair: Pair, states: States, table: TableDifference | None = None) ->
     findings += chosen
     rest = target - model_torques(pair.a, pair.shared, numbers, states)
     worst = float(np.max(np.abs(rest) / norm.scale, initial=0.0))
+    findings = in_order(findings, total)
     first = min((unit for unit, finding in findings if finding.share is not None and unit >= 0), default=None)
-    return Explained(tuple(in_order([f for _, f in findings])), before, aligned, float(norm(rest)), off, worst, first)
+    return Explained(tuple(f for _, f in findings), before, aligned, float(norm(rest)), off, worst, first)
 
 
 def largest_difference(pair: Pair, states: States) -> float:
@@ -99,21 +101,30 @@ def largest_difference(pair: Pair, states: States) -> float:
     return float(np.max(np.abs(target - own) / Residual(target, own).scale, initial=0.0))
 
 
-def in_order(findings: list[Finding]) -> list[Finding]:
+def in_order(findings: list[tuple[int, Finding]], total: float) -> list[tuple[int, Finding]]:
     """Those with the largest shares first.
 
     What helps only together with the next corrections, and alone makes the difference larger, shares with them what
-    they bring together.
+    they bring together; if that is nothing, they have no effect.
     """
-    groups: list[list[Finding]] = []
-    for finding in (f for f in findings if f.share is not None):
+    groups: list[list[tuple[int, Finding]]] = []
+    for finding in (f for f in findings if f[1].share is not None):
         groups.append([finding])
-        while len(groups) > 1 and sum(f.share or 0.0 for f in groups[-2]) < 0.0:
+        while len(groups) > 1 and brought(groups[-2]) < 0.0:
             groups[-2:] = [groups[-2] + groups[-1]]
-    while len(groups) > 1 and sum(f.share or 0.0 for f in groups[-1]) < 0.0:
+    while len(groups) > 1 and brought(groups[-1]) < 0.0:
         groups[-2:] = [groups[-2] + groups[-1]]
-    pooled = [replace(f, share=sum(g.share or 0.0 for g in group) / len(group)) for group in groups for f in group]
-    return [*sorted(pooled, key=lambda f: -(f.share or 0.0)), *(f for f in findings if f.share is None)]
+    effective, idle = [], [f for f in findings if f[1].share is None]
+    for group in groups:
+        if brought(group) * total > ROUNDING:
+            effective += [(unit, replace(f, share=brought(group) / len(group))) for unit, f in group]
+        else:
+            idle += [(unit, replace(f, message=f.message + TOGETHER, share=None)) for unit, f in group]
+    return [*sorted(effective, key=lambda f: -(f[1].share or 0.0)), *idle]
+
+
+def brought(group: list[tuple[int, Finding]]) -> float:
+    return sum(f.share or 0.0 for _, f in group)
 
 
 def with_share(finding: Finding, share: float, effective: bool) -> Finding:
@@ -233,12 +244,13 @@ def other_corrections(pair: Pair, numbers: Numbers, seen: Numbers) -> Iterator[t
         if abs(p - r) > 1e-12:
             numbers = replace(numbers, pitches=(*numbers.pitches[:k], r, *numbers.pitches[k + 1 :]))
             name = pair.a.units[k].name
-            text = f"pitch of {name!r}: {number(p)} m/rad in a, {number(r)} m/rad in b"
+            text = f"pitch of {name!r}: {sides([number(p), number(r)], abs(p - r), ' m/rad')}"
             yield k, Finding("pitch", name, text, p, r), numbers
     g, h = numbers.gravity, seen.gravity
     if np.abs(g - h).max() > 1e-10 * max(np.abs(g).max(), np.abs(h).max()):
         numbers = replace(numbers, gravity=h)
-        text = f"gravity: {vector(g)} m/s2 in a, {vector(h)} m/s2 in b, in the base frame of a"
+        off = float(np.abs(g - h).max())
+        text = f"gravity: {sides([vector(g), vector(h)], off, ' m/s2', 'at most ')}, in the base frame of a"
         yield -1, Finding("gravity", "", text, tuple(g.tolist()), tuple(h.tolist())), numbers
 
 
@@ -247,7 +259,7 @@ def rotor_increments(pair: Pair) -> Iterator[Increment]:
         if abs(one.rotor - other.rotor) > 1e-12 * max(one.rotor, other.rotor):
             shown = [number(r) if r else "none" for r in (one.rotor, other.rotor)]
             unit = "kg" if one.kind == "prismatic" else "kg m2"
-            text = f"rotor inertia (armature) of {one.name!r}: {shown[0]} in a, {shown[1]} in b, {unit}"
+            text = f"rotor inertia (armature) of {one.name!r}: {sides(shown, abs(one.rotor - other.rotor))}, {unit}"
             finding = Finding("rotor inertia", one.name, text, one.rotor, other.rotor)
             yield Increment(finding, k, rotor=other.rotor - one.rotor)
 
@@ -283,7 +295,7 @@ def greedy(
         found.append((increments[k].unit, replace(increments[k].finding, share=share)))
         numbers = corrected(numbers, increments[k])
     for k in sorted([*left, *idle]):
-        together = "" if k in idle else ": no effect, together with the others"
+        together = "" if k in idle else TOGETHER
         finding = increments[k].finding
         found.append((increments[k].unit, replace(finding, message=finding.message + together)))
     return found, numbers, level

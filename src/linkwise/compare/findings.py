@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -11,6 +11,9 @@ import numpy as np
 from .rigid import Array, angle_of, axis_of, placed
 
 UNITS = {"prismatic": ("m", "kg", "N"), "other": ("rad", "kg m2", "N m")}
+STRUCTURE = ("missing joint", "coupling")
+FRICTION, SPRINGS = ("viscous friction", "Coulomb friction"), ("stiffness", "rest")
+ASIDE = (*FRICTION, *SPRINGS)  # torques are compared without these
 
 
 @dataclass(frozen=True)
@@ -18,8 +21,8 @@ class Finding:
     """A difference between two robots.
 
     `share` is the part of the difference in torque that went away when this was corrected: coordinates first, then
-    places, then bodies, of these the most effective first. None for what has no effect on torques. Values are in the
-    frames and coordinates of robot a.
+    places, then bodies, of these the most effective first. None for what has no effect on torques, and for friction
+    and springs, without which torques are compared. Values are in the frames and coordinates of robot a.
     """
 
     kind: str
@@ -30,8 +33,16 @@ class Finding:
     share: float | None = None
 
     def __str__(self) -> str:
-        effect = "no effect on torques" if self.share is None else f"{percent(self.share)} of the difference"
-        return f"{self.message} ({effect})"
+        return f"{self.message} ({self.effect})"
+
+    @property
+    def effect(self) -> str:
+        """What correcting it does to the difference in torque."""
+        if self.share is not None:
+            return f"{percent(self.share)} of the difference"
+        if self.kind in STRUCTURE:
+            return "joints that differ"
+        return "not in the torques compared" if self.kind in ASIDE else "no effect on torques"
 
 
 @dataclass(frozen=True)
@@ -56,6 +67,12 @@ def number(x: float) -> str:
 
 def vector(x: Any) -> str:
     return "(" + ", ".join(number(0.0 if abs(v) < 1e-12 else float(v)) for v in np.asarray(x)) + ")"
+
+
+def sides(shown: Sequence[str], off: float, unit: str = "", most: str = "") -> str:
+    """ "0.3 kg in a, 0.4 kg in b"; where the two look the same, also by how much they differ (`most`: "at most")."""
+    by = f" (they differ by {most}{off:.2g}{unit})" if shown[0] == shown[1] else ""
+    return f"{shown[0]}{unit} in a, {shown[1]}{unit} in b{by}"
 
 
 def ratio(a: float, b: float) -> str:

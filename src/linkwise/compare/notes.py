@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from .explaining import Pair
-from .findings import Finding, listed, number, turn
+from .findings import Finding, listed, number, sides, turn
 from .rigid import EYE, Array, inverse
 from .skeleton import Skeleton
 
@@ -89,7 +89,8 @@ def drive_findings(pair: Pair) -> Iterator[Finding]:
                     "limits", one.name, f"limits of {one.name!r}: {pair_of(one.limits)} in a, {pair_of(limits)} in b"
                 )
         elif np.abs(np.subtract(one.limits, limits)).max() > 1e-6:
-            text = f"limits of {one.name!r}: {pair_of(one.limits)} in a, {pair_of(limits)} in b, in q of a"
+            off = float(np.abs(np.subtract(one.limits, limits)).max())
+            text = f"limits of {one.name!r}: {sides([pair_of(one.limits), pair_of(limits)], off)}, in q of a"
             yield Finding("limits", one.name, text, one.limits, limits)
     yield from rating_findings(pair)
 
@@ -107,7 +108,7 @@ def rating_findings(pair: Pair) -> Iterator[Finding]:
 def entry(where: str, what: str, x: Any, y: Any) -> Iterator[Finding]:
     if abs((x or 0.0) - (y or 0.0)) > SAME * max(abs(x or 0.0), abs(y or 0.0)):
         shown = [number(value) if value else "none" for value in (x, y)]
-        yield Finding(what, where, f"{what} of {where!r}: {shown[0]} in a, {shown[1]} in b", x, y)
+        yield Finding(what, where, f"{what} of {where!r}: {sides(shown, abs((x or 0.0) - (y or 0.0)))}", x, y)
 
 
 def pair_of(limits: tuple[float, float] | None) -> str:

@@ -7,13 +7,12 @@ from dataclasses import dataclass
 from html import escape
 from typing import Any
 
-from .findings import Finding, percent
+from .findings import ASIDE, STRUCTURE, Finding, percent
 from .matching import Match
 
 WIDTH = 100
 MOST = 12  # findings with effect that are written out
 FEW = 3  # of one kind and without effect
-STRUCTURE = ("missing joint", "coupling")
 LEFT = 1e-8  # a relative difference above this is more than rounding
 
 
@@ -33,8 +32,8 @@ class Comparison:
 
     `same` is whether all torques agree, once the coordinates of b are taken as those of a: rigid-body dynamics with
     rotors and gravity, without friction and limits. `findings` that explain most of the difference in torque come
-    first, those without effect last. `differences` are between a and b in the coordinates of a; `remaining` is the
-    relative difference in torque that is left when robot a is given all that the findings name.
+    first, friction, springs and those without effect last. `differences` are between a and b in the coordinates of a;
+    `remaining` is the relative difference in torque that is left when robot a is given all that the findings name.
     """
 
     a: str
@@ -62,7 +61,7 @@ class Comparison:
 
     def _repr_html_(self) -> str:
         """What a notebook shows: the verdict, and the findings as a table."""
-        shares = ["no effect" if f.share is None else percent(f.share) for f in self.findings]
+        shares = [f.effect if f.share is None else percent(f.share) for f in self.findings]
         rows = [(share, f.message) for share, f in zip(shares, self.findings, strict=True)]
         cells = "".join(f"<tr><td>{escape(share)}</td><td>{escape(message)}</td></tr>" for share, message in rows)
         table = f"<table><tr><th>share of the difference</th><th>finding</th></tr>{cells}</table>" if rows else ""
@@ -105,8 +104,13 @@ def finding_lines(findings: tuple[Finding, ...], width: int) -> list[str]:
             lines += wrapped(f"{len(effective) - MOST} more, together: {where}", f"{percent(rest):>8}  ", width)
         lines += [""]
     structure = [f for f in findings if f.share is None and f.kind in STRUCTURE]
-    others = [f for f in findings if f.share is None and f.kind not in STRUCTURE]
-    for title, group in (("joints that differ", structure), ("without effect on torques", others)):
+    aside = [f for f in findings if f.share is None and f.kind in ASIDE]
+    others = [f for f in findings if f.share is None and f.kind not in (*STRUCTURE, *ASIDE)]
+    for title, group in (
+        ("joints that differ", structure),
+        ("friction and springs; torques are compared without these", aside),
+        ("without effect on torques", others),
+    ):
         if group:
             lines += [title, *(line for text in by_kind(group) for line in wrapped(text, "       -  ", width)), ""]
     return lines

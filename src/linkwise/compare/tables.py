@@ -17,7 +17,7 @@ from ..errors import RobotError
 from ..robot import Robot, from_table
 from .alignment import Alignment, JointAlignment
 from .dynamics import Numbers, own_numbers
-from .findings import Finding, moved_in_words, number, vector
+from .findings import Finding, moved_in_words, number, sides, vector
 from .rigid import EYE, Array, placed
 from .skeleton import Skeleton, skeleton_of
 
@@ -89,8 +89,9 @@ def row_changes(
         for key, word in DH.items():
             x, y = float(one.get(key, 0.0)), float(other.get(key, 0.0))
             if abs(x - y) > SAME:
-                shown = [f"{number(np.degrees(v))} deg" if key in ANGLES else f"{number(v)} m" for v in (x, y)]
-                yield f"{word} of {name!r}: {shown[0]} in a, {shown[1]} in b", "DH parameter", (key,)
+                unit, scale = (" deg", np.degrees(1.0)) if key in ANGLES else (" m", 1.0)
+                both = sides([number(v * scale) for v in (x, y)], abs(x - y) * scale, unit)
+                yield f"{word} of {name!r}: {both}", "DH parameter", (key,)
         return
     places = [place_in(row) for row in (one, other)]
     joint = one.get("joint_name", name)
@@ -102,7 +103,8 @@ def row_changes(
     for key, default in (("axis", (0.0, 0.0, 1.0)), ("anchor", (0.0, 0.0, 0.0))):
         lines = [np.array(row.get(key, default), dtype=float) for row in (one, other)]
         if np.abs(lines[0] - lines[1]).max() > SAME:
-            text = f"{key} of joint {joint!r}: {vector(lines[0])} in a, {vector(lines[1])} in b"
+            off = float(np.abs(lines[0] - lines[1]).max())
+            text = f"{key} of joint {joint!r}: {sides([vector(x) for x in lines], off, most='at most ')}"
             yield text, key, (key,)
 
 

@@ -1,0 +1,92 @@
+"""`lw.compare` names a cause only where it explains the difference, and says by how much numbers differ."""
+
+import re
+
+import numpy as np
+import pytest
+
+import linkwise as lw
+
+MOMENTS = np.diag([0.04, 0.05, 0.03])
+PRODUCTS = MOMENTS + np.array([[0.0, 0.004, 0.002], [0.004, 0.0, -0.003], [0.002, -0.003, 0.0]])
+CAUSES = {"inertia about the joint", "products of inertia", "axes of inertia"}
+
+
+def arm(**last):
+    """Two links; the last one has these entries."""
+    body = {"joint": "revolute", "mass": 2.0, "com": (0.0, 0.0, 0.0), "inertia": MOMENTS}
+    rows = [
+        {**body, "axis": (0, 0, 1), "translation": (0, 0, 0), "com": (0.1, 0.02, 0.0)},
+        {**body, "axis": (0.6, 0, 0.8), "translation": (0.3, 0, 0), **last},
+    ]
+    return lw.Robot.from_frames(rows, name="arm")
+
+
+def changed_tensor(tensor, at, by):
+    other = np.array(tensor)
+    other[at] += by
+    other[at[::-1]] = other[at]
+    return other
+
+
+@pytest.mark.parametrize("com", [(0.0, 0.0, 0.0), (0.03, -0.02, 0.04), (1e-5, 0.0, 0.0)])
+@pytest.mark.parametrize("tensor", [MOMENTS, PRODUCTS])
+@pytest.mark.parametrize("by", [3.3e-9, -2e-8, 1e-6])
+def test_a_small_change_of_one_moment_of_inertia_has_no_cause(com, tensor, by):
+    for at in ((0, 0), (1, 1), (2, 2)):
+        other = arm(com=com, inertia=changed_tensor(tensor, at, by))
+        found = [f for f in lw.compare(arm(com=com, inertia=tensor), other).findings if f.share is not None]
+        assert [f.kind for f in found] == ["inertia"]
+        name = "I" + "xyz"[at[0]] * 2
+        assert name in found[0].message
+        assert f"{abs(by):.6g}" in found[0].message or abs(by) > 1e-7  # two numbers of six digits may look the same
+
+
+def test_causes_are_named_where_they_explain_the_difference():
+    com = np.array([0.03, -0.02, 0.04])
+    about_joint = PRODUCTS + 2.0 * (com @ com * np.eye(3) - np.outer(com, com))
+    mirrored = np.where(np.eye(3) > 0, PRODUCTS, -PRODUCTS)
+    for tensor, kind in ((about_joint, "inertia about the joint"), (mirrored, "products of inertia")):
+        result = lw.compare(arm(com=com, inertia=PRODUCTS), arm(com=com, inertia=tensor.round(8)))
+        assert {f.kind for f in result.findings if f.share is not None} == {kind}
+    turned = lw.compare(arm(inertia=MOMENTS), arm(inertia=[[0.05, 0, 0], [0, 0.04, 0], [0, 0, 0.03]]))
+    assert {f.kind for f in turned.findings} == {"axes of inertia"}
+
+
+@pytest.mark.parametrize(
+    ("entries", "others"),
+    [
+        ({"mass": 2.0}, {"mass": 2.0 + 1e-7}),
+        ({"com": (0.1, 0.2, 0.3)}, {"com": (0.1, 0.2 + 1e-8, 0.3)}),
+        ({"com": (0.1, 0.2, 0.3)}, {"mass": 2 + 1e-7, "com": (0.1, 0.2 + 1e-8, 0.3), "inertia": MOMENTS + 1e-9}),
+        ({"rotor_inertia": 0.3}, {"rotor_inertia": 0.3 + 1e-9}),
+        ({"viscous_friction": 0.3}, {"viscous_friction": 0.3 + 1e-9}),
+        ({"limits": (-1.0, 2.0)}, {"limits": (-1.0, 2.0 + 2e-6)}),
+        ({"translation": (0.3, 0.0, 0.0)}, {"translation": (0.3, 0.0, 1e-9)}),
+    ],
+)
+def test_numbers_that_look_the_same_come_with_their_difference(entries, others):
+    message = lw.compare(arm(**entries), arm(**others)).findings[0].message
+    assert "opposite" not in message
+    assert re.search(r"[0-9]e-(0[6-9]|10)", message), message
+
+
+def test_friction_is_no_finding_without_effect():
+    """Torques are compared without it: that it has none on them says nothing about the robots."""
+    result = lw.compare(arm(), arm(viscous_friction=0.2, coulomb_friction=1.0, stiffness=3.0, limits=(-1.0, 1.0)))
+    text = str(result)
+    aside, without = text.index("torques are compared without these"), text.index("without effect on torques")
+    assert aside < text.index("viscous friction of") < text.index("stiffness of") < without < text.index("limits of")
+    assert result.verdict.startswith("The same dynamics, friction and springs aside")
+    assert "no effect" not in str(next(f for f in result.findings if f.kind == "viscous friction"))
+    assert "no effect" not in result._repr_html_().partition("limits of")[0].partition("viscous")[0]
+
+
+def test_what_has_an_effect_only_one_by_one_has_none():
+    """A joint that is moved along its own axis, and its body the other way: no torque changes."""
+    result = lw.compare(arm(), arm(translation=(0.3 + 0.6e-3, 0.0, 0.8e-3), com=(-0.6e-3, 0.0, -0.8e-3)))
+    assert result.same
+    assert [f.share for f in result.findings] == [None] * len(result.findings)
+    assert result.first is None
+    result = lw.compare(arm(), arm(translation=(0.3, 0.0, 1e-9)))
+    assert [f.share for f in result.findings] == [None] * len(result.findings)
