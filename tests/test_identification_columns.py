@@ -286,6 +286,6 @@ def test_columns_at_the_prompt(tmp_path: Path) -> None:
     assert "one row in 4" in found.out
     assert "expected q=" in linkwise(f"{command} --columns left").err
     refusal = linkwise(f"{named} --save {tmp_path / 'mine.urdf'}")
-    assert "--no-rotors" in refusal.err
+    assert "--urdf-rotors transmission" in refusal.err
     assert not refusal.out  # before the fit
     assert linkwise(f"{named} --no-rotors --no-friction --save {tmp_path / 'mine.urdf'}").code == 0

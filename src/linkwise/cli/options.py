@@ -69,6 +69,15 @@ Ignore = Annotated[
     list[str] | None,
     typer.Option(metavar="NAME", help="A part of the file to leave out, as an error names it.", rich_help_panel=ROBOT),
 ]
+UrdfRotors = Annotated[
+    str,
+    typer.Option(
+        metavar="HOW",
+        help="Rotor inertias in a .urdf: refuse (default); transmission, which few programs read; or drop.",
+        rich_help_panel=OUTPUT,
+        autocompletion=words("refuse", "transmission", "drop"),
+    ),
+]
 Gravity = Annotated[
     str | None,
     typer.Option(metavar="X,Y,Z", help="In the base frame, m/s²; default: the robot's own.", rich_help_panel=ROBOT),

@@ -26,6 +26,8 @@ AT_THE_PROMPT = (
     (r"(?<=as many as )max_steps allows", "--max-steps allows"),
     (r"\(expected joints that move on their own\)", "(expected joints that move on their own: --mimic independent)"),
     (r'\b(base|mimic|unphysical)="(\w+)"', r"--\1 \2"),
+    (r'\burdf_rotors="(\w+)"', r"--urdf-rotors \1"),
+    (r"urdf_rotors belongs", "--urdf-rotors belongs"),
     (r'\bignore=\["([^"\]]*)"\]', r"--ignore \1"),
     (r"\(expected step=\.\.\.\)", "(expected --step)"),
     (r"expected a shorter duration", "expected a shorter --duration"),

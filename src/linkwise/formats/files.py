@@ -7,12 +7,13 @@ from collections.abc import Callable, Iterable, Mapping
 from importlib import import_module
 from pathlib import Path
 
-from ..errors import FileError, near_miss
+from ..errors import FileError, near_miss, one_of
 from ..robot import Robot
 from . import toml
 from .options import Options
 
 FOLDER = Path(__file__).parent / "library"
+ROTORS = ("refuse", "transmission", "drop")  # what may become of rotor inertias in a .urdf
 LIBRARY = tuple(sorted(path.stem for path in FOLDER.glob("*.toml")))
 
 
@@ -26,13 +27,14 @@ def reader(module: str) -> Callable[[Path, Options], Robot]:
     return read
 
 
-def writer(module: str) -> Callable[[Robot, Path], None]:
-    """`write` of a module that is imported when a file needs it."""
+def write_toml(robot: Robot, path: Path, rotors: str) -> None:
+    if rotors != ROTORS[0]:
+        raise ValueError(f"urdf_rotors belongs to a .urdf (expected none for {path}, which holds rotor inertias)")
+    toml.write(robot, path)
 
-    def write(robot: Robot, path: Path) -> None:
-        import_module(f".{module}", __package__).write(robot, path)
 
-    return write
+def write_urdf(robot: Robot, path: Path, rotors: str) -> None:
+    import_module(".urdf.writer", __package__).write(robot, path, rotors)  # imported when a file needs it
 
 
 READERS: dict[str, Callable[[Path, Options], Robot]] = {
@@ -42,7 +44,7 @@ READERS: dict[str, Callable[[Path, Options], Robot]] = {
     ".mjcf": reader("mjcf"),
     ".m": reader("redysim"),
 }
-WRITERS: dict[str, Callable[[Robot, Path], None]] = {".toml": toml.write, ".urdf": writer("urdf.writer")}
+WRITERS: dict[str, Callable[[Robot, Path, str], None]] = {".toml": write_toml, ".urdf": write_urdf}
 
 
 def load(
@@ -102,11 +104,13 @@ def refuse_text(text: str) -> None:
         raise FileError(f"{text[:40]!r}... is no path: is it the text of a file? (expected its path)")
 
 
-def save(robot: Robot, path: str | os.PathLike[str]) -> None:
+def save(robot: Robot, path: str | os.PathLike[str], *, urdf_rotors: str = "refuse") -> None:
     """Write a robot to a file: .toml, which `load` reads back exactly, or .urdf, for other programs.
 
     A .urdf is read back and compared with the robot on random states before it is written; what URDF cannot say is an
-    error that names the link (docs/files.md).
+    error that names the link (docs/files.md). Rotor inertias are among it; with urdf_rotors="transmission" they are
+    written all the same, where Drake and `load` read them and Pinocchio, MuJoCo and ROS do not, and with
+    urdf_rotors="drop" they are left out. Either is said in a comment of the file.
     """
     if not isinstance(robot, Robot):
         raise TypeError(f"the first argument is {robot!r} (expected a Robot; then the file to write it to)")
@@ -115,4 +119,5 @@ def save(robot: Robot, path: str | os.PathLike[str]) -> None:
         raise FileError(
             f"{target}: cannot write {target.suffix or 'files without an ending'} (expected {', '.join(WRITERS)})"
         )
-    WRITERS[target.suffix.lower()](robot, target)
+    one_of(urdf_rotors, ROTORS, "urdf_rotors")
+    WRITERS[target.suffix.lower()](robot, target, urdf_rotors)

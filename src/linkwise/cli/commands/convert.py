@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from ...robot import Robot
-from ..options import words
+from ..options import UrdfRotors, words
 from ..results import check_outputs, refuse_ending, write_by
 from ..robot import with_robot
 from ..screen import note
@@ -15,6 +15,7 @@ from ..screen import note
 CONVENTIONS = ("standard", "modified", "frames")
 EXAMPLES = (
     ("linkwise convert stanford arm.urdf", "for ROS, Pinocchio, MuJoCo"),
+    ("linkwise convert puma560 puma.urdf --urdf-rotors drop", "without its rotors, as the file says"),
     ("linkwise convert arm.urdf arm.toml", "and back, in frames"),
     ("linkwise convert stanford craig.toml --to modified", "Craig's DH parameters"),
 )
@@ -32,6 +33,7 @@ def command(
             autocompletion=words(*CONVENTIONS),
         ),
     ] = None,
+    urdf_rotors: UrdfRotors = "refuse",
 ) -> int:
     """A robot's file in another format, or its table in another convention.
 
@@ -47,6 +49,6 @@ def command(
 
         one_of(to, CONVENTIONS, "--to")
         arm = convert(arm, to)
-    write_by(lambda path: save(arm, path), file, "")
+    write_by(lambda path: save(arm, path, urdf_rotors=urdf_rotors), file, "")
     note(f"{arm.name}: {arm.joints}, {arm.convention} table, {len(arm.rows)} rows")
     return 0

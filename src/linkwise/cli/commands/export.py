@@ -13,7 +13,7 @@ from ...errors import one_of
 from ...robot import Robot
 from ..functions import function_of, known, method_keywords, names
 from ..motion_options import Friction
-from ..options import OUTPUT, words
+from ..options import OUTPUT, UrdfRotors, words
 from ..results import STDOUT, check_outputs, write_by, writing, wrote
 from ..robot import with_robot
 from ..screen import echo, note
@@ -72,6 +72,7 @@ def command(
             "--out", "-o", metavar="PATH", help="A file; of c, a folder. Default: stdout.", rich_help_panel=OUTPUT
         ),
     ] = None,
+    urdf_rotors: UrdfRotors = "refuse",
 ) -> int:
     """C for controllers (C99, no allocation, only math.h), Python, LaTeX, or the robot as a file."""
     one_of(form, (*CODE, *FILES), "the format")
@@ -81,7 +82,9 @@ def command(
                 "functions, --method, --friction, --base-parameters, --single and --self-test belong to code"
                 f" (expected none with {form})"
             )
-        return export_robot(arm, form, out)
+        return export_robot(arm, form, out, urdf_rotors)
+    if urdf_rotors != "refuse":
+        raise ValueError(f"--urdf-rotors belongs to urdf (expected none with {form})")
     if form != "c" and (single or self_test):
         raise ValueError(f"--single and --self-test belong to C (expected none with {form})")
     if form != "c":
@@ -130,12 +133,12 @@ def export_c(arm: Robot, asked: Mapping[str, dict[str, Any]], single: bool, self
     return 0
 
 
-def export_robot(arm: Robot, form: str, out: str | None) -> int:
+def export_robot(arm: Robot, form: str, out: str | None, urdf_rotors: str) -> int:
     from ...formats import save
 
     if out is not None and Path(out).suffix.lower() != f".{form}":
         raise ValueError(f"--out {out} does not end with .{form}")
-    write_by(lambda path: save(arm, path), out or STDOUT, f".{form}")
+    write_by(lambda path: save(arm, path, urdf_rotors=urdf_rotors), out or STDOUT, f".{form}")
     return 0
 
 

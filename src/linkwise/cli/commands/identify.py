@@ -6,8 +6,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from ...errors import one_of
+from ...formats.files import ROTORS
 from ...robot import Robot
-from ..options import OUTPUT, PICTURES, Json, Plot
+from ..options import OUTPUT, PICTURES, Json, Plot, UrdfRotors
 from ..results import check_outputs, print_json, refuse_ending, write_by
 from ..robot import with_robot
 from ..screen import echo, shown
@@ -85,6 +87,7 @@ def command(
     save: Annotated[
         str | None, typer.Option(metavar="FILE", help="Write the robot: .toml or .urdf.", rich_help_panel=OUTPUT)
     ] = None,
+    urdf_rotors: UrdfRotors = "refuse",
     json: Json = False,
     plot: Plot = None,
 ) -> int:
@@ -96,7 +99,7 @@ def command(
     refuse_ending(plot, "--plot", *PICTURES)
     if save is not None:
         refuse_ending(save, "--save", ".toml", ".urdf")
-        refuse_rotors(arm, save, no_rotors)
+    check_rotors(arm, save, no_rotors, urdf_rotors)
     check_outputs(json, None, save, plot)
     from ...formats import save as save_robot
     from ...identification.fitting import identify
@@ -130,20 +133,29 @@ def command(
         else:
             echo(at_the_prompt(str(fit.report())))
     if save is not None:
-        write_by(lambda path: save_robot(fit.robot, path), save, "")
+        write_by(lambda path: save_robot(fit.robot, path, urdf_rotors=urdf_rotors), save, "")
     if plot is not None:
         write_by(fit.plot, plot, "")
     return 0
 
 
-def refuse_rotors(arm: Robot, save: str, no_rotors: bool) -> None:
+def check_rotors(arm: Robot, save: str | None, no_rotors: bool, urdf_rotors: str) -> None:
     """URDF has no inertias of rotors: said before the fit, which takes its time."""
-    if not save.lower().endswith(".urdf"):
+    one_of(urdf_rotors, ROTORS, "--urdf-rotors")
+    if save is None or not save.lower().endswith(".urdf"):
+        if urdf_rotors != "refuse":
+            raise ValueError("--urdf-rotors belongs to a .urdf (expected --save FILE.urdf)")
         return
-    if not no_rotors:
-        raise ValueError(f"--save {save}: URDF has no rotors, and they are identified (expected --no-rotors or .toml)")
-    if any(link.joint.has_rotor for link in arm.links):
-        raise ValueError(f"--save {save}: URDF has no rotors, and robot {arm.name!r} has some (expected .toml)")
+    if urdf_rotors != "refuse":
+        return
+    some = any(link.joint.has_rotor for link in arm.links)
+    if some or not no_rotors:
+        why = f"robot {arm.name!r} has some" if no_rotors else "they are identified"
+        raise ValueError(
+            f"--save {save}: URDF has no place for rotor inertias, and {why} (expected .toml; --urdf-rotors"
+            " transmission, where Drake and linkwise read them, and Pinocchio, MuJoCo and ROS do not; or --urdf-rotors"
+            " drop, which leaves them out of the file)"
+        )
 
 
 def named_columns(texts: list[str] | None) -> dict[str, list[str]] | None:

@@ -14,6 +14,7 @@ from ..options import Options
 from ..xml import Element, shortened
 from .content import check
 from .rows import ONE_DEGREE, line_of, row_of
+from .transmissions import read_rotors
 from .tree import HINTS, Branch, branches
 
 EARTH = (0.0, 0.0, -9.81)
@@ -35,6 +36,8 @@ def robot_of(root: Element, options: Options) -> Robot:
     bases = bases_of(root, roots, options.base)
     rows = [row_of(branch) for branch in order]
     place_roots(order, rows, bases)
+    if "transmission" not in options.ignore:
+        read_rotors(root, order, rows)
     if options.mimic == "coupled":
         couple(order, rows)
     if all(row["joint"] == "fixed" for row in rows):

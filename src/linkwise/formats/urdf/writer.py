@@ -2,8 +2,9 @@
 
 URDF has revolute, continuous, prismatic, fixed and floating joints. Cylindrical, universal and planar joints are
 written as two or three joints with massless links between them, called as their coordinates are: q means the same. What
-URDF cannot say and would change how the robot moves is refused by name: rotor inertias, springs, other gravity, screws
-and balls. Links have their frames at their joints; the frames of fixed joints stay where they are.
+URDF cannot say and would change how the robot moves is refused by name: springs, other gravity, screws and balls, and
+rotor inertias unless they may be left out, or written where few programs read them. Links have their frames at their
+joints; the frames of fixed joints stay where they are.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ import tempfile
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 from xml.sax.saxutils import escape, quoteattr
 
 from ...errors import FileError, RobotError
@@ -28,6 +29,7 @@ from ..options import Options
 from ..placed_rows import Table, flat
 from .reader import EARTH, read
 from .rows import UNBOUNDED
+from .transmissions import NAMESPACE, in_words, rotors_of, transmission
 
 X, Y, Z = (1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0)
 SPLIT = {  # joints of several degrees of freedom: the types and axes that they are made of, by coordinate
@@ -36,21 +38,37 @@ SPLIT = {  # joints of several degrees of freedom: the types and axes that they 
     "planar": (("x", "prismatic", X), ("y", "prismatic", Y), ("rz", "revolute", Z)),
 }
 NOT_XML = re.compile("[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-DYNAMICS = ("viscous_friction", "coulomb_friction", "velocity_limit", "effort_limit")
+DYNAMICS = ("viscous_friction", "coulomb_friction", "velocity_limit", "effort_limit", "rotor_inertia")
+DROPPED = "Without the inertias of its rotors, which URDF has no place for, so that torques and accelerations differ:"
+IN_TRANSMISSIONS = "Inertias of rotors, as the joints feel them, stand in transmissions; programs that pass over these"
+IN_TRANSMISSIONS += " take a robot without rotors:"
 DROP = "leave it out of its row"
-REFUSED = {
-    "rotor_inertia": "arm.without_rotors() has none",
-    "stiffness": DROP,
-    "rest": DROP,
-}
+REFUSED = ("stiffness", "rest")
 
 
-def write(robot: Robot, path: Path) -> None:
+def write(robot: Robot, path: Path, rotors: str = "refuse") -> None:
+    """`rotors` is what becomes of rotor inertias: "refuse", "transmission" or "drop"."""
+    remark = ""
+    if found := rotors_of(robot):
+        if rotors == "refuse":
+            refuse_rotors(robot, path, found)
+        remark = f"{IN_TRANSMISSIONS if rotors == 'transmission' else DROPPED} {in_words(found)}."
+        robot = robot.without_rotors() if rotors == "drop" else robot
     table = checked_table(robot, path)
-    text = Writer(table).text()
+    text = Writer(table, remark).text()
     require_same(table, text, path)
     with saving(path) as file:
         file.write(text.encode())
+
+
+def refuse_rotors(robot: Robot, path: Path, rotors: list[tuple[str, float, str]]) -> NoReturn:
+    name, inertia, unit = max(rotors, key=lambda rotor: abs(rotor[1]))
+    raise FileError(
+        f"{path}: cannot write robot {robot.name!r}: URDF has no place for rotor inertias, and {len(rotors)} of its"
+        f" joints have one, the largest {inertia:.4g} {unit} at joint {name!r} (expected a .toml file;"
+        ' urdf_rotors="transmission", where Drake and lw.load read them, and Pinocchio, MuJoCo and ROS do not; or'
+        ' urdf_rotors="drop", which leaves them out and says so in the file)'
+    )
 
 
 def checked_table(robot: Robot, path: Path) -> Table:
@@ -69,10 +87,10 @@ def checked_table(robot: Robot, path: Path) -> Table:
         where = f"{path}: cannot write robot {robot.name!r}, link {row['name']!r}:"
         if row["joint"] in ("screw", "ball"):
             raise FileError(f"{where} URDF has no {row['joint']} joint (expected a .toml file)")
-        for key, way in REFUSED.items():
+        for key in REFUSED:
             if not is_zero(row.get(key, 0.0)):
                 raise FileError(
-                    f"{where} {key} is {row[key]!r}, and URDF has none (expected none: {way}; or a .toml file)"
+                    f"{where} {key} is {row[key]!r}, and URDF has none (expected none: {DROP}; or a .toml file)"
                 )
         if row["joint"] == "free" and (lost := [key for key in DYNAMICS if not is_zero(row.get(key, 0.0))]):
             raise FileError(f"{where} {lost[0]} of a free joint has no place in URDF (expected none: {DROP})")
@@ -98,8 +116,9 @@ def require_same(table: Table, text: str, path: Path) -> None:
 class Writer:
     """The text of a file."""
 
-    def __init__(self, table: Table) -> None:
-        self.table, self.robot = table, table.robot
+    def __init__(self, table: Table, remark: str = "") -> None:
+        self.table, self.robot, self.remark = table, table.robot, remark
+        self.transmissions: list[str] = []
         self.taken = {row["name"] for row in table.rows}
         self.joint_names = {row.get("joint_name", row["name"]) for row in table.rows if row["joint"] != "fixed"}
         self.lines: list[str] = []
@@ -107,10 +126,12 @@ class Writer:
     def text(self) -> str:
         rows = list(self.table.rows)
         about = f"{self.robot.about}\n" if self.robot.about else ""
+        namespace = f' xmlns:drake="{NAMESPACE}"' if rotors_of(self.robot) else ""
         self.lines = [
             '<?xml version="1.0" encoding="utf-8"?>',
             *comment(about),
-            f"<robot name={quoted(self.robot.name)}>",
+            *comment(self.remark),
+            f"<robot name={quoted(self.robot.name)}{namespace}>",
         ]
         standing = [row for row in rows if row["parent"] is None]
         if len(standing) == 1 and is_root(standing[0]):
@@ -122,7 +143,7 @@ class Writer:
             self.link(root, {})
         for row in rows:
             self.row(row, row["parent"] or root)
-        return "\n".join([*self.lines, "</robot>"]) + "\n"
+        return "\n".join([*self.lines, *self.transmissions, "</robot>"]) + "\n"
 
     def row(self, row: Mapping[str, Any], parent: str) -> None:
         """A link and its joint; several of them for a joint of several degrees of freedom."""
@@ -140,6 +161,7 @@ class Writer:
             self.link(row["name"], row)
             inner = [f"<axis xyz={numbers(row['axis'])}/>", *self.mimic(row), *drive(row, kind, row.get("limits"))]
             self.joint(name, type_of(row, kind, row.get("limits")), parent, row["name"], place, inner)
+            self.rotor(name, row)
 
     def several(self, row: Mapping[str, Any], name: str, parent: str, place: Any) -> None:
         axis, parts = row.get("axis", Z), SPLIT[row["joint"]]
@@ -151,6 +173,7 @@ class Writer:
             direction = direction if direction is not Z else axis
             inner = [f"<axis xyz={numbers(direction)}/>", *drive(row, kind, limits)]
             self.joint(f"{name}.{label}", type_of(row, kind, limits), parent, link, place, inner)
+            self.rotor(f"{name}.{label}", row)
             parent, place = link, ((0.0, 0.0, 0.0), None)
 
     def link(self, name: str, row: Mapping[str, Any]) -> None:
@@ -181,6 +204,11 @@ class Writer:
             *(f"    {line}" for line in inner),
             "  </joint>",
         ]
+
+    def rotor(self, joint: str, row: Mapping[str, Any]) -> None:
+        if not is_zero(row.get("rotor_inertia", 0.0)):
+            inertia = numbers([row["rotor_inertia"]])
+            self.transmissions += transmission(quoted(joint), inertia, quoted(f"{joint}_rotor"))
 
     def mimic(self, row: Mapping[str, Any]) -> list[str]:
         """The joint at the end of the path that a coupled joint follows: URDF has no chains of them."""

@@ -1,0 +1,84 @@
+"""Rotor inertias in URDF: in <transmission>, by the two elements that Drake has added to its <actuator>.
+
+    <transmission name="...">
+      <type>transmission_interface/SimpleTransmission</type>
+      <joint name="..."/>
+      <actuator name="..."><drake:rotor_inertia value="J"/><drake:gear_ratio value="N"/></actuator>
+    </transmission>
+
+The joint feels N² J; N is 1 if it is not said. Pinocchio, MuJoCo and ROS have no rotor inertias in a URDF, and skip
+these; Drake skips transmissions of joints whose effort limit is 0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from ...errors import near_miss
+from ...robot import Robot
+from ...spatial import is_zero
+from ..xml import Element, shortened
+from .rows import ONE_DEGREE
+from .tree import HINTS, Branch
+
+NAMESPACE = "http://drake.mit.edu"
+ROTOR, GEAR, SIMPLE = "drake:rotor_inertia", "drake:gear_ratio", "SimpleTransmission"
+LEFT_OUT = '(ignore=["transmission"] leaves it out)'
+
+
+def read_rotors(root: Element, order: list[Branch], rows: list[dict[str, Any]]) -> None:
+    """Adds what the transmissions of a file say to the rows of their joints."""
+    joints = {branch.joint.attributes["name"]: k for k, branch in enumerate(order) if branch.joint is not None}
+    for transmission in root.all("transmission"):
+        rotors = [(actuator, rotor) for actuator in transmission.all("actuator") for rotor in actuator.all(ROTOR)]
+        for actuator, element in rotors:
+            rotor = element.number("value")
+            gear = actuator.only(GEAR)
+            ratio = 1.0 if gear is None else gear.number("value")
+            if rotor < 0.0:
+                element.fail(f"value is {rotor!r} (expected an inertia, not negative)")
+            row = rows[joint_of(transmission, element, joints, order)]
+            row["rotor_inertia"] = row.get("rotor_inertia", 0.0) + ratio**2 * rotor
+
+
+def joint_of(transmission: Element, rotor: Element, joints: Mapping[str, int], order: list[Branch]) -> int:
+    """The row of the joint that a transmission drives."""
+    kind = transmission.find("type")
+    written = "" if kind is None else kind.text.strip() or kind.attributes.get("name", "")
+    driven = transmission.all("joint")
+    if SIMPLE not in (written or transmission.attributes.get("type", SIMPLE)) or len(driven) != 1:
+        rotor.fail(f"stands in a transmission that is not simple (expected a {SIMPLE} of one joint) {LEFT_OUT}")
+    name = driven[0].get("name", expected="the name of a joint")
+    if name not in joints:
+        hint = near_miss(name, list(joints)[:HINTS])
+        driven[0].fail(f'name is "{shortened(name)}", which no joint has as its name{hint} {LEFT_OUT}')
+    joint = order[joints[name]].joint
+    if joint is not None and joint.attributes["type"] not in ONE_DEGREE:
+        rotor.fail(f"its joint is {joint.attributes['type']} (expected {', '.join(ONE_DEGREE)}) {LEFT_OUT}")
+    return joints[name]
+
+
+def rotors_of(robot: Robot) -> list[tuple[str, float, str]]:
+    """Joints with rotors: names, inertias, units."""
+    return [
+        (row.get("joint_name", row["name"]), row["rotor_inertia"], "kg" if row["joint"] == "prismatic" else "kg m2")
+        for row in robot.rows
+        if not is_zero(row.get("rotor_inertia", 0.0))
+    ]
+
+
+def in_words(rotors: list[tuple[str, float, str]]) -> str:
+    return ", ".join(f"{name} {inertia!r} {unit}" for name, inertia, unit in rotors)
+
+
+def transmission(joint: str, rotor: str, quoted: str) -> Iterator[str]:
+    """The lines of one; `joint` is its name and `rotor` its inertia as they stand in the file."""
+    yield f"  <transmission name={quoted}>"
+    yield f"    <type>transmission_interface/{SIMPLE}</type>"
+    yield f"    <joint name={joint}/>"
+    yield f"    <actuator name={quoted}>"
+    yield f"      <{ROTOR} value={rotor}/>"
+    yield f'      <{GEAR} value="1.0"/>'
+    yield "    </actuator>"
+    yield "  </transmission>"
