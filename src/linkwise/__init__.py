@@ -21,7 +21,6 @@ if TYPE_CHECKING:  # at run time each of these is imported when it is first used
     from .api.base_parameters import base_parameters as base_parameters
     from .api.budget import budget as budget
     from .api.budget_result import Budget as Budget
-    from .api.budget_result import QuasiBudget as QuasiBudget
     from .api.closed_form_derivatives import forward_dynamics_derivatives as forward_dynamics_derivatives
     from .api.closed_form_derivatives import forward_dynamics_second_derivatives as forward_dynamics_second_derivatives
     from .api.closed_form_derivatives import inverse_dynamics_derivatives as inverse_dynamics_derivatives
@@ -83,6 +82,7 @@ if TYPE_CHECKING:  # at run time each of these is imported when it is first used
     from .api.parameters import parameters as parameters
     from .api.quasi import normalized as normalized
     from .api.quasi import unnormalized as unnormalized
+    from .api.quasi_budget import QuasiBudget as QuasiBudget
     from .api.regressors import energy_regressor as energy_regressor
     from .api.regressors import regressor as regressor
     from .api.regressors import slotine_li_regressor as slotine_li_regressor
@@ -190,7 +190,7 @@ LAZY_IMPORTS = {  # the public names, by the modules that are imported when one 
     "api.base_motion": ("BaseMotion",),
     "api.base_parameters": ("base_parameters",),
     "api.budget": ("budget",),
-    "api.budget_result": ("Budget", "QuasiBudget"),
+    "api.budget_result": ("Budget",),
     "api.closed_form_derivatives": (
         "forward_dynamics_derivatives",
         "forward_dynamics_second_derivatives",
@@ -235,6 +235,7 @@ LAZY_IMPORTS = {  # the public names, by the modules that are imported when one 
     "api.momentum": ("centre_of_mass", "momentum", "momentum_bias", "momentum_matrix", "total_mass"),
     "api.packing": ("Packed", "packed"),
     "api.parameters": ("Parameters", "parameters"),
+    "api.quasi_budget": ("QuasiBudget",),
     "api.quasi": ("normalized", "unnormalized"),
     "api.regressors": ("energy_regressor", "regressor", "slotine_li_regressor"),
     "api.webassembly": ("wasm", "wasm_interface", "wasm_robot"),

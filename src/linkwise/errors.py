@@ -40,6 +40,7 @@ class EquilibriumError(ValueError):
     """No configuration was found at which the robot is in balance: the message names the joint that is not."""
 
 
+BEGUN = 3  # letters that a name must have in common with the one that it is the beginning of
 SYNONYMS = {"gpu": "cuda"}  # words that are nearer in meaning than in letters
 
 
@@ -49,7 +50,8 @@ def near_miss(value: object, known: Iterable[str]) -> str:
 
     known = list(known)
     close = [SYNONYMS[str(value)]] if SYNONYMS.get(str(value)) in known else []
-    close = close or difflib.get_close_matches(str(value), known, n=1)
+    begun = [name for name in known if len(str(value)) >= BEGUN and name.startswith(str(value))]
+    close = close or (begun if len(begun) == 1 else []) or difflib.get_close_matches(str(value), known, n=1)
     return f", did you mean {close[0]!r}?" if close else ""
 
 

@@ -13,11 +13,12 @@ from ..dynamics.udu import Articulated, articulated_bodies
 from ..robot import Friction, Robot
 from ..spatial import Scalar, add, mul, power, sub
 from ..spatial.dense import Dense, zeros
-from .budget_result import Budget, QuasiBudget
+from .budget_result import Budget
 from .budget_terms import term_table
 from .call import Call, public
 from .functions import external_wrenches
 from .quasi import refuse_foreign
+from .quasi_budget import QuasiBudget
 from .states import Array, States
 
 
@@ -37,9 +38,9 @@ def budget(
 
     These are the acceleration of every joint, the bias acceleration and bias force of every link, split by the joints
     whose rates they are quadratic in (of one: centrifugal; of two: Coriolis), the weight of every link, external
-    wrenches, the joint's rotor and its friction. The result is a tuple of arrays (..., n, terms) with names
-    (`lw.Budget`); it prints as a table, plots and answers `why("joint2")`. `wrench`, `point` and `friction` as for
-    `lw.inverse_dynamics`; `t` are the times of states along a trajectory, for tables and plots.
+    wrenches, the joint's rotor and its friction, viscous and Coulomb's. The result is a tuple of arrays (..., n, terms)
+    with names (`lw.Budget`); it prints as a table, plots and answers `why("joint2")`. `wrench`, `point` and `friction`
+    as for `lw.inverse_dynamics`; `t` are the times of states along a trajectory, for tables and plots.
 
     >>> import linkwise as lw
     >>> arm = lw.load("planar3")
@@ -72,11 +73,11 @@ def torque_terms(
         # of ball joints ω̇ itself, not θ̈: their bias accelerations among themselves, which differ by that, are left out
         motion = states.positions(), states.rates(), states.coordinates.rates(accelerations)
         found = terms_of.shares(states.links, *motion, external_wrenches(states))
-        own = [[0.0] * n for _ in range(2)]
+        own = [[0.0] * n for _ in range(3)]
         for axis in (axis for axes in arm.axes for axis in axes):
             own[0][axis.v] = add(own[0][axis.v], mul(axis.rotor, accelerations[axis.v]))
         if law is not None:
-            own[1] = law.torques(arm, rates)
+            own[1:] = (part.torques(arm, rates) for part in law.parts)
         return (
             table.by_joint(found.acceleration),
             table.by_rates(found.bias_acceleration, table.accelerations),
@@ -87,7 +88,7 @@ def torque_terms(
         )
 
     widths = (n, len(table.accelerations), len(table.forces), bodies, bodies)
-    shapes: list[tuple[int, ...]] = [*((n, width) for width in widths), (n,), (n,)]
+    shapes: list[tuple[int, ...]] = [*((n, width) for width in widths), (n,), (n,), (n,)]
     return Call(torque_terms, states, split, shapes, {"friction": law})
 
 

@@ -14,6 +14,15 @@ from .budget_text import check_most, number
 
 OTHERS = "0.8"
 MORE = ("#f0e442", "#332288", "#b2df8a", "#882255", "#fbb4a0", "#c5b0e5")  # after the six colours of joints
+KINDS = {
+    "gravity": COLOURS[0],
+    "acceleration": COLOURS[1],
+    "Coriolis": COLOURS[2],
+    "centrifugal": COLOURS[3],
+    "friction": COLOURS[4],
+    "rotor": COLOURS[5],
+    "wrench": MORE[0],
+}
 HATCHES = ("", "////", "....", "xxxx", "----", "oo", "\\\\\\\\", "++")  # of terms 1 to 12, 13 to 24, ...
 PANEL, LEGEND = 2.6, 0.24  # heights in inches, of a panel at least, and of a line of its legend
 NOISE = 1e-9  # of the largest term: what is smaller is not shown
@@ -39,7 +48,7 @@ def stacked(
     figure = new_figure(10, 0.6 + sum(heights))
     t = np.arange(budget.batch[0]) if budget.t is None else budget.t
     panels = figure.subplots(len(shown), 1, squeeze=False, sharex=True, height_ratios=heights)[:, 0]
-    styles = look(shown)
+    styles = look(shown, labels)
     for axes, k, columns in zip(panels, chosen, shown, strict=True):
         draw(axes, budget, t, k, columns, labels, values[:, k], styles)
     panels[-1].set_xlabel("sample" if budget.t is None else "time (s)")
@@ -111,10 +120,15 @@ def largest(values: np.ndarray, most: int) -> list[int]:
     return order if len(order) <= most + 1 else order[:most]
 
 
-def look(shown: Sequence[Sequence[int]]) -> dict[int, dict[str, Any]]:
-    """The look of each term, the same in all panels: a colour of its own, and hatched where colours run out."""
+def look(shown: Sequence[Sequence[int]], labels: Sequence[str]) -> dict[int, dict[str, Any]]:
+    """The look of each term, the same in all panels: a colour of its own, and hatched where colours run out.
+
+    Kinds of terms have the same colours in all pictures, so that two motions can be compared.
+    """
     palette = (*COLOURS, *MORE)
     order = dict.fromkeys(column for columns in shown for column in columns)
+    if all(labels[column] in KINDS for column in order):
+        return {column: {"facecolor": KINDS[labels[column]], "hatch": ""} for column in order}
     return {
         column: {"facecolor": palette[k % len(palette)], "hatch": HATCHES[k // len(palette) % len(HATCHES)]}
         for k, column in enumerate(order)

@@ -1,4 +1,4 @@
-"""The results of `lw.budget` and of the budgets of the diagonalized equations: arrays, views of them, tables, plots."""
+"""The result of `lw.budget`, and what it shares with others: arrays, views of them, tables, plots."""
 
 from __future__ import annotations
 
@@ -15,12 +15,13 @@ from ..lazy import cached_property
 from ..printing import Description, print_if_dropped
 from ..robot import Robot
 from ..robot.entries import is_symbol
-from .budget_symbols import element_symbol, numbered, quasi_force_symbol, torque_symbol
+from .budget_symbols import numbered, torque_symbol
 from .budget_terms import VIEWS, Term, groups, term_table
 from .budget_text import JointBudget, joint_latex
 from .states import Array
 
-MOST = 6  # terms that a table or a plot names, unless it is asked for more
+MOST = 6  # terms that a plot names, unless it is asked for more
+MANY = 12  # terms that a table lists
 
 
 class Split(ABC):
@@ -95,26 +96,29 @@ class Split(ABC):
 
     def index_of(self, joint: str | int) -> int:
         """Where a joint is in qd and tau: by its number, by its name or that of its link, or as "base.wx"."""
-        names = self.arm.v_names
-        if not isinstance(joint, str):
-            if isinstance(joint, bool) or not -len(names) <= int(joint) < len(names):
-                raise ValueError(f"joint is {joint!r} (expected a name, or a whole number below {len(names)})")
-            return int(joint) % len(names)
-        if joint in names:
-            return names.index(joint)
-        own = [m for m in self.arm.moving if m.coupling is None and m.kind.degrees == 1]
-        single = {m.name: int(m.v.start) for m in own}  # by the link
-        one_of(joint, [*names, *(name for name in single if name not in names)], "joint")
-        return single[joint]
+        return index_of(self.arm, joint)
 
-    def joint(self, joint: str | int, *, by: str = "", most: int | None = None) -> JointBudget:
-        """The terms of one joint, the largest first: of one state, or of that with the largest total in a batch."""
-        k, view = self.index_of(joint), self._view(by)
+    def place(self, k: int) -> tuple[int, ...]:
+        """The index of the state of a batch at which total k is largest."""
         if not math.prod(self.batch):
             raise ValueError(f"the batch {self.batch} has no states (expected at least one)")
         size = np.abs(numbers(self.total)[..., k])
-        where = np.unravel_index(int(np.argmax(np.where(np.isnan(size), -1.0, size))), size.shape) if self.batch else ()
-        one = self.state(tuple(int(i) for i in where)) if self.batch else self
+        place = int(np.argmax(np.where(np.isnan(size), -1.0, size)))
+        return tuple(int(i) for i in np.unravel_index(place, size.shape)) if self.batch else ()
+
+    def peak(self, joint: str | int) -> Any:
+        """The budget of one state, that of a batch at which the total of a joint is largest."""
+        where = self.place(self.index_of(joint))
+        return self.state(where) if self.batch else self
+
+    def joint(self, joint: str | int, *, by: str = "", most: int | None = MANY) -> JointBudget:
+        """The terms of one joint, the largest first: of one state, or of that with the largest total in a batch.
+
+        `most` are the terms to be listed, the others as one; None lists all. `terms` of the result has them all.
+        """
+        k, view = self.index_of(joint), self._view(by)
+        where = self.place(k)
+        one = self.state(where) if self.batch else self
         labels, values = one.view(view)
         return JointBudget(
             name=self.arm.v_names[k],
@@ -125,8 +129,21 @@ class Split(ABC):
             terms=tuple(zip(labels, map(float, numbers(values)[k]), strict=True)),
             through=self.through(k, view),
             when=self._when(where),
+            beyond=self._beyond(k),
             most=most,
         )
+
+    def _beyond(self, k: int) -> str:
+        """How long a total is beyond its limit, along a trajectory: between samples it is a straight line."""
+        limit = float(self.limits()[k])
+        if self.t is None or not math.isfinite(limit):
+            return ""
+        over = np.abs(numbers(self.total)[:, k]) - limit
+        a, b, steps = over[:-1], over[1:], np.diff(self.t)
+        with np.errstate(all="ignore"):
+            parts = np.where((a > 0) & (b > 0), 1.0, np.where((a > 0) | (b > 0), np.maximum(a, b) / np.abs(a - b), 0.0))
+        seconds = float(np.nansum(parts * steps))
+        return f"{seconds:.3g} s of {self.t[-1] - self.t[0]:.3g} s" if seconds > 0.0 else ""
 
     def _when(self, where: tuple[Any, ...]) -> str:
         """Which state of a batch it is."""
@@ -140,10 +157,11 @@ class Split(ABC):
         """A joint by name; by number, the arrays of the tuple."""
         return self.joint(key) if isinstance(key, str) else tuple.__getitem__(cast(Any, self), key)
 
-    def table(self, *joints: str | int, by: str = "", most: int | None = None) -> Description:
+    def table(self, *joints: str | int, by: str = "", most: int | None = MANY) -> Description:
         """The terms of each joint, or of some, as tables; along a trajectory where each total is largest.
 
-        `by` is the view, one of `views`; `most` are the terms of each joint to be listed, the others as one.
+        `by` is the view, one of `views`; `most` are the terms of each joint to be listed, the others as one, and None
+        lists all.
         """
         chosen = joints or range(self.arm.n)
         tables = [str(self.joint(k, by=by, most=most)) for k in chosen]
@@ -207,7 +225,9 @@ class Split(ABC):
         there, in the robot's order.
         """
         if self.batch:
-            raise ValueError(f"latex is of one state (expected budget.state(k) of the batch {self.batch})")
+            raise ValueError(
+                f"latex is of one state (expected budget.state(k) of the batch {self.batch}, or budget.peak(joint))"
+            )
         view = self._view(by)
         labels, values = self.view(view)
         chosen = [self.index_of(joint) for joint in joints] if joints else range(self.arm.n)
@@ -229,18 +249,21 @@ class TorqueTerms(NamedTuple):
     gravity: Array  # (..., n, links)
     wrench: Array  # (..., n, links)
     rotor: Array  # (..., n)
-    friction: Array  # (..., n)
+    viscous: Array  # (..., n)
+    coulomb: Array  # (..., n)
 
 
 class Budget(Split, TorqueTerms):
     """What each joint's torque is made of: a tuple of arrays with names, and views of them.
 
     [..., k, j] of `acceleration` is the share of joint j's acceleration in torque k; [..., k, m] of
-    `bias_acceleration`, `bias_force`, `gravity` and `wrench` that of link `arm.names[m]`; `rotor` and `friction` are
-    those of the joint itself. `centrifugal` (..., n, n) and `coriolis` (..., n, n, n), each pair of joints once, are
-    the same bias accelerations and forces by joint. All of them add up to `tau`. `terms` are the finest terms that
-    there are, and `values` (..., n, terms) their torques. `budget["joint2"]` is one joint; `table()`, `why()`,
-    `plot()`, `latex()` and `columns()` show it, by joints, by links, by terms or by kinds of terms.
+    `bias_acceleration`, `bias_force`, `gravity` and `wrench` that of link `arm.names[m]`; `rotor` is that of the joint
+    itself, and so is its friction: `viscous` and `coulomb`, with Stribeck's in it, together `friction`. `centrifugal`
+    (..., n, n) and `coriolis` (..., n, n, n), each pair of joints once, are the bias accelerations and forces by joint.
+    All of them add up to `tau`. `terms` are the finest terms that there are, and `values` (..., n, terms) their
+    torques. `budget["joint2"]` is one joint; `table()`, `why()`, `plot()`, `latex()` and `columns()` show it, by
+    joints, by links, by terms or by kinds of terms. The difference of two budgets, of an arm with and without its
+    payload, is a budget too.
     """
 
     def __new__(cls, *arrays: Array, arm: Robot | None = None, t: Array | None = None) -> Budget:
@@ -252,8 +275,14 @@ class Budget(Split, TorqueTerms):
     @cached_property
     def tau(self) -> Array:
         """The sum of all terms: (..., n)."""
-        acceleration, a, b, gravity, wrench, rotor, friction = tuple(self)
-        return acceleration.sum(-1) + a.sum(-1) + b.sum(-1) + gravity.sum(-1) + wrench.sum(-1) + rotor + friction
+        acceleration, a, b, gravity, wrench, rotor, viscous, coulomb = tuple(self)
+        sums = acceleration.sum(-1) + a.sum(-1) + b.sum(-1) + gravity.sum(-1) + wrench.sum(-1)
+        return sums + rotor + viscous + coulomb
+
+    @property
+    def friction(self) -> Array:
+        """(..., n)"""
+        return self.viscous + self.coulomb
 
     @property
     def what(self) -> str:
@@ -274,7 +303,7 @@ class Budget(Split, TorqueTerms):
     @property
     def values(self) -> np.ndarray:
         parts = [numbers(part) for part in tuple(self)]
-        return np.concatenate([*parts[:5], parts[5][..., None], parts[6][..., None]], axis=-1)
+        return np.concatenate([*parts[:5], *(part[..., None] for part in parts[5:])], axis=-1)
 
     @property
     def bias_acceleration(self) -> np.ndarray:
@@ -336,112 +365,38 @@ class Budget(Split, TorqueTerms):
         first = {label: self.terms[columns[0]] for label, columns in self.groups(by).items()}
         return {label: torque_symbol(self.arm, k, term, by) for label, term in first.items()}
 
+    def __sub__(self, other: Any) -> Budget:
+        """The budget of what this robot needs more than another with the same joints and links, such as a payload."""
+        if not isinstance(other, Budget):
+            return NotImplemented
+        if self.terms != other.terms:
+            raise ValueError(
+                f"the budgets are of {self.arm.name!r} and {other.arm.name!r}, which have other joints or links"
+            )
+        parts = [a - b for a, b in zip(tuple(self), tuple(other), strict=True)]
+        return Budget(*parts, arm=self.arm, t=self.t)
+
     def state(self, index: Any) -> Budget:
         """The budget of one state of the batch, or of several."""
         self._check_index(index)
         return Budget(*(part[index] for part in tuple(self)), arm=self.arm, t=picked(self.t, index))
 
 
-class QuasiTermArrays(NamedTuple):
-    summands: Array  # (..., n, n, n)
-    c: Array  # (..., n, n)
-    velocity: Array  # (..., n)
-    bias_force: Array  # (..., n, links)
-    gravity: Array  # (..., n, links)
-    wrench: Array  # (..., n, links)
-
-
-class QuasiBudget(Split, QuasiTermArrays):
-    """What C(θ, ν) or C(θ, ξ) is made of: a tuple of arrays with names, and views of them.
-
-    `c` (..., n, n) are the elements c_ki of Kozłowski's equation (48), c_ki = -c_ik off the diagonal, and `summands`
-    (..., n, n, n) are what they are the sums of: [..., k, i, m] is the share of joint m. `elements` are c_ki ν_i (or
-    ξ_i), with the `velocity` as it was given. `bias_force`, `gravity` and `wrench` are by link. `elements` and these
-    three add up to C, `total`. Tables and plots as of `lw.Budget`, by elements, by the summands of each or by kinds.
-    """
-
-    kind: str
-    views = ("elements", "sums", "kinds")
-
-    def __new__(cls, *arrays: Array, arm: Robot | None = None, kind: str = "", t: Array | None = None) -> QuasiBudget:
-        budget = super().__new__(cls, *arrays)
-        if arm is not None:
-            budget.arm, budget.kind, budget.t = arm, kind, times(t, tuple(budget.gravity.shape[:-2]))
-        return budget
-
-    @property
-    def total(self) -> Array:
-        """C(θ, ν) or C(θ, ξ), with gravity and wrenches in it: (..., n)."""
-        _, _, _, bias_force, gravity, wrench = tuple(self)
-        return self.elements.sum(-1) + bias_force.sum(-1) + gravity.sum(-1) + wrench.sum(-1)
-
-    @property
-    def elements(self) -> Array:
-        """c_ki times the velocity of i: (..., n, n)."""
-        return self.c * self.velocity[..., None, :]
-
-    @property
-    def letter(self) -> str:
-        return "ν" if self.kind == "normalized" else "ξ"
-
-    @property
-    def symbol(self) -> str:
-        return f"C(θ, {self.letter})"
-
-    @property
-    def what(self) -> str:
-        return f"{self.symbol}, {self.kind},"
-
-    def units(self) -> tuple[str, ...]:
-        return ("√J/s",) * self.arm.n if self.kind == "normalized" else self.arm.effort_units
-
-    def limits(self) -> Sequence[float]:
-        return [math.inf] * self.arm.n
-
-    @property
-    def values(self) -> np.ndarray:
-        """(..., n, terms): the summands of every element times the velocity, then bias forces, gravity, wrenches."""
-        summands, _, velocity, *others = (numbers(part) for part in tuple(self))
-        moved = summands * velocity[..., None, :, None]
-        return np.concatenate([moved.reshape((*moved.shape[:-2], -1)), *others], axis=-1)
-
-    def groups(self, by: str) -> dict[str, list[int]]:
-        names, links, found = self.arm.v_names, self.arm.names, dict[str, list[int]]()
-        for i, joint in enumerate(names):
-            for m, other in enumerate(names):
-                own = f"c {self.letter} of {joint}"
-                label = {"elements": own, "sums": f"{own}, summand of {other}", "kinds": f"c {self.letter}"}[by]
-                found.setdefault(label, []).append(i * len(names) + m)
-        start = len(names) ** 2
-        for part, what in enumerate(("bias force of", "gravity of", "wrench on")):
-            for m, link in enumerate(links):
-                label = what.rpartition(" ")[0] if by == "kinds" else f"{what} {link}"
-                found.setdefault(label, []).append(start + part * len(links) + m)
-        return found
-
-    def symbols(self, k: int, by: str) -> dict[str, str]:
-        if by == "kinds" or not numbered(self.arm):
-            return {}
-        n, scaled, found = self.arm.n, self.kind == "normalized", dict[str, str]()
-        for label, (column, *_) in self.groups(by).items():
-            if column < n * n:
-                i, m = divmod(column, n)
-                found[label] = element_symbol(k, i, m if by == "sums" else -1, scaled)
-            else:
-                part, m = divmod(column - n * n, n)
-                found[label] = quasi_force_symbol(("bias force", "gravity", "wrench")[part], k, m, scaled)
-        return found
-
-    def state(self, index: Any) -> QuasiBudget:
-        """The budget of one state of the batch, or of several."""
-        self._check_index(index)
-        return QuasiBudget(
-            *(part[index] for part in tuple(self)), arm=self.arm, kind=self.kind, t=picked(self.t, index)
-        )
-
-    def _latex_symbol(self, k: int) -> str:
-        letter = r"\nu" if self.kind == "normalized" else r"\xi"
-        return rf"C(\theta, {letter})_{{{k + 1}}}"
+def index_of(arm: Robot, joint: str | int, what: str = "joint") -> int:
+    """Where a joint is in qd and tau; `what` is it called in errors."""
+    names = arm.v_names
+    if not isinstance(joint, str):
+        if isinstance(joint, bool) or not -len(names) <= int(joint) < len(names):
+            raise ValueError(f"{what} is {joint!r} (expected a name, or a whole number below {len(names)})")
+        return int(joint) % len(names)
+    if joint in names:
+        return names.index(joint)
+    if joint.isdecimal():
+        raise ValueError(f"{what} is {joint!r} (expected a name, or a number without quotes: 0 is the first joint)")
+    own = [m for m in arm.moving if m.coupling is None and m.kind.degrees == 1]
+    single = {m.name: int(m.v.start) for m in own}  # by the link
+    one_of(joint, [*names, *(name for name in single if name not in names)], what)
+    return single[joint]
 
 
 def numbers(array: Array) -> np.ndarray:

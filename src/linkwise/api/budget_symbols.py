@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..robot import Robot
-from .budget_terms import Term
+from .budget_terms import FRICTION, Term
 
 RATE, ACCELERATION = r"\dot{\theta}", r"\ddot{\theta}"
 FORCES = {"bias force": "b", "gravity": "b^g", "wrench": "b^e"}
@@ -27,7 +27,8 @@ def torque_symbol(arm: Robot, k: int, term: Term, by: str) -> str:
         return through_composite(k, m, f"a_{{{m}}}{pair}")
     if term.what in FORCES:
         return rf"{inward('Phi', k, m)} {FORCES[term.what]}_{{{m}}}{pair}"
-    return rf"J_{{{k}}} {ACCELERATION}_{{{k}}}" if term.what == "rotor" else rf"f_{{{k}}}({RATE}_{{{k}}})"
+    own = {"rotor": rf"J_{{{k}}} {ACCELERATION}_{{{k}}}", FRICTION[0]: rf"f_{{v,{k}}} {RATE}_{{{k}}}"}
+    return own.get(term.what, rf"f_{{c,{k}}}({RATE}_{{{k}}})")
 
 
 def inward(operator: str, k: int, m: int) -> str:

@@ -12,6 +12,7 @@ from ..robot import Robot
 from ..spatial import Scalar, add, mul
 
 VIEWS = ("joints", "links", "terms", "kinds")
+FRICTION = ("viscous friction", "Coulomb friction")  # with what there is of Stribeck's in the second
 TABLE = "terms of torques"  # in the cache of a robot
 Key = tuple[int, int, int]  # a link (of `names`), and two rates (of `v_names`), the first of them first
 
@@ -19,7 +20,7 @@ Key = tuple[int, int, int]  # a link (of `names`), and two rates (of `v_names`),
 class Term(NamedTuple):
     """One term of the torques: what it comes from, on which link, and by the motion of which joints."""
 
-    what: str  # as a field of `Budget`: "acceleration", "bias acceleration", "bias force", "gravity", ...
+    what: str  # "acceleration", "bias acceleration", "bias force", "gravity", "wrench", "rotor", or of FRICTION
     link: str = ""
     joints: tuple[str, ...] = ()  # whose acceleration; of bias terms, whose rates: one or two
 
@@ -34,7 +35,9 @@ class Term(NamedTuple):
         if self.rates:
             by_link, by_joint = f"{self.what} of {self.link}", f"{self.rates} of {of_joints}"
             return {"terms": f"{by_link}, {by_joint}", "links": by_link, "joints": by_joint, "kinds": self.rates}[by]
-        if by == "kinds" or self.what in ("rotor", "friction"):
+        if self.what in FRICTION:
+            return "friction" if by == "kinds" else self.what
+        if by == "kinds" or self.what == "rotor":
             return self.what
         return f"{self.what} of {of_joints}" if self.joints else f"{self.what} {preposition(self.what)} {self.link}"
 
@@ -83,7 +86,7 @@ class TermTable:
             ),
             *(Term(what, name) for what in ("gravity", "wrench") for name in names),
             Term("rotor"),
-            Term("friction"),
+            *map(Term, FRICTION),
         )
 
     def rows(self, terms: Terms, width: int, column: Callable[..., int | None]) -> list[list[Scalar]]:

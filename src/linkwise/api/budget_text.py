@@ -31,6 +31,7 @@ class JointBudget:
     terms: tuple[tuple[str, float], ...]  # labels and values
     through: Mapping[str, str] = field(default_factory=dict)  # from which link on a composite body passes it, by label
     when: str = ""  # which state of a batch
+    beyond: str = ""  # how long a trajectory has it beyond the limit
     most: int | None = None  # terms to list
 
     @property
@@ -73,6 +74,7 @@ class JointBudget:
         head = f"{self.name}: {number(self.total)} {self.unit}{self._at}"
         if of == "limit":
             head += f", {percent(abs(self.total), self.limit)} of its limit of {number(self.limit)} {self.unit}"
+            head += f", which it passes for {self.beyond}" if self.beyond else ""
         if not self.largest:
             return f"{head}: nothing acts on it"
         if abs(self.total) <= NOISE * self.scale:
@@ -82,11 +84,12 @@ class JointBudget:
         for words, way in (("towards it", sign), ("against it", -sign)):
             own = shortened([(label, x) for label, x in self.largest if x * way > 0], most)
             if own:
-                listed = ", ".join(f"{percent(sign * x, base)} {label}{self._passed(label)}" for label, x in own)
+                listed = ", ".join(f"{percent(sign * x, base)} {label}{self.passed(label)}" for label, x in own)
                 lines.append(f"  {words}: {listed}")
         return "\n".join(lines)
 
-    def _passed(self, label: str) -> str:
+    def passed(self, label: str) -> str:
+        """Through which body an acceleration acts, in words."""
         return f" (through the body from {self.through[label]} on)" if label in self.through else ""
 
     @property

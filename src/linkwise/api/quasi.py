@@ -13,7 +13,7 @@ from .recentring import quasi_rates
 from .states import Array, States
 
 if TYPE_CHECKING:
-    from .budget_result import QuasiBudget
+    from .quasi_budget import QuasiBudget
 
 
 class QuasiCoordinates:

@@ -85,8 +85,8 @@ Gravity = Annotated[
 Payload = Annotated[
     str | None,
     typer.Option(
-        metavar="KG[,X,Y,Z]",
-        help="A point mass held by the tip (or KG@LINK), at x, y, z of its frame.",
+        metavar="KG[,X,Y,Z][@LINK]",
+        help="A point mass held by the tip, or by LINK, at x, y, z of its frame: 5,0,0,0.1@tool0.",
         rich_help_panel=ROBOT,
     ),
 ]

@@ -14,7 +14,7 @@ from ..robot import Robot
 from .options import Base, Gravity, Ignore, Mimic, Payload, RobotArgument, Unphysical
 from .states import numbers
 
-TYPED = "typed"
+TYPED, BARE = "typed", "bare"
 
 
 def robot_of(
@@ -41,6 +41,9 @@ def robot_of(
 
 def with_payload(arm: Robot, payload: str) -> Robot:
     text, _, link = payload.partition("@")
+    if "," in link and "," not in text:
+        name, _, place = link.partition(",")
+        raise ValueError(f"--payload {payload}: the link comes last (expected --payload {text},{place}@{name})")
     values = numbers(text, "--payload")
     if len(values) not in (1, 4):
         raise ValueError(f"--payload has {len(values)} numbers (expected a mass, or a mass and x, y, z)")
@@ -57,7 +60,7 @@ def with_payload(arm: Robot, payload: str) -> Robot:
 def with_robot(command: Callable[..., int]) -> Callable[..., int]:
     """A command whose first argument is a robot: in a command line, a name or file with the options of `load`.
 
-    A parameter `typed` gets that name or file as it was typed.
+    A parameter `typed` gets that name or file as it was typed, and `bare` the robot without its payload, or None.
     """
 
     def run(
@@ -72,11 +75,14 @@ def with_robot(command: Callable[..., int]) -> Callable[..., int]:
     ) -> int:
         if TYPED in asked:
             own[TYPED] = shlex.quote(robot)
-        return command(robot_of(robot, base, mimic, unphysical, ignore, gravity, payload), **own)
+        arm = robot_of(robot, base, mimic, unphysical, ignore, gravity)
+        if BARE in asked:
+            own[BARE] = None if payload is None else arm
+        return command(arm if payload is None else with_payload(arm, payload), **own)
 
     asked = signature(command, eval_str=True).parameters
     first, *loading = list(signature(run, eval_str=True).parameters.values())[:-1]
-    own = [parameter for parameter in list(asked.values())[1:] if parameter.name != TYPED]
+    own = [parameter for parameter in list(asked.values())[1:] if parameter.name not in (TYPED, BARE)]
     every = [p.replace(kind=Parameter.KEYWORD_ONLY) for p in (first, *own, *loading)]
     run.__signature__ = Signature(every, return_annotation=int)  # type: ignore[attr-defined]
     run.__annotations__ = {p.name: p.annotation for p in every}

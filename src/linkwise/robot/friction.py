@@ -10,7 +10,7 @@ joint at rest then sticks as long as less than s (or c) is needed to hold it: se
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -107,6 +107,11 @@ class Friction:
         if direction is None:
             direction = sign(rate) if smooth == 0.0 else rate / sqrt(rate * rate + smooth * smooth)
         return add(mul(viscous, rate), mul(level, direction))
+
+    @property
+    def parts(self) -> tuple[Friction, Friction]:
+        """Viscous friction alone, and what is not viscous alone: together they are this."""
+        return replace(self, coulomb=0.0, stribeck=None), replace(self, viscous=0.0)
 
     @property
     def coefficients(self) -> tuple[str, ...]:
