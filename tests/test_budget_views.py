@@ -1,6 +1,7 @@
 """What budgets show: both parts of friction, the share of a payload, colours of kinds, names of joints, the prompt."""
 
 import re
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -109,3 +110,23 @@ def test_the_payload_at_the_prompt() -> None:
     assert shown is not None
     assert float(shown[1]) == pytest.approx(float(share.tau[1]), rel=1e-3)
     assert "expected --payload 5,0,0,0.1@tool0" in linkwise(f"{LINE} --payload 5@tool0,0,0,0.1").err
+
+
+def test_a_recording_as_the_motion(tmp_path: Path) -> None:
+    """Positions with noise: the terms are those of the motion itself, and measured torques stand below the model's."""
+    arm, t, noise = lw.load("planar3"), np.linspace(0.0, 4.0, 2001), np.random.default_rng(0).normal(size=(2001, 6))
+    slow = np.array([3.0, 2.0, 4.0])
+    q, qd, qdd = np.sin(np.outer(t, slow)), slow * np.cos(np.outer(t, slow)), -(slow**2) * np.sin(np.outer(t, slow))
+    tau = lw.inverse_dynamics(arm, q, qd, qdd) + 0.1 + 0.01 * noise[:, 3:]
+    run = lw.measured_motion(arm, {"t": t, "q": q + 1e-5 * noise[:, :3], "tau": tau})
+    rows = np.rint(run.t / 0.002).astype(int)
+    found, true = (lw.budget(arm, *motion) for motion in ((run.q, run.qd, run.qdd), (q[rows], qd[rows], qdd[rows])))
+    assert np.abs(found.tau - true.tau).max() < 0.02 * np.abs(true.tau).max()
+    assert np.abs(run.tau - true.tau - 0.1).max() < 0.02
+    table = np.column_stack([t, q + 1e-5 * noise[:, :3], tau])
+    head = "t,q1,q2,q3,tau1,tau2,tau3"
+    np.savetxt(tmp_path / "run.csv", table, delimiter=",", header=head, comments="")
+    line = f"budget planar3 --measured {tmp_path / 'run.csv'}"
+    assert "measured there" in linkwise(f"{line} --joint 1").out
+    assert "expected no --q" in linkwise(f"{line} --q 0,0,0").err
+    assert "expected --measured FILE" in linkwise("budget planar3 --cutoff 5").err

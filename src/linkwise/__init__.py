@@ -129,6 +129,8 @@ if TYPE_CHECKING:  # at run time each of these is imported when it is first used
     from .identification.excitation import ExcitationInterrupted as ExcitationInterrupted
     from .identification.excitation import excitation as excitation  # type: ignore[no-redef]
     from .identification.fitting import identify as identify
+    from .identification.measured_motion import MeasuredMotion as MeasuredMotion
+    from .identification.measured_motion import measured_motion as measured_motion
     from .identification.result import Identification as Identification
     from .identification.result import JointErrors as JointErrors
     from .kernels.compiler import Compiled as Compiled
@@ -260,6 +262,7 @@ LAZY_IMPORTS = {  # the public names, by the modules that are imported when one 
     "graph": ("Count", "Program", "evaluate"),
     "identification.excitation": ("Excitation", "ExcitationInterrupted", "excitation"),
     "identification.fitting": ("identify",),
+    "identification.measured_motion": ("MeasuredMotion", "measured_motion"),
     "identification.result": ("Identification", "JointErrors"),
     "kernels.compiler": ("Compiled",),
     "kernels.cuda.driver": ("CudaError",),
