@@ -28,6 +28,7 @@ EXAMPLES = (
     ("linkwise budget puma560 --q 0,0,pi/2,0,0,0", "what holds the arm, link by link"),
     ("linkwise budget stanford --joint 2 --plot budget.png", "one joint along the motion of Saha's paper"),
     ("linkwise budget ur5e --payload 5 --joint 2 --why", "in words: what takes the drive to its limit"),
+    ("linkwise torque gantry --csv run.csv", "a motion with torques, in place of a measurement"),
     ("linkwise budget gantry --measured run.csv --joint 3", "along a recording, beside its torques"),
     ("linkwise budget ur5e quintic --to 2,-1,1,0,1,0 --duration 1 --by kinds", "gravity, Coriolis, ... of each joint"),
     ("linkwise budget planar3 --q 0,0,0 --qd 1,2,3 --by links", "bias accelerations and forces of the links"),
