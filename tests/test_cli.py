@@ -49,7 +49,7 @@ def test_help_of_a_command(name: str) -> None:
     assert shown.out.startswith(f"Usage: linkwise {name}")
     assert MODULES[name].EXAMPLES
     for line, about in MODULES[name].EXAMPLES:
-        assert line.startswith(f"linkwise {name}") or name in ("compare", "identify")  # of what another one wrote
+        assert line.startswith(f"linkwise {name}") or name in ("budget", "compare", "identify")  # of what another wrote
         assert f"  {line}" in shown.out
         assert about in " ".join(shown.out.split())
     assert max(map(len, shown.out.splitlines())) <= 80
