@@ -33,6 +33,8 @@ def test_the_difference_of_two_budgets_is_that_of_the_payload() -> None:
     assert share["shoulder_lift_joint"].limit == 150.0
     with pytest.raises(ValueError, match="other joints or links"):
         share - lw.budget(lw.load("planar3"), [0] * 3, [0] * 3, [0] * 3)
+    with pytest.raises(ValueError, match="expected the same states"):
+        share - lw.budget(ARM, [Q], [QD], [QDD])
 
 
 def test_tables_list_a_dozen_terms_unless_more_are_wanted() -> None:

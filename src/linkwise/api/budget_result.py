@@ -373,6 +373,8 @@ class Budget(Split, TorqueTerms):
             raise ValueError(
                 f"the budgets are of {self.arm.name!r} and {other.arm.name!r}, which have other joints or links"
             )
+        if self.batch != other.batch:
+            raise ValueError(f"the budgets are of batches {self.batch} and {other.batch} (expected the same states)")
         parts = [a - b for a, b in zip(tuple(self), tuple(other), strict=True)]
         return Budget(*parts, arm=self.arm, t=self.t)
 
