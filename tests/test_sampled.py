@@ -183,6 +183,11 @@ def test_one_sample_can_be_exported() -> None:
         assert np.abs(a - b).max() < 1e-12
 
 
+def test_the_law_inside_has_its_memory_as_an_input_too() -> None:
+    law = lw.pid(TARGET, **GAINS, period=0.004, most=5).law
+    assert [port.name for port in lw.trace(law, ARM).inputs] == ["t", "q", "qd", "state"]
+
+
 def counting(arm: lw.Robot, t: Any, q: Any, qd: Any, z: Any) -> Any:
     return -0.2 * qd * z[0], z + np.array([0.1, 0.0, 0.2, 0.0, 0.3]) * t
 

@@ -146,6 +146,7 @@ class PID(Law):
     gravity: bool = False
     model: Robot | None = None
     constructor_name = "pid"
+    traced_inputs: ClassVar[tuple[str, ...]] = ("state",)  # never a constant
 
     def __call__(self, arm: Robot, t: Any, q: Any, qd: Any, state: Any = 0.0) -> Any:
         kp, ki, kd, most = (per_joint(self, name, arm) for name in ("kp", "ki", "kd", "most"))
