@@ -14,9 +14,9 @@ from timing import command
 
 import linkwise as lw
 from linkwise.identification.excitation.excitation import PER_HARMONIC, compiled_regressor
-from linkwise.identification.excitation.limits import MotionLimits
 from linkwise.identification.excitation.problem import ExcitationProblem
 from linkwise.identification.excitation.series import SeriesBasis
+from linkwise.trajectories.limits import MotionLimits
 
 MOTIONS, STARTS, HARMONICS, DURATION = 100, 8, 5, 10.0
 HEADER = ["arm", "motion", "condition", "standard deviation, geometric mean", "in the worst direction", "seconds"]
@@ -55,10 +55,10 @@ def searched(arm: lw.Robot, criterion: str, starts: int) -> tuple[tuple[float, f
 
 def best_random(arm: lw.Robot, motions: int) -> tuple[float, float, float]:
     """Of so many random motions within the limits, that of the smallest condition number."""
-    allowed = MotionLimits.of(arm, None).kept(0.9)
+    limits = MotionLimits.of(arm, None)
     regressor = compiled_regressor(arm, None, np.ones(arm.n))
     basis = SeriesBasis.make(HARMONICS, DURATION, rest=True)
-    problem = ExcitationProblem.make(regressor, basis, PER_HARMONIC * HARMONICS, allowed, "condition")
+    problem = ExcitationProblem.make(regressor, basis, PER_HARMONIC * HARMONICS, limits, "condition", 0.1)
     rng, found = np.random.default_rng(0), []
     while len(found) < motions:
         if (x := problem.start(rng)) is not None:

@@ -14,12 +14,12 @@ import linkwise as lw
 from command_line import linkwise
 from effort import in_turn, rest_slow
 from linkwise.cli.typed_limits import limits_of
-from linkwise.identification.excitation.limits import KINDS, MotionLimits
 from linkwise.identification.excitation.minimise import Barrier, minimise, newton_direction
 from linkwise.identification.excitation.peaks import MotionPeaks
 from linkwise.identification.excitation.problem import ExcitationProblem, independent, smooth_condition, smooth_log_det
 from linkwise.identification.excitation.series import SeriesBasis, bounds
 from linkwise.identification.excitation.starts import Search
+from linkwise.trajectories.limits import KINDS, MotionLimits
 from robots import CHAINS, DRIVEN, TEXTBOOK, TREES
 
 LIMITS: dict[str, Any] = {"position": (-2.0, 2.5), "velocity": 2.0, "acceleration": 8.0, "effort": 1000.0}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -20,12 +21,13 @@ from ...robot.layout import Layout
 from ...trace import refuse_symbols
 from ...trajectories.checks import positive, spread
 from ...trajectories.fourier import Fourier, series_name
+from ...trajectories.limits import Floats, Margins, MotionLimits
 from ...trajectories.loads import torque_along
 from ...trajectories.trajectory import Trajectory
 from .checks import weaknesses
-from .limits import Floats, Margins, MotionLimits
 from .peaks import MotionPeaks
-from .problem import ExcitationProblem, Regressor, condition_of, log_det_of
+from .problem import ExcitationProblem, Regressor
+from .reference import Worth
 from .series import SeriesBasis, times_of_period
 from .starts import Search, SearchProgress
 
@@ -34,6 +36,7 @@ if TYPE_CHECKING:
 
 CRITERIA = ("condition", "logdet")
 PER_HARMONIC = 40  # samples in a period of the highest harmonic, for the regressor
+FEWEST, MOST, HIGHEST = 5, 15, 0.5  # harmonics unless given, and the frequency of the highest, Hz
 SOFT = 0.02  # of the velocity limit: the least rate over which the sign of dry friction changes, in the search
 SHRINKS = (1.0, 0.999, 0.995, 0.99, 0.98, 0.95, 0.9, 0.8, 0.65, 0.5)  # of a motion that passes a torque limit
 
@@ -43,17 +46,15 @@ class Excitation(Trajectory):
     """A motion for identification: a `Trajectory`, what it is worth, and how near to the limits it comes."""
 
     arm: Robot
-    condition: (
-        float  # number of W: the columns of `parameters` in the base regressor at `times`, rows and columns scaled
-    )
-    log_det: float  # of WᵀW
-    criterion: str  # which of the two was optimised
+    worth: Worth  # of W: the columns of `parameters` in the base regressor at `times`, rows and columns scaled
+    criterion: str  # which was optimised: "condition" or "logdet"
     parameters: tuple[str, ...]  # base parameters
     left_out: tuple[str, ...]  # base parameters that act like a sum of the others, but for 1e-4 of their column
-    column_scale: Floats  # of `parameters`: root-mean-square lengths of the columns in random motions within the limits
+    column_scale: Floats  # of `parameters`: root-mean-square lengths of the columns at states all over the limits
     row_scale: Floats  # (n,) `noise`
     limits: MotionLimits
     margins: Margins
+    friction: Friction | None  # whose coefficients are among the parameters, and whose torques are within the limits
     samples: int
     seed: int
 
@@ -61,7 +62,38 @@ class Excitation(Trajectory):
         kind, joint, left = self.margins.least
         margin = f"least margin {100.0 * left:.3g} % ({kind} of {joint!r})"
         worth = f"condition {self.condition:.4g} of {len(self.parameters)} parameters"
-        return f"<Excitation of robot {self.arm.name!r}: {self.name}, {self.duration:g} s; {worth}; {margin}>"
+        noise = f"sigma {self.typical_sigma:.3g} of the noise, at worst {self.worst_sigma:.3g}"
+        return f"<Excitation of robot {self.arm.name!r}: {self.name}, {self.duration:g} s; {worth}; {noise}; {margin}>"
+
+    @property
+    def condition(self) -> float:
+        """The condition number of W."""
+        return self.worth.condition
+
+    @property
+    def log_det(self) -> float:
+        """Of WᵀW."""
+        return self.worth.log_det
+
+    @property
+    def sigma(self) -> Floats:
+        """(p,) Expected standard deviations of `parameters`, by least squares from one period of the motion.
+
+        Torques are measured 100 times a second, with independent errors of the standard deviation `noise`, or of 1 N m
+        and 1 N where it was not given. From four times as many measurements they are half as large.
+        """
+        return self.worth.deviations / self.column_scale
+
+    @property
+    def typical_sigma(self) -> float:
+        """The geometric mean of `sigma`, each times `column_scale`: as torques of motions all over the limits, in units
+        of the noise. It compares motions of one robot under the same limits, whatever their duration and criterion."""
+        return float(np.exp(np.log(self.worth.deviations).mean()))
+
+    @property
+    def worst_sigma(self) -> float:
+        """Likewise, of that combination of parameters which is determined worst."""
+        return self.worth.worst
 
     @property
     def series(self) -> Fourier:
@@ -83,8 +115,8 @@ class Excitation(Trajectory):
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Why the motion is of little use, whatever `condition` is: joints that hardly move, rates near zero."""
-        return tuple(weaknesses(self.arm, self, self.times))
+        """Why the motion is of little use, or slower than it could be: joints that hardly move, rates near zero."""
+        return tuple(weaknesses(self))
 
     def plot(self, path: str | os.PathLike[str] | None = None, samples: int = 501) -> Figure:
         """A matplotlib figure of positions, rates, accelerations and torques; `path` is a picture to write."""
@@ -118,7 +150,7 @@ class ExcitationInterrupted(KeyboardInterrupt):
 
 def excitation(
     arm: Robot,
-    harmonics: int = 5,
+    harmonics: int | None = None,
     duration: float = 10.0,
     limits: Any = None,
     *,
@@ -134,16 +166,19 @@ def excitation(
 ) -> Excitation:
     """A motion within the limits along which the base parameters can be identified as well as possible.
 
-    Each joint follows a Fourier series of so many harmonics whose period is `duration`. With `rest=True` rates and
-    accelerations are zero at both ends, so that an arm at rest can follow it, once or again and again. Positions,
-    rates, accelerations and torques stay within their limits at all times, with a share `margin` of each unused.
+    Each joint follows a Fourier series of so many harmonics whose period is `duration`: unless given, 5, or in more
+    than 10 s one for every 2 s, at most 15. With `rest=True` rates and accelerations are zero at both ends, so that an
+    arm at rest can follow it, once or again and again. Positions, rates, accelerations and torques stay within their
+    limits at all times, with a share `margin` of each unused.
     `limits` maps "position", "velocity", "acceleration" and "effort" to what holds in place of the robot's own: one
     number for all joints, one for each, or a mapping by the names of some joints; positions are pairs (lower, upper).
     Positions and rates must be limited; accelerations and torques are where a limit is known.
 
     The criterion is the condition number of the regressor `lw.regressor(arm, ..., base=True)` over one period, its
-    columns divided by their lengths; or, "logdet", the determinant of the information, which also rewards large
-    torques. `noise` is the standard deviation of each joint's measured torque, by which rows are divided. With
+    columns divided by their lengths at states all over the limits; or, "logdet", the determinant of the information:
+    most parameters are then determined somewhat better, some combinations of them worse. `.sigma` of the result are the
+    standard deviations that can be expected, and `.typical_sigma` compares motions of either criterion and of any
+    duration. `noise` is the standard deviation of each joint's measured torque, by which rows are divided. With
     `friction` the coefficients of the joints are among the parameters, and their torques within the limits.
 
     `starts` random motions, the same for the same `seed`, are improved, and the best of them is refined. Progress is
@@ -160,6 +195,7 @@ def excitation(
     check_robot(arm)
     one_of(criterion, CRITERIA, "criterion")
     law, period = Friction.of(friction), positive(duration, "duration")
+    harmonics = default_harmonics(period) if harmonics is None else harmonics
     whole(harmonics, "harmonics", 2 if rest else 1, "; one harmonic alone is never at rest" if rest else "")
     whole(starts, "starts", 1)
     whole(seed, "seed", 0)
@@ -172,7 +208,7 @@ def excitation(
     weights = 1.0 / positive_each(noise, arm.n, "noise")
     basis = SeriesBasis.make(harmonics, period, rest)
     problem = ExcitationProblem.make(
-        compiled_regressor(arm, softened(law, allowed), weights), basis, count, allowed, criterion
+        compiled_regressor(arm, softened(law, allowed), weights), basis, count, bounded, criterion, margin
     )
     search = Search(problem, SearchProgress(progress, starts))
 
@@ -197,6 +233,11 @@ def excitation(
     return best
 
 
+def default_harmonics(duration: float) -> int:
+    """So that the highest has at least 0.5 Hz: a longer motion of the same harmonics would be slower."""
+    return max(FEWEST, min(math.ceil(HIGHEST * duration), MOST))
+
+
 def within(arm: Robot, basis: SeriesBasis, free: Floats, limits: MotionLimits, law: Friction | None) -> Fourier | None:
     """The series, made a little smaller about its offset where it passes a limit between the samples of the search."""
     for share in SHRINKS:
@@ -218,8 +259,8 @@ def finished(
         series_name(len(series.sines)),
         Layout.of(arm),
         arm=arm,
-        condition=condition_of(matrix),
-        log_det=log_det_of(matrix),
+        worth=Worth.of(matrix, samples, series.duration),
+        friction=law,
         column_scale=problem.column_scale,
         row_scale=1.0 / problem.regressor.row_weights,
         criterion=problem.criterion,

@@ -15,7 +15,7 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from .limits import Floats
+from ...trajectories.limits import Floats
 
 DECREASE, CURVATURE = 1e-4, 0.9  # of the Wolfe conditions
 BISECTIONS = 25

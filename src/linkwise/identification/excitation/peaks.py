@@ -9,7 +9,7 @@ import numpy as np
 from ...api.functions import inverse_dynamics
 from ...robot import Friction, Robot
 from ...trajectories.fourier import Fourier
-from .limits import Floats, Margins, MotionLimits
+from ...trajectories.limits import Floats, Margins, MotionLimits
 from .series import bounds, times_of_period
 
 PER_HARMONIC = 512  # samples in a period of the highest harmonic

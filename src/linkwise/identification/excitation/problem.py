@@ -1,9 +1,9 @@
 """The search for exciting motions: a criterion of the regressor, and a barrier at the limits.
 
 The regressor of all samples, W (samples · n, p), has a row for each torque. Parameters have different units, so that
-its columns are scaled: each is divided by its root-mean-square length in random motions within the same limits. These
-scales are fixed. Columns of unit length, which many use, would hide that a joint hardly moves: its columns are small,
-and what identifies them is noise. With `criterion="condition"` the condition number σ_1 / σ_p of the scaled W is
+its columns are scaled by what they are at states spread over the limits (see `reference`). These scales are fixed.
+Columns of unit length, which many use, would hide that a joint hardly moves, or that a motion is slow: its columns are
+small, and what identifies them is noise. With `criterion="condition"` the condition number σ_1 / σ_p of the scaled W is
 minimised. It is not smooth where singular values coincide, so bounds are minimised, one after the other, m growing:
 
     σ_1 / σ_p  ≤  (tr Gᵐ · tr G⁻ᵐ)^(1/2m),   G = WᵀW                             (1)
@@ -26,8 +26,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .limits import Floats, MotionLimits
+from ...trajectories.limits import Floats, MotionLimits
 from .minimise import Barrier
+from .reference import reference_states
 from .series import SeriesBasis, overshoot
 
 ROUNDING = 1e-15  # of its trace is added to the diagonal of G
@@ -36,7 +37,7 @@ HIDDEN = 1e-4  # of its length is what is left of a column that others hide
 ONE_THREAD = 4 * 65536  # multiplications of a product up to which OpenBLAS uses no other threads
 TORQUE_SLACK = 0.99  # of the torque limits, in the search: between samples there may be more
 START = 0.98  # of the torque limits is the most that a start takes
-RANDOM = 20  # motions that tell the scales of columns
+AT_ONCE = 100  # reference states
 SHRINKS = 8  # of a start, until its torques are within their limits
 
 
@@ -140,9 +141,16 @@ class ExcitationProblem:
 
     @staticmethod
     def make(
-        regressor: Regressor, basis: SeriesBasis, samples: int, limits: MotionLimits, criterion: str
+        regressor: Regressor,
+        basis: SeriesBasis,
+        samples: int,
+        whole: MotionLimits,
+        criterion: str,
+        margin: float = 0.0,
     ) -> ExcitationProblem:
+        """Within the limits but a share `margin` of each."""
         matrices, share = basis.matrices(samples), 1.0 / overshoot(basis.harmonics, samples)
+        limits = whole.kept(1.0 - margin)
         half, zero = limits.half, 0.0 * limits.middle
         parts = ((limits.middle, half), (zero, limits.velocity), (zero, limits.acceleration))
         limited = tuple(Limited(m, mid, share * end) for m, (mid, end) in zip(matrices, parts, strict=True))
@@ -152,15 +160,15 @@ class ExcitationProblem:
         effort = TORQUE_SLACK * limits.effort
         every = list(range(len(regressor.parameters)))
         ones = np.ones(len(every))
-        return ExcitationProblem(regressor, basis, matrices, limited, effort, criterion, scale, every, ones).scaled()
+        made = ExcitationProblem(regressor, basis, matrices, limited, effort, criterion, scale, every, ones)
+        return made.scaled(reference_states(whole))
 
-    def scaled(self) -> ExcitationProblem:
-        """With columns divided by their root-mean-square lengths in random motions, the same for every seed."""
-        rng, G = np.random.default_rng(self.scale.shape), np.zeros((len(self.columns), len(self.columns)))
-        for _ in range(RANDOM):
-            still, swing = self.random(rng)
-            matrix = self.weighted(((still + swing) / self.scale).ravel())
-            G += np.add.reduce([part.T @ part for part in blocks(matrix)]) / RANDOM
+    def scaled(self, states: tuple[Floats, Floats, Floats]) -> ExcitationProblem:
+        """With columns divided by their root-mean-square lengths at these states, without those that others hide."""
+        count, G = len(states[0]), np.zeros((len(self.columns), len(self.columns)))
+        for k in range(0, count, AT_ONCE):
+            matrix = self.chosen(self.regressor.values(*(x[k : k + AT_ONCE] for x in states)))
+            G += np.add.reduce([part.T @ part for part in blocks(matrix)]) / count
         sizes = np.sqrt(np.maximum(np.diag(G), np.finfo(float).tiny))
         kept = independent(G / np.outer(sizes, sizes))
         return replace(self, columns=kept, column_scale=sizes[kept])

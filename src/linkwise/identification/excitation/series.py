@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ...trajectories.fourier import Fourier
-from .limits import Floats
+from ...trajectories.limits import Floats
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ...progress import ProgressDisplay, on_terminal
-from .limits import Floats
+from ...trajectories.limits import Floats
 from .minimise import minimise
 from .problem import ExcitationProblem
 

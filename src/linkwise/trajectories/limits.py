@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...errors import one_of
-from ...robot import Robot
-from ...robot.describe import grid
-from ...robot.layout import places
+from ..errors import one_of
+from ..robot import Robot
+from ..robot.describe import grid
+from ..robot.layout import places
 
 Floats = NDArray[np.float64]
 KINDS = ("position", "velocity", "acceleration", "effort")
