@@ -15,15 +15,19 @@ from timing import command
 import linkwise as lw
 from linkwise.identification.excitation.excitation import PER_HARMONIC, compiled_regressor
 from linkwise.identification.excitation.problem import ExcitationProblem
+from linkwise.identification.excitation.reference import Worth
 from linkwise.identification.excitation.series import SeriesBasis
 from linkwise.trajectories.limits import MotionLimits
 
-MOTIONS, STARTS, HARMONICS, DURATION = 100, 8, 5, 10.0
-HEADER = ["arm", "motion", "condition", "standard deviation, geometric mean", "in the worst direction", "seconds"]
+MOTIONS, STARTS = 100, 8
+MARGIN = 0.1
+SERIES = ((5, 10.0), (5, 20.0), (10, 20.0))  # harmonics, duration
+HEADER = ["arm", "harmonics", "duration (s)", "motion", "condition", "deviation", "worst direction", "seconds"]
 ABOUT = (
-    f"Fourier series of {HARMONICS} harmonics in {DURATION:g} s, within the limits of the robot's table, a tenth of"
-    " each unused. Standard deviations are in units of the noise of torques, parameters scaled as the columns. Seconds"
-    " are those of one search, compilation apart."
+    "Fourier series within the limits of the robot's table, a tenth of each unused. Standard deviations of parameters are"
+    " those to be expected from one period with 100 samples a second, as torques at states all over the limits, in units"
+    " of the noise: their geometric mean, and that in the worst direction. Seconds are those of one search, compilation"
+    " apart."
 )
 
 
@@ -36,47 +40,45 @@ def arms() -> dict[str, lw.Robot]:
     }
 
 
-def deviations(matrix: np.ndarray) -> tuple[float, float, float]:
-    """Condition number, and the standard deviations of the parameters: geometric mean, and in the worst direction."""
-    singular = np.linalg.svd(matrix, compute_uv=False)
-    return singular[0] / singular[-1], float(np.exp(-np.log(singular).mean())), 1.0 / singular[-1]
-
-
-def searched(arm: lw.Robot, criterion: str, starts: int) -> tuple[tuple[float, float, float], float]:
-    lw.excitation(arm, HARMONICS, DURATION, criterion=criterion, starts=1)  # compiles
+def searched(arm: lw.Robot, series: tuple[int, float], criterion: str, starts: int) -> tuple[list[float], float]:
+    lw.excitation(arm, *series, criterion=criterion, starts=1)  # compiles
     start = time.perf_counter()
-    move = lw.excitation(arm, HARMONICS, DURATION, criterion=criterion, starts=starts)
-    seconds = time.perf_counter() - start
-    names = lw.parameters(arm, base=True).names
-    columns = [names.index(name) for name in move.parameters]
-    Y = lw.regressor(arm, *move(move.times), base=True)[..., columns] / move.column_scale
-    return deviations(Y.reshape(-1, len(columns))), seconds
+    move = lw.excitation(arm, *series, criterion=criterion, starts=starts, margin=MARGIN)
+    return [move.condition, move.typical_sigma, move.worst_sigma], time.perf_counter() - start
 
 
-def best_random(arm: lw.Robot, motions: int) -> tuple[float, float, float]:
+def best_random(arm: lw.Robot, series: tuple[int, float], motions: int) -> list[float]:
     """Of so many random motions within the limits, that of the smallest condition number."""
-    limits = MotionLimits.of(arm, None)
+    limits, (harmonics, duration) = MotionLimits.of(arm, None), series
     regressor = compiled_regressor(arm, None, np.ones(arm.n))
-    basis = SeriesBasis.make(HARMONICS, DURATION, rest=True)
-    problem = ExcitationProblem.make(regressor, basis, PER_HARMONIC * HARMONICS, limits, "condition", 0.1)
+    basis, samples = SeriesBasis.make(harmonics, duration, rest=True), PER_HARMONIC * harmonics
+    problem = ExcitationProblem.make(regressor, basis, samples, limits, "condition", MARGIN)
     rng, found = np.random.default_rng(0), []
     while len(found) < motions:
         if (x := problem.start(rng)) is not None:
-            found.append(deviations(problem.weighted(x)))
+            worth = Worth.of(problem.weighted(x), samples, duration)
+            found.append([worth.condition, float(np.exp(np.log(worth.deviations).mean())), worth.worst])
     return min(found)
 
 
-def measure(motions: int = MOTIONS, starts: int = STARTS, robots: Sequence[str] = ()) -> Section:
+def measure(
+    motions: int = MOTIONS,
+    starts: int = STARTS,
+    robots: Sequence[str] = (),
+    series: Sequence[tuple[int, float]] = SERIES,
+) -> Section:
     """`robots`: of those of `arms`; otherwise all."""
     section = Section("Excitation", "python benchmarks/excitation.py", ABOUT)
     rows = []
     for name, arm in arms().items():
         if robots and name not in robots:
             continue
-        for criterion in ("condition", "logdet"):
-            worth, seconds = searched(arm, criterion, starts)
-            rows.append([name, f'`"{criterion}"`', *map(number, worth), f"{seconds:.1f}"])
-        rows.append([name, f"best of {motions} random motions", *map(number, best_random(arm, motions)), ""])
+        for one in series:
+            head = [name, str(one[0]), f"{one[1]:g}"]
+            for criterion in ("condition", "logdet"):
+                worth, seconds = searched(arm, one, criterion, starts)
+                rows.append([*head, f'`"{criterion}"`', *map(number, worth), f"{seconds:.1f}"])
+            rows.append([*head, f"best of {motions} random motions", *map(number, best_random(arm, one, motions)), ""])
     section.tables = [Table("Motions that were searched for, and random ones:", HEADER, rows)]
     return section
 

@@ -68,7 +68,7 @@ MEASURES = {
     "accuracy": lambda: accuracy.measure(states=3, peers=PEERS),
     "long_chains": lambda: long_chains.measure(largest=7, work=7 * 64, rounds=2, peers=PEERS),
     "equations": lambda: equations.measure(rounds=2),
-    "excitation": lambda: excitation.measure(motions=2, starts=1, robots=["UR5e"]),
+    "excitation": lambda: excitation.measure(motions=2, starts=1, robots=["UR5e"], series=[(3, 10.0)]),
     "identification": lambda: identification.measure(samples=1000, rounds=1),
     "simulation": lambda: simulation.measure(falls=8, rounds=2, peers=PEERS),
     "sweeps": lambda: sweeps.measure(robots=9, rounds=1),

@@ -20,6 +20,16 @@ def limits_of(arm: Robot, typed: Mapping[str, str | None], degrees: bool) -> dic
     return {kind: of_kind(arm, text, kind, degrees) for kind, text in typed.items() if text is not None}
 
 
+def noise_of(arm: Robot, text: str | None) -> list[float] | None:
+    """One for each joint of what was typed for all, or for each."""
+    if text is None:
+        return None
+    values = [number(part, "--noise") for part in split(text)]
+    if len(values) not in (1, arm.n):
+        raise ValueError(f"--noise has {len(values)} numbers (expected one, or {arm.n}: {', '.join(arm.v_names)})")
+    return [converted(arm, "tau", k, values[k % len(values)], "--noise", False) for k in range(arm.n)]
+
+
 def of_kind(arm: Robot, text: str, kind: str, degrees: bool) -> Any:
     option, parts, where = f"--{kind}", split(text), places(arm, "qd")
     if any("=" in part for part in parts):

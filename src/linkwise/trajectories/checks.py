@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
+ROUNDING = 1e-12  # of a duration: an end that lies so far behind a sample is at it
 
 
 def both_ends(start: Any, end: Any) -> tuple[Floats, Floats]:
@@ -68,7 +69,11 @@ def counted(n: int) -> str:
     return f"{n} joint" + ("s" if n != 1 else "")
 
 
-def even_times(duration: float, samples: Any) -> Floats:
+def even_times(duration: float, samples: Any, rate: Any = None) -> Floats:
+    """So many times from 0 to the duration; or with a rate, k / rate for k = 0, 1, ... until the end is reached."""
+    if rate is not None:
+        count = math.ceil(duration * positive(rate, "rate") * (1.0 - ROUNDING))
+        return np.asarray(np.arange(count + 1) / float(rate))
     if isinstance(samples, bool) or not isinstance(samples, (int, np.integer)) or samples < 2:
         raise ValueError(f"samples is {samples!r} (expected a whole number of at least 2, both ends among them)")
     return np.linspace(0.0, duration, int(samples))

@@ -35,8 +35,8 @@ class MotionLimits:
     effort: Floats
 
     @staticmethod
-    def of(arm: Robot, given: Any) -> MotionLimits:
-        """Those that are given, and for the others the robot's own."""
+    def of(arm: Robot, given: Any, complete: bool = True) -> MotionLimits:
+        """Those that are given, and for the others the robot's own; `complete` ones bound positions and rates."""
         given = {} if given is None else given
         if not isinstance(given, Mapping):
             example = "{'velocity': 1.0, 'acceleration': [2.0, 2.0, 4.0]}"
@@ -47,7 +47,8 @@ class MotionLimits:
         pairs = per_joint(arm, given.get("position"), "position", own["position"])
         sizes = [per_joint(arm, given.get(kind), kind, own[kind])[:, 0] for kind in KINDS[1:]]
         limits = MotionLimits(pairs[:, 0], pairs[:, 1], *sizes)
-        limits.refuse_missing(arm, said(arm, given.get("position")))
+        if complete:
+            limits.refuse_missing(arm, said(arm, given.get("position")))
         return limits
 
     def refuse_missing(self, arm: Robot, said: list[bool]) -> None:

@@ -222,6 +222,7 @@ def torque_along(
     trajectory: Trajectory,
     samples: int = 501,
     *,
+    rate: float | None = None,
     wrench: Any = None,
     point: Any = None,
     friction: bool | Friction = False,
@@ -230,6 +231,7 @@ def torque_along(
 ) -> Loads:
     """Torques, and all six components of the load of each joint, at evenly spaced times of a trajectory.
 
+    There are so many `samples`, or with `rate` so many in each second, the last at the end or just after it.
     `wrench` acts on the robot from outside, as in `lw.inverse_dynamics`: (6,) or (samples, 6) on the tip link,
     (samples, m, 6) or (1, m, 6) on every one of m links. `point` is where it acts if not at the mass centre: (3,) or
     (m, 3), or with the samples in front. `friction` adds that of the joints to the torques. The loads are
@@ -255,7 +257,7 @@ def torque_along(
         raise ValueError(f"the trajectory has {counted(trajectory.n)}, robot {arm.name!r} has {arm.n}: {names}{hint}")
     refuse_symbols(arm)
     one_of(frame, FRAMES, "frame")
-    t = even_times(trajectory.duration, samples)
+    t = even_times(trajectory.duration, samples, rate)
     motion = trajectory(t)
     tau = inverse_dynamics(arm, *motion, wrench, point=point, friction=friction)
     if not loads:

@@ -8,16 +8,21 @@ from __future__ import annotations
 
 import itertools
 import os
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import dataclass, field, fields, is_dataclass
 from fractions import Fraction
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..robot.layout import Layout
+from ..robot import Friction, Robot
+from ..robot.layout import Layout, angles
 from .checks import counted, even_times
 from .csv_writer import motion_columns, write_csv
+from .limits import MotionLimits
 from .pieces import JointMotion, Piece, choice
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 SLACK = 1e-12  # how far outside its duration, in units of it, a time still counts as an end: rounding
 TRACED = 64  # formulas: a trajectory of more is not traced, since each adds a choice for every coefficient
@@ -41,6 +46,8 @@ class Trajectory:
     pieces: tuple[Piece, ...]
     name: str
     layout: Layout | None = None  # of the robot's coordinates, where the trajectory was made for one
+    arm: Robot | None = field(default=None, kw_only=True, compare=False)  # of an excitation, also joined to others
+    limits: MotionLimits | None = field(default=None, kw_only=True, compare=False)  # likewise
 
     def __eq__(self, other: object) -> bool:
         """Whether both have the same numbers: laws that follow equal trajectories are compiled once."""
@@ -51,6 +58,10 @@ class Trajectory:
 
     def __repr__(self) -> str:
         return f"<Trajectory of {self._moved}: {self.name}, {self.duration:g} s>"
+
+    @property
+    def _title(self) -> str:
+        return self.name
 
     @property
     def _moved(self) -> str:
@@ -132,15 +143,82 @@ class Trajectory:
             joint = f"{self.layout.q_names[k]!r}" if self.layout and self.layout.labelled else f"joint {k + 1}"
             raise ValueError(f"{joint} would jump from {end[k]:.9g}, where one ends, to {start[k]:.9g}")
         name = f"{self.name}, then {following.name}"
-        return Trajectory(self.pieces + following.pieces, name, self.layout or following.layout)
+        arm, limits = common(self.arm, following.arm), common(self.limits, following.limits)
+        layout = self.layout or following.layout
+        return Trajectory(self.pieces + following.pieces, name, layout, arm=arm, limits=limits)
 
-    def to_csv(self, path: str | os.PathLike[str], samples: int = 501) -> None:
+    def to_csv(
+        self,
+        path: str | os.PathLike[str],
+        samples: int = 501,
+        *,
+        rate: float | None = None,
+        names: bool = False,
+        degrees: bool = False,
+    ) -> None:
         """Write t, q1.., qd1.., qdd1.. at evenly spaced times, in full precision, for `lw.trajectory_from_csv`.
 
-        Of a robot with joints of several degrees of freedom the columns are named after them: q.base.x, qd.base.wx.
+        There are so many `samples`, or with `rate` so many in each second: t = k / rate until the end is reached, where
+        the joints stand. With `names=True` columns are named after the joints, q_link1, qd_link1, ..., with
+        `degrees=True` angles are in degrees: the robot must be known, as that of `lw.excitation`, also after an
+        approach. Of a robot with joints of several degrees of freedom the columns are named after them: q.base.x,
+        qd.base.wx.
         """
-        t = even_times(self.duration, samples)
-        write_csv(path, motion_columns(t, self(t), self.layout or Layout.numbered(self.n)))
+        t, layout = even_times(self.duration, samples, rate), self.layout or Layout.numbered(self.n)
+        columns = motion_columns(t, self(t), layout)
+        for word in JointMotion._fields:
+            own = layout.columns(word)
+            if degrees:
+                turning = angles(self._known_arm("degrees=True"), word)
+                columns |= {name: np.degrees(columns[name]) for name, turns in zip(own, turning, strict=True) if turns}
+            if names and not layout.labelled:
+                joints = self._known_arm("names=True").v_names if self.layout is None else layout.v_names
+                longer = {name: f"{word}_{joint}" for name, joint in zip(own, joints, strict=True)}
+                columns = {longer.get(name, name): values for name, values in columns.items()}
+        write_csv(path, columns)
+
+    def _known_arm(self, what: str) -> Robot:
+        if self.arm is None:
+            raise ValueError(f"{what}: the trajectory knows no robot (expected one of lw.excitation, or joined to one)")
+        return self.arm
+
+    def plot(
+        self,
+        path: str | os.PathLike[str] | None = None,
+        samples: int = 501,
+        *,
+        arm: Robot | None = None,
+        limits: Any = None,
+        friction: bool | Friction = False,
+        degrees: bool = False,
+    ) -> Figure:
+        """A matplotlib figure of positions, rates and accelerations; `path` is a picture to write.
+
+        Of the robot `arm`, or that of an excitation which is part of the motion, it has the torques of the drives as
+        well, with `friction` if it is given. Limits are dashed: those of the excitation, or the robot's own and what
+        `limits` has in their place, as `lw.excitation` takes them. A limit that is far from the curve is a number.
+        """
+        from ..figures import save_figure
+        from .plot import draw_motion
+
+        robot = self.arm if arm is None else arm
+        if degrees and robot is None:
+            raise TypeError("degrees=True without a robot (expected arm=..., which tells angles from lengths)")
+        known = self.limits if arm is None and limits is None else None
+        if robot is not None and known is None:
+            known = MotionLimits.of(robot, limits, complete=False)
+        title = self._title if robot is None else f"{robot.name}: {self._title}"
+        figure = draw_motion(self, robot, known, title, samples, friction, degrees)
+        if path is not None:
+            save_figure(figure, path)
+        return figure
+
+
+def common(first: Any, second: Any) -> Any:
+    """What two motions that are joined have in common: of one that does not know, what the other knows."""
+    if first is None or second is None:
+        return second if first is None else first
+    return first if first is second or contents(first) == contents(second) else None
 
 
 def contents(x: Any) -> Any:
@@ -150,7 +228,7 @@ def contents(x: Any) -> Any:
     if isinstance(x, tuple):
         return tuple(map(contents, x))
     if is_dataclass(x) and not isinstance(x, Layout):
-        return type(x), *(contents(getattr(x, field.name)) for field in fields(x))
+        return type(x), *(contents(getattr(x, field.name)) for field in fields(x) if field.compare)
     return x
 
 

@@ -47,7 +47,7 @@ def weaknesses(move: Excitation) -> list[str]:
         )
     elif np.abs(qd).max() < RATE:
         found.append(f"so slow that no rate is above {np.abs(qd).max():.2g} rad/s or m/s: {why} {hint}")
-    elif slow := slowness(move):
+    elif not found and (slow := slowness(move)):
         found.append(slow)
     return found
 

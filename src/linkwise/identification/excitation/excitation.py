@@ -14,7 +14,6 @@ from ...api.derivatives import vjp
 from ...api.parameters import parameters
 from ...api.regressors import regressor
 from ...errors import one_of
-from ...figures import joint_style, new_figure, save_figure
 from ...notices import warn
 from ...robot import Friction, Robot
 from ...robot.layout import Layout
@@ -22,7 +21,6 @@ from ...trace import refuse_symbols
 from ...trajectories.checks import positive, spread
 from ...trajectories.fourier import Fourier, series_name
 from ...trajectories.limits import Floats, Margins, MotionLimits
-from ...trajectories.loads import torque_along
 from ...trajectories.trajectory import Trajectory
 from .checks import weaknesses
 from .peaks import MotionPeaks
@@ -64,6 +62,10 @@ class Excitation(Trajectory):
         worth = f"condition {self.condition:.4g} of {len(self.parameters)} parameters"
         noise = f"sigma {self.typical_sigma:.3g} of the noise, at worst {self.worst_sigma:.3g}"
         return f"<Excitation of robot {self.arm.name!r}: {self.name}, {self.duration:g} s; {worth}; {noise}; {margin}>"
+
+    @property
+    def _title(self) -> str:
+        return f"excitation, condition number {self.condition:.3g}, sigma {self.typical_sigma:.2g} of the noise"
 
     @property
     def condition(self) -> float:
@@ -118,26 +120,19 @@ class Excitation(Trajectory):
         """Why the motion is of little use, or slower than it could be: joints that hardly move, rates near zero."""
         return tuple(weaknesses(self))
 
-    def plot(self, path: str | os.PathLike[str] | None = None, samples: int = 501) -> Figure:
-        """A matplotlib figure of positions, rates, accelerations and torques; `path` is a picture to write."""
-        along = torque_along(self.arm, self, samples, loads=False)
-        figure = new_figure(11, 7)
-        units = [unit for unit in ("N m", "N") if unit in along.units]
-        lengths = [word for word, unit in (("rad", "N m"), ("m", "N")) if unit in units]
-        labels = ["position ({})", "rate ({}/s)", "acceleration ({}/s²)", "torque of the drive ({})"]
-        words = [", ".join(lengths)] * 3 + [", ".join(units)]
-        panels = zip(figure.subplots(2, 2).flat, (along.q, along.qd, along.qdd, along.tau), labels, words, strict=True)
-        for axes, curves, label, word in panels:
-            for k, name in enumerate(self.arm.v_names):
-                axes.plot(along.t, curves[:, k], **joint_style(k), label=name)
-            axes.set(xlabel="time (s)", ylabel=label.format(word), xlim=(0.0, self.duration))
-            axes.grid(color="0.92")
-            axes.spines[["top", "right"]].set_visible(False)
-        figure.legend(*axes.get_legend_handles_labels(), loc="outside right upper", frameon=False)
-        figure.suptitle(f"{self.arm.name}: excitation, condition number {self.condition:.3g}")
-        if path is not None:
-            save_figure(figure, path)
-        return figure
+    def plot(
+        self,
+        path: str | os.PathLike[str] | None = None,
+        samples: int = 501,
+        *,
+        arm: Robot | None = None,
+        limits: Any = None,
+        friction: bool | Friction | None = None,
+        degrees: bool = False,
+    ) -> Figure:
+        """As `Trajectory.plot`; torques with the friction that the search was given, unless `friction` says more."""
+        law = self.friction or False if friction is None else friction
+        return super().plot(path, samples, arm=arm, limits=limits, friction=law, degrees=degrees)
 
 
 class ExcitationInterrupted(KeyboardInterrupt):
