@@ -24,10 +24,9 @@ MARGIN = 0.1
 SERIES = ((5, 10.0), (5, 20.0), (10, 20.0))  # harmonics, duration
 HEADER = ["arm", "harmonics", "duration (s)", "motion", "condition", "deviation", "worst direction", "seconds"]
 ABOUT = (
-    "Fourier series within the limits of the robot's table, a tenth of each unused. Standard deviations of parameters are"
-    " those to be expected from one period with 100 samples a second, as torques at states all over the limits, in units"
-    " of the noise: their geometric mean, and that in the worst direction. Seconds are those of one search, compilation"
-    " apart."
+    "Fourier series within the limits of the robot's table, a tenth of each unused. Standard deviations of parameters"
+    " are those to be expected from 1000 samples, as torques at states all over the limits, in units of the noise:"
+    " their geometric mean, and that in the worst direction. Seconds are those of one search, compilation apart."
 )
 
 
@@ -56,7 +55,7 @@ def best_random(arm: lw.Robot, series: tuple[int, float], motions: int) -> list[
     rng, found = np.random.default_rng(0), []
     while len(found) < motions:
         if (x := problem.start(rng)) is not None:
-            worth = Worth.of(problem.weighted(x), samples, duration)
+            worth = Worth.of(problem.weighted(x), samples)
             found.append([worth.condition, float(np.exp(np.log(worth.deviations).mean())), worth.worst])
     return min(found)
 

@@ -14,6 +14,7 @@ import linkwise as lw
 from command_line import linkwise
 from effort import in_turn, rest_slow
 from linkwise.cli.typed_limits import limits_of
+from linkwise.identification.excitation.excitation import compiled_regressor, default_harmonics
 from linkwise.identification.excitation.minimise import Barrier, minimise, newton_direction
 from linkwise.identification.excitation.peaks import MotionPeaks
 from linkwise.identification.excitation.problem import ExcitationProblem, independent, smooth_condition, smooth_log_det
@@ -75,6 +76,12 @@ def test_the_condition_number_is_that_of_the_regressor(index: int) -> None:
     W = rows.reshape(-1, len(columns))
     assert move.condition == pytest.approx(np.linalg.cond(W), rel=1e-6)
     assert move.log_det == pytest.approx(np.linalg.slogdet(W.T @ W)[1], rel=1e-6)
+    covariance = np.linalg.inv(W.T @ W) * len(move.times) / 1000.0  # from 1000 samples
+    assert move.sigma == pytest.approx(np.sqrt(np.diag(covariance)) / move.column_scale, rel=1e-6)
+    assert move.typical_sigma == pytest.approx(
+        np.prod(move.sigma * move.column_scale) ** (1.0 / len(columns)), rel=1e-6
+    )
+    assert move.worst_sigma == pytest.approx(np.sqrt(np.linalg.eigvalsh(covariance)[-1]), rel=1e-6)
 
 
 @over_arms
@@ -154,6 +161,7 @@ def test_limits_of_the_table_and_of_joints_that_follow() -> None:
     assert limits.velocity.tolist() == [3.0, 2.0]
     assert limits.effort.tolist() == [50.0, np.inf]
     assert limits.acceleration.tolist() == [np.inf, np.inf]
+    assert repr(limits).splitlines()[-2].split() == ["link1", "-1", "to", "2", "3", "-", "50"]
 
 
 @contextmanager
@@ -212,20 +220,39 @@ def test_it_is_a_trajectory_like_the_others(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_picture(tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
-    figure = found(0).plot(tmp_path / "move.png")
-    assert len(figure.axes) == 4
+    move = found(0)
+    figure = move.plot(tmp_path / "move.png", 51)
     assert (tmp_path / "move.png").stat().st_size > 10_000
+    assert [len(axes.lines) for axes in figure.axes] == [3, 3, 3, 1] * 3  # a limit far from the curve is a number
+    assert [text.get_text() for text in figure.axes[3].texts] == ["limit 1000"]
+    full = lw.quintic([0, 0, 0], move(0.0).q, 2.0).then(move)
+    figure = full.plot(degrees=True, samples=11)
+    titles = [axes.get_title() for axes in figure.axes[:4]]
+    assert titles == ["position (deg)", "rate (deg/s)", "acceleration (deg/s²)", "torque of the drive (N m)"]
+    assert figure.axes[0].lines[1].get_ydata()[0] == pytest.approx(np.degrees(-2.0))
+    assert len(lw.quintic([0, 0], [1, 1], 1.0).plot().axes) == 6
+    assert len(lw.quintic([0] * 6, [1] * 6, 1.0).plot(arm=lw.load("stanford")).axes) == 24
+    satellite = lw.load("satellite")
+    still = lw.neutral(satellite)
+    assert len(lw.quintic(still, still, 1.0, arm=satellite).plot(samples=3, arm=satellite).axes) == 48
+    with pytest.raises(ValueError, match="the trajectory has 2 joints, robot 'planar3' has 3"):
+        lw.quintic([0, 0], [1, 1], 1.0).plot(arm=ARMS[0])
+    with pytest.raises(TypeError, match="degrees=True without a robot"):
+        lw.quintic([0, 0], [1, 1], 1.0).plot(degrees=True)
 
 
 def test_the_command_line_does_the_same(tmp_path: Path) -> None:
     table = tmp_path / "move.csv"
     options = "--position -2:2.5 --velocity link1=2,link2=2,link3=2 --acceleration 8 --effort 1000,1000,1000"
-    line = f"excite planar3 {options} --harmonics 3 --duration 4 --starts 1 --samples 21 --json --csv '{table}'"
+    options += " --harmonics 3 --duration 4 --starts 1 --noise 1,1,1 --rate 5"
+    line = f"excite planar3 {options} --json --csv '{table}'"
     result = linkwise(line)
     assert result.code == 0
     printed, move = json.loads(result.out), found(0)
     assert printed["condition"] == move.condition
     assert printed["sines"] == move.series.sines.tolist()
+    assert printed["sigma"] == move.sigma.tolist()
+    assert len(table.read_text().splitlines()) == 22
     assert lw.trajectory_from_csv(table)(1.0).q == pytest.approx(move(1.0).q, abs=1e-12)
 
 
@@ -247,6 +274,8 @@ def test_the_command_line_keeps_what_was_found_until_it_was_interrupted() -> Non
         result = linkwise("excite planar3 --position -2:2 --velocity 2 --harmonics 2 --starts 2")
     assert result.code == 130
     assert "condition number" in result.out
+    assert "of the noise (geometric mean)" in result.out
+    assert ["link1", "-2:2", "2", "-", "-"] in [line.split() for line in result.out.splitlines()]
     assert "the best motion until then" in result.err
 
 
@@ -259,6 +288,8 @@ def test_the_command_line_keeps_what_was_found_until_it_was_interrupted() -> Non
         ("--velocity 1,2", "--velocity has 2 limits (expected one for all joints, or 3: link1, link2, link3)"),
         ("--velocity joint1=1", "there is no 'joint1'"),
         ("--velocity link1=1,2", "'2' has no name"),
+        ("--noise 1,2", "--noise has 2 numbers (expected one, or 3: link1, link2, link3)"),
+        ("--rate 5 --samples 3", "--samples and --rate exclude each other"),
         ("--position -2:2 --velocity 2 --effort 1e-3 --starts 1", "a smaller --margin"),
     ]
 )
@@ -326,8 +357,6 @@ def test_criteria_have_their_derivatives(criterion: Any) -> None:
 
 
 def test_the_problem_has_its_derivatives() -> None:
-    from linkwise.identification.excitation.excitation import compiled_regressor
-
     arm, rng = DRIVEN[1], np.random.default_rng(2)
     limits = MotionLimits.of(arm, LIMITS)
     regressor = compiled_regressor(arm, None, rng.uniform(0.5, 2.0, arm.n))
@@ -394,3 +423,42 @@ def test_motions_that_are_too_small_or_too_slow_say_so() -> None:
         slow = lw.excitation(arm, 2, 1e5, LIMITS, starts=1)
     assert len(slow.notes) == 1
     assert not found(0).notes
+
+
+def test_slower_motions_are_worth_less_by_every_number_and_say_so() -> None:
+    """Columns are scaled by the limits alone, so that motions of any duration can be compared."""
+    with pytest.warns(UserWarning, match=r"half of the joints reach no more than .* of their velocity limit and .* of"):
+        slow = lw.excitation(ARMS[0], 3, 20.0, LIMITS, starts=1)
+    fast = found(0)
+    assert np.array_equal(slow.column_scale, fast.column_scale)
+    assert slow.condition > fast.condition
+    assert slow.typical_sigma > fast.typical_sigma
+    assert slow.worst_sigma > fast.worst_sigma
+    assert "more harmonics than 3, or a shorter duration than 20 s" in slow.notes[0]
+    with pytest.warns(UserWarning, match=r"wider limits of acceleration, such as the 0\.1 rad/s² of 'link1'"):
+        lw.excitation(ARMS[0], 3, 4.0, {**LIMITS, "acceleration": 0.1}, starts=1)
+
+
+def test_harmonics_follow_the_duration() -> None:
+    assert [default_harmonics(t) for t in (0.1, 10.0, 10.1, 20.0, 1e4)] == [5, 5, 6, 10, 15]
+
+
+def test_a_motion_for_a_controller(tmp_path: Path) -> None:
+    move, path = found(0), tmp_path / "move.csv"
+    full = lw.quintic([0.0, 0.0, 0.0], move(0.0).q, 2.0).then(move).then(move)
+    assert (full.arm, full.limits) == (move.arm, move.limits)
+    full.to_csv(path, rate=12.5, names=True, degrees=True)
+    head, *rows = path.read_text().splitlines()
+    assert head.startswith("t,q_link1,q_link2,q_link3,qd_link1")
+    assert [float(row.split(",")[0]) for row in rows] == [k / 12.5 for k in range(126)]
+    read = lw.trajectory_from_csv(path, arm=ARMS[0], degrees=True)
+    assert read(3.04).q == pytest.approx(full(3.04).q, abs=1e-12)
+    full.to_csv(path, rate=3.0)
+    assert path.read_text().splitlines()[-1].startswith(f"{30 / 3.0!r},")
+    assert lw.torque_along(ARMS[0], full, rate=0.3, loads=False).t.tolist() == [0.0, 1 / 0.3, 2 / 0.3, 3 / 0.3]
+    plain = lw.quintic([0.0, 0.0], [1.0, 1.0], 1.0)
+    for option in ("degrees", "names"):
+        with pytest.raises(ValueError, match=f"{option}=True: the trajectory knows no robot"):
+            plain.to_csv(path, **{option: True})
+    with pytest.raises(ValueError, match="rate is -1"):
+        plain.to_csv(path, rate=-1)

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from ..errors import one_of
 from ..robot import Robot
 from ..robot.describe import grid
-from ..robot.layout import places
+from ..robot.layout import Layout, places
 
 Floats = NDArray[np.float64]
 KINDS = ("position", "velocity", "acceleration", "effort")
@@ -24,15 +24,27 @@ UNITS = {  # of joints that turn, and of joints that slide
 }
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class MotionLimits:
-    """Lower and upper ends of travel, and the largest magnitudes; infinite where there is no limit. All (n,)."""
+    """Lower and upper ends of travel, and the largest magnitudes; infinite where there is no limit. All (n,).
 
+    Printed, a table.
+    """
+
+    joints: tuple[str, ...]
     lower: Floats
     upper: Floats
     velocity: Floats
     acceleration: Floats
     effort: Floats
+
+    def __repr__(self) -> str:
+        sizes = np.stack([self.velocity, self.acceleration, self.effort], axis=-1)
+        rows = [
+            [joint, f"{low:.4g} to {high:.4g}", *(f"{x:.4g}" if np.isfinite(x) else "-" for x in row)]
+            for joint, low, high, row in zip(self.joints, self.lower, self.upper, sizes, strict=True)
+        ]
+        return "\n".join(["limits, in rad or m, s, N m or N", *grid(["joint", *KINDS], rows)])
 
     @staticmethod
     def of(arm: Robot, given: Any, complete: bool = True) -> MotionLimits:
@@ -46,7 +58,7 @@ class MotionLimits:
         own = own_limits(arm)
         pairs = per_joint(arm, given.get("position"), "position", own["position"])
         sizes = [per_joint(arm, given.get(kind), kind, own[kind])[:, 0] for kind in KINDS[1:]]
-        limits = MotionLimits(pairs[:, 0], pairs[:, 1], *sizes)
+        limits = MotionLimits(arm.v_names, pairs[:, 0], pairs[:, 1], *sizes)
         if complete:
             limits.refuse_missing(arm, said(arm, given.get("position")))
         return limits
@@ -88,12 +100,17 @@ class MotionLimits:
         """A share of each limit: travel is shortened at both ends."""
         middle, half = self.middle, share * self.half
         rest = (share * limit for limit in (self.velocity, self.acceleration, self.effort))
-        return MotionLimits(middle - half, middle + half, *rest)
+        return MotionLimits(self.joints, middle - half, middle + half, *rest)
 
 
 def own_limits(arm: Robot) -> dict[str, Floats]:
-    """Of the robot's table, a row for each joint; a rating of zero is none, and coupled joints limit their leaders."""
-    travel = np.array(arm.limits, dtype=float).reshape(-1, 2)
+    """Of the robot's table, a row for each degree of freedom.
+
+    A rating of zero is none; coupled joints limit their leaders.
+    """
+    travel = np.tile([-np.inf, np.inf], (arm.n, 1))
+    for place, k in Layout.of(arm).plain:  # quaternions have none
+        travel[k] = arm.limits[place]
     rates = np.array([limit or np.inf for limit in arm.velocity_limits])
     efforts = np.array([limit or np.inf for limit in arm.effort_limits])
     ratings = {row["name"]: row.get("velocity_limit") or np.inf for row in arm.rows}

@@ -251,10 +251,7 @@ def torque_along(
         raise TypeError(f"the first argument is {arm!r} (expected a Robot{hint})")
     if not isinstance(trajectory, Trajectory):
         raise TypeError(f"the second argument is {trajectory!r} (expected a Trajectory, such as lw.cycloid(...))")
-    if (trajectory.n, trajectory.nq) != (arm.n, arm.nq):
-        names = ", ".join(arm.v_names)
-        hint = f" (expected one made with arm=..., of {arm.nq} coordinates)" if arm.quaternions else ""
-        raise ValueError(f"the trajectory has {counted(trajectory.n)}, robot {arm.name!r} has {arm.n}: {names}{hint}")
+    check_joints(arm, trajectory)
     refuse_symbols(arm)
     one_of(frame, FRAMES, "frame")
     t = even_times(trajectory.duration, samples, rate)
@@ -264,6 +261,14 @@ def torque_along(
         return Loads(arm, t, *motion, tau, None, frame, None)
     asked, bearings = loads_at(arm, motion, frame, wrench, point)
     return Loads(arm, t, *motion, tau, asked, frame, bearings)
+
+
+def check_joints(arm: Robot, trajectory: Trajectory) -> None:
+    """Refuse a motion of another robot."""
+    if (trajectory.n, trajectory.nq) != (arm.n, arm.nq):
+        names = ", ".join(arm.v_names)
+        hint = f" (expected one made with arm=..., of {arm.nq} coordinates)" if arm.quaternions else ""
+        raise ValueError(f"the trajectory has {counted(trajectory.n)}, robot {arm.name!r} has {arm.n}: {names}{hint}")
 
 
 def loads_at(arm: Robot, motion: Any, frame: str, wrench: Any = None, point: Any = None) -> tuple[Floats, Floats]:

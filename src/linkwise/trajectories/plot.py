@@ -13,6 +13,7 @@ from ..robot import Friction, Robot
 from ..robot.layout import Layout
 from .checks import Floats, even_times
 from .limits import UNITS, MotionLimits, turning
+from .loads import check_joints
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -49,6 +50,8 @@ def draw_motion(
     friction: bool | Friction = False,
     degrees: bool = False,
 ) -> Figure:
+    if arm is not None:
+        check_joints(arm, motion)
     t = even_times(motion.duration, samples)
     columns = quantities(motion, t, arm, limits, friction, degrees)
     layout = motion.layout or Layout.numbered(motion.n)
@@ -65,7 +68,8 @@ def draw_motion(
     for axes in grid[-1]:
         axes.set(xlabel="time (s)", xlim=(0.0, motion.duration))
     figure.align_ylabels(grid[:, 0])
-    figure.suptitle(title if limits is None else f"{title}; limits dashed")
+    drawn = any(len(axes.lines) > 1 for axes in grid.flat)
+    figure.suptitle(f"{title}; limits dashed" if drawn else title)
     return figure
 
 
@@ -101,7 +105,8 @@ def quantity(kind: str, curves: Floats, arm: Robot | None, limits: MotionLimits 
 def draw_panel(axes: Axes, t: Floats, column: Quantity, k: int) -> None:
     curve, ends = column.curves[:, k], (float(column.lower[k]), float(column.upper[k]))
     if np.isnan(curve).all():
-        axes.set_axis_off()
+        axes.tick_params(left=False, labelleft=False, bottom=False)
+        axes.spines[:].set_visible(False)
         return
     axes.plot(t, curve, **{**joint_style(k), "linestyle": "-"})
     middle, half = sum(ends) / 2.0, (ends[1] - ends[0]) / 2.0
@@ -114,7 +119,7 @@ def draw_panel(axes: Axes, t: Floats, column: Quantity, k: int) -> None:
             axes.text(0.99, 0.97, words, transform=axes.transAxes, ha="right", va="top", fontsize="x-small", color=GREY)
             axes.margins(y=0.2)
     if len(set(column.units)) > 1:
-        axes.text(0.01, 0.97, column.units[k], transform=axes.transAxes, va="top", fontsize="x-small")
+        axes.set_title(column.units[k], loc="left", fontsize="x-small", pad=2.0)
     axes.grid(color="0.92")
     axes.tick_params(labelsize="small")
     axes.spines[["top", "right"]].set_visible(False)

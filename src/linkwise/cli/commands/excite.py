@@ -131,7 +131,7 @@ def show(move: Excitation, degrees: bool) -> None:
     sentence(
         f"{move.arm.name}: {move.name}, {move.duration:g} s, at rest at both ends; condition number"
         f" {move.condition:.3g} of {len(move.parameters)} base parameters. Standard deviations to expect of them, as"
-        f" torques, for 100 samples a second: {move.typical_sigma:.2g} of the noise (geometric mean),"
+        f" torques, from 1000 samples: {move.typical_sigma:.2g} of the noise (geometric mean),"
         f" {move.worst_sigma:.2g} in the worst direction. They compare motions under the same limits."
     )
     echo()

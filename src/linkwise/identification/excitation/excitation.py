@@ -79,10 +79,10 @@ class Excitation(Trajectory):
 
     @property
     def sigma(self) -> Floats:
-        """(p,) Expected standard deviations of `parameters`, by least squares from one period of the motion.
+        """(p,) Expected standard deviations of `parameters`, by least squares from 1000 samples of the motion.
 
-        Torques are measured 100 times a second, with independent errors of the standard deviation `noise`, or of 1 N m
-        and 1 N where it was not given. From four times as many measurements they are half as large.
+        Torques have independent errors of the standard deviation `noise`, or of 1 N m and 1 N where it was not given.
+        From four times as many samples, of one period or of several, they are half as large.
         """
         return self.worth.deviations / self.column_scale
 
@@ -254,7 +254,7 @@ def finished(
         series_name(len(series.sines)),
         Layout.of(arm),
         arm=arm,
-        worth=Worth.of(matrix, samples, series.duration),
+        worth=Worth.of(matrix, samples),
         friction=law,
         column_scale=problem.column_scale,
         row_scale=1.0 / problem.regressor.row_weights,

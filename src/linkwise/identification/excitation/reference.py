@@ -17,7 +17,7 @@ from ...trajectories.limits import Floats, MotionLimits
 
 STATES = 1000
 SWING = 2.0 * math.pi  # 1/s: accelerations that have no limit are those of a swing in one second at the largest rate
-PER_SECOND = 100.0  # torques that are measured: deviations are for so many
+MEASURED = 1000  # samples, of one period or of several: deviations are for so many
 
 
 def reference_states(limits: MotionLimits) -> tuple[Floats, Floats, Floats]:
@@ -38,12 +38,12 @@ class Worth(NamedTuple):
     worst: float  # the standard deviation in the worst direction
 
     @staticmethod
-    def of(matrix: Floats, samples: int, duration: float) -> Worth:
-        """Of the regressor at so many times: deviations are for `PER_SECOND` of them in each second of the period."""
+    def of(matrix: Floats, samples: int) -> Worth:
+        """Of the regressor at so many times of a period; deviations are for `MEASURED` of them."""
         _, singular, directions = np.linalg.svd(matrix, full_matrices=False)
         if not singular[-1] > 0.0:
             return Worth(math.inf, -math.inf, np.full(len(singular), np.inf), math.inf)
-        fewer = math.sqrt(samples / (PER_SECOND * duration))
+        fewer = math.sqrt(samples / MEASURED)
         deviations = fewer * np.linalg.norm(directions / singular[:, None], axis=0)
         condition, log_det = float(singular[0] / singular[-1]), 2.0 * float(np.log(singular).sum())
         return Worth(condition, log_det, deviations, fewer / float(singular[-1]))
