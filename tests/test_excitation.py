@@ -427,16 +427,16 @@ def test_motions_that_are_too_small_or_too_slow_say_so() -> None:
 
 def test_slower_motions_are_worth_less_by_every_number_and_say_so() -> None:
     """Columns are scaled by the limits alone, so that motions of any duration can be compared."""
+    arm, fast = ARMS[3], found(3)
     with pytest.warns(UserWarning, match=r"half of the joints reach no more than .* of their velocity limit and .* of"):
-        slow = lw.excitation(ARMS[0], 3, 20.0, LIMITS, starts=1)
-    fast = found(0)
+        slow = lw.excitation(arm, 3, 20.0, LIMITS, starts=1)
     assert np.array_equal(slow.column_scale, fast.column_scale)
     assert slow.condition > fast.condition
     assert slow.typical_sigma > fast.typical_sigma
     assert slow.worst_sigma > fast.worst_sigma
     assert "more harmonics than 3, or a shorter duration than 20 s" in slow.notes[0]
-    with pytest.warns(UserWarning, match=r"wider limits of acceleration, such as the 0\.1 rad/s² of 'link1'"):
-        lw.excitation(ARMS[0], 3, 4.0, {**LIMITS, "acceleration": 0.1}, starts=1)
+    with pytest.warns(UserWarning, match=r"wider limits of acceleration, such as the 0\.1 m/s² of '"):
+        lw.excitation(arm, 3, 4.0, {**LIMITS, "acceleration": 0.1}, starts=1)
 
 
 def test_harmonics_follow_the_duration() -> None:
