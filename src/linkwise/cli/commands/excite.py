@@ -62,14 +62,18 @@ def command(
         bool,
         typer.Option(
             "--degrees",
-            help="Limits of angles, their rates and accelerations are given, shown and drawn in degrees, not tables.",
+            help="Limits of angles, rates and accelerations are typed, shown, drawn in degrees; tables have radians.",
             rich_help_panel=LIMITS,
         ),
     ] = False,
     friction: Friction = False,
     criterion: Annotated[
         str,
-        typer.Option(metavar="NAME", help="condition (default) or logdet; compare deviations.", rich_help_panel=SEARCH),
+        typer.Option(
+            metavar="NAME",
+            help="condition (default), or logdet: better in the mean, not at worst.",
+            rich_help_panel=SEARCH,
+        ),
     ] = "condition",
     noise: Annotated[
         str | None,
