@@ -123,7 +123,7 @@ MAY_IMPORT_OUTSIDE = {
     "drawing": {"PIL", "matplotlib", "numpy"},
     "dynamics": set(),
     "explain": {"mpmath", "numpy", "sympy"},
-    "identification": {"clarabel", "cvxpy", "matplotlib", "numpy"},
+    "identification": {"clarabel", "cvxpy", "matplotlib", "numpy", "pandas"},
     "ode": {"numpy", "scipy"},
     "recording": {"matplotlib", "numpy", "pandas", "pyarrow"},
     "simulate": {"numpy"},

@@ -125,6 +125,7 @@ if TYPE_CHECKING:  # at run time each of these is imported when it is first used
     from .graph import Count as Count
     from .graph import Program as Program
     from .graph import evaluate as evaluate
+    from .identification.estimates import JointErrors as JointErrors
     from .identification.excitation import Excitation as Excitation
     from .identification.excitation import ExcitationInterrupted as ExcitationInterrupted
     from .identification.excitation import excitation as excitation  # type: ignore[no-redef]
@@ -132,7 +133,6 @@ if TYPE_CHECKING:  # at run time each of these is imported when it is first used
     from .identification.measured_motion import MeasuredMotion as MeasuredMotion
     from .identification.measured_motion import measured_motion as measured_motion
     from .identification.result import Identification as Identification
-    from .identification.result import JointErrors as JointErrors
     from .kernels.compiler import Compiled as Compiled
     from .kernels.cuda.driver import CudaError as CudaError
     from .kernels.cuda.kernel import CudaKernel as CudaKernel
@@ -260,10 +260,11 @@ LAZY_IMPORTS = {  # the public names, by the modules that are imported when one 
     "formats.conversion": ("convert",),
     "formats.models": ("from_mujoco", "from_pinocchio"),
     "graph": ("Count", "Program", "evaluate"),
+    "identification.estimates": ("JointErrors",),
     "identification.excitation": ("Excitation", "ExcitationInterrupted", "excitation"),
     "identification.fitting": ("identify",),
     "identification.measured_motion": ("MeasuredMotion", "measured_motion"),
-    "identification.result": ("Identification", "JointErrors"),
+    "identification.result": ("Identification",),
     "kernels.compiler": ("Compiled",),
     "kernels.cuda.driver": ("CudaError",),
     "kernels.cuda.kernel": ("CudaKernel",),

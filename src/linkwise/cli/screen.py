@@ -40,10 +40,18 @@ def echo(text: str = "") -> None:
     print(text)
 
 
-def sentence(text: str) -> None:
-    """A line of the result that may be broken where a terminal is narrow."""
+def sentence(text: str, others: str = "") -> None:
+    """A line of the result that may be broken where a terminal is narrow; `others` indents later lines."""
     width = room()
-    echo("\n".join(textwrap.wrap(text, width, break_on_hyphens=False)) if width else text)
+    lines = textwrap.wrap(text, width, subsequent_indent=others, break_on_hyphens=False) if width else [text]
+    echo("\n".join(lines))
+
+
+def below(text: str, others: str = "") -> None:
+    """A sentence that belongs to the table above it."""
+    gap.due = False
+    sentence(text, others)
+    gap.due = True
 
 
 def title(text: str) -> None:
@@ -95,11 +103,11 @@ def cell_text(cell: Cell) -> str:
 
 
 def is_number(cell: Cell) -> bool:
-    """Also as text; * marks a variable."""
+    """Also as text; * marks a variable, % may follow."""
     if not isinstance(cell, str):
         return True
     try:
-        return cell == "-" or float(cell.rstrip("*")) is not None
+        return cell == "-" or float(cell.removeprefix("> ").rstrip("* %")) is not None
     except ValueError:
         return False
 

@@ -12,6 +12,7 @@ import numpy as np
 from ..api.functions import inverse_dynamics
 from ..api.parameters import parameters
 from ..robot import Robot
+from .estimates import ZERO
 from .factors import triangle
 from .filtering import TORQUE, LowPass, decimated
 from .least_squares import solved
@@ -21,13 +22,13 @@ from .text import percent
 if TYPE_CHECKING:
     from .result import Identification
 
-ZERO = 3.0  # σ: a parameter nearer to zero is not told from it
 VAGUE = 0.8  # of the base parameters: fewer that are not told from zero are nothing odd
 BIASED = 4.0  # standard errors of a joint's mean residual above which it has an offset
 LAGGING, LAG_SIGMAS = 0.03, 6.0  # of the residuals' power, and σ of the lag: above both a lag of the torques is likely
 REVERSAL = 0.2  # of the root mean square of a joint's rate: slower rows tell nothing of lags
 NEGLIGIBLE = 1e-6  # of a joint's torques: smaller offsets are rounding
-LITTLE = 0.5  # R² below which something is wrong with a joint
+LITTLE, POOR = 0.5, 0.8  # R² below which something is wrong with a joint, and, as that of most joints, with the fit
+LARGE = 0.1  # of a joint's measured torque: residuals that a nominal robot with other loads should not leave
 EXPENSIVE = 0.05  # of the sum of squares: what possible bodies may cost before it is said
 REVERSED, ALIKE, UNLIKE = -0.5, 0.9, 0.3  # correlations of measured torques with those of the nominal robot
 FACTOR = 4.0  # between measured torques and those of the nominal robot, from which on gains are doubtful
@@ -94,10 +95,13 @@ def on_torques(result: Identification) -> Iterator[str]:
     for j in np.flatnonzero(swapped):
         yield f"the torque of {names[j]} looks like that of {names[best[j]]}: is the joints' order that of the robot?"
     lost = [name for name, yes in zip(names, poor, strict=True) if yes]
-    if lost:
+    if result.model.chosen:
+        yield from on_nominal_robot(result, poor, np.sqrt(np.mean(measured**2, axis=0)))
+    elif lost:
         yield (
             f"the model explains little of the torque of {', '.join(lost)}: are the joints' order, signs and zeros"
-            " those of the robot, angles in radians (degrees=True), torques in N m (gains=...) and not delayed?"
+            " those of the robot, angles in radians (degrees=True), torques in N m (gains=...) and not delayed"
+            f"{'' if result.friction else ', and have they no friction, as friction=False says'}?"
         )
     size = np.sqrt(np.mean(measured**2, axis=0)), np.sqrt(np.mean(believed**2, axis=0))
     factor = np.where(size[1] > 0.0, size[0] / np.where(size[1] > 0.0, size[1], 1.0), 1.0)
@@ -114,6 +118,19 @@ def on_torques(result: Identification) -> Iterator[str]:
 def moving(result: Identification) -> np.ndarray:
     """Of each joint whether it moves in some recording: (n,)."""
     return np.asarray(np.max([np.abs(motion.qd).max(axis=0) for motion in result.motions], axis=0) > 0.0)
+
+
+def on_nominal_robot(result: Identification, poor: np.ndarray, size: np.ndarray) -> Iterator[str]:
+    """Of fits of some links: whether the others may be wrong. `size`: of the measured torques."""
+    large = result.residuals.rms > LARGE * size
+    lost = [name for name, yes in zip(result.nominal.v_names, poor & large, strict=True) if yes]
+    if lost or (large.any() and usual_r2(result) < POOR):
+        friction = "" if not result.friction or has_friction(result.nominal) else " (the nominal robot has no friction)"
+        yield (
+            f"what is free explains little of the torque that the nominal robot leaves{' of ' * bool(lost)}"
+            f"{', '.join(lost)}: is the nominal robot the arm as it was identified without its load, friction and"
+            f" rotors included{friction}?"
+        )
 
 
 def nominal_torques(result: Identification, motion: Motion) -> np.ndarray:
@@ -138,9 +155,19 @@ def correlations(measured: np.ndarray, believed: np.ndarray) -> np.ndarray:
     return np.asarray(np.where(sizes > 0.0, a.T @ b / np.where(sizes > 0.0, sizes, 1.0), 0.0))
 
 
+def usual_r2(result: Identification) -> float:
+    """The median of the joints' R²."""
+    r2 = result.residuals.r2
+    return float(np.median(r2[np.isfinite(r2)])) if np.isfinite(r2).any() else 0.0
+
+
 def on_lag(result: Identification) -> Iterator[str]:
+    """Of torques that lag, if the model explains them when they are moved: otherwise more is wrong than a lag."""
     lag, sigmas, share = lag_of(result)
-    if share > LAGGING and sigmas > LAG_SIGMAS and helps(result, lag):
+    if not (share > LAGGING and sigmas > LAG_SIGMAS):
+        return
+    left = left_when_moved(result, lag)
+    if left < 1.0 - LAGGING and 1.0 - left * (1.0 - usual_r2(result)) > POOR:
         how = "lag behind" if lag > 0.0 else "be ahead of"
         yield (
             f"torques seem to {how} positions by about {1e3 * abs(lag):.2g} ms, and parameters take up some of that:"
@@ -177,8 +204,8 @@ def lag_of(result: Identification) -> tuple[float, float, float]:
     return -along / float(R[columns, columns]), float(sigmas), share
 
 
-def helps(result: Identification, lag: float) -> bool:
-    """Whether torques moved by a lag fit better: where joints differ, the sum over all may not tell."""
+def left_when_moved(result: Identification, lag: float) -> float:
+    """The share of the sum of squares that torques moved by a lag leave: where joints differ, a lag may not help."""
     squares = []
     for moved in (0.0, lag):
         motions = [later(motion, moved, abs(lag)) for motion in result.motions]
@@ -186,7 +213,7 @@ def helps(result: Identification, lag: float) -> bool:
         system = fast.of_blocks(range(len(fast.triangles)), 1.0 / result.noise)
         x = solved(system, result.model.base_nominal, result.noise).x
         squares.append(float(np.sum((system @ np.append(x, -1.0)) ** 2)))
-    return squares[1] < (1.0 - LAGGING) * squares[0]
+    return squares[1] / squares[0] if squares[0] else 1.0
 
 
 def later(motion: Motion, lag: float, cut: float) -> Motion:

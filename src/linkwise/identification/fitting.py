@@ -11,8 +11,9 @@ import numpy as np
 from ..errors import one_of
 from ..robot import Friction, Robot
 from .conic import solve_with_clarabel
+from .estimates import Estimates, JointErrors, parameter_units
 from .factors import Factors, blocks_for, triangle
-from .identifiability import not_identifiable, notes_on_condition, recovery
+from .identifiability import lost, not_identifiable, notes_on_condition, padded, recovery, sigma_of_unknowns
 from .least_squares import Solution, Spread, fit, noise_of, sigma_of, solved, spread_of, whole
 from .model import TorqueModel
 from .near_rest import notes_on_rest, slow_speeds, without_rest
@@ -30,7 +31,7 @@ from .preparing import (
 from .prior import VAGUE, Evidence, Prior, prior_of
 from .reading import recordings_of
 from .recorded import is_number
-from .result import Certificate, Estimates, Identification, JointErrors
+from .result import Certificate, Identification
 from .stillness import at_rest, inconsistent_accelerations, notes_on_steps, notes_on_still_joints, still_joints
 
 SOLVERS = ("newton", "clarabel")
@@ -85,8 +86,9 @@ def identify(
     `friction` identifies viscous and Coulomb coefficients (an `lw.Friction` sets how Coulomb friction is
     smoothed; coefficients in it are nominal ones),
     `rotors` the inertias of rotors (False: those of the nominal robot are kept), `offset` a constant torque of each
-    joint's sensor. `free=["link6"]` identifies the bodies of these links alone, as that of a hand that carries a tool;
-    names such as "link6.viscous" add rotors and friction; all others stay those of the nominal robot. Rows of a joint
+    joint's sensor, which `fit.predict` has and `fit.robot` has not. `free=["link6"]` identifies the bodies of these
+    links alone, as that of a hand that carries a tool, and `fit.payload()` is what they have more than the nominal
+    robot; names such as "link6.viscous" add rotors and friction; all others stay those of that robot. Rows of a joint
     slower than `minimum_speed` (rad/s, m/s; one number, or one for each joint) are left out: near rest friction is not
     what the law says. Without it, and with friction, those below a tenth of the joint's usual rate are left out where
     their residuals are twice those of the others or more, and the report says so; 0 keeps all.
@@ -140,6 +142,9 @@ def identify(
     robot = arm.with_parameters(every, friction=friction, unphysical="warn")
     count, duration = sum(len(r.q) for r in samples), sum(len(r.q) * r.period for r in samples)
     source = f"Identified from {count} samples, {duration:.4g} s; nominal robot: {arm.about or arm.name}"
+    if offset:
+        zeros = ", ".join(f"{name} {x:.4g}" for name, x in zip(arm.v_names, offsets, strict=True))
+        source += f"; measured torques have offsets, which the robot has not: {zeros}"
     robot = replace(robot, about=source)
     notes = [*(note for recording in samples for note in recording.notes), *too_short]
     for recording, joints in zip(samples, still, strict=True):
@@ -171,7 +176,7 @@ def identify(
         condition=solution.condition,
         singular_values=solution.singular,
         not_identifiable=not_identifiable(model, solution, recovery(model)[1]),
-        residuals=errors_of(factors, [x], [None]),
+        residuals=errors_of(arm, factors, [x], [None]),
         validation=cross_validation(factors, solution, spread, problem, found, model),
         noise=solution.noise,
         offsets=offsets if offset else np.zeros(arm.n),
@@ -188,6 +193,8 @@ def identify(
         data_notes=tuple(notes),
         settled=found is None or not found.decrement > NEAR,
         model=model,
+        solution=solution,
+        spread=spread,
         minimum_speed=speeds,
         validated=False,
         motions=tuple(motions),
@@ -329,37 +336,24 @@ def base_estimates(model: TorqueModel, solution: Solution, spread: Spread, x: np
     sigma, white = sigma_of(solution, spread, np.eye(len(x)))
     known = solution.determined
     sigma, white = np.where(known, sigma, np.inf), np.where(known, white, np.inf)
-    return Estimates(tuple(model.base_names), x, sigma, white, model.base_nominal)
+    names = tuple(model.base_names)
+    return Estimates(names, x, sigma, white, model.base_nominal, parameter_units(model.arm, names))
 
 
 def all_estimates(model: TorqueModel, solution: Solution, spread: Spread, every: np.ndarray) -> Estimates:
-    inverse, alone = recovery(model)
-    sigma, white = sigma_of(solution, spread, padded(inverse, solution))
-    known = alone & ~lost(inverse, solution)
-    full, full_white = np.zeros(len(every)), np.zeros(len(every))
-    full[model.free], full_white[model.free] = np.where(known, sigma, np.inf), np.where(known, white, np.inf)
-    return Estimates(model.names, every, full, full_white, model.nominal)
+    full, white = np.zeros((2, len(every)))
+    full[model.free], white[model.free] = sigma_of_unknowns(model, solution, spread, np.eye(int(model.free.sum())))
+    return Estimates(model.names, every, full, white, model.nominal, parameter_units(model.arm, model.names))
 
 
-def padded(inverse: np.ndarray, solution: Solution) -> np.ndarray:
-    """Rows over the base parameters, with zeros for offsets."""
-    return np.concatenate([inverse, np.zeros((len(inverse), len(solution.x) - inverse.shape[1]))], axis=1)
-
-
-def lost(inverse: np.ndarray, solution: Solution) -> np.ndarray:
-    """Which unknowns change along directions of the base parameters that the data do not determine."""
-    along = np.abs(inverse @ solution.undetermined[: inverse.shape[1]]).max(axis=1, initial=0.0)
-    return np.asarray(along > 1e-9 * np.abs(inverse).max(axis=1, initial=0.0))
-
-
-def errors_of(factors: Factors, solutions: list[np.ndarray], folds: list[list[int] | None]) -> JointErrors:
+def errors_of(arm: Robot, factors: Factors, solutions: list[np.ndarray], folds: list[list[int] | None]) -> JointErrors:
     """Of each joint over all folds, each with its own solution; NaN of joints without rows."""
     joints = range(factors.joints)
     squares = [sum(factors.errors(j, x, f) for x, f in zip(solutions, folds, strict=True)) for j in joints]
     counts = [factors.samples(j) for j in joints]
     rms = np.array([(s / count) ** 0.5 if count else np.nan for s, count in zip(squares, counts, strict=True)])
     sizes = np.array([factors.variation(j) for j in joints])
-    return JointErrors.of(rms, sizes[:, 0], sizes[:, 1])
+    return JointErrors.of(arm, rms, sizes[:, 0], sizes[:, 1])
 
 
 def cross_validation(
@@ -381,7 +375,7 @@ def cross_validation(
         others = replace(problem, matrix=matrix, target=system[:, -1])
         left = others.solve(start=found)
         solutions.append(np.concatenate([model.T @ left.values, left.free]))
-    return errors_of(factors, solutions, list(spread.folds))
+    return errors_of(model.arm, factors, solutions, list(spread.folds))
 
 
 def certificates(arm: Robot, ten: np.ndarray) -> dict[str, Certificate]:

@@ -6,12 +6,12 @@ import numpy as np
 
 from ..api.mobility import mobilities
 from ..robot import LinkMobility, Robot
-from .least_squares import Solution
+from .least_squares import Solution, Spread, sigma_of
 from .model import TorqueModel
 
 MOST = 3  # base parameters that a sentence lists
 AXES = "xyz"
-SMALL = 1e-9
+SMALL, HIDDEN = 1e-9, 1e-8
 ALIKE = 1e4  # condition number from which on some combinations of base parameters act alike
 
 
@@ -19,8 +19,31 @@ def recovery(model: TorqueModel) -> tuple[np.ndarray, np.ndarray]:
     """The matrix (p, b) that gives unknowns from base parameters, and which unknowns it gives without others."""
     T = model.T
     inverse = np.linalg.pinv(T)
-    alone = np.abs(inverse @ T - np.eye(T.shape[1])).max(axis=1, initial=0.0) < 1e-8
+    alone = np.abs(inverse @ T - np.eye(T.shape[1])).max(axis=1, initial=0.0) < HIDDEN
     return inverse, alone
+
+
+def sigma_of_unknowns(
+    model: TorqueModel, solution: Solution, spread: Spread, rows: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """σ of rows · unknowns, and that of white noise alone; infinite where the data do not tell."""
+    T, (inverse, _) = model.T, recovery(model)
+    based = rows @ inverse
+    size = np.abs(rows).max(axis=1, initial=0.0)
+    hidden = (np.abs(based @ T - rows).max(axis=1, initial=0.0) > HIDDEN * size) | lost(based, solution)
+    sigma, white = sigma_of(solution, spread, padded(based, solution))
+    return np.where(hidden, np.inf, sigma), np.where(hidden, np.inf, white)
+
+
+def lost(rows: np.ndarray, solution: Solution) -> np.ndarray:
+    """Which rows over the base parameters change along directions that the data do not determine."""
+    along = np.abs(rows @ solution.undetermined[: rows.shape[1]]).max(axis=1, initial=0.0)
+    return np.asarray(along > SMALL * np.abs(rows).max(axis=1, initial=0.0))
+
+
+def padded(rows: np.ndarray, solution: Solution) -> np.ndarray:
+    """Rows over the base parameters, with zeros for offsets."""
+    return np.concatenate([rows, np.zeros((len(rows), len(solution.x) - rows.shape[1]))], axis=1)
 
 
 def not_identifiable(model: TorqueModel, solution: Solution, alone: np.ndarray) -> dict[str, str]:

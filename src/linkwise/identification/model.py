@@ -13,6 +13,7 @@ import numpy as np
 from ..api.configuration import random_configuration
 from ..api.parameters import parameters
 from ..api.regressors import regressor
+from ..errors import near_miss
 from ..robot import Friction, Robot
 from ..robot.regroup import TEN
 
@@ -36,6 +37,7 @@ class TorqueModel:
     T: np.ndarray  # (b, p) of the unknowns, without offsets
     grouping: np.ndarray  # of all base parameters from all parameters
     mixing: np.ndarray  # (all base parameters, b): the columns of b are those of the base regressor times this
+    chosen: tuple[str, ...] = ()  # what alone is free, by the user's names; empty: all
 
     @staticmethod
     def of(
@@ -53,7 +55,9 @@ class TorqueModel:
             T[np.abs(T) < ROUNDING] = 0.0
             names = [name for name, yes in zip(every.names, free, strict=True) if yes]
             combined = tuple(names[k] for k in own)
-            return TorqueModel(arm, friction, offset, every.names, nominal, free, combined, T, grouping, mixing)
+            return TorqueModel(
+                arm, friction, offset, every.names, nominal, free, combined, T, grouping, mixing, tuple(chosen)
+            )
         free = np.array([rotors or not name.endswith(ROTOR) for name in every.names])
         kept = (grouping[:, free] != 0.0).any(axis=1)
         combined = tuple(name for name, yes in zip(base.names, kept, strict=True) if yes)
@@ -118,9 +122,24 @@ def chosen_parameters(arm: Robot, names: Sequence[str], chosen: Sequence[str]) -
     scalars = [name for name in names if name not in own]
     for name in chosen:
         if name not in arm.names and name not in scalars:
-            expected = ", ".join([*arm.names, *scalars])
-            raise ValueError(f"free has {name!r} (expected names of links, rotors or friction: {expected})")
+            raise ValueError(f"free has {name!r}{meant(arm, name, scalars)}")
     return np.array([own.get(name, name) in chosen for name in names])
+
+
+def meant(arm: Robot, name: str, scalars: Sequence[str]) -> str:
+    """What was probably meant by a name that is no link, and what was expected."""
+    joints = {joint.joint: joint.name for joint in arm.moving}
+    fixed = {frame.name: arm.links[frame.link].name for frame in arm.frames if frame.link >= 0}
+    if name in joints:
+        return f", a joint (expected its link, {joints[name]!r})"
+    if name in fixed:
+        return (
+            f", a frame that is fixed to {fixed[name]!r} (expected that link; fit.payload({name!r}) then gives what it"
+            " carries in this frame)"
+        )
+    links = ", ".join(arm.names)
+    drives = f"; or rotors and friction such as {scalars[-1]}" if scalars else ""
+    return f"{near_miss(name, [*arm.names, *scalars])} (expected names of links: {links}{drives})"
 
 
 def independent(columns: np.ndarray) -> list[int]:

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..figures import COLOURS, new_figure
-from .diagnosis import ZERO
-from .report import units_of
+from .estimates import ZERO
 from .text import percent
 
 if TYPE_CHECKING:
@@ -62,7 +61,7 @@ def draw_joint(torque: Axes, residual: Axes, result: Identification, torques: To
         axes.grid(color="0.92")
         axes.spines[["top", "right"]].set_visible(False)
         axes.set_xlim(torques.t[0], torques.t[-1])
-    name, unit = result.nominal.v_names[j], units_of(result.nominal)[j]
+    name, unit = result.nominal.v_names[j], result.nominal.effort_units[j]
     torque.set_ylabel(f"{short(name)}\n({unit})")
     text = f"residual: rms {result.residuals.rms[j]:.2g} {unit}, {percent(result.residuals.relative[j])}"
     residual.set_title(text, loc="right", fontsize="small", pad=2.0, color="0.35")

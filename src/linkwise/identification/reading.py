@@ -14,8 +14,8 @@ import numpy as np
 
 from ..errors import FileError
 from ..robot import Robot
-from ..trajectories.csv_reader import csv_rows, refuse_separator
 from .columns import columns_of, is_current, time_unit
+from .csv_tables import Words, csv_table
 from .recorded import Arrays, Recorded, listed, plain
 from .samples import Samples, samples_of
 from .units import Unit, unit_of
@@ -97,9 +97,17 @@ def frame_table(frame: Any, columns: Mapping[str, Any] | None, name: str) -> Arr
 
 
 def by_columns(
-    arm: Robot, table: Arrays, columns: Mapping[str, Any] | None, name: str, currents: bool = False
+    arm: Robot,
+    table: Arrays,
+    columns: Mapping[str, Any] | None,
+    name: str,
+    currents: bool = False,
+    words: Words | None = None,
 ) -> Recorded:
-    """Arrays that hold a column for each joint, or all joints at once; None stands for what was not recorded."""
+    """Arrays that hold a column for each joint, or all joints at once; None stands for what was not recorded.
+
+    `words`: where columns of a file have text.
+    """
     table = {key: array_of(value, key, name) for key, value in table.items() if value is not None}
     for key, value in table.items():
         if np.ndim(value) == 2 and np.shape(value)[1] == 1 and time_unit(key) is not None:
@@ -116,7 +124,19 @@ def by_columns(
     for quantity in ("q", "tau"):
         if quantity not in arrays:
             refuse_missing(quantity, table, blocks, name, currents)
-    return Recorded(arrays, name, units, tuple(table))
+    text = {quantity: word for quantity, own in found.items() if (word := first_word(own, words or {}))}
+    return Recorded(arrays, name, units, tuple(table), text=text)
+
+
+def first_word(columns: Sequence[str], words: Words) -> str:
+    """Which of these columns has text, and where; nothing if they are of numbers."""
+    found = [(*words[name], name) for name in columns if name in words]
+    if not found:
+        return ""
+    line, word, name = min(found)
+    unit = unit_of(word)
+    hint = f"; a unit belongs to the header: {f'{name} [{word}]'!r}" if unit is not None and unit.of else ""
+    return f"{line}: column {name!r} is {word!r} (expected a number{hint})"
 
 
 def array_of(value: Any, key: str, name: str) -> np.ndarray:
@@ -190,7 +210,8 @@ def file_contents(arm: Robot, path: Path, columns: Mapping[str, Any] | None, cur
         return by_columns(arm, values, columns, str(path), currents)
     if ending not in (".csv", ".txt"):
         raise FileError(f"{path}: cannot read {ending or 'files without an ending'} (expected .csv or .npz)")
-    return by_columns(arm, csv_table(path, by_number(columns)), columns, str(path), currents)
+    table, words = csv_table(path, by_number(columns))
+    return by_columns(arm, table, columns, str(path), currents, words)
 
 
 def by_number(columns: Mapping[str, Any] | None) -> bool:
@@ -198,54 +219,3 @@ def by_number(columns: Mapping[str, Any] | None) -> bool:
     given = columns.values() if isinstance(columns, Mapping) else ()
     flat = [name for own in given for name in ([own] if isinstance(own, (str, int)) else own)]
     return bool(flat) and all(str(name).strip().isdecimal() for name in flat)
-
-
-def csv_table(path: Path, numbered: bool = False) -> Arrays:
-    """The columns of a file by the names of its header; cells that are no numbers are an error with their line.
-
-    `numbered`: the file may have no header; its columns are then called 0, 1, ...
-    """
-    names: list[str] = []
-    rows: list[list[float]] = []
-    for line, row in csv_rows(path):
-        cells = [cell.strip() for cell in row]
-        if not names and len(cells) > 1 and time_unit(cells[0].removeprefix("%")) is not None:
-            cells[0] = cells[0].removeprefix("%")  # %time
-        if not any(cells) or cells[0].startswith("%"):
-            continue
-        if not names:
-            names = cells[:-1] if not cells[-1] else cells
-            bare = all(np.isfinite(number_or_nan(cell)) for cell in names)
-            if bare and not numbered:
-                raise FileError(
-                    f"{path}:{line}: the first row is of numbers (expected a header with the names of the columns, in a"
-                    " line that is no comment: t, q1, ..., tau1, ...; or columns={'t': 0, 'q': [1, ...], 'tau': [...]}"
-                    " by their numbers, from 0)"
-                )
-            refuse_separator(f"{path}:{line}", names)
-            if bare:
-                names, rows = [str(k) for k in range(len(names))], [list(map(float, names))]
-                continue
-            twice = next((name for name in names if names.count(name) > 1), None)
-            if twice is not None:
-                raise FileError(f"{path}:{line}: column {twice!r} occurs twice")
-            continue
-        if len(cells) == len(names) + 1 and not cells[-1]:  # a comma ends each line
-            cells.pop()
-        if len(cells) != len(names):
-            raise FileError(f"{path}:{line}: has {len(cells)} cells (expected {len(names)}, as the header has)")
-        try:
-            rows.append(list(map(float, cells)))
-        except ValueError:
-            rows.append([number_or_nan(cell) for cell in cells])
-    if not rows:
-        raise FileError(f"{path}: has no rows of numbers (expected a header, then a row for each sample)")
-    return dict(zip(names, np.array(rows).T, strict=True))
-
-
-def number_or_nan(cell: str) -> float:
-    """Columns of text may stand in a table; those that are used are checked for numbers that are not finite."""
-    try:
-        return float(cell)
-    except ValueError:
-        return float("nan")

@@ -25,6 +25,7 @@ class Recorded:
     units: dict[str, list[Unit | None]] = field(default_factory=dict)
     columns: tuple[str, ...] = ()  # all that there are
     index: bool = False  # whether it is a DataFrame whose index could be the time
+    text: dict[str, str] = field(default_factory=dict)  # of quantities with text in a column: the line and what it is
     simulated: bool = False  # so that torques of zero are torques
 
     def without(self, *quantities: str) -> Recorded:

@@ -1,35 +1,75 @@
-"""An identification as text."""
+"""An identification as text: sections of tables and sentences, which the command line sets as wide as the terminal."""
 
 from __future__ import annotations
 
 import textwrap
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from ..printing import Description
-from ..robot import Robot
-from .diagnosis import ZERO
-from .text import percent
+from .estimates import OF_DRIVES
+from .payload import payload_of
+from .text import MARK, digits, table, within
 
 if TYPE_CHECKING:
-    from .result import Estimates, Identification
+    from .result import Identification
 
 WIDTH = 100
 MOST = 120  # parameters that are listed
+ALIGNED = "in joint-aligned frames (origin on the joint's axis, which is z)"
+
+
+class Section(NamedTuple):
+    """A title, then facts by name, a table and sentences, as far as there are."""
+
+    title: str
+    facts: Sequence[tuple[str, str]] = ()
+    head: Sequence[str] = ()
+    rows: Sequence[Sequence[str]] = ()
+    sentences: Sequence[str] = ()
+    bullet: str = ""
 
 
 def report(result: Identification) -> Description:
-    lines = [*heading(result), "", *joints(result), "", *parameters(result), "", *bodies(result)]
+    return Description("\n\n".join("\n".join(lines_of(section)) for section in sections(result)))
+
+
+def lines_of(section: Section) -> Iterator[str]:
+    yield from wrapped(section.title, "", "")
+    widest = max((len(name) for name, _ in section.facts), default=0)
+    for name, value in section.facts:
+        yield from wrapped(value, f"  {name.ljust(widest)}   ", " " * (widest + 5))
+    if section.rows:
+        yield from table(section.head, section.rows, "  ")
+    for sentence in section.sentences:
+        yield from wrapped(sentence, section.bullet or "  ", "  " if section.bullet else "    ")
+
+
+def wrapped(text: str, first: str, others: str) -> list[str]:
+    return textwrap.wrap(text, WIDTH, initial_indent=first, subsequent_indent=others, break_on_hyphens=False)
+
+
+def sections(result: Identification, frame: str | None = None) -> Iterator[Section]:
+    """What a report consists of; `frame`: that of a payload."""
+    yield heading(result)
+    yield joints(result)
+    if result.model.chosen and result.model.links:
+        yield loads(result, frame)
+    drives = of_drives(result)
+    if drives.rows:
+        yield drives
+    base = parameters(result, in_drives=bool(drives.rows))
+    if base.rows:
+        yield base
+    if result.model.links:
+        yield bodies(result)
     hidden = grouped_reasons(result)
     if hidden:
-        lines += ["", "not identifiable one by one", *hidden]
+        yield Section("not identifiable one by one", sentences=hidden)
     if result.notes:
-        lines += ["", "notes"]
-        for note in result.notes:
-            lines += wrapped(note, "- ", "  ")
-    return Description("\n".join(lines))
+        yield Section("notes", sentences=result.notes, bullet="- ")
 
 
 def combinations(result: Identification) -> Description:
@@ -47,76 +87,137 @@ def factor(x: float) -> str:
     return "" if abs(x - 1.0) < 1e-9 else f"{x:.4g} "
 
 
-def heading(result: Identification) -> Iterator[str]:
+def heading(result: Identification) -> Section:
     robot = result.nominal
-    yield f"{robot.name}: identified from {result.samples} samples, {result.duration:.4g} s"
-    yield from wrapped(result.filtering.text, "  data   ", "         ")
     method = "weighted least squares" if result.weighted else "ordinary least squares"
     if result.physical:
         method += " over bodies that can exist, drawn to the nominal robot"
-    yield f"  fit    {method}; {result.rows} rows a joint"
+    facts = [("data", result.filtering.text), ("fit", f"{method}; {result.rows} rows a joint")]
+    if result.model.chosen:
+        facts.append(("free", f"{', '.join(result.model.chosen)}; all else is that of the nominal robot"))
     lacking = len(result.base) - result.rank
     short = "" if not lacking else f"; {lacking} combination{'s' * (lacking != 1)} not excited by these data"
     rank = f"{result.rank} of {len(result.base)} base parameters"
-    yield f"  rank   {rank}, condition number {result.condition:.3g}{short}"
+    facts.append(("rank", f"{rank}, condition number {result.condition:.3g}{short}"))
+    return Section(f"{robot.name}: identified from {result.samples} samples, {result.duration:.4g} s", facts)
 
 
-def joints(result: Identification) -> list[str]:
+def joints(result: Identification) -> Section:
     other = "validation: rms" if result.validated else "left out: rms"
-    head = ["joint", "unit", "residual rms", "relative", "R²", other, "relative", "R²"]
-    units = units_of(result.nominal)
+    units = result.nominal.effort_units
+    alike = len(set(units)) == 1
+    head = ["joint", *([] if alike else ["unit"]), "rms", "relative", "R²", other, "relative", "R²"]
     rows = []
     for j, name in enumerate(result.nominal.v_names):
-        cells = [name, units[j]]
-        for errors in (result.residuals, result.validation):
-            cells += [digits(errors.rms[j], 3), percent(errors.relative[j]), share(errors.r2[j])]
-        rows.append(cells)
-    return ["torques: measured and predicted", *table(head, rows)]
+        rows.append([name, *([] if alike else [units[j]]), *result.residuals.cells(j), *result.validation.cells(j)])
+    meaning = "relative: to the rms of the measured torque; R²: the share of its variance that the model explains"
+    unit = f", {units[0]}" if alike else ""
+    return Section(f"torques: residuals, measured less predicted{unit}", head=head, rows=rows, sentences=[meaning])
 
 
-def parameters(result: Identification) -> list[str]:
+def loads(result: Identification, frame: str | None) -> Section:
+    """What the free links have more than the nominal robot; the tensor too if it is one link, or one in a frame."""
+    arm = result.nominal
+    links = [arm.names[k] for k in result.model.links]
+    found = [payload_of(result, link) for link in links] if frame is None else [payload_of(result, frame)]
+    fixed = [other.name for other in arm.frames if other.link >= 0 and arm.links[other.link].name in links]
+    others = f"; fit.payload({fixed[-1]!r}) gives it in that frame" if fixed and frame is None else ""
+    remarks = [f"σ is that of the difference to the nominal robot{others}"]
+    if len(found) > 1:
+        facts = [(load.link, load.sentence) for load in found]
+        return Section("more than the nominal robot", facts, sentences=remarks)
+    load = found[0]
+    title = f"more than the nominal robot: {load.sentence}"
+    head = ["about the mass centre", "value", "σ", "unit"]
+    rows = load.rows()[4:] if np.isfinite(load.inertia).any() else []
+    return Section(title, head=head, rows=rows, sentences=[*load.remarks()[1:], *remarks])
+
+
+def of_drives(result: Identification) -> Section:
+    """Rotor, friction and offset of each joint of which one was identified, by the names of joints."""
+    every, base = result.parameters, result.base
+    where = {name: k for k, name in enumerate(every.names)}
+    unknown = set(result.model.unknowns)
+    kinds = [kind for kind in OF_DRIVES if any(name.endswith(f".{kind}") for name in unknown)]
+    cells: dict[str, dict[str, str]] = {}
+    for joint in result.nominal.moving:
+        own = {kind: where[f"{joint.name}.{kind}"] for kind in kinds}
+        if any(every.names[k] in unknown for k in own.values()):
+            cells[joint.joint] = {kind: within(every.values[k], every.sigma[k]) for kind, k in own.items()}
+    sentences = []
+    if any(cell.endswith(MARK) for own in cells.values() for cell in own.values()):
+        sentences.append(f"{MARK} not told from others by these torques")
+    if result.model.offset:
+        kinds.append("offset")
+        for k in range(len(result.model.combined), len(base)):
+            cells.setdefault(base.names[k].rpartition(".")[0], {})["offset"] = within(base.values[k], base.sigma[k])
+        sentences.append("offsets are of the sensors: fit.predict has them, fit.robot and its file have not")
+    rows = [[joint, *(own.get(kind, "-") for kind in kinds)] for joint, own in cells.items()]
+    slides = sorted({unit == "N" for unit in result.nominal.effort_units})
+    words = [kind.replace("coulomb", "Coulomb") for kind in kinds]
+    units = [" or ".join(OF_DRIVES[kind][k] for k in slides) for kind in kinds]
+    title = ", ".join(f"{word} ({unit})" for word, unit in zip(words, units, strict=True))
+    return Section(f"drives: {title}, ± σ", head=["joint", *words], rows=rows, sentences=sentences)
+
+
+def parameters(result: Identification, in_drives: bool) -> Section:
+    """Those of bodies; those of drives have a table of their own."""
     base = result.base
+    drives = tuple(f".{kind}" for kind in OF_DRIVES)
+    rows = [base.cells(k, "not excited") for k, name in enumerate(base.names) if not name.endswith(drives)]
+    more = [f"and {len(rows) - MOST} more"] if len(rows) > MOST else []
     head = ["base parameter", "value", "σ", "relative", "nominal", ""]
-    rows = [estimate(base, k) for k in range(len(base))][:MOST]
-    lines = ["base parameters: the combinations that torques depend on", *table(head, rows)]
-    return lines + ([f"  and {len(base) - MOST} more"] if len(base) > MOST else [])
+    others = "; those of drives are above" if in_drives else ""
+    title = f"base parameters: the combinations that torques depend on, {ALIGNED}; kg, kg m, kg m2{others}"
+    return Section(title, head=head, rows=rows[:MOST], sentences=more)
 
 
-def estimate(base: Estimates, k: int) -> list[str]:
-    sigma, relative = base.sigma[k], base.relative_sigma[k]
-    if np.isinf(sigma):
-        return [base.names[k], digits(base.values[k], 4), "-", "-", digits(base.nominal[k], 4), "not excited"]
-    word = f"zero within {ZERO:g} σ" if abs(base.values[k]) < ZERO * sigma else ""
-    shown = [digits(base.values[k], 4), digits(sigma, 2), percent(relative), digits(base.nominal[k], 4)]
-    return [base.names[k], *shown, word]
-
-
-def bodies(result: Identification) -> list[str]:
-    head = ["link", "mass (kg)", "nominal", "centre of mass (m)", "least eigenvalue of P", ""]
+def bodies(result: Identification) -> Section:
+    """Of the free links, all if none was chosen, in the frames of the robot's table."""
+    arm, model, every = result.nominal, result.model, result.parameters
+    names = [arm.names[k] for k in model.links]
+    impossible = any(not result.certificates[name].possible for name in names)
     rows = []
-    for name, certificate in result.certificates.items():
-        ten = [result.parameters[f"{name}.{number}"] for number in ("m", "hx", "hy", "hz")]
-        nominal = result.parameters.nominal[result.parameters.names.index(f"{name}.m")]
-        centre = "-" if ten[0] == 0.0 else "(" + ", ".join(f"{x / ten[0]:.3g}" for x in ten[1:]) + ")"
-        verdict = "can exist" if certificate.possible else "CANNOT EXIST"
-        rows.append(
-            [name, digits(ten[0], 4), digits(nominal, 4), centre, digits(certificate.eigenvalues[0], 3), verdict]
-        )
-    frame = "in the joint-aligned frames; what is not identifiable is nearest to the nominal robot"
-    return [f"bodies ({frame})", *table(head, rows)]
+    for name in names:
+        k = every.names.index(f"{name}.m")
+        mass = within(every.values[k], every.sigma[k])
+        verdict = ["can exist" if result.certificates[name].possible else "CANNOT EXIST"] if impossible else []
+        rows.append([name, mass, digits(every.nominal[k], 4), centre(result, name), *verdict])
+    head = ["link", "mass (kg)", "nominal", "centre of mass (m)", *([""] if impossible else [])]
+    each = "" if impossible else " that can exist"
+    sentences = [f"{MARK} not identifiable by itself: nearest to the nominal robot"]
+    if model.chosen:
+        sentences = [f"{MARK} not identifiable by itself"] if any(MARK in row[1] + row[3] for row in rows) else []
+        sentences.append("± is the σ of the difference to the nominal robot, whose own mass may be wrong by more")
+    elif not any(MARK in row[1] + row[3] for row in rows):
+        sentences = []
+    return Section(f"bodies{each}, in the links' table frames", head=head, rows=rows, sentences=sentences)
+
+
+def centre(result: Identification, name: str) -> str:
+    """The mass centre of a link in its table frame, with a mark if mass or moments are not known."""
+    place, known = centre_of(result, name)
+    return "-" if np.isnan(place).any() else f"({', '.join(f'{x + 0.0:.4f}' for x in place)}){'' if known else MARK}"
+
+
+def centre_of(result: Identification, name: str) -> tuple[np.ndarray, bool]:
+    """The mass centre, NaN without a mass, and whether the data tell it."""
+    every = result.parameters
+    k = every.names.index(f"{name}.m")
+    mass, moment = every.values[k], every.values[k + 1 : k + 4]
+    into = np.array(result.nominal.frame(name).placement.inverse().matrix(), dtype=float)
+    place = into[:3, :3] @ (moment / mass) + into[:3, 3] if mass else np.full(3, np.nan)
+    return place, bool(np.isfinite(every.sigma[k : k + 4]).all())
 
 
 def grouped_reasons(result: Identification) -> list[str]:
-    """Parameters with the same reason on one line."""
+    """Parameters with the same reason in one sentence."""
     by_reason: dict[str, list[str]] = {}
     for name, reason in result.not_identifiable.items():
         link = name.rpartition(".")[0]
         whose = reason if not reason.startswith("the link") else f"{link} {reason.removeprefix('the link ')}"
         by_reason.setdefault(whose, []).append(name)
-    lines: list[str] = []
-    for reason, names in by_reason.items():
-        lines += wrapped(f"{shortened(names)}: {reason}", "  ", "      ")
-    return lines
+    return [f"{shortened(names)}: {reason}" for reason, names in by_reason.items()]
 
 
 def shortened(names: Sequence[str]) -> str:
@@ -127,30 +228,3 @@ def shortened(names: Sequence[str]) -> str:
         parts.append(number if link == before else name)
         before = link
     return ", ".join(parts)
-
-
-def units_of(robot: Robot) -> list[str]:
-    return ["N" if link.joint.kind == "prismatic" else "N m" for link, _ in robot.driving]
-
-
-def digits(x: float, count: int) -> str:
-    return f"{0.0 if abs(x) < 1e-13 else x:.{count}g}"
-
-
-def share(r2: float) -> str:
-    return "-" if not np.isfinite(r2) else f"{r2:.4f}"
-
-
-def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
-    """Aligned: the first column at the left, numbers at the right, words at the left."""
-    widths = [max(len(row[k]) for row in [head, *rows]) for k in range(len(head))]
-    right = [k > 0 and all(row[k][:1] in "-0123456789>." for row in rows) for k in range(len(head))]
-    lines = []
-    for row in [head, *rows]:
-        cells = [c.rjust(w) if r else c.ljust(w) for c, w, r in zip(row, widths, right, strict=True)]
-        lines.append(("  " + "  ".join(cells)).rstrip())
-    return lines
-
-
-def wrapped(text: str, first: str, others: str) -> list[str]:
-    return textwrap.wrap(text, WIDTH, initial_indent=first, subsequent_indent=others, break_on_hyphens=False)

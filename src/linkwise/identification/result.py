@@ -13,7 +13,9 @@ from ..api.functions import inverse_dynamics
 from ..lazy import cached_property
 from ..printing import Description, print_if_dropped
 from ..robot import Friction, Robot
+from .estimates import Estimates, JointErrors
 from .filtering import TORQUE, LowPass, decimated
+from .least_squares import Solution, Spread
 from .model import TorqueModel
 from .preparing import Filtering, Motion
 from .text import percent
@@ -21,54 +23,7 @@ from .text import percent
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-
-@dataclass(frozen=True)
-class Estimates:
-    """Parameters by name: `values` with their `sigma`, and what they are in the `nominal` robot.
-
-    `sigma` is infinite where the data do not tell a parameter from others. `white_sigma` is what σ would be if the
-    residuals were white noise; `sigma` is the larger of that and of the spread between blocks of time.
-    """
-
-    names: tuple[str, ...]
-    values: np.ndarray
-    sigma: np.ndarray
-    white_sigma: np.ndarray
-    nominal: np.ndarray
-
-    @property
-    def relative_sigma(self) -> np.ndarray:
-        """σ over the size of the value."""
-        with np.errstate(divide="ignore", invalid="ignore"):
-            return np.asarray(np.where(np.isinf(self.sigma), np.inf, self.sigma / np.abs(self.values)))
-
-    def __getitem__(self, name: str) -> float:
-        if name not in self.names:
-            raise KeyError(f"{name!r} is not a parameter (expected {', '.join(self.names)})")
-        return float(self.values[self.names.index(name)])
-
-    def __len__(self) -> int:
-        return len(self.names)
-
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
-        return np.asarray(np.array(self.values, dtype=dtype))
-
-
-class JointErrors(NamedTuple):
-    """How far predicted torques are from measured ones, for each joint.
-
-    `rms` in N m or N; `relative` to the root mean square of the measured torque; `r2`, the share of its variance that
-    the model explains.
-    """
-
-    rms: np.ndarray
-    relative: np.ndarray
-    r2: np.ndarray
-
-    @staticmethod
-    def of(rms: np.ndarray, size: np.ndarray, variation: np.ndarray) -> JointErrors:
-        with np.errstate(divide="ignore", invalid="ignore"):
-            return JointErrors(rms, rms / size, 1.0 - (rms / variation) ** 2)
+    from .payload import Payload
 
 
 class Certificate(NamedTuple):
@@ -130,6 +85,8 @@ class Identification:
     data_notes: tuple[str, ...]  # of data and nominal robot; `notes` has these and others
     settled: bool  # whether the fit of possible bodies came to its minimum
     model: TorqueModel
+    solution: Solution  # of least squares
+    spread: Spread  # and its covariances
     minimum_speed: np.ndarray  # of each joint: rows in which it is slower are left out
     validated: bool  # by other data, and not by blocks of time that were left out
     motions: tuple[Motion, ...] = field(default=())
@@ -194,7 +151,18 @@ class Identification:
         columns = [(measured[used, j], predicted[used, j]) for j, used in enumerate(fast.T)]
         rms = np.array([root_mean_square(b - a) for a, b in columns])
         sizes = np.array([(root_mean_square(a), root_mean_square(a - a.mean() if len(a) else a)) for a, _ in columns])
-        return JointErrors.of(rms, sizes[:, 0], sizes[:, 1])
+        return JointErrors.of(self.nominal, rms, sizes[:, 0], sizes[:, 1])
+
+    def payload(self, frame: str | None = None) -> Payload:
+        """What the free link has more than the nominal robot: mass, mass centre and inertia about it, each with σ.
+
+        For fits with `free=[...]`: the load of an arm that was identified without it. `frame` is a link or a frame
+        fixed to one, by name, in which the mass centre and the tensor are given; by default that of the link's table.
+        It prints as a table.
+        """
+        from .payload import payload_of
+
+        return payload_of(self, frame)
 
     @cached_property
     def notes(self) -> tuple[str, ...]:

@@ -50,6 +50,9 @@ def samples_of(
                 f"{name}: there is no {quantity!r} (expected t, q and tau and, if recorded, qd and qdd; there is"
                 f" {', '.join(key for key, value in values.items() if value is not None) or 'nothing'})"
             )
+    for quantity, where in recorded.text.items():
+        if values.get(quantity) is not None:
+            raise ValueError(f"{name}:{where}")
     count = len(np.atleast_1d(values["q"])) if values.get("t") is None else np.size(values["t"])
     arrays = {
         quantity: checked(arm, values.get(quantity), quantity, count, name) for quantity in ("q", "qd", "qdd", "tau")

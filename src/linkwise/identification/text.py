@@ -1,11 +1,59 @@
-"""Numbers in words."""
+"""Numbers in words, and tables of them."""
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
+
 import numpy as np
+
+MARK = "*"  # at a number that the data do not tell by itself
+FEWEST, MOST = 0, 6  # decimals of a value with its σ; beyond these both are in powers of ten
 
 
 def percent(x: float) -> str:
     if not np.isfinite(x):
         return "-"
     return f"{100.0 * x:.2g} %" if x < 0.995 else f"{100.0 * x:.0f} %" if x < 10.0 else "> 1000 %"
+
+
+def digits(x: float, count: int) -> str:
+    return "-" if np.isnan(x) else f"{0.0 if abs(x) < 1e-13 else x:.{count}g}"
+
+
+def share(r2: float) -> str:
+    return "-" if not np.isfinite(r2) else f"{r2:.4f}"
+
+
+def within(x: float, sigma: float) -> str:
+    """A value to the digits that its σ leaves it, "4.1994 ± 0.0030"; with a mark where the data do not tell it."""
+    if np.isnan(x):
+        return "-"
+    if np.isinf(sigma):
+        return digits(x, 4) + MARK
+    return " ± ".join(rounded(x, sigma)) if sigma > 0.0 else digits(x, 4)
+
+
+def rounded(x: float, sigma: float) -> tuple[str, str]:
+    """A value and its finite σ, both to two digits of σ."""
+    if not sigma > 0.0:
+        return digits(x, 4), digits(sigma, 2)
+    places = 1 - math.floor(math.log10(sigma))
+    if not FEWEST <= places <= MOST:
+        return f"{x:.3e}", f"{sigma:.1e}"
+    return f"{x:.{places}f}", f"{sigma:.{places}f}"
+
+
+def table(head: Sequence[str], rows: Sequence[Sequence[str]], indent: str = "") -> list[str]:
+    """Aligned: the first column at the left, numbers at the right, words at the left."""
+    widths = [max(len(row[k]) for row in [head, *rows]) for k in range(len(head))]
+    right = [k > 0 and all(is_number(row[k]) for row in rows) for k in range(len(head))]
+    lines = []
+    for row in [head, *rows]:
+        cells = [c.rjust(w) if r else c.ljust(w) for c, w, r in zip(row, widths, right, strict=True)]
+        lines.append((indent + "  ".join(cells)).rstrip())
+    return lines
+
+
+def is_number(cell: str) -> bool:
+    return cell[:1] in "-0123456789>." and " ± " not in cell

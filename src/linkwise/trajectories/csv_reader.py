@@ -72,7 +72,7 @@ def trajectory_from_csv(
     return through(arm, hermite(columns["t"], with_rates(layout, points, *rates)), name)
 
 
-def csv_rows(file: Path) -> list[tuple[int, list[str]]]:
+def csv_rows(file: Path, delimiter: str = ",") -> list[tuple[int, list[str]]]:
     """The rows of a table, each with its line; lines that begin with # are comments."""
     try:
         text = file.read_text(encoding="utf-8-sig")
@@ -80,7 +80,8 @@ def csv_rows(file: Path) -> list[tuple[int, list[str]]]:
         raise FileError(f"{file}: cannot be read ({error.strerror})") from None
     except UnicodeDecodeError:
         raise FileError(f"{file}: is not text (expected a table of comma-separated numbers in UTF-8)") from None
-    reader = csv.reader("" if line.startswith("#") else line for line in text.splitlines())
+    lines = ("" if line.startswith("#") else line for line in text.splitlines())
+    reader = csv.reader(lines, delimiter=delimiter)
     return [(reader.line_num, row) for row in reader]
 
 

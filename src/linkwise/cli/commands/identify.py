@@ -12,7 +12,7 @@ from ...robot import Robot
 from ..options import OUTPUT, PICTURES, Json, Plot, UrdfRotors
 from ..results import check_outputs, print_json, refuse_ending, write_by
 from ..robot import with_robot
-from ..screen import echo, shown
+from ..screen import below, echo, facts, gap, shown, table, title
 from ..states import numbers
 from ..wording import at_the_prompt
 
@@ -26,6 +26,7 @@ EXAMPLES = (
     ("linkwise identify gantry measured.csv --save mine.toml --plot fit.png", "the robot as identified; a picture"),
     ("linkwise identify gantry measured.csv --cutoff 10 --offset --json", "another filter; sensors with offsets"),
     ("linkwise identify gantry measured.csv --columns q=q1,q2,q3 --no-rates", "which columns to take"),
+    ("linkwise identify gantry measured.csv --free hoist", "what the last link carries; all else is known"),
 )
 
 
@@ -71,12 +72,29 @@ def command(
         str | None, typer.Option(metavar="FILE", help="Another recording to judge by.", rich_help_panel=DATA)
     ] = None,
     no_friction: Annotated[
-        bool, typer.Option("--no-friction", help="There is no friction to identify.", rich_help_panel=FIT)
+        bool,
+        typer.Option("--no-friction", help="Torques have none: also the robot's is left out.", rich_help_panel=FIT),
     ] = False,
     no_rotors: Annotated[
-        bool, typer.Option("--no-rotors", help="Rotors stay as the robot has them.", rich_help_panel=FIT)
+        bool,
+        typer.Option("--no-rotors", help="None to identify: the robot's are kept as they are.", rich_help_panel=FIT),
     ] = False,
     offset: Annotated[bool, typer.Option("--offset", help="Torque offsets of sensors.", rich_help_panel=FIT)] = False,
+    free: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="LINKS",
+            help="Identify the bodies of these links alone, as of one that carries a tool; all else, friction and"
+            " rotors too, is kept.",
+            rich_help_panel=FIT,
+        ),
+    ] = None,
+    frame: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME", help="In which --free shows the payload; default: the link's own.", rich_help_panel=FIT
+        ),
+    ] = None,
     no_physical: Annotated[
         bool,
         typer.Option("--no-physical", help="Least squares, also if no body is such.", rich_help_panel=FIT),
@@ -97,9 +115,13 @@ def command(
     rates and accelerations are taken if there are columns of them, and found by filtering and differentiation if not.
     """
     refuse_ending(plot, "--plot", *PICTURES)
+    chosen = None if free is None else [name.strip() for text in free for name in text.split(",")]
+    if frame is not None:
+        check_frame(arm, frame, chosen)
     if save is not None:
         refuse_ending(save, "--save", ".toml", ".urdf")
-    check_rotors(arm, save, no_rotors, urdf_rotors)
+    kept = no_rotors if chosen is None else not any(name.endswith(".rotor") for name in chosen)
+    check_rotors(arm, save, kept, urdf_rotors)
     check_outputs(json, None, save, plot)
     from ...formats import save as save_robot
     from ...identification.fitting import identify
@@ -114,6 +136,7 @@ def command(
         physical=not no_physical,
         rotors=not no_rotors,
         offset=offset,
+        free=chosen,
         columns=named_columns(columns),
         period=period,
         degrees=degrees,
@@ -129,9 +152,9 @@ def command(
     )
     with shown():
         if json:
-            print_json(as_json(fit))
+            print_json(as_json(fit, frame))
         else:
-            echo(at_the_prompt(str(fit.report())))
+            show(fit, frame)
     if save is not None:
         write_by(lambda path: save_robot(fit.robot, path, urdf_rotors=urdf_rotors), save, "")
     if plot is not None:
@@ -139,7 +162,33 @@ def command(
     return 0
 
 
-def check_rotors(arm: Robot, save: str | None, no_rotors: bool, urdf_rotors: str) -> None:
+def check_frame(arm: Robot, frame: str, free: list[str] | None) -> None:
+    """Before the fit, which takes its time."""
+    if free is None:
+        raise ValueError(f"--frame {frame}: the frame of a payload (expected --free too: the link that carries it)")
+    place = arm.frame(frame)
+    link = "the base" if place.link < 0 else arm.links[place.link].name
+    if link not in free:
+        raise ValueError(f"--frame {frame}: is fixed to {link} (expected a frame of {', '.join(free)})")
+
+
+def show(fit: Identification, frame: str | None) -> None:
+    """The report, as wide as the terminal."""
+    from ...identification.report import sections
+
+    for k, section in enumerate(sections(fit, frame)):
+        if k and not gap.due:
+            echo()
+        title(section.title)
+        if section.facts:
+            facts([(name, at_the_prompt(value)) for name, value in section.facts])
+        if section.rows:
+            table(section.head, section.rows)
+        for text in section.sentences:
+            below(at_the_prompt(f"{section.bullet}{text}"), "  ")
+
+
+def check_rotors(arm: Robot, save: str | None, kept: bool, urdf_rotors: str) -> None:
     """URDF has no inertias of rotors: said before the fit, which takes its time."""
     one_of(urdf_rotors, ROTORS, "--urdf-rotors")
     if save is None or not save.lower().endswith(".urdf"):
@@ -149,8 +198,8 @@ def check_rotors(arm: Robot, save: str | None, no_rotors: bool, urdf_rotors: str
     if urdf_rotors != "refuse":
         return
     some = any(link.joint.has_rotor for link in arm.links)
-    if some or not no_rotors:
-        why = f"robot {arm.name!r} has some" if no_rotors else "they are identified"
+    if some or not kept:
+        why = f"robot {arm.name!r} has some" if kept else "they are identified"
         raise ValueError(
             f"--save {save}: URDF has no place for rotor inertias, and {why} (expected .toml; --urdf-rotors"
             " transmission, where Drake and linkwise read them, and Pinocchio, MuJoCo and ROS do not; or --urdf-rotors"
@@ -171,10 +220,10 @@ def named_columns(texts: list[str] | None) -> dict[str, list[str]] | None:
     return found or None
 
 
-def as_json(fit: Identification) -> dict[str, Any]:
+def as_json(fit: Identification, frame: str | None) -> dict[str, Any]:
     def estimates(of: Any) -> dict[str, Any]:
-        columns = zip(of.names, of.values, of.sigma, of.nominal, strict=True)
-        return {name: {"value": x, "sigma": s, "nominal": n} for name, x, s, n in columns}
+        columns = zip(of.names, of.values, of.sigma, of.nominal, of.units, strict=True)
+        return {name: {"value": x, "sigma": s, "nominal": n, "unit": u} for name, x, s, n, u in columns}
 
     return {
         "robot": fit.nominal.name,
@@ -183,11 +232,38 @@ def as_json(fit: Identification) -> dict[str, Any]:
         "condition": fit.condition,
         "filtering": fit.filtering.text,
         "base": estimates(fit.base),
+        "combinations": dict(line.split(" = ") for line in fit.combinations().splitlines()),
         "parameters": estimates(fit.parameters),
         "residuals": fit.residuals._asdict(),
         "validation": fit.validation._asdict(),
         "offsets": fit.offsets,
         "not_identifiable": dict(fit.not_identifiable),
-        "bodies": {name: c._asdict() for name, c in fit.certificates.items()},
+        "bodies": bodies_as_json(fit),
+        "payload": payloads_as_json(fit, frame),
         "notes": fit.notes,
     }
+
+
+def bodies_as_json(fit: Identification) -> dict[str, Any]:
+    """Of each link mass, mass centre in its table frame, and whether it can exist."""
+    from ...identification.report import centre_of
+
+    masses = {name: fit.parameters.names.index(f"{name}.m") for name in fit.certificates}
+    return {
+        name: {
+            "mass": fit.parameters.values[masses[name]],
+            "mass_sigma": fit.parameters.sigma[masses[name]],
+            "com": centre_of(fit, name)[0],
+            "com_identifiable": centre_of(fit, name)[1],
+            **certificate._asdict(),
+        }
+        for name, certificate in fit.certificates.items()
+    }
+
+
+def payloads_as_json(fit: Identification, frame: str | None) -> dict[str, Any]:
+    """What each free link has more than the nominal robot; empty without --free."""
+    links = [fit.nominal.names[k] for k in fit.model.links] if fit.model.chosen else []
+    loads = [fit.payload(link) for link in links] if frame is None else [fit.payload(frame)]
+    keys = ("frame", "mass", "mass_sigma", "com", "com_sigma", "inertia", "inertia_sigma", "possible")
+    return {load.link: {key: getattr(load, key) for key in keys} for load in loads}
