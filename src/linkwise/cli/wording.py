@@ -21,6 +21,8 @@ AT_THE_PROMPT = (
     (r"\b(friction|physical)=False\b", r"--no-\1"),
     (r"\bphysical=True finds\b", "without --no-physical it finds"),
     (r"; fit\.payload\('([^']+)'\) gives", r"; --frame \1 gives"),
+    (r"\bslower than minimum_speed\b", "slower than --minimum-speed"),
+    (r"\bwith_payload\(mass, com\) is\b", "--payload KG,X,Y,Z is"),
     (r"\bfree has (?='[^']+')", "--free has "),
     (r"\(expected that link; fit\.payload\('([^']+)'\) then gives", r"(expected that link; --frame \1 then gives"),
     (r"fit\.predict has them, fit\.robot and its file have not", "the robot that --save writes has none"),

@@ -135,8 +135,8 @@ class JointErrors(Tabular, ErrorArrays):
     variance that the model explains. `columns()` and `to_pandas()` give a table.
     """
 
-    joints: tuple[str, ...]
-    units: tuple[str, ...]
+    joints: tuple[str, ...] = ()
+    units: tuple[str, ...] = ()
 
     def __new__(
         cls,

@@ -99,8 +99,11 @@ class Payload(Tabular):
             lines.append(f"the mass is zero within {ZERO:g} σ: there is no mass centre to tell")
         elif not np.isfinite(self.sigma).all():
             lines.append("-: these torques do not tell it")
-        if self.possible is False:
-            lines.append("no body has just this inertia: see its σ; with_payload(mass, com) takes a point mass")
+        if self.possible is False and self.mass > 0.0:
+            if np.all(np.abs(self.inertia) <= ZERO * self.inertia_sigma):
+                lines.append(f"the inertia is zero within {ZERO:g} σ: with_payload(mass, com) is a point mass")
+            else:
+                lines.append("no body has just this inertia: one within its σ may, as a point mass does")
         return lines
 
 

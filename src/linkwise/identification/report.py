@@ -197,7 +197,9 @@ def bodies(result: Identification) -> Section:
 def centre(result: Identification, name: str) -> str:
     """The mass centre of a link in its table frame, with a mark if mass or moments are not known."""
     place, known = centre_of(result, name)
-    return "-" if np.isnan(place).any() else f"({', '.join(f'{x + 0.0:.4f}' for x in place)}){'' if known else MARK}"
+    if np.isnan(place).any():
+        return "-"
+    return f"({', '.join(f'{x:.4f}' for x in np.round(place, 4) + 0.0)}){'' if known else MARK}"
 
 
 def centre_of(result: Identification, name: str) -> tuple[np.ndarray, bool]:

@@ -240,7 +240,7 @@ def as_json(fit: Identification, frame: str | None) -> dict[str, Any]:
         "not_identifiable": dict(fit.not_identifiable),
         "bodies": bodies_as_json(fit),
         "payload": payloads_as_json(fit, frame),
-        "notes": fit.notes,
+        "notes": [at_the_prompt(note) for note in fit.notes],
     }
 
 
