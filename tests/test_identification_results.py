@@ -3,15 +3,18 @@
 import json
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 import linkwise as lw
 from command_line import linkwise
+from effort import rest_slow
 from linkwise.cli.wording import at_the_prompt
 from linkwise.identification.diagnosis import lag_of
 from linkwise.identification.estimates import parameter_units
+from linkwise.identification.reading import recordings_of
 from linkwise.identification.text import within
 from measured import measured, nominal, with_drives
 
@@ -35,8 +38,9 @@ def carried(seed: int) -> lw.Identification:
     return lw.identify(arm, data, free=["link4"], physical=bool(seed % 2))
 
 
-def test_payloads_of_random_arms_are_found_within_four_sigma() -> None:
-    far = np.array([(load.values - LOAD) / load.sigma for load in (carried(seed).payload("tool") for seed in range(4))])
+@pytest.mark.parametrize("seeds", rest_slow([range(2), range(2, 12)], [range(2)]), ids=["two", "ten"])
+def test_payloads_of_random_arms_are_found_within_four_sigma(seeds: range) -> None:
+    far = np.array([(load.values - LOAD) / load.sigma for load in (carried(seed).payload("tool") for seed in seeds)])
     assert np.abs(far).max() < 4.0
     assert np.sqrt(np.mean(far**2)) < 1.7
 
@@ -177,7 +181,10 @@ def test_spreadsheets_with_semicolons_and_decimal_commas(tmp_path: Path) -> None
     rows = np.column_stack([data["t"], data["q"], data["tau"]]).tolist()
     names = ["t", "q1", "q2", "tau1", "tau2"]
     path = tmp_path / "data.csv"
-    expected = lw.identify(arm, data).base.values
+
+    def same(path: Path, columns: dict[str, Any] | None = None) -> bool:
+        (found,) = recordings_of(arm, path, columns, None, False, None)
+        return np.array_equal(found.q, data["q"]) and np.array_equal(found.tau, data["tau"])
 
     def written(separator: str, sign: str, *lines: str) -> Path:
         own = [separator.join(map(repr, row)).replace(".", sign) for row in rows]
@@ -185,10 +192,9 @@ def test_spreadsheets_with_semicolons_and_decimal_commas(tmp_path: Path) -> None
         return path
 
     for sign in ",.":
-        fit = lw.identify(arm, written(";", sign, "# a comment", ";".join(names)))
-        assert np.array_equal(fit.base.values, expected)
+        assert same(written(";", sign, "# a comment", ";".join(names)))
     by_number = {"t": 0, "q": [1, 2], "tau": [3, 4]}
-    assert np.array_equal(lw.identify(arm, written(";", ","), columns=by_number).base.values, expected)
+    assert same(written(";", ","), by_number)
     with pytest.raises(lw.FileError, match="semicolons stand between"):
         lw.identify(arm, written(";", ",", ";".join(names), "0.0;0,1;0,1;0,1;0,1"))
     with pytest.raises(lw.FileError, match=r"data.csv:2: column 't' is 's' \(.*'t \[s\]'\)"):
