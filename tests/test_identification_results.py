@@ -159,9 +159,8 @@ def test_a_load_on_an_arm_that_is_not_known_is_asked_about() -> None:
     notes = "\n".join(lw.identify(nominal(arm), wrong, free=["link4"]).notes)
     assert question in notes
     assert "(the nominal robot has no friction)" in notes
-    nothing = lw.identify(arm, measured(arm, noise=0.01), free=["link4.viscous"])  # residuals are noise alone
-    assert nothing.residuals.r2.min() < 0.5
-    assert question not in "\n".join(nothing.notes)
+    nothing = lw.identify(arm, measured(arm, noise=0.01), free=["link4.viscous"])
+    assert not any(question in note for note in (*carried(1).notes, *nothing.notes))
 
 
 def test_a_lag_is_said_only_where_it_explains_the_torques() -> None:

@@ -27,8 +27,7 @@ BIASED = 4.0  # standard errors of a joint's mean residual above which it has an
 LAGGING, LAG_SIGMAS = 0.03, 6.0  # of the residuals' power, and σ of the lag: above both a lag of the torques is likely
 REVERSAL = 0.2  # of the root mean square of a joint's rate: slower rows tell nothing of lags
 NEGLIGIBLE = 1e-6  # of a joint's torques: smaller offsets are rounding
-LITTLE, POOR = 0.5, 0.8  # R² below which something is wrong with a joint, and, as that of most joints, with the fit
-LARGE = 0.1  # of a joint's measured torque: residuals that a nominal robot with other loads should not leave
+LITTLE, POOR = 0.5, 0.8  # R² below which something is wrong with a joint, and below which a fit is no good one
 EXPENSIVE = 0.05  # of the sum of squares: what possible bodies may cost before it is said
 REVERSED, ALIKE, UNLIKE = -0.5, 0.9, 0.3  # correlations of measured torques with those of the nominal robot
 FACTOR = 4.0  # between measured torques and those of the nominal robot, from which on gains are doubtful
@@ -96,7 +95,7 @@ def on_torques(result: Identification) -> Iterator[str]:
         yield f"the torque of {names[j]} looks like that of {names[best[j]]}: is the joints' order that of the robot?"
     lost = [name for name, yes in zip(names, poor, strict=True) if yes]
     if result.model.chosen:
-        yield from on_nominal_robot(result, poor, np.sqrt(np.mean(measured**2, axis=0)))
+        yield from on_nominal_robot(result)
     elif lost:
         yield (
             f"the model explains little of the torque of {', '.join(lost)}: are the joints' order, signs and zeros"
@@ -120,16 +119,15 @@ def moving(result: Identification) -> np.ndarray:
     return np.asarray(np.max([np.abs(motion.qd).max(axis=0) for motion in result.motions], axis=0) > 0.0)
 
 
-def on_nominal_robot(result: Identification, poor: np.ndarray, size: np.ndarray) -> Iterator[str]:
-    """Of fits of some links: whether the others may be wrong. `size`: of the measured torques."""
-    large = result.residuals.rms > LARGE * size
-    lost = [name for name, yes in zip(result.nominal.v_names, poor & large, strict=True) if yes]
-    if lost or (large.any() and usual_r2(result) < POOR):
+def on_nominal_robot(result: Identification) -> Iterator[str]:
+    """Of fits of some links: whether the others may be wrong."""
+    poor = (result.residuals.r2 < POOR) & moving(result)
+    if poor.any():
+        names = ", ".join(name for name, yes in zip(result.nominal.v_names, poor, strict=True) if yes)
         friction = "" if not result.friction or has_friction(result.nominal) else " (the nominal robot has no friction)"
         yield (
-            f"what is free explains little of the torque that the nominal robot leaves{' of ' * bool(lost)}"
-            f"{', '.join(lost)}: is the nominal robot the arm as it was identified without its load, friction and"
-            f" rotors included{friction}?"
+            f"much of the torque of {names} is neither that of the nominal robot nor of what is free: is the nominal"
+            f" robot the arm as it was identified without its load, friction and rotors included{friction}?"
         )
 
 
