@@ -63,6 +63,7 @@ def on_bodies(result: Identification) -> Iterator[str]:
                 f" {percent(result.cost / squares)} larger than without (a smaller regularization=... draws less;"
                 " or the model lacks something: geometry, friction, gear ratios)"
             )
+            yield from on_bounds(result)
     if not result.settled:
         yield "the fit of bodies that can exist did not settle: these bodies are the best that were reached"
     base = result.base
@@ -71,6 +72,21 @@ def on_bodies(result: Identification) -> Iterator[str]:
         yield (
             f"{vague} of {len(base)} base parameters are not told from zero: they are small, or a longer or richer"
             " motion is needed"
+        )
+
+
+def on_bounds(result: Identification) -> Iterator[str]:
+    """Which rotors and coefficients of friction least squares has below zero."""
+    base, kinds = result.least_squares, ("rotor", "viscous", "coulomb")
+    below = [
+        f"{name} = {value:.3g} ± {sigma:.2g}"
+        for name, value, sigma in zip(base.names, base.values, base.sigma, strict=True)
+        if name.rpartition(".")[2] in kinds and value < -ZERO * sigma
+    ]
+    if below:
+        yield (
+            f"least squares has {', '.join(below)}, which cannot be below zero: are torques of another sign, or does a"
+            " drive compensate for friction?"
         )
 
 

@@ -10,14 +10,12 @@ import numpy as np
 
 from ..errors import one_of
 from ..robot import Friction, Robot
-from .conic import solve_with_clarabel
-from .estimates import Estimates, JointErrors, parameter_units
-from .factors import Factors, blocks_for, triangle
-from .identifiability import lost, not_identifiable, notes_on_condition, padded, recovery, sigma_of_unknowns
-from .least_squares import Solution, Spread, fit, noise_of, sigma_of, solved, spread_of, whole
+from .factors import Factors, blocks_for
+from .identifiability import not_identifiable, notes_on_condition, recovery
+from .least_squares import least_squares, spread_of
 from .model import TorqueModel
 from .near_rest import notes_on_rest, slow_speeds, without_rest
-from .physical import NEAR, PhysicalFit, PhysicalProblem, pseudo_inertias
+from .physical import NEAR
 from .preparing import (
     Filtering,
     Motion,
@@ -28,18 +26,24 @@ from .preparing import (
     reduced,
     without_short_parts,
 )
-from .prior import VAGUE, Evidence, Prior, prior_of
 from .reading import recordings_of
 from .recorded import is_number
-from .result import Certificate, Identification
+from .result import Identification
+from .samples import Samples
+from .solving import (
+    all_estimates,
+    base_estimates,
+    certificates,
+    cost_of,
+    cross_validation,
+    errors_of,
+    fitted,
+    weighted_fit,
+)
 from .stillness import at_rest, inconsistent_accelerations, notes_on_steps, notes_on_still_joints, still_joints
 
 SOLVERS = ("newton", "clarabel")
-ROUNDS, GROWTH = 6, 1.1  # of weighting by the residuals of possible bodies, where those of a joint grew by so much
 REGULARIZATION = 0.1
-# γ, in units of noise and of all torques, of the bodies that least squares' base parameters are split into
-AS_FOUND = (1e-6, 1e-13)
-POSSIBLE = 1e-9  # of the largest eigenvalue of a pseudo-inertia: smaller negative ones are rounding
 
 
 def identify(
@@ -129,72 +133,48 @@ def identify(
         factors, solution, ratios = without_rest(fast, slow, model.base_nominal, weighted)
         speeds = np.where(ratios > 0.0, speeds, 0.0)
     else:
-        factors, solution = fast, fit(fast, model.base_nominal, weighted)
-    spread = spread_of(factors, solution)
-    unknowns, offsets, x, problem, found, prior = solve(model, solution, spread, physical, regularization, solver)
-    for _ in range(ROUNDS if physical and weighted else 0):
-        again = reweighted(factors, solution, x)
-        if again is None:
-            break
-        solution, spread = again, spread_of(factors, again)
-        unknowns, offsets, x, problem, found, prior = solve(model, solution, spread, physical, regularization, solver)
-    every = model.with_unknowns(unknowns)
+        factors, solution = fast, least_squares(fast, model.base_nominal, weighted)
+    if physical and weighted:
+        fit = weighted_fit(factors, model, solution, regularization, solver)
+    else:
+        fit = fitted(factors, model, solution, physical, regularization, solver)
+    every = model.with_unknowns(fit.unknowns)
     robot = arm.with_parameters(every, friction=friction, unphysical="warn")
-    count, duration = sum(len(r.q) for r in samples), sum(len(r.q) * r.period for r in samples)
-    source = f"Identified from {count} samples, {duration:.4g} s; nominal robot: {arm.about or arm.name}"
-    if offset:
-        zeros = ", ".join(f"{name} {x:.4g}" for name, x in zip(arm.v_names, offsets, strict=True))
-        source += f"; measured torques have offsets, which the robot has not: {zeros}"
-    robot = replace(robot, about=source)
-    notes = [*(note for recording in samples for note in recording.notes), *too_short]
-    for recording, joints in zip(samples, still, strict=True):
-        notes += notes_on_steps(arm, recording, joints)
-        notes += inconsistent_rates(arm, recording, filtering, joints)
-        notes += inconsistent_accelerations(arm, recording, filtering, joints)
-    notes += [
-        *notes_on_still_joints(arm, still),
-        *notes_on_condition(model, solution),
-        *prior.notes,
-        *(prior.kept if physical else ()),
-    ]
+    robot = replace(robot, about=source_of(arm, samples, fit.offsets if offset else None))
+    notes = [*notes_on_data(arm, samples, filtering, still), *too_short, *notes_on_condition(model, fit.solution)]
+    notes += [*fit.prior.notes, *(fit.prior.kept if physical else ())]
     if automatic:
         notes += notes_on_rest(arm, slow, fast, speeds, ratios)
-    missing = np.all([motion.unmeasured for motion in motions], axis=0)
-    lost = [
-        f"{name} ({v:g})"
-        for j, (name, v) in enumerate(zip(arm.v_names, speeds, strict=True))
-        if not factors.samples(j) and not missing[j]
-    ]
-    if lost:
-        notes.append(f"{', '.join(lost)}: always slower than minimum_speed, so that no row is left")
+    notes += notes_on_lost_joints(arm, factors, motions, speeds)
     result = Identification(
         robot=robot,
         nominal=arm,
-        parameters=all_estimates(model, solution, spread, every),
-        base=base_estimates(model, solution, spread, x),
-        rank=solution.rank,
-        condition=solution.condition,
-        singular_values=solution.singular,
-        not_identifiable=not_identifiable(model, solution, recovery(model)[1]),
-        residuals=errors_of(arm, factors, [x], [None]),
-        validation=cross_validation(factors, solution, spread, problem, found, model),
-        noise=solution.noise,
-        offsets=offsets if offset else np.zeros(arm.n),
+        parameters=all_estimates(model, fit.solution, fit.spread, every),
+        base=base_estimates(model, fit.solution, fit.spread, fit.x),
+        least_squares=base_estimates(model, solution, spread_of(factors, solution), solution.x),
+        rank=fit.solution.rank,
+        condition=fit.solution.condition,
+        singular_values=fit.solution.singular,
+        not_identifiable=not_identifiable(model, fit.solution, recovery(model)[1]),
+        residuals=errors_of(arm, factors, [fit.x], [None]),
+        validation=cross_validation(factors, fit, model),
+        noise=fit.solution.noise,
+        offsets=fit.offsets if offset else np.zeros(arm.n),
         certificates=certificates(arm, every[: 10 * len(arm.names)].reshape(-1, 10)),
         friction=with_own_coefficients(friction),
         physical=physical,
         weighted=weighted,
         filtering=filtering,
-        samples=count,
+        samples=sum(len(recording.q) for recording in samples),
         rows=max(factors.samples(j) for j in range(arm.n)),
-        duration=duration,
-        gap=found.gap if found is not None else None,
-        cost=cost_of(solution, x) if physical else None,
+        duration=duration_of(samples),
+        gap=fit.found.gap if fit.found is not None else None,
+        cost=cost_of(fit.solution, fit.x) if physical else None,
         data_notes=tuple(notes),
-        settled=found is None or not found.decrement > NEAR,
+        settled=fit.found is None or not fit.found.decrement > NEAR,
         model=model,
-        solution=solution,
-        spread=spread,
+        solution=fit.solution,
+        spread=fit.spread,
         minimum_speed=speeds,
         validated=False,
         motions=tuple(motions),
@@ -203,6 +183,40 @@ def identify(
     if validation is None:
         return result
     return replace(result, validation=result.validate(validation), validated=True)
+
+
+def duration_of(samples: Sequence[Samples]) -> float:
+    return sum(len(recording.q) * recording.period for recording in samples)
+
+
+def source_of(arm: Robot, samples: Sequence[Samples], offsets: np.ndarray | None) -> str:
+    """Where the numbers of the identified robot come from."""
+    count = sum(len(recording.q) for recording in samples)
+    text = f"Identified from {count} samples, {duration_of(samples):.4g} s; nominal robot: {arm.about or arm.name}"
+    if offsets is not None:
+        zeros = ", ".join(f"{name} {x:.4g}" for name, x in zip(arm.v_names, offsets, strict=True))
+        text += f"; measured torques have offsets, which the robot has not: {zeros}"
+    return text
+
+
+def notes_on_data(arm: Robot, samples: Sequence[Samples], filtering: Filtering, still: list[np.ndarray]) -> list[str]:
+    notes = [note for recording in samples for note in recording.notes]
+    for recording, joints in zip(samples, still, strict=True):
+        notes += notes_on_steps(arm, recording, joints)
+        notes += inconsistent_rates(arm, recording, filtering, joints)
+        notes += inconsistent_accelerations(arm, recording, filtering, joints)
+    return notes + notes_on_still_joints(arm, still)
+
+
+def notes_on_lost_joints(arm: Robot, factors: Factors, motions: Sequence[Motion], speeds: np.ndarray) -> list[str]:
+    """What is said of joints with torques of which no row is fast enough."""
+    missing = np.all([motion.unmeasured for motion in motions], axis=0)
+    lost = [
+        f"{name} ({v:g})"
+        for j, (name, v) in enumerate(zip(arm.v_names, speeds, strict=True))
+        if not factors.samples(j) and not missing[j]
+    ]
+    return [f"{', '.join(lost)}: always slower than minimum_speed, so that no row is left"] if lost else []
 
 
 def check_options(arm: Any, friction: Any, flags: Mapping[str, Any], regularization: float, solver: str) -> None:
@@ -259,134 +273,3 @@ def check_rows(parts: Sequence[Factors]) -> None:
             f"{total} rows are left for {parts[0].columns} unknowns (expected at least twice as many: a longer"
             " recording, a higher cutoff=..., or a lower minimum_speed=...)"
         )
-
-
-def solve(
-    model: TorqueModel, solution: Solution, spread: Spread, physical: bool, regularization: float, solver: str
-) -> tuple[np.ndarray, np.ndarray, np.ndarray, PhysicalProblem | None, PhysicalFit | None, Prior]:
-    """The unknowns, offsets and base parameters of the fit that is asked for."""
-    problem, prior = physical_problem(model, solution, spread, regularization)
-    combined = len(model.T)
-    if not physical:
-        unknowns = split(model, solution, prior)
-        return unknowns, solution.x[combined:], solution.x, None, None, prior
-    found = solve_with_clarabel(problem) if solver == "clarabel" else problem.solve()
-    x = np.concatenate([model.T @ found.values, found.free])
-    return found.values, found.free, x, problem, found, prior
-
-
-def reweighted(factors: Factors, solution: Solution, x: np.ndarray) -> Solution | None:
-    """Least squares with the noise that joints have beside x, if some have more than they were weighted by.
-
-    A joint that no possible bodies fit (its sign, its gain) would otherwise drag all others along: its noise was taken
-    from least squares, which fits it with bodies that cannot exist.
-    """
-    joints = [factors.of_joint(j) for j in range(factors.joints)]
-    noise = np.maximum(noise_of(factors, joints, replace(solution, x=x), float(solution.noise.min())), solution.noise)
-    if (noise <= GROWTH * solution.noise).all():
-        return None
-    return solved(whole(factors, joints, 1.0 / noise), solution.nominal, noise)
-
-
-def physical_problem(
-    model: TorqueModel, solution: Solution, spread: Spread, regularization: float
-) -> tuple[PhysicalProblem, Prior]:
-    system = solution.seen(solution.system)
-    matrix = matrix_of(model, system)
-    size, start = model.body_size, model.nominal[model.free]
-    target = float(np.linalg.norm(system[:, -1]))
-    scalars = matrix[:, size : len(start)]
-    inverse, alone = recovery(model)
-    sigma = sigma_of(solution, spread, padded(inverse[size:], solution))[1]
-    sigma = np.where(lost(inverse, solution)[size:], np.inf, sigma)
-    plain = (inverse @ solution.x[: inverse.shape[1]])[size:]
-    evidence = Evidence(scalars, alone[size:], np.where(plain < sigma, sigma / VAGUE, sigma))
-    bodies = start[:size].reshape(size // 10, 10)
-    prior = prior_of(model.arm, model.links, bodies, start[size:], model.unknowns[size:], evidence, target)
-    return PhysicalProblem(matrix, system[:, -1], prior.bodies, prior.scalars, regularization, prior.shares), prior
-
-
-def matrix_of(model: TorqueModel, system: np.ndarray) -> np.ndarray:
-    """R T, and R itself for offsets."""
-    combined = len(model.T)
-    return np.concatenate([system[:, :combined] @ model.T, system[:, combined:-1]], axis=1)
-
-
-def split(model: TorqueModel, solution: Solution, prior: Prior) -> np.ndarray:
-    """Unknowns with exactly the base parameters that were found: bodies that can exist, if any have these.
-
-    From the fit of possible bodies to the base parameters, the rest of the way is the shortest one, each parameter
-    measured by its size: if possible bodies have the base parameters, it is nothing but rounding.
-    """
-    T, base = model.T, solution.x[: len(model.T)]
-    system = solution.seen(solution.system)
-    matrix = matrix_of(model, system)[:, : T.shape[1]]
-    target = system[:, : len(T)] @ base
-    weight = max(AS_FOUND[0], AS_FOUND[1] * float(target @ target))  # small, and not lost in rounding beside the target
-    start = PhysicalProblem(matrix, target, prior.bodies, prior.scalars, weight, prior.shares).solve().values
-    mass = prior.bodies[:, 3, 3]
-    inertia = np.trace(prior.bodies[:, :3, :3], axis1=1, axis2=2)
-    sizes = np.stack([mass, *[np.sqrt(mass * inertia)] * 3, *[inertia] * 6], axis=-1).ravel()
-    sizes = np.concatenate([sizes, prior.scalars])
-    step = np.where(T.any(axis=0), np.linalg.lstsq(T * sizes, base - T @ start, rcond=None)[0], 0.0)
-    return np.asarray(start + sizes * step)
-
-
-def base_estimates(model: TorqueModel, solution: Solution, spread: Spread, x: np.ndarray) -> Estimates:
-    sigma, white = sigma_of(solution, spread, np.eye(len(x)))
-    known = solution.determined
-    sigma, white = np.where(known, sigma, np.inf), np.where(known, white, np.inf)
-    names = tuple(model.base_names)
-    return Estimates(names, x, sigma, white, model.base_nominal, parameter_units(model.arm, names))
-
-
-def all_estimates(model: TorqueModel, solution: Solution, spread: Spread, every: np.ndarray) -> Estimates:
-    full, white = np.zeros((2, len(every)))
-    full[model.free], white[model.free] = sigma_of_unknowns(model, solution, spread, np.eye(int(model.free.sum())))
-    return Estimates(model.names, every, full, white, model.nominal, parameter_units(model.arm, model.names))
-
-
-def errors_of(arm: Robot, factors: Factors, solutions: list[np.ndarray], folds: list[list[int] | None]) -> JointErrors:
-    """Of each joint over all folds, each with its own solution; NaN of joints without rows."""
-    joints = range(factors.joints)
-    squares = [sum(factors.errors(j, x, f) for x, f in zip(solutions, folds, strict=True)) for j in joints]
-    counts = [factors.samples(j) for j in joints]
-    rms = np.array([(s / count) ** 0.5 if count else np.nan for s, count in zip(squares, counts, strict=True)])
-    sizes = np.array([factors.variation(j) for j in joints])
-    return JointErrors.of(arm, rms, sizes[:, 0], sizes[:, 1])
-
-
-def cross_validation(
-    factors: Factors,
-    solution: Solution,
-    spread: Spread,
-    problem: PhysicalProblem | None,
-    found: PhysicalFit | None,
-    model: TorqueModel,
-) -> JointErrors:
-    """Each fold of contiguous blocks is predicted by a fit to the others, by the same method."""
-    parts, solutions = [factors.of_blocks(fold, 1.0 / solution.scale) for fold in spread.folds], []
-    for k in range(len(parts)):
-        system = solution.seen(triangle(np.concatenate(parts[:k] + parts[k + 1 :])))
-        if problem is None:
-            solutions.append(solved(system, solution.nominal, solution.scale).x)
-            continue
-        matrix = matrix_of(model, system)
-        others = replace(problem, matrix=matrix, target=system[:, -1])
-        left = others.solve(start=found)
-        solutions.append(np.concatenate([model.T @ left.values, left.free]))
-    return errors_of(model.arm, factors, solutions, list(spread.folds))
-
-
-def certificates(arm: Robot, ten: np.ndarray) -> dict[str, Certificate]:
-    values = np.linalg.eigvalsh(pseudo_inertias(ten))
-    return {
-        name: Certificate(own, bool(own[0] >= -POSSIBLE * abs(own[-1])))
-        for name, own in zip(arm.names, values, strict=True)
-    }
-
-
-def cost_of(solution: Solution, x: np.ndarray) -> float:
-    """How much the weighted sum of squares grows from the least-squares solution to x."""
-    R, d = solution.system[:, :-1], solution.system[:, -1]
-    return float(np.sum((R @ x - d) ** 2) - np.sum((R @ solution.x - d) ** 2))

@@ -80,7 +80,7 @@ def solved(system: np.ndarray, nominal: np.ndarray, noise: np.ndarray) -> Soluti
     return Solution(x, nominal, basis, noise, noise, s, rank, undetermined, projection, system, condition)
 
 
-def fit(factors: Factors, nominal: np.ndarray, weighted: bool) -> Solution:
+def least_squares(factors: Factors, nominal: np.ndarray, weighted: bool) -> Solution:
     """Ordinary least squares, or with weights that are the inverse of each joint's noise, by iteration."""
     joints = [factors.of_joint(j) for j in range(factors.joints)]
     floor = EXACT * max(1e-300, max(factors.variation(j)[0] for j in range(factors.joints)))

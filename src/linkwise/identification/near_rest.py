@@ -12,7 +12,7 @@ import numpy as np
 
 from ..robot import Robot
 from .factors import Factors
-from .least_squares import Solution, fit
+from .least_squares import Solution, least_squares
 from .preparing import Motion
 from .text import percent
 
@@ -38,7 +38,7 @@ def without_rest(
     """
     joints = range(fast.joints)
     every = fast.with_rows_of(slow, joints)
-    solution = fit(every, nominal, weighted)
+    solution = least_squares(every, nominal, weighted)
     ratios = np.zeros(fast.joints)
     for j in joints:
         few, many = slow.samples(j), fast.samples(j)
@@ -52,7 +52,7 @@ def without_rest(
     chosen = fast.with_rows_of(slow, [j for j in joints if not ratios[j]])
     if sum(map(chosen.samples, joints)) < 2 * chosen.columns:
         return every, solution, np.zeros(fast.joints)
-    again = fit(chosen, nominal, weighted)
+    again = least_squares(chosen, nominal, weighted)
     if again.rank < solution.rank:
         return every, solution, np.zeros(fast.joints)
     return chosen, again, ratios

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -93,4 +94,10 @@ def draw_parameters(axes: Axes, result: Identification) -> None:
 
 
 def short(name: str, most: int = 14) -> str:
-    return name if len(name) <= most else f"{name[: most - 1]}…"
+    """A name in lines that are not too long, parted after underscores."""
+    lines = [""]
+    for part in re.findall(r"[^_]*_|[^_]+", name):
+        if len(lines[-1]) + len(part) > most:
+            lines.append("")
+        lines[-1] += part
+    return "\n".join(line for line in lines if line)

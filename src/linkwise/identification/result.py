@@ -64,6 +64,7 @@ class Identification:
     nominal: Robot
     parameters: Estimates
     base: Estimates
+    least_squares: Estimates  # the base parameters before bodies had to be possible
     rank: int
     condition: float
     singular_values: np.ndarray
