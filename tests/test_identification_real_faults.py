@@ -28,8 +28,8 @@ def test_a_joint_that_no_body_fits_does_not_spoil_the_others(factor: float) -> N
     assert fit.base["link2.hx"] == pytest.approx(lw.identify(nominal(ARM), DATA).base["link2.hx"], rel=0.1)
     assert any("link3" in note for note in fit.notes)
     if factor < 0.0:
-        assert any("least squares has" in note and "link3.viscous = -" in note for note in fit.notes)
-        assert fit.least_squares["link3.viscous"] < 0.0 <= fit.base["link3.viscous"]
+        assert any("least squares has" in note and "link3.rotor = -" in note for note in fit.notes)
+        assert fit.least_squares["link3.rotor"] < 0.0 <= fit.base["link3.rotor"]
 
 
 @pytest.mark.parametrize("how", ["zero", "nan", "gain"])

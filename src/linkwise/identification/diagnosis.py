@@ -63,7 +63,7 @@ def on_bodies(result: Identification) -> Iterator[str]:
                 f" {percent(result.cost / squares)} larger than without (a smaller regularization=... draws less;"
                 " or the model lacks something: geometry, friction, gear ratios)"
             )
-            yield from on_bounds(result)
+        yield from on_bounds(result)
     if not result.settled:
         yield "the fit of bodies that can exist did not settle: these bodies are the best that were reached"
     base = result.base
