@@ -4,10 +4,10 @@
 
 Its terms in torque k, with r_k the composite inertia of link k and all that it carries:
 
-    H_k Φ_kj r_j H_j* θ̈_j       j = k or beyond k              of the acceleration of joint j                 (39)
+    H_k Φ_kj r_j H_j* θ̈_j       j = k or outward k              of the acceleration of joint j                 (39)
     H_k r_k Φ*_jk H_j* θ̈_j      j between k and the base
     the same of a_j for H_j* θ̈_j                               of the bias acceleration of link j
-    H_k Φ_km b_m                m = k or beyond k              of the bias force of link m, its weight, its wrench
+    H_k Φ_km b_m                m = k or outward k              of the bias force of link m, its weight, its wrench
 
 Bias accelerations and forces are quadratic in the rates. With T_mi = Φ*_im H_i* the axis of joint i seen from link m:
 
@@ -73,7 +73,7 @@ def shares(robot: Robot, q: Scalars, qd: Scalars, qdd: Scalars, external: Sequen
             acceleration[k, j], acceleration[j, k] = mul(element, qdd[j]), mul(element, qdd[k])  # (39)
     bias_acceleration: Terms = {}
     for j, axis in enumerate(axes):
-        beyond = robot.subtree(j)[1:]
+        outward = robot.subtree(j)[1:]
         for i, seen in T[j].items():
             if i == j:
                 continue
@@ -81,7 +81,7 @@ def shares(robot: Robot, q: Scalars, qd: Scalars, qdd: Scalars, external: Sequen
             wrench = r[j] @ a
             for k, column in T[j].items():
                 bias_acceleration[k, j, i, j] = power(column, wrench)
-            for k in beyond:
+            for k in outward:
                 bias_acceleration[k, j, i, j] = power(a, carried[k][j])
     down = weights(robot, q)
     outside = [w.acting_at(link.com) for w, link in zip(external, robot.links, strict=True)]

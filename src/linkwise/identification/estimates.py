@@ -12,7 +12,7 @@ from ..errors import near_miss
 from ..robot import Robot
 from .text import digits, percent, share, table
 
-ZERO = 3.0  # σ: a parameter nearer to zero is not told from it
+ZERO = 3.0  # σ: a parameter nearer to zero is not known from it
 SUM, MOMENT, INERTIA = "kg", "kg m", "kg m2"
 OF_DRIVES = {  # of joints that turn, and of those that slide
     "rotor": ("kg m2", "kg"),
@@ -80,8 +80,8 @@ class Estimates(Tabular):
         return np.asarray(np.array(self.values, dtype=dtype))
 
     def __repr__(self) -> str:
-        told = int(np.isfinite(self.sigma).sum())
-        return f"<Estimates of {len(self)} parameters, {told} of them with a σ: print shows the table>"
+        known = int(np.isfinite(self.sigma).sum())
+        return f"<Estimates of {len(self)} parameters, {known} of them with a σ: print shows the table>"
 
     def columns(self) -> dict[str, Any]:
         values = {"value": self.values, "sigma": self.sigma, "nominal": self.nominal}

@@ -10,7 +10,7 @@ from .recorded import Recorded
 
 SMOOTH, ROUGH = 3.0, 0.1  # a step beside a jump of 2 π is at most so many times the others, or so many rad
 OFTEN = 0.3  # of the steps: an angle that jumps more often is no angle in radians
-BEYOND = 0.1  # of the range between a joint's limits
+OUTSIDE = 0.1  # of the range between a joint's limits
 REGULAR = 0.8  # of the runs of equal values are of one length, where a logger repeats them
 ENOUGH = 20  # changes, to tell
 SATURATED = 0.01  # of the rows at the largest value, and five times as many as at the next
@@ -52,7 +52,7 @@ def outside_limits(arm: Robot, q: np.ndarray, name: str) -> list[str]:
             continue
         (lower, upper), own = map(float, link.joint.limits), q[:, slot.q]
         most = own[np.argmax(np.maximum(own - upper, lower - own))]
-        if max(most - upper, lower - most) > BEYOND * (upper - lower):
+        if max(most - upper, lower - most) > OUTSIDE * (upper - lower):
             why = "are angles in degrees (degrees=True)?" if turning[slot.q] else "is it in metres?"
             joint, limits = arm.q_names[slot.q], f"{lower:.4g} to {upper:.4g}"
             notes.append(f"{name}: q of {joint!r} goes to {most:.4g}, beyond its limits, {limits}: {why}")

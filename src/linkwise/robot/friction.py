@@ -156,23 +156,23 @@ class Friction:
 
     def at_rest(self, arm: Robot) -> np.ndarray:
         """The breakaway torque of each joint, with those coupled to it: the most that friction holds at rest."""
-        return self._felt(arm, self._coefficients(arm)[2])
+        return self._at_joints(arm, self._coefficients(arm)[2])
 
     def dry(self, arm: Robot) -> tuple[int, ...]:
         """The joints with dry friction (ε = 0), which can stick."""
         if self.smooth > 0.0:
             return ()
-        either = self._felt(arm, self._per_joint(arm, self.coulomb, "coulomb_friction")) + self.at_rest(arm)
+        either = self._at_joints(arm, self._per_joint(arm, self.coulomb, "coulomb_friction")) + self.at_rest(arm)
         return tuple(np.flatnonzero(either > 0.0).tolist())
 
-    def _felt(self, arm: Robot, levels: list[Scalar]) -> np.ndarray:
-        """Friction levels of the links as the joints feel them: Σ |ratio| level."""
+    def _at_joints(self, arm: Robot, levels: list[Scalar]) -> np.ndarray:
+        """Friction levels of the links at the joints that they follow: Σ |ratio| level."""
         if not arm.couplings:
             return np.array(levels)
-        felt = np.zeros(arm.n)
+        at_joints = np.zeros(arm.n)
         for slot, level in zip(arm.slots, levels, strict=True):
-            felt[slot.v] += abs(slot.ratio) * level
-        return felt
+            at_joints[slot.v] += abs(slot.ratio) * level
+        return at_joints
 
     def _per_joint(self, arm: Robot, value: PerJoint, own: str) -> list[Scalar]:
         """A coefficient for each link; of those that are given for each joint, coupled links have none."""
