@@ -4,10 +4,10 @@
 
 Its terms in torque k, with r_k the composite inertia of link k and all that it carries:
 
-    H_k Φ_kj r_j H_j* θ̈_j       j = k or outward k              of the acceleration of joint j                 (39)
+    H_k Φ_kj r_j H_j* θ̈_j       j = k or outward of k           of the acceleration of joint j                 (39)
     H_k r_k Φ*_jk H_j* θ̈_j      j between k and the base
     the same of a_j for H_j* θ̈_j                               of the bias acceleration of link j
-    H_k Φ_km b_m                m = k or outward k              of the bias force of link m, its weight, its wrench
+    H_k Φ_km b_m                m = k or outward of k           of the bias force of link m, its weight, its wrench
 
 Bias accelerations and forces are quadratic in the rates. With T_mi = Φ*_im H_i* the axis of joint i seen from link m:
 
