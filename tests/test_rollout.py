@@ -89,8 +89,13 @@ def test_results_go_into_those_of_an_earlier_rollout(place: str) -> None:
     ends = lw.rollout(PLANAR, q, qd, steps=8, step=2e-3, out=out)
     assert ends.q is None
     assert np.array_equal(ends.q_end, expected.q_end)
+    ends = lw.rollout(PLANAR, out.q_end, out.qd_end, **options, out=out)  # from where it ended
+    assert ends.q_end is out.q_end
+    assert same(ends, lw.rollout(PLANAR, expected.q_end, expected.qd_end, **options))
+    again = lw.rollout(PLANAR, again.q_end, again.qd_end, **options, target="cuda", out=again)
+    assert np.array_equal(again.q.copy_to_host(), ends.q)
     with pytest.raises(ValueError, match=r"out\.q_end shares memory with an input"):
-        lw.rollout(PLANAR, out.q_end, qd, **options, out=out)
+        lw.rollout(PLANAR, q, qd, **options, torque=out.q_end, out=out)
     with pytest.raises(ValueError, match=r"out\.q_end has shape \(9, 3\) .*expected \(5, 3\)"):
         lw.rollout(PLANAR, q[:5], qd[:5], **options, out=out)
     with pytest.raises(ValueError, match="NumPy array that is copied to a GPU"):
@@ -212,6 +217,18 @@ def test_a_trajectory_is_lost_where_its_numbers_are_not_finite() -> None:
     assert np.isfinite(found.q[others]).all()
 
 
+def test_a_lost_trajectory_of_a_batch_stays_lost(place: str) -> None:
+    q, qd = starts(PLANAR, 9)
+    q[4, 1] = np.nan
+    qd[6, 0] = np.inf
+    for target in ("cpu", "cuda"):
+        found = lw.rollout(PLANAR, q, qd, steps=10, step=0.01, every=5, target=target)
+        assert found.finite.tolist() == [10, 10, 10, 10, 0, 10, 0, 10, 10]
+        assert np.isnan(found.q[[4, 6]]).all()
+        assert np.isnan(found.qd_end[[4, 6]]).all()
+        assert np.isfinite(np.delete(found.q, [4, 6], axis=0)).all()
+
+
 # on GPUs
 
 
@@ -239,6 +256,10 @@ def test_the_bits_of_laws_tables_and_parameters(dtype: str, place: str) -> None:
     for table in (None, rng.normal(size=(15, robot.n)), rng.normal(size=(40, 15, robot.n))):
         found = lw.rollout(robot, q, qd, **options, table=table, target="cuda")
         assert same(found, lw.rollout(robot, q, qd, **options, table=table))
+    short = rng.normal(size=(40, 4, robot.n))  # each row for four steps, the last for three
+    found = lw.rollout(robot, q, qd, **options, table=short.repeat(4, axis=1)[:, :15])
+    for target in ("cpu", "cuda"):
+        assert same(lw.rollout(robot, q, qd, **options, table=short, hold=4, target=target), found)
 
 
 @pytest.mark.slow
@@ -295,6 +316,9 @@ def test_no_trajectories_are_none(place: str) -> None:
         ({"q0": [0.0]}, ValueError, r"q0 has shape \(1,\) \(expected \(\.\.\., 3\)"),
         ({"torque": np.zeros((2, 3)), "q0": np.zeros((4, 3))}, ValueError, "batch shapes do not fit"),
         ({"table": np.zeros((4, 3))}, ValueError, r"table has shape \(4, 3\) \(expected \(\.\.\., 5, 3\)\)"),
+        ({"table": np.zeros((5, 3)), "hold": 2}, ValueError, r"table has shape \(5, 3\) \(expected \(\.\.\., 3, 3\)\)"),
+        ({"hold": 2}, ValueError, "hold is 2, and there is no table"),
+        ({"hold": 0, "table": np.zeros((5, 3))}, ValueError, "hold is 0 .expected a whole number from 1"),
         ({"table": np.zeros((5, 3)), "torque": [0, 0, 0]}, ValueError, "torque is constant, and table is given"),
         ({"parameters": {"kp": 1.0}}, ValueError, "'kp' is neither a symbol"),
         ({"torque": law, "parameters": {"kd": 1.0}}, ValueError, "'push' has no value"),
@@ -327,6 +351,8 @@ def test_parts_of_a_rollout_give_the_bits_of_the_whole(steps: int, place: str, r
     table = 0.1 * np.random.default_rng(2).normal(size=(steps, BORINOT.n))
     options: dict[str, Any] = {"steps": steps, "step": 0.05, "every": 3, "table": table, "torque": law}
     options["parameters"] = {"kd": np.linspace(0.0, 1.0, 9), "push": 0.2}
+    if steps == 8:
+        options |= {"table": table[:3], "hold": 3}
     expected = lw.rollout(BORINOT, q, qd, **options)
     ends = lw.rollout(BORINOT, q, qd, **{**options, "every": None})
     request.getfixturevalue("short_parts")

@@ -67,6 +67,7 @@ MAY_IMPORT = {  # each room: the rooms below it that it uses
         "graph",
         "kernels",
         "lazy",
+        "notices",
         "ode",
         "progress",
         "recording",

@@ -10,6 +10,8 @@ from functools import lru_cache
 from importlib import resources
 from typing import Any
 
+import numpy as np
+
 Table = list[list[Fraction]]
 Known = tuple[Fraction | int, int, list[Fraction]]
 
@@ -69,6 +71,18 @@ def method(name: str) -> Method:
         first_is_last=entry.get("last") == "first",
         dense=tuple(zip(*(rounded(column) for column in zip(*dense, strict=True)), strict=True)),
     )
+
+
+@lru_cache(maxsize=16)
+def stability_limit(name: str) -> float:
+    """How large a step times a rate of decay may be: |R(-x)| = 1 with R(z) = 1 + Σ z^k bᵀ A^(k-1) 1."""
+    known, growth = method(name), [1.0]
+    k = [1.0] * known.stages
+    for _ in range(known.stages):
+        growth.append(sum(w * x for w, x in zip(known.b, k, strict=True)) * (-1.0) ** len(growth))
+        k = [sum(w * x for w, x in zip(row, k, strict=False)) for row in known.a[: known.stages]]
+    ends = [np.roots([*growth[:0:-1], 1.0 - level]) for level in (1.0, -1.0)]
+    return min(float(x.real) for x in np.concatenate(ends) if abs(x.imag) < 1e-9 and x.real > 1e-9)
 
 
 def rounded(weights: Sequence[Fraction]) -> tuple[float, ...]:

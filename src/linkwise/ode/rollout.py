@@ -34,6 +34,7 @@ class Settings(NamedTuple):
     every: int  # 0: no samples
     samples: int  # rows of each trajectory
     step: float
+    hold: int = 1  # steps that a row of the table lasts
 
 
 class Part(NamedTuple):
@@ -46,14 +47,15 @@ class Part(NamedTuple):
     until: int  # the next sample
     samples: int
     sample: int  # which one is next; 0: also the start is one
+    hold: int
 
 
 def parts_of(settings: Settings, most: int) -> Iterator[Part]:
     """All steps, in parts of at most so many."""
-    steps, every, samples, _ = settings
+    steps, every, samples, _, hold = settings
     for first in range(0, steps, most):
         until, sample = (every - first % every, first // every + bool(first)) if every else (0, 1)
-        yield Part(first, min(first + most, steps), steps, every, until, samples, sample)
+        yield Part(first, min(first + most, steps), steps, every, until, samples, sample, hold)
 
 
 class Rows(NamedTuple):

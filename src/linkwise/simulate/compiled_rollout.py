@@ -14,13 +14,15 @@ from ..errors import near_miss, one_of
 from ..kernels.dispatch import DTYPES
 from ..kernels.targets import check_simulation_target
 from ..ode.rollout import fixed_step_integrators
-from ..robot import Robot
+from ..robot import Friction, Robot
 from ..trace import Input, symbols_of
 from .compiled import frozen
+from .friction_steps import warn_of_long_steps
+from .numbers import checked
 from .parameters import parameters_of
 from .problem import wrong_torques
 from .rollout_inputs import refuse_sampled, refuse_unknown_names
-from .rollouts import RolloutResult, rollout
+from .rollouts import Options, RolloutResult, rolled_out, rollout
 from .traced import TracedFunction, traced
 
 FROZEN = ("friction", "integrator", "target", "dtype")  # and a torque function
@@ -38,6 +40,13 @@ class CompiledRollout:
         self, arm: Robot, law: TracedFunction | None, parameters: Mapping[str, Any], options: Mapping[str, Any]
     ) -> None:
         self.robot, self.law, self.parameters, self.options = arm, law, parameters, options
+        self.told = False  # whether it was said that steps are too long for friction
+        if (friction := Friction.of(options.get("friction", False))) is not None and "step" in options:
+            symbols = {name: parameters.get(name) for name in (symbols_of(arm) if arm.symbolic else ())}
+            if all(isinstance(value, (int, float, np.ndarray)) for value in symbols.values()):
+                integrator, step = options.get("integrator", "rk4"), checked(step=options["step"])["step"]
+                arrays = {name: np.asarray(value, dtype=float) for name, value in symbols.items()}
+                self.told = warn_of_long_steps(arm, friction, step, integrator, arrays)
 
     def __call__(
         self, q0: Any, qd0: Any = None, *, parameters: Mapping[str, Any] | None = None, **others: Any
@@ -45,10 +54,20 @@ class CompiledRollout:
         for name in others:
             if name in FROZEN or (name == "torque" and (self.law is not None or callable(others[name]))):
                 raise TypeError(f"{name!r} is frozen in {self!r} (expected it in lw.compile_rollout)")
+            if name not in Options._fields:
+                near = near_miss(name, Options._fields)
+                raise TypeError(f"{self!r} has no argument {name!r}{near} (it has {', '.join(Options._fields)})")
         options = {**self.options, **others, "parameters": {**self.parameters, **(parameters or {})}}
         if self.law is not None:
             options["torque"] = self.law
-        return rollout(self.robot, q0, qd0, **options)
+        for name in ("steps", "step"):
+            if name not in options:
+                raise TypeError(f"{name} is missing (expected {name}=..., here or in lw.compile_rollout)")
+        return rolled_out(self.robot, q0, qd0, Options(**options), None if self.told else self.look_at_friction)
+
+    def look_at_friction(self, *given: Any) -> None:
+        """Warn once of steps that are too long."""
+        self.told = warn_of_long_steps(*given)
 
     def __repr__(self) -> str:
         names = ["torque"] * (self.law is not None) + [name for name in FROZEN if name in self.options]
@@ -67,8 +86,8 @@ def compile_rollout(
     `parameters` has the parameters of the torque function: numbers, or `lw.Input(...)` with the shape that one
     trajectory has of it, whose numbers are then given to each run: one for all, or with the batch's axes in front.
     Parameters that are not named keep their defaults. Symbols of the robot are always given to each run, unless they
-    have numbers here. `steps`, `step`, `every` and `threads` may be given here or to the run, the arrays `table`,
-    `wrench` and `out` to the run; `friction`, `integrator`, `target` and `dtype` are given here.
+    have numbers here. `steps`, `step`, `every`, `hold` and `threads` may be given here or to the run, the arrays
+    `table`, `wrench` and `out` to the run; `friction`, `integrator`, `target` and `dtype` are given here.
 
     >>> import numpy as np
     >>> import linkwise as lw

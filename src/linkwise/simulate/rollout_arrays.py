@@ -28,6 +28,12 @@ class Arrays(Protocol):
     def rows(self, name: str, value: Any, shape: Shape) -> Any:
         """Its numbers in this shape, to which they broadcast, contiguous and of the dtype."""
 
+    def on_host(self, value: Any) -> np.ndarray | None:
+        """Its numbers, if they are in this machine's memory."""
+
+    def copy(self, array: Any) -> Any:
+        """Another array with the same numbers, of one that `rows` gave."""
+
     def zeros(self, shape: Shape) -> Any:
         """As many zeros, for which nobody waits."""
 
@@ -64,6 +70,12 @@ class HostArrays:
 
     def rows(self, name: str, value: Any, shape: Shape) -> np.ndarray:
         return np.ascontiguousarray(np.broadcast_to(real_array(name, value, self.dtype), shape))
+
+    def on_host(self, value: Any) -> np.ndarray | None:
+        return real_array("", value, self.dtype)
+
+    def copy(self, array: np.ndarray) -> np.ndarray:
+        return array.copy()
 
     def zeros(self, shape: Shape) -> np.ndarray:
         return np.zeros(shape, self.dtype)
@@ -147,6 +159,17 @@ class GpuArrays:
             self.gpu.synchronize(self.stream)
         return array
 
+    def on_host(self, value: Any) -> np.ndarray | None:
+        return real_array("", value, self.dtype) if on_host(value) else None
+
+    def copy(self, array: Any) -> Any:
+        view = self.library.view(array)
+        copy = self.new(view.shape, view.dtype)
+        with self.gpu.current() as call:
+            to, size = self.address(copy), view.nbytes
+            call.call("cuMemcpyDtoDAsync_v2", to, view.pointer, size, self.stream or None)
+        return copy
+
     def zeros(self, shape: Shape) -> Any:
         array = self.new(shape, self.dtype)
         with self.gpu.current() as call:
@@ -222,6 +245,9 @@ def has(value: Any, attribute: str) -> bool:
 
 
 def finite(name: str, array: np.ndarray) -> np.ndarray:
+    """The array; an error where a number is not finite, except in the states of a batch, where others go on."""
+    if name in ("q0", "qd0") and array.ndim > 1:
+        return array
     if not np.isfinite(array).all():
         where = tuple(int(i) for i in np.argwhere(~np.isfinite(array))[0])
         raise ValueError(f"{name}{list(where) if where else ''} is {array[where]}: expected finite numbers")

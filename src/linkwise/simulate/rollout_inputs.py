@@ -16,7 +16,7 @@ from ..trace import symbols_of
 from .parameter_shapes import own_shapes
 from .parameters import parameters_of
 from .problem import Problem
-from .rollout_arrays import Arrays, Shape, on_host
+from .rollout_arrays import Arrays, Shape
 from .sampling import parted
 from .symbol_values import refuse_negative
 
@@ -27,7 +27,8 @@ class Inputs(NamedTuple):
     problem: Problem  # with the user's function as it is now
     batch: Shape
     rows: list[tuple[Any, int]]  # arrays, and how many numbers a trajectory has in each; 0: all share them
-    table: str  # the parameter that has a row for each step
+    table: str  # the parameter that has a row for every so many steps
+    symbols: Mapping[str, np.ndarray] | None  # numbers of the robot's symbols; None where some are on a GPU
 
 
 def rollout_inputs(
@@ -35,7 +36,7 @@ def rollout_inputs(
     arrays: Arrays,
     q0: Any,
     qd0: Any,
-    steps: int,
+    table_rows: int,
     *,
     torque: Any,
     table: Any,
@@ -48,14 +49,15 @@ def rollout_inputs(
     function, given = torque if callable(torque) else None, dict(parameters or {})
     symbols = symbols_of(arm) if arm.symbolic else ()
     refuse_wrong_names(arm, torque, symbols, given)
-    known = known_arrays(arm, arrays, q0, qd0, steps, None if function else torque, table, wrench)
+    known = known_arrays(arm, arrays, q0, qd0, table_rows, None if function else torque, table, wrench)
     of_symbols = {
         name: Given(f"parameters: {name!r}", given[name], arrays.shape(f"parameters: {name!r}", given[name]), ())
         for name in symbols
     }
     batch = batch_of(arm, [*known.values(), *of_symbols.values()])
-    if symbols and all(on_host(given[name]) for name in symbols):
-        refuse_negative(arm, {name: np.asarray(given[name], dtype=float) for name in symbols})
+    values = numbers_here(arrays, {name: given[name] for name in symbols})
+    if values:
+        refuse_negative(arm, values)
     laws = sorted(set(given) - set(symbols))
     shapes = {name: arrays.shape(f"parameters: {name!r}", given[name]) for name in laws}
     own, as_traced = own_shapes(arm, function, shapes, batch, {})
@@ -74,7 +76,14 @@ def rollout_inputs(
         raise ValueError("friction is exact: joints stick (expected Friction with smooth above 0, or lw.simulate)")
     every = [*known.values(), *of_laws, *of_symbols.values()]  # as the program has them
     rows = [rows_of(arrays, array, batch) for array in every]
-    return Inputs(problem.traced(), batch, rows, "tau" if "table" in known else "")
+    return Inputs(problem.traced(), batch, rows, "tau" if "table" in known else "", values)
+
+
+def numbers_here(arrays: Arrays, given: Mapping[str, Any]) -> dict[str, np.ndarray] | None:
+    """These numbers, unless some are on a GPU."""
+    found = {name: arrays.on_host(value) for name, value in given.items()}
+    known = {name: array.astype(float) for name, array in found.items() if array is not None}
+    return known if len(known) == len(found) else None
 
 
 class Given(NamedTuple):
@@ -87,12 +96,12 @@ class Given(NamedTuple):
 
 
 def known_arrays(
-    arm: Robot, arrays: Arrays, q0: Any, qd0: Any, steps: int, torque: Any, table: Any, wrench: Any
+    arm: Robot, arrays: Arrays, q0: Any, qd0: Any, table_rows: int, torque: Any, table: Any, wrench: Any
 ) -> dict[str, Given]:
     """Those whose shape is known beforehand, in the order in which the program has them."""
     if torque is not None and table is not None:
         raise ValueError("torque is constant, and table is given (expected one of them, or a function and table)")
-    own: dict[str, Shape] = {"q0": (arm.nq,), "qd0": (arm.n,), "torque": (arm.n,), "table": (steps, arm.n)}
+    own: dict[str, Shape] = {"q0": (arm.nq,), "qd0": (arm.n,), "torque": (arm.n,), "table": (table_rows, arm.n)}
     values = {"q0": q0, "qd0": qd0, "torque": torque, "table": table, "wrench": wrench}
     given = {name: value for name, value in values.items() if value is not None or name == "q0"}
     shapes = {name: arrays.shape(name, value) for name, value in given.items()}

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -16,6 +16,7 @@ from ..kernels.interface import described
 from ..kernels.targets import check_simulation_target
 from ..ode.rollout import CudaRollout, HostRollout, Rows, Settings, fixed_step_integrators, rollout_of
 from ..robot import Friction, Robot
+from .friction_steps import warn_of_long_steps
 from .numbers import checked
 from .problem import Problem, program_of
 from .rollout_arrays import Arrays, arrays_of
@@ -52,6 +53,26 @@ class RolloutResult:
         return f"<rollout of robot {self.robot.name!r}: {batch}, {self.steps} steps of {self.step:g} s{samples}>"
 
 
+class Options(NamedTuple):
+    """The options of a rollout."""
+
+    steps: int
+    step: float
+    torque: Any = None
+    table: Any = None
+    hold: int = 1
+    wrench: Any = None
+    friction: bool | Friction = False
+    parameters: Mapping[str, Any] | None = None
+    integrator: str = "rk4"
+    every: int | None = None
+    target: str = "cpu"
+    dtype: str | None = None
+    threads: int | None = None
+    stream: Any = None
+    out: RolloutResult | None = None
+
+
 def rollout(
     arm: Robot,
     q0: Any,
@@ -61,6 +82,7 @@ def rollout(
     step: float,
     torque: Any = None,
     table: Any = None,
+    hold: int = 1,
     wrench: Any = None,
     friction: bool | Friction = False,
     parameters: Mapping[str, Any] | None = None,
@@ -76,13 +98,14 @@ def rollout(
 
     For trajectories whose errors and events matter, see `simulate`; here all make the same steps, with their states in
     registers. `torque` is None, constant torques (..., n), or a function torque(arm, t, q, qd) over `lw` pieces, which
-    is traced anew at each call (`compile_rollout`: once); `table` are torques (..., steps, n) that are added, each held
-    over its step. `wrench` is constant, as for `inverse_dynamics`: (..., 6) on the tip or (..., m, 6) on every link of
-    m, beside a batch (1, m, 6) where they are the same for all trajectories. `friction` is as for `simulate`, with
-    `smooth` above 0. `parameters` are numbers, by name, for what the torque function takes after qd and for the symbols
-    of the robot (`lw.symbols`: masses, payloads, friction): one for all trajectories or, with the batch's axes in
-    front, one for each. Where n numbers could be either, they are refused: (n, 1) is one for each, (1, n) are n for
-    all. `every` asks for samples: the start, and after every so many steps.
+    is traced anew at each call (`compile_rollout`: once); `table` are torques (..., rows, n) that are added, each row
+    held over `hold` steps: as many rows as there are steps, or a hold-th of that, rounded up. `wrench` is constant, as
+    for `inverse_dynamics`: (..., 6) on the tip or (..., m, 6) on every link of m, beside a batch (1, m, 6) where they
+    are the same for all trajectories. `friction` is as for `simulate`, with `smooth` above 0; a warning says where
+    steps are too long for it. `parameters` are numbers, by name, for what the torque function takes after qd and for
+    the symbols of the robot (`lw.symbols`: masses, payloads, friction): one for all trajectories or, with the batch's
+    axes in front, one for each. Where n numbers could be either, they are refused: (n, 1) is one for each, (1, n) are n
+    for all. `every` asks for samples: the start, and after every so many steps.
 
     With `target="cuda"` a GPU computes each trajectory in a thread: arrays of torch, CuPy, JAX and Numba are read where
     they are, and results are of their kind, on their stream, or on `stream`; NumPy arrays are copied to it and back.
@@ -97,27 +120,43 @@ def rollout(
     >>> fall.q.shape, fall.q_end.shape, fall.t
     ((1000, 5, 3), (1000, 3), array([0.  , 0.25, 0.5 , 0.75, 1.  ]))
     """
+    options = Options(
+        steps, step, torque, table, hold, wrench, friction, parameters, integrator, every, target, dtype, threads,
+        stream, out,
+    )  # fmt: skip
+    return rolled_out(arm, q0, qd0, options, warn_of_long_steps)
+
+
+def rolled_out(
+    arm: Robot, q0: Any, qd0: Any, options: Options, look_at_friction: Callable[..., Any] | None
+) -> RolloutResult:
+    """As `rollout`; friction, if there is any, is looked at by that function."""
+    target, threads = options.target, options.threads
     check_simulation_target(target)
-    one_of(integrator, fixed_step_integrators(), "integrator")
-    length = checked(step=step)["step"]
-    settings = Settings(whole("steps", steps), *sampled(every, steps), length)
+    one_of(options.integrator, fixed_step_integrators(), "integrator")
+    length, steps = checked(step=options.step)["step"], whole("steps", options.steps)
+    settings = Settings(steps, *sampled(options.every, steps), length, whole("hold", options.hold))
+    if settings.hold > 1 and options.table is None:
+        raise ValueError(f"hold is {options.hold}, and there is no table (expected table=..., whose rows are held)")
     if target == "cuda" and threads is not None:
         raise ValueError("threads is given, and target is 'cuda' (expected target='cpu')")
-    arrays = arrays_of(target, q0, dtype, stream)
+    arrays = arrays_of(target, q0, options.dtype, options.stream)
     inputs = rollout_inputs(
         arm,
         arrays,
         q0,
         qd0,
-        settings.steps,
-        torque=torque,
-        table=table,
-        wrench=wrench,
-        friction=friction,
-        parameters=parameters,
+        -(-steps // settings.hold),
+        torque=options.torque,
+        table=options.table,
+        wrench=options.wrench,
+        friction=options.friction,
+        parameters=options.parameters,
     )
-    program = solver(inputs.problem, integrator, inputs.table, arrays.dtype, target)
-    results = outputs(arrays, inputs, settings, out)
+    if look_at_friction is not None and inputs.problem.friction is not None:
+        look_at_friction(arm, inputs.problem.friction, length, options.integrator, inputs.symbols)
+    program = solver(inputs.problem, options.integrator, inputs.table, arrays.dtype, target)
+    results = outputs(arrays, inputs, settings, options.out)
     trajectories = math.prod(inputs.batch)
     if trajectories:
         rows = [Rows(arrays.address(x), stride) for x, stride in inputs.rows]
@@ -187,14 +226,18 @@ def outputs(arrays: Arrays, inputs: Inputs, settings: Settings, out: RolloutResu
         array = getattr(out, name)
         none = name in ("q", "qd") and not settings.samples
         found.append(arrays.new(shape, kind) if none else arrays.reused(f"out.{name}", array, shape, kind))
-    refuse_shared(arrays, [x for x, _ in inputs.rows], found)
+    separate(arrays, inputs.rows, found)
     return found
 
 
-def refuse_shared(arrays: Arrays, inputs: Sequence[Any], results: Sequence[Any]) -> None:
-    """Trajectories would be written over what others start from."""
-    places = [arrays.extent(x) for x in inputs]
-    for name, array in zip(OUTPUTS, results, strict=True):
+def separate(arrays: Arrays, rows: list[tuple[Any, int]], results: Sequence[Any]) -> None:
+    """Trajectories would be written over what others read: states at the start, q0 and qd0, are copied before that."""
+    places = [arrays.extent(array) for array in results]
+    for k, (array, stride) in enumerate(rows):
         start, end = arrays.extent(array)
-        if any(start < other_end and other < end for other, other_end in places):
+        shared = [start < other_end and other < end for other, other_end in places]
+        if any(shared) and k >= 2:
+            name = OUTPUTS[shared.index(True)]
             raise ValueError(f"out.{name} shares memory with an input (expected a copy of the input)")
+        if any(shared):
+            rows[k] = arrays.copy(array), stride

@@ -13,6 +13,7 @@ from ..ode.registry import integrator as integrator_of
 from ..recording.recording import FAILED, Recording
 from ..robot import Friction, Robot
 from .failure import reason
+from .friction_steps import warn_of_long_steps
 from .integration import integrated
 from .numbers import checked_numbers, sample_times
 from .prepared import prepared
@@ -104,6 +105,8 @@ def simulate(
         arm, q0, qd0, torque, wrench, point=point, friction=friction, coordinates=coordinates, method=method,
         events=events, parameters=parameters,
     )  # fmt: skip
+    if scheme.fixed and inputs.problem.friction is not None:
+        warn_of_long_steps(arm, inputs.problem.friction, min(numbers["step"], numbers["duration"]), integrator)
     run = integrated(
         inputs.problem, scheme, inputs.start, inputs.parameters, times, numbers, threads, compiled, progress,
         inputs.laws, target,

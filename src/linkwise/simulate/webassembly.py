@@ -22,6 +22,7 @@ from ..robot import Robot
 from ..trace import bind, symbols_of
 from .backend import freshly_traced
 from .breaks import breaks_of
+from .friction_steps import warn_of_long_steps
 from .numbers import checked_numbers
 from .parameter_shapes import real_numbers
 from .parameters import PREFIX
@@ -65,6 +66,10 @@ def wasm_simulation(arm: Robot, q0: Any = None, qd0: Any = None, **options: Any)
     inputs = prepared_with_symbols(arm, q0, qd0, options)
     if inputs.batch:
         raise ValueError(f"q0 and what acts have the batch shape {inputs.batch} (expected one trajectory)")
+    if scheme.fixed and inputs.problem.friction is not None:
+        values = inputs.parameters[0, -len(inputs.problem.symbols) :] if inputs.problem.symbols else ()
+        symbols = dict(zip(inputs.problem.symbols, values, strict=True))
+        warn_of_long_steps(arm, inputs.problem.friction, numbers["step"], scheme.name, symbols)
     with LOCK:
         problem = freshly_traced(inputs.problem, inputs.start, inputs.parameters, None)
         refuse_what_python_drives(problem, bool(inputs.laws), inputs.start, inputs.parameters)

@@ -3,7 +3,7 @@
     void @rollout(i64 begin, i64 end, settings, arrays)        trajectories from begin to end, W at a time (CPU)
     void @kernel(i64 count, settings, arrays)                  a trajectory for each thread (CUDA)
 
-    settings    i64 steps, i64 every, i64 samples, real step; i64 of each input: numbers from one trajectory's to the
+    settings    whole numbers (`ode.rollout.Part`), real step; i64 of each input: numbers from one trajectory's to the
                 next one's, 0 where all trajectories share them
     arrays      q0, qd0, one for each parameter of f; then q and qd at the end, how many steps were finite (i32), and
                 q and qd of the samples: the start, and after every so many steps
@@ -31,7 +31,7 @@ NO_UNROLLING = """
 !3 = !{!"llvm.loop.unroll.disable"}
 """
 OUTPUTS = ("q_end", "qd_end", "made", "q", "qd")
-PART = ("first", "stop", "steps", "every", "until", "samples", "sample")  # whole numbers that a call takes
+PART = ("first", "stop", "steps", "every", "until", "samples", "sample", "hold")  # whole numbers that a call takes
 
 
 class Stages(NamedTuple):
@@ -45,7 +45,7 @@ class Stages(NamedTuple):
 class Rollout(NamedTuple):
     """What is integrated. The inputs of the program are t, y = (q, v) and parameters; its result is y'.
 
-    `table` is the parameter, if any, of which a trajectory has a row for each step.
+    `table` is the parameter, if any, of which a trajectory has a row for every `hold` steps.
     """
 
     program: Program
@@ -251,7 +251,10 @@ class RolloutWriter:
         if not name:
             return {}
         size = self.rollout.parameters[name]
-        first = self.flow.emit(f"mul i64 {step}, {size}")
+        flow = self.flow
+        number, hold = (flow.emit(f"trunc i64 {x} to i32") for x in (step, "%hold"))  # shorter code than of 64 bits
+        row = flow.emit(f"zext i32 {flow.emit(f'udiv i32 {number}, {hold}')} to i64")
+        first = flow.emit(f"mul i64 {row}, {size}")
         pointers = [self.element(pointer, first) for pointer in self.pointers[name]]
         return {(name, j): self.number(pointers, j) for j in range(size)}
 

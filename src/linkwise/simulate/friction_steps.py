@@ -1,0 +1,144 @@
+"""Whether steps of one length are short enough for the friction of a robot.
+
+Near rest friction is linear in the rates, and without other torques
+
+    M(q) v' = -(B + C/ε) v            B: viscous friction, C: friction on breaking loose, ε: `smooth`
+
+An explicit method damps this only if its step times λ, the largest eigenvalue of M⁻¹ (B + C/ε), is within its stability
+limit. Beyond it joints that ought to come to rest rattle or run away, with finite numbers. M is taken at the neutral
+position: no state has to be read. For symbols the trajectories with the least and the largest value of each are looked
+at.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..api import functions
+from ..api.configuration import neutral
+from ..graph import evaluate
+from ..notices import warn
+from ..ode.methods import stability_limit
+from ..robot import Friction, Robot
+from ..trace import symbols_of, trace
+
+MOST_JOINTS = 64  # of robots that are looked at: M⁻¹ of longer ones takes long
+NONE: Mapping[str, np.ndarray] = {}
+Values = tuple[tuple[float, ...], ...]  # of all symbols, for some trajectories
+
+
+def warn_of_long_steps(
+    arm: Robot,
+    friction: Friction | None,
+    step: float,
+    integrator: str,
+    symbols: Mapping[str, np.ndarray] | None = NONE,
+) -> bool:
+    """Warn if the steps of this method are too long; whether they are. `symbols` are values of all of them, if known.
+
+    Without friction nothing is done.
+    """
+    if friction is None or symbols is None or arm.n > MOST_JOINTS:
+        return False
+    message = advice(arm, friction, step, integrator, extremes(symbols) if symbols else ())
+    if message:
+        warn(message)
+    return bool(message)
+
+
+def extremes(symbols: Mapping[str, np.ndarray]) -> Values:
+    """The rows of values, in order of the names, in which a symbol is least or largest."""
+    arrays = np.broadcast_arrays(*(symbols[name] for name in sorted(symbols)))
+    columns = np.stack([np.ravel(array) for array in arrays])
+    if not columns.size:
+        return ()
+    rows = np.unique(np.concatenate([columns.argmin(axis=1), columns.argmax(axis=1)]))
+    return tuple(map(tuple, columns[:, rows].T.tolist()))
+
+
+class Damping(NamedTuple):
+    """M, B and C for each row of values of the symbols; one row where there are none."""
+
+    inertia: np.ndarray  # (rows, n, n)
+    viscous: np.ndarray  # (rows, n)
+    breakaway: np.ndarray
+
+
+@lru_cache(maxsize=256)
+def advice(arm: Robot, friction: Friction, step: float, integrator: str, values: Values) -> str:
+    """What to say about steps of this length; nothing if they are short enough."""
+    if arm.symbolic and not values:
+        return ""
+    limit = stability_limit(integrator)
+    try:
+        damping = damping_of(arm, friction, values)
+        slope = damping.viscous + (damping.breakaway / friction.smooth if friction.smooth else 0.0)
+        rates, motions = eigen(damping.inertia, slope)
+    except np.linalg.LinAlgError:  # a robot that has no accelerations at its neutral position
+        return ""
+    worst = int(rates.argmax())
+    rate = float(rates[worst])
+    if not limit < step * rate < math.inf:
+        return ""
+    joint = arm.v_names[int(np.abs(motions[worst]).argmax())]
+    most, least = rounded(limit / rate, math.floor), smooth_for(damping, limit / step)
+    law = f"lw.Friction(smooth={least}) or more, or " if least else ""
+    return (
+        f"step is {step:g} s, and friction slows joint {joint!r} near rest at a rate of {rate:.3g} 1/s: with steps"
+        f" above {most} s {integrator} is unstable there, and rates rattle or grow without bound (expected {law}steps of"
+        f" at most {most} s; computed at the neutral position)"
+    )
+
+
+def damping_of(arm: Robot, friction: Friction, values: Values) -> Damping:
+    """Of a robot of numbers, or of one of symbols with these values."""
+    alone = replace(friction, coulomb=0.0, stribeck=None)
+
+    def parts(robot: Any) -> Any:
+        rest = [0.0] * arm.n
+        slopes = [np.array(law.slopes(robot, rest), dtype=object) for law in (friction, alone)]
+        return np.concatenate([np.ravel(functions.inertia_matrix(robot, neutral(arm))), *slopes])
+
+    if arm.symbolic:
+        program, columns = trace(parts, arm), dict(zip(sorted(symbols_of(arm)), np.array(values).T, strict=True))
+        (numbers,) = evaluate(program, *(columns[port.name] for port in program.inputs))
+        numbers = np.broadcast_to(numbers, (len(values), numbers.shape[-1]))
+    else:
+        numbers = np.array(parts(arm), dtype=float)[None]
+    split = arm.n * arm.n
+    inertia = numbers[:, :split].reshape(-1, arm.n, arm.n)
+    every, viscous = numbers[:, split : split + arm.n], numbers[:, split + arm.n :]
+    return Damping(inertia, viscous, (every - viscous) * friction.smooth)
+
+
+def eigen(matrix: np.ndarray, diagonal: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The largest eigenvalue of A⁻¹ D for each symmetric matrix A and diagonal D, and its vector, times √D."""
+    root = np.sqrt(np.maximum(diagonal, 0.0))
+    np.linalg.cholesky(matrix)  # an error unless positive definite
+    values, vectors = np.linalg.eigh(root[:, :, None] * np.linalg.inv(matrix) * root[:, None, :])
+    return values[:, -1], vectors[:, :, -1]
+
+
+def smooth_for(damping: Damping, rate: float) -> str:
+    """The least ε with which no rate is above this one; "" if viscous friction alone is too much.
+
+    λ M - B - C/ε is singular where ε is an eigenvalue of (λ M - B)⁻¹ C.
+    """
+    left = rate * damping.inertia - damping.viscous[:, :, None] * np.eye(damping.viscous.shape[1])
+    try:
+        least = float(eigen(left, damping.breakaway)[0].max())
+    except np.linalg.LinAlgError:
+        return ""
+    return rounded(least, math.ceil) if least > 0.0 else ""
+
+
+def rounded(number: float, how: Any) -> str:
+    """To two digits, up or down."""
+    power = math.floor(math.log10(number)) - 1
+    return f"{how(number / 10.0**power) * 10.0**power:.2g}"
