@@ -67,8 +67,15 @@ class Law:
     def _arguments(self) -> Iterator[str]:
         for field in fields(self):  # type: ignore[arg-type]
             value = getattr(self, field.name)
-            if value != field.default:
+            if has_nodes(value):
+                yield f"{field.name}=..."
+            elif value != field.default:
                 yield f"{field.name}={value!r}"
+
+
+def has_nodes(value: Any) -> bool:
+    """Whether it stands for numbers that are not known yet: a parameter, while the law is traced."""
+    return isinstance(value, np.ndarray) or hasattr(value, "graph")
 
 
 @dataclass(frozen=True, repr=False)
@@ -169,7 +176,8 @@ class Limited(Law):
         return np.stack([saturated(wanted[..., i], most[i]) for i in range(arm.n)], axis=-1)
 
     def _arguments(self) -> Iterator[str]:
-        return iter((function_name(self.torque), f"most={self.most!r}"))
+        yield function_name(self.torque)
+        yield "most=..." if has_nodes(self.most) else f"most={self.most!r}"
 
 
 def limited(torque: TorqueFunction, most: Any) -> Limited:
@@ -191,7 +199,7 @@ def limited(torque: TorqueFunction, most: Any) -> Limited:
 
 
 def saturated(x: Any, most: float) -> Any:
-    if math.isinf(most):
+    if isinstance(most, float) and math.isinf(most):  # not a node
         return x
     direction = sign(x)
     s = sign(x * direction - most)
