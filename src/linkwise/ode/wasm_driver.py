@@ -3,7 +3,8 @@
     i32 @advance(ptr simulation, double end)       integrate to that time; returns a code of `status`
 
 Where the time is that already, or later, nothing happens, and the code is that of DONE; NOT_FINITE where one of the two
-times is not finite. A step that is not above 0 is replaced by the first one.
+times is not finite. A step that is not above 0 is replaced by the first one. A call makes at most `max_steps` steps,
+refused ones counted.
 
 A simulation is a block of 64-bit numbers (`Layout`): what the driver is asked for, the record of the trajectory, and
 the driver's own memory. All of it may be changed between two calls.
@@ -89,7 +90,8 @@ def driver_module(program: Program, method: Method) -> tuple[bytes, Block]:
 
 def advance_text(block: Block) -> str:
     record, first = block.record, ASKED.index("first")
-    t, h, status = (record + list(RECORD).index(name) for name in ("t", "h", "status"))
+    names = ("t", "h", "status", "steps", "rejected")
+    t, h, status, steps, rejected = (record + list(RECORD).index(name) for name in names)
     given: dict[str, Any] = {
         "records": f"%n{record}",
         "waiting": "%n3",
@@ -102,13 +104,16 @@ def advance_text(block: Block) -> str:
         "room": 0,
         "budget": (1 << 63) - 1,
         **dict.fromkeys(("out", "log"), "null"),
-        **{name: f"%{name}" for name in ("end", "rtol", "max_steps")},
+        **{name: f"%{name}" for name in ("end", "rtol")},
+        "max_steps": "%last",
     }
     arguments = HEAD[HEAD.index("(") + 1 : HEAD.rindex(")")].split(", ")
     handed = ", ".join(f"{kind} {given[name.lstrip('%')]}" for kind, name in map(str.split, arguments))
-    places = sorted({1, 2, 3, 4, first, record, t, h, status, block.context, block.tolerance})
+    places = sorted({1, 2, 3, 4, first, record, t, h, status, steps, rejected, block.context, block.tolerance})
     pointers = "\n".join(f"  %n{k} = getelementptr i64, ptr %simulation, i64 {k}" for k in places)
     return f"""
+declare i64 @llvm.sadd.sat.i64(i64, i64)
+
 define i32 @advance(ptr %simulation, double %end) #0 {{
 {pointers}
   %t = load double, ptr %n{t}
@@ -130,6 +135,10 @@ integrate:
   store double %step, ptr %n{h}
   %rtol = load double, ptr %simulation
   %max_steps = load i64, ptr %n1
+  %steps = load i64, ptr %n{steps}
+  %rejected = load i64, ptr %n{rejected}
+  %made = add i64 %steps, %rejected
+  %last = call i64 @llvm.sadd.sat.i64(i64 %made, i64 %max_steps)
   store i64 0, ptr %n2
   store i64 0, ptr %n3
   store i64 {RUNNING}, ptr %n{status}

@@ -11,9 +11,11 @@ from typing import Any
 import numpy as np
 
 from ..api.configuration import neutral
+from ..errors import one_of
 from ..kernels.lock import LOCK
 from ..kernels.wasm.module import heap_of, with_data, with_interface
 from ..ode.registry import integrator as integrator_of
+from ..ode.registry import members
 from ..ode.runge_kutta import RungeKutta
 from ..ode.status import CODES
 from ..ode.trajectories import RECORD, Trajectories
@@ -59,9 +61,10 @@ def wasm_simulation(arm: Robot, q0: Any = None, qd0: Any = None, **options: Any)
             raise TypeError(f"lw.wasm_simulation has no argument {name!r}: a module runs to the times that it is given")
     refuse_unknown(options, "lw.wasm_simulation", NOT_OF_MODULES)
     options = {**arguments(), **options}
+    explicit = [name for name, scheme in members().items() if isinstance(scheme, RungeKutta)]
+    one_of(options["integrator"], explicit, "integrator")
     scheme = integrator_of(options["integrator"])
-    if not isinstance(scheme, RungeKutta):
-        raise ValueError(f"integrator {scheme.name!r} is not for WebAssembly (expected an explicit one)")
+    assert isinstance(scheme, RungeKutta)
     numbers = checked_numbers(scheme, 1.0, *(options[name] for name in ("rtol", "atol", "step", "max_steps")))
     inputs = prepared_with_symbols(arm, q0, qd0, options)
     if inputs.batch:
@@ -116,16 +119,17 @@ def one_number(name: str, value: Any) -> float:
 
 def refuse_what_python_drives(problem: Problem, laws: bool, start: np.ndarray, parameters: np.ndarray) -> None:
     """Modules have the driver alone: what happens between its calls is Python's."""
-    has = {
-        "events": bool(problem.events),
-        "exact friction": problem.sticking is not None,
-        "a sampled law": laws,
-        "a torque that jumps in time": any(len(times) for _, times in breaks_of(problem, start, parameters)),
-        "quasi-velocities": problem.coordinates != "joint",
-    }
-    for what, there in has.items():
+    jumps = any(len(times) for _, times in breaks_of(problem, start, parameters))
+    has = [
+        ("events", bool(problem.events), "none: test q and qd after each advance"),
+        ("exact friction", problem.sticking is not None, "lw.Friction with smooth above 0"),
+        ("a sampled law", laws, "torque= an array of constant torques, and `tau` written after each advance"),
+        ("a torque that jumps in time", jumps, "torque= an array, and `tau` written at these times"),
+        ("quasi-velocities", problem.coordinates != "joint", "coordinates='joint'"),
+    ]
+    for what, there, expected in has:
         if there:
-            raise ValueError(f"a simulation with {what} has no form in WebAssembly (expected one without)")
+            raise ValueError(f"a simulation with {what} has no form in WebAssembly (expected {expected})")
 
 
 def numbers_in(problem: Problem, block: Block, place: int) -> list[dict[str, Any]]:
