@@ -197,8 +197,10 @@ def sample_shape(
         raise ValueError(f"the samples have {name!r} (limits act through events=...; those of a sweep are one for all)")
     else:
         known = [*parameters, *KNOWN, *entry_names(arm)]
+        of_joint = [f"{joint.name}.{key}" for joint in arm.moving if joint.joint == link]
+        near = f", did you mean {of_joint[0]!r}?" if of_joint and of_joint[0] in known else near_miss(name, known)
         raise ValueError(
-            f"the samples have a name {name!r}{near_miss(name, known)} (expected {', '.join(KNOWN)}, a parameter of the"
+            f"the samples have a name {name!r}{near} (expected {', '.join(KNOWN)}, a parameter of the"
             f" torque function, or an entry of a link's row, such as {table_names(arm)[0]}.mass; other names"
             " are for vary=...)"
         )

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from ..kernels.cuda.driver import device
 from ..recording import EventRecord
 from ..robot import Robot, from_table
 from ..robot.layout import Layout
@@ -24,6 +25,7 @@ from .progress import ChunkProgress
 from .robots import Vary
 from .samples import Samples
 
+CHUNK, CHUNK_ON_GPU = 256, 16_384  # trajectories; a GPU computes as many side by side
 OF_STATES = ("q0", "qd0", "torque", "q_end", "qd_end")
 
 
@@ -144,6 +146,8 @@ class Sweep:
         waiting = [k for k, defect in defects.items() if defect is not None]
         if not waiting:
             return self
+        if engine is None and self._inputs.options["target"] == "cuda":
+            device(0)  # an error without a GPU: that is no failure of a chunk
         display, messages = ChunkProgress(progress, self.chunks, self.chunks - len(waiting)), set()
         try:
             with closing(outcomes(engine, jobs(self._inputs, waiting))) as arriving:
@@ -188,7 +192,7 @@ def sweep(
     duration: float | None = None,
     *,
     engine: Any = None,
-    chunk: int = 256,
+    chunk: int | None = None,
     keep: str = "samples",
     vary: Vary | None = None,
     files: str | None = None,
@@ -205,9 +209,10 @@ def sweep(
     `lw.monte_carlo` make samples. `vary(arm, row)` makes the robot of a row itself; the samples may then have other
     names too. Robots of one structure are compiled once and integrated side by side.
 
-    `keep` is "samples" or "ends": whether q and qd are kept at the sample times or at the end alone. `engine` is None
-    for this process, "dask://host:port", "dask://local?workers=2" or a `dask.distributed.Client`. `files` is "parquet"
-    or "npz"; the first if pyarrow is installed. The options are those of `lw.simulate`.
+    `keep` is "samples" or "ends": whether q and qd are kept at the sample times or at the end alone. `chunk` is the
+    number of trajectories in a chunk: 256, with `target="cuda"` 16,384, or what the folder has. `engine` is None for
+    this process, "dask://host:port", "dask://local?workers=2" or a `dask.distributed.Client`. `files` is "parquet" or
+    "npz"; the first if pyarrow is installed. The options are those of `lw.simulate`, among them `target="cuda"`.
 
     >>> import linkwise as lw, tempfile
     >>> arm, samples = lw.load("planar3"), lw.monte_carlo(10, 1, q0=([-1] * 3, [1] * 3))
@@ -216,9 +221,11 @@ def sweep(
     ...     print(falls.done, falls.read()["q_end"].shape)
     [0, 1, 2] (10, 3)
     """
-    inputs = checked_inputs(arm, samples, duration, chunk, keep, vary, options)
     target = Folder(folder)
     before = target.plan()
+    if chunk is None:
+        chunk = before["chunk"] if before else CHUNK_ON_GPU if options.get("target") == "cuda" else CHUNK
+    inputs = checked_inputs(arm, samples, duration, chunk, keep, vary, options)
     plan = plan_of(inputs, chunk_kind(files, before))
     if before is None:
         try_options(inputs)
