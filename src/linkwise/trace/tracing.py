@@ -80,7 +80,7 @@ def trace(function: Callable[..., Any], robot: Robot, *, passes: Iterable[str] =
         if taken:
             raise ValueError(f"the symbol {taken[0]!r} of the robot has the name of an argument (expected another)")
         ports += [Port(name, ()) for name in sorted(copy.names)]
-    result = called(function, robot, arguments)
+    result = called(function, robot, arguments, [name for name in wanted if name not in keywords])
     arrays = [as_array(r) for r in (result if isinstance(result, tuple) else (result,))]
     names = (
         [function_name(function)]
@@ -157,10 +157,27 @@ NO_LINEAR_ALGEBRA = (
 )
 
 
-def called(function: Callable[..., Any], robot: Robot, arguments: dict[str, Any]) -> Any:
-    """function(robot, ...) on nodes. NumPy's error about a function that nodes lack is replaced by ours."""
+SHAPES_DIFFER = re.compile(
+    r"could not be broadcast|mismatch in its core dimension|not aligned|must match|out of bounds"
+)
+USUAL = ("q", "qd", "qdd", "tau", *ONE_NUMBER)  # arguments whose shape everybody knows
+
+
+def called(function: Callable[..., Any], robot: Robot, arguments: dict[str, Any], supposed: Iterable[str] = ()) -> Any:
+    """function(robot, ...) on nodes. NumPy's error about a function that nodes lack is replaced by ours.
+
+    The shapes of `supposed` arguments were not given: they are told where shapes do not fit.
+    """
     try:
         return function(robot, **arguments)
+    except (ValueError, IndexError) as error:
+        others = [name for name in supposed if name not in USUAL]
+        if not others or not SHAPES_DIFFER.search(str(error)):
+            raise
+        name, size = others[0], np.size(arguments[others[0]])
+        taken = f"{', '.join(others)} {'was' if len(others) == 1 else 'were each'} taken as {size} numbers"
+        hint = f"{name}=lw.Input(3) if one state has 3 numbers of it, {name}=lw.Input() for one"
+        raise type(error)(f"{error}; {taken} (expected, for another shape, {hint})") from error
     except (TypeError, AttributeError) as error:
         if isinstance(error.__cause__, UntraceableError):
             raise UntraceableError(str(error.__cause__)).with_traceback(error.__traceback__) from None
