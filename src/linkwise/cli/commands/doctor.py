@@ -30,6 +30,7 @@ EXTRAS = {  # package: the extra that brings it, and what it gives
     "distributed": ("dask", "sweeps on a Dask cluster"),
     "pin": ("peers", "Pinocchio beside Linkwise in linkwise bench"),
     "mujoco": ("peers", "MuJoCo beside Linkwise in linkwise bench"),
+    "wasmtime": ("", 'lw.compile(..., target="wasm"): pip install wasmtime'),
 }
 VARIABLES = ("LINKWISE_CACHE", "LINKWISE_KERNELS", "LINKWISE_THREADS", "NO_COLOR", "MPLBACKEND", "MPLCONFIGDIR")
 WANTED = 1e-12  # how far compiled and plain results may be apart
@@ -45,6 +46,7 @@ def command(json: Json = False) -> int:
         "extras": extras(),
         "processor": processor(),
         "compiler": compiler(),
+        "gpu": gpu(),
         "cache": cache_state(),
         "environment": {name: os.environ[name] for name in VARIABLES if name in os.environ},
     }
@@ -94,6 +96,16 @@ def processor() -> dict[str, Any]:
         "fused": host.fused,
         "features": named,
     }
+
+
+def gpu() -> dict[str, Any]:
+    """Whether target="cuda" works here: the driver, and the first GPU."""
+    from ...kernels.cuda.driver import CudaError, device
+
+    try:
+        return {"works": True, "name": device(0).name}
+    except CudaError as error:
+        return {"works": False, "error": str(error)}
 
 
 def compiler() -> dict[str, Any]:
@@ -173,12 +185,14 @@ def show(found: dict[str, Any]) -> None:
             ("", f"{code['microseconds_per_call']:.2f} µs for one call from Python"),
             ("", f"{code['nanoseconds_per_state_in_a_batch']:.0f} ns for a state in a batch"),
         ]
+    cuda = found["gpu"]
+    lines += [("GPU", cuda["name"] if cuda["works"] else f'none for target="cuda": {cuda["error"]}')]
     where = "off" if kept["folder"] is None else f"{kept['folder']}: {kept['files']} files, {size(kept['bytes'])}"
     lines += [("cache", where if kept["writable"] or kept["folder"] is None else f"{where}; NOT WRITABLE")]
     lines += [(name, value) for name, value in found["environment"].items()]
     facts(lines)
     echo()
-    missing = {extra["extra"] for extra in found["extras"].values() if extra["version"] is None}
+    missing = {extra["extra"] for extra in found["extras"].values() if extra["version"] is None} - {""}
     echo(
         f"To install what is missing: pip install 'linkwise[{','.join(sorted(missing))}]'"
         if missing
