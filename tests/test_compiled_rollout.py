@@ -34,7 +34,7 @@ def test_it_is_the_rollout_of_the_function_as_it_was(place: str) -> None:
         assert np.array_equal(found.q, before.q)
         assert np.array_equal(run(q0, np.zeros(3), parameters={"goal": goals}, steps=4).q_end, before.q[:, 2])
         servo.gain = 2.0
-    assert repr(run) == "<Rollout of robot 'planar3', frozen: torque, target>"
+    assert repr(run) == "<Rollout of robot 'planar3', frozen: torque, target; parameters of a run: goal (3,)>"
 
 
 def test_its_function_is_never_called_again(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,6 +9,7 @@ import linkwise as lw
 from fake_cuda import Foreign
 from linkwise.kernels.cuda.driver import device
 from linkwise.kernels.cuda.memory import DeviceArray
+from linkwise.simulate.symbol_values import invalid, perhaps_impossible
 from robots import pendulum
 
 PLANAR = lw.load("planar3")
@@ -57,7 +58,75 @@ def test_friction_is_not_negative_and_arrays_on_a_gpu_are_not_looked_at(place: s
     assert lw.rollout(arm, q0, **START, friction=True, parameters={"c": c}, target="cuda").q_end.shape == (2, 1)
 
 
+def test_inertias_that_no_body_has_are_refused() -> None:
+    i, f = lw.symbols("i f")
+    row = {"joint": "revolute", "a": 0.7, "alpha": 0, "d": 0, "mass": 1.0, "com": (0, 0, 0)}
+    tensor = [[f * 0.01, 0, 0], [0, f * 0.01, 0], [0, 0, i]]
+    arm = lw.Robot.from_dh([{**row, "inertia": tensor}], convention="standard", name="p", gravity=(0, -9.81, 0))
+    run = lambda i, f: lw.rollout(arm, [0.3], **START, parameters={"i": i, "f": f})  # noqa: E731
+    assert run(0.01, [1.0, 2.0, 0.5]).finite.tolist() == [1, 1, 1]  # up to a plate
+    with pytest.raises(
+        ValueError, match=r"inertia of link 'link1' is not positive semidefinite.* for trajectory \[1\]"
+    ):
+        run(0.01, [1.0, -1.0])
+    with pytest.raises(ValueError, match=r"inertia of link 'link1' breaks the triangle inequality: .*0\.005 < 0\.03$"):
+        run(0.03, 0.5)
+
+
+def test_the_quick_look_at_inertias_finds_all_that_are_wrong() -> None:
+    rng = np.random.default_rng(0)
+    turns = np.linalg.qr(rng.normal(size=(200, 3, 3)))[0]
+    moments = rng.uniform(-0.05, 1.0, (200, 3)) * (rng.random((200, 3)) < 0.7)  # of the mass, along each axis
+    tensors = turns @ ((moments.sum(1)[:, None] - moments)[:, :, None] * np.swapaxes(turns, 1, 2))
+    tensors = 0.5 * (tensors + np.swapaxes(tensors, 1, 2))
+    wrong = moments.min(axis=1) < -1e-6
+    assert (perhaps_impossible(tensors) | ~wrong).all()
+    assert (perhaps_impossible(tensors) & invalid(tensors) == wrong).all()
+
+
 # torque functions
+
+
+def test_numbers_of_laws_within_limits_and_sums() -> None:
+    q, springs = np.zeros((4, 3)), lw.springs(3.0, rest=0.2)
+    stiffness = np.array([1.0, 2.0, 3.0, 4.0])
+    for law, expected in (
+        (lw.limited(springs, 0.5), lambda k: lw.limited(lw.springs(k, rest=0.2), 0.5)),
+        (lw.limited(springs, 0.5) + pull, lambda k: lw.limited(lw.springs(k, rest=0.2), 0.5) + pull),
+    ):
+        found = lw.rollout(PLANAR, q, **START, torque=law, parameters={"stiffness": stiffness}).qd_end
+        alone = [lw.rollout(PLANAR, q[0], **START, torque=expected(k)).qd_end for k in stiffness]
+        assert np.allclose(found, alone, rtol=0, atol=1e-12)
+        one = lw.simulate(PLANAR, q, duration=1e-3, torque=law, parameters={"stiffness": stiffness}, samples=2)
+        assert np.allclose(one.qd[:, -1], found, rtol=0, atol=1e-7)
+    limits = lw.rollout(PLANAR, q[0], **START, torque=lw.limited(springs, 0.5), parameters={"most": 0.1}).qd_end
+    assert np.allclose(limits, lw.rollout(PLANAR, q[0], **START, torque=lw.limited(springs, 0.1)).qd_end)
+    with pytest.raises(ValueError, match=r"'rest' is neither .*\(expected most\)"):
+        lw.rollout(PLANAR, q, **START, torque=lw.limited(springs + springs, 1.0), parameters={"rest": 0.1})
+
+
+def pull(arm: Any, t: Any, q: Any, qd: Any) -> Any:
+    return -0.1 * q
+
+
+def test_laws_with_times_of_their_own_and_exact_friction() -> None:
+    sampled = lw.sampled(lw.pd_gravity([0, 0, 0], 10, 1), 0.002)
+    with pytest.raises(ValueError, match=r"sampled law, .*rollouts of a period each, with torque="):
+        lw.rollout(PLANAR, ZEROS, **START, torque=sampled)
+    for arm, options in ((PLANAR, {}), (pendulum(lw.symbols("m")), {"parameters": {"m": 1.0}})):
+        with pytest.raises(ValueError, match=r"friction is exact: joints stick .expected Friction with smooth above 0"):
+            lw.rollout(arm, np.zeros(arm.n), **START, friction=lw.Friction(coulomb=0.1, smooth=0), **options)
+
+
+def test_arguments_of_another_length_are_told() -> None:
+    cost = lambda arm, q, goal: ((lw.poses(arm, q)[-1][:3, 3] - goal) ** 2).sum()  # noqa: E731
+    arm = lw.load("ur5e")
+    for make in (lw.compile, lw.wasm, lw.trace):
+        with pytest.raises(
+            ValueError, match=r"broadcast .*; goal was taken as 6 numbers \(expected.*goal=lw\.Input\(3\)"
+        ):
+            make(cost, arm)
+    assert lw.trace(cost, arm, goal=lw.Input(3)).inputs[1].shape == (3,)
 
 
 def test_torch_in_a_torque_function() -> None:

@@ -19,7 +19,7 @@ from ..trace import Input, symbols_of
 from .compiled import frozen
 from .friction_steps import warn_of_long_steps
 from .numbers import checked
-from .parameters import parameters_of
+from .parameters import PREFIX, parameters_of
 from .problem import wrong_torques
 from .rollout_inputs import refuse_sampled, refuse_unknown_names
 from .rollouts import Options, RolloutResult, rolled_out, rollout
@@ -71,7 +71,17 @@ class CompiledRollout:
 
     def __repr__(self) -> str:
         names = ["torque"] * (self.law is not None) + [name for name in FROZEN if name in self.options]
-        return f"<Rollout of robot {self.robot.name!r}, frozen{': ' if names else ''}{', '.join(names)}>"
+        needed = [f"{name} {shape}" for name, shape in self.needed.items()]
+        takes = f"; parameters of a run: {', '.join(needed)}" if needed else ""
+        return f"<Rollout of robot {self.robot.name!r}, frozen{': ' if names else ''}{', '.join(names)}{takes}>"
+
+    @property
+    def needed(self) -> dict[str, tuple[int, ...]]:
+        """The parameters that each run is given, with the shapes that one trajectory has of them."""
+        ports = {} if self.law is None else {port.name: port.shape for port in self.law.program.inputs}
+        laws = {} if self.law is None else {name: ports[PREFIX + name] for name in self.law.parameters}
+        every = {**laws, **dict.fromkeys(symbols_of(self.robot) if self.robot.symbolic else (), ())}
+        return {name: shape for name, shape in every.items() if name not in self.parameters}
 
 
 def compile_rollout(

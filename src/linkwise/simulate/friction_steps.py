@@ -91,7 +91,7 @@ def advice(arm: Robot, friction: Friction, step: float, integrator: str, values:
     law = f"lw.Friction(smooth={least}) or more, or " if least else ""
     return (
         f"step is {step:g} s, and friction slows joint {joint!r} near rest at a rate of {rate:.3g} 1/s: with steps"
-        f" above {most} s {integrator} is unstable there, and rates rattle or grow without bound (expected {law}steps of"
+        f" above {most} s {integrator} is unstable there: rates rattle or grow without bound (expected {law}steps of"
         f" at most {most} s; computed at the neutral position)"
     )
 

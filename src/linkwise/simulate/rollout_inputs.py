@@ -18,7 +18,7 @@ from .parameters import parameters_of
 from .problem import Problem
 from .rollout_arrays import Arrays, Shape
 from .sampling import parted
-from .symbol_values import refuse_negative
+from .symbol_values import refuse_impossible
 
 
 class Inputs(NamedTuple):
@@ -48,6 +48,9 @@ def rollout_inputs(
     refuse_sampled(torque)
     function, given = torque if callable(torque) else None, dict(parameters or {})
     symbols = symbols_of(arm) if arm.symbolic else ()
+    law = Friction.of(friction)
+    if law is not None and law.smooth == 0.0 and (symbols or law.dry(arm)):
+        raise ValueError("friction is exact: joints stick (expected Friction with smooth above 0, or lw.simulate)")
     refuse_wrong_names(arm, torque, symbols, given)
     known = known_arrays(arm, arrays, q0, qd0, table_rows, None if function else torque, table, wrench)
     of_symbols = {
@@ -57,7 +60,7 @@ def rollout_inputs(
     batch = batch_of(arm, [*known.values(), *of_symbols.values()])
     values = numbers_here(arrays, {name: given[name] for name in symbols})
     if values:
-        refuse_negative(arm, values)
+        refuse_impossible(arm, values)
     laws = sorted(set(given) - set(symbols))
     shapes = {name: arrays.shape(f"parameters: {name!r}", given[name]) for name in laws}
     own, as_traced = own_shapes(arm, function, shapes, batch, {})
@@ -67,13 +70,11 @@ def rollout_inputs(
         as_traced or function,
         "torque" in known or "table" in known,
         known["wrench"].own if "wrench" in known else None,
-        Friction.of(friction),
+        law,
         symbols=symbols,
         torque_parameters=tuple((name, own[name]) for name in laws),
         energy_balance=False,
     )
-    if problem.sticking is not None:
-        raise ValueError("friction is exact: joints stick (expected Friction with smooth above 0, or lw.simulate)")
     every = [*known.values(), *of_laws, *of_symbols.values()]  # as the program has them
     rows = [rows_of(arrays, array, batch) for array in every]
     return Inputs(problem.traced(), batch, rows, "tau" if "table" in known else "", values)
@@ -140,7 +141,11 @@ def wrench_shape(arm: Robot, shape: Shape, batch: Shape) -> Shape:
 
 def refuse_sampled(torque: Any) -> None:
     if parted(torque)[1]:
-        raise ValueError("the torque has a sampled law, which has a memory (expected lw.simulate for it)")
+        raise ValueError(
+            "the torque has a sampled law, which is computed at times of its own (expected lw.simulate for it; or, in a"
+            " loop over its periods, rollouts of a period each, with torque= the torques that its law gave for the"
+            " states before)"
+        )
 
 
 def refuse_wrong_names(arm: Robot, torque: Any, symbols: tuple[str, ...], given: Mapping[str, Any]) -> None:
