@@ -169,6 +169,23 @@ def test_arrays_for_results_are_told_by_kind_and_shape() -> None:
         lw.rollout(PLANAR, ZEROS, **START, out=run.q)
 
 
+def test_tensors_on_the_cpu_give_tensors() -> None:
+    torch = pytest.importorskip("torch")
+    expected = lw.rollout(PLANAR, ZEROS, **START, every=1)
+    run = lw.rollout(PLANAR, torch.zeros(4, 3, dtype=torch.float64), **START, every=1)
+    assert all(isinstance(x, torch.Tensor) for x in (run.q, run.qd, run.q_end, run.qd_end, run.finite))
+    assert np.array_equal(run.q.numpy(), expected.q)
+    assert lw.rollout(PLANAR, torch.zeros(3), **START).q_end.dtype == torch.float32
+    again = lw.rollout(PLANAR, run.q_end, run.qd_end, **START, every=1, out=run)
+    assert again.q_end.data_ptr() == run.q_end.data_ptr()
+    assert np.array_equal(run.q[:, 0].numpy(), expected.q_end)
+    with pytest.raises(TypeError, match=r"out\.q_end is a numpy.ndarray .*expected a tensor of torch on the CPU"):
+        lw.rollout(PLANAR, run.q_end, **START, every=1, out=expected)
+    loaded, masses = PLANAR.with_payload(lw.symbols("load")), torch.tensor([1.0, -1.0, 1.0, 1.0])
+    with pytest.raises(ValueError, match=r"mass of link 'payload' is -1\.0 for trajectory \[1\]"):
+        lw.rollout(loaded, run.q_end, **START, parameters={"load": masses})
+
+
 def test_numbers_of_two_bytes_are_refused_everywhere(place: str) -> None:
     torch = pytest.importorskip("torch")
     kernel = lw.compile(lw.gravity_torque, PLANAR, target="cuda")

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any, Protocol
 
 import numpy as np
 
 from ..errors import one_of
 from ..kernels.dispatch import DTYPES
-from ..kernels.interface import EXPECTED, numpy_array
+from ..kernels.interface import EXPECTED, described, numpy_array
 from ..kernels.kernel import real_array
 
 Shape = tuple[int, ...]
@@ -103,6 +104,22 @@ class HostArrays:
 
     def finished(self, array: np.ndarray) -> Any:
         return array if array.ndim else array[()]
+
+
+class CpuTensors(HostArrays):
+    """Tensors of torch in this machine's memory: results are tensors too."""
+
+    def __init__(self, dtype: str, torch: Any) -> None:
+        super().__init__(dtype)
+        self.torch = torch
+
+    def reused(self, name: str, array: Any, shape: Shape, dtype: str) -> np.ndarray:
+        if not isinstance(array, self.torch.Tensor) or array.is_cuda:
+            raise TypeError(f"{name} is {described(array)} (expected a tensor of torch on the CPU, as q0)")
+        return super().reused(name, array.numpy(), shape, dtype)
+
+    def finished(self, array: np.ndarray) -> Any:
+        return self.torch.from_numpy(array)  # in the same memory
 
 
 class GpuArrays:
@@ -261,7 +278,9 @@ def arrays_of(target: str, q0: Any, dtype: str | None, stream: Any) -> Arrays:
     if target != "cuda":
         if stream is not None:
             raise ValueError("stream is given, and target is 'cpu' (expected target='cuda')")
-        return HostArrays(dtype or dtype_of(numpy_array("q0", q0).dtype.name))
+        kind, torch = dtype or dtype_of(numpy_array("q0", q0).dtype.name), sys.modules.get("torch")
+        tensors = torch is not None and isinstance(q0, torch.Tensor)
+        return CpuTensors(kind, torch) if tensors else HostArrays(kind)
     if not on_host(q0):
         return GpuArrays(q0, dtype, stream)
     if stream is not None:

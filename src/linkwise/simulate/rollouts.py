@@ -29,7 +29,8 @@ OUTPUTS = ("q_end", "qd_end", "finite", "q", "qd")
 
 @dataclass(frozen=True, eq=False)
 class RolloutResult:
-    """Trajectories of `lw.rollout`, with the batch's axes in front: NumPy arrays, or on a GPU of the kind that q0 was.
+    """Trajectories of `lw.rollout`, with the batch's axes in front: NumPy arrays; of the kind of q0 where that is on a
+    GPU, or a tensor of torch.
 
     `q_end` (..., nq) and `qd_end` (..., n) are the states after the last step. `q` (..., samples, nq) and `qd`
     (..., samples, n) are those at the times `t`: at the start and after every so many steps; None without `every`.
