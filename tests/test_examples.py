@@ -30,12 +30,21 @@ FOLDER = EXAMPLES[0].parent
 def test_example_runs_and_leaves_its_pictures(path: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with lw.use_kernels("auto"):  # as they run for a user: some take minutes in plain Python
         load(path).main(["--out", str(tmp_path)])
-    pictures = sorted(tmp_path.glob("*.png"))
-    assert pictures
+    pictures, pages = sorted(tmp_path.glob("*.png")), sorted(tmp_path.glob("*.html"))
+    assert pictures or pages
+    assert all(page.read_text(encoding="utf-8").startswith("<!doctype html>") for page in pages)
     for picture in pictures:
         assert picture.read_bytes().startswith(b"\x89PNG")
         assert picture.stat().st_size > 10_000
     assert str(tmp_path) in capsys.readouterr().out
+
+
+def test_the_hand_reaches_its_goal_by_rollouts() -> None:
+    pytest.importorskip("llvmlite")
+    with lw.use_kernels("auto"):
+        distances, torques = load(FOLDER / "mppi.py").reach(rollouts=128, periods=20)
+    assert distances[-1] < 0.3 * distances[0]
+    assert torques.shape == (20, 7)
 
 
 @pytest.mark.slow
