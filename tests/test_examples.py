@@ -1,7 +1,10 @@
 """The examples run, and show what they say."""
 
 import importlib.util
+import json
+import re
 import sys
+from base64 import b64decode
 from pathlib import Path
 from types import ModuleType
 
@@ -45,6 +48,18 @@ def test_the_hand_reaches_its_goal_by_rollouts() -> None:
         distances, torques = load(FOLDER / "mppi.py").reach(rollouts=128, periods=20)
     assert distances[-1] < 0.3 * distances[0]
     assert torques.shape == (20, 7)
+
+
+def test_the_page_has_its_modules_and_their_names() -> None:
+    pytest.importorskip("llvmlite")
+    example = load(FOLDER / "wasm_page.py")
+    found = re.search(r"const MODULES = (\{.*\});", example.page())
+    assert found
+    modules = {name: lw.wasm_interface(b64decode(text)) for name, text in json.loads(found[1]).items()}
+    names = {name: [x["name"] for x in about.get("numbers", about.get("arguments"))] for name, about in modules.items()}
+    assert {"t", "q", "qd", "m2", "goal", "work"} <= set(names["simulation"])
+    for name in ("poses", "energy"):
+        assert {*names[name][:-1]} <= set(names["simulation"])
 
 
 @pytest.mark.slow
