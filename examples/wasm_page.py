@@ -1,4 +1,4 @@
-"""A page on which an arm is simulated by WebAssembly: sliders for a mass and for the goal of its joints, and its energy.
+"""A page on which an arm is simulated by WebAssembly, with sliders for a mass and for its goal, and its energy.
 
 The page is one file that needs no server: three modules of a few kilobytes are in it as base64, one of the simulation,
 one of the poses that are drawn and one of the energy. Each is used by the names in its interface.
@@ -126,8 +126,9 @@ function drawn() {
   for (const joint of joints) { pen.beginPath(); pen.arc(...joint, 9, 0, 7); pen.fill(); }
   const now = computed(energy, state)[0], kept = now - state.work[0];
   begin ??= kept;
-  document.getElementById("energy").textContent = `t ${state.t[0].toFixed(2)} s · kinetic and potential energy ` +
-    `${now.toFixed(3)} J · work of the drives ${state.work[0].toFixed(3)} J · balance ${(kept - begin).toExponential(1)} J`;
+  document.getElementById("energy").textContent =
+    `t ${state.t[0].toFixed(2)} s · kinetic and potential energy ${now.toFixed(3)} J · work of the drives ` +
+    `${state.work[0].toFixed(3)} J · balance ${(kept - begin).toExponential(1)} J`;
 }
 
 let before;

@@ -227,12 +227,13 @@ class Robot(JointSpace, WithCache):
     def with_payload(
         self, mass: Scalar, com: Any = (0.0, 0.0, 0.0), inertia: Any = NO_TENSOR, *, link: str | int | None = None
     ) -> Robot:
-        """The same robot with a body held by its tip: merged into the link as a fixed joint is.
+        """The same robot with a body held by its last moving link: merged into the link as a fixed joint is.
 
-        `com` is the payload's centre of mass in the table frame of the link (that of `lw.poses`), `inertia` its tensor
-        (3 × 3) about its own centre of mass in the same frame, by default that of a point mass. `link` is another link,
-        or the frame of a merged fixed joint, by name or by number; it is needed where a robot has several tips. The
-        payload becomes a row of the table, so saved files and `lw.describe` show it.
+        `com` is the payload's centre of mass in the table frame of the link (that of `lw.poses`; a tool is usually some
+        way beyond it), `inertia` its tensor (3 × 3) about its own centre of mass in the same frame, by default that of
+        a point mass. `link` is another link, or the frame of a merged fixed joint such as a flange, by name or by
+        number; it is needed where a robot has several tips. The payload becomes a row of the table, so saved files and
+        `lw.describe` show it.
 
         >>> import linkwise as lw
         >>> arm = lw.load("planar3")
