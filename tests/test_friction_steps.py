@@ -12,9 +12,9 @@ import linkwise as lw
 from fake_cuda import Foreign
 from linkwise.ode.methods import stability_limit
 from linkwise.simulate import friction_steps
-from test_rollout import PLANAR
 
 pytest.importorskip("llvmlite")
+PLANAR = lw.load("planar3")
 STIFF = lw.Friction(viscous=0.1, coulomb=0.3)
 START: dict[str, Any] = {"steps": 15, "step": 0.02}
 TOLD = (
