@@ -3,6 +3,7 @@
 import re
 import time
 import warnings
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -99,6 +100,14 @@ def test_the_worst_of_the_symbols_counts() -> None:
     assert not told(lambda: lw.rollout(arm, [0], **START, parameters={**good, "c": 1.0}))
     fixed: dict[str, Any] = {"integrator": "rk4", "step": 0.02, "friction": True}
     assert len(told(lambda: lw.wasm_simulation(arm, **fixed, parameters={"m": 1.0, "b": 0.1, "c": 1.0}))) == 1
+
+
+def test_a_sweep_tells_it_once(tmp_path: Path) -> None:
+    starts = lw.monte_carlo(5, 1, q0=([-1.0] * 3, [1.0] * 3))
+    options: dict[str, Any] = {"chunk": 2, "integrator": "rk4", "step": 0.02, "friction": STIFF, "files": "npz"}
+    for name, samples in (("one", starts), ("family", {**starts, "link1.mass": np.linspace(1.0, 2.0, 5)})):
+        assert len(told(lambda: lw.sweep(PLANAR, samples, tmp_path / name, 0.04, **options))) == 1  # noqa: B023
+        assert not told(lambda: lw.sweep(PLANAR, samples, tmp_path / name, 0.04, **options))  # noqa: B023
 
 
 def test_it_costs_next_to_nothing(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -13,7 +13,9 @@ at.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import replace
 from functools import lru_cache
 from typing import Any, NamedTuple
@@ -30,7 +32,18 @@ from ..trace import symbols_of, trace
 
 MOST_JOINTS = 64  # of robots that are looked at: M⁻¹ of longer ones takes long
 NONE: Mapping[str, np.ndarray] = {}
+TOLD: ContextVar[bool] = ContextVar("told", default=False)  # see `told_already`
 Values = tuple[tuple[float, ...], ...]  # of all symbols, for some trajectories
+
+
+@contextmanager
+def told_already() -> Iterator[None]:
+    """Within, nothing is said: it was said for all that follows."""
+    before = TOLD.set(True)
+    try:
+        yield
+    finally:
+        TOLD.reset(before)
 
 
 def warn_of_long_steps(
@@ -44,7 +57,7 @@ def warn_of_long_steps(
 
     Without friction nothing is done.
     """
-    if friction is None or symbols is None or arm.n > MOST_JOINTS:
+    if friction is None or symbols is None or arm.n > MOST_JOINTS or TOLD.get():
         return False
     message = advice(arm, friction, step, integrator, extremes(symbols) if symbols else ())
     if message:

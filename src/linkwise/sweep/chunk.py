@@ -13,6 +13,7 @@ from ..errors import SingularError
 from ..kernels.dispatch import use_kernels
 from ..recording import EventRecord, Recording
 from ..robot import Robot
+from ..simulate.friction_steps import told_already
 from ..simulate.parameters import PerTrajectory, parameters_of, torque_parameters
 from ..simulate.simulation import simulate
 from ..version import __version__
@@ -32,7 +33,10 @@ def compute_chunk(job: Job) -> Outcome:
         if job.version != __version__:
             raise RuntimeError(f"this worker has Linkwise {__version__} (expected {job.version}, as the client has)")
         chunk = Chunk(job)
-        with use_kernels("never"):  # when they run depends on the size of a batch, and their last bits differ
+        with (
+            told_already(),
+            use_kernels("never"),
+        ):  # when they run depends on the size of a batch, and their last bits differ
             chunk.compute()
         return Outcome(job.index, chunk.finished(), message="; ".join(chunk.messages))
     except Exception:

@@ -10,9 +10,11 @@ from typing import Any
 import numpy as np
 
 from ..kernels.cuda.driver import device
+from ..ode.registry import integrator as integrator_of
 from ..recording import EventRecord
-from ..robot import Robot, from_table
+from ..robot import Friction, Robot, from_table
 from ..robot.layout import Layout
+from ..simulate.friction_steps import told_already, warn_of_long_steps
 from .chunk_formats import Columns
 from .effects import check_effects
 from .engines import outcomes
@@ -148,6 +150,7 @@ class Sweep:
             return self
         if engine is None and self._inputs.options["target"] == "cuda":
             device(0)  # an error without a GPU: that is no failure of a chunk
+        look_at_friction(self._inputs)
         display, messages = ChunkProgress(progress, self.chunks, self.chunks - len(waiting)), set()
         try:
             with closing(outcomes(engine, jobs(self._inputs, waiting))) as arriving:
@@ -170,6 +173,13 @@ class Sweep:
         if self.failed:
             warn(f"{self!r}: .failed says why; .resume() tries again")
         return self
+
+
+def look_at_friction(inputs: Inputs) -> None:
+    """Warn once, for the robot as it is given, where the steps of all are too long for friction."""
+    options, scheme = inputs.options, integrator_of(inputs.options["integrator"])
+    if scheme.fixed and (friction := Friction.of(options["friction"])) is not None:
+        warn_of_long_steps(inputs.arm, friction, float(options["step"]), scheme.name)
 
 
 def components(columns: Mapping[str, np.ndarray], labels: Mapping[str, Sequence[str]]) -> Columns:
@@ -228,7 +238,8 @@ def sweep(
     inputs = checked_inputs(arm, samples, duration, chunk, keep, vary, options)
     plan = plan_of(inputs, chunk_kind(files, before))
     if before is None:
-        try_options(inputs)
+        with told_already():
+            try_options(inputs)
         check_effects(inputs)
         target.begin(plan)
         target.store_samples(inputs.samples)
