@@ -2,12 +2,13 @@
 
 What is looked at are entries of the table that may not be negative, and tensors of inertia, I about the mass centre: a
 body has it if J = ½ tr(I) 1 - I, the second moments of its mass, is positive semidefinite. Whether that may be wrong is
-asked of all trajectories by the minors of J, which is quick, and answered for the others as for any robot.
+asked of all trajectories at once, by the minors of J; those of which one is negative are then looked at as any robot.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial, reduce
 from typing import Any
 
 import numpy as np
@@ -24,13 +25,25 @@ Place = tuple[int, str]  # of an entry: row and key
 
 
 def refuse_impossible(arm: Robot, values: Mapping[str, np.ndarray]) -> None:
-    """Raise an error if no body has the entries of one of the trajectories; `values` are those of all symbols."""
-    places, entries = evaluated(arm, values, "entries of symbols", not_negative)
-    if entries.size and entries.min() < 0.0:
-        refuse_negative(arm, places, entries)
-    places, tensors = evaluated(arm, values, "tensors of symbols", of_tensors)
-    if tensors.size:
-        refuse_tensors(arm, places, tensors)
+    """Raise an error if no body has the entries of one of the trajectories; `values` are those of all symbols.
+
+    Values that were looked at last are known by a copy of them: runs in a loop have the same ones.
+    """
+    last: dict[str, np.ndarray] = arm.cache.get("values of symbols", {})
+    if last and all(np.array_equal(array, last[name]) for name, array in values.items()):
+        return
+    places = places_of(arm, not_negative)
+    if places:
+        entries = evaluated(arm, values, "entries of symbols", partial(entries_at, places))
+        if entries.size and entries.min() < 0.0:
+            refuse_negative(arm, places, entries)
+    places = places_of(arm, of_tensors)
+    if places:
+        least = evaluated(arm, values, "minors of symbols", partial(least_minor, places))
+        suspects = np.argwhere(least < 0.0)
+        if len(suspects):
+            refuse_tensors(arm, places, values, suspects)
+    arm.cache["values of symbols"] = {name: array.copy() for name, array in values.items()}
 
 
 def refuse_negative(arm: Robot, places: list[Place], entries: np.ndarray) -> None:
@@ -45,41 +58,48 @@ def refuse_negative(arm: Robot, places: list[Place], entries: np.ndarray) -> Non
             )
 
 
-def refuse_tensors(arm: Robot, places: list[Place], tensors: np.ndarray) -> None:
+def refuse_tensors(arm: Robot, places: list[Place], values: Mapping[str, np.ndarray], suspects: np.ndarray) -> None:
+    batch = np.broadcast_shapes(*(array.shape for array in values.values()))
+    own = {name: np.broadcast_to(array, batch)[tuple(suspects.T)].ravel() for name, array in values.items()}
+    tensors, size = evaluated(arm, own, "tensors of symbols", partial(entries_at, places)), size_of(arm.rows)
+    tensors = tensors.reshape(-1, len(places), 3, 3)
     for k, (row, key) in enumerate(places):
-        own = tensors[..., k, :, :]
-        asymmetric = np.abs(own - np.swapaxes(own, -1, -2)).max(axis=(-2, -1)) > TENSOR * np.abs(own).max(axis=(-2, -1))
-        suspects = np.argwhere(perhaps_impossible(own) | asymmetric)
-        if not len(suspects):
-            continue
-        size = size_of(arm.rows)
-        for where in suspects[invalid(own[tuple(suspects.T)].reshape(-1, 3, 3))].tolist():
-            numbers = tuple(tuple(line) for line in own[tuple(where)].tolist())
-            problem = "is not symmetric" if asymmetric[tuple(where)] else ""
-            problem = problem or impossible_body(numbers, RESIDUE * size.length**2 * size.mass)
+        for m in np.flatnonzero(invalid(tensors[:, k])).tolist():
+            numbers = tensors[m, k]
+            asymmetric = np.abs(numbers - numbers.T).max() > TENSOR * np.abs(numbers).max()
+            problem = (
+                "is not symmetric"
+                if asymmetric
+                else impossible_body(tuple(map(tuple, numbers.tolist())), RESIDUE * size.length**2 * size.mass)
+            )
             if problem:
-                raise ValueError(f"parameters: {key} of link {arm.rows[row]['name']!r} {problem}{which(where)}")
+                where = which(suspects[m].tolist())
+                raise ValueError(f"parameters: {key} of link {arm.rows[row]['name']!r} {problem}{where}")
 
 
 def invalid(tensors: np.ndarray) -> np.ndarray:
-    """The same of some tensors (count, 3, 3), by their principal moments, which takes longer and is exact."""
+    """Tensors (count, 3, 3) that no body has, by their principal moments, and perhaps some on the border."""
     slack = 0.5 * TENSOR * np.abs(tensors).max(axis=(1, 2))
     small, middle, large = np.linalg.eigvalsh(tensors).T
     asymmetric = (tensors != np.swapaxes(tensors, 1, 2)).any(axis=(1, 2))
     return np.asarray((small < -slack) | (small + middle < large - slack) | asymmetric)
 
 
-def perhaps_impossible(tensors: np.ndarray) -> np.ndarray:
-    """Those tensors (..., 3, 3) that no body has, and perhaps some on the border."""
-    scale = np.abs(tensors).max(axis=(-2, -1))
-    unit = tensors / np.where(scale > 0.0, scale, 1.0)[..., None, None]
-    (a, d, e), (b, f), c = [unit[..., 0, j] for j in range(3)], [unit[..., 1, j] for j in (1, 2)], unit[..., 2, 2]
-    half = 0.5 * (a + b + c) + 0.5 * TENSOR  # J and half of what is allowed
+def least_minor(places: list[Place], robot: Any) -> Any:
+    """Negative where one of the tensors is that of no body, and perhaps where one is on the border."""
+    return reduce(np.minimum, [x for k, key in places for x in minors(robot.rows[k][key])])
+
+
+def minors(tensor: Any) -> list[Any]:
+    """Of J, with half of what is allowed; and how far the tensor is from asymmetry."""
+    (a, d, e), (g, b, f), (h, i, c) = tensor
+    trace = a + b + c
+    half = (0.5 + 0.25 * TENSOR) * trace
     x, y, z = half - a, half - b, half - c
-    xy, xz, yz = x * y - d * d, x * z - e * e, y * z - f * f
-    whole = x * yz - d * (d * z + e * f) - e * (d * f + e * y)
-    least = np.minimum.reduce([x, y, z, xy, xz, yz, whole])
-    return np.asarray(~(least > 0.0) & (scale > 0.0))
+    whole = x * (y * z - f * f) - d * (d * z + e * f) - e * (d * f + e * y)
+    pairs = [(one, other) for one, other in ((d, g), (e, h), (f, i)) if is_symbol(one - other)]
+    symmetric = [0.5 * TENSOR * trace - np.abs(one - other) for one, other in pairs]
+    return [x, y, z, x * y - d * d, x * z - e * e, y * z - f * f, whole, *symmetric]
 
 
 def which(where: list[int]) -> str:
@@ -105,20 +125,21 @@ def of_tensors(arm: Robot) -> list[Place]:
     ]
 
 
-def evaluated(
-    arm: Robot, values: Mapping[str, np.ndarray], name: str, find: Callable[[Robot], list[Place]]
-) -> tuple[list[Place], np.ndarray]:
-    """Entries of the table, and their numbers: those of a trajectory, or with the batch's axes in front."""
-    known: tuple[list[Place], Program | None] | None = arm.cache.get(name)
+def places_of(arm: Robot, find: Callable[[Robot], list[Place]]) -> list[Place]:
+    known: list[Place] | None = arm.cache.get(find)
     if known is None:
-        places = find(arm)
+        arm.cache[find] = known = find(arm)
+    return known
 
-        def entries(robot: Any) -> Any:
-            return np.stack([np.array(robot.rows[k][key], dtype=object) for k, key in places])
 
-        arm.cache[name] = known = places, trace(entries, arm) if places else None
-    places, program = known
+def entries_at(places: list[Place], robot: Any) -> Any:
+    return np.stack([np.array(robot.rows[k][key], dtype=object) for k, key in places])
+
+
+def evaluated(arm: Robot, values: Mapping[str, np.ndarray], name: str, function: Callable[[Any], Any]) -> np.ndarray:
+    """A function of the robot for each trajectory, by a program that is kept under this name."""
+    program: Program | None = arm.cache.get(name)
     if program is None:
-        return places, np.zeros(0)
+        arm.cache[name] = program = trace(lambda robot: function(robot), arm)
     arrays = np.broadcast_arrays(*(values[port.name] for port in program.inputs))
-    return places, evaluate(program, *arrays)[0]
+    return evaluate(program, *arrays)[0]
