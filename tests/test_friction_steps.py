@@ -63,6 +63,15 @@ def test_what_is_advised_is_the_limit() -> None:
     assert "smooth" not in message  # viscous friction alone is too much
 
 
+def test_numbers_of_any_size() -> None:
+    for mass in (0.0, 1e-300, 1e300):
+        for smooth in (1e-300, 0.0, 1e300):
+            for viscous, coulomb in ((0.0, 1e300), (1e-300, 1e-300), (1e300, 0.0)):
+                law = lw.Friction(viscous, coulomb, smooth=smooth)
+                text = friction_steps.advice(slider(mass), law, 0.01, "rk4", ())
+                assert (mass == 0.0 and text == "") or "nan" not in text
+
+
 def test_it_is_told_wherever_steps_are_fixed(place: str) -> None:
     law = lambda arm, t, q, qd: lw.gravity_torque(arm, q)  # noqa: E731
     options: dict[str, Any] = {**START, "friction": STIFF}

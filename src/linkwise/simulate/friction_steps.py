@@ -90,9 +90,10 @@ def advice(arm: Robot, friction: Friction, step: float, integrator: str, values:
         return ""
     limit = stability_limit(integrator)
     try:
-        damping = damping_of(arm, friction, values)
-        slope = damping.viscous + (damping.breakaway / friction.smooth if friction.smooth else 0.0)
-        rates, motions = eigen(damping.inertia, slope)
+        with np.errstate(all="ignore"):
+            damping = damping_of(arm, friction, values)
+            slope = damping.viscous + (damping.breakaway / friction.smooth if friction.smooth else 0.0)
+            rates, motions = eigen(damping.inertia, slope)
     except np.linalg.LinAlgError:  # a robot that has no accelerations at its neutral position
         return ""
     worst = int(rates.argmax())
@@ -111,11 +112,12 @@ def advice(arm: Robot, friction: Friction, step: float, integrator: str, values:
 
 def damping_of(arm: Robot, friction: Friction, values: Values) -> Damping:
     """Of a robot of numbers, or of one of symbols with these values."""
-    alone = replace(friction, coulomb=0.0, stribeck=None)
+    both = replace(friction, smooth=1.0)  # whose slope at rest is B + C
+    alone = replace(both, coulomb=0.0, stribeck=None)
 
     def parts(robot: Any) -> Any:
         rest = [0.0] * arm.n
-        slopes = [np.array(law.slopes(robot, rest), dtype=object) for law in (friction, alone)]
+        slopes = [np.array(law.slopes(robot, rest), dtype=object) for law in (both, alone)]
         return np.concatenate([np.ravel(functions.inertia_matrix(robot, neutral(arm))), *slopes])
 
     if arm.symbolic:
@@ -127,7 +129,7 @@ def damping_of(arm: Robot, friction: Friction, values: Values) -> Damping:
     split = arm.n * arm.n
     inertia = numbers[:, :split].reshape(-1, arm.n, arm.n)
     every, viscous = numbers[:, split : split + arm.n], numbers[:, split + arm.n :]
-    return Damping(inertia, viscous, (every - viscous) * friction.smooth)
+    return Damping(inertia, viscous, every - viscous)
 
 
 def eigen(matrix: np.ndarray, diagonal: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -145,13 +147,14 @@ def smooth_for(damping: Damping, rate: float) -> str:
     """
     left = rate * damping.inertia - damping.viscous[:, :, None] * np.eye(damping.viscous.shape[1])
     try:
-        least = float(eigen(left, damping.breakaway)[0].max())
+        with np.errstate(all="ignore"):
+            least = float(eigen(left, damping.breakaway)[0].max())
     except np.linalg.LinAlgError:
         return ""
-    return rounded(least, math.ceil) if least > 0.0 else ""
+    return rounded(least, math.ceil) if 0.0 < least < math.inf else ""
 
 
 def rounded(number: float, how: Any) -> str:
     """To two digits, up or down."""
-    power = math.floor(math.log10(number)) - 1
-    return f"{how(number / 10.0**power) * 10.0**power:.2g}"
+    digits, _, power = f"{number:.15e}".partition("e")
+    return f"{float(f'{how(10.0 * float(digits)) / 10.0}e{power}'):.2g}"
