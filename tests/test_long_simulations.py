@@ -32,7 +32,7 @@ CASES = {
         {
             "torque": RNG.normal(size=N),
             "wrench": EVERY,
-            "friction": lw.Friction(0.1, 0.1),
+            "friction": lw.Friction(0.1, 0.1, smooth=0.01),
             "integrator": "rk4",
             "step": 1e-3,
         },
