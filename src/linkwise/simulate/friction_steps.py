@@ -24,7 +24,7 @@ import numpy as np
 
 from ..api import functions
 from ..api.configuration import neutral
-from ..graph import evaluate
+from ..graph import Program, evaluate
 from ..notices import warn
 from ..ode.methods import stability_limit
 from ..robot import Friction, Robot
@@ -110,8 +110,9 @@ def advice(arm: Robot, friction: Friction, step: float, integrator: str, values:
     )
 
 
-def damping_of(arm: Robot, friction: Friction, values: Values) -> Damping:
-    """Of a robot of numbers, or of one of symbols with these values."""
+@lru_cache(maxsize=64)
+def damping_program(arm: Robot, friction: Friction) -> Program | np.ndarray:
+    """M, B + C and B, one after another: numbers, or a program of the robot's symbols."""
     both = replace(friction, smooth=1.0)  # whose slope at rest is B + C
     alone = replace(both, coulomb=0.0, stribeck=None)
 
@@ -120,12 +121,18 @@ def damping_of(arm: Robot, friction: Friction, values: Values) -> Damping:
         slopes = [np.array(law.slopes(robot, rest), dtype=object) for law in (both, alone)]
         return np.concatenate([np.ravel(functions.inertia_matrix(robot, neutral(arm))), *slopes])
 
-    if arm.symbolic:
-        program, columns = trace(parts, arm), dict(zip(sorted(symbols_of(arm)), np.array(values).T, strict=True))
-        (numbers,) = evaluate(program, *(columns[port.name] for port in program.inputs))
+    return trace(parts, arm) if arm.symbolic else np.array(parts(arm), dtype=float)
+
+
+def damping_of(arm: Robot, friction: Friction, values: Values) -> Damping:
+    """Of a robot of numbers, or of one of symbols with these values."""
+    known = damping_program(arm, friction)
+    if isinstance(known, Program):
+        columns = dict(zip(sorted(symbols_of(arm)), np.array(values).T, strict=True))
+        (numbers,) = evaluate(known, *(columns[port.name] for port in known.inputs))
         numbers = np.broadcast_to(numbers, (len(values), numbers.shape[-1]))
     else:
-        numbers = np.array(parts(arm), dtype=float)[None]
+        numbers = known[None]
     split = arm.n * arm.n
     inertia = numbers[:, :split].reshape(-1, arm.n, arm.n)
     every, viscous = numbers[:, split : split + arm.n], numbers[:, split + arm.n :]

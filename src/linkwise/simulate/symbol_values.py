@@ -142,4 +142,5 @@ def evaluated(arm: Robot, values: Mapping[str, np.ndarray], name: str, function:
     if program is None:
         arm.cache[name] = program = trace(lambda robot: function(robot), arm)
     arrays = np.broadcast_arrays(*(values[port.name] for port in program.inputs))
-    return evaluate(program, *arrays)[0]
+    with np.errstate(all="ignore"):
+        return evaluate(program, *arrays)[0]
