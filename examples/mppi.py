@@ -78,6 +78,8 @@ def picture(distances: np.ndarray, torques: np.ndarray) -> Figure:
     left, right = figure.subplots(1, 2)
     t = HOLD * STEP * np.arange(1, len(distances) + 1)
     left.semilogy(t, 100 * distances)
+    left.minorticks_off()
+    left.set_yticks([1, 2, 5, 10, 20, 40], ["1", "2", "5", "10", "20", "40"])
     left.set(xlabel="t (s)", ylabel="from the goal (cm)", title="The hand")
     right.step(t, torques, where="pre", label=[f"joint {k}" for k in range(1, 8)])
     right.set(xlabel="t (s)", ylabel="torque beside gravity (N m)", title="What was applied")
