@@ -58,6 +58,44 @@ def test_friction_is_not_negative_and_arrays_on_a_gpu_are_not_looked_at(place: s
     assert lw.rollout(arm, q0, **START, friction=True, parameters={"c": c}, target="cuda").q_end.shape == (2, 1)
 
 
+def test_numbers_beside_arrays_on_a_gpu_are_looked_at(place: str) -> None:
+    """Entries of the table that depend on these alone."""
+    row = {"joint": "revolute", "a": 0.7, "alpha": 0, "d": 0, "com": (0, 0, 0)}
+    masses, body = lw.symbols("m1 m2"), {"inertia": np.diag([0.01, 0.01, lw.symbols("i")]).tolist()}
+    arm = lw.Robot.from_dh([{**row, **body, "mass": m} for m in masses], convention="standard", name="two")
+    there = {name: DeviceArray(device(0), (2,), "float64").copy_from(-np.ones(2)) for name in ("m2", "i")}
+    q0 = DeviceArray(device(0), (2, 2), "float64").copy_from(np.zeros((2, 2)))
+    run = lambda **numbers: lw.rollout(arm, q0, **START, parameters={**there, **numbers}, target="cuda")  # noqa: E731
+    with pytest.raises(ValueError, match=r"mass of link 'link1' is -5.0 "):
+        run(m1=-5.0)
+    with pytest.raises(ValueError, match=r"inertia of link 'link1' breaks the triangle inequality"):
+        run(m1=1.0, i=[0.01, 5.0])
+    assert run(m1=[1.0, 2.0]).q_end.shape == (2, 2)
+    torch = pytest.importorskip("torch")
+    numbers = {"m1": torch.tensor([1.0, -50.0]), "m2": 1.0, "i": 0.01}
+    with pytest.raises(ValueError, match=r"mass of link 'link1' is -50.0 for trajectory \[1\]"):
+        lw.rollout(arm, np.zeros((2, 2)), **START, parameters=numbers)
+
+
+def test_parameters_that_are_not_finite_lose_their_trajectories(place: str) -> None:
+    """Also where they are only compared, or not used at all."""
+    numbers = DeviceArray(device(0), (4,), "float64").copy_from(np.array([1.0, np.nan, np.inf, -np.inf]))
+    q0 = DeviceArray(device(0), (4, 3), "float64").copy_from(np.zeros((4, 3)))
+    laws = [
+        lambda arm, t, q, qd, k: np.where(k > 0, 1.0, -1.0) * np.ones(3),
+        lambda arm, t, q, qd, k: np.clip(q, -1.0 - abs(k), 1.0),
+        lambda arm, t, q, qd, k: -q,
+    ]
+    options: dict[str, Any] = {"steps": 3, "step": 0.01, "every": 1}
+    for law in laws:
+        run = lw.rollout(PLANAR, q0, torque=law, parameters={"k": numbers}, target="cuda", **options)
+        assert run.finite.copy_to_host().tolist() == [3, 0, 0, 0]
+        for found in (run.q, run.qd, run.q_end, run.qd_end):
+            assert np.isnan(found.copy_to_host()[1:]).all()
+        right = lw.rollout(PLANAR, np.zeros(3), torque=law, parameters={"k": 1.0}, **options)
+        assert np.array_equal(run.q.copy_to_host()[0], right.q)
+
+
 def test_inertias_that_no_body_has_are_refused() -> None:
     i, f = lw.symbols("i f")
     row = {"joint": "revolute", "a": 0.7, "alpha": 0, "d": 0, "mass": 1.0, "com": (0, 0, 0)}

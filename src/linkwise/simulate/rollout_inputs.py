@@ -77,14 +77,14 @@ def rollout_inputs(
     )
     every = [*known.values(), *of_laws, *of_symbols.values()]  # as the program has them
     rows = [rows_of(arrays, array, batch) for array in every]
-    return Inputs(problem.traced(), batch, rows, "tau" if "table" in known else "", values)
+    every_symbol = values if len(values) == len(symbols) else None
+    return Inputs(problem.traced(), batch, rows, "tau" if "table" in known else "", every_symbol)
 
 
-def numbers_here(arrays: Arrays, given: Mapping[str, Any]) -> dict[str, np.ndarray] | None:
-    """These numbers, unless some are on a GPU."""
+def numbers_here(arrays: Arrays, given: Mapping[str, Any]) -> dict[str, np.ndarray]:
+    """Those of these numbers that are not on a GPU."""
     found = {name: arrays.on_host(value) for name, value in given.items()}
-    known = {name: array.astype(float) for name, array in found.items() if array is not None}
-    return known if len(known) == len(found) else None
+    return {name: array.astype(float) for name, array in found.items() if array is not None}
 
 
 class Given(NamedTuple):

@@ -18,29 +18,31 @@ from ..robot import Robot
 from ..robot.entries import RESIDUE, TENSOR, impossible_body, is_symbol
 from ..robot.rows import size_of
 from ..robot.tables import DRIVE
-from ..trace import trace
+from ..trace import symbols_of, trace
 
 NOT_NEGATIVE = ("mass", *DRIVE[:3])
 Place = tuple[int, str]  # of an entry: row and key
 
 
 def refuse_impossible(arm: Robot, values: Mapping[str, np.ndarray]) -> None:
-    """Raise an error if no body has the entries of one of the trajectories; `values` are those of all symbols.
+    """Raise an error if no body has the entries of one of the trajectories.
 
-    Values that were looked at last are known by a copy of them: runs in a loop have the same ones.
+    `values` are those of the symbols that are known; entries that depend on others are NaN, and not looked at. Values
+    that were looked at last are known by a copy of them: runs in a loop have the same ones.
     """
     last: dict[str, np.ndarray] = arm.cache.get("values of symbols", {})
-    if last and all(np.array_equal(array, last[name]) for name, array in values.items()):
+    if last.keys() == values.keys() and all(np.array_equal(array, last[name]) for name, array in values.items()):
         return
     places = places_of(arm, not_negative)
     if places:
         entries = evaluated(arm, values, "entries of symbols", partial(entries_at, places))
-        if entries.size and entries.min() < 0.0:
+        if (entries < 0.0).any():
             refuse_negative(arm, places, entries)
     places = places_of(arm, of_tensors)
     if places:
         least = evaluated(arm, values, "minors of symbols", partial(least_minor, places))
-        suspects = np.argwhere(least < 0.0)
+        everything_known = len(values) == len(symbols_of(arm))
+        suspects = np.argwhere((least < 0.0) | (not everything_known))
         if len(suspects):
             refuse_tensors(arm, places, values, suspects)
     arm.cache["values of symbols"] = {name: array.copy() for name, array in values.items()}
@@ -63,6 +65,7 @@ def refuse_tensors(arm: Robot, places: list[Place], values: Mapping[str, np.ndar
     own = {name: np.broadcast_to(array, batch)[tuple(suspects.T)].ravel() for name, array in values.items()}
     tensors, size = evaluated(arm, own, "tensors of symbols", partial(entries_at, places)), size_of(arm.rows)
     tensors = tensors.reshape(-1, len(places), 3, 3)
+    tensors = np.where(np.isfinite(tensors).all(axis=(2, 3), keepdims=True), tensors, 0.0)
     for k, (row, key) in enumerate(places):
         for m in np.flatnonzero(invalid(tensors[:, k])).tolist():
             numbers = tensors[m, k]
@@ -141,6 +144,6 @@ def evaluated(arm: Robot, values: Mapping[str, np.ndarray], name: str, function:
     program: Program | None = arm.cache.get(name)
     if program is None:
         arm.cache[name] = program = trace(lambda robot: function(robot), arm)
-    arrays = np.broadcast_arrays(*(values[port.name] for port in program.inputs))
+    arrays = np.broadcast_arrays(*(values.get(port.name, np.nan) for port in program.inputs))
     with np.errstate(all="ignore"):
         return evaluate(program, *arrays)[0]

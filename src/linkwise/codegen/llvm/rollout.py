@@ -12,7 +12,7 @@ One text for both, so that they give the same bits. A step of a method with stag
 is y + h Σ b_s k_s; the stages are a loop, whose text has f once. Quaternions of y are divided by their length where
 they are read and written, not in between. The steps of long rollouts are made by several calls, each of which goes on
 with the end of the one before, as it is: with the same bits. A trajectory is lost where a number of its state is not
-finite: samples from there on are NaN.
+finite: samples from there on are NaN. So it is from the start where a parameter is not finite.
 """
 
 from __future__ import annotations
@@ -182,6 +182,13 @@ class RolloutWriter:
         self.write(arrays[0], rows, values[:nq])
         self.write(arrays[1], rows, values[nq:])
 
+    def lost_without(self, parameters: Sequence[str], y: Sequence[str]) -> list[str]:
+        """y; NaN where a parameter is not finite, also if nothing is computed with it."""
+        if not parameters:
+            return list(y)
+        known, nan = self.finite(parameters), self.layout.constant(float("nan"))
+        return [self.flow.select(known, x, nan) for x in y]
+
     def finite(self, y: Sequence[str]) -> str:
         total = zero_or_nan(self.flow, y)
         return self.flow.emit(f"fcmp ord {self.layout.vector} {total}, {self.layout.constant(0.0)}")
@@ -193,7 +200,9 @@ class RolloutWriter:
         flow, layout = self.flow, self.layout
         v, whole = layout.vector, layout.of("i32")
         y = self.start()
-        held = {} if self.lazy else self.parameters()
+        every = self.parameters()
+        held = {} if self.lazy else every
+        y = self.lost_without(list(every.values()), y)
         fine = self.finite(y)
         rows = [flow.emit(f"mul i64 {lane}, %samples") for lane in self.lanes]
         with flow.when(flow.emit("icmp eq i64 %sample, 0")):
