@@ -101,6 +101,22 @@ def test_torques_and_states_may_be_changed_between_two_calls() -> None:
     assert found.advance(float(found["t"]) + 1.0) == DONE
 
 
+def test_tolerances_that_are_none_are_not_finite() -> None:
+    """Without them errors would not be looked at, and steps grow to any length."""
+    found = Simulation(lw.wasm_simulation(TEXTBOOK[1], [0.1, 0.2, 0.3]))
+    t, q = found["t"].copy(), found["q"].copy()
+    for name, place in (("rtol", ...), ("atol", 0), ("atol", -1)):
+        usual = found[name].copy()
+        for wrong in (np.nan, -1e-8, np.inf):
+            found[name][place] = wrong
+            assert found.advance(0.1) == found.about["codes"]["not finite"]
+        found[name][...] = usual
+    assert np.array_equal(found["t"], t)
+    assert np.array_equal(found["q"], q)
+    found["rtol"][...] = 0.0
+    assert found.advance(0.1) == DONE
+
+
 def double_pendulum(first: Any = 1.0, second: Any = 2.0, damping: Any = 0.05) -> lw.Robot:
     row = {"joint": "revolute", "a": 0.5, "alpha": 0.0, "d": 0.0, "com": (-0.2, 0, 0), "viscous_friction": damping}
     body = {"inertia": [[0.01, 0, 0], [0, 0.01, 0], [0, 0, 0.01]]}

@@ -3,8 +3,8 @@
     i32 @advance(ptr simulation, double end)       integrate to that time; returns a code of `status`
 
 Where the time is that already, or later, nothing happens, and the code is that of DONE; NOT_FINITE where one of the two
-times is not finite. A step that is not above 0 is replaced by the first one. A call makes at most `max_steps` steps,
-refused ones counted.
+times is not finite, or where a tolerance is negative or not finite. A step that is not above 0 is replaced by the first
+one. A call makes at most `max_steps` steps, refused ones counted.
 
 A simulation is a block of 64-bit numbers (`Layout`): what the driver is asked for, the record of the trajectory, and
 the driver's own memory. All of it may be changed between two calls.
@@ -142,6 +142,26 @@ integrate:
   store i64 0, ptr %n2
   store i64 0, ptr %n3
   store i64 {RUNNING}, ptr %n{status}
+  br label %tolerances
+tolerances:  ; rtol, and those of y, which the driver's own memory follows
+  %k = phi i64 [ 0, %integrate ], [ %following, %tolerances ]
+  %bound = phi double [ %rtol, %integrate ], [ %tolerance, %tolerances ]
+  %fine = phi i1 [ true, %integrate ], [ %both, %tolerances ]
+  %positive = fcmp oge double %bound, 0.0
+  %bounded = fcmp olt double %bound, 0x7FF0000000000000
+  %usual = and i1 %positive, %bounded
+  %both = and i1 %fine, %usual
+  %place = getelementptr double, ptr %n{block.tolerance}, i64 %k
+  %tolerance = load double, ptr %place
+  %following = add i64 %k, 1
+  %last_one = icmp ugt i64 %following, {block.size}
+  br i1 %last_one, label %tested, label %tolerances
+tested:
+  br i1 %both, label %advance, label %refuse
+refuse:
+  store i64 {NOT_FINITE}, ptr %n{status}
+  br label %done
+advance:
   call void @advance_1({handed})
   br label %done
 done:
