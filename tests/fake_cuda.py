@@ -33,6 +33,9 @@ class FakeLibrary:
         self.done: dict[int, int] = {}  # how much of it is done
         self.places: dict[int, tuple[int, int]] = {}  # of events: the stream, and how much it was asked for before
         self.capturing: set[int] = set()  # streams that somebody else captures
+        self.mode = 0  # of the thread: whether it may do what ends captures of others
+        self.invalidated: list[str] = []  # what ended captures
+        self.copied: list[int] = []  # bytes that went to the host
         self.devices, self.version, self.capacity = devices, version, capacity
         self.memory: dict[int, tuple[Any, int]] = {}  # by address: the bytes, and the device
         self.contexts: list[int] = []
@@ -101,10 +104,6 @@ class FakeLibrary:
 
     def cuModuleUnload(self, module: Any) -> int:
         assert self.contexts[-1] == self.handles.pop(module)[0]
-        return 0
-
-    def cuCtxSynchronize(self) -> int:
-        self.finish_all()
         return 0
 
     def cuFuncGetAttribute(self, value: Any, which: int, function: Any) -> int:
@@ -184,8 +183,13 @@ class FakeLibrary:
         for stream in list(self.asked):
             self.finish(stream)
 
+    def cuThreadExchangeStreamCaptureMode(self, mode: Any) -> int:
+        mode._obj.value, self.mode = self.mode, mode._obj.value
+        return 0
+
     def cuStreamIsCapturing(self, stream: Any, status: Any) -> int:
-        status._obj.value = (stream or 0) in self.capturing
+        assert stream, "the driver refuses the default stream where others are captured"
+        status._obj.value = stream in self.capturing
         return 0
 
     def cuStreamBeginCapture_v2(self, stream: Any, mode: Any) -> int:
@@ -264,7 +268,11 @@ class FakeLibrary:
         self.do(lambda: ctypes.memmove(to, source, size), stream)
         return 0
 
-    cuMemcpyHtoDAsync_v2 = cuMemcpyDtoHAsync_v2 = cuMemcpyDtoDAsync_v2 = copy  # noqa: N815
+    cuMemcpyHtoDAsync_v2 = cuMemcpyDtoDAsync_v2 = copy  # noqa: N815
+
+    def cuMemcpyDtoHAsync_v2(self, to: int, source: int, size: int, stream: Any) -> int:
+        self.copied.append(size)
+        return self.copy(to, source, size, stream)
 
     def cuMemsetD8Async(self, to: int, value: int, size: int, stream: Any) -> int:
         assert stream is None or stream in self.streams
@@ -283,6 +291,27 @@ class FakeLibrary:
     def cuStreamSynchronize(self, stream: Any) -> int:
         self.finish(default(stream))
         return 0
+
+
+UNSAFE = ("cuMemAlloc_v2", "cuMemFree_v2", "cuMemAllocHost_v2", "cuMemFreeHost", "cuModuleLoadDataEx")
+UNSAFE = (*UNSAFE, "cuModuleUnload", "cuEventQuery")
+
+
+def guarded(name: str) -> Callable[..., int]:
+    """A function that ends captures of streams, unless the thread is in the mode that lets it be."""
+    real = getattr(FakeLibrary, name)
+
+    def call(self: FakeLibrary, *arguments: Any) -> int:
+        if self.capturing and self.mode != driver.RELAXED:
+            self.invalidated.append(name)
+            return 900
+        return int(real(self, *arguments))
+
+    return call
+
+
+for unsafe in UNSAFE:
+    setattr(FakeLibrary, unsafe, guarded(unsafe))
 
 
 def default(stream: Any) -> int:

@@ -1,5 +1,7 @@
 """`lw.compile_rollout`: a torque function traced once, for many short rollouts."""
 
+import copy
+import pickle
 import sys
 from typing import Any
 
@@ -66,11 +68,36 @@ def test_symbols_of_the_robot_are_numbers_of_each_run() -> None:
 
 
 def test_numbers_given_beforehand_are_copied() -> None:
-    goal = np.zeros(3)
-    run = lw.compile_rollout(PLANAR, **LENGTH, torque=Servo(2.0), parameters={"goal": goal})
-    before = run(np.ones(3)).q_end
-    goal[:] = 5.0
-    assert np.array_equal(run(np.ones(3)).q_end, before)
+    torch = pytest.importorskip("torch")
+    for goal in (np.zeros(3), [0.0, 0.0, 0.0], torch.zeros(3, dtype=torch.float64), ArrayLike(np.zeros(3))):
+        run = lw.compile_rollout(PLANAR, **LENGTH, torque=Servo(2.0), parameters={"goal": goal})
+        still = lw.compile_simulation(PLANAR, torque=Servo(2.0), parameters={"goal": goal}, samples=3)
+        before = run(np.ones(3)).q_end, still(np.ones(3), duration=0.1).q
+        goal[0] = 5.0  # type: ignore[operator]
+        assert np.array_equal(run(np.ones(3)).q_end, before[0])
+        assert np.array_equal(still(np.ones(3), duration=0.1).q, before[1])
+
+
+class ArrayLike:
+    """What NumPy takes for an array."""
+
+    def __init__(self, numbers: np.ndarray) -> None:
+        self.numbers = numbers
+
+    def __array__(self, dtype: Any = None, **_: Any) -> np.ndarray:
+        return self.numbers
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        self.numbers[index] = value
+
+
+def test_it_keeps_its_machine_code_and_is_pickled_without() -> None:
+    run = lw.compile_rollout(PLANAR, **LENGTH, torque=Servo(2.0), parameters={"goal": lw.Input(3)})
+    before = run(np.ones(3), parameters={"goal": np.zeros(3)}).q_end
+    assert len(run.solvers) == 1
+    for other in (pickle.loads(pickle.dumps(run)), copy.deepcopy(run)):
+        assert other.solvers == {}
+        assert np.array_equal(other(np.ones(3), parameters={"goal": np.zeros(3)}).q_end, before)
 
 
 def test_without_a_function_constant_torques_are_for_each_run() -> None:

@@ -16,7 +16,7 @@ import pytest
 
 import linkwise as lw
 from fake_cuda import FakeLibrary, Foreign, fake_driver
-from linkwise.kernels.cuda import dlpack, staging
+from linkwise.kernels.cuda import checking, dlpack, staging
 from linkwise.kernels.cuda.driver import CudaError, CudaMemoryError, device, driver
 from linkwise.kernels.cuda.memory import DeviceArray
 from linkwise.kernels.cuda.target import CudaTarget
@@ -257,7 +257,9 @@ BEAD = {**NOTHING, "joint": "prismatic", "theta": 0.0, "mass": 1.0, "name": "bea
 
 
 @pytest.mark.parametrize("form", ["straight", "loops"])
-def test_singular_states_are_errors_where_that_is_asked_for(library: FakeLibrary, form: str) -> None:
+def test_singular_states_are_errors_where_that_is_asked_for(
+    library: FakeLibrary, form: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """As on the CPU: the first is named; numbers that overflow, and states that are not finite, are no errors."""
     arm = lw.Robot.from_dh([WIRE, BEAD], convention="standard", name="sling")  # singular where q[1] is 0
     here, there = (lw.compile(lw.forward_dynamics, arm, target=target, form=form) for target in ("cpu", "cuda"))
@@ -271,6 +273,17 @@ def test_singular_states_are_errors_where_that_is_asked_for(library: FakeLibrary
         there(q, qd, tau, copy=True, check=True)
     for found in (there(*foreign(q, qd, tau)).copy_to_host(), there(q, qd, tau, copy=True)):
         assert np.isfinite(found).all(axis=1).tolist() == [True, False, True]
+    grid = [np.tile(x, (100, 1)).reshape(10, 30, 2) for x in (q, qd, tau)]
+    with monkeypatch.context() as patch:  # blocks of 7 states
+        patch.setattr(checking, "BLOCK", 7 * 64)
+        with pytest.raises(lw.SingularError, match=r"in state \[0, 1\]"):
+            there(*foreign(*grid), check=True)
+        grid[0][..., 1], grid[0][7, 5, 1] = 0.5, 0.0
+        grid[0][3, 3, 0] = np.nan
+        library.copied.clear()
+        with pytest.raises(lw.SingularError, match=r"in state \[7, 5\]"):
+            there(*foreign(*grid), check=True)
+        assert sum(library.copied) < 8 * 64 + 3 * 300  # one block, and marks
     q[1], qd[1, 0] = 0.5, 1e200  # squares overflow
     tau[2, 0] = np.nan
     expected = here(q, qd, tau)
@@ -281,8 +294,9 @@ def test_singular_states_are_errors_where_that_is_asked_for(library: FakeLibrary
 
 
 def test_modules_of_kernels_that_are_gone_are_unloaded(library: FakeLibrary, monkeypatch: pytest.MonkeyPatch) -> None:
-    """With the next one that is loaded: not while something is captured, and not when Python ends."""
+    """With one that is loaded later, if there are many: not when Python ends."""
     unloaded: list[int] = []
+    monkeypatch.setattr("linkwise.kernels.cuda.driver.RETIRED", 2)
     monkeypatch.setattr(library, "cuModuleUnload", lambda module: unloaded.append(module) or 0)
     used = [kernel() for _ in range(3)]
     for each in used:

@@ -11,6 +11,7 @@ import numpy as np
 from ..api.configuration import neutral
 from ..control import Sampled
 from ..control.drives import Sum
+from ..kernels.interface import numpy_array
 from ..kernels.targets import check_simulation_target
 from ..ode.registry import integrator as integrator_of
 from ..recording.recording import Recording
@@ -19,6 +20,7 @@ from . import sampling
 from .backend import backend_for, freshly_traced
 from .prepared import prepared
 from .problem import Problem
+from .rollout_arrays import has, on_gpu
 from .simulation import arguments, refuse_unknown, simulate
 
 FROZEN = (
@@ -43,7 +45,7 @@ class CompiledSimulation:
     """
 
     def __init__(self, arm: Robot, problem: Problem, laws: tuple[Sampled, ...], options: dict[str, Any]) -> None:
-        self.robot, self.options = arm, {name: frozen(value) for name, value in options.items()}
+        self.robot, self.options = arm, {name: frozen(value, name) for name, value in options.items()}
         parts: tuple[Any, ...] = (*([problem.torque] if problem.torque else []), *laws)
         self.options |= {"events": problem.events}
         if parts:
@@ -60,11 +62,14 @@ class CompiledSimulation:
         return f"<Simulation of robot {self.robot.name!r}, frozen{': ' if names else ''}{names}>"
 
 
-def frozen(value: Any) -> Any:
-    """A copy of arrays, lists and mappings of them, which others may change."""
+def frozen(value: Any, name: str) -> Any:
+    """A NumPy copy of numbers that others may change, arrays, lists, and mappings of them; not of arrays on a GPU."""
     if isinstance(value, Mapping):
-        return {name: frozen(part) for name, part in value.items()}
-    return np.array(value) if isinstance(value, (np.ndarray, list)) else value
+        return {each: frozen(part, f"{name}: {each!r}") for each, part in value.items()}
+    if not isinstance(value, (list, tuple)) and (not has(value, "__array__") or on_gpu(value)):
+        return value
+    array = np.array(numpy_array(name, value))
+    return value if array.dtype == object else array  # such as events
 
 
 def compile_simulation(arm: Robot, **options: Any) -> CompiledSimulation:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Mapping
+from types import NoneType
 from typing import Any
 
 import numpy as np
@@ -12,8 +13,9 @@ from ..api.states import require_robot
 from ..control.drives import function_name
 from ..errors import near_miss, one_of
 from ..kernels.dispatch import DTYPES
+from ..kernels.interface import described
 from ..kernels.targets import check_simulation_target
-from ..ode.rollout import fixed_step_integrators
+from ..ode.rollout import CudaRollout, HostRollout, fixed_step_integrators
 from ..robot import Friction, Robot
 from ..trace import Input, symbols_of
 from .compiled import frozen
@@ -22,7 +24,7 @@ from .numbers import checked
 from .parameters import PREFIX, parameters_of
 from .problem import wrong_torques
 from .rollout_inputs import refuse_sampled, refuse_unknown_names
-from .rollouts import Options, RolloutResult, rolled_out, rollout
+from .rollouts import Options, RolloutResult, rolled_out, rollout, solver
 from .traced import TracedFunction, traced
 
 FROZEN = ("friction", "integrator", "target", "dtype")  # and a torque function
@@ -33,13 +35,15 @@ class CompiledRollout:
     """`run(q0, qd0, parameters={...})`: as `lw.rollout`, with the torque function frozen as it was.
 
     Whatever that function read, globals, attributes or arrays, was read once, when this was made. All numbers may be
-    given again for each run. NumPy arrays and lists were copied; arrays on a GPU are read by each run.
+    given again for each run. Arrays and lists were copied; arrays on a GPU are read by each run. Machine code stays as
+    long as this does: CUDA graphs that captured a run need it.
     """
 
     def __init__(
         self, arm: Robot, law: TracedFunction | None, parameters: Mapping[str, Any], options: Mapping[str, Any]
     ) -> None:
         self.robot, self.law, self.parameters, self.options = arm, law, parameters, options
+        self.solvers: dict[Any, HostRollout | CudaRollout] = {}
         self.told = False  # whether it was said that steps are too long for friction
         if (friction := Friction.of(options.get("friction", False))) is not None and "step" in options:
             symbols = {name: parameters.get(name) for name in (symbols_of(arm) if arm.symbolic else ())}
@@ -63,7 +67,17 @@ class CompiledRollout:
         for name in ("steps", "step"):
             if name not in options:
                 raise TypeError(f"{name} is missing (expected {name}=..., here or in lw.compile_rollout)")
-        return rolled_out(self.robot, q0, qd0, Options(**options), None if self.told else self.look_at_friction)
+        look = None if self.told else self.look_at_friction
+        return rolled_out(self.robot, q0, qd0, Options(**options), look, self.solver)
+
+    def solver(self, *key: Any) -> HostRollout | CudaRollout:
+        """The machine code of a run, which is kept; there are few kinds."""
+        if key not in self.solvers:
+            self.solvers.setdefault(key, solver(*key))
+        return self.solvers[key]
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "solvers": {}}  # machine code is of this process
 
     def look_at_friction(self, *given: Any) -> None:
         """Warn once of steps that are too long."""
@@ -112,7 +126,9 @@ def compile_rollout(
     if torque is not None and not callable(torque):
         raise TypeError(f"torque is {torque!r} (expected a torque function; constant torques are given to each run)")
     refuse_sampled(torque)
-    given = {name: frozen(value) for name, value in (parameters or {}).items()}
+    if not isinstance(parameters, (Mapping, NoneType)):
+        raise TypeError(f"parameters is {described(parameters)} (expected a mapping from names to numbers or lw.Input)")
+    given = frozen(parameters or {}, "parameters")
     symbols = symbols_of(arm) if arm.symbolic else ()
     refuse_unknown_names(arm, torque, symbols, given)
     shapes = {name: x.shape if isinstance(x, Input) else np.shape(x) for name, x in given.items()}

@@ -57,7 +57,7 @@ def checked_parameters(
 
 def real_numbers(name: str, value: Any) -> np.ndarray:
     given = value.values if isinstance(value, PerTrajectory) else value
-    array = np.array(given)
+    array = np.array(np.asarray(given))
     if array.dtype.kind not in "fiu":
         raise TypeError(f"parameters: {name!r} is {described(given)} (expected real numbers)")
     array = array.astype(float)

@@ -13,6 +13,7 @@ from ..kernels.interface import EXPECTED, described, numpy_array
 from ..kernels.kernel import real_array
 
 Shape = tuple[int, ...]
+CPU = 1  # in the protocol of DLPack
 
 
 class Arrays(Protocol):
@@ -40,6 +41,9 @@ class Arrays(Protocol):
 
     def new(self, shape: Shape, dtype: str) -> Any:
         """A new array."""
+
+    def temporary(self, why: str, shape: Shape, dtype: str) -> Any:
+        """One that the caller perhaps does not hold, and why; refused in a call that a CUDA graph repeats later."""
 
     def reused(self, name: str, array: Any, shape: Shape, dtype: str) -> Any:
         """An array of the caller's for results; a ValueError if it does not fit."""
@@ -83,6 +87,9 @@ class HostArrays:
 
     def new(self, shape: Shape, dtype: str) -> np.ndarray:
         return np.empty(shape, dtype)
+
+    def temporary(self, why: str, shape: Shape, dtype: str) -> np.ndarray:
+        return self.new(shape, dtype)
 
     def reused(self, name: str, array: Any, shape: Shape, dtype: str) -> np.ndarray:
         if not isinstance(array, np.ndarray):
@@ -163,13 +170,15 @@ class GpuArrays:
         view = self.library.view(value)
         if view.contiguous and view.dtype == self.dtype and view.shape == shape:
             return value
+        self.call.refuse_temporary(f"{name} has to be converted or broadcast")
         with self.call.entered():
             return self.library.converted(value, shape, self.dtype)
 
     def copied(self, numbers: np.ndarray) -> Any:
-        array = self.new(numbers.shape, numbers.dtype.name)
         if numbers.size:
             self.gpu.refuse_capture(self.stream, "a copy of numbers that are not on the GPU")
+        array = self.new(numbers.shape, numbers.dtype.name)
+        if numbers.size:
             with self.gpu.current() as call:
                 to = self.address(array)
                 call.call("cuMemcpyHtoDAsync_v2", to, numbers.ctypes.data, numbers.nbytes, self.stream or None)
@@ -181,14 +190,14 @@ class GpuArrays:
 
     def copy(self, array: Any) -> Any:
         view = self.library.view(array)
-        copy = self.new(view.shape, view.dtype)
+        copy = self.temporary("q0 or qd0 shares memory with out", view.shape, view.dtype)
         with self.gpu.current() as call:
             to, size = self.address(copy), view.nbytes
             call.call("cuMemcpyDtoDAsync_v2", to, view.pointer, size, self.stream or None)
         return copy
 
     def zeros(self, shape: Shape) -> Any:
-        array = self.new(shape, self.dtype)
+        array = self.temporary("there is no qd0", shape, self.dtype)
         with self.gpu.current() as call:
             call.call("cuMemsetD8Async", self.address(array), 0, self.library.view(array).nbytes, self.stream or None)
         return array
@@ -196,6 +205,10 @@ class GpuArrays:
     def new(self, shape: Shape, dtype: str) -> Any:
         with self.call.entered():
             return self.library.new(self.first, shape, dtype, self.stream)
+
+    def temporary(self, why: str, shape: Shape, dtype: str) -> Any:
+        self.call.refuse_temporary(why)
+        return self.new(shape, dtype)
 
     def reused(self, name: str, array: Any, shape: Shape, dtype: str) -> Any:
         from ..kernels.cuda.arrays import library_of
@@ -252,6 +265,13 @@ def on_host(value: Any) -> bool:
     """Whether it is a number, a list or a NumPy array."""
     protocols = ("__cuda_array_interface__", "__dlpack_device__")
     return isinstance(value, np.ndarray) or not any(has(value, name) for name in protocols)
+
+
+def on_gpu(value: Any) -> bool:
+    """Whether it is an array in a GPU's memory; other devices are none of ours."""
+    if has(value, "__cuda_array_interface__"):
+        return True
+    return has(value, "__dlpack_device__") and value.__dlpack_device__()[0] != CPU
 
 
 def has(value: Any, attribute: str) -> bool:

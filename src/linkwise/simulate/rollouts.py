@@ -125,13 +125,18 @@ def rollout(
         steps, step, torque, table, hold, wrench, friction, parameters, integrator, every, target, dtype, threads,
         stream, out,
     )  # fmt: skip
-    return rolled_out(arm, q0, qd0, options, warn_of_long_steps)
+    return rolled_out(arm, q0, qd0, options, warn_of_long_steps, solver)
 
 
 def rolled_out(
-    arm: Robot, q0: Any, qd0: Any, options: Options, look_at_friction: Callable[..., Any] | None
+    arm: Robot,
+    q0: Any,
+    qd0: Any,
+    options: Options,
+    look_at_friction: Callable[..., Any] | None,
+    solver: Callable[..., HostRollout | CudaRollout],
 ) -> RolloutResult:
-    """As `rollout`; friction, if there is any, is looked at by that function."""
+    """As `rollout`; friction, if there is any, is looked at by that function, and `solver` has the machine code."""
     target, threads = options.target, options.threads
     check_simulation_target(target)
     one_of(options.integrator, fixed_step_integrators(), "integrator")
@@ -163,7 +168,8 @@ def rolled_out(
         rows = [Rows(arrays.address(x), stride) for x, stride in inputs.rows]
         places = [arrays.address(x) for x in results]
         several = program.most(trajectories) < settings.steps
-        between = [arrays.new((trajectories, size), arrays.dtype) for size in (arm.nq, arm.n)] if several else []
+        sizes = [(trajectories, size) for size in (arm.nq, arm.n)] if several else []
+        between = [arrays.temporary("it is launched in parts", size, arrays.dtype) for size in sizes]
         spare = [arrays.address(x) for x in between]
         if isinstance(program, HostRollout):
             program.run(trajectories, settings, rows, places, threads, spare)
@@ -219,7 +225,7 @@ def outputs(arrays: Arrays, inputs: Inputs, settings: Settings, out: RolloutResu
     shapes = [(*batch, robot.nq), (*batch, robot.n), batch, (*samples, robot.nq), (*samples, robot.n)]
     kinds = [arrays.dtype, arrays.dtype, "int32", arrays.dtype, arrays.dtype]
     if out is None:
-        return [arrays.new(shape, kind) for shape, kind in zip(shapes, kinds, strict=True)]
+        return [arrays.temporary("there is no out", *each) for each in zip(shapes, kinds, strict=True)]
     if not isinstance(out, RolloutResult):
         raise TypeError(f"out is {described(out)} (expected what an earlier lw.rollout returned)")
     found = []
@@ -234,6 +240,10 @@ def outputs(arrays: Arrays, inputs: Inputs, settings: Settings, out: RolloutResu
 def separate(arrays: Arrays, rows: list[tuple[Any, int]], results: Sequence[Any]) -> None:
     """Trajectories would be written over what others read: states at the start, q0 and qd0, are copied before that."""
     places = [arrays.extent(array) for array in results]
+    for k, (start, end) in enumerate(places):
+        for name, (other, other_end) in zip(OUTPUTS, places[:k], strict=False):
+            if max(start, other) < min(end, other_end):
+                raise ValueError(f"out.{OUTPUTS[k]} shares memory with out.{name} (expected arrays of their own)")
     for k, (array, stride) in enumerate(rows):
         start, end = arrays.extent(array)
         shared = [start < other_end and other < end for other, other_end in places]

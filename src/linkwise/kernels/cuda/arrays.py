@@ -81,6 +81,7 @@ class Library:
     """What is done with the arrays of a library; here for any that has one of the two protocols."""
 
     waits = True  # whether a call waits for the GPU: the library may free its arrays on another stream
+    keeps_for_graphs = False  # whether memory of a capture is given to nobody else as long as its graph lives
     names_streams = True  # whether each array has a stream of its own; otherwise there is a current one
 
     def __init__(self, name: str) -> None:
@@ -164,6 +165,7 @@ class Torch(Library):
     """Tensors, on torch's current stream."""
 
     waits = names_streams = False
+    keeps_for_graphs = True
 
     def refusal(self, x: Any) -> str:
         place = self.place(x)

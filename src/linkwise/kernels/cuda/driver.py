@@ -21,6 +21,8 @@ MAJOR, MINOR, MULTIPROCESSORS, L2_BYTES = 75, 76, 16, 38  # attributes of a devi
 ORDINAL = 9  # attribute of a pointer: the device
 ERROR_LOG, ERROR_LOG_BYTES = 5, 6  # options of the loader
 LOG_BYTES = 8192
+RELAXED = 2  # mode of a thread in which captures of streams are not its concern
+RETIRED = 16  # modules that are unloaded at a time, since the driver waits for the GPU
 
 SIGNATURES: dict[str, tuple[Any, ...]] = {
     "cuInit": (c_uint,),
@@ -34,7 +36,6 @@ SIGNATURES: dict[str, tuple[Any, ...]] = {
     "cuDevicePrimaryCtxRetain": (POINTER(c_void_p), c_int),
     "cuCtxPushCurrent_v2": (c_void_p,),
     "cuCtxPopCurrent_v2": (POINTER(c_void_p),),
-    "cuCtxSynchronize": (),
     "cuModuleLoadDataEx": (POINTER(c_void_p), c_char_p, c_uint, POINTER(c_int), POINTER(c_void_p)),
     "cuModuleGetFunction": (POINTER(c_void_p), c_void_p, c_char_p),
     "cuModuleUnload": (c_void_p,),
@@ -56,6 +57,7 @@ SIGNATURES: dict[str, tuple[Any, ...]] = {
     "cuStreamSynchronize": (c_void_p,),
     "cuStreamWaitEvent": (c_void_p, c_void_p, c_uint),
     "cuStreamIsCapturing": (c_void_p, POINTER(c_int)),
+    "cuThreadExchangeStreamCaptureMode": (POINTER(c_int),),
     "cuStreamBeginCapture_v2": (c_void_p, c_int),
     "cuStreamEndCapture": (c_void_p, POINTER(c_void_p)),
     "cuGraphLaunch": (c_void_p, c_void_p),
@@ -170,6 +172,20 @@ class Device:
         finally:
             self.driver.call("cuCtxPopCurrent_v2", byref(c_void_p()))
 
+    @contextmanager
+    def beside_captures(self) -> Iterator[Driver]:
+        """As `current`, for what allocates, frees, loads or asks: it would end captures of streams, also of others.
+
+        The driver does not say whether there are any. It lets threads of this mode do such things meanwhile.
+        """
+        mode = c_int(RELAXED)
+        with self.current() as call:
+            call.call("cuThreadExchangeStreamCaptureMode", byref(mode))
+            try:
+                yield call
+            finally:
+                call.call("cuThreadExchangeStreamCaptureMode", byref(mode))
+
     def attribute(self, which: int) -> int:
         value = c_int()
         self.driver.call("cuDeviceGetAttribute", byref(value), which, self.handle)
@@ -195,7 +211,7 @@ class Device:
     def allocated(self, size: int) -> int:
         """The address of so many new bytes."""
         pointer = c_uint64()
-        with self.current() as call:
+        with self.beside_captures() as call:
             code = call.library.cuMemAlloc_v2(byref(pointer), max(size, 1))
         if code:
             free, total = self.free_and_total()
@@ -206,33 +222,37 @@ class Device:
     def freed(self, function: str, pointer: int) -> None:
         """Give memory back, by the function for its kind; that of a process that was forked is not ours."""
         if not self.driver.forked:
-            with self.current() as call:
+            with self.beside_captures() as call:
                 call.call(function, pointer)
 
     def unload_retired(self) -> None:
-        """Unload what nobody refers to, when all that was launched is done.
+        """Unload modules that nobody refers to, if there are many; the driver waits until all that they do is done.
 
-        This is called where a module is loaded, not where one is collected: then a graph may be being captured, or the
-        driver have ended.
+        This is called where a module is loaded, not where one is collected: the driver may have ended by then. The
+        context is not waited for, which would end captures of streams.
         """
-        if not self.retired or self.driver.forked:
+        if len(self.retired) < RETIRED or self.driver.forked:
             return
-        with self.current() as call:
-            call.call("cuCtxSynchronize")
-            while self.retired:
-                call.call("cuModuleUnload", self.retired.pop())
+        with self.beside_captures() as call:
+            for _ in range(len(self.retired)):
+                call.call("cuModuleUnload", self.retired.pop(0))
 
     def synchronize(self, stream: int) -> None:
         """Wait for all that was asked for on a stream."""
         with self.current() as call:
             call.call("cuStreamSynchronize", stream or None)
 
+    def capturing(self, stream: int) -> bool:
+        """Whether the stream is being captured, which the default stream never is."""
+        status = c_int()
+        if stream:
+            with self.current() as call:
+                call.call("cuStreamIsCapturing", stream, byref(status))
+        return bool(status.value)
+
     def refuse_capture(self, stream: int, what: str) -> None:
         """An error if the stream is being captured; what is asked for after that would make the capture invalid."""
-        status = c_int()
-        with self.current() as call:
-            call.call("cuStreamIsCapturing", stream or None, byref(status))
-        if status.value:
+        if self.capturing(stream):
             raise CudaError(f"{what} cannot be captured in a CUDA graph (expected a call outside of the capture)")
 
 
@@ -258,7 +278,7 @@ def device_of(pointer: int) -> Device:
 
 
 class Module:
-    """A kernel, loaded onto a GPU from PTX; after it was collected, the next one that is loaded unloads it."""
+    """A kernel, loaded onto a GPU from PTX; after it was collected, one that is loaded later unloads it."""
 
     def __init__(self, device: Device, ptx: bytes, name: str) -> None:
         self.device = device
@@ -267,7 +287,7 @@ class Module:
         options = (c_int * 2)(ERROR_LOG, ERROR_LOG_BYTES)
         values = (c_void_p * 2)(ctypes.cast(log, c_void_p), c_void_p(LOG_BYTES))
         module, function = c_void_p(), c_void_p()
-        with device.current() as call:
+        with device.beside_captures() as call:
             code = call.library.cuModuleLoadDataEx(byref(module), ptx + b"\0", 2, options, values)
             if code == NO_BINARY:
                 major, minor = device.capability

@@ -75,7 +75,7 @@ class CudaKernel(Compiled):
         if check or library.waits:
             gpu.refuse_capture(call.handle, "a call that waits")
         with call.entered():
-            results = self._launched(library, gpu, values, first, None if out is None else given, call.handle, check)
+            results = self._launched(call, values, first, None if out is None else given, check)
         call.launched(values, given)
         if library.waits:
             gpu.synchronize(call.handle)
@@ -85,22 +85,18 @@ class CudaKernel(Compiled):
         return finished[0] if len(finished) == 1 else tuple(finished)
 
     def _launched(
-        self,
-        library: Library,
-        gpu: Device,
-        values: Sequence[Any],
-        first: Any,
-        out: Sequence[Any] | None,
-        stream: int,
-        check: bool,
+        self, call: CallStream, values: Sequence[Any], first: Any, out: Sequence[Any] | None, check: bool
     ) -> list[Any]:
         """The arrays of the results: `out`, or new ones beside the first."""
-        batch, rows = self._views(library, values)
+        library, gpu, stream = call.library, call.gpu, call.handle
+        batch, rows = self._views(call, values)
         results = self._outputs(library, first, batch, out, stream)
         views = [library.view(result) for result in results]
         targets = []  # where they are computed
         for result, view in zip(results, views, strict=True):
             direct = view.contiguous and (out is None or not any(view.overlaps(row) for row in rows))
+            if not direct:
+                call.refuse_temporary("out is not contiguous, or shares memory with an input")
             targets.append(result if direct else library.new(first, view.shape, view.dtype, stream))
         written = [
             view if target is result else library.view(target)
@@ -110,7 +106,7 @@ class CudaKernel(Compiled):
         if count:
             self._part(gpu.ordinal, count, [view.pointer for view in (*rows, *written)], stream)
             if check:
-                checking.check(self, gpu, rows, written, stream)
+                checking.check(self, gpu, batch, rows, written, stream)
         for k, result in enumerate(results if out is not None else ()):
             if not views[k].contiguous:
                 library.assign(result, targets[k], stream)
@@ -143,9 +139,9 @@ class CudaKernel(Compiled):
             raise ValueError(f"device is {ordinal} and the arrays are on GPU {gpu.ordinal} (expected no device)")
         return library, gpu, first
 
-    def _views(self, library: Library, values: Sequence[Any]) -> tuple[tuple[int, ...], list[View]]:
+    def _views(self, call: CallStream, values: Sequence[Any]) -> tuple[tuple[int, ...], list[View]]:
         """The batch shape, and every input with all its rows, contiguous."""
-        inputs, dtype = self.interface.inputs, self.interface.dtype
+        inputs, dtype, library = self.interface.inputs, self.interface.dtype, call.library
         views = [library.view(value) for value in values]
         for argument, view in zip(inputs, views, strict=True):
             if view.dtype not in REALS:
@@ -155,6 +151,8 @@ class CudaKernel(Compiled):
         for argument, value, view in zip(inputs, values, views, strict=True):
             shape = (*batch, *argument.shape)
             fits = view.contiguous and view.dtype == dtype and view.shape == shape
+            if not fits:
+                call.refuse_temporary(f"{argument.name} has to be converted or broadcast")
             rows.append(view if fits else library.view(library.converted(value, shape, dtype)))
         return batch, rows
 

@@ -76,7 +76,7 @@ class PinnedArray:
     def __init__(self, device: Device, shape: tuple[int, ...], dtype: str) -> None:
         size = math.prod(shape) * np.dtype(dtype).itemsize
         address = ctypes.c_void_p()
-        with device.current() as call:
+        with device.beside_captures() as call:
             call.call("cuMemAllocHost_v2", ctypes.byref(address), max(size, 1))
         assert address.value is not None
         self.address = address.value

@@ -164,8 +164,8 @@ def captured(gpu: Device, stream: int, steps: Sequence[Callable[[], None]]) -> c
 def closed(gpu: Device, stream: int, event: Any, graph: Any) -> None:
     """Give back what a memory had, when the last state is done."""
     if not gpu.driver.forked:
-        gpu.synchronize(stream)
-        with gpu.current() as call:
+        with gpu.beside_captures() as call:
+            call.call("cuStreamSynchronize", stream)
             call.call("cuGraphExecDestroy", graph)
             call.call("cuEventDestroy_v2", event)
             call.call("cuStreamDestroy_v2", stream)

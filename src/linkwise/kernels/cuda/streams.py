@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .driver import NOT_READY, Device
+from .driver import NOT_READY, CudaError, Device
 
 if TYPE_CHECKING:
     from .arrays import Library
@@ -31,6 +31,7 @@ class CallStream:
         self.library, self.gpu = library, gpu
         self.handle = stream_handle(asked) if asked is not None else made[0] if made else 0
         self.others: set[int] = set()
+        self.captured = gpu.capturing(self.handle)  # in a CUDA graph
         self._wait_for(made)
 
     def after(self, array: Any) -> None:
@@ -40,8 +41,26 @@ class CallStream:
     def _wait_for(self, streams: Sequence[int]) -> None:
         for stream in dict.fromkeys(streams):
             if stream != self.handle and stream not in self.others:
+                if self.captured and not self.gpu.capturing(stream):
+                    raise CudaError(
+                        "the call is captured in a CUDA graph, and arrays are made on a stream that is not (expected"
+                        " the stream that is captured as the library's current one)"
+                    )
                 let_wait(self.gpu, self.handle, stream)
                 self.others.add(stream)
+                self.captured = self.captured or self.gpu.capturing(self.handle)
+
+    def refuse_temporary(self, why: str) -> None:
+        """An error if memory that ends with the call would be written by a graph that captures it: whenever that runs.
+
+        torch keeps the memory of a capture for its graph.
+        """
+        if self.captured and not self.library.keeps_for_graphs:
+            raise CudaError(
+                f"{why}, for which the call needs memory of its own, and it is captured in a CUDA graph, which may live"
+                " longer (expected contiguous arrays of the kernel's dtype, with the whole batch and apart from out; of"
+                " a rollout also qd0 and out)"
+            )
 
     def entered(self) -> AbstractContextManager[Any]:
         """What the library does meanwhile, it does on this stream."""
@@ -50,7 +69,8 @@ class CallStream:
     def launched(self, arrays: Sequence[Any], results: Sequence[Any] = ()) -> None:
         """Keep arrays of the caller's, inputs and results, in place until all that was asked for is done."""
         if self.others:
-            self.library.keep([*arrays, *results], self.gpu, self.handle)
+            if self.library.keeps_for_graphs or not self.captured:  # otherwise they are the caller's who has the graph
+                self.library.keep([*arrays, *results], self.gpu, self.handle)
             for stream in self.library.streams(results) if self.library.names_streams else ():
                 if stream != self.handle:  # that on which others will look for the results
                     let_wait(self.gpu, stream, self.handle)
@@ -77,7 +97,7 @@ def recorded(gpu: Device, stream: int) -> c_void_p:
 
 def keep(objects: Sequence[Any], gpu: Device, stream: int) -> None:
     """Refer to objects until all that was asked for on a stream is done; then the next call lets go of them."""
-    with gpu.current() as call:
+    with gpu.beside_captures() as call:
         for _ in range(len(gpu.kept)):
             try:
                 event, held = gpu.kept.pop(0)

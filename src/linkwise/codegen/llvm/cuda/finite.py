@@ -1,8 +1,8 @@
-"""A CUDA kernel that tests results: it sets a flag where a number is infinite or NaN.
+"""A CUDA kernel that tests results: it marks the rows in which a number is infinite or NaN.
 
-    void @kernel(i64 numbers, ptr input, ptr flag)
+    void @kernel(i64 numbers, ptr input, i64 width, ptr marks)
 
-Each thread tests one number.
+Each thread tests one number. A row has `width` numbers, and a byte of `marks`.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ def finite_text(real: str) -> str:
     return f"""{HEAD}
 {REGISTERS}
 
-define ptx_kernel void @kernel(i64 %count, {array} readonly %in, {array} writeonly %flag) #2 {{
+define ptx_kernel void @kernel(i64 %count, {array} readonly %in, i64 %width, {array} writeonly %marks) #2 {{
   %lane = call i32 @llvm.nvvm.read.ptx.sreg.tid.x()
   %block = call i32 @llvm.nvvm.read.ptx.sreg.ctaid.x()
   %thread32 = zext i32 %lane to i64
@@ -34,10 +34,12 @@ test:
   %number = load {real}, ptr addrspace(1) %place
   %nothing = fmul {real} %number, {zero}
   %lost = fcmp uno {real} %nothing, {zero}
-  br i1 %lost, label %set, label %done
+  br i1 %lost, label %mark, label %done
 
-set:
-  store i32 1, ptr addrspace(1) %flag
+mark:
+  %row = udiv i64 %thread, %width
+  %its = getelementptr i8, ptr addrspace(1) %marks, i64 %row
+  store i8 1, ptr addrspace(1) %its
   br label %done
 
 done:
