@@ -124,6 +124,15 @@ def test_what_does_not_fit_is_said() -> None:
         ({"integrator": "euler5"}, ValueError, "integrator is 'euler5'"),
         ({"target": "wasm"}, ValueError, "target is 'wasm'"),
         ({"dtype": "float16"}, ValueError, "dtype is 'float16'"),
+        ({"steps": -3}, ValueError, "steps is -3"),
+        ({"step": "x"}, TypeError, "step is 'x'"),
+        ({"every": 0}, ValueError, "every is 0"),
+        ({"target": "cuda", "threads": 2}, ValueError, "threads is given, and target is 'cuda'"),
+        ({"friction": lw.Friction(coulomb=1.0, smooth=0.0)}, ValueError, "friction is exact"),
+        ({"parameters": [("goal", 1)]}, TypeError, "parameters is .* .expected a mapping from names"),
+        ({"parameters": {"goal": "abc"}}, TypeError, "parameters: 'goal'"),
+        ({"parameters": {"goal": None}}, TypeError, "parameters: 'goal'"),
+        ({"parameters": {"goal": np.full(3, np.nan)}}, ValueError, r"parameters: 'goal'\[0\] is nan"),
     ):
         with pytest.raises(kind, match=message):
             lw.compile_rollout(PLANAR, **{**known, **options})
@@ -132,14 +141,20 @@ def test_what_does_not_fit_is_said() -> None:
         ({"parameters": goal, "torque": Servo(3.0)}, TypeError, "'torque' is frozen in <Rollout"),
         ({"parameters": goal, "friction": True}, TypeError, "'friction' is frozen in <Rollout"),
         ({"parameters": {}}, ValueError, r"'goal' has no value \(expected numbers"),
-        ({"parameters": {**goal, "kd": 1.0}}, ValueError, "'kd' is neither .* nor a parameter of the torque function"),
+        ({"parameters": {**goal, "kd": 1.0}}, ValueError, r"'kd' has its default in <Rollout .*'kd': lw.Input\("),
+        (
+            {"parameters": goal, "step": 1e-50, "q0": np.zeros((4, 3), "f4")},
+            ValueError,
+            "step is 1e-50, which is 0 in f",
+        ),
+        ({"parameters": {"goal": [1e300, 0, 0]}, "q0": np.zeros((4, 3), "f4")}, ValueError, "numbers of float32"),
         ({"parameters": {"goal": 0.0}}, ValueError, r"'goal' has shape \(\) \(expected \(3,\), or \(4, 3\): the torq"),
         ({"parameters": {"goal": np.zeros((4, 1))}}, ValueError, r"'goal' has shape \(4, 1\)"),
         ({"parameters": {"goal": np.zeros((5, 3))}}, ValueError, r"'goal' has shape \(5, 3\)"),
         ({"parameters": {"goal": lw.Input(3)}}, TypeError, "'goal'"),
     ):
         with pytest.raises(kind, match=message):
-            run(np.zeros((4, 3)), **options)
+            run(**{"q0": np.zeros((4, 3)), **options})
 
 
 @pytest.mark.skipif(sys.gettrace() is not None, reason="a tracer is there")

@@ -261,3 +261,10 @@ def test_rollouts_and_simulations_are_not_traced() -> None:
                 TypeError, match=rf"^lw\.{name} cannot be traced .*lw\.compile_{name[:3]}.*lw\.wasm_sim"
             ):
                 make(function, PLANAR)
+
+
+def test_arrays_that_jax_traces(place: str) -> None:
+    jax = pytest.importorskip("jax")
+    run = lw.compile_rollout(PLANAR, **START, target="cuda")
+    with pytest.raises(TypeError, match=r"q0, .* is being traced \(expected a call outside of jit"):
+        jax.jit(lambda q: run(q).q_end)(np.zeros((4, 3)))

@@ -224,3 +224,8 @@ def test_numbers_have_names_of_their_own() -> None:
 def test_arguments_of_other_simulations_are_refused(name: str) -> None:
     with pytest.raises(TypeError, match=f"lw.wasm_simulation has no argument '{name}'"):
         lw.wasm_simulation(TEXTBOOK[1], **{name: 1})
+
+
+def test_symbols_keep_their_names() -> None:
+    module = lw.wasm_simulation(double_pendulum(lw.symbols("own_m")), parameters={"own_m": 1.0})
+    assert "own_m" in [number["name"] for number in lw.wasm_interface(module)["numbers"]]

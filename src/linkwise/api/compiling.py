@@ -120,6 +120,8 @@ def ptx_source(
         check_function_and_robot(function, arm)
         one_of(dtype, DTYPES, "dtype")
         one_of(architecture, ARCHITECTURES, "architecture")
+        if "form" in keywords:
+            raise TypeError("lw.ptx_source has no argument 'form': its text is straight-line code (expected none)")
         spec = spec_of(function, arm, dtype, keywords, "straight", tuple(passes), CudaTarget(architecture))
         return spec.target.load(spec.text).ptx  # type: ignore[no-any-return]
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from types import NoneType
 from typing import Any
 
@@ -14,6 +14,7 @@ from ..control.drives import function_name
 from ..errors import near_miss, one_of
 from ..kernels.dispatch import DTYPES
 from ..kernels.interface import described
+from ..kernels.kernel import real_array
 from ..kernels.targets import check_simulation_target
 from ..ode.rollout import CudaRollout, HostRollout, fixed_step_integrators
 from ..robot import Friction, Robot
@@ -23,8 +24,9 @@ from .friction_steps import warn_of_long_steps
 from .numbers import checked
 from .parameters import PREFIX, parameters_of
 from .problem import wrong_torques
-from .rollout_inputs import refuse_sampled, refuse_unknown_names
-from .rollouts import Options, RolloutResult, rolled_out, rollout, solver
+from .rollout_arrays import finite, on_gpu
+from .rollout_inputs import refuse_exact, refuse_sampled, refuse_unknown_names
+from .rollouts import Options, RolloutResult, rolled_out, rollout, solver, whole
 from .traced import TracedFunction, traced
 
 FROZEN = ("friction", "integrator", "target", "dtype")  # and a torque function
@@ -40,9 +42,15 @@ class CompiledRollout:
     """
 
     def __init__(
-        self, arm: Robot, law: TracedFunction | None, parameters: Mapping[str, Any], options: Mapping[str, Any]
+        self,
+        arm: Robot,
+        law: TracedFunction | None,
+        parameters: Mapping[str, Any],
+        options: Mapping[str, Any],
+        defaults: Sequence[str] = (),
     ) -> None:
-        self.robot, self.law, self.parameters, self.options = arm, law, parameters, options
+        """`defaults` are parameters of the torque function that were not named."""
+        self.robot, self.law, self.parameters, self.options, self.defaults = arm, law, parameters, options, defaults
         self.solvers: dict[Any, HostRollout | CudaRollout] = {}
         self.told = False  # whether it was said that steps are too long for friction
         if (friction := Friction.of(options.get("friction", False))) is not None and "step" in options:
@@ -61,6 +69,12 @@ class CompiledRollout:
             if name not in Options._fields:
                 near = near_miss(name, Options._fields)
                 raise TypeError(f"{self!r} has no argument {name!r}{near} (it has {', '.join(Options._fields)})")
+        for name in parameters or {}:
+            if name in self.defaults:
+                raise ValueError(
+                    f"parameters: {name!r} has its default in {self!r} (expected parameters={{{name!r}: lw.Input(...)}}"
+                    " in lw.compile_rollout, with the shape that one trajectory has of it)"
+                )
         options = {**self.options, **others, "parameters": {**self.parameters, **(parameters or {})}}
         if self.law is not None:
             options["torque"] = self.law
@@ -121,8 +135,8 @@ def compile_rollout(
     >>> run(np.zeros((1000, 3)), parameters={"goal": [0.1, 0.2, 0.3]})
     <rollout of robot 'planar3': trajectories (1000,), 20 steps of 0.001 s>
     """
-    refuse_what_is_no_option(options)
     require_robot(arm)
+    refuse_what_is_no_option(arm, options)
     if torque is not None and not callable(torque):
         raise TypeError(f"torque is {torque!r} (expected a torque function; constant torques are given to each run)")
     refuse_sampled(torque)
@@ -131,6 +145,9 @@ def compile_rollout(
     given = frozen(parameters or {}, "parameters")
     symbols = symbols_of(arm) if arm.symbolic else ()
     refuse_unknown_names(arm, torque, symbols, given)
+    for name, x in given.items():
+        if not isinstance(x, Input) and not on_gpu(x):
+            finite(f"parameters: {name!r}", real_array(f"parameters: {name!r}", x, "float64"))
     shapes = {name: x.shape if isinstance(x, Input) else np.shape(x) for name, x in given.items()}
     for name in symbols:
         if isinstance(given.get(name), Input) and shapes[name]:
@@ -145,7 +162,7 @@ def compile_rollout(
             )
     law = None if torque is None else frozen_law(arm, torque, {k: v for k, v in shapes.items() if k not in symbols})
     numbers = {name: value for name, value in given.items() if not isinstance(value, Input)}
-    return CompiledRollout(arm, law, numbers, options)
+    return CompiledRollout(arm, law, numbers, options, [name for name in parameters_of(torque) if name not in given])
 
 
 def frozen_law(arm: Robot, torque: Any, shapes: Mapping[str, tuple[int, ...]]) -> TracedFunction:
@@ -157,7 +174,7 @@ def frozen_law(arm: Robot, torque: Any, shapes: Mapping[str, tuple[int, ...]]) -
     return law
 
 
-def refuse_what_is_no_option(options: Mapping[str, Any]) -> None:
+def refuse_what_is_no_option(arm: Robot, options: Mapping[str, Any]) -> None:
     known = [name for name in inspect.signature(rollout).parameters if name not in ("arm", *OF_A_RUN)]
     for name in options:
         if name in OF_A_RUN:
@@ -166,5 +183,14 @@ def refuse_what_is_no_option(options: Mapping[str, Any]) -> None:
             near = near_miss(name, known)
             raise TypeError(f"lw.compile_rollout has no argument {name!r}{near} (it has {', '.join(known)})")
     check_simulation_target(options.get("target", "cpu"))
+    for name in ("steps", "every", "hold"):
+        if options.get(name) is not None:
+            whole(name, options[name])
+    if "step" in options:
+        checked(step=options["step"])
+    if options.get("target") == "cuda" and options.get("threads") is not None:
+        raise ValueError("threads is given, and target is 'cuda' (expected target='cpu')")
+    if (law := Friction.of(options.get("friction", False))) is not None:
+        refuse_exact(arm, law)
     one_of(options.get("integrator", "rk4"), fixed_step_integrators(), "integrator")
     one_of(options.get("dtype") or DTYPES[0], DTYPES, "dtype")

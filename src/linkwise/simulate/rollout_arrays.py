@@ -264,7 +264,8 @@ class CopiedArrays(GpuArrays):
 def on_host(value: Any) -> bool:
     """Whether it is a number, a list or a NumPy array."""
     protocols = ("__cuda_array_interface__", "__dlpack_device__")
-    return isinstance(value, np.ndarray) or not any(has(value, name) for name in protocols)
+    traced = type(value).__module__.startswith("jax.")  # tracers have no memory
+    return isinstance(value, np.ndarray) or not (traced or any(has(value, name) for name in protocols))
 
 
 def on_gpu(value: Any) -> bool:
@@ -287,7 +288,8 @@ def finite(name: str, array: np.ndarray) -> np.ndarray:
         return array
     if not np.isfinite(array).all():
         where = tuple(int(i) for i in np.argwhere(~np.isfinite(array))[0])
-        raise ValueError(f"{name}{list(where) if where else ''} is {array[where]}: expected finite numbers")
+        kind = "" if array.dtype == float else f" of {array.dtype}"
+        raise ValueError(f"{name}{list(where) if where else ''} is {array[where]}: expected finite numbers{kind}")
     return array
 
 

@@ -49,8 +49,7 @@ def rollout_inputs(
     function, given = torque if callable(torque) else None, dict(parameters or {})
     symbols = symbols_of(arm) if arm.symbolic else ()
     law = Friction.of(friction)
-    if law is not None and law.smooth == 0.0 and (symbols or law.dry(arm)):
-        raise ValueError("friction is exact: joints stick (expected Friction with smooth above 0, or lw.simulate)")
+    refuse_exact(arm, law)
     refuse_wrong_names(arm, torque, symbols, given)
     known = known_arrays(arm, arrays, q0, qd0, table_rows, None if function else torque, table, wrench)
     of_symbols = {
@@ -137,6 +136,11 @@ def wrench_shape(arm: Robot, shape: Shape, batch: Shape) -> Shape:
         f"wrench has shape {shape} (expected {tip}({front}{bodies}, 6) for every link: moment, then force, in the base"
         f" frame, at the centre of mass{same_in_all_states(batch, bodies)})"
     )
+
+
+def refuse_exact(arm: Robot, friction: Friction | None) -> None:
+    if friction is not None and friction.smooth == 0.0 and (arm.symbolic or friction.dry(arm)):
+        raise ValueError("friction is exact: joints stick (expected Friction with smooth above 0, or lw.simulate)")
 
 
 def refuse_sampled(torque: Any) -> None:

@@ -147,6 +147,8 @@ def rolled_out(
     if target == "cuda" and threads is not None:
         raise ValueError("threads is given, and target is 'cuda' (expected target='cpu')")
     arrays = arrays_of(target, q0, options.dtype, options.stream)
+    if not np.dtype(arrays.dtype).type(length):
+        raise ValueError(f"step is {length}, which is 0 in {arrays.dtype} (expected a longer one)")
     inputs = rollout_inputs(
         arm,
         arrays,

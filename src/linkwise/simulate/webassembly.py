@@ -150,7 +150,13 @@ def numbers_in(problem: Problem, block: Block, place: int) -> list[dict[str, Any
         state += [entry("work", block.y + nq + n), entry("heat", block.y + nq + n + 1)]
     shapes, own = problem.parameters, []
     for name, part in problem.columns.items():
-        own.append(entry(name.removeprefix(PREFIX), block.first_parameter + part.start, shapes[name].shape))
+        own.append(
+            entry(
+                name if name in problem.symbols else name.removeprefix(PREFIX),
+                block.first_parameter + part.start,
+                shapes[name].shape,
+            )
+        )
     asked = [entry("rtol", 0), entry("max_steps", 1, kind="int64")]
     every = [*asked, *fields, *state, *own, entry("atol", block.tolerance, (block.size,))]
     names = [number["name"] for number in every]

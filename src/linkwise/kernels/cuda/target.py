@@ -51,8 +51,8 @@ class CudaTarget(Target["CudaCode"]):
         if interface.operations > MAX_OPERATIONS:
             raise ValueError(
                 f"the program has {interface.operations:,} operations (target 'cuda' takes straight-line code of at"
-                f" most {MAX_OPERATIONS:,}; expected a robot of fewer joints, a function that has a form with loops,"
-                " or target 'cpu')"
+                f" most {MAX_OPERATIONS:,}; expected a robot of fewer joints, lw.compile of a function that has a form"
+                " with loops, or target 'cpu')"
             )
         return cuda_text(program, real, shape_of(program, real, self.threads, self.staged, self.blocks, self.fast))
 
