@@ -293,8 +293,10 @@ class FakeLibrary:
         return 0
 
 
-UNSAFE = ("cuMemAlloc_v2", "cuMemFree_v2", "cuMemAllocHost_v2", "cuMemFreeHost", "cuModuleLoadDataEx")
-UNSAFE = (*UNSAFE, "cuModuleUnload", "cuEventQuery")
+UNSAFE = (
+    *("cuMemAlloc_v2", "cuMemFree_v2", "cuMemAllocHost_v2", "cuMemFreeHost", "cuModuleLoadDataEx", "cuModuleUnload"),
+    *("cuEventQuery", "cuStreamSynchronize", "cuMemcpyHtoDAsync_v2", "cuMemcpyDtoHAsync_v2"),
+)
 
 
 def guarded(name: str) -> Callable[..., int]:

@@ -86,9 +86,8 @@ class CompiledRollout:
 
     def solver(self, *key: Any) -> HostRollout | CudaRollout:
         """The machine code of a run, which is kept; there are few kinds."""
-        if key not in self.solvers:
-            self.solvers.setdefault(key, solver(*key))
-        return self.solvers[key]
+        found = self.solvers.get(key)
+        return self.solvers.setdefault(key, solver(*key)) if found is None else found
 
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "solvers": {}}  # machine code is of this process

@@ -179,7 +179,7 @@ class GpuArrays:
             self.gpu.refuse_capture(self.stream, "a copy of numbers that are not on the GPU")
         array = self.new(numbers.shape, numbers.dtype.name)
         if numbers.size:
-            with self.gpu.current() as call:
+            with self.gpu.beside_captures() as call:
                 to = self.address(array)
                 call.call("cuMemcpyHtoDAsync_v2", to, numbers.ctypes.data, numbers.nbytes, self.stream or None)
             self.gpu.synchronize(self.stream)

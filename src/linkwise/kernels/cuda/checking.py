@@ -76,7 +76,7 @@ def on_host(gpu: Device, view: View, axes: int, count: int, some: slice, stream:
     """A copy of some states of a batch, which has so many axes and states."""
     array = np.empty((some.stop - some.start, *view.shape[axes:]), view.dtype)
     if array.nbytes:
-        with gpu.current() as call:
+        with gpu.beside_captures() as call:
             source = view.pointer + some.start * (view.nbytes // count)
             call.call("cuMemcpyDtoHAsync_v2", array.ctypes.data, source, array.nbytes, stream or None)
         gpu.synchronize(stream)

@@ -174,9 +174,10 @@ class Device:
 
     @contextmanager
     def beside_captures(self) -> Iterator[Driver]:
-        """As `current`, for what allocates, frees, loads or asks: it would end captures of streams, also of others.
+        """As `current`, for what allocates, frees, loads, copies to or from the host, or waits: it would end captures.
 
-        The driver does not say whether there are any. It lets threads of this mode do such things meanwhile.
+        Those of other threads, too; the driver does not say whether there are any. It lets threads of this mode do such
+        things meanwhile.
         """
         mode = c_int(RELAXED)
         with self.current() as call:
@@ -204,7 +205,7 @@ class Device:
     def free_and_total(self) -> tuple[int, int]:
         """Bytes of memory."""
         free, total = c_size_t(), c_size_t()
-        with self.current():
+        with self.beside_captures():
             self.driver.call("cuMemGetInfo_v2", byref(free), byref(total))
         return free.value, total.value
 
@@ -239,7 +240,7 @@ class Device:
 
     def synchronize(self, stream: int) -> None:
         """Wait for all that was asked for on a stream."""
-        with self.current() as call:
+        with self.beside_captures() as call:
             call.call("cuStreamSynchronize", stream or None)
 
     def capturing(self, stream: int) -> bool:

@@ -56,7 +56,7 @@ class DeviceArray:
         rows = np.ascontiguousarray(array, self.dtype)
         if rows.shape != self.shape:
             raise ValueError(f"the array has shape {rows.shape} (expected {self.shape})")
-        with self.device.current() as call:
+        with self.device.beside_captures() as call:
             call.call("cuMemcpyHtoDAsync_v2", self.pointer, rows.ctypes.data, self.nbytes, self.stream or None)
         self.device.synchronize(self.stream)
         return self
@@ -64,7 +64,7 @@ class DeviceArray:
     def copy_to_host(self) -> np.ndarray:
         """A NumPy array of the same numbers; waits for them."""
         array = np.empty(self.shape, self.dtype)
-        with self.device.current() as call:
+        with self.device.beside_captures() as call:
             call.call("cuMemcpyDtoHAsync_v2", array.ctypes.data, self.pointer, self.nbytes, self.stream or None)
         self.device.synchronize(self.stream)
         return array

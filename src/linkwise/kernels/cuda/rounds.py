@@ -151,7 +151,7 @@ def captured(gpu: Device, stream: int, steps: Sequence[Callable[[], None]]) -> c
     for step in steps:  # kernels are loaded when they are first launched, which cannot be captured
         step()
     gpu.synchronize(stream)
-    with gpu.current() as call:
+    with gpu.beside_captures() as call:
         call.call("cuStreamBeginCapture_v2", stream, RELAXED)
         for step in steps:
             step()

@@ -47,7 +47,7 @@ class Lane:
         for space, row in zip(here, rows, strict=False):
             space[...] = row
         sent, whole = starts[len(rows)], starts[-1]
-        with self.gpu.current() as call:
+        with self.gpu.beside_captures() as call:
             if sent:
                 call.call("cuMemcpyHtoDAsync_v2", self.there.pointer, self.pinned.address, sent, self.stream)
             addresses = [self.there.pointer + start for start in starts[:-1]]
