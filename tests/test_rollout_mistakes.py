@@ -268,3 +268,13 @@ def test_arrays_that_jax_traces(place: str) -> None:
     run = lw.compile_rollout(PLANAR, **START, target="cuda")
     with pytest.raises(TypeError, match=r"q0, .* is being traced \(expected a call outside of jit"):
         jax.jit(lambda q: run(q).q_end)(np.zeros((4, 3)))
+
+
+def test_symbols_are_not_bound_to_parameters() -> None:
+    arm = pendulum(lw.symbols("m"))
+
+    def law(arm: Any, t: Any, q: Any, qd: Any, guess: Any) -> Any:
+        return lw.gravity_torque(lw.bind(arm, m=guess), q)
+
+    with pytest.raises(TypeError, match=r"'m' of robot .* is given what is being traced \(expected a number"):
+        lw.compile_rollout(arm, **START, torque=law, parameters={"guess": lw.Input()})

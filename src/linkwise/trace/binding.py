@@ -49,6 +49,11 @@ def bind(robot: Robot, /, **values: float) -> Robot:
         if name not in known:
             offered = ", ".join(known) or "none"
             raise ValueError(f"robot {robot.name!r} has no symbol {name!r}{near_miss(name, known)} (it has: {offered})")
+        if isinstance(values[name], Node):
+            raise TypeError(
+                f"{name!r} of robot {robot.name!r} is given what is being traced (expected a number: symbols that are"
+                " not bound are inputs of the function)"
+            )
     # while a function is traced, the symbols of its robot are nodes of that function's graph
     own = (x.graph for x in robot.non_floats if isinstance(x, Node))
     copy = Transplant(next(own, shared_graph()), {name: float(value) for name, value in values.items()})
