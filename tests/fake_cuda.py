@@ -33,6 +33,7 @@ class FakeLibrary:
         self.done: dict[int, int] = {}  # how much of it is done
         self.places: dict[int, tuple[int, int]] = {}  # of events: the stream, and how much it was asked for before
         self.capturing: set[int] = set()  # streams that somebody else captures
+        self.blocking = False  # whether one of them waits for the default stream
         self.mode = 0  # of the thread: whether it may do what ends captures of others
         self.invalidated: list[str] = []  # what ended captures
         self.copied: list[int] = []  # bytes that went to the host
@@ -188,8 +189,9 @@ class FakeLibrary:
         return 0
 
     def cuStreamIsCapturing(self, stream: Any, status: Any) -> int:
-        assert stream, "the driver refuses the default stream where others are captured"
-        status._obj.value = stream in self.capturing
+        if not stream and self.blocking:
+            return driver.IMPLICIT
+        status._obj.value = (stream or 0) in self.capturing
         return 0
 
     def cuStreamBeginCapture_v2(self, stream: Any, mode: Any) -> int:

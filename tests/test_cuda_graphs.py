@@ -140,6 +140,21 @@ def test_nothing_ends_the_captures_of_others(library: FakeLibrary, monkeypatch: 
     assert np.array_equal(found.q_end, lw.rollout(ARM, STATES[0], steps=5, step=0.01).q_end)
 
 
+def test_the_default_stream_is_not_used_where_a_capture_waits_for_it(library: FakeLibrary) -> None:
+    library.capturing, library.blocking = {CAPTURED}, True
+    there = [DeviceArray(device(0), (3,), "float64") for _ in range(3)]
+    for call in (
+        lambda: lw.rollout(ARM, STATES[0], **LENGTH),
+        lambda: lw.simulate(ARM, STATES[0], duration=0.01, target="cuda"),
+        lambda: lw.compile(lw.inverse_dynamics, ARM, target="cuda")(*there),
+    ):
+        with pytest.raises(CudaError, match="a stream that waits for the default stream is being captured"):
+            call()
+    assert library.launches == []
+    lw.compile(lw.inverse_dynamics, ARM, target="cuda")(*STATES, copy=True)  # on streams of its own
+    assert library.invalidated == []
+
+
 def test_a_compiled_rollout_keeps_its_machine_code(library: FakeLibrary) -> None:
     """Graphs that captured it need that, however many others there were."""
     run, given = compiled(), {"goal": STATES[1]}
@@ -284,6 +299,26 @@ def test_cupy_has_no_memory_for_graphs() -> None:
         stream.synchronize()
         assert cupy.array_equal(out.q_end, right)
         assert all((each == 7.0).all() for each in mine)
+
+
+@pytest.mark.cuda
+def test_captures_of_streams_that_wait_for_the_default_stream() -> None:
+    cupy = pytest.importorskip("cupy")
+    kernel, stream = lw.compile(lw.inverse_dynamics, ARM, target="cuda"), cupy.cuda.Stream()
+    with stream:
+        arrays = [cupy.asarray(x) for x in STATES]
+        tau = kernel(*arrays)
+        right = tau.copy()
+        stream.synchronize()
+        stream.begin_capture()
+        with pytest.raises(CudaError, match="a stream that waits for the default stream is being captured"):
+            lw.rollout(ARM, STATES[0], **LENGTH)
+        kernel(*arrays, out=tau)
+        graph = stream.end_capture()
+        tau.fill(0.0)
+        graph.launch(stream=stream)
+        stream.synchronize()
+        assert cupy.array_equal(tau, right)
 
 
 def test_results_that_share_memory_are_refused() -> None:

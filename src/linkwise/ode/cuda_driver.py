@@ -42,6 +42,7 @@ class CudaDriver:
         waiting = (trajectories.status == RUNNING).nonzero()[0]
         if not len(waiting):
             return
+        device(0).refuse_capture(0, "a simulation")
         there = {
             name: on_gpu(array)
             for name, array in (("records", records), ("times", task.times), ("out", task.out), ("atol", task.atol))

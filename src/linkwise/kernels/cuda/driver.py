@@ -21,6 +21,7 @@ MAJOR, MINOR, MULTIPROCESSORS, L2_BYTES = 75, 76, 16, 38  # attributes of a devi
 ORDINAL = 9  # attribute of a pointer: the device
 ERROR_LOG, ERROR_LOG_BYTES = 5, 6  # options of the loader
 LOG_BYTES = 8192
+IMPLICIT = 906  # error: a capture would have to wait for the default stream
 RELAXED = 2  # mode of a thread in which captures of streams are not its concern
 RETIRED = 16  # modules that are unloaded at a time, since the driver waits for the GPU
 
@@ -244,11 +245,21 @@ class Device:
             call.call("cuStreamSynchronize", stream or None)
 
     def capturing(self, stream: int) -> bool:
-        """Whether the stream is being captured, which the default stream never is."""
+        """Whether the stream is being captured; an error if what is asked for on it would end the capture of another.
+
+        The default stream is never captured, but most streams wait for it.
+        """
         status = c_int()
-        if stream:
-            with self.current() as call:
-                call.call("cuStreamIsCapturing", stream, byref(status))
+        with self.current() as call:
+            code = call.library.cuStreamIsCapturing(stream or None, byref(status))
+        if code == IMPLICIT:
+            raise CudaError(
+                "a stream that waits for the default stream is being captured in a CUDA graph, which calls on the"
+                " default stream would end (expected a call outside of the capture, or a capture of a non-blocking"
+                " stream)"
+            )
+        if code:
+            raise self.driver.error(code, "cuStreamIsCapturing")
         return bool(status.value)
 
     def refuse_capture(self, stream: int, what: str) -> None:

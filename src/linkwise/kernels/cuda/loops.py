@@ -41,7 +41,10 @@ def loop_launcher(target: CudaTarget, code: CudaCode, interface: Interface, link
         gpu.refuse_capture(stream, "loops over links, whose kernels share memory,")
         module = code.module(ordinal)
         if ordinal not in robots:
-            robots[ordinal] = RobotNumbers(gpu, interface, links), resident_threads(module, target.blocks, threads)
+            robots[ordinal] = (
+                RobotNumbers(gpu, interface, links, stream),
+                resident_threads(module, target.blocks, threads),
+            )
         robot, most = robots[ordinal]
         with work_memory(gpu).taken(stream, -(-min(count, most) // WARP), bytes_of_warp) as (memory, warps):
             running = min(count, warps * WARP)
@@ -56,14 +59,14 @@ def loop_launcher(target: CudaTarget, code: CudaCode, interface: Interface, link
 class RobotNumbers:
     """What the kernel needs of a robot, on a GPU."""
 
-    def __init__(self, gpu: Device, interface: Interface, links: Links) -> None:
+    def __init__(self, gpu: Device, interface: Interface, links: Links, stream: int) -> None:
         arrays = [links.table, visits_of(links.tree)]
         sizes = []
         if links.rows is not None:
             arrays.append(places_of(links))
             q = next(argument for argument in interface.inputs if argument.name == "q")
             sizes = [ctypes.c_int64(q.size), ctypes.c_int64(len(links.rows.bodies))]
-        self.arrays = [DeviceArray(gpu, x.shape, x.dtype.name).copy_from(x) for x in arrays]
+        self.arrays = [DeviceArray(gpu, x.shape, x.dtype.name, stream).copy_from(x) for x in arrays]
         table, tree, *places = (ctypes.c_uint64(array.pointer) for array in self.arrays)
         self.arguments = [ctypes.c_int64(len(links.table)), table, tree, *sizes, *places]
 
