@@ -356,7 +356,7 @@ class Foreign:
         self.shape, self.dtype, self.nbytes = array.shape, array.dtype, array.nbytes
         self.pointer = self.gpu.allocated(max(array.nbytes, 1))
         rows = np.ascontiguousarray(array)
-        with self.gpu.current() as call:
+        with self.gpu.beside_captures() as call:
             call.call("cuMemcpyHtoDAsync_v2", self.pointer, rows.ctypes.data, array.nbytes, None)
         self.gpu.synchronize(0)
         self.about: dict[str, Any] = {
@@ -374,7 +374,7 @@ class Foreign:
 
     def numbers(self) -> np.ndarray:
         rows = np.empty(self.shape, self.dtype)
-        with self.gpu.current() as call:
+        with self.gpu.beside_captures() as call:
             call.call("cuMemcpyDtoHAsync_v2", rows.ctypes.data, self.pointer, self.nbytes, None)
         self.gpu.synchronize(0)
         return rows
