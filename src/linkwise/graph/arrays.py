@@ -74,6 +74,7 @@ FUNCTIONS_OF_ONE: dict[str, Callable[[Any], Any]] = {  # by NumPy's names
 }
 ELEMENTWISE: dict[str, tuple[int, Callable[..., Any]]] = {  # functions of NumPy, by name, with how many operands
     **{name: (1, of_numbers(function)) for name, function in FUNCTIONS_OF_ONE.items()},
+    "real": (1, of_numbers(lambda x: x)),  # which np.var asks for
     "add": (2, plus),
     "arctan2": (2, of_numbers(rules.atan2)),
     "hypot": (2, of_numbers(lambda a, b: length(rules.add(rules.mul(a, a), rules.mul(b, b))))),
