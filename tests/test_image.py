@@ -23,6 +23,7 @@ pytestmark = [
     pytest.mark.skipif(not image.supported(), reason="images are for Linux on x86-64"),
     pytest.mark.optimized,
 ]
+names_its_processor = pytest.mark.skipif(machine.host_key() is None, reason="the system does not name its processor")
 ARM, TREE = lw.load("stanford"), lw.random_tree(5, seed=2)
 NUMBER = ctypes.CFUNCTYPE(ctypes.c_double, ctypes.c_double)
 
@@ -155,6 +156,7 @@ print(made[0](*x).tobytes().hex(), made[1](x[0]).tobytes().hex(), recording.q.to
 """
 
 
+@names_its_processor
 def test_a_second_start_needs_no_llvm(tmp_path: Path) -> None:
     first, second = (in_a_new_process(WARM, LINKWISE_CACHE=str(tmp_path / "cache")).splitlines() for _ in range(2))
     assert first[0] == "[False, False] True"
@@ -171,6 +173,7 @@ def test_object_code_from_the_cache_is_loaded_by_llvm(tmp_path: Path, monkeypatc
     assert np.array_equal(one(np.ones(6)), other(np.ones(6)))
 
 
+@names_its_processor
 def test_the_processor_is_what_llvm_says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LINKWISE_CACHE", str(tmp_path / "cache"))
     ask = machine.host_target.__wrapped__
@@ -181,6 +184,7 @@ def test_the_processor_is_what_llvm_says(tmp_path: Path, monkeypatch: pytest.Mon
     assert ask() == "asked"  # nothing tells one processor from another
 
 
+@names_its_processor
 @pytest.mark.parametrize("what", ["another version", "another processor"])
 def test_another_version_or_processor_is_asked_for_anew(
     what: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

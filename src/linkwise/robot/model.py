@@ -253,8 +253,9 @@ class Robot(JointSpace, WithCache):
         """The robot of these rows, otherwise as this one is; refused where the table does not have its numbers."""
         convention = CONVENTIONS[self.convention]
         again, changed = (assemble(table, convention, self.gravity, self.name) for table in (self.rows, rows))
-        links = tuple(replace(link, grouped=None) for link in self.links)
-        if (again.links, again.frames, again.gravity, again.couplings) != (links, *self._compared[1:]):
+        plain = replace(self, links=tuple(replace(link, grouped=None) for link in self.links))
+        kept = {name: getattr(again, name) for name in ("links", "frames", "gravity", "couplings")}
+        if replace(plain, **kept) != plain:
             raise RobotError(
                 f"robot {self.name!r} has other numbers than its table (expected {expected} as it was made, before its"
                 " numbers were replaced)"
