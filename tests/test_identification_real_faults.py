@@ -172,3 +172,87 @@ def test_damaged_archives_are_named(tmp_path: Path) -> None:
         path.write_bytes(content[:size])
         with pytest.raises(lw.FileError, match=r"cut\.npz: cannot be read"):
             lw.identify(ARM, path)
+
+
+def late(mean: float) -> dict[str, np.ndarray]:
+    """Stamped late by an exponential time, in order, as queues do."""
+    rng = np.random.default_rng(2)
+    t = DATA["t"] + rng.exponential(mean * DATA["t"][1], len(DATA["t"]))
+    return {**DATA, "t": np.maximum.accumulate(t) + 1e-9 * np.arange(len(t))}
+
+
+def paired(apart: float) -> dict[str, np.ndarray]:
+    """Two topics merged: each second sample is stamped just after the one before it."""
+    data = measured(ARM, noise=0.01, seed=3, duration=20.0, rate=1000.0)
+    rows = np.sort(np.concatenate([np.arange(0, 19000, 20), np.arange(0, 19000, 20) + 1]))
+    t = data["t"][rows] - np.where(np.arange(len(rows)) % 2, 1e-3 - apart, 0.0)
+    return {"t": t, "q": data["q"][rows], "tau": data["tau"][rows]}
+
+
+def lost(rate: float) -> dict[str, np.ndarray]:
+    """Rounded times, and rows that are missing."""
+    data = measured(ARM, noise=0.01, seed=3, rate=rate, duration=20.0)
+    kept = np.random.default_rng(1).uniform(size=len(data["t"])) > 0.01
+    return {"t": data["t"].round(3)[kept], "q": data["q"][kept] + 1e-4, "tau": data["tau"][kept]}
+
+
+@pytest.mark.parametrize(
+    "data",
+    [late(0.3), late(0.5), late(1.0), paired(1e-6), paired(1e-4), lost(120.0), lost(300.0)],
+    ids=["late 0.3", "late 0.5", "late 1", "pairs 1 us", "pairs 0.1 ms", "rounded 120 Hz", "rounded 300 Hz"],
+)
+def test_clocks_of_loggers(data: dict[str, np.ndarray]) -> None:
+    fit = lw.identify(nominal(ARM), data)
+    assert (fit.residuals.relative < 0.05).all()
+    assert np.all(np.abs(fit.base.values - TRUE) < 5.0 * fit.base.sigma)
+    assert np.median(fit.base.sigma) < 6.0 * np.median(lw.identify(nominal(ARM), DATA).base.sigma)
+
+
+def test_short_gaps_beside_the_motion_are_filled() -> None:
+    rows = np.arange(2000) % 100 > 2  # 40 ms in each second
+    fit = lw.identify(nominal(ARM), {key: value[rows] for key, value in DATA.items()})
+    assert len(fit.torques) == 1
+    assert (fit.residuals.relative < 0.02).all()
+
+
+def test_zeros_of_a_flying_base_are_wrenches() -> None:
+    satellite = lw.load("satellite")
+    rates = np.arange(1.0, 7.0)
+
+    def law(arm: lw.Robot, t: float, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
+        return np.concatenate([np.zeros(6), 3.0 * np.cos(t * rates)])
+
+    run = lw.simulate(satellite, lw.neutral(satellite), duration=4.0, samples=401, torque=law)
+    mapping = {"t": run.t, "q": run.q, "qd": run.qd, "qdd": run.qdd, "tau": run.tau}
+    fits = [lw.identify(satellite, data, friction=False) for data in (run, mapping)]
+    assert fits[0].rank == fits[1].rank
+    assert np.array_equal(fits[0].base.values, fits[1].base.values)
+
+
+def test_recordings_without_torques_are_named() -> None:
+    with pytest.raises(ValueError, match="recording 2: all torques are zero in these data, or NaN"):
+        lw.identify(ARM, [DATA, {**DATA, "tau": np.full_like(DATA["tau"], np.nan)}])
+    assert any("recording 2: the same as one before it" in note for note in lw.identify(ARM, [DATA, DATA]).notes)
+    run = lw.measured_motion(ARM, changed(1, 0.0))
+    assert np.isnan(run.tau).all(axis=0).tolist() == [False, True, False]
+
+
+def test_validation_by_a_faster_motion_has_its_own_band() -> None:
+    fit = lw.identify(nominal(ARM), measured(ARM, seed=3, duration=20.0, rate=400.0))
+    t, q, qd, qdd = motion(ARM, seed=4, duration=20.0, rate=400.0)
+    tau = lw.inverse_dynamics(ARM, q, 8.0 * qd, 64.0 * qdd, friction=True)
+    assert (fit.validate({"t": t / 8.0, "q": q, "tau": tau}).relative < 0.01).all()
+
+
+def test_slow_joints_in_other_units_decide_on_cut_offs_too() -> None:
+    """A lift that moves by 1 mm at 8 Hz, beside joints that turn slowly."""
+    arm = with_drives(lw.chain(3, joints="RRP", seed=2))
+    t, q, qd, qdd = motion(arm, duration=20.0, rate=250.0)
+    w = 2.0 * np.pi * 8.0
+    q[:, 2], qd[:, 2], qdd[:, 2] = 1e-3 * np.sin(w * t), 1e-3 * w * np.cos(w * t), -1e-3 * w * w * np.sin(w * t)
+    tau = lw.inverse_dynamics(arm, q, qd, qdd, friction=True)
+    fit = lw.identify(nominal(arm), {"t": t, "q": q + 1e-6 * np.random.default_rng(0).normal(size=q.shape), "tau": tau})
+    assert not any("still" in note for note in fit.notes)
+    true = lw.parameters(arm, friction=True, base=True)
+    assert np.all(np.abs(fit.base.values - true) < 4.0 * fit.base.sigma)
+    assert fit.base.sigma[list(fit.base.names).index("link3.rotor")] < 0.2 * true["link3.rotor"]

@@ -4,12 +4,18 @@ from __future__ import annotations
 
 import numpy as np
 
-from .recorded import LEAST, MASKED, Recorded, is_number, listed, plain
+from .filtering import band_of
+from .recorded import LEAST, MASKED, Arrays, Recorded, is_number, listed, plain
 
 JITTER = 1e-3  # of the period: times that are this regular are regular
 GAP, BRIDGED = 4.5, 0.02  # periods, and seconds, without a sample: a gap longer than both is not filled
 SLOWEST = 0.2  # s: times further apart are likely to be milliseconds, of 5 kHz and less
 INDEX = "; the index of a DataFrame is the time if it is named so: data.rename_axis('t'), or reset_index()"
+NEAR = 0.3  # of the period: samples that are nearer come in a burst
+BURST, MOST = 0.5, 0.85  # of the mean step: a median that is shorter is of bursts, unless it is that of most steps
+SHARE_OF_BAND = 0.05  # of the period of the fastest motion: a shorter gap is filled
+LONGER = 4  # times as many samples as there are: more are not made up
+PRINTED = 0.51  # of the last digit of printed times: what rounding does to them
 SMOOTHER = 0.5  # times the roughness of positions at their times: at equal times they are that smooth, or smoother
 
 
@@ -63,18 +69,36 @@ def times(recorded: Recorded, count: int, period: float | None) -> tuple[np.ndar
 
 
 def usual_step(t: np.ndarray) -> float:
-    """The median of the steps, one that there is."""
-    return float(np.percentile(np.diff(t), 50.0, method="lower"))
+    """The median of the steps, one that there is; samples that come in bursts count as one."""
+    steps = np.diff(t)
+    usual = float(np.percentile(steps, 50.0, method="lower"))
+    mean = float(np.mean(np.minimum(steps, np.percentile(steps, 99.0))))  # gaps apart
+    if usual < BURST * mean and np.mean(steps < NEAR * mean) < MOST:
+        usual = float(np.percentile(np.diff(t[starts(t, NEAR * mean)]), 50.0, method="lower"))
+    return usual
 
 
 def usual_period(t: np.ndarray) -> float:
-    steps, usual = np.diff(t), usual_step(t)
+    usual = usual_step(t)
+    steps = np.diff(t[starts(t, NEAR * usual)])
     return float(steps[(steps > 0.5 * usual) & (steps < 1.5 * usual)].mean())
 
 
-def long_gaps(t: np.ndarray, period: float) -> np.ndarray:
-    """The rows after which too long a time passes to be filled."""
-    return np.flatnonzero(np.diff(t) > max(GAP * period, BRIDGED))
+def starts(t: np.ndarray, near: float) -> np.ndarray:
+    """The first sample of each burst: of those that follow one another in less time."""
+    return np.flatnonzero(np.append(True, np.diff(t) > near))
+
+
+def long_gaps(t: np.ndarray, period: float, q: np.ndarray | None = None) -> np.ndarray:
+    """The rows after which too long a time passes to be filled; what is long depends on how fast q moves."""
+    steps = np.diff(t)
+    long = np.flatnonzero(steps > max(GAP * period, BRIDGED))
+    count = round((t[-1] - t[0]) / period)
+    if not len(long) or q is None or count > LONGER * len(t):
+        return long
+    grid = np.linspace(t[0], t[-1], count + 1)
+    band = band_of(np.stack([np.interp(grid, t, column) for column in q.T], axis=-1), 1.0 / period)
+    return long[steps[long] > SHARE_OF_BAND / band] if band > 0.0 else long
 
 
 def notes_on_gaps(t: np.ndarray, period: float, cuts: np.ndarray, name: str) -> list[str]:
@@ -96,20 +120,57 @@ def notes_on_gaps(t: np.ndarray, period: float, cuts: np.ndarray, name: str) -> 
     return notes
 
 
-def on_grid(given: dict[str, np.ndarray], t: np.ndarray, period: float) -> tuple[dict[str, np.ndarray], float, str]:
+def on_grid(given: Arrays, t: np.ndarray, period: float) -> tuple[Arrays, float, str]:
     """Values at equal times, their period, and what was done to them: "", "resampled" or "counted".
 
-    A clock may be more regular than what is printed of it: times are rounded, or noted late. Where as many samples as
-    there would be at equal times are smoother if they are taken to be at these, they are.
+    A clock may be more regular than what is printed of it: times are rounded, or noted late. Where times are equal but
+    for the rounding of their last digit, or where positions are smoother if samples are taken to be at equal times,
+    they are; lost samples are filled.
     """
+    for k in (counted(t, period), np.round((t - t[0]) / period), np.arange(float(len(t)))):
+        if (np.diff(k) < 1.0).any() or k[-1] >= LONGER * len(t):
+            continue
+        step, start = np.polyfit(k, t, 1)
+        grid, off = np.arange(k[-1] + 1.0), np.abs(t - start - step * k).max()
+        equal = given if len(grid) == len(t) else resampled(given, grid, k)
+        if off <= JITTER * step:
+            return equal, float((t[-1] - t[0]) / k[-1]), "" if equal is given else "resampled"
+        if off <= PRINTED * last_digit(t) < step:
+            return equal, float(step), "counted"
+        moved = resampled(given, start + step * grid, t)
+        if roughness(equal["q"]) <= SMOOTHER * roughness(moved["q"]):
+            return equal, float(step), "counted"
+    given, t = merged(given, t, NEAR * period)
     grid = np.linspace(t[0], t[-1], 1 + round((t[-1] - t[0]) / period))
-    period = float(grid[1] - grid[0])
-    if len(grid) == len(t) and np.abs(t - grid).max() <= JITTER * period:
-        return given, period, ""
-    moved = {quantity: interpolated(grid, t, array) for quantity, array in given.items()}
-    if len(grid) == len(t) and roughness(given["q"]) <= SMOOTHER * roughness(moved["q"]):
-        return given, period, "counted"
-    return moved, period, "resampled"
+    return resampled(given, grid, t), float(grid[1] - grid[0]), "resampled"
+
+
+def counted(t: np.ndarray, period: float) -> np.ndarray:
+    """How many periods have passed: each step is a whole number of them."""
+    return np.append(0.0, np.cumsum(np.round(np.diff(t) / period)))
+
+
+def resampled(given: Arrays, grid: np.ndarray, t: np.ndarray) -> Arrays:
+    return {quantity: interpolated(grid, t, array) for quantity, array in given.items()}
+
+
+def merged(given: Arrays, t: np.ndarray, near: float) -> tuple[Arrays, np.ndarray]:
+    """Samples that are near one another in time are one, their mean: a cubic through them would blow up their noise."""
+    first = starts(t, near)
+    if len(first) == len(t):
+        return given, t
+    count = np.diff(np.append(first, len(t)))
+    means = {name: np.add.reduceat(array, first, axis=0) / count[:, None] for name, array in given.items()}
+    return means, np.add.reduceat(t - t[0], first) / count + t[0]
+
+
+def last_digit(t: np.ndarray) -> float:
+    """The unit of the last decimal that times have, from 1 ms to 1 µs; 0: they have more."""
+    for digits in range(3, 7):
+        scaled = (t - t[0]) * 10.0**digits
+        if np.abs(scaled - np.round(scaled)).max() < 1e-3:
+            return float(10.0**-digits)
+    return 0.0
 
 
 def roughness(q: np.ndarray) -> float:

@@ -20,6 +20,7 @@ from .preparing import (
     Filtering,
     Motion,
     check_motion,
+    check_torques,
     filtering_of,
     inconsistent_rates,
     motion_of,
@@ -124,6 +125,7 @@ def identify(
     still = [still_joints(arm, recording, filtering) for recording in samples]
     motions = [at_rest(motion_of(arm, r, filtering), joints) for r, joints in zip(samples, still, strict=True)]
     check_motion(arm, motions)
+    check_torques(samples)
     model = TorqueModel.of(arm, friction, rotors, offset, free)
     automatic = minimum_speed is None and Friction.of(friction) is not None
     speeds = slow_speeds(motions) if automatic else speeds
@@ -201,6 +203,9 @@ def source_of(arm: Robot, samples: Sequence[Samples], offsets: np.ndarray | None
 
 def notes_on_data(arm: Robot, samples: Sequence[Samples], filtering: Filtering, still: list[np.ndarray]) -> list[str]:
     notes = [note for recording in samples for note in recording.notes]
+    for k, recording in enumerate(samples):
+        if any(np.array_equal(recording.q, r.q) and np.array_equal(recording.tau, r.tau) for r in samples[:k]):
+            notes.append(f"{recording.name}: the same as one before it, so that σ is too small")
     for recording, joints in zip(samples, still, strict=True):
         notes += notes_on_steps(arm, recording, joints)
         notes += inconsistent_rates(arm, recording, filtering, joints)
@@ -261,7 +266,8 @@ def checked_delay(delay: float) -> float:
 def motions_of(arm: Robot, data: Any, filtering: Filtering, **reading: Any) -> list[tuple[Motion, Filtering]]:
     """The motions of other data, and the cut-offs that their rates allow."""
     recordings = recordings_of(arm, data, **reading)
-    filtering = filtering.for_rate(min(recording.rate for recording in recordings))
+    check_torques(recordings)
+    filtering = filtering.for_others(recordings, bool(arm.quaternions))
     recordings, _ = without_short_parts(recordings, filtering)
     return [(at_rest(motion_of(arm, r, filtering), still_joints(arm, r, filtering)), filtering) for r in recordings]
 

@@ -68,5 +68,6 @@ def measured_motion(
     tau = motion.tau
     if filtering.motion is not None:
         tau = LowPass.design(longest.rate, filtering.motion, MOTION).apply(longest.tau)
+    tau = np.where(longest.unmeasured & ~longest.unmeasured.all(), np.nan, tau)
     notes = tuple(note for recording in samples for note in recording.notes)
     return MeasuredMotion(motion.t, motion.q, motion.qd, motion.qdd, tau, filtering.motion, notes)

@@ -39,11 +39,15 @@ def without_rest(
     joints = range(fast.joints)
     every = fast.with_rows_of(slow, joints)
     solution = least_squares(every, nominal, weighted)
+    judge = solution  # or, better, what rows in motion say alone
+    if sum(map(fast.samples, joints)) >= 2 * fast.columns:
+        alone = least_squares(fast, nominal, weighted)
+        judge = alone if alone.rank >= solution.rank else solution
     ratios = np.zeros(fast.joints)
     for j in joints:
         few, many = slow.samples(j), fast.samples(j)
         if few >= ENOUGH and many >= MOVING * (few + many):
-            near, other = slow.errors(j, solution.x) / few, fast.errors(j, solution.x) / many
+            near, other = slow.errors(j, judge.x) / few, fast.errors(j, judge.x) / many
             if near > (ROUNDING * every.variation(j)[0]) ** 2:
                 ratios[j] = np.sqrt(near / other) if other > 0.0 else 0.0
     ratios = np.where(ratios > WORSE, ratios, 0.0)

@@ -61,11 +61,12 @@ def outside_limits(arm: Robot, q: np.ndarray, name: str) -> list[str]:
 
 def unmeasured(arm: Robot, tau: np.ndarray, recorded: Recorded) -> tuple[np.ndarray, list[str]]:
     """Which joints have no torque in any row (n,), and what is said of them; those of simulations may have none."""
-    zero = np.all(tau == 0.0, axis=0)
-    if recorded.simulated or zero.all():  # an error, later
-        return np.zeros(len(zero), dtype=bool), []
+    zero = np.all(tau == 0.0, axis=0) & (not recorded.simulated)
+    for joint in arm.moving:
+        if joint.kind.name == "free":  # nothing drives a base that flies: zeros are wrenches
+            zero[joint.v] = False
     names = [joint for joint, z in zip(arm.v_names, zero, strict=True) if z]
-    if not names:
+    if not names or zero.all():  # an error, later
         return zero, []
     return zero, [f"{recorded.name}: tau of {', '.join(names)} is 0 in all rows: taken as not recorded, and not used"]
 
@@ -90,9 +91,20 @@ def held_rows(q: np.ndarray, name: str) -> tuple[np.ndarray, list[str]]:
     every = np.arange(len(q))
     usual = held_for(q)
     if usual is None:
-        return every, []
+        return every, held_alone(q, name)
     changed = np.flatnonzero((np.diff(q, axis=0) != 0.0).any(axis=1)) + 1
     return changed, [f"{name}: q changes in one row in {usual:g} and is held between: those rows alone are taken"]
+
+
+def held_alone(q: np.ndarray, name: str) -> list[str]:
+    """What is said where single joints are logged more slowly than others."""
+    columns = [str(j) for j in range(q.shape[1]) if held_for(q[:, [j]]) is not None]
+    if not columns:
+        return []
+    return [
+        f"{name}: q is held for several rows in columns {', '.join(columns)} alone: rates there are not those of the"
+        " robot (expected rows in which all positions are new)"
+    ]
 
 
 def held(quantity: str, values: np.ndarray, name: str) -> list[str]:

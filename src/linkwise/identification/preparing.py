@@ -46,15 +46,18 @@ class Filtering:
         """One row in how many, so that recordings of different rates have as many rows in a second."""
         return max(1, int(self.step * rate / self.rate + 1e-6))
 
-    def for_rate(self, rate: float) -> Filtering:
-        """The same, with cut-offs that samples at a lower rate allow."""
-        highest = HIGHEST * rate
-        if max(self.motion or 0.0, self.torque or 0.0) <= highest:
+    def for_others(self, samples: list[Samples], quaternions: bool) -> Filtering:
+        """The same for other recordings: with cut-offs that a faster motion needs, and that a lower rate allows."""
+        if self.torque is None:
             return self
-        motion = None if self.motion is None else min(self.motion, highest)
-        torque = None if self.torque is None else min(self.torque, highest)
-        step = self.step if torque is None else max(1, int(rate / (2.0 * torque)))
-        return replace(self, motion=motion, torque=torque, step=step, rate=rate)
+        rate = min(recording.rate for recording in samples)
+        own = filtering_of(samples, None, None, None, quaternions)
+        factor = max(1.0, own.band / self.band) if self.band else 1.0
+        motion = None if self.motion is None else min(self.motion * factor, HIGHEST * rate)
+        torque = min(self.torque * factor, HIGHEST * rate)
+        if (motion, torque) == (self.motion, self.torque):
+            return self
+        return replace(self, motion=motion, torque=torque, step=max(1, int(rate / (2.0 * torque))), rate=rate)
 
     @property
     def text(self) -> str:
@@ -178,6 +181,15 @@ def inconsistent_rates(arm: Robot, samples: Samples, filtering: Filtering, still
     ]
 
 
+def check_torques(samples: list[Samples]) -> None:
+    for recording in samples:
+        if recording.unmeasured.all() or not recording.tau.any():
+            raise ValueError(
+                f"{recording.name}: all torques are zero in these data, or NaN (expected measured torques, or currents"
+                " with gains=...)"
+            )
+
+
 def check_motion(arm: Robot, motions: list[Motion]) -> None:
     """A robot that stands still tells nothing but gravity, and that for one configuration."""
     spans = np.max([np.ptp(motion.q, axis=0) for motion in motions], axis=0)
@@ -186,8 +198,6 @@ def check_motion(arm: Robot, motions: list[Motion]) -> None:
             "nothing moves in these data (expected a motion that excites every joint, such as lw.excitation gives; are"
             " angles in radians and times in seconds?)"
         )
-    if not any(motion.tau.any() for motion in motions):
-        raise ValueError("all torques are zero in these data (expected measured torques, or currents with gains=...)")
 
 
 def rows_of(

@@ -74,13 +74,14 @@ def samples_of(
         given["tau"] = given["tau"] * checked_gains(arm, gains)
     missing, said = unmeasured(arm, given["tau"], recorded)
     notes += [*said, *saturated(arm, given["tau"], name)]
+    given["q"] = one_signed(arm, given["q"])
     rows, said = held_rows(given["q"], name)
     notes += said or held("tau", given["tau"], name)
     if len(rows) < count:
         given, count = {quantity: array[rows] for quantity, array in given.items()}, len(rows)
         t = (own * np.arange(rows[-1] + 1) if t is None else t)[rows]
         own = usual_period(t)
-    cuts = np.array([], dtype=int) if t is None else long_gaps(t, own)
+    cuts = np.array([], dtype=int) if t is None else long_gaps(t, own, None if arm.quaternions else given["q"])
     given["q"], unwrapping = unwrapped(arm, given["q"], name, cuts)
     notes += [*unwrapping, *outside_limits(arm, given["q"], name)]
     if t is not None:
@@ -107,6 +108,16 @@ def samples_of(
         )
     result[0] = replace(result[0], notes=tuple(notes))
     return result
+
+
+def one_signed(arm: Robot, q: np.ndarray) -> np.ndarray:
+    """Quaternions without changes of sign from row to row: both signs are one rotation, and filters need one."""
+    q = q.copy() if arm.quaternions else q
+    for first in arm.quaternions:
+        own = slice(first, first + 4)
+        turned = np.sum(q[1:, own] * q[:-1, own], axis=1) < 0.0
+        q[1:, own] *= np.where(np.cumsum(turned) % 2, -1.0, 1.0)[:, None]
+    return q
 
 
 def notes_on_grid(how: str, step: float, name: str) -> list[str]:
