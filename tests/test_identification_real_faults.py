@@ -196,12 +196,20 @@ def lost(rate: float) -> dict[str, np.ndarray]:
     return {"t": data["t"].round(3)[kept], "q": data["q"][kept] + 1e-4, "tau": data["tau"][kept]}
 
 
-@pytest.mark.parametrize(
-    "data",
-    [late(0.3), late(0.5), late(1.0), paired(1e-6), paired(1e-4), lost(120.0), lost(300.0)],
-    ids=["late 0.3", "late 0.5", "late 1", "pairs 1 us", "pairs 0.1 ms", "rounded 120 Hz", "rounded 300 Hz"],
-)
-def test_clocks_of_loggers(data: dict[str, np.ndarray]) -> None:
+CLOCKS = {
+    "late 0.3": lambda: late(0.3),
+    "late 0.5": lambda: late(0.5),
+    "late 1": lambda: late(1.0),
+    "pairs 1 us": lambda: paired(1e-6),
+    "pairs 0.1 ms": lambda: paired(1e-4),
+    "rounded 120 Hz": lambda: lost(120.0),
+    "rounded 300 Hz": lambda: lost(300.0),
+}
+
+
+@pytest.mark.parametrize("clock", CLOCKS)
+def test_clocks_of_loggers(clock: str) -> None:
+    data = CLOCKS[clock]()
     fit = lw.identify(nominal(ARM), data)
     assert (fit.residuals.relative < 0.05).all()
     assert np.all(np.abs(fit.base.values - TRUE) < 5.0 * fit.base.sigma)

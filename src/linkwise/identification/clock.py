@@ -127,6 +127,12 @@ def on_grid(given: Arrays, t: np.ndarray, period: float) -> tuple[Arrays, float,
     for the rounding of their last digit, or where positions are smoother if samples are taken to be at equal times,
     they are; lost samples are filled.
     """
+    even = np.linspace(t[0], t[-1], 1 + round((t[-1] - t[0]) / period))
+    if len(even) == len(t) and np.abs(t - even).max() <= JITTER * period:
+        return given, float(even[1] - even[0]), ""
+    apart, times_apart = merged(given, t, NEAR * period)
+    even = np.linspace(times_apart[0], times_apart[-1], 1 + round((times_apart[-1] - times_apart[0]) / period))
+    moved = resampled(apart, even, times_apart)
     for k in (counted(t, period), np.round((t - t[0]) / period), np.arange(float(len(t)))):
         if (np.diff(k) < 1.0).any() or k[-1] >= LONGER * len(t):
             continue
@@ -134,15 +140,11 @@ def on_grid(given: Arrays, t: np.ndarray, period: float) -> tuple[Arrays, float,
         grid, off = np.arange(k[-1] + 1.0), np.abs(t - start - step * k).max()
         equal = given if len(grid) == len(t) else resampled(given, grid, k)
         if off <= JITTER * step:
-            return equal, float((t[-1] - t[0]) / k[-1]), "" if equal is given else "resampled"
-        if off <= PRINTED * last_digit(t) < step:
+            return equal, float((t[-1] - t[0]) / k[-1]), "resampled"
+        rounded = off <= PRINTED * last_digit(t) < step
+        if rounded or roughness(equal["q"]) <= SMOOTHER * roughness(moved["q"]):
             return equal, float(step), "counted"
-        moved = resampled(given, start + step * grid, t)
-        if roughness(equal["q"]) <= SMOOTHER * roughness(moved["q"]):
-            return equal, float(step), "counted"
-    given, t = merged(given, t, NEAR * period)
-    grid = np.linspace(t[0], t[-1], 1 + round((t[-1] - t[0]) / period))
-    return resampled(given, grid, t), float(grid[1] - grid[0]), "resampled"
+    return moved, float(even[1] - even[0]), "resampled"
 
 
 def counted(t: np.ndarray, period: float) -> np.ndarray:

@@ -24,6 +24,7 @@ from .filtering import (
 from .model import TorqueModel
 from .recorded import is_number
 from .samples import Samples
+from .text import percent
 
 CHUNK = 2048  # samples whose rows are in memory at a time
 INCONSISTENT = 0.1  # relative difference of recorded rates from the derivative of the positions
@@ -176,7 +177,7 @@ def inconsistent_rates(arm: Robot, samples: Samples, filtering: Filtering, still
     if not joints:
         return []
     return [
-        f"{samples.name}: the recorded rates of {', '.join(joints)} are up to {100.0 * off.max():.2g} % off the"
+        f"{samples.name}: the recorded rates of {', '.join(joints)} are up to {percent(float(off.max()))} off the"
         " derivative of the positions: other units, or filtered with a lag (recorded_rates=False takes positions alone)"
     ]
 
