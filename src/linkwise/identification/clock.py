@@ -140,7 +140,7 @@ def on_grid(given: Arrays, t: np.ndarray, period: float) -> tuple[Arrays, float,
         grid, off = np.arange(k[-1] + 1.0), np.abs(t - start - step * k).max()
         equal = given if len(grid) == len(t) else resampled(given, grid, k)
         if off <= JITTER * step:
-            return equal, float((t[-1] - t[0]) / k[-1]), "resampled"
+            return equal, float((t[-1] - t[0]) / k[-1]), "" if equal is given else "resampled"
         rounded = off <= PRINTED * last_digit(t) < step
         if rounded or roughness(equal["q"]) <= SMOOTHER * roughness(moved["q"]):
             return equal, float(step), "counted"
