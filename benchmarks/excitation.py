@@ -13,7 +13,7 @@ from report import Section, Table, number
 from timing import command
 
 import linkwise as lw
-from linkwise.identification.excitation.excitation import PER_HARMONIC, compiled_regressor
+from linkwise.identification.excitation.optimization import PER_HARMONIC, compiled_regressor
 from linkwise.identification.excitation.problem import ExcitationProblem
 from linkwise.identification.excitation.reference import Worth
 from linkwise.identification.excitation.series import SeriesBasis

@@ -308,7 +308,7 @@ def study(plan: Plan, say: Callable[[str], None] = print) -> tuple[list[str], Fi
     return lines, draw(ropes, chains, tips, heavy["DOP853"])
 
 
-def main(argv: Sequence[str] | None = None, plan: Plan = Plan()) -> int:  # noqa: B008  frozen
+def main(argv: Sequence[str] | None = None, plan: Plan = Plan()) -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--out", type=Path, metavar="DIR", help="folder for picture and tables [docs]")
     out: Path | None = parser.parse_args(argv).out

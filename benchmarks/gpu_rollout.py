@@ -16,7 +16,7 @@ from linkwise.kernels.cuda.driver import LOCAL_BYTES, MULTIPROCESSORS, REGISTERS
 from linkwise.kernels.cuda.memory import DeviceArray
 from linkwise.kernels.cuda.target import CudaTarget
 from linkwise.ode.rollout import TARGET, CudaRollout, Rows, Settings, rollout_of
-from linkwise.simulate.problem import Problem, program_of
+from linkwise.simulation.problem import Problem, program_of
 
 Race = Callable[[dict[str, Callable[[], None]]], dict[str, list[float]]]  # launches -> seconds of each, by turns
 WANTED = {"float32": 6.2, "float64": 3.2}  # 1e9 robot-steps/s

@@ -15,8 +15,8 @@ from report import Claim, Section, Table, at_least, at_most, ratios, spread, ver
 from timing import command, one_core, without_cache
 
 import linkwise as lw
-from linkwise.simulate import backend
-from linkwise.sweep.samples import varied
+from linkwise.simulation import backend
+from linkwise.sweeps.samples import varied
 
 ABOUT = (
     "One core. Every link's mass is drawn between 0.8 and 1.2 times its own, every robot starts at rest somewhere else;"

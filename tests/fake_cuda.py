@@ -21,7 +21,7 @@ import pytest
 import cuda_emulation
 from linkwise.kernels.cuda import checking, driver, loops, target
 
-backend, rollouts = (import_module(f"linkwise.simulate.{name}") for name in ("backend", "rollouts"))
+backend, rollouts = (import_module(f"linkwise.simulation.{name}") for name in ("backend", "rollouts"))
 
 
 class FakeLibrary:

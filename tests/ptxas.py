@@ -17,7 +17,7 @@ from typing import Any
 
 import linkwise as lw
 from linkwise.ode.rollout import CudaRollout, rollout_of
-from linkwise.simulate.problem import Problem, program_of
+from linkwise.simulation.problem import Problem, program_of
 
 GOLDEN = Path(__file__).parent / "golden" / "ptxas.json"
 FUNCTIONS = {"inverse_dynamics": lw.inverse_dynamics, "forward_dynamics": lw.forward_dynamics}

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import linkwise as lw
-from linkwise.sweep import folder as sweep_files
+from linkwise.sweeps import folder as sweep_files
 
 PLANAR = lw.load("planar3")
 KINDS = ["npz", "parquet"] if sweep_files.has_parquet() else ["npz"]

@@ -13,7 +13,7 @@ import pytest
 import linkwise as lw
 from effort import rest_slow
 from linkwise.api.method_table import METHODS
-from linkwise.explain.accuracy import exact_accelerations, numbers
+from linkwise.explanation.accuracies import exact_accelerations, numbers
 from robots import QUICK, SMALL, conditioned, ids, states
 
 over_robots = pytest.mark.parametrize("robot", rest_slow(SMALL, QUICK[::2]), ids=ids(SMALL))

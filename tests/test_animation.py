@@ -19,12 +19,12 @@ from PIL import Image
 import linkwise as lw
 from effort import examples
 from linkwise.drawing import film, mp4
-from linkwise.drawing.draw import seen_corners
 from linkwise.drawing.faces import Mesh
 from linkwise.drawing.gif import durations
 from linkwise.drawing.motion import Motion
 from linkwise.drawing.page import quaternions
 from linkwise.drawing.painter import window_of
+from linkwise.drawing.pictures import seen_corners
 from linkwise.recording.animate import motion_of
 from linkwise.recording.recording import End
 

@@ -17,7 +17,7 @@ import linkwise as lw
 from effort import THOROUGH, rest_slow
 from linkwise.codegen.c.function import c_comment, c_number
 from linkwise.codegen.c.names import KEYWORDS, LIBRARY, MATH, c_name, c_names
-from linkwise.explain.references import PUBLISHED, published_as
+from linkwise.explanation.references import PUBLISHED, published_as
 from linkwise.spatial.scalar import sign
 from robots import CHAINS, DRIVEN, TREES, conditioned, relative, states
 

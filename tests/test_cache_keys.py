@@ -260,7 +260,7 @@ def test_every_option_is_in_the_key() -> None:
 def test_symbols_of_another_process_do_not_share_a_key(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for share in (12.0, 3.0):
         monkeypatch.setattr(
-            import_module("linkwise.symbolic.symbols"), "_SHARED", Graph(scalar_inputs=True)
+            import_module("linkwise.symbolic.symbol_tables"), "_SHARED", Graph(scalar_inputs=True)
         )  # as in a new process
         m, l = lw.symbols("m l")
         inertia = m * l**2 / share

@@ -196,7 +196,7 @@ def test_interrupted_simulation_is_written(tmp_path: Path, monkeypatch: pytest.M
     def stopped(*_: object, **__: object) -> None:
         raise lw.SimulationInterrupted(half)
 
-    monkeypatch.setattr(sys.modules["linkwise.simulate"], "simulate", stopped)
+    monkeypatch.setattr(sys.modules["linkwise.simulation"], "simulate", stopped)
     monkeypatch.chdir(tmp_path)
     result = linkwise("simulate planar3 --duration 9 --csv part.csv")
     assert result.code == 130
@@ -360,7 +360,7 @@ def test_a_reader_that_goes_away() -> None:
 
 @pytest.mark.slow
 def test_help_imports_little() -> None:
-    heavy = ("matplotlib", "rich", "llvmlite", "scipy", "sympy", "pandas", "pyarrow", "linkwise.simulate")
+    heavy = ("matplotlib", "rich", "llvmlite", "scipy", "sympy", "pandas", "pyarrow", "linkwise.simulation")
     code = (
         f"import sys; from linkwise.cli import main; main(['--help']); print([m for m in {heavy} if m in sys.modules])"
     )

@@ -8,7 +8,7 @@ import pytest
 import linkwise as lw
 from disguise import disguised, placed, rotation
 from effort import THOROUGH, rest_slow
-from linkwise.compare.skeleton import skeleton_of
+from linkwise.comparison.skeleton import skeleton_of
 
 ARM, TREE, FREE = lw.chain(5, seed=3, joints="RRPRR"), lw.random_tree(6, seed=4, joints="RRPR"), lw.load("quadruped")
 ROBOTS = {"arm": ARM, "tree": TREE, "free": FREE}

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import linkwise as lw
-from linkwise.simulate import traced
+from linkwise.simulation import traced
 from robots import pendulum
 
 PLANAR = lw.load("planar3")

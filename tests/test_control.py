@@ -6,7 +6,7 @@ from scipy.integrate import simpson
 
 import linkwise as lw
 from effort import rest_slow
-from linkwise.simulate.backend import compiled_solver
+from linkwise.simulation.backend import compiled_solver
 from robots import CHAINS, DRIVEN, TREES, relative, states
 
 PLANAR = lw.load("planar3")

@@ -20,7 +20,7 @@ from fake_cuda import FakeLibrary, fake_driver
 from linkwise.kernels.cuda.driver import RETIRED, CudaError, device
 from linkwise.kernels.cuda.memory import DeviceArray, PinnedArray
 from linkwise.kernels.host import host_target
-from linkwise.simulate import rollouts
+from linkwise.simulation import rollouts
 
 pytest.importorskip("llvmlite")
 if not host_target().fused:

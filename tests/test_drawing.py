@@ -15,8 +15,8 @@ import linkwise as lw
 from effort import rest_slow
 from joint_kinds import COUPLED, EVERY, TREE
 from linkwise.drawing.camera import VIEWS, camera_of
-from linkwise.drawing.draw import poses_at
 from linkwise.drawing.faces import Mesh
+from linkwise.drawing.pictures import poses_at
 from linkwise.drawing.scene import KINDS, Shown, scene_of, world
 from linkwise.drawing.skeleton import SLIDES, Point, skeleton_of
 from linkwise.drawing.svg import robot_svg

@@ -8,10 +8,10 @@ import pytest
 
 import linkwise as lw
 from effort import rest_slow
-from linkwise.simulate.events import PastLimit
+from linkwise.simulation.events import PastLimit
 from robots import CHAINS, TREES, states
 
-integration = importlib.import_module("linkwise.simulate.integration")
+integration = importlib.import_module("linkwise.simulation.integration")
 
 ROW = {"joint": "prismatic", "a": 0, "alpha": 0, "theta": 0, "mass": 2.0, "com": (0, 0, 0), "inertia": np.eye(3)}
 CART = lw.Robot.from_dh([ROW], convention="standard", gravity=(0, 0, 0), name="cart")

@@ -9,11 +9,11 @@ import pytest
 import linkwise as lw
 from effort import rest_slow
 from linkwise.ode import runge_kutta
-from linkwise.simulate import backend
-from linkwise.sweep import inputs as sweep_inputs
-from linkwise.sweep import robots as sweep_robots
-from linkwise.sweep import samples as sweep_samples
-from linkwise.sweep.family import families, family_map
+from linkwise.simulation import backend
+from linkwise.sweeps import inputs as sweep_inputs
+from linkwise.sweeps import robots as sweep_robots
+from linkwise.sweeps import samples as sweep_samples
+from linkwise.sweeps.family import families, family_map
 from robots import ALL, QUICK, TREES, ids, relative, states
 
 ROBOTS = [robot for robot in ALL if robot.n <= 7]

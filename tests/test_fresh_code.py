@@ -8,7 +8,7 @@ import pytest
 
 import linkwise as lw
 from effort import rest_slow
-from linkwise.simulate import backend
+from linkwise.simulation import backend
 
 ARM = lw.load("planar3")
 START = [0.3, -0.2, 0.1]

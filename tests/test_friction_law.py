@@ -10,8 +10,8 @@ from effort import rest_slow
 from robots import CHAINS, TREES, conditioned, relative, states
 
 implicit = importlib.import_module("linkwise.ode.radau")
-simulation = importlib.import_module("linkwise.simulate.simulation")
-Problem = importlib.import_module("linkwise.simulate.problem").Problem
+simulation = importlib.import_module("linkwise.simulation.simulation")
+Problem = importlib.import_module("linkwise.simulation.problem").Problem
 
 
 def rough(robot):

@@ -12,7 +12,7 @@ import pytest
 import linkwise as lw
 from fake_cuda import Foreign
 from linkwise.ode.methods import stability_limit
-from linkwise.simulate import friction_steps
+from linkwise.simulation import friction_steps
 
 pytest.importorskip("llvmlite")
 PLANAR = lw.load("planar3")

@@ -8,8 +8,8 @@ import pytest
 import linkwise as lw
 from effort import rest_slow
 from linkwise.ode import radau as implicit
-from linkwise.simulate import progress
-from linkwise.simulate.problem import Problem
+from linkwise.simulation import progress
+from linkwise.simulation.problem import Problem
 from robots import CHAINS, TREES, relative, states
 
 PLANAR = lw.load("planar3")

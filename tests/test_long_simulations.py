@@ -11,7 +11,7 @@ from linkwise.kernels import spec as specs
 from linkwise.kernels.dispatch import MAX_STRAIGHT_LINKS
 from linkwise.kernels.spec import LoopSpec
 from linkwise.robot import model
-from linkwise.simulate import backend, problem
+from linkwise.simulation import backend, problem
 from robots import relative
 
 ARM = lw.load("planar3")
@@ -153,7 +153,7 @@ def test_torques_are_asked_for_at_times_that_were_reached_only(compiled):
 
 
 def test_torques_of_many_samples_are_evaluated_in_blocks(monkeypatch):
-    from linkwise.simulate import traced
+    from linkwise.simulation import traced
 
     run = lw.simulate(ARM, np.full((4, 3), 0.1), duration=0.1, samples=9, torque=lambda arm, t, q, qd: np.sin(t) * q)
     monkeypatch.setattr(traced, "BLOCK", 50)

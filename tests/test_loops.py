@@ -8,7 +8,7 @@ import pytest
 import linkwise as lw
 from effort import rest_slow
 from linkwise.api.method_table import LOOP_METHODS
-from linkwise.trace.loop_tracing import NotRollableError, trace_rolled
+from linkwise.tracing.loop_tracing import NotRollableError, trace_rolled
 from robots import CHAINS, DRIVEN, TREES, conditioned, relative, states
 
 METHODS = [(getattr(lw, name), method) for name, methods in LOOP_METHODS.items() for method in methods]

@@ -11,7 +11,7 @@ from effort import rest_slow
 from linkwise.kernels.cuda.driver import device
 from linkwise.kernels.cuda.memory import DeviceArray
 from linkwise.ode.rollout import CudaRollout, Settings, parts_of, rollout_of
-from linkwise.simulate.problem import Problem, program_of
+from linkwise.simulation.problem import Problem, program_of
 from robots import CHAINS, TEXTBOOK, TREES, ids, pendulum
 
 pytest.importorskip("llvmlite")

@@ -10,7 +10,7 @@ import linkwise as lw
 from fake_cuda import Foreign
 from linkwise.kernels.cuda.driver import device
 from linkwise.kernels.cuda.memory import DeviceArray
-from linkwise.simulate.rollout_arrays import on_host
+from linkwise.simulation.rollout_arrays import on_host
 from robots import pendulum
 
 pytest.importorskip("llvmlite")

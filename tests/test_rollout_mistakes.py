@@ -9,7 +9,7 @@ import linkwise as lw
 from fake_cuda import Foreign
 from linkwise.kernels.cuda.driver import device
 from linkwise.kernels.cuda.memory import DeviceArray
-from linkwise.simulate.symbol_values import invalid, minors
+from linkwise.simulation.symbol_values import invalid, minors
 from robots import pendulum
 
 PLANAR = lw.load("planar3")

@@ -8,7 +8,7 @@ import linkwise as lw
 from effort import rest_slow
 from linkwise.ode import compiled_driver as machine
 from linkwise.ode.methods import entries, method
-from linkwise.simulate import integration, progress
+from linkwise.simulation import integration, progress
 from reference import DATA
 from robots import CHAINS, TREES, relative, states
 

@@ -11,9 +11,9 @@ from effort import rest_slow
 from linkwise.spatial import sign
 from robots import CHAINS, TREES, states
 
-mode_changes = importlib.import_module("linkwise.simulate.mode_changes")
-sticking = importlib.import_module("linkwise.simulate.sticking")
-integration = importlib.import_module("linkwise.simulate.integration")
+mode_changes = importlib.import_module("linkwise.simulation.mode_changes")
+sticking = importlib.import_module("linkwise.simulation.sticking")
+integration = importlib.import_module("linkwise.simulation.integration")
 
 PLANAR, PUMA = lw.load("planar3"), lw.load("puma560")
 MASS, LEVEL = 2.0, 0.6

@@ -8,8 +8,8 @@ import pytest
 
 import linkwise as lw
 from linkwise.cli import main
-from linkwise.sweep import folder as sweep_files
-from linkwise.sweep import progress as sweep_progress
+from linkwise.sweeps import folder as sweep_files
+from linkwise.sweeps import progress as sweep_progress
 from short_sweeps import KINDS, PLANAR, STARTS, every_kind, files_of, quick, same
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import linkwise as lw
-from linkwise.sweep.folder import has_parquet
+from linkwise.sweeps.folder import has_parquet
 from robots import relative
 
 FLYING = lw.load("planar3").with_free_base(mass=4.0, inertia=np.diag([0.3, 0.4, 0.5]))

@@ -13,14 +13,14 @@ import numpy as np
 import pytest
 
 import linkwise as lw
-from linkwise.sweep import chunk as working
-from linkwise.sweep import engines
-from linkwise.sweep import folder as sweep_files
+from linkwise.sweeps import chunk as working
+from linkwise.sweeps import engines
+from linkwise.sweeps import folder as sweep_files
 from short_sweeps import PLANAR, STARTS, every_kind, files_of, quick, same, unix
 
 SCRIPT = """
 import signal, sys, time, numpy as np, linkwise as lw
-from linkwise.sweep import engines
+from linkwise.sweeps import engines
 signal.signal(signal.SIGINT, signal.default_int_handler)  # which a run in the background may have been started without
 work = engines.compute_chunk
 engines.compute_chunk = lambda job: (time.sleep(0.1), work(job))[1]  # time for a blow to fall
@@ -178,7 +178,7 @@ def test_another_function_is_another_input(tmp_path):
 
 def test_another_version_may_read_and_not_go_on(tmp_path, monkeypatch):
     quick(folder=tmp_path)
-    from linkwise.sweep import plan as sweep_plan
+    from linkwise.sweeps import plan as sweep_plan
 
     monkeypatch.setattr(sweep_plan, "__version__", "99")
     with pytest.raises(ValueError, match=r"linkwise was .*, is '99'"):

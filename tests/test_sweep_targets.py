@@ -11,7 +11,7 @@ import linkwise as lw
 from linkwise.kernels.cuda.driver import CudaError
 
 pytest.importorskip("llvmlite")
-sweeps = importlib.import_module("linkwise.sweep.sweep")  # the package has a function of this name
+sweeps = importlib.import_module("linkwise.sweeps.sweeping")  # the package has a function of this name
 PLANAR = lw.load("planar3")
 STARTS = lw.monte_carlo(7, 3, q0=([-1.0] * 3, [1.0] * 3))
 REST: dict[str, Any] = {"keep": "ends", "files": "npz", "progress": False}

@@ -7,7 +7,7 @@ import pytest
 
 import linkwise as lw
 from effort import rest_slow
-from linkwise.sweep.functions import values
+from linkwise.sweeps.functions import values
 from short_sweeps import PLANAR, SEVEN, every_kind, heavier, low, short
 
 

@@ -24,8 +24,8 @@ from linkwise.kernels.spec import LinkRows
 from linkwise.kernels.wasm.files import universal_loops
 from linkwise.kernels.wasm.module import PAGE, ModuleError, Reader, check_imports, number, sections_of, signed
 from linkwise.kernels.wasm.runtime import runtime
-from linkwise.trace.loop_tracing import tree_of
-from linkwise.trace.universal import COLUMNS, KINDS, link_kinds, link_table
+from linkwise.tracing.loop_tracing import tree_of
+from linkwise.tracing.universal import COLUMNS, KINDS, link_kinds, link_table
 from robots import CHAINS, DRIVEN, TEXTBOOK, TREES, relative
 from wasm_modules import NODE, by_node, by_wasmtime
 

@@ -14,7 +14,7 @@ from linkwise.ode.interface import Task
 from linkwise.ode.methods import method
 from linkwise.ode.status import DONE, RUNNING, TOO_MANY_STEPS
 from linkwise.ode.trajectories import Trajectories
-from linkwise.simulate.problem import Problem
+from linkwise.simulation.problem import Problem
 from robots import FREE, TEXTBOOK, TREES
 
 pytest.importorskip("llvmlite")

@@ -8,9 +8,7 @@ JAX arrays and on many-digit numbers, and counts its own operations.
 >>> tau = lw.inverse_dynamics(arm, q=[0, 1.5, 0.1, 0, 0, 0], qd=[0] * 6, qdd=[0] * 6)
 """
 
-import sys
 from importlib import import_module
-from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from .kernels.lock import LOCK
@@ -89,9 +87,9 @@ if TYPE_CHECKING:  # at run time each of these is imported when it is first used
     from .api.webassembly import wasm as wasm
     from .api.webassembly import wasm_interface as wasm_interface
     from .api.webassembly import wasm_robot as wasm_robot
-    from .compare import Comparison as Comparison
-    from .compare import Finding as Finding
-    from .compare import compare as compare
+    from .comparison import Comparison as Comparison
+    from .comparison import Finding as Finding
+    from .comparison import compare as compare
     from .control import computed_torque as computed_torque
     from .control import diagonal_control as diagonal_control
     from .control import limited as limited
@@ -101,18 +99,18 @@ if TYPE_CHECKING:  # at run time each of these is imported when it is first used
     from .control import springs as springs
     from .control import with_gears as with_gears
     from .drawing import Animation as Animation
-    from .drawing import draw as draw  # type: ignore[no-redef]
+    from .drawing import draw as draw
     from .errors import EquilibriumError as EquilibriumError
     from .errors import FileError as FileError
     from .errors import RobotError as RobotError
     from .errors import SingularError as SingularError
-    from .explain import Accuracy as Accuracy
-    from .explain import Explanation as Explanation
-    from .explain import accuracy as accuracy  # type: ignore[no-redef]
-    from .explain import cite as cite
-    from .explain import explain as explain
+    from .explanation import Accuracy as Accuracy
+    from .explanation import Explanation as Explanation
+    from .explanation import accuracy as accuracy
+    from .explanation import cite as cite
+    from .explanation import explain as explain
     from .export import CSource as CSource
-    from .export import c_source as c_source  # type: ignore[no-redef]
+    from .export import c_source as c_source
     from .export import latex as latex
     from .export import python_source as python_source
     from .export import sympy as sympy
@@ -128,7 +126,7 @@ if TYPE_CHECKING:  # at run time each of these is imported when it is first used
     from .identification.estimates import JointErrors as JointErrors
     from .identification.excitation import Excitation as Excitation
     from .identification.excitation import ExcitationInterrupted as ExcitationInterrupted
-    from .identification.excitation import excitation as excitation  # type: ignore[no-redef]
+    from .identification.excitation import excitation as excitation
     from .identification.fitting import identify as identify
     from .identification.measured_motion import MeasuredMotion as MeasuredMotion
     from .identification.measured_motion import measured_motion as measured_motion
@@ -149,37 +147,37 @@ if TYPE_CHECKING:  # at run time each of these is imported when it is first used
     from .robot import chain as chain
     from .robot import describe as describe
     from .robot import random_tree as random_tree
-    from .simulate import CompiledRollout as CompiledRollout
-    from .simulate import CompiledSimulation as CompiledSimulation
-    from .simulate import Event as Event
-    from .simulate import RolloutResult as RolloutResult
-    from .simulate import SimulationError as SimulationError
-    from .simulate import SimulationInterrupted as SimulationInterrupted
-    from .simulate import compile_rollout as compile_rollout
-    from .simulate import compile_simulation as compile_simulation
-    from .simulate import joint_limits as joint_limits
-    from .simulate import rollout as rollout
-    from .simulate import simulate as simulate
-    from .simulate.webassembly import wasm_simulation as wasm_simulation
-    from .sweep import Sweep as Sweep
-    from .sweep import SweepInterrupted as SweepInterrupted
-    from .sweep import SweepWarning as SweepWarning
-    from .sweep import grid as grid
-    from .sweep import monte_carlo as monte_carlo
-    from .sweep import open_sweep as open_sweep
-    from .sweep import sweep as sweep  # type: ignore[no-redef]
+    from .simulation import CompiledRollout as CompiledRollout
+    from .simulation import CompiledSimulation as CompiledSimulation
+    from .simulation import Event as Event
+    from .simulation import RolloutResult as RolloutResult
+    from .simulation import SimulationError as SimulationError
+    from .simulation import SimulationInterrupted as SimulationInterrupted
+    from .simulation import compile_rollout as compile_rollout
+    from .simulation import compile_simulation as compile_simulation
+    from .simulation import joint_limits as joint_limits
+    from .simulation import rollout as rollout
+    from .simulation import simulate as simulate
+    from .simulation.webassembly import wasm_simulation as wasm_simulation
+    from .sweeps import Sweep as Sweep
+    from .sweeps import SweepInterrupted as SweepInterrupted
+    from .sweeps import SweepWarning as SweepWarning
+    from .sweeps import grid as grid
+    from .sweeps import monte_carlo as monte_carlo
+    from .sweeps import open_sweep as open_sweep
+    from .sweeps import sweep as sweep
     from .symbolic import symbols as symbols
-    from .trace import Input as Input
-    from .trace import bind as bind
-    from .trace import count as count
-    from .trace import symbols_of as symbols_of
-    from .trace import trace as trace
+    from .tracing import Input as Input
+    from .tracing import bind as bind
+    from .tracing import count as count
+    from .tracing import symbols_of as symbols_of
+    from .tracing import trace as trace
     from .trajectories import JointMotion as JointMotion
     from .trajectories import Loads as Loads
     from .trajectories import Trajectory as Trajectory
     from .trajectories import cubic as cubic
     from .trajectories import cycloid as cycloid
-    from .trajectories import fourier as fourier  # type: ignore[no-redef]
+    from .trajectories import fourier as fourier
     from .trajectories import held as held
     from .trajectories import quintic as quintic
     from .trajectories import septic as septic
@@ -241,7 +239,7 @@ LAZY_IMPORTS = {  # the public names, by the modules that are imported when one 
     "api.quasi": ("normalized", "unnormalized"),
     "api.regressors": ("energy_regressor", "regressor", "slotine_li_regressor"),
     "api.webassembly": ("wasm", "wasm_interface", "wasm_robot"),
-    "compare": ("Comparison", "Finding", "compare"),
+    "comparison": ("Comparison", "Finding", "compare"),
     "control": (
         "computed_torque",
         "diagonal_control",
@@ -254,7 +252,7 @@ LAZY_IMPORTS = {  # the public names, by the modules that are imported when one 
     ),
     "drawing": ("Animation", "draw"),
     "errors": ("EquilibriumError", "FileError", "RobotError", "SingularError"),
-    "explain": ("Accuracy", "Explanation", "accuracy", "cite", "explain"),
+    "explanation": ("Accuracy", "Explanation", "accuracy", "cite", "explain"),
     "export": ("CSource", "c_source", "latex", "python_source", "sympy"),
     "formats": ("LIBRARY", "load", "save"),
     "formats.conversion": ("convert",),
@@ -272,7 +270,7 @@ LAZY_IMPORTS = {  # the public names, by the modules that are imported when one 
     "ode.registry": ("integrators",),
     "recording": ("EventRecord", "Recording", "load_recording"),
     "robot": ("Frame", "Friction", "Joint", "Link", "Robot", "chain", "describe", "random_tree"),
-    "simulate": (
+    "simulation": (
         "CompiledRollout",
         "CompiledSimulation",
         "Event",
@@ -285,10 +283,10 @@ LAZY_IMPORTS = {  # the public names, by the modules that are imported when one 
         "rollout",
         "simulate",
     ),
-    "simulate.webassembly": ("wasm_simulation",),
-    "sweep": ("Sweep", "SweepInterrupted", "SweepWarning", "grid", "monte_carlo", "open_sweep", "sweep"),
+    "simulation.webassembly": ("wasm_simulation",),
+    "sweeps": ("Sweep", "SweepInterrupted", "SweepWarning", "grid", "monte_carlo", "open_sweep", "sweep"),
     "symbolic": ("symbols",),
-    "trace": ("Input", "bind", "count", "symbols_of", "trace"),
+    "tracing": ("Input", "bind", "count", "symbols_of", "trace"),
     "trajectories": (
         "JointMotion",
         "Loads",
@@ -320,14 +318,3 @@ def __getattr__(name: str) -> Any:
 
 def __dir__() -> list[str]:
     return sorted(__all__)
-
-
-class LazyModule(ModuleType):
-    """Some functions have the name of a subpackage: `lw.simulate` stays the function when the package is imported."""
-
-    def __setattr__(self, name: str, value: Any) -> None:
-        if not (isinstance(value, ModuleType) and name in PACKAGE_OF):
-            super().__setattr__(name, value)
-
-
-sys.modules[__name__].__class__ = LazyModule

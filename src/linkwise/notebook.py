@@ -16,7 +16,7 @@ from .drawing.svg import Curve, curves_svg, robot_svg
 from .figures import COLOURS
 from .recording import Recording
 from .robot import Robot
-from .robot.describe import bodies, geometry, size_of
+from .robot.description import bodies, geometry, size_of
 from .robot.layout import Layout
 
 MOST_ROWS = 30  # of a table

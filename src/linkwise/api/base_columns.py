@@ -18,7 +18,7 @@ from ..robot import Friction, Robot
 from ..robot.regroup import TEN, body_of
 from ..spatial import RigidInertia, Scalar, add, dot_product
 from ..symbolic import Collector
-from ..trace import random_bindings
+from ..tracing import random_bindings
 from .base_parameters import ROUNDING, BaseParameter, Span, base_parameters, rounded
 from .mobility import DRAWS, SMALL
 from .parameters import Column, all_columns

@@ -11,7 +11,7 @@ from ..robot import Robot
 from ..robot.regroup import TEN, body_of, identifiable_parameters, ten_numbers
 from ..spatial import RigidInertia, Scalar, dot_product, mul, reciprocal
 from ..symbolic import Collector, collected_text
-from ..trace import refuse_symbols
+from ..tracing import refuse_symbols
 from .mobility import SMALL, mobilities
 
 ROUNDING = 1e-12  # a multiple this close to a whole number is that number

@@ -9,7 +9,7 @@ from numbers import Integral
 from typing import Any
 
 from ..graph import Node
-from ..robot.describe import grid
+from ..robot.description import grid
 from ..symbolic.expressions import Expressions
 from ..symbolic.latex.format import decimal
 

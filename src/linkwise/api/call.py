@@ -20,7 +20,7 @@ from typing import Any, NamedTuple, ParamSpec
 import numpy as np
 
 from ..kernels import dispatch
-from ..trace import Input
+from ..tracing import Input
 from .method_table import for_generated_code
 from .singular import explained, refuse_singular
 from .states import Array, States

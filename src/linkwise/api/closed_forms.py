@@ -11,8 +11,8 @@ from ..dynamics import inverse_derivatives
 from ..graph import Port, Program
 from ..kernels.sources import own_name
 from ..robot import Robot
-from ..trace import Input, trace
-from ..trace.tracing import function_name
+from ..tracing import Input, trace
+from ..tracing.tracing import function_name
 from .closed_form_derivatives import forward_dynamics_derivatives, loads_on
 from .states import States
 

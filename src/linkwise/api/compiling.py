@@ -9,7 +9,7 @@ from ..errors import one_of
 from ..kernels.dispatch import DTYPES
 from ..kernels.lock import LOCK
 from ..robot import Robot
-from ..trace.tracing import check_function_and_robot
+from ..tracing.tracing import check_function_and_robot
 from .method_table import LOOP_METHODS, for_generated_code, has_methods, methods
 from .singular import explain_non_finite
 

@@ -13,7 +13,7 @@ from ..graph.derivative import own_shape
 from ..kernels.sources import own_name
 from ..lazy import cached_property
 from ..robot import Robot
-from ..trace.tracing import Prepared, function_name
+from ..tracing.tracing import Prepared, function_name
 from .closed_forms import closed_form, has_closed_form
 from .derived import DerivedFunction
 

@@ -19,8 +19,8 @@ from ..kernels.lock import LOCK
 from ..kernels.sources import own_name
 from ..lazy import cached_property
 from ..robot import Robot
-from ..trace import Input, symbols_of, trace
-from ..trace.tracing import (
+from ..tracing import Input, symbols_of, trace
+from ..tracing.tracing import (
     FEWEST_PREFERRED,
     Prepared,
     check_function_and_robot,

@@ -17,7 +17,7 @@ import numpy as np
 
 from ..errors import EquilibriumError
 from ..robot import Robot
-from ..trace import Input
+from ..tracing import Input
 from .comparing import ComparesArrays
 from .derivatives import Derivative, derivative
 from .functions import bias_torque, gravity_torque

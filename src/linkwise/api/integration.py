@@ -26,7 +26,7 @@ from ..spatial import (
     turn_between,
     unit_quaternion,
 )
-from ..trace import Input
+from ..tracing import Input
 from .call import Call, fast
 from .states import Array, States, component
 

@@ -16,8 +16,8 @@ from ..errors import one_of
 from ..kernels.dispatch import MAX_STRAIGHT_LINKS
 from ..kernels.sources import own_name
 from ..robot import Robot
-from ..trace import cheapest_method
-from ..trace.tracing import FEWEST_PREFERRED
+from ..tracing import cheapest_method
+from ..tracing.tracing import FEWEST_PREFERRED
 
 Function = Callable[..., Any]
 

@@ -12,7 +12,7 @@ import numpy as np
 from ..dynamics import kinematics
 from ..robot import Link, LinkMobility, Robot, outward
 from ..spatial import Placement, Scalar, Twist, Vector, add, cross, dot, mul, reciprocal
-from ..trace import random_bindings
+from ..tracing import random_bindings
 from .configuration import neutral
 
 DRAWS = 3  # random geometries for a robot made of symbols

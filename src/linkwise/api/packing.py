@@ -11,7 +11,7 @@ from ..graph import Program
 from ..graph.packing import packed as packed_program
 from ..lazy import cached_property
 from ..robot import Robot
-from ..trace.tracing import function_name, prefer_fewest
+from ..tracing.tracing import function_name, prefer_fewest
 from .derived import DerivedFunction
 from .states import Array, library_of
 

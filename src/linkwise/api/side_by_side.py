@@ -17,7 +17,7 @@ import numpy as np
 
 from ..kernels.dispatch import MAX_STRAIGHT_LINKS
 from ..robot import Contraction, Link, Robot
-from ..trace.loop_tracing import UNKNOWN, RolledRobot, common_link, parts
+from ..tracing.loop_tracing import UNKNOWN, RolledRobot, common_link, parts
 from .states import REAL, States, dtype_name
 
 

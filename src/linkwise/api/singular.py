@@ -18,8 +18,8 @@ from ..dynamics import udu as factors
 from ..errors import SingularError
 from ..robot import Robot, inward
 from ..spatial import RigidInertia, add, power
-from ..trace import bind, symbols_of
-from ..trace.tracing import Prepared
+from ..tracing import bind, symbols_of
+from ..tracing.tracing import Prepared
 from .configuration import neutral
 from .states import Array, States
 

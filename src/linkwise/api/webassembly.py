@@ -9,7 +9,7 @@ from ..errors import RobotError, one_of
 from ..kernels.dispatch import DTYPES
 from ..kernels.lock import LOCK
 from ..robot import Robot
-from ..trace import Input
+from ..tracing import Input
 from .compiling import checked_spec
 from .functions import poses
 from .method_table import LOOP_METHODS

@@ -155,7 +155,7 @@ def reported(error: BaseException, debug: bool) -> int:
 
 def exit_code(error: BaseException) -> int | None:
     """What an expected error means; None: it was not expected."""
-    from ..simulate import SimulationError
+    from ..simulation import SimulationError
 
     if isinstance(error, KeyboardInterrupt):
         return INTERRUPTED

@@ -16,12 +16,12 @@ from ..files import saving
 from ..progress import ProgressDisplay, on_terminal
 from . import gif, mp4
 from .camera import Camera, camera_of
-from .draw import poses_at
 from .faces import Mesh
 from .film import Film
 from .framing import Framing, framing_of
 from .motion import Motion, frame_count
 from .page import page_of
+from .pictures import poses_at
 from .scene import Scene, Shown, scene_of, world
 from .skeleton import Floats, skeleton_of
 

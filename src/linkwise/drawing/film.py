@@ -8,11 +8,11 @@ import numpy as np
 
 from ..figures import new_figure
 from .camera import Camera
-from .draw import heading, legend, poses_at, seen_corners
 from .faces import Mesh
 from .framing import Framing
 from .motion import Motion
 from .painter import INK, Painter, show_window, window_of
+from .pictures import heading, legend, poses_at, seen_corners
 from .scene import Scene, world
 from .skeleton import Floats, Point
 

@@ -16,7 +16,7 @@ import numpy as np
 from ..robot import Link, Robot
 from ..robot.coordinates import MovingJoint
 from ..spatial import Placement
-from ..trace import refuse_symbols
+from ..tracing import refuse_symbols
 
 Floats = np.ndarray[Any, np.dtype[np.float64]]
 SLIDES = ("prismatic", "cylindrical", "screw", "planar")  # joints that a link can move away from

@@ -10,8 +10,8 @@ import numpy as np
 
 from ..robot import Robot
 from .camera import camera_of
-from .draw import poses_at
 from .faces import SEEN_THROUGH, Mesh
+from .pictures import poses_at
 from .scene import Shown, scene_of, world
 from .skeleton import Floats, skeleton_of
 

@@ -11,7 +11,7 @@ from ..printing import Equations
 from ..robot import Robot
 from ..symbolic.latex.program import latex_text
 from ..symbolic.sympy_expressions import normal_expressions, sympy_expressions
-from ..trace import trace
+from ..tracing import trace
 from .columns import parameters_of
 from .component_names import meanings, names_of
 

@@ -11,14 +11,14 @@ from typing import Any
 from ..api.derived import DerivedFunction
 from ..api.packing import Packed
 from ..codegen.c.function import WIDTH, CFunction, brackets
-from ..explain import cite
-from ..explain.references import published_as
+from ..explanation import cite
+from ..explanation.references import published_as
 from ..graph import Port, count
 from ..robot import Robot
-from ..robot.describe import indices, moves_as
+from ..robot.description import indices, moves_as
 from ..symbolic import collected_text
-from ..trace import symbols_of
-from ..trace.tracing import function_name
+from ..tracing import symbols_of
+from ..tracing.tracing import function_name
 from ..version import __version__
 from .columns import parameters_of
 

@@ -11,8 +11,8 @@ from ..api.derived import DerivedFunction
 from ..graph import Graph, Program, evaluate
 from ..robot import Robot
 from ..symbolic import Transplant
-from ..trace import Input, symbols_of
-from ..trace.tracing import function_name
+from ..tracing import Input, symbols_of
+from ..tracing.tracing import function_name
 
 STATES = 4
 TOLERANCE = {"float64": 1e-12, "float32": 1e-5}  # relative to the largest result; more where rounding is amplified

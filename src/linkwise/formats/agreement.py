@@ -11,8 +11,8 @@ from ..dynamics import composite, kinematics, newton_euler
 from ..errors import RobotError
 from ..robot import Robot
 from ..spatial import Placement, Wrench
-from ..trace import symbols_of
-from ..trace.binding import unchecked
+from ..tracing import symbols_of
+from ..tracing.binding import unchecked
 
 STATES = 4
 SLACK = 1e-9  # relative

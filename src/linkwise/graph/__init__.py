@@ -1,8 +1,8 @@
 """Expressions as a graph of shared nodes: the rules that make them, their grammar, their meaning, their count."""
 
 from .arrays import TracedArray, as_traced
-from .count import Count, count
-from .evaluate import MEANING, evaluate
+from .counting import Count, count
+from .evaluation import MEANING, evaluate
 from .grammar import LEGAL, GrammarError, check
 from .node import Graph, Node
 from .program import Port, Program

@@ -19,7 +19,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from .count import Count, count_nodes
+from .counting import Count, count_nodes
 from .node import Node
 from .program import Port
 

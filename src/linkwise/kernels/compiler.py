@@ -9,7 +9,7 @@ from typing import Any
 
 from ..graph import Count
 from ..robot import Robot
-from ..trace.tracing import function_name
+from ..tracing.tracing import function_name
 from . import image
 from .dispatch import llvm_is_loaded
 from .host import known_host

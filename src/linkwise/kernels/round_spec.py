@@ -11,9 +11,9 @@ import numpy as np
 from ..graph import Count, count
 from ..lazy import cached_property
 from ..robot import Robot
-from ..trace.loop_tracing import NotRollableError
-from ..trace.round_tracing import Rounds, trace_rounds
-from ..trace.tracing import function_name
+from ..tracing.loop_tracing import NotRollableError
+from ..tracing.round_tracing import Rounds, trace_rounds
+from ..tracing.tracing import function_name
 from .host import BatchFunction
 from .interface import Argument, Interface, Links
 from .rounds import Codes, HostMemory, Launch, Plan

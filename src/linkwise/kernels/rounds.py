@@ -14,7 +14,7 @@ import numpy as np
 
 from ..graph import Graph, Port, Program, count
 from ..robot.contraction import Round
-from ..trace.round_tracing import Rounds, RowContraction
+from ..tracing.round_tracing import Rounds, RowContraction
 from .interface import Interface, arguments
 from .loader import load_or_compile
 from .target import Target

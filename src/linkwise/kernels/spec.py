@@ -14,8 +14,8 @@ from ..lazy import cached_property
 from ..robot import Robot
 from ..robot.fingerprint import NoFingerprintError
 from ..robot.joint_space import QUATERNION
-from ..trace import Input, trace
-from ..trace.tracing import ONE_NUMBER, Prepared, function_name, prefer_fewest
+from ..tracing import Input, trace
+from ..tracing.tracing import ONE_NUMBER, Prepared, function_name, prefer_fewest
 from . import cache
 from .dispatch import MAX_STRAIGHT_LINKS, MAX_STRAIGHT_OPERATIONS, MAX_WITHOUT_LOOPS
 from .host import environment, host_target
@@ -26,7 +26,7 @@ from .target import Code, Target
 
 if TYPE_CHECKING:
     from ..codegen.llvm.loops import LoopText
-    from ..trace.loop_tracing import Rolled
+    from ..tracing.loop_tracing import Rolled
 
 PLAIN = (str, int, float, bool, type(None), Input)  # options whose `repr` determines them
 FORMS = ("auto", "straight", "loops", "rounds")
@@ -123,7 +123,7 @@ class LoopSpec(KernelSpec):
         if "q" in arrays and packed(self.robot):
             arrays["q"] = (QUATERNION,)
         options = {name: value for name, value in self.keywords.items() if name not in arrays}
-        from ..trace.loop_tracing import trace_rolled
+        from ..tracing.loop_tracing import trace_rolled
 
         return trace_rolled(plain_of(self.function), self.robot, arrays, **options)
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from ..api.functions import kinetic_energy
 from ..printing import Description
-from ..robot.describe import size_of
+from ..robot.description import size_of
 from .recording import Recording
 
 MOST_EVENTS = 20  # lines for the events of one trajectory

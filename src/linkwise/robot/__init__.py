@@ -4,7 +4,7 @@ from ..printing import Description
 from .axes import Axis
 from .contraction import Contraction, contracted, of_tree
 from .coordinates import LinkCoordinates
-from .describe import describe
+from .description import describe
 from .friction import Friction
 from .joint import Joint, Prismatic, Revolute, Screw
 from .kinds import KINDS

@@ -1,7 +1,7 @@
 """Motions of the joints in time, and the torques and loads along them."""
 
 from .csv_reader import trajectory_from_csv
-from .fourier import fourier
+from .fourier_series import fourier
 from .holding import held
 from .loads import Loads, Peaks, torque_along
 from .pieces import JointMotion

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from ..errors import one_of
 from ..robot import Robot
-from ..robot.describe import grid
+from ..robot.description import grid
 from ..robot.layout import Layout, places
 
 Floats = NDArray[np.float64]

@@ -13,9 +13,9 @@ from ..errors import one_of
 from ..figures import grey_style, joint_style, new_figure, save_figure
 from ..printing import print_if_dropped
 from ..robot import Friction, Robot
-from ..robot.describe import grid
+from ..robot.description import grid
 from ..robot.layout import Layout
-from ..trace import refuse_symbols
+from ..tracing import refuse_symbols
 from .checks import Floats, counted, even_times
 from .csv_writer import motion_columns, write_csv
 from .pieces import JointMotion

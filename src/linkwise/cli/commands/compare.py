@@ -37,7 +37,7 @@ def command(
     and zero, rotor inertia, masses and inertias are named in the order of their effect on torques. The exit code is 0
     where all torques agree, 1 where they do not.
     """
-    from ...compare import compare
+    from ...comparison import compare
 
     result = compare(*(robot_of(name, base, mimic, unphysical) for name in (a, b)))
     if json:

@@ -93,7 +93,7 @@ def counts(arm: Robot, asked: list[tuple[str, str | None]]) -> list[dict[str, An
 
 def counted(arm: Robot, name: str, method: str | None) -> dict[str, Any]:
     """A row of the table."""
-    from ...trace import count
+    from ...tracing import count
 
     found = count(function_of(name), arm, **method_keywords(name, method))
     return {"function": name, "method": method or "-", **{key: getattr(found, key) for key in KEYS}}

@@ -39,7 +39,7 @@ def command(arm: Robot, json: Json = False) -> int:
         )
         return 0
     if room() is None:
-        from ...robot.describe import description
+        from ...robot.description import description
 
         echo(description(arm))
         return 0
@@ -50,7 +50,7 @@ def command(arm: Robot, json: Json = False) -> int:
 def on_screen(arm: Robot) -> None:
     """The same in tables that fit the terminal."""
     from ...api.momentum import total_mass
-    from ...robot.describe import size_of, tables
+    from ...robot.description import size_of, tables
     from ...robot.tables import CONVENTIONS
 
     title(f"{arm.name}: {size_of(arm)}, {float(total_mass(arm)):g} kg")

@@ -44,7 +44,7 @@ def command(
     import numpy as np
 
     from ...api.configuration import neutral
-    from ...explain import explain
+    from ...explanation import explain
     from ..states import state
 
     at = neutral(arm) if q is None else state(arm, q, "q", "--q", degrees)

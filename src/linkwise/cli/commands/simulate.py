@@ -131,7 +131,7 @@ def command(
     from ...control import computed_torque
     from ...recording.cut import until_end
     from ...robot import Friction
-    from ...simulate import SimulationError, SimulationInterrupted, joint_limits, simulate
+    from ...simulation import SimulationError, SimulationInterrupted, joint_limits, simulate
     from ..app import message
     from ..limits import warn_of_start
     from ..states import state

@@ -11,7 +11,7 @@ from ..results import print_json
 from ..screen import complain
 
 if TYPE_CHECKING:
-    from ...sweep import Sweep
+    from ...sweeps import Sweep
 
 EXAMPLES = (
     ("linkwise sweep falls", "the counts, and the last line of each error"),
@@ -33,7 +33,7 @@ def command(
     --resume the exit code is 1 where chunks failed.
     """
     from ...errors import RobotError
-    from ...sweep import SweepInterrupted, open_sweep
+    from ...sweeps import SweepInterrupted, open_sweep
 
     try:
         sweep = open_sweep(folder)

@@ -1,5 +1,5 @@
 """Motions that excite the parameters of a robot, within its limits."""
 
-from .excitation import Excitation, ExcitationInterrupted, excitation
+from .optimization import Excitation, ExcitationInterrupted, excitation
 
 __all__ = ["Excitation", "ExcitationInterrupted", "excitation"]

@@ -10,7 +10,7 @@ from ...api.functions import gravity_torque, inverse_dynamics
 from ...trajectories.limits import KINDS, UNITS, Floats, turning
 
 if TYPE_CHECKING:
-    from .excitation import Excitation
+    from .optimization import Excitation
 
 TRAVEL = {"N m": 0.01, "N": 0.001}  # rad, m: a joint that moves by less tells nothing
 RATE = 0.01  # rad/s, m/s: no joint is faster in a motion that tells nothing of inertias

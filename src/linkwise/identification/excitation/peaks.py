@@ -8,7 +8,7 @@ import numpy as np
 
 from ...api.functions import inverse_dynamics
 from ...robot import Friction, Robot
-from ...trajectories.fourier import Fourier
+from ...trajectories.fourier_series import Fourier
 from ...trajectories.limits import Floats, Margins, MotionLimits
 from .series import bounds, times_of_period
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ...trajectories.fourier import Fourier
+from ...trajectories.fourier_series import Fourier
 from ...trajectories.limits import Floats
 
 

@@ -9,8 +9,8 @@ import numpy as np
 
 from ...codegen.llvm.loops import LoopText
 from ...codegen.llvm.wasm.frame import PLACES, RECORD, work_numbers
-from ...trace.tracing import function_name
-from ...trace.universal import COLUMNS, KINDS, trace_universal
+from ...tracing.tracing import function_name
+from ...tracing.universal import COLUMNS, KINDS, trace_universal
 from ..compiler import metadata, read_metadata
 from ..interface import Argument, Interface
 from ..loader import load_or_compile, load_or_compile_as

@@ -6,8 +6,8 @@ import numpy as np
 
 from ...codegen.llvm.wasm.frame import PLACES, RECORD
 from ...robot import Robot
-from ...trace.loop_tracing import tree_of
-from ...trace.universal import link_kinds, link_table
+from ...tracing.loop_tracing import tree_of
+from ...tracing.universal import link_kinds, link_table
 from ..interface import Links
 from ..spec import LinkRows
 from .module import aligned

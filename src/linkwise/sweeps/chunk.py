@@ -13,9 +13,9 @@ from ..errors import SingularError
 from ..kernels.dispatch import use_kernels
 from ..recording import EventRecord, Recording
 from ..robot import Robot
-from ..simulate.friction_steps import told_already
-from ..simulate.parameters import PerTrajectory, parameters_of, torque_parameters
-from ..simulate.simulation import simulate
+from ..simulation.friction_steps import told_already
+from ..simulation.parameters import PerTrajectory, parameters_of, torque_parameters
+from ..simulation.simulation import simulate
 from ..version import __version__
 from .chunk_formats import Columns
 from .event_columns import event_columns, has_events

@@ -12,8 +12,8 @@ from ..errors import RobotError
 from ..graph import evaluate
 from ..graph.derivative import CHOICES
 from ..robot import Friction
-from ..simulate.parameters import PerTrajectory
-from ..simulate.problem import program_of
+from ..simulation.parameters import PerTrajectory
+from ..simulation.problem import program_of
 from .family import FamilyMap, family_map
 from .family_run import family_problem, loads_of
 from .folder import warn

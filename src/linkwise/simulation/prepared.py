@@ -11,7 +11,7 @@ import numpy as np
 from ..api.states import States
 from ..control import Sampled
 from ..robot import Friction, Robot
-from ..trace import refuse_symbols
+from ..tracing import refuse_symbols
 from .events import events_of
 from .parameter_shapes import checked_parameters
 from .problem import Problem

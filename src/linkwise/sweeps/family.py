@@ -19,7 +19,7 @@ from ..graph import Graph, Node, Port, Program, check, evaluate
 from ..lazy import cached_property
 from ..robot import Robot
 from ..spatial import Scalar
-from ..trace import trace
+from ..tracing import trace
 from .samples import varied
 
 Entries = Mapping[str, np.ndarray]  # of tables, by name

@@ -22,8 +22,8 @@ from ..graph import Program, evaluate
 from ..ode.status import DONE, RUNNING
 from ..ode.trajectories import Trajectories
 from ..robot import Robot
-from ..trace import Input, trace
-from ..trace.tracing import Prepared, prefer_fewest
+from ..tracing import Input, trace
+from ..tracing.tracing import Prepared, prefer_fewest
 from .problem import Problem
 from .traced import TracedFunction, UntraceableFunctionError, message_of, user_line
 

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from ..graph import Count, Graph, Node, Port, Program, as_traced, check
-from ..graph.count import count as count_operations
+from ..graph.counting import count as count_operations
 from ..graph.node import UntraceableError, is_scalar
 from ..graph.passes import apply_passes
 from ..robot import Robot

@@ -14,7 +14,7 @@ from ..ode.registry import integrator as integrator_of
 from ..recording import EventRecord
 from ..robot import Friction, Robot, from_table
 from ..robot.layout import Layout
-from ..simulate.friction_steps import told_already, warn_of_long_steps
+from ..simulation.friction_steps import told_already, warn_of_long_steps
 from .chunk_formats import Columns
 from .effects import check_effects
 from .engines import outcomes

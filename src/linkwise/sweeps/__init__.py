@@ -2,6 +2,6 @@
 
 from .folder import SweepWarning
 from .samples import grid, monte_carlo
-from .sweep import Sweep, SweepInterrupted, open_sweep, sweep
+from .sweeping import Sweep, SweepInterrupted, open_sweep, sweep
 
 __all__ = ["Sweep", "SweepInterrupted", "SweepWarning", "grid", "monte_carlo", "open_sweep", "sweep"]

@@ -17,7 +17,7 @@ from ..api.functions import bias_torque, forward_dynamics, gravity_torque
 from ..api.method_table import LOOP_METHODS
 from ..kernels.dispatch import MAX_STRAIGHT_LINKS
 from ..robot import Robot
-from ..trace import Input
+from ..tracing import Input
 from .problem import Problem
 from .sticking import Point
 

@@ -21,7 +21,7 @@ from ..ode.status import CODES
 from ..ode.trajectories import RECORD, Trajectories
 from ..ode.wasm_driver import Block, driver_module
 from ..robot import Robot
-from ..trace import bind, symbols_of
+from ..tracing import bind, symbols_of
 from .backend import freshly_traced
 from .breaks import breaks_of
 from .friction_steps import warn_of_long_steps

@@ -1,6 +1,6 @@
 """Every intermediate by name, its source, and the accuracy of each method."""
 
-from .accuracy import Accuracy, MethodAccuracy, accuracy
+from .accuracies import Accuracy, MethodAccuracy, accuracy
 from .explanation import Explanation, explain
 from .references import cite
 

@@ -20,8 +20,8 @@ from ..graph import Node, Program, evaluate
 from ..graph.rules import OPERATIONS
 from ..lazy import cached_property
 from ..robot import Robot
-from ..trace import Input, trace
-from ..trace.tracing import prefer_fewest
+from ..tracing import Input, trace
+from ..tracing.tracing import prefer_fewest
 from .parameters import NONE, PREFIX, called, without_prefix
 
 BLOCK = 4_000_000  # numbers that are held at once where many states are evaluated

@@ -18,7 +18,7 @@ from ..robot import Robot
 from ..robot.entries import RESIDUE, TENSOR, impossible_body, is_symbol
 from ..robot.rows import size_of
 from ..robot.tables import DRIVE
-from ..trace import symbols_of, trace
+from ..tracing import symbols_of, trace
 
 NOT_NEGATIVE = ("mass", *DRIVE[:3])
 Place = tuple[int, str]  # of an entry: row and key

@@ -26,8 +26,8 @@ from ..codegen.c.self_test import c_self_test
 from ..errors import one_of
 from ..graph import Program
 from ..robot import Description, Robot
-from ..trace import trace
-from ..trace.tracing import function_name, prefer_fewest
+from ..tracing import trace
+from ..tracing.tracing import function_name, prefer_fewest
 from .header import MARK, head, title
 from .self_test_states import samples
 

@@ -14,12 +14,12 @@ from ..ode.registry import integrator as integrator_of
 from ..ode.trajectories import Trajectories
 from ..recording.recording import STATUS, EventRecord
 from ..robot import Friction, Robot
-from ..simulate.events import events_of
-from ..simulate.integration import integrated
-from ..simulate.numbers import checked_numbers, sample_times
-from ..simulate.parameter_shapes import checked_parameters
-from ..simulate.problem import COORDINATES, Problem
-from ..simulate.recorded import event_records
+from ..simulation.events import events_of
+from ..simulation.integration import integrated
+from ..simulation.numbers import checked_numbers, sample_times
+from ..simulation.parameter_shapes import checked_parameters
+from ..simulation.problem import COORDINATES, Problem
+from ..simulation.recorded import event_records
 from .family import Family
 
 

@@ -20,9 +20,9 @@ from typing import Any
 import numpy as np
 
 from ..robot import Robot
-from ..simulate.parameters import called
-from ..simulate.sampling import parted, traced_step
-from ..simulate.traced import UntraceableFunctionError, traced
+from ..simulation.parameters import called
+from ..simulation.sampling import parted, traced_step
+from ..simulation.traced import UntraceableFunctionError, traced
 from .inputs import Inputs
 from .robots import Vary
 from .samples import Samples

@@ -12,7 +12,7 @@ from ..api.states import refuse_tip_wrenches, require_robot, same_in_all_states
 from ..errors import near_miss
 from ..kernels.interface import broadcast
 from ..robot import Friction, Robot
-from ..trace import symbols_of
+from ..tracing import symbols_of
 from .parameter_shapes import own_shapes
 from .parameters import parameters_of
 from .problem import Problem

@@ -17,9 +17,9 @@ from ...errors import one_of
 from ...notices import warn
 from ...robot import Friction, Robot
 from ...robot.layout import Layout
-from ...trace import refuse_symbols
+from ...tracing import refuse_symbols
 from ...trajectories.checks import positive, spread
-from ...trajectories.fourier import Fourier, series_name
+from ...trajectories.fourier_series import Fourier, series_name
 from ...trajectories.limits import Floats, Margins, MotionLimits
 from ...trajectories.trajectory import Trajectory
 from .checks import weaknesses

@@ -28,7 +28,7 @@ from ..graph import Program, evaluate
 from ..notices import warn
 from ..ode.methods import stability_limit
 from ..robot import Friction, Robot
-from ..trace import symbols_of, trace
+from ..tracing import symbols_of, trace
 
 MOST_JOINTS = 64  # of robots that are looked at: M⁻¹ of longer ones takes long
 NONE: Mapping[str, np.ndarray] = {}

@@ -13,11 +13,11 @@ from ..api.configuration import neutral
 from ..errors import RobotError, SingularError, near_miss, one_of
 from ..lazy import cached_property
 from ..robot import Robot, from_table
-from ..simulate.numbers import checked, sample_times
-from ..simulate.parameters import PREFIX, PerTrajectory, parameters_of, torque_parameters
-from ..simulate.simulation import arguments, simulate
-from ..simulate.traced import UntraceableFunctionError
-from ..trace import refuse_symbols
+from ..simulation.numbers import checked, sample_times
+from ..simulation.parameters import PREFIX, PerTrajectory, parameters_of, torque_parameters
+from ..simulation.simulation import arguments, simulate
+from ..simulation.traced import UntraceableFunctionError
+from ..tracing import refuse_symbols
 from .family import FamilyMap, family_map
 from .robots import Vary, chunks_of_robots
 from .samples import KNOWN, Samples, checked_samples, table_entries

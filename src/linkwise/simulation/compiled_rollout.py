@@ -18,7 +18,7 @@ from ..kernels.kernel import real_array
 from ..kernels.targets import check_simulation_target
 from ..ode.rollout import CudaRollout, HostRollout, fixed_step_integrators
 from ..robot import Friction, Robot
-from ..trace import Input, symbols_of
+from ..tracing import Input, symbols_of
 from .compiled import frozen
 from .friction_steps import warn_of_long_steps
 from .numbers import checked

@@ -28,8 +28,8 @@ from ..graph import Program
 from ..lazy import cached_property
 from ..ode.events import Crossing
 from ..robot import Friction, Robot
-from ..trace import Input, trace
-from ..trace.tracing import prefer_fewest
+from ..tracing import Input, trace
+from ..tracing.tracing import prefer_fewest
 from .events import Event
 from .parameters import NONE, PREFIX, called, without_prefix
 from .sticking import NEARNESS_TOLERANCE, Point, Sticking

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from ..recording import EventRecord
-from ..simulate.events import events_of
+from ..simulation.events import events_of
 
 COUNT = "events"
 FLAT = ("event_t", "event_name", "event_q", "event_qd")

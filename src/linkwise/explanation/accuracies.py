@@ -24,7 +24,7 @@ from ..errors import RobotError, SingularError, one_of
 from ..kernels.dispatch import use_kernels
 from ..kernels.spec import KernelSpec, too_long
 from ..robot import Robot
-from ..trace import Input
+from ..tracing import Input
 from .explanation import table as aligned
 
 REFERENCE_METHODS = ("articulated", "walker-orin-3")  # the exact answer, and the one it is checked against
