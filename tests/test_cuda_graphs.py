@@ -53,6 +53,9 @@ def make(request: pytest.FixtureRequest, library: FakeLibrary) -> Iterator[Make]
         yield function
 
 
+each = lw.per_trajectory
+
+
 def kind(array: Any) -> str:
     return type(array).__module__
 
@@ -61,17 +64,17 @@ def test_memory_that_ends_with_the_call_is_not_captured(library: FakeLibrary, ma
     """But by torch, which keeps it for the graph."""
     run, kernel = compiled(), lw.compile(lw.inverse_dynamics, ARM, target="cuda")
     q, qd, goal = map(make, STATES)
-    out, tau = run(q, qd, parameters={"goal": goal}), kernel(q, qd, goal)
+    out, tau = run(q, qd, parameters={"goal": each(goal)}), kernel(q, qd, goal)
     short, wide = make(STATES[2].astype(np.float32)), make(np.ascontiguousarray(STATES[0].T)).T
     calls: dict[str, Callable[[], Any]] = {
-        "": lambda: run(q, qd, parameters={"goal": goal}, out=out),
+        "": lambda: run(q, qd, parameters={"goal": each(goal)}, out=out),
         " ": lambda: kernel(q, qd, goal, out=tau),
         "  ": lambda: kernel(q, qd, goal),  # the caller has the result
-        "there is no qd0": lambda: run(q, parameters={"goal": goal}, out=out),
-        "there is no out": lambda: run(q, qd, parameters={"goal": goal}),
-        "parameters: 'goal' has to be converted": lambda: run(q, qd, parameters={"goal": short}, out=out),
-        "q0 has to be converted": lambda: run(wide, qd, parameters={"goal": goal}, out=out),
-        "q0 or qd0 shares memory with out": lambda: run(out.q_end, qd, parameters={"goal": goal}, out=out),
+        "there is no qd0": lambda: run(q, parameters={"goal": each(goal)}, out=out),
+        "there is no out": lambda: run(q, qd, parameters={"goal": each(goal)}),
+        "parameters: 'goal' has to be converted": lambda: run(q, qd, parameters={"goal": each(short)}, out=out),
+        "q0 has to be converted": lambda: run(wide, qd, parameters={"goal": each(goal)}, out=out),
+        "q0 or qd0 shares memory with out": lambda: run(out.q_end, qd, parameters={"goal": each(goal)}, out=out),
         "qdd has to be converted or broadcast": lambda: kernel(q, qd, short, out=tau),
         "out is not contiguous, or shares": lambda: kernel(q, qd, goal, out=q),
     }
@@ -157,7 +160,7 @@ def test_the_default_stream_is_not_used_where_a_capture_waits_for_it(library: Fa
 
 def test_a_compiled_rollout_keeps_its_machine_code(library: FakeLibrary) -> None:
     """Graphs that captured it need that, however many others there were."""
-    run, given = compiled(), {"goal": STATES[1]}
+    run, given = compiled(), {"goal": each(STATES[1])}
     before = run(STATES[0], parameters=given).q_end
     (program,) = run.solvers.values()
     module = program.code.module(0).module.value
@@ -186,10 +189,10 @@ def torch() -> Any:
 @pytest.mark.cuda
 def test_a_graph_of_a_compiled_rollout_outlives_others(torch: Any) -> None:
     z, run, graph = torch.rand((1000, 3), device="cuda", dtype=torch.float64), compiled(), torch.cuda.CUDAGraph()
-    out = run(z, parameters={"goal": z})
+    out = run(z, parameters={"goal": each(z)})
     right = out.q_end.clone()
     with torch.cuda.graph(graph):
-        run(z, parameters={"goal": z}, out=out)
+        run(z, parameters={"goal": each(z)}, out=out)
     for k in range(70 + RETIRED):
         lw.rollout(ARM, z, torque=lambda arm, t, q, qd, k=k: 0.001 * k - q, **LENGTH)
     gc.collect()
@@ -203,7 +206,7 @@ def test_a_graph_of_a_compiled_rollout_outlives_others(torch: Any) -> None:
 @pytest.mark.cuda
 def test_what_is_collected_in_a_capture_does_not_end_it(torch: Any) -> None:
     z, run = torch.rand((1000, 3), device="cuda", dtype=torch.float64), compiled()
-    out = run(z, parameters={"goal": z})
+    out = run(z, parameters={"goal": each(z)})
     right = out.q_end.clone()
     chain = lw.chain(20)
     states = torch.rand((3, 5, chain.n), device="cuda", dtype=torch.float64)
@@ -218,7 +221,7 @@ def test_what_is_collected_in_a_capture_does_not_end_it(torch: Any) -> None:
         with torch.cuda.graph(graph):
             del dropped
             gc.collect()
-            run(z, parameters={"goal": z}, out=out)
+            run(z, parameters={"goal": each(z)}, out=out)
         out.q_end.zero_()
         graph.replay()
         torch.cuda.synchronize()
@@ -230,7 +233,7 @@ def test_what_is_collected_in_a_capture_does_not_end_it(torch: Any) -> None:
 @pytest.mark.parametrize("mode", ["global", "thread_local"])
 def test_kernels_are_loaded_while_another_thread_captures(torch: Any, mode: str) -> None:
     z, run = torch.rand((1000, 3), device="cuda", dtype=torch.float64), compiled()
-    out = run(z, parameters={"goal": z})
+    out = run(z, parameters={"goal": each(z)})
     right, ended, errors = out.q_end.clone(), threading.Event(), []
 
     def load() -> None:
@@ -249,7 +252,7 @@ def test_kernels_are_loaded_while_another_thread_captures(torch: Any, mode: str)
             torch.cuda.synchronize()
             graph = torch.cuda.CUDAGraph()
             with torch.cuda.graph(graph, capture_error_mode=mode):
-                run(z, parameters={"goal": z}, out=out)
+                run(z, parameters={"goal": each(z)}, out=out)
             out.q_end.zero_()
             graph.replay()
             torch.cuda.synchronize()
@@ -285,13 +288,13 @@ def test_cupy_has_no_memory_for_graphs() -> None:
     run, stream = compiled(), cupy.cuda.Stream(non_blocking=True)
     with stream:
         q, qd, goal = cupy.asarray(STATES[0]), cupy.asarray(STATES[1]), cupy.asarray(STATES[2])
-        out = run(q, qd, parameters={"goal": goal})
+        out = run(q, qd, parameters={"goal": each(goal)})
         right = out.q_end.copy()
         stream.synchronize()
         stream.begin_capture()
         with pytest.raises(CudaError, match="there is no qd0, for which the call needs memory"):
-            run(q, parameters={"goal": goal}, out=out)
-        run(q, qd, parameters={"goal": goal}, out=out)
+            run(q, parameters={"goal": each(goal)}, out=out)
+        run(q, qd, parameters={"goal": each(goal)}, out=out)
         graph = stream.end_capture()
         mine = [cupy.full(shape, 7.0) for shape in 5 * [(3,), (40, 3)]]
         out.q_end.fill(0.0)

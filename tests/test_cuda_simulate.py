@@ -42,7 +42,7 @@ def test_the_bits_are_those_of_the_cpu(integrator: str, place: str) -> None:
 
 
 def test_laws_parameters_and_friction(place: str) -> None:
-    own = {"kd": np.linspace(0.01, 0.1, 9)}
+    own = {"kd": lw.per_trajectory(np.linspace(0.01, 0.1, 9))}
     assert_same(
         PLANAR,
         duration=0.5,

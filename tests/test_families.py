@@ -63,7 +63,7 @@ def among(robots):
 
 
 def swept(robots, folder, q0, qd0, duration, **options):
-    samples = {"q0": q0, "qd0": qd0, "which": np.arange(len(robots))}
+    samples = {"q0": q0, "qd0": qd0, "which": lw.per_trajectory(np.arange(len(robots)))}
     return lw.sweep(robots[0], samples, folder, duration, vary=among(robots), **{**REST, **options})
 
 

@@ -101,8 +101,12 @@ def test_a_compiled_rollout_tells_it_once() -> None:
 
 def test_the_worst_of_the_symbols_counts() -> None:
     m, b, c = lw.symbols("m b c")
-    arm, good = slider(m, b, c), {"m": [1.0, 2.0], "b": 0.1, "c": 0.0}
-    for bad in ({"c": [0.0, 1.0]}, {"b": [0.1, 400.0]}, {"b": 200.0, "m": [2.0, 1.0]}):
+    arm, good = slider(m, b, c), {"m": lw.per_trajectory([1.0, 2.0]), "b": 0.1, "c": 0.0}
+    for bad in (
+        {"c": lw.per_trajectory([0.0, 1.0])},
+        {"b": lw.per_trajectory([0.1, 400.0])},
+        {"b": 200.0, "m": lw.per_trajectory([2.0, 1.0])},
+    ):
         numbers = {**good, **bad}
         assert len(told(lambda: lw.rollout(arm, [0], **START, friction=True, parameters=numbers))) == 1  # noqa: B023
     assert not told(lambda: lw.rollout(arm, [0], **START, friction=True, parameters=good))

@@ -214,7 +214,7 @@ def test_no_trajectory_depends_on_its_neighbours(compiled):
     options = {"torque": lambda arm, t, q, qd, kp: -kp * q, "compiled": compiled, "samples": 3, "rtol": 1e-7}
     options["events"] = [lambda arm, t, q, qd: np.sin(200.0 * t + q[0])] if compiled else []
     duration = 0.6 if compiled else 0.05
-    together = lw.simulate(PLANAR, q, qd, duration, parameters={"kp": kp[:, None]}, **options)
+    together = lw.simulate(PLANAR, q, qd, duration, parameters={"kp": lw.per_trajectory(kp[:, None])}, **options)
     for k in range(count):
         alone = lw.simulate(PLANAR, q[k], qd[k], duration, parameters={"kp": kp[k]}, **options)
         assert alone.steps == together.steps[k]

@@ -174,7 +174,7 @@ def test_laws_and_their_parameters() -> None:
     robot = PLANAR
     q, qd = starts(robot, 4)
     gains = np.array([0.01, 0.02, 0.03, 0.05])
-    own = {"kd": gains, "push": np.full(robot.n, 0.02)}
+    own = {"kd": lw.per_trajectory(gains), "push": np.full(robot.n, 0.02)}
     found = lw.rollout(
         robot, q, qd, steps=20, step=0.01, torque=law, parameters=own, friction=lw.Friction(viscous=0.01)
     )
@@ -196,7 +196,7 @@ def test_laws_and_their_parameters() -> None:
 def test_symbols_of_the_robot_have_a_number_for_each_trajectory() -> None:
     masses = np.array([0.5, 1.0, 2.0])
     family = pendulum(lw.symbols("m"))
-    found = lw.rollout(family, [0.3], steps=50, step=0.01, torque=[1.0], parameters={"m": masses})
+    found = lw.rollout(family, [0.3], steps=50, step=0.01, torque=[1.0], parameters={"m": lw.per_trajectory(masses)})
     assert found.q_end.shape == (3, 1)
     for k, mass in enumerate(masses):
         expected = lw.rollout(pendulum(mass), [0.3], steps=50, step=0.01, torque=[1.0])
@@ -252,7 +252,7 @@ def test_the_bits_of_laws_tables_and_parameters(dtype: str, place: str) -> None:
     q, qd = starts(robot, 40)
     rng = np.random.default_rng(5)
     options: dict[str, Any] = {"steps": 15, "step": 1e-2, "dtype": dtype, "torque": law}
-    options["parameters"] = {"kd": rng.uniform(0.0, 1.0, 40), "push": rng.normal(size=robot.n)}
+    options["parameters"] = {"kd": lw.per_trajectory(rng.uniform(0.0, 1.0, 40)), "push": rng.normal(size=robot.n)}
     for table in (None, rng.normal(size=(15, robot.n)), rng.normal(size=(40, 15, robot.n))):
         found = lw.rollout(robot, q, qd, **options, table=table, target="cuda")
         assert same(found, lw.rollout(robot, q, qd, **options, table=table))
@@ -350,7 +350,7 @@ def test_parts_of_a_rollout_give_the_bits_of_the_whole(steps: int, place: str, r
     qd[6] = 1e60  # lost after some steps
     table = 0.1 * np.random.default_rng(2).normal(size=(steps, BORINOT.n))
     options: dict[str, Any] = {"steps": steps, "step": 0.05, "every": 3, "table": table, "torque": law}
-    options["parameters"] = {"kd": np.linspace(0.0, 1.0, 9), "push": 0.2}
+    options["parameters"] = {"kd": lw.per_trajectory(np.linspace(0.0, 1.0, 9)), "push": 0.2}
     if steps == 8:
         options |= {"table": table[:3], "hold": 3}
     expected = lw.rollout(BORINOT, q, qd, **options)

@@ -42,7 +42,7 @@ def renamed(law: str, name: str) -> Any:
 @BOTH
 def test_parameters_may_have_any_name(run: Callable[..., np.ndarray], name: str) -> None:
     q0 = np.array([[0.1, 0.2, 0.3], [0.4, 0.5, 0.6]])
-    for values in ([0.2, -0.1, 0.3], [[0.2], [0.1]]):
+    for values in ([0.2, -0.1, 0.3], lw.per_trajectory([[0.2], [0.1]])):
         expected = run(q0, torque=lambda arm, t, q, qd, k: k * (1.0 - c_(q)), parameters={"k": values})
         found = run(q0, torque=renamed("{} * (1.0 - c)", name), parameters={name: values})
         assert np.array_equal(found, expected)
@@ -54,7 +54,7 @@ def c_(q: Any) -> Any:
 
 @pytest.mark.parametrize("name", ["q0", "qd0", "torque", "table", "own_kd", "k", "h", "count", "steps"])
 def test_symbols_may_have_the_names_of_arrays(name: str, place: str) -> None:
-    masses = np.array([0.5, 1.0, 2.0])
+    masses = lw.per_trajectory(np.array([0.5, 1.0, 2.0]))
     options: dict[str, Any] = {**START, "qd0": [0.7], "torque": [1.0]}
     expected = lw.rollout(pendulum(lw.symbols("m")), [0.3], parameters={"m": masses}, **options)
     for target in ("cpu", "cuda"):
@@ -69,64 +69,101 @@ def law(arm: Any, t: Any, q: Any, qd: Any, goal: Any) -> Any:
     return 0.1 * (goal - q) - 0.01 * qd
 
 
-@BOTH
-def test_the_torque_function_decides_whose_the_numbers_of_a_parameter_are(run: Callable[..., np.ndarray]) -> None:
-    goals = np.array([0.1, 0.2, 0.3])
-    expected = run(np.zeros((2, 3)), torque=law, parameters={"goal": goals})[0]
-    for count in (1, 2, 3, 4):
-        q0 = np.zeros((count, 3))
-        assert np.array_equal(run(q0, torque=law, parameters={"goal": goals[None]}), [expected] * count)
-        each = np.outer(np.arange(count), goals)
-        assert np.array_equal(
-            run(q0, torque=law, parameters={"goal": each})[-1], run(q0[0], torque=law, parameters={"goal": each[-1]})
-        )
-    with pytest.raises(ValueError, match=r"'goal' has shape \(3,\), which may be .*shape \(3, 1\) .*\(1, 3\)"):
-        run(np.zeros((3, 3)), torque=law, parameters={"goal": goals})
-    numbers = run(np.zeros((3, 3)), torque=law, parameters={"goal": goals[:, None]})
-    assert np.array_equal(numbers[1], run(np.zeros(3), torque=law, parameters={"goal": 0.2}))
-    # taken whole, since nothing else gives three torques
-    gains = np.diag([0.1, 0.2, 0.3])
-    whole = run(np.ones((3, 3)), torque=lambda arm, t, q, qd, K: -K @ q, parameters={"K": gains})
-    assert np.array_equal(whole[0], run(np.ones(3), torque=lambda arm, t, q, qd: -gains @ q))
-    picked = run(np.ones((3, 3)), torque=lambda arm, t, q, qd, k: -k[1] * q, parameters={"k": goals})
-    assert np.array_equal(picked[2], run(np.ones(3), torque=lambda arm, t, q, qd: -0.2 * q))
+LAWS: list[tuple[Any, tuple[int, ...]]] = [  # a torque function of one parameter, and a shape that this may have
+    (lambda arm, t, q, qd, k: 0.1 * (k - q) - 0.01 * qd, ()),
+    (lambda arm, t, q, qd, k: 0.1 * (k - q) - 0.01 * qd, (3,)),
+    (lambda arm, t, q, qd, k: 0.1 * (k - q) - 0.01 * qd, (1,)),
+    (lambda arm, t, q, qd, k: -k @ q, (3, 3)),
+    (lambda arm, t, q, qd, k: -k[0] * q - k[1] * qd, (2,)),
+    (lambda arm, t, q, qd, k: -k[0] * q - k[1] * qd, (2, 3)),
+    (lambda arm, t, q, qd, k: -np.mean(k) * q, (3,)),
+    (lambda arm, t, q, qd, k: k[0] + (k[-1] - k[0]) * t - q, (4, 3)),  # waypoints
+    (lw.pd_gravity([0.1, 0.2, 0.3], kp=0.06, kd=0.01), ()),
+    (lw.pd_gravity([0.1, 0.2, 0.3], kp=0.06, kd=0.01), (3,)),
+]
 
 
-@BOTH
-def test_gains_of_linkwises_own_laws(run: Callable[..., np.ndarray]) -> None:
-    servo, gains = lw.pd_gravity([0.1, 0.2, 0.3], kp=0.06, kd=0.01), np.array([0.04, 0.05, 0.06])
-    with pytest.raises(ValueError, match=r"'kp' has shape \(3,\), which may be"):
-        run(np.zeros((3, 3)), torque=servo, parameters={"kp": gains})
-    each = run(np.zeros((3, 3)), torque=servo, parameters={"kp": gains[:, None]})
-    assert np.array_equal(each[1], run(np.zeros(3), torque=servo, parameters={"kp": 0.05}))
-    for_all = run(np.zeros((3, 3)), torque=servo, parameters={"kp": gains[None]})
-    assert np.array_equal(for_all[1], run(np.zeros(3), torque=servo, parameters={"kp": gains}))
+def plain(q0: Any, **options: Any) -> np.ndarray:
+    """The same steps in Python."""
+    run = lw.simulate(PLANAR, q0, duration=0.01, integrator="rk4", step=0.01, samples=2, compiled=False, **options)
+    return run.q[..., -1, :]
 
 
-def test_functions_that_cannot_be_traced_decide_too() -> None:
-    def python(arm: Any, t: float, q: Any, qd: Any, k: Any) -> Any:
-        return -k * q if float(q[0]) > -5.0 else q
+@pytest.mark.parametrize("run", [rolled, simulated, plain])
+def test_an_array_is_for_all_trajectories_unless_it_is_marked(run: Callable[..., np.ndarray]) -> None:
+    """Whatever the function is, and whether its shape happens to be that of the batch or not."""
+    rng = np.random.default_rng(5)
+    python = run is plain  # slow, and the parameters are prepared by the same text
+    for law, shape in LAWS[3:7:3] if python else LAWS:
+        name = "kp" if hasattr(law, "kp") else "k"
+        for batch in [(3,)] if python else [(1,), (2,), (3,), (4,), (2, 3)]:
+            q0, each = rng.normal(size=(*batch, 3)), rng.uniform(0.1, 0.5, (*batch, *shape))
+            last = tuple(size - 1 for size in batch)
+            shared = run(q0, torque=law, parameters={name: each[last]})
+            marked = run(q0, torque=law, parameters={name: lw.per_trajectory(each)})
+            for place in [(0,) * len(batch), last]:
+                alone = run(q0[place], torque=law, parameters={name: each[last]})
+                assert np.array_equal(shared[place], alone)
+                alone = run(q0[place], torque=law, parameters={name: each[place]})
+                assert np.array_equal(marked[place], alone)
 
-    options: dict[str, Any] = {"duration": 0.02, "samples": 2, "torque": python, "compiled": False}
-    options |= {"integrator": "rk4", "step": 0.01}
-    found = lw.simulate(PLANAR, np.ones((3, 3)), parameters={"k": [[0.1], [0.2], [0.3]]}, **options)
-    one = lw.simulate(PLANAR, np.ones(3), parameters={"k": 0.2}, **options)
-    assert np.allclose(found.q[1], one.q)
-    with pytest.raises(ValueError, match="which may be"):
-        lw.simulate(PLANAR, np.ones((3, 3)), parameters={"k": [0.1, 0.2, 0.3]}, **options)
+
+def test_marks_that_do_not_fit_are_refused() -> None:
+    law = lambda arm, t, q, qd, k: -k * q  # noqa: E731
+    for run in (rolled, simulated):
+        with pytest.raises(ValueError, match=r"'k' has shape \(2,\).*\(3,\)"):
+            run(np.zeros((3, 3)), torque=law, parameters={"k": lw.per_trajectory([1.0, 2.0])})
+        with pytest.raises(ValueError, match=r"'k' is marked lw.per_trajectory, and there is one trajectory"):
+            run(np.zeros(3), torque=law, parameters={"k": lw.per_trajectory([1.0, 2.0, 3.0])})
+        with pytest.raises((TypeError, ValueError), match=r"lw\.per_trajectory"):  # a gain for each, without the mark
+            run(np.zeros((4, 3)), torque=law, parameters={"k": [1.0, 2.0, 3.0, 4.0]})
+    for compiled in (lw.compile_rollout, lw.compile_simulation):
+        with pytest.raises(ValueError, match=r"'k' is marked lw.per_trajectory .*lw.Input"):
+            compiled(PLANAR, torque=law, parameters={"k": lw.per_trajectory([1.0, 2.0])})
+    with pytest.raises(ValueError, match=r"'k' is marked lw.per_trajectory, and there is one trajectory"):
+        lw.wasm_simulation(PLANAR, torque=law, parameters={"k": lw.per_trajectory([1.0, 2.0])})
+    for family, function in ((pendulum(lw.symbols("m")), lw.rollout), (pendulum(lw.symbols("m")), lw.wasm_simulation)):
+        options = START if function is lw.rollout else {}
+        with pytest.raises(ValueError, match=r"'m' has shape \(1,\)"):
+            function(family, [0.3], parameters={"m": [1.0]}, **options)
 
 
-def test_sweeps_and_frozen_simulations_know_whose_the_numbers_are(tmp_path: Any) -> None:
-    goals = np.array([0.1, 0.2, 0.3])
-    samples = {"q0": np.zeros((3, 3)), "goal": goals}
-    swept = lw.sweep(PLANAR, samples, tmp_path, duration=0.02, torque=law, integrator="rk4", step=0.01).read()
-    options: dict[str, Any] = {"torque": law, "integrator": "rk4", "step": 0.01}
-    frozen = lw.compile_simulation(PLANAR, parameters={"goal": goals}, **options)
-    frozen_one = lw.compile_simulation(PLANAR, parameters={"goal": 0.2}, **options)
-    whole = frozen(np.zeros((3, 3)), duration=0.02)
-    assert np.allclose(whole.q[0], whole.q[2])
-    assert not np.allclose(swept["q_end"][0], swept["q_end"][2])
-    assert np.allclose(swept["q_end"][1], frozen_one(np.zeros(3), duration=0.02).q[-1])
+def test_compiled_simulations_take_parameters_by_their_shape() -> None:
+    law = lambda arm, t, q, qd, K, kd: -K @ q - kd * qd  # noqa: E731
+    options: dict[str, Any] = {"integrator": "rk4", "step": 0.01, "samples": 2}
+    shapes = {"K": lw.Input(3, 3), "kd": 0.1}
+    run = lw.compile_simulation(PLANAR, torque=law, parameters=shapes, **options)
+    rng = np.random.default_rng(6)
+    q0, gains = rng.normal(size=(3, 3)), rng.normal(size=(3, 3, 3))
+    for given in (gains[0], lw.per_trajectory(gains)):
+        expected = lw.simulate(PLANAR, q0, duration=0.05, torque=law, parameters={"K": given, "kd": 0.1}, **options)
+        assert np.array_equal(run(q0, duration=0.05, parameters={"K": given}).q, expected.q)
+    with pytest.raises(ValueError, match="'K'"):
+        run(q0, duration=0.05)
+    with pytest.raises(ValueError, match=r"'K' has shape \(3, 3, 3\) .*per_trajectory of \(3, 3, 3\)"):
+        run(q0, duration=0.05, parameters={"K": gains})
+
+
+def test_samples_of_a_sweep_follow_the_same_rule(tmp_path: Any) -> None:
+    law = lambda arm, t, q, qd, K: -K @ q  # noqa: E731
+    rng = np.random.default_rng(7)
+    q0, gains = rng.normal(size=(3, 3)), rng.normal(size=(3, 3, 3))
+    options: dict[str, Any] = {"torque": law, "integrator": "rk4", "step": 0.01, "progress": False}
+    for given in (gains[0], lw.per_trajectory(gains)):
+        swept = lw.sweep(PLANAR, {"q0": q0, "K": given}, tmp_path / str(np.ndim(given)), duration=0.02, **options)
+        expected = simulated_for(0.02, q0, law, given)
+        assert np.allclose(swept.read()["q_end"], expected, rtol=0.0, atol=1e-14)
+    with pytest.raises(ValueError, match=r"K 2|q0 3"):
+        lw.sweep(PLANAR, {"q0": q0, "K": lw.per_trajectory(gains[:2])}, tmp_path / "x", duration=0.02, **options)
+    drawn = lw.monte_carlo(3, 1, K=(np.zeros((3, 3)), np.ones((3, 3))), q0=([0] * 3, [1] * 3))
+    few = {name: rows[:2] for name, rows in drawn.items()}  # rows of a table keep their marks
+    swept = lw.sweep(PLANAR, few, tmp_path / "few", duration=0.02, **options).read()
+    assert np.allclose(swept["q_end"], simulated_for(0.02, few["q0"], law, few["K"]), rtol=0.0, atol=1e-14)
+
+
+def simulated_for(duration: float, q0: Any, law: Any, given: Any) -> np.ndarray:
+    options: dict[str, Any] = {"integrator": "rk4", "step": 0.01, "samples": 2}
+    return lw.simulate(PLANAR, q0, duration=duration, torque=law, parameters={"K": given}, **options).q[:, -1]
 
 
 # dtypes

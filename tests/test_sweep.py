@@ -81,7 +81,7 @@ def test_a_robot_may_be_made_for_each_row(tmp_path):
     def lifted(arm, row):
         return arm.with_gravity((0.0, -9.81 * (1 + row["planet"] % 2), 0.0))
 
-    samples = {**STARTS, "planet": np.arange(23)}
+    samples = {**STARTS, "planet": lw.per_trajectory(np.arange(23))}
     found = lw.sweep(PLANAR, samples, tmp_path, 0.1, chunk=12, vary=lifted, keep="ends", files="npz").read()
     for k in range(23):
         want = lw.simulate(lifted(PLANAR, {"planet": k}), STARTS["q0"][k], STARTS["qd0"][k], 0.1, samples=2)
@@ -112,7 +112,7 @@ def test_grids_are_full_products_and_draws_continue():
     assert list(found) == rows
     bounds = {"q0": ([0, 1], [1, 3]), "load": (2, 5), "noise": lambda rng, count: rng.normal(size=(count, 2))}
     few, many = lw.monte_carlo(10, 3, **bounds), lw.monte_carlo(500, 3, **bounds)
-    same(few, {name: array[:10] for name, array in many.items()})
+    same(*({name: np.asarray(rows[:10]) for name, rows in drawn.items()} for drawn in (few, many)))
     same({"q0": few["q0"]}, lw.monte_carlo(10, 3, q0=bounds["q0"]))
     assert not np.array_equal(few["load"], lw.monte_carlo(10, 4, **bounds)["load"])
     assert 0 < many["q0"][:, 0].min() < 0.1

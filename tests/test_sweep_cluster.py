@@ -26,7 +26,7 @@ def test_a_dask_cluster_that_loses_a_worker_gives_the_same(tmp_path):
         return arm
 
     drawn = lw.monte_carlo(24, 2, q0=([-1.0] * 3, [1.0] * 3), **{"link3.mass": (0.3, 0.6)})
-    samples = {**drawn, "number": np.arange(24)}
+    samples = {**drawn, "number": lw.per_trajectory(np.arange(24))}
     again = partial(lw.sweep, PLANAR, samples, duration=0.5, chunk=2, samples=7, vary=waiting, progress=False)
     with (
         distributed.LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None) as cluster,
@@ -74,7 +74,7 @@ def test_a_chunk_that_fails_stops_no_other_on_a_cluster(tmp_path):
             raise ZeroDivisionError("the thirteenth")
         return arm
 
-    samples = {**STARTS, "number": np.arange(23)}
+    samples = {**STARTS, "number": lw.per_trajectory(np.arange(23))}
     with (
         distributed.Client(processes=False, dashboard_address=None, set_as_default=False) as client,
         pytest.warns(lw.SweepWarning, match="4 done, 1 failed"),
@@ -98,7 +98,7 @@ def test_a_chunk_that_fails_or_kills_its_worker_stops_no_other_on_a_cluster(tmp_
             raise ZeroDivisionError("the thirteenth")
         return arm
 
-    samples = {**STARTS, "number": np.arange(23)}
+    samples = {**STARTS, "number": lw.per_trajectory(np.arange(23))}
     few = pytest.importorskip("dask").config.set(
         {"distributed.scheduler.allowed-failures": 1}
     )  # a worker takes seconds

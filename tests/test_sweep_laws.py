@@ -18,7 +18,7 @@ GAINS = lw.monte_carlo(6, 2, q0=([-1] * 3, [1] * 3), kp=(5, 20), target=([-1] * 
 OPTIONS = {
     "one robot": {},
     "family": {"link2.mass": np.linspace(0.2, 0.6, 6)},
-    "default": {"kd": np.linspace(0.1, 1, 6)},
+    "default": {"kd": lw.per_trajectory(np.linspace(0.1, 1, 6))},
     "in Python": {"compiled": False},
     "radau": {"integrator": "radau"},
     "sticking": {"friction": lw.Friction(coulomb=0.3, smooth=0.0)},
@@ -30,7 +30,7 @@ def test_gains_and_targets_are_numbers_of_each_trajectory(options, tmp_path):
     if options == "radau":
         pytest.importorskip("scipy")
     given = OPTIONS[options]
-    more = {name: value for name, value in given.items() if isinstance(value, np.ndarray)}
+    more = {name: value for name, value in given.items() if not isinstance(value, (bool, str, lw.Friction))}
     rest = {name: value for name, value in given.items() if name not in more}
     seconds, rough = (0.002, {"rtol": 1e-5}) if options in ("in Python", "radau") else (0.3, {})
     rest |= rough
@@ -68,7 +68,7 @@ LAWS = [
 def test_the_gains_of_a_controller_are_swept_by_their_names(law, tmp_path):
     from dataclasses import replace
 
-    samples = {"q0": GAINS["q0"], "kp": GAINS["kp"], "kd": np.linspace(1, 2, 6)}
+    samples = {"q0": GAINS["q0"], "kp": GAINS["kp"], "kd": lw.per_trajectory(np.linspace(1, 2, 6))}
     if law.constructor_name == "pd_gravity":
         samples["target"] = GAINS["target"]
     made = short(samples, tmp_path, torque=law).read()
@@ -101,7 +101,7 @@ def test_simulate_takes_the_parameters_of_a_torque_function_too():
     ("samples", "options", "said"),
     [
         ({"kp": 5.0}, {"torque": servo}, "has a parameter 'target' .*a sample of that name"),
-        ({"kp": 5.0, "target": np.zeros((7, 3)), "kdd": 1.0}, {"torque": servo}, "'kdd', did you mean 'kd'"),
+        ({"kp": 5.0, "target": np.zeros(3), "kdd": 1.0}, {"torque": servo}, "'kdd', did you mean 'kd'"),
         ({"kp": 5.0}, {"torque": lambda arm, t, q, qd: -qd}, "have a name 'kp'"),
         ({"wrench": np.zeros((7, 6))}, {"torque": lambda arm, t, q, qd, wrench: -qd}, "'wrench'.*another name"),
         ({"duration": np.ones(7)}, {}, "duration is given twice"),

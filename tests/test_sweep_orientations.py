@@ -58,8 +58,8 @@ def test_families_and_targets_of_flying_robots_are_those_of_each_alone(tmp_path)
     samples = {
         "base.mass": rng.uniform(2.0, 6.0, COUNT),
         "payload.mass": rng.uniform(0.1, 0.5, COUNT),
-        "kp": rng.uniform(5.0, 9.0, COUNT),
-        "target": rng.normal(size=(COUNT, 10)),
+        "kp": lw.per_trajectory(rng.uniform(5.0, 9.0, COUNT)),
+        "target": lw.per_trajectory(rng.normal(size=(COUNT, 10))),
         **DRAWN,
     }
     law = lw.pd_gravity(np.ones(10), 5.0, 1.0, passive=["base"])

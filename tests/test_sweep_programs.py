@@ -122,7 +122,9 @@ def test_a_vary_that_failed_at_a_row_may_be_mended(tmp_path):
             raise ZeroDivisionError("the first")
         return arm
 
-    again = partial(short, {**SEVEN, "number": np.arange(7)}, tmp_path / "new", chunk=4, vary=fragile)
+    again = partial(
+        short, {**SEVEN, "number": lw.per_trajectory(np.arange(7))}, tmp_path / "new", chunk=4, vary=fragile
+    )
     with pytest.warns(lw.SweepWarning, match="1 failed"):
         again()
     broken.unlink()

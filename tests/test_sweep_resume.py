@@ -114,7 +114,7 @@ def test_a_failing_chunk_takes_no_other_with_it_and_is_tried_again(tmp_path):
         return arm
 
     broken.touch()
-    samples = {**STARTS, "number": np.arange(23)}
+    samples = {**STARTS, "number": lw.per_trajectory(np.arange(23))}
     again = partial(lw.sweep, PLANAR, samples, tmp_path / "sweep", 0.2, chunk=5, vary=fragile, samples=4)
     with pytest.warns(lw.SweepWarning, match="4 done, 1 failed, 0 missing"):
         made = again()

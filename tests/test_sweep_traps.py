@@ -61,7 +61,8 @@ def test_other_numbers_without_effect_are_named_in_a_warning(tmp_path):
 
 
 def test_a_sample_that_vary_never_reads_is_named(tmp_path):
-    samples = {**SEVEN, "planet": np.arange(7.0), "plannet": np.arange(7.0), "qd0": np.zeros((7, 3))}
+    given = {name: lw.per_trajectory(np.arange(7.0)) for name in ("planet", "plannet")}
+    samples = {**SEVEN, **given, "qd0": np.zeros((7, 3))}
     with pytest.warns(lw.SweepWarning, match=r"vary read no 'plannet'$"):
         short(samples, tmp_path, vary=lambda arm, row: arm.with_gravity((0, -row["planet"], 0)))
 
@@ -74,7 +75,7 @@ EVENTS = (lw.Event(low, "low"), lw.Event(lambda arm, t, q, qd: q[0] + 0.6, "lowe
 ROWS = {
     "one robot": {},
     "family": {"link2.mass": [0.3, 0.4, 0.5, 0.6, 0.7]},
-    "many structures": {"kind": [0, 1, 0, 1, 0]},
+    "many structures": {"kind": lw.per_trajectory([0, 1, 0, 1, 0])},
 }
 
 

@@ -156,6 +156,7 @@ if TYPE_CHECKING:  # at run time each of these is imported when it is first used
     from .simulation import compile_rollout as compile_rollout
     from .simulation import compile_simulation as compile_simulation
     from .simulation import joint_limits as joint_limits
+    from .simulation import per_trajectory as per_trajectory
     from .simulation import rollout as rollout
     from .simulation import simulate as simulate
     from .simulation.webassembly import wasm_simulation as wasm_simulation
@@ -280,6 +281,7 @@ LAZY_IMPORTS = {  # the public names, by the modules that are imported when one 
         "compile_rollout",
         "compile_simulation",
         "joint_limits",
+        "per_trajectory",
         "rollout",
         "simulate",
     ),

@@ -3,6 +3,7 @@
 from .compiled import CompiledSimulation, compile_simulation
 from .compiled_rollout import CompiledRollout, compile_rollout
 from .events import Event, joint_limits
+from .parameters import per_trajectory
 from .rollouts import RolloutResult, rollout
 from .simulation import SimulationError, SimulationInterrupted, simulate
 
@@ -16,6 +17,7 @@ __all__ = [
     "compile_rollout",
     "compile_simulation",
     "joint_limits",
+    "per_trajectory",
     "rollout",
     "simulate",
 ]

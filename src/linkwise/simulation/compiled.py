@@ -16,8 +16,10 @@ from ..kernels.targets import check_simulation_target
 from ..ode.registry import integrator as integrator_of
 from ..recording.recording import Recording
 from ..robot import Robot
+from ..tracing import Input
 from . import sampling
 from .backend import backend_for, freshly_traced
+from .parameters import PerTrajectory
 from .prepared import prepared
 from .problem import Problem
 from .rollout_arrays import has, on_gpu
@@ -46,6 +48,7 @@ class CompiledSimulation:
 
     def __init__(self, arm: Robot, problem: Problem, laws: tuple[Sampled, ...], options: dict[str, Any]) -> None:
         self.robot, self.options = arm, {name: frozen(value, name) for name, value in options.items()}
+        self.parameters = self.options.pop("parameters", None) or {}
         parts: tuple[Any, ...] = (*([problem.torque] if problem.torque else []), *laws)
         self.options |= {"events": problem.events}
         if parts:
@@ -55,7 +58,9 @@ class CompiledSimulation:
         for name in others:
             if name in FROZEN:
                 raise TypeError(f"{name!r} is frozen in {self!r} (expected it in lw.compile_simulation)")
-        return simulate(self.robot, q0, qd0, duration, **{**self.options, **others})
+        given = {**self.parameters, **(others.pop("parameters", None) or {})}
+        numbers = {name: value for name, value in given.items() if not isinstance(value, Input)}
+        return simulate(self.robot, q0, qd0, duration, **{**self.options, **others, "parameters": numbers})
 
     def __repr__(self) -> str:
         names = ", ".join(name for name in self.options if name in FROZEN and self.options[name])
@@ -66,10 +71,20 @@ def frozen(value: Any, name: str) -> Any:
     """A NumPy copy of numbers that others may change, arrays, lists, and mappings of them; not of arrays on a GPU."""
     if isinstance(value, Mapping):
         return {each: frozen(part, f"{name}: {each!r}") for each, part in value.items()}
+    if isinstance(value, PerTrajectory):
+        return PerTrajectory(frozen(value.values, name))
     if not isinstance(value, (list, tuple)) and (not has(value, "__array__") or on_gpu(value)):
         return value
     array = np.array(numpy_array(name, value))
     return value if array.dtype == object else array  # such as events
+
+
+def per_trajectory_too_early(name: str, function: str) -> ValueError:
+    """The error of numbers for each trajectory where a function is traced: how many axes a batch has is not known."""
+    return ValueError(
+        f"parameters: {name!r} is marked lw.per_trajectory (expected lw.Input(...) in {function}, with the shape that"
+        " one trajectory has of it, and the numbers in each run)"
+    )
 
 
 def compile_simulation(arm: Robot, **options: Any) -> CompiledSimulation:
@@ -77,7 +92,8 @@ def compile_simulation(arm: Robot, **options: Any) -> CompiledSimulation:
 
     `lw.simulate` traces the functions of `torque=` and `events=` at every call, since what they read may have changed.
     Here they are traced once: later changes of a global or of a controller's attributes have no effect. A function that
-    cannot be traced is an error.
+    cannot be traced is an error. `parameters` of the torque function are numbers, or `lw.Input(...)` with the shape
+    that one trajectory has of it, whose numbers are then given to each run.
 
     >>> import linkwise as lw
     >>> run = lw.compile_simulation(lw.load("planar3"), torque=lw.pd_gravity([0.5, -0.3, 0.2], kp=60, kd=20))
@@ -95,6 +111,12 @@ def compile_simulation(arm: Robot, **options: Any) -> CompiledSimulation:
 def compiled_problem(arm: Robot, options: dict[str, Any]) -> tuple[Problem, tuple[Sampled, ...]]:
     """What `simulate` integrates with these options, its functions frozen and its code compiled; and sampled laws."""
     names = [name for name in inspect.signature(prepared).parameters if name not in ("arm", "q0", "qd0")]
+    given = options["parameters"] or {}
+    for name, value in given.items():
+        if isinstance(value, PerTrajectory):
+            raise per_trajectory_too_early(name, "lw.compile_simulation")
+    numbers = {name: np.zeros(value.shape) if isinstance(value, Input) else value for name, value in given.items()}
+    options = {**options, "parameters": numbers}
     q0 = neutral(arm) if isinstance(arm, Robot) else None  # which `prepared` refuses
     inputs = prepared(arm, q0, None, **{name: options[name] for name in names})
     problem = freshly_traced(inputs.problem, inputs.start, inputs.parameters, None)

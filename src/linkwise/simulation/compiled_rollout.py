@@ -19,10 +19,10 @@ from ..kernels.targets import check_simulation_target
 from ..ode.rollout import CudaRollout, HostRollout, fixed_step_integrators
 from ..robot import Friction, Robot
 from ..tracing import Input, symbols_of
-from .compiled import frozen
+from .compiled import frozen, per_trajectory_too_early
 from .friction_steps import warn_of_long_steps
 from .numbers import checked
-from .parameters import PREFIX, parameters_of
+from .parameters import PerTrajectory, declared_shapes, parameters_of, values_of
 from .problem import wrong_torques
 from .rollout_arrays import finite, on_gpu
 from .rollout_inputs import refuse_exact, refuse_sampled, refuse_unknown_names
@@ -54,7 +54,7 @@ class CompiledRollout:
         self.solvers: dict[Any, HostRollout | CudaRollout] = {}
         self.told = False  # whether it was said that steps are too long for friction
         if (friction := Friction.of(options.get("friction", False))) is not None and "step" in options:
-            symbols = {name: parameters.get(name) for name in (symbols_of(arm) if arm.symbolic else ())}
+            symbols = {name: values_of(parameters.get(name)) for name in (symbols_of(arm) if arm.symbolic else ())}
             if all(isinstance(value, (int, float, np.ndarray)) for value in symbols.values()):
                 integrator, step = options.get("integrator", "rk4"), checked(step=options["step"])["step"]
                 arrays = {name: np.asarray(value, dtype=float) for name, value in symbols.items()}
@@ -105,9 +105,10 @@ class CompiledRollout:
     @property
     def needed(self) -> dict[str, tuple[int, ...]]:
         """The parameters that each run is given, with the shapes that one trajectory has of them."""
-        ports = {} if self.law is None else {port.name: port.shape for port in self.law.program.inputs}
-        laws = {} if self.law is None else {name: ports[PREFIX + name] for name in self.law.parameters}
-        every = {**laws, **dict.fromkeys(symbols_of(self.robot) if self.robot.symbolic else (), ())}
+        every = {
+            **declared_shapes(self.law),
+            **dict.fromkeys(symbols_of(self.robot) if self.robot.symbolic else (), ()),
+        }
         return {name: shape for name, shape in every.items() if name not in self.parameters}
 
 
@@ -121,10 +122,11 @@ def compile_rollout(
     Machine code is made at the first run.
 
     `parameters` has the parameters of the torque function: numbers, or `lw.Input(...)` with the shape that one
-    trajectory has of it, whose numbers are then given to each run: one for all, or with the batch's axes in front.
-    Parameters that are not named keep their defaults. Symbols of the robot are always given to each run, unless they
-    have numbers here. `steps`, `step`, `every`, `hold` and `threads` may be given here or to the run, the arrays
-    `table`, `wrench` and `out` to the run; `friction`, `integrator`, `target` and `dtype` are given here.
+    trajectory has of it, whose numbers are then given to each run: an array of that shape for all trajectories, or
+    `lw.per_trajectory(array)` with the batch's axes in front. Parameters that are not named keep their defaults.
+    Symbols of the robot are always given to each run, unless they have numbers here. `steps`, `step`, `every`, `hold`
+    and `threads` may be given here or to the run, the arrays `table`, `wrench` and `out` to the run; `friction`,
+    `integrator`, `target` and `dtype` are given here.
 
     >>> import numpy as np
     >>> import linkwise as lw
@@ -145,9 +147,11 @@ def compile_rollout(
     symbols = symbols_of(arm) if arm.symbolic else ()
     refuse_unknown_names(arm, torque, symbols, given)
     for name, x in given.items():
-        if not isinstance(x, Input) and not on_gpu(x):
-            finite(f"parameters: {name!r}", real_array(f"parameters: {name!r}", x, "float64"))
-    shapes = {name: x.shape if isinstance(x, Input) else np.shape(x) for name, x in given.items()}
+        if isinstance(x, PerTrajectory) and name not in symbols:
+            raise per_trajectory_too_early(name, "lw.compile_rollout")
+        if not isinstance(x, Input) and not on_gpu(values_of(x)):
+            finite(f"parameters: {name!r}", real_array(f"parameters: {name!r}", values_of(x), "float64"))
+    shapes = {name: x.shape if isinstance(x, Input) else np.shape(values_of(x)) for name, x in given.items()}
     for name in symbols:
         if isinstance(given.get(name), Input) and shapes[name]:
             raise ValueError(
@@ -169,7 +173,7 @@ def frozen_law(arm: Robot, torque: Any, shapes: Mapping[str, tuple[int, ...]]) -
     law = traced(torque, arm, f"the torque function {function_name(torque)!r}", tuple(sorted(shapes.items())))
     shape = law.program.outputs[0].shape
     if shape != (arm.n,):
-        raise wrong_torques(arm, shape)
+        raise wrong_torques(arm, shape, tuple(sorted(shapes.items())))
     return law
 
 

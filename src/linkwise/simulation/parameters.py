@@ -1,31 +1,160 @@
-"""Parameters of a torque function: numbers such as gains and targets that each trajectory has for itself.
+"""Parameters of a torque function: gains, targets and other numbers.
 
 They are the arguments that the function has after (arm, t, q, qd), or the numbers that one of Linkwise's own laws, such
 as `lw.pd_gravity`, was made with, also within `lw.limited` and sums, where no other part has a number of that name. In
 the compiled program they are inputs.
+
+An array is for all trajectories as it stands, unless it is marked by `lw.per_trajectory`.
 """
 
 from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping
-from dataclasses import fields, replace
-from typing import Any, NamedTuple
+from dataclasses import dataclass, fields, replace
+from typing import Any
 
 import numpy as np
 
 from ..api.torque_functions import check_arguments
 from ..control.drives import Law, Limited, Sum, function_name
+from ..errors import near_miss
+from ..kernels.interface import described
 
 STATE = 4  # arguments of every torque function: arm, t, q, qd
 NONE: Mapping[str, Any] = {}
 PREFIX = "own_"  # of the program's inputs, so that a parameter may be called tau
 
 
-class PerTrajectory(NamedTuple):
-    """Values of a parameter, of which each trajectory certainly has its own: those of a sweep."""
+Shape = tuple[int, ...]
 
-    values: np.ndarray
+
+@dataclass(frozen=True, eq=False)
+class PerTrajectory:
+    """An array whose first axes are those of the batch: see `lw.per_trajectory`."""
+
+    values: Any
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+        array = np.asarray(self.values, dtype=dtype)
+        return array.copy() if copy else array
+
+    @property
+    def shape(self) -> Shape:
+        return tuple(np.shape(self.values))
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    def __getitem__(self, rows: Any) -> Any:
+        """The value of one trajectory; of several, with the mark."""
+        if isinstance(rows, tuple):
+            raise TypeError("an array marked lw.per_trajectory is indexed by trajectories (expected .values[...])")
+        return self.values[rows] if isinstance(rows, (int, np.integer)) else PerTrajectory(self.values[rows])
+
+
+def per_trajectory(array: Any) -> PerTrajectory:
+    """Mark an array that has a value for each trajectory: its first axes are those of the batch.
+
+    For `parameters=` of `lw.simulate` and `lw.rollout`, and for samples of `lw.sweep`. Without the mark an array is for
+    all trajectories as it stands. Numbers of a symbolic robot are marked in the same way.
+
+    Parameters
+    ----------
+    array : array of real numbers, (*batch, ...)
+        `batch` are the axes that q0 has before its last one.
+
+    Returns
+    -------
+    PerTrajectory
+        The array, as `.values`, with the mark.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import linkwise as lw
+    >>> robot = lw.load("planar3")
+    >>> law = lambda robot, t, q, qd, kp: -kp * q
+    >>> options = {"steps": 10, "step": 0.01, "torque": law}
+    >>> gains = np.array([1.0, 2.0, 3.0])
+    >>> same = lw.rollout(robot, np.ones((3, 3)), parameters={"kp": gains}, **options)      # one gain a joint
+    >>> each = lw.rollout(robot, np.ones((3, 3)), parameters={"kp": lw.per_trajectory(gains)}, **options)
+    >>> bool((same.q_end[0] == same.q_end[2]).all()), bool((each.q_end[0] == each.q_end[2]).all())
+    (True, False)
+    """
+    return PerTrajectory(values_of(array))
+
+
+def values_of(value: Any) -> Any:
+    """What a caller gave, without the mark."""
+    return value.values if isinstance(value, PerTrajectory) else value
+
+
+def shape_in_one(name: str, value: Any, shape: Shape, batch: Shape, declared: Shape | None = None) -> Shape:
+    """The shape that one trajectory has of a parameter of this shape; `declared`: that with which it was traced."""
+    own = shape
+    if isinstance(value, PerTrajectory):
+        front, own = shape[: len(batch)], shape[len(batch) :]
+        if not batch:
+            raise ValueError(
+                f"parameters: {name!r} is marked lw.per_trajectory, and there is one trajectory (expected q0 or qd0"
+                " with the axes of a batch in front, or an array without the mark)"
+            )
+        if len(front) < len(batch) or any(size not in (1, wanted) for size, wanted in zip(front, batch, strict=True)):
+            raise ValueError(
+                f"parameters: {name!r} has shape {shape} (expected {batch} in front, as q0 has: it is marked"
+                " lw.per_trajectory)"
+            )
+    if declared is not None and own != declared:
+        each = f", or lw.per_trajectory of {(*batch, *declared)}" if batch else ""
+        raise ValueError(
+            f"parameters: {name!r} has shape {shape} (expected {declared} for all trajectories{each}: the torque"
+            f" function was traced with {declared})"
+        )
+    return own
+
+
+def checked_parameters(torque: Any, values: Mapping[str, Any] | None, batch: Shape) -> dict[str, np.ndarray]:
+    """An array (*batch, ...) of each parameter that has a value, in the order of their names."""
+    known, values = parameters_of(torque), values or {}
+    for name in values:
+        if name not in known:
+            expected = f"expected {', '.join(known)}" if known else "it has no parameters after arm, t, q and qd"
+            raise ValueError(
+                f"parameters: {name!r} is not a parameter of the torque function{near_miss(name, known)} ({expected})"
+            )
+    for name, needed in known.items():
+        if needed and name not in values:
+            raise ValueError(f"the torque function has a parameter {name!r} (expected a number for it, or a default)")
+    arrays, declared = {}, declared_shapes(torque)
+    for name in sorted(values):
+        array = real_numbers(name, values[name])
+        own = shape_in_one(name, values[name], array.shape, batch, declared.get(name))
+        arrays[name] = np.broadcast_to(array, (*batch, *own))
+    return arrays
+
+
+def declared_shapes(torque: Any) -> dict[str, Shape]:
+    """The shapes of the parameters with which a function was traced; none where it was not."""
+    if not isinstance(getattr(torque, "parameters", None), tuple):
+        return {}
+    shapes = {port.name: port.shape for port in torque.program.inputs}
+    return {name: shapes[PREFIX + name] for name in torque.parameters}
+
+
+def real_numbers(name: str, value: Any) -> np.ndarray:
+    """The numbers of a parameter."""
+    given = values_of(value)
+    array = np.array(np.asarray(given))
+    if array.dtype.kind not in "fiu":
+        raise TypeError(f"parameters: {name!r} is {described(given)} (expected real numbers)")
+    array = array.astype(float)
+    if not np.isfinite(array).all():
+        where = tuple(np.argwhere(~np.isfinite(array))[0].tolist())
+        raise ValueError(
+            f"parameters: {name!r}{list(where) if where else ''} is {array[where]} (expected finite numbers)"
+        )
+    return array
 
 
 def parameters_of(torque: Any) -> dict[str, bool]:
@@ -84,8 +213,7 @@ def is_number(value: Any) -> bool:
 def called(torque: Callable[..., Any], arm: Any, t: Any, q: Any, qd: Any, own: Mapping[str, Any]) -> Any:
     """What the function gives, with the parameters in place of its own."""
     if own and isinstance(torque, Law):
-        numbers = {name: value[0] if np.shape(value) == (1,) else value for name, value in own.items()}
-        return with_numbers(torque, numbers)(arm, t, q, qd)
+        return with_numbers(torque, own)(arm, t, q, qd)
     tau = torque(arm, t, q, qd, **own)
     if tau is None:
         name = function_name(torque)

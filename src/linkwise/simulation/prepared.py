@@ -13,7 +13,7 @@ from ..control import Sampled
 from ..robot import Friction, Robot
 from ..tracing import refuse_symbols
 from .events import events_of
-from .parameter_shapes import checked_parameters
+from .parameters import checked_parameters
 from .problem import Problem
 from .sampling import parted
 from .sticking import Point
@@ -57,7 +57,7 @@ def prepared(
         raise TypeError("q0 and qd0 are not plain numbers (expected NumPy arrays or lists of them)")
     batch, count = states.batch, math.prod(states.batch)
     full = {name: states.full(name) for name in states.arrays}
-    own = checked_parameters(arm, torque, parameters, batch)
+    own = checked_parameters(torque, parameters, batch)
     problem = Problem(
         arm,
         function,

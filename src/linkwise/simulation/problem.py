@@ -33,7 +33,7 @@ from ..tracing.tracing import prefer_fewest
 from .events import Event
 from .parameters import NONE, PREFIX, called, without_prefix
 from .sticking import NEARNESS_TOLERANCE, Point, Sticking
-from .traced import TracedFunction, shapes_in_words, traced
+from .traced import Shapes, TracedFunction, shapes_in_words, traced
 
 COORDINATES = {"joint": None, "normalized": normalized, "unnormalized": unnormalized}
 Torque = Callable[..., Any]  # torque(arm, t, q, qd), or with parameters after these
@@ -55,7 +55,7 @@ class Problem:
     method: str | None = None
     events: tuple[Event, ...] = ()
     symbols: tuple[str, ...] = ()  # in order of the alphabet, as `trace` has them
-    torque_parameters: tuple[tuple[str, tuple[int, ...]], ...] = ()  # the torque function's parameters and their shapes
+    torque_parameters: Shapes = ()  # the torque function's parameters and their shapes
     point: Point | None = None  # where the wrench acts, if not at the mass centre
     energy_balance: bool = True  # whether work and heat are integrated along, where something acts
 
@@ -214,7 +214,7 @@ class Problem:
                 states = zip(times.tolist(), q, qd, [None] * len(q), of_row, strict=True)
                 return constant + np.array([self.applied(arm, *state) for state in states])
         if torque.shape != qd.shape:
-            raise wrong_torques(arm, torque.shape[q.ndim - 1 :])
+            raise wrong_torques(arm, torque.shape[q.ndim - 1 :], self.torque_parameters)
         return constant + torque
 
     def event_values(
@@ -332,10 +332,11 @@ class Problem:
         return v if quasi is None else quasi.joint_rates(self.robot, q, v)
 
 
-def wrong_torques(arm: Robot, shape: tuple[int, ...]) -> ValueError:
+def wrong_torques(arm: Robot, shape: tuple[int, ...], own: Shapes = ()) -> ValueError:
     """The error of a torque function that gives another shape than one torque for each degree of freedom."""
     each = "joint" if arm.v_names == arm.joint_names else "degree of freedom"
-    return ValueError(f"the torque function gave shape {shape} (expected ({arm.n},), one for each {each})")
+    why = f"; {shapes_in_words(own)}" if own else ""
+    return ValueError(f"the torque function gave shape {shape} (expected ({arm.n},), one for each {each}){why}")
 
 
 @lru_cache(maxsize=4)

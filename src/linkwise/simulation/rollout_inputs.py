@@ -13,8 +13,7 @@ from ..errors import near_miss
 from ..kernels.interface import broadcast
 from ..robot import Friction, Robot
 from ..tracing import symbols_of
-from .parameter_shapes import own_shapes
-from .parameters import parameters_of
+from .parameters import PerTrajectory, declared_shapes, parameters_of, shape_in_one, values_of
 from .problem import Problem
 from .rollout_arrays import Arrays, Shape
 from .sampling import parted
@@ -52,32 +51,43 @@ def rollout_inputs(
     refuse_exact(arm, law)
     refuse_wrong_names(arm, torque, symbols, given)
     known = known_arrays(arm, arrays, q0, qd0, table_rows, None if function else torque, table, wrench)
-    of_symbols = {
-        name: Given(f"parameters: {name!r}", given[name], arrays.shape(f"parameters: {name!r}", given[name]), ())
-        for name in symbols
-    }
+    of_symbols = {name: symbol_numbers(arrays, name, given[name]) for name in symbols}
     batch = batch_of(arm, [*known.values(), *of_symbols.values()])
-    values = numbers_here(arrays, {name: given[name] for name in symbols})
+    values = numbers_here(arrays, {name: array.value for name, array in of_symbols.items()})
     if values:
         refuse_impossible(arm, values)
-    laws = sorted(set(given) - set(symbols))
-    shapes = {name: arrays.shape(f"parameters: {name!r}", given[name]) for name in laws}
-    own, as_traced = own_shapes(arm, function, shapes, batch, {})
-    of_laws = [Given(f"parameters: {name!r}", given[name], shapes[name], own[name]) for name in laws]
+    of_laws, declared = {}, declared_shapes(function)
+    for name in sorted(set(given) - set(symbols)):
+        label, value = f"parameters: {name!r}", values_of(given[name])
+        shape = arrays.shape(label, value)
+        own = shape_in_one(name, given[name], shape, batch, declared.get(name))
+        of_laws[name] = Given(label, value, shape, own)
     problem = Problem(
         arm,
-        as_traced or function,
+        function,
         "torque" in known or "table" in known,
         known["wrench"].own if "wrench" in known else None,
         law,
         symbols=symbols,
-        torque_parameters=tuple((name, own[name]) for name in laws),
+        torque_parameters=tuple((name, array.own) for name, array in of_laws.items()),
         energy_balance=False,
     )
-    every = [*known.values(), *of_laws, *of_symbols.values()]  # as the program has them
+    every = [*known.values(), *of_laws.values(), *of_symbols.values()]  # as the program has them
     rows = [rows_of(arrays, array, batch) for array in every]
     every_symbol = values if len(values) == len(symbols) else None
     return Inputs(problem.traced(), batch, rows, "tau" if "table" in known else "", every_symbol)
+
+
+def symbol_numbers(arrays: Arrays, name: str, value: Any) -> Given:
+    """The numbers of a symbol: one for all trajectories, or marked as one for each."""
+    numbers = values_of(value)
+    array = Given(f"parameters: {name!r}", numbers, arrays.shape(f"parameters: {name!r}", numbers), ())
+    if array.shape and not isinstance(value, PerTrajectory):
+        raise ValueError(
+            f"{array.name} has shape {array.shape} (expected a number for all trajectories, or lw.per_trajectory(array)"
+            " with one for each: it is a symbol of the robot)"
+        )
+    return array
 
 
 def numbers_here(arrays: Arrays, given: Mapping[str, Any]) -> dict[str, np.ndarray]:

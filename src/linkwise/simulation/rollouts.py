@@ -104,9 +104,9 @@ def rollout(
     for `inverse_dynamics`: (..., 6) on the tip or (..., m, 6) on every link of m, beside a batch (1, m, 6) where they
     are the same for all trajectories. `friction` is as for `simulate`, with `smooth` above 0; a warning says where
     steps are too long for it. `parameters` are numbers, by name, for what the torque function takes after qd and for
-    the symbols of the robot (`lw.symbols`: masses, payloads, friction): one for all trajectories or, with the batch's
-    axes in front, one for each. Where n numbers could be either, they are refused: (n, 1) is one for each, (1, n) are n
-    for all. `every` asks for samples: the start, and after every so many steps.
+    the symbols of the robot (`lw.symbols`: masses, payloads, friction): an array is for all trajectories as it stands;
+    `lw.per_trajectory(array)` has the batch's axes in front, a value for each. `every` asks for samples: the start, and
+    after every so many steps.
 
     With `target="cuda"` a GPU computes each trajectory in a thread: arrays of torch, CuPy, JAX and Numba are read where
     they are, and results are of their kind, on their stream, or on `stream`; NumPy arrays are copied to it and back.

@@ -73,9 +73,8 @@ def simulate(
     m, 6) on every link of m, beside a batch (1, m, 6) where they are the same for all trajectories; `point` is the
     point of the link at which it acts, (3,) or (m, 3), the same for all trajectories. `friction` is the same law as
     there: True for the robot's own coefficients, or a `Friction`; with `Friction(smooth=0)` joints stick. `parameters`
-    are numbers, by name, for what the torque function takes after qd, such as torque(arm, t, q, qd, kp): one for all
-    trajectories or, with the batch's axes in front, one for each. Where n numbers could be either, they are refused:
-    (n, 1) is one for each, (1, n) are n for all.
+    are numbers, by name, for what the torque function takes after qd, such as torque(arm, t, q, qd, kp): an array is
+    for all trajectories as it stands; `lw.per_trajectory(array)` has the batch's axes in front, a value for each.
 
     `integrator` is one of `lw.integrators()`; the error of a step is kept below atol + rtol |y|, where atol is a
     hundredth of rtol if it is not given. "radau" is for stiff springs and friction; it needs SciPy.

@@ -25,6 +25,7 @@ from ..tracing.tracing import prefer_fewest
 from .parameters import NONE, PREFIX, called, without_prefix
 
 BLOCK = 4_000_000  # numbers that are held at once where many states are evaluated
+Shapes = tuple[tuple[str, tuple[int, ...]], ...]  # of parameters, by name
 PACKAGE = str(Path(__file__).parent.parent)
 
 
@@ -95,9 +96,7 @@ class TracedFunction:
         return f"<{self.__name__}, as it was traced>"
 
 
-def traced(
-    function: Callable[..., Any], robot: Robot, what: str, own: tuple[tuple[str, tuple[int, ...]], ...] = ()
-) -> TracedFunction:
+def traced(function: Callable[..., Any], robot: Robot, what: str, own: Shapes = ()) -> TracedFunction:
     """The function as it is now; `what` it is, for the message where it cannot be traced.
 
     `own` are the parameters that it is to have as inputs, with their shapes.
@@ -119,9 +118,10 @@ def traced(
     return TracedFunction(program, function_name(function), tuple(name for name, _ in own))
 
 
-def shapes_in_words(own: tuple[tuple[str, tuple[int, ...]], ...]) -> str:
+def shapes_in_words(own: Shapes) -> str:
     """The parameters and their shapes, for messages."""
-    return f"a trajectory has {', '.join(f'{name} {shape}' for name, shape in own)}"
+    shapes = ", ".join(f"{name} {shape}" for name, shape in own)
+    return f"a trajectory has {shapes}; an array is for all trajectories, unless it is lw.per_trajectory(array)"
 
 
 def exact(node: Node) -> Any:

@@ -26,8 +26,7 @@ from .backend import freshly_traced
 from .breaks import breaks_of
 from .friction_steps import warn_of_long_steps
 from .numbers import checked_numbers
-from .parameter_shapes import real_numbers
-from .parameters import PREFIX
+from .parameters import PREFIX, PerTrajectory, real_numbers
 from .prepared import Prepared, prepared
 from .problem import Problem, program_of
 from .rollout_inputs import refuse_wrong_names
@@ -112,7 +111,7 @@ def prepared_with_symbols(arm: Robot, q0: Any, qd0: Any, options: Mapping[str, A
 
 def one_number(name: str, value: Any) -> float:
     array = real_numbers(name, value)
-    if array.shape:
+    if array.shape or isinstance(value, PerTrajectory):
         raise ValueError(f"parameters: {name!r} has shape {array.shape} (expected a number: it is one of the robot)")
     return float(array)
 

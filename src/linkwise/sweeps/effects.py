@@ -57,7 +57,7 @@ def without_effect(inputs: Inputs) -> list[str]:
         loads = {name: inputs.samples[name][:1] for name in LOADS if name in inputs.samples}
         parameters = {name: PerTrajectory(array[None]) for name, array in inputs.first_parameters.items()}
         options = {**inputs.options, **loads, "parameters": parameters}
-        loads = loads_of(robots.family.robot, options, 1)
+        loads = loads_of(options, 1)
         problem = family_problem(robots.family, options, loads).traced()
         program = program_of(problem)
     except (TypeError, ValueError, RobotError):  # rotations, axes, exact friction, functions that cannot be traced

@@ -17,7 +17,7 @@ from ..robot import Friction, Robot
 from ..simulation.events import events_of
 from ..simulation.integration import integrated
 from ..simulation.numbers import checked_numbers, sample_times
-from ..simulation.parameter_shapes import checked_parameters
+from ..simulation.parameters import checked_parameters
 from ..simulation.problem import COORDINATES, Problem
 from ..simulation.recorded import event_records
 from .family import Family
@@ -44,7 +44,7 @@ def simulate_family(
     scheme = integrator_of(options["integrator"])
     checked = checked_numbers(scheme, duration, options["rtol"], options["atol"], options["step"], options["max_steps"])
     times = sample_times(options["samples"], duration)
-    loads = loads_of(family.robot, options, count)
+    loads = loads_of(options, count)
     problem = family_problem(family, options, loads)
     quasi = COORDINATES[problem.coordinates]
     v = qd0 if quasi is None else family.evaluated(quasi.velocity, numbers, q=q0[:, None], qd=qd0[:, None])[:, 0]
@@ -97,12 +97,12 @@ def family_problem(family: Family, options: Mapping[str, Any], loads: Mapping[st
     )
 
 
-def loads_of(arm: Robot, options: Mapping[str, Any], count: int) -> dict[str, np.ndarray]:
+def loads_of(options: Mapping[str, Any], count: int) -> dict[str, np.ndarray]:
     """What acts on each trajectory, and the parameters of the torque function, in the order of `Problem.loads`."""
     torque = options["torque"]
     constant = {"tau": None if callable(torque) else torque, "wrench": options["wrench"]}
     loads = {name: spread(load, count) for name, load in constant.items() if load is not None}
-    return {**loads, **checked_parameters(arm, torque, options.get("parameters"), (count,))}
+    return {**loads, **checked_parameters(torque, options.get("parameters"), (count,))}
 
 
 def family_events(

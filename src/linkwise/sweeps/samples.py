@@ -12,14 +12,15 @@ from ..api.states import as_array
 from ..errors import near_miss
 from ..robot import Robot, from_table
 from ..robot.tables import CONVENTIONS, DRIVE
+from ..simulation.parameters import PerTrajectory
 
 STATE = ("q0", "qd0", "torque")  # one number for each joint; of q0, nq numbers
 VECTORS = {"com": (3,), "inertia": (3, 3), "translation": (3,), "rotation": (3, 3), "axis": (3,), "anchor": (3,)}
 KNOWN = (*STATE, "wrench", "gravity", "duration")  # names that parameters and `vary` cannot have
-Samples = dict[str, np.ndarray]
+Samples = dict[str, np.ndarray]  # with one row for each trajectory
 
 
-def grid(**values: Any) -> Samples:
+def grid(**values: Any) -> dict[str, Any]:
     """Samples for `lw.sweep`: every combination of the values; those of the last name vary fastest.
 
     A number stands for itself, a list for its values one after another. For q0, qd0, torque, wrench and gravity, and
@@ -38,7 +39,7 @@ def grid(**values: Any) -> Samples:
         columns.append(np.tile(np.repeat(axis, inner), count // (inner * len(axis))))
     samples, start = {}, 0
     for name, (shape, lists) in parts.items():
-        samples[name] = np.stack(columns[start : start + len(lists)], axis=-1).reshape(count, *shape)
+        samples[name] = rows_of(name, np.stack(columns[start : start + len(lists)], axis=-1).reshape(count, *shape))
         start += len(lists)
     return samples
 
@@ -58,7 +59,7 @@ def components(value: Any, axes: int, name: str) -> tuple[tuple[int, ...], list[
     return (len(inner), *inner[0][0]), [axis for _, lists in inner for axis in lists]
 
 
-def monte_carlo(count: int, seed: int, /, **bounds: Any) -> Samples:
+def monte_carlo(count: int, seed: int, /, **bounds: Any) -> dict[str, Any]:
     """Samples for `lw.sweep`: `count` uniform draws between (low, high), or what a function of (rng, count) draws.
 
     They depend on the seed and the name alone: more samples continue the same sequence, and other names beside it
@@ -75,7 +76,7 @@ def monte_carlo(count: int, seed: int, /, **bounds: Any) -> Samples:
     for name, bound in bounds.items():
         rng = np.random.default_rng([seed, *name.encode()])
         if callable(bound):
-            samples[name] = as_array(np, bound(rng, count), name, None)
+            samples[name] = rows_of(name, as_array(np, bound(rng, count), name, None))
             continue
         if isinstance(bound, str) or not isinstance(bound, (Sequence, np.ndarray)) or len(bound) != 2:
             raise ValueError(f"{name} is {bound!r} (expected (low, high), or a function of (rng, count))")
@@ -84,8 +85,18 @@ def monte_carlo(count: int, seed: int, /, **bounds: Any) -> Samples:
         if low.ndim != rank(name) and (name in KNOWN or "." in name) and not of_joint:
             expected = "numbers" if rank(name) == 0 else "one number for each component"
             raise ValueError(f"{name} has bounds of shape {low.shape} (expected {expected})")
-        samples[name] = low + (high - low) * rng.random((count, *low.shape))
+        samples[name] = rows_of(name, low + (high - low) * rng.random((count, *low.shape)))
     return samples
+
+
+def rows_of(name: str, array: np.ndarray) -> Any:
+    """Rows of samples; marked where nothing but the mark says that there is one for each trajectory."""
+    return array if has_known_shape(name) else PerTrajectory(array)
+
+
+def has_known_shape(name: str) -> bool:
+    """Whether the number of axes tells one for all from one for each: of states, loads and entries of a table."""
+    return name in KNOWN or "." in name
 
 
 def rank(name: str) -> int:
@@ -100,7 +111,8 @@ def rank(name: str) -> int:
 def checked_samples(arm: Robot, samples: Mapping[str, Any], parameters: Collection[str], any_name: bool) -> Samples:
     """All arrays as float64 with one row for each trajectory.
 
-    Names may also be those of parameters of the torque function, and any others for `vary`.
+    Names may also be those of parameters of the torque function, and any others for `vary`. Arrays of these are for all
+    trajectories, unless they are marked by `lw.per_trajectory`.
     """
     if not isinstance(samples, Mapping):
         raise TypeError(
@@ -112,11 +124,17 @@ def checked_samples(arm: Robot, samples: Mapping[str, Any], parameters: Collecti
         if array.dtype.kind != "f":
             raise TypeError(f"{name} holds {array.flat[0]!r} (expected plain numbers)")
         arrays[name] = array.astype(float)
-    arrays = with_parts(arm, arrays)
+    marked = {name for name, value in samples.items() if isinstance(value, PerTrajectory)}
+    for name in marked:
+        if not arrays[name].ndim:
+            raise ValueError(f"{name} is marked lw.per_trajectory, and is one number (expected an array with rows)")
+    arrays = with_parts(arm, arrays, marked)
     if "q0" not in arrays:
         own = ", ".join(samples) or "nothing"
         raise ValueError(f"the samples have no q0 (they have {own}; expected also q0=..., such as lw.neutral(arm))")
-    shapes = {name: sample_shape(arm, name, array, parameters, any_name) for name, array in arrays.items()}
+    shapes = {
+        name: sample_shape(arm, name, array, name in marked, parameters, any_name) for name, array in arrays.items()
+    }
     whole = {name: array.shape[0] for name, array in arrays.items() if array.ndim == len(shapes[name]) + 1}
     if len(set(whole.values())) != 1:
         rows = ", ".join(f"{name} {count}" for name, count in whole.items()) or "one sample for all"
@@ -127,7 +145,7 @@ def checked_samples(arm: Robot, samples: Mapping[str, Any], parameters: Collecti
     return {name: np.broadcast_to(array, (count, *shapes[name])) for name, array in arrays.items()}
 
 
-def with_parts(arm: Robot, arrays: Samples) -> Samples:
+def with_parts(arm: Robot, arrays: Samples, marked: Collection[str]) -> Samples:
     """Samples of a joint's part of q0, qd0 or torque, such as qd0.base.wx or q0.link2, put into these arrays.
 
     What is not given is that of the whole array, where there is one; otherwise that of rest in the neutral
@@ -141,7 +159,7 @@ def with_parts(arm: Robot, arrays: Samples) -> Samples:
         size = place.stop - place.start
         if size == 1 and array.ndim < 2:
             array = array[..., None]  # a number for each row needs no brackets
-        if array.shape[-1:] != (size,) or array.ndim > 2:
+        if array.shape[-1:] != (size,) or array.ndim > 2 or (name in marked and array.ndim < 2):
             raise ValueError(f"{name} has shape {array.shape} (expected (count, {size}), or ({size},) for all)")
         whole = joined.get(word, neutral(arm) if word == "q0" else np.zeros(arm.n))
         if array.ndim == whole.ndim == 2 and len(array) != len(whole):
@@ -174,9 +192,9 @@ def is_entry(arm: Robot, name: str) -> bool:
 
 
 def sample_shape(
-    arm: Robot, name: str, array: np.ndarray, parameters: Collection[str], any_name: bool
+    arm: Robot, name: str, array: np.ndarray, marked: bool, parameters: Collection[str], any_name: bool
 ) -> tuple[int, ...]:
-    """The shape of one sample of this name; an array without the axis of rows holds for all."""
+    """The shape of one sample of this name; `marked`: there is one for each trajectory."""
     link, dot, key = name.rpartition(".")
     if name == "wrench":
         links = len(arm.names)
@@ -191,8 +209,10 @@ def sample_shape(
         shape = ()
     elif dot and name in entry_names(arm):
         shape = VECTORS.get(key, ())
-    elif any_name or name in parameters:
-        return array.shape[1:]
+    elif name in parameters or (any_name and not dot):
+        return array.shape[marked:]
+    elif any_name:
+        return array.shape[1:] if marked else array.shape[array.ndim - len(VECTORS.get(key, ())) :]
     elif dot and link in table_names(arm) and key == "limits":
         raise ValueError(f"the samples have {name!r} (limits act through events=...; those of a sweep are one for all)")
     else:
@@ -204,7 +224,7 @@ def sample_shape(
             f" torque function, or an entry of a link's row, such as {table_names(arm)[0]}.mass; other names"
             " are for vary=...)"
         )
-    if array.shape != shape and (array.ndim != len(shape) + 1 or array.shape[1:] != shape):
+    if (marked or array.shape != shape) and (array.ndim != len(shape) + 1 or array.shape[1:] != shape):
         wanted = ", ".join(map(str, ("count", *shape)))
         raise ValueError(f"{name} has shape {array.shape} (expected ({wanted}), or {shape} for the same in all)")
     return shape
