@@ -258,3 +258,44 @@ def test_bad_numbers_are_refused_by_name(make, error, said):
 
 def run(law):
     return lw.simulate(PLANAR, [0] * 3, [0] * 3, 0.01, torque=law)
+
+
+STATE_LAWS = [
+    lw.pd_gravity([0.1, 0.2, 0.3], kp=3, kd=1),
+    lw.computed_torque([0.1, 0.2, 0.3], kp=3, kd=1),
+    lw.diagonal_control([0.1, 0.2, 0.3], kp=3, kd=1),
+    lw.limited(lw.pd_gravity([0.1, 0.2, 0.3], kp=3, kd=1), 1.0),
+    lw.springs(3.0) + lw.springs(0.0, damping=0.1),
+]
+
+
+@pytest.mark.parametrize("library", ["torch", "jax.numpy"])
+def test_laws_take_arrays_of_other_libraries_and_refuse_what_has_no_numbers(library):
+    arm, xp = lw.load("planar3"), pytest.importorskip(library)
+    q, qd = np.array([0.1, -0.2, 0.3], np.float32), np.array([0.3, 0.2, -0.1], np.float32)
+    for law in STATE_LAWS:
+        expected = law(arm, 0.0, q, qd)
+        assert np.array_equal(law(arm, 0.0, xp.asarray(q), xp.asarray(qd)), expected)
+        if library == "torch":
+            with pytest.raises(TypeError, match=r"^qd requires a gradient.*detach"):
+                law(arm, 0.0, xp.asarray(q), xp.tensor(qd, requires_grad=True))
+            continue
+        for transformed in (pytest.importorskip("jax").jit, pytest.importorskip("jax").jacfwd):
+            with pytest.raises(TypeError, match=r"^q is traced by JAX"):
+                transformed(lambda q: law(arm, 0.0, q, qd))(xp.asarray(q))  # noqa: B023
+
+
+@pytest.mark.parametrize("library", ["torch", "jax.numpy"])
+def test_simulations_take_arrays_of_other_libraries(library):
+    arm, xp = lw.load("planar3"), pytest.importorskip(library)
+    q0, qd0, tau = np.float32([[0.1, -0.2, 0.3], [0.3, 0.2, -0.1], [0.5, 0.1, 0.2]])
+    expected = lw.simulate(arm, q0, qd0, 0.01, torque=tau, samples=2).q
+    assert np.array_equal(lw.simulate(arm, *map(xp.asarray, (q0, qd0)), 0.01, xp.asarray(tau), samples=2).q, expected)
+    spring = lambda arm, t, q, qd, k: -k * q  # noqa: E731
+    if library == "torch":
+        for name in ("q0", "qd0", "torque"):
+            given = {"q0": q0, "qd0": qd0, "torque": tau, name: xp.ones(3, requires_grad=True)}
+            with pytest.raises(TypeError, match=rf"^{name} requires a gradient"):
+                lw.simulate(arm, duration=0.01, **given)
+        with pytest.raises(TypeError, match=r"^parameters: 'k' requires a gradient"):
+            lw.simulate(arm, q0, duration=0.01, torque=spring, parameters={"k": xp.ones(3, requires_grad=True)})

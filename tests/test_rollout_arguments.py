@@ -263,7 +263,7 @@ def test_tensors_with_gradients() -> None:
         lambda: lw.compile(lw.gravity_torque, PLANAR)(WithGradients()),
         lambda: lw.rollout(PLANAR, np.zeros((2, 3)), torque=WithGradients(), **START),
     ):
-        with pytest.raises(TypeError, match=r"requires a gradient, which kernels do not give \(expected x\.detach\(\)"):
+        with pytest.raises(TypeError, match=r"requires a gradient.*expected x\.detach\(\)"):
             run()
 
 

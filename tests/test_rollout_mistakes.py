@@ -254,7 +254,7 @@ def test_numbers_of_two_bytes_are_refused_everywhere(place: str) -> None:
 def test_gradients_are_where_they_are(place: str) -> None:
     torch = pytest.importorskip("torch")
     q = torch.zeros(3, requires_grad=True)
-    with pytest.raises(TypeError, match=r"expected x\.detach\(\); lw\.inverse_dynamics\(arm, \.\.\.\) .* gradients"):
+    with pytest.raises(TypeError, match=r"x\.detach\(\).*lw\.inverse_dynamics.* gradients"):
         lw.compile(lw.gravity_torque, PLANAR)(q)
     q0 = DeviceArray(device(0), (3,), "float64").copy_from(np.zeros(3))
     with pytest.raises(TypeError, match=r"torch.Tensor, is on the CPU .*; x\.cuda\(\), or x\.numpy\(\) where NumPy"):

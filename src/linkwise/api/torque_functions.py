@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ..kernels.interface import host_array as host_array
 from ..robot import Robot
 
 STATE = ("t", "q", "qd")
@@ -45,7 +46,7 @@ def checked_torques(function: Callable[..., Any], arm: Robot, t: Any, q: Any, qd
     returned, name = function(arm, t, q, qd), name or str(getattr(function, "__name__", repr(function)))
     if returned is None:
         raise ValueError(f"{name} returned None (expected numbers: is its `return` missing?)")
-    tau = np.asarray(returned)
+    tau = np.asarray(host_array(f"the torque of {name}", returned))
     if tau.shape[-1:] != (arm.n,):
         each = "joints" if len(arm.joints) == arm.n else "degrees of freedom"
         raise ValueError(f"{name} gave shape {tau.shape} (expected one torque for each of {arm.n} {each})")

@@ -56,7 +56,7 @@ class PDGravity(Law):
     passive: tuple[str, ...] = ()
     constructor_name = "pd_gravity"
 
-    def __call__(self, arm: Robot, t: Any, q: Any, qd: Any) -> Any:
+    def _torques(self, arm: Robot, t: Any, q: Any, qd: Any) -> Any:
         kp, kd = (per_joint(self, name, arm) for name in ("kp", "kd"))
         error = self.error(arm, q)
         tau = gravity_torque(self.model or arm, q) + error.torque(kp * error.vector) - kd * np.asarray(qd)
@@ -104,7 +104,7 @@ class ComputedTorque(Law):
     friction: Friction | None = None
     constructor_name = "computed_torque"
 
-    def __call__(self, arm: Robot, t: Any, q: Any, qd: Any) -> Any:
+    def _torques(self, arm: Robot, t: Any, q: Any, qd: Any) -> Any:
         kp, kd = (per_joint(self, name, arm) for name in ("kp", "kd"))
         wanted, *motion = desired_motion(self, arm, t)
         qd, error, passive = np.asarray(qd), PositionError(arm, q, wanted), undriven(self, arm)
@@ -176,7 +176,7 @@ class DiagonalControl(Law):
     model: Robot | None = None
     constructor_name = "diagonal_control"
 
-    def __call__(self, arm: Robot, t: Any, q: Any, qd: Any) -> Any:
+    def _torques(self, arm: Robot, t: Any, q: Any, qd: Any) -> Any:
         model, nu = self.model or arm, normalized
         velocity = nu.velocity(model, q, qd)
         force = -(per_joint(self, "kd", arm) * velocity)

@@ -22,7 +22,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ..api.configuration import neutral
-from ..api.torque_functions import check_arguments, checked_torques
+from ..api.torque_functions import check_arguments, checked_torques, host_array
 from ..errors import one_of
 from ..robot import Robot, from_table
 from ..robot.layout import no_orientation
@@ -51,7 +51,11 @@ class Law:
         return self.constructor_name
 
     def __call__(self, arm: Robot, t: Any, q: Any, qd: Any) -> Any:
-        raise TypeError(f"{type(self).__name__} must define __call__")
+        return self._torques(arm, t, host_array("q", q), host_array("qd", qd))
+
+    def _torques(self, arm: Robot, t: Any, q: Any, qd: Any) -> Any:
+        """The torques for NumPy arrays, of numbers or of nodes."""
+        raise TypeError(f"{type(self).__name__} must define _torques")
 
     def __add__(self, other: Any) -> Any:
         return Sum((*terms(self), *terms(other))) if callable(other) else NotImplemented
@@ -88,7 +92,7 @@ class Sum(Law):
         for part in self.parts:
             check_arguments(part, hint=BOUND)
 
-    def __call__(self, arm: Robot, t: Any, q: Any, qd: Any) -> Any:
+    def _torques(self, arm: Robot, t: Any, q: Any, qd: Any) -> Any:
         # copied: functions may write their results to one array
         first, *others = (checked(part, arm, t, q, qd).copy() for part in self.parts)
         for torque in others:
@@ -112,7 +116,7 @@ class Springs(Law):
     damping: JointNumbers = 0.0
     constructor_name = "springs"
 
-    def __call__(self, arm: Robot, t: Any, q: Any, qd: Any) -> Any:
+    def _torques(self, arm: Robot, t: Any, q: Any, qd: Any) -> Any:
         k, d = (per_joint(self, name, arm) for name in ("stiffness", "damping"))
         error = PositionError(arm, q, configuration(self, "rest", arm))
         return error.torque(k * error.vector) - d * np.asarray(qd)
@@ -171,7 +175,7 @@ class Limited(Law):
     most: JointNumbers
     constructor_name = "limited"
 
-    def __call__(self, arm: Robot, t: Any, q: Any, qd: Any) -> Any:
+    def _torques(self, arm: Robot, t: Any, q: Any, qd: Any) -> Any:
         wanted, most = checked(self.torque, arm, t, q, qd), per_joint(self, "most", arm)
         return np.stack([saturated(wanted[..., i], most[i]) for i in range(arm.n)], axis=-1)
 

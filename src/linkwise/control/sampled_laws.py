@@ -19,7 +19,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ..api.functions import gravity_torque
-from ..api.torque_functions import check_arguments
+from ..api.torque_functions import check_arguments, host_array
 from ..robot import Robot
 from .controllers import Trajectory, desired_motion, gains
 from .drives import JointNumbers, Law, TorqueFunction, checked, function_name, numbers, per_joint
@@ -149,6 +149,7 @@ class PID(Law):
     traced_inputs: ClassVar[tuple[str, ...]] = ("state",)  # never a constant
 
     def __call__(self, arm: Robot, t: Any, q: Any, qd: Any, state: Any = 0.0) -> Any:
+        q, qd = host_array("q", q), host_array("qd", qd)
         kp, ki, kd, most = (per_joint(self, name, arm) for name in ("kp", "ki", "kd", "most"))
         wanted, *motion = desired_motion(self, arm, t)
         error = PositionError(arm, q, wanted)

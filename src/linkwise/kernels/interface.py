@@ -13,7 +13,7 @@ from ..graph import Port
 
 SHARE = 8_000_000  # operations that are worth a thread of their own: about a third of a millisecond
 REALS = {"float64": "double", "float32": "float"}  # LLVM's names
-GRADIENTS = "; lw.inverse_dynamics(arm, ...) and the other functions take tensors, with gradients"
+GRADIENTS = "; lw.inverse_dynamics(robot, ...) and the other functions of dynamics give gradients and can be traced"
 EXPECTED = "expected real numbers: float32, float64 or integers"
 
 
@@ -85,9 +85,14 @@ def numpy_array(name: str, value: Any) -> np.ndarray:
     except ValueError:
         raise TypeError(f"{name} has rows of different lengths ({EXPECTED}, in a rectangular array)") from None
     except (TypeError, RuntimeError) as error:  # of the library that it is of
+        if type(value).__module__.startswith("jax."):
+            raise TypeError(
+                f"{name} is traced by JAX (jit, grad or vmap), so that its numbers are not known (expected an"
+                f" array{GRADIENTS})"
+            ) from None
         if getattr(value, "requires_grad", False):
             raise TypeError(
-                f"{name} requires a gradient, which kernels do not give (expected x.detach(){GRADIENTS})"
+                f"{name} requires a gradient, which is not computed here (expected x.detach(){GRADIENTS})"
             ) from None
         if str(getattr(value, "dtype", "")) == "torch.bfloat16":
             raise TypeError(f"{name} has dtype bfloat16 ({EXPECTED})") from None
@@ -95,6 +100,12 @@ def numpy_array(name: str, value: Any) -> np.ndarray:
             f"{name} is not in this machine's memory, or no array: {error} ({EXPECTED}; arrays on a GPU are"
             " for target='cuda')"
         ) from None
+
+
+def host_array(name: str, value: Any) -> Any:
+    """An array of torch, JAX or another library as one of NumPy; anything else as it is."""
+    foreign = not isinstance(value, np.ndarray) and hasattr(type(value), "__dlpack__")
+    return numpy_array(name, value) if foreign else value
 
 
 def batch_of(inputs: Sequence[Argument] | Sequence[Port], arrays: Sequence[Any]) -> tuple[int, ...]:

@@ -19,7 +19,7 @@ import numpy as np
 from ..api.torque_functions import check_arguments
 from ..control.drives import Law, Limited, Sum, function_name
 from ..errors import near_miss
-from ..kernels.interface import described
+from ..kernels.interface import described, numpy_array
 
 STATE = 4  # arguments of every torque function: arm, t, q, qd
 NONE: Mapping[str, Any] = {}
@@ -145,7 +145,7 @@ def declared_shapes(torque: Any) -> dict[str, Shape]:
 def real_numbers(name: str, value: Any) -> np.ndarray:
     """The numbers of a parameter."""
     given = values_of(value)
-    array = np.array(np.asarray(given))
+    array = np.array(numpy_array(f"parameters: {name!r}", given))
     if array.dtype.kind not in "fiu":
         raise TypeError(f"parameters: {name!r} is {described(given)} (expected real numbers)")
     array = array.astype(float)

@@ -10,6 +10,7 @@ import numpy as np
 
 from ..api.states import States
 from ..control import Sampled
+from ..kernels.interface import described, host_array
 from ..robot import Friction, Robot
 from ..tracing import refuse_symbols
 from .events import events_of
@@ -51,10 +52,12 @@ def prepared(
     arrays = {"q0": q0, "qd0": np.zeros(arm.n) if qd0 is None and isinstance(arm, Robot) else qd0}
     if torque is not None and function is None:
         arrays["torque"] = torque
-    states = States(arm, arrays, wrench, True, point=point)
+    arrays = {name: host_array(name, array) for name, array in arrays.items()}
+    states = States(arm, arrays, host_array("wrench", wrench), True, point=host_array("point", point))
     refuse_symbols(arm)
-    if not states.numeric:
-        raise TypeError("q0 and qd0 are not plain numbers (expected NumPy arrays or lists of them)")
+    for name, array in states.arrays.items():
+        if array.dtype.kind != "f":
+            raise TypeError(f"{name} is {described(array.flat[0])} (expected plain numbers)")
     batch, count = states.batch, math.prod(states.batch)
     full = {name: states.full(name) for name in states.arrays}
     own = checked_parameters(torque, parameters, batch)

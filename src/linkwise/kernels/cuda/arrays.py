@@ -176,7 +176,7 @@ class Torch(Library):
             return f"is {kind} (expected a dense tensor of rows of one length)"
         if x.requires_grad and self.module.is_grad_enabled():
             return (
-                f"requires a gradient, which kernels do not give (expected x.detach(), or torch.no_grad(){GRADIENTS})"
+                f"requires a gradient, which is not computed here (expected x.detach(), or torch.no_grad(){GRADIENTS})"
             )
         try:
             lost = not x.data_ptr() and x.numel()
