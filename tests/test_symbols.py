@@ -1,12 +1,15 @@
 """Robots made of symbols: the same functions carry them, and values put in afterwards give the numbers."""
 
+import copy
 import inspect
+import pickle
 from typing import Any
 
 import numpy as np
 import pytest
 
 import linkwise as lw
+from linkwise.symbolic.symbol_tables import expression
 from robots import relative, states
 
 LENGTHS, MASSES = (0.3, 0.25, 0.22), (0.5, 0.4, 0.3)
@@ -127,3 +130,21 @@ def test_robots_of_symbols_are_equal_when_their_expressions_are():
     assert thin != lw.load("planar3")
     assert lw.load("planar3") == lw.load("planar3")
     assert lw.load("planar3") != "planar3"
+
+
+def test_copies_of_expressions_are_the_same_expressions() -> None:
+    m, l = lw.symbols("m l")
+    terms = [m, l * l, np.sin(m) / 3.0 - l, np.where(m > l, m, 2.0)]
+    sizes = [len(pickle.dumps(x)) for x in terms]
+    deep = sum((m * l) ** k for k in range(2, 500))
+    for x in (*terms, deep):
+        for copied in (pickle.loads(pickle.dumps(x)), copy.deepcopy(x), copy.copy(x)):
+            assert copied is x
+    assert [len(pickle.dumps(x)) for x in terms] == sizes  # without the other symbols of the process
+
+
+def test_an_expression_of_a_process_that_met_its_symbols_in_another_order_is_the_same() -> None:
+    m, l = lw.symbols("earlier later")
+    for op, result in (("mul", m * l), ("add", m + l), ("sub", l - m)):
+        steps = [("input", ("later", 0), []), ("input", ("earlier", 0), []), (op, None, [0, 1])]
+        assert expression(steps) is result

@@ -3,6 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
+
+
+class ErrorWithFields(BaseException):
+    """An exception that is made of other arguments than its message; it is pickled without calling `__init__` again.
+
+    An error that cannot be unpickled ends a pool of processes, or leaves it waiting, instead of being raised there.
+    """
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return restored_error, (type(self), self.args, self.__dict__)
+
+
+def restored_error(kind: type[BaseException], args: tuple[Any, ...], fields: dict[str, Any]) -> BaseException:
+    error = kind.__new__(kind, *args)
+    error.__dict__.update(fields)
+    return error
 
 
 class RobotError(ValueError):

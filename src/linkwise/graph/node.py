@@ -152,6 +152,9 @@ class Node:
     def __hash__(self) -> int:
         return id(self)
 
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        return self.graph.reduced(self, protocol)
+
     def __bool__(self) -> NoReturn:
         raise no_value(self, "be true or false")
 
@@ -236,6 +239,10 @@ class Graph:
             text = " ".join((earlier.op, payload, *args))
             self._fingerprints.append(sha256(text.encode()).hexdigest())
         return self._fingerprints[node.index]
+
+    def reduced(self, node: Node, protocol: Any) -> Any:
+        """How a node is pickled and copied: with its graph."""
+        return object.__reduce_ex__(node, protocol)
 
     def own(self, node: Node) -> Node:
         if node.graph is not self:

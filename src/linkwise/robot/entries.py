@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import RobotError
+from ..errors import ErrorWithFields, RobotError
 from ..spatial import Scalar
 
 ANGLE = re.compile(r"\s*([+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?)\s*(deg|rad)\s*")
@@ -22,7 +22,7 @@ TENSOR = 1e-9  # relative slack for symmetry, definiteness and the triangle ineq
 RESIDUE = 1e-14  # relative to the masses and lengths of the table: rounding residue of a zero
 
 
-class EntryError(RobotError):
+class EntryError(ErrorWithFields, RobotError):
     """An entry of a row is wrong. Callers add the robot, the file and the line."""
 
     def __init__(self, key: str, problem: str) -> None:

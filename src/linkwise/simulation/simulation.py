@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from inspect import signature
 from typing import Any, Never
 
-from ..errors import near_miss
+from ..errors import ErrorWithFields, near_miss
 from ..kernels.targets import check_simulation_target
 from ..ode.registry import DEFAULT
 from ..ode.registry import integrator as integrator_of
@@ -21,7 +21,7 @@ from .recorded import Acting, recorded
 from .traced import TracedFunction
 
 
-class SimulationError(RuntimeError):
+class SimulationError(ErrorWithFields, RuntimeError):
     """A trajectory could not be integrated to its end; `recording` holds the part before."""
 
     def __init__(self, message: str, recording: Recording) -> None:
@@ -29,7 +29,7 @@ class SimulationError(RuntimeError):
         self.recording = recording
 
 
-class SimulationInterrupted(KeyboardInterrupt):
+class SimulationInterrupted(ErrorWithFields, KeyboardInterrupt):
     """Ctrl-C during a simulation; `recording` holds what was computed until then."""
 
     def __init__(self, recording: Recording) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from ..errors import ErrorWithFields
 from ..kernels.cuda.driver import device
 from ..ode.registry import integrator as integrator_of
 from ..recording import EventRecord
@@ -31,7 +32,7 @@ CHUNK, CHUNK_ON_GPU = 256, 16_384  # trajectories; a GPU computes as many side b
 OF_STATES = ("q0", "qd0", "torque", "q_end", "qd_end")
 
 
-class SweepInterrupted(KeyboardInterrupt):
+class SweepInterrupted(ErrorWithFields, KeyboardInterrupt):
     """Ctrl-C during a sweep; the finished chunks are in `sweep` and its folder."""
 
     def __init__(self, sweep: Sweep) -> None:

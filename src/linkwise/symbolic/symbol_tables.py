@@ -6,9 +6,41 @@ import unicodedata
 from typing import Any
 
 from ..graph import Graph, Node, rules
+from ..graph.node import COMMUTATIVE
 from .cancel import Sums
 
-_SHARED = Graph(scalar_inputs=True)  # of all symbols, so that any of them can be used in one robot
+
+class SymbolGraph(Graph):
+    """The graph of all symbols of a process, so that any of them can be used in one robot.
+
+    Expressions that are copied, or come from another process, are those of the graph that is there: equal ones are the
+    same node. They are pickled as a list of steps, not with all other symbols.
+    """
+
+    def reduced(self, node: Node, protocol: Any) -> Any:
+        needed, waiting = {node.index: node}, [node]
+        while waiting:
+            new = {a.index: a for a in waiting.pop().args if a.index not in needed}
+            needed |= new
+            waiting += new.values()
+        order = sorted(needed)  # arguments come before what is made of them
+        place = {index: k for k, index in enumerate(order)}
+        nodes = [needed[index] for index in order]
+        return expression, ([(x.op, x.payload, [place[a.index] for a in x.args]) for x in nodes],)
+
+
+def expression(steps: list[tuple[str, Any, list[int]]]) -> Node:
+    """An expression of symbols from its steps, each of which is made of earlier ones."""
+    nodes: list[Node] = []
+    for op, payload, places in steps:
+        args = [nodes[k] for k in places]
+        if op in COMMUTATIVE:  # in the order of this graph, which may be another
+            args.sort(key=lambda x: x.index)
+        nodes.append(_SHARED.make(op, *args, payload=payload))
+    return nodes[-1]
+
+
+_SHARED = SymbolGraph(scalar_inputs=True)
 
 
 def symbols(names: str) -> Any:

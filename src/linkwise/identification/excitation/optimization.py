@@ -13,7 +13,7 @@ from ...api.compiling import compile as compiled_for
 from ...api.derivatives import vjp
 from ...api.parameters import parameters
 from ...api.regressors import regressor
-from ...errors import one_of
+from ...errors import ErrorWithFields, one_of
 from ...notices import warn
 from ...robot import Friction, Robot
 from ...robot.layout import Layout
@@ -135,7 +135,7 @@ class Excitation(Trajectory):
         return super().plot(path, samples, arm=arm, limits=limits, friction=law, degrees=degrees)
 
 
-class ExcitationInterrupted(KeyboardInterrupt):
+class ExcitationInterrupted(ErrorWithFields, KeyboardInterrupt):
     """Ctrl-C during a search; `excitation` is the best motion until then, within all limits."""
 
     def __init__(self, best: Excitation) -> None:
