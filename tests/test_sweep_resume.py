@@ -2,21 +2,25 @@
 
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
 import sys
 import time
+from contextlib import contextmanager
 from functools import partial
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 import linkwise as lw
+from effort import rest_slow
 from linkwise.sweeps import chunk as working
 from linkwise.sweeps import engines
 from linkwise.sweeps import folder as sweep_files
-from short_sweeps import PLANAR, STARTS, every_kind, files_of, quick, same, unix
+from short_sweeps import KINDS, PLANAR, SEVEN, STARTS, every_kind, files_of, quick, same, unix
 
 SCRIPT = """
 import signal, sys, time, numpy as np, linkwise as lw
@@ -245,14 +249,15 @@ def test_no_flipped_bit_changes_a_number_that_is_believed(kind, tmp_path):
 
 def test_the_plan_and_the_samples_are_verified_too(tmp_path):
     quick(folder=tmp_path)
-    spoil(tmp_path / "_samples.npz")
-    with pytest.raises(ValueError, match=r"samples\.npz: cannot be read .*lw\.sweep restores it"):
+    (samples,) = tmp_path.glob("_samples-*.npz")
+    spoil(samples)
+    with pytest.raises(ValueError, match=r"_samples-\w+\.npz: cannot be read .*lw\.sweep restores it"):
         lw.open_sweep(tmp_path)
-    np.savez(tmp_path / "_samples.npz", q0=np.ones((12, 3)))
-    with pytest.raises(ValueError, match=r"samples\.npz: .*lw\.sweep restores it"):
+    np.savez(samples, q0=np.ones((12, 3)))
+    with pytest.raises(ValueError, match=r"_samples-\w+\.npz: .*lw\.sweep restores it"):
         lw.open_sweep(tmp_path)
-    (tmp_path / "_samples.npz").unlink()
-    with pytest.raises(ValueError, match=r"samples\.npz: is missing; .*lw\.sweep restores it"):
+    samples.unlink()
+    with pytest.raises(ValueError, match=r"_samples-\w+\.npz: is missing; .*lw\.sweep restores it"):
         lw.open_sweep(tmp_path)
     quick(folder=tmp_path)
     same(lw.open_sweep(tmp_path).samples, quick(folder=tmp_path).samples)
@@ -271,11 +276,181 @@ def test_a_folder_with_other_things_is_left_alone(tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["thesis.tex"]
 
 
-def test_what_a_killed_process_left_half_written_goes_away(tmp_path):
+class Killed(BaseException):
+    """Stands for kill -9: whatever the process would still do to the disk after it is not done either."""
+
+
+CALLS = {os: ("fsync", "link", "replace"), Path: ("mkdir", "unlink", "exists", "iterdir", "read_text")}
+STEPS = {(owner, name): getattr(owner, name) for owner, names in CALLS.items() for name in names}
+
+
+@contextmanager
+def at_step(number, act):
+    """Call `act` before the step of this number on the disk and before those that follow; is it the first one?"""
+    done = []
+
+    def counted(step):
+        def call(*args, **options):
+            done.append(step[1])
+            if len(done) >= number:
+                act(len(done) == number)
+            return STEPS[step](*args, **options)
+
+        return call
+
+    with pytest.MonkeyPatch.context() as patch:
+        for step in STEPS:
+            patch.setattr(*step, counted(step))
+        yield done
+
+
+def kill(first):
+    raise Killed
+
+
+few_of = partial(lw.sweep, PLANAR, duration=0.1, chunk=7, samples=3, progress=False)
+
+
+@pytest.mark.parametrize("kind", rest_slow(KINDS, ["npz"]))
+def test_a_sweep_that_is_killed_at_any_step_is_resumed_by_the_same_call(kind, tmp_path):
+    whole = few_of(SEVEN, tmp_path / "whole", files=kind)
+    want, files = whole.read(), {path.name for path in (tmp_path / "whole").iterdir()}
+    for number in range(1, 100):
+        folder = tmp_path / str(number)
+        try:
+            with at_step(number, kill) as done:
+                few_of(SEVEN, folder, files=kind)
+        except Killed:
+            pass
+        if len(done) < number:
+            break
+        if (folder / "_sweep.json").exists():  # then it can be opened and resumed without the call
+            shutil.copytree(folder, folder.with_suffix(".copy"))
+            same(lw.open_sweep(folder.with_suffix(".copy")).resume().read(), want)
+        made = few_of(SEVEN, folder, files=kind)
+        same(made.read(), want)
+        same(lw.open_sweep(folder).samples, whole.samples)
+        assert {path.name for path in folder.iterdir()} == files, f"killed at {done[-1]}, step {number}"
+    assert 9 < number < 99
+
+
+@pytest.mark.parametrize("other", [SEVEN, {"q0": SEVEN["q0"][::-1]}], ids=["equal", "different"])
+def test_of_two_processes_that_begin_one_sweep_the_first_one_decides(other, tmp_path):
+    want = [few_of(samples, tmp_path / str(k)).read() for k, samples in enumerate((other, SEVEN))]
+    for number in range(1, 100):
+        folder, second = tmp_path / f"step {number}", []
+
+        def begin(first, folder=folder, second=second):
+            if first:  # the second process does all its work at this moment of the first
+                with pytest.MonkeyPatch.context() as patch:
+                    for step, original in STEPS.items():
+                        patch.setattr(*step, original)
+                    second.append(outcome(other, folder))
+
+        with at_step(number, begin) as done:
+            first = outcome(SEVEN, folder)
+        if len(done) < number:
+            break
+        results = [first, *second]
+        if other is SEVEN:
+            assert results == [[0], [0]]
+        else:
+            assert sorted(map(str, results)) == ["[0]", "samples.q0 differs"]
+        same(lw.open_sweep(folder).read(), want[first == [0]])
+        assert len(list(folder.iterdir())) == 3  # the plan, its samples and a chunk
+    assert 9 < number < 99
+
+
+def outcome(samples, folder):
+    """The chunks that are done, or why the sweep was refused."""
+    try:
+        return few_of(samples, folder).done
+    except ValueError as error:
+        (differs,) = re.findall(r"samples\.\w+ differs", str(error))
+        return differs
+
+
+def test_a_disk_without_hard_links_holds_sweeps_too(tmp_path, monkeypatch):
+    def refused(*_):
+        raise PermissionError("no hard links")
+
+    monkeypatch.setattr(os, "link", refused)
+    assert few_of(SEVEN, tmp_path).done == few_of(SEVEN, tmp_path).done == [0]
+    assert "differs" in outcome({"q0": SEVEN["q0"][::-1]}, tmp_path)
+
+
+def test_a_folder_of_the_layout_before_is_read(tmp_path):
+    made = few_of(SEVEN, tmp_path, files="npz")
+    plan = {**json.loads((tmp_path / "_sweep.json").read_text()), "layout": 2}
+    made._folder.store(0, sweep_files.plan_hash(plan), made.read())
+    (tmp_path / "_sweep.json").write_text(json.dumps({**plan, "sha256": sweep_files.plan_hash(plan)}))
+    next(tmp_path.glob("_samples-*.npz")).rename(tmp_path / "_samples.npz")
+    opened = lw.open_sweep(tmp_path)
+    same(opened.samples, made.samples)
+    assert opened.resume().done == [0]
+
+
+@unix
+def test_files_that_no_process_writes_any_more_go_away(tmp_path):
     quick(folder=tmp_path)
-    old, new = (tmp_path / f"_chunk-0000{k}.npz.{'0' * 15}{k}.tmp" for k in range(2))
-    old.write_text("half")
-    new.write_text("half")
+    names = [f"_chunk-00000.{kind}" for kind in ("npz", "parquet", "failed.txt")]
+    left = [tmp_path / f"{name}.{'0' * 15}{k}.tmp" for k, name in enumerate((*names, "_sweep.json", "_samples-0.npz"))]
+    for path in left:
+        path.write_text("half")
+    with open(left[0], "ab") as file:
+        assert sweep_files.lock(file)
+        quick(folder=tmp_path)
+        assert [path.exists() for path in left] == [True, False, False, False, True]  # the last is none of ours
+    lw.open_sweep(tmp_path).resume()
+    assert not left[0].exists()
+
+
+@pytest.mark.parametrize("locks", [True, False])
+def test_a_file_that_is_removed_while_it_is_written_is_written_again(locks, tmp_path, monkeypatch):
+    def removed(file):
+        if len(done) < 3:
+            done.append(os.unlink(file.name))
+        return True if locks else None
+
+    done = []
+    monkeypatch.setattr(sweep_files, "lock", removed)
+    same(few_of(SEVEN, tmp_path / "a").read(), few_of(SEVEN, tmp_path / "b").read())
+    assert len(done) == 3
+    old, new = (tmp_path / "b" / f"_chunk-0000{k}.npz.{'0' * 16}.tmp" for k in range(2))
+    for path in (old, new):
+        path.write_text("half")
     os.utime(old, (0, 0))
-    quick(folder=tmp_path)
-    assert (old.exists(), new.exists()) == (False, True)
+    few_of(SEVEN, tmp_path / "b")
+    assert (old.exists(), new.exists()) == (False, not locks)  # without locks, the old ones alone
+
+
+KILLED = """
+import os, signal, sys, linkwise as lw
+synced, left = os.fsync, int(sys.argv[3])
+def fsync(file):
+    global left
+    left -= 1
+    if left == 0:
+        os.ftruncate(file, os.fstat(file).st_size // 2)
+        os.kill(os.getpid(), signal.SIGKILL)
+    return synced(file)
+os.fsync = fsync
+samples = lw.monte_carlo(7, 3, q0=([-1.0] * 3, [1.0] * 3))
+lw.sweep(lw.load("planar3"), samples, sys.argv[1], 0.1, chunk=7, samples=3, progress=False, files=sys.argv[2])
+"""
+
+
+@unix
+@pytest.mark.slow
+@every_kind
+def test_a_sweep_that_is_killed_in_the_middle_of_a_write_gives_the_same_bits(kind, tmp_path):
+    want = few_of(SEVEN, tmp_path / "whole", files=kind)
+    for write, name in enumerate(("_samples-", "_sweep.json", "_chunk-00000"), 1):
+        folder = tmp_path / name
+        done = subprocess.run([sys.executable, "-c", KILLED, str(folder), kind, str(write)], check=False)
+        assert done.returncode == -signal.SIGKILL
+        (half,) = folder.glob("*.tmp")
+        assert half.name.startswith(name)
+        made = few_of(SEVEN, folder, files=kind)
+        same(made.read(), want.read())
+        assert {path.name for path in folder.iterdir()} == {path.name for path in (tmp_path / "whole").iterdir()}

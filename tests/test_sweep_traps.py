@@ -139,7 +139,7 @@ def test_the_last_good_state_of_a_row_that_was_lost_is_kept(tmp_path):
 def test_a_folder_of_the_old_layout_is_refused_with_its_reason(tmp_path):
     (tmp_path / "sweep.json").write_text('{"what": "linkwise sweep", "layout": 1}')
     for call in (lambda: lw.open_sweep(tmp_path), lambda: short(SEVEN, tmp_path)):
-        with pytest.raises(ValueError, match=r"sweep\.json: .*layout 1.*expected layout 2.*another folder"):
+        with pytest.raises(ValueError, match=r"sweep\.json: .*layout 1.*expected layout 3.*another folder"):
             call()
 
 

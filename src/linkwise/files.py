@@ -14,11 +14,16 @@ from .errors import FileError
 
 @contextmanager
 def replacing(
-    path: Path, temporary: Path, *, durable: bool = False, opener: Callable[[str, int], int] | None = None
+    path: Path,
+    temporary: Path,
+    *,
+    durable: bool = False,
+    opener: Callable[[str, int], int] | None = None,
+    place: Callable[[Path, Path], None] | None = None,
 ) -> Iterator[BinaryIO]:
     """A file to write; it takes the place of `path` when it is complete. Both must be on one disk.
 
-    `durable`: the content is on the disk before the name is.
+    `durable`: the content is on the disk before the name is. `place(temporary, path)` gives it its name in another way.
     """
     try:
         with open(temporary, "xb", opener=opener) as file:
@@ -26,7 +31,7 @@ def replacing(
             if durable:
                 file.flush()
                 os.fsync(file.fileno())
-        os.replace(temporary, path)
+        (place or os.replace)(temporary, path)
     finally:
         temporary.unlink(missing_ok=True)
 

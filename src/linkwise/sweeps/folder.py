@@ -1,9 +1,12 @@
 """The folder of a sweep: its plan, its samples and a file for each finished chunk, and when these are valid.
 
-    _sweep.json              the plan, written first
-    _samples.npz             the samples; their hashes are in the plan
+    _samples-01234567….npz   the samples, named by their hashes, which are in the plan
+    _sweep.json              the plan; with it, the folder is a sweep
     chunk-00000.parquet      results, or .npz where the plan says so
     _chunk-00003.failed.txt  why a chunk failed
+
+The samples are written first, then the plan, then the chunks: who sees a plan sees its samples. A plan is never
+replaced: of two processes that begin a sweep in one folder, the first one's plan stays, and the other compares its own.
 
 Readers of folders of Parquet files leave out names that begin with _: for them the folder is a table. Files
 are replaced as a whole, never changed. A chunk carries the hash of its plan, its number and the hash of its content,
@@ -17,21 +20,26 @@ import importlib.util
 import json
 import os
 import re
+import sys
 import time
 import warnings
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from ..errors import one_of
 from ..files import replacing
 from .chunk_formats import Columns, digest, from_npz, from_parquet, npz_of, parquet_of
 
 KINDS = ("parquet", "npz")
-PLAN, SAMPLES, OLD_PLAN = "_sweep.json", "_samples.npz", "sweep.json"
-LAYOUT = 2  # of the folder and its columns
-TEMPORARY = re.compile(r"_(sweep\.json|samples\.npz|chunk-\d{5,}\.(parquet|npz|failed\.txt))\.[0-9a-f]{16}\.tmp")
-ABANDONED = 3600.0  # seconds after which a temporary file belongs to no running process
+PLAN, OLD_PLAN = "_sweep.json", "sweep.json"
+LAYOUT = 3  # of the folder and its columns
+READABLE = (2, LAYOUT)  # 2: the samples are in _samples.npz
+SAMPLES = re.compile(r"_samples-[0-9a-f]{16}\.npz")
+TEMPORARY = re.compile(
+    rf"({SAMPLES.pattern}|_sweep\.json|_chunk-\d{{5,}}\.(parquet|npz|failed\.txt))\.[0-9a-f]{{16}}\.tmp"
+)
+ABANDONED = 3600.0  # seconds after which a temporary file belongs to no running process, where files have no locks
 
 
 class SweepWarning(UserWarning):
@@ -64,6 +72,49 @@ def plan_hash(plan: Mapping[str, Any]) -> str:
     return hashlib.sha256(json.dumps({k: x for k, x in plan.items() if k != "sha256"}).encode()).hexdigest()
 
 
+def samples_name(plan: Mapping[str, Any]) -> str:
+    """The file of the samples of a plan."""
+    if plan["layout"] == 2:
+        return "_samples.npz"
+    return f"_samples-{hashlib.sha256(json.dumps(plan['samples']).encode()).hexdigest()[:16]}.npz"
+
+
+def place_once(temporary: Path, path: Path) -> None:
+    """Give a file its name, unless another has it. On disks without hard links another may take it at that moment."""
+    try:
+        os.link(temporary, path)
+    except FileExistsError:
+        pass
+    except OSError:
+        if not path.exists():
+            os.replace(temporary, path)
+
+
+def lock(file: BinaryIO) -> bool | None:
+    """Lock a file until it is closed; False if a process has locked it; None where the disk has no locks."""
+    if sys.platform == "win32":
+        return None
+    import fcntl
+
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    except OSError:
+        return None
+    return True
+
+
+def abandoned(path: Path) -> bool:
+    """Whether no process writes a temporary file."""
+    try:
+        with open(path, "r+b") as file:
+            free = lock(file)
+        return time.time() - path.stat().st_mtime > ABANDONED if free is None else free
+    except (FileNotFoundError, PermissionError):  # it has its name now; or it is another user's
+        return False
+
+
 class Folder:
     def __init__(self, path: str | os.PathLike[str], kind: str = "npz") -> None:
         self.path, self.kind = Path(path), kind
@@ -84,7 +135,7 @@ class Folder:
             plan = json.loads(text)
             if plan["what"] != "linkwise sweep" or plan["files"] not in KINDS:
                 raise ValueError("it is of another kind")
-            if plan["layout"] != LAYOUT:
+            if plan["layout"] not in READABLE:
                 raise ValueError(f"it has layout {plan['layout']!r} (expected {LAYOUT}, which this Linkwise reads)")
             if plan["sha256"] != plan_hash(plan):
                 raise ValueError("it was changed")
@@ -93,37 +144,54 @@ class Folder:
         self.kind = plan["files"]
         return dict(plan)
 
-    def begin(self, plan: Mapping[str, Any]) -> None:
-        """Write the plan to a folder in which there is nothing else."""
+    def begin(self, plan: Mapping[str, Any], samples: Columns) -> dict[str, Any]:
+        """Make a sweep of a folder in which there is nothing else. Its plan: this one, or that of a faster process."""
         check_kind(plan["files"], self.path)
-        if self.path.exists():
-            others = sorted(path.name for path in self.path.iterdir() if not TEMPORARY.fullmatch(path.name))
-            if others:
-                raise ValueError(f"{self.path}: holds {others[0]!r} and no sweep (expected a new or an empty folder)")
         self.path.mkdir(parents=True, exist_ok=True)
-        self.kind = plan["files"]
-        self.write(PLAN, (json.dumps(plan, indent=1) + "\n").encode())
+        names = sorted(path.name for path in self.path.iterdir())
+        others = [name for name in names if not (TEMPORARY.fullmatch(name) or SAMPLES.fullmatch(name))]
+        if others and not (self.path / PLAN).exists():  # looked for last: it is there before any chunk
+            raise ValueError(f"{self.path}: holds {others[0]!r} and no sweep (expected a new or an empty folder)")
+        self.store_samples(plan, samples)
+        self.write(PLAN, (json.dumps(plan, indent=1) + "\n").encode(), place_once)
+        standing = self.plan()
+        if standing is None:
+            raise FileNotFoundError(f"{self.path / PLAN}: was removed while the sweep was begun")
+        self.clear_abandoned(standing)
+        return standing
 
-    def clear_abandoned(self) -> None:
-        """Remove the temporary files of killed processes."""
+    def clear_abandoned(self, plan: Mapping[str, Any]) -> None:
+        """Remove the temporary files of killed processes, and samples of sweeps that were not begun."""
         for path in self.path.iterdir():
-            if TEMPORARY.fullmatch(path.name) and time.time() - path.stat().st_mtime > ABANDONED:
+            if SAMPLES.fullmatch(path.name):
+                needless = path.name != samples_name(plan)
+            else:
+                needless = TEMPORARY.fullmatch(path.name) is not None and abandoned(path)
+            if needless:
                 path.unlink(missing_ok=True)
 
-    def write(self, name: str, content: bytes) -> os.stat_result:
-        temporary = self.path / f"_{name.removeprefix('_')}.{os.urandom(8).hex()}.tmp"
-        with replacing(self.path / name, temporary, durable=True) as file:
-            file.write(content)
-            file.flush()
-            return os.fstat(file.fileno())
+    def write(self, name: str, content: bytes, place: Callable[[Path, Path], None] | None = None) -> os.stat_result:
+        while True:
+            temporary = self.path / f"_{name.removeprefix('_')}.{os.urandom(8).hex()}.tmp"
+            try:
+                with replacing(self.path / name, temporary, durable=True, place=place) as file:
+                    lock(file)  # it is not abandoned
+                    file.write(content)
+                    file.flush()
+                    status = os.fstat(file.fileno())
+            except FileNotFoundError:
+                if not self.path.is_dir():
+                    raise
+                continue  # another process removed it before it was locked, or after it was closed
+            return status
 
-    def store_samples(self, samples: Columns) -> None:
-        self.write(SAMPLES, npz_of(samples, {}))
+    def store_samples(self, plan: Mapping[str, Any], samples: Columns) -> None:
+        self.write(samples_name(plan), npz_of(samples, {}))
 
     def samples(self, plan: Mapping[str, Any]) -> Columns:
         """The samples of the plan; a ValueError says why the file does not hold them."""
         try:
-            samples = from_npz((self.path / SAMPLES).read_bytes())[0]
+            samples = from_npz((self.path / samples_name(plan)).read_bytes())[0]
         except FileNotFoundError:
             raise ValueError("is missing") from None
         except OSError:

@@ -20,7 +20,7 @@ from .chunk_formats import Columns
 from .effects import check_effects
 from .engines import outcomes
 from .event_columns import FLAT, event_records, event_table
-from .folder import SAMPLES, Folder, check_kind, chunk_kind, warn
+from .folder import Folder, check_kind, chunk_kind, samples_name, warn
 from .inputs import Inputs, checked_inputs, kept_times, most_times, try_options
 from .jobs import jobs
 from .plan import differences, plan_of, restored
@@ -141,7 +141,7 @@ class Sweep:
         """Compute all chunks that are not finished, those that failed among them."""
         if isinstance(self._inputs, str):
             raise ValueError(f"{self.folder}: {self._inputs}")
-        self._folder.clear_abandoned()
+        self._folder.clear_abandoned(self.plan)
         defects = self._defects()
         for k, defect in defects.items():
             if defect:
@@ -242,9 +242,7 @@ def sweep(
         with told_already():
             try_options(inputs)
         check_effects(inputs)
-        target.begin(plan)
-        target.store_samples(inputs.samples)
-        return Sweep(target, plan, inputs.samples, inputs).resume(engine, progress)
+        before = target.begin(plan, inputs.samples)
     if different := differences(before, plan):
         listed = "; ".join(different[:5]) + (f"; and {len(different) - 5} more" if len(different) > 5 else "")
         raise ValueError(f"{target.path}: this sweep was begun with other inputs: {listed} (expected another folder)")
@@ -252,7 +250,7 @@ def sweep(
     try:
         target.samples(before)
     except ValueError:  # none, or damaged ones: those of this call take their place
-        target.store_samples(inputs.samples)
+        target.store_samples(before, inputs.samples)
     return resumed.resume(engine, progress)
 
 
@@ -265,7 +263,9 @@ def open_sweep(folder: str | os.PathLike[str]) -> Sweep:
     try:
         samples = source.samples(plan)
     except ValueError as reason:
-        raise ValueError(f"{source.path / SAMPLES}: {reason}; the same call of lw.sweep restores it") from None
+        raise ValueError(
+            f"{source.path / samples_name(plan)}: {reason}; the same call of lw.sweep restores it"
+        ) from None
     try:
         inputs: Inputs | str = restored(plan, samples)
     except (ValueError, TypeError) as reason:
