@@ -1,6 +1,7 @@
 """Sweeps do what they are told or say why not: numbers without effect, ends, events, durations, tables."""
 
 from functools import partial
+from importlib.util import find_spec
 
 import numpy as np
 import pytest
@@ -8,7 +9,7 @@ import pytest
 import linkwise as lw
 from effort import rest_slow
 from linkwise.sweeps.functions import values
-from short_sweeps import PLANAR, SEVEN, every_kind, heavier, low, short
+from short_sweeps import PLANAR, REST, SEVEN, every_kind, heavier, low, same, short
 
 
 def friction_in_python(arm, t, q, qd):
@@ -230,3 +231,77 @@ def test_events_are_in_the_summary_and_in_the_picture():
             assert sorted(path.vertices[0, 0] for mark in marks for path in mark.get_paths()) == times
         labels = [text.get_text().split(" (")[0] for text in figure.legends[0].get_texts()]
         assert set(labels) == {*PLANAR.names, *(name for _, _, name in every)}
+
+
+def renamed(*names):
+    """A plane arm whose links have these names."""
+    parents = ("base", *names[:-1])
+    rows = [{**row, "name": x, "parent": y} for row, x, y in zip(PLANAR.rows, names, parents, strict=True)]
+    return lw.Robot.from_dh(rows, convention="standard", gravity=PLANAR.gravity)
+
+
+@pytest.mark.parametrize("word", ["q0", "qd0", "torque"])
+def test_a_name_of_a_state_and_of_an_entry_at_once_is_refused(word, tmp_path):
+    arm, start = renamed("mass", word, "third"), {"q0": np.zeros((2, 3))}
+    with pytest.raises(ValueError, match=rf"'{word}\.mass'.* mass of link '{word}' and {word} of joint 'mass'"):
+        lw.sweep(arm, {**start, f"{word}.mass": [0.1, 0.2]}, tmp_path, 0.1, **REST)
+    made = lw.sweep(arm, {**start, f"{word}.third": [0.1, 0.2], f"{word}.a": [0.3, 0.4]}, tmp_path, 0.1, **REST)
+    assert made.samples[word].tolist() == [[0, 0, 0.1], [0, 0, 0.2]]
+    assert made.samples[f"{word}.a"].tolist() == [0.3, 0.4]
+
+
+@pytest.mark.parametrize("name", ["trajectory", "status", "q_end_1", "q0_1"])
+def test_a_table_does_not_lose_a_column_to_another_of_its_name(name, tmp_path):
+    pytest.importorskip("pandas")
+    samples = {**SEVEN, name: np.arange(7.0)}
+    made = short(samples, tmp_path, vary=lambda arm, row: arm.with_gravity((0, -row[name], 0)))
+    assert made.samples[name].tolist() == list(range(7))
+    with pytest.raises(ValueError, match=rf"two columns '{name}'"):
+        made.to_pandas()
+
+
+ODD = ("a#,;b", "quo\"te's `$HOME`", "ünï→😀 {0}%s\\n")
+
+
+def odd_sweep(names, folder, kind, **options):
+    samples = {"q0": SEVEN["q0"], f"{names[0]}.mass": np.linspace(0.2, 0.5, 7), f"qd0.{names[1]}": np.linspace(0, 1, 7)}
+    samples[f"{names[2]}.com"] = np.linspace((-0.2, 0, 0), (-0.1, 0, 0), 7)
+    options = {"events": lw.Event(low, names[2]), "chunk": 4, "samples": 3, "progress": False, **options}
+    return lw.sweep(renamed(*names), samples, folder, 0.3, files=kind, **options)
+
+
+@every_kind
+def test_odd_names_of_links_joints_and_events_change_no_bit(kind, tmp_path):
+    plain = odd_sweep(("one", "two", "three"), tmp_path / "plain", kind)
+    made = odd_sweep(ODD, tmp_path / ODD[0], kind)
+    (tmp_path / ODD[0] / f"chunk-00001.{kind}").unlink()
+    again = odd_sweep(ODD, tmp_path / ODD[0], kind)
+    for sweep in (made, again, lw.open_sweep(tmp_path / ODD[0])):
+        assert sweep.done == [0, 1]
+        same(sweep.read(), plain.read())
+        table = sweep.event_table()
+        assert set(table["name"].tolist()) == {ODD[2]}
+        assert table["t"].tolist() == plain.event_table()["t"].tolist()
+    assert [name.replace("one", ODD[0]).replace("three", ODD[2]) for name in plain.samples] == list(made.samples)
+    if find_spec("pandas"):
+        assert {f"{ODD[0]}.mass", f"{ODD[2]}.com_3"} < set(made.to_pandas())
+    alone = [odd_sweep(ODD, tmp_path / str(k), kind, events=()) for k in range(2)]
+    (tmp_path / "1" / f"chunk-00000.{kind}").unlink()
+    lw.open_sweep(tmp_path / "1").resume()
+    assert len({(tmp_path / str(k) / f"chunk-00000.{kind}").read_bytes() for k in range(2)}) == 1
+    assert alone[1].done == [0, 1]
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::DeprecationWarning")
+def test_odd_names_go_to_a_cluster(tmp_path):
+    pytest.importorskip("distributed")
+    made = odd_sweep(ODD, tmp_path / "dask", "npz", engine="dask://local?workers=1")
+    same(made.read(), odd_sweep(ODD, tmp_path / "here", "npz").read())
+
+
+@pytest.mark.parametrize("name", ["", " ", "a\0", "\ud800", "two\nlines", 3, None])
+def test_an_event_has_a_name_that_files_can_hold(name):
+    with pytest.raises(ValueError, match="one line of text") as caught:
+        lw.Event(low, name)
+    assert repr(name) in str(caught.value)

@@ -32,6 +32,8 @@ class Event:
         if not callable(self.function):
             raise TypeError(f"event {self.name!r} is {self.function!r} (expected a function of arm, t, q and qd)")
         check_arguments(self.function)
+        if not isinstance(self.name, str) or not self.name.strip() or not self.name.isprintable():
+            raise ValueError(f"the name of an event is {self.name!r} (expected one line of text)")
         if self.direction not in (-1, 0, 1):
             raise ValueError(f"event {self.name!r}: direction is {self.direction!r} (expected 1, -1 or 0)")
 

@@ -151,7 +151,7 @@ def with_parts(arm: Robot, arrays: Samples, marked: Collection[str]) -> Samples:
     What is not given is that of the whole array, where there is one; otherwise that of rest in the neutral
     configuration. So parts of qd0 or torque alone are enough.
     """
-    parts = [name for name in arrays if name.partition(".")[0] in STATE and "." in name and not is_entry(arm, name)]
+    parts = [name for name in arrays if is_part(arm, name)]
     joined = {name: array for name, array in arrays.items() if name not in parts}
     for name in parts:
         word, _, label = name.partition(".")
@@ -186,9 +186,20 @@ def part_of(arm: Robot, word: str, label: str) -> slice:
     return arm.q_slice(label) if word == "q0" else arm.v_slice(label)
 
 
-def is_entry(arm: Robot, name: str) -> bool:
-    """Whether this is an entry of the robot's table, such as link3.mass."""
-    return name in entry_names(arm)
+def is_part(arm: Robot, name: str) -> bool:
+    """Whether this is a part of q0, qd0 or torque, not an entry of a link of that name; a ValueError if it is both."""
+    word, dot, label = name.partition(".")
+    if word not in STATE or not dot:
+        return False
+    if name not in entry_names(arm):
+        return True
+    if label in (*arm.joint_names, *(arm.q_names if word == "q0" else arm.v_names)):
+        link, _, key = name.rpartition(".")
+        raise ValueError(
+            f"the samples have a name {name!r}, which is {key} of link {link!r} and {word} of joint {label!r}"
+            f" (expected another name of the link or the joint; or {word} as a whole, or vary=... for the link)"
+        )
+    return False
 
 
 def sample_shape(

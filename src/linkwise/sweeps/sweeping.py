@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from typing import Any
 
@@ -129,7 +130,14 @@ class Sweep:
         rows = results.pop("trajectory", np.zeros(0, dtype=np.int64))
         samples = {name: array[rows] for name, array in self.samples.items()}
         labels = self._labels()
-        return pandas.DataFrame({"trajectory": rows, **components(samples, labels), **components(results, labels)})
+        columns = [("trajectory", rows), *components(samples, labels), *components(results, labels)]
+        name, count = Counter(name for name, _ in columns).most_common(1)[0]
+        if count > 1:
+            raise ValueError(
+                f"the table would have two columns {name!r} (expected another name of a sample; sweep.samples and"
+                " sweep.read() have both)"
+            )
+        return pandas.DataFrame(dict(columns))
 
     def _labels(self) -> dict[str, list[str]]:
         """The names of the components of states, where the robot has joints of several degrees of freedom."""
@@ -183,16 +191,16 @@ def look_at_friction(inputs: Inputs) -> None:
         warn_of_long_steps(inputs.arm, friction, float(options["step"]), scheme.name)
 
 
-def components(columns: Mapping[str, np.ndarray], labels: Mapping[str, Sequence[str]]) -> Columns:
+def components(
+    columns: Mapping[str, np.ndarray], labels: Mapping[str, Sequence[str]]
+) -> Iterator[tuple[str, np.ndarray]]:
     """A column of numbers for each component, which are counted from 1 unless they have labels."""
-    split: Columns = {}
     for name, array in columns.items():
         if name in labels:
-            split |= dict(zip(labels[name], array.T, strict=True))
+            yield from zip(labels[name], array.T, strict=True)
             continue
         for index in np.ndindex(array.shape[1:]):
-            split["_".join([name, *(str(k + 1) for k in index)])] = array[(slice(None), *index)]
-    return split
+            yield "_".join([name, *(str(k + 1) for k in index)]), array[(slice(None), *index)]
 
 
 def sweep(
