@@ -13,7 +13,15 @@ import numpy as np
 from ..errors import FileError, near_miss
 from ..robot import Robot
 from ..robot.layout import Layout, angles, places
-from ..trajectories.csv_reader import csv_rows, refuse_degrees, refuse_separator
+from ..trajectories.csv_reader import (
+    COLUMN,
+    IGNORED,
+    LABELLED,
+    canonical,
+    csv_rows,
+    refuse_degrees,
+    refuse_separator,
+)
 
 NUMBER = r"[0-9]*\.?[0-9]+(?:[eE][+-]?[0-9]+)?|[0-9]+\."
 PLAIN = re.compile(rf"([+-]?)({NUMBER})\s*(deg|°)?")
@@ -145,7 +153,7 @@ def read_states(arm: Robot, file: Path, word: str, names: Sequence[str], degrees
     header = any(not is_number(cell) for cell in head)
     if degrees:
         refuse_degrees(file, head)
-    picked = columns(arm, file, head, word, names) if header else list(range(len(names)))
+    picked = columns(arm, f"{file}:{rows[0][0]}", head, word, names) if header else list(range(len(names)))
     table = []
     for line, row in rows[1:] if header else rows:
         if len(row) <= max(picked):
@@ -159,23 +167,34 @@ def read_states(arm: Robot, file: Path, word: str, names: Sequence[str], degrees
     return np.array(table[0] if len(table) == 1 else table)
 
 
-def columns(arm: Robot, file: Path, head: list[str], word: str, names: Sequence[str]) -> list[int]:
-    refuse_separator(f"{file}:1", head)
-    numbered, known = Layout.of(arm).columns(word), places(arm, word)
-    by_word = {f"{word}.{name}": k for name, k in known.items()}
-    for wanted in ({name: k for k, name in enumerate(numbered)}, by_word, known):
-        found: dict[int, int] = {}
-        for column, name in enumerate(head):
-            if name in wanted and wanted[name] in found:
-                raise FileError(f"{file}:1: column {names[wanted[name]]!r} occurs twice, as {name!r} too")
-            if name in wanted:
-                found[wanted[name]] = column
-        if len(found) == len(names):
-            return [found[k] for k in range(len(names))]
-    raise FileError(
-        f"{file}:1: the columns are {', '.join(head)} (expected {', '.join(numbered)}, or the names"
-        f" {all_listed(arm, word)})"
-    )
+def columns(arm: Robot, where: str, head: list[str], word: str, names: Sequence[str]) -> list[int]:
+    """Where the numbers of a state stand in a table with this header."""
+    refuse_separator(where, head)
+    layout = Layout.of(arm)
+    wanted, known = layout.columns(word), places(arm, word)
+    own = canonical(where, head, layout, arm, bare="q" if any(map(is_ours, head)) else word)
+    for k, name in enumerate(own):
+        if not is_ours(name):
+            close = near_miss(name, (*wanted, *known))
+            raise FileError(
+                f"{where}: column {name!r}{close} is none of a joint (expected {expected(arm, wanted, word)})"
+            )
+        if name in own[:k]:
+            also = "" if head[k] == name else f", as {head[k]!r} too"
+            raise FileError(f"{where}: column {head[own.index(name)]!r} occurs twice{also}")
+    if set(wanted) <= set(own):
+        return [own.index(name) for name in wanted]
+    raise FileError(f"{where}: the columns are {', '.join(head)} (expected {expected(arm, wanted, word)})")
+
+
+def expected(arm: Robot, wanted: Sequence[str], word: str) -> str:
+    return f"{', '.join(wanted)}, or the names {all_listed(arm, word)}"
+
+
+def is_ours(name: str) -> bool:
+    """Whether a column has one of our own names, among which a state's are looked for."""
+    own = name in ("t", "trajectory", *IGNORED) or COLUMN.fullmatch(name) or LABELLED.fullmatch(name)
+    return bool(own)
 
 
 def is_number(text: str) -> bool:

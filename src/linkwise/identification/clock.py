@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..trajectories.csv_reader import listed
 from .filtering import band_of
-from .recorded import LEAST, MASKED, Arrays, Recorded, is_number, listed, plain
+from .recorded import LEAST, MASKED, Arrays, Recorded, is_number, plain
 
 JITTER = 1e-3  # of the period: times that are this regular are regular
 GAP, BRIDGED = 4.5, 0.02  # periods, and seconds, without a sample: a gap longer than both is not filled

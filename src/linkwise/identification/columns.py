@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, NoReturn
 from ..errors import near_miss
 from ..robot import Robot
 from ..robot.layout import places
-from .recorded import listed
+from ..trajectories.csv_reader import listed, refuse_half
 from .units import Unit, unit_of, without_unit
 
 WORDS = {
@@ -31,6 +31,7 @@ OTHERS = {"target", "desired", "des", "command", "commanded", "cmd", "ref", "ref
 OTHERS |= {"external", "ext", "motor", "d"}  # not of the drive; before the gear; q_d is a desired position, qd a rate
 KNOWN = {*QUANTITY, *CURRENTS, *BESIDE, *OTHERS}
 NUMBER = re.compile(r"\d+")
+COLUMN = re.compile(r"[a-z]+[^a-z0-9.]*\d+[^a-z0-9]*")  # of a joint by number: q1, q_1, q[1]; q.1 is by name
 Units = dict[str, list[Unit | None]]
 
 
@@ -64,17 +65,15 @@ def columns_of(
             )
         if times or "t" in blocks:
             found["t"] = times or ["t"]
-    for quantity in WORDS:
-        if quantity not in found:
-            taken = {name for columns in found.values() for name in columns}
-            free = [name for name in names if name not in taken]
-            if quantity in blocks and quantity not in taken:
-                columns = [quantity]
-            else:
-                columns = recognised(arm, free, quantity, where, currents)
-            columns = columns or whole(blocks, quantity, taken, where, currents)
-            if columns:
-                found[quantity] = columns
+    taken = {name for columns in found.values() for name in columns}
+    wanted = [quantity for quantity in WORDS if quantity not in found]
+    found |= {quantity: [quantity] for quantity in wanted if quantity in blocks and quantity not in taken}
+    free = [name for name in names if name not in taken]
+    found |= recognised(arm, free, [quantity for quantity in wanted if quantity not in found], where, currents)
+    for quantity in wanted:
+        columns = found.get(quantity) or whole(blocks, quantity, taken, where, currents)
+        if columns:
+            found[quantity] = columns
     for quantity, columns in found.items():
         check_count(arm, quantity, columns, blocks, where)
     user = given or {}
@@ -167,22 +166,45 @@ def named_by_user(names: Sequence[str], given: Mapping[str, Any] | None, where: 
     return found
 
 
-def recognised(arm: Robot, names: Sequence[str], quantity: str, where: str, currents: bool) -> list[str]:
-    """The columns of one quantity, or none; an error where some joints have one and others none, or two."""
-    labels = places(arm, "q" if quantity == "q" else "qd")
-    size = arm.nq if quantity == "q" else arm.n
-    by_name: dict[int, list[str]] = {}
-    by_number: dict[int, list[str]] = {}
-    for name in names:
-        joint, number = joint_of(name, quantity, labels, size == 1, currents)
-        if joint is not None:
-            by_name.setdefault(joint, []).append(name)
-        elif number is not None:
-            by_number.setdefault(number, []).append(name)
-    found = by_name
-    if not found:
-        first = 0 if 0 in by_number else 1
-        found = {k - first: columns for k, columns in by_number.items()}
+def recognised(
+    arm: Robot, names: Sequence[str], quantities: Iterable[str], where: str, currents: bool
+) -> dict[str, list[str]]:
+    """The columns of the quantities that there are: all by the joints' names, or all by number.
+
+    It is an error where some joints have a column and others none, or two.
+    """
+    found: dict[str, list[str]] = {}
+    named: dict[str, int] = {}
+    numbered: list[str] = []
+    firsts: set[int] = set()
+    for quantity in quantities:
+        labels = places(arm, "q" if quantity == "q" else "qd")
+        size = arm.nq if quantity == "q" else arm.n
+        own = {name: joint_of(name, quantity, labels, size == 1, currents) for name in names}
+        first = 0 if any(number == 0 for _, number in own.values()) else 1
+        by_name = {name: joint for name, (joint, _) in own.items() if joint is not None}
+        by_number = {name: number - first for name, (_, number) in own.items() if number is not None}
+        for name, joint in by_name.items():
+            if COLUMN.fullmatch(bare(name.lower())) and by_number.get(name, joint) != joint:
+                refuse_guess(arm, name, quantity, joint, by_number[name], where)
+        if by_name:
+            named |= by_name
+        else:
+            numbered += by_number
+            firsts.add(first)
+        columns = one_each(arm, by_name or by_number, quantity, size, where)
+        if columns:
+            found[quantity] = columns
+    for first in firsts:
+        refuse_half(where, arm, named, numbered, first)
+    return found
+
+
+def one_each(arm: Robot, joints: Mapping[str, int], quantity: str, size: int, where: str) -> list[str]:
+    """One column for each joint, in order, or none at all."""
+    found: dict[int, list[str]] = {}
+    for name, joint in joints.items():
+        found.setdefault(joint, []).append(name)
     if not found:
         return []
     twice = next((columns for columns in found.values() if len(columns) > 1), None)
@@ -200,27 +222,41 @@ def recognised(arm: Robot, names: Sequence[str], quantity: str, where: str, curr
     return [found[k][0] for k in range(size)]
 
 
+def refuse_guess(arm: Robot, name: str, quantity: str, joint: int, number: int, where: str) -> NoReturn:
+    labels = arm.q_names if quantity == "q" else arm.v_names
+    other = f"{labels[number]!r}, the joint of that number" if number < len(labels) else "a number beyond all joints"
+    raise ValueError(
+        f"{where}: column {name!r} could be {quantity} of {labels[joint]!r}, by name, or of {other} (expected names"
+        f" such as {f'{quantity}.{labels[joint]}'!r}, or columns={{{quantity!r}: [...]}})"
+    )
+
+
 def joint_of(
     name: str, quantity: str, labels: Mapping[str, int], single: bool, currents: bool
 ) -> tuple[int | None, int | None]:
-    """Which joint a column belongs to, by name or by number, if it is of this quantity; a single one needs neither."""
+    """Which joint a column belongs to, by name and by number, if it is of this quantity; a single one needs neither."""
     low = name.lower()
-    own = [label for label in labels if label.lower() in low]
-    own = [label for label in own if re.search(rf"(?<![a-z0-9]){re.escape(label.lower())}(?![a-z0-9])", low)]
+    joint = None
+    own = [label for label in labels if label.lower() in low and stands_alone(label.lower(), low)]
     if own:
         label = max(own, key=len)
         rest = bare(f"joint {low.replace(label.lower(), ' ')}")
-        if quantity_of(rest, currents) == quantity or (
-            quantity == "q" and not rest.removeprefix("joint").strip(" ._/")
-        ):
-            return labels[label], None
+        alone = not rest.removeprefix("joint").strip(" ._/")  # which is a position, unless the name says another one
+        if ((quantity_of(bare(low), currents) or "q") if alone else quantity_of(rest, currents)) == quantity:
+            joint = labels[label]
     low = bare(low)
     numbers = NUMBER.findall(low)
     if not numbers:
-        return 0 if single and quantity_of(low, currents) == quantity else None, None
+        return 0 if joint is None and single and quantity_of(low, currents) == quantity else joint, None
     start = low.rindex(numbers[-1])
     rest = f"{low[:start]} {low[start + len(numbers[-1]) :]}"
-    return None, int(numbers[-1]) if quantity_of(rest, currents) == quantity else None
+    return joint, int(numbers[-1]) if quantity_of(rest, currents) == quantity else None
+
+
+def stands_alone(label: str, text: str) -> bool:
+    """Whether a label stands in a text as a word; one that is a number may follow letters, as in q2."""
+    before = "0-9" if label.isdecimal() else "a-z0-9"
+    return re.search(rf"(?<![{before}]){re.escape(label)}(?![a-z0-9])", text) is not None
 
 
 def quantity_of(text: str, currents: bool = False) -> str | None:

@@ -14,9 +14,10 @@ import numpy as np
 
 from ..errors import FileError
 from ..robot import Robot
+from ..trajectories.csv_reader import listed
 from .columns import columns_of, is_current, time_unit
 from .csv_tables import Words, csv_table
-from .recorded import Arrays, Recorded, listed, plain
+from .recorded import Arrays, Recorded, plain
 from .samples import Samples, samples_of
 from .units import Unit, unit_of
 

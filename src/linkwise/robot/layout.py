@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 from .joint_space import CONFIGURATIONS, QUATERNION, label
 from .model import Robot
 
 SPIN = 3  # numbers
+NUMBERED = re.compile(r"(?:qdd|qd|q|tau)?0*(\d+)")  # a column by number, or a number alone
 
 
 def no_orientation(arm: Robot, where: str, start: int) -> str:
@@ -40,6 +42,12 @@ def places(arm: Robot, word: str) -> dict[str, int]:
     return {**found, **{name: k for k, name in enumerate(own)}}
 
 
+def named_like_others(arm: Robot) -> bool:
+    """Whether a joint or link has the name of another one's column: q1, or 1, in second place."""
+    found = ((NUMBERED.fullmatch(name), k) for name, k in places(arm, "qd").items())
+    return any(match is not None and int(match[1]) != k + 1 for match, k in found)
+
+
 @dataclass(frozen=True)
 class Layout:
     """The coordinates of a robot: those that are plain numbers, and its quaternions, by where they are in q and qd."""
@@ -48,13 +56,13 @@ class Layout:
     v_names: tuple[str, ...]
     plain: tuple[tuple[int, int], ...]  # in q and in qd
     quaternions: tuple[tuple[int, int], ...]  # where they begin in q, and their angular velocities in qd
-    labelled: bool  # whether a joint has several degrees of freedom, so that numbers alone would not tell columns apart
+    labelled: bool  # whether columns have the names of coordinates, since numbers alone would not tell them apart
 
     @staticmethod
     def of(arm: Robot) -> Layout:
         plain = tuple((slot.q, slot.v) for link, slot in arm.driving if link.joint.width == 1)
         turning = tuple((slot.q, slot.v) for link, slot in arm.driving if link.joint.width == QUATERNION)
-        labelled = any(joint.kind.degrees > 1 for joint in arm.moving)
+        labelled = any(joint.kind.degrees > 1 for joint in arm.moving) or named_like_others(arm)
         return Layout(arm.q_names, arm.v_names, plain, turning, labelled)
 
     @staticmethod
@@ -72,6 +80,6 @@ class Layout:
         return len(self.v_names)
 
     def columns(self, word: str) -> list[str]:
-        """The columns of q, qd, qdd or tau in a table: q1, q2, ...; or q.base.x, ... where joints have several."""
+        """The columns of q, qd, qdd or tau in a table: q1, q2, ...; or q.base.x, ... where numbers do not tell."""
         names = self.q_names if word in (*CONFIGURATIONS, "q_end") else self.v_names
         return [f"{word}.{name}" if self.labelled else f"{word}{k}" for k, name in enumerate(names, 1)]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -22,6 +22,8 @@ from .trajectory import Trajectory
 MOTION = ("q", "qd", "qdd")
 COLUMN = re.compile(r"(qdd|qd|q|tau|[mf][xyz]|radial|axial|tilting)([1-9]\d*)")  # of a joint; loads are ignored
 LABELLED = re.compile(r"(qdd|qd|q|tau|[mf][xyz]|radial|axial|tilting)\..+")  # the same by the names of joints
+NUMBERED = re.compile(r"(qdd|qd|q|tau)[1-9]\d*")
+DIGITS = re.compile(r"0|[1-9]\d*")
 IGNORED = ("energy", "work", "heat")  # other columns of recordings
 
 
@@ -31,7 +33,7 @@ def trajectory_from_csv(
     """The trajectory of a table with the header t, q1, q2, ... and, if known, qd1, ... and qdd1, ...
 
     With `arm` columns can have the names of its joints, or of their links, in place of numbers, in any order: t, link1,
-    link2, ... or q_link1, qd_link1, qdd_link1, ...; t can be time.
+    link2, ... or q_link1, qd_link1, qdd_link1, ...; t can be time. Tables with half of each are refused.
 
     With rates and accelerations it is of degree 5 between rows, with rates alone of degree 3 (its accelerations jump at
     the rows); both pass through what is given. With positions alone it is a spline, whose `ends` are as there. Times
@@ -95,7 +97,7 @@ def read_table(file: Path, layout: Layout | None, arm: Robot | None) -> tuple[li
         if not any(cells):
             continue
         if not names:
-            names = canonical(cells, layout, arm)
+            names = canonical(f"{file}:{line}", cells, layout, arm)
             check_header(f"{file}:{line}", names, layout)
             continue
         if len(cells) != len(names):
@@ -112,17 +114,45 @@ def read_table(file: Path, layout: Layout | None, arm: Robot | None) -> tuple[li
     return names, lines, np.array(rows)
 
 
-def canonical(names: list[str], layout: Layout | None, arm: Robot | None) -> list[str]:
-    """The header in our own names: t for time, columns by the names of joints or links as link1, q_link1 or q.link1."""
+def canonical(where: str, names: list[str], layout: Layout | None, arm: Robot | None, bare: str = "q") -> list[str]:
+    """The header in our own names: t for time, columns by the names of joints or links as link1, q_link1 or q.link1.
+
+    `bare`: what columns hold that are named after a joint alone.
+    """
     own = {"time": "t"}
+    joints: dict[str, int] = {}
     if layout is not None and arm is not None:
-        for word in MOTION:
+        for word in (*MOTION, "tau"):
             columns = layout.columns(word)
             for joint, k in places(arm, word).items():
-                own |= {f"{word}_{joint}": columns[k], f"{word}.{joint}": columns[k]}
-                if word == "q":
-                    own[joint] = columns[k]
+                forms = [f"{word}_{joint}", f"{word}.{joint}", *([joint] if word == bare else [])]
+                own |= dict.fromkeys(forms, columns[k])
+                joints |= dict.fromkeys(forms, k)
+        numbered = [name for name in names if NUMBERED.fullmatch(name)]
+        named = {name: joints[name] for name in names if name in joints and name not in numbered}
+        refuse_half(where, arm, named, numbered, error=FileError)
     return [name if name == "t" or COLUMN.fullmatch(name) else own.get(name, name) for name in names]
+
+
+def refuse_half(
+    where: str,
+    arm: Robot,
+    named: Mapping[str, int],
+    numbered: Sequence[str],
+    first: int = 1,
+    error: type[ValueError] = ValueError,
+) -> None:
+    """Raise an error for a table whose columns belong to joints partly by name and partly by number.
+
+    `named`: columns and the places of their joints. Names that end with these places, counted from `first`, are both.
+    """
+    both = all(DIGITS.findall(name)[-1:] == [str(k + first)] for name, k in named.items())
+    if not named or not numbered or both or arm.n == 1:
+        return
+    raise error(
+        f"{where}: columns {listed(map(repr, named))} are of joints by name, but {listed(map(repr, numbered))} by"
+        f" number (expected all by name, or all by number in the robot's order {listed(map(repr, arm.v_names))})"
+    )
 
 
 def refuse_degrees(file: Path, names: Sequence[str]) -> None:
@@ -204,6 +234,11 @@ def refuse_separator(where: str, names: Sequence[str]) -> None:
     for sign, word in ((";", "semicolons"), ("\t", "tabs")):
         if len(names) == 1 and sign in names[0]:
             raise FileError(f"{where}: {word} stand between the columns (expected commas, and points in numbers)")
+
+
+def listed(names: Iterable[str], most: int = 12) -> str:
+    names = list(map(str, names))
+    return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")
 
 
 def joints_of(names: list[str]) -> int:
