@@ -170,3 +170,33 @@ def test_columns_that_are_no_joints_are_refused() -> None:
     assert "or by the names of the joints: t, link1" in refused.err
     Path("motion.csv").write_text("time,link1,link2,link3,q2\n0,0,0,0,0\n1,1,1,1,1\n")
     assert "column 'q2' occurs twice" in linkwise("torque planar3 motion.csv").err
+
+
+@pytest.mark.parametrize("option", ["--torque", "--q0", "--qd0", "--target"])
+def test_histories_are_no_constant_states(option: str) -> None:
+    """A table with times is one history, not a simulation for each of its rows."""
+    word = {"--torque": "tau", "--qd0": "qd"}.get(option, "q")
+    rows = "".join(f"{0.1 * k},0,{k},0\n" for k in range(5))
+    for time in ("t", "time", "Time [s]", "timestamp", "t_ms"):
+        Path("table.csv").write_text(f"{time},{word}1,{word}2,{word}3\n{rows}")
+        result = linkwise(f"simulate planar3 --duration 0.01 --samples 3 {option} @table.csv")
+        assert (result.code, result.out) == (3, "")
+        assert f"table.csv:1: column {time!r}" in result.err
+    Path("table.csv").write_text(f"{word}1,{word}2,{word}3\n0,0.1,0\n")
+    assert linkwise(f"simulate planar3 --duration 0.01 --samples 3 {option} @table.csv").code == 0
+
+
+@pytest.mark.parametrize("line", ["torque planar3 --q", "torque planar3 --q 0,0,0 --qd", "simulate planar3 --torque"])
+def test_tables_of_states_have_columns_of_joints_alone(line: str) -> None:
+    Path("table.csv").write_text("link1,link2,link3,gripper\n0,0,0,0\n")
+    refused = linkwise(f"{line} @table.csv")
+    assert (refused.code, refused.out) == (3, "")
+    assert "table.csv:1: column 'gripper'" in refused.err
+    Path("table.csv").write_text("\n0,0.1,0.2,0.3\n")  # a time, or what else?
+    refused = linkwise(f"{line} @table.csv")
+    assert (refused.code, refused.out) == (3, "")
+    assert "table.csv:2: has 4 cells (expected 3" in refused.err
+    Path("table.csv").write_text("link1,link2,link3\n0,0,0\n0,0\n")
+    assert "table.csv:3: has 2 cells (expected 3" in linkwise(f"{line} @table.csv").err
+    Path("table.csv").write_text("link3,link1,link2\n0,0,0,0\n")
+    assert "table.csv:2: has 4 cells (expected 3" in linkwise(f"{line} @table.csv").err

@@ -72,7 +72,7 @@ def state(arm: Robot, text: str | None, word: str, option: str, degrees: bool) -
     names = arm.q_names if word == "q" else arm.v_names
     turning = angles(arm, word)
     if text.startswith("@"):
-        return with_degrees(read_states(arm, Path(text[1:]), word, names, degrees), turning if degrees else None)
+        return with_degrees(read_states(arm, Path(text[1:]), word, option, degrees), turning if degrees else None)
     parts = split(text)
     if any("=" in part for part in parts):
         return named(arm, parts, word, option, degrees)
@@ -144,35 +144,44 @@ def all_listed(arm: Robot, word: str) -> str:
     return listed(names) + (f", or their links {listed(links)}" if links else "")
 
 
-def read_states(arm: Robot, file: Path, word: str, names: Sequence[str], degrees: bool) -> Any:
+def read_states(arm: Robot, file: Path, word: str, option: str, degrees: bool) -> Any:
     """Rows of a table: columns q1, q2, ... (or names of joints or links, or no header and just the numbers)."""
-    rows = [row for row in csv_rows(file) if row[1]]
+    names = arm.q_names if word == "q" else arm.v_names
+    rows = [(line, [cell.strip() for cell in row]) for line, row in csv_rows(file) if row]
     if not rows:
         raise FileError(f"{file}: has no rows (expected {len(names)} columns of numbers)")
-    head = [cell.strip() for cell in rows[0][1]]
+    line, head = rows[0]
     header = any(not is_number(cell) for cell in head)
     if degrees:
         refuse_degrees(file, head)
-    picked = columns(arm, f"{file}:{rows[0][0]}", head, word, names) if header else list(range(len(names)))
+    picked = list(range(len(names)))
+    if header:
+        picked = columns(arm, f"{file}:{line}", head, word, option)
+        rows, names = rows[1:], head
     table = []
-    for line, row in rows[1:] if header else rows:
-        if len(row) <= max(picked):
-            raise FileError(f"{file}:{line}: has {len(row)} cells (expected at least {max(picked) + 1})")
+    for line, row in rows:
+        if len(row) != len(names):
+            raise FileError(f"{file}:{line}: has {len(row)} cells (expected {len(names)}: {', '.join(names)})")
         for k in picked:
             if not is_number(row[k]):
-                raise FileError(f"{file}:{line}: {row[k].strip()!r} is not a number")
+                raise FileError(f"{file}:{line}: {row[k]!r} is not a number")
         table.append([float(row[k]) for k in picked])
     if not table:
         raise FileError(f"{file}: has a header and no rows")
     return np.array(table[0] if len(table) == 1 else table)
 
 
-def columns(arm: Robot, where: str, head: list[str], word: str, names: Sequence[str]) -> list[int]:
+def columns(arm: Robot, where: str, head: list[str], word: str, option: str) -> list[int]:
     """Where the numbers of a state stand in a table with this header."""
     refuse_separator(where, head)
     layout = Layout.of(arm)
     wanted, known = layout.columns(word), places(arm, word)
     own = canonical(where, head, layout, arm, bare="q" if any(map(is_ours, head)) else word)
+    if "t" in own and option != f"--{word}":  # which is computed at every row
+        raise FileError(
+            f"{where}: column {head[own.index('t')]!r} shows that the rows are a motion in time (expected states for"
+            f" {option}, a row for each, without times: {expected(arm, wanted, word)})"
+        )
     for k, name in enumerate(own):
         if not is_ours(name):
             close = near_miss(name, (*wanted, *known))
