@@ -7,9 +7,11 @@ from typing import Any
 
 from typer.core import TyperCommand
 
+from ..tables import parse_number
 from . import SECTIONS, colour
 from .encoding import encodable
 
+NUMBERS = ("float", "int", "integer")  # types of options, also with a range
 WIDEST = 80
 COLUMN = 26  # where the texts of options begin
 EXIT_CODES = "0 done   1 failed, or different   2 not understood   3 bad file   130 Ctrl-C"
@@ -41,12 +43,24 @@ class Command(WithHelp, TyperCommand):
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         if not ctx.resilient_parsing:
-            _, _, order = self.make_parser(ctx).parse_args(list(args))
+            given, _, order = self.make_parser(ctx).parse_args(list(args))
             for param in order:
+                if param.type.name.split()[0] in NUMBERS:
+                    values = given[str(param.name)]
+                    refuse_words(ctx, param.opts[0], values if isinstance(values, list) else [values])
                 single = param.param_type_name == "option" and not (param.is_flag or param.multiple)  # type: ignore[attr-defined]
                 if single and order.count(param) > 1:
                     ctx.fail(f"{param.opts[0]} is given twice (expected once)")
         return super().parse_args(ctx, args)
+
+
+def refuse_words(ctx: Any, option: str, values: list[str]) -> None:
+    """Raise an error for what is no number to other programs, though Python may read it as one: 1_0."""
+    for value in values:
+        try:
+            parse_number(value)
+        except ValueError:
+            ctx.fail(f"{option} is {value!r} (expected a number)")
 
 
 class Page:

@@ -13,12 +13,12 @@ import numpy as np
 from ..errors import FileError, near_miss
 from ..robot import Robot
 from ..robot.layout import Layout, angles, places
+from ..tables import csv_rows, is_number
 from ..trajectories.csv_reader import (
     COLUMN,
     IGNORED,
     LABELLED,
     canonical,
-    csv_rows,
     refuse_degrees,
     refuse_separator,
 )
@@ -204,10 +204,3 @@ def is_ours(name: str) -> bool:
     """Whether a column has one of our own names, among which a state's are looked for."""
     own = name in ("t", "trajectory", *IGNORED) or COLUMN.fullmatch(name) or LABELLED.fullmatch(name)
     return bool(own)
-
-
-def is_number(text: str) -> bool:
-    try:
-        return math.isfinite(float(text))
-    except ValueError:
-        return False

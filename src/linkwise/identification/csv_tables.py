@@ -8,7 +8,8 @@ from pathlib import Path
 import numpy as np
 
 from ..errors import FileError
-from ..trajectories.csv_reader import csv_rows, refuse_separator
+from ..tables import csv_rows, is_number, parse_number
+from ..trajectories.csv_reader import refuse_separator
 from .columns import time_unit
 from .recorded import Arrays
 
@@ -33,7 +34,7 @@ def csv_table(path: Path, numbered: bool = False) -> tuple[Arrays, Words]:
             continue
         if not names:
             names = cells[:-1] if not cells[-1] else cells
-            bare = all(np.isfinite(number_or_nan(cell)) for cell in names)
+            bare = all(map(is_number, names))
             if bare and not numbered:
                 raise FileError(
                     f"{path}:{line}: the first row is of numbers (expected a header with the names of the columns, in a"
@@ -53,7 +54,7 @@ def csv_table(path: Path, numbered: bool = False) -> tuple[Arrays, Words]:
         if len(cells) != len(names):
             raise FileError(f"{path}:{line}: has {len(cells)} cells (expected {len(names)}, as the header has)")
         try:
-            rows.append(list(map(float, cells)))
+            rows.append(list(map(parse_number, cells)))
         except ValueError:
             rows.append([number_or_nan(cell) for cell in cells])
             for name, cell in zip(names, cells, strict=True):
@@ -86,12 +87,12 @@ def rows_of(path: Path) -> list[tuple[int, list[str]]]:
 
 def is_numbers(cells: Sequence[str]) -> bool:
     """Whether cells are numbers with decimal commas, as in a table without a header."""
-    return all(np.isfinite(number_or_nan(cell.replace(",", "."))) for cell in cells if cell)
+    return all(is_number(cell.replace(",", ".")) for cell in cells if cell)
 
 
 def number_or_nan(cell: str) -> float:
     """Columns of text may stand in a table; those that are used are checked for numbers that are not finite."""
     try:
-        return float(cell)
+        return parse_number(cell)
     except ValueError:
         return float("nan")

@@ -10,6 +10,7 @@ from typing import Any, BinaryIO
 import numpy as np
 
 from ..robot.layout import Layout
+from ..tables import parse_number
 from .file_contents import HEAD, PARSING, RESERVED, VERSION, Values, beside, checked, fail, table, unpacked, untabled
 
 
@@ -56,16 +57,17 @@ def rows_of(path: Path, lines: list[str], start: int) -> dict[str, np.ndarray]:
         fail(path, "has no line with the columns' names (expected t,q1,...)", start + 1)
     if len(lines) == start + 1 or lines[-1] != "":
         fail(path, "ends in the middle of a line", len(lines))
-    rows = []
+    rows: list[list[float]] = []
     for number, line in enumerate(lines[start + 1 : -1], start + 2):
         cells = line.split(",")
         if len(cells) != len(names):
             fail(path, f"has {len(cells)} columns (expected {len(names)}: {lines[start]})", number)
-        try:
-            rows.append([float(cell) for cell in cells])
-        except ValueError:
-            name, cell = next((n, c) for n, c in zip(names, cells, strict=True) if not is_number(c))
-            fail(path, f"column {name} is {cell!r} (expected a number, or nan)", number)
+        rows.append([])
+        for name, cell in zip(names, cells, strict=True):
+            try:
+                rows[-1].append(parse_number(cell))
+            except ValueError:
+                fail(path, f"column {name} is {cell!r} (expected a number, or nan)", number)
     array = np.array(rows, float).reshape(-1, len(names))
     return {name: np.ascontiguousarray(column) for name, column in zip(names, array.T, strict=True)}
 
@@ -73,11 +75,3 @@ def rows_of(path: Path, lines: list[str], start: int) -> dict[str, np.ndarray]:
 def quoted(name: str) -> str:
     """A column's name as a cell, whatever signs the names of joints have in them."""
     return '"' + name.replace('"', '""') + '"' if "," in name or '"' in name else name
-
-
-def is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True

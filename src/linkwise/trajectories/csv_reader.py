@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -13,6 +12,7 @@ import numpy as np
 from ..errors import FileError, near_miss
 from ..robot import Robot
 from ..robot.layout import Layout, angles, places
+from ..tables import csv_rows, is_number
 from .checks import Floats, counted
 from .orientations import configurations, layout_of, with_rates
 from .pieces import hermite
@@ -72,19 +72,6 @@ def trajectory_from_csv(
         raise ValueError(f"ends is {ends!r}, but {file} gives the rates, which say how the motion begins and ends")
     name = f"polynomials of degree {2 * len(rates) + 1} through {len(lines)} rows of {file.name}"
     return through(arm, hermite(columns["t"], with_rates(layout, points, *rates)), name)
-
-
-def csv_rows(file: Path, delimiter: str = ",") -> list[tuple[int, list[str]]]:
-    """The rows of a table, each with its line; lines that begin with # are comments."""
-    try:
-        text = file.read_text(encoding="utf-8-sig")
-    except OSError as error:
-        raise FileError(f"{file}: cannot be read ({error.strerror})") from None
-    except UnicodeDecodeError:
-        raise FileError(f"{file}: is not text (expected a table of comma-separated numbers in UTF-8)") from None
-    lines = ("" if line.startswith("#") else line for line in text.splitlines())
-    reader = csv.reader(lines, delimiter=delimiter)
-    return [(reader.line_num, row) for row in reader]
 
 
 def read_table(file: Path, layout: Layout | None, arm: Robot | None) -> tuple[list[str], list[int], Floats]:
@@ -166,13 +153,9 @@ def refuse_degrees(file: Path, names: Sequence[str]) -> None:
 
 
 def number(file: Path, line: int, name: str, cell: str) -> float:
-    try:
-        x = float(cell)
-    except ValueError:
-        x = float("nan")
-    if not np.isfinite(x):
+    if not is_number(cell):
         raise FileError(f"{file}:{line}: column {name!r} is {cell!r} (expected a finite number)")
-    return x
+    return float(cell)
 
 
 def check_header(where: str, names: list[str], layout: Layout | None) -> None:
