@@ -200,3 +200,15 @@ def test_tables_of_states_have_columns_of_joints_alone(line: str) -> None:
     assert "table.csv:3: has 2 cells (expected 3" in linkwise(f"{line} @table.csv").err
     Path("table.csv").write_text("link3,link1,link2\n0,0,0,0\n")
     assert "table.csv:2: has 4 cells (expected 3" in linkwise(f"{line} @table.csv").err
+
+
+def test_headers_in_comments_are_not_passed_over() -> None:
+    """np.savetxt writes them so; the numbers alone would be taken in the robot's order."""
+    q = np.array([[0.1, 0.2, 0.3]])
+    for header in ("link3,link1,link2", "q_link3,q_link1,q_link2", "q1,q2,q3"):
+        np.savetxt("table.csv", q, delimiter=",", header=header)
+        refused = linkwise("torque planar3 --q @table.csv")
+        assert (refused.code, refused.out) == (3, "")
+        assert f"table.csv:1: {header!r} stands in a comment" in refused.err
+    np.savetxt("table.csv", q, delimiter=",", header="measured, on Monday")
+    assert linkwise("torque planar3 --q @table.csv").code == 0

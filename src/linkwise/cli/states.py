@@ -158,6 +158,8 @@ def read_states(arm: Robot, file: Path, word: str, option: str, degrees: bool) -
     if header:
         picked = columns(arm, f"{file}:{line}", head, word, option)
         rows, names = rows[1:], head
+    else:
+        refuse_hidden_header(arm, file, word)
     table = []
     for line, row in rows:
         if len(row) != len(names):
@@ -169,6 +171,18 @@ def read_states(arm: Robot, file: Path, word: str, option: str, degrees: bool) -
     if not table:
         raise FileError(f"{file}: has a header and no rows")
     return np.array(table[0] if len(table) == 1 else table)
+
+
+def refuse_hidden_header(arm: Robot, file: Path, word: str) -> None:
+    """Raise an error for names of columns in a comment, where np.savetxt writes them."""
+    for line, text in enumerate(file.read_text(encoding="utf-8-sig").splitlines(), 1):
+        names = text.removeprefix("#").strip()
+        cells = [cell.strip() for cell in names.split(",")]
+        if text.startswith("#") and any(map(is_ours, canonical(f"{file}:{line}", cells, Layout.of(arm), arm, word))):
+            raise FileError(
+                f"{file}:{line}: {names!r} stands in a comment (expected a header without '#', or no names and the"
+                " numbers in the robot's order)"
+            )
 
 
 def columns(arm: Robot, where: str, head: list[str], word: str, option: str) -> list[int]:

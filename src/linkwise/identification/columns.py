@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, NoReturn
 from ..errors import near_miss
 from ..robot import Robot
 from ..robot.layout import places
-from ..trajectories.csv_reader import listed, refuse_half
+from ..trajectories.csv_reader import IGNORED, listed, refuse_half
 from .units import Unit, unit_of, without_unit
 
 WORDS = {
@@ -237,10 +237,10 @@ def joint_of(
     """Which joint a column belongs to, by name and by number, if it is of this quantity; a single one needs neither."""
     low = name.lower()
     joint = None
-    own = [label for label in labels if label.lower() in low and stands_alone(label.lower(), low)]
-    if own:
+    own = {label: rest for label in labels if (rest := without_label(label.lower().strip(), low)) != low}
+    if own and low not in IGNORED:
         label = max(own, key=len)
-        rest = bare(f"joint {low.replace(label.lower(), ' ')}")
+        rest = bare(f"joint {own[label]}")
         alone = not rest.removeprefix("joint").strip(" ._/")  # which is a position, unless the name says another one
         if ((quantity_of(bare(low), currents) or "q") if alone else quantity_of(rest, currents)) == quantity:
             joint = labels[label]
@@ -253,10 +253,12 @@ def joint_of(
     return joint, int(numbers[-1]) if quantity_of(rest, currents) == quantity else None
 
 
-def stands_alone(label: str, text: str) -> bool:
-    """Whether a label stands in a text as a word; one that is a number may follow letters, as in q2."""
+def without_label(label: str, text: str) -> str:
+    """A text without a label that stands in it as a word; one that is a number may follow letters, as in q2."""
+    if label not in text:
+        return text
     before = "0-9" if label.isdecimal() else "a-z0-9"
-    return re.search(rf"(?<![{before}]){re.escape(label)}(?![a-z0-9])", text) is not None
+    return re.sub(rf"(?<![{before}]){re.escape(label)}(?![a-z0-9])", " ", text)
 
 
 def quantity_of(text: str, currents: bool = False) -> str | None:

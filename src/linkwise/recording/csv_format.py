@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -26,6 +27,13 @@ def write(file: BinaryIO, about: dict[str, Any], values: Values, layout: Layout)
     for start in range(0, rows, length):
         part = zip(*(column[start : start + length].tolist() for column in columns.values()), strict=True)
         file.write("".join(",".join(map(repr, row)) + "\n" for row in part).encode())
+
+
+def refuse_comments(path: Path, columns: Iterable[str]) -> None:
+    """Raise an error for columns that others would cut short: read_csv(comment="#") does, even within quotes."""
+    name = next((name for name in columns if "#" in name), None)
+    if name is not None:
+        fail(path, f"column {name!r} has a '#', which begins a comment (expected .npz or .parquet, or another name)")
 
 
 def read(path: Path, content: bytes) -> tuple[dict[str, Any], Values]:

@@ -35,9 +35,12 @@ def save(recording: Recording, path: str | os.PathLike[str]) -> None:
         robot = robot_entry(recording.robot)
     except RobotError as problem:
         fail(target, str(problem))
+    layout = Layout.of(recording.robot)
+    if target.suffix.lower() == ".csv":
+        csv_format.refuse_comments(target, table(values, layout))
     about = {HEAD: VERSION, "sha256": digest({**values, **robot}), **robot}
     with saving(target) as file:
-        FORMATS[target.suffix.lower()].write(file, about, values, Layout.of(recording.robot))
+        FORMATS[target.suffix.lower()].write(file, about, values, layout)
 
 
 def load_recording(path: str | os.PathLike[str], robot: Robot | None = None) -> Recording:

@@ -25,6 +25,7 @@ LABELLED = re.compile(r"(qdd|qd|q|tau|[mf][xyz]|radial|axial|tilting)\..+")  # t
 NUMBERED = re.compile(r"(qdd|qd|q|tau)[1-9]\d*")
 DIGITS = re.compile(r"0|[1-9]\d*")
 IGNORED = ("energy", "work", "heat")  # other columns of recordings
+BESIDE = ("t", "time", "trajectory", *IGNORED)  # of no joint, whatever joints are called
 
 
 def trajectory_from_csv(
@@ -112,7 +113,8 @@ def canonical(where: str, names: list[str], layout: Layout | None, arm: Robot | 
         for word in (*MOTION, "tau"):
             columns = layout.columns(word)
             for joint, k in places(arm, word).items():
-                forms = [f"{word}_{joint}", f"{word}.{joint}", *([joint] if word == bare else [])]
+                alone = [joint.strip()] if word == bare and joint.strip() not in BESIDE else []
+                forms = [f"{word}_{joint}".strip(), f"{word}.{joint}".strip(), *alone]
                 own |= dict.fromkeys(forms, columns[k])
                 joints |= dict.fromkeys(forms, k)
         numbered = [name for name in names if NUMBERED.fullmatch(name)]
