@@ -135,7 +135,7 @@ def forward_dynamics_second_derivatives(
     if kernel is None:
         with packed.timed():
             return by_products(arm, q, qd, tau)
-    result: tuple[Array, Array, Array, Array] = kernel(q, qd, tau)
+    result: tuple[Array, Array, Array, Array] = kernel(*states.arrays.values())
     return result
 
 

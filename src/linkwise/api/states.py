@@ -16,6 +16,7 @@ from ..graph import as_traced
 from ..kernels.interface import EXPECTED, broadcast, numpy_array
 from ..robot import Robot
 from ..robot.joint_space import CONFIGURATIONS
+from ..robot.labels import in_order
 from ..robot.layout import no_orientation
 
 Array = Any
@@ -131,7 +132,8 @@ class States:
         self.robot, self.links, self.coordinates = robot, robot.uncoupled, robot.coordinates
         self.tip: int | None = None  # the link on which a single external wrench acts
         self.trailing: dict[str, int] = {}  # how many axes of each array belong to one state
-        wanted = {**{name: (value, (robot.size_of(name),)) for name, value in arrays.items()}, **(others or {})}
+        own = {name: (in_order(robot, name, value), (robot.size_of(name),)) for name, value in arrays.items()}
+        wanted = {**own, **(others or {})}
         values = [value for value, _ in wanted.values()]
         self.xp = library_of([*values, wrench])
         first = None if self.xp is np else first_own(self.xp, [*values, wrench])

@@ -25,6 +25,7 @@ from ..api.configuration import neutral
 from ..api.torque_functions import check_arguments, checked_torques, host_array
 from ..errors import one_of
 from ..robot import Robot, from_table
+from ..robot.labels import refuse_labels
 from ..robot.layout import no_orientation
 from ..spatial import sign
 from .errors import PositionError
@@ -242,6 +243,7 @@ def counted(count: int) -> str:
 
 def numbers(name: str, value: Any, *, least: float = -math.inf, infinite: bool = False) -> JointNumbers:
     """A number or a tuple of them, checked."""
+    refuse_labels(name, value)
     try:
         array = np.asarray(value, dtype=float)
     except (TypeError, ValueError):

@@ -14,6 +14,7 @@ from ..api.functions import poses
 from ..api.states import require_robot
 from ..figures import new_figure, save_figure
 from ..robot import Robot
+from ..robot.labels import in_order
 from ..robot.layout import no_orientation
 from .camera import Camera, cameras_of
 from .faces import Mesh
@@ -87,7 +88,7 @@ def numbers(q: Any) -> Floats:
 
 def configurations(arm: Robot, q: Any) -> Floats:
     """(k, nq), of finite numbers."""
-    values = numbers(neutral(arm) if q is None else q)
+    values = numbers(neutral(arm) if q is None else in_order(arm, "q", q))
     if values.ndim not in (1, 2) or values.shape[-1] != arm.nq or values.size == 0:
         expected = f"(expected {arm.nq} numbers, or (k, {arm.nq}) for several configurations)"
         raise ValueError(f"q has the shape {values.shape} {expected}")

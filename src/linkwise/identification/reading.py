@@ -14,6 +14,7 @@ import numpy as np
 
 from ..errors import FileError
 from ..robot import Robot
+from ..robot.labels import in_order
 from ..trajectories.csv_reader import listed
 from .columns import columns_of, is_current, time_unit
 from .csv_tables import Words, csv_table
@@ -109,6 +110,7 @@ def by_columns(
 
     `words`: where columns of a file have text.
     """
+    given = table
     table = {key: array_of(value, key, name) for key, value in table.items() if value is not None}
     for key, value in table.items():
         if np.ndim(value) == 2 and np.shape(value)[1] == 1 and time_unit(key) is not None:
@@ -118,8 +120,10 @@ def by_columns(
     found, units = columns_of(arm, single, columns, name, blocks, currents)
     arrays: Arrays = {}
     for quantity, own in found.items():
-        if quantity == "t" or own[0] in blocks:
+        if quantity == "t":
             arrays[quantity] = table[own[0]]
+        elif own[0] in blocks:
+            arrays[quantity] = array_of(in_order(arm, quantity, given[own[0]]), own[0], name)
         else:
             arrays[quantity] = stacked(table, own, name)
     for quantity in ("q", "tau"):

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..robot import Robot
+from ..robot.labels import in_order
 from .clock import interpolated, long_gaps, notes_on_gaps, on_grid, times, usual_period
 from .plausibility import held, held_rows, outside_limits, saturated, unmeasured, unwrapped
 from .recorded import LEAST, MASKED, Recorded, plain
@@ -184,7 +185,7 @@ def checked(arm: Robot, value: Any, quantity: str, count: int, name: str) -> np.
 
 def checked_gains(arm: Robot, gains: Any) -> np.ndarray:
     try:
-        values = np.asarray(gains, dtype=float)
+        values = np.asarray(in_order(arm, "gains", gains), dtype=float)
     except (TypeError, ValueError):
         values = np.array(np.nan)
     if values.shape not in ((), (arm.n,)) or not np.isfinite(values).all() or (values == 0.0).all():

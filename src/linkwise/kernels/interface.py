@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..graph import Port
+from ..robot.labels import refuse_labels
 
 SHARE = 8_000_000  # operations that are worth a thread of their own: about a third of a millisecond
 REALS = {"float64": "double", "float32": "float"}  # LLVM's names
@@ -76,7 +77,8 @@ def described(value: Any) -> str:
 
 
 def numpy_array(name: str, value: Any) -> np.ndarray:
-    """The value as an array, if it is rectangular and nothing in it is masked."""
+    """The value as an array, if it is rectangular, nothing in it is masked, and its columns have no names."""
+    refuse_labels(name, value)
     masked = getattr(sys.modules.get("numpy.ma"), "MaskedArray", ())  # there is none before this is imported
     if isinstance(value, masked) and np.ma.is_masked(value):
         raise TypeError(f"{name} has masked elements ({EXPECTED}; {name}.filled(np.nan) makes them NaN)")

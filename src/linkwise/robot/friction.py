@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from ..spatial import Scalar, Scalars, add, mul, sign, sqrt, sub
+from .labels import refuse_labels
 from .model import Robot
 
 PerJoint = float | tuple[float, ...] | None
@@ -44,6 +45,7 @@ class Friction:
             value = getattr(self, name)
             if value is None:
                 continue
+            refuse_labels(name, value)
             numbers = np.asarray(value)
             if numbers.dtype.kind not in "fiu" or numbers.ndim > 1:
                 raise TypeError(f"{name} is {value!r} (expected a number, or one for each joint)")

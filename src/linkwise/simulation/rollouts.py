@@ -16,6 +16,7 @@ from ..kernels.interface import described
 from ..kernels.targets import check_simulation_target
 from ..ode.rollout import CudaRollout, HostRollout, Rows, Settings, fixed_step_integrators, rollout_of
 from ..robot import Friction, Robot
+from ..robot.labels import in_order
 from .friction_steps import warn_of_long_steps
 from .numbers import checked
 from .problem import Problem, program_of
@@ -146,6 +147,7 @@ def rolled_out(
         raise ValueError(f"hold is {options.hold}, and there is no table (expected table=..., whose rows are held)")
     if target == "cuda" and threads is not None:
         raise ValueError("threads is given, and target is 'cuda' (expected target='cpu')")
+    q0, qd0 = in_order(arm, "q0", q0), in_order(arm, "qd0", qd0)
     arrays = arrays_of(target, q0, options.dtype, options.stream)
     if not np.dtype(arrays.dtype).type(length):
         raise ValueError(f"step is {length}, which is 0 in {arrays.dtype} (expected a longer one)")

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from ..errors import one_of
 from ..robot import Robot
 from ..robot.description import grid
+from ..robot.labels import refuse_labels
 from ..robot.layout import Layout, places
 
 Floats = NDArray[np.float64]
@@ -164,6 +165,7 @@ def numbers(value: Any, name: str, width: int, n: int) -> Floats:
     """Rows of `width` numbers, one or n; infinite ones are allowed, NaN is not."""
     each = "a pair (lower, upper)" if width == 2 else "a number"
     expected = f"{each}{f' for all joints, or one for each of {n}' if n > 1 else ''}"
+    refuse_labels(name, value)
     try:
         array = np.asarray(value, dtype=float)
     except (TypeError, ValueError):

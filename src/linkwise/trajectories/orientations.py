@@ -20,6 +20,7 @@ import numpy as np
 
 from ..api.integration import difference
 from ..robot import Robot
+from ..robot.labels import in_order
 from ..robot.layout import Layout, no_orientation
 from ..spatial import cos, dot_product, quaternion_product, quaternion_rate, sin, sqrt
 from .checks import Floats, both_ends, frozen, numbers
@@ -40,6 +41,8 @@ class Way(NamedTuple):
 
     @staticmethod
     def between(start: Any, end: Any, arm: Robot | None) -> Way:
+        if arm is not None:
+            start, end = in_order(arm, "start", start), in_order(arm, "end", end)
         first, last = both_ends(start, end)
         if arm is None:
             return Way(first, last, last - first)
@@ -162,7 +165,7 @@ def layout_of(arm: Any) -> Layout:
 
 def configurations(values: Any, name: str, arm: Robot, dims: int = 1) -> Floats:
     """Configurations of the robot, (nq,) or (m, nq); quaternions of unit length, near to those of the row before."""
-    array = np.array(numbers(values, name, dims))
+    array = np.array(numbers(in_order(arm, name, values), name, dims))
     if array.shape[-1] != arm.nq:
         expected = f"{arm.nq} for robot {arm.name!r}: {', '.join(arm.q_names)}"
         raise ValueError(f"{name} has {array.shape[-1]} numbers (expected {expected})")

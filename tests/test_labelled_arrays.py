@@ -1,0 +1,157 @@
+"""Arrays whose columns have names (DataFrames, Series, structured arrays) are matched by name, or refused."""
+
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import linkwise as lw
+from effort import in_turn
+
+pandas = pytest.importorskip("pandas")
+ARM = lw.load("ur5e")
+FREE = lw.load("planar3").with_free_base(mass=5.0, inertia=0.1 * np.eye(3))
+ARGUMENTS = ("q", "qd", "qdd", "tau", "q0", "q1", "v", "a", "qdr", "qddr", "qdd_joints")
+FLOATING = ("base_wrench", "floating_dynamics", "generalized_jacobian")
+FOREIGN = ("convert_state", "convert_force")
+LONG = {"accuracy", "explain", "draw", "rollout", "simulate", "wasm_simulation"}  # tried by themselves
+
+
+def functions() -> list[str]:
+    names = [name for name in dir(lw) if inspect.isfunction(getattr(lw, name))]
+    return [name for name in names if {"q", "q0"} & set(inspect.signature(getattr(lw, name)).parameters)]
+
+
+def shuffled(arm: lw.Robot, name: str, values: np.ndarray, kind: str = "frame") -> Any:
+    """The same numbers under their names, in another order."""
+    labels = np.array(arm.labels_of(name))
+    order = np.random.default_rng(1).permutation(len(labels))
+    assert list(order) != sorted(order)
+    if kind == "series":
+        return pandas.Series(values[order], index=labels[order])
+    if kind == "structured":
+        dtype = [(str(label), float) for label in labels[order]]
+        return np.array([tuple(row) for row in np.atleast_2d(values)[:, order].tolist()], dtype=dtype)
+    return pandas.DataFrame(values[..., order], columns=labels[order])
+
+
+def given(arm: lw.Robot, function: Callable[..., Any], batch: tuple[int, ...]) -> dict[str, np.ndarray]:
+    rng = np.random.default_rng(0)
+    wanted = [name for name in inspect.signature(function).parameters if name in ARGUMENTS]
+    sizes = {name: arm.n - 6 if name == "qdd_joints" else arm.size_of(name) for name in wanted}
+    found = {name: rng.normal(size=(*batch, size)) for name, size in sizes.items()}
+    return {name: np.asarray(lw.normalize(arm, x)) if name in ("q", "q0", "q1") else x for name, x in found.items()}
+
+
+def same(a: Any, b: Any) -> bool:
+    if isinstance(a, tuple):
+        return all(same(x, y) for x, y in zip(a, b, strict=True))
+    if not isinstance(a, np.ndarray | float):
+        return repr(a) == repr(b)
+    return bool(np.allclose(a, b, rtol=1e-9, atol=1e-9, equal_nan=True))  # from a kernel or not
+
+
+@in_turn([name for name in functions() if name not in LONG])
+def test_frames_are_matched_by_name(name: str) -> None:
+    function = getattr(lw, name)
+    arm = FREE if name in FLOATING else ARM
+    others = {"source": "pinocchio"} if name in FOREIGN else {}
+    if "link" in inspect.signature(function).parameters:
+        others["link"] = arm.names[-1]
+    for kind, batch in (("frame", (5,)), ("series", ()), ("structured", (5,))):
+        arrays = given(arm, function, batch)
+        if name == "equilibrium":
+            arrays["tau"] = np.asarray(lw.gravity_torque(arm, arrays["q"]))
+        expected = function(arm, **arrays, **others)
+        for key, value in arrays.items():
+            if key == "qdd_joints":
+                continue
+            labelled = {**arrays, key: shuffled(arm, key, value, kind)}
+            if name in FOREIGN:  # whose names are not those of this robot
+                with pytest.raises(TypeError, match="to_numpy"):
+                    function(arm, **labelled, **others)
+                continue
+            found = function(arm, **labelled, **others)
+            assert same(expected, found), (name, key, kind)
+
+
+@in_turn([("frame", (5,)), ("series", ())])
+def test_states_of_simulations(case: tuple[str, tuple[int, ...]]) -> None:
+    kind, batch = case
+    arrays = {"q0": given(ARM, lw.integrate, batch)["q"], "qd0": given(ARM, lw.integrate, batch)["v"]}
+    run = lw.simulate(ARM, **arrays, duration=0.01, samples=3)
+    ends = lw.rollout(ARM, **arrays, steps=3, step=1e-3)
+    for key, word in (("q0", "q"), ("qd0", "qd")):
+        one = {**arrays, key: shuffled(ARM, word, arrays[key], kind)}
+        assert np.array_equal(lw.simulate(ARM, **one, duration=0.01, samples=3).q, run.q)
+        assert np.array_equal(lw.rollout(ARM, **one, steps=3, step=1e-3).q, ends.q)
+    torque = np.arange(6.0)
+    run = lw.simulate(ARM, **arrays, duration=0.01, samples=3, torque=torque)
+    labelled = pandas.Series(torque[::-1], index=ARM.v_names[::-1])
+    assert np.array_equal(lw.simulate(ARM, **arrays, duration=0.01, samples=3, torque=labelled).q, run.q)
+
+
+def test_motions() -> None:
+    points = np.random.default_rng(2).normal(size=(4, 6))
+    frame, ends = shuffled(ARM, "q", points), [shuffled(ARM, "q", row, "series") for row in points[:2]]
+    t = np.linspace(0.0, 1.0, 4)
+    assert np.array_equal(lw.spline(t, frame, arm=ARM)(0.4).q, lw.spline(t, points, arm=ARM)(0.4).q)
+    for make in (lw.cycloid, lw.cubic, lw.quintic, lw.septic):
+        assert np.array_equal(make(*ends, 1.0, arm=ARM)(0.4).q, make(*points[:2], 1.0, arm=ARM)(0.4).q)
+        with pytest.raises(TypeError, match=r"to_numpy\(\).*arm="):
+            make(*ends, 1.0)
+    with pytest.raises(TypeError, match="to_numpy"):
+        lw.spline(t, frame)
+    t = np.linspace(0.0, 2.0, 501)
+    q = np.sin(np.outer(t, [1, 2, 3, 4, 5, 6]))
+    data = {"t": t, "q": q, "tau": 1.0 + q}
+    expected = lw.measured_motion(ARM, data)
+    found = lw.measured_motion(ARM, {**data, "q": shuffled(ARM, "q", q), "tau": shuffled(ARM, "tau", 1.0 + q)})
+    assert np.array_equal(found.q, expected.q)
+    assert np.array_equal(found.tau, expected.tau)
+
+
+@in_turn(
+    [
+        ["a", "b", "c", "d", "e", "f"],
+        [2, 0, 1, 3, 4, 5],
+        [*ARM.q_names[:5], "gripper"],
+        [*ARM.q_names[:5], ARM.q_names[0]],
+        [f"qd{k}" for k in range(1, 7)],
+        [("q", name) for name in ARM.q_names],
+        [*ARM.q_names[:5], "q6"],
+    ]
+)
+def test_other_names_are_refused(labels: list[Any]) -> None:
+    frame = pandas.DataFrame(np.zeros((3, 6)))
+    frame.columns = pandas.Index(labels)
+    for call in (
+        lambda: lw.gravity_torque(ARM, frame),
+        lambda: lw.gravity_torque(ARM, frame.iloc[0]),
+        lambda: lw.simulate(ARM, frame, duration=0.01, samples=3),
+        lambda: lw.rollout(ARM, frame, steps=1, step=1e-3),
+    ):
+        with pytest.raises(TypeError) as error:
+            call()
+        for fact in (repr(labels[-1]), "to_numpy()", ARM.q_names[0]):
+            assert fact in str(error.value)
+
+
+def test_numbers_and_our_own_columns_are_in_order() -> None:
+    q = np.random.default_rng(3).normal(size=(4, 6))
+    expected = lw.gravity_torque(ARM, q)
+    assert np.array_equal(lw.gravity_torque(ARM, pandas.DataFrame(q)), expected)
+    for form in ("q{0}", "q.{1}", "q_{1}", "{1}"):
+        labels = [form.format(k + 1, name) for k, name in enumerate(ARM.q_names)]
+        frame = pandas.DataFrame(q, columns=labels)[labels[::-1]]
+        assert np.array_equal(lw.gravity_torque(ARM, frame), expected)
+    links = pandas.DataFrame(q[:, ::-1], columns=list(ARM.names)[::-1])
+    assert np.array_equal(lw.gravity_torque(ARM, links), expected)
+    batch = pandas.DataFrame(np.zeros((2, 6)), columns=["mx", "my", "mz", "fx", "fy", "fz"])
+    with pytest.raises(TypeError, match=r"wrench .*'mx'.*to_numpy\(\)"):
+        lw.inverse_dynamics(ARM, q[:2], q[:2], q[:2], batch)
+    kernel = lw.compile(lw.gravity_torque, ARM)
+    with pytest.raises(TypeError, match=r"q has .*to_numpy\(\)"):
+        kernel(pandas.DataFrame(q, columns=ARM.q_names))
