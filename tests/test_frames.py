@@ -1,5 +1,6 @@
 """Links, points and frames that functions are asked for."""
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -7,6 +8,9 @@ import pytest
 
 import linkwise as lw
 from functions import ARM, every_robot, same_bits
+from joint_kinds import EVERY, slopes
+from linkwise.robot.model import from_table
+from robots import FREE, TREES
 
 NAN = float("nan")
 
@@ -109,3 +113,74 @@ def test_jacobian_takes_merged_frames():
     on_base = lw.Robot.from_dh([{**rows[3], "parent": "base"}, {**rows[0], "parent": "base"}], convention="standard")
     with pytest.raises(ValueError, match=r"'tool'.*fixed to the base"):
         lw.jacobian(on_base, [0.0], link="tool")
+
+
+def with_fixed_links(robot: lw.Robot, seed: int) -> lw.Robot:
+    """With frames on the base, on links and on one another, half of which have a body."""
+    rng, rows = np.random.default_rng(seed), robot.rows
+    for k, parent in enumerate(["", *rng.choice(robot.names, 3), "frame2"]):
+        turn = np.linalg.qr(rng.normal(size=(3, 3)))[0]
+        place: dict[str, Any] = {"translation": rng.normal(size=3), "rotation": turn * np.linalg.det(turn)}
+        if robot.convention != "frames":
+            place = dict(zip(("a", "b", "alpha", "theta"), rng.normal(size=4), strict=True))
+        body = {"mass": 0.3, "com": rng.normal(size=3), "inertia": 0.1 * np.eye(3)} if k % 2 else {}
+        rows.append({"name": f"frame{k}", "parent": parent, "joint": "fixed", **place, **body})
+    return from_table(rows, robot.convention, robot.gravity, robot.name)
+
+
+FIXED = [*map(with_fixed_links, [*EVERY, *FREE, TREES[3], lw.load("stanford")], range(99))]
+LIBRARY = [robot for robot in map(lw.load, lw.LIBRARY) if robot.frames]
+
+
+@pytest.mark.parametrize("robot", [*FIXED, *LIBRARY], ids=lambda robot: robot.name)
+def test_frames_speak_the_terms_of_the_functions(robot: lw.Robot):
+    """J of each frame by differences of its poses: Jᵀ w is what a wrench at the frame takes off the torques."""
+    rng = np.random.default_rng(robot.n)
+    q, still = lw.random_configuration(robot, rng), np.zeros(robot.n)
+    w, names = rng.normal(size=6), [frame.name for frame in robot.frames]
+    found, links, free = lw.poses(robot, q, frames=names), lw.poses(robot, q), lw.gravity_torque(robot, q)
+    changes = slopes(robot, lambda q: lw.poses(robot, q, frames=names), q)
+    for frame, pose, slope in zip(map(robot.frame, names), found, changes, strict=True):
+        turn = np.einsum("ijn,kj->ikn", slope[:3, :3], pose[:3, :3])
+        J = np.concatenate([turn[[2, 0, 1], [1, 2, 0]], slope[:3, 3]])
+        if frame.on_base:
+            assert np.abs(J).max() < 1e-9
+            with pytest.raises(lw.RobotError, match=rf"{frame.name}.*base"):
+                _ = frame.link
+            continue
+        assert np.abs(links[frame.link] @ np.array(frame.placement.matrix()) - pose).max() < 1e-12
+        for J_found in (
+            lw.jacobian(robot, q, link=frame.name),
+            lw.jacobian(robot, q, link=frame.link, point=frame.point),
+        ):
+            assert np.abs(J_found - J).max() < 1e-7
+        wrench, point = np.zeros((len(robot.names), 6)), np.zeros((len(robot.names), 3))
+        wrench[frame.link], point[frame.link] = w, frame.point
+        torques = lw.inverse_dynamics(robot, q, still, still, wrench, point=point)
+        assert np.abs(torques - (free - J.T @ w)).max() < 1e-7 * max(1.0, np.abs(free).max())
+
+
+@pytest.mark.parametrize("robot", FIXED, ids=lambda robot: robot.name)
+def test_the_frame_of_a_link_is_its_table_frame(robot: lw.Robot):
+    for k, name in enumerate(robot.names):
+        assert (robot.frame(name).link, robot.frame(name).point) == (k, (0.0, 0.0, 0.0))
+
+
+def test_frames_place_feet_as_pinocchio_does():
+    pinocchio = pytest.importorskip("pinocchio")
+    robot, path = lw.load("solo12"), Path(__file__).parent / "data" / "robots" / "solo12.urdf"
+    model = pinocchio.buildModelFromUrdf(str(path), pinocchio.JointModelFreeFlyer())
+    q = lw.random_configuration(robot, np.random.default_rng(1))
+    w = np.random.default_rng(2).normal(size=6)
+    assert robot.v_names[6:] == tuple(model.names[2:])
+    theirs = np.array([*q[:3], *q[4:7], q[3], *q[7:]])
+    pinocchio.computeJointJacobians(model, data := model.createData(), theirs)
+    for frame in robot.frames:
+        J = pinocchio.getFrameJacobian(
+            model, data, model.getFrameId(frame.name), pinocchio.ReferenceFrame.LOCAL_WORLD_ALIGNED
+        )
+        wrench, point = np.zeros((len(robot.names), 6)), np.zeros((len(robot.names), 3))
+        wrench[frame.link], point[frame.link] = w, frame.point
+        still = np.zeros(robot.n)
+        pushed = lw.gravity_torque(robot, q) - lw.inverse_dynamics(robot, q, still, still, wrench, point=point)
+        assert np.abs(pushed[6:] - (J[:3, 6:].T @ w[3:] + J[3:, 6:].T @ w[:3])).max() < 1e-9

@@ -269,14 +269,14 @@ def poses(arm: Robot, q: Array, *, frames: Iterable[str] | None = None, check: b
     if isinstance(frames, str):
         raise TypeError(f"frames is {frames!r} (expected a list of names: [{frames!r}])")
     names = arm.names if frames is None else tuple(frames)
-    wanted = [] if frames is None else [arm.frame(name) for name in names]
+    wanted = [] if frames is None else [arm.seat(arm.frame(name)) for name in names]
 
     def matrices() -> list[list[list[Any]]]:
         links = kinematics.poses(states.links, states.positions())
         if frames is None:
             bodies = ((link, pose) for link, pose in zip(arm.links, links, strict=True) if not link.virtual)
             return [pose.then(link.frame).matrix() for link, pose in bodies]
-        placements = [links[f.link].then(f.placement) if f.link >= 0 else f.placement for f in wanted]
+        placements = [links[link].then(placement) if link >= 0 else placement for link, placement in wanted]
         return [placement.matrix() for placement in placements]
 
     return Call(poses, states, matrices, (len(names), 4, 4), {"frames": names})
@@ -306,26 +306,29 @@ def point_of_link(
     arm: Robot, link: str | int | None, point: str | Iterable[float]
 ) -> tuple[Link, Vector, dict[str, Any]]:
     """The link and the point of it that `link` and `point` of `jacobian` mean, and both as options of a kernel."""
-    count, frame = len(arm.names), None
+    names = arm.names
+    count = len(names)
     if link is None:
         link = count - 1
     if isinstance(link, str):
         frame = arm.frame(link)
-        if frame.link < 0:
+        if frame.on_base:
             raise ValueError(f"the frame {link!r} of robot {arm.name!r} is fixed to the base, which does not move")
     elif isinstance(link, bool) or not isinstance(link, (int, np.integer)):
         raise TypeError(f"link is {link!r} (expected a name, or a whole number below {count})")
     elif not -count <= link < count:
         raise ValueError(f"link is {link} (expected a name, or a whole number below {count})")
-    body = arm.links[arm.moving[int(link)].link if frame is None else frame.link]
-    seat = body.frame if frame is None else frame.placement
+    else:
+        frame = arm.frame(names[link])
+    index, seat = arm.seat(frame)
+    body = arm.links[index]
     if isinstance(point, str):
         one_of(point, ("frame", "com"), "point")
         at = body.com if point == "com" else seat.translation
     else:
         point = vector3({"point": point}, "point")
         at = seat.point(Vector(*point))
-    options = {"link": frame.name if frame else body.name, "point": point if isinstance(point, str) else tuple(point)}
+    options = {"link": frame.name, "point": point if isinstance(point, str) else tuple(point)}
     return body, at, options
 
 

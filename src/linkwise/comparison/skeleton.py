@@ -146,8 +146,9 @@ def skeleton_of(robot: Robot) -> Skeleton:
         units[k] = replace(units[k], coupling=follows)
     rows = {row["name"]: row for row in robot.rows}
     frames = tuple(
-        FixedFrame(frame.name, unit_of[frame.link], matrix(frame.placement), body_in_row(rows.get(frame.name)))
+        FixedFrame(frame.name, unit_of[link], matrix(placement), body_in_row(rows.get(frame.name)))
         for frame in robot.frames
+        for link, placement in [robot.seat(frame)]
     )
     return Skeleton(robot, tuple(units), frames, np.array(robot.gravity, dtype=float))
 

@@ -100,16 +100,15 @@ def skeleton_of(robot: Robot) -> Skeleton:
     for body in bodies:
         if body.frame in carrying:
             continue  # its frames are sensors, mostly, and lines to them would look like links
-        tools = [matrix(frame.placement) for frame in robot.frames if frame_of[frame.link] == body.frame]
-        to_table = inverse(matrix(robot.links[robot.moving[body.frame - 1].link].frame))
-        ends = [(to_table @ tool)[:3, 3] for tool in tools] or [leaf_end(hubs[body.frame], body)]
+        tools = [matrix(frame.placement) for frame in robot.frames if frame.carrier == body.frame - 1]
+        ends = [tool[:3, 3] for tool in tools] or [leaf_end(hubs[body.frame], body)]
         tips += [Point(body.frame, end) for end in ends]
         for end in ends:
             rods += chain_of_rods(body.frame, link_path(robot.convention, body.frame, hubs[body.frame], end))
     rods += [
         rod
         for frame in robot.frames
-        if frame.link < 0
+        if frame.on_base
         for rod in chain_of_rods(0, [hubs[0], matrix(frame.placement)[:3, 3]])
     ]
     free = frozenset(joint.frame for joint in joints if joint.kind == "free" and joint.parent == 0)

@@ -107,10 +107,8 @@ def frames_of(robot: Robot, q: np.ndarray) -> dict[str, np.ndarray]:
     links = kinematics.poses(robot.uncoupled, robot.coordinates.positions(columns(q)))
     poses = {}
     for name in (*robot.names, *(frame.name for frame in robot.frames)):
-        frame = robot.frame(name)
-        poses[name] = stacked(
-            (links[frame.link].then(frame.placement) if frame.link >= 0 else frame.placement).matrix(), len(q)
-        )
+        link, placement = robot.seat(robot.frame(name))
+        poses[name] = stacked((links[link].then(placement) if link >= 0 else placement).matrix(), len(q))
     return poses
 
 

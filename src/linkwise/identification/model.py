@@ -129,7 +129,7 @@ def chosen_parameters(arm: Robot, names: Sequence[str], chosen: Sequence[str]) -
 def meant(arm: Robot, name: str, scalars: Sequence[str]) -> str:
     """What was probably meant by a name that is no link, and what was expected."""
     joints = {joint.joint: joint.name for joint in arm.moving}
-    fixed = {frame.name: arm.links[frame.link].name for frame in arm.frames if frame.link >= 0}
+    fixed = {frame.name: arm.names[frame.link] for frame in arm.frames if not frame.on_base}
     if name in joints:
         return f", a joint (expected its link, {joints[name]!r})"
     if name in fixed:

@@ -123,14 +123,14 @@ def payload_of(result: Identification, frame: str | None = None) -> Payload:
     if not isinstance(frame, str):
         raise TypeError(f"frame is {frame!r} (expected the name of a link or frame)")
     place = arm.frame(frame)
-    link = "the base" if place.link < 0 else arm.links[place.link].name
+    link = "the base" if place.on_base else arm.names[place.link]
     if link not in links:
         raise ValueError(f"frame {frame!r} is fixed to {link}, which is not free (expected a frame of {links[0]})")
     position = [arm.names[k] for k in model.links].index(link)
     own = np.flatnonzero(model.free)[len(TEN) * position + np.arange(len(TEN))]
     ten = result.parameters.values[own] - model.nominal[own]
     columns = len(TEN) * position + np.arange(len(TEN))
-    into = np.array(place.placement.inverse().matrix(), dtype=float)
+    into = np.array(arm.seat(place)[1].inverse().matrix(), dtype=float)
 
     def sigma(rows: np.ndarray) -> np.ndarray:
         """Of quantities with these derivatives by the ten numbers."""

@@ -120,7 +120,7 @@ def loads(result: Identification, frame: str | None) -> Section:
     arm = result.nominal
     links = [arm.names[k] for k in result.model.links]
     found = [payload_of(result, link) for link in links] if frame is None else [payload_of(result, frame)]
-    fixed = [other.name for other in arm.frames if other.link >= 0 and arm.links[other.link].name in links]
+    fixed = [other.name for other in arm.frames if not other.on_base and arm.names[other.link] in links]
     others = f"; fit.payload({fixed[-1]!r}) gives it in that frame" if fixed and frame is None else ""
     remarks = [f"σ is that of the difference to the nominal robot{others}"]
     if len(found) > 1:
@@ -207,7 +207,8 @@ def centre_of(result: Identification, name: str) -> tuple[np.ndarray, bool]:
     every = result.parameters
     k = every.names.index(f"{name}.m")
     mass, moment = every.values[k], every.values[k + 1 : k + 4]
-    into = np.array(result.nominal.frame(name).placement.inverse().matrix(), dtype=float)
+    _, seat = result.nominal.seat(result.nominal.frame(name))
+    into = np.array(seat.inverse().matrix(), dtype=float)
     place = into[:3, :3] @ (moment / mass) + into[:3, 3] if mass else np.full(3, np.nan)
     return place, bool(np.isfinite(every.sigma[k : k + 4]).all())
 

@@ -124,7 +124,7 @@ def impossible(body: RigidInertia, entries: Mapping[str, Any]) -> Iterator[str]:
 
 def rows_with(robot: Robot, entries: Mapping[str, Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
     """The rows with these entries; what was fixed to a link with another body is in that body."""
-    hosts = {frame.name: robot.links[frame.link].name for frame in robot.frames if frame.link >= 0}
+    hosts = {frame.name: robot.names[frame.link] for frame in robot.frames if not frame.on_base}
     for row in robot.rows:
         own = entries.get(row["name"], {})
         if "mass" in own or "mass" in entries.get(hosts.get(row["name"], ""), {}):

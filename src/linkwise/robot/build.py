@@ -56,6 +56,14 @@ class Draft:
         )
 
 
+class Seat(NamedTuple):
+    """Where the frame of a row is: as algorithms need it, and as users see it."""
+
+    link: int  # which of all links; -1: the base
+    placement: Placement  # in its joint-aligned frame
+    frame: Frame
+
+
 class Parts(NamedTuple):
     """The data of a robot."""
 
@@ -83,8 +91,10 @@ def assemble(
     size = size_of(table)
     row_of = {label: index for index, label in enumerate(names)}
     base_word = NO_LINK if BASE in row_of else BASE  # how the table names the base
-    row_frames = {NO_LINK: Frame(NO_LINK, -1, Placement.identity())}  # each row's own frame, by its name
+    identity = Placement.identity()
+    seats = {NO_LINK: Seat(-1, identity, Frame(NO_LINK, -1, identity))}  # each row's own frame, by its name
     drafts: list[Draft] = []
+    labels: list[str] = []  # of the links that are not fixed
     frames: list[Frame] = []
     clean: list[dict[str, Any]] = []
     moved: list[str] = []
@@ -102,19 +112,20 @@ def assemble(
             suspects.append(label)
         if entries.problem:
             impossible[label] = f"inertia {entries.problem}"
-        parent_frame = row_frames[parent]
-        before = parent_frame.placement.then(geometry.before)
+        seat = seats[parent]
+        before = seat.placement.then(geometry.before)
         if joint == "fixed":
-            frame = Frame(label, parent_frame.link, before.then(geometry.after))
-            frames.append(frame)
-            if frame.link >= 0:
-                host = drafts[frame.link]
-                host.body = host.body + RigidInertia.of_body(mass, com, inertia).to_parent(frame.placement)
+            in_table = seat.frame.placement.then(geometry.before).then(geometry.after)
+            seat = Seat(seat.link, before.then(geometry.after), Frame(label, seat.frame.carrier, in_table))
+            frames.append(seat.frame)
+            if seat.link >= 0:
+                host = drafts[seat.link]
+                host.body = host.body + RigidInertia.of_body(mass, com, inertia).to_parent(seat.placement)
                 host.merged = host.merged or not all(map(is_zero, (mass, *inertia.upper)))
         else:
             kind = KINDS[joint]
             after = geometry.after if kind.after is STAYS else kind.after.then(geometry.after)
-            parent_link, placement = add_virtual_links(drafts, kind, label, parent_frame.link, before, drive)
+            parent_link, placement = add_virtual_links(drafts, kind, label, seat.link, before, drive)
             alone = mass, after.point(com), after.axes.turned(inertia)
             moving = kind.links[-1](**drive_of(drive, kind, kind.degrees - 1))
             several = joint if kind.degrees > 1 else ""
@@ -132,8 +143,9 @@ def assemble(
                     joint_name=entries.joint_name,
                 )
             )
-            frame = Frame(label, len(drafts) - 1, after)
-        row_frames[label] = frame
+            seat = Seat(len(drafts) - 1, after, Frame(label, len(labels), identity))
+            labels.append(label)
+        seats[label] = seat
         clean.append(normalized_row(label, parent or base_word, row, entries))
     if not drafts:
         expected = "at least one joint that is not fixed"
@@ -144,7 +156,7 @@ def assemble(
     if unphysical == REFUSE:
         refuse_impossible(impossible, row_of, name)
     rows_kept = tuple(tuple(row.items()) for row in clean)
-    couplings = tuple(couplings_of(clean, row_of, row_frames, name))
+    couplings = tuple(couplings_of(clean, row_of, seats, name))
     if len(couplings) == len(links):
         raise RowError(f"robot {name!r} has no joint that moves on its own (expected one)", 0, "coupled_to")
     warnings = (*moved_warning(moved), *impossible_warning(impossible), *degrees_warning(suspects))
@@ -198,14 +210,14 @@ def drive_of(drive: Mapping[str, Any], kind: JointKind, k: int) -> dict[str, Any
 
 
 def couplings_of(
-    rows: list[dict[str, Any]], row_of: Mapping[str, int], frames: Mapping[str, Frame], robot: str
+    rows: list[dict[str, Any]], row_of: Mapping[str, int], seats: Mapping[str, Seat], robot: str
 ) -> Iterator[Coupling]:
     """The joints that move as others do; those that follow a coupled joint follow the one at the end of the path."""
     known: dict[str, tuple[str, Scalar, Scalar]] = {}  # of a joint: the one at the end of its path, ratio and offset
     for row in rows:
         if "coupled_to" in row:
             end, ratio, offset = end_of_path(row["name"], rows, row_of, known, robot)
-            yield Coupling(frames[row["name"]].link, frames[end].link, ratio, offset)
+            yield Coupling(seats[row["name"]].link, seats[end].link, ratio, offset)
 
 
 def end_of_path(

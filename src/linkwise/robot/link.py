@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from ..errors import RobotError
 from ..lazy import cached_property
 from ..spatial import Placement, RigidInertia, Scalar, Symmetric, Vector
 from .joint import Joint
@@ -55,8 +56,33 @@ def empty_link(joint: Joint) -> Link:
 
 @dataclass(frozen=True)
 class Frame:
-    """A named frame fixed to a link (or to the base, link -1): the frames of merged fixed joints live on here."""
+    """A named frame fixed to a link, or to the base: the frames of merged fixed joints live on here.
+
+    Links are counted as in `Robot.names`, and `placement` is in the table frame of the link, that of `lw.poses`. So
+    `link` and `point` are what the functions take: `wrench[frame.link]`, `point[frame.link] = frame.point`,
+    `lw.jacobian(robot, q, link=frame.link, point=frame.point)`.
+    """
 
     name: str
-    link: int
-    placement: Placement
+    carrier: int  # which of `Robot.names`; -1: the base
+    placement: Placement  # in the link's table frame, or in the base frame
+
+    @property
+    def on_base(self) -> bool:
+        """Whether the frame is fixed to the base."""
+        return self.carrier < 0
+
+    @property
+    def link(self) -> int:
+        """Which of `Robot.names` carries the frame; an error if that is the base, which no row of a wrench is for."""
+        if self.on_base:
+            raise RobotError(
+                f"the frame {self.name!r} is fixed to the base, which does not move (expected one on a link)"
+            )
+        return self.carrier
+
+    @property
+    def point(self) -> tuple[Scalar, Scalar, Scalar]:
+        """The origin of the frame, in the table frame of its link."""
+        x, y, z = self.placement.translation
+        return x, y, z

@@ -13,7 +13,7 @@ from ..errors import RobotError, one_of
 from ..lazy import cached_property
 from ..notices import warn
 from ..printing import notebook_html
-from ..spatial import Scalar, is_zero
+from ..spatial import Placement, Scalar, is_zero
 from .bases import on_fixed_base, on_free_base
 from .build import assemble, checked_gravity
 from .contraction import Round, rounds
@@ -188,7 +188,7 @@ class Robot(JointSpace, WithCache):
 
     @cached_property
     def leaves(self) -> tuple[int, ...]:
-        """The links that carry no other: the tips."""
+        """Which of `links` carry no other: the tips."""
         parents = {link.parent for link in self.links}
         return tuple(i for i in range(len(self.links)) if i not in parents)
 
@@ -198,7 +198,7 @@ class Robot(JointSpace, WithCache):
         return tuple(rounds([link.parent for link in self.links]))
 
     def ancestors(self, index: int) -> tuple[int, ...]:
-        """The link itself, its parent, and so on to the link on the base."""
+        """The link `links[index]` itself, its parent, and so on to the link on the base, as numbers of `links`."""
         path = []
         while index >= 0:
             path.append(index)
@@ -206,7 +206,7 @@ class Robot(JointSpace, WithCache):
         return tuple(path)
 
     def subtree(self, index: int) -> tuple[int, ...]:
-        """The link itself and all that it carries, in order."""
+        """The link `links[index]` itself and all that it carries, in order, as numbers of `links`."""
         indices = {index}
         for link in self.links[index + 1 :]:
             if link.parent in indices:
@@ -221,8 +221,15 @@ class Robot(JointSpace, WithCache):
 
     @cached_property
     def _frames(self) -> dict[str, Frame]:
-        named = {link.name: Frame(link.name, link.index, link.frame) for link in self.links if not link.virtual}
+        named = {name: Frame(name, k, Placement.identity()) for k, name in enumerate(self.names)}
         return {**named, **{frame.name: frame for frame in self.frames}}
+
+    def seat(self, frame: Frame) -> tuple[int, Placement]:
+        """Which of `links` carries a frame, -1 for the base, and where it is in the link's joint-aligned frame."""
+        if frame.on_base:
+            return -1, frame.placement
+        link = self.links[self.moving[frame.link].link]
+        return link.index, link.frame.then(frame.placement)
 
     def with_payload(
         self, mass: Scalar, com: Any = (0.0, 0.0, 0.0), inertia: Any = NO_TENSOR, *, link: str | int | None = None
@@ -274,7 +281,7 @@ class Robot(JointSpace, WithCache):
                 )
             link = self.links[self.leaves[0]].name
         if isinstance(link, str):
-            if self.frame(link).link < 0:
+            if self.frame(link).on_base:
                 raise RobotError(f"the frame {link!r} of robot {self.name!r} is fixed to the base, which does not move")
             return link
         if isinstance(link, bool) or not hasattr(link, "__index__") or not -len(self.names) <= link < len(self.names):
@@ -287,7 +294,8 @@ class Robot(JointSpace, WithCache):
         if len(carriers) > 1 or carriers == {-1}:
             return ""
         (link,) = carriers
-        names = [self.links[link].name, *(frame.name for frame in self.frames if frame.link == link)]
+        fixed = (frame.name for frame in self.frames if self.seat(frame)[0] == link)
+        names = [self.links[link].name, *fixed]
         return f", or what carries them: {', '.join(map(repr, names))}"
 
     def _free_name(self, name: str) -> str:
