@@ -22,8 +22,27 @@ def restored_error(kind: type[BaseException], args: tuple[Any, ...], fields: dic
     return error
 
 
+def printable(text: str) -> str:
+    """The text with escapes in place of what a terminal would obey: control characters and marks of direction.
+
+    Lines stay lines. Text of a file goes through this before it is printed.
+
+    >>> print(printable("arm \\x1b]52;c;Y\\x07"))
+    arm \\x1b]52;c;Y\\x07
+    """
+    if text.replace("\n", "").isprintable():
+        return text
+    from unicodedata import category  # late: only such texts need it
+
+    kept = (c == "\n" or c.isprintable() or category(c) == "Zs" for c in text)  # Zs: spaces of all lengths
+    return "".join(c if keep else c.encode("unicode_escape").decode() for c, keep in zip(text, kept, strict=True))
+
+
 class RobotError(ValueError):
     """A robot's description is wrong: the message names the robot, the link and the entry."""
+
+    def __init__(self, message: str = "") -> None:
+        super().__init__(printable(message))
 
 
 class RowError(RobotError):

@@ -13,15 +13,20 @@ from __future__ import annotations
 import dis
 import sys
 from importlib import import_module
-from typing import Any, TypeVar
+from typing import Any, Self, TypeVar
+
+from .errors import printable
 
 Printed = TypeVar("Printed")
 
 
 class Description(str):
-    """Text that shows itself as it is at the prompt."""
+    """Text that shows itself as it is at the prompt; names and notes of files in it are escaped."""
 
     __slots__ = ()
+
+    def __new__(cls, text: str) -> Self:
+        return super().__new__(cls, printable(text))
 
     def __repr__(self) -> str:
         return str(self)

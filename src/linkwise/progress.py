@@ -6,6 +6,8 @@ import sys
 import time
 from typing import Any
 
+from .errors import printable
+
 
 def on_terminal() -> bool:
     """Whether a person sees stderr, which a process need not have."""
@@ -36,15 +38,22 @@ class ProgressDisplay:
             self.bar_from = float("inf")  # one attempt
             self.bar = rich_bar(label, total)
         if self.bar is not None:
-            self.bar.update(self.bar.task_ids[0], completed=done, description=label)
+            self.bar.update(self.bar.task_ids[0], completed=done, description=description(label))
         elif line and (moment >= self.line_from or last):
             self.wait = min(2.0 * self.wait, self.longest)
             self.line_from = moment + self.wait
-            print(line, file=sys.stderr, flush=True)
+            print(printable(line), file=sys.stderr, flush=True)
 
     def close(self) -> None:
         if self.bar is not None:
             self.bar.stop()
+
+
+def description(label: str) -> str:
+    """A label for `rich`, which takes words in brackets for commands."""
+    from rich.markup import escape
+
+    return escape(printable(label))
 
 
 def rich_bar(label: str, total: float) -> Any:
@@ -55,6 +64,6 @@ def rich_bar(label: str, total: float) -> Any:
     except ImportError:
         return None
     bar = Progress(console=Console(stderr=True), transient=True)
-    bar.add_task(label, total=total)
+    bar.add_task(description(label), total=total)
     bar.start()
     return bar

@@ -19,7 +19,7 @@ from ..version import __version__
 from . import COMMANDS, colour
 from .encoding import never_fail
 from .help import Command, WithHelp, argument_name, option_name, usage_of
-from .screen import complain, gap, silence_stdout, warn
+from .screen import complain, emit, gap, silence_stdout, warn
 from .wording import at_the_prompt
 
 PROGRAM = "linkwise"
@@ -66,7 +66,7 @@ def command(name: str) -> Any:
 
 def show_version(asked: bool) -> None:
     if asked:
-        print(f"{PROGRAM} {__version__}")
+        emit(f"{PROGRAM} {__version__}")
         raise typer.Exit
 
 
@@ -140,16 +140,16 @@ def reported(error: BaseException, debug: bool) -> int:
     """Say on stderr what went wrong; the exit code. An error that was not expected keeps its traceback."""
     code = exit_code(error)
     if debug or code is None:
-        traceback.print_exception(error)
+        emit("".join(traceback.format_exception(error)), error=True, end="")
     if code is None:
-        print("\nThis is a fault in Linkwise. Please report it, with the command line.", file=sys.stderr)
+        emit("\nThis is a fault in Linkwise. Please report it, with the command line.", error=True)
         return FAILED
     if isinstance(error, KeyboardInterrupt):
-        print(f"\n{str(error) or 'interrupted'}", file=sys.stderr)
+        emit(f"\n{str(error) or 'interrupted'}", error=True)
     elif not debug:
         complain(message(error))
     if isinstance(error, UsageError) and (context := getattr(error, "ctx", None)) is not None:
-        print(f"help:  {context.command_path} --help", file=sys.stderr)
+        emit(f"help:  {context.command_path} --help", error=True)
     return code
 
 

@@ -7,7 +7,6 @@ import io
 import json
 import math
 import os
-import sys
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -19,7 +18,7 @@ import numpy as np
 from ..errors import RobotError
 from ..files import check_target, saving
 from . import quick_matplotlib
-from .screen import note
+from .screen import emit, note
 
 STDOUT = "-"
 NEED_MATPLOTLIB = (".png", ".svg", ".pdf", ".gif", ".mp4")
@@ -37,7 +36,10 @@ def writing() -> Iterator[None]:
 
 def print_json(result: Mapping[str, Any]) -> None:
     """One JSON value, all digits; what is not finite is null, as JSON has no word for it."""
-    print(json.dumps(plain(result), indent=2, allow_nan=False))
+    text = json.dumps(
+        plain(result), indent=2, allow_nan=False
+    )  # in ASCII, with escapes of all but one control character
+    emit(text.replace("\x7f", "\\u007f"))
 
 
 def plain(value: Any) -> Any:
@@ -60,7 +62,7 @@ def write_columns(columns: Mapping[str, Any], csv_path: str | None, parquet_path
     if csv_path is not None:
         text = csv_text(columns)
         if csv_path == STDOUT:
-            sys.stdout.write(text)
+            emit(text, end="")
         else:
             with writing(), saving(Path(csv_path)) as file:
                 file.write(text.encode())
@@ -98,7 +100,7 @@ def write_by(save: Callable[[Path], Any], path: str, ending: str) -> None:
                 save(file)
             except RobotError as error:
                 raise OSError(str(error).removeprefix(f"{file}: ")) from None
-            sys.stdout.write(file.read_text(encoding="utf-8"))
+            emit(file.read_text(encoding="utf-8"), end="")
         return
     try:
         with writing():

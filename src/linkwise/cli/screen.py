@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
+from ..errors import printable
 from . import colour
 
 DIGITS = 4
@@ -27,17 +28,25 @@ class Gap:
 
     def close(self) -> None:
         if self.due:
-            print()
+            emit()
         self.due = False
 
 
 gap = Gap()
 
 
+def emit(text: str = "", look: str = "", *, error: bool = False, end: str = "\n") -> None:
+    """Print text as it is, with escapes of control characters: the one way of a command to stdout and stderr."""
+    stream = sys.stderr if error else sys.stdout
+    style = colour.stderr() if error else colour.stdout()
+    text = printable(text)
+    print(style(text, look) if look else text, file=stream, end=end)
+
+
 def echo(text: str = "") -> None:
     """Lines of the result, on stdout."""
     gap.close()
-    print(text)
+    emit(text)
 
 
 def sentence(text: str, others: str = "") -> None:
@@ -58,17 +67,18 @@ def title(text: str) -> None:
     """The heading of what follows."""
     gap.close()
     for line in textwrap.wrap(text, room() or 1000, break_on_hyphens=False):
-        print(colour.stdout()(line, "bold"))
+        emit(line, "bold")
 
 
 def note(text: str) -> None:
     """Something beside the result, such as which file was written: on stderr, so that pipes do not carry it."""
-    print(colour.stderr()(text, "dim"), file=sys.stderr)
+    emit(text, "dim", error=True)
 
 
 def warn(text: str) -> None:
     """What is probably not meant, on stderr."""
-    print(f"{colour.stderr()('warning:', 'bold yellow')} {text}", file=sys.stderr)
+    emit("warning:", "bold yellow", error=True, end=" ")
+    emit(text, error=True)
 
 
 def complain(text: str) -> None:
@@ -78,7 +88,8 @@ def complain(text: str) -> None:
         lines = f"error: {text}".splitlines()
         text = "\n".join(textwrap.fill(line, width, break_long_words=False, break_on_hyphens=False) for line in lines)
         text = text.removeprefix("error:").lstrip()
-    print(f"{colour.stderr()('error:', 'bold red')} {text}", file=sys.stderr)
+    emit("error:", "bold red", error=True, end=" ")
+    emit(text, error=True)
 
 
 def number(x: float, digits: int = DIGITS) -> str:
@@ -99,7 +110,13 @@ def padded(text: str, width: int, right: bool) -> str:
 def cell_text(cell: Cell) -> str:
     if cell is None:
         return "-"
-    return cell if isinstance(cell, str) else f"{cell}" if isinstance(cell, (int, bool)) else number(float(cell))
+    return (
+        printable(cell)
+        if isinstance(cell, str)
+        else f"{cell}"
+        if isinstance(cell, (int, bool))
+        else number(float(cell))
+    )
 
 
 def is_number(cell: Cell) -> bool:
@@ -114,7 +131,7 @@ def is_number(cell: Cell) -> bool:
 
 def table(head: Sequence[str], rows: Iterable[Sequence[Cell]], heading: str = "") -> None:
     """Columns of numbers are aligned at the right. On a terminal, one that is too wide continues below itself."""
-    rows = [list(row) for row in rows]
+    head, rows = [printable(name) for name in head], [list(row) for row in rows]
     gap.close()
     if heading:
         title(heading)
@@ -162,9 +179,9 @@ def draw(head: Sequence[str], cells: list[list[str]], right: list[bool], width: 
     for row in [list(head), *cells]:
         last = [row[-1]] if width is None or right[-1] else textwrap.wrap(row[-1], max(FOLDED, width - before)) or [""]
         line = "  ".join(padded(c, w, r) for c, w, r in zip([*row[:-1], last[0]], widths, right, strict=True))
-        print(line.rstrip())
+        emit(line.rstrip())
         for more in last[1:]:
-            print(" " * before + more)
+            emit(" " * before + more)
 
 
 def rich_table(head: Sequence[str], cells: list[list[str]], right: list[bool], width: int | None) -> None:
@@ -186,14 +203,15 @@ def rich_table(head: Sequence[str], cells: list[list[str]], right: list[bool], w
 def facts(pairs: Iterable[tuple[str, Any]]) -> None:
     """Names and values below each other."""
     gap.close()
-    pairs = [(name, str(value)) for name, value in pairs]
+    pairs = [(printable(name), str(value)) for name, value in pairs]
     widest = max(len(name) for name, _ in pairs)
-    style, width = colour.stdout(), room()
+    width = room()
     for name, value in pairs:
         first, *rest = textwrap.wrap(value, max(20, width - widest - 2)) if width and value else [value]
-        print(f"{style(name, 'cyan')}{' ' * (widest - len(name))}  {first}")
+        emit(name, "cyan", end=" " * (widest - len(name) + 2))
+        emit(first)
         for line in rest:
-            print(f"{' ' * widest}  {line}")
+            emit(f"{' ' * widest}  {line}")
 
 
 @contextmanager

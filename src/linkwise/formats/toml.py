@@ -110,7 +110,7 @@ class Reader:
         except RowError as problem:
             raise FileError(f"{self.path}:{self.line(problem.key, problem.row)}: {problem}") from None
         except RobotError as problem:
-            self.fail(str(problem), "gravity")
+            self.fail(str(problem), "gravity" if name.isprintable() else "name")
         return with_base(replace(robot, about=data.get("about", "")), self.options, str(self.path))
 
     def fail(self, message: str, key: str) -> NoReturn:

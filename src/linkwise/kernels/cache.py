@@ -15,6 +15,7 @@ import sys
 import warnings
 from pathlib import Path
 
+from ..errors import printable
 from ..sha256 import sha256
 from . import cache_file
 
@@ -138,4 +139,4 @@ def _remove(entry: os.DirEntry[str]) -> bool:
 def _warn(path: Path, what: str) -> None:
     if path not in _warned:
         _warned.add(path)
-        warnings.warn(f"{path}: {what}", CacheWarning, stacklevel=3)
+        warnings.warn(printable(f"{path}: {what}"), CacheWarning, stacklevel=3)

@@ -84,8 +84,6 @@ def assemble(
 ) -> Parts:
     """The parts of a robot from its table."""
     one_of(unphysical, (REFUSE, WARN), "unphysical")
-    if not isinstance(name, str):
-        raise RobotError(f"the robot's name is {name!r} (expected text)")
     table = row_mappings(rows, name)
     names = row_names(table, name)
     size = size_of(table)
@@ -318,7 +316,9 @@ def row_names(table: list[dict[str, Any]], robot: str) -> list[str]:
     for index, row in enumerate(table):
         label = row.get("name", f"link{index + 1}")
         if not isinstance(label, str) or not label.strip() or not label.isprintable():
-            raise RowError(f"robot {robot!r}, row {index + 1}: name is {label!r} (expected one line)", index, "name")
+            raise RowError(
+                f"robot {robot!r}, row {index + 1}: name is {label!r} (expected one printable line)", index, "name"
+            )
         if label in row_of:
             raise RowError(
                 f"robot {robot!r}, row {index + 1}: the name {label!r} belongs to row {row_of[label] + 1} already",

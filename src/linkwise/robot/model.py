@@ -68,6 +68,10 @@ class Robot(JointSpace, WithCache):
 
     loops: ClassVar[Any] = None  # runs the recursions where a link stands for many; see `trace.loop_tracing`
 
+    def __post_init__(self) -> None:
+        if not isinstance(self.name, str) or not self.name.isprintable():
+            raise RobotError(f"robot name is {self.name!r} (expected one printable line)")
+
     @staticmethod
     def from_dh(
         rows: Iterable[Row],

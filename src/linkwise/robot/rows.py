@@ -159,7 +159,7 @@ def joint_name_of(row: Mapping[str, Any]) -> str:
     """The joint's own name; "" where it is that of the link."""
     name = row.get("joint_name", "")
     if not isinstance(name, str) or ("joint_name" in row and not name.strip()) or not name.isprintable():
-        raise EntryError("joint_name", f"is {name!r} (expected one line)")
+        raise EntryError("joint_name", f"is {name!r} (expected one printable line)")
     return "" if name == row.get("name") else name
 
 

@@ -27,7 +27,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from ..errors import one_of
+from ..errors import one_of, printable
 from ..files import replacing
 from .chunk_formats import Columns, digest, from_npz, from_parquet, npz_of, parquet_of
 
@@ -47,7 +47,7 @@ class SweepWarning(UserWarning):
 
 
 def warn(message: str) -> None:
-    warnings.warn(message, SweepWarning, stacklevel=4)
+    warnings.warn(printable(message), SweepWarning, stacklevel=4)
 
 
 def has_parquet() -> bool:

@@ -8,6 +8,7 @@ import typer
 
 from ..options import Json, words
 from ..results import print_json
+from ..screen import emit
 
 EXAMPLES = (
     ("linkwise cache", "the folder, the number of files and their size"),
@@ -39,11 +40,11 @@ def command(
     if json:
         print_json({"folder": folder, "files": files, "bytes": bytes_, "removed": removed})
     elif folder is None:
-        print("The cache is off.")
+        emit("The cache is off.")
     elif action == "clear":
-        print(f"Removed {counted(removed)} from {folder}{f'; {counted(files)} still there' if files else ''}.")
+        emit(f"Removed {counted(removed)} from {folder}{f'; {counted(files)} still there' if files else ''}.")
     else:
-        print(f"folder  {folder}\nfiles   {files}\nsize    {size(bytes_)}")
+        emit(f"folder  {folder}\nfiles   {files}\nsize    {size(bytes_)}")
     return 1 if action == "clear" and files else 0
 
 

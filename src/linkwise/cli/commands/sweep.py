@@ -8,7 +8,7 @@ import typer
 
 from ..options import Json
 from ..results import print_json
-from ..screen import complain
+from ..screen import complain, emit
 
 if TYPE_CHECKING:
     from ...sweeps import Sweep
@@ -66,6 +66,6 @@ def show(sweep: Sweep, errors: bool, json: bool) -> None:
         print_json({**counts, "errors": failed})
         return
     for name, value in counts.items():
-        print(f"{name:12}  {value}")
+        emit(f"{name:12}  {value}")
     for chunk, text in failed.items():
-        print(f"chunk {chunk}: {text if errors else text.strip().splitlines()[-1]}")
+        emit(f"chunk {chunk}: {text if errors else text.strip().splitlines()[-1]}")
