@@ -285,7 +285,7 @@ def test_along_a_trajectory(tmp_path: Any) -> None:
 
 def test_pictures_of_all_joints() -> None:
     pytest.importorskip("matplotlib")
-    arm = lw.load("ur10e").with_payload(8.0)
+    arm = lw.load("ur5e").with_payload(5.0)
     move = lw.quintic([0, -0.2, 0.3, 0, 0.5, 0], [1.8, -1, 0.6, 1, -1, 2], duration=0.9)
     along = lw.torque_along(arm, move, samples=21, loads=False)
     budget = lw.budget(arm, along.q, along.qd, along.qdd, t=along.t)
@@ -300,10 +300,10 @@ def test_pictures_of_all_joints() -> None:
     for picture in (budget.plot(joints=[1]), budget.plot(joints=[1], by="kinds"), budget.state(5).plot(joints=[1])):
         (axes,) = picture.axes
         ends = [line.get_xydata()[0] for line in axes.lines if line.get_linestyle() == "--" and len(line.get_xdata())]
-        assert any(330.0 in np.abs(end) for end in ends)
+        assert any(150.0 in np.abs(end) for end in ends)
         words = axes.get_xlabel() + " ".join(text.get_text() for text in axes.texts)
         words += "".join(text.get_text() for text in axes.get_legend().get_texts()) if axes.get_legend() else ""
-        assert "limit 330 N m" in words
+        assert "limit 150 N m" in words
     planar = lw.load("planar3")
     title = lw.normalized.budget(planar, [0.1, 0.2, 0.3], [1, 2, 3]).plot().get_suptitle()
     assert title == "planar3: where C(θ, ν) comes from"

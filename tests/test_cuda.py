@@ -13,6 +13,7 @@ import pytest
 
 import linkwise as lw
 from effort import in_turn, rest_slow
+from joint_kinds import ARM as FLYING
 from linkwise.codegen.llvm.cuda.kernel import shape_of
 from linkwise.codegen.llvm.cuda.rows import Place
 from linkwise.graph import Graph, Node, Port, Program
@@ -29,9 +30,8 @@ DTYPES = ["float64", "float32"]
 ID, FD, M = lw.inverse_dynamics, lw.forward_dynamics, lw.inertia_matrix
 STATES = 75  # two full warps, and one that is not
 LIBRARY = [lw.load(name) for name in lw.LIBRARY if name not in ("gantry", "planar3", "puma560", "stanford")]
-ROBOTS = TEXTBOOK + CHAINS[::3] + TREES[::3] + LIBRARY
-BORINOT = next(robot for robot in LIBRARY if robot.name == "borinot")
-QUICK = [(TEXTBOOK[3], "float64"), (BORINOT, "float32")]
+ROBOTS = [*TEXTBOOK, *CHAINS[::3], *TREES[::3], FLYING, *LIBRARY]
+QUICK = [(TEXTBOOK[3], "float64"), (FLYING, "float32")]
 
 
 def made(function: Callable[..., Any], robot: lw.Robot, dtype: str, target: CudaTarget | None = None) -> CudaKernel:
@@ -77,7 +77,7 @@ def singular_states_give_what_the_arithmetic_gives(monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr("linkwise.api.compiling.explain_non_finite", None)
 
 
-CASES = [*QUICK, *((robot, DTYPES[k % 2]) for k, robot in enumerate(ROBOTS) if robot not in (TEXTBOOK[3], BORINOT))]
+CASES = [*QUICK, *((robot, DTYPES[k % 2]) for k, robot in enumerate(ROBOTS) if robot not in (TEXTBOOK[3], FLYING))]
 
 
 @pytest.mark.parametrize(("robot", "dtype"), rest_slow(CASES, QUICK), ids=[f"{r.name}-{d}" for r, d in CASES])

@@ -9,10 +9,11 @@ import pytest
 
 import linkwise as lw
 from effort import rest_slow
+from joint_kinds import ARM as FLYING
 from robots import TEXTBOOK
 
 pytest.importorskip("llvmlite")
-PLANAR, BORINOT = lw.load("planar3"), lw.load("borinot")
+PLANAR = lw.load("planar3")
 INTEGRATORS = [name for name in lw.integrators() if name != "radau"]
 
 
@@ -56,7 +57,7 @@ def test_laws_parameters_and_friction(place: str) -> None:
 
 @pytest.mark.slow
 def test_orientations(place: str) -> None:
-    assert_same(BORINOT, duration=0.2, samples=3)
+    assert_same(FLYING, duration=0.2, samples=3)
 
 
 def test_events_stop_where_they_do_on_the_cpu(place: str) -> None:

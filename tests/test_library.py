@@ -2,6 +2,7 @@
 
 import sys
 import warnings
+import zipfile
 from pathlib import Path
 
 import numpy as np
@@ -12,7 +13,7 @@ from robots import FREE, ids, relative
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "tools"))
 
-from library import originals, page, tables
+from library import licences, originals, page, tables
 
 UPDATE = "made from its original it reads differently; numbers are not edited by hand: python tools/library writes them"
 MASSES = {"satellite": 526.0, "quadruped": 30.0, "humanoid": 75.0, "ball_chain": 2.4}
@@ -137,7 +138,13 @@ def test_files_are_those_that_the_script_makes_from_the_originals() -> None:
     for name in tables.SOURCES:
         kept = (tables.FOLDER / f"{name}.toml").read_text(encoding="utf-8")
         assert kept == tables.table(name), f"{name}: {UPDATE}"
-    assert page.PATH.read_text(encoding="utf-8") == page.text(), UPDATE
+    for page_of in (page, licences):
+        assert page_of.PATH.read_text(encoding="utf-8") == page_of.text(), UPDATE
+
+
+def test_the_readme_counts_the_robots() -> None:
+    readme = (tables.ROOT / "README.md").read_text(encoding="utf-8")
+    assert f"[the library](docs/library.md) of {len(lw.LIBRARY)} " in readme
 
 
 def test_originals_are_those_of_the_installed_wheels() -> None:
@@ -147,6 +154,7 @@ def test_originals_are_those_of_the_installed_wheels() -> None:
     for name, source in tables.ALL.items():
         try:
             text = originals.original(name, source, tables.ROOT / "wheels")
+            licences.check(name, source, tables.ROOT / "wheels")
         except FileNotFoundError:
             continue
         compared += 1
@@ -162,12 +170,44 @@ def test_originals_are_those_of_the_installed_wheels() -> None:
 def test_the_library_stays_small_and_has_its_licences() -> None:
     assert sum(path.stat().st_size for path in tables.FOLDER.iterdir()) < 250_000
     assert sum(path.stat().st_size for path in tables.ORIGINALS.iterdir()) < 400_000
-    licences = " ".join((tables.FOLDER / "LICENSES.md").read_text(encoding="utf-8").split())
-    for name, source in tables.SOURCES.items():
-        assert source["licence"] in ("Apache-2.0", "BSD-3-Clause", "BSD-2-Clause", "MIT")
-        assert f"`{name}`" in licences
+    texts = (tables.FOLDER / "LICENSES.md").read_text(encoding="utf-8")
+    words = " ".join(texts.split())
+    for name, source in tables.ALL.items():
+        assert source["licence"] in licences.ALLOWED
+        assert f"`{name}`" in words
         for holder in source["copyright"].split("; "):
-            assert holder in licences, holder
+            assert holder in words, holder
+    assert {licences.licence_of(text) for text in texts.split("```text")[1:]} == set(licences.ALLOWED)
+
+
+def test_every_robot_needs_a_licence_file_in_its_distribution_that_permits_copies(tmp_path: Path) -> None:
+    texts = (tables.FOLDER / "LICENSES.md").read_text(encoding="utf-8").split("```text")[1:]
+    kept = {licences.licence_of(text): text for text in texts}
+    for name, source in tables.ALL.items():
+        files = {(source["wheel"], source["licence_file"]): kept[source["licence"]]}
+        maker, _, path = source.get("maker_licence", "").partition(" ")
+        if "==" in maker:
+            files[maker, path] = kept[source["licence"]]
+        wrong = [(file, text) for file in files for text in ("GNU Affero General Public License", None)]
+        if "==" in maker or not maker:
+            wrong.append((list(files)[-1], kept["MIT"]))
+        else:
+            assert maker in source["upstream"], name
+        licences.check(name, source, wheels_with(files, tmp_path / name))
+        for k, (file, text) in enumerate(wrong):
+            with pytest.raises(ValueError, match=name):
+                licences.check(name, source, wheels_with({**files, file: text}, tmp_path / f"{name} {k}"))
+
+
+def wheels_with(files: dict[tuple[str, str], str | None], folder: Path) -> Path:
+    """Wheels that hold nothing but these texts."""
+    folder.mkdir()
+    for (wheel, path), text in files.items():
+        stem = wheel.replace("-", "_").replace("==", "-")
+        with zipfile.ZipFile(folder / f"{stem}-py3-none-any.whl", "a") as archive:
+            if text is not None:
+                archive.writestr(path, text)
+    return folder
 
 
 def test_a_wrong_name_is_answered_with_the_nearest() -> None:

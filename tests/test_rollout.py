@@ -8,6 +8,7 @@ import pytest
 
 import linkwise as lw
 from effort import rest_slow
+from joint_kinds import ARM as FLYING
 from linkwise.kernels.cuda.driver import device
 from linkwise.kernels.cuda.memory import DeviceArray
 from linkwise.ode.rollout import CudaRollout, Settings, parts_of, rollout_of
@@ -16,8 +17,8 @@ from robots import CHAINS, TEXTBOOK, TREES, ids, pendulum
 
 pytest.importorskip("llvmlite")
 DTYPES = ["float64", "float32"]
-PLANAR, BORINOT = lw.load("planar3"), lw.load("borinot")
-ROBOTS = [*TEXTBOOK[:4], CHAINS[3], TREES[3], BORINOT]
+PLANAR = lw.load("planar3")
+ROBOTS = [*TEXTBOOK[:4], CHAINS[3], TREES[3], FLYING]
 
 
 def starts(robot: lw.Robot, count: int = 19, seed: int = 1) -> tuple[np.ndarray, np.ndarray]:
@@ -145,9 +146,9 @@ def test_samples_need_not_end_with_the_last_step() -> None:
 
 
 def test_orientations_have_unit_length() -> None:
-    q, qd = starts(BORINOT)
-    found = lw.rollout(BORINOT, q, 3.0 * qd, steps=200, step=5e-3, every=50)
-    for first in BORINOT.quaternions:
+    q, qd = starts(FLYING)
+    found = lw.rollout(FLYING, q, 3.0 * qd, steps=200, step=5e-3, every=50)
+    for first in FLYING.quaternions:
         length = np.linalg.norm(found.q[..., first : first + 4], axis=-1)
         assert np.allclose(length, 1.0, rtol=0.0, atol=1e-15)
 
@@ -233,7 +234,7 @@ def test_a_lost_trajectory_of_a_batch_stays_lost(place: str) -> None:
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.parametrize("robot", rest_slow(ROBOTS, [BORINOT]), ids=ids(ROBOTS))
+@pytest.mark.parametrize("robot", rest_slow(ROBOTS, [FLYING]), ids=ids(ROBOTS))
 def test_the_bits_are_those_of_the_cpu(robot: lw.Robot, dtype: str, place: str) -> None:
     q, qd = starts(robot, 75)
     q[3] *= 1e7  # large angles
@@ -242,7 +243,7 @@ def test_the_bits_are_those_of_the_cpu(robot: lw.Robot, dtype: str, place: str) 
     options["torque"] = starts(robot, 75, 2)[1]
     found = lw.rollout(robot, q, qd, **options, target="cuda")
     assert same(found, lw.rollout(robot, q, qd, **options))
-    if robot is BORINOT:
+    if robot is FLYING:
         assert found.finite[6:8].tolist() == [0, 20]
 
 
@@ -346,19 +347,19 @@ def short_parts(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("steps", [8, 13])
 def test_parts_of_a_rollout_give_the_bits_of_the_whole(steps: int, place: str, request: pytest.FixtureRequest) -> None:
     """With orientations, whose length is not changed between the parts, samples, a table, times and a lost state."""
-    q, qd = starts(BORINOT, 9)
+    q, qd = starts(FLYING, 10)
     qd[6] = 1e60  # lost after some steps
-    table = 0.1 * np.random.default_rng(2).normal(size=(steps, BORINOT.n))
+    table = 0.1 * np.random.default_rng(2).normal(size=(steps, FLYING.n))
     options: dict[str, Any] = {"steps": steps, "step": 0.05, "every": 3, "table": table, "torque": law}
-    options["parameters"] = {"kd": lw.per_trajectory(np.linspace(0.0, 1.0, 9)), "push": 0.2}
+    options["parameters"] = {"kd": lw.per_trajectory(np.linspace(0.0, 1.0, 10)), "push": 0.2}
     if steps == 8:
         options |= {"table": table[:3], "hold": 3}
-    expected = lw.rollout(BORINOT, q, qd, **options)
-    ends = lw.rollout(BORINOT, q, qd, **{**options, "every": None})
+    expected = lw.rollout(FLYING, q, qd, **options)
+    ends = lw.rollout(FLYING, q, qd, **{**options, "every": None})
     request.getfixturevalue("short_parts")
-    assert same(lw.rollout(BORINOT, q, qd, **options, threads=2), expected)
-    assert same(lw.rollout(BORINOT, q, qd, **{**options, "every": None}), ends)
-    assert same(lw.rollout(BORINOT, q, qd, **options, target="cuda"), expected)
+    assert same(lw.rollout(FLYING, q, qd, **options, threads=2), expected)
+    assert same(lw.rollout(FLYING, q, qd, **{**options, "every": None}), ends)
+    assert same(lw.rollout(FLYING, q, qd, **options, target="cuda"), expected)
 
 
 def test_launches_are_neither_long_nor_many() -> None:

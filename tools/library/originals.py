@@ -64,7 +64,10 @@ def in_wheel(wheel: str, file: str, wheels: Path) -> str:
         raise FileNotFoundError(f"{wheel} is neither in {wheels} nor installed") from None
     if installed.version != version:
         raise FileNotFoundError(f"{wheel} is not in {wheels}, and {installed.version} is installed")
-    return Path(str(installed.locate_file(file))).read_text(encoding="utf-8")
+    path = Path(str(installed.locate_file(file)))
+    if not path.exists():
+        raise KeyError(f"There is no item named {file!r} in {wheel} as installed")
+    return path.read_text(encoding="utf-8")
 
 
 class Elements:

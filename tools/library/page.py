@@ -18,11 +18,7 @@ TITLES = ("name", "robot", "joints", "mass (kg)", "source", "licence", "caveat")
 
 def text() -> str:
     """The page as it is, with its table made anew."""
-    lines = PATH.read_text(encoding="utf-8").splitlines(keepends=True)
-    old = [i for i, line in enumerate(lines) if line.startswith("|")]
-    rows = [TITLES, ("---",) * len(TITLES), *map(row, library())]
-    table = [f"| {' | '.join(cells)} |\n" for cells in rows]
-    return "".join([*lines[: old[0]], *table, *lines[old[-1] + 1 :]])
+    return tables.with_table(PATH, [TITLES, *map(row, library())])
 
 
 def library() -> list[str]:

@@ -47,6 +47,14 @@ def compact(row: Any) -> dict[str, Any]:
     return {key: value for key, value in entries.items() if left_out.get(key) != value}
 
 
+def with_table(path: Path, rows: list[tuple[str, ...]]) -> str:
+    """The text of a page, with other rows in its table; the first are the titles."""
+    lines = path.read_text(encoding="utf-8").splitlines(keepends=True)
+    old = [i for i, line in enumerate(lines) if line.startswith("|")]
+    table = [f"| {' | '.join(cells)} |\n" for cells in (rows[0], ("---",) * len(rows[0]), *rows[1:])]
+    return "".join([*lines[: old[0]], *table, *lines[old[-1] + 1 :]])
+
+
 def whole(x: Any) -> Any:
     """Quarter turns without the rounding of a cosine."""
     if isinstance(x, tuple):
