@@ -1,6 +1,5 @@
 """`lw.accuracy`: the exact answer is exact, and no method is further from it than its inertia matrix allows."""
 
-import builtins
 import importlib.util
 import sys
 from pathlib import Path
@@ -179,19 +178,6 @@ def test_what_cannot_be_measured_is_said(monkeypatch: pytest.MonkeyPatch) -> Non
     idle = lw.Robot.from_dh([{**point, "com": (-1.0, 0, 0)}], convention="standard", name="idle")
     with pytest.raises(lw.SingularError, match="link1"):
         lw.accuracy(idle, [0], [0], [0])
-
-
-def test_without_mpmath_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
-    usual = builtins.__import__
-
-    def without(name: str, *rest: Any) -> Any:
-        if name == "mpmath":
-            raise ImportError(name)
-        return usual(name, *rest)
-
-    monkeypatch.setattr(builtins, "__import__", without)
-    with pytest.raises(ImportError, match=r"mpmath is not installed: pip install 'linkwise\[exact\]'"):
-        lw.accuracy(lw.load("planar3"), *np.zeros((3, 3)))
 
 
 @pytest.fixture(scope="module")

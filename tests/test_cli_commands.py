@@ -386,7 +386,8 @@ def test_robots_are_written_and_compared() -> None:
 def test_doctor_says_what_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
     from linkwise.cli.commands import doctor
 
-    monkeypatch.setitem(doctor.EXTRAS, "no-such-package", ("plot", "nothing"))
+    monkeypatch.setitem(doctor.GIVES, "no-such-package", "nothing")
+    monkeypatch.setitem(doctor.EXTRAS, "no-such-package", "plot")
     shown = linkwise("doctor")
     assert shown.code == 0
     assert "pip install 'linkwise[" in shown.out

@@ -123,7 +123,7 @@ def test_a_demo_stops(monkeypatch: pytest.MonkeyPatch) -> None:
     def stopped(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("linkwise.drawing.pictures", stopped)
+    monkeypatch.setattr("linkwise.drawing.draw", stopped)
     result = linkwise("demo")
     assert result.code == 130
     assert result.out.count("$ linkwise") == 1

@@ -151,7 +151,7 @@ def test_ctrl_c_keeps_what_was_computed(monkeypatch):
 
 def test_without_scipy_it_says_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "scipy.integrate", None)
-    with pytest.raises(ImportError, match=r"SciPy is not installed: pip install 'linkwise\[stiff\]'"):
+    with pytest.raises(ImportError, match=r"scipy is not installed: pip install 'linkwise\[stiff\]'"):
         radau(CART, [0], [0], 1.0)
 
 

@@ -223,7 +223,7 @@ def test_latex_has_fractions_roots_and_symbols() -> None:
 
 def test_without_sympy_the_error_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "sympy", None)
-    with pytest.raises(ImportError, match=r"SymPy is not installed: pip install 'linkwise\[symbolic\]'"):
+    with pytest.raises(ImportError, match=r"sympy is not installed: pip install 'linkwise\[symbolic\]'"):
         lw.sympy(lw.inertia_matrix, lw.load("gantry"))
 
 

@@ -20,10 +20,10 @@ MAY_IMPORT = {  # each room: the rooms below it that it uses
     "graph": {"sha256"},
     "tracing": {"errors", "graph", "robot", "symbolic"},
     "codegen": {"graph"},
-    "symbolic": {"graph"},
+    "symbolic": {"extras", "graph"},
     "formats": {"dynamics", "errors", "files", "notices", "robot", "spatial", "tracing"},
     "comparison": {"api", "dynamics", "errors", "formats", "kernels", "robot", "spatial"},
-    "kernels": {"codegen", "errors", "files", "graph", "lazy", "robot", "sha256", "tracing"},
+    "kernels": {"codegen", "errors", "extras", "files", "graph", "lazy", "robot", "sha256", "tracing"},
     "api": {
         "dynamics",
         "errors",
@@ -43,6 +43,7 @@ MAY_IMPORT = {  # each room: the rooms below it that it uses
         "api",
         "dynamics",
         "errors",
+        "extras",
         "graph",
         "kernels",
         "printing",
@@ -68,6 +69,7 @@ MAY_IMPORT = {  # each room: the rooms below it that it uses
     "identification": {
         "api",
         "errors",
+        "extras",
         "figures",
         "lazy",
         "notices",
@@ -79,12 +81,13 @@ MAY_IMPORT = {  # each room: the rooms below it that it uses
         "tracing",
         "trajectories",
     },
-    "ode": {"codegen", "errors", "graph", "kernels", "lazy"},
+    "ode": {"codegen", "errors", "extras", "graph", "kernels", "lazy"},
     "drawing": {"api", "errors", "figures", "files", "progress", "robot", "spatial", "tracing"},
     "recording": {
         "api",
         "drawing",
         "errors",
+        "extras",
         "figures",
         "files",
         "formats",
@@ -113,6 +116,7 @@ MAY_IMPORT = {  # each room: the rooms below it that it uses
     "sweeps": {
         "api",
         "errors",
+        "extras",
         "files",
         "graph",
         "kernels",
@@ -133,6 +137,7 @@ MAY_IMPORT = {  # each room: the rooms below it that it uses
         "control",
         "drawing",
         "errors",
+        "extras",
         "explanation",
         "export",
         "figures",
@@ -182,6 +187,8 @@ def imports(path: Path) -> set[str]:
             root = package[: len(package) - node.level + 1] if node.level else []
             start = ".".join([*root, *([node.module] if node.module else [])])
             found.update(f"{start}.{alias.name}" for alias in node.names)
+        elif isinstance(node, ast.Call) and getattr(node.func, "id", "") == "imported":  # of an optional package
+            found.update(ast.literal_eval(argument) for argument in node.args)
     return found
 
 

@@ -1,6 +1,7 @@
 """Sweeps: each trajectory as `simulate` has it, whatever the chunks; bad rows and bad input; what is shown."""
 
 import shutil
+import sys
 from functools import partial
 
 import numpy as np
@@ -8,7 +9,6 @@ import pytest
 
 import linkwise as lw
 from linkwise.cli import main
-from linkwise.sweeps import folder as sweep_files
 from linkwise.sweeps import progress as sweep_progress
 from short_sweeps import KINDS, PLANAR, STARTS, every_kind, files_of, quick, same
 
@@ -157,7 +157,7 @@ def test_a_joint_that_nothing_resists_is_a_bad_row(tmp_path):
 def test_without_pyarrow_chunks_are_npz(tmp_path, monkeypatch):
     if "parquet" in KINDS:
         quick(folder=tmp_path / "parquet")
-    monkeypatch.setattr(sweep_files, "has_parquet", lambda: False)
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
     made = quick(folder=tmp_path / "plain")
     assert "23 trajectories in 5 npz chunks: 5 done, 0 failed, 0 missing" in repr(made)
     with pytest.raises(ImportError, match=r"linkwise\[parquet\]"):

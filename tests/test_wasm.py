@@ -344,5 +344,5 @@ def test_what_is_missing_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
         check_imports(b"\1\3env\6memcpy\0\1")
     monkeypatch.setitem(sys.modules, "wasmtime", None)
     runtime.cache_clear()
-    with pytest.raises(ImportError, match=r"pip install wasmtime.*lw\.wasm"):
+    with pytest.raises(ImportError, match=r"wasmtime is not installed: pip install 'linkwise\[wasm\]'"):
         lw.compile(ID, arm, target="wasm")

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .errors import FileError
+from .extras import imported
 from .files import saving
 
 if TYPE_CHECKING:
@@ -35,10 +36,7 @@ def new_figure(width: float, height: float) -> Figure:
 
 
 def require_matplotlib() -> None:
-    try:
-        import matplotlib.figure  # noqa: F401
-    except ImportError:
-        raise ImportError("matplotlib is not installed: pip install 'linkwise[plot]'") from None
+    imported("matplotlib.figure")
 
 
 def joint_style(k: int) -> dict[str, Any]:

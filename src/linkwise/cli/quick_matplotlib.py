@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from types import ModuleType
 from typing import Any
 
+from ..extras import imported
 from ..figures import require_matplotlib
 
 allowed = False  # in a process of our own
@@ -25,11 +26,7 @@ def load() -> None:
     if not allowed or "matplotlib" in sys.modules:
         require_matplotlib()
         return
-    try:
-        import matplotlib.artist as artist
-    except ImportError:
-        require_matplotlib()
-        return
+    artist = imported("matplotlib.artist")
     with undocumented(artist), without_axes_3d():
         require_matplotlib()
 

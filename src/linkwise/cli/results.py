@@ -16,13 +16,13 @@ from typing import Any
 import numpy as np
 
 from ..errors import RobotError
+from ..extras import imported
 from ..files import check_target, saving
 from . import quick_matplotlib
 from .screen import emit, note
 
 STDOUT = "-"
 NEED_MATPLOTLIB = (".png", ".svg", ".pdf", ".gif", ".mp4")
-NO_PARQUET = "--parquet needs pyarrow, which is not installed: pip install 'linkwise[parquet]'"
 
 
 @contextmanager
@@ -82,13 +82,9 @@ def csv_text(columns: Mapping[str, Any]) -> str:
 
 
 def write_parquet(columns: Mapping[str, Any], path: str) -> None:
-    try:
-        import pyarrow
-        import pyarrow.parquet
-    except ImportError:
-        raise ImportError(NO_PARQUET) from None
+    pyarrow, parquet = imported("pyarrow"), imported("pyarrow.parquet")
     with writing(), saving(Path(path)) as file:
-        pyarrow.parquet.write_table(pyarrow.table({k: np.asarray(v) for k, v in columns.items()}), file)
+        parquet.write_table(pyarrow.table({k: np.asarray(v) for k, v in columns.items()}), file)
 
 
 def write_by(save: Callable[[Path], Any], path: str, ending: str) -> None:
@@ -115,13 +111,15 @@ def wrote(path: str | os.PathLike[str]) -> None:
 
 
 def check_outputs(json: bool, csv: str | None, *files: str | None) -> None:
-    """Before anything is computed: stdout can have one result, and files need folders that exist."""
+    """Before anything is computed: stdout can have one result, files need folders that exist, Parquet needs pyarrow."""
     if json and csv == STDOUT:
         raise ValueError("--json and --csv - both go to stdout (expected one of them, or a file for the table)")
     for path in (csv, *files):
         if path is not None and path != STDOUT:
             with writing():
                 check_target(Path(path))
+            if path.lower().endswith(".parquet"):
+                imported("pyarrow")
 
 
 def refuse_ending(path: str | None, option: str, *endings: str) -> None:

@@ -21,6 +21,7 @@ from ..api.functions import forward_dynamics, inertia_matrix, refuse_coupled
 from ..api.method_table import methods
 from ..api.states import REAL, Array, States
 from ..errors import RobotError, SingularError, one_of
+from ..extras import imported
 from ..kernels.dispatch import use_kernels
 from ..kernels.spec import KernelSpec, too_long
 from ..robot import Robot
@@ -188,11 +189,7 @@ def accuracy(
 
 
 def many_digits() -> Any:
-    try:
-        import mpmath
-    except ImportError:
-        raise ImportError("mpmath is not installed: pip install 'linkwise[exact]'") from None
-    return mpmath
+    return imported("mpmath")
 
 
 def checked(arm: Robot, q: Array, qd: Array, tau: Array, wrench: Array | None, point: Array | None) -> States:

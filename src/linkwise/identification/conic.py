@@ -4,20 +4,16 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..extras import imported
 from .physical import UNITS, PhysicalFit, PhysicalProblem
-
-NOT_INSTALLED = "solver='clarabel' needs cvxpy and clarabel: pip install 'linkwise[identify]'"
 
 FAILED = "Clarabel did not solve the problem (expected solver='newton', which does not depend on its scale)"
 
 
 def solve_with_clarabel(problem: PhysicalProblem) -> PhysicalFit:
     """The minimum of (2) of `physical`, or with weight 0 of the residuals alone over bodies that can exist."""
-    try:
-        import clarabel  # noqa: F401
-        import cvxpy
-    except ImportError:
-        raise ImportError(NOT_INSTALLED) from None
+    imported("clarabel")
+    cvxpy = imported("cvxpy")
     links, scalars, free = problem.sizes
     root = np.linalg.cholesky(problem.prior)  # P = C₀ X C₀ᵀ: numbers about one
     X = [cvxpy.Variable((4, 4), PSD=True) for _ in range(links)]

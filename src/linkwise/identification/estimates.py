@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..errors import near_miss
+from ..extras import imported
 from ..robot import Robot
 from .text import digits, percent, share, table
 
@@ -38,11 +39,7 @@ class Tabular(ABC):
 
     def to_pandas(self) -> Any:
         """The table as a DataFrame; needs pandas."""
-        try:
-            import pandas
-        except ImportError:
-            raise ImportError("pandas is not installed: pip install 'linkwise[pandas]'") from None
-        return pandas.DataFrame(self.columns())
+        return imported("pandas").DataFrame(self.columns())
 
 
 @dataclass(frozen=True, repr=False, eq=False)

@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..extras import imported
 from ..graph import Program, count
 from ..graph.derivative import derivative
 from ..kernels.dispatch import MAX_STRAIGHT_OPERATIONS
@@ -254,8 +255,4 @@ def advance(one: Trajectories, solver: Any, step: RadauStep | None, times: np.nd
 
 
 def scipy_radau() -> Any:
-    try:
-        from scipy.integrate import Radau
-    except ImportError:
-        raise ImportError("SciPy is not installed: pip install 'linkwise[stiff]'") from None
-    return Radau
+    return imported("scipy.integrate").Radau

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import FileError, RobotError
+from ..extras import imported
 from ..files import saving
 from ..formats import toml
 from ..robot import Robot
@@ -130,8 +131,4 @@ def difference(stored: Robot, other: Robot) -> str:
 
 
 def to_pandas(recording: Recording) -> Any:
-    try:
-        import pandas
-    except ImportError:
-        raise ImportError("pandas is not installed: pip install 'linkwise[pandas]'") from None
-    return pandas.DataFrame(table(values_of(recording), Layout.of(recording.robot)))
+    return imported("pandas").DataFrame(table(values_of(recording), Layout.of(recording.robot)))

@@ -6,30 +6,21 @@ import json
 from pathlib import Path
 from typing import Any, BinaryIO
 
+from ..extras import imported
 from ..robot.layout import Layout
 from .file_contents import HEAD, READING, Values, beside, described, fail, table, untabled
 
-NO_PARQUET = "pyarrow is not installed: pip install 'linkwise[parquet]'"
-
 
 def write(file: BinaryIO, about: dict[str, Any], values: Values, layout: Layout) -> None:
-    try:
-        import pyarrow
-        import pyarrow.parquet
-    except ImportError:
-        raise ImportError(NO_PARQUET) from None
+    pyarrow, parquet = imported("pyarrow"), imported("pyarrow.parquet")
     samples = pyarrow.table(table(values, layout)).replace_schema_metadata({HEAD: json.dumps(beside(about, values))})
-    pyarrow.parquet.write_table(samples, file, use_dictionary=False)
+    parquet.write_table(samples, file, use_dictionary=False)
 
 
 def read(path: Path, content: bytes) -> tuple[dict[str, Any], Values]:
+    pyarrow, parquet = imported("pyarrow"), imported("pyarrow.parquet")
     try:
-        import pyarrow
-        import pyarrow.parquet
-    except ImportError:
-        raise ImportError(NO_PARQUET) from None
-    try:
-        samples = pyarrow.parquet.read_table(pyarrow.BufferReader(content))
+        samples = parquet.read_table(pyarrow.BufferReader(content))
         columns = {name: samples[name].to_numpy() for name in samples.column_names}
     except (*READING, pyarrow.ArrowException) as problem:
         fail(path, f"is no Parquet file, or a damaged one ({problem})")

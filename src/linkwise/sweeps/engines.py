@@ -14,6 +14,7 @@ from dataclasses import replace
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
+from ..extras import imported
 from .chunk import compute_chunk
 from .jobs import Job, Outcome
 
@@ -35,10 +36,7 @@ def cluster(engine: Any) -> Iterator[Any]:
     """A client of the cluster; a client or cluster that is started here is closed at the end."""
     if not isinstance(engine, str) and not hasattr(engine, "submit"):
         raise TypeError(f"engine is {engine!r} ({EXPECTED})")
-    try:
-        import distributed
-    except ImportError:
-        raise ImportError("Dask is not installed: pip install 'linkwise[dask]'") from None
+    distributed = imported("distributed")
     if isinstance(engine, distributed.Client):
         if engine.asynchronous:
             raise TypeError("engine is an asynchronous Client (expected one made with asynchronous=False)")

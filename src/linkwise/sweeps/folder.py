@@ -16,7 +16,6 @@ and counts as finished only if all three are right. Nothing here is ever unpickl
 from __future__ import annotations
 
 import hashlib
-import importlib.util
 import json
 import os
 import re
@@ -28,6 +27,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from ..errors import one_of, printable
+from ..extras import imported
 from ..files import replacing
 from .chunk_formats import Columns, digest, from_npz, from_parquet, npz_of, parquet_of
 
@@ -51,7 +51,11 @@ def warn(message: str) -> None:
 
 
 def has_parquet() -> bool:
-    return importlib.util.find_spec("pyarrow") is not None
+    try:
+        imported("pyarrow")
+    except ImportError:
+        return False
+    return True
 
 
 def chunk_kind(files: str | None, before: Mapping[str, Any] | None) -> str:
@@ -64,8 +68,11 @@ def chunk_kind(files: str | None, before: Mapping[str, Any] | None) -> str:
 
 def check_kind(kind: str, path: Path) -> None:
     """An ImportError where files of this kind can be neither written nor read."""
-    if kind == "parquet" and not has_parquet():
-        raise ImportError(f"{path}: pyarrow is not installed: pip install 'linkwise[parquet]'")
+    if kind == "parquet":
+        try:
+            imported("pyarrow")
+        except ImportError as error:
+            raise ImportError(f"{path}: {error}") from None
 
 
 def plan_hash(plan: Mapping[str, Any]) -> str:

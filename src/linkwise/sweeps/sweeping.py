@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import ErrorWithFields
+from ..extras import imported
 from ..kernels.cuda.driver import device
 from ..ode.registry import integrator as integrator_of
 from ..recording import EventRecord
@@ -122,10 +123,7 @@ class Sweep:
         Vectors are a column for each component: q0_1, q0_2, ..., q_end_1, ..., link2.com_1, ... Where joints have
         several degrees of freedom, those of states are named after them: q0.base.x, ..., qd_end.base.wx, ...
         """
-        try:
-            import pandas
-        except ImportError:
-            raise ImportError("pandas is not installed: pip install 'linkwise[pandas]'") from None
+        pandas = imported("pandas")
         results = {name: column for name, column in self.read().items() if name not in ("q", "qd")}
         rows = results.pop("trajectory", np.zeros(0, dtype=np.int64))
         samples = {name: array[rows] for name, array in self.samples.items()}

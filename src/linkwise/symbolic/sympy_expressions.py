@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from ..extras import imported
 from ..graph import Node, Port, Program
 from ..graph.assignments import free_letter
 from .fourier import shortened
@@ -21,7 +22,7 @@ def sympy_expressions(
     program: Program, named: bool, components: Components = None
 ) -> tuple[list[tuple[Any, Any]], list[Any]]:
     """Named intermediates (none if not asked for) and, for each output, a SymPy matrix, array or expression."""
-    sympy = imported()
+    sympy = imported("sympy")
     functions = functions_of(sympy)
     inputs, letter = input_symbols(sympy, program, components)
     uses = Counter(a.index for node in program.nodes for a in node.args)
@@ -50,7 +51,7 @@ def normal_expressions(
     program: Program, named: bool, components: Components = None
 ) -> tuple[list[tuple[Any, Any]], list[Any]]:
     """The same in normal form: sums multiplied out, sums of angles recognised. Quotients are named."""
-    sympy = imported()
+    sympy = imported("sympy")
     inputs, letter = input_symbols(sympy, program, components)
     normal = Normal(program)
     value: dict[int, Any] = {}
@@ -86,14 +87,6 @@ def normal_expressions(
 
     results = [[expression(polynomial) for polynomial in flat] for flat in normal.results]
     return intermediates, [shaped(sympy, *output) for output in zip(program.outputs, results, strict=True)]
-
-
-def imported() -> Any:
-    try:
-        import sympy
-    except ImportError:
-        raise ImportError("SymPy is not installed: pip install 'linkwise[symbolic]'") from None
-    return sympy
 
 
 def functions_of(sympy: Any) -> dict[str, Any]:

@@ -9,25 +9,30 @@ from typing import Annotated
 
 import typer
 
-from .. import colour
+from .. import colour, quick_matplotlib
 from ..screen import echo, gap, note
 
 EXAMPLES = (
     ("linkwise demo", "pictures in the folder linkwise-demo"),
     ("linkwise demo --out here", "in another folder"),
 )
-STEPS = (  # what it is, the command line, and whether its text is shown; {0} is the folder
-    ("A robot of the library", "linkwise draw stanford --q 0.4,1.2,0.3,0,0.5,0 --out {0}/stanford.png"),
-    ("Its torques along the motion of Saha's paper", "linkwise torque stanford --plot {0}/torques.png"),
-    ("What its bearings carry", "linkwise loads stanford --plot {0}/loads.png --csv {0}/loads.csv"),
+STEPS = (  # what it is, the command line, and its pictures, which need matplotlib; {0} is the folder
+    ("A robot of the library", "", "linkwise draw stanford --q 0.4,1.2,0.3,0,0.5,0 --out {0}/stanford.png"),
+    ("Its torques along the motion of Saha's paper", "linkwise torque stanford", "--plot {0}/torques.png"),
+    ("What its bearings carry", "linkwise loads stanford --csv {0}/loads.csv", "--plot {0}/loads.png"),
     (
         "An arm that is let go falls",
-        "linkwise simulate planar3 --duration 2 --plot {0}/fall.png --animate {0}/fall.gif",
+        "linkwise simulate planar3 --duration 2",
+        "--plot {0}/fall.png --animate {0}/fall.gif",
     ),
-    ("Another arm moves to a target", "linkwise simulate puma560 --target 1,-1,1.5,0,0.5,0 --plot {0}/control.png"),
-    ("Equations", "linkwise equations planar3 gravity_torque --symbols"),
-    ("Operations, by formulation", "linkwise count stanford inverse_dynamics"),
-    ("C for its controller", "linkwise export stanford c gravity_torque --self-test --out {0}"),
+    (
+        "Another arm moves to a target",
+        "linkwise simulate puma560 --target 1,-1,1.5,0,0.5,0",
+        "--plot {0}/control.png",
+    ),
+    ("Equations", "linkwise equations planar3 gravity_torque --symbols", ""),
+    ("Operations, by formulation", "linkwise count stanford inverse_dynamics", ""),
+    ("C for its controller", "linkwise export stanford c gravity_torque --self-test --out {0}", ""),
 )
 
 
@@ -41,7 +46,13 @@ def command(
     folder = Path(out)
     folder.mkdir(parents=True, exist_ok=True)
     style, begin, worst = colour.stdout(), time.perf_counter(), 0
-    for heading, line in STEPS:
+    missing = without_matplotlib()
+    if missing:
+        note(f"no pictures, as {missing}")
+    for heading, always, pictures in STEPS:
+        line = always if missing else f"{always} {pictures}".strip()
+        if not line:
+            continue
         echo(f"{style(heading, 'bold')}\n{style('$ ' + line.format(out), 'cyan')}")
         words = [word.format(out) for word in shlex.split(line)]
         code = main(words[1:])
@@ -53,3 +64,12 @@ def command(
     note(f"{time.perf_counter() - begin:.0f} s; in the folder {folder}: {', '.join(made)}")
     echo("Your own robot: a file in place of its name. All commands: linkwise --help")
     return worst
+
+
+def without_matplotlib() -> str:
+    """Why there are no pictures, or nothing."""
+    try:
+        quick_matplotlib.load()
+    except ImportError as error:
+        return str(error)
+    return ""

@@ -10,6 +10,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
+from ...extras import EXTRAS
 from ..options import Json
 from ..results import print_json
 from ..screen import echo, facts, table, title
@@ -19,18 +20,19 @@ EXAMPLES = (
     ("linkwise doctor", "look at this machine"),
     ("linkwise doctor --json", "the same for a bug report"),
 )
-EXTRAS = {  # package: the extra that brings it, and what it gives
-    "matplotlib": ("plot", "pictures: --plot, linkwise draw"),
-    "pyarrow": ("parquet", "--parquet; sweeps in Parquet files"),
-    "pandas": ("pandas", "tables in Python: recording.to_pandas()"),
-    "scipy": ("stiff", "--integrator radau, for stiff problems"),
-    "sympy": ("symbolic", "lw.sympy; equations --format sympy"),
-    "mpmath": ("exact", "lw.accuracy: numbers of many digits"),
-    "clarabel": ("identify", 'lw.identify(..., solver="clarabel")'),
-    "distributed": ("dask", "sweeps on a Dask cluster"),
-    "pin": ("peers", "Pinocchio beside Linkwise in linkwise bench"),
-    "mujoco": ("peers", "MuJoCo beside Linkwise in linkwise bench"),
-    "wasmtime": ("", 'lw.compile(..., target="wasm"): pip install wasmtime'),
+GIVES = {  # what an optional package is for
+    "matplotlib": "pictures: --plot, linkwise draw",
+    "pyarrow": "--parquet; sweeps in Parquet files",
+    "pandas": "tables in Python: recording.to_pandas()",
+    "scipy": "--integrator radau, for stiff problems",
+    "sympy": "lw.sympy; equations --format sympy",
+    "mpmath": "lw.accuracy: numbers of many digits",
+    "clarabel": 'lw.identify(..., solver="clarabel")',
+    "cvxpy": 'lw.identify(..., solver="clarabel")',
+    "distributed": "sweeps on a Dask cluster",
+    "pin": "Pinocchio beside Linkwise in linkwise bench",
+    "mujoco": "MuJoCo beside Linkwise in linkwise bench",
+    "wasmtime": 'lw.compile(..., target="wasm")',
 }
 VARIABLES = ("LINKWISE_CACHE", "LINKWISE_KERNELS", "LINKWISE_THREADS", "NO_COLOR", "MPLBACKEND", "MPLCONFIGDIR")
 WANTED = 1e-12  # how far compiled and plain results may be apart
@@ -78,8 +80,8 @@ def installed(package: str) -> str | None:
 
 def extras() -> dict[str, dict[str, Any]]:
     return {
-        package: {"version": installed(package), "extra": extra, "gives": gives}
-        for package, (extra, gives) in EXTRAS.items()
+        package: {"version": installed(package), "extra": EXTRAS[package], "gives": gives}
+        for package, gives in GIVES.items()
     }
 
 
@@ -192,7 +194,7 @@ def show(found: dict[str, Any]) -> None:
     lines += [(name, value) for name, value in found["environment"].items()]
     facts(lines)
     echo()
-    missing = {extra["extra"] for extra in found["extras"].values() if extra["version"] is None} - {""}
+    missing = {extra["extra"] for extra in found["extras"].values() if extra["version"] is None}
     echo(
         f"To install what is missing: pip install 'linkwise[{','.join(sorted(missing))}]'"
         if missing

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from ...extras import imported
 from .module import PAGE, aligned
 
 AT_ONCE = 1 << 22  # bytes of arrays that are in a module's memory at a time
@@ -18,13 +19,7 @@ AT_ONCE = 1 << 22  # bytes of arrays that are in a module's memory at a time
 @lru_cache(maxsize=1)
 def runtime() -> tuple[Any, Any]:
     """wasmtime and its compiler."""
-    try:
-        import wasmtime
-    except ImportError:
-        raise ImportError(
-            "target 'wasm' runs kernels by wasmtime, which is not installed (expected `pip install wasmtime`; lw.wasm"
-            " gives the module without it)"
-        ) from None
+    wasmtime = imported("wasmtime")
     atexit.register(runtime.cache_clear)  # the compiler must not outlive the package
     return wasmtime, wasmtime.Engine()
 
