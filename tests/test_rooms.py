@@ -263,3 +263,12 @@ def test_import_is_light() -> None:
     code = f"import sys, linkwise; print([m for m in {heavy} if m in sys.modules])"
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert result.stdout.strip() == "[]"
+
+
+def test_the_table_of_the_design_is_that_of_the_rooms() -> None:
+    page = (HOUSE.parent.parent / "docs" / "design.md").read_text(encoding="utf-8")
+    found = {}
+    for room, column in re.findall(r"^\| `(\w+)/` \| .* \| ([^|\n]*)\|$", page, re.M):
+        named = set(re.findall(r"`(\w+)`", column))
+        found[room] = set(MAY_IMPORT) - {room} - named if column.startswith("all above except") else named
+    assert found == {room: others & set(MAY_IMPORT) for room, others in MAY_IMPORT.items()}

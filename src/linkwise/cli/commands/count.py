@@ -18,6 +18,7 @@ EXAMPLES = (
     ("linkwise count stanford forward_dynamics", "every method of one function"),
     ("linkwise count planar3 inertia_matrix --method denoc --json", "one method"),
 )
+CHOSEN = ', by the method "fewest", as in compiled code; linkwise count ROBOT FUNCTION shows every method'
 LONG = 20  # degrees of freedom from which on one row may take seconds
 PATIENCE, RARELY = 1.0, 60.0  # seconds before progress is shown, and between its lines after some time
 KEYS = ("multiplications", "additions", "divisions", "functions")
@@ -53,7 +54,7 @@ def command(
     if json:
         print_json({"robot": arm.name, "counts": rows})
     elif csv != STDOUT:
-        echo(f"{arm.name}, {arm.n} degrees of freedom: operations of one call\n")
+        echo(f"{arm.name}, {arm.n} degrees of freedom: operations of one call{CHOSEN if function is None else ''}\n")
         head = ["function", "method", "multiplications", "additions", "divisions", "sin, cos, sqrt"]
         table(head, [[row["function"], row["method"], *(row[key] for key in KEYS)] for row in rows])
     return 0
