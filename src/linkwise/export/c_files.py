@@ -22,7 +22,7 @@ from ..api.linear_models import linearize
 from ..api.regressors import energy_regressor, regressor, slotine_li_regressor
 from ..codegen.c.function import TYPES, CFunction, c_comment
 from ..codegen.c.names import c_name
-from ..codegen.c.self_test import c_self_test
+from ..codegen.c.self_test import c_self_test, untested_texts
 from ..errors import one_of
 from ..graph import Program
 from ..robot import Description, Robot
@@ -95,7 +95,8 @@ def c_source(
 
     The arguments are plain arrays, matrices row by row: first the inputs, then the results, which may be stored over
     the inputs. `dtype` is "float64" (double) or "float32" (float), `name` what the function is called in C.
-    `self_test=True` adds a main that compares a few states with the results of Python. Keywords as for `lw.trace`;
+    `self_test=True` adds a main that compares with the results of Python, in states chosen so that mistakes show, and
+    that prints what they do not test. Keywords as for `lw.trace`;
     where a method could be chosen and none is named, that with the fewest operations is taken.
 
     >>> import linkwise as lw
@@ -112,7 +113,9 @@ def c_source(
     test = ["", f"The main at the end is a self-test: cc {c.name}.c -lm && ./a.out"] if self_test else []
     text = c.source(c_comment([title(f"{c.name}.c"), *about, *test]))
     if self_test:
-        text += c_self_test(c, *samples(function, arm, program, keywords, dtype))
+        tested = samples(function, arm, program, keywords, dtype)
+        untested = untested_texts(c, tested.chosen.operands, tested.chosen.branches)
+        text += c_self_test(c, tested.states, tested.results, tested.sizes, tested.tolerance, untested)
     return CSource(text, c.header(c_comment([title(f"{c.name}.h"), *about])), c.name)
 
 

@@ -214,10 +214,17 @@ def may_blow_up(slope: Any) -> bool:
 
 def partials(node: Node) -> list[tuple[Node, Any]]:
     """The operands that are not constants, each with the derivative of the node by it."""
+    return [(a, p) for a, p in zip(node.args, slopes(node), strict=True) if a.op != "const"]
+
+
+def slopes(node: Node) -> tuple[Any, ...]:
+    """The derivatives of a node by its operands, constants included; those by what a choice compares are 0."""
     if not node.args:
-        return []
-    values = [a.payload if a.op == "const" else a for a in node.args]
-    return [(a, p) for a, p in zip(node.args, PARTIAL[node.op](node, *values), strict=True) if a.op != "const"]
+        return ()
+    if node.op in CHOICES:
+        choose, _, _ = CHOICES[node.op](*node.args)
+        return (*(0.0,) * (len(node.args) - 2), choose(1.0, 0.0), choose(0.0, 1.0))
+    return PARTIAL[node.op](node, *(a.payload if a.op == "const" else a for a in node.args))
 
 
 def is_zero(x: Any) -> bool:

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Sequence
 
 from ...graph import Node, Port, Program
 from ...graph.assignments import assignments
+from ...graph.text import written_out
 from .names import c_names
 
 TYPES = {"float64": "double", "float32": "float"}
@@ -27,6 +28,18 @@ class CFunction:
         wanted = [port.name for port in program.inputs]
         names = c_names([*wanted, *outputs], taken=(name, *self.own.values()))
         self.inputs, self.outputs = names[: len(wanted)], names[len(wanted) :]
+        ending = "f" if dtype == "float32" else ""
+        self.words = {**{op: word + ending for op, word in MATH.items()}, **self.own, **CHOICES}
+        kept = {node.index for result in program.results for node in result if node.op != "const"}
+        taken = (name, *self.own.values(), *self.inputs, *self.outputs)
+        self.lines, self.named = assignments(program, self.leaf, taken, kept=kept, words=self.words)
+
+    def leaf(self, node: Node) -> str:
+        if node.op == "const":
+            return c_number(node.payload, self.dtype)
+        name, position = node.payload
+        k = next(k for k, port in enumerate(self.program.inputs) if port.name == name)
+        return f"{self.inputs[k]}[{position}]" if self.program.inputs[k].shape else self.inputs[k]
 
     @property
     def signature(self) -> str:
@@ -61,30 +74,20 @@ class CFunction:
 
     def body(self) -> str:
         """Everything is computed before anything is stored, so that an output may be the array of an input."""
-        ending = "f" if self.dtype == "float32" else ""
-        words = {**{op: word + ending for op, word in MATH.items()}, **self.own, **CHOICES}
-        ports = dict(zip((port.name for port in self.program.inputs), self.inputs, strict=True))
-        scalars = {port.name for port in self.program.inputs if not port.shape}
-
-        def leaf(node: Node) -> str:
-            if node.op == "const":
-                return c_number(node.payload, self.dtype)
-            port, position = node.payload
-            return ports[port] if port in scalars else f"{ports[port]}[{position}]"
-
-        results = [node for result in self.program.results for node in result]
-        kept = {node.index for node in results if node.op != "const"}
-        taken = (self.name, *self.own.values(), *self.inputs, *self.outputs)
-        lines, named = assignments(self.program, leaf, taken, kept=kept, words=words)
         read = {node.payload[0] for node in self.program.nodes if node.op == "input"}
-        idle = [f"    (void){ports[port.name]};" for port in self.program.inputs if port.name not in read]
-        computed = [f"    const {self.type} {left} = {right};" for left, right in lines]
+        unread = (name for name, port in zip(self.inputs, self.program.inputs, strict=True) if port.name not in read)
+        idle = [f"    (void){name};" for name in unread]
+        computed = [f"    const {self.type} {left} = {right};" for left, right in self.lines]
         stored = [
-            f"    {name}[{position}] = {named(node)};"
+            f"    {name}[{position}] = {self.named(node)};"
             for name, result in zip(self.outputs, self.program.results, strict=True)
             for position, node in enumerate(result)
         ]
         return "\n".join([*idle, *computed, "", *stored, ""])
+
+    def text(self, node: Node) -> str:
+        """An operation as it stands in the function; an input or a constant by its name."""
+        return written_out(node, self.named, self.words) if node.args else str(self.named(node))
 
 
 PROTOTYPE = """#ifdef __cplusplus

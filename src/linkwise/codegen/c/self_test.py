@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
-from ...graph import Port
+from ...graph import Node, Port
+from ...graph.sensitivity import Operand, compared_in
 from .function import CFunction, c_number
 
 Numbers = Sequence[float]  # of one input or output in one state, row by row
+SHOWN = 8  # lines on what is not tested, and how many more there are
 
 
 def c_self_test(
-    function: CFunction, states: Sequence[Sequence[Numbers]], results: Sequence[Sequence[Numbers]], tolerance: float
+    function: CFunction,
+    states: Sequence[Sequence[Numbers]],
+    results: Sequence[Sequence[Numbers]],
+    sizes: Sequence[Sequence[Numbers]],
+    tolerance: float,
+    untested: Sequence[str],
 ) -> str:
     """`states[k]` has the inputs of state k, `results[k]` its outputs. Names end in underscores, as no others do."""
     inputs, outputs = function.program.inputs, function.program.outputs
@@ -23,27 +30,84 @@ def c_self_test(
         table("double", f"{function.name}_out_{name}", port, [result[k] for result in results], "float64")
         for k, (name, port) in enumerate(zip(function.outputs, outputs, strict=True))
     ]
+    tables += [
+        table("double", f"{function.name}_size_{name}", port, [rounded(size[k]) for size in sizes], "float64")
+        for k, (name, port) in enumerate(zip(function.outputs, outputs, strict=True))
+    ]
     computed = [f"{name}_found_" for name in function.outputs]
     arguments = [
         f"{function.name}_in_{name}[state_]" + ("" if port.shape else "[0]")
         for name, port in zip(function.inputs, inputs, strict=True)
     ]
-    sizes = [port.size for port in outputs]
     return TEMPLATE.format(
         name=function.name,
         type=function.type,
         tables="\n".join(tables),
         arrays="\n".join(
-            f"        {function.type} {f}[{max(1, size)}];" for f, size in zip(computed, sizes, strict=True)
+            f"        {function.type} {f}[{max(1, port.size)}];" for f, port in zip(computed, outputs, strict=True)
         ),
         call=f"{function.name}({', '.join([*arguments, *computed])});",
         comparisons="\n".join(
-            f"        off_ = {function.name}_deviation({f}, {function.name}_out_{name}[state_], {size}, off_);"
-            for f, name, size in zip(computed, function.outputs, sizes, strict=True)
+            f"        off_ = {function.name}_deviation({f}, {function.name}_out_{name}[state_],"
+            f" {function.name}_size_{name}[state_], {port.size}, off_);"
+            for f, name, port in zip(computed, function.outputs, outputs, strict=True)
         ),
         states=len(states),
         tolerance=repr(tolerance),
+        untested="\n".join(f'    puts("not tested: {line}");' for line in shortened(untested)),
     )
+
+
+def rounded(numbers: Numbers) -> Numbers:
+    return [float(f"{x:.3g}") for x in numbers]
+
+
+def shortened(lines: Sequence[str]) -> list[str]:
+    more = len(lines) - SHOWN
+    return [*lines[:SHOWN], *([f"{more} more"] if more > 0 else [])]
+
+
+def untested_texts(
+    function: CFunction, operands: Collection[Operand], branches: Collection[tuple[int, str]]
+) -> list[str]:
+    """Branches by what is compared and operands by the operations they are in, each as C and with its outputs.
+
+    Of an operand that is an operation itself, only the operation is named, not its own operands.
+    """
+    nodes = function.program.nodes
+    used = {x.index for result in function.program.results for x in result}
+    used |= {a.index for node in nodes for k, a in enumerate(node.args) if (node.index, k) not in operands}
+    lines = []
+    for node in nodes:
+        sides = sorted(side for index, side in branches if index == node.index)
+        lost = [a for k, a in enumerate(node.args) if (node.index, k) in operands]
+        texts = [comparison(function, node, side) for side in sides]
+        if lost and node.index in used:
+            texts.append(f"{', '.join(function.named(a) or function.text(a) for a in lost)} of {function.text(node)}")
+        lines += [f"{text}, in {outputs_of(function, node)}" for text in texts]
+    return lines
+
+
+def comparison(function: CFunction, node: Node, side: str) -> str:
+    left, right = (function.named(x) or function.text(x) for x in compared_in(node))
+    return f"{left} {side} {right}"
+
+
+def outputs_of(function: CFunction, node: Node) -> str:
+    """The outputs that depend on a node."""
+    reached = {node.index}
+    for later in function.program.nodes:
+        if any(a.index in reached for a in later.args):
+            reached.add(later.index)
+    named = zip(function.outputs, function.program.outputs, function.program.results, strict=True)
+    found = [
+        f"{name}[{k}]" if port.shape else name
+        for name, port, result in named
+        for k, x in enumerate(result)
+        if x.index in reached
+    ]
+    every = sum(port.size for port in function.program.outputs)
+    return "all results" if len(found) == every > 1 else ", ".join(found)
 
 
 def table(kind: str, name: str, port: Port, rows: Sequence[Numbers], dtype: str) -> str:
@@ -64,17 +128,15 @@ TEMPLATE = """
 
 {tables}
 
-/* The larger of `off` and the largest deviation, relative to the largest result; NaN if there is one. */
-static double {name}_deviation(const {type} *found, const double *expected, int count, double off)
+/* The larger of `off` and the largest deviation, relative to the size of the result's terms; NaN if there is one. */
+static double {name}_deviation(
+    const {type} *found, const double *expected, const double *size, int count, double off)
 {{
-    double largest = 1e-6;
     int k;
 
     for (k = 0; k < count; ++k) {{
-        largest = fmax(largest, fabs(expected[k]));
-    }}
-    for (k = 0; k < count; ++k) {{
-        const double d = fabs((double)found[k] - expected[k]) / largest;
+        const double difference = fabs((double)found[k] - expected[k]);
+        const double d = difference > 0 ? difference / size[k] : difference;
         if (d > off || d != d) {{
             off = d;
         }}
@@ -97,6 +159,7 @@ int main(void)
         worst_ = off_ > worst_ || off_ != off_ ? off_ : worst_;
         printf("state %d: %s, largest deviation %.1e\\n", state_ + 1, off_ <= {tolerance} ? "ok" : "FAILED", off_);
     }}
+{untested}
     printf("{name}: %s, largest deviation %.1e (allowed %.1e)\\n", failed_ ? "FAILED" : "ok", worst_, {tolerance});
     return failed_;
 }}

@@ -1,0 +1,219 @@
+"""States that reveal mistakes in generated code: small changes of any operand, and branches that are not taken.
+
+Candidates are random states of many magnitudes, and states on both sides of the tie of each choice (`np.where`, limits,
+signs). These are found by bisection between two states that choose differently; where all choose the same, by Newton
+steps towards the tie. Of all candidates as few are taken as notice what any of them does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import NamedTuple
+
+import numpy as np
+
+from ..graph import Node, Port, Program, evaluate
+from ..graph.sensitivity import JUMPS, Operand, Sensitivity
+
+LEAST = 4  # states
+DRAWS = 4  # of each magnitude
+MAGNITUDES = 2.0 ** np.array([0, -3, 3, -6, 6, -10, 10])
+ROUNDS = 3  # of steps towards ties
+HALVINGS = (8, 14)  # of the way between two states that choose differently: states after so many are candidates
+STEPS = (1.0 - 2.0**-10, 1.0 + 2.0**-10, 1.0 + 2.0**-4, 2.0)  # times Newton's: to just before a tie and beyond it
+NEAREST = 4  # candidates from which such steps are made
+GRID = 2.0**-16  # of the states: no nearer to a tie than what a law may take for rounding; exact in single precision
+CHANGES = {"percent": 0.01, "sign": 2.0}  # of an operand: relative; the first is noticed where a state can
+MOST = 0.01  # the largest deviation that is allowed anywhere, relative to the largest result
+CERTAIN = 4.0  # times what is allowed: deviations that are noticed for certain
+
+
+class Chosen(NamedTuple):
+    """Flat states, their sizes of the results, and what no state tests."""
+
+    states: np.ndarray  # (states, numbers of the inputs)
+    sizes: np.ndarray  # (states, numbers of the outputs)
+    operands: set[Operand]
+    branches: set[tuple[int, str]]  # choices by their indices, and the sides not taken
+
+
+def revealing_states(program: Program, positive: Collection[str], tolerance: float) -> Chosen:
+    """Always the same for the same program; none where its results are finite in no candidate."""
+    kept_positive = np.array([port.name in positive for port in program.inputs for _ in range(port.size)], dtype=bool)
+    states = draws(program, kept_positive)
+    first, bisected = len(states), set[int]()
+    found = sensitivity(program, states, tolerance)
+    table = Noticed(found, tolerance)
+    for _ in range(ROUNDS if found.choices else 0):
+        more = [*bisections(found, states, bisected), *newton_steps(found, states, table)]
+        if not more:
+            break
+        fresh = np.unique((np.round(np.array(more) / GRID) * GRID).astype(np.float32).astype(float), axis=0)
+        useful = [*range(first), *(k for k in table.cover() if k >= first)]
+        states = np.concatenate([states[useful], np.where(kept_positive, np.abs(fresh), fresh)])
+        found = sensitivity(program, states, tolerance)
+        table = Noticed(found, tolerance)
+    chosen = table.cover()
+    return Chosen(states[chosen], found.size[: len(found.results), chosen].T, table.operands, table.branches)
+
+
+def sensitivity(program: Program, states: np.ndarray, tolerance: float) -> Sensitivity:
+    """With sizes of results that are no larger than lets a deviation of the largest result by `MOST` be noticed.
+
+    They would be in a program that divides rounding errors by each other, as conjugate gradients do at their end.
+    """
+    found = Sensitivity(program, split(program, states))
+    results = np.abs([found.value[node.index] for node in found.results])
+    found.size[: len(results)] = np.fmin(found.size[: len(results)], MOST / tolerance * results.max(axis=0))
+    return found
+
+
+def draws(program: Program, positive: np.ndarray) -> np.ndarray:
+    """Random states: of each magnitude; with magnitudes of their own for each input and number; with inputs of zero."""
+    random = np.random.default_rng(0)
+    n = len(positive)
+    if n == 0:
+        return np.zeros((1, 0))
+    port = np.repeat(np.arange(len(program.inputs)), [p.size for p in program.inputs])
+    scales = [np.full((DRAWS, n), magnitude) for magnitude in MAGNITUDES]
+    scales.append(random.choice(MAGNITUDES, size=(4 * DRAWS, len(program.inputs)))[:, port])
+    scales.append(random.choice(MAGNITUDES, size=(2 * DRAWS, n)))
+    scales.append(np.array([port != k for k in range(len(program.inputs))], dtype=float).reshape(-1, n))
+    scales.append(np.zeros((1, n)))
+    scale = np.concatenate(scales)
+    numbers = random.integers(-96, 97, size=scale.shape) / 64.0
+    numbers = np.where(positive, random.integers(32, 97, size=scale.shape) / 64.0, numbers)
+    return numbers * np.where(positive & (scale == 0.0), 1.0, scale)
+
+
+def split(program: Program, states: np.ndarray) -> list[np.ndarray]:
+    """One array for each input."""
+    ends = np.cumsum([port.size for port in program.inputs])[:-1]
+    return [x.reshape(-1, *port.shape) for x, port in zip(np.split(states, ends, axis=1), program.inputs, strict=True)]
+
+
+def bisections(found: Sensitivity, states: np.ndarray, done: set[int]) -> list[np.ndarray]:
+    """States on both sides of the tie of each choice, between two that choose differently and matter, if there are."""
+    matters = (found.weight != 0.0).any(axis=0)
+    lower, upper, rows = [], [], []
+    for row, d in enumerate(found.difference):
+        pairs = [(matters[row] & (d < 0.0), matters[row] & (d > 0.0)), (d < 0.0, d > 0.0)]
+        pair = next(((a, b) for a, b in pairs if a.any() and b.any()), None)
+        if pair is not None and row not in done:
+            rows.append(row)
+            lower.append(states[pair[0].argmax()])
+            upper.append(states[pair[1].argmax()])
+    if not rows:
+        return []
+    done.update(rows)
+    low, high, own = np.array(lower), np.array(upper), np.arange(len(rows))
+    compared = [found.compared[row] for row in rows]
+    program = found.program
+    port = Port("difference", (len(rows),))
+    differences = Program.of(program.nodes[0].graph, program.inputs, [port], [[x - y for x, y in compared]])
+    ends: list[np.ndarray] = []
+    for step in range(1, max(HALVINGS) + 1):
+        middle = 0.5 * (low + high)
+        with np.errstate(all="ignore"):
+            below = (evaluate(differences, *split(program, middle))[0][own, own] < 0.0)[:, None]
+        low, high = np.where(below, middle, low), np.where(below, high, middle)
+        if step in HALVINGS:
+            ends += [*low, *high]
+    return ends
+
+
+def newton_steps(found: Sensitivity, states: np.ndarray, table: Noticed) -> list[np.ndarray]:
+    """Across ties, from the nearest candidates: of choices that all make alike, and of those that hide an operand."""
+    outputs, program = len(found.results), found.program
+    zero = np.zeros_like(found.size)
+    inputs = [program.nodes[0].graph.input(port.name, k) for port in program.inputs for k in range(port.size)]
+    gradient = np.array([found.gradient.get(node.index, zero)[outputs:] for node in inputs])
+    with np.errstate(all="ignore"):
+        step = -found.difference * gradient / (gradient**2).sum(axis=0)  # (inputs, choices, states)
+    length = np.abs(step).max(axis=0)
+    length[~((length > 0.0) & (length < np.inf))] = np.inf
+    jumps = jumping(found)
+    wanted = [(np.arange(len(length)) == k)[:, None] for k, d in enumerate(np.sign(found.difference)) if same(d)]
+    for operand, effect in found.effects():
+        reached = effect[outputs:] > 0.0  # the choices that depend on the operand
+        if (*operand, "sign") in table.lost:
+            wanted.append(reached)
+        elif (*operand, "below") in table.lost or (*operand, "above") in table.lost:
+            wanted.append(reached & jumps & (length <= length[reached & jumps].min(initial=np.inf)))
+    nearest: set[tuple[int, int]] = set()
+    for mask in wanted:
+        far = np.where(mask, length, np.inf)
+        first = np.argsort(far, axis=None, kind="stable")[:NEAREST]
+        nearest |= {divmod(int(k), len(states)) for k in first if far.flat[k] < np.inf}
+    return [states[k] + times * step[:, row, k] for row, k in sorted(nearest) for times in STEPS]
+
+
+def same(signs: np.ndarray) -> bool:
+    return bool((signs >= 0.0).all() or (signs <= 0.0).all())
+
+
+def jumping(found: Sensitivity) -> np.ndarray:
+    return np.array([node.op in JUMPS for node in found.choices], dtype=bool)[:, None]
+
+
+class Noticed:
+    """Which mistakes each candidate notices: in operands, in results, in the sides of choices."""
+
+    def __init__(self, found: Sensitivity, tolerance: float) -> None:
+        outputs = len(found.results)
+        size, d = found.size[:outputs], found.difference
+        rows: dict[tuple[int, int | str, str], np.ndarray] = {}
+        with np.errstate(all="ignore"):
+            jumps, visible = jumping(found), visible_choices(found, tolerance)
+            certain = np.abs(d) >= tolerance * found.size[outputs:]  # rounding does not change the choice
+            finite = np.isfinite(size).all(axis=0)
+            usable = finite & (certain | ~(jumps & visible)).all(axis=0)
+            self.usable = usable if usable.any() else finite  # rounding decides in all states: see `sensitivity`
+            for (node, k), effect in found.effects():
+                mistakes = {}
+                for name, change in CHANGES.items():
+                    seen = (change * effect[:outputs] > CERTAIN * tolerance * size).any(axis=0)
+                    turned = jumps & visible & (change * effect[outputs:] >= np.abs(d))
+                    mistakes[name] = seen | turned.any(axis=0)
+                    if name == "percent":
+                        mistakes |= {
+                            "below": (turned & (d < 0.0)).any(axis=0),
+                            "above": (turned & (d > 0.0)).any(axis=0),
+                        }
+                for name, noticed in mistakes.items():
+                    rows[node, k, name] = rows.get((node, k, name), False) | noticed
+        rows |= {(node.index, "result", ""): found.value[node.index] != 0.0 for node in found.results}
+        for node, matters, own in zip(found.choices, visible, d, strict=True):
+            rows |= {(node.index, "side", side): matters & taken for side, taken in sides(node, own).items()}
+        self.table = self.usable & np.array(list(rows.values()))
+        self.lost = {key for key, noticed in zip(rows, self.table, strict=True) if not noticed.any()}
+        self.operands = {(node, k) for node, k, name in self.lost if isinstance(k, int) and name == "sign"}
+        self.branches = {(node, side) for node, kind, side in self.lost if kind == "side"}
+
+    def cover(self) -> list[int]:
+        """The first candidates, and then in turn the one that notices the most of what is not noticed yet."""
+        table = self.table
+        chosen = [int(k) for k in np.flatnonzero(self.usable)[:LEAST]]
+        left = ~table[:, chosen].any(axis=1) & table.any(axis=1)
+        while left.any():
+            chosen.append(int(table[left].sum(axis=0).argmax()))
+            left &= ~table[:, chosen[-1]]
+        return chosen
+
+
+def sides(node: Node, difference: np.ndarray) -> dict[str, np.ndarray]:
+    if node.op == "where_eq":
+        return {"==": difference == 0.0, "!=": difference != 0.0}
+    return {"<": difference < 0.0, ">": difference > 0.0}
+
+
+def visible_choices(found: Sensitivity, tolerance: float) -> np.ndarray:
+    """Where the other branch of a choice would change a result, or a later choice that does: (choices, states)."""
+    outputs = len(found.results)
+    jump = np.where(found.weight == 0.0, 0.0, np.abs(found.weight * found.jump))
+    visible = ~(jump[:outputs] <= CERTAIN * tolerance * found.size[:outputs, None]).all(axis=0)
+    for k in reversed(range(len(found.choices))):
+        flips = ~(jump[outputs + k] < np.abs(found.difference[k])) & (jump[outputs + k] != 0.0)
+        if found.choices[k].op in JUMPS:
+            visible |= flips & visible[k]
+    return visible

@@ -1,0 +1,115 @@
+"""What each operand of a program contributes to its results in given states: reverse mode, on numbers.
+
+A relative change δ of the operand x of a node y changes a result r by δ |∂r/∂y ∂y/∂x x|: δ times its *effect*. The sum
+of the effects of all operands is the *size* of the result; rounding changes the result by at most about that times the
+machine epsilon. Each choice is a further result: the difference of the two numbers that it compares.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from . import rules
+from .derivative import slopes
+from .evaluation import evaluate
+from .node import Node
+from .program import Port, Program
+
+Operand = tuple[int, int]  # the index of a node, and which of its operands
+JUMP: dict[str, Callable[..., Any]] = {  # by how much a choice changes where it is made the other way
+    "select": lambda x, a, b: a - b,
+    "sign": lambda x: 2.0,
+    "abs": lambda x: 2.0 * x,
+    **{op: (lambda a, b: a - b) for op in ("min", "max")},
+    **{op: (lambda x, y, a, b: a - b) for op in rules.COMPARED},
+}
+JUMPS = ("select", "sign", *rules.COMPARED)  # the others are continuous where they choose anew
+
+
+def compared_in(node: Node) -> tuple[Node, Node]:
+    """The two numbers of whose difference the sign decides a choice."""
+    one = node.op in ("select", "sign", "abs")
+    return node.args[0], node.graph.constant(0.0) if one else node.args[1]
+
+
+class Sensitivity:
+    """Of a program in a batch of states. Rows are the numbers of all outputs, then the choices."""
+
+    def __init__(self, program: Program, arrays: list[np.ndarray]) -> None:
+        graph = program.nodes[0].graph
+        self.program, self.choices = program, [node for node in program.nodes if node.op in JUMP]
+        self.results = [node for result in program.results for node in result]
+        self.compared = [compared_in(node) for node in self.choices]
+        differences, jumps = [x - y for x, y in self.compared], [JUMP[node.op](*node.args) for node in self.choices]
+        slope = {(node.index, k): s for node in program.nodes for k, s in enumerate(slopes(node))}
+        wanted = [*program.nodes, *slope.values(), *differences, *jumps]
+        whole = Program.of(graph, program.inputs, [Port("values", (len(wanted),))], [wanted])
+        with np.errstate(all="ignore"):
+            table = np.atleast_2d(evaluate(whole, *arrays)[0]).T
+        self.states = table.shape[1]
+        rows = iter(table)
+        self.value = {node.index: next(rows) for node in program.nodes}
+        self.slope = {key: next(rows) for key in slope}
+        self.moving = {key for key, s in slope.items() if isinstance(s, Node) or s != 0.0}
+        self.difference, self.jump = (
+            table[len(table) - 2 * len(jumps) :].reshape(2, len(jumps), -1) if jumps else np.zeros((2, 0, self.states))
+        )
+        self.gradient: dict[int, np.ndarray] = {}  # of every row, by each input
+        self.size = np.abs([self.value[node.index] for node in self.results])
+        self.size = np.concatenate([self.size, np.zeros_like(self.difference)])
+        self.weight = np.zeros((len(self.size), len(self.choices), self.states))  # of every row, by each choice
+        for (node, k), effect in self.effects():
+            if not is_zero(graph.nodes[node].args[k]):
+                self.size += effect
+
+    def seeds(self) -> dict[int, np.ndarray]:
+        """∂row/∂node where the row is the node, or the difference of two."""
+        rows = len(self.results) + len(self.choices)
+        own = [[(node, 1.0)] for node in self.results] + [[(x, 1.0), (y, -1.0)] for x, y in self.compared]
+        found: dict[int, np.ndarray] = {}
+        for row, terms in enumerate(own):
+            for node, sign in terms:
+                found.setdefault(node.index, np.zeros((rows, self.states)))[row] += sign
+        return found
+
+    def magnitude(self, node: Node) -> np.ndarray:
+        """To which changes are relative: that of the number; of the constant 0 it is 1."""
+        return np.ones(self.states) if is_zero(node) else np.abs(self.value[node.index])
+
+    def effects(self) -> Iterator[tuple[Operand, np.ndarray]]:
+        """Each operand with its effects on all rows, (rows, states)."""
+        adjoint, number = self.seeds(), {node.index: k for k, node in enumerate(self.choices)}
+        outputs = len(self.results)
+        for row, (x, y) in enumerate(self.compared, outputs):  # the comparison uses its operands too
+            choice = self.choices[row - outputs]
+            for k, (node, operand) in enumerate(zip((x, y), choice.args, strict=False)):
+                if node is operand:
+                    effect = np.zeros((outputs + len(self.choices), self.states))
+                    effect[row] = self.magnitude(node)
+                    yield (choice.index, k), effect
+        with np.errstate(all="ignore"):
+            for node in reversed(self.program.nodes):
+                own = adjoint.pop(node.index, None)
+                if own is None:
+                    continue
+                if node.index in number:
+                    self.weight[:, number[node.index]] = own
+                if node.op == "input":
+                    self.gradient[node.index] = own
+                for k, operand in enumerate(node.args):
+                    if (node.index, k) in self.moving:
+                        step = product(own, self.slope[node.index, k])
+                        yield (node.index, k), np.abs(product(step, self.magnitude(operand)))
+                        adjoint[operand.index] = adjoint[operand.index] + step if operand.index in adjoint else step
+
+
+def is_zero(node: Node) -> bool:
+    return node.op == "const" and node.payload == 0.0
+
+
+def product(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """0 where a is, also where b is not finite: a branch that is not taken has no effect."""
+    return a * b if np.isfinite(b).all() else np.where(a == 0.0, 0.0, a * b)

@@ -1,0 +1,187 @@
+"""The self-test of generated C notices mistakes, and says which it cannot notice."""
+
+import re
+import shutil
+import subprocess
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import linkwise as lw
+from effort import rest_slow
+from linkwise.export.self_test_states import samples
+from linkwise.graph import MEANING, Program
+from linkwise.tracing.tracing import prefer_fewest
+
+CC = shutil.which("gcc") or shutil.which("cc")
+needs_cc = pytest.mark.skipif(CC is None, reason="runs where there is a C compiler")
+PLANAR = lw.load("planar3")
+HOLD = lw.pd_gravity([0.5, -0.3, 0.2], kp=60, kd=20)
+MOVE = lw.trapezoid([0, 0, 0], [1, -0.5, 0.3], speed=1, acceleration=2)
+
+
+def branches(arm: lw.Robot, q: Any, qd: Any) -> Any:
+    far = np.abs(q) > 0.8
+    return np.where(far, -30.0 * np.sign(q), -12.0 * q) - np.where(qd < 0.0, 2.0, 3.0) * qd
+
+
+def narrow(arm: lw.Robot, q: Any, qd: Any) -> Any:
+    """Random states are never near 0.3."""
+    return np.where(np.abs(q - 0.3) < 1e-3, 5.0 * q, np.tanh(1e3 * qd) + np.minimum(q, 700.0))
+
+
+def unreachable(arm: lw.Robot, q: Any, qd: Any) -> Any:
+    return np.where(q * q < -1.0, 5.0 * q, qd)
+
+
+FUNCTIONS: dict[str, tuple[Any, lw.Robot, dict[str, Any]]] = {
+    "pd": (lw.limited(HOLD, most=[60, 30, 10]) + lw.springs(2), PLANAR, {}),  # as in docs/control.md
+    "stiff": (lw.limited(lw.pd_gravity([0.5, -0.3, 0.2], kp=10_000, kd=200), [60, 30, 10]), PLANAR, {}),
+    "computed": (lw.limited(lw.computed_torque(MOVE, kp=100, kd=20), [3, 2, 1]), PLANAR, {}),
+    "pid": (lw.pid([0.5, -0.3, 0.2], 100, 50, 10, 0.001, most=[60, 30, 10], gravity=True).step, PLANAR, {}),
+    "sampled": (lw.sampled(lw.limited(HOLD, most=[60, 30, 10]), 0.001).step, PLANAR, {}),
+    "branches": (branches, PLANAR, {}),
+    "narrow": (narrow, PLANAR, {}),
+    "inverse": (lw.inverse_dynamics, PLANAR, {}),
+    "forward": (lw.forward_dynamics, PLANAR, {}),
+    "friction": (lw.inverse_dynamics, PLANAR, {"friction": lw.Friction(viscous=0.2, coulomb=0.3)}),
+}
+MISTAKES = [  # in the text of the function: constants, signs, indices, terms that are missing
+    ("pd", r"\*9\.81", "*4.905"),
+    ("pd", r"0\.5 - q\[0\]", "0.5 + q[0]"),
+    ("pd", r"\(q\[1\] \+ 0\.3\)\*60\.0", "(q[1] + 0.3)*61.0"),
+    ("pd", r"qd\[2\]\*20\.0", "qd[1]*20.0"),
+    ("pd", r" - 60\.0\)", " - 61.0)"),
+    ("pd", r"\*30\.0\)", "*31.0)"),
+    ("pd", r" - q\[2\]\*2\.0", " + q[2]*2.0"),
+    ("pd", r" \+ tt\d+\*0\.285", ""),
+    ("stiff", r"\*9\.81", "*4.905"),
+    ("stiff", r"0\.2 - q\[2\]", "0.2 - q[1]"),
+    ("stiff", r" - qd\[1\]\*200\.0", ""),
+    ("computed", r"t - 0\.5", "t - 0.51"),
+    ("computed", r"\? -0\.25 :", "? 0.25 :"),
+    ("computed", r"1\.5000000000015 - t", "1.5000000000015 + t"),
+    ("computed", r"\*20\.0", "*20.2"),
+    ("computed", r"\*0\.00484", "*0.00488"),
+    ("computed", r" - 3\.0\)", " - 3.1)"),
+    ("computed", r"qd\[0\]\*qd\[0\]", "qd[0]*qd[1]"),
+    ("pid", r"\*0\.05", "*0.051"),
+    ("pid", r"< -30\.0", "< -30.5"),
+    ("pid", r"\(0\.0 < ", "(0.01 < "),
+    ("pid", r"-60\.0\), 60\.0", "-60.0), 61.0"),
+    ("pid", r"state\[2\] :", "state[1] :"),
+    ("pid", r" - qd\[1\]\*10\.0", " + qd[1]*10.0"),
+    ("sampled", r"\*9\.81", "*9.8"),
+    ("sampled", r" - 10\.0\)", " + 10.0)"),
+    ("branches", r"0\.8 < fabs\(q\[0\]\)", "0.81 < fabs(q[0])"),
+    ("branches", r"fabs\(q\[1\]\)", "q[1]"),
+    ("branches", r"\*30\.0", "*29.9"),
+    ("branches", r"qd\[1\] < 0\.0 \? 2\.0", "qd[1] < 0.0 ? 3.0"),
+    ("branches", r"qd\[2\] < 0\.0", "qd[1] < 0.0"),
+    ("narrow", r"0\.001", "0.00101"),
+    ("narrow", r"q\[1\]\*5\.0", "q[1]*5.1"),
+    ("narrow", r"700\.0", "707.0"),
+    ("narrow", r"\*1000\.0", "*1001.0"),
+    ("inverse", r"\*9\.81", "*9.810000001"),
+    ("inverse", r"qd\[0\] \+ qd\[1\]", "qd[0] - qd[1]"),
+    ("forward", r"\*9\.81", "*9.810000001"),
+    ("forward", r"qd\[2\] \+ ", "qd[2] - "),
+    ("forward", r"tau\[1\] - ", "tau[2] - "),
+    ("friction", r"1e-06", "1.01e-06"),
+    ("friction", r"\*0\.3", "*0.303"),
+]
+
+
+@cache
+def source(name: str, dtype: str = "float64") -> lw.CSource:
+    function, arm, keywords = FUNCTIONS[name]
+    return lw.c_source(function, arm, dtype=dtype, self_test=True, name=name, **keywords)
+
+
+def wrong(name: str, old: str, new: str) -> str:
+    """The text with one mistake, in the function itself."""
+    text, start = source(name), source(name).index("\n{\n", source(name).index(f"void {name}"))
+    body, found = re.subn(old, new, text[start:], count=1)
+    assert found, f"{old} is not in {name}"
+    return text[:start] + body
+
+
+def outputs(folder: Path, texts: list[tuple[str, str]]) -> list[str]:
+    """What each self-test prints, all of them compiled in one file."""
+    assert CC is not None
+    parts = []
+    for k, (name, text) in enumerate(texts):
+        parts.append(re.sub(rf"\b{name}(?=\b|_)", f"{name}{k}", text).replace("int main(", f"int main{k}("))
+    calls = "\n".join(f'    main{k}(); puts("----");' for k in range(len(texts)))
+    (folder / "all.c").write_text("\n".join([*parts, f"int main(void)\n{{\n{calls}\n    return 0;\n}}\n"]))
+    subprocess.run([CC, "-O0", "-w", "all.c", "-o", "all", "-lm"], cwd=folder, check=True)
+    ran = subprocess.run([str(folder / "all")], capture_output=True, text=True, check=True)
+    return ran.stdout.split("----\n")[:-1]
+
+
+@needs_cc
+@pytest.mark.parametrize("name", rest_slow(list(FUNCTIONS), ["pd", "stiff", "branches"]))
+def test_mistakes_in_generated_c_fail_the_self_test(name: str, tmp_path: Path) -> None:
+    mistakes = [mistake for mistake in MISTAKES if mistake[0] == name]
+    right, *others = outputs(tmp_path, [(name, source(name)), *((name, wrong(*mistake)) for mistake in mistakes)])
+    assert f"{name}0: ok" in right
+    assert [mistake for mistake, text in zip(mistakes, others, strict=True) if "FAILED" not in text] == []
+
+
+@needs_cc
+def test_what_is_not_tested_is_said_with_its_results(tmp_path: Path) -> None:
+    text = lw.c_source(unreachable, PLANAR, self_test=True)
+    (printed,) = outputs(tmp_path, [("unreachable", text)])
+    assert "unreachable0: ok" in printed
+    lines = [line for line in printed.splitlines() if line.startswith("not tested: ")]
+    for k in range(3):
+        assert any(f"q[{k}]*q[{k}] < -1.0" in line and f"out[{k}]" in line for line in lines)
+        assert any(f"q[{k}]*5.0" in line and f"out[{k}]" in line for line in lines)
+    assert "not tested" not in source("branches")
+
+
+def changed_run(program: Program, arrays: list[np.ndarray], at: tuple[int, int], change: Any) -> np.ndarray:
+    """All results where one operand of one node is another number: (states, numbers)."""
+    inputs = {port.name: a.reshape(len(a), -1) for port, a in zip(program.inputs, arrays, strict=True)}
+    value: dict[int, Any] = {}
+    for node in program.nodes:
+        if node.op == "input":
+            value[node.index] = inputs[node.payload[0]][:, node.payload[1]]
+        elif node.op == "const":
+            value[node.index] = np.full(len(arrays[0]), node.payload)
+        else:
+            operands = [value[a.index] for a in node.args]
+            if node.index == at[0]:
+                operands[at[1]] = change(operands[at[1]])
+            value[node.index] = MEANING[node.op](*operands)
+    return np.stack([value[node.index] for result in program.results for node in result], axis=-1)
+
+
+CHANGES = [lambda x: 1.01 * x, lambda x: 0.99 * x, lambda x: -x, lambda x: x + 1.0, lambda x: x - 1.0]
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+@pytest.mark.parametrize("name", rest_slow([*FUNCTIONS, "unreachable"], ["branches", "forward", "unreachable"]))
+def test_every_operand_is_tested_or_listed_as_not_tested(name: str, dtype: str) -> None:
+    """A change of any operand that is not listed is noticed, in numbers of Python."""
+    function, arm, keywords = FUNCTIONS.get(name, (unreachable, PLANAR, {}))
+    with prefer_fewest():
+        program = lw.trace(function, arm, **keywords)
+        test = samples(function, arm, program, keywords, dtype)
+    arrays = [
+        np.array([state[k] for state in test.states]).reshape(-1, *port.shape) for k, port in enumerate(program.inputs)
+    ]
+    expected, sizes = (np.array([np.concatenate(x) for x in rows]) for rows in (test.results, test.sizes))
+
+    def noticed(at: tuple[int, int], change: Any) -> bool:
+        with np.errstate(all="ignore"):
+            return not (np.abs(changed_run(program, arrays, at, change) - expected) <= test.tolerance * sizes).all()
+
+    assert not noticed((-1, 0), None)
+    listed = test.chosen.operands
+    every = {(node.index, k) for node in program.nodes for k in range(len(node.args))}
+    assert [at for at in sorted(every - listed) if not any(noticed(at, change) for change in CHANGES)] == []
+    assert bool(listed) == (name == "unreachable" or (name == "computed"))
