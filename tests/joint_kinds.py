@@ -9,7 +9,7 @@ import linkwise as lw
 from linkwise.robot.kinds import KINDS
 from robots import with_drives
 
-EVERY_KIND = "RPHCUESF"
+EVERY_KIND = "".join(kind.letter for kind in KINDS.values())
 
 
 def coupled(robot: lw.Robot, seed: int = 0) -> lw.Robot:

@@ -13,7 +13,7 @@ import pytest
 
 import linkwise as lw
 from effort import rest_slow
-from joint_kinds import COUPLED, EVERY, TREE
+from joint_kinds import COUPLED, EVERY, EVERY_KIND, TREE
 from linkwise.drawing.camera import VIEWS, camera_of
 from linkwise.drawing.faces import Mesh
 from linkwise.drawing.pictures import poses_at
@@ -367,5 +367,5 @@ def test_notebooks_show_counts_and_equations() -> None:
 
 
 def test_tests_see_every_kind_of_joint() -> None:
-    assert set("".join(robot.joints for robot in ROBOTS)) == set("RPHCUESF")
+    assert set("".join(robot.joints for robot in ROBOTS)) == set(EVERY_KIND)
     assert COUPLED.couplings

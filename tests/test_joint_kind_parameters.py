@@ -8,7 +8,7 @@ import pytest
 
 import linkwise as lw
 from effort import rest_slow
-from joint_kinds import CHAIN, EVERY, coupled, states
+from joint_kinds import CHAIN, EVERY, EVERY_KIND, coupled, states
 from joint_kinds import COUPLED as COUPLED_TREE
 from linkwise.api.base_parameters import TEN, body_of
 from linkwise.robot.kinds import KINDS
@@ -46,7 +46,7 @@ class Made(NamedTuple):
         return "-".join(map(str, self))
 
 
-SPECIAL = [Made("special", seed, letters) for letters in ("RPHCUESF", "HRP", "SRP", "CEP") for seed in range(40)]
+SPECIAL = [Made("special", seed, letters) for letters in (EVERY_KIND, "HRP", "SRP", "CEP") for seed in range(40)]
 GENERAL = [Made("general", seed) for seed in range(40)]
 COUPLED = [Made("coupled tree", seed, "RPSR") for seed in range(6)]
 COUPLED += [Made("coupled", seed, "RPHR") for seed in range(30) if np.random.default_rng(seed).integers(1, 5) > 1]

@@ -10,9 +10,10 @@ import pytest
 
 import linkwise as lw
 from effort import in_turn, rest_slow
-from joint_kinds import EVERY, coupled, jointed, states
+from joint_kinds import EVERY, EVERY_KIND, coupled, jointed, states
 from linkwise.api import base_columns
 from linkwise.api.base_columns import base_grouping
+from linkwise.robot.kinds import KINDS
 from linkwise.robot.model import from_table
 from linkwise.robot.random_robots import random_body
 from peers import depth_first, to_pinocchio
@@ -35,8 +36,8 @@ def driven(robot: lw.Robot, seed: int = 0) -> lw.Robot:
 
 def parallel(seed: int) -> lw.Robot:
     """Parallel and perpendicular axes, equal pitches, zeros; every third with coupled joints."""
-    robot = special(seed, "RPHCUESF")
-    single = sum(row["joint"] in ("revolute", "prismatic", "screw") for row in robot.rows)
+    robot = special(seed, EVERY_KIND)
+    single = sum(KINDS[row["joint"]].degrees == 1 for row in robot.rows)
     return driven(coupled(robot, seed) if seed % 3 == 0 and single > 1 else robot, seed)
 
 

@@ -8,6 +8,7 @@ import numpy as np
 
 from ..errors import RobotError
 from ..robot import Robot
+from ..robot.mapping import own_numbers
 from ..robot.regroup import TEN, body_of, identifiable_parameters, ten_numbers
 from ..spatial import RigidInertia, Scalar, dot_product, mul, reciprocal
 from ..symbolic import Collector, collected_text
@@ -73,7 +74,7 @@ def base_parameters(arm: Robot) -> BaseParameters:
     base = grouped(arm.uncoupled)
     if arm.couplings:
         refuse_symbols(arm)
-    screws = any(link.joint.kind == "screw" for link in arm.links)
+    screws = any(own_numbers(type(link.joint)) for link in arm.links)  # joints whose numbers enter the parameters
     return BaseParameters(without_dependent(arm, base) if arm.couplings or (screws and not arm.symbolic) else base)
 
 

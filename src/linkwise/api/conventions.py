@@ -144,6 +144,9 @@ def side_of(arm: Robot, library: Library, which: str) -> Side:
     return Side(TITLES[library], q, arm.n, tuple(places))
 
 
+SCREWS = (("screw", "pinocchio"), ("screw", "drake"))  # joints with numbers of their own that a library has
+
+
 def refuse_foreign_joints(arm: Robot, library: str) -> None:
     """Raise an error that names the joint, if the library has none of this kind."""
     for joint in arm.moving:
@@ -151,8 +154,8 @@ def refuse_foreign_joints(arm: Robot, library: str) -> None:
         if joint.coupling is not None and library in ("mujoco", "drake"):
             reason = "coupled joints have coordinates of their own there, and a constraint"
             reason += " (the MjModel itself as source or target says where)" if library == "mujoco" else ""
-        elif joint.kind.name == "screw" and library == "mujoco":
-            reason = "it has no screw joints"
+        elif joint.kind.numbers and library != "linkwise" and (joint.kind.name, library) not in SCREWS:
+            reason = f"it has no {joint.kind.name} joints"
         elif joint.kind.name == "free" and library == "mujoco" and arm.links[joint.first].parent >= 0:
             reason = "it has free joints on the world alone"
         if reason:

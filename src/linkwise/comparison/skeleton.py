@@ -13,6 +13,7 @@ from ..robot import Robot
 from ..spatial import RigidInertia, Symmetric, Vector
 from .rigid import EYE, Array, body_of, inverse, matrix, moved
 
+COMPARED = ("revolute", "prismatic", "screw", "ball")
 WIDTHS = {"ball": (4, 3), "free": (7, 6)}  # of q and of v; others have one each
 
 
@@ -159,6 +160,11 @@ def unit(robot: Robot, name: str, kind: str, first: int, last: int, unit_of: dic
     for link in links:
         placement = placement @ matrix(link.placement) @ neutral_motion(link.joint)
     joint, body = links[-1].joint, links[-1]
+    if joint.kind not in COMPARED:
+        raise RobotError(
+            f"robot {robot.name!r}: joint {name!r} is {joint.kind}, which is not compared (expected"
+            f" {', '.join(COMPARED)} joints and those made of them)"
+        )
     width = links[0].joint.width if not kind else 0
     q = slice(slots[first].q, slots[first].q + (WIDTHS[kind][0] if kind else width))
     v = slice(slots[first].v, slots[last].v + 1)

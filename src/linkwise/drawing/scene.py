@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ..errors import RobotError
 from .shapes import Solid, along, arrow, ball, box, cylinder, thread
 from .skeleton import DrawnJoint, Floats, Point, Skeleton
 
@@ -186,6 +187,8 @@ def joint_parts(skeleton: Skeleton, poses: Floats, size: float, radius: float) -
 
 
 def symbol(joint: DrawnJoint, r: float, stacked: int) -> list[Part]:
+    if joint.kind not in KINDS:
+        raise RobotError(f"there is no picture of a {joint.kind} joint (expected {', '.join(KINDS)})")
     colour = KINDS[joint.kind]
     wide, long = 1.9 * r * 0.78**stacked, 4.2 * r * 1.22**stacked
     at_parent, at_link = joint.parent, joint.frame

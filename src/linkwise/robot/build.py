@@ -13,9 +13,9 @@ from .entries import IMPOSSIBLE, EntryError, finite, number, sequence, square, v
 from .joint import Joint
 from .kinds import KINDS, STAYS, JointKind
 from .link import Frame, Link
-from .mapping import numbers_of
+from .mapping import number_fields, numbers_of
 from .rows import NO_TENSOR, REFUSE, SINGLE, WARN, Entries, checked_entries, size_of
-from .tables import COUPLING, PITCH, Convention
+from .tables import JOINT_NUMBERS, Convention
 
 BASE = "base"
 NO_LINK = ""  # stands for the base: no link can have this name
@@ -201,7 +201,8 @@ def add_virtual_links(
 
 def drive_of(drive: Mapping[str, Any], kind: JointKind, k: int) -> dict[str, Any]:
     """What the table says of a joint's drive, for its k-th degree of freedom."""
-    own = {key: value for key, value in drive.items() if key not in COUPLING}
+    taken = (*number_fields(kind.links[k]), "limits")
+    own = {key: value for key, value in drive.items() if key in taken}
     if kind.degrees > 1 and own["limits"] is not None:
         own["limits"] = own["limits"][k]
     return own
@@ -378,7 +379,7 @@ def normalized_row(label: str, parent: str, row: Mapping[str, Any], entries: Ent
         clean["inertia"] = square(row, "inertia", NO_TENSOR)
     if entries.unphysical:
         clean["unphysical"] = True
-    kept = (PITCH, "ratio")
+    kept = (*JOINT_NUMBERS, "ratio")
     clean.update({key: x for key, x in entries.drive.items() if key in kept or not (x is None or is_zero(x))})
     return clean | entries.ratings
 

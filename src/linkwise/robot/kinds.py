@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from ..spatial import Placement, Rotation, Vector
 from .ball import CYCLE, BallX, BallY, BallZ
 from .joint import Joint, Prismatic, Revolute, Screw
+from .mapping import own_numbers
 
 STAYS = Placement.identity()
 CYCLES = Placement(CYCLE, Vector.zero())
@@ -36,6 +37,11 @@ class JointKind:
     @property
     def degrees(self) -> int:
         return len(self.links)
+
+    @property
+    def numbers(self) -> tuple[str, ...]:
+        """The entries of a row that only some kinds have, such as the pitch of a screw."""
+        return tuple(dict.fromkeys(name for link in self.links for name in own_numbers(link)))
 
     @property
     def bounded(self) -> bool:

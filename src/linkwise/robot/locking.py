@@ -7,12 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from ..spatial import Scalar
-from .tables import COUPLING, DRIVE, PITCH, RATINGS
+from ..spatial import Scalar, mul
+from .kinds import KINDS
+from .tables import COUPLING, DRIVE, JOINT_NUMBERS, RATINGS
 
 Rows = list[dict[str, Any]]
-OF_A_JOINT = (*DRIVE, *RATINGS, *COUPLING, PITCH, "joint_name", "axis", "anchor")
-LOCKABLE = ("revolute", "prismatic", "screw")
+OF_A_JOINT = (*DRIVE, *RATINGS, *COUPLING, *JOINT_NUMBERS, "joint_name", "axis", "anchor")
+LOCKABLE = tuple(kind.name for kind in KINDS.values() if kind.degrees == 1)
 
 
 def locked(rows: Rows, values: Mapping[str, Scalar], convention: str) -> Rows:
@@ -28,8 +29,9 @@ def locked(rows: Rows, values: Mapping[str, Scalar], convention: str) -> Rows:
 
 def still(row: dict[str, Any], value: Scalar, convention: str) -> dict[str, Any]:
     """A row with its joint fixed at this value."""
-    slide = {"revolute": 0.0, "prismatic": value, "screw": row.get(PITCH, 0.0) * value}[row["joint"]]
-    turn = 0.0 if row["joint"] == "prismatic" else value
+    kind = KINDS[row["joint"]]
+    axis_of_joint = kind.links[0](**{name: row[name] for name in kind.numbers}).axis
+    turn, slide = mul(axis_of_joint.angular.z, value), mul(axis_of_joint.linear.z, value)
     fixed = {key: entry for key, entry in row.items() if key not in OF_A_JOINT} | {"joint": "fixed"}
     if convention != "frames":
         return fixed | {"theta": row["theta"] + turn, "b": row["b"] + slide}

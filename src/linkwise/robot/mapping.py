@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import replace
+from dataclasses import MISSING, fields, replace
+from functools import lru_cache
 from typing import Any
 
 from ..spatial import Placement, RigidInertia, Rotation, Scalar, Symmetric, Vector
-from .joint import Joint, Screw
+from .joint import Joint
 from .link import Link
-
-DRIVE = ("rotor_inertia", "viscous_friction", "coulomb_friction")
-PITCH = ("pitch",)  # of screws
 
 
 class NumberMap:
@@ -42,7 +40,9 @@ class NumberMap:
     def link(self, old: Link) -> Link:
         return replace(
             old,
-            joint=replace(old.joint, **{f: self.convert(getattr(old.joint, f)) for f in numbers_in(old.joint)}),
+            joint=replace(
+                old.joint, **{name: self.convert(getattr(old.joint, name)) for name in number_fields(type(old.joint))}
+            ),
             placement=self.placement(old.placement),
             mass=self.convert(old.mass),
             com=self.vector(old.com),
@@ -52,9 +52,25 @@ class NumberMap:
         )
 
 
-def numbers_in(joint: Joint) -> tuple[str, ...]:
-    """The names of a joint's numbers."""
-    return (*DRIVE, *PITCH) if isinstance(joint, Screw) else DRIVE
+@lru_cache(maxsize=64)
+def number_fields(kind: type[Joint]) -> tuple[str, ...]:
+    """The names of a joint's numbers: all its fields, except the limits of travel, which no algorithm reads."""
+    numbers = [entry for entry in fields(kind) if entry.name != "limits"]
+    for entry in numbers:
+        if entry.default is not MISSING and not isinstance(entry.default, (int, float)):
+            raise TypeError(
+                f"joint class {kind.__name__}: the default of {entry.name} is {entry.default!r} (expected a number, as"
+                " of every field of a joint except its limits)"
+            )
+    return tuple(entry.name for entry in numbers)
+
+
+DRIVE = number_fields(Joint)
+
+
+def own_numbers(kind: type[Joint]) -> tuple[str, ...]:
+    """The numbers that joints of this kind have and others need not have, such as the pitch of a screw."""
+    return tuple(name for name in number_fields(kind) if name not in DRIVE)
 
 
 def numbers_of(link: Link) -> Iterator[Scalar]:
@@ -63,4 +79,5 @@ def numbers_of(link: Link) -> Iterator[Scalar]:
         for row in pose.axes.rows:
             yield from row
         yield from pose.translation
-    yield from (link.mass, *link.com, *link.inertia.upper, *(getattr(link.joint, f) for f in numbers_in(link.joint)))
+    yield from (link.mass, *link.com, *link.inertia.upper)
+    yield from (getattr(link.joint, name) for name in number_fields(type(link.joint)))

@@ -28,7 +28,7 @@ def chain(n: int, *, seed: int = 0, joints: str = "R") -> Robot:
     for kind in kinds:
         a, b = (float(rng.choice((-1, 1)) * rng.uniform(0.1, 0.4)) for _ in range(2))
         alpha, theta = (float(rng.choice((-1, 1)) * rng.uniform(0.3, 1.3)) for _ in range(2))
-        row = {"joint": kind, "a": a, "alpha": alpha, "b": b, "theta": theta, **screw_pitch(kind, rng)}
+        row = {"joint": kind, "a": a, "alpha": alpha, "b": b, "theta": theta, **joint_numbers(kind, rng)}
         rows.append({**row, **dict.fromkeys(KINDS[kind].dh_variables, 0.0), **random_body(rng)})
     return Robot.from_dh(rows, convention="standard", name=f"chain-{n}-{seed}-{joints}")
 
@@ -55,7 +55,7 @@ def random_tree(n: int, *, seed: int = 0, joints: str | None = None) -> Robot:
                 "translation": rng.uniform(-0.4, 0.4, 3).tolist(),
                 "rotation": random_rotation(rng).tolist(),
                 **({"axis": (direction / np.linalg.norm(direction)).tolist()} if KINDS[kind].axis else {}),
-                **screw_pitch(kind, rng),
+                **joint_numbers(kind, rng),
                 **random_body(rng),
             }
         )
@@ -75,8 +75,9 @@ def joint_kinds(n: int, joints: str) -> list[str]:
     return [LETTERS[joints[i % len(joints)]] for i in range(checked_count(n))]
 
 
-def screw_pitch(kind: str, rng: np.random.Generator) -> dict[str, float]:
-    return {"pitch": float(rng.uniform(0.05, 0.3))} if kind == "screw" else {}
+def joint_numbers(kind: str, rng: np.random.Generator) -> dict[str, float]:
+    """Entries that only some kinds have, such as the pitch of a screw."""
+    return {name: float(rng.uniform(0.05, 0.3)) for name in KINDS[kind].numbers}
 
 
 def random_body(rng: np.random.Generator) -> dict[str, Any]:

@@ -25,7 +25,7 @@ from .entries import (
     vector3,
 )
 from .kinds import KINDS, JointKind
-from .tables import COMMON, COUPLING, DRIVE, JOINTS, PITCH, RATINGS, Convention, Geometry, key_hint
+from .tables import COMMON, COUPLING, DRIVE, JOINT_NUMBERS, JOINTS, RATINGS, Convention, Geometry, key_hint
 
 LENGTHS = ("a", "b", "d", "com", "translation", "anchor")
 LARGEST = 1e100  # larger masses and lengths are not taken as the size of a robot
@@ -33,6 +33,7 @@ NO_TENSOR = ((0.0,) * 3,) * 3
 OTHER_NAMES = {"hinge": "revolute", "continuous": "revolute", "slide": "prismatic", "helical": "screw"} | {
     "spherical": "ball", "floating": "free", "freeflyer": "free", "cardan": "universal"
 }  # fmt: skip
+UNITS = {"pitch": "a number, in metres per radian"}
 SINGLE = tuple(kind.name for kind in KINDS.values() if kind.degrees == 1)
 LARGEST_IN_DEGREES = 720.0
 REFUSE, WARN = "refuse", "warn"  # what is done with bodies that cannot exist
@@ -102,13 +103,13 @@ def checked_entries(row: Mapping[str, Any], convention: Convention, size: Size) 
         key: number(row.get(key, 0.0), key) if any_sign else not_negative(row, key, 0.0) for key in DRIVE[:3]
     }
     if still:
-        for key in (*DRIVE, *RATINGS, *COUPLING, PITCH):
+        for key in (*DRIVE, *RATINGS, *COUPLING, *JOINT_NUMBERS):
             if row.get(key) is not None and not is_zero(row[key]):
                 raise EntryError(key, "is given for a fixed joint, which does not move")
         drive["limits"] = None
     else:
         drive["limits"] = limits_of(row, KINDS[joint])
-        drive |= pitch_of(row, joint) | coupling_entries(row, joint)
+        drive |= joint_numbers(row, joint) | coupling_entries(row, joint)
     ratings = {} if still else ratings_of(row, joint)
     return Entries(
         joint,
@@ -127,7 +128,7 @@ def checked_entries(row: Mapping[str, Any], convention: Convention, size: Size) 
 
 def with_known_keys(row: Mapping[str, Any], convention: Convention) -> dict[str, Any]:
     """The row, with `b` for `d`; a key that rows of this convention do not have is an error."""
-    keys = (*COMMON, *convention.keys, PITCH, *DRIVE, *RATINGS, *COUPLING)
+    keys = (*COMMON, *convention.keys, *JOINT_NUMBERS, *DRIVE, *RATINGS, *COUPLING)
     row = dict(row)
     if "d" in row and "b" in convention.keys:
         if "b" in row:
@@ -212,12 +213,13 @@ def look_like_degrees(drive: Mapping[str, Any], joint: str) -> bool:
     return any(TURNS < abs(x) <= LARGEST_IN_DEGREES and x == int(x) for x in ends)
 
 
-def pitch_of(row: Mapping[str, Any], joint: str) -> dict[str, Scalar]:
-    if joint == "screw":
-        return {PITCH: number(present(row, PITCH, "a number, in metres per radian"), PITCH)}
-    if PITCH in row:
-        raise EntryError(PITCH, f"is given for a {joint} joint (expected a screw joint)")
-    return {}
+def joint_numbers(row: Mapping[str, Any], joint: str) -> dict[str, Scalar]:
+    """The numbers that only some kinds of joints have: `pitch`."""
+    for key in JOINT_NUMBERS:
+        if key in row and key not in KINDS[joint].numbers:
+            having = " or ".join(kind.name for kind in KINDS.values() if key in kind.numbers)
+            raise EntryError(key, f"is given for a {joint} joint (expected a {having} joint)")
+    return {key: number(present(row, key, UNITS.get(key, "a number")), key) for key in KINDS[joint].numbers}
 
 
 def coupling_entries(row: Mapping[str, Any], joint: str) -> dict[str, Any]:

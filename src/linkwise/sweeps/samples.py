@@ -11,7 +11,7 @@ from ..api.configuration import neutral
 from ..api.states import as_array
 from ..errors import near_miss
 from ..robot import Robot, from_table
-from ..robot.tables import CONVENTIONS, DRIVE
+from ..robot.tables import CONVENTIONS, DRIVE, JOINT_NUMBERS
 from ..simulation.parameters import PerTrajectory
 
 STATE = ("q0", "qd0", "torque")  # one number for each joint; of q0, nq numbers
@@ -245,7 +245,7 @@ def table_names(arm: Robot) -> list[str]:
     return [str(row["name"]) for row in arm.rows]
 
 
-OF_SOME_JOINTS = {"pitch": "pitch", "ratio": "coupled_to", "offset": "coupled_to"}  # entries, and which a row must have
+OF_SOME_JOINTS = {key: key for key in JOINT_NUMBERS} | {"ratio": "coupled_to", "offset": "coupled_to"}  # and what for
 
 
 def entry_names(arm: Robot) -> list[str]:

@@ -15,13 +15,14 @@ import numpy as np
 from ..graph import Graph
 from ..graph.loops import GRAVITY, LoopProgram
 from ..robot import Link, Robot
-from ..robot.ball import BallX, BallY, BallZ
-from ..robot.joint import Joint, Prismatic, Revolute, Screw
+from ..robot.joint import Joint
+from ..robot.kinds import KINDS as JOINT_KINDS
 from ..robot.link import empty_link
-from ..robot.mapping import DRIVE, NumberMap
+from ..robot.mapping import DRIVE, NumberMap, number_fields, own_numbers
 from .loop_tracing import UNKNOWN, Loops, RolledRobot, Traced, recorder, traced_loops
 
-KINDS: tuple[type[Joint], ...] = (Revolute, Prismatic, Screw, BallX, BallY, BallZ)
+KINDS: tuple[type[Joint], ...] = tuple(dict.fromkeys(link for kind in JOINT_KINDS.values() for link in kind.links))
+OWN = tuple(dict.fromkeys(name for kind in KINDS for name in own_numbers(kind)))  # numbers that only some kinds have
 COLUMNS = (  # what the numbers of a link are, in the order of the table
     *DRIVE,
     *(f"placement.rotation.{row}{column}" for row in "xyz" for column in "xyz"),
@@ -34,9 +35,8 @@ COLUMNS = (  # what the numbers of a link are, in the order of the table
     "regrouped.mass",
     *(f"regrouped.moment.{axis}" for axis in "xyz"),
     *(f"regrouped.tensor.{axes}" for axes in ("xx", "xy", "xz", "yy", "yz", "zz")),
-    "pitch",
+    *OWN,
 )
-AFTER_DRIVE = len(DRIVE)  # where the pitch of a screw comes when its numbers are visited
 
 
 def trace_universal(function: Callable[..., Any], arrays: dict[str, tuple[int, ...]], **keywords: Any) -> LoopProgram:
@@ -66,11 +66,8 @@ def trace_universal(function: Callable[..., Any], arrays: dict[str, tuple[int, .
 def general_link(kind: type[Joint], numbers: Sequence[Any]) -> Link:
     """A link of this kind whose numbers are those given."""
     link = replace(empty_link(kind()), index=UNKNOWN, parent=UNKNOWN)
-    numbers = list(numbers)
-    pitch = numbers.pop()
-    if kind is Screw:
-        numbers.insert(AFTER_DRIVE, pitch)
-    visited = iter(numbers)
+    column = dict(zip(COLUMNS, numbers, strict=True))
+    visited = iter([column[name] for name in (*number_fields(kind), *COLUMNS[len(DRIVE) : len(COLUMNS) - len(OWN)])])
     return NumberMap(lambda _: next(visited)).link(link)
 
 
@@ -80,11 +77,19 @@ def link_table(robot: Robot) -> np.ndarray:
     for link in robot.regrouped().links:
         row: list[float] = []
         NumberMap(recorder(row)).link(link)
-        pitch = row.pop(AFTER_DRIVE) if isinstance(link.joint, Screw) else 0.0
-        rows.append([*row, pitch])
+        of_joint = number_fields(type(link.joint))
+        known = dict(zip(of_joint, row, strict=False))
+        rest = row[len(of_joint) :]
+        rows.append([*(known[name] for name in DRIVE), *rest, *(known.get(name, 0.0) for name in OWN)])
     return np.array(rows).reshape(len(rows), len(COLUMNS))
 
 
 def link_kinds(robot: Robot) -> list[int]:
     """The kind of each link, as its position in `KINDS`."""
+    for link in robot.links:
+        if type(link.joint) not in KINDS:
+            raise TypeError(
+                f"robot {robot.name!r}, joint of link {link.name!r}: {type(link.joint).__name__} is not among the"
+                f" joints of modules for any robot (expected one of {', '.join(kind.__name__ for kind in KINDS)})"
+            )
     return [KINDS.index(type(link.joint)) for link in robot.links]

@@ -37,6 +37,7 @@ SPLIT = {  # joints of several degrees of freedom: the types and axes that they 
     "universal": (("rx", "revolute", X), ("ry", "revolute", Y)),
     "planar": (("x", "prismatic", X), ("y", "prismatic", Y), ("rz", "revolute", Z)),
 }
+WRITTEN = ("fixed", "revolute", "prismatic", "free", *SPLIT)
 NOT_XML = re.compile("[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 DYNAMICS = ("viscous_friction", "coulomb_friction", "velocity_limit", "effort_limit", "rotor_inertia")
 DROPPED = "Without the inertias of its rotors, which URDF has no place for, so that torques and accelerations differ:"
@@ -85,7 +86,7 @@ def checked_table(robot: Robot, path: Path) -> Table:
         )
     for row in robot.rows:
         where = f"{path}: cannot write robot {robot.name!r}, link {row['name']!r}:"
-        if row["joint"] in ("screw", "ball"):
+        if row["joint"] not in WRITTEN:
             raise FileError(f"{where} URDF has no {row['joint']} joint (expected a .toml file)")
         for key in REFUSED:
             if not is_zero(row.get(key, 0.0)):
