@@ -31,6 +31,7 @@ ABOUT = (
     " zeros, of which small random trees have many. Pinocchio is `rneaInParallel` and `abaInParallel` on one thread, up"
     " to n = 300, where its data take gigabytes; it has no batched bias."
 )
+RULE = ("go1", "humanoid", "g1", "chain-20", "chain-30", "chain-45", "tree-60")  # robots about where the rule decides
 Raced = list[tuple[Task, dict[str, Times], dict[int, float]]]  # seconds for one joint; for compiling, by n
 
 
@@ -109,7 +110,35 @@ def measure(largest: int = SIZES[-1], work: int = 262_144, rounds: int = 5, peer
                 rows.append(["compiling, s", *(number(compiling[n]) for n in sizes)])
                 section.claims += claims(f"{task.label}, {family}", times, compiling, largest)
             section.tables.append(Table(f"{family.capitalize()}, n =", ["", *map(str, sizes)], rows))
+        section.tables.append(forms(rounds, largest))
     return section
+
+
+def forms(rounds: int, largest: int) -> Table:
+    """Forward dynamics of one state and of 256, as straight-line code and in loops: what the rule is made from."""
+    rows = []
+    for label in RULE:
+        word, _, n = label.partition("-")
+        make = {"chain": FAMILIES["chains"], "tree": lambda n: lw.random_tree(n, seed=1, joints="R")}.get(word)
+        robot = lw.load(word) if make is None else make(int(n))
+        if robot.n > largest:
+            continue
+        rng, row, contestants = np.random.default_rng(0), [label], []
+        many = [rng.normal(size=(256, size)) for size in (robot.nq, robot.n, robot.n)]
+        for form in ("straight", "loops"):
+            begun = time.perf_counter()
+            kernel = lw.compile(lw.forward_dynamics, robot, form=form)
+            row += [str(kernel.count.total), number(time.perf_counter() - begun)]
+            for batch, states in (("one", [array[0].copy() for array in many]), ("batch", many)):
+                names = {"kernel": kernel, "states": states}
+                contestants.append(Contestant(f"{form} {batch}", "kernel(*states)", names))
+        times = interleaved(contestants, rounds)
+        for batch, count in (("one", 1), ("batch", 256)):
+            row += [spread(times[f"{form} {batch}"], 1e6 / count) for form in ("straight", "loops")]
+        rows.append(row)
+    head = ["", "straight: operations", "compiling, s", "loops: operations", "compiling, s"]
+    head += [f"{states}, {form}" for states in ("one state, µs", "µs a state of 256") for form in ("straight", "loops")]
+    return Table("Forward dynamics as straight-line code and in loops", head, rows)
 
 
 def claims(what: str, times: dict[str, Times], compiling: dict[int, float], largest: int) -> list[Claim]:

@@ -291,7 +291,7 @@ def test_a_function_that_only_bears_the_name_of_ours_has_a_key_of_its_own(folder
 
 
 def test_the_form_of_code_does_not_depend_on_what_is_kept(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for limit in ("MAX_STRAIGHT_OPERATIONS", "MAX_WITHOUT_LOOPS"):
+    for limit in ("MAX_AT_ONCE", "MAX_STRAIGHT_OPERATIONS", "MAX_WITHOUT_LOOPS"):
         monkeypatch.setattr(specs, limit, 20)
     arm = lw.chain(3, seed=12)
     first = lw.compile(lw.inverse_dynamics, arm)

@@ -143,7 +143,7 @@ def test_long_programs_are_loops_by_the_rule_of_the_cpu() -> None:
     """So the bits are the same without a word about the form."""
     from linkwise.api.compiling import spec_of
 
-    for robot, straight in ((lw.chain(8), True), (lw.chain(20), False), (lw.chain(100), False)):
+    for robot, straight in ((lw.chain(8), True), (lw.chain(20), True), (lw.chain(100), False)):
         here, there = (spec_of(FD, robot, "float64", {}, target=target) for target in (None, CudaTarget()))
         assert here.straight == there.straight == straight
         assert here.keywords == there.keywords

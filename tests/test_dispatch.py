@@ -12,6 +12,7 @@ import pytest
 
 import linkwise as lw
 from effort import rest_slow
+from linkwise.api.compiling import spec_of
 from linkwise.kernels import cache, image
 from linkwise.kernels import dispatch as kernels
 from linkwise.kernels import spec as specs
@@ -348,7 +349,7 @@ def test_a_kernel_that_is_not_kept_is_looked_for_once(folder: Path, monkeypatch:
 def test_code_that_is_too_long_does_not_run_though_it_is_kept(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     arm = lw.chain(2, seed=650)
     lw.compile(lw.inertia_matrix, arm, form="straight")
-    for limit in ("MAX_STRAIGHT_OPERATIONS", "MAX_WITHOUT_LOOPS"):
+    for limit in ("MAX_AT_ONCE", "MAX_STRAIGHT_OPERATIONS", "MAX_WITHOUT_LOOPS"):
         monkeypatch.setattr(specs, limit, 1)
     with lw.use_kernels("auto"):
         lw.inertia_matrix(arm, np.ones(2))
@@ -368,3 +369,54 @@ def test_the_look_waits_for_no_other_thread(folder: Path, monkeypatch: pytest.Mo
     with LOCK:
         assert not in_a_thread(call)
     assert in_a_thread(call)
+
+
+# straight-line code or loops
+
+
+COUPLED = lw.Robot.from_frames(
+    [
+        row | ({"coupled_to": "link1", "ratio": 0.5} if k == 2 else {})
+        for k, row in enumerate(lw.random_tree(3, seed=680).rows)
+    ],
+    name="coupled",
+)
+
+
+@pytest.mark.parametrize("states", [(), (256,)], ids=["counted", "batch"])
+def test_what_has_no_form_with_loops_is_compiled_though_it_is_longer_than_loops_may_be(
+    states: tuple[int, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for limit in ("MAX_AT_ONCE", "MAX_STRAIGHT_OPERATIONS"):
+        monkeypatch.setattr(specs, limit, 1)
+    monkeypatch.setattr(kernels, "expected_seconds", lambda function, n: 0.0)
+    friction = lw.Friction(viscous=np.arange(1.0, 4.0))  # numbers for each joint are in no table of loops
+    for robot, options in ((COUPLED, {}), (lw.random_tree(3, seed=681), {"friction": friction})):
+        given = np.ones((3, *states, robot.n))
+        with lw.use_kernels("never"):
+            plain = lw.forward_dynamics(robot, *given, **options)
+        with lw.use_kernels("auto"):
+            for _ in range(2):  # the first call may be the one that is counted
+                assert np.allclose(lw.forward_dynamics(robot, *given, **options), plain, rtol=1e-10, atol=1e-10)
+        kernel = kernel_of(robot)
+        assert kernel is not None
+        assert kernel.links is None
+
+
+def test_straight_line_code_up_to_a_length_and_beyond_it_where_loops_take_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    dense, sparse = lw.chain(8, seed=682), lw.load("planar3")
+
+    def straight(robot: lw.Robot) -> bool:
+        return spec_of(lw.inverse_dynamics, robot, "float64", {}).straight
+
+    assert straight(dense)
+    assert straight(sparse)
+    monkeypatch.setattr(specs, "MAX_AT_ONCE", 10)
+    assert not straight(dense)
+    assert straight(sparse)
+    monkeypatch.setattr(specs, "MAX_STRAIGHT_OPERATIONS", 20)
+    assert not straight(sparse)
+
+
+def test_humanoids_are_straight_line_code() -> None:
+    assert spec_of(lw.forward_dynamics, lw.load("g1"), "float64", {}).straight

@@ -107,7 +107,8 @@ def test_fewest_counts_nothing_on_a_long_robot(function, monkeypatch):
 
 def test_code_that_is_cached_does_not_change_the_form_of_a_kernel(monkeypatch, tmp_path):
     monkeypatch.setenv("LINKWISE_CACHE", str(tmp_path))
-    monkeypatch.setattr(specs, "MAX_STRAIGHT_OPERATIONS", 50)  # operations; as if the arm were long
+    for limit in ("MAX_AT_ONCE", "MAX_STRAIGHT_OPERATIONS"):
+        monkeypatch.setattr(specs, limit, 50)  # operations; as if the arm were long
     before = spec_of(lw.forward_dynamics, ARM, "float64", {})
     lw.compile(lw.forward_dynamics, ARM, form="straight")
     assert lw.compile(lw.forward_dynamics, ARM, form="straight").from_cache

@@ -17,7 +17,7 @@ from .interface import Argument, Interface
 from .kernel import Kernel
 from .lock import LOCK
 from .sources import own_name
-from .spec import KernelSpec, count_in, too_long
+from .spec import KernelSpec, count_in, straight_spec, too_long
 
 
 class Compiled(Kernel):
@@ -91,7 +91,7 @@ def cached_kernel(
     dtype: str,
     keywords: dict[str, Any],
     explain: Callable[..., None] | None = None,
-    can_loop: bool = True,
+    loop_method: str | None = None,
 ) -> Compiled | None:
     """The kernel that `spec_for` leads to, if it is in the cache and loads without tracing and LLVM."""
     if not (image.supported() or llvm_is_loaded()):
@@ -100,8 +100,10 @@ def cached_kernel(
         target = known_host()
     except ImportError:  # there is no llvmlite
         return None
-    spec = KernelSpec(function, robot, dtype, keywords, target=target, can_loop=can_loop)
-    if target is None or spec.identity is None or spec.cached is None or too_long(spec):
+    if target is None:
+        return None
+    spec = straight_spec(function, robot, dtype, keywords, loop_method, target=target)
+    if spec.identity is None or spec.cached is None or too_long(spec):
         return None
     return Compiled(spec, explain)
 

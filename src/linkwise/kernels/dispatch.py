@@ -8,10 +8,11 @@ have to be loaded (`kernels.image`).
 Otherwise a function is compiled for a robot when it is called with a batch of at least 256 states, or if the robot has
 more than 60 links, or when its plain calls have cost as much as compiling will: their time is added up, and compiling
 is expected to take as long as the last time, for as many links. Until then plain Python runs. Code that would be
-longer than 6,000 operations becomes loops over the links, where the function has a form with loops. Other functions
-that are longer than 12,000 operations are compiled only when their plain calls have cost as much, and not by themselves
-beyond 250,000. Robots with equal numbers share kernels. `use_kernels("always")` and
-`use_kernels("never")`, or the environment variable LINKWISE_KERNELS, replace the rule.
+longer than 12,000 operations becomes loops over the links, where function, robot and options have that form; up to
+25,000 operations it does not, where it has at most three quarters of the operations of the loops. What has no form with
+loops and is longer than 12,000 operations is compiled only when its plain calls have cost as much, and not by itself
+beyond 250,000. Robots with equal numbers share kernels. `use_kernels("always")` and `use_kernels("never")`, or the
+environment variable LINKWISE_KERNELS, replace the rule.
 
 Compiled and plain results differ by rounding (docs/compiled.md has the bounds), and which call is the first compiled
 one depends on time and on the cache: for the same bits each time, choose "always" or "never".
@@ -44,9 +45,10 @@ if TYPE_CHECKING:
 Function = Callable[..., Any]
 BATCH = 256
 LOADING, USUAL_PER_LINK = 0.2, 0.02  # seconds, roughly: until LLVM is loaded; to compile, for each link
-MAX_STRAIGHT_OPERATIONS = 6_000  # longer straight-line code takes long to compile, and is slower than loops
-MAX_AT_ONCE = 12_000  # of functions that have no form with loops: some three seconds to compile
-MAX_WITHOUT_LOOPS = 250_000  # of these too, if it pays
+MAX_AT_ONCE = 12_000  # operations of straight-line code: some two seconds to compile
+MAX_STRAIGHT_OPERATIONS = 25_000  # where it has at most this share of the operations that loops would have
+SHARE_OF_LOOPS = 0.75
+MAX_WITHOUT_LOOPS = 250_000  # of what has no form with loops, if it pays
 SECONDS_PER_OPERATION = 1.2e-4  # that compiling such long code takes, roughly
 MAX_STRAIGHT_LINKS = 60  # for more, it is not even tried
 MAX_KERNELS = 256  # kernels, most recently used
@@ -239,8 +241,8 @@ def available_kernel(robot: Robot, request: Request) -> Any:
             return UNKNOWN
         from .compiler import cached_kernel
 
-        can_loop = request.loop_method is not None
-        kernel = cached_kernel(request.function, robot, request.dtype, dict(request.keywords), can_loop=can_loop)
+        function, keywords, dtype, loop_method = request
+        kernel = cached_kernel(function, robot, dtype, dict(keywords), loop_method=loop_method)
         if kernel is None:
             return UNKNOWN
         store_kernel(key, kernel)
@@ -275,7 +277,7 @@ def shared_kernel(robot: Robot, request: Request) -> Any:
             function, keywords, dtype, loop_method = request
             try:
                 spec = spec_for(function, robot, dtype, dict(keywords), loop_method)
-                if not pays_by_now(robot, request, straight_operations(spec)):
+                if spec.loops is None and not pays_by_now(robot, request, straight_operations(spec)):
                     return UNKNOWN
                 kernel = None if too_long(spec) else Compiled(spec)
             except ImportError:

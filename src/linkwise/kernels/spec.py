@@ -17,7 +17,7 @@ from ..robot.joint_space import QUATERNION
 from ..tracing import Input, trace
 from ..tracing.tracing import ONE_NUMBER, Prepared, function_name, prefer_fewest
 from . import cache
-from .dispatch import MAX_STRAIGHT_LINKS, MAX_STRAIGHT_OPERATIONS, MAX_WITHOUT_LOOPS
+from .dispatch import MAX_AT_ONCE, MAX_STRAIGHT_LINKS, MAX_STRAIGHT_OPERATIONS, MAX_WITHOUT_LOOPS, SHARE_OF_LOOPS
 from .host import environment, host_target
 from .interface import Argument, Interface, Links, arguments
 from .loader import load_or_compile_as
@@ -46,9 +46,9 @@ class KernelSpec:
         keywords: dict[str, Any],
         passes: tuple[str, ...] = (),
         target: Target[Any] | None = None,  # otherwise this machine
-        can_loop: bool = True,  # whether the function has a form with loops
+        loops: LoopSpec | None = None,  # the same with loops, where function, robot and options have that form
     ) -> None:
-        self.function, self.robot, self.dtype, self.can_loop = function, robot, dtype, can_loop
+        self.function, self.robot, self.dtype, self.loops = function, robot, dtype, loops
         self.keywords, self.passes, self._target = keywords, passes, target
 
     @cached_property
@@ -128,7 +128,7 @@ class LoopSpec(KernelSpec):
         return trace_rolled(plain_of(self.function), self.robot, arrays, **options)
 
     @cached_property
-    def loops(self) -> LoopText:
+    def loop_text(self) -> LoopText:
         from ..codegen.llvm.loops import LoopText
 
         return LoopText(self.rolled.program, self.rolled.chain)
@@ -150,12 +150,12 @@ class LoopSpec(KernelSpec):
 
     @cached_property
     def text(self) -> str:
-        return self.target.text(self.loops, self.interface)
+        return self.target.text(self.loop_text, self.interface)
 
     @property
     def links(self) -> Links:
         table = np.ascontiguousarray(self.rolled.table, dtype=self.dtype)
-        needed = self.loops.vectors if self.target.memory == "host" else self.loops.stored
+        needed = self.loop_text.vectors if self.target.memory == "host" else self.loop_text.stored
         vectors = needed(self.robot.n, int(self.rolled.tree[0, 0]))
         return Links(table, self.rolled.tree, vectors, LinkRows(self.robot) if packed(self.robot) else None)
 
@@ -184,18 +184,32 @@ def spec_for(
         from .round_spec import rounds_for
 
         return rounds_for(function, robot, dtype, keywords, passes, target)
-    straight = KernelSpec(function, robot, dtype, keywords, passes, target, loop_method is not None)
-    if form == "straight" or loop_method is None:
+    straight = straight_spec(function, robot, dtype, keywords, loop_method, passes, target)
+    if straight.loops is None or form == "straight" or (form == "auto" and not too_long(straight)):
         return straight
-    shapes = inputs_of(function, keywords).values()
-    per_link = not robot.couplings and all(shape is None or shape[:1] == (len(robot.names),) for shape in shapes)
-    uniform = getattr(keywords.get("friction"), "uniform", True)  # numbers for each joint are not in the loops' table
-    has_loops = target is None or target.has_loops
-    can_loop = has_loops and per_link and uniform and not passes and robot.n > 0 and not robot.non_floats
-    can_loop = can_loop and not constant_arrays(keywords)
-    if not can_loop or (form == "auto" and not too_long(straight)):
-        return straight
-    return LoopSpec(function, robot, dtype, {**keywords, "method": loop_method}, target=target)
+    return straight.loops
+
+
+def straight_spec(
+    function: Callable[..., Any],
+    robot: Robot,
+    dtype: str,
+    keywords: dict[str, Any],
+    loop_method: str | None,
+    passes: tuple[str, ...] = (),
+    target: Target[Any] | None = None,
+) -> KernelSpec:
+    """Straight-line code, with its form with loops where there is one."""
+    loops = None
+    if loop_method is not None:
+        shapes = inputs_of(function, keywords).values()
+        per_link = not robot.couplings and all(shape is None or shape[:1] == (len(robot.names),) for shape in shapes)
+        uniform = getattr(keywords.get("friction"), "uniform", True)  # the loops' table has no numbers of friction laws
+        has_loops = target is None or target.has_loops
+        can_loop = has_loops and per_link and uniform and not passes and robot.n > 0 and not robot.non_floats
+        if can_loop and not constant_arrays(keywords):
+            loops = LoopSpec(function, robot, dtype, {**keywords, "method": loop_method}, target=target)
+    return KernelSpec(function, robot, dtype, keywords, passes, target, loops)
 
 
 def constant_arrays(keywords: Mapping[str, Any]) -> list[str]:
@@ -251,10 +265,14 @@ def too_long(spec: KernelSpec) -> bool:
         return False
     if spec.robot.n > MAX_STRAIGHT_LINKS and not isinstance(spec.function, Prepared):
         return True
-    limit = MAX_STRAIGHT_OPERATIONS if spec.can_loop else MAX_WITHOUT_LOOPS
     if isinstance(spec.function, Prepared):
-        limit = spec.function.max_operations
-    return operations(spec) > limit
+        return operations(spec) > spec.function.max_operations
+    if spec.loops is None:
+        return operations(spec) > MAX_WITHOUT_LOOPS
+    length = operations(spec)
+    if length <= MAX_AT_ONCE:
+        return False
+    return length > MAX_STRAIGHT_OPERATIONS or length > SHARE_OF_LOOPS * spec.loops.count.total
 
 
 def operations(spec: KernelSpec) -> int:

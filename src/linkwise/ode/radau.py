@@ -21,7 +21,6 @@ import numpy as np
 from ..extras import imported
 from ..graph import Program, count
 from ..graph.derivative import derivative
-from ..kernels.dispatch import MAX_STRAIGHT_OPERATIONS
 from ..kernels.host import host_target
 from ..kernels.interface import Interface, arguments
 from ..kernels.kernel import Kernel
@@ -33,6 +32,7 @@ from .status import DONE, NOT_FINITE, RUNNING, STEP_TOO_SMALL, STOPPED, TOO_MANY
 from .trajectories import Trajectories
 
 Jacobian = Callable[[float, np.ndarray], np.ndarray]  # t, y (m,) -> ∂y'/∂y (m, m)
+MAX_JACOBIAN = 6_000  # operations: longer ones take long to compile
 LARGEST_DIFFERENCE = 1.0  # of y, in SciPy's differences
 MOMENT = 1.0  # seconds between two calls of the watch
 
@@ -100,7 +100,7 @@ def result_of(program: Program, which: int) -> Program:
 
 
 def is_short(program: Program) -> bool:
-    return count(program).total <= MAX_STRAIGHT_OPERATIONS
+    return count(program).total <= MAX_JACOBIAN
 
 
 def kernel_of(program: Program, name: str) -> Kernel:

@@ -38,7 +38,7 @@ def robot_module(spec: KernelSpec) -> bytes:
                 " (expected form='straight')"
             )
         record = record_of_links(spec.links, spec.dtype, rearranged=False)
-        work = itemsize * work_numbers(spec.loops, spec.robot.n, int(spec.rolled.tree[0, 0]))
+        work = itemsize * work_numbers(spec.loop_text, spec.robot.n, int(spec.rolled.tree[0, 0]))
         described += [
             {"name": "robot", "role": "robot", "offset": start},
             {"name": "work", "role": "work", "offset": aligned(start + len(record))},
