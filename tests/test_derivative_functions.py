@@ -329,3 +329,22 @@ def test_defaults_that_are_written_out_keep_the_closed_form() -> None:
     for options in ({"wrench": np.ones(6)}, {"friction": True}):
         with pytest.raises(ValueError, match="with these options has no closed form"):
             lw.derivative(lw.inverse_dynamics, arm, ("q", "qd"), mode="closed-form", **options)
+
+
+def test_results_that_are_all_zero_are_packed_to_no_values() -> None:
+    still = lw.load("planar3").with_gravity((0, 0, 0))
+    for function, shapes in (
+        (lw.gravity_torque, ((3,),)),
+        (lambda arm, q: (lw.gravity_torque(arm, q), 0.0 * lw.inertia_matrix(arm, q)), ((3,), (3, 3))),
+    ):
+        packed = lw.packed(function, still)
+        assert packed.size == 0
+        for batch in ((), (5,)):
+            values = packed(np.ones((*batch, 3)))
+            assert values.shape == (*batch, 0)
+            results = packed.unpack(values)
+            results = results if isinstance(results, tuple) else (results,)
+            assert [x.shape for x in results] == [(*batch, *shape) for shape in shapes]
+            assert not any(x.any() for x in results)
+        assert "(void)out;" in lw.c_source(packed, still)
+        assert lw.count(packed, still).total == 0

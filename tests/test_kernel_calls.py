@@ -220,6 +220,27 @@ def test_wrong_out_is_refused_and_left_alone(dtype: str) -> None:
     assert not fixed.any()
 
 
+@every_dtype
+def test_out_whose_elements_share_memory_is_refused_and_left_alone(dtype: str) -> None:
+    made, given = kernel(dtype=dtype), motion(4, dtype=dtype)
+    memory = np.zeros(40, dtype)
+    size = memory.itemsize
+    for strides in ((0, size), (size, size), (2 * size, size), (3 * size, 0), (-size, size), (3 * size, 2 * size)):
+        overlapping = np.lib.stride_tricks.as_strided(memory[20:], (4, 3), strides)
+        for options in ({}, {"threads": 2}):
+            with pytest.raises(ValueError, match=r"^out has elements that share memory: shape \(4, 3\)"):
+                made(*given, out=overlapping, **options)
+        with pytest.raises(ValueError, match=r"^out has elements that share memory"):
+            made(*(a[0] for a in given), out=np.lib.stride_tricks.as_strided(memory, (3,), (0,)))
+        assert not memory.any()
+    expected = made(*given)
+    for strides in ((3 * size, size), (size, 4 * size), (-4 * size, size), (8 * size, 2 * size)):
+        start = 20 if strides[0] < 0 else 0
+        apart = np.lib.stride_tricks.as_strided(memory[start:], (4, 3), strides)
+        assert made(*given, out=apart) is apart
+        assert same(apart, expected)
+
+
 @pytest.mark.parametrize("size", [1, 7, 8, 33])
 def test_results_over_inputs(size: int) -> None:
     made = kernel()

@@ -58,7 +58,7 @@ class Packed(DerivedFunction):
             values = np.asarray(values)
         if not values.ndim or values.shape[-1] != self.size:
             raise ValueError(f"values has shape {tuple(values.shape)} (expected (..., {self.size}))")
-        extended = xp.concatenate([values, xp.zeros_like(values[..., :1])], axis=-1)
+        extended = xp.concatenate([values, xp.zeros_like(values.sum(-1), dtype=values.dtype)[..., None]], axis=-1)
         results = tuple(extended[..., places] for places in self._packed[1])
         return results[0] if len(results) == 1 else results
 

@@ -110,6 +110,16 @@ def host_array(name: str, value: Any) -> Any:
     return numpy_array(name, value) if foreign else value
 
 
+def internal_overlap(shape: Sequence[int], strides: Sequence[int], itemsize: int = 1) -> bool:
+    """Whether elements of an array may share memory with each other; strides and sizes in the same unit."""
+    end = itemsize
+    for step, size in sorted((abs(step), size) for step, size in zip(strides, shape, strict=True)):
+        if size > 1 and step < end:
+            return 0 not in shape
+        end += step * (size - 1)
+    return False
+
+
 def batch_of(inputs: Sequence[Argument] | Sequence[Port], arrays: Sequence[Any]) -> tuple[int, ...]:
     """The batch shape of arrays whose last axes must have the shapes of the inputs."""
     batches = {}

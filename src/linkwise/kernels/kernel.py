@@ -13,7 +13,7 @@ import numpy as np
 
 from .entry import entry_function, has_entry
 from .host import MachineCode
-from .interface import EXPECTED, Interface, Links, batch_of, described, numpy_array
+from .interface import EXPECTED, Interface, Links, batch_of, described, internal_overlap, numpy_array
 from .target import Code
 
 
@@ -137,6 +137,11 @@ class Kernel:
                 raise ValueError(f"out is {kind} (expected a NumPy array of {self.interface.dtype}, {shape})")
             if not result.flags.writeable:
                 raise ValueError("out cannot be written to")
+            if internal_overlap(shape, result.strides, result.itemsize):
+                raise ValueError(
+                    f"out has elements that share memory: shape {shape}, strides {result.strides} bytes (expected"
+                    " memory of its own for each)"
+                )
         for (i, one), (j, other) in combinations(enumerate(results), 2):
             if np.may_share_memory(one, other) and np.shares_memory(one, other):
                 raise ValueError(f"out[{i}] and out[{j}] share memory (expected an array of its own for each result)")

@@ -76,7 +76,8 @@ class CFunction:
         """Everything is computed before anything is stored, so that an output may be the array of an input."""
         read = {node.payload[0] for node in self.program.nodes if node.op == "input"}
         unread = (name for name, port in zip(self.inputs, self.program.inputs, strict=True) if port.name not in read)
-        idle = [f"    (void){name};" for name in unread]
+        empty = (name for name, result in zip(self.outputs, self.program.results, strict=True) if not result)
+        idle = [f"    (void){name};" for name in (*unread, *empty)]
         computed = [f"    const {self.type} {left} = {right};" for left, right in self.lines]
         stored = [
             f"    {name}[{position}] = {self.named(node)};"

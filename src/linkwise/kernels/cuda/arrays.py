@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..interface import GRADIENTS, kind_of
+from ..interface import GRADIENTS, internal_overlap, kind_of
 from . import dlpack
 from .driver import Device, device, device_of
 from .memory import DeviceArray
@@ -57,14 +57,9 @@ class View(NamedTuple):
             return True
 
     @property
-    def folded(self) -> bool:
+    def has_internal_overlap(self) -> bool:
         """Whether several elements may be the same number in memory."""
-        end = 0
-        for step, size in sorted((abs(step), size) for step, size in zip(self.strides or (), self.shape, strict=False)):
-            if size > 1 and step <= end:
-                return True
-            end += step * (size - 1)
-        return False
+        return self.strides is not None and internal_overlap(self.shape, self.strides)
 
 
 class Strided:
@@ -380,7 +375,7 @@ def package_of(value: Any) -> str:
 
 
 def shared(view: View) -> str:
-    return "has elements that share memory (expected one of its own for each)" if view.folded else ""
+    return "has elements that share memory (expected one of its own for each)" if view.has_internal_overlap else ""
 
 
 def is_contiguous(shape: Shape, strides: Shape | None) -> bool:
