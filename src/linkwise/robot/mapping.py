@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import MISSING, fields, replace
-from functools import lru_cache
 from typing import Any
 
 from ..spatial import Placement, RigidInertia, Rotation, Scalar, Symmetric, Vector
@@ -52,9 +51,13 @@ class NumberMap:
         )
 
 
-@lru_cache(maxsize=64)
+NUMBER_FIELDS: dict[type[Joint], tuple[str, ...]] = {}  # of the classes that were asked for
+
+
 def number_fields(kind: type[Joint]) -> tuple[str, ...]:
     """The names of a joint's numbers: all its fields, except the limits of travel, which no algorithm reads."""
+    if kind in NUMBER_FIELDS:
+        return NUMBER_FIELDS[kind]
     numbers = [entry for entry in fields(kind) if entry.name != "limits"]
     for entry in numbers:
         if entry.default is not MISSING and not isinstance(entry.default, (int, float)):
@@ -62,7 +65,8 @@ def number_fields(kind: type[Joint]) -> tuple[str, ...]:
                 f"joint class {kind.__name__}: the default of {entry.name} is {entry.default!r} (expected a number, as"
                 " of every field of a joint except its limits)"
             )
-    return tuple(entry.name for entry in numbers)
+    NUMBER_FIELDS[kind] = tuple(entry.name for entry in numbers)
+    return NUMBER_FIELDS[kind]
 
 
 DRIVE = number_fields(Joint)
