@@ -157,7 +157,7 @@ def read_states(arm: Robot, file: Path, word: str, option: str, degrees: bool) -
     picked = list(range(len(names)))
     if header:
         picked = columns(arm, f"{file}:{line}", head, word, option)
-        rows, names = rows[1:], head
+        rows, names = rows[1:], tuple(head)
     else:
         refuse_hidden_header(arm, file, word)
     table = []

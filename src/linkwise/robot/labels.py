@@ -22,8 +22,8 @@ def labels_of(value: Any) -> list[Any] | None:
     found = getattr(getattr(value, "dtype", None), "names", None)  # of structured arrays
     if found is None and hasattr(value, "to_numpy"):  # of pandas, polars, xarray, ...
         found = getattr(value, "columns", None)
-        if found is None and getattr(value, "dims", ()):
-            found = dict(getattr(value, "coords", {})).get(value.dims[-1])
+        if found is None and getattr(value, "dims", None):
+            found = dict(value.coords).get(value.dims[-1])
         elif found is None:
             found = getattr(value, "index", None)
     if found is None or callable(found):
@@ -44,9 +44,10 @@ def in_order(robot: Robot, name: str, value: Any) -> Any:
     numbered = Layout.of(robot).columns(word)
     forms += [{label: k for k, label in enumerate(numbered)}] if len(numbered) == len(own) else []
     for form in forms:
-        found = [form.get(label) for label in labels if isinstance(label, str)]
+        found = [form[label] for label in labels if isinstance(label, str) and label in form]
         if len(found) == len(labels) == len(own) and set(found) == set(range(len(own))):
-            return columns(value, labels)[..., np.argsort(found)]
+            order: list[int] = np.argsort(found).tolist()
+            return columns(value, labels)[..., order]
     raise TypeError(
         f"{name} has names: {listed(labels)} (expected those of robot {robot.name!r} in any order, {listed(own)}; or"
         f" {name}.to_numpy(), in that order)"
