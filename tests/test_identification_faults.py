@@ -1,5 +1,7 @@
 """Identification from data that something is wrong with: what is said, and what the robot keeps."""
 
+import re
+
 import numpy as np
 import pytest
 
@@ -88,8 +90,7 @@ def test_joints_in_another_order_and_torques_in_other_units_are_noted() -> None:
     swapped = lw.identify(arm, data | {"tau": data["tau"][:, [1, 0, 2]]})
     assert any("the torque of link1 looks like that of link2" in note for note in swapped.notes)
     small = lw.identify(arm, data, gains=0.01)
-    assert any("times a factor: link1 (0.01), link2 (0.01), link3 (0.01)" in note for note in small.notes)
-    assert not any("times a factor" in note for note in lw.identify(arm, data, gains=0.8).notes)
+    assert any("gravity torques are 0.01 " in note for note in small.notes)
 
 
 def test_a_lag_of_torques_is_measured() -> None:
@@ -274,3 +275,61 @@ def test_joints_that_are_always_slower_than_the_minimum_have_no_errors_and_a_not
     assert np.isnan([fit.residuals.rms[1], fit.validation.rms[1]]).all()
     assert (fit.residuals.r2[[0, 2]] > 0.999).all()
     assert "link2 (0.3): always slower" in fit.report()
+
+
+FAULTS = ("none", "masses", "load", "zero", "all gains", "one gain", "currents")
+
+
+def notes_with_fault(arm: lw.Robot, fault: str, joint: int) -> list[str]:
+    """Notes on gains and zeros from a recording with a fault; the masses of the nominal robot are off by 5 %."""
+    values, rng = np.array(lw.parameters(arm)), np.random.default_rng(1)
+    values[: 10 * len(arm.names)] *= np.repeat(1.0 + 0.05 * rng.normal(size=len(arm.names)), 10)
+    own, one = arm if fault == "none" else arm.with_parameters(values), np.arange(arm.n) == joint
+    tip = {"link": "panda_hand"} if arm.name == "panda" else {}
+    true = with_drives(arm.with_payload(3.0, [0.05, 0.0, 0.1], **tip) if fault == "load" else arm)
+    data = measured(true, noise=0.02)
+    data["q"] = data["q"] + 0.1 * one * (fault == "zero")
+    currents = 1.0 / rng.uniform(30.0, 120.0, arm.n)
+    gains = {"all gains": np.full(arm.n, 0.8), "one gain": np.where(one, 0.8, 1.0), "currents": currents}
+    data["tau"] = data["tau"] * gains.get(fault, np.ones(arm.n))
+    notes = lw.identify(own, data).notes
+    return [note for note in notes if "gains=" in note or " moved by " in note]
+
+
+def check_fault(arm: lw.Robot, fault: str, joint: int = 1) -> None:
+    notes, name = notes_with_fault(arm, fault, joint), arm.v_names[joint]
+    expected = {"none": 0, "masses": 0, "load": 0}.get(fault, 1)
+    assert len(notes) == expected, notes
+    patterns = {
+        "zero": (rf"{name} moved by (-0\.\d+) ", -0.1, 0.01),
+        "all gains": (r"are (0\.\d+) .* times those of the nominal robot", 0.8, 0.05),
+        "one gain": (rf" of {name} (0\.\d+) \(", 0.8, 0.01),
+        "currents": (r"(\(σ.*){2,}", None, None),
+    }
+    if expected:
+        pattern, value, slack = patterns[fault]
+        found = re.findall(pattern, notes[0])
+        assert len(found) == 1, notes
+        assert value is None or abs(float(found[0]) - value) < slack, notes
+
+
+@pytest.mark.parametrize("fault", ["masses", "zero", "all gains", "one gain", "currents"])
+def test_gains_and_zeros_that_parameters_take_up_are_noted(fault: str) -> None:
+    check_fault(lw.load("puma560"), fault)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["ur5e", "panda", "puma560", "stanford", "iiwa14"])
+@pytest.mark.parametrize("fault", FAULTS)
+def test_gains_and_zeros_of_every_arm_are_noted(name: str, fault: str) -> None:
+    for joint in (1, 2) if fault in ("zero", "one gain") else (1,):
+        check_fault(lw.load(name), fault, joint)
+
+
+def test_gains_are_told_where_most_of_the_robot_is_known() -> None:
+    """As in fits of a payload: beside what is known a gain of all joints shows in the data."""
+    arm = with_drives(lw.load("puma560"))
+    data = measured(arm.with_payload(2.0), noise=0.02)
+    assert not any("gains=" in note for note in lw.identify(arm, data, free=["link6"]).notes)
+    low = lw.identify(arm, data | {"tau": 0.8 * data["tau"]}, free=["link6"])
+    assert any(all(f"{name} 0." in note for name in arm.v_names[:3]) for note in low.notes)

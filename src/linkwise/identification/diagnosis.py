@@ -17,6 +17,7 @@ from .factors import triangle
 from .filtering import TORQUE, LowPass, decimated
 from .least_squares import solved
 from .preparing import Motion, reduced, rows_of
+from .systematic import systematic_errors
 from .text import percent
 
 if TYPE_CHECKING:
@@ -30,7 +31,6 @@ NEGLIGIBLE = 1e-6  # of a joint's torques: smaller offsets are rounding
 LITTLE, POOR = 0.5, 0.8  # R² below which something is wrong with a joint, and below which a fit is no good one
 EXPENSIVE = 0.05  # of the sum of squares: what possible bodies may cost before it is said
 REVERSED, ALIKE, UNLIKE = -0.5, 0.9, 0.3  # correlations of measured torques with those of the nominal robot
-FACTOR = 4.0  # between measured torques and those of the nominal robot, from which on gains are doubtful
 
 
 def notes(result: Identification) -> Iterator[str]:
@@ -39,6 +39,7 @@ def notes(result: Identification) -> Iterator[str]:
         yield "friction=False leaves out the friction that the nominal robot has: the torques are taken to have none"
     yield from on_bodies(result)
     yield from on_torques(result)
+    yield from systematic_errors(result)
     yield from on_lag(result)
     biased = with_offset(result)
     if biased:
@@ -91,7 +92,7 @@ def on_bounds(result: Identification) -> Iterator[str]:
 
 
 def on_torques(result: Identification) -> Iterator[str]:
-    """Signs, order and gains of the joints' torques, beside those of the nominal robot."""
+    """Signs and order of the joints' torques, beside those of the nominal robot."""
     names = result.nominal.v_names
     measured = np.nan_to_num(np.concatenate([part.measured for part in result.torques]))
     believed = np.concatenate([nominal_torques(result, motion) for motion in result.motions])
@@ -117,16 +118,6 @@ def on_torques(result: Identification) -> Iterator[str]:
             f"the model explains little of the torque of {', '.join(lost)}: are the joints' order, signs and zeros"
             " those of the robot, angles in radians (degrees=True), torques in N m (gains=...) and not delayed"
             f"{'' if result.friction else ', and have they no friction, as friction=False says'}?"
-        )
-    size = np.sqrt(np.mean(measured**2, axis=0)), np.sqrt(np.mean(believed**2, axis=0))
-    factor = np.where(size[1] > 0.0, size[0] / np.where(size[1] > 0.0, size[1], 1.0), 1.0)
-    far = (own > ALIKE) & ((factor > FACTOR) | (factor < 1.0 / FACTOR))
-    far = far if 2 * far.sum() >= len(names) else far & poor  # a single joint may carry a load that is not nominal
-    if far.any():
-        which = [f"{name} ({x:.2g})" for name, x, yes in zip(names, factor, far, strict=True) if yes]
-        yield (
-            f"measured torques are like those of the nominal robot times a factor: {', '.join(which)}; are they in N m,"
-            " or currents (gains=...)? Identified masses follow them"
         )
 
 

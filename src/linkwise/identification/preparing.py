@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from typing import Protocol
 
 import numpy as np
 
@@ -21,7 +22,6 @@ from .filtering import (
     band_of,
     decimated,
 )
-from .model import TorqueModel
 from .recorded import is_number
 from .samples import Samples
 from .text import percent
@@ -201,8 +201,20 @@ def check_motion(arm: Robot, motions: list[Motion]) -> None:
         )
 
 
+class Rows(Protocol):
+    """What is fitted to torques: a `TorqueModel`, or one with columns more."""
+
+    @property
+    def base_names(self) -> list[str]: ...
+
+    @property
+    def support(self) -> list[np.ndarray]: ...
+
+    def rows(self, q: np.ndarray, qd: np.ndarray, qdd: np.ndarray) -> np.ndarray: ...
+
+
 def rows_of(
-    model: TorqueModel, motion: Motion, filtering: Filtering
+    model: Rows, motion: Motion, filtering: Filtering
 ) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]]:
     """Times, rates, rows (N, n, b + 1) with the torque less what is known last, and measured torques (N, n).
 
@@ -239,7 +251,7 @@ def rows_of(
         first, left = first + used, rows[used:]
 
 
-def stacked(model: TorqueModel, motion: Motion, part: slice) -> np.ndarray:
+def stacked(model: Rows, motion: Motion, part: slice) -> np.ndarray:
     """Rows before filtering: regressor, the torque less what is known, and the measured torque."""
     rows = model.rows(motion.q[part], motion.qd[part], motion.qdd[part])
     tau = motion.tau[part]
@@ -248,7 +260,7 @@ def stacked(model: TorqueModel, motion: Motion, part: slice) -> np.ndarray:
 
 
 def reduced(
-    model: TorqueModel, motions: list[Motion], filtering: Filtering, blocks: int, speeds: np.ndarray
+    model: Rows, motions: list[Motion], filtering: Filtering, blocks: int, speeds: np.ndarray
 ) -> tuple[Factors, Factors]:
     """The triangles of all recordings; a block of time is within one of them.
 

@@ -1,0 +1,210 @@
+"""Systematic errors of recordings that parameters take up without a trace: gains of torques, zeros of positions.
+
+Joints share parameters, and links keep their lengths. So data alone tell the gains g_j of joints relative to one
+another, and most zeros δ_k. They are unknowns beside the base parameters x:
+
+    τ_j = g_j (Y_j x + f_j + Σ_k (∂τ_j/∂q_k) δ_k)                               f: torques of what is not identified
+
+Parameters can take up a gain of all joints, and zeros such as the last joint's. These show beside the nominal robot
+alone: where one number explains most of the difference between its gravity torques and those identified.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ..api.closed_form_derivatives import inverse_dynamics_derivatives
+from ..api.functions import gravity_torque
+from .factors import Factors, blocks_for
+from .least_squares import RANK, Solution, Spread, least_squares, sigma_of, spread_of
+from .preparing import reduced
+
+if TYPE_CHECKING:
+    from .result import Identification
+
+SIGMAS = 5.0  # of tens of numbers none is so far off by chance
+GAIN = 0.05  # relative: friction that depends on the load is more than that on few arms
+RELEVANT = 0.02  # of a joint's torque: zeros with a smaller effect are not noted
+VAGUE = 0.2  # σ of a gain, or of a sum of gains, above which Newton's method leaves it as it is
+ROUNDS = 6  # of Newton's method: torques are bilinear in gains and parameters
+MOST = 0.9  # of a sum of squares
+UNCERTAIN = 0.1  # of the gravity torques: nominal robots are seldom better known
+STATES = 200  # in which gravity is compared
+HIDDEN = 1e-8  # of a sum of unknowns: rounding
+
+
+def systematic_errors(result: Identification) -> list[str]:
+    """What the data say of gains and zeros, or else what shows beside the nominal robot."""
+    if 2 * (len(result.base) + 2 * result.nominal.n) > result.rows * result.nominal.n:
+        return []  # too few rows to tell
+    fit = fit_with_gains(result)
+    return on_gains(result, fit) + on_zeros(result, fit) or beside_nominal(result)
+
+
+@dataclass(frozen=True)
+class RowsWithSlopes:
+    """The rows of a fit, and as columns more the slopes of its torques by positions, and the torques f."""
+
+    result: Identification
+
+    @property
+    def base_names(self) -> list[str]:
+        return [*self.result.model.base_names, *(f"{name}.zero" for name in self.result.nominal.v_names), "known"]
+
+    @property
+    def support(self) -> list[np.ndarray]:
+        more = np.arange(len(self.result.model.base_names), len(self.base_names))
+        return [np.concatenate([own, more]) for own in self.result.model.support]
+
+    def rows(self, q: np.ndarray, qd: np.ndarray, qdd: np.ndarray) -> np.ndarray:
+        rows = self.result.model.rows(q, qd, qdd)
+        slopes = np.asarray(inverse_dynamics_derivatives(self.result.robot, q, qd, qdd)[0])
+        return np.concatenate([rows[..., :-1], slopes, rows[..., -1:], np.zeros_like(rows[..., -1:])], axis=-1)
+
+
+@dataclass(frozen=True)
+class FitWithGains:
+    """A linear fit of (base parameters, relative changes of gains, zeros) about `gains`."""
+
+    gains: np.ndarray  # (n,)
+    factors: Factors
+    solution: Solution
+    spread: Spread
+
+    def unknowns(self, first: int) -> np.ndarray:
+        """Rows that pick n unknowns; the first of them is counted from the end."""
+        return np.eye(len(self.gains), len(self.solution.x), len(self.solution.x) - first)
+
+    def sigma(self, rows: np.ndarray) -> np.ndarray:
+        """σ of rows · x, infinite where the data do not tell it."""
+        basis, undetermined = self.solution.basis, self.solution.undetermined
+        sizes = np.abs(rows) @ (np.linalg.norm(basis, axis=1) + np.linalg.norm(undetermined, axis=1))
+        told = np.linalg.norm(rows @ undetermined, axis=1) <= HIDDEN * sizes
+        return np.where(told, sigma_of(self.solution, self.spread, rows)[0], np.inf)
+
+
+def fit_with_gains(result: Identification) -> FitWithGains:
+    model, n, b = RowsWithSlopes(result), result.nominal.n, len(result.base)
+    blocks = blocks_for(n, len(model.base_names))
+    plain = reduced(model, list(result.motions), result.filtering, blocks, result.minimum_speed)[0]
+    x, gains = result.base.values, np.ones(n)
+    for _ in range(ROUNDS):
+        factors, start = linearized(plain, x, gains), np.concatenate([x, np.zeros(2 * n)])
+        solution = least_squares(factors, start, True)
+        step = well_known_step(solution.system, start, slice(b, b + n))
+        if np.abs(step[b : b + n]).max() < GAIN:
+            break
+        x, gains = x + step[:b], gains * (1.0 + step[b : b + n])
+    return FitWithGains(gains, factors, solution, spread_of(factors, solution))
+
+
+def linearized(plain: Factors, x: np.ndarray, gains: np.ndarray) -> Factors:
+    """Rows of x, of relative changes of gains, and of zeros."""
+    b, n = len(x), len(gains)
+    own, zeros = [columns[columns < b] for columns in plain.support], np.arange(b + n, b + 2 * n)
+    factors = Factors(b + 2 * n, [np.concatenate([k, [b + j], zeros]) for j, k in enumerate(own)])
+    factors.counts, factors.torque = plain.counts, plain.torque
+    for block in plain.triangles:
+        rows = []
+        for k, gain, part in zip(own, gains, block, strict=True):
+            Y, slopes, known, tau = np.split(part, np.cumsum([len(k), n, 1]), axis=1)
+            predicted = gain * np.concatenate([Y, Y @ x[k, None] + known, slopes], axis=1)
+            rows.append(np.concatenate([predicted, tau - gain * known], axis=1))
+        factors.triangles.append(rows)
+    return factors
+
+
+def well_known_step(system: np.ndarray, start: np.ndarray, some: slice) -> np.ndarray:
+    """A step of Newton's method in which some unknowns move only along directions that have a σ below `VAGUE`."""
+    R, left = system[:, :-1], system[:, -1] - system[:, :-1] @ start
+    scale = np.linalg.norm(R, axis=0)
+    scale = np.where(scale > 0.0, scale, 1.0)
+    others = np.delete(np.arange(len(start)), some)
+    inverse = np.linalg.pinv(R[:, others] / scale[others], rcond=RANK) / scale[others, None]
+    U, s, Vt = np.linalg.svd(R[:, some] - R[:, others] @ (inverse @ R[:, some]), full_matrices=False)
+    known = s > 1.0 / VAGUE
+    step = np.zeros(len(start))
+    step[some] = Vt[known].T @ (U[:, known].T @ left / s[known])
+    step[others] = inverse @ (left - R[:, some] @ step[some])
+    return step
+
+
+def on_gains(result: Identification, fit: FitWithGains) -> list[str]:
+    """Of joints whose gain is not that of most others; or not 1, where the data tell that."""
+    names, rows = result.nominal.v_names, fit.unknowns(2 * len(fit.gains))
+    absolute = bool(np.isfinite(fit.sigma(rows)).any())
+    beside = [(1.0, np.zeros(rows.shape[1]))] if absolute else list(zip(fit.gains, rows, strict=True))
+    ratios = np.stack([fit.gains / gain * (1.0 + (rows - row) @ fit.solution.x) for gain, row in beside], axis=1)
+    sigma = np.stack([np.abs(fit.gains / gain) * fit.sigma(rows - row) for gain, row in beside], axis=1)
+    apart, vague = np.abs(ratios - 1.0), SIGMAS * sigma
+    off = apart > np.maximum(vague, GAIN)
+    if not off.any():
+        return []
+    k = int(np.argmin(np.where(off.any(axis=0), np.maximum(apart, vague).sum(axis=0), np.inf)))  # like a median
+    which = ", ".join(f"{names[j]} {ratios[j, k]:.3g} (σ {sigma[j, k]:.1g})" for j in np.flatnonzero(off[:, k]))
+    others = "" if absolute else f" relative to those of {names[k]}"
+    return [
+        f"torques of the joints do not agree with one another: they fit with gains{others} of {which}; are torque"
+        " constants, gear ratios and units right, or are these motor currents (gains=...)? Masses follow them"
+    ]
+
+
+def on_zeros(result: Identification, fit: FitWithGains) -> list[str]:
+    """Of joints whose positions are off by a constant, to first order."""
+    n = len(fit.gains)
+    rows = fit.unknowns(n)
+    zeros, sigma = rows @ fit.solution.x, fit.sigma(rows)
+    slopes = np.stack([np.linalg.norm(fit.factors.of_joint(j)[:, -n - 1 : -1], axis=0) for j in range(n)])
+    counts = np.array([[max(1, fit.factors.samples(j))] for j in range(n)])
+    off = (np.abs(zeros) > SIGMAS * sigma) & relevant(result, slopes / np.sqrt(counts) * zeros)
+    return [f"torques fit better {moved(result, j, zeros[j], sigma[j])}" for j in map(int, np.flatnonzero(off))]
+
+
+def relevant(result: Identification, effects: np.ndarray) -> np.ndarray:
+    """Of effects (n, causes) on torques: which causes change that of some joint by enough."""
+    sizes = result.residuals.rms / result.residuals.relative
+    return np.asarray((np.abs(effects) > RELEVANT * sizes[:, None]).any(axis=0))
+
+
+def moved(result: Identification, j: int, zero: float, sigma: float) -> str:
+    unit = "m" if result.nominal.effort_units[j] == "N" else "rad"
+    return (
+        f"with positions of {result.nominal.v_names[j]} moved by {zero:.2g} {unit} (σ {sigma:.1g}): is its zero that"
+        " of the robot?"
+    )
+
+
+def beside_nominal(result: Identification) -> list[str]:
+    """What is seen of gravity torques, where one number explains how they differ from those of the nominal robot."""
+    arm, model, count = result.nominal, result.model, len(result.model.combined)
+    q = np.concatenate([motion.q for motion in result.motions])
+    q = q[np.linspace(0, len(q) - 1, min(STATES, len(q))).astype(int)]
+    rest = np.zeros((len(q), arm.n))
+    weights = np.where(np.isfinite(result.residuals.rms), 1.0 / result.noise, 0.0)[:, None]
+    gravity = np.asarray(gravity_torque(arm, q))[..., None]
+    slopes = np.asarray(inverse_dynamics_derivatives(arm, q, rest, rest)[0])
+    each = np.concatenate([gravity, slopes], axis=-1)
+    causes = (each * weights).reshape(-1, 1 + arm.n)
+    Y = (model.rows(q, rest, rest)[..., :count] * weights).reshape(-1, count)
+    difference = Y @ (result.base.values - model.base_nominal)[:count]
+    squares, total = np.sum(causes**2, axis=0), float(difference @ difference)
+    inverse = np.divide(causes, squares, out=np.zeros_like(causes), where=squares > 0.0).T
+    sizes = inverse @ difference
+    k = int(np.argmax(sizes**2 * squares))
+    row = np.pad(inverse[k] @ Y, (0, len(result.base) - count))
+    sigma = float(sigma_of(result.solution, result.spread, row[None])[0][0])
+    if not (sizes[k] ** 2 * squares[k] > MOST * total and abs(sizes[k]) > SIGMAS * sigma):
+        return []
+    if k == 0 and abs(sizes[k]) > UNCERTAIN:
+        return [
+            f"gravity torques are {1.0 + sizes[k]:.3g} (σ {sigma:.1g}) times those of the nominal robot, in all"
+            " joints alike: are torques in N m and torque constants right (gains=...), or is the robot as much"
+            " heavier or lighter? Masses follow them"
+        ]
+    effects = np.sqrt(np.mean(each[..., k] ** 2, axis=0)) * sizes[k]
+    if k == 0 or not relevant(result, effects[:, None])[0]:
+        return []
+    return [f"gravity torques are those of the nominal robot {moved(result, k - 1, sizes[k], sigma)}"]
