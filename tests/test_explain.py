@@ -125,3 +125,23 @@ def test_cite_takes_the_quasi_coordinates_and_lists_what_it_knows() -> None:
     assert lw.cite(lw.normalized) == lw.cite("normalized")
     with pytest.raises(ValueError, match="did you mean 'kalman'"):
         lw.cite("kalmann")
+
+
+def test_a_quantity_that_is_not_there_is_named_with_those_that_are() -> None:
+    robot = lw.load("planar3")
+    with pytest.raises(KeyError, match=r"'nu' .*m_hat.*qd") as error:
+        lw.explain(robot, [0, 0, 0])["nu"]
+    assert "lw.explain" in str(error.value)
+    everything = lw.explain(robot, [0, 0, 0], [1, 1, 1], [0, 0, 0])
+    assert "nu" in everything
+    with pytest.raises(KeyError, match="'mu'") as error:
+        everything["mu"]
+    assert "need" not in str(error.value)
+
+
+def test_a_term_of_a_budget_that_is_not_there_is_named_with_those_that_are() -> None:
+    joint = lw.budget(lw.load("planar3"), [0, 0, 0], [0, 0, 0], [0, 0, 0])["link1"]
+    label, _ = joint.terms[0]
+    with pytest.raises(KeyError, match="'gravitation' is not a term") as error:
+        joint["gravitation"]
+    assert label in str(error.value)

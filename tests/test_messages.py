@@ -1,13 +1,16 @@
 """What a user is told who wrote something that cannot be: which argument, which symbol, and what to write instead."""
 
+import inspect
 import math
 import shutil
 import subprocess
+from typing import Any
 
 import numpy as np
 import pytest
 
 import linkwise as lw
+from effort import in_turn
 
 PLANAR = lw.load("planar3")
 START = [0.1, 0.2, 0.3]
@@ -195,3 +198,57 @@ def test_a_file_with_a_self_test_links_with_another_main(tmp_path):
     assert subprocess.run([*strict, *both], capture_output=True).returncode != 0
     subprocess.run([*strict, "-DLINKWISE_NO_MAIN", *both], check=True)
     assert subprocess.run([str(tmp_path / "own")]).returncode == 3
+
+
+OTHERS: dict[str, Any] = {  # arguments beside the robot, by name; of other names: numbers
+    "function": lw.gravity_torque,
+    "wrt": "q",
+    "path": "arm.toml",
+    "convention": "modified",
+    "folder": "sweep",
+    "data": {},
+    "step": 0.1,
+    "steps": 3,
+    "duration": 1.0,
+    "samples": {"q0": [0.0, 0.0, 0.0]},
+    "trajectory": lw.cubic([0, 0, 0], [1, 1, 1], 1.0),
+    "source": "pinocchio",
+}
+TAKES_FILES = ("compare",)  # names and files are robots too
+
+
+def robot_functions() -> dict[str, inspect.Signature]:
+    """Public functions with a parameter, without a default, that is a robot."""
+    found = {}
+    for name in lw.__all__:
+        function = getattr(lw, name)
+        if callable(function) and not isinstance(function, type) and name not in TAKES_FILES:
+            parameters = inspect.signature(function).parameters.values()
+            if any(p.annotation in ("Robot", lw.Robot) and p.default is p.empty for p in parameters):
+                found[name] = inspect.signature(function)
+    return found
+
+
+def test_many_functions_take_a_robot() -> None:
+    assert len(robot_functions()) > 70
+
+
+@in_turn(robot_functions())
+def test_what_is_no_robot_is_named_where_one_is_expected(name: str) -> None:
+    for wrong in ("stanford", 3.0, None):
+        positional, named = [], {}
+        for parameter in robot_functions()[name].parameters.values():
+            if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
+                continue
+            robot = parameter.annotation in ("Robot", lw.Robot)
+            if not robot and parameter.default is not parameter.empty and parameter.name not in ("duration", "source"):
+                continue
+            value = wrong if robot else OTHERS.get(parameter.name, [0.0, 0.0, 0.0])
+            if parameter.kind is parameter.KEYWORD_ONLY or parameter.default is not parameter.empty:
+                named[parameter.name] = value
+            else:
+                positional.append(value)
+        with pytest.raises(TypeError) as error:
+            getattr(lw, name)(*positional, **named)
+        assert f"{wrong!r} (expected a Robot" in str(error.value)
+        assert (f"load({wrong!r})" in str(error.value)) == isinstance(wrong, str)

@@ -1,6 +1,8 @@
 """Base parameters: no more than needed, enough for every torque, and the same from symbols as from numbers."""
 
+import copy
 import math
+import pickle
 from dataclasses import replace
 from typing import Any
 
@@ -8,7 +10,7 @@ import numpy as np
 import pytest
 
 import linkwise as lw
-from effort import rest_slow
+from effort import in_turn, rest_slow
 from linkwise.api.base_parameters import TEN, body_of
 from linkwise.dynamics import denoc
 from linkwise.spatial import RigidInertia, Wrench
@@ -178,3 +180,47 @@ def test_numbers_too_large_to_regroup_are_refused_with_the_robot():
     rows = [{**row, "alpha": 0.3 * k, "inertia": np.diag([1, 1.1, 1.2])} for k in range(1, 5)]
     with pytest.raises(lw.RobotError, match=r"'huge'.*larger than floating-point numbers"):
         lw.base_parameters(lw.Robot.from_dh(rows, convention="standard", name="huge"))
+
+
+REARRANGED = {
+    "sort": np.sort,
+    "take": lambda p: np.take(p, [2, 1, 0]),
+    "flip": np.flip,
+    "roll": lambda p: np.roll(p, 1),
+    "permuted": lambda p: p.take(np.arange(len(p))[::-1]),
+    "index": lambda p: p[::-1],
+    "reshape": lambda p: p.reshape(-1, 1).reshape(-1),
+    "ravel": np.ravel,
+    "transposed": lambda p: p.T,
+    "concatenated": lambda p: np.concatenate([p[3:], p[:3]]),
+    "joined": lambda p: np.concatenate([p]),
+    "delete": lambda p: np.delete(p, 0),
+    "unique": np.unique,
+    "partition": lambda p: np.partition(p, 3),
+    "where": lambda p: np.where(p > 0, p, -p),
+    "sum": lambda p: p + p,
+    "cumsum": np.cumsum,
+    "clip": lambda p: p.clip(0, 1),
+    "view": lambda p: p.view(),
+}
+
+
+@in_turn(REARRANGED)
+def test_what_is_made_of_parameters_has_no_names(how: str) -> None:
+    """So names and values never disagree."""
+    own = lw.parameters(lw.load("planar3"))
+    changed = REARRANGED[how](own)
+    assert getattr(changed, "names", ()) == ()
+    assert np.array_equal(changed, REARRANGED[how](np.array(own)))
+
+
+def test_copies_keep_names_and_no_sorting_is_done_in_place() -> None:
+    own = lw.parameters(lw.load("planar3"), base=True)
+    for same in (own.copy(), copy.copy(own), copy.deepcopy(own), pickle.loads(pickle.dumps(own))):
+        assert same.names == own.names
+        assert np.array_equal(same, own)
+        assert np.array_equal(same.grouping, own.grouping)
+    for method in (own.sort, lambda: own.partition(2)):
+        with pytest.raises(TypeError, match=r"np\.sort"):
+            method()
+    assert own["link3.hx"] == lw.parameters(lw.load("planar3"), base=True)["link3.hx"]

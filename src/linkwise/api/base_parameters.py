@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..errors import RobotError
-from ..robot import Robot
+from ..robot import Robot, require_robot
 from ..robot.mapping import own_numbers
 from ..robot.regroup import TEN, body_of, identifiable_parameters, ten_numbers
 from ..spatial import RigidInertia, Scalar, dot_product, mul, reciprocal
@@ -66,8 +66,7 @@ def base_parameters(arm: Robot) -> BaseParameters:
     >>> print(lw.base_parameters(lw.load("planar3"))[3])
     link2.hx = 0.125 = link2.hx + 0.25 link3.m
     """
-    if not isinstance(arm, Robot):
-        raise TypeError(f"the first argument is {arm!r} (expected a Robot)")
+    require_robot(arm)
     arm = arm.without_rotors()
     if not arm.symbolic:
         arm = arm.mapped(float)

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from numbers import Integral
 from typing import Any
 
+from ..errors import near_miss
 from ..graph import Node
 from ..robot.description import grid
 from ..symbolic.expressions import Expressions
@@ -50,7 +51,10 @@ class JointBudget:
         return shortened(self.largest, most)
 
     def __getitem__(self, label: str) -> float:
-        return dict(self.terms)[label]
+        terms = dict(self.terms)
+        if label not in terms:
+            raise KeyError(f"{label!r} is not a term{near_miss(label, terms)} (expected one of {', '.join(terms)})")
+        return terms[label]
 
     @property
     def _at(self) -> str:

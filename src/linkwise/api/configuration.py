@@ -8,9 +8,8 @@ from typing import Any
 import numpy as np
 
 from ..errors import RobotError
-from ..robot import Link, Robot
+from ..robot import Link, Robot, require_robot
 from ..robot.joint_space import QUATERNION
-from .states import require_robot
 
 
 def neutral(arm: Robot) -> np.ndarray:

@@ -11,10 +11,10 @@ import numpy as np
 
 from ..errors import RobotError, one_of
 from ..kernels.interface import EXPECTED
-from ..robot import Robot
+from ..robot import Robot, require_robot
 from .joint_forms import CONVENTIONS, TITLES, SameNumbers, with_unit_quaternion
 from .model_sides import Place, Side, side_of_model
-from .states import Array, States, require_robot
+from .states import Array, States
 
 Library = Any  # the name of a library, or a model object of Pinocchio or MuJoCo
 

@@ -7,13 +7,13 @@ from typing import Any
 
 from ..dynamics import fewest, free_flying, kinematics
 from ..errors import RobotError
-from ..robot import Friction, Robot
+from ..robot import Friction, Robot, require_robot
 from ..robot.coordinates import MovingJoint
 from ..spatial import add
 from .call import Call, public
 from .functions import external_wrenches, joint_torques, point_of_link
 from .momentum import at_origin
-from .states import Array, States, require_robot
+from .states import Array, States
 
 
 @public

@@ -10,10 +10,10 @@ from typing import Any
 
 from ..dynamics import momentum as whole
 from ..errors import RobotError
-from ..robot import Robot
+from ..robot import Robot, require_robot
 from ..spatial import Scalar
 from .call import Call, fast, public
-from .states import Array, States, require_robot
+from .states import Array, States
 
 
 def total_mass(arm: Robot) -> Scalar:

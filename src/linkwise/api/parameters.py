@@ -7,12 +7,11 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
-from ..robot import Friction, Robot
+from ..robot import Friction, Robot, require_robot
 from ..robot.bodies import parameter_names
 from ..robot.regroup import TEN, body_of, ten_numbers
 from ..spatial import RigidInertia, Scalar
 from ..symbolic import collected_text
-from .states import require_robot
 
 ROTOR = "rotor"
 UNIT_BODIES = tuple(map(body_of, np.eye(len(TEN)).tolist()))
@@ -36,9 +35,28 @@ class Parameters(np.ndarray):
         return named
 
     def __array_finalize__(self, other: Any) -> None:
-        same = getattr(other, "shape", None) == self.shape  # a copy
-        self.names = getattr(other, "names", ()) if same else ()
-        self.grouping = getattr(other, "grouping", None) if same else None
+        """Without names: `copy` keeps them, and nothing else that NumPy makes of the array."""
+        self.names, self.grouping = (), None
+
+    def __array_function__(self, function: Any, types: Any, arguments: Any, keywords: Any) -> Any:
+        """On plain arrays, so that no result that is reordered or reshaped has the names of what was there before."""
+        return function(*map(plain, arguments), **{key: plain(x) for key, x in keywords.items()})
+
+    def copy(self, order: Any = "C") -> Self:
+        named = super().copy(order)
+        named.names, named.grouping = self.names, self.grouping
+        return named
+
+    def __copy__(self) -> Self:
+        return self.copy()
+
+    def __deepcopy__(self, memo: Any) -> Self:
+        return self.copy()
+
+    def sort(self, *_: Any, **__: Any) -> None:
+        raise TypeError("parameters have a name each, so they are not sorted in place (expected np.sort(parameters))")
+
+    partition = sort
 
     def __array_wrap__(self, array: np.ndarray, context: Any = None, return_scalar: bool = False) -> Any:
         plain = array.view(np.ndarray)
@@ -67,6 +85,13 @@ class Parameters(np.ndarray):
         return "\n".join(f"{name} = {collected_text(x)}" for name, x in zip(self.names, self.tolist(), strict=True))
 
     __str__ = __repr__
+
+
+def plain(x: Any) -> Any:
+    """Parameters as a plain array, also within lists and tuples."""
+    if isinstance(x, (list, tuple)) and type(x) in (list, tuple):
+        return type(x)(map(plain, x))
+    return x.view(np.ndarray) if isinstance(x, Parameters) else x
 
 
 class Column(NamedTuple):

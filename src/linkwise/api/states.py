@@ -14,7 +14,7 @@ import numpy as np
 
 from ..graph import as_traced
 from ..kernels.interface import EXPECTED, broadcast, numpy_array
-from ..robot import Robot
+from ..robot import Robot, require_robot
 from ..robot.joint_space import CONFIGURATIONS
 from ..robot.labels import in_order
 from ..robot.layout import no_orientation
@@ -90,12 +90,6 @@ def dtype_name(array: Array) -> str:
 def is_scalar_object(x: object) -> bool:
     """Whether an element of an object array can be calculated with: a node, a symbol, a number of many digits."""
     return all(hasattr(x, op) for op in ("__add__", "__sub__", "__mul__")) and not isinstance(x, (bool, complex))
-
-
-def require_robot(robot: object) -> None:
-    if not isinstance(robot, Robot):
-        hint = f"; did you mean linkwise.load({robot!r})?" if isinstance(robot, str) else ""
-        raise TypeError(f"the first argument is {robot!r} (expected a Robot{hint})")
 
 
 def same_in_all_states(batch: tuple[int, ...], links: int) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 from ..errors import RobotError, one_of
 from ..kernels.dispatch import DTYPES
 from ..kernels.lock import LOCK
-from ..robot import Robot
+from ..robot import Robot, require_robot
 from ..tracing import Input
 from .compiling import checked_spec
 from .functions import poses
@@ -70,8 +70,7 @@ def wasm_robot(arm: Robot, *, dtype: str = "float64") -> bytes:
     from ..kernels.wasm.record import record_of_robot
 
     one_of(dtype, DTYPES, "dtype")
-    if not isinstance(arm, Robot):
-        raise TypeError(f"arm is {arm!r} (expected a robot)")
+    require_robot(arm)
     if arm.couplings or not arm.n or arm.non_floats:
         reason = "coupled joints" if arm.couplings else "numbers that are no floats" if arm.n else "no joints"
         raise RobotError(

@@ -24,7 +24,7 @@ import numpy as np
 from ..api.configuration import neutral
 from ..api.torque_functions import check_arguments, checked_torques, host_array
 from ..errors import one_of
-from ..robot import Robot, from_table
+from ..robot import Robot, from_table, require_robot
 from ..robot.labels import refuse_labels
 from ..robot.layout import no_orientation
 from ..spatial import sign
@@ -223,6 +223,7 @@ def with_gears(arm: Robot, ratio: Any, motor_inertia: Any) -> Robot:
     >>> lw.with_gears(lw.load("planar3"), ratio=[100, 80, 50], motor_inertia=2e-5).rows[1]["rotor_inertia"]
     0.128
     """
+    require_robot(arm)
     single = [joint.name for joint in arm.moving if joint.kind.degrees == 1 and joint.coupling is None]
     count = len(single)
     both = {"ratio": numbers("ratio", ratio), "motor_inertia": numbers("motor_inertia", motor_inertia, least=0.0)}

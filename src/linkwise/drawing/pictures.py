@@ -11,9 +11,8 @@ import numpy as np
 
 from ..api.configuration import neutral
 from ..api.functions import poses
-from ..api.states import require_robot
 from ..figures import new_figure, save_figure
-from ..robot import Robot
+from ..robot import Robot, require_robot
 from ..robot.labels import in_order
 from ..robot.layout import no_orientation
 from .camera import Camera, cameras_of

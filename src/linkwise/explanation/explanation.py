@@ -11,7 +11,7 @@ from ..api.functions import refuse_coupled
 from ..api.quasi import refuse_foreign
 from ..api.singular import explained
 from ..api.states import Array, States
-from ..errors import one_of
+from ..errors import near_miss, one_of
 from ..graph import Node
 from ..robot import Robot
 from ..symbolic.expressions import Expressions, as_sympy
@@ -26,11 +26,18 @@ class Explanation(Mapping[str, Any]):
     `text(...)` and `latex(...)` show chosen ones.
     """
 
-    def __init__(self, robot: Robot, quantities: Iterable[Quantity]) -> None:
+    def __init__(self, robot: Robot, quantities: Iterable[Quantity], partial: bool = False) -> None:
         self.robot = robot
         self.quantities = {quantity.name: quantity for quantity in quantities}
+        self.partial = partial  # whether qd or qdd was not given
 
     def __getitem__(self, name: str) -> Any:
+        if name not in self.quantities:
+            given = "; others need qd, or qd and qdd, in the call of lw.explain" if self.partial else ""
+            near = near_miss(name, self.quantities)
+            raise KeyError(
+                f"{name!r} is not explained here{near} (expected one of {', '.join(self.quantities)}{given})"
+            )
         values = self.quantities[name].values
         if () in values:
             return as_array(values[()])
@@ -154,7 +161,7 @@ def explain(arm: Robot, q: Array, qd: Array | None = None, qdd: Array | None = N
             name: [as_sympy(x) if isinstance(x, Node) else x for x in values] for name, values in scalars.items()
         }
     with np.errstate(all="ignore"), explained(states):
-        return Explanation(arm, quantities(arm, scalars["q"], scalars.get("qd"), scalars.get("qdd")))
+        return Explanation(arm, quantities(arm, scalars["q"], scalars.get("qd"), scalars.get("qdd")), qdd is None)
 
 
 def as_array(value: Any) -> Any:

@@ -183,8 +183,8 @@ class Noticed:
                 for name, noticed in mistakes.items():
                     rows[node, k, name] = rows.get((node, k, name), False) | noticed
         rows |= {(node.index, "result", ""): found.value[node.index] != 0.0 for node in found.results}
-        for node, matters, own in zip(found.choices, visible, d, strict=True):
-            rows |= {(node.index, "side", side): matters & taken for side, taken in sides(node, own).items()}
+        for choice, matters, own in zip(found.choices, visible, d, strict=True):
+            rows |= {(choice.index, "side", side): matters & taken for side, taken in sides(choice, own).items()}
         self.table = self.usable & np.array(list(rows.values()))
         self.lost = {key for key, noticed in zip(rows, self.table, strict=True) if not noticed.any()}
         self.operands = {(node, k) for node, k, name in self.lost if isinstance(k, int) and name == "sign"}
@@ -211,7 +211,7 @@ def visible_choices(found: Sensitivity, tolerance: float) -> np.ndarray:
     """Where the other branch of a choice would change a result, or a later choice that does: (choices, states)."""
     outputs = len(found.results)
     jump = np.where(found.weight == 0.0, 0.0, np.abs(found.weight * found.jump))
-    visible = ~(jump[:outputs] <= CERTAIN * tolerance * found.size[:outputs, None]).all(axis=0)
+    visible = (~(jump[:outputs] <= CERTAIN * tolerance * found.size[:outputs, None])).any(axis=0)
     for k in reversed(range(len(found.choices))):
         flips = ~(jump[outputs + k] < np.abs(found.difference[k])) & (jump[outputs + k] != 0.0)
         if found.choices[k].op in JUMPS:

@@ -18,7 +18,7 @@ from dataclasses import replace
 from typing import Any
 
 from ..errors import RobotError, one_of
-from ..robot import Robot, from_table
+from ..robot import Robot, from_table, require_robot
 from ..robot.tables import CONVENTIONS
 from ..spatial import Placement, Vector, is_zero
 from .agreement import require_agreement
@@ -46,8 +46,7 @@ def convert(arm: Robot, convention: str) -> Robot:
     >>> bool(abs(lw.gravity_torque(craig, q) - lw.gravity_torque(arm, q)).max() < 1e-12)
     True
     """
-    if not isinstance(arm, Robot):
-        raise TypeError(f"the first argument is {arm!r} (expected a Robot, then a convention)")
+    require_robot(arm, role=", then a convention")
     one_of(convention, CONVENTIONS, "convention", RobotError)
     if convention == arm.convention:
         return arm

@@ -8,7 +8,7 @@ from importlib import import_module
 from pathlib import Path
 
 from ..errors import FileError, near_miss, one_of
-from ..robot import Robot
+from ..robot import Robot, require_robot
 from . import toml
 from .options import Options
 
@@ -112,8 +112,7 @@ def save(robot: Robot, path: str | os.PathLike[str], *, urdf_rotors: str = "refu
     written all the same, where Drake and `load` read them and Pinocchio, MuJoCo and ROS do not, and with
     urdf_rotors="drop" they are left out. Either is said in a comment of the file.
     """
-    if not isinstance(robot, Robot):
-        raise TypeError(f"the first argument is {robot!r} (expected a Robot; then the file to write it to)")
+    require_robot(robot, role=", then the file to write it to")
     target = Path(path)
     if target.suffix.lower() not in WRITERS:
         raise FileError(

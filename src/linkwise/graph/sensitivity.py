@@ -54,9 +54,9 @@ class Sensitivity:
         self.value = {node.index: next(rows) for node in program.nodes}
         self.slope = {key: next(rows) for key in slope}
         self.moving = {key for key, s in slope.items() if isinstance(s, Node) or s != 0.0}
-        self.difference, self.jump = (
-            table[len(table) - 2 * len(jumps) :].reshape(2, len(jumps), -1) if jumps else np.zeros((2, 0, self.states))
-        )
+        last = table[len(table) - 2 * len(jumps) :]
+        self.difference: np.ndarray = last[: len(jumps)]
+        self.jump: np.ndarray = last[len(jumps) :]
         self.gradient: dict[int, np.ndarray] = {}  # of every row, by each input
         self.size = np.abs([self.value[node.index] for node in self.results])
         self.size = np.concatenate([self.size, np.zeros_like(self.difference)])

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import one_of
-from ..robot import Friction, Robot
+from ..robot import Friction, Robot, require_robot
 from .factors import Factors, blocks_for
 from .identifiability import not_identifiable, notes_on_condition, recovery
 from .least_squares import least_squares, spread_of
@@ -225,8 +225,7 @@ def notes_on_lost_joints(arm: Robot, factors: Factors, motions: Sequence[Motion]
 
 
 def check_options(arm: Any, friction: Any, flags: Mapping[str, Any], regularization: float, solver: str) -> None:
-    if not isinstance(arm, Robot):
-        raise TypeError(f"the first argument is {arm!r} (expected a Robot)")
+    require_robot(arm)
     if arm.symbolic:
         raise ValueError(f"robot {arm.name!r} has symbols (expected numbers: lw.bind gives them values)")
     for name, value in flags.items():

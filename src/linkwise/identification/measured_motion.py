@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..notices import warn
-from ..robot import Robot
+from ..robot import Robot, require_robot
 from .filtering import MOTION, LowPass
 from .preparing import filtering_of, motion_of, without_short_parts
 from .reading import recordings_of
@@ -58,6 +58,7 @@ def measured_motion(
     >>> print(lw.budget(arm, run.q, run.qd, run.qdd, t=run.t).joint("link3", by="kinds").when)
     t = ...
     """
+    require_robot(arm)
     samples = recordings_of(arm, data, columns, period, degrees, gains, recorded_rates, delay)
     filtering = filtering_of(samples, cutoff, cutoff, 1, bool(arm.quaternions))
     samples, _ = without_short_parts(samples, filtering)

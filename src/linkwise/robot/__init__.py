@@ -10,7 +10,7 @@ from .joint import Joint, Prismatic, Revolute, Screw
 from .kinds import KINDS
 from .link import Frame, Link
 from .mobility import LinkMobility
-from .model import Robot, from_table
+from .model import Robot, from_table, require_robot
 from .random_robots import chain, random_tree
 from .recursion import inward, outward, toward_base
 
@@ -37,5 +37,6 @@ __all__ = [
     "of_tree",
     "outward",
     "random_tree",
+    "require_robot",
     "toward_base",
 ]

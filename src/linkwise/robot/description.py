@@ -13,7 +13,7 @@ from .coordinates import size_in_words
 from .entries import is_symbol
 from .joint import Joint
 from .kinds import KINDS
-from .model import Robot
+from .model import Robot, require_robot
 from .tables import CONVENTIONS
 
 MOST_LETTERS = 40
@@ -34,9 +34,7 @@ def describe(robot: Robot) -> Description:
 
 
 def description(robot: Robot) -> Description:
-    if not isinstance(robot, Robot):
-        hint = f"; did you mean linkwise.load({robot!r})?" if isinstance(robot, str) else ""
-        raise TypeError(f"the robot to describe is {robot!r} (expected a Robot{hint})")
+    require_robot(robot)
     shape = "a chain" if all(link.parent == link.index - 1 for link in robot.links) else "a tree"
     g = ", ".join(plain(x) for x in robot.gravity)
     head, cells = geometry(robot, shape == "a tree")

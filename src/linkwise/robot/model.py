@@ -469,3 +469,10 @@ def from_table(
     if convention == "frames":
         return Robot.from_frames(rows, gravity=gravity, name=name, unphysical=unphysical)
     return Robot.from_dh(rows, convention=convention, gravity=gravity, name=name, unphysical=unphysical)
+
+
+def require_robot(robot: object, what: str = "the first argument", role: str = "") -> None:
+    """Raise a TypeError where something else is given; a name is taken for one of the library or of a file."""
+    if not isinstance(robot, Robot):
+        hint = f"; did you mean linkwise.load({robot!r})?" if isinstance(robot, str) else ""
+        raise TypeError(f"{what} is {robot!r} (expected a Robot{role}{hint})")

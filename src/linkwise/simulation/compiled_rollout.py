@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from ..api.states import require_robot
 from ..control.drives import function_name
 from ..errors import near_miss, one_of
 from ..kernels.dispatch import DTYPES
@@ -17,7 +16,7 @@ from ..kernels.interface import described
 from ..kernels.kernel import real_array
 from ..kernels.targets import check_simulation_target
 from ..ode.rollout import CudaRollout, HostRollout, fixed_step_integrators
-from ..robot import Friction, Robot
+from ..robot import Friction, Robot, require_robot
 from ..tracing import Input, symbols_of
 from .compiled import frozen, per_trajectory_too_early
 from .friction_steps import warn_of_long_steps

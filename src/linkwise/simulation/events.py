@@ -10,7 +10,7 @@ import numpy as np
 
 from ..api.torque_functions import check_arguments
 from ..ode.events import Crossing
-from ..robot import Robot
+from ..robot import Robot, require_robot
 from ..spatial import add, mul
 
 MAX_EVENTS = 50  # events that one simulation can watch: a bit of a float for each
@@ -73,6 +73,7 @@ def joint_limits(arm: Robot, *, stop: bool = True) -> tuple[Event, ...]:
     >>> [event.name for event in lw.joint_limits(lw.load("gantry"))][:2]
     ['bridge below 0', 'bridge above 1.5']
     """
+    require_robot(arm)
     events = []
     for link, slot in zip(arm.links, arm.slots, strict=True):
         if link.joint.limits is None:

@@ -8,10 +8,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..api.states import refuse_tip_wrenches, require_robot, same_in_all_states
+from ..api.states import refuse_tip_wrenches, same_in_all_states
 from ..errors import near_miss
 from ..kernels.interface import broadcast
-from ..robot import Friction, Robot
+from ..robot import Friction, Robot, require_robot
 from ..tracing import symbols_of
 from .parameters import PerTrajectory, declared_shapes, parameters_of, shape_in_one, values_of
 from .problem import Problem

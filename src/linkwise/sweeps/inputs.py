@@ -12,7 +12,7 @@ import numpy as np
 from ..api.configuration import neutral
 from ..errors import RobotError, SingularError, near_miss, one_of
 from ..lazy import cached_property
-from ..robot import Robot, from_table
+from ..robot import Robot, from_table, require_robot
 from ..simulation.numbers import checked, sample_times
 from ..simulation.parameters import PREFIX, PerTrajectory, parameters_of, torque_parameters
 from ..simulation.simulation import arguments, simulate
@@ -104,8 +104,7 @@ def usual_options() -> dict[str, Any]:
 def checked_inputs(
     arm: Robot, samples: Mapping[str, Any], duration: Any, chunk: Any, keep: str, vary: Vary | None, options: Any
 ) -> Inputs:
-    if not isinstance(arm, Robot):
-        raise TypeError(f"the first argument is {arm!r} (expected a Robot)")
+    require_robot(arm)
     refuse_symbols(arm)
     if arm.non_floats:
         raise TypeError(f"robot {arm.name!r} has numbers such as {arm.non_floats[0]!r} (expected floats)")

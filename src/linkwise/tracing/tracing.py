@@ -17,7 +17,7 @@ from ..graph import Count, Graph, Node, Port, Program, as_traced, check
 from ..graph.counting import count as count_operations
 from ..graph.node import UntraceableError, is_scalar
 from ..graph.passes import apply_passes
-from ..robot import Robot
+from ..robot import Robot, require_robot
 from ..robot.joint_space import CONFIGURATIONS
 from ..symbolic import Transplant
 
@@ -201,9 +201,7 @@ def check_function_and_robot(function: object, robot: object) -> None:
         raise TypeError(f"the first argument is {function!r} (expected a function, such as linkwise.inverse_dynamics)")
     if hint := getattr(function, "untraceable", ""):
         raise TypeError(f"lw.{function_name(function)} cannot be traced or compiled: it runs machine code ({hint})")
-    if not isinstance(robot, Robot):
-        hint = f"; did you mean linkwise.load({robot!r})?" if isinstance(robot, str) else ""
-        raise TypeError(f"the second argument is {robot!r} (expected a Robot, for which the function is traced{hint})")
+    require_robot(robot, "the second argument", ", for which the function is traced")
 
 
 @contextmanager

@@ -12,7 +12,7 @@ from ..api.functions import inverse_dynamics, joint_wrenches
 from ..errors import one_of
 from ..figures import grey_style, joint_style, new_figure, save_figure
 from ..printing import print_if_dropped
-from ..robot import Friction, Robot
+from ..robot import Friction, Robot, require_robot
 from ..robot.description import grid
 from ..robot.layout import Layout
 from ..tracing import refuse_symbols
@@ -246,9 +246,7 @@ def torque_along(
     >>> along.tau.shape, along.loads.shape
     ((501, 3), (501, 3, 6))
     """
-    if not isinstance(arm, Robot):
-        hint = f"; did you mean linkwise.load({arm!r})?" if isinstance(arm, str) else ""
-        raise TypeError(f"the first argument is {arm!r} (expected a Robot{hint})")
+    require_robot(arm)
     if not isinstance(trajectory, Trajectory):
         raise TypeError(f"the second argument is {trajectory!r} (expected a Trajectory, such as lw.cycloid(...))")
     check_joints(arm, trajectory)

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..api.integration import difference
-from ..robot import Robot
+from ..robot import Robot, require_robot
 from ..robot.labels import in_order
 from ..robot.layout import Layout, no_orientation
 from ..spatial import cos, dot_product, quaternion_product, quaternion_rate, sin, sqrt
@@ -158,8 +158,7 @@ class Parts:
 
 
 def layout_of(arm: Any) -> Layout:
-    if not isinstance(arm, Robot):
-        raise TypeError(f"arm is {arm!r} (expected a Robot, whose configurations these are)")
+    require_robot(arm, "arm", ", whose configurations these are")
     return Layout.of(arm)
 
 

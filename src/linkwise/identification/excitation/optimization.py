@@ -15,7 +15,7 @@ from ...api.parameters import parameters
 from ...api.regressors import regressor
 from ...errors import ErrorWithFields, one_of
 from ...notices import warn
-from ...robot import Friction, Robot
+from ...robot import Friction, Robot, require_robot
 from ...robot.layout import Layout
 from ...tracing import refuse_symbols
 from ...trajectories.checks import positive, spread
@@ -281,9 +281,7 @@ def softened(law: Friction | None, limits: MotionLimits) -> Friction | None:
 
 
 def check_robot(arm: Any) -> None:
-    if not isinstance(arm, Robot):
-        hint = f"; did you mean linkwise.load({arm!r})?" if isinstance(arm, str) else ""
-        raise TypeError(f"the first argument is {arm!r} (expected a Robot{hint})")
+    require_robot(arm)
     refuse_symbols(arm)
     if arm.quaternions:
         joint = next(joint for joint in arm.moving if joint.q.stop - joint.q.start > joint.v.stop - joint.v.start)
