@@ -338,7 +338,7 @@ def test_what_is_missing_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     ):
         with pytest.raises(ValueError, match=message):
             call()
-    with pytest.raises(TypeError, match="expected a robot"):
+    with pytest.raises(TypeError, match="expected a Robot"):
         lw.wasm_robot("fr3")  # type: ignore[arg-type]
     with pytest.raises(ModuleError, match="memcpy"):
         check_imports(b"\1\3env\6memcpy\0\1")

@@ -211,7 +211,7 @@ def visible_choices(found: Sensitivity, tolerance: float) -> np.ndarray:
     """Where the other branch of a choice would change a result, or a later choice that does: (choices, states)."""
     outputs = len(found.results)
     jump = np.where(found.weight == 0.0, 0.0, np.abs(found.weight * found.jump))
-    visible = (~(jump[:outputs] <= CERTAIN * tolerance * found.size[:outputs, None])).any(axis=0)
+    visible = np.asarray((~(jump[:outputs] <= CERTAIN * tolerance * found.size[:outputs, None])).any(axis=0))
     for k in reversed(range(len(found.choices))):
         flips = ~(jump[outputs + k] < np.abs(found.difference[k])) & (jump[outputs + k] != 0.0)
         if found.choices[k].op in JUMPS:
