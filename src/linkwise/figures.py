@@ -25,6 +25,8 @@ STYLES = (  # of joints 1 to 6, 7 to 12, ...
     (0, (4, 4)),
 )
 GREYS = ("0.15", "0.6")
+LIGHTER = 0.35  # of the way to white, on a dark background
+LETTERS = 48  # of a name in a picture
 
 
 def new_figure(width: float, height: float) -> Figure:
@@ -39,14 +41,35 @@ def require_matplotlib() -> None:
     imported("matplotlib.figure")
 
 
+def themed(colour: str) -> Any:
+    """The colour in the current style of matplotlib: with light text, greys are inverted and other colours lighter."""
+    from matplotlib import rcParams
+    from matplotlib.colors import to_rgb
+
+    if sum(to_rgb(rcParams["text.color"])) < 1.5:
+        return colour
+    rgb = to_rgb(colour)
+    return tuple(1.0 - x for x in rgb) if len(set(rgb)) == 1 else tuple(x + LIGHTER * (1.0 - x) for x in rgb)
+
+
+def plain(text: str) -> str:
+    """A name, or a text with names in it, as matplotlib shows it letter by letter, shortened where it is long.
+
+    Between two $ it would read formulas, and leave labels that begin with _ out of legends.
+    """
+    if len(text) > LETTERS:
+        text = f"{text[: LETTERS // 2]}…{text[-(LETTERS // 2) :]}"
+    return ("\N{HAIR SPACE}" if text.startswith("_") else "") + text.replace("$", r"\$")
+
+
 def joint_style(k: int) -> dict[str, Any]:
     """The colour and style of the curves of joint k."""
-    return {"color": COLOURS[k % len(COLOURS)], "linestyle": STYLES[k // len(COLOURS) % len(STYLES)]}
+    return {"color": themed(COLOURS[k % len(COLOURS)]), "linestyle": STYLES[k // len(COLOURS) % len(STYLES)]}
 
 
 def grey_style(k: int) -> dict[str, Any]:
     """The k-th look of curves that belong to no one degree of freedom."""
-    return {"color": GREYS[k // len(STYLES) % len(GREYS)], "linestyle": STYLES[k % len(STYLES)]}
+    return {"color": themed(GREYS[k // len(STYLES) % len(GREYS)]), "linestyle": STYLES[k % len(STYLES)]}
 
 
 def save_figure(figure: Figure, path: str | os.PathLike[str]) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ..figures import COLOURS, new_figure, save_figure
+from ..figures import COLOURS, new_figure, plain, save_figure, themed
 from .budget_text import check_most, number
 
 OTHERS = "0.8"
@@ -64,7 +64,7 @@ def saved(figure: Any, path: str | os.PathLike[str] | None) -> Any:
 
 def heading(budget: Any) -> str:
     comes = "the torques come" if budget.what == "torques" else f"{budget.symbol} comes"
-    return f"{budget.arm.name}: where {comes} from"
+    return f"{plain(budget.arm.name)}: where {comes} from"
 
 
 def bars(budget: Any, chosen: Sequence[int], labels: Sequence[str], values: np.ndarray, most: int) -> Any:
@@ -82,13 +82,13 @@ def bars(budget: Any, chosen: Sequence[int], labels: Sequence[str], values: np.n
     for axes, k, own in zip(panels, chosen, rows, strict=True):
         names, sizes = zip(*own, strict=True)
         colours = [COLOURS[1] if x < 0.0 else COLOURS[0] for x in sizes]
-        axes.barh(range(len(own)), sizes, color=[*colours[:-1], "black"])
-        axes.set_yticks(range(len(own)), names, fontsize="small")
+        axes.barh(range(len(own)), sizes, color=[*map(themed, colours[:-1]), themed("black")])
+        axes.set_yticks(range(len(own)), [plain(name) for name in names], fontsize="small")
         axes.invert_yaxis()
         limit = mark_limit(axes.axvline, budget, k, [math.copysign(1.0, sizes[-1])])
-        axes.set(xlabel=f"{budget.arm.v_names[k]} ({budget.units()[k]}){f', {limit}' if limit else ''}")
-        axes.axvline(0.0, color="0.3", linewidth=0.8)
-        axes.grid(color="0.92", axis="x")
+        axes.set(xlabel=f"{plain(budget.arm.v_names[k])} ({budget.units()[k]}){f', {limit}' if limit else ''}")
+        axes.axvline(0.0, color=themed("0.3"), linewidth=0.8)
+        axes.grid(color=themed("0.92"), axis="x")
         axes.set_axisbelow(True)
         axes.spines[["top", "right"]].set_visible(False)
     figure.suptitle(heading(budget))
@@ -109,7 +109,7 @@ def mark_limit(line: Any, budget: Any, k: int, signs: Sequence[float] = (1.0, -1
     if limit > EDGE * reach:
         return f"{words}, off the scale"
     for sign in signs:
-        line(sign * limit, color="black", linestyle="--", linewidth=0.9)
+        line(sign * limit, color=themed("black"), linestyle="--", linewidth=0.9)
     return words
 
 
@@ -128,9 +128,9 @@ def look(shown: Sequence[Sequence[int]], labels: Sequence[str]) -> dict[int, dic
     palette = (*COLOURS, *MORE)
     order = dict.fromkeys(column for columns in shown for column in columns)
     if all(labels[column] in KINDS for column in order):
-        return {column: {"facecolor": KINDS[labels[column]], "hatch": ""} for column in order}
+        return {column: {"facecolor": themed(KINDS[labels[column]]), "hatch": ""} for column in order}
     return {
-        column: {"facecolor": palette[k % len(palette)], "hatch": HATCHES[k // len(palette) % len(HATCHES)]}
+        column: {"facecolor": themed(palette[k % len(palette)]), "hatch": HATCHES[k // len(palette) % len(HATCHES)]}
         for k, column in enumerate(order)
     }
 
@@ -149,22 +149,22 @@ def draw(
     named: list[tuple[str, dict[str, Any]]] = [(labels[column], styles[column]) for column in columns]
     rest = [column for column in range(len(labels)) if column not in columns]
     if rest and np.abs(others := values[:, rest].sum(-1)).max() > NOISE * np.abs(values).max():
-        own, named = [*own, others], [*named, ("others", {"facecolor": OTHERS})]
+        own, named = [*own, others], [*named, ("others", {"facecolor": themed(OTHERS)})]
     bottoms = {1.0: np.zeros(len(t)), -1.0: np.zeros(len(t))}
     for term, (label, style) in zip(own, named, strict=True):
         for sign, bottom in bottoms.items():
             part = np.where(sign * term > 0.0, term, 0.0)
-            once = label if sign > 0.0 else None
-            axes.fill_between(t, bottom, bottom + part, edgecolor="white", linewidth=0.0, label=once, **style)
+            once = plain(label) if sign > 0.0 else None
+            axes.fill_between(t, bottom, bottom + part, edgecolor=themed("white"), linewidth=0.0, label=once, **style)
             bottoms[sign] = bottom + part
     total = values.sum(-1)
-    axes.plot(t, total, color="black", linewidth=1.4, label=budget.symbol)
+    axes.plot(t, total, color=themed("black"), linewidth=1.4, label=budget.symbol)
     limit = mark_limit(axes.axhline, budget, k)
     if limit:
-        axes.plot([], [], color="black", linestyle="--", linewidth=0.9, label=limit)
-    axes.set(ylabel=f"{budget.arm.v_names[k]} ({budget.units()[k]})", xlim=(t[0], t[-1]))
-    axes.axhline(0.0, color="0.3", linewidth=0.8)
-    axes.grid(color="0.92")
+        axes.plot([], [], color=themed("black"), linestyle="--", linewidth=0.9, label=limit)
+    axes.set(ylabel=f"{plain(budget.arm.v_names[k])} ({budget.units()[k]})", xlim=(t[0], t[-1]))
+    axes.axhline(0.0, color=themed("0.3"), linewidth=0.8)
+    axes.grid(color=themed("0.92"))
     axes.set_axisbelow(True)
     axes.spines[["top", "right"]].set_visible(False)
     axes.legend(loc="upper left", bbox_to_anchor=(1.0, 1.03), frameon=False, fontsize="small")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..errors import near_miss
-from ..figures import grey_style, joint_style, new_figure
+from ..figures import grey_style, joint_style, new_figure, plain, themed
 from ..robot import Robot
 from ..robot.layout import Layout
 from .recording import Recording
@@ -76,7 +76,7 @@ def figure_of(recording: Recording, joints: str | int | Sequence[str | int] | No
     for p, style in quaternions.items():
         draw(axes[QUATERNION], recording, recording.q[..., p], style)
         axes[QUATERNION].set_ylabel(QUATERNION)
-    draw(axes["imbalance"], recording, recording.imbalance, {"color": "0.25"})
+    draw(axes["imbalance"], recording, recording.imbalance, {"color": themed("0.25")})
     axes["imbalance"].set_ylabel(IMBALANCE)
     events = events_by_name(recording)
     for name, panel in axes.items():
@@ -187,18 +187,18 @@ def tidy(axes: Axes, recording: Recording) -> None:
     if first < furthest < 0.8 * last:  # the rest of the time is empty
         last = first + 1.1 * (furthest - first)
     axes.set_xlim((first, last) if last > first else (first - 0.5, first + 0.5))
-    axes.grid(color="0.92")
+    axes.grid(color=themed("0.92"))
     low, high = axes.get_ylim()
     if low < 0.0 < high:
-        axes.axhline(0.0, color="0.6", linewidth=0.8, zorder=0)
+        axes.axhline(0.0, color=themed("0.6"), linewidth=0.8, zorder=0)
     axes.spines[["top", "right"]].set_visible(False)
     ended = np.asarray(recording.reached)[np.asarray(recording.status) != "done"]
     if not recording.batch:
         marked = {t for _, t, _ in recording.event_list}  # by the lines of the events
         for time in (time for time in np.atleast_1d(ended).tolist() if time not in marked):
-            axes.axvline(time, color=ENDED, linewidth=1.0, linestyle=(0, (4, 3)))
+            axes.axvline(time, color=themed(ENDED), linewidth=1.0, linestyle=(0, (4, 3)))
     elif ended.size:
-        axes.vlines(ended, 0.0, 0.06, color=ENDED, linewidth=1.0, transform=axes.get_xaxis_transform())
+        axes.vlines(ended, 0.0, 0.06, color=themed(ENDED), linewidth=1.0, transform=axes.get_xaxis_transform())
 
 
 def events_by_name(recording: Recording) -> dict[str, list[float]]:
@@ -211,7 +211,7 @@ def events_by_name(recording: Recording) -> dict[str, list[float]]:
 
 def event_style(k: int, recording: Recording) -> dict[str, Any]:
     dotted = {"linestyle": (0, (1, 1.5)), "linewidth": 1.4}
-    return {"color": EVENTS[k % len(EVENTS)], **({"linewidth": 1.0} if recording.batch else dotted)}
+    return {"color": themed(EVENTS[k % len(EVENTS)]), **({"linewidth": 1.0} if recording.batch else dotted)}
 
 
 def mark_events(axes: Axes, recording: Recording, events: dict[str, list[float]]) -> None:
@@ -241,13 +241,13 @@ def legend(
 
     robot = recording.robot
     names = rate_labels(robot)
-    handles = [Line2D([], [], label=names[k], **style) for k, style in styles.items()]
+    handles = [Line2D([], [], label=plain(names[k]), **style) for k, style in styles.items()]
     if quaternions:
-        turns = [Line2D([], [], label=robot.q_names[p], **style) for p, style in quaternions.items()]
+        turns = [Line2D([], [], label=plain(robot.q_names[p]), **style) for p, style in quaternions.items()]
         headings = [Line2D([], [], linestyle="", label=text) for text in ("quaternions", "positions and rates")]
         handles = [headings[0], *turns, headings[1], *handles]
     for k, (name, times) in enumerate(events.items()):
-        label = name if len(times) == 1 else f"{name} (×{len(times)})"
+        label = plain(name) if len(times) == 1 else f"{plain(name)} (×{len(times)})"
         handles.append(Line2D([], [], label=label, **event_style(k, recording)))
     small = bool(quaternions) and len(handles) > MOST_ENTRIES
     rows = int(figure.get_figheight() / 0.22) if small else MOST_ENTRIES
@@ -271,7 +271,7 @@ def rate_labels(robot: Robot) -> list[str]:
 
 def title(recording: Recording) -> str:
     count = int(np.prod(recording.batch, dtype=int))
-    text = f"{recording.robot.name}: {recording.extent}"
+    text = f"{plain(recording.robot.name)}: {recording.extent}"
     if count > MOST_LINES:
         text += f"; median and {BAND[0]:g} to {BAND[-1]:g} % band"
     if bool((np.asarray(recording.status) != "done").any()):

@@ -10,7 +10,7 @@ import numpy as np
 
 from ..api.functions import inverse_dynamics, joint_wrenches
 from ..errors import one_of
-from ..figures import grey_style, joint_style, new_figure, save_figure
+from ..figures import grey_style, joint_style, new_figure, plain, save_figure, themed
 from ..printing import print_if_dropped
 from ..robot import Friction, Robot, require_robot
 from ..robot.description import grid
@@ -192,7 +192,7 @@ class Loads:
             look = legend_look(self.units.count(unit) if several else 0, rows=12 if loads else 16)
             axes.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), **look)
         frame = f"; loads in the {self.frame} frame" if loads else ""
-        figure.suptitle(f"{self.arm.name}: what the trajectory asks of its joints{frame}")
+        figure.suptitle(f"{plain(self.arm.name)}: what the trajectory asks of its joints{frame}")
         if path is not None:
             save_figure(figure, path)
         return figure
@@ -210,10 +210,10 @@ class Loads:
         """Curves (n, samples), a line for each name; none for those that are NaN."""
         for name, curve, style in zip(names, curves, styles, strict=True):
             if not np.isnan(curve).all():
-                axes.plot(self.t, curve, **style, label=name)
+                axes.plot(self.t, curve, **style, label=plain(name))
         axes.set(xlabel="time (s)", ylabel=label, xlim=(self.t[0], self.t[-1]))
-        axes.axhline(0.0, color="0.6", linewidth=0.8, zorder=0)
-        axes.grid(color="0.92")
+        axes.axhline(0.0, color=themed("0.6"), linewidth=0.8, zorder=0)
+        axes.grid(color=themed("0.92"))
         axes.spines[["top", "right"]].set_visible(False)
 
 

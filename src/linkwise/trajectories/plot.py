@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from ..api.functions import inverse_dynamics
-from ..figures import joint_style, new_figure
+from ..figures import joint_style, new_figure, plain, themed
 from ..robot import Friction, Robot
 from ..robot.layout import Layout
 from .checks import Floats, even_times
@@ -62,7 +62,7 @@ def draw_motion(
     for k, (row, name) in enumerate(zip(grid, names, strict=True)):
         for axes, column in zip(row, columns, strict=True):
             draw_panel(axes, t, column, k)
-        row[0].set_ylabel(name if named else f"joint {name}", rotation=0, ha="right", va="center")
+        row[0].set_ylabel(plain(name) if named else f"joint {name}", rotation=0, ha="right", va="center")
     for axes, column in zip(grid[0], columns, strict=True):
         axes.set_title(column.title, fontsize="medium")
     for axes in grid[-1]:
@@ -113,13 +113,22 @@ def draw_panel(axes: Axes, t: Floats, column: Quantity, k: int) -> None:
     if np.isfinite(half):
         if half <= FAR * float(np.abs(curve - middle).max()):
             for end in ends:
-                axes.axhline(end, color=GREY, linestyle="--", linewidth=0.9)
+                axes.axhline(end, color=themed(GREY), linestyle="--", linewidth=0.9)
         else:
             words = f"limits {ends[0]:.4g} to {ends[1]:.4g}" if column.kind == "position" else f"limit {ends[1]:.4g}"
-            axes.text(0.99, 0.97, words, transform=axes.transAxes, ha="right", va="top", fontsize="x-small", color=GREY)
+            axes.text(
+                0.99,
+                0.97,
+                words,
+                transform=axes.transAxes,
+                ha="right",
+                va="top",
+                fontsize="x-small",
+                color=themed(GREY),
+            )
             axes.margins(y=0.2)
     if len(set(column.units)) > 1:
         axes.set_title(column.units[k], loc="left", fontsize="x-small", pad=2.0)
-    axes.grid(color="0.92")
+    axes.grid(color=themed("0.92"))
     axes.tick_params(labelsize="small")
     axes.spines[["top", "right"]].set_visible(False)

@@ -198,7 +198,7 @@ class Trajectory:
         well, with `friction` if it is given. Limits are dashed: those of the excitation, or the robot's own and what
         `limits` has in their place, as `lw.excitation` takes them. A limit that is far from the curve is a number.
         """
-        from ..figures import save_figure
+        from ..figures import plain, save_figure
         from .plot import draw_motion
 
         robot = self.arm if arm is None else arm
@@ -207,7 +207,7 @@ class Trajectory:
         known = self.limits if arm is None and limits is None else None
         if robot is not None and known is None:
             known = MotionLimits.of(robot, limits, complete=False)
-        title = self._title if robot is None else f"{robot.name}: {self._title}"
+        title = self._title if robot is None else f"{plain(robot.name)}: {self._title}"
         figure = draw_motion(self, robot, known, title, samples, friction, degrees)
         if path is not None:
             save_figure(figure, path)
