@@ -7,6 +7,7 @@ import pytest
 
 import linkwise as lw
 from effort import rest_slow
+from linkwise.robot import from_table
 
 MOMENTS = np.diag([0.04, 0.05, 0.03])
 PRODUCTS = MOMENTS + np.array([[0.0, 0.004, 0.002], [0.004, 0.0, -0.003], [0.002, -0.003, 0.0]])
@@ -91,3 +92,48 @@ def test_what_has_an_effect_only_one_by_one_has_none():
     assert result.first is None
     result = lw.compare(arm(), arm(translation=(0.3, 0.0, 1e-9)))
     assert [f.share for f in result.findings] == [None] * len(result.findings)
+
+
+def reattached(seed: int, kind: str) -> tuple[lw.Robot, lw.Robot, str, str, str]:
+    """A random tree with fixed links, the same with one link on another parent; the link, and both parents."""
+    rng = np.random.default_rng(seed)
+    tree = lw.random_tree(6, seed=seed, joints="RPRSRR" if kind == "ball" else "RRPR")
+    rows, place = tree.rows, dict(zip(("a", "b", "alpha", "theta"), rng.normal(size=4), strict=True))
+    if tree.convention == "frames":
+        place = {"translation": rng.normal(size=3)}
+    for k, host in enumerate(rng.choice(tree.names, 3)):
+        body = {"mass": 0.7, "com": rng.normal(size=3), "inertia": np.eye(3)}
+        rows.append({"name": f"fixed{k}", "parent": str(host), "joint": "fixed", **place, **body})
+    k = int(rng.integers(6, 9) if kind == "fixed" else rng.integers(1, 6))
+    others = [name for name in ("base", *tree.names[: min(k, 6)]) if name != rows[k]["parent"]]
+    after = str(rng.choice(others))
+    changed = [*rows[:k], {**rows[k], "parent": after}, *rows[k + 1 :]]
+    one, other = (from_table(table, tree.convention, tree.gravity, "tree") for table in (rows, changed))
+    return one, other, rows[k]["name"], rows[k]["parent"], after
+
+
+@pytest.mark.parametrize("kind", ["single", "ball", "fixed"])
+def test_a_link_that_hangs_elsewhere_is_named_with_both_parents(kind: str):
+    for seed in range(4):
+        one, other, link, before, after = reattached(seed, kind)
+        result = lw.compare(one, other, states=3)
+        (found,) = (f for f in result.findings if f.kind == "parent")
+        assert (found.where, found.value_a, found.value_b) == (link, *(x.replace("base", "") for x in (before, after)))
+        for name in (link, before, after):
+            assert name in found.message
+        assert found.message in result.verdict
+        assert not result.same
+        assert not any("mass is missing" in str(f) or "not in the other" in str(f) for f in result.findings)
+        assert not [f for f in lw.compare(one, one, states=3).findings if f.kind == "parent"]
+
+
+def test_frames_in_between_and_other_conventions_are_no_other_parents():
+    arm = lw.load("ur5e")
+    others = [
+        arm.with_free_base(),
+        arm.with_locked(arm.joint_names[2]),
+        arm.with_payload(1.0),
+        lw.convert(arm, "modified"),
+    ]
+    assert not [f for other in others for f in lw.compare(arm, other, states=2).findings if f.kind == "parent"]
+    assert not [f for other in others for f in lw.compare(other, arm, states=2).findings if f.kind == "parent"]

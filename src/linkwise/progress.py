@@ -53,7 +53,8 @@ def description(label: str) -> str:
     """A label for `rich`, which takes words in brackets for commands."""
     from rich.markup import escape
 
-    return escape(printable(label))
+    text: str = escape(printable(label))
+    return text
 
 
 def rich_bar(label: str, total: float) -> Any:

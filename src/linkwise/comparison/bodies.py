@@ -181,7 +181,7 @@ def fixed_bodies(a: Skeleton, b: Skeleton, bodies: tuple[Array, ...], alignment:
             continue
         for k, S in change.items():
             left[k] = left[k] - S
-        yield Increment(fixed_finding(a, name, own.get(name), theirs.get(name)), min(change), change)
+        yield Increment(fixed_finding(a, b, name, own.get(name), theirs.get(name)), min(change), change)
 
 
 def alike(difference: Array, change: Array) -> bool:
@@ -190,7 +190,9 @@ def alike(difference: Array, change: Array) -> bool:
     return bool(np.abs(difference - change).max() < ALIKE * scale)
 
 
-def fixed_finding(a: Skeleton, name: str, own: tuple[int, Array] | None, theirs: tuple[int, Array] | None) -> Finding:
+def fixed_finding(
+    a: Skeleton, b: Skeleton, name: str, own: tuple[int, Array] | None, theirs: tuple[int, Array] | None
+) -> Finding:
     masses = [None if part is None else float(part[1][3, 3]) for part in (own, theirs)]
     carrier = a.units[(own or theirs or (0,))[0]].link
     what = f"fixed link {name!r}"
@@ -198,6 +200,8 @@ def fixed_finding(a: Skeleton, name: str, own: tuple[int, Array] | None, theirs:
         there, missing = ("b", "a") if own is None else ("a", "b")
         mass = number((masses[1] if own is None else masses[0]) or 0.0)
         text = f"{what} ({mass} kg, on {carrier!r}) is in {there} only: the mass is missing in {missing}"
+        if any(row["name"] == name for row in (a if own is None else b).robot.rows):
+            text = f"{what} ({mass} kg) hangs on {carrier!r} in {there} and on the base in {missing}"
     elif own[0] != theirs[0]:
         text = f"{what} is carried by {carrier!r} in a, by {a.units[theirs[0]].link!r} in b"
     else:

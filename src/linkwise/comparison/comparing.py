@@ -17,7 +17,16 @@ from .dynamics import Quantities, quantities
 from .explaining import ROUNDING, Explained, Pair, explain, in_b, largest_difference
 from .findings import FRICTION, SPRINGS, Finding, listed, percent
 from .matching import Match, matchings
-from .notes import base_finding, coupling_findings, drive_findings, missing_findings, order_finding, tool_findings
+from .notes import (
+    base_finding,
+    coupling_findings,
+    drive_findings,
+    missing_findings,
+    namesakes,
+    order_finding,
+    parent_findings,
+    tool_findings,
+)
 from .report import LEFT, Comparison, Difference
 from .skeleton import WIDTHS, Skeleton, skeleton_of
 from .states import StateMap, States, random_states, shared_coordinates
@@ -60,9 +69,12 @@ def compare(a: Any, b: Any, *, states: int = 20, seed: int = 0, tolerance: float
     sample = random_states(pair.a, pair.shared, states, seed)
     pair, explained = best_explained(pair, pairs, sample, tolerance)
     missing = list(missing_findings(whole_a, whole_b, pairs))
+    elsewhere = list(parent_findings(whole_a.robot, whole_b.robot))
+    both = {u.name for one in whole_a.units for other in whole_b.units if namesakes(one, other) for u in (one, other)}
+    alone = [f for f in missing if f.where not in both] if elsewhere else missing
     couplings = list(coupling_findings(pair, pairs))
     notes = [*base_finding(pair), *order_finding(pair, pairs), *tool_findings(pair), *drive_findings(pair)]
-    found = [*explained.findings, *missing, *couplings, *notes]
+    found = [*explained.findings, *elsewhere, *missing, *couplings, *notes]
     findings = tuple(f for f in found if f.share is not None) + tuple(f for f in found if f.share is None)
     differences = compared(pair, sample)
     torque = differences[-1].relative
@@ -70,7 +82,7 @@ def compare(a: Any, b: Any, *, states: int = 20, seed: int = 0, tolerance: float
     first = None if explained.first is None else pair.a.units[explained.first].name
     matches = tuple(Match(whole_a.units[i].name, whole_b.units[j].name, how) for i, (j, how) in hows.items())
     coordinates = tuple(coordinate(pair, k) for k in range(len(pair.a.units)))
-    verdict = verdict_of(same, torque, explained, first, findings, missing, couplings, coordinates, tolerance)
+    verdict = verdict_of(same, torque, explained, first, findings, elsewhere, alone, couplings, coordinates, tolerance)
     return Comparison(
         *names, same, findings, matches, coordinates, differences, explained.worst, verdict, first, states, seed
     )
@@ -210,6 +222,7 @@ def verdict_of(
     explained: Explained,
     first: str | None,
     findings: tuple[Finding, ...],
+    elsewhere: list[Finding],
     missing: list[Finding],
     couplings: list[Finding],
     coordinates: tuple[str, ...],
@@ -225,7 +238,7 @@ def verdict_of(
         aside = [name for name, which in (("friction", FRICTION), ("springs", SPRINGS)) if set(which) & set(differ)]
         but = f", {' and '.join(aside)} aside" if aside else ""
         return f"The same dynamics{but}: torques agree {digits}{under}."
-    parts = []
+    parts = [f.message for f in elsewhere]
     if missing:
         parts.append(f"joints in one of them only: {listed(f.where for f in missing)}")
     if couplings:

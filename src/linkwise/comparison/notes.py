@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Set
 from typing import Any
 
 import numpy as np
 
+from ..robot import Robot
 from .explaining import Pair
 from .findings import Finding, listed, number, sides, turn
 from .rigid import EYE, Array, inverse
-from .skeleton import Skeleton
+from .skeleton import Skeleton, Unit
 
 RATINGS = ("velocity_limit", "effort_limit", "stiffness", "rest")
 SAME = 1e-9
@@ -23,8 +24,41 @@ def missing_findings(a: Skeleton, b: Skeleton, pairs: Mapping[int, int]) -> Iter
         fixed = {frame.name for frame in other.frames}
         for unit in units:
             there = "fixed in the other" if {unit.link, unit.name} & fixed else "not in the other"
+            if any(namesakes(unit, one) for one in other.units):
+                there = "in another place of the tree in the other"
             text = f"{unit.kind} joint {unit.name!r} is in {robot} only ({there}): held at q = 0 here"
             yield Finding("missing joint", unit.name, text)
+
+
+def namesakes(one: Unit, other: Unit) -> bool:
+    """Whether two joints have one kind and one name, their own or that of their links."""
+    return one.kind == other.kind and not set(one.names).isdisjoint(other.names)
+
+
+def parent_findings(a: Robot, b: Robot) -> Iterator[Finding]:
+    """Links that hang on another body in b. Rows that one of the tables has alone, such as frames, are passed over."""
+    tables = [{row["name"]: row["parent"] for row in robot.rows} for robot in (a, b)]
+    shared = {"", *tables[0]} & {"", *tables[1]}
+    for name in (name for name in tables[0] if name in tables[1]):
+        parents = [above(name, table, shared) for table in tables]
+        if all(len({body_with(robot, parent) for parent in parents}) > 1 for robot in (a, b)):
+            on = [repr(parent) if parent else "the base" for parent in parents]
+            text = f"link {name!r} hangs on {on[0]} in a and on {on[1]} in b"
+            yield Finding("parent", name, text, parents[0], parents[1])
+
+
+def above(name: str, parents: Mapping[str, str], shared: Set[str]) -> str:
+    """The nearest row before it that both tables have; "" is the base."""
+    parent = parents[name]
+    while parent not in shared:
+        parent = parents.get(parent, "")
+    return parent
+
+
+def body_with(robot: Robot, name: str) -> str:
+    """The link that a row is part of; "" is the base."""
+    frame = robot.frame(name) if name else None
+    return "" if frame is None or frame.on_base else robot.names[frame.link]
 
 
 def order_finding(pair: Pair, pairs: Mapping[int, int]) -> Iterator[Finding]:
