@@ -43,8 +43,7 @@ def require_matplotlib() -> None:
 
 def themed(colour: str) -> Any:
     """The colour in the current style of matplotlib: with light text, greys are inverted and other colours lighter."""
-    from matplotlib import rcParams
-    from matplotlib.colors import to_rgb
+    rcParams, to_rgb = imported("matplotlib").rcParams, imported("matplotlib.colors").to_rgb
 
     if sum(to_rgb(rcParams["text.color"])) < 1.5:
         return colour
