@@ -173,9 +173,8 @@ def test_the_default_motion_stays_within_the_limits(robot: str) -> None:
 
 
 def test_loads_are_those_of_the_function() -> None:
-    found = json.loads(
-        linkwise("loads stanford cycloid --samples 11 --json --csv loads.csv --parquet loads.parquet").out
-    )
+    line = "loads stanford cycloid --samples 11"
+    found = json.loads(linkwise(f"{line} --json --csv loads.csv").out)
     arm = lw.load("stanford")
     loads = lw.joint_wrenches(arm, found["q"], found["qd"], found["qdd"], frame="joint")
     assert np.array_equal(found["loads"], loads)
@@ -183,8 +182,9 @@ def test_loads_are_those_of_the_function() -> None:
     with open("loads.csv", newline="") as file:
         rows = list(csv.DictReader(file))
     assert [float(row["fz3"]) for row in rows] == loads[:, 2, 5].tolist()
-    parquet = pytest.importorskip("pyarrow.parquet").read_table("loads.parquet")
-    assert parquet["fz3"].to_pylist() == loads[:, 2, 5].tolist()
+    parquet = pytest.importorskip("pyarrow.parquet")
+    linkwise(f"{line} --parquet loads.parquet")
+    assert parquet.read_table("loads.parquet")["fz3"].to_pylist() == loads[:, 2, 5].tolist()
 
 
 @pytest.mark.parametrize("frame", ["joint", "base"])
