@@ -346,5 +346,8 @@ def test_results_that_are_all_zero_are_packed_to_no_values() -> None:
             results = results if isinstance(results, tuple) else (results,)
             assert [x.shape for x in results] == [(*batch, *shape) for shape in shapes]
             assert not any(x.any() for x in results)
-        assert "(void)out;" in lw.c_source(packed, still)
+        source = lw.c_source(packed, still)
+        assert "double *out)" in source
+        assert "[]" not in source
+        assert "(void)out;" in source
         assert lw.count(packed, still).total == 0

@@ -41,15 +41,17 @@ class CFunction:
         k = next(k for k, port in enumerate(self.program.inputs) if port.name == name)
         return f"{self.inputs[k]}[{position}]" if self.program.inputs[k].shape else self.inputs[k]
 
+    def array(self, name: str, port: Port) -> str:
+        """A parameter; C has no arrays of no numbers."""
+        return f"{self.type} {name}{brackets(port)}" if port.size else f"{self.type} *{name}"
+
     @property
     def signature(self) -> str:
         inputs = [
-            f"const {self.type} {name}{brackets(port)}" if port.shape else f"{self.type} {name}"
+            f"const {self.array(name, port)}" if port.shape else f"{self.type} {name}"
             for name, port in zip(self.inputs, self.program.inputs, strict=True)
         ]
-        outputs = [
-            f"{self.type} {name}{brackets(port)}" for name, port in zip(self.outputs, self.program.outputs, strict=True)
-        ]
+        outputs = [self.array(name, port) for name, port in zip(self.outputs, self.program.outputs, strict=True)]
         line = f"void {self.name}({', '.join([*inputs, *outputs])})"
         if len(line) <= WIDTH:
             return line
@@ -128,7 +130,7 @@ OWN = {
 
 
 def brackets(port: Port) -> str:
-    return f"[{port.size}]" if port.size else "[]"
+    return f"[{port.size}]"
 
 
 def c_number(x: float, dtype: str) -> str:
