@@ -113,6 +113,60 @@ def test_jax_jits_and_differentiates_through() -> None:
     assert relative(np.asarray(gradient), lw.inertia_matrix(robot, q)) < 1e-13
 
 
+def gradients(function: Any, robot: lw.Robot, arrays: Any, dtype: str, **options: Any) -> np.ndarray:
+    """Of the sum of all numbers of the result, by torch: (states, inputs)."""
+    torch = pytest.importorskip("torch", reason="runs where torch is installed")
+    inputs = [torch.tensor(array, dtype=getattr(torch, dtype), requires_grad=True) for array in arrays]
+    total = sum(result.sum() for result in outputs(function(robot, *inputs, **options))) + 0.0 * inputs[0].sum()
+    found = torch.autograd.grad(total, inputs, allow_unused=True, materialize_grads=True)
+    return np.concatenate([x.double().numpy() for x in found], axis=-1)
+
+
+SOLVED = [(function, k) for function, k in VARIANTS if function in (lw.forward_dynamics, lw.udu)]
+SOLVED += [(lw.inverse_inertia_matrix, {"method": method}) for method in lw.methods(lw.inverse_inertia_matrix)]
+ITERATED = "walker-orin-4"
+
+
+@pytest.mark.parametrize("name", ["planar3", pytest.param("puma560", marks=pytest.mark.slow)])
+def test_gradients_of_what_is_divided_are_those_of_doubles(name: str) -> None:
+    """In single precision, where numbers that are squared or divided soon overflow."""
+    robot = lw.load(name)
+    arrays = np.random.default_rng(0).normal(size=(3, 200, robot.n))
+    condition = np.linalg.cond(lw.inertia_matrix(robot, arrays[0]))
+    exact = np.zeros(0)
+    for function, keywords in SOLVED:
+        few = arrays[: 3 if function is lw.forward_dynamics else 1]
+        if keywords["method"] == lw.methods(function)[0]:
+            exact = gradients(function, robot, few, "float64", **keywords)
+        error = np.abs(gradients(function, robot, few, "float32", **keywords) - exact).max(axis=1)
+        times = 50 if keywords["method"] == ITERATED else 2  # derivatives converge after the numbers themselves
+        bound = times * condition * np.finfo("float32").eps * np.abs(exact).max(axis=1)
+        assert (error < bound).all(), (function.__name__, keywords, np.nanmax(error / bound), np.isnan(error).sum())
+
+
+def test_gradients_at_rest_are_those_of_doubles() -> None:
+    """Where angles and rates are zero; derivatives of the iteration are not those of q̈ there."""
+    robot = lw.chain(2, seed=1, joints="SR")
+    q, v = lw.neutral(robot)[None], np.zeros((1, robot.n))
+    law = lw.Friction(viscous=0.1, coulomb=0.2, stribeck=0.3)
+    cases = [(f, [q, v, v][: 3 if f is lw.forward_dynamics else 1], k) for f, k in SOLVED if k["method"] != ITERATED]
+    cases += [(lw.inverse_dynamics, [q, v, v], {"friction": law}), (lw.forward_dynamics, [q, v, v], {"friction": law})]
+    cases += [(lw.integrate, [q, v], {}), (lw.difference, [q, q], {}), (lw.jacobian, [q], {}), (lw.poses, [q], {})]
+    for function, arrays, keywords in cases:
+        exact = gradients(function, robot, arrays, "float64", **keywords)
+        found = gradients(function, robot, arrays, "float32", **keywords)
+        assert np.abs(found - exact).max() <= 1e-3 * np.abs(exact).max(), (function.__name__, keywords)
+
+
+@pytest.mark.slow
+def test_gradients_of_jax_in_single_precision_are_finite() -> None:
+    jax = pytest.importorskip("jax", reason="runs where JAX is installed")
+    robot = lw.load("planar3")
+    q, qd, tau = (jax.numpy.asarray(x, dtype="float32") for x in np.random.default_rng(0).normal(size=(3, 200, 3)))
+    total = lambda *x: lw.forward_dynamics(robot, *x, method=ITERATED).sum()  # noqa: E731
+    assert all(np.isfinite(x).all() for x in jax.grad(total, argnums=(0, 1, 2))(q, qd, tau))
+
+
 class Counted:
     """A scalar that counts what is done to it."""
 

@@ -7,13 +7,17 @@ inverse dynamics with q̈ = 0.
     4   conjugate gradients on I q̈ = φ, each product I p by one inverse dynamics with q̇ = 0, g = 0
 
 Method 4 needs n steps in exact arithmetic. Rounding errors need more where I is ill conditioned, so 3 n are always
-made: an algorithm may not branch on a residual. A residual of exactly zero stays zero, as 0 / 1.
+made: an algorithm may not branch on a residual. A residual of exactly zero stays zero, as 0 / 1. Others go on falling,
+far below ε; derivatives of quotients of such small numbers overflow. So residual and direction are scaled: the residual
+is as long as φ at every step. Derivatives through the steps are those of the iteration. They are not those of q̈ where
+a residual is zero, or nothing but rounding errors, long before n steps: where φ = 0, or loads few joints, as at rest.
+For derivatives there are the other methods.
 """
 
 from collections.abc import Sequence
 
 from ..robot import Robot
-from ..spatial import Scalar, Scalars, Wrench, add, dot_product, mul, sign, sub
+from ..spatial import Scalar, Scalars, Wrench, add, dot_product, mul, sign, sqrt, sub
 from ..spatial.dense import Column, Dense, cholesky_solve, gauss_solve, transposed, zeros
 from .composite import inertia_matrix
 from .newton_euler import driving_torques, inverse_dynamics
@@ -54,14 +58,18 @@ def method_3(robot: Robot, q: Scalars, qd: Scalars, tau: Scalars, external: Sequ
 
 def method_4(robot: Robot, q: Scalars, qd: Scalars, tau: Scalars, external: Sequence[Wrench]) -> Column:
     residual = driving_torques(robot, q, qd, tau, external)
-    direction, solution = residual, [0.0] * robot.n
-    size = dot_product(residual, residual)
+    direction, solution, length = [0.0] * robot.n, [0.0] * robot.n, 1.0
+    square = dot_product(residual, residual)
+    square = add(square, one_if_zero(square))
     for _ in range(3 * robot.n):
+        size = dot_product(residual, residual) / square
+        zero = one_if_zero(size)
+        ratio = sqrt(add(size, zero))  # to the length before; β is its square
+        residual = [r / ratio for r in residual]
+        direction = [add(r, mul(sub(ratio, zero), p)) for r, p in zip(residual, direction, strict=True)]
+        length = mul(length, ratio)
         image = inertia_times(robot, q, direction)
-        step = size / add(dot_product(direction, image), one_if_zero(size))
-        solution = [add(x, mul(step, p)) for x, p in zip(solution, direction, strict=True)]
+        step = mul(sign(size), square) / add(dot_product(direction, image), zero)
+        solution = [add(x, mul(mul(length, step), p)) for x, p in zip(solution, direction, strict=True)]
         residual = [sub(r, mul(step, y)) for r, y in zip(residual, image, strict=True)]
-        size, before = dot_product(residual, residual), size
-        ratio = size / add(before, one_if_zero(before))
-        direction = [add(r, mul(ratio, p)) for r, p in zip(residual, direction, strict=True)]
     return solution
