@@ -351,3 +351,5 @@ def test_results_that_are_all_zero_are_packed_to_no_values() -> None:
         assert "[]" not in source
         assert "(void)out;" in source
         assert lw.count(packed, still).total == 0
+        with pytest.raises(ValueError, match=r"'planar3' has no results.*self_test"):
+            lw.c_source(packed, still, self_test=True)

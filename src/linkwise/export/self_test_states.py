@@ -34,6 +34,9 @@ def samples(
     function: Callable[..., Any], arm: Robot, program: Program, keywords: Mapping[str, Any], dtype: str
 ) -> SelfTest:
     """Inputs and results of a few states, always the same, and how far the results of correct code may be off."""
+    if not any(port.size for port in program.outputs):
+        name = function_name(function)
+        raise ValueError(f"{name} of robot {arm.name!r} has no results, so self_test=True has nothing to compare with")
     symbols = symbols_of(arm)
     tolerance = ROUNDINGS * float(np.finfo(dtype).eps)
     chosen = revealing_states(program, symbols, tolerance)
