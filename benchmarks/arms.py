@@ -70,7 +70,7 @@ def mujoco_model(robot: lw.Robot) -> Any:
 
 
 def panda() -> Arm | None:
-    pin, file = optional("pinocchio"), panda_file()
+    pin, file = optional("pinocchio"), robot_data("urdf/panda.urdf")
     if pin is None or file is None:
         return None
     whole = pin.buildModelFromUrdf(str(file))
@@ -91,12 +91,13 @@ def panda() -> Arm | None:
     return arm
 
 
-def panda_file() -> Path | None:
+def robot_data(ending: str) -> Path | None:
+    """A file of the package example-robot-data, where that is installed."""
     try:
         files = metadata.files("example-robot-data") or []
     except metadata.PackageNotFoundError:
         return None
-    return next((Path(str(file.locate())) for file in files if str(file).endswith("urdf/panda.urdf")), None)
+    return next((Path(str(file.locate())) for file in files if str(file).endswith(ending)), None)
 
 
 def snapped(numbers: np.ndarray) -> list[Any]:

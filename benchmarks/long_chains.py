@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import statistics
 import time
+import warnings
 from collections.abc import Callable, Sequence
 
 import numpy as np
-from arms import Arm, converters
+from arms import Arm, converters, robot_data
 from contestants import FD, ID, PEERS, TASKS, Task, in_parallel, plain
 from report import UNKNOWN, Claim, Section, Table, number, ratios, spread, verdict
 from timing import Contestant, Times, command, differ, interleaved, one_core, optional, without_cache
@@ -31,7 +32,16 @@ ABOUT = (
     " zeros, of which small random trees have many. Pinocchio is `rneaInParallel` and `abaInParallel` on one thread, up"
     " to n = 300, where its data take gigabytes; it has no batched bias."
 )
-RULE = ("go1", "humanoid", "g1", "chain-20", "chain-30", "chain-45", "tree-60")  # robots about where the rule decides
+RULE = (
+    "go1",
+    "humanoid",
+    "g1",
+    "talos",
+    "chain-20",
+    "chain-30",
+    "chain-45",
+    "tree-60",
+)  # robots about where the rule decides
 Raced = list[tuple[Task, dict[str, Times], dict[int, float]]]  # seconds for one joint; for compiling, by n
 
 
@@ -115,17 +125,21 @@ def measure(largest: int = SIZES[-1], work: int = 262_144, rounds: int = 5, peer
 
 
 def forms(rounds: int, largest: int) -> Table:
-    """Forward dynamics of one state and of 256, as straight-line code and in loops: what the rule is made from."""
+    """Forward dynamics of one state and of 256, as straight-line code and in loops: what the rule is made from.
+
+    Coupled joints, as Talos has, have no form with loops.
+    """
     rows = []
     for label in RULE:
-        word, _, n = label.partition("-")
-        make = {"chain": FAMILIES["chains"], "tree": lambda n: lw.random_tree(n, seed=1, joints="R")}.get(word)
-        robot = lw.load(word) if make is None else make(int(n))
-        if robot.n > largest:
+        robot = robot_of(label)
+        if robot is None or robot.n > largest:
             continue
         rng, row, contestants = np.random.default_rng(0), [label], []
         many = [rng.normal(size=(256, size)) for size in (robot.nq, robot.n, robot.n)]
         for form in ("straight", "loops"):
+            if form == "loops" and robot.couplings:
+                row += ["", ""]
+                continue
             begun = time.perf_counter()
             kernel = lw.compile(lw.forward_dynamics, robot, form=form)
             row += [str(kernel.count.total), number(time.perf_counter() - begun)]
@@ -134,11 +148,27 @@ def forms(rounds: int, largest: int) -> Table:
                 contestants.append(Contestant(f"{form} {batch}", "kernel(*states)", names))
         times = interleaved(contestants, rounds)
         for batch, count in (("one", 1), ("batch", 256)):
-            row += [spread(times[f"{form} {batch}"], 1e6 / count) for form in ("straight", "loops")]
+            both = [times.get(f"{form} {batch}") for form in ("straight", "loops")]
+            row += [spread(each, 1e6 / count) if each else "" for each in both]
         rows.append(row)
     head = ["", "straight: operations", "compiling, s", "loops: operations", "compiling, s"]
     head += [f"{states}, {form}" for states in ("one state, µs", "µs a state of 256") for form in ("straight", "loops")]
     return Table("Forward dynamics as straight-line code and in loops", head, rows)
+
+
+def robot_of(label: str) -> lw.Robot | None:
+    """A robot of `RULE`; None where its file is not installed."""
+    word, _, n = label.partition("-")
+    if word == "chain":
+        return lw.chain(int(n))
+    if word == "tree":
+        return lw.random_tree(int(n), seed=1, joints="R")
+    if word != "talos":
+        return lw.load(word)
+    file = robot_data("talos_full_v2.urdf")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # of bodies that cannot exist
+        return file and lw.load(file, mimic="coupled", base="free", unphysical="warn")
 
 
 def claims(what: str, times: dict[str, Times], compiling: dict[int, float], largest: int) -> list[Claim]:
