@@ -6,6 +6,9 @@ the coordinates that may move. They are solved by Levenberg and Marquardt's meth
 velocities,
 
     ξ = -Jᵀ (J Jᵀ + λ 1)⁻¹ r        r = g - τ of these joints, J = ∂r/∂q by the unknowns
+
+in units of the robot: angles in rad, lengths beside its size, and each torque beside the magnitudes of all that acts on
+its joint (`torque_scale`), so that nothing depends on how large or heavy the robot is.
 """
 
 from __future__ import annotations
@@ -24,13 +27,15 @@ from .functions import bias_torque, gravity_torque
 from .integration import difference, integrate
 from .states import Array, States
 from .torque_functions import check_arguments, checked_torques
+from .torque_scale import coordinate_scales, torque_scales
 
 TorqueFunction = Callable[..., Any]
 ITERATIONS = 100
 SMALLEST, LARGEST = 1e-12, 1e6  # of λ, beside the largest diagonal element of J Jᵀ
-LONGEST = 0.5  # rad or m that a joint moves in a step: what is found is then often near the start
-FAR, STARTS = 1.0, 16  # rad or m: beyond, as many other starts are tried
-KICK, KICKS = 0.1, 3  # rad or m, at random, where steps lead nowhere: as for an arm stretched out to the side
+LONGEST = 0.5  # rad, or of the robot's size, that a joint moves in a step: what is found is then often near the start
+FAR, STARTS = 1.0, 16  # rad, or of the robot's size: beyond, as many other starts are tried
+KICK, KICKS = 0.1, 3  # likewise, at random, where steps lead nowhere: as for an arm stretched out to the side
+ROUNDING = 1e-9  # rad, of the robot's size, and of what acts on a joint: what is smaller is printed as 0
 
 
 class ConfigurationAndTorques(NamedTuple):
@@ -54,9 +59,13 @@ class Equilibrium(ComparesArrays, ConfigurationAndTorques):
             return f"Equilibrium(q={self.q!r}, tau={self.tau!r})"
         if self.q.ndim > 1:
             return f"<Equilibrium of robot {self.arm.name!r}: q {self.q.shape}, tau {self.tau.shape}>"
-        q = [f"    {name} = {round(x, 9) + 0.0:.6g}" for name, x in zip(self.arm.q_names, self.q, strict=True)]
-        units = zip(self.arm.v_names, self.tau, self.arm.effort_units, strict=True)
-        tau = [f"    {name} = {round(x, 9) + 0.0:.6g} {unit}" for name, x, unit in units]
+        size = coordinate_scales(self.arm)
+        sizes = np.array([size[slot.v] for link, slot in self.arm.driving for _ in range(link.joint.width)])
+        shown = np.where(np.abs(self.q) > ROUNDING * sizes, self.q, 0.0)
+        q = [f"    {name} = {x:.6g}" for name, x in zip(self.arm.q_names, shown, strict=True)]
+        shown = np.where(np.abs(self.tau) > ROUNDING * torque_scales(self.arm, self.q[None])[0], self.tau, 0.0)
+        units = zip(self.arm.v_names, shown, self.arm.effort_units, strict=True)
+        tau = [f"    {name} = {x:.6g} {unit}" for name, x, unit in units]
         return "\n".join([f"Equilibrium of robot {self.arm.name!r}", "  q", *q, "  tau", *tau])
 
 
@@ -69,7 +78,7 @@ def equilibrium(
     moving: str | Sequence[str] | None = None,
     wrench: Array | None = None,
     point: Array | None = None,
-    tolerance: float = 1e-9,
+    tolerance: float = 1e-10,
 ) -> Equilibrium:
     """The equilibrium at q, or near it: the configuration (..., nq) and the torques (..., n) of the drives.
 
@@ -78,11 +87,12 @@ def equilibrium(
     name, have no drive: they are moved until nothing accelerates them, while the drives hold the others where q has
     them. By default the free joints of a base are passive, so that a robot that floats under gravity has no equilibrium
     unless wrenches hold it. `moving` names the joints that may be moved, instead of the passive ones: all of them
-    (`moving=arm.names`) are moved as little as possible in rad and m together.
+    (`moving=arm.names`) are moved as little as possible, in rad and in lengths of the robot's size together.
     With `tau`, (..., n), q is changed until these torques hold the robot; `tau` may also be a torque function of
     (arm, t, q, qd), as for `lw.simulate`: springs, or a controller that sags.
 
-    Equations are solved to `tolerance`, N·m and N, times the largest torque at the start where that is more than 1;
+    Equations are solved to `tolerance` times the magnitudes of all that acts on a joint, added up: each weight and
+    wrench times its distance, the torque that is given, and what it changes by in 1 rad or the robot's size.
     `lw.EquilibriumError` says which joint is not in balance otherwise. What is found may be unstable (the eigenvalues
     of A of `lw.linearize` tell). It is the nearest of those that were found from some starts, which need not be the
     nearest of all; limits of the joints are not looked at.
@@ -115,7 +125,8 @@ def equilibrium(
     named = [("q", (arm.nq,)), *([("tau", (arm.n,))] if "tau" in arrays else []), *states.acting]
     given = [states.rows(name, shape).astype(float).reshape(-1, *shape) for name, shape in named]
     balance = unbalanced(arm, law, named[1:])
-    found, torque, off = nearest(arm, balance, given, equations, unknowns, tolerance)
+    problem = Problem(arm, balance, [name for name, _ in named[1:]], equations, unknowns, tolerance)
+    found, torque, off = nearest(problem, given)
     if off.any():
         raise not_found(arm, int(np.flatnonzero(off)[0]), torque, equations, states.batch, tau is not None)
     torque[:, equations] = 0.0
@@ -151,29 +162,59 @@ def unbalanced(arm: Robot, law: TorqueFunction | None, inputs: Sequence[tuple[st
     return slope
 
 
-def nearest(
-    arm: Robot,
-    balance: Derivative,
-    given: list[np.ndarray],
-    equations: np.ndarray,
-    unknowns: np.ndarray,
-    tolerance: float,
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+class Problem:
+    """The equations, and their scales."""
+
+    def __init__(
+        self,
+        arm: Robot,
+        balance: Derivative,
+        names: list[str],  # of what is given besides q
+        equations: np.ndarray,
+        unknowns: np.ndarray,
+        tolerance: float,
+    ) -> None:
+        self.arm, self.balance, self.names = arm, balance, names
+        self.equations, self.unknowns, self.tolerance = equations, unknowns, tolerance
+        self.sizes = coordinate_scales(arm)
+
+    def at(self, q: np.ndarray, rest: Sequence[np.ndarray]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """What is not in balance (count, n), its derivative by q in units of `sizes`, and its scale (count, n)."""
+        residual, slope = self.balance(q, *rest)
+        slope = slope * self.sizes
+        loads = dict(zip(self.names, rest, strict=True))
+        given = np.abs(loads.pop("tau", 0.0))
+        return residual, slope, torque_scales(self.arm, q, **loads) + given + np.abs(slope).sum(axis=-1)
+
+    def unsolved(self, residual: np.ndarray, scale: np.ndarray) -> np.ndarray:
+        """Which states are off by more than is allowed, or by a number that is NaN."""
+        fine = np.abs(residual) <= self.tolerance * scale
+        return np.asarray(~fine[:, self.equations].all(axis=-1))
+
+    def moved(self, q: np.ndarray, step: np.ndarray) -> np.ndarray:
+        """From q by a step (..., unknowns) in units of `sizes`."""
+        full = np.zeros((*step.shape[:-1], self.arm.n))
+        full[..., self.unknowns] = step * self.sizes[self.unknowns]
+        return np.asarray(integrate(self.arm, q, full))
+
+    def distance(self, q: np.ndarray, other: np.ndarray) -> np.ndarray:
+        return np.asarray(np.linalg.norm(difference(self.arm, q, other) / self.sizes, axis=-1))
+
+
+def nearest(problem: Problem, given: list[np.ndarray]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """As `solved`. Where it found nothing, or something far from the start, other starts may lead to something near."""
     start, rest = given[0], given[1:]
-    found, torque, off = solved(arm, balance, given, equations, unknowns, tolerance)
-    distance = np.where(off, np.inf, np.linalg.norm(difference(arm, start, found), axis=-1))
+    found, torque, off = solved(problem, given)
+    distance = np.where(off, np.inf, problem.distance(start, found))
     far = np.flatnonzero(distance > FAR)
-    if not len(far) or not len(equations):
+    if not len(far) or not len(problem.equations):
         return found, torque, off
-    turn = np.random.default_rng(0).uniform(-1.0, 1.0, size=(STARTS, len(unknowns)))
-    kicks = np.zeros((len(far), STARTS, arm.n))
-    kicks[..., unknowns] = turn * np.minimum(distance[far] / 2.0, FAR)[:, None, None]
+    turn = np.random.default_rng(0).uniform(-1.0, 1.0, size=(STARTS, len(problem.unknowns)))
+    kicks = turn * np.minimum(distance[far] / 2.0, FAR)[:, None, None]
     many = np.repeat(far, STARTS)
-    starts = integrate(arm, start[many], kicks.reshape(-1, arm.n))
-    others = solved(arm, balance, [starts, *(array[many] for array in rest)], equations, unknowns, tolerance, kicks=0)
-    apart = np.linalg.norm(difference(arm, start[many], others[0]), axis=-1)
-    apart = np.where(others[2], np.inf, apart).reshape(-1, STARTS)
+    starts = problem.moved(start[many], kicks.reshape(len(many), -1))
+    others = solved(problem, [starts, *(array[many] for array in rest)], kicks=0)
+    apart = np.where(others[2], np.inf, problem.distance(start[many], others[0])).reshape(-1, STARTS)
     best = apart.argmin(axis=-1)
     nearer = apart.min(axis=-1) < (1.0 - 1e-6) * distance[far]
     chosen = np.arange(len(far)) * STARTS + best
@@ -182,52 +223,41 @@ def nearest(
     return found, torque, off
 
 
-def solved(
-    arm: Robot,
-    balance: Derivative,
-    given: list[np.ndarray],
-    equations: np.ndarray,
-    unknowns: np.ndarray,
-    tolerance: float,
-    kicks: int = KICKS,
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def solved(problem: Problem, given: list[np.ndarray], kicks: int = KICKS) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """The configurations (count, nq), what is not in balance there (count, n), and which were not found (count).
 
     Every state has its own λ. It falls where a step makes the residual smaller, and rises where not.
     """
     q, rest = given[0].copy(), given[1:]
-    residual, slope = balance(q, *rest)
-    allowed = tolerance * np.maximum(1.0, np.abs(residual).max(axis=-1, initial=0.0))
+    equations, unknowns = problem.equations, problem.unknowns
+    residual, slope, scale = problem.at(q, rest)
+    unit = np.where(scale > 0.0, scale, 1.0)[:, equations]  # of the equations
     random = np.random.default_rng(0)
     for attempt in range(1 + kicks if len(equations) else 0):
         damping = np.full(len(q), 1e-3)
         for _ in range(ITERATIONS):
-            off = unsolved(residual[:, equations], allowed)
-            active = np.flatnonzero(off & (damping < LARGEST))
+            active = np.flatnonzero(problem.unsolved(residual, scale) & (damping < LARGEST))
             if not len(active):
                 break
-            own = slope[active][:, equations[:, None], unknowns]
-            step = np.zeros((len(active), arm.n))
-            step[:, unknowns] = shortest_step(residual[active][:, equations], own, damping[active])
-            moved = integrate(arm, q[active], step)
-            r, J = balance(moved, *(array[active] for array in rest))
-            better = (r[:, equations] ** 2).sum(-1) < (residual[active][:, equations] ** 2).sum(-1)
+            before = residual[active][:, equations] / unit[active]
+            own = slope[active][:, equations[:, None], unknowns] / unit[active][..., None]
+            moved = problem.moved(q[active], shortest_step(before, own, damping[active]))
+            r, J, size = problem.at(moved, [array[active] for array in rest])
+            better = ((r[:, equations] / unit[active]) ** 2).sum(-1) < (before**2).sum(-1)
             damping[active] = np.where(better, np.maximum(damping[active] / 10.0, SMALLEST), damping[active] * 10.0)
             chosen = active[better]
-            q[chosen], residual[chosen], slope[chosen] = moved[better], r[better], J[better]
-        stuck = np.flatnonzero(unsolved(residual[:, equations], allowed))
+            q[chosen], residual[chosen], slope[chosen], scale[chosen] = (
+                moved[better],
+                r[better],
+                J[better],
+                size[better],
+            )
+        stuck = np.flatnonzero(problem.unsolved(residual, scale))
         if not len(stuck) or attempt == kicks:
             break
-        kick = np.zeros((len(stuck), arm.n))
-        kick[:, unknowns] = KICK * random.uniform(-1.0, 1.0, size=(len(stuck), len(unknowns)))
-        q[stuck] = integrate(arm, q[stuck], kick)
-        residual[stuck], slope[stuck] = balance(q[stuck], *(array[stuck] for array in rest))
-    return q, residual, unsolved(residual[:, equations], allowed)
-
-
-def unsolved(residual: np.ndarray, allowed: np.ndarray) -> np.ndarray:
-    """Which states are off by more than is allowed, or by a number that is NaN."""
-    return np.asarray(~(np.abs(residual).max(axis=-1, initial=0.0) <= allowed))
+        q[stuck] = problem.moved(q[stuck], KICK * random.uniform(-1.0, 1.0, size=(len(stuck), len(unknowns))))
+        residual[stuck], slope[stuck], scale[stuck] = problem.at(q[stuck], [array[stuck] for array in rest])
+    return q, residual, problem.unsolved(residual, scale)
 
 
 def shortest_step(r: np.ndarray, J: np.ndarray, damping: np.ndarray) -> np.ndarray:

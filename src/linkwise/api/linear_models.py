@@ -28,8 +28,9 @@ from .functions import differences, inverse_dynamics
 from .matrix_exponential import held
 from .states import Array, States, component
 from .torque_functions import check_arguments, checked_torques
+from .torque_scale import torque_scales
 
-NO_FORCE = 1e-9  # N m and N, beside the largest torque where that is more than 1: rounding
+NO_FORCE = 1e-9  # beside the magnitudes of all that acts on a joint: rounding
 
 
 class StateAndInputMatrix(NamedTuple):
@@ -119,9 +120,14 @@ def steady_torques(
     tau = inverse_dynamics(arm, q, qd, zeros_beside(q, arm), wrench, point=point, friction=friction)
     free = [i for joint in arm.free_joints for i in range(*joint.v.indices(arm.n))]
     if free and isinstance(tau, np.ndarray) and tau.dtype.kind == "f":
-        needed = np.abs(tau).reshape(-1, arm.n).max(axis=0, initial=0.0)
+        states = States(arm, {"q": q, "qd": qd}, wrench, point=point)
+        named = [("q", (arm.nq,)), ("qd", (arm.n,)), *states.acting]
+        rows = {name: states.rows(name, shape).reshape(-1, *shape) for name, shape in named}
+        allowed = max(NO_FORCE, 64.0 * float(np.finfo(tau.dtype).eps)) * torque_scales(arm, **rows)
+        needed = np.abs(tau).reshape(-1, arm.n)
+        needed = np.where(needed > allowed, needed, 0.0).max(axis=0, initial=0.0)
         worst = max(free, key=lambda i: needed[i])
-        if needed[worst] > NO_FORCE * max(1.0, needed.max()):
+        if needed[worst]:
             raise ValueError(
                 f"robot {arm.name!r}: {arm.v_names[worst]!r} needs {needed[worst]:.3g} {arm.effort_units[worst]} not to"
                 " accelerate, but a base that floats has no drive (expected tau=..., or wrench=... that holds it)"

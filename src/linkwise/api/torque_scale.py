@@ -1,0 +1,133 @@
+"""The scales of torques and lengths: what a torque or a displacement that is nothing but rounding is small beside.
+
+A torque is a sum of contributions that may cancel. Their magnitudes, added up, are bounded by the Newton-Euler
+recursion with the norms of all vectors in place of the vectors, W of ω, α of ω̇ at q̈ = 0, A of the acceleration, s of
+the displacement from the parent, d of the distance between a link's origin and its mass:
+
+    W_i = W_β + |turn|,  α_i = α_β + W_i |turn|,  A_i = A_β + (α_β + W_β²) s_i + 2 W_i |slide|
+    F_i = m_i (A_i + (α_i + W_i²) d_i) + |f_ext| + Σ F_k
+    N_i = d_i (F_i - Σ F_k) + |I_i| (α_i + W_i²) + |n_ext| + Σ (N_k + s_k F_k)
+
+d is |c| plus the radius of gyration and the distance of the table frame, so that a mass centre which is off an axis by
+rounding counts as on it.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..robot import Link, Robot, inward, outward
+from ..spatial import Vector
+
+
+class Magnitudes(NamedTuple):
+    """Of a link's motion."""
+
+    W: Any
+    alpha: Any
+    A: Any
+    s: Any
+
+
+class Carried(NamedTuple):
+    """What a link gets from its parent: the magnitudes of moment and force."""
+
+    N: Any
+    F: Any
+
+    def __add__(self, other: Any) -> Carried:
+        return Carried(self.N + other.N, self.F + other.F)
+
+
+def length(v: Vector) -> float:
+    return math.hypot(*map(float, v))
+
+
+def extent(link: Link) -> float:
+    """d of a link."""
+    gyration = math.sqrt(trace(link) / abs(float(link.mass))) if link.mass else 0.0
+    return length(link.com) + gyration + length(link.frame.translation)
+
+
+def trace(link: Link) -> float:
+    """Of the inertia, which bounds its norm."""
+    return abs(float(link.inertia.xx) + float(link.inertia.yy) + float(link.inertia.zz))
+
+
+def reach(arm: Robot) -> float:
+    """The size of a robot: from the base to the farthest mass, along the links and by all that they may slide.
+
+    A robot without any length is as large as the unit, 1 m.
+    """
+
+    def far(link: Link, parent: float) -> float:
+        travel = max(map(abs, link.joint.limits)) if link.joint.limits else 0.0
+        slide = travel * length(link.joint.axis.linear)
+        return parent + length(link.placement.translation) + (slide if math.isfinite(slide) else 0.0)
+
+    ends = outward(arm.uncoupled, far, 0.0)
+    sizes = (end + extent(link) for end, link in zip(ends, arm.links, strict=True))
+    return max(sizes, default=0.0) or 1.0
+
+
+def coordinate_scales(arm: Robot) -> np.ndarray:
+    """1 rad, or the size of the robot in m, for each number of qd."""
+    size = reach(arm)
+    return np.array([size if unit == "N" else 1.0 for unit in arm.effort_units])
+
+
+def torque_scales(
+    arm: Robot,
+    q: np.ndarray,
+    qd: np.ndarray | None = None,
+    wrench: np.ndarray | None = None,
+    point: np.ndarray | None = None,
+) -> np.ndarray:
+    """For states (count, nq), (count, n) magnitudes: of what acts on each joint, added up.
+
+    These are the weights and the inertial forces at the rates qd, each times its distance, and the external wrenches.
+    """
+    links, coordinates = arm.uncoupled, arm.coordinates
+    still = np.zeros((len(q), arm.n)) if qd is None else qd
+    positions, rates = coordinates.positions(list(q.T)), coordinates.rates(list(np.abs(still).T))
+    moments, forces, at = acting(arm, wrench, point)
+
+    def move(link: Link, parent: Magnitudes, position: Any, rate: Any) -> Magnitudes:
+        turn, slide = (length(part) for part in (link.joint.axis.angular, link.joint.axis.linear))
+        shift = slide * np.abs(position) if slide else 0.0  # a ball's position is no number
+        s = length(link.placement.translation) + shift
+        rate = np.abs(rate)
+        W = parent.W + turn * rate
+        A = parent.A + (parent.alpha + parent.W**2) * s + 2.0 * W * slide * rate
+        return Magnitudes(W, parent.alpha + W * turn * rate, A, s)
+
+    def support(link: Link, carried: Carried, motion: Magnitudes, n: Any, f: Any, p: Any) -> tuple[Carried, Carried]:
+        d, turning = extent(link), motion.alpha + motion.W**2
+        own = abs(float(link.mass)) * (motion.A + turning * d)
+        kept = carried + Carried(own * d + trace(link) * turning + n + f * (d + p), own + f)
+        return kept, Carried(kept.N + motion.s * kept.F, kept.F)
+
+    base = Magnitudes(0.0, 0.0, math.hypot(*map(float, arm.gravity)), 0.0)
+    motions = outward(links, move, base, positions, rates)
+    wrenches = inward(links, support, Carried(0.0, 0.0), motions, moments, forces, at)
+    scales = np.zeros((len(q), arm.n))
+    for link, slot, (N, F) in zip(links.links, arm.slots, wrenches, strict=True):
+        axis = link.joint.axis
+        scales[:, slot.v] += abs(float(slot.ratio)) * (length(axis.angular) * N + length(axis.linear) * F)
+    return scales
+
+
+def acting(arm: Robot, wrench: np.ndarray | None, point: np.ndarray | None) -> tuple[list[Any], list[Any], list[Any]]:
+    """The magnitudes of the external moment and force on each link, and of the point where they act."""
+    moments, forces, at = ([0.0] * len(arm.links) for _ in range(3))
+    if wrench is not None:
+        on_tip = wrench.ndim == 2
+        for row, index in enumerate([arm.leaves[0]] if on_tip else [joint.link for joint in arm.moving]):
+            own = wrench if on_tip else wrench[:, row]
+            moments[index], forces[index] = (np.linalg.norm(part, axis=-1) for part in np.split(own, 2, axis=-1))
+            if point is not None:
+                at[index] = np.linalg.norm(point if on_tip else point[:, row], axis=-1)
+    return moments, forces, at

@@ -1,0 +1,135 @@
+"""No decision depends on a robot's size or mass: one of nanograms, or of kilometres, is treated as any other."""
+
+import numpy as np
+import pytest
+
+import linkwise as lw
+from effort import rest_slow
+from joint_kinds import CHAIN, COUPLED
+from linkwise.api.torque_scale import torque_scales
+from robots import relative
+from table_rows import build
+
+LENGTHS = ("a", "b", "com", "translation", "anchor", "pitch")
+MASSES = ("rotor_inertia", "viscous_friction", "coulomb_friction", "stiffness")
+SCALES = rest_slow(
+    [(1e-9, 1.0), (1e9, 1.0), (1.0, 1e-4), (1.0, 1e4), (1e-9, 1e-4), (1e9, 1e4), (1e-9, 1e4), (1e9, 1e-4)],
+    [(1e-9, 1e-4), (1e9, 1e4), (1e-9, 1e4)],
+)
+
+
+def scaled(arm: lw.Robot, mass: float, length: float, fixed_gravity: bool = False) -> lw.Robot:
+    """The robot with all masses and lengths multiplied; gravity, a length per s², as well unless it is fixed."""
+    rows = []
+    for row in arm.rows:
+        row |= {key: (np.array(row[key]) * length).tolist() for key in LENGTHS if key in row}
+        moment = mass * (1.0 if row["joint"] == "prismatic" else length**2)
+        row |= {key: row[key] * moment for key in MASSES if key in row}
+        if row["joint"] == "prismatic" and row.get("limits") is not None:
+            row["limits"] = tuple(length * x for x in row["limits"])
+        if "mass" in row:
+            row |= {"mass": row["mass"] * mass, "inertia": np.array(row["inertia"]) * mass * length**2}
+        rows.append(row)
+    gravity = arm.gravity if fixed_gravity else [length * x for x in arm.gravity]
+    return build(rows, arm.convention, gravity=gravity, name=arm.name)
+
+
+def units(arm: lw.Robot, length: float) -> np.ndarray:
+    """What a number of qd is multiplied by."""
+    return np.where(np.array(arm.effort_units) == "N", length, 1.0)
+
+
+def flap(mass: float) -> lw.Robot:
+    """A pendulum of 1 mm."""
+    rod = {"joint": "revolute", "a": 1e-3, "b": 0.0, "alpha": 0.0, "com": (-5e-4, 0.0, 0.0)}
+    tensor = np.diag([1e-3, 1.0, 1.0]) * mass * 1e-6 / 12.0
+    return lw.Robot.from_dh([rod | {"mass": mass, "inertia": tensor}], convention="standard", gravity=(0, -9.81, 0))
+
+
+@pytest.mark.parametrize("mass", [1.0, 1e-7, 1e-15])
+def test_a_flap_that_falls_is_not_in_balance(mass: float) -> None:
+    found = lw.equilibrium(flap(mass), [0.3], passive="link1")
+    assert abs(found.q) == pytest.approx([np.pi / 2])
+
+
+CART = lw.Robot.from_frames(
+    [
+        {"name": "cart", "joint": "prismatic", "translation": [0, 0, 0.2], "axis": [1, 0, 0], "mass": 2.0}
+        | {"com": [0, 0, 0], "inertia": np.diag([0.01, 0.01, 0.02])},
+        {"name": "pole", "joint": "revolute", "translation": [0, 0, 0.1], "axis": [0, 1, 0], "mass": 0.5}
+        | {"com": [0, 0.02, 0.3], "inertia": np.diag([0.02, 0.02, 0.001])},
+    ],
+    name="cart",
+)
+SLIDING = lw.chain(4, seed=4, joints="RPRR")
+TREE = lw.random_tree(4, seed=8)
+SPHERICAL = lw.chain(4, seed=3, joints="FSHC")
+
+
+@pytest.mark.parametrize("gravity", [True, False], ids=["9.81", "scaled"])
+@pytest.mark.parametrize(("mass", "length"), SCALES)
+def test_equilibria_scale(mass: float, length: float, gravity: bool) -> None:
+    for arm, q, options in (
+        (CART, [0.1, 0.4], {"passive": ["pole"]}),
+        (SLIDING, [0.3, 0.1, 0.2, 0.5], {"passive": [SLIDING.names[2]]}),
+        (SLIDING, [0.3, 0.1, 0.2, 0.5], {"passive": [SLIDING.names[3]], "moving": SLIDING.names}),
+        (TREE, [0.1, 0.2, 0.3, 0.4], {"passive": [TREE.names[1]], "moving": TREE.names}),
+    ):
+        small = scaled(arm, mass, length, gravity)
+        unit, force = units(arm, length), mass * length * (1.0 if gravity else length)
+        expected = lw.equilibrium(arm, q, **options)
+        found = lw.equilibrium(small, q * unit, **options)
+        assert found.q / unit == pytest.approx(expected.q, abs=1e-6)
+        effort = force / unit
+        assert found.tau / effort == pytest.approx(expected.tau, rel=1e-6, abs=1e-6)
+        if not gravity:  # then rates, in 1/s, remain
+            change = np.tile(unit, 2)
+            own = lw.linearize(small, found.q).A / np.outer(change, 1.0 / change)
+            assert relative(own, lw.linearize(arm, expected.q).A) < 1e-5
+
+
+@pytest.mark.parametrize(("mass", "length"), SCALES)
+def test_springs_and_wrenches_scale(mass: float, length: float) -> None:
+    """Equilibria of torque functions, of given torques, and of a base that is carried."""
+    arm, q, k = SLIDING, np.array([0.3, 0.1, 0.2, 0.5]), 20.0
+    unit = units(arm, length)
+    effort = mass * length**2 / unit
+    small = scaled(arm, mass, length)
+    expected = lw.equilibrium(arm, q, lw.springs(k, rest=q))
+    found = lw.equilibrium(small, q * unit, lw.springs((k * effort / unit).tolist(), rest=q * unit))
+    assert found.q / unit == pytest.approx(expected.q, abs=1e-6)
+    tau = lw.gravity_torque(arm, q)
+    assert lw.equilibrium(small, (q + 0.02) * unit, tau * effort).q / unit == pytest.approx(
+        lw.equilibrium(arm, q + 0.02, tau).q, abs=1e-6
+    )
+    base = {"mass": 2.0 * mass, "inertia": np.diag([1.0, 1.2, 1.4]) * mass * length**2}
+    floating = scaled(lw.chain(1, seed=2), mass, length).with_free_base(**base)
+    weight = np.zeros((2, 6))
+    weight[0, 3:] = -lw.total_mass(floating) * np.array(floating.gravity)
+    found = lw.equilibrium(floating, lw.neutral(floating), wrench=weight)
+    assert lw.linearize(floating, found.q, wrench=weight).A.shape == (14, 14)
+    with pytest.raises(ValueError, match="not to accelerate"):
+        lw.linearize(floating, lw.neutral(floating))
+    with pytest.raises(lw.EquilibriumError):
+        lw.equilibrium(floating, lw.neutral(floating))
+
+
+@pytest.mark.parametrize("robot", [TREE, SLIDING, CHAIN, COUPLED, SPHERICAL], ids=lambda robot: robot.name)
+def test_no_torque_is_larger_than_its_scale(robot: lw.Robot) -> None:
+    """Weights, inertial forces and wrenches; and the scales are not far above the largest torques."""
+    rng = np.random.default_rng(0)
+    q, qd = lw.random_configuration(robot, rng, 200), rng.normal(size=(200, robot.n))
+    wrench, point = rng.normal(size=(200, len(robot.names), 6)), rng.normal(size=(200, len(robot.names), 3))
+    for rates in (0.0 * qd, qd):
+        for loads in ({}, {"wrench": wrench}, {"wrench": wrench, "point": point}):
+            torque, scale = lw.bias_torque(robot, q, rates, **loads), torque_scales(robot, q, rates, **loads)
+            assert (np.abs(torque) <= (1.0 + 1e-12) * scale).all()
+            assert scale.max() < 100.0 * np.abs(torque).max()
+
+
+def test_what_is_printed_keeps_the_digits_of_small_numbers() -> None:
+    found = lw.equilibrium(flap(1e-9), [0.0])
+    assert f"{found.tau[0]:.6g} N m" in repr(found)
+    assert found.tau[0] != 0.0
+    still = lw.equilibrium(flap(1e-9), [-np.pi / 2])
+    assert "link1 = 0 N m" in repr(still)
