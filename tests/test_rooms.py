@@ -22,7 +22,7 @@ MAY_IMPORT = {  # each room: the rooms below it that it uses
     "codegen": {"graph"},
     "symbolic": {"extras", "graph"},
     "formats": {"dynamics", "errors", "files", "notices", "robot", "spatial", "tracing"},
-    "comparison": {"api", "dynamics", "errors", "formats", "kernels", "robot", "spatial"},
+    "comparison": {"api", "dynamics", "errors", "formats", "kernels", "lazy", "robot", "spatial"},
     "kernels": {"codegen", "errors", "extras", "files", "graph", "lazy", "robot", "sha256", "tracing"},
     "api": {
         "dynamics",

@@ -1,9 +1,12 @@
 """No decision depends on a robot's size or mass: one of nanograms, or of kilometres, is treated as any other."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 
 import linkwise as lw
+from disguise import disguised, placed
 from effort import rest_slow
 from joint_kinds import CHAIN, COUPLED
 from linkwise.api.torque_scale import torque_scales
@@ -12,10 +15,8 @@ from table_rows import build
 
 LENGTHS = ("a", "b", "com", "translation", "anchor", "pitch")
 MASSES = ("rotor_inertia", "viscous_friction", "coulomb_friction", "stiffness")
-SCALES = rest_slow(
-    [(1e-9, 1.0), (1e9, 1.0), (1.0, 1e-4), (1.0, 1e4), (1e-9, 1e-4), (1e9, 1e4), (1e-9, 1e4), (1e9, 1e-4)],
-    [(1e-9, 1e-4), (1e9, 1e4), (1e-9, 1e4)],
-)
+ALL_SCALES = [(1e-9, 1.0), (1e9, 1.0), (1.0, 1e-4), (1.0, 1e4), (1e-9, 1e-4), (1e9, 1e4), (1e-9, 1e4), (1e9, 1e-4)]
+SCALES = rest_slow(ALL_SCALES, [(1e-9, 1e-4), (1e9, 1e4)])
 
 
 def scaled(arm: lw.Robot, mass: float, length: float, fixed_gravity: bool = False) -> lw.Robot:
@@ -133,3 +134,53 @@ def test_what_is_printed_keeps_the_digits_of_small_numbers() -> None:
     assert found.tau[0] != 0.0
     still = lw.equilibrium(flap(1e-9), [-np.pi / 2])
     assert "link1 = 0 N m" in repr(still)
+
+
+def changed(arm: lw.Robot, row: int, gravity: float = 1.0, **factors: float) -> lw.Robot:
+    rows = arm.rows
+    rows[row] |= {key: (np.array(rows[row][key]) * factor).tolist() for key, factor in factors.items()}
+    return build(rows, arm.convention, gravity=[gravity * x for x in arm.gravity], name=arm.name)
+
+
+LIMITED = lw.Robot.from_dh(
+    [row | {"limits": (-0.5, 0.7), "rotor_inertia": 0.1, "viscous_friction": 0.2} for row in SLIDING.rows],
+    convention="standard",
+    name="limited",
+)
+BALL = lw.chain(3, seed=5, joints="RSP")
+SCREW = lw.chain(3, seed=1, joints="RHR")
+SLIGHTLY = 1.0 + 1e-6
+OTHERS = {
+    "itself": (TREE, TREE),
+    "mass": (TREE, changed(TREE, 1, mass=SLIGHTLY)),
+    "com": (TREE, changed(TREE, 1, com=SLIGHTLY)),
+    "inertia": (TREE, changed(TREE, 1, inertia=SLIGHTLY)),
+    "place": (TREE, changed(TREE, 1, translation=SLIGHTLY)),
+    "slide": (TREE, changed(TREE, 0, translation=SLIGHTLY)),
+    "a": (SLIDING, changed(SLIDING, 2, a=SLIGHTLY)),
+    "tip": (SLIDING, changed(SLIDING, 3, a=SLIGHTLY)),
+    "gravity": (SLIDING, changed(SLIDING, 2, gravity=SLIGHTLY)),
+    "limits": (LIMITED, changed(LIMITED, 1, limits=1.0 + 1e-5)),
+    "rotor": (LIMITED, changed(LIMITED, 1, rotor_inertia=SLIGHTLY)),
+    "friction": (LIMITED, changed(LIMITED, 1, viscous_friction=SLIGHTLY)),
+    "pitch": (SCREW, changed(SCREW, 1, pitch=SLIGHTLY)),
+    "convention": (SLIDING, lw.convert(SLIDING, "modified")),
+    "disguised": (SLIDING, disguised(SLIDING, 1, flips=[1, 3], zeros={1: 0.03, 2: 0.4})),
+    "base": (TREE, disguised(TREE, 2, base=placed(point=(1e-3, 0.0, 2e-3)))),
+    "ball": (BALL, disguised(BALL, 1)),
+}
+
+
+def what_is_found(a: lw.Robot, b: lw.Robot) -> tuple[Any, ...]:
+    result = lw.compare(a, b)
+    findings = sorted((finding.kind, finding.where, finding.share is None) for finding in result.findings)
+    ends = ["=".join(text.split("=")[:2])[:8] for text in result.coordinates]
+    return result.same, findings, ends, result.first
+
+
+@pytest.mark.parametrize(("mass", "length"), rest_slow(ALL_SCALES, [(1e-9, 1e-4)]))
+@pytest.mark.parametrize("which", rest_slow(list(OTHERS), ["com", "tip", "limits", "base"]))
+def test_comparisons_find_the_same(which: str, mass: float, length: float) -> None:
+    pair = OTHERS[which]
+    found = what_is_found(*(scaled(robot, mass, length) for robot in pair))
+    assert found == what_is_found(*pair)

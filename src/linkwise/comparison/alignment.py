@@ -18,7 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from .candidates import Candidates
-from .rigid import EYE, FLIP, Array, about_z, angle_of, inverse, moved, nearest_rotation, parts_of, placed
+from .rigid import EYE, FLIP, Array, about_z, angle_of, apart, inverse, moved, nearest_rotation, parts_of, placed
 from .skeleton import Skeleton, Unit
 
 TIGHT = 1e-7  # radians and lengths by the robot's size: the same but for rounding
@@ -67,7 +67,7 @@ def search(candidates: Candidates, bases: list[Array]) -> Alignment:
     for X in bases:
         cost = COSTS["base"] * (not same_place(X, EYE, size))
         g = X[:3, :3] @ b.gravity
-        cost += COSTS["gravity"] * (np.abs(g - a.gravity).max() > TIGHT * max(1e-9, np.abs(a.gravity).max()))
+        cost += COSTS["gravity"] * (np.abs(g - a.gravity).max() > TIGHT * max(np.abs(g).max(), np.abs(a.gravity).max()))
         beam.append((cost, X, ()))
     for _ in a.units:
         longer = [
@@ -82,15 +82,15 @@ def search(candidates: Candidates, bases: list[Array]) -> Alignment:
 
 
 def size_of(a: Skeleton, b: Skeleton) -> float:
-    """The largest reach at q = 0, to measure lengths by."""
-    reach = [np.linalg.norm(unit.placement[:3, 3]) for robot in (a, b) for unit in robot.units]
-    return float(max(reach, default=0.0)) or 1.0
+    """The largest distance between joints, to measure lengths by; of robots without any, the size of their bodies."""
+    units = [unit for robot in (a, b) for unit in robot.units]
+    reach = max((float(np.linalg.norm(unit.placement[:3, 3])) for unit in units), default=0.0)
+    bodies = (np.sqrt(abs(np.trace(S[:3, :3]) / S[3, 3])) for S in (unit.body for unit in units) if S[3, 3])
+    return reach or float(max(bodies, default=0.0)) or 1.0
 
 
-def same_place(T: Array, U: Array, size: float, tolerance: float = TIGHT) -> bool:
-    return bool(
-        np.abs(T[:3, :3] - U[:3, :3]).max() < tolerance and np.abs(T[:3, 3] - U[:3, 3]).max() < tolerance * size
-    )
+def same_place(T: Array, U: Array, size: float) -> bool:
+    return apart(T, U, size) < TIGHT
 
 
 def next_joints(
@@ -111,13 +111,13 @@ def next_joints(
     for C, zero, trivial in candidates.of_link(k, M):
         T = orthogonal(M @ C)
         options.append((T, zero, trivial))
-        fits = trivial and body_tells and same_body(one, other, T)
+        fits = trivial and body_tells and same_body(one, other, T, size)
         if fits and not any(child_off(a, b, child, T, size) > TIGHT for child in a.children(k)):
             break  # nothing can be better
     framed = [same_place(one.frame, T @ other.frame, size) for T, _, _ in options]
     for (T, zero, trivial), same_frame in zip(options, framed, strict=True):
         more = cost + COSTS["zero"] * (not trivial)
-        more += COSTS["body"] * (body_tells and not same_body(one, other, T))
+        more += COSTS["body"] * (body_tells and not same_body(one, other, T, size))
         more += COSTS["frame"] * (any(framed) and not same_frame)
         more += 0.1 * COSTS["place"] * sum(child_off(a, b, c, T, size) > LOOSE for c in a.children(k))
         yield more, JointAlignment(T, M, zero, sign, off)
@@ -161,13 +161,13 @@ def keeping_axis(unit: Unit, M: Array, size: float) -> tuple[Array, int, float]:
     return near, sign, max(tilt, float(np.abs(foot).max()) / size)
 
 
-def same_body(one: Unit, other: Unit, T: Array) -> bool:
+def same_body(one: Unit, other: Unit, T: Array, size: float) -> bool:
     body = moved(other.body, T)
-    return bool(np.all(np.abs(body - one.body) <= TIGHT * np.maximum(scale(body), scale(one.body))))
+    return bool(np.all(np.abs(body - one.body) <= TIGHT * np.maximum(scale(body, size), scale(one.body, size))))
 
 
-def scale(body: Array) -> Array:
-    """The size of the entries of a body: geometric means of those on the diagonal."""
+def scale(body: Array, size: float) -> Array:
+    """The size of the entries of a body: geometric means of those on the diagonal; of a point at the origin, more."""
     d = np.sqrt(np.abs(np.diag(body)))
-    d[:3] = max(d[:3].max(), 1e-12)
+    d[:3] = max(d[:3].max(), TIGHT * size * d[3])
     return np.outer(d, d)

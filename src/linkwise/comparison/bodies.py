@@ -12,7 +12,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from .alignment import Alignment
+from .alignment import Alignment, size_of
 from .findings import Finding, Increment, number, ratio, sides, vector
 from .rigid import Array, angle_of, body_of, inverse, moved, nearest_rotation, parts_of, steiner
 from .skeleton import Skeleton
@@ -167,6 +167,7 @@ def fixed_bodies(a: Skeleton, b: Skeleton, bodies: tuple[Array, ...], alignment:
         if f.body is not None and f.unit >= 0
     }
     left = [S - unit.body for S, unit in zip(bodies, a.units, strict=True)]
+    unit = np.diag([1.0 / size_of(a, b)] * 3 + [1.0])  # lengths in parts of the size: all entries in kg
     changes: dict[str, dict[int, Array]] = {}
     for name in [*own, *(name for name in theirs if name not in own)]:
         changes[name] = {}
@@ -174,20 +175,26 @@ def fixed_bodies(a: Skeleton, b: Skeleton, bodies: tuple[Array, ...], alignment:
             if part is not None:
                 changes[name][part[0]] = changes[name].get(part[0], np.zeros((4, 4))) + sign * part[1]
     whole = [sum((change[k] for change in changes.values() if k in change), np.zeros((4, 4))) for k in range(len(left))]
-    explained = [alike(*pair) for pair in zip(left, whole, strict=True)]  # by all fixed links of that link together
+    explained = [
+        alike(*pair, unit) for pair in zip(left, whole, strict=True)
+    ]  # by all fixed links of that link together
     for name, change in changes.items():
-        change = {k: S for k, S in change.items() if np.abs(S).max() > SAME * np.abs(a.units[k].body).max()}
-        if not change or not all(explained[k] or alike(left[k], S) for k, S in change.items()):
+        change = {k: S for k, S in change.items() if largest(S, unit) > SAME * largest(a.units[k].body, unit)}
+        if not change or not all(explained[k] or alike(left[k], S, unit) for k, S in change.items()):
             continue
         for k, S in change.items():
             left[k] = left[k] - S
         yield Increment(fixed_finding(a, b, name, own.get(name), theirs.get(name)), min(change), change)
 
 
-def alike(difference: Array, change: Array) -> bool:
+def largest(body: Array, unit: Array) -> float:
+    return float(np.abs(moved(body, unit)).max())
+
+
+def alike(difference: Array, change: Array, unit: Array) -> bool:
     """Whether the change is what the bodies differ by."""
-    scale = max(np.abs(difference).max(), np.abs(change).max())
-    return bool(np.abs(difference - change).max() < ALIKE * scale)
+    scale = max(largest(difference, unit), largest(change, unit))
+    return largest(difference - change, unit) < ALIKE * scale
 
 
 def fixed_finding(

@@ -11,11 +11,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .rigid import EYE, Array, along_z, inverse, nearest_rotation, parts_of, placed, shortest_turn
+from .rigid import EYE, Array, along_z, apart, inverse, nearest_rotation, parts_of, placed, shortest_turn
 from .skeleton import Skeleton, Unit
 
 LEVER = 1e-6  # of the robot's size: a shorter one does not tell an angle
-SAME = 1e-6
+SAME = 1e-6  # radians, and of the robot's size
 
 
 class Line(NamedTuple):
@@ -39,7 +39,7 @@ class Candidates:
         self.frames: dict[int, list[Array]] = {}
 
     def bases(self) -> list[Array]:
-        return different([EYE, *placements(self.a, self.b, -1)])
+        return different([EYE, *placements(self.a, self.b, -1, self.size)], self.size)
 
     def of_link(self, k: int, M: Array) -> Iterator[tuple[Array, float, bool]]:
         """J(c), c, and whether nothing differs; of ball and free joints T = M J(c) is as the frames or the axes are."""
@@ -49,17 +49,21 @@ class Candidates:
             return
         if k not in self.frames:
             self.frames[k] = different(
-                T if unit.kind == "free" else placed(T[:3, :3]) for T in (EYE, *placements(self.a, self.b, k))
+                (
+                    T if unit.kind == "free" else placed(T[:3, :3])
+                    for T in (EYE, *placements(self.a, self.b, k, self.size))
+                ),
+                self.size,
             )
         back = inverse(M)
         for T in (M, *self.frames[k]):
-            yield back @ T, 0.0, bool(np.abs(T - EYE).max() < SAME or (unit.kind == "ball" and T is M))
+            yield back @ T, 0.0, apart(T, EYE, self.size) < SAME or (unit.kind == "ball" and T is M)
 
 
-def different(candidates: Iterable[Array]) -> list[Array]:
+def different(candidates: Iterable[Array], size: float) -> list[Array]:
     found: list[Array] = []
     for T in candidates:
-        if not any(np.abs(T - other).max() < SAME for other in found):
+        if not any(apart(T, other, size) < SAME for other in found):
             found.append(T)
     return found
 
@@ -147,14 +151,14 @@ def zeros_of_bodies(unit: Unit, of_a: Array, of_b: Array, size: float) -> Iterat
         yield 0.01 * float(lever), half + np.pi
 
 
-def placements(a: Skeleton, b: Skeleton, k: int) -> Iterator[Array]:
+def placements(a: Skeleton, b: Skeleton, k: int, size: float) -> Iterator[Array]:
     """Where the frame of link k of b (-1: its base) may be, seen from that of a, by the axes of what it carries."""
     children = a.children(k)
     for child in children[:2]:
         yield a.units[child].placement @ inverse(b.units[child].placement)
     lines_a, lines_b = (carried_lines(robot, k) for robot in (a, b))
     near = [(found, lines_b[index]) for index, found in lines_a.items() if found.slides is not None]
-    for R in rotations(a, b, k, near):
+    for R in rotations(a, b, k, near, size):
         yield placed(R, shift(R, near, feet_of(a, b, children)))
     every = [(lines_a[index], lines_b[index]) for index in lines_a]
     for R in turns_by(every):  # if all joints further out have the same zeros
@@ -193,7 +197,7 @@ def carried_lines(robot: Skeleton, k: int) -> dict[int, Line]:
     return lines
 
 
-def rotations(a: Skeleton, b: Skeleton, k: int, near: list[tuple[Line, Line]]) -> Iterator[Array]:
+def rotations(a: Skeleton, b: Skeleton, k: int, near: list[tuple[Line, Line]], size: float) -> Iterator[Array]:
     """Rotations that take directions of link k of b to those of a: axes on it, gravity, and where its mass is."""
     yield from turns_by(near)
     falls = min(map(np.linalg.norm, (a.gravity, b.gravity))) > 0.0
@@ -208,20 +212,20 @@ def rotations(a: Skeleton, b: Skeleton, k: int, near: list[tuple[Line, Line]]) -
             down_a, down_b = (robot.gravity / np.linalg.norm(robot.gravity) for robot in (a, b))
             yield from from_pairs((of_a.direction, down_a), (s * of_b.direction, down_b))
         if k >= 0:
-            levers = [mass_lever(robot.units[k].body, found) for robot, found in ((a, of_a), (b, of_b))]
+            levers = [mass_lever(robot.units[k].body, found, size) for robot, found in ((a, of_a), (b, of_b))]
             if min(map(np.linalg.norm, levers)) > 0.0:
                 unit_levers = [x / np.linalg.norm(x) for x in levers]
                 yield from from_pairs((of_a.direction, unit_levers[0]), (s * of_b.direction, unit_levers[1]))
         yield shortest_turn(s * of_b.direction, of_a.direction)
 
 
-def mass_lever(body: Array, found: Line) -> Array:
+def mass_lever(body: Array, found: Line, size: float) -> Array:
     """From the axis to the mass centre, across the axis."""
     if body[3, 3] <= 0.0:
         return np.zeros(3)
     arm = body[:3, 3] / body[3, 3] - found.point
     arm = arm - found.direction * (found.direction @ arm)
-    return np.asarray(arm if np.linalg.norm(arm) > LEVER else np.zeros(3))
+    return np.asarray(arm if np.linalg.norm(arm) > LEVER * size else np.zeros(3))
 
 
 def turns_by(pairs: list[tuple[Line, Line]]) -> Iterator[Array]:

@@ -14,7 +14,7 @@ from ..formats.models import robot_of_model
 from ..robot import Robot
 from .alignment import aligned
 from .dynamics import Quantities, quantities
-from .explaining import ROUNDING, Explained, Pair, explain, in_b, largest_difference
+from .explaining import ROUNDING, Explained, Pair, explain, floored, in_b, largest_difference, moved_joint
 from .findings import FRICTION, SPRINGS, Finding, listed, percent
 from .matching import Match, matchings
 from .notes import (
@@ -66,7 +66,7 @@ def compare(a: Any, b: Any, *, states: int = 20, seed: int = 0, tolerance: float
         verdict = "Not the same: no joint of one has the kind of a joint of the other."
         return Comparison(*names, False, findings, (), (), (), float("inf"), verdict, None, states, seed)
     pairs = {i: j for i, (j, _) in hows.items()}
-    sample = random_states(pair.a, pair.shared, states, seed)
+    sample = random_states(pair.a, pair.shared, states, seed, pair.size)
     pair, explained = best_explained(pair, pairs, sample, tolerance)
     missing = list(missing_findings(whole_a, whole_b, pairs))
     elsewhere = list(parent_findings(whole_a.robot, whole_b.robot))
@@ -145,7 +145,7 @@ def by_table(pair: Pair, pairs: Mapping[int, int], sample: States) -> tuple[Pair
     """By the entries that differ, if both have tables of the same rows."""
     if list(pairs.items()) != [(k, k) for k in range(max(len(pair.whole_a.units), len(pair.whole_b.units)))]:
         return None
-    table = table_difference(pair.whole_a, pair.whole_b, list(pairs))
+    table = table_difference(pair.whole_a, pair.whole_b, list(pairs), pair.size)
     if table is None:
         return None
     units = pair.b.units
@@ -173,8 +173,7 @@ def coordinate(pair: Pair, k: int) -> str:
     joint, unit = pair.alignment.joints[k], pair.a.units[k]
     if unit.kind not in WIDTHS:
         return in_b(joint.sign, joint.zero)
-    same = max(np.abs(joint.M - np.eye(4)).max(), np.abs(joint.T - np.eye(4)).max()) < 1e-9
-    return "q_b = q_a" if same else "another frame"
+    return "another frame" if moved_joint(pair, k) else "q_b = q_a"
 
 
 def compared(pair: Pair, sample: Any) -> tuple[Difference, ...]:
@@ -184,7 +183,7 @@ def compared(pair: Pair, sample: Any) -> tuple[Difference, ...]:
     names = [pair.a.units[k].name for k, at in enumerate(pair.shared.v) for _ in range(at.start, at.stop)]
     labels = [names[int(np.argmax(np.abs(column)))] for column in pair.shared.couplings.T]
     return tuple(
-        difference(what, getattr(own, key), getattr(theirs, key), labels, own, theirs)
+        difference(what, getattr(own, key), getattr(theirs, key), labels, own, theirs, pair.units)
         for what, key in (
             ("inertia matrix", "inertia"),
             ("gravity torque", "gravity"),
@@ -194,15 +193,17 @@ def compared(pair: Pair, sample: Any) -> tuple[Difference, ...]:
     )
 
 
-def difference(what: str, x: Any, y: Any, labels: list[str], own: Quantities, theirs: Quantities) -> Difference:
+def difference(
+    what: str, x: Any, y: Any, labels: list[str], own: Quantities, theirs: Quantities, units: Any
+) -> Difference:
     """Relative to the largest of each joint: of an inertia matrix, to the geometric mean of its diagonal."""
     off = np.abs(x - y)
     if x.ndim == 3:
         d = np.sqrt(np.maximum.reduce([np.abs(np.diagonal(m, axis1=1, axis2=2)).max(0) for m in (x, y)]))
-        scale = np.outer(d, d)
+        scale, units = np.outer(d, d), np.outer(units, units)
     else:
         scale = np.sqrt(np.maximum.reduce([np.mean(np.square(t), axis=0) for t in (own.torque, theirs.torque)]))
-    scale = np.maximum(scale, 1e-6 * max(float(scale.max()), 1e-300))
+    scale = floored(scale, units)
     relative = (off / scale).max(0)
     worst = np.unravel_index(int(np.argmax(relative)), relative.shape)
     where = labels[int(worst[-1])] if relative.max() > ROUNDING else ""

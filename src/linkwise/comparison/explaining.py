@@ -7,15 +7,17 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from .alignment import LOOSE, Alignment
+from ..lazy import cached_property
+from .alignment import LOOSE, Alignment, size_of
 from .bodies import body_increments
 from .dynamics import Numbers, model_torques, numbers_seen, own_numbers, torques
 from .findings import Finding, Increment, moved_in_words, number, sides, turn, vector
-from .rigid import EYE, Array, angle_of, inverse
+from .rigid import EYE, Array, angle_of, apart, inverse
 from .skeleton import WIDTHS, Skeleton
-from .states import SharedCoordinates, StateMap, States
+from .states import SharedCoordinates, StateMap, States, own_units
 from .tables import TableDifference
 
+SAME = 1e-9  # radians, and of the robot's size
 ROUNDING = 1e-11  # of the torques: a smaller effect is none
 UNEXPLAINED = 1e-8  # of the torques: more than rounding
 TOGETHER = ": no effect, together with the others"
@@ -35,17 +37,32 @@ class Pair:
     to_a: StateMap
     to_b: StateMap
 
+    @cached_property
+    def size(self) -> float:
+        """To measure lengths by."""
+        return size_of(self.a, self.b)
+
+    @cached_property
+    def units(self) -> Array:
+        """What torques are multiplied by to be in N m: 1, or for forces the size."""
+        return own_units(self.a, self.shared, self.size)
+
 
 class Residual:
     """How far torques are from those of b: root mean square over states and joints, in parts of each joint's torque."""
 
-    def __init__(self, target: Array, *others: Array) -> None:
-        squares = [np.mean(np.square(tau), axis=0) for tau in (target, *others)]
-        self.scale = np.sqrt(np.maximum.reduce(squares))
-        self.scale = np.maximum(self.scale, 1e-6 * max(float(self.scale.max()), 1e-300))
+    def __init__(self, units: Array, *torques: Array) -> None:
+        squares = [np.mean(np.square(tau), axis=0) for tau in torques]
+        self.scale = floored(np.sqrt(np.maximum.reduce(squares)), units)
 
     def __call__(self, difference: Array) -> Array:
         return np.asarray(np.sqrt(np.mean(np.square(difference / self.scale), axis=(-1, -2))))
+
+
+def floored(scale: Array, units: Array) -> Array:
+    """Scales by which differences are measured: none is far below the largest, in the same unit."""
+    largest = max(float((scale * units).max(initial=0.0)), 1e-300)
+    return np.asarray(np.maximum(scale, 1e-6 * largest / units))
 
 
 @dataclass(frozen=True)
@@ -68,7 +85,7 @@ def explain(pair: Pair, states: States, table: TableDifference | None = None) ->
     """Where the tables have the same rows, `table` has the entries that differ, and `pair.a` the places of b."""
     target = torques(pair.whole_b.robot, pair.to_b, states)
     own = torques(pair.whole_a.robot, pair.to_a, states)
-    norm = Residual(target, own)
+    norm = Residual(pair.units, target, own)
     findings: list[tuple[int, Finding]] = []
     before, moves = coordinate_findings(pair, states, own, norm)
     total = max(before, float(norm(target - own))) or 1.0
@@ -98,7 +115,7 @@ def explain(pair: Pair, states: States, table: TableDifference | None = None) ->
 def largest_difference(pair: Pair, states: States) -> float:
     """Of any torque in shared coordinates, relative."""
     target, own = torques(pair.whole_b.robot, pair.to_b, states), torques(pair.whole_a.robot, pair.to_a, states)
-    return float(np.max(np.abs(target - own) / Residual(target, own).scale, initial=0.0))
+    return float(np.max(np.abs(target - own) / Residual(pair.units, target, own).scale, initial=0.0))
 
 
 def in_order(findings: list[tuple[int, Finding]], total: float) -> list[tuple[int, Finding]]:
@@ -159,15 +176,19 @@ def moved_joint(pair: Pair, k: int) -> bool:
     joint, unit = pair.alignment.joints[k], pair.a.units[k]
     if unit.kind not in WIDTHS:
         return joint.sign < 0 or joint.zero != 0.0
-    return bool(max(np.abs(joint.M - EYE).max(), np.abs(joint.T - EYE).max()) > 1e-9)
+    return max(apart(joint.M, EYE, pair.size), apart(joint.T, EYE, pair.size)) > SAME
 
 
 def coordinate_finding(pair: Pair, k: int) -> Finding:
     joint, unit = pair.alignment.joints[k], pair.a.units[k]
     if unit.kind in WIDTHS:
-        text = f"{unit.kind} joint {unit.name!r}: the frame of b's body is {turn(joint.T)}, seen from that of a"
-        if np.abs(joint.T - EYE).max() <= 1e-9:
-            text = f"{unit.kind} joint {unit.name!r}: q of b is measured from a frame that is {turn(joint.M)}"
+        text = (
+            f"{unit.kind} joint {unit.name!r}: the frame of b's body is {turn(joint.T, pair.size)}, seen from that of a"
+        )
+        if apart(joint.T, EYE, pair.size) <= SAME:
+            text = (
+                f"{unit.kind} joint {unit.name!r}: q of b is measured from a frame that is {turn(joint.M, pair.size)}"
+            )
         return Finding("frame", unit.name, text, None, joint.T.tolist())
     text = in_b(joint.sign, joint.zero)
     if joint.sign < 0:
@@ -199,9 +220,8 @@ def corrections(
 
 def place_corrections(pair: Pair, numbers: Numbers, seen: Numbers) -> Iterator[tuple[int, Finding, Numbers]]:
     """Placements, in the frames of a's links."""
-    size = max(float(np.linalg.norm(P[:3, 3])) for P in (*numbers.placements, *seen.placements)) or 1.0
     offs = [inverse(P) @ Q for P, Q in zip(numbers.placements, seen.placements, strict=True)]
-    far = [max(angle_of(T), float(np.abs(T[:3, 3]).max()) / size) for T in offs]
+    far = [max(angle_of(T), float(np.abs(T[:3, 3]).max()) / pair.size) for T in offs]
     placements, numbers_before = list(numbers.placements), numbers
     small = [k for k, off in enumerate(far) if 1e-10 < off <= LOOSE]
     large = [k for k, off in enumerate(far) if off > LOOSE]
@@ -235,13 +255,13 @@ def in_parent(pair: Pair, k: int, P: Array, Q: Array) -> str:
     """How far Q is from P, both the place of a joint, in the frame of the link that carries it."""
     frame, parent = inverse(parent_frame(pair, k)), pair.a.units[k].parent
     name = "the base frame" if parent < 0 else f"the frame of {pair.a.units[parent].link!r}"
-    return f"{moved_in_words(frame @ P, frame @ Q)}, in {name}"
+    return f"{moved_in_words(frame @ P, frame @ Q, pair.size)}, in {name}"
 
 
 def other_corrections(pair: Pair, numbers: Numbers, seen: Numbers) -> Iterator[tuple[int, Finding, Numbers]]:
     """Pitches and gravity."""
     for k, (p, r) in enumerate(zip(numbers.pitches, seen.pitches, strict=True)):
-        if abs(p - r) > 1e-12:
+        if abs(p - r) > ROUNDING * pair.size:
             numbers = replace(numbers, pitches=(*numbers.pitches[:k], r, *numbers.pitches[k + 1 :]))
             name = pair.a.units[k].name
             text = f"pitch of {name!r}: {sides([number(p), number(r)], abs(p - r), ' m/rad')}"

@@ -66,7 +66,9 @@ def number(x: float) -> str:
 
 
 def vector(x: Any) -> str:
-    return "(" + ", ".join(number(0.0 if abs(v) < 1e-12 else float(v)) for v in np.asarray(x)) + ")"
+    """Components that rounding has left beside the largest are zero."""
+    largest = np.abs(x).max()
+    return "(" + ", ".join(number(0.0 if abs(v) < 1e-9 * largest else float(v)) for v in np.asarray(x)) + ")"
 
 
 def sides(shown: Sequence[str], off: float, unit: str = "", most: str = "") -> str:
@@ -86,20 +88,20 @@ def ratio(a: float, b: float) -> str:
     return ""
 
 
-def turn(T: Array) -> str:
-    """A placement in words: "turned by 90 deg about (0, 0, 1), shifted by (0, 0, 0.1) m"."""
+def turn(T: Array, size: float) -> str:
+    """A placement in words: "turned by 90 deg about (0, 0, 1), shifted by (0, 0, 0.1) m"; `size` is the robot's."""
     parts = []
     angle = angle_of(T)
     if angle > 1e-9:
         parts.append(f"turned by {number(np.degrees(angle))} deg about {vector(axis_of(T).round(9))}")
-    if np.abs(T[:3, 3]).max() > 1e-12:
+    if np.abs(T[:3, 3]).max() > 1e-12 * size:
         parts.append(f"shifted by {vector(T[:3, 3])} m")
     return ", ".join(parts) or "in the same place"
 
 
-def moved_in_words(P: Array, Q: Array) -> str:
+def moved_in_words(P: Array, Q: Array, size: float) -> str:
     """How Q stands to P, both seen from one frame, in the axes of that frame."""
-    return turn(placed(Q[:3, :3] @ P[:3, :3].T, Q[:3, 3] - P[:3, 3]))
+    return turn(placed(Q[:3, :3] @ P[:3, :3].T, Q[:3, 3] - P[:3, 3]), size)
 
 
 def listed(names: Any, most: int = 6) -> str:

@@ -10,11 +10,13 @@ import numpy as np
 from ..robot import Robot
 from .explaining import Pair
 from .findings import Finding, listed, number, sides, turn
-from .rigid import EYE, Array, inverse
+from .rigid import EYE, Array, apart, inverse
 from .skeleton import Skeleton, Unit
+from .states import coordinate_unit
 
 RATINGS = ("velocity_limit", "effort_limit", "stiffness", "rest")
-SAME = 1e-9
+SAME = 1e-9  # radians, of the robot's size, and relative
+SAME_LIMIT = 1e-6  # radians, and of the robot's size
 
 
 def missing_findings(a: Skeleton, b: Skeleton, pairs: Mapping[int, int]) -> Iterator[Finding]:
@@ -71,8 +73,8 @@ def order_finding(pair: Pair, pairs: Mapping[int, int]) -> Iterator[Finding]:
 
 def base_finding(pair: Pair) -> Iterator[Finding]:
     X = pair.alignment.base
-    if np.abs(X - EYE).max() > SAME:
-        text = f"the base frame of b is {turn(X)}, seen from that of a"
+    if apart(X, EYE, pair.size) > SAME:
+        text = f"the base frame of b is {turn(X, pair.size)}, seen from that of a"
         yield Finding("base", "", text, None, X.tolist())
 
 
@@ -85,11 +87,11 @@ def tool_findings(pair: Pair) -> Iterator[Finding]:
         if other is not None and other.unit == frame.unit and not (frame.locked or other.locked):
             offset = inverse(frame.placement) @ seen(pair, other.unit, other.placement)
             shown.add(frame.unit)
-            yield from tool(frame.name, frame.name, offset)
+            yield from tool(frame.name, frame.name, offset, pair.size)
     for k in range(len(pair.a.units)):
         if not pair.a.children(k) and k not in shown:
             (name_a, end_a), (name_b, end_b) = end_frame(pair.a, k), end_frame(pair.b, k)
-            yield from tool(name_a, name_b, inverse(end_a) @ seen(pair, k, end_b))
+            yield from tool(name_a, name_b, inverse(end_a) @ seen(pair, k, end_b), pair.size)
 
 
 def seen(pair: Pair, unit: int, placement: Array) -> Array:
@@ -102,10 +104,10 @@ def end_frame(robot: Skeleton, k: int) -> tuple[str, Array]:
     return (fixed[-1].name, fixed[-1].placement) if fixed else (robot.units[k].link, robot.units[k].frame)
 
 
-def tool(name_a: str, name_b: str, offset: Array) -> Iterator[Finding]:
-    if np.abs(offset - EYE).max() > SAME:
+def tool(name_a: str, name_b: str, offset: Array, size: float) -> Iterator[Finding]:
+    if apart(offset, EYE, size) > SAME:
         ends = f"frame {name_a!r}" if name_a == name_b else f"end frame ({name_a!r} in a, {name_b!r} in b)"
-        yield Finding("tool", name_a, f"{ends}: in b it is {turn(offset)}", None, offset.tolist())
+        yield Finding("tool", name_a, f"{ends}: in b it is {turn(offset, size)}", None, offset.tolist())
 
 
 def drive_findings(pair: Pair) -> Iterator[Finding]:
@@ -122,7 +124,7 @@ def drive_findings(pair: Pair) -> Iterator[Finding]:
                 yield Finding(
                     "limits", one.name, f"limits of {one.name!r}: {pair_of(one.limits)} in a, {pair_of(limits)} in b"
                 )
-        elif np.abs(np.subtract(one.limits, limits)).max() > 1e-6:
+        elif np.abs(np.subtract(one.limits, limits)).max() > SAME_LIMIT * coordinate_unit(one, pair.size):
             off = float(np.abs(np.subtract(one.limits, limits)).max())
             text = f"limits of {one.name!r}: {sides([pair_of(one.limits), pair_of(limits)], off)}, in q of a"
             yield Finding("limits", one.name, text, one.limits, limits)
@@ -166,10 +168,18 @@ def coupling_findings(pair: Pair, pairs: Mapping[int, int]) -> Iterator[Finding]
             )
         if own is None and theirs is None:
             continue
-        if own is None or theirs is None or own[0] != theirs[0] or not np.allclose(own[1:], theirs[1:], 1e-9, 1e-9):
+        if own is None or theirs is None or own[0] != theirs[0] or not same_coupling(pair, k, own, theirs):
             shown = [coupled(pair, x) for x in (own, theirs)]
             text = f"joint {one.name!r} moves {shown[0]} in a, {shown[1]} in b"
             yield Finding("coupling", one.name, text, own, theirs)
+
+
+def same_coupling(pair: Pair, k: int, own: Any, theirs: Any) -> bool:
+    unit = coordinate_unit(pair.a.units[k], pair.size)
+    leader = 1.0 if own[0] is None else coordinate_unit(pair.a.units[own[0]], pair.size)
+    (ratio, offset), (other, another) = own[1:], theirs[1:]
+    allowed = SAME * max(abs(ratio), unit / leader), SAME * max(abs(offset), unit)
+    return bool(abs(ratio - other) <= allowed[0] and abs(offset - another) <= allowed[1])
 
 
 def coupled(pair: Pair, coupling: Any) -> str:

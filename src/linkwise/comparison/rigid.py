@@ -36,6 +36,11 @@ def inverse(T: Array) -> Array:
     return placed(R, -R @ T[:3, 3])
 
 
+def apart(T: Array, U: Array, size: float) -> float:
+    """The largest difference of two placements: of their rotations, and of their points in parts of a length."""
+    return float(max(np.abs(T[:3, :3] - U[:3, :3]).max(), np.abs(T[:3, 3] - U[:3, 3]).max() / size))
+
+
 def about_z(angle: float) -> Array:
     c, s = np.cos(angle), np.sin(angle)
     return placed([[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]])

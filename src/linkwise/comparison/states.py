@@ -62,21 +62,41 @@ def shared_coordinates(a: Skeleton, places: dict[int, int]) -> SharedCoordinates
     return SharedCoordinates(q, v, ends[-1][0], ends[-1][1], followers, G)
 
 
-def random_states(a: Skeleton, shared: SharedCoordinates, count: int, seed: int) -> States:
-    """Angles of all sizes, displacements within half a metre; coupled joints as they must be."""
+def coordinate_unit(unit: Unit, size: float) -> float:
+    """What a coordinate of a joint of one degree of freedom is measured by: 1 rad, or the robot's size."""
+    return size if unit.kind == "prismatic" else 1.0
+
+
+def velocity_units(a: Skeleton, shared: SharedCoordinates, size: float) -> Array:
+    """The same for each velocity."""
+    units = np.ones(shared.n)
+    for unit, part in zip(a.units, shared.v, strict=True):
+        units[part] = [*[size] * 3, *[1.0] * 3] if unit.kind == "free" else coordinate_unit(unit, size)
+    return units
+
+
+def own_units(a: Skeleton, shared: SharedCoordinates, size: float) -> Array:
+    """The same for each velocity of joints that move on their own."""
+    followers = [shared.v[follower.unit].start for follower in shared.followers]
+    return np.delete(velocity_units(a, shared, size), followers)
+
+
+def random_states(a: Skeleton, shared: SharedCoordinates, count: int, seed: int, size: float) -> States:
+    """Angles of all sizes, displacements within half the robot's size; coupled joints as they must be."""
     rng = np.random.default_rng(seed)
     q = np.zeros((count, shared.nq))
     for unit, part in zip(a.units, shared.q, strict=True):
-        size = 0.5 if unit.kind == "prismatic" else np.pi
-        values = rng.uniform(-size, size, (count, part.stop - part.start))
+        most = 0.5 * size if unit.kind == "prismatic" else np.pi
+        values = rng.uniform(-most, most, (count, part.stop - part.start))
         if unit.kind in WIDTHS:
             values = rng.normal(size=values.shape)
+            values[:, :-4] *= size
             values[:, -4:] /= np.linalg.norm(values[:, -4:], axis=-1, keepdims=True)
         q[:, part] = values
     for k, leader, ratio, offset in shared.followers:
         q[:, shared.q[k]] = ratio * q[:, shared.q[leader]] + offset
-    own = shared.couplings.shape[1]
-    v, acc = (rng.normal(size=(count, own)) @ shared.couplings.T for _ in range(2))
+    units = own_units(a, shared, size)
+    v, acc = (rng.normal(size=(count, len(units))) * units @ shared.couplings.T for _ in range(2))
     return States(q, v, acc)
 
 

@@ -18,13 +18,13 @@ from ..robot import Robot, from_table
 from .alignment import Alignment, JointAlignment
 from .dynamics import Numbers, own_numbers
 from .findings import Finding, moved_in_words, number, sides, vector
-from .rigid import EYE, Array, placed
+from .rigid import EYE, Array, apart, placed
 from .skeleton import Skeleton, skeleton_of
 
 DH = {"a": "a", "b": "d", "alpha": "alpha", "theta": "theta"}  # keys of rows, and what they are called
 ANGLES = ("alpha", "theta")
 OTHER = {"standard": "modified", "modified": "standard"}
-SAME = 1e-10
+SAME = 1e-10  # radians, and of the robot's size
 MOST = 12  # with more entries that differ, they are other tables
 
 
@@ -44,13 +44,13 @@ class TableDifference:
     corrected: Skeleton  # a with the places of b
 
 
-def table_difference(a: Skeleton, b: Skeleton, order: list[int]) -> TableDifference | None:
+def table_difference(a: Skeleton, b: Skeleton, order: list[int], size: float) -> TableDifference | None:
     """The entries by which the places of joints differ; None if the tables are not of the same rows."""
     own, theirs = a.robot, b.robot
     rows_a, rows_b = ([dict(row) for row in robot.rows] for robot in (own, theirs))
     if own.convention != theirs.convention or structure(rows_a) != structure(rows_b):
         return None
-    changes = [(k, *change) for k in range(len(rows_a)) for change in row_changes(own, rows_a[k], rows_b[k])]
+    changes = [(k, *change) for k in range(len(rows_a)) for change in row_changes(own, rows_a[k], rows_b[k], size)]
     if not 0 < len(changes) <= MOST:
         return None
     steps, corrected = [], a
@@ -81,29 +81,29 @@ def place_in(row: Mapping[str, Any]) -> Array:
 
 
 def row_changes(
-    robot: Robot, one: Mapping[str, Any], other: Mapping[str, Any]
+    robot: Robot, one: Mapping[str, Any], other: Mapping[str, Any], size: float
 ) -> Iterator[tuple[str, str, tuple[str, ...]]]:
     """Of each difference in the place of a joint: the message, its kind, and the keys of the row."""
     name = one["name"]
     if robot.convention != "frames":
         for key, word in DH.items():
             x, y = float(one.get(key, 0.0)), float(other.get(key, 0.0))
-            if abs(x - y) > SAME:
+            if abs(x - y) > SAME * (1.0 if key in ANGLES else size):
                 unit, scale = (" deg", np.degrees(1.0)) if key in ANGLES else (" m", 1.0)
                 both = sides([number(v * scale) for v in (x, y)], abs(x - y) * scale, unit)
                 yield f"{word} of {name!r}: {both}", "DH parameter", (key,)
         return
     places = [place_in(row) for row in (one, other)]
     joint = one.get("joint_name", name)
-    if np.abs(places[0] - places[1]).max() > SAME:
+    if apart(*places, size) > SAME:
         frame = "the base frame" if one["parent"] in (None, "base") else f"the frame of {one['parent']!r}"
         what = f"frame {name!r}" if one["joint"] == "fixed" else f"joint {joint!r}"
-        text = f"{what} stands in another place in b: {moved_in_words(*places)}, in {frame}"
+        text = f"{what} stands in another place in b: {moved_in_words(*places, size)}, in {frame}"
         yield text, "placement", ("translation", "rotation")
-    for key, default in (("axis", (0.0, 0.0, 1.0)), ("anchor", (0.0, 0.0, 0.0))):
+    for key, default, unit in (("axis", (0.0, 0.0, 1.0), 1.0), ("anchor", (0.0, 0.0, 0.0), size)):
         lines = [np.array(row.get(key, default), dtype=float) for row in (one, other)]
-        if np.abs(lines[0] - lines[1]).max() > SAME:
-            off = float(np.abs(lines[0] - lines[1]).max())
+        off = float(np.abs(lines[0] - lines[1]).max())
+        if off > SAME * unit:
             text = f"{key} of joint {joint!r}: {sides([vector(x) for x in lines], off, most='at most ')}"
             yield text, key, (key,)
 
