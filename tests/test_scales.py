@@ -184,3 +184,47 @@ def test_comparisons_find_the_same(which: str, mass: float, length: float) -> No
     pair = OTHERS[which]
     found = what_is_found(*(scaled(robot, mass, length) for robot in pair))
     assert found == what_is_found(*pair)
+
+
+@pytest.mark.parametrize("length", rest_slow([1e-7, 1e-4, 1e4, 1e7], [1e-7, 1e7]))
+@pytest.mark.parametrize("joints", rest_slow(["RRPR", "RHR", "SR", "RUC"], ["RRPR", "RHR"]))
+def test_base_parameters_scale(joints: str, length: float) -> None:
+    """Their names are the same, their multiples are in units of length, and they give the torques."""
+    arm = lw.chain(len(joints), seed=3, joints=joints)
+    small = scaled(arm, 1.0, length)
+    expected, found = lw.base_parameters(arm), lw.base_parameters(small)
+    degree = {"m": 0, "h": 1, "J": 2}
+    assert [p.name for p in found] == [p.name for p in expected]
+    for p, other in zip(found, expected, strict=True):
+        own = degree[p.name.rpartition(".")[2][0]]
+        multiples = {part: x / length ** (own - degree[part.rpartition(".")[2][0]]) for part, x in p.made_of.items()}
+        assert multiples == pytest.approx(other.made_of, rel=1e-6, abs=1e-9)
+        assert p.value / length**own == pytest.approx(other.value, rel=1e-6, abs=1e-9)
+    rng = np.random.default_rng(0)
+    unit = units(arm, length)
+    q = lw.random_configuration(arm, rng, 5)
+    q[..., q.shape[-1] - arm.n :] *= unit if arm.nq == arm.n else 1.0
+    qd, qdd = rng.normal(size=(2, 5, arm.n)) * unit
+    torque = lw.regressor(small, q, qd, qdd, base=True) @ lw.parameters(small, base=True)
+    assert relative(torque, lw.inverse_dynamics(small, q, qd, qdd)) < 1e-8
+
+
+def test_weak_gravity_pulls() -> None:
+    """Base parameters depend on whether there is gravity, not on how strong it is."""
+    for arm in (flap(1.0), lw.load("planar3")):
+        weak = arm.with_gravity([1e-11 * x for x in arm.gravity])
+        assert [p.name for p in lw.base_parameters(weak)] == [p.name for p in lw.base_parameters(arm)]
+
+
+METHODS = list(lw.methods(lw.forward_dynamics))
+
+
+@pytest.mark.parametrize(("mass", "length"), rest_slow(ALL_SCALES, [(1e-9, 1e-4)]))
+def test_all_methods_scale(mass: float, length: float) -> None:
+    arm, rng = SLIDING, np.random.default_rng(0)
+    small, unit = scaled(arm, mass, length), units(arm, length)
+    q, qd, tau = rng.normal(size=(3, 3, arm.n))
+    expected = lw.forward_dynamics(arm, q, qd, tau)
+    for method in METHODS:
+        found = lw.forward_dynamics(small, q * unit, qd * unit, tau * mass * length**2 / unit, method=method)
+        assert relative(found / unit, expected) < 1e-9, method

@@ -16,10 +16,11 @@ import numpy as np
 from ..errors import RobotError
 from ..robot import Friction, Robot
 from ..robot.regroup import TEN, body_of
-from ..spatial import RigidInertia, Scalar, add, dot_product
+from ..spatial import RigidInertia, Scalar, add, dot_product, mul
 from ..symbolic import Collector
 from ..tracing import random_bindings
-from .base_parameters import ROUNDING, BaseParameter, Span, base_parameters, rounded
+from .base_parameters import ROUNDING, BaseParameter, Span, base_parameters, degree, rounded
+from .length_units import length_unit
 from .mobility import DRAWS, SMALL
 from .parameters import Column, all_columns
 from .regressors import random_torques
@@ -87,19 +88,19 @@ def base_bodies(arm: Robot) -> tuple[tuple[Column, ...], tuple[Shares, ...]]:
     """The columns of the base parameters of the bodies, and what each of these is made of."""
     key = "base bodies"
     if key not in arm.cache:
-        base = base_parameters(arm)
-        arm.cache[key] = tuple(body_columns(arm, base)), tuple(parameter.made_of for parameter in base)
+        base, unit = base_parameters(arm), length_unit(arm)
+        arm.cache[key] = tuple(body_columns(arm, base, unit)), tuple(parameter.made_of for parameter in base)
     found: tuple[tuple[Column, ...], tuple[Shares, ...]] = arm.cache[key]
     return found
 
 
-def body_columns(arm: Robot, base: Sequence[BaseParameter]) -> Iterator[Column]:
-    """The column of each base parameter, as that of one body on one link."""
+def body_columns(arm: Robot, base: Sequence[BaseParameter], unit: float) -> Iterator[Column]:
+    """The column of each base parameter, as that of one body on one link. Multiples are compared in units of length."""
     collect = Collector()
     parts: dict[str, dict[int, Scalar]] = {}  # what a unit of each link's own parameter has of each base parameter
     for k, parameter in enumerate(base):
         for name, x in parameter.made_of.items():
-            parts.setdefault(name, {})[k] = x
+            parts.setdefault(name, {})[k] = mul(x, unit ** (degree(name) - degree(parameter.name)))
     bodies = {arm.links[i].name: joint for joint in arm.moving for i in range(joint.first, joint.link + 1)}
     for k, parameter in enumerate(base):
         link, _, number = parameter.name.rpartition(".")
@@ -110,7 +111,7 @@ def body_columns(arm: Robot, base: Sequence[BaseParameter]) -> Iterator[Column]:
                 yield Column(parameter.name, ((joint.link, body),))
                 break
         else:
-            yield Column(parameter.name, tuple(nearest_bodies(arm, base, k)))
+            yield Column(parameter.name, tuple(nearest_bodies(arm, parts, [p.name for p in base], k, unit)))
 
 
 def is_unit(k: int, parts: Sequence[Mapping[int, Scalar]], collect: Collector) -> bool:
@@ -126,16 +127,19 @@ def is_close(x: Scalar, number: float) -> bool:
     return type(x) is float and abs(x - number) < ROUNDING
 
 
-def nearest_bodies(arm: Robot, base: Sequence[BaseParameter], k: int) -> Iterator[tuple[int, RigidInertia]]:
+def nearest_bodies(
+    arm: Robot, parts: Mapping[str, Mapping[int, Scalar]], base: Sequence[str], k: int, unit: float
+) -> Iterator[tuple[int, RigidInertia]]:
     """The smallest bodies for which the k-th base parameter is one, and all others are zero."""
     names = [column.name for column in all_columns(arm, None) if not column.drive]
     if arm.symbolic:
-        raise RobotError(f"robot {arm.name!r}: no column of symbols for {base[k].name!r} (expected numbers)")
-    matrix = np.array([[parameter.made_of.get(name, 0.0) for name in names] for parameter in base])
+        raise RobotError(f"robot {arm.name!r}: no column of symbols for {base[k]!r} (expected numbers)")
+    matrix = np.array([[parts.get(name, {}).get(j, 0.0) for name in names] for j in range(len(base))])
     ten = np.linalg.pinv(matrix)[:, k].reshape(-1, len(TEN))
+    scale = [unit ** (degree(name) - degree(base[k])) for name in TEN]
     for joint, numbers in zip(arm.moving, ten.tolist(), strict=True):
         if any(abs(x) > SMALL for x in numbers):
-            yield joint.link, body_of(map(rounded, numbers))
+            yield joint.link, body_of(mul(rounded(x), s) for x, s in zip(numbers, scale, strict=True))
 
 
 def units(columns: np.ndarray) -> np.ndarray:
@@ -151,4 +155,4 @@ def multiples(columns: np.ndarray, targets: np.ndarray) -> np.ndarray:
     found[np.abs(found) < SMALL] = 0.0
     scaled = found * np.linalg.norm(targets, axis=0) / np.linalg.norm(columns, axis=0)[:, None]
     halves = np.round(2.0 * scaled) / 2.0
-    return np.asarray(np.where(np.abs(scaled - halves) < ROUNDING, halves, scaled))
+    return np.asarray(np.where((halves != 0.0) & (np.abs(scaled - halves) < ROUNDING), halves, scaled))

@@ -13,6 +13,7 @@ from ..robot.regroup import TEN, body_of, identifiable_parameters, ten_numbers
 from ..spatial import RigidInertia, Scalar, dot_product, mul, reciprocal
 from ..symbolic import Collector, collected_text
 from ..tracing import refuse_symbols
+from .length_units import length_unit, with_lengths_in
 from .mobility import SMALL, mobilities
 
 ROUNDING = 1e-12  # a multiple this close to a whole number is that number
@@ -70,19 +71,39 @@ def base_parameters(arm: Robot) -> BaseParameters:
     arm = arm.without_rotors()
     if not arm.symbolic:
         arm = arm.mapped(float)
+    regrouped = [] if arm.symbolic else [ten_numbers(link.rigid) for link in arm.uncoupled.regrouped().links]
+    if not np.isfinite(regrouped).all():
+        raise RobotError(f"robot {arm.name!r}: its base parameters are larger than floating-point numbers can be")
+    unit = length_unit(arm)
+    values = own_values(arm)
+    return BaseParameters(in_metres(p, unit, values) for p in in_own_unit(with_lengths_in(arm, unit)))
+
+
+def in_own_unit(arm: Robot) -> list[BaseParameter]:
+    """The base parameters of a robot whose lengths are about 1: multiples of rounding size are told by that."""
     base = grouped(arm.uncoupled)
     if arm.couplings:
         refuse_symbols(arm)
     screws = any(own_numbers(type(link.joint)) for link in arm.links)  # joints whose numbers enter the parameters
-    return BaseParameters(without_dependent(arm, base) if arm.couplings or (screws and not arm.symbolic) else base)
+    return without_dependent(arm, base) if arm.couplings or (screws and not arm.symbolic) else base
+
+
+def in_metres(p: BaseParameter, unit: float, values: dict[str, Scalar]) -> BaseParameter:
+    """A base parameter that was found with lengths in another unit."""
+    if unit == 1.0:
+        return p
+    made_of = {part: mul(x, unit ** (degree(p.name) - degree(part))) for part, x in p.made_of.items()}
+    return BaseParameter(p.name, dot_product(made_of.values(), map(values.__getitem__, made_of)), made_of)
+
+
+def degree(name: str) -> int:
+    """Of a parameter, in lengths: 0 of m, 1 of hx, 2 of Jxx."""
+    return "mhJ".index(name.rpartition(".")[2][0])
 
 
 def grouped(arm: Robot) -> list[BaseParameter]:
     """The base parameters of a robot whose joints all move on their own."""
     moving, collect = mobilities(arm), Collector()
-    regrouped = [] if arm.symbolic else [ten_numbers(link.rigid) for link in arm.regrouped().links]
-    if not np.isfinite(regrouped).all():
-        raise RobotError(f"robot {arm.name!r}: its base parameters are larger than floating-point numbers can be")
     values = own_values(arm)
     groups: dict[str, dict[str, Scalar]] = {}
     for link in arm.links:

@@ -75,9 +75,12 @@ def freedom(link: Link, twist: Twist, pose: Placement, gravity: np.ndarray, fast
     else:
         across = np.cross(w, tuple(Z))
         pull, left = gravity, v - across * (np.sum(across * v) / max(np.sum(across * across), SMALL))
-    swings = np.abs(pull).max() > SMALL or np.abs(left).max() > SMALL * fastest
+    swings = np.abs(pull).max() > SMALL * np.abs(gravity).max() or np.abs(left).max() > SMALL * fastest
     lifted = v[:, 2] - w[:, 2] * float(link.joint.axis.linear.z)  # not by the link's own turning
-    climbs = np.abs(stacked(pose.rotation @ Z) @ gravity).max() > SMALL or np.abs(lifted).max() > SMALL * fastest
+    climbs = (
+        np.abs(stacked(pose.rotation @ Z) @ gravity).max() > SMALL * np.abs(gravity).max()
+        or np.abs(lifted).max() > SMALL * fastest
+    )
     x, y, z = (bool(size > SMALL) for size in np.abs(n))
     return turns, bool(swings), bool(climbs), x, y, z
 
