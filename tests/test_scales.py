@@ -1,5 +1,6 @@
 """No decision depends on a robot's size or mass: one of nanograms, or of kilometres, is treated as any other."""
 
+import re
 from typing import Any
 
 import numpy as np
@@ -10,13 +11,16 @@ from disguise import disguised, placed
 from effort import rest_slow
 from joint_kinds import CHAIN, COUPLED
 from linkwise.api.torque_scale import torque_scales
+from linkwise.drawing.svg import Curve, curves_svg
+from linkwise.formats.agreement import require_agreement
+from linkwise.spatial import Placement, Rotation, Vector
 from robots import relative
 from table_rows import build
 
 LENGTHS = ("a", "b", "com", "translation", "anchor", "pitch")
 MASSES = ("rotor_inertia", "viscous_friction", "coulomb_friction", "stiffness")
 ALL_SCALES = [(1e-9, 1.0), (1e9, 1.0), (1.0, 1e-4), (1.0, 1e4), (1e-9, 1e-4), (1e9, 1e4), (1e-9, 1e4), (1e9, 1e-4)]
-SCALES = rest_slow(ALL_SCALES, [(1e-9, 1e-4), (1e9, 1e4)])
+SCALES = rest_slow(ALL_SCALES, [(1e-9, 1e-4)])
 
 
 def scaled(arm: lw.Robot, mass: float, length: float, fixed_gravity: bool = False) -> lw.Robot:
@@ -178,8 +182,8 @@ def what_is_found(a: lw.Robot, b: lw.Robot) -> tuple[Any, ...]:
     return result.same, findings, ends, result.first
 
 
-@pytest.mark.parametrize(("mass", "length"), rest_slow(ALL_SCALES, [(1e-9, 1e-4)]))
-@pytest.mark.parametrize("which", rest_slow(list(OTHERS), ["com", "tip", "limits", "base"]))
+@pytest.mark.parametrize(("mass", "length"), SCALES)
+@pytest.mark.parametrize("which", rest_slow(list(OTHERS), ["com", "limits", "base"]))
 def test_comparisons_find_the_same(which: str, mass: float, length: float) -> None:
     pair = OTHERS[which]
     found = what_is_found(*(scaled(robot, mass, length) for robot in pair))
@@ -219,7 +223,7 @@ def test_weak_gravity_pulls() -> None:
 METHODS = list(lw.methods(lw.forward_dynamics))
 
 
-@pytest.mark.parametrize(("mass", "length"), rest_slow(ALL_SCALES, [(1e-9, 1e-4)]))
+@pytest.mark.parametrize(("mass", "length"), SCALES)
 def test_all_methods_scale(mass: float, length: float) -> None:
     arm, rng = SLIDING, np.random.default_rng(0)
     small, unit = scaled(arm, mass, length), units(arm, length)
@@ -228,3 +232,61 @@ def test_all_methods_scale(mass: float, length: float) -> None:
     for method in METHODS:
         found = lw.forward_dynamics(small, q * unit, qd * unit, tau * mass * length**2 / unit, method=method)
         assert relative(found / unit, expected) < 1e-9, method
+
+
+# pictures
+
+
+@pytest.mark.parametrize("length", [1e-13, 1e-4, 1e4])
+def test_curves_of_small_numbers_are_not_flat(length: float) -> None:
+    t = np.linspace(0.0, 1.0, 11)
+    texts = []
+    for size in (1.0, length):
+        for values in (0.1 * np.sin(t), np.sin(t) * 1e-14, 0.3 + 0.0 * t):
+            texts.append(curves_svg(t, [Curve(size * values, "red", "x")], "m", size))
+    lines = [re.findall(r'd="(M[^"]*)"', text) for text in texts]
+    assert lines[:3] == lines[3:]
+    assert lines[0] != lines[1]
+
+
+@pytest.mark.slow
+def test_plots_of_small_robots_are_not_flat() -> None:
+    matplotlib = pytest.importorskip("matplotlib", reason="runs where matplotlib is installed")
+    matplotlib.use("agg")
+    limits = []
+    for length in (1.0, 1e-13):
+        small, unit = scaled(CART, 1e-9, length), units(CART, length)
+        figure = lw.simulate(small, [0.0, 0.4] * unit, duration=0.2, compiled=False, atol=1e-10 * length).plot()
+        named = {axes.get_ylabel(): axes.get_ylim() for axes in figure.axes}
+        limits.append([np.array(named["displacement (m)"]) / length, named["angle (rad)"]])
+    assert np.array(limits[1]) == pytest.approx(np.array(limits[0]), rel=1e-3, abs=1e-6)
+
+
+@pytest.mark.parametrize("length", [1e-6, 1e6])
+def test_drawings_scale(length: float) -> None:
+    """The same picture, but for the length of its scale."""
+    for arm in (TREE, CART):
+        ours, own = (sorted(re.findall(r"<path[^>]*>", scaled(arm, 1.0, x)._repr_html_())) for x in (1.0, length))
+        assert ours
+        assert own == ours  # faces at the same depth may come in another order
+
+
+@pytest.mark.parametrize("length", [1e-9, 1.0, 1e6])
+def test_a_conversion_that_is_wrong_is_refused_at_any_size(length: float) -> None:
+    arm = scaled(lw.chain(3, seed=2), 1.0, length)
+    offsets = {name: Placement.identity() for name in arm.names}
+    require_agreement(arm, arm, offsets, "the copy")
+    offsets["link3"] = Placement(Rotation.identity(), Vector(1e-6 * length, 0.0, 0.0))
+    with pytest.raises(lw.RobotError, match="'link3' is off"):
+        require_agreement(arm, arm, offsets, "the copy")
+
+
+@pytest.mark.parametrize(("mass", "length"), ALL_SCALES)
+def test_bodies_are_physical_or_not_at_any_scale(mass: float, length: float) -> None:
+    small = scaled(lw.chain(2, seed=2), mass, length)
+    rows = small.rows
+    rows[1]["inertia"] = np.diag([1.0, 1.0, 2.0 + 1e-6]) * np.abs(rows[1]["inertia"]).max()
+    with pytest.raises(lw.RobotError, match="link2"):
+        build(rows, "standard")
+    rows[1]["inertia"] = np.diag([1.0, 1.0, 2.0 - 1e-6]) * np.abs(small.rows[1]["inertia"]).max()
+    build(rows, "standard")

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from .api.configuration import neutral
+from .api.torque_scale import reach
 from .drawing.svg import Curve, curves_svg, robot_svg
 from .figures import COLOURS
 from .recording import Recording
@@ -94,16 +95,16 @@ def curve_panels(recording: Recording, q: np.ndarray) -> str:
     turning = [p for p, _ in Layout.of(robot).plain if p not in sliding]
     quaternions = [p + k for p in robot.quaternions for k in range(4)]
     panels = []
-    for columns, unit in (
-        (turning, "angles (rad)"),
-        (sorted(sliding), "displacements (m)"),
-        (quaternions, "quaternions"),
+    for columns, unit, size in (
+        (turning, "angles (rad)", 1.0),
+        (sorted(sliding), "displacements (m)", 1.0 if robot.symbolic else reach(robot)),
+        (quaternions, "quaternions", 1.0),
     ):
         if columns:
             chosen = columns[:MOST_CURVES]
             more = f", {len(chosen)} of {len(columns)}" if len(columns) > len(chosen) else ""
             curves = [Curve(q[points, p], COLOURS[k % len(COLOURS)], robot.q_names[p]) for k, p in enumerate(chosen)]
-            panels.append(curves_svg(t[points], curves, unit + more))
+            panels.append(curves_svg(t[points], curves, unit + more, size))
     return "<br>".join(panels)
 
 

@@ -17,6 +17,7 @@ ELEVATION = 22.0  # degrees, of the view "3d"
 AZIMUTHS = (-60.0, -35.0, 30.0, 60.0, -120.0)  # the first, unless the robot is seen better from another
 BETTER = 1.3  # by this factor
 ALIGNED = 1e-9
+FLUSH = 1e-12  # of the largest coordinate: points this close to a line are on it
 FLAT = 0.25  # how thick a flat robot may be, relative to its largest extent
 LETTERS = "xyz"
 
@@ -122,7 +123,7 @@ def best_orbit(up: Floats, points: Floats) -> Camera:
     flat = [camera.project(points - points.mean(axis=0))[0] for camera in cameras]
     widths = [float(np.linalg.svd(part, compute_uv=False)[-1]) if len(points) > 1 else 0.0 for part in flat]
     best = int(np.argmax(widths))
-    return cameras[best] if widths[best] > BETTER * widths[0] + 1e-12 else cameras[0]
+    return cameras[best] if widths[best] > BETTER * widths[0] + FLUSH * np.abs(points).max() else cameras[0]
 
 
 def cameras_of(

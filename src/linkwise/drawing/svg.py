@@ -67,14 +67,17 @@ def quartered(middle: Floats, radius: float) -> str:
     return circle + f'<path d="{halves}" fill="{INK}"/>'
 
 
-def curves_svg(t: Floats, curves: Sequence[Curve], unit: str, width: float = 420.0, height: float = 130.0) -> str:
-    """Curves over time with a scale of their own."""
+def curves_svg(
+    t: Floats, curves: Sequence[Curve], unit: str, size: float = 1.0, width: float = 420.0, height: float = 130.0
+) -> str:
+    """Curves over time with a scale of their own; what is rounding beside the size, in their unit, is constant."""
     left, right, top, bottom = FRAME
     values = np.stack([curve.values for curve in curves])
     finite = values[np.isfinite(values)]
     low, high = (float(finite.min()), float(finite.max())) if len(finite) else (0.0, 1.0)
-    if high - low < 1e-12 * max(1.0, abs(high)):
-        low, high = low - 0.5, high + 0.5
+    size = max(size, abs(low), abs(high))
+    if high - low < 1e-12 * size:
+        low, high = low - 0.5 * size, high + 0.5 * size
     span = float(t[-1] - t[0]) or 1.0
     x = left + (width - left - right) * (t - t[0]) / span
     parts = [f'<rect x="{left}" y="{top}" width="{width - left - right}" height="{height - top - bottom}" {BORDER}/>']

@@ -60,10 +60,12 @@ def difference(arm: Robot, other: Robot, offsets: Mapping[str, Placement]) -> st
 
 
 def of_frames(first: dict[str, np.ndarray], second: dict[str, np.ndarray], offsets: Mapping[str, Placement]) -> str:
+    poses = [*first.values(), *second.values()]
+    size = max((float(np.abs(pose[:, :3, 3]).max(initial=0.0)) for pose in poses), default=0.0) or 1.0
     for name, pose in first.items():
         if name not in second:
             return f"the frame {name!r} is missing"
-        far = apart(pose, second[name] @ np.array(offsets[name].matrix(), dtype=float))
+        far = apart(pose, second[name] @ np.array(offsets[name].matrix(), dtype=float), size)
         if not far <= SLACK:
             return f"the frame {name!r} is off by {far:.1e}"
     return ""
@@ -135,6 +137,7 @@ def stacked(nested: Any, count: int) -> np.ndarray:
     return np.broadcast_to(np.asarray(nested, dtype=float), (count,))
 
 
-def apart(a: np.ndarray, b: np.ndarray) -> float:
-    """The largest difference of two poses; lengths beyond 1 m count by their size."""
-    return float(np.abs(a - b).max() / max(1.0, np.abs(a).max()))
+def apart(a: np.ndarray, b: np.ndarray, size: float) -> float:
+    """The largest difference of two poses: of their rotations, and of their points in parts of the size."""
+    off = np.abs(a - b)
+    return float(max(off[:, :3, :3].max(), off[:, :3, 3].max() / size))

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..api.torque_scale import reach, torque_scales
 from ..errors import near_miss
 from ..figures import grey_style, joint_style, new_figure, plain, themed
 from ..robot import Robot
@@ -28,7 +29,7 @@ IMBALANCE = "energy imbalance (J)"
 ENDED = "#b00020"
 EVENTS = ("0.1", "#5e35b1", "#00695c", "#8d6e63", "0.5", "#ad1457")  # colours by name of the event, dotted
 MOST_ENTRIES = 24  # of the legend; of robots whose joints have several degrees of freedom, not all are shown by default
-ROUNDING = 1e-12  # of curves, relative to their size, or absolute where that is below 1
+ROUNDING = 1e-12  # of curves, relative to their size, or to that of the robot's lengths and torques
 FLAT = 0.055  # half of the scale of a constant curve, as matplotlib has it for zero
 MOST_LINES = 50  # trajectories that are drawn one by one
 BAND = (5.0, 50.0, 95.0)  # percentiles
@@ -79,9 +80,10 @@ def figure_of(recording: Recording, joints: str | int | Sequence[str | int] | No
     draw(axes["imbalance"], recording, recording.imbalance, {"color": themed("0.25")})
     axes["imbalance"].set_ylabel(IMBALANCE)
     events = events_by_name(recording)
+    sizes = panel_sizes(recording)
     for name, panel in axes.items():
         if name != "imbalance":
-            show_rounding_as_constant(panel)
+            show_rounding_as_constant(panel, sizes.get(name, 1.0))
         tidy(panel, recording)
         mark_events(panel, recording, events)
     for name in {"imbalance", *panels[-2]} if len(kinds) > 1 else {"imbalance"}:  # wherever nothing like it is below
@@ -221,11 +223,24 @@ def mark_events(axes: Axes, recording: Recording, events: dict[str, list[float]]
         axes.vlines(times, low, 1.0, transform=axes.get_xaxis_transform(), zorder=1, **event_style(k, recording))
 
 
-def show_rounding_as_constant(axes: Axes) -> None:
-    """A scale on which curves that differ by rounding errors alone are straight lines."""
+def panel_sizes(recording: Recording) -> dict[str, float]:
+    """What curves of lengths and of torques are small beside; angles and quaternions, beside 1."""
+    robot = recording.robot
+    if robot.symbolic:
+        return {}
+    size = reach(robot)
+    first = recording.q[..., :1, :].reshape(-1, robot.nq)
+    scales = torque_scales(robot, first[np.isfinite(first).all(axis=-1)])
+    forces = np.array(robot.effort_units) == "N"
+    turning, sliding = (float(scales[:, which].max(initial=0.0)) for which in (~forces, forces))
+    return {"qP": size, "qdP": size, "tauR": turning or 1.0, "tauP": sliding or 1.0}
+
+
+def show_rounding_as_constant(axes: Axes, least: float) -> None:
+    """A scale on which curves that differ by rounding errors alone, beside `least` or themselves, are straight."""
     low, high = axes.dataLim.intervaly
-    middle, size = (low + high) / 2.0, max(1.0, abs(low), abs(high))
-    constant = low == high and not 0.0 < abs(low) <= ROUNDING  # which matplotlib itself scales well
+    middle, size = (low + high) / 2.0, max(least, abs(low), abs(high))
+    constant = low == high and not 0.0 < abs(low) <= ROUNDING * least  # which matplotlib itself scales well
     if high - low <= ROUNDING * size and not constant:
         axes.set_ylim(middle - FLAT * size, middle + FLAT * size)
 

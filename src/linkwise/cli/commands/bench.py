@@ -85,7 +85,7 @@ def measured(arm: Robot, batch: int, seconds: float) -> list[dict[str, Any]]:
         if isinstance(peer, str):
             note(f"{name} is left out: {peer}")
             continue
-        off = float(np.abs(peer.inverse(*one) - tau).max() / max(np.abs(tau).max(), 1e-9))
+        off = float(np.abs(peer.inverse(*one) - tau).max() / max(np.abs(tau).max(), 1e-300))
         if off > AGREE:
             note(f"{name} is left out: its torques differ by {off:.1e}")
             continue
