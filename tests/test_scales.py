@@ -1,12 +1,14 @@
 """No decision depends on a robot's size or mass: one of nanograms, or of kilometres, is treated as any other."""
 
 import re
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
 import linkwise as lw
+from command_line import linkwise
 from disguise import disguised, placed
 from effort import rest_slow
 from joint_kinds import CHAIN, COUPLED
@@ -290,3 +292,12 @@ def test_bodies_are_physical_or_not_at_any_scale(mass: float, length: float) -> 
         build(rows, "standard")
     rows[1]["inertia"] = np.diag([1.0, 1.0, 2.0 - 1e-6]) * np.abs(small.rows[1]["inertia"]).max()
     build(rows, "standard")
+
+
+def test_the_command_line_shows_small_torques(tmp_path: Path) -> None:
+    lw.save(flap(1e-12), tmp_path / "flap.toml")
+    torque = f"{lw.gravity_torque(flap(1e-12), [0.0])[0]:.4g}"
+    for command in ("torque", "budget"):
+        assert torque in linkwise(f"{command} {tmp_path / 'flap.toml'} --q 0").out
+    hanging = linkwise(f"torque {tmp_path / 'flap.toml'} --q=-pi/2").out
+    assert re.search(r"link1 +N m +0$", hanging, re.MULTILINE)

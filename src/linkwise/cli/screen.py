@@ -16,7 +16,7 @@ from ..errors import printable
 from . import colour
 
 DIGITS = 4
-NOTHING = 1e-12
+NOTHING = 1e-12  # of what a number is small beside
 FOLDED = 20  # columns that a text which may be broken needs
 Cell = str | float | int | None
 
@@ -92,9 +92,9 @@ def complain(text: str) -> None:
     emit(text, error=True)
 
 
-def number(x: float, digits: int = DIGITS) -> str:
-    """Four digits, without a minus before zero; rounding errors are zero; - where there is no number."""
-    return "-" if math.isnan(x) else f"{0.0 if abs(x) < NOTHING else float(x):.{digits}g}"
+def number(x: float, digits: int = DIGITS, size: float = 1.0) -> str:
+    """Four digits, without a minus before zero; rounding errors beside the size are zero; - if there is none."""
+    return "-" if math.isnan(x) else f"{0.0 if abs(x) < NOTHING * size else float(x) + 0.0:.{digits}g}"
 
 
 def wide(text: str) -> int:

@@ -89,21 +89,21 @@ def row_changes(
         for key, word in DH.items():
             x, y = float(one.get(key, 0.0)), float(other.get(key, 0.0))
             if abs(x - y) > SAME * (1.0 if key in ANGLES else size):
-                unit, scale = (" deg", np.degrees(1.0)) if key in ANGLES else (" m", 1.0)
-                both = sides([number(v * scale) for v in (x, y)], abs(x - y) * scale, unit)
+                unit, times = (" deg", np.degrees(1.0)) if key in ANGLES else (" m", 1.0)
+                both = sides([number(v * times) for v in (x, y)], abs(x - y) * times, unit)
                 yield f"{word} of {name!r}: {both}", "DH parameter", (key,)
         return
-    places = [place_in(row) for row in (one, other)]
+    place, there = place_in(one), place_in(other)
     joint = one.get("joint_name", name)
-    if apart(*places, size) > SAME:
+    if apart(place, there, size) > SAME:
         frame = "the base frame" if one["parent"] in (None, "base") else f"the frame of {one['parent']!r}"
         what = f"frame {name!r}" if one["joint"] == "fixed" else f"joint {joint!r}"
-        text = f"{what} stands in another place in b: {moved_in_words(*places, size)}, in {frame}"
+        text = f"{what} stands in another place in b: {moved_in_words(place, there, size)}, in {frame}"
         yield text, "placement", ("translation", "rotation")
-    for key, default, unit in (("axis", (0.0, 0.0, 1.0), 1.0), ("anchor", (0.0, 0.0, 0.0), size)):
+    for key, default, scale in (("axis", (0.0, 0.0, 1.0), 1.0), ("anchor", (0.0, 0.0, 0.0), size)):
         lines = [np.array(row.get(key, default), dtype=float) for row in (one, other)]
         off = float(np.abs(lines[0] - lines[1]).max())
-        if off > SAME * unit:
+        if off > SAME * scale:
             text = f"{key} of joint {joint!r}: {sides([vector(x) for x in lines], off, most='at most ')}"
             yield text, key, (key,)
 

@@ -18,7 +18,7 @@ from ..motion_options import Along, Duration, End, Friction, Samples, Start
 from ..options import MOTION, OUTPUT, PICTURES, Csv, Degrees, Json, Parquet, Plot, Q, Qd, Qdd, words
 from ..results import STDOUT, check_outputs, print_json, refuse_ending, write_by, write_columns
 from ..robot import with_robot
-from ..screen import NOTHING, Cell, echo, note, room, sentence, shown, table
+from ..screen import Cell, echo, note, number, room, sentence, shown, table
 
 if TYPE_CHECKING:
     from ...api.budget_result import Budget
@@ -227,7 +227,7 @@ def say(own: JointBudget, beside: list[tuple[str, float]], most: int) -> None:
 
 def show(own: JointBudget, beside: list[tuple[str, float]], most: int) -> None:
     """The terms of one joint as a table; what a term is comes last, where it may be broken."""
-    if own.scale < NOTHING:
+    if not own.largest:
         echo(f"{own.name}: nothing acts on it\n")
         return
     limited = math.isfinite(own.limit)
@@ -239,7 +239,7 @@ def show(own: JointBudget, beside: list[tuple[str, float]], most: int) -> None:
     if width is not None and max(map(len, texts)) > width - sum(map(len, head)) - 2 * len(head):
         texts = [label for label, _ in lines]  # without the bodies that pass them on
     for text, (_, x) in zip(texts, lines, strict=True):
-        row: list[Cell] = [x, share(x, own.whole), *([share(x, own.limit)] if limited else [])]
+        row: list[Cell] = [number(x, size=own.scale), share(x, own.whole), *([share(x, own.limit)] if limited else [])]
         rows.append([*row, text])
     when = f", {own.when}" if own.when else ""
     passed = f", which it passes for {own.beyond}" if own.beyond else ""

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated, Any
 
+import numpy as np
 import typer
 
+from ...api.torque_scale import torque_scales
 from ...robot import Robot
 from ..at_states import AtStates, asked_for
 from ..limits import as_json, show_limits, with_shares
@@ -13,7 +15,7 @@ from ..motion_options import Along, Duration, End, Friction, Samples, Start
 from ..options import PICTURES, Csv, Degrees, Json, Parquet, Plot, Q, Qd, Qdd
 from ..results import STDOUT, check_outputs, print_json, refuse_ending, write_by, write_columns
 from ..robot import with_robot
-from ..screen import echo, sentence, shown, table
+from ..screen import echo, number, sentence, shown, table
 
 if TYPE_CHECKING:
     from ...trajectories import Loads
@@ -113,8 +115,23 @@ def passed(along: Loads) -> dict[str, Any]:
 def show_peaks(along: Loads) -> None:
     head = ["joint", "unit", "torque", "at (s)", "rms", "power (W)"]
     rows = [list(row.values())[: len(head)] for row in peaks(along)]
+    fastest = np.abs(along.qd).max(axis=0)
+    for row, size, rate in zip(rows, sizes(along.arm, along.q, along.qd), fastest, strict=True):
+        row[2], row[4], row[5] = (
+            number(row[2], size=size),
+            number(row[4], size=size),
+            number(row[5], size=size * rate),
+        )
     with_shares(along.arm, head, rows, along.peaks().tau)
     show_limits(along.arm, along.q, along.qd, along.tau, along.t.tolist(), "first at (s)")
+
+
+def sizes(arm: Robot, q: Any, qd: Any) -> list[float]:
+    """What torques of each joint are small beside: the magnitudes of all that acts on it, at rest or in motion."""
+    return [
+        float(x) or 1.0
+        for x in torque_scales(arm, np.reshape(q, (-1, arm.nq)), np.reshape(qd, (-1, arm.n))).max(axis=0)
+    ]
 
 
 def at_states(
@@ -130,18 +147,25 @@ def at_states(
     parquet: str | None,
 ) -> int:
     at = AtStates(arm, q, qd, qdd, degrees, friction, method)
-    tau = at.tau
+    tau, small = at.tau, sizes(arm, *at.batch()[:2])
     with shown():
         if json:
             print_json({**at.arrays(), **at.passed()})
         elif csv != STDOUT and at.one:
             echo(f"{arm.name}: torques and forces at one state{', with friction' if friction else ''}\n")
-            rows = [list(row) for row in zip(arm.v_names, at.units, tau.tolist(), strict=True)]
+            texts = [number(x, size=size) for x, size in zip(tau.tolist(), small, strict=True)]
+            rows = [list(row) for row in zip(arm.v_names, at.units, texts, strict=True)]
             with_shares(arm, ["joint", "unit", "torque"], rows, tau)
             at.show_limits()
         elif csv != STDOUT:
             echo(f"{arm.name}: torques and forces at {len(tau)} states\n")
-            table(["row", *arm.v_names], [[k, *row] for k, row in enumerate(tau.tolist(), 1)])
+            table(
+                ["row", *arm.v_names],
+                [
+                    [k, *(number(x, size=size) for x, size in zip(row, small, strict=True))]
+                    for k, row in enumerate(tau.tolist(), 1)
+                ],
+            )
             at.show_limits()
     write_columns(at.columns(), csv, parquet)
     return 0
