@@ -26,7 +26,7 @@ from .derivatives import Derivative, derivative
 from .functions import bias_torque, gravity_torque
 from .integration import difference, integrate
 from .states import Array, States
-from .torque_functions import check_arguments, checked_torques
+from .torque_functions import check_arguments, checked_torques, host_array
 from .torque_scale import coordinate_scales, torque_scales
 
 TorqueFunction = Callable[..., Any]
@@ -109,6 +109,7 @@ def equilibrium(
     if law is not None:
         check_arguments(law)
     arrays = {"q": q} if tau is None or law else {"q": q, "tau": tau}
+    arrays = {name: host_array(name, array) for name, array in arrays.items()}
     states = States(arm, arrays, wrench, True, point=point)
     if not states.numeric or arm.non_floats:
         raise TypeError(

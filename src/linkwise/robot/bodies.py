@@ -43,6 +43,9 @@ def changed_rows(robot: Robot, values: Any, law: Friction | None, unphysical: st
     one_of(unphysical, (REFUSE, WARN), "unphysical")
     if law is not None and law.stribeck is not None:
         raise RobotError("friction has a Stribeck coefficient, which tables of robots have not (expected none)")
+    from .labels import refuse_labels  # late: it imports the robot's class
+
+    refuse_labels("parameters", values, ", that of lw.parameters")
     names, links = parameter_names(robot, law), robot.names
     numbers = dict(zip(names, checked_values(robot, values, names), strict=True))
     entries: dict[str, dict[str, Any]] = {}

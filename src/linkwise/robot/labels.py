@@ -17,8 +17,10 @@ SHOWN = 8
 def labels_of(value: Any) -> list[Any] | None:
     """The names of an array's columns, or of its elements if it has one axis; None where they have none.
 
-    0, 1, 2, ... are no names.
+    0, 1, 2, ... are no names. Of a list of rows, those of the first row.
     """
+    while isinstance(value, (list, tuple)) and len(value):
+        value = value[0]
     found = getattr(getattr(value, "dtype", None), "names", None)  # of structured arrays
     if found is None and hasattr(value, "to_numpy"):  # of pandas, polars, xarray, ...
         found = getattr(value, "columns", None)
@@ -36,7 +38,10 @@ def in_order(robot: Robot, name: str, value: Any) -> Any:
     """The value of an argument with its columns in the robot's order; as it is where they have no names."""
     labels = labels_of(value)
     if labels is None:
+        refuse_rows_by_joint(robot, name, value)
         return value
+    if isinstance(value, (list, tuple)):
+        refuse_labels(name, value)
     word = "q" if name in CONFIGURATIONS else WORDS.get(name, name)
     own = robot.labels_of(word if word == "q" else name)
     bare = {label: own.index(theirs) for label, theirs in names_of(robot, word).items() if theirs in own}
@@ -52,6 +57,14 @@ def in_order(robot: Robot, name: str, value: Any) -> Any:
         f"{name} has names: {listed(labels)} (expected those of robot {robot.name!r} in any order, {listed(own)}; or"
         f" {name}.to_numpy(), in that order)"
     )
+
+
+def refuse_rows_by_joint(robot: Robot, name: str, value: Any) -> None:
+    """Raise an error for a table whose rows, not its columns, have the names of joints."""
+    if hasattr(value, "to_numpy") and getattr(value, "ndim", 1) == 2 and hasattr(value, "index"):
+        rows = list(value.index)
+        if rows and set(rows) <= {*robot.q_names, *robot.v_names, *robot.names}:
+            raise TypeError(f"{name} has rows named {listed(rows)} (expected these as columns: {name}.T)")
 
 
 def names_of(robot: Robot, word: str) -> dict[str, str]:
@@ -72,8 +85,8 @@ def refuse_labels(name: str, value: Any, hint: str = "") -> None:
     labels = labels_of(value)
     if labels is not None:
         raise TypeError(
-            f"{name} has names: {listed(labels)}, which are not looked at here (expected {name}.to_numpy(), in the"
-            f" order that is documented{hint})"
+            f"{name} has names: {listed(labels)}, which are not looked at here (expected arrays without names, as"
+            f" .to_numpy() gives them, in the order that is documented{hint})"
         )
 
 

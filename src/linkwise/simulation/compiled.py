@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -19,7 +19,7 @@ from ..robot import Robot
 from ..tracing import Input
 from . import sampling
 from .backend import backend_for, freshly_traced
-from .parameters import PerTrajectory
+from .parameters import PerTrajectory, parameters_of
 from .prepared import prepared
 from .problem import Problem
 from .rollout_arrays import has, on_gpu
@@ -46,9 +46,12 @@ class CompiledSimulation:
     copied. `samples`, `rtol` and the other numbers may be given again for each run.
     """
 
-    def __init__(self, arm: Robot, problem: Problem, laws: tuple[Sampled, ...], options: dict[str, Any]) -> None:
+    def __init__(
+        self, arm: Robot, problem: Problem, laws: tuple[Sampled, ...], options: dict[str, Any], defaults: Sequence[str]
+    ) -> None:
+        """`defaults` are parameters of the torque function that were not named."""
         self.robot, self.options = arm, {name: frozen(value, name) for name, value in options.items()}
-        self.parameters = self.options.pop("parameters", None) or {}
+        self.parameters, self.defaults = self.options.pop("parameters", None) or {}, defaults
         parts: tuple[Any, ...] = (*([problem.torque] if problem.torque else []), *laws)
         self.options |= {"events": problem.events}
         if parts:
@@ -59,6 +62,7 @@ class CompiledSimulation:
             if name in FROZEN:
                 raise TypeError(f"{name!r} is frozen in {self!r} (expected it in lw.compile_simulation)")
         given = {**self.parameters, **(others.pop("parameters", None) or {})}
+        refuse_defaults(self.defaults, given, self, "lw.compile_simulation")
         numbers = {name: value for name, value in given.items() if not isinstance(value, Input)}
         return simulate(self.robot, q0, qd0, duration, **{**self.options, **others, "parameters": numbers})
 
@@ -77,6 +81,16 @@ def frozen(value: Any, name: str) -> Any:
         return value
     array = np.array(numpy_array(name, value))
     return value if array.dtype == object else array  # such as events
+
+
+def refuse_defaults(defaults: Sequence[str], given: Iterable[str], compiled: Any, function: str) -> None:
+    """Raise an error if a run is given a parameter that was traced with its default."""
+    for name in given:
+        if name in defaults:
+            raise ValueError(
+                f"parameters: {name!r} has its default in {compiled!r} (expected parameters={{{name!r}: lw.Input(...)}}"
+                f" in {function}, with the shape that one trajectory has of it)"
+            )
 
 
 def per_trajectory_too_early(name: str, function: str) -> ValueError:
@@ -105,7 +119,9 @@ def compile_simulation(arm: Robot, **options: Any) -> CompiledSimulation:
     refuse_unknown(options)
     check_simulation_target(options.get("target", "cpu"))
     inspect.signature(simulate).bind(arm, None, **options)  # complains of q0
-    return CompiledSimulation(arm, *compiled_problem(arm, {**arguments(), **options}), options)
+    given = options.get("parameters") or {}
+    defaults = [name for name in parameters_of(sampling.parted(options.get("torque"))[0]) if name not in given]
+    return CompiledSimulation(arm, *compiled_problem(arm, {**arguments(), **options}), options, defaults)
 
 
 def compiled_problem(arm: Robot, options: dict[str, Any]) -> tuple[Problem, tuple[Sampled, ...]]:

@@ -18,7 +18,7 @@ from ..kernels.targets import check_simulation_target
 from ..ode.rollout import CudaRollout, HostRollout, fixed_step_integrators
 from ..robot import Friction, Robot, require_robot
 from ..tracing import Input, symbols_of
-from .compiled import frozen, per_trajectory_too_early
+from .compiled import frozen, per_trajectory_too_early, refuse_defaults
 from .friction_steps import warn_of_long_steps
 from .numbers import checked
 from .parameters import PerTrajectory, declared_shapes, parameters_of, values_of
@@ -68,12 +68,7 @@ class CompiledRollout:
             if name not in Options._fields:
                 near = near_miss(name, Options._fields)
                 raise TypeError(f"{self!r} has no argument {name!r}{near} (it has {', '.join(Options._fields)})")
-        for name in parameters or {}:
-            if name in self.defaults:
-                raise ValueError(
-                    f"parameters: {name!r} has its default in {self!r} (expected parameters={{{name!r}: lw.Input(...)}}"
-                    " in lw.compile_rollout, with the shape that one trajectory has of it)"
-                )
+        refuse_defaults(self.defaults, parameters or {}, self, "lw.compile_rollout")
         options = {**self.options, **others, "parameters": {**self.parameters, **(parameters or {})}}
         if self.law is not None:
             options["torque"] = self.law

@@ -97,9 +97,9 @@ class Problem:
                 try:
                     np.asarray(self.applied(self.robot, 0.0, q, qd, None, own), dtype=float)
                 except ValueError as error:
-                    if own:
-                        error.add_note(shapes_in_words(self.torque_parameters))
-                    raise
+                    if not own or type(error) is not ValueError:
+                        raise
+                    raise ValueError(f"{error}; {shapes_in_words(self.torque_parameters)}") from error
             for event in self.events:
                 float(event.value(self.robot, 0.0, q.copy(), qd.copy()))
 

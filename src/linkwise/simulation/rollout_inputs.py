@@ -50,9 +50,13 @@ def rollout_inputs(
     law = Friction.of(friction)
     refuse_exact(arm, law)
     refuse_wrong_names(arm, torque, symbols, given)
-    known = known_arrays(arm, arrays, q0, qd0, table_rows, None if function else torque, table, wrench)
     of_symbols = {name: symbol_numbers(arrays, name, given[name]) for name in symbols}
+    axes = max((len(array.shape) for array in of_symbols.values()), default=0)
+    known = known_arrays(arm, arrays, q0, qd0, table_rows, None if function else torque, table, wrench, axes)
     batch = batch_of(arm, [*known.values(), *of_symbols.values()])
+    for name, array in of_symbols.items():
+        if array.shape:
+            shape_in_one(name, given[name], array.shape, batch, ())
     values = numbers_here(arrays, {name: array.value for name, array in of_symbols.items()})
     if values:
         refuse_impossible(arm, values)
@@ -106,9 +110,12 @@ class Given(NamedTuple):
 
 
 def known_arrays(
-    arm: Robot, arrays: Arrays, q0: Any, qd0: Any, table_rows: int, torque: Any, table: Any, wrench: Any
+    arm: Robot, arrays: Arrays, q0: Any, qd0: Any, table_rows: int, torque: Any, table: Any, wrench: Any, axes: int
 ) -> dict[str, Given]:
-    """Those whose shape is known beforehand, in the order in which the program has them."""
+    """Those whose shape is known beforehand, in the order in which the program has them.
+
+    `axes`: how many the batch has at least.
+    """
     if torque is not None and table is not None:
         raise ValueError("torque is constant, and table is given (expected one of them, or a function and table)")
     own: dict[str, Shape] = {"q0": (arm.nq,), "qd0": (arm.n,), "torque": (arm.n,), "table": (table_rows, arm.n)}
@@ -117,8 +124,8 @@ def known_arrays(
     shapes = {name: arrays.shape(name, value) for name, value in given.items()}
     shapes.setdefault("qd0", (arm.n,))  # zeros
     if wrench is not None:
-        batch = max((shapes[name][:-1] for name in ("q0", "qd0")), key=len)
-        own["wrench"] = wrench_shape(arm, shapes["wrench"], batch)
+        fronts = [shape[: len(shape) - len(own[name])] for name, shape in shapes.items() if name != "wrench"]
+        own["wrench"] = wrench_shape(arm, shapes["wrench"], max([*fronts, (1,) * axes], key=len))
     return {name: Given(name, value, shapes[name], own[name]) for name, value in values.items() if name in shapes}
 
 
