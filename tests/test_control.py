@@ -299,3 +299,14 @@ def test_simulations_take_arrays_of_other_libraries(library):
                 lw.simulate(arm, duration=0.01, **given)
         with pytest.raises(TypeError, match=r"^parameters: 'k' requires a gradient"):
             lw.simulate(arm, q0, duration=0.01, torque=spring, parameters={"k": xp.ones(3, requires_grad=True)})
+
+
+def test_torques_in_single_precision_are_told():
+    arm = lw.load("planar3")
+
+    def law(arm, t, q, qd):
+        return np.float32([-float(x) for x in q])
+
+    with pytest.warns(RuntimeWarning) as caught:
+        lw.simulate(arm, [0.1, 0.2, 0.3], duration=0.01, torque=law, samples=2, rtol=1e-4, compiled=False)
+    assert any("float32" in str(warning.message) and "'law'" in str(warning.message) for warning in caught)

@@ -1,5 +1,6 @@
 """Arrays whose columns have names (DataFrames, Series, structured arrays) are matched by name, or refused."""
 
+import collections
 import inspect
 from collections.abc import Callable
 from typing import Any
@@ -155,3 +156,29 @@ def test_numbers_and_our_own_columns_are_in_order() -> None:
     kernel = lw.compile(lw.gravity_torque, ARM)
     with pytest.raises(TypeError, match=r"q has .*to_numpy\(\)"):
         kernel(pandas.DataFrame(q, columns=ARM.q_names))
+
+
+def test_names_within_lists_and_of_rows_are_seen() -> None:
+    q = np.random.default_rng(4).normal(size=(6, 6))
+    backwards = pandas.DataFrame(q, columns=ARM.q_names)[list(ARM.q_names)[::-1]]
+    rows = [row for _, row in backwards.iterrows()]
+    fields = collections.namedtuple("State", [f"joint{k}" for k in range(6)])
+    kernel = lw.compile(lw.gravity_torque, ARM)
+    for given in (rows, tuple(rows), [backwards, backwards], [fields(*row) for row in q], fields(*q[0])):
+        for call in (
+            lambda given: lw.gravity_torque(ARM, given),
+            kernel,
+            lambda given: lw.simulate(ARM, given, duration=0.01, samples=2),
+            lambda given: lw.rollout(ARM, given, steps=1, step=1e-3),
+            lambda given: lw.sweep(ARM, {"q0": given}, "never", duration=0.01),
+        ):
+            with pytest.raises(TypeError, match="has names"):
+                call(given)
+    with pytest.raises(TypeError, match=r"rows named .*q\.T"):
+        lw.gravity_torque(ARM, pandas.DataFrame(q, columns=ARM.q_names).T)
+    numbers = lw.parameters(ARM)
+    with pytest.raises(TypeError, match="parameters has names"):
+        ARM.with_parameters(pandas.Series(np.asarray(numbers), index=list(numbers.names)))
+    pyarrow = pytest.importorskip("pyarrow")
+    table = pyarrow.table({name: backwards[name] for name in backwards.columns})
+    assert np.array_equal(lw.gravity_torque(ARM, table), lw.gravity_torque(ARM, q))

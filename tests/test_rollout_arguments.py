@@ -289,3 +289,25 @@ def test_widths_are_told_by_the_first_and_last_joints() -> None:
 def test_a_gpu_is_called_cuda() -> None:
     with pytest.raises(ValueError, match=r"target is 'gpu', did you mean 'cuda'\?"):
         lw.rollout(PLANAR, np.zeros(3), steps=1, step=1e-3, target="gpu")
+
+
+def test_wrenches_beside_a_batch_of_torques_are_those_of_simulate() -> None:
+    """(3, 6) beside three torques of an arm of three links are wrenches on the tip, one for each trajectory."""
+    rng = np.random.default_rng(8)
+    tau, wrench = 0.1 * rng.normal(size=(3, 3)), 0.1 * rng.normal(size=(3, 6))
+    q0 = rng.normal(size=3)
+    assert np.allclose(rolled(q0, torque=tau, wrench=wrench), simulated(q0, torque=tau, wrench=wrench), atol=1e-12)
+    table = np.repeat(tau[:, None], 6, axis=1)
+    assert np.array_equal(rolled(q0, table=table, wrench=wrench), rolled(q0, torque=tau, wrench=wrench))
+    family = pendulum(lw.symbols("m"))
+    with pytest.raises(ValueError, match=r"'m' has shape \(2,\).*\(2, 2\)"):
+        lw.rollout(family, np.zeros((2, 2, 1)), parameters={"m": lw.per_trajectory([1.0, 2.0])}, **START)
+
+
+def test_parameters_that_kept_their_defaults_are_not_given_later() -> None:
+    law = lambda arm, t, q, qd, kp, kd=0.1: -kp * q - kd * qd  # noqa: E731
+    for compiled in (lw.compile_rollout, lw.compile_simulation):
+        run = compiled(PLANAR, torque=law, parameters={"kp": lw.Input()})
+        rest: dict[str, Any] = START if compiled is lw.compile_rollout else {"duration": 0.01}
+        with pytest.raises(ValueError, match=r"'kd' has its default"):
+            run(np.zeros(3), parameters={"kp": 1.0, "kd": 1.0}, **rest)

@@ -20,7 +20,7 @@ from effort import rest_slow
 from linkwise.sweeps import chunk as working
 from linkwise.sweeps import engines
 from linkwise.sweeps import folder as sweep_files
-from short_sweeps import KINDS, PLANAR, SEVEN, STARTS, every_kind, files_of, quick, same, unix
+from short_sweeps import KINDS, PLANAR, SEVEN, STARTS, every_kind, files_of, quick, same, short, unix
 
 SCRIPT = """
 import signal, sys, time, numpy as np, linkwise as lw
@@ -454,3 +454,26 @@ def test_a_sweep_that_is_killed_in_the_middle_of_a_write_gives_the_same_bits(kin
         made = few_of(SEVEN, folder, files=kind)
         same(made.read(), want.read())
         assert {path.name for path in folder.iterdir()} == {path.name for path in (tmp_path / "whole").iterdir()}
+
+
+def test_a_sweep_whose_folder_holds_another_one_leaves_it_alone(tmp_path):
+    folder = tmp_path / "falls"
+    first = short(SEVEN, folder)
+    shutil.rmtree(folder)
+    with pytest.raises(FileNotFoundError, match="falls"):
+        first.read()
+    second = short({"q0": SEVEN["q0"] + 0.1}, folder)
+    before = files_of(folder)
+    for use in (first.resume, first.read):
+        with pytest.raises(ValueError, match=r"falls.*another sweep"):
+            use()
+    assert files_of(folder) == before
+    same(lw.open_sweep(folder).read(), second.read())
+
+
+def test_a_relative_folder_is_that_of_the_call(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    made = short(SEVEN, "falls")
+    expected = made.read()
+    monkeypatch.chdir("/")
+    same(made.read(), expected)

@@ -19,9 +19,13 @@ def labels_of(value: Any) -> list[Any] | None:
 
     0, 1, 2, ... are no names. Of a list of rows, those of the first row.
     """
-    while isinstance(value, (list, tuple)) and len(value):
+    while isinstance(value, (list, tuple)) and len(value) and not hasattr(value, "_fields"):
         value = value[0]
     found = getattr(getattr(value, "dtype", None), "names", None)  # of structured arrays
+    if found is None and isinstance(value, tuple):
+        found = getattr(value, "_fields", None)  # of named tuples
+    if found is None:
+        found = getattr(value, "column_names", None)  # of pyarrow
     if found is None and hasattr(value, "to_numpy"):  # of pandas, polars, xarray, ...
         found = getattr(value, "columns", None)
         if found is None and getattr(value, "dims", None):

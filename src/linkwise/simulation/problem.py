@@ -13,6 +13,7 @@ is a plain function over `lw` pieces: it is traced and compiled like any other, 
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -35,6 +36,10 @@ from .parameters import NONE, PREFIX, called, without_prefix
 from .sticking import NEARNESS_TOLERANCE, Point, Sticking
 from .traced import Shapes, TracedFunction, shapes_in_words, traced
 
+ROUNDED = (
+    "the torque function {!r} gives {}: its rounding makes the steps of an integrator very short (expected float64, or"
+    " a larger rtol)"
+)
 COORDINATES = {"joint": None, "normalized": normalized, "unnormalized": unnormalized}
 Torque = Callable[..., Any]  # torque(arm, t, q, qd), or with parameters after these
 
@@ -204,6 +209,8 @@ class Problem:
             return constant
         if q.ndim == 1:
             torque = np.asarray(called(self.torque, arm, t, q.copy(), qd.copy(), without_prefix(own)))
+            if torque.dtype in (np.float32, np.float16):
+                warnings.warn(ROUNDED.format(function_name(self.torque), torque.dtype), RuntimeWarning, stacklevel=2)
         else:
             times, shapes = np.broadcast_to(t, q.shape[:-1]), dict(self.torque_parameters)
             rows = {x: np.broadcast_to(a, (len(q), *shapes[x])) for x, a in without_prefix(own).items()}

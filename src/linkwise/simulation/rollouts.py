@@ -52,6 +52,9 @@ class RolloutResult:
     def __repr__(self) -> str:
         batch = "one trajectory" if not self.finite.shape else f"trajectories {tuple(self.finite.shape)}"
         samples = "" if self.t is None else f", {len(self.t)} samples of each"
+        lost = np.count_nonzero(self.finite < self.steps) if isinstance(self.finite, np.ndarray) else 0
+        if lost:
+            samples += f"; {lost} without finite numbers at the end"
         return f"<rollout of robot {self.robot.name!r}: {batch}, {self.steps} steps of {self.step:g} s{samples}>"
 
 

@@ -124,7 +124,7 @@ def abandoned(path: Path) -> bool:
 
 class Folder:
     def __init__(self, path: str | os.PathLike[str], kind: str = "npz") -> None:
-        self.path, self.kind = Path(path), kind
+        self.path, self.kind = Path(path).absolute(), kind  # the process may change its folder
         self.verified: dict[int, tuple[int, int]] = {}  # chunks that are valid, with their time and size
 
     def plan(self) -> dict[str, Any] | None:
@@ -150,6 +150,14 @@ class Folder:
             raise ValueError(f"{self.path / PLAN}: is not the plan of a sweep: {problem}") from None
         self.kind = plan["files"]
         return dict(plan)
+
+    def refuse_another(self, plan: Mapping[str, Any]) -> None:
+        """Raise an error if the folder no longer holds the sweep of this plan."""
+        standing = self.plan()
+        if standing is None:
+            raise FileNotFoundError(f"{self.path}: the sweep is not there any more")
+        if standing["sha256"] != plan["sha256"]:
+            raise ValueError(f"{self.path}: holds another sweep now, which lw.open_sweep opens")
 
     def begin(self, plan: Mapping[str, Any], samples: Columns) -> dict[str, Any]:
         """Make a sweep of a folder in which there is nothing else. Its plan: this one, or that of a faster process."""

@@ -38,8 +38,8 @@ class SweepInterrupted(ErrorWithFields, KeyboardInterrupt):
     """Ctrl-C during a sweep; the finished chunks are in `sweep` and its folder."""
 
     def __init__(self, sweep: Sweep) -> None:
-        again = f"lw.open_sweep({os.fspath(sweep.folder)!r}).resume(), or the same call of lw.sweep, resumes it"
-        super().__init__(f"interrupted: {sweep!r} is kept; {again}")
+        again = f"without functions, lw.open_sweep({sweep.folder!r}).resume()"
+        super().__init__(f"interrupted: {sweep!r} is kept; the same call of lw.sweep resumes it, or, {again}")
         self.sweep = sweep
 
 
@@ -102,6 +102,7 @@ class Sweep:
         return {name: column for name, column in self._columns(chunks).items() if name not in FLAT}
 
     def _columns(self, chunks: Sequence[int]) -> Columns:
+        self._folder.refuse_another(self.plan)
         wanted = sorted(chunks) if chunks else self.done
         parts = [self._folder.load(k, self.plan["sha256"]) for k in wanted]
         return {name: np.concatenate([part[name] for part in parts]) for name in (parts[0] if parts else ())}
@@ -147,6 +148,7 @@ class Sweep:
         """Compute all chunks that are not finished, those that failed among them."""
         if isinstance(self._inputs, str):
             raise ValueError(f"{self.folder}: {self._inputs}")
+        self._folder.refuse_another(self.plan)
         self._folder.clear_abandoned(self.plan)
         defects = self._defects()
         for k, defect in defects.items():
@@ -162,6 +164,7 @@ class Sweep:
         try:
             with closing(outcomes(engine, jobs(self._inputs, waiting))) as arriving:
                 for outcome in arriving:
+                    self._folder.refuse_another(self.plan)
                     if outcome.error:
                         self._folder.fail(outcome.index, outcome.error)
                     else:
@@ -173,12 +176,12 @@ class Sweep:
         except KeyboardInterrupt as stopped:
             raise SweepInterrupted(self) from stopped
         except Exception as error:  # a full disk, a cluster that is gone
-            error.add_note(f"{self!r} is kept; .resume() continues it")
+            error.add_note(f"{self!r} is kept; the same call of lw.sweep continues it")
             raise
         finally:
             display.close()
         if self.failed:
-            warn(f"{self!r}: .failed says why; .resume() tries again")
+            warn(f"{self!r}: .failed says why; the same call of lw.sweep tries again")
         return self
 
 

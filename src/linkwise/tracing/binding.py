@@ -31,7 +31,10 @@ def refuse_symbols(robot: Robot) -> None:
         return
     others = [repr(x) for x in robot.non_floats if is_symbol(x) and not isinstance(x, Node)]  # of other libraries
     names = ", ".join(sorted(set(others)) or symbols_of(robot))
-    raise ValueError(f"robot {robot.name!r} has symbols: {names} (expected numbers: lw.bind puts them in)")
+    raise ValueError(
+        f"robot {robot.name!r} has symbols: {names} (expected numbers: lw.bind puts them in; lw.rollout takes them as"
+        " parameters, also for each trajectory)"
+    )
 
 
 def bind(robot: Robot, /, **values: float) -> Robot:

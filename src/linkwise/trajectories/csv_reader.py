@@ -167,7 +167,9 @@ def check_header(where: str, names: list[str], layout: Layout | None) -> None:
         return
     joint = None if layout is None or not layout.n else layout.q_names[0]
     by_name = (
-        "" if joint is None else f"; or by the names of the joints: t, {joint}, ..., or q_{joint}, qd_{joint}, ..."
+        "; or the names of joints, with arm=..., the robot that has them"
+        if joint is None
+        else f"; or by the names of the joints: t, {joint}, ..., or q_{joint}, qd_{joint}, ..."
     )
     known = ["t", "q1", "qd1", "qdd1", *(() if layout is None else layout.q_names)]
     expected = f"(expected t, q1, q2, ... and, if known, qd1, ..., qdd1, ...{by_name})"

@@ -248,7 +248,10 @@ def torque_along(
     """
     require_robot(arm)
     if not isinstance(trajectory, Trajectory):
-        raise TypeError(f"the second argument is {trajectory!r} (expected a Trajectory, such as lw.cycloid(...))")
+        raise TypeError(
+            f"the second argument is of type {type(trajectory).__name__} (expected a Trajectory, which"
+            " lw.spline(t, q, arm=arm) and lw.trajectory_from_csv(path, arm=arm) make of a table)"
+        )
     check_joints(arm, trajectory)
     refuse_symbols(arm)
     one_of(frame, FRAMES, "frame")

@@ -45,17 +45,17 @@ def command(
         try:
             sweep = sweep.resume()
         except SweepInterrupted as interrupted:
-            show(interrupted.sweep, errors, json)
+            show(folder, interrupted.sweep, errors, json)
             complain(f"interrupted; finished chunks are kept: linkwise sweep {folder} --resume goes on")
             return 130
-    show(sweep, errors, json)
+    show(folder, sweep, errors, json)
     return 1 if resume and sweep.failed else 0
 
 
-def show(sweep: Sweep, errors: bool, json: bool) -> None:
+def show(folder: str, sweep: Sweep, errors: bool, json: bool) -> None:
     done, failed = len(sweep.done), sweep.failed
     counts: dict[str, Any] = {
-        "folder": sweep.folder,
+        "folder": folder,
         "trajectories": sweep.count,
         "chunks": sweep.chunks,
         "done": done,
