@@ -27,7 +27,7 @@ from .physical import pseudo_inertias
 LITTLE_MASS = 1e-3  # of the mean mass
 SHARE = 0.1
 SPREAD, THIN = 0.25, 0.05  # of the mean distance between joints
-NO_EFFECT, NOTHING = 1e-9, 1e-12  # a column of a scalar beside the others; a scalar beside what it could be
+NO_EFFECT, NOTHING = 1e-9, 1e-12  # a column of a scalar beside the others; a scalar
 AT_ONE_PLACE = 1e-6  # of the largest distance between joints
 VAGUE = 0.1  # of that σ: where a value is not larger than its σ
 LITTLE_SHARE = 1e-4  # of the distance: its root is what a rotor takes of a body that needs none
@@ -92,11 +92,9 @@ def prior_of(
     if vague.any():
         which = ", ".join(name for name, yes in zip(names, vague, strict=True) if yes)
         kept = (f"{which}: these data do not tell; zero in the nominal robot, and kept at that",)
-    guess = np.where(vague, NOTHING * guess, guess)
+    guess = np.where(vague, NOTHING, guess)
     shares = np.where(seen & ~evidence.alone & (scalars <= 0.0), LITTLE_SHARE, 1.0)
-    scalars = np.where(
-        scalars > 0.0, scalars, np.maximum(guess, np.finfo(float).tiny)
-    )  # above zero, also where nothing acts
+    scalars = np.where(scalars > 0.0, scalars, np.maximum(guess, NOTHING))
     return Prior(bodies, scalars, shares, (*notes, words) if thin else tuple(notes), kept)
 
 
