@@ -8,7 +8,7 @@ Each thread tests one number. A row has `width` numbers, and a byte of `marks`.
 from __future__ import annotations
 
 from ..block import hexadecimal
-from .kernel import HEAD, REGISTERS
+from .kernel import HEAD, REGISTERS, launch_bounds
 
 THREADS = 256
 
@@ -46,5 +46,5 @@ done:
   ret void
 }}
 
-attributes #2 = {{ nounwind "nvvm.maxntid"="{THREADS}" }}
-"""
+attributes #2 = {{ nounwind }}
+{launch_bounds(THREADS)}"""

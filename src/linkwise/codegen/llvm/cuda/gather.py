@@ -7,7 +7,7 @@ Each thread copies one number.
 
 from __future__ import annotations
 
-from .kernel import HEAD, REGISTERS
+from .kernel import HEAD, REGISTERS, launch_bounds
 
 THREADS = 256
 
@@ -45,5 +45,5 @@ done:
   ret void
 }}
 
-attributes #2 = {{ nounwind "nvvm.maxntid"="{THREADS}" }}
-"""
+attributes #2 = {{ nounwind }}
+{launch_bounds(THREADS)}"""

@@ -170,11 +170,18 @@ def cuda_functions(used: Iterable[str], layout: Layout) -> list[str]:
 
 
 def attributes(shape: Shape) -> str:
-    blocks = f' "nvvm.minctasm"="{shape.blocks}"' if shape.blocks else ""
     return f"""
 attributes #1 = {{ nounwind noinline }}
-attributes #2 = {{ nounwind "nvvm.maxntid"="{shape.threads}"{blocks} }}
-"""
+attributes #2 = {{ nounwind }}
+{launch_bounds(shape.threads, shape.blocks)}"""
+
+
+def launch_bounds(threads: int, blocks: int = 0) -> str:
+    """Threads in a block, and blocks on a multiprocessor if not 0: in the form that every version of LLVM reads."""
+    bounds = {"maxntidx": threads, **({"minctasm": blocks} if blocks else {})}
+    nodes = [f'!{90 + k} = !{{ptr @kernel, !"{name}", i32 {x}}}' for k, (name, x) in enumerate(bounds.items())]
+    names = ", ".join(f"!{90 + k}" for k in range(len(nodes)))
+    return "\n".join([f"!nvvm.annotations = !{{{names}}}", *nodes, ""])
 
 
 def not_finite(flow: Flow, program: Program, rows: DirectRows) -> str:
