@@ -137,3 +137,32 @@ def test_frames_in_between_and_other_conventions_are_no_other_parents():
     ]
     assert not [f for other in others for f in lw.compare(arm, other, states=2).findings if f.kind == "parent"]
     assert not [f for other in others for f in lw.compare(other, arm, states=2).findings if f.kind == "parent"]
+
+
+def changed(robot: lw.Robot, link: str, **entries: object) -> lw.Robot:
+    rows = robot.rows
+    next(row for row in rows if row["name"] == link).update(entries)
+    return from_table(rows, robot.convention, robot.gravity, robot.name)
+
+
+def carried_fixed_links(robot: lw.Robot) -> list[str]:
+    return [frame.name for frame in robot.frames if not frame.on_base]
+
+
+@pytest.mark.parametrize("names", rest_slow([["ur5e", "so101"], [*lw.LIBRARY]], [["ur5e", "so101"]]))
+def test_the_mass_of_a_fixed_link_is_named_in_both(names: list[str]):
+    robots = [lw.load(name) for name in names]
+    for robot, link in [(one, link) for one in robots for link in carried_fixed_links(one)]:
+        before = next(row for row in robot.rows if row["name"] == link).get("mass", 0.0)
+        bare = changed(robot, link, mass=0.0, com=(0, 0, 0), inertia=np.zeros((3, 3))) if before else robot
+        heavy = changed(robot, link, mass=before + 0.5)
+        for a, b, masses in ((bare, heavy, (0.0, before + 0.5)), (heavy, bare, (before + 0.5, 0.0))):
+            result = lw.compare(a, b, states=2)
+            assert "hangs" not in str(result)
+            (found,) = (f for f in result.findings if f.kind == "fixed link")
+            assert (found.where, found.value_a or 0.0, found.value_b or 0.0) == (link, *map(pytest.approx, masses))
+            shown = [
+                f"{mass:.6g} kg in {side}" if mass else f"no mass in {side}"
+                for mass, side in zip(masses, "ab", strict=True)
+            ]
+            assert ", ".join(shown) in found.message

@@ -201,17 +201,25 @@ def fixed_finding(
     a: Skeleton, b: Skeleton, name: str, own: tuple[int, Array] | None, theirs: tuple[int, Array] | None
 ) -> Finding:
     masses = [None if part is None else float(part[1][3, 3]) for part in (own, theirs)]
+    both = ", ".join(
+        f"{number(mass)} kg in {side}" if mass else f"no mass in {side}"
+        for mass, side in zip(masses, "ab", strict=True)
+    )
     carrier = a.units[(own or theirs or (0,))[0]].link
-    what = f"fixed link {name!r}"
-    if own is None or theirs is None:
-        there, missing = ("b", "a") if own is None else ("a", "b")
-        mass = number((masses[1] if own is None else masses[0]) or 0.0)
-        text = f"{what} ({mass} kg, on {carrier!r}) is in {there} only: the mass is missing in {missing}"
-        if any(row["name"] == name for row in (a if own is None else b).robot.rows):
-            text = f"{what} ({mass} kg) hangs on {carrier!r} in {there} and on the base in {missing}"
-    elif own[0] != theirs[0]:
+    frames = [next((frame for frame in robot.frames if frame.name == name), None) for robot in (a, b)]
+    what = f"link {name!r}" if any(frame is not None and frame.locked for frame in frames) else f"fixed link {name!r}"
+    if own is not None and theirs is not None and own[0] != theirs[0]:
         text = f"{what} is carried by {carrier!r} in a, by {a.units[theirs[0]].link!r} in b"
+    elif own is not None and theirs is not None and bool(masses[0]) == bool(masses[1]):
+        text = f"{what} on {carrier!r}: another body or place ({both})"
+    elif all(frame is not None and frame.unit >= 0 for frame in frames):
+        text = f"{what}: {both}"
     else:
-        shown = [number(mass or 0.0) for mass in masses]
-        text = f"{what} on {carrier!r}: another body or place ({shown[0]} kg in a, {shown[1]} kg in b)"
+        there, missing, other = ("b", "a", a) if own is None else ("a", "b", b)
+        mass = number(masses["ab".index(there)] or 0.0)
+        text = f"{what} ({mass} kg, on {carrier!r}) is in {there} only: the mass is missing in {missing}"
+        if frames["ab".index(missing)] is not None:
+            text = f"{what} ({mass} kg) hangs on {carrier!r} in {there} and on the base in {missing}"
+        elif any(unit.link == name for unit in other.units):
+            text = f"link {name!r} ({mass} kg) is fixed to {carrier!r} in {there} and moves in {missing}"
     return Finding("fixed link", name, text, masses[0], masses[1])

@@ -194,8 +194,8 @@ def neutral_motion(joint: Any) -> Array:
 
 
 def body_in_row(row: Any) -> Array | None:
-    """The body of a fixed row, in its own frame."""
-    if row is None or not float(row.get("mass", 0.0)):
+    """The body of a fixed row, in its own frame. A row may have a tensor and no mass."""
+    if row is None or not (row.get("mass") or np.any(row.get("inertia", 0.0))):
         return None
     return body_of(float(row["mass"]), row["com"], row["inertia"])
 
