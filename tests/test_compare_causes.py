@@ -166,3 +166,47 @@ def test_the_mass_of_a_fixed_link_is_named_in_both(names: list[str]):
                 for mass, side in zip(masses, "ab", strict=True)
             ]
             assert ", ".join(shown) in found.message
+
+
+@pytest.mark.parametrize("kind", ["single", "ball", "fixed"])
+def test_a_link_that_hangs_elsewhere_is_the_only_cause(kind: str):
+    """What only follows from it is not said; what differs besides is."""
+    for seed in range(5):
+        one, other, link, *_ = reattached(seed, kind)
+        for a, b in ((one, other), (other, one)):
+            result = lw.compare(a, b, states=3)
+            assert [(f.kind, f.where, f.share) for f in result.findings] == [("parent", link, pytest.approx(1.0))]
+            assert result.remaining < 1e-9
+            assert result.coordinates == ("q_b = q_a",) * len(a.moving)
+        tip = one.names[-1]
+        result = lw.compare(one, changed(other, tip, mass=9.0), states=3)
+        assert {("parent", link)} < {(f.kind, f.where) for f in result.findings}
+        assert {f.where for f in result.findings if f.kind in ("mass", "body")} == {tip}
+        assert len(result.findings) == 2
+
+
+@pytest.mark.parametrize(
+    ("name", "link", "parent"),
+    [
+        ("ur5e", "forearm_link", "base_link_inertia"),
+        ("go1", "FL_thigh", "base"),
+        ("quadruped", "hind_left_hip", "front_right_shank"),
+        ("panda", "panda_link3", "panda_link1"),
+    ],
+)
+def test_a_link_of_a_library_robot_that_hangs_elsewhere_is_the_only_cause(name: str, link: str, parent: str):
+    robot = lw.load(name)
+    result = lw.compare(robot, changed(robot, link, parent=parent), states=2)
+    assert [(f.kind, f.where, f.share) for f in result.findings] == [("parent", link, pytest.approx(1.0))]
+    assert result.differences[-1].relative > 0.01
+
+
+def test_a_link_that_moves_is_not_called_fixed():
+    for seed in range(4):
+        tree = lw.random_tree(5, seed=seed, joints="R")
+        rows = tree.rows
+        less = from_table(rows[:-1], tree.convention, tree.gravity, "less")
+        for pair in ((tree, less), (less, tree)):
+            messages = [f.message for f in lw.compare(*pair, states=2).findings if f.kind == "fixed link"]
+            assert [text for text in messages if rows[-1]["name"] in text]
+            assert not [text for text in messages if "fixed link" in text]

@@ -22,7 +22,6 @@ from .notes import (
     coupling_findings,
     drive_findings,
     missing_findings,
-    namesakes,
     order_finding,
     parent_findings,
     tool_findings,
@@ -30,7 +29,7 @@ from .notes import (
 from .report import LEFT, Comparison, Difference
 from .skeleton import WIDTHS, Skeleton, skeleton_of
 from .states import StateMap, States, random_states, shared_coordinates
-from .tables import as_they_are, other_conventions, table_difference
+from .tables import as_they_are, other_conventions, reattached, table_difference
 
 MOVED = ("placement", "gravity")  # findings that entries of a table, or its convention, may explain better
 FEW = 2  # findings; what has more may be a table read in another convention
@@ -60,7 +59,8 @@ def compare(a: Any, b: Any, *, states: int = 20, seed: int = 0, tolerance: float
     if states < 1:
         raise ValueError(f"states is {states} (expected at least 1)")
     names = label(whole_a), label(whole_b)
-    pair, hows = best_pair(whole_a, whole_b)
+    elsewhere = tuple(parent_findings(whole_a.robot, whole_b.robot))
+    pair, hows = best_hung(whole_a, whole_b, elsewhere)
     if pair is None:
         findings = tuple(missing_findings(whole_a, whole_b, {}))
         verdict = "Not the same: no joint of one has the kind of a joint of the other."
@@ -68,21 +68,19 @@ def compare(a: Any, b: Any, *, states: int = 20, seed: int = 0, tolerance: float
     pairs = {i: j for i, (j, _) in hows.items()}
     sample = random_states(pair.a, pair.shared, states, seed, pair.size)
     pair, explained = best_explained(pair, pairs, sample, tolerance)
-    missing = list(missing_findings(whole_a, whole_b, pairs))
-    elsewhere = list(parent_findings(whole_a.robot, whole_b.robot))
-    both = {u.name for one in whole_a.units for other in whole_b.units if namesakes(one, other) for u in (one, other)}
-    alone = [f for f in missing if f.where not in both] if elsewhere else missing
+    missing = list(missing_findings(pair.whole_a, whole_b, pairs))
     couplings = list(coupling_findings(pair, pairs))
     notes = [*base_finding(pair), *order_finding(pair, pairs), *tool_findings(pair), *drive_findings(pair)]
-    found = [*explained.findings, *elsewhere, *missing, *couplings, *notes]
+    others = () if pair.elsewhere else elsewhere
+    found = [*explained.findings, *others, *missing, *couplings, *notes]
     findings = tuple(f for f in found if f.share is not None) + tuple(f for f in found if f.share is None)
     differences = compared(pair, sample)
     torque = differences[-1].relative
     same = not missing and not couplings and torque <= tolerance
     first = None if explained.first is None else pair.a.units[explained.first].name
-    matches = tuple(Match(whole_a.units[i].name, whole_b.units[j].name, how) for i, (j, how) in hows.items())
+    matches = tuple(Match(pair.whole_a.units[i].name, whole_b.units[j].name, how) for i, (j, how) in hows.items())
     coordinates = tuple(coordinate(pair, k) for k in range(len(pair.a.units)))
-    verdict = verdict_of(same, torque, explained, first, findings, elsewhere, alone, couplings, coordinates, tolerance)
+    verdict = verdict_of(same, torque, explained, first, findings, missing, couplings, coordinates, tolerance)
     return Comparison(
         *names, same, findings, matches, coordinates, differences, explained.worst, verdict, first, states, seed
     )
@@ -104,8 +102,21 @@ def label(robot: Skeleton) -> str:
     return repr(robot.robot).removeprefix("<Robot ").removesuffix(">")
 
 
-def best_pair(a: Skeleton, b: Skeleton) -> tuple[Pair | None, Mapping[int, tuple[int, str]]]:
-    """Of the ways to match the joints, the one that leaves the fewest joints alone or in other places."""
+def best_hung(
+    a: Skeleton, b: Skeleton, elsewhere: tuple[Finding, ...]
+) -> tuple[Pair | None, Mapping[int, tuple[int, str]]]:
+    """The best pair with the links of a on their parents of b, unless the names mislead: then with a as it is."""
+    best = best_pair(a, b)
+    if elsewhere and best is not None:
+        hung = reattached(a.robot, {f.where: f.value_b for f in elsewhere})
+        again = None if hung is a.robot else best_pair(skeleton_of(hung), b)
+        if again is not None and again[0] <= best[0]:
+            return replace(again[1], given=a, elsewhere=elsewhere), again[2]
+    return (None, {}) if best is None else best[1:]
+
+
+def best_pair(a: Skeleton, b: Skeleton) -> tuple[tuple[float, float], Pair, Mapping[int, tuple[int, str]]] | None:
+    """Of the ways to match the joints, the one that leaves the fewest joints alone or in other places, and its cost."""
     best: tuple[tuple[float, float], Pair, Mapping[int, tuple[int, str]]] | None = None
     for hows in matchings(a, b):
         if not hows:
@@ -118,7 +129,7 @@ def best_pair(a: Skeleton, b: Skeleton) -> tuple[Pair | None, Mapping[int, tuple
             best = score, pair, hows
         if best[0] == (0.0, 0.0):
             break
-    return (None, {}) if best is None else best[1:]
+    return best
 
 
 def aligned_pair(a: Skeleton, b: Skeleton, pairs: Mapping[int, int]) -> Pair:
@@ -126,7 +137,7 @@ def aligned_pair(a: Skeleton, b: Skeleton, pairs: Mapping[int, int]) -> Pair:
     alignment = aligned(one, other)
     shared = shared_coordinates(one, {i: k for k, i in enumerate(pairs)})
     to_a, to_b = StateMap(a, one.units, shared), StateMap(b, other.units, shared, alignment)
-    return Pair(a, b, one, other, alignment, shared, to_a, to_b)
+    return Pair(a, b, one, other, alignment, shared, to_a, to_b, given=a)
 
 
 def best_explained(pair: Pair, pairs: Mapping[int, int], sample: States, tolerance: float) -> tuple[Pair, Explained]:
@@ -137,7 +148,7 @@ def best_explained(pair: Pair, pairs: Mapping[int, int], sample: States, toleran
     table = by_table(pair, pairs, sample)
     if table is not None and table[1].length <= explained.length:
         pair, explained = table
-    several = explained.length > (False, FEW)
+    several = explained.length > (False, FEW) and not pair.elsewhere
     return (by_convention(pair, pairs, sample, tolerance) if several else None) or (pair, explained)
 
 
@@ -164,8 +175,8 @@ def by_convention(
         worst = largest_difference(again, sample)
         if worst <= tolerance:
             finding = Finding("convention", "", text, whole_a.robot.convention, whole_b.robot.convention, 1.0)
-            explained = Explained((finding,), 0.0, 0.0, 0.0, worst, worst, None)
-            return replace(again, whole_a=whole_a, whole_b=whole_b), explained
+            explained = Explained((finding,), worst, worst, None)
+            return replace(again, whole_a=whole_a, whole_b=whole_b, given=whole_a), explained
     return None
 
 
@@ -178,7 +189,7 @@ def coordinate(pair: Pair, k: int) -> str:
 
 def compared(pair: Pair, sample: Any) -> tuple[Difference, ...]:
     own, theirs = (
-        quantities(robot.robot, to, sample) for robot, to in ((pair.whole_a, pair.to_a), (pair.whole_b, pair.to_b))
+        quantities(robot.robot, to, sample) for robot, to in ((pair.given, pair.to_given), (pair.whole_b, pair.to_b))
     )
     names = [pair.a.units[k].name for k, at in enumerate(pair.shared.v) for _ in range(at.start, at.stop)]
     labels = [names[int(np.argmax(np.abs(column)))] for column in pair.shared.couplings.T]
@@ -223,7 +234,6 @@ def verdict_of(
     explained: Explained,
     first: str | None,
     findings: tuple[Finding, ...],
-    elsewhere: list[Finding],
     missing: list[Finding],
     couplings: list[Finding],
     coordinates: tuple[str, ...],
@@ -239,16 +249,16 @@ def verdict_of(
         aside = [name for name, which in (("friction", FRICTION), ("springs", SPRINGS)) if set(which) & set(differ)]
         but = f", {' and '.join(aside)} aside" if aside else ""
         return f"The same dynamics{but}: torques agree {digits}{under}."
-    parts = [f.message for f in elsewhere]
+    effective = [f for f in findings if f.share is not None]
+    main = max(effective, key=lambda f: f.share or 0.0, default=None)
+    parts = [f.message for f in findings if f.kind == "parent" and f is not main]
     if missing:
         parts.append(f"joints in one of them only: {listed(f.where for f in missing)}")
     if couplings:
         parts.append(f"joints coupled in another way: {listed(f.where for f in couplings)}{coupling_hint(couplings)}")
     if torque <= tolerance:
         return f"Not the same: {'; '.join(parts)}. In the joints of both, torques agree to {torque:.0e}{under}."
-    effective = [f for f in findings if f.share is not None]
-    if effective:
-        main = max(effective, key=lambda f: f.share or 0.0)
+    if main is not None:
         parts.append(f"{main.message}; this explains {percent(main.share or 0.0)} of the difference in torque")
         if len(effective) > 1:
             parts.append(f"{len(effective) - 1} more below")

@@ -15,7 +15,7 @@ from .findings import Finding, Increment, moved_in_words, number, sides, turn, v
 from .rigid import EYE, Array, angle_of, apart, inverse
 from .skeleton import WIDTHS, Skeleton
 from .states import SharedCoordinates, StateMap, States, own_units
-from .tables import TableDifference
+from .tables import TableDifference, unit_of
 
 SAME = 1e-9  # radians, and of the robot's size
 ROUNDING = 1e-11  # of the torques: a smaller effect is none
@@ -28,7 +28,7 @@ MOST_GREEDY = 6  # more coordinates than this are corrected in the order of the 
 class Pair:
     """Two robots whose joints are matched, seen in shared coordinates."""
 
-    whole_a: Skeleton
+    whole_a: Skeleton  # with the links that `elsewhere` names on their parents of b
     whole_b: Skeleton
     a: Skeleton  # the shared joints alone, as b has them in the same order
     b: Skeleton
@@ -36,6 +36,13 @@ class Pair:
     shared: SharedCoordinates
     to_a: StateMap
     to_b: StateMap
+    given: Skeleton  # robot a as it is
+    elsewhere: tuple[Finding, ...] = ()
+
+    @cached_property
+    def to_given(self) -> StateMap:
+        named = {unit.name: unit for unit in self.given.units}
+        return StateMap(self.given, [named[unit.name] for unit in self.a.units], self.shared)
 
     @cached_property
     def size(self) -> float:
@@ -68,9 +75,6 @@ def floored(scale: Array, units: Array) -> Array:
 @dataclass(frozen=True)
 class Explained:
     findings: tuple[Finding, ...]
-    before: float  # q_b = q_a, nothing corrected
-    aligned: float  # in shared coordinates
-    left: float
     aligned_worst: float  # the largest relative difference of any torque in shared coordinates
     worst: float  # and that is left
     first: int | None  # the first joint at which something has an effect
@@ -85,12 +89,17 @@ def explain(pair: Pair, states: States, table: TableDifference | None = None) ->
     """Where the tables have the same rows, `table` has the entries that differ, and `pair.a` the places of b."""
     target = torques(pair.whole_b.robot, pair.to_b, states)
     own = torques(pair.whole_a.robot, pair.to_a, states)
-    norm = Residual(pair.units, target, own)
-    findings: list[tuple[int, Finding]] = []
-    before, moves = coordinate_findings(pair, states, own, norm)
-    total = max(before, float(norm(target - own))) or 1.0
-    findings += moves
-    aligned = level = float(norm(target - own))
+    given = torques(pair.given.robot, pair.to_given, states)
+    norm = Residual(pair.units, target, own, given)
+    level = float(norm(target - own))
+    plain = torques(pair.whole_b.robot, pair.to_b.only([]), states)  # q_b = q_a
+    start, before = (float(norm(plain - tau)) for tau in (given, own))
+    total = max(start, before, level) or 1.0
+    count, effective = len(pair.elsewhere), abs(start - before) > ROUNDING
+    findings = [
+        (unit_of(pair.a, f.where), with_share(f, (start - before) / total / count, effective)) for f in pair.elsewhere
+    ]
+    findings += coordinate_findings(pair, states, own, norm, before, total)
     off = float(np.max(np.abs(target - own) / norm.scale, initial=0.0))
     numbers, seen = own_numbers(pair.a), numbers_seen(pair.a, pair.b, pair.alignment)
     numbers = numbers if table is None else table.start
@@ -109,7 +118,7 @@ def explain(pair: Pair, states: States, table: TableDifference | None = None) ->
     worst = float(np.max(np.abs(rest) / norm.scale, initial=0.0))
     findings = in_order(findings, total)
     first = min((unit for unit, finding in findings if finding.share is not None and unit >= 0), default=None)
-    return Explained(tuple(f for _, f in findings), before, aligned, float(norm(rest)), off, worst, first)
+    return Explained(tuple(f for _, f in findings), off, worst, first)
 
 
 def largest_difference(pair: Pair, states: States) -> float:
@@ -149,16 +158,15 @@ def with_share(finding: Finding, share: float, effective: bool) -> Finding:
 
 
 def coordinate_findings(
-    pair: Pair, states: States, own: Array, norm: Residual
-) -> tuple[float, list[tuple[int, Finding]]]:
+    pair: Pair, states: States, own: Array, norm: Residual, before: float, total: float
+) -> list[tuple[int, Finding]]:
     """Joints that count the other way or from another zero, each with what its correction alone brings."""
     changed = [k for k in range(len(pair.a.units)) if moved_joint(pair, k)]
 
     def level(kept: Sequence[int]) -> float:
         return float(norm(torques(pair.whole_b.robot, pair.to_b.only(kept), states) - own))
 
-    before = now = level([])
-    total = max(before, level(changed) if changed else before) or 1.0
+    now = before
     kept: list[int] = []
     found = []
     while len(kept) < len(changed):
@@ -169,7 +177,7 @@ def coordinate_findings(
         effective = abs(now - after) > ROUNDING
         found.append((k, with_share(coordinate_finding(pair, k), (now - after) / total, effective)))
         now = after
-    return before, found
+    return found
 
 
 def moved_joint(pair: Pair, k: int) -> bool:
@@ -214,8 +222,18 @@ def corrections(
         steps = list(place_corrections(pair, numbers, seen))
     else:
         steps = [(step.unit, step.finding, step.numbers) for step in table.steps]
-    yield from steps
+    yield from ((unit, with_both_parents(pair, finding), after) for unit, finding, after in steps)
     yield from other_corrections(pair, steps[-1][2] if steps else numbers, seen)
+
+
+def with_both_parents(pair: Pair, finding: Finding) -> Finding:
+    """The place of a link that hangs elsewhere is told in the frame of each robot's own parent."""
+    joints = {row["name"]: row.get("joint_name", row["name"]) for row in pair.given.robot.rows}
+    for f in pair.elsewhere:
+        if finding.kind == "placement" and finding.where in (f.where, joints[f.where]):
+            on = repr(f.value_a) if f.value_a else "the base"
+            return replace(finding, message=f"{finding.message}, compared with its place on {on} in a")
+    return finding
 
 
 def place_corrections(pair: Pair, numbers: Numbers, seen: Numbers) -> Iterator[tuple[int, Finding, Numbers]]:

@@ -64,7 +64,8 @@ def body_with(robot: Robot, name: str) -> str:
 
 
 def order_finding(pair: Pair, pairs: Mapping[int, int]) -> Iterator[Finding]:
-    order = [pairs[k] for k in sorted(pairs)]
+    names_a = [unit.name for unit in pair.given.units]
+    order = [pairs[k] for k in sorted(pairs, key=lambda k: names_a.index(pair.whole_a.units[k].name))]
     if order != sorted(order):
         names = [pair.whole_b.units[j].name for j in sorted(order)]
         text = f"the joints stand in another order in b: {listed(names)}"

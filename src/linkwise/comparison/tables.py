@@ -96,7 +96,8 @@ def row_changes(
     place, there = place_in(one), place_in(other)
     joint = one.get("joint_name", name)
     if apart(place, there, size) > SAME:
-        frame = "the base frame" if one["parent"] in (None, "base") else f"the frame of {one['parent']!r}"
+        on_link = any(row["name"] == one["parent"] for row in robot.rows)
+        frame = f"the frame of {one['parent']!r}" if on_link else "the base frame"
         what = f"frame {name!r}" if one["joint"] == "fixed" else f"joint {joint!r}"
         text = f"{what} stands in another place in b: {moved_in_words(place, there, size)}, in {frame}"
         yield text, "placement", ("translation", "rotation")
@@ -125,6 +126,20 @@ def read_again(robot: Robot, rows: list[dict[str, Any]], convention: str) -> Rob
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # of bodies that cannot exist: they are the robot's
         return from_table(rows, convention, robot.gravity, robot.name, unphysical="warn")
+
+
+def reattached(robot: Robot, parents: Mapping[str, str]) -> Robot:
+    """The robot with some links on other parents, each as it stood on its own; as it is, if that is no tree."""
+    left = [{**row, "parent": parents.get(row["name"], row["parent"])} for row in robot.rows]
+    rows: list[dict[str, Any]] = []
+    while left:
+        names = {row["name"] for row in left}
+        ready = next((row for row in left if row["parent"] not in names), None)
+        if ready is None:
+            return robot
+        left.remove(ready)
+        rows.append(ready)
+    return read_again(robot, rows, robot.convention)
 
 
 def other_conventions(a: Skeleton, b: Skeleton) -> Iterator[tuple[Skeleton, Skeleton, str]]:
