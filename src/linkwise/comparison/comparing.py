@@ -59,8 +59,8 @@ def compare(a: Any, b: Any, *, states: int = 20, seed: int = 0, tolerance: float
     if states < 1:
         raise ValueError(f"states is {states} (expected at least 1)")
     names = label(whole_a), label(whole_b)
-    elsewhere = tuple(parent_findings(whole_a.robot, whole_b.robot))
-    pair, hows = best_hung(whole_a, whole_b, elsewhere)
+    elsewhere, on_other_rows = parent_findings(whole_a.robot, whole_b.robot)
+    pair, hows = best_hung(whole_a, whole_b, elsewhere, on_other_rows)
     if pair is None:
         findings = tuple(missing_findings(whole_a, whole_b, {}))
         verdict = "Not the same: no joint of one has the kind of a joint of the other."
@@ -103,16 +103,23 @@ def label(robot: Skeleton) -> str:
 
 
 def best_hung(
-    a: Skeleton, b: Skeleton, elsewhere: tuple[Finding, ...]
+    a: Skeleton, b: Skeleton, elsewhere: tuple[Finding, ...], on_other_rows: tuple[Finding, ...]
 ) -> tuple[Pair | None, Mapping[int, tuple[int, str]]]:
-    """The best pair with the links of a on their parents of b, unless the names mislead: then with a as it is."""
+    """The best pair with the links of a on their parents of b, unless the names mislead: then with a as it is.
+
+    Another row of the same body counts only where it explains more: frames may be left out, and places the same.
+    """
     best = best_pair(a, b)
-    if elsewhere and best is not None:
-        hung = reattached(a.robot, {f.where: f.value_b for f in elsewhere})
+    if best is None:
+        return None, {}
+    for findings, alike in ((elsewhere, True), (on_other_rows, False)):
+        if not findings or (best[0] == (0.0, 0.0) and not alike):
+            continue
+        hung = reattached(a.robot, {f.where: f.value_b for f in findings})
         again = None if hung is a.robot else best_pair(skeleton_of(hung), b)
-        if again is not None and again[0] <= best[0]:
-            return replace(again[1], given=a, elsewhere=elsewhere), again[2]
-    return (None, {}) if best is None else best[1:]
+        if again is not None and (again[0] < best[0] or (alike and again[0] == best[0])):
+            best = again[0], replace(again[1], given=a, elsewhere=findings), again[2]
+    return best[1:]
 
 
 def best_pair(a: Skeleton, b: Skeleton) -> tuple[tuple[float, float], Pair, Mapping[int, tuple[int, str]]] | None:
@@ -260,8 +267,9 @@ def verdict_of(
         return f"Not the same: {'; '.join(parts)}. In the joints of both, torques agree to {torque:.0e}{under}."
     if main is not None:
         parts.append(f"{main.message}; this explains {percent(main.share or 0.0)} of the difference in torque")
-        if len(effective) > 1:
-            parts.append(f"{len(effective) - 1} more below")
+        more = sum(f is not main and f.kind != "parent" for f in effective)
+        if more:
+            parts.append(f"{more} more below")
     if first is not None:
         parts.append(f"the first joint that differs is {first!r}")
     whole = "; ".join(parts)

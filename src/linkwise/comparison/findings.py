@@ -20,9 +20,9 @@ ASIDE = (*FRICTION, *SPRINGS)  # torques are compared without these
 class Finding:
     """A difference between two robots.
 
-    `share` is the part of the difference in torque that went away when this was corrected: coordinates first, then
-    places, then bodies, of these the most effective first. None for what has no effect on torques, and for friction
-    and springs, without which torques are compared. Values are in the frames and coordinates of robot a.
+    `share` is the part of the difference in torque that went away when this was corrected: parents first, then
+    coordinates, places and bodies, of these the most effective first. None for what has no effect on torques, and for
+    friction and springs, without which torques are compared. Values are in the frames and coordinates of robot a.
     """
 
     kind: str

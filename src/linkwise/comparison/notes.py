@@ -37,16 +37,24 @@ def namesakes(one: Unit, other: Unit) -> bool:
     return one.kind == other.kind and not set(one.names).isdisjoint(other.names)
 
 
-def parent_findings(a: Robot, b: Robot) -> Iterator[Finding]:
-    """Links that hang on another body in b. Rows that one of the tables has alone, such as frames, are passed over."""
+def parent_findings(a: Robot, b: Robot) -> tuple[tuple[Finding, ...], tuple[Finding, ...]]:
+    """Links that hang on another body in b, and these with those on another row of the same body.
+
+    Rows that one of the tables has alone, such as frames, are passed over.
+    """
     tables = [{row["name"]: row["parent"] for row in robot.rows} for robot in (a, b)]
     shared = {"", *tables[0]} & {"", *tables[1]}
+    bodies, rows = [], []
     for name in (name for name in tables[0] if name in tables[1]):
         parents = [above(name, table, shared) for table in tables]
+        if parents[0] == parents[1]:
+            continue
+        on = [repr(parent) if parent else "the base" for parent in parents]
+        text = f"link {name!r} hangs on {on[0]} in a and on {on[1]} in b"
+        rows.append(Finding("parent", name, text, parents[0], parents[1]))
         if all(len({body_with(robot, parent) for parent in parents}) > 1 for robot in (a, b)):
-            on = [repr(parent) if parent else "the base" for parent in parents]
-            text = f"link {name!r} hangs on {on[0]} in a and on {on[1]} in b"
-            yield Finding("parent", name, text, parents[0], parents[1])
+            bodies.append(rows[-1])
+    return tuple(bodies), tuple(rows)
 
 
 def above(name: str, parents: Mapping[str, str], shared: Set[str]) -> str:
