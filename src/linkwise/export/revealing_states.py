@@ -125,17 +125,19 @@ def bisections(found: Sensitivity, states: np.ndarray, done: set[int]) -> list[n
 def newton_steps(found: Sensitivity, states: np.ndarray, table: Noticed) -> list[np.ndarray]:
     """Across ties, from the nearest candidates: of choices that all make alike, and of those that hide an operand."""
     outputs, program = len(found.results), found.program
-    zero = np.zeros_like(found.size)
+    zero = np.zeros_like(found.difference)
     inputs = [program.nodes[0].graph.input(port.name, k) for port in program.inputs for k in range(port.size)]
-    gradient = np.array([found.gradient.get(node.index, zero)[outputs:] for node in inputs])
+    gradient = np.array([found.gradient.get(node.index, zero) for node in inputs])
     with np.errstate(all="ignore"):
         step = -found.difference * gradient / (gradient**2).sum(axis=0)  # (inputs, choices, states)
     length = np.abs(step).max(axis=0)
     length[~((length > 0.0) & (length < np.inf))] = np.inf
     jumps = jumping(found)
     wanted = [(np.arange(len(length)) == k)[:, None] for k, d in enumerate(np.sign(found.difference)) if same(d)]
-    for operand, effect in found.effects():
-        reached = effect[outputs:] > 0.0  # the choices that depend on the operand
+    for operand, rows, effect in found.effects():
+        first = np.searchsorted(rows, outputs)
+        reached = np.zeros(found.difference.shape, dtype=bool)  # the choices that depend on the operand
+        reached[rows[first:] - outputs] = effect[first:] > 0.0
         if (*operand, "sign") in table.lost:
             wanted.append(reached)
         elif (*operand, "below") in table.lost or (*operand, "above") in table.lost:
@@ -165,21 +167,25 @@ class Noticed:
         rows: dict[tuple[int, int | str, str], np.ndarray] = {}
         with np.errstate(all="ignore"):
             jumps, visible = jumping(found), visible_choices(found, tolerance)
+            turning = jumps & visible
             certain = np.abs(d) >= tolerance * found.size[outputs:]  # rounding does not change the choice
             finite = np.isfinite(size).all(axis=0)
-            usable = finite & (certain | ~(jumps & visible)).all(axis=0)
+            usable = finite & (certain | ~turning).all(axis=0)
             self.usable = usable if usable.any() else finite  # rounding decides in all states: see `sensitivity`
-            for (node, k), effect in found.effects():
+            limit = CERTAIN * tolerance * size
+            for (node, k), reached, effect in found.effects():
+                first = np.searchsorted(reached, outputs)
+                results, choices = reached[:first], reached[first:] - outputs
                 mistakes = {}
                 for name, change in CHANGES.items():
-                    seen = (change * effect[:outputs] > CERTAIN * tolerance * size).any(axis=0)
-                    turned = jumps & visible & (change * effect[outputs:] >= np.abs(d))
-                    mistakes[name] = seen | turned.any(axis=0)
-                    if name == "percent":
-                        mistakes |= {
-                            "below": (turned & (d < 0.0)).any(axis=0),
-                            "above": (turned & (d > 0.0)).any(axis=0),
-                        }
+                    mistakes[name] = (change * effect[:first] > limit[results]).any(axis=0)
+                    if len(choices):
+                        distance = d[choices]
+                        turned = turning[choices] & (change * effect[first:] >= np.abs(distance))
+                        mistakes[name] |= turned.any(axis=0)
+                        if name == "percent":
+                            mistakes["below"] = (turned & (distance < 0.0)).any(axis=0)
+                            mistakes["above"] = (turned & (distance > 0.0)).any(axis=0)
                 for name, noticed in mistakes.items():
                     rows[node, k, name] = rows.get((node, k, name), False) | noticed
         rows |= {(node.index, "result", ""): found.value[node.index] != 0.0 for node in found.results}

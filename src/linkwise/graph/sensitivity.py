@@ -57,53 +57,75 @@ class Sensitivity:
         last = table[len(table) - 2 * len(jumps) :]
         self.difference: np.ndarray = last[: len(jumps)]
         self.jump: np.ndarray = last[len(jumps) :]
-        self.gradient: dict[int, np.ndarray] = {}  # of every row, by each input
+        self.rows = self.reached_rows()
+        self.gradient: dict[int, np.ndarray] = {}  # of every difference, by each input
         self.size = np.abs([self.value[node.index] for node in self.results])
         self.size = np.concatenate([self.size, np.zeros_like(self.difference)])
         self.weight = np.zeros((len(self.size), len(self.choices), self.states))  # of every row, by each choice
-        for (node, k), effect in self.effects():
+        for (node, k), rows, effect in self.effects():
             if not is_zero(graph.nodes[node].args[k]):
-                self.size += effect
+                self.size[rows] += effect
 
-    def seeds(self) -> dict[int, np.ndarray]:
-        """∂row/∂node where the row is the node, or the difference of two."""
-        rows = len(self.results) + len(self.choices)
+    def seeds(self) -> dict[int, list[tuple[int, float]]]:
+        """The rows that a node itself is, or is a term of, with ∂row/∂node."""
         own = [[(node, 1.0)] for node in self.results] + [[(x, 1.0), (y, -1.0)] for x, y in self.compared]
-        found: dict[int, np.ndarray] = {}
+        found: dict[int, list[tuple[int, float]]] = {}
         for row, terms in enumerate(own):
             for node, sign in terms:
-                found.setdefault(node.index, np.zeros((rows, self.states)))[row] += sign
+                found.setdefault(node.index, []).append((row, sign))
         return found
+
+    def reached_rows(self) -> dict[int, np.ndarray]:
+        """The rows that depend on each node, in order: of a large program most nodes reach few."""
+        masks: dict[int, int] = {}  # bit k: row k
+        for index, terms in self.seeds().items():
+            for row, _ in terms:
+                masks[index] = masks.get(index, 0) | 1 << row
+        for node in reversed(self.program.nodes):
+            for k, operand in enumerate(node.args):
+                if node.index in masks and (node.index, k) in self.moving:
+                    masks[operand.index] = masks.get(operand.index, 0) | masks[node.index]
+        bits = {mask: np.flatnonzero([digit == "1" for digit in f"{mask:b}"[::-1]]) for mask in set(masks.values())}
+        return {index: bits[mask] for index, mask in masks.items()}
 
     def magnitude(self, node: Node) -> np.ndarray:
         """To which changes are relative: that of the number; of the constant 0 it is 1."""
         return np.ones(self.states) if is_zero(node) else np.abs(self.value[node.index])
 
-    def effects(self) -> Iterator[tuple[Operand, np.ndarray]]:
-        """Each operand with its effects on all rows, (rows, states)."""
-        adjoint, number = self.seeds(), {node.index: k for k, node in enumerate(self.choices)}
+    def effects(self) -> Iterator[tuple[Operand, np.ndarray, np.ndarray]]:
+        """Each operand, the rows that depend on it, and its effects on them: (rows, states)."""
+        number = {node.index: k for k, node in enumerate(self.choices)}
         outputs = len(self.results)
         for row, (x, y) in enumerate(self.compared, outputs):  # the comparison uses its operands too
             choice = self.choices[row - outputs]
             for k, (node, operand) in enumerate(zip((x, y), choice.args, strict=False)):
                 if node is operand:
-                    effect = np.zeros((outputs + len(self.choices), self.states))
-                    effect[row] = self.magnitude(node)
-                    yield (choice.index, k), effect
+                    yield (choice.index, k), np.array([row]), self.magnitude(node)[None]
+        adjoint: dict[int, np.ndarray] = {}
+        for index, terms in self.seeds().items():
+            adjoint[index] = np.zeros((len(self.rows[index]), self.states))
+            for row, sign in terms:
+                adjoint[index][np.searchsorted(self.rows[index], row)] += sign
         with np.errstate(all="ignore"):
             for node in reversed(self.program.nodes):
                 own = adjoint.pop(node.index, None)
                 if own is None:
                     continue
+                rows = self.rows[node.index]
                 if node.index in number:
-                    self.weight[:, number[node.index]] = own
+                    self.weight[rows, number[node.index]] = own
                 if node.op == "input":
-                    self.gradient[node.index] = own
+                    first = np.searchsorted(rows, outputs)
+                    self.gradient[node.index] = np.zeros_like(self.difference)
+                    self.gradient[node.index][rows[first:] - outputs] = own[first:]
                 for k, operand in enumerate(node.args):
                     if (node.index, k) in self.moving:
                         step = product(own, self.slope[node.index, k])
-                        yield (node.index, k), np.abs(product(step, self.magnitude(operand)))
-                        adjoint[operand.index] = adjoint[operand.index] + step if operand.index in adjoint else step
+                        yield (node.index, k), rows, np.abs(product(step, self.magnitude(operand)))
+                        all_rows = self.rows[operand.index]
+                        if operand.index not in adjoint:
+                            adjoint[operand.index] = np.zeros((len(all_rows), self.states))
+                        adjoint[operand.index][np.searchsorted(all_rows, rows)] += step
 
 
 def is_zero(node: Node) -> bool:
