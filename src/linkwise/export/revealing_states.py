@@ -13,9 +13,10 @@ from typing import NamedTuple
 import numpy as np
 
 from ..graph import Node, Port, Program, evaluate
-from ..graph.sensitivity import JUMPS, Operand, Sensitivity
+from ..graph.sensitivity import JUMPS, Dependence, Operand, Sensitivity
 
 LEAST = 4  # states
+BUDGET = 50_000_000  # numbers that are computed for one set of candidates, about: of a large program there are fewer
 DRAWS = 4  # of each magnitude
 MAGNITUDES = 2.0 ** np.array([0, -3, 3, -6, 6, -10, 10])
 ROUNDS = 3  # of steps towards ties
@@ -40,7 +41,8 @@ class Chosen(NamedTuple):
 def revealing_states(program: Program, positive: Collection[str], tolerance: float) -> Chosen:
     """Always the same for the same program; none where its results are finite in no candidate."""
     kept_positive = np.array([port.name in positive for port in program.inputs for _ in range(port.size)], dtype=bool)
-    states = draws(program, kept_positive)
+    most = max(LEAST, BUDGET // max(1, Dependence(program).work()))
+    states = thinned(draws(program, kept_positive), most)
     first, bisected = len(states), set[int]()
     found = sensitivity(program, states, tolerance)
     table = Noticed(found, tolerance)
@@ -49,6 +51,7 @@ def revealing_states(program: Program, positive: Collection[str], tolerance: flo
         if not more:
             break
         fresh = np.unique((np.round(np.array(more) / GRID) * GRID).astype(np.float32).astype(float), axis=0)
+        fresh = thinned(fresh, most)
         useful = [*range(first), *(k for k in table.cover() if k >= first)]
         states = np.concatenate([states[useful], np.where(kept_positive, np.abs(fresh), fresh)])
         found = sensitivity(program, states, tolerance)
@@ -84,6 +87,13 @@ def draws(program: Program, positive: np.ndarray) -> np.ndarray:
     numbers = random.integers(-96, 97, size=scale.shape) / 64.0
     numbers = np.where(positive, random.integers(32, 97, size=scale.shape) / 64.0, numbers)
     return numbers * np.where(positive & (scale == 0.0), 1.0, scale)
+
+
+def thinned(states: np.ndarray, most: int) -> np.ndarray:
+    """The first few, which are of ordinary size, and of the others as many as may be."""
+    if len(states) <= most:
+        return states
+    return states[[*range(LEAST), *np.linspace(LEAST, len(states) - 1, most - LEAST).astype(int)]]
 
 
 def split(program: Program, states: np.ndarray) -> list[np.ndarray]:

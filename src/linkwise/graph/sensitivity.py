@@ -35,36 +35,16 @@ def compared_in(node: Node) -> tuple[Node, Node]:
     return node.args[0], node.graph.constant(0.0) if one else node.args[1]
 
 
-class Sensitivity:
-    """Of a program in a batch of states. Rows are the numbers of all outputs, then the choices."""
+class Dependence:
+    """Which rows depend on which nodes of a program. Rows are the numbers of all outputs, then the choices."""
 
-    def __init__(self, program: Program, arrays: list[np.ndarray]) -> None:
-        graph = program.nodes[0].graph
+    def __init__(self, program: Program) -> None:
         self.program, self.choices = program, [node for node in program.nodes if node.op in JUMP]
         self.results = [node for result in program.results for node in result]
         self.compared = [compared_in(node) for node in self.choices]
-        differences, jumps = [x - y for x, y in self.compared], [JUMP[node.op](*node.args) for node in self.choices]
-        slope = {(node.index, k): s for node in program.nodes for k, s in enumerate(slopes(node))}
-        wanted = [*program.nodes, *slope.values(), *differences, *jumps]
-        whole = Program.of(graph, program.inputs, [Port("values", (len(wanted),))], [wanted])
-        with np.errstate(all="ignore"):
-            table = np.atleast_2d(evaluate(whole, *arrays)[0]).T
-        self.states = table.shape[1]
-        rows = iter(table)
-        self.value = {node.index: next(rows) for node in program.nodes}
-        self.slope = {key: next(rows) for key in slope}
-        self.moving = {key for key, s in slope.items() if isinstance(s, Node) or s != 0.0}
-        last = table[len(table) - 2 * len(jumps) :]
-        self.difference: np.ndarray = last[: len(jumps)]
-        self.jump: np.ndarray = last[len(jumps) :]
+        self.slopes = {(node.index, k): s for node in program.nodes for k, s in enumerate(slopes(node))}
+        self.moving = {key for key, s in self.slopes.items() if isinstance(s, Node) or s != 0.0}
         self.rows = self.reached_rows()
-        self.gradient: dict[int, np.ndarray] = {}  # of every difference, by each input
-        self.size = np.abs([self.value[node.index] for node in self.results])
-        self.size = np.concatenate([self.size, np.zeros_like(self.difference)])
-        self.weight = np.zeros((len(self.size), len(self.choices), self.states))  # of every row, by each choice
-        for (node, k), rows, effect in self.effects():
-            if not is_zero(graph.nodes[node].args[k]):
-                self.size[rows] += effect
 
     def seeds(self) -> dict[int, list[tuple[int, float]]]:
         """The rows that a node itself is, or is a term of, with ∂row/∂node."""
@@ -85,8 +65,40 @@ class Sensitivity:
             for k, operand in enumerate(node.args):
                 if node.index in masks and (node.index, k) in self.moving:
                     masks[operand.index] = masks.get(operand.index, 0) | masks[node.index]
-        bits = {mask: np.flatnonzero([digit == "1" for digit in f"{mask:b}"[::-1]]) for mask in set(masks.values())}
-        return {index: bits[mask] for index, mask in masks.items()}
+        rows = {mask: bits(mask) for mask in set(masks.values())}
+        return {index: rows[mask] for index, mask in masks.items()}
+
+    def work(self) -> int:
+        """How many numbers a `Sensitivity` computes for each state, about."""
+        effects = sum(len(self.rows[node]) for node, _ in self.moving if node in self.rows)
+        return effects + (len(self.results) + len(self.choices)) * len(self.choices)
+
+
+class Sensitivity(Dependence):
+    """Of a program in a batch of states."""
+
+    def __init__(self, program: Program, arrays: list[np.ndarray]) -> None:
+        super().__init__(program)
+        graph = program.nodes[0].graph
+        differences, jumps = [x - y for x, y in self.compared], [JUMP[node.op](*node.args) for node in self.choices]
+        wanted = [*program.nodes, *self.slopes.values(), *differences, *jumps]
+        whole = Program.of(graph, program.inputs, [Port("values", (len(wanted),))], [wanted])
+        with np.errstate(all="ignore"):
+            table = np.atleast_2d(evaluate(whole, *arrays)[0]).T
+        self.states = table.shape[1]
+        rows = iter(table)
+        self.value = {node.index: next(rows) for node in program.nodes}
+        self.slope = {key: next(rows) for key in self.slopes}
+        last = table[len(table) - 2 * len(jumps) :]
+        self.difference: np.ndarray = last[: len(jumps)]
+        self.jump: np.ndarray = last[len(jumps) :]
+        self.gradient: dict[int, np.ndarray] = {}  # of every difference, by each input
+        self.size = np.abs([self.value[node.index] for node in self.results])
+        self.size = np.concatenate([self.size, np.zeros_like(self.difference)])
+        self.weight = np.zeros((len(self.size), len(self.choices), self.states))  # of every row, by each choice
+        for (node, k), rows, effect in self.effects():
+            if not is_zero(graph.nodes[node].args[k]):
+                self.size[rows] += effect
 
     def magnitude(self, node: Node) -> np.ndarray:
         """To which changes are relative: that of the number; of the constant 0 it is 1."""
@@ -122,10 +134,16 @@ class Sensitivity:
                     if (node.index, k) in self.moving:
                         step = product(own, self.slope[node.index, k])
                         yield (node.index, k), rows, np.abs(product(step, self.magnitude(operand)))
-                        all_rows = self.rows[operand.index]
+                        wider = self.rows[operand.index]
                         if operand.index not in adjoint:
-                            adjoint[operand.index] = np.zeros((len(all_rows), self.states))
-                        adjoint[operand.index][np.searchsorted(all_rows, rows)] += step
+                            adjoint[operand.index] = np.zeros((len(wider), self.states))
+                        adjoint[operand.index][... if wider is rows else np.searchsorted(wider, rows)] += step
+
+
+def bits(mask: int) -> np.ndarray:
+    """The numbers of the bits that are 1."""
+    octets = np.frombuffer(mask.to_bytes(mask.bit_length() // 8 + 1, "little"), dtype=np.uint8)
+    return np.flatnonzero(np.unpackbits(octets, bitorder="little"))
 
 
 def is_zero(node: Node) -> bool:
