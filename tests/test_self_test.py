@@ -37,6 +37,10 @@ def unreachable(arm: lw.Robot, q: Any, qd: Any) -> Any:
     return np.where(q * q < -1.0, 5.0 * q, qd)
 
 
+def equal(arm: lw.Robot, q: Any, qd: Any) -> Any:
+    return np.where(q == 0.0, 1.0, np.sin(q) / q) + np.where(q * qd[0] == 0.0, 2.0, q[[1, 2, 0]])
+
+
 FUNCTIONS: dict[str, tuple[Any, lw.Robot, dict[str, Any]]] = {
     "pd": (lw.limited(HOLD, most=[60, 30, 10]) + lw.springs(2), PLANAR, {}),  # as in docs/control.md
     "stiff": (lw.limited(lw.pd_gravity([0.5, -0.3, 0.2], kp=10_000, kd=200), [60, 30, 10]), PLANAR, {}),
@@ -45,6 +49,7 @@ FUNCTIONS: dict[str, tuple[Any, lw.Robot, dict[str, Any]]] = {
     "sampled": (lw.sampled(lw.limited(HOLD, most=[60, 30, 10]), 0.001).step, PLANAR, {}),
     "branches": (branches, PLANAR, {}),
     "narrow": (narrow, PLANAR, {}),
+    "equal": (equal, PLANAR, {}),
     "inverse": (lw.inverse_dynamics, PLANAR, {}),
     "forward": (lw.forward_dynamics, PLANAR, {}),
     "friction": (lw.inverse_dynamics, PLANAR, {"friction": lw.Friction(viscous=0.2, coulomb=0.3)}),
@@ -85,6 +90,13 @@ MISTAKES = [  # in the text of the function: constants, signs, indices, terms th
     ("narrow", r"q\[1\]\*5\.0", "q[1]*5.1"),
     ("narrow", r"700\.0", "707.0"),
     ("narrow", r"\*1000\.0", "*1001.0"),
+    ("equal", r"q\[0\] == 0\.0", "q[1] == 0.0"),
+    ("equal", r"q\[1\] == 0\.0", "q[0] == 0.0"),
+    ("equal", r"q\[1\] == 0\.0", "qd[2] == 0.0"),
+    ("equal", r"q\[2\] == 0\.0", "q[2] == 0.01"),
+    ("equal", r"q\[0\]\*qd\[0\] ==", "q[1]*qd[0] =="),
+    ("equal", r"q\[0\]\*qd\[0\] ==", "q[0] =="),
+    ("equal", r"q\[2\]\*qd\[0\] ==", "qd[0] =="),
     ("inverse", r"\*9\.81", "*9.810000001"),
     ("inverse", r"qd\[0\] \+ qd\[1\]", "qd[0] - qd[1]"),
     ("forward", r"\*9\.81", "*9.810000001"),
@@ -123,7 +135,7 @@ def outputs(folder: Path, texts: list[tuple[str, str]]) -> list[str]:
 
 
 @needs_cc
-@pytest.mark.parametrize("name", rest_slow(list(FUNCTIONS), ["pd", "stiff", "branches"]))
+@pytest.mark.parametrize("name", rest_slow(list(FUNCTIONS), ["pd", "stiff", "branches", "equal"]))
 def test_mistakes_in_generated_c_fail_the_self_test(name: str, tmp_path: Path) -> None:
     mistakes = [mistake for mistake in MISTAKES if mistake[0] == name]
     right, *others = outputs(tmp_path, [(name, source(name)), *((name, wrong(*mistake)) for mistake in mistakes)])

@@ -72,7 +72,7 @@ def sensitivity(program: Program, states: np.ndarray, tolerance: float) -> Sensi
 
 
 def draws(program: Program, positive: np.ndarray) -> np.ndarray:
-    """Random states: of each magnitude; with magnitudes of their own for each input and number; with inputs of zero."""
+    """Random states: of each magnitude; with magnitudes of their own for each input and number; with zeros."""
     random = np.random.default_rng(0)
     n = len(positive)
     if n == 0:
@@ -82,6 +82,8 @@ def draws(program: Program, positive: np.ndarray) -> np.ndarray:
     scales.append(random.choice(MAGNITUDES, size=(4 * DRAWS, len(program.inputs)))[:, port])
     scales.append(random.choice(MAGNITUDES, size=(2 * DRAWS, n)))
     scales.append(np.array([port != k for k in range(len(program.inputs))], dtype=float).reshape(-1, n))
+    if any(node.op == "where_eq" for node in program.nodes):
+        scales.append(1.0 - np.eye(n))
     scales.append(np.zeros((1, n)))
     scale = np.concatenate(scales)
     numbers = random.integers(-96, 97, size=scale.shape) / 64.0
@@ -199,8 +201,10 @@ class Noticed:
                 for name, noticed in mistakes.items():
                     rows[node, k, name] = rows.get((node, k, name), False) | noticed
         rows |= {(node.index, "result", ""): found.value[node.index] != 0.0 for node in found.results}
-        for choice, matters, own in zip(found.choices, visible, d, strict=True):
-            rows |= {(choice.index, "side", side): matters & taken for side, taken in sides(choice, own).items()}
+        for k, (choice, matters) in enumerate(zip(found.choices, visible, strict=True)):
+            rows |= {(choice.index, "side", side): matters & taken for side, taken in sides(choice, d[k]).items()}
+            if choice.op == "where_eq":
+                rows |= {(choice.index, "rival", f"{j}"): matters & own for j, own in enumerate(alone(found, k))}
         self.table = self.usable & np.array(list(rows.values()))
         self.lost = {key for key, noticed in zip(rows, self.table, strict=True) if not noticed.any()}
         self.operands = {(node, k) for node, k, name in self.lost if isinstance(k, int) and name == "sign"}
@@ -221,6 +225,14 @@ def sides(node: Node, difference: np.ndarray) -> dict[str, np.ndarray]:
     if node.op == "where_eq":
         return {"==": difference == 0.0, "!=": difference != 0.0}
     return {"<": difference < 0.0, ">": difference > 0.0}
+
+
+def alone(found: Sensitivity, k: int) -> list[np.ndarray]:
+    """Where an `==` holds, but would not with some other number in it: an input, or what another choice compares."""
+    holds, x, row = found.difference[k] == 0.0, found.compared[k][0], len(found.results) + k
+    inputs = [node.index for node in found.program.nodes if node.op == "input"]
+    others = [found.value[node] != found.value[x.index] for node in inputs if row not in found.rows.get(node, ())]
+    return [holds & other for other in [*others, *(found.difference[np.arange(len(found.choices)) != k] != 0.0)]]
 
 
 def visible_choices(found: Sensitivity, tolerance: float) -> np.ndarray:

@@ -54,7 +54,7 @@ def c_self_test(
         ),
         states=len(states),
         tolerance=repr(tolerance),
-        untested="\n".join(f'    puts("not tested: {line}");' for line in shortened(untested)),
+        untested="\n".join(f'    puts("not tested: {line}");' for line in untested),
     )
 
 
@@ -62,30 +62,26 @@ def rounded(numbers: Numbers) -> Numbers:
     return [float(f"{x:.3g}") for x in numbers]
 
 
-def shortened(lines: Sequence[str]) -> list[str]:
-    more = len(lines) - SHOWN
-    return [*lines[:SHOWN], *([f"{more} more"] if more > 0 else [])]
-
-
 def untested_texts(
     function: CFunction, operands: Collection[Operand], branches: Collection[tuple[int, str]]
 ) -> list[str]:
-    """Branches by what is compared and operands by the operations they are in, each as C and with its outputs.
+    """Branches by what is compared and operands by the operations they are in, the first few as C and with their outputs.
 
     Of an operand that is an operation itself, only the operation is named, not its own operands.
     """
     nodes = function.program.nodes
     used = {x.index for result in function.program.results for x in result}
     used |= {a.index for node in nodes for k, a in enumerate(node.args) if (node.index, k) not in operands}
-    lines = []
+    found = []
     for node in nodes:
         sides = sorted(side for index, side in branches if index == node.index)
         lost = [a for k, a in enumerate(node.args) if (node.index, k) in operands]
         texts = [comparison(function, node, side) for side in sides]
         if lost and node.index in used:
             texts.append(f"{', '.join(function.named(a) or function.text(a) for a in lost)} of {function.text(node)}")
-        lines += [f"{text}, in {outputs_of(function, node)}" for text in texts]
-    return lines
+        found += [(text, node) for text in texts]
+    lines = [f"{text}, in {outputs_of(function, node)}" for text, node in found[:SHOWN]]
+    return [*lines, *([f"{len(found) - SHOWN} more"] if len(found) > SHOWN else [])]
 
 
 def comparison(function: CFunction, node: Node, side: str) -> str:
