@@ -38,7 +38,8 @@ def unreachable(arm: lw.Robot, q: Any, qd: Any) -> Any:
 
 
 def equal(arm: lw.Robot, q: Any, qd: Any) -> Any:
-    return np.where(q == 0.0, 1.0, np.sin(q) / q) + np.where(q * qd[0] == 0.0, 2.0, q[[1, 2, 0]])
+    near = np.where(q == qd, 3.0, 0.0) + np.where(qd == 0.5, 5.0, 0.0)
+    return np.where(q == 0.0, 1.0, np.sin(q) / q) + np.where(q * qd[0] == 0.0, 2.0, q[[1, 2, 0]]) + near
 
 
 FUNCTIONS: dict[str, tuple[Any, lw.Robot, dict[str, Any]]] = {
@@ -97,6 +98,10 @@ MISTAKES = [  # in the text of the function: constants, signs, indices, terms th
     ("equal", r"q\[0\]\*qd\[0\] ==", "q[1]*qd[0] =="),
     ("equal", r"q\[0\]\*qd\[0\] ==", "q[0] =="),
     ("equal", r"q\[2\]\*qd\[0\] ==", "qd[0] =="),
+    ("equal", r"q\[1\] == qd\[1\]", "q[0] == qd[1]"),
+    ("equal", r"q\[1\] == qd\[1\]", "q[1] == qd[0]"),
+    ("equal", r"qd\[2\] == 0\.5", "qd[1] == 0.5"),
+    ("equal", r"qd\[2\] == 0\.5", "qd[2] == 0.505"),
     ("inverse", r"\*9\.81", "*9.810000001"),
     ("inverse", r"qd\[0\] \+ qd\[1\]", "qd[0] - qd[1]"),
     ("forward", r"\*9\.81", "*9.810000001"),

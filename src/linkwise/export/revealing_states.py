@@ -145,11 +145,13 @@ def newton_steps(found: Sensitivity, states: np.ndarray, table: Noticed) -> list
     length = np.abs(step).max(axis=0)
     length[~((length > 0.0) & (length < np.inf))] = np.inf
     jumps = jumping(found)
-    wanted = [(np.arange(len(length)) == k)[:, None] for k, d in enumerate(np.sign(found.difference)) if same(d)]
-    for operand, rows, effect in found.effects():
-        first = np.searchsorted(rows, outputs)
+    equal = {node for node, kind, _ in table.lost if kind == "other"}
+    rows = [k for k, node in enumerate(found.choices) if node.index in equal or same(np.sign(found.difference[k]))]
+    wanted = [(np.arange(len(length)) == k)[:, None] for k in rows]
+    for operand, reaches, effect in found.effects():
+        first = np.searchsorted(reaches, outputs)
         reached = np.zeros(found.difference.shape, dtype=bool)  # the choices that depend on the operand
-        reached[rows[first:] - outputs] = effect[first:] > 0.0
+        reached[reaches[first:] - outputs] = effect[first:] > 0.0
         if (*operand, "sign") in table.lost:
             wanted.append(reached)
         elif (*operand, "below") in table.lost or (*operand, "above") in table.lost:
@@ -159,7 +161,8 @@ def newton_steps(found: Sensitivity, states: np.ndarray, table: Noticed) -> list
         far = np.where(mask, length, np.inf)
         first = np.argsort(far, axis=None, kind="stable")[:NEAREST]
         nearest |= {divmod(int(k), len(states)) for k in first if far.flat[k] < np.inf}
-    return [states[k] + times * step[:, row, k] for row, k in sorted(nearest) for times in STEPS]
+    steps = [(1.0,) if node.op == "where_eq" else STEPS for node in found.choices]
+    return [states[k] + times * step[:, row, k] for row, k in sorted(nearest) for times in steps[row]]
 
 
 def same(signs: np.ndarray) -> bool:
@@ -181,6 +184,7 @@ class Noticed:
             jumps, visible = jumping(found), visible_choices(found, tolerance)
             turning = jumps & visible
             certain = np.abs(d) >= tolerance * found.size[outputs:]  # rounding does not change the choice
+            certain |= exact(found) & (d == 0.0)
             finite = np.isfinite(size).all(axis=0)
             usable = finite & (certain | ~turning).all(axis=0)
             self.usable = usable if usable.any() else finite  # rounding decides in all states: see `sensitivity`
@@ -204,7 +208,7 @@ class Noticed:
         for k, (choice, matters) in enumerate(zip(found.choices, visible, strict=True)):
             rows |= {(choice.index, "side", side): matters & taken for side, taken in sides(choice, d[k]).items()}
             if choice.op == "where_eq":
-                rows |= {(choice.index, "rival", f"{j}"): matters & own for j, own in enumerate(alone(found, k))}
+                rows |= {(choice.index, "other", f"{j}"): matters & own for j, own in enumerate(alone(found, k))}
         self.table = self.usable & np.array(list(rows.values()))
         self.lost = {key for key, noticed in zip(rows, self.table, strict=True) if not noticed.any()}
         self.operands = {(node, k) for node, k, name in self.lost if isinstance(k, int) and name == "sign"}
@@ -219,6 +223,11 @@ class Noticed:
             chosen.append(int(table[left].sum(axis=0).argmax()))
             left &= ~table[:, chosen[-1]]
         return chosen
+
+
+def exact(found: Sensitivity) -> np.ndarray:
+    """Choices that compare numbers which nothing has rounded."""
+    return np.array([{x.op, y.op} <= {"input", "const"} for x, y in found.compared], dtype=bool)[:, None]
 
 
 def sides(node: Node, difference: np.ndarray) -> dict[str, np.ndarray]:

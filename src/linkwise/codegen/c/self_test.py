@@ -65,7 +65,7 @@ def rounded(numbers: Numbers) -> Numbers:
 def untested_texts(
     function: CFunction, operands: Collection[Operand], branches: Collection[tuple[int, str]]
 ) -> list[str]:
-    """Branches by what is compared and operands by the operations they are in, the first few as C and with their outputs.
+    """Branches by what is compared and operands by the operations they are in; the first few, as C, with their outputs.
 
     Of an operand that is an operation itself, only the operation is named, not its own operands.
     """
