@@ -12,8 +12,10 @@ import pytest
 
 import linkwise as lw
 from effort import rest_slow
+from linkwise.export import revealing_states
 from linkwise.export.self_test_states import samples
 from linkwise.graph import MEANING, Program
+from linkwise.graph.sensitivity import Dependence, Sensitivity
 from linkwise.tracing.tracing import prefer_fewest
 
 CC = shutil.which("gcc") or shutil.which("cc")
@@ -202,3 +204,27 @@ def test_every_operand_is_tested_or_listed_as_not_tested(name: str, dtype: str) 
     every = {(node.index, k) for node in program.nodes for k in range(len(node.args))}
     assert [at for at in sorted(every - listed) if not any(noticed(at, change) for change in CHANGES)] == []
     assert bool(listed) == (name == "unreachable" or (name == "computed"))
+
+
+@pytest.mark.parametrize("states", [4, 10])
+@pytest.mark.parametrize("name", rest_slow(list(FUNCTIONS), ["branches", "equal", "forward"]))
+def test_the_search_computes_no_more_numbers_than_its_budget(
+    name: str, states: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """About: further candidates, near ties, are as many as the first; those of them that were useful are kept."""
+    function, arm, keywords = FUNCTIONS[name]
+    program = lw.trace(function, arm, **keywords)
+    counted = []
+
+    class Counted(Sensitivity):
+        def __init__(self, program: Program, arrays: list[np.ndarray]) -> None:
+            super().__init__(program, arrays)
+            comparisons = 2 * len(self.choices) * self.states  # are not counted
+            counted.append(sum(effect.size for _, _, effect in self.effects()) + self.weight.size - comparisons)
+
+    monkeypatch.setattr(revealing_states, "Sensitivity", Counted)
+    monkeypatch.setattr(revealing_states, "BUDGET", states * Dependence(program).work())
+    found = revealing_states.revealing_states(program, (), 1e-15)
+    assert len(found.states)
+    assert counted[0] <= revealing_states.BUDGET
+    assert max(counted) <= (2 + revealing_states.ROUNDS) * revealing_states.BUDGET

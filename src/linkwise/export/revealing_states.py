@@ -135,7 +135,10 @@ def bisections(found: Sensitivity, states: np.ndarray, done: set[int]) -> list[n
 
 
 def newton_steps(found: Sensitivity, states: np.ndarray, table: Noticed) -> list[np.ndarray]:
-    """Across ties, from the nearest candidates: of choices that all make alike, and of those that hide an operand."""
+    """Across ties, and to where an `==` holds, from the nearest candidates.
+
+    Of choices that all make alike, of those that hide an operand, and of each `==` that never holds alone.
+    """
     outputs, program = len(found.results), found.program
     zero = np.zeros_like(found.difference)
     inputs = [program.nodes[0].graph.input(port.name, k) for port in program.inputs for k in range(port.size)]
@@ -146,21 +149,21 @@ def newton_steps(found: Sensitivity, states: np.ndarray, table: Noticed) -> list
     length[~((length > 0.0) & (length < np.inf))] = np.inf
     jumps = jumping(found)
     equal = {node for node, kind, _ in table.lost if kind == "other"}
-    rows = [k for k, node in enumerate(found.choices) if node.index in equal or same(np.sign(found.difference[k]))]
-    wanted = [(np.arange(len(length)) == k)[:, None] for k in rows]
-    for operand, reaches, effect in found.effects():
-        first = np.searchsorted(reaches, outputs)
+    far = [k for k, node in enumerate(found.choices) if node.index in equal or same(np.sign(found.difference[k]))]
+    wanted = [(np.arange(len(length)) == k)[:, None] for k in far]
+    for operand, rows, effect in found.effects():
+        first = int(np.searchsorted(rows, outputs))
         reached = np.zeros(found.difference.shape, dtype=bool)  # the choices that depend on the operand
-        reached[reaches[first:] - outputs] = effect[first:] > 0.0
+        reached[rows[first:] - outputs] = effect[first:] > 0.0
         if (*operand, "sign") in table.lost:
             wanted.append(reached)
         elif (*operand, "below") in table.lost or (*operand, "above") in table.lost:
             wanted.append(reached & jumps & (length <= length[reached & jumps].min(initial=np.inf)))
     nearest: set[tuple[int, int]] = set()
     for mask in wanted:
-        far = np.where(mask, length, np.inf)
-        first = np.argsort(far, axis=None, kind="stable")[:NEAREST]
-        nearest |= {divmod(int(k), len(states)) for k in first if far.flat[k] < np.inf}
+        lengths = np.where(mask, length, np.inf)
+        shortest = np.argsort(lengths, axis=None, kind="stable")[:NEAREST]
+        nearest |= {divmod(int(k), len(states)) for k in shortest if lengths.flat[k] < np.inf}
     steps = [(1.0,) if node.op == "where_eq" else STEPS for node in found.choices]
     return [states[k] + times * step[:, row, k] for row, k in sorted(nearest) for times in steps[row]]
 
@@ -188,9 +191,11 @@ class Noticed:
             finite = np.isfinite(size).all(axis=0)
             usable = finite & (certain | ~turning).all(axis=0)
             self.usable = usable if usable.any() else finite  # rounding decides in all states: see `sensitivity`
+            equality = np.array([node.op == "where_eq" for node in found.choices], dtype=bool)[:, None]
+            turning &= ~equality | (d == 0.0)  # no change makes two numbers equal for certain
             limit = CERTAIN * tolerance * size
             for (node, k), reached, effect in found.effects():
-                first = np.searchsorted(reached, outputs)
+                first = int(np.searchsorted(reached, outputs))
                 results, choices = reached[:first], reached[first:] - outputs
                 mistakes = {}
                 for name, change in CHANGES.items():

@@ -86,9 +86,9 @@ class Sensitivity(Dependence):
         with np.errstate(all="ignore"):
             table = np.atleast_2d(evaluate(whole, *arrays)[0]).T
         self.states = table.shape[1]
-        rows = iter(table)
-        self.value = {node.index: next(rows) for node in program.nodes}
-        self.slope = {key: next(rows) for key in self.slopes}
+        lines = iter(table)
+        self.value = {node.index: next(lines) for node in program.nodes}
+        self.slope = {key: next(lines) for key in self.slopes}
         last = table[len(table) - 2 * len(jumps) :]
         self.difference: np.ndarray = last[: len(jumps)]
         self.jump: np.ndarray = last[len(jumps) :]
@@ -127,7 +127,7 @@ class Sensitivity(Dependence):
                 if node.index in number:
                     self.weight[rows, number[node.index]] = own
                 if node.op == "input":
-                    first = np.searchsorted(rows, outputs)
+                    first = int(np.searchsorted(rows, outputs))
                     self.gradient[node.index] = np.zeros_like(self.difference)
                     self.gradient[node.index][rows[first:] - outputs] = own[first:]
                 for k, operand in enumerate(node.args):
