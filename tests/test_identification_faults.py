@@ -326,6 +326,43 @@ def test_gains_and_zeros_of_every_arm_are_noted(name: str, fault: str) -> None:
         check_fault(lw.load(name), fault, joint)
 
 
+def scaled(arm: lw.Robot, link: int, factor: float) -> lw.Robot:
+    values = np.array(lw.parameters(arm))
+    values[10 * link : 10 * link + 10] *= factor
+    return arm.with_parameters(values)
+
+
+def notes_beside(arm: lw.Robot, true: lw.Robot, gain: float = 1.0) -> list[str]:
+    data = recorded(true, noise=0.01)
+    notes = lw.identify(arm, data | {"tau": gain * data["tau"]}).notes
+    return [note for note in notes if "gains=" in note or " moved by " in note]
+
+
+@pytest.mark.parametrize(("name", "link"), [("puma560", 2), ("stanford", 2), ("gantry", 2)])
+def test_one_heavier_link_is_no_gain_of_all_joints(name: str, link: int) -> None:
+    arm = lw.load(name)
+    assert not notes_beside(arm, scaled(arm, link, 1.3))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["ur5e", "panda", "puma560", "stanford", "iiwa14", "planar3", "gantry"])
+def test_links_and_payloads_of_every_arm_are_no_gain_of_all_joints(name: str) -> None:
+    arm = lw.load(name)
+    tip = {"link": "panda_hand"} if name == "panda" else {}
+    loads = [arm.with_payload(mass, [0.05, 0.0, 0.1], **tip) for mass in (0.5, 1.0, 3.0)]
+    for true in [scaled(arm, link, factor) for link in range(len(arm.names)) for factor in (0.6, 1.3, 2.0)] + loads:
+        assert not notes_beside(arm, true)
+
+
+@pytest.mark.parametrize(("name", "gain", "told"), [("planar3", 0.8, 3), ("gantry", 0.01, 1)])
+def test_a_gain_of_all_joints_is_noted_with_the_joints_that_tell_it(name: str, gain: float, told: int) -> None:
+    arm = lw.load(name)
+    (note,) = notes_beside(arm, arm, gain)
+    each = re.findall(r"(\w+) ([\d.]+)[,)]", note[note.index("nominal robot (") :])
+    assert [joint for joint, _ in each] == list(arm.v_names[-told:])
+    assert all(abs(float(factor) / gain - 1.0) < 0.02 for _, factor in each)
+
+
 def test_gains_are_told_where_most_of_the_robot_is_known() -> None:
     """As in fits of a payload: beside what is known a gain of all joints shows in the data."""
     arm = with_drives(lw.load("puma560"))

@@ -6,7 +6,8 @@ another, and most zeros δ_k. They are unknowns beside the base parameters x:
     τ_j = g_j (Y_j x + f_j + Σ_k (∂τ_j/∂q_k) δ_k)                               f: torques of what is not identified
 
 Parameters can take up a gain of all joints, and zeros such as the last joint's. These show beside the nominal robot
-alone: where one number explains most of the difference between its gravity torques and those identified.
+alone: where one number explains most of the difference between its gravity torques and those identified, and more
+than the mass of one link does. A gain of all joints is noted where the gravity torques of all joints agree with it.
 """
 
 from __future__ import annotations
@@ -32,6 +33,7 @@ VAGUE = 0.2  # σ of a gain, or of a sum of gains, above which Newton's method l
 ROUNDS = 6  # of Newton's method: torques are bilinear in gains and parameters
 MOST = 0.9  # of a sum of squares
 UNCERTAIN = 0.1  # of the gravity torques: nominal robots are seldom better known
+LIGHTEST, HEAVIEST = 0.5, 10.0  # times its nominal mass: what a link may be, with a load or made otherwise
 STATES = 200  # in which gravity is compared
 HIDDEN = 1e-8  # of a sum of unknowns: rounding
 
@@ -178,33 +180,71 @@ def moved(result: Identification, j: int, zero: float, sigma: float) -> str:
 
 
 def beside_nominal(result: Identification) -> list[str]:
-    """What is seen of gravity torques, where one number explains how they differ from those of the nominal robot."""
+    """What is seen of gravity torques, where one number explains how they differ from those of the nominal robot.
+
+    The number is a gain or a zero, and explains more than the mass of any one link would.
+    """
     arm, model, count = result.nominal, result.model, len(result.model.combined)
     q = np.concatenate([motion.q for motion in result.motions])
     q = q[np.linspace(0, len(q) - 1, min(STATES, len(q))).astype(int)]
     rest = np.zeros((len(q), arm.n))
-    weights = np.where(np.isfinite(result.residuals.rms), 1.0 / result.noise, 0.0)[:, None]
-    gravity = np.asarray(gravity_torque(arm, q))[..., None]
+    Y = model.rows(q, rest, rest)[..., :count]
+    bodies = model.T[:, : model.body_size] * model.nominal[model.free][: model.body_size]
+    links = Y @ bodies.reshape(count, len(model.links), -1).sum(axis=-1)
+    gravity = np.asarray(gravity_torque(arm, q))
     slopes = np.asarray(inverse_dynamics_derivatives(arm, q, rest, rest)[0])
-    each = np.concatenate([gravity, slopes], axis=-1)
-    causes = (each * weights).reshape(-1, 1 + arm.n)
-    Y = (model.rows(q, rest, rest)[..., :count] * weights).reshape(-1, count)
-    difference = Y @ (result.base.values - model.base_nominal)[:count]
-    squares, total = np.sum(causes**2, axis=0), float(difference @ difference)
-    inverse = np.divide(causes, squares, out=np.zeros_like(causes), where=squares > 0.0).T
-    sizes = inverse @ difference
-    k = int(np.argmax(sizes**2 * squares))
-    row = np.pad(inverse[k] @ Y, (0, len(result.base) - count))
-    sigma = float(sigma_of(result.solution, result.spread, row[None])[0][0])
-    if not (sizes[k] ** 2 * squares[k] > MOST * total and abs(sizes[k]) > SIGMAS * sigma):
+    each = np.concatenate([gravity[..., None], slopes, links], axis=-1)
+    weights = np.where(np.isfinite(result.residuals.rms), 1.0 / result.noise, 0.0)[:, None]
+    causes, Yw = (each * weights).reshape(-1, each.shape[-1]), (Y * weights).reshape(-1, count)
+    change = (result.base.values - model.base_nominal)[:count]
+    squares, total = np.sum(causes**2, axis=0), float(np.sum((Yw @ change) ** 2))
+    rows = quotients(causes.T @ Yw, squares)
+    sizes = rows @ change
+    explained, ratios = sizes**2 * squares, 1.0 + sizes[1 + arm.n :]
+    k = int(np.argmax(explained[: 1 + arm.n]))
+    credible = (ratios > LIGHTEST) & (ratios < HEAVIEST)
+    sigma = sigma_of_change(result, rows[k : k + 1])[0]
+    if not (explained[k] > MOST * total and abs(sizes[k]) > SIGMAS * sigma):
         return []
-    if k == 0 and abs(sizes[k]) > UNCERTAIN:
-        return [
-            f"gravity torques are {1.0 + sizes[k]:.3g} (σ {sigma:.1g}) times those of the nominal robot, in all"
-            " joints alike: are torques in N m and torque constants right (gains=...), or is the robot as much"
-            " heavier or lighter? Masses follow them"
-        ]
-    effects = np.sqrt(np.mean(each[..., k] ** 2, axis=0)) * sizes[k]
-    if k == 0 or not relevant(result, effects[:, None])[0]:
+    if (explained[1 + arm.n :][credible] >= (1.0 - HIDDEN) * explained[k]).any():
+        return []
+    if k == 0:
+        own = quotients(np.einsum("tj,tjb->jb", gravity, Y), np.sum(gravity**2, axis=0))
+        return on_gravity(result, sizes[0], rows[0], own @ change, own, np.sqrt(np.mean(gravity**2, axis=0)))
+    effects = np.sqrt(np.mean(slopes[..., k - 1] ** 2, axis=0)) * sizes[k]
+    if not relevant(result, effects[:, None])[0]:
         return []
     return [f"gravity torques are those of the nominal robot {moved(result, k - 1, sizes[k], sigma)}"]
+
+
+def on_gravity(
+    result: Identification, size: float, row: np.ndarray, own: np.ndarray, rows: np.ndarray, torques: np.ndarray
+) -> list[str]:
+    """Of one factor 1 + size of gravity torques, where the factors 1 + own of the joints agree with it.
+
+    `row` and `rows` give them from changes of base parameters; `torques` are those of gravity.
+    """
+    margin = min(UNCERTAIN * abs(1.0 + size), 0.5 * abs(size))
+    apart, vague = np.abs(own - size), SIGMAS * sigma_of_change(result, rows - row)
+    disagree = (apart > np.maximum(margin, vague)) & relevant(result, np.diag(apart * torques))
+    told = (SIGMAS * sigma_of_change(result, rows) < np.abs(own)) & relevant(result, np.diag(own * torques))
+    if abs(size) < UNCERTAIN or disagree.any() or not told.any():
+        return []
+    names = result.nominal.v_names
+    which = ", ".join(f"{names[j]} {1.0 + own[j]:.3g}" for j in np.flatnonzero(told))
+    return [
+        f"gravity torques are {1.0 + size:.3g} (σ {sigma_of_change(result, row[None])[0]:.1g}) times those of the"
+        f" nominal robot ({which}): are torques in N m and torque constants right (gains=...), or is the robot as"
+        " much heavier or lighter? Masses follow them"
+    ]
+
+
+def quotients(rows: np.ndarray, squares: np.ndarray) -> np.ndarray:
+    """Rows by their squares, zero where nothing acts."""
+    return np.divide(rows, squares[:, None], out=np.zeros_like(rows), where=squares[:, None] > 0.0)
+
+
+def sigma_of_change(result: Identification, rows: np.ndarray) -> np.ndarray:
+    """σ of rows · x, where x are the base parameters without offsets."""
+    more = len(result.base) - rows.shape[1]
+    return np.asarray(sigma_of(result.solution, result.spread, np.pad(rows, ((0, 0), (0, more))))[0])
