@@ -190,7 +190,7 @@ def beside_nominal(result: Identification) -> list[str]:
     rest = np.zeros((len(q), arm.n))
     Y = model.rows(q, rest, rest)[..., :count]
     bodies = model.T[:, : model.body_size] * model.nominal[model.free][: model.body_size]
-    links = Y @ bodies.reshape(count, len(model.links), -1).sum(axis=-1)
+    links = Y @ bodies.reshape(count, len(model.links), len(TEN)).sum(axis=-1)
     gravity = np.asarray(gravity_torque(arm, q))
     slopes = np.asarray(inverse_dynamics_derivatives(arm, q, rest, rest)[0])
     each = np.concatenate([gravity[..., None], slopes, links], axis=-1)
@@ -220,22 +220,20 @@ def beside_nominal(result: Identification) -> list[str]:
 def on_gravity(
     result: Identification, size: float, row: np.ndarray, own: np.ndarray, rows: np.ndarray, torques: np.ndarray
 ) -> list[str]:
-    """Of one factor 1 + size of gravity torques, where the factors 1 + own of the joints agree with it.
+    """Of one factor 1 + size of gravity torques, where the factors 1 + own of joints that carry gravity agree with it.
 
-    `row` and `rows` give them from changes of base parameters; `torques` are those of gravity.
+    `row` and `rows` give size and own from changes of base parameters; `torques` are those of gravity.
     """
-    margin = min(UNCERTAIN * abs(1.0 + size), 0.5 * abs(size))
-    apart, vague = np.abs(own - size), SIGMAS * sigma_of_change(result, rows - row)
-    disagree = (apart > np.maximum(margin, vague)) & relevant(result, np.diag(apart * torques))
-    told = (SIGMAS * sigma_of_change(result, rows) < np.abs(own)) & relevant(result, np.diag(own * torques))
-    if abs(size) < UNCERTAIN or disagree.any() or not told.any():
+    carry, margin = relevant(result, np.diag(torques)), min(UNCERTAIN * abs(1.0 + size), 0.5 * abs(size))
+    apart = np.abs(own - size) > np.maximum(margin, SIGMAS * sigma_of_change(result, rows - row))
+    told = np.flatnonzero(carry & (np.abs(own) > SIGMAS * sigma_of_change(result, rows)))
+    if abs(size) < UNCERTAIN or (carry & apart).any() or not len(told):
         return []
-    names = result.nominal.v_names
-    which = ", ".join(f"{names[j]} {1.0 + own[j]:.3g}" for j in np.flatnonzero(told))
+    which = ", ".join(f"{result.nominal.v_names[j]} ({1.0 + own[j]:.3g})" for j in told)
     return [
-        f"gravity torques are {1.0 + size:.3g} (σ {sigma_of_change(result, row[None])[0]:.1g}) times those of the"
-        f" nominal robot ({which}): are torques in N m and torque constants right (gains=...), or is the robot as"
-        " much heavier or lighter? Masses follow them"
+        f"gravity torques of {which} are {1.0 + size:.3g} (σ {sigma_of_change(result, row[None])[0]:.1g}) times those"
+        " of the nominal robot: are torques in N m and torque constants right (gains=...), or is the robot as much"
+        " heavier or lighter? Masses follow them"
     ]
 
 
