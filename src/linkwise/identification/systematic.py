@@ -239,8 +239,8 @@ def on_gravity(
 
 
 def quotients(rows: np.ndarray, squares: np.ndarray) -> np.ndarray:
-    """Rows by their squares, zero where nothing acts."""
-    return np.divide(rows, squares[:, None], out=np.zeros_like(rows), where=squares[:, None] > 0.0)
+    """Rows by their squares; rows are zero where nothing acts."""
+    return rows / np.where(squares > 0.0, squares, 1.0)[:, None]
 
 
 def sigma_of_change(result: Identification, rows: np.ndarray) -> np.ndarray:
