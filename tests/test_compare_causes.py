@@ -112,7 +112,7 @@ def reattached(seed: int, kind: str) -> tuple[lw.Robot, lw.Robot, str, str, str]
     return one, other, rows[k]["name"], rows[k]["parent"], after
 
 
-@pytest.mark.parametrize("kind", ["single", "ball", "fixed"])
+@pytest.mark.parametrize("kind", rest_slow(["single", "ball", "fixed"], ["single"]))
 def test_a_link_that_hangs_elsewhere_is_named_with_both_parents(kind: str):
     for seed in range(4):
         one, other, link, before, after = reattached(seed, kind)

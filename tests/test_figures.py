@@ -89,7 +89,7 @@ def check(plot: str, name: str) -> None:
     assert not dark or min(max(to_rgb(colour)) for colour in colours_of(figure)) > 0.15
 
 
-@pytest.mark.parametrize("plot", rest_slow(list(PLOTS), ["recording", "budget", "budget along", "identification"]))
+@pytest.mark.parametrize("plot", rest_slow(list(PLOTS), ["recording", "budget"]))
 def test_names_are_no_formulas_and_nothing_vanishes_in_a_dark_style(plot: str):
     check(plot, r"_$a_{$\frac$")
 
