@@ -223,3 +223,15 @@ def test_a_random_link_of_a_library_robot_that_hangs_elsewhere_is_the_only_cause
         result = lw.compare(robot, changed(robot, link, parent=parent), states=2)
         assert [f.where for f in result.findings if f.share is not None] == [link] * (not result.same)
         assert {f.kind for f in result.findings} <= {"parent", "tool", "fixed link"}
+
+
+def test_links_beside_the_names_of_their_joints_hang_where_they_did(tmp_path):
+    """Robots of Pinocchio have joints as rows, and their links fixed to these."""
+    pinocchio = pytest.importorskip("pinocchio")
+    path = str(tmp_path / "arm.urdf")
+    lw.save(lw.load("ur5e"), path, urdf_rotors="drop")
+    model = pinocchio.buildModelFromUrdf(path)
+    arm = lw.load(path)
+    assert not lw.compare(arm, lw.from_pinocchio(model)).findings
+    model.inertias[3].mass *= 1.1
+    assert [finding.kind for finding in lw.compare(arm, lw.from_pinocchio(model)).findings] == ["mass"]

@@ -269,6 +269,7 @@ STATE_LAWS = [
 ]
 
 
+@pytest.mark.filterwarnings("ignore::PendingDeprecationWarning")
 @pytest.mark.parametrize("library", ["torch", "jax.numpy"])
 def test_laws_take_arrays_of_other_libraries_and_refuse_what_has_no_numbers(library):
     arm, xp = lw.load("planar3"), pytest.importorskip(library)
@@ -276,6 +277,8 @@ def test_laws_take_arrays_of_other_libraries_and_refuse_what_has_no_numbers(libr
     for law in STATE_LAWS:
         expected = law(arm, 0.0, q, qd)
         assert np.array_equal(law(arm, 0.0, xp.asarray(q), xp.asarray(qd)), expected)
+        many = np.outer([1.0, 2.0, 3.0], q)
+        assert np.array_equal(law(arm, 0.0, np.asmatrix(many), np.asmatrix(many)), law(arm, 0.0, many, many))
         if library == "torch":
             with pytest.raises(TypeError, match=r"^qd requires a gradient.*detach"):
                 law(arm, 0.0, xp.asarray(q), xp.tensor(qd, requires_grad=True))

@@ -164,7 +164,8 @@ def test_names_within_lists_and_of_rows_are_seen() -> None:
     rows = [row for _, row in backwards.iterrows()]
     fields = collections.namedtuple("State", [f"joint{k}" for k in range(6)])
     kernel = lw.compile(lw.gravity_torque, ARM)
-    for given in (rows, tuple(rows), [backwards, backwards], [fields(*row) for row in q], fields(*q[0])):
+    later = [q[0], rows[0]]
+    for given in (rows, tuple(rows), later, [backwards, backwards], [fields(*row) for row in q], fields(*q[0])):
         for call in (
             lambda given: lw.gravity_torque(ARM, given),
             kernel,
@@ -174,8 +175,16 @@ def test_names_within_lists_and_of_rows_are_seen() -> None:
         ):
             with pytest.raises(TypeError, match="has names"):
                 call(given)
-    with pytest.raises(TypeError, match=r"rows named .*q\.T"):
-        lw.gravity_torque(ARM, pandas.DataFrame(q, columns=ARM.q_names).T)
+    for names in (ARM.q_names, [f"q{k + 1}" for k in range(6)], [f"q_{name}" for name in ARM.q_names]):
+        with pytest.raises(TypeError, match=r"rows named .*q\.T"):
+            lw.gravity_torque(ARM, pandas.DataFrame(q, index=list(names)))
+    for run in (
+        lambda law: lw.simulate(ARM, q[0], duration=0.01, torque=law, samples=2),
+        lambda law: lw.rollout(ARM, q[0], torque=law, steps=1, step=1e-3),
+        lambda law: lw.equilibrium(ARM, q[0], law),
+    ):
+        with pytest.raises(TypeError, match="has names"):
+            run(lambda arm, t, q, qd: rows[0])
     numbers = lw.parameters(ARM)
     with pytest.raises(TypeError, match="parameters has names"):
         ARM.with_parameters(pandas.Series(np.asarray(numbers), index=list(numbers.names)))

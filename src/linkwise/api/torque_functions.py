@@ -10,6 +10,7 @@ import numpy as np
 
 from ..kernels.interface import host_array as host_array
 from ..robot import Robot
+from ..robot.labels import refuse_labels
 
 STATE = ("t", "q", "qd")
 
@@ -46,6 +47,7 @@ def checked_torques(function: Callable[..., Any], arm: Robot, t: Any, q: Any, qd
     returned, name = function(arm, t, q, qd), name or str(getattr(function, "__name__", repr(function)))
     if returned is None:
         raise ValueError(f"{name} returned None (expected numbers: is its `return` missing?)")
+    refuse_labels(f"the torque of {name}", returned)
     tau = np.asarray(host_array(f"the torque of {name}", returned))
     if tau.shape[-1:] != (arm.n,):
         each = "joints" if len(arm.joints) == arm.n else "degrees of freedom"

@@ -46,7 +46,9 @@ def parent_findings(a: Robot, b: Robot) -> tuple[tuple[Finding, ...], tuple[Find
     shared = {"", *tables[0]} & {"", *tables[1]}
     bodies, rows = [], []
     for name in (name for name in tables[0] if name in tables[1]):
-        parents = [above(name, table, shared) for table in tables]
+        in_a = above(name, a, tables[0], shared)
+        in_b = above(name, b, tables[1], shared, in_a)
+        parents = [above(name, a, tables[0], shared, in_b), in_b]
         if parents[0] == parents[1]:
             continue
         on = [repr(parent) if parent else "the base" for parent in parents]
@@ -57,10 +59,16 @@ def parent_findings(a: Robot, b: Robot) -> tuple[tuple[Finding, ...], tuple[Find
     return tuple(bodies), tuple(rows)
 
 
-def above(name: str, parents: Mapping[str, str], shared: Set[str]) -> str:
-    """The nearest row before it that both tables have; "" is the base."""
+def above(name: str, robot: Robot, parents: Mapping[str, str], shared: Set[str], other: str = "") -> str:
+    """The nearest row before it that both tables have; "" is the base.
+
+    `other` is that of the other robot: it counts where it is on the body of a row that is passed over, as links
+    are that have a name of their own beside that of their joint.
+    """
     parent = parents[name]
     while parent not in shared:
+        if other and parent in parents and body_with(robot, other) == body_with(robot, parent):
+            return other
         parent = parents.get(parent, "")
     return parent
 

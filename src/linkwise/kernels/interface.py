@@ -105,7 +105,9 @@ def numpy_array(name: str, value: Any) -> np.ndarray:
 
 
 def host_array(name: str, value: Any) -> Any:
-    """An array of torch, JAX or another library as one of NumPy; anything else as it is."""
+    """An array of torch, JAX or another library, or a matrix, as an array of NumPy; anything else as it is."""
+    if isinstance(value, np.matrix):
+        return np.asarray(value)
     foreign = not isinstance(value, np.ndarray) and hasattr(type(value), "__dlpack__")
     return numpy_array(name, value) if foreign else value
 

@@ -17,10 +17,11 @@ SHOWN = 8
 def labels_of(value: Any) -> list[Any] | None:
     """The names of an array's columns, or of its elements if it has one axis; None where they have none.
 
-    0, 1, 2, ... are no names. Of a list of rows, those of the first row.
+    0, 1, 2, ... are no names. Of a list, those of the first row that has names.
     """
-    while isinstance(value, (list, tuple)) and len(value) and not hasattr(value, "_fields"):
-        value = value[0]
+    if isinstance(value, (list, tuple)) and not hasattr(value, "_fields"):
+        rows = (labels_of(row) for row in value if not isinstance(row, (float, int)))
+        return next((labels for labels in rows if labels is not None), None)
     found = getattr(getattr(value, "dtype", None), "names", None)  # of structured arrays
     if found is None and isinstance(value, tuple):
         found = getattr(value, "_fields", None)  # of named tuples
@@ -66,8 +67,10 @@ def in_order(robot: Robot, name: str, value: Any) -> Any:
 def refuse_rows_by_joint(robot: Robot, name: str, value: Any) -> None:
     """Raise an error for a table whose rows, not its columns, have the names of joints."""
     if hasattr(value, "to_numpy") and getattr(value, "ndim", 1) == 2 and hasattr(value, "index"):
-        rows = list(value.index)
-        if rows and set(rows) <= {*robot.q_names, *robot.v_names, *robot.names}:
+        rows, names = list(value.index), {*robot.q_names, *robot.v_names, *robot.names}
+        forms = {f"{word}{sign}{name}" for word in ("q", "qd", "qdd", "tau") for sign in "._" for name in names}
+        numbered = {f"{word}{k + 1}" for word in ("q", "qd", "qdd", "tau") for k in range(robot.nq)}
+        if rows and {*map(str, rows)} <= names | forms | numbered:
             raise TypeError(f"{name} has rows named {listed(rows)} (expected these as columns: {name}.T)")
 
 

@@ -20,6 +20,7 @@ from ..api.torque_functions import check_arguments
 from ..control.drives import Law, Limited, Sum, function_name
 from ..errors import near_miss
 from ..kernels.interface import described, numpy_array
+from ..robot.labels import refuse_labels
 
 STATE = 4  # arguments of every torque function: arm, t, q, qd
 NONE: Mapping[str, Any] = {}
@@ -215,6 +216,7 @@ def called(torque: Callable[..., Any], arm: Any, t: Any, q: Any, qd: Any, own: M
     if own and isinstance(torque, Law):
         return with_numbers(torque, own)(arm, t, q, qd)
     tau = torque(arm, t, q, qd, **own)
+    refuse_labels("the torque", tau)
     if tau is None:
         name = function_name(torque)
         raise ValueError(f"the function {name!r} returned None (expected numbers: is its `return` missing?)")
