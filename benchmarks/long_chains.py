@@ -120,7 +120,8 @@ def measure(largest: int = SIZES[-1], work: int = 262_144, rounds: int = 5, peer
                 rows.append(["compiling, s", *(number(compiling[n]) for n in sizes)])
                 section.claims += claims(f"{task.label}, {family}", times, compiling, largest)
             section.tables.append(Table(f"{family.capitalize()}, n =", ["", *map(str, sizes)], rows))
-        section.tables.append(forms(rounds, largest))
+        rule = forms(rounds, largest)
+        section.tables += [rule] if rule.rows else []
     return section
 
 

@@ -143,7 +143,7 @@ def robots():
     return {"regrouped": lw.load("planar3").regrouped(), "symbols": lw.bind(made, length=0.1, mass=0.6)}
 for name, arm in robots().items():
     for more in ({}, {"torque": torque, "events": lw.Event(lambda arm, t, q, qd: q[0] - 0.2, "high")}):
-        samples = {"q0": np.full((4, arm.n), 0.1), "kp": np.arange(4.0)} if more else {"q0": np.full((4, arm.n), 0.1)}
+        samples = {"q0": np.full((4, arm.n), 0.1)} | ({"kp": lw.per_trajectory(np.arange(4.0))} if more else {})
         if more and name == "symbols":
             samples["link2.mass"] = np.linspace(0.3, 0.5, 4)
         rest = {"chunk": 2, "files": "npz", "keep": "ends"}
