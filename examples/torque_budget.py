@@ -31,7 +31,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     folder = parser.parse_args(arguments).out
     budget = budget_along()
     for joint in JOINTS:
-        budget.why(joint)
+        print(budget.why(joint))
     folder.mkdir(parents=True, exist_ok=True)
     budget.plot(folder / "torque_budget.png", joints=JOINTS)
     print(f"wrote {folder / 'torque_budget.png'}")

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from command_line import heed_control_c, linkwise, unix
+from command_line import heed_control_c, unix
 from linkwise.cli import app
 
 START = [sys.executable, "-m", "linkwise_command"]
@@ -55,22 +55,6 @@ def test_control_c_stays_ignored_in_the_background() -> None:
         signal.signal(signal.SIGINT, signal.SIG_IGN)
 
     assert subprocess.run([sys.executable, "-c", code], preexec_fn=ignore, check=False).returncode == 41
-
-
-@pytest.mark.slow
-def test_matplotlib_is_imported_in_part_for_the_same_picture(tmp_path: Path) -> None:
-    """In a process of our own; a program that calls `main` has the whole of matplotlib, as in this one."""
-    code = (
-        "import sys; from linkwise.cli import main; code = main();"
-        "from matplotlib.artist import Artist, kwdoc; from matplotlib.lines import Line2D;"
-        "print(code, 'mpl_toolkits.mplot3d' in sys.modules, Line2D.set.__doc__, 'linewidth' in kwdoc(Line2D))"
-    )
-    own, here = tmp_path / "own.png", tmp_path / "here.png"
-    words = ["torque", "planar3", "--samples", "11", "--plot", str(own)]
-    done = subprocess.run([sys.executable, "-c", code, *words], capture_output=True, text=True, check=True)
-    assert done.stdout.splitlines()[-1] == "0 False None True"
-    assert linkwise(f"torque planar3 --samples 11 --plot {here}").code == 0
-    assert own.read_bytes() == here.read_bytes()
 
 
 def test_deprecations_are_not_shown_though_a_package_asks_for_it(capsys: pytest.CaptureFixture[str]) -> None:

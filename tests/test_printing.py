@@ -1,8 +1,6 @@
 """What people see: names as they write them, one environment, nothing that cancels, robots of symbols explained."""
 
 import re
-import subprocess
-import sys
 from typing import Any
 
 import numpy as np
@@ -233,43 +231,22 @@ def test_explain_takes_symbols_of_sympy_for_a_robot_of_symbols() -> None:
     assert relative(found, lw.inertia_matrix(lw.bind(two_links(), **VALUES), [0.3, -0.8])) < 1e-12
 
 
-SCRIPT = """
-import linkwise as lw
-arm = lw.load("gantry")
-def show():
-    lw.describe(arm)
-for statement in (1,):
-    lw.describe(arm)
-show()
-print("=====")
-text = lw.describe(arm)
-texts = [lw.describe(arm), str(lw.describe(arm))]
-print("=====")
-print(lw.describe(arm))
-print("=====")
-lw.cite("denoc")
-print("=====")
-lw.simulate(arm, [0, 0, 0], [0, 0, 0], 0.1, samples=2, compiled=False).summary()
-print("=====")
-lw.torque_along(arm, lw.cubic([0, 0, 0], [1, 1, 1], 1.0), samples=3).peaks()
-"""
-
-
-def test_describe_prints_in_a_script_and_is_a_text_where_its_value_is_used() -> None:
-    run = subprocess.run([sys.executable, "-c", SCRIPT], capture_output=True, text=True, check=True)
-    alone, used, printed, cited, summary, peaks = run.stdout.split("=====\n")
-    text = str(lw.describe(lw.load("gantry"))) + "\n"
-    assert alone == text + text
-    assert used == ""
-    assert printed == text
-    assert cited.startswith("denoc: ")
-    assert summary.startswith("gantry: 3 joints (PPP)")
-    assert peaks.startswith("gantry, largest magnitudes")
-
-
-def test_describe_shows_itself_once_at_the_prompt(capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize(
+    "text",
+    [
+        "lw.describe(arm)",
+        "lw.cite('denoc')",
+        "lw.simulate(arm, [0, 0, 0], [0, 0, 0], 0.1, samples=2, compiled=False).summary()",
+        "lw.torque_along(arm, lw.cubic([0, 0, 0], [1, 1, 1], 1.0), samples=3).peaks()",
+        "lw.budget(arm, [0, 0, 0], [0, 0, 0], [0, 0, 0]).table()",
+        "lw.budget(arm, [0, 0, 0], [0, 0, 0], [0, 0, 0]).why(0)",
+    ],
+)
+def test_texts_show_themselves_at_the_prompt_and_print_nothing_in_a_script(
+    text: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     space = {"lw": lw, "arm": lw.load("gantry")}
-    exec(compile("lw.describe(arm)", "<stdin>", "single"), space)  # as the prompt, a doctest and a notebook do
-    assert capsys.readouterr().out == f"{lw.describe(space['arm'])}\n"
-    exec(compile("lw.describe(arm)\n5\n", "<script>", "exec"), space)
-    assert capsys.readouterr().out == f"{lw.describe(space['arm'])}\n"
+    exec(compile(text, "<stdin>", "single"), space)  # as the prompt, a doctest and a notebook do
+    assert capsys.readouterr().out == f"{eval(text, space)}\n"
+    exec(compile(text, "<script>", "exec"), space)
+    assert capsys.readouterr().out == ""

@@ -15,15 +15,15 @@ from effort import in_turn
 HOUSE = Path(__file__).parent.parent / "src" / "linkwise"
 MAY_IMPORT = {  # each room: the rooms below it that it uses
     "spatial": set(),
-    "robot": {"errors", "lazy", "notices", "printing", "sha256", "spatial"},
+    "robot": {"errors", "lazy", "notices", "printing", "spatial"},
     "dynamics": {"robot", "spatial"},
-    "graph": {"sha256"},
+    "graph": set(),
     "tracing": {"errors", "graph", "robot", "symbolic"},
     "codegen": {"graph"},
     "symbolic": {"extras", "graph"},
     "formats": {"dynamics", "errors", "files", "notices", "robot", "spatial", "tracing"},
     "comparison": {"api", "dynamics", "errors", "formats", "kernels", "lazy", "robot", "spatial"},
-    "kernels": {"codegen", "errors", "extras", "files", "graph", "lazy", "robot", "sha256", "tracing"},
+    "kernels": {"codegen", "errors", "extras", "files", "graph", "lazy", "robot", "tracing"},
     "api": {
         "dynamics",
         "errors",

@@ -12,7 +12,7 @@ import numpy as np
 
 from ..errors import one_of
 from ..lazy import cached_property
-from ..printing import Description, print_if_dropped
+from ..printing import Description
 from ..robot import Robot
 from ..robot.entries import is_symbol
 from .budget_symbols import numbered, torque_symbol
@@ -165,14 +165,14 @@ class Split(ABC):
         """
         chosen = joints or range(self.arm.n)
         tables = [str(self.joint(k, by=by, most=most)) for k in chosen]
-        return print_if_dropped(Description("\n\n".join([self.title, *tables])))
+        return Description("\n\n".join([self.title, *tables]))
 
     def why(self, joint: str | int, *, by: str = "", most: int = 4) -> Description:
         """Why a joint's total is as large as it is, in words, beside the limit of its drive.
 
         Along a trajectory it is about the state where the total is largest.
         """
-        return print_if_dropped(Description(self.joint(joint, by=by).why(most)))
+        return Description(self.joint(joint, by=by).why(most))
 
     @property
     def title(self) -> str:

@@ -10,8 +10,6 @@ import gc
 import sys
 from collections.abc import Sequence
 
-from . import quick_matplotlib
-
 SECTIONS = {  # of the help; a command is a module of the same name in `commands/`
     "Robots": {
         "robots": "list the robots that come with Linkwise",
@@ -50,7 +48,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
     own = arguments is None  # a process of our own, which mostly imports: collecting garbage would find none
     if own:
         gc.set_threshold(200_000, 20, 20)
-        quick_matplotlib.allowed = True
     try:
         from .app import run  # typer is imported for the command line only
 

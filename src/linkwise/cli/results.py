@@ -17,8 +17,8 @@ import numpy as np
 
 from ..errors import RobotError
 from ..extras import imported
+from ..figures import require_matplotlib
 from ..files import check_target, saving
-from . import quick_matplotlib
 from .screen import emit, note
 
 STDOUT = "-"
@@ -128,6 +128,6 @@ def refuse_ending(path: str | None, option: str, *endings: str) -> None:
         return
     if path.lower().endswith(endings):
         if path.lower().endswith(NEED_MATPLOTLIB):
-            quick_matplotlib.load()
+            require_matplotlib()
         return
     raise ValueError(f"{option} {path}: the name must end with {', '.join(endings)}")

@@ -29,8 +29,8 @@ from ..api.method_table import has_methods, method_name
 from ..api.momentum import momentum, momentum_bias, momentum_matrix
 from ..api.quasi import QuasiCoordinates
 from ..errors import one_of
-from ..printing import print_if_dropped
-from ..robot import Description, Robot
+from ..printing import Description
+from ..robot import Robot
 
 BIBTEX = {
     "angeles": """@book{angeles,
@@ -227,7 +227,7 @@ PUBLISHED: dict[Callable[..., Any], str] = {  # of functions without a choice of
 
 
 def cite(method: str | QuasiCoordinates) -> Description:
-    """BibTeX and equation numbers of a method: printed on a line of its own, as `lw.describe` is, and text as a value.
+    """BibTeX and equation numbers of a method, as text.
 
     >>> import linkwise as lw
     >>> print(lw.cite("inverse-inertia"))
@@ -244,7 +244,7 @@ def cite(method: str | QuasiCoordinates) -> Description:
     one_of(name, WHERE, "method")
     sources = WHERE[str(name)]
     lines = [f"{name}: {equations} of {key}" for key, equations in sources]
-    return print_if_dropped(Description("\n\n".join(["\n".join(lines), *(BIBTEX[key] for key, _ in sources)])))
+    return Description("\n\n".join(["\n".join(lines), *(BIBTEX[key] for key, _ in sources)]))
 
 
 def quasi_name(kind: QuasiCoordinates) -> str:

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
+from hashlib import sha256
 from typing import Any, NoReturn
 
 import numpy as np
 
-from ..sha256 import sha256
 from . import arrays, conditions, rules
 from .text import PRINTED, infix
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from ..api.functions import inverse_dynamics
 from ..lazy import cached_property
-from ..printing import Description, print_if_dropped
+from ..printing import Description
 from ..robot import Friction, Robot
 from .estimates import Estimates, JointErrors
 from .filtering import TORQUE, LowPass, decimated
@@ -178,22 +178,16 @@ class Identification:
         return [self.compared(motion) for motion in self.motions]
 
     def report(self) -> Description:
-        """What was found, as text: the data, errors of each joint, parameters with σ, what is not identifiable.
-
-        It prints as `lw.describe` does.
-        """
+        """What was found, as text: the data, errors of each joint, parameters with σ, what is not identifiable."""
         from .report import report
 
-        return print_if_dropped(report(self))
+        return report(self)
 
     def combinations(self) -> Description:
-        """The base parameters as sums of masses, moments, inertias, rotors and friction, as text: what each stands for.
-
-        It prints as `lw.describe` does.
-        """
+        """What each base parameter stands for, as text: sums of masses, moments, inertias, rotors and friction."""
         from .report import combinations
 
-        return print_if_dropped(combinations(self))
+        return combinations(self)
 
     def plot(self, path: str | os.PathLike[str] | None = None, *, recording: int = 0) -> Figure:
         """Measured and predicted torque of each joint with residuals, and the base parameters with 2 σ.

@@ -13,10 +13,10 @@ import re
 import stat
 import sys
 import warnings
+from hashlib import sha256
 from pathlib import Path
 
 from ..errors import printable
-from ..sha256 import sha256
 from . import cache_file
 
 Entry = tuple[dict[str, str], bytes]  # metadata and code
@@ -54,7 +54,7 @@ def key(*parts: str) -> str:
     for part in parts:
         text = part.encode()
         digest.update(b"%d:%b" % (len(text), text))
-    return str(digest.hexdigest())
+    return digest.hexdigest()
 
 
 def load(key: str) -> Entry | None:

@@ -16,10 +16,10 @@ import os
 import stat
 import sys
 from collections.abc import Callable
+from hashlib import sha256
 from pathlib import Path
 
 from ..files import replacing
-from ..sha256 import sha256
 
 MAGIC = b"linkwise kernel 4"
 

@@ -12,7 +12,7 @@ import numpy as np
 from ..api.functions import forward_dynamics, joint_wrenches, kinetic_energy, potential_energy
 from ..lazy import cached_property
 from ..ode.status import CHATTERING, DONE, NOT_FINITE, RUNNING, STEP_TOO_SMALL, STOPPED, TOO_MANY_STEPS
-from ..printing import Description, notebook_html, print_if_dropped
+from ..printing import Description, notebook_html
 from ..robot import Robot
 
 if TYPE_CHECKING:
@@ -179,13 +179,10 @@ class Recording:
         return np.asarray(joint_wrenches(self.robot, *motion, wrench, point=self.point, frame=frame))
 
     def summary(self) -> Description:
-        """The time reached, the number of steps, the energy balance and the events.
-
-        It prints as `lw.describe` does.
-        """
+        """The time reached, the number of steps, the energy balance and the events, as text."""
         from .summary import summary
 
-        return print_if_dropped(summary(self))
+        return summary(self)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write everything to a .npz, .csv or .parquet file, which `lw.load_recording` reads back to the last bit."""

@@ -7,7 +7,7 @@ import textwrap
 from collections.abc import Mapping
 from typing import Any
 
-from ..printing import Description, print_if_dropped
+from ..printing import Description
 from ..spatial import Rotation
 from .coordinates import size_in_words
 from .entries import is_symbol
@@ -23,17 +23,12 @@ WIDEST = 100  # letters of a line of prose
 def describe(robot: Robot) -> Description:
     """The robot's table with its convention, units and gravity.
 
-    `lw.describe(arm)` on a line of its own prints it, at the prompt, in a notebook and in a script. Used as a value it
-    is the text, and prints nothing: `text = lw.describe(arm)`, `print(lw.describe(arm))`.
+    It is text that shows itself at the prompt and in a notebook; a script prints it: `print(lw.describe(arm))`.
 
     >>> from linkwise import load
     >>> describe(load("gantry")).splitlines()[0]
     'gantry: 3 joints (PPP), a chain'
     """
-    return print_if_dropped(description(robot))
-
-
-def description(robot: Robot) -> Description:
     require_robot(robot)
     shape = "a chain" if all(link.parent == link.index - 1 for link in robot.links) else "a tree"
     g = ", ".join(plain(x) for x in robot.gravity)

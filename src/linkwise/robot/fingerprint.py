@@ -9,11 +9,10 @@ from __future__ import annotations
 
 from dataclasses import fields, is_dataclass
 from functools import lru_cache
+from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-
-from ..sha256 import sha256
 
 if TYPE_CHECKING:
     from .model import Robot
@@ -34,7 +33,7 @@ def robot_fingerprint(robot: Robot) -> str:
         write(tuple(parts), texts)
     except NoFingerprintError as reason:
         raise NoFingerprintError(f"robot {robot.name!r} has no fingerprint: {reason}") from None
-    return str(sha256("\n".join(texts).encode()).hexdigest())
+    return sha256("\n".join(texts).encode()).hexdigest()
 
 
 def write(x: Any, into: list[str]) -> None:

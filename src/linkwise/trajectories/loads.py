@@ -11,7 +11,6 @@ import numpy as np
 from ..api.functions import inverse_dynamics, joint_wrenches
 from ..errors import one_of
 from ..figures import grey_style, joint_style, new_figure, plain, save_figure, themed
-from ..printing import print_if_dropped
 from ..robot import Friction, Robot, require_robot
 from ..robot.description import grid
 from ..robot.layout import Layout
@@ -127,13 +126,13 @@ class Loads:
     def peaks(self) -> Peaks:
         """The largest magnitudes among the samples, for each joint: torque and when, power, loads, bearing loads.
 
-        Between two samples there may be more; more samples show it. It prints as `lw.describe` does.
+        Between two samples there may be more; more samples show it. Printed, it is a table.
         """
         size = np.abs(self.tau)
         weights = np.full(len(self.t), self.t[1])  # the trapezoidal rule over evenly spaced times
         weights[[0, -1]] /= 2.0
         bearing = "" if self.loads is None else f"; loads in the {self.frame} frame, moments in N m, forces in N"
-        peaks = Peaks(
+        return Peaks(
             title=f"{self.arm.name}, largest magnitudes of {self._span}{bearing}",
             joints=self.arm.v_names,
             links=self.arm.names,
@@ -145,7 +144,6 @@ class Loads:
             loads=None if self.loads is None else np.abs(self.loads).max(axis=0),
             **{name: None if (load := getattr(self, name)) is None else np.abs(load).max(axis=0) for name in BEARING},
         )
-        return print_if_dropped(peaks)
 
     def to_csv(self, path: str | os.PathLike[str]) -> None:
         """Write t, q1.., qd1.., qdd1.., tau1.. and the loads mx1, .., fz1, radial1, axial1, tilting1, mx2, ...

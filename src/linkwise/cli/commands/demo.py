@@ -9,7 +9,8 @@ from typing import Annotated
 
 import typer
 
-from .. import colour, quick_matplotlib
+from ...figures import require_matplotlib
+from .. import colour
 from ..screen import echo, gap, note
 
 EXAMPLES = (
@@ -69,7 +70,7 @@ def command(
 def without_matplotlib() -> str:
     """Why there are no pictures, or nothing."""
     try:
-        quick_matplotlib.load()
+        require_matplotlib()
     except ImportError as error:
         return str(error)
     return ""

@@ -39,9 +39,9 @@ def command(arm: Robot, json: Json = False) -> int:
         )
         return 0
     if room() is None:
-        from ...robot.description import description
+        from ...robot.description import describe
 
-        echo(description(arm))
+        echo(describe(arm))
         return 0
     on_screen(arm)
     return 0
