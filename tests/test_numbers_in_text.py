@@ -54,7 +54,7 @@ def test_cells_of_recordings(cell: str, tmp_path: Path) -> None:
     place = next(k for k, line in enumerate(lines) if line.startswith("0.0,10.0,"))
     lines[place] = lines[place].replace("0.0,10.0,", f"0.0,{cell},", 1)
     file.write_text("\n".join(lines), encoding="utf-8")
-    with pytest.raises(lw.FileError, match=rf"run\.csv:{place + 1}: column q1 is '{cell}'"):
+    with pytest.raises(lw.FileError, match=rf"run\.csv:{place + 1}: column 'q1' is '{cell}'"):
         lw.load_recording(file)
 
 

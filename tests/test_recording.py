@@ -238,8 +238,8 @@ def test_a_damaged_file_is_refused_or_was_damaged_where_nothing_stands(tmp_path_
         ("mass = 0.5", "mass = 0.6", "was damaged or changed"),
         ("t,q1,q2,q3", "t,q1,q2,q4", "has columns t, q1, q2, q4"),
         ("t,q1,q2,q3", "time,q1,q2,q3", r":\d+: has no line with the columns' names"),
-        ("\n0.0,0.0,", "\n0.0,zero,", r":\d+: column q1 is 'zero' \(expected a number, or nan\)"),
-        ("\n0.0,0.0,", "\n0.0,", r":\d+: has 13 columns \(expected 14: t,q1"),
+        ("\n0.0,0.0,", "\n0.0,zero,", r":\d+: column 'q1' is 'zero' \(expected a number, or nan\)"),
+        ("\n0.0,0.0,", "\n0.0,", r":\d+: has 13 cells \(expected 14: t, q1"),
         ("\n0.0,0.0,", "\n0.0,1e-300,", "was damaged or changed"),
     ],
 )

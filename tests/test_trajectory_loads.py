@@ -154,16 +154,16 @@ def test_without_matplotlib_the_rest_works(monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def test_a_table_that_is_not_finished_leaves_the_one_before(tmp_path):
-    from linkwise.trajectories.csv_writer import write_csv
+    from linkwise.tables import save_table
 
     class Interrupted(np.ndarray):
         def tolist(self):
             raise KeyboardInterrupt
 
     path = tmp_path / "motion.csv"
-    write_csv(path, {"t": np.array([0.0, 1.0])})
+    save_table(path, {"t": np.array([0.0, 1.0])})
     before = path.read_bytes()
     with pytest.raises(KeyboardInterrupt):
-        write_csv(path, {"t": np.array([0.0, 1.0]), "q1": np.zeros(2).view(Interrupted)})
-    assert path.read_bytes() == before == b"t\r\n0.0\r\n1.0\r\n"
+        save_table(path, {"t": np.array([0.0, 1.0]), "q1": np.zeros(2).view(Interrupted)})
+    assert path.read_bytes() == before == b"t\n0.0\n1.0\n"
     assert list(tmp_path.iterdir()) == [path]

@@ -1,25 +1,27 @@
-"""Tables of comma-separated values: their rows and their numbers."""
+"""Tables of comma-separated values: the only place where Linkwise reads and writes CSV.
+
+A table has a header, then a row for each sample; lines that begin with # are comments. Names of columns are quoted
+where they have commas or quotes. Numbers are ASCII digits with a point. Errors begin with file:line. Which column
+belongs to which joint is said by `robot.layout`.
+"""
 
 from __future__ import annotations
 
 import csv
+import io
 import math
+import os
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+from typing import Any, BinaryIO, NamedTuple
 
 from .errors import FileError
+from .files import saving
 
-
-def csv_rows(file: Path, delimiter: str = ",") -> list[tuple[int, list[str]]]:
-    """The rows of a table, each with its line; lines that begin with # are comments."""
-    try:
-        text = file.read_text(encoding="utf-8-sig")
-    except OSError as error:
-        raise FileError(f"{file}: cannot be read ({error.strerror})") from None
-    except UnicodeDecodeError:
-        raise FileError(f"{file}: is not text (expected a table of comma-separated numbers in UTF-8)") from None
-    lines = ("" if line.startswith("#") else line for line in text.splitlines())
-    reader = csv.reader(lines, delimiter=delimiter)
-    return [(reader.line_num, row) for row in reader]
+ROWS = 10_000  # converted to text at a time
+LINE_END = re.compile(r"\r\n|\r|\n")  # names may have other line ends of Unicode in them
+Row = tuple[int, list[str]]  # the number of a line and its cells
 
 
 def parse_number(text: str) -> float:
@@ -29,9 +31,112 @@ def parse_number(text: str) -> float:
     return float(text)
 
 
-def is_number(text: str) -> bool:
-    """Whether a text is a finite number."""
+def is_number(text: str, finite: bool = True) -> bool:
+    """Whether a text is a number, and a finite one."""
     try:
-        return math.isfinite(parse_number(text))
+        return math.isfinite(parse_number(text)) or not finite
     except ValueError:
         return False
+
+
+def read_text(file: Path) -> str:
+    try:
+        return decoded(file, file.read_bytes())
+    except OSError as error:
+        raise FileError(f"{file}: cannot be read ({error.strerror})") from None
+
+
+def decoded(file: Path, content: bytes) -> str:
+    """The text of a file in UTF-8, with a byte order mark or without."""
+    try:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start) + 1
+        raise FileError(f"{file}:{line}: is not text (expected a table of comma-separated numbers in UTF-8)") from None
+
+
+def split_rows(text: str, delimiter: str = ",") -> list[Row]:
+    """The rows of a table, each with its line; comments are empty rows."""
+    lines = LINE_END.split(text.removesuffix("\n"))
+    reader = csv.reader(("" if line.startswith("#") else line for line in lines), delimiter=delimiter)
+    return [(reader.line_num, row) for row in reader]
+
+
+def comments_of(text: str) -> list[tuple[int, str]]:
+    """The lines of a table that begin with #, each with its number and without the sign."""
+    return [(k, line[1:].strip()) for k, line in enumerate(LINE_END.split(text), 1) if line.startswith("#")]
+
+
+class Table(NamedTuple):
+    """A header and the rows below it."""
+
+    file: Path
+    line: int  # of the header; of the last line where there is none
+    names: list[str]
+    rows: list[Row]
+
+    @property
+    def where(self) -> str:
+        """The place of the header, for errors."""
+        return f"{self.file}:{self.line}"
+
+    def numbers(
+        self, names: Sequence[str] | None = None, picked: Iterable[int] | None = None, finite: bool = True
+    ) -> list[list[float]]:
+        """The rows as numbers. `names`: of all columns, the header by default; `picked`: which to take, in order."""
+        names = self.names if names is None else names
+        columns = range(len(names)) if picked is None else list(picked)
+        parsed = []
+        for line, cells in self.rows:
+            if len(cells) != len(names):
+                listed = ", ".join(names)
+                raise FileError(f"{self.file}:{line}: has {len(cells)} cells (expected {len(names)}: {listed})")
+            try:
+                row = [parse_number(cells[k]) for k in columns]
+            except ValueError:
+                row = None
+            if row is None or (finite and not all(map(math.isfinite, row))):
+                name, cell = next((names[k], cells[k]) for k in columns if not is_number(cells[k], finite))
+                expected = "a finite number" if finite else "a number, or nan"
+                raise FileError(f"{self.file}:{line}: column {name!r} is {cell!r} (expected {expected})")
+            parsed.append(row)
+        return parsed
+
+
+def table_of(file: Path, text: str, strip: bool = True) -> Table:
+    """The first row that is not empty is the header. `strip`: spaces around cells do not count."""
+    rows = [(line, [cell.strip() for cell in row] if strip else row) for line, row in split_rows(text)]
+    filled = [(line, row) for line, row in rows if any(row)]
+    if not filled:
+        return Table(file, max((line for line, _ in rows), default=1), [], [])
+    (line, names), *below = filled
+    return Table(file, line, names, below)
+
+
+def read_table(file: Path) -> Table:
+    return table_of(file, read_text(file))
+
+
+def refuse_separator(where: str, names: Sequence[str]) -> None:
+    """One cell with semicolons or tabs in it is a table as spreadsheets write it in many countries."""
+    for sign, word in ((";", "semicolons"), ("\t", "tabs")):
+        if len(names) == 1 and sign in names[0]:
+            raise FileError(f"{where}: {word} stand between the columns (expected commas, and points in numbers)")
+
+
+def write_table(file: BinaryIO, columns: Mapping[str, Any], comments: Iterable[str] = ()) -> None:
+    """Comments, the names of the columns, and a row for each entry of these arrays; numbers in full."""
+    text = io.TextIOWrapper(file, encoding="utf-8", newline="", write_through=True)
+    text.writelines(f"# {comment}\n" for comment in comments)
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(columns)
+    for start in range(0, max(map(len, columns.values()), default=0), ROWS):
+        part = (column[start : start + ROWS].tolist() for column in columns.values())
+        writer.writerows(zip(*part, strict=True))
+    text.detach()
+
+
+def save_table(path: str | os.PathLike[str], columns: Mapping[str, Any]) -> None:
+    """The file is there when it is complete: what stops the writing leaves an earlier one as it was."""
+    with saving(Path(path)) as file:
+        write_table(file, columns)

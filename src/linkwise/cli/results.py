@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import io
 import json
 import math
@@ -19,6 +18,7 @@ from ..errors import RobotError
 from ..extras import imported
 from ..figures import require_matplotlib
 from ..files import check_target, saving
+from ..tables import write_table
 from .screen import emit, note
 
 STDOUT = "-"
@@ -73,12 +73,9 @@ def write_columns(columns: Mapping[str, Any], csv_path: str | None, parquet_path
 
 
 def csv_text(columns: Mapping[str, Any]) -> str:
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(columns)
-    listed = [np.asarray(column).tolist() for column in columns.values()]
-    writer.writerows([repr(x) if isinstance(x, float) else x for x in row] for row in zip(*listed, strict=True))
-    return text.getvalue()
+    content = io.BytesIO()
+    write_table(content, {name: np.asarray(column) for name, column in columns.items()})
+    return content.getvalue().decode()
 
 
 def write_parquet(columns: Mapping[str, Any], path: str) -> None:

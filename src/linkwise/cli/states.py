@@ -12,16 +12,8 @@ import numpy as np
 
 from ..errors import FileError, near_miss
 from ..robot import Robot
-from ..robot.layout import Layout, angles, places
-from ..tables import csv_rows, is_number
-from ..trajectories.csv_reader import (
-    COLUMN,
-    IGNORED,
-    LABELLED,
-    canonical,
-    refuse_degrees,
-    refuse_separator,
-)
+from ..robot.layout import Layout, angles, canonical_names, is_canonical, places, refuse_degrees
+from ..tables import comments_of, is_number, read_table, read_text, refuse_separator
 
 NUMBER = r"[0-9]*\.?[0-9]+(?:[eE][+-]?[0-9]+)?|[0-9]+\."
 PLAIN = re.compile(rf"([+-]?)({NUMBER})\s*(deg|°)?")
@@ -147,38 +139,26 @@ def all_listed(arm: Robot, word: str) -> str:
 def read_states(arm: Robot, file: Path, word: str, option: str, degrees: bool) -> Any:
     """Rows of a table: columns q1, q2, ... (or names of joints or links, or no header and just the numbers)."""
     names = arm.q_names if word == "q" else arm.v_names
-    rows = [(line, [cell.strip() for cell in row]) for line, row in csv_rows(file) if row]
-    if not rows:
+    table = read_table(file)
+    if not table.names:
         raise FileError(f"{file}: has no rows (expected {len(names)} columns of numbers)")
-    line, head = rows[0]
-    header = any(not is_number(cell) for cell in head)
     if degrees:
-        refuse_degrees(file, head)
-    picked = list(range(len(names)))
-    if header:
-        picked = columns(arm, f"{file}:{line}", head, word, option)
-        rows, names = rows[1:], tuple(head)
-    else:
+        refuse_degrees(file, table.names)
+    if all(map(is_number, table.names)):
         refuse_hidden_header(arm, file, word)
-    table = []
-    for line, row in rows:
-        if len(row) != len(names):
-            raise FileError(f"{file}:{line}: has {len(row)} cells (expected {len(names)}: {', '.join(names)})")
-        for k in picked:
-            if not is_number(row[k]):
-                raise FileError(f"{file}:{line}: {row[k]!r} is not a number")
-        table.append([float(row[k]) for k in picked])
-    if not table:
+        rows = table._replace(names=list(names), rows=[(table.line, table.names), *table.rows]).numbers()
+    else:
+        rows = table.numbers(picked=columns(arm, table.where, table.names, word, option))
+    if not rows:
         raise FileError(f"{file}: has a header and no rows")
-    return np.array(table[0] if len(table) == 1 else table)
+    return np.array(rows[0] if len(rows) == 1 else rows)
 
 
 def refuse_hidden_header(arm: Robot, file: Path, word: str) -> None:
     """Raise an error for names of columns in a comment, where np.savetxt writes them."""
-    for line, text in enumerate(file.read_text(encoding="utf-8-sig").splitlines(), 1):
-        names = text.removeprefix("#").strip()
+    for line, names in comments_of(read_text(file)):
         cells = [cell.strip() for cell in names.split(",")]
-        if text.startswith("#") and any(map(is_ours, canonical(f"{file}:{line}", cells, Layout.of(arm), arm, word))):
+        if any(map(is_canonical, canonical_names(f"{file}:{line}", cells, arm, word))):
             raise FileError(
                 f"{file}:{line}: {names!r} stands in a comment (expected a header without '#', or no names and the"
                 " numbers in the robot's order)"
@@ -188,16 +168,15 @@ def refuse_hidden_header(arm: Robot, file: Path, word: str) -> None:
 def columns(arm: Robot, where: str, head: list[str], word: str, option: str) -> list[int]:
     """Where the numbers of a state stand in a table with this header."""
     refuse_separator(where, head)
-    layout = Layout.of(arm)
-    wanted, known = layout.columns(word), places(arm, word)
-    own = canonical(where, head, layout, arm, bare="q" if any(map(is_ours, head)) else word)
+    wanted, known = Layout.of(arm).columns(word), places(arm, word)
+    own = canonical_names(where, head, arm, bare="q" if any(map(is_canonical, head)) else word)
     if "t" in own and option != f"--{word}":  # which is computed at every row
         raise FileError(
             f"{where}: column {head[own.index('t')]!r} shows that the rows are a motion in time (expected states for"
             f" {option}, a row for each, without times: {expected(arm, wanted, word)})"
         )
     for k, name in enumerate(own):
-        if not is_ours(name):
+        if not is_canonical(name):
             close = near_miss(name, (*wanted, *known))
             raise FileError(
                 f"{where}: column {name!r}{close} is none of a joint (expected {expected(arm, wanted, word)})"
@@ -212,9 +191,3 @@ def columns(arm: Robot, where: str, head: list[str], word: str, option: str) -> 
 
 def expected(arm: Robot, wanted: Sequence[str], word: str) -> str:
     return f"{', '.join(wanted)}, or the names {all_listed(arm, word)}"
-
-
-def is_ours(name: str) -> bool:
-    """Whether a column has one of our own names, among which a state's are looked for."""
-    own = name in ("t", "trajectory", *IGNORED) or COLUMN.fullmatch(name) or LABELLED.fullmatch(name)
-    return bool(own)

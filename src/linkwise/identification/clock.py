@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..trajectories.csv_reader import listed
+from ..robot.layout import listed
 from .filtering import band_of
 from .recorded import LEAST, MASKED, Arrays, Recorded, is_number, plain
 

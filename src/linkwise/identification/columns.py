@@ -12,8 +12,7 @@ from typing import Any, NamedTuple, NoReturn
 
 from ..errors import near_miss
 from ..robot import Robot
-from ..robot.layout import places
-from ..trajectories.csv_reader import IGNORED, listed, refuse_half
+from ..robot.layout import OF_NO_JOINT, listed, places, refuse_half
 from .units import Unit, unit_of, without_unit
 
 WORDS = {
@@ -238,7 +237,7 @@ def joint_of(
     low = name.lower()
     joint = None
     own = {label: rest for label in labels if (rest := without_label(label.lower().strip(), low)) != low}
-    if own and low not in IGNORED:
+    if own and low not in OF_NO_JOINT:
         label = max(own, key=len)
         rest = bare(f"joint {own[label]}")
         alone = not rest.removeprefix("joint").strip(" ._/")  # which is a position, unless the name says another one

@@ -8,8 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from ..errors import FileError
-from ..tables import csv_rows, is_number, parse_number
-from ..trajectories.csv_reader import refuse_separator
+from ..tables import Row, is_number, parse_number, read_text, refuse_separator, split_rows
 from .columns import time_unit
 from .recorded import Arrays
 
@@ -65,18 +64,19 @@ def csv_table(path: Path, numbered: bool = False) -> tuple[Arrays, Words]:
     return dict(zip(names, np.array(rows).T, strict=True)), words
 
 
-def rows_of(path: Path) -> list[tuple[int, list[str]]]:
+def rows_of(path: Path) -> list[Row]:
     """The rows of a file with their lines.
 
     Spreadsheets of many countries write semicolons between columns, and decimal commas. A table is taken for such a one
     if its header has semicolons alone, and its numbers commas alone or points alone.
     """
-    rows = csv_rows(path)
+    text = read_text(path)
+    rows = split_rows(text)
     first = next((row for _, row in rows if any(row) and not row[0].startswith("%")), [])
     bare = is_numbers(",".join(first).split(SEMICOLON))
     if SEMICOLON not in "".join(first) or (len(first) > 1 and not bare):
         return rows
-    parted = csv_rows(path, SEMICOLON)
+    parted = split_rows(text, SEMICOLON)
     header = 0 if bare else next(k for k, (_, row) in enumerate(parted) if any(row) and not row[0].startswith("%")) + 1
     points, commas = (any(sign in cell for _, row in parted[header:] for cell in row) for sign in ".,")
     if points and commas:

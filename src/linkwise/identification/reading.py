@@ -15,7 +15,7 @@ import numpy as np
 from ..errors import FileError
 from ..robot import Robot
 from ..robot.labels import in_order
-from ..trajectories.csv_reader import listed
+from ..robot.layout import listed
 from .columns import columns_of, is_current, time_unit
 from .csv_tables import Words, csv_table
 from .recorded import Arrays, Recorded, plain

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import json
 from collections.abc import Iterable
 from pathlib import Path
@@ -11,22 +10,16 @@ from typing import Any, BinaryIO
 import numpy as np
 
 from ..robot.layout import Layout
-from ..tables import parse_number
+from ..tables import comments_of, decoded, table_of, write_table
 from .file_contents import HEAD, PARSING, RESERVED, VERSION, Values, beside, checked, fail, table, unpacked, untabled
 
 
 def write(file: BinaryIO, about: dict[str, Any], values: Values, layout: Layout) -> None:
-    columns = table(values, layout)
     entries = beside(about, values)
-    lines = [f"# {HEAD}: {entries.pop(HEAD)}"]
-    lines += [f"# robot: {line}" for line in entries.pop("robot").rstrip("\n").split("\n")]
-    lines += [f"# {name}: {json.dumps(value)}" for name, value in entries.items()]
-    lines += [",".join(map(quoted, columns)), ""]
-    file.write("\n".join(lines).encode())
-    rows, length = len(columns["t"]), max(1, len(values["t"]))
-    for start in range(0, rows, length):
-        part = zip(*(column[start : start + length].tolist() for column in columns.values()), strict=True)
-        file.write("".join(",".join(map(repr, row)) + "\n" for row in part).encode())
+    comments = [f"{HEAD}: {entries.pop(HEAD)}"]
+    comments += [f"robot: {line}" for line in entries.pop("robot").rstrip("\n").split("\n")]
+    comments += [f"{name}: {json.dumps(value)}" for name, value in entries.items()]
+    write_table(file, table(values, layout), comments)
 
 
 def refuse_comments(path: Path, columns: Iterable[str]) -> None:
@@ -37,49 +30,29 @@ def refuse_comments(path: Path, columns: Iterable[str]) -> None:
 
 
 def read(path: Path, content: bytes) -> tuple[dict[str, Any], Values]:
-    try:
-        lines = content.decode("utf-8-sig").replace("\r\n", "\n").split("\n")
-    except UnicodeDecodeError as problem:
-        fail(path, "is not UTF-8 text", content.count(b"\n", 0, problem.start) + 1)
-    if not lines[0].startswith(f"# {HEAD}:"):
-        fail(path, f"begins with {lines[0][:40]!r} (expected '# {HEAD}: {VERSION}')", 1)
+    text = decoded(path, content)
+    if not text.startswith(f"# {HEAD}:"):
+        fail(path, f"begins with {text[:40].partition(chr(10))[0]!r} (expected '# {HEAD}: {VERSION}')", 1)
     entries: dict[str, Any] = {}
     robot: list[str] = []
-    start = next((k for k, line in enumerate(lines) if not line.startswith("#")), len(lines))
-    for number, line in enumerate(lines[:start], 1):
-        key, _, text = line[1:].strip().partition(":")
+    for number, comment in comments_of(text):
+        key, _, value = comment.partition(":")
         if key == "robot":
-            robot.append(text.strip())
+            robot.append(value.strip())
             continue
         try:
-            entries[key] = json.loads(text) if key in RESERVED else unpacked(json.loads(text))
+            entries[key] = json.loads(value) if key in RESERVED else unpacked(json.loads(value))
         except PARSING as problem:
             fail(path, f"is not '# key: value', the value in JSON ({problem})", number)
     about, values = checked(path, {**entries, "robot": "\n".join(robot) + "\n"})
-    return about, untabled(path, about, values, rows_of(path, lines, start))
+    return about, untabled(path, about, values, columns_of(path, text))
 
 
-def rows_of(path: Path, lines: list[str], start: int) -> dict[str, np.ndarray]:
-    names = next(csv.reader(lines[start : start + 1]), [])
-    if "t" not in names or not any(name == "q1" or name.startswith("q.") for name in names):
-        fail(path, "has no line with the columns' names (expected t,q1,...)", start + 1)
-    if len(lines) == start + 1 or lines[-1] != "":
-        fail(path, "ends in the middle of a line", len(lines))
-    rows: list[list[float]] = []
-    for number, line in enumerate(lines[start + 1 : -1], start + 2):
-        cells = line.split(",")
-        if len(cells) != len(names):
-            fail(path, f"has {len(cells)} columns (expected {len(names)}: {lines[start]})", number)
-        rows.append([])
-        for name, cell in zip(names, cells, strict=True):
-            try:
-                rows[-1].append(parse_number(cell))
-            except ValueError:
-                fail(path, f"column {name} is {cell!r} (expected a number, or nan)", number)
-    array = np.array(rows, float).reshape(-1, len(names))
-    return {name: np.ascontiguousarray(column) for name, column in zip(names, array.T, strict=True)}
-
-
-def quoted(name: str) -> str:
-    """A column's name as a cell, whatever signs the names of joints have in them."""
-    return '"' + name.replace('"', '""') + '"' if "," in name or '"' in name else name
+def columns_of(path: Path, text: str) -> dict[str, np.ndarray]:
+    samples = table_of(path, text, strip=False)
+    if "t" not in samples.names or not any(name == "q1" or name.startswith("q.") for name in samples.names):
+        fail(path, "has no line with the columns' names (expected t,q1,...)", samples.line)
+    if not text.endswith("\n"):
+        fail(path, "ends in the middle of a line", text.count("\n") + 1)
+    array = np.array(samples.numbers(finite=False), float).reshape(-1, len(samples.names))
+    return {name: np.ascontiguousarray(column) for name, column in zip(samples.names, array.T, strict=True)}

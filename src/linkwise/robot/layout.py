@@ -1,15 +1,29 @@
-"""Where the numbers of a configuration and of a velocity are, and the names of their columns in tables."""
+"""Where the numbers of a configuration and of a velocity are, and the columns of tables that hold them.
+
+A column belongs to a joint by its number from 1 (q1, qd1, tau1), or by the name of the joint or of its link (link1,
+q_link1, q.link1). All columns of a table do so by number or all by name; half of each is refused.
+"""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from ..errors import FileError
 from .joint_space import CONFIGURATIONS, QUATERNION, label
 from .model import Robot
 
 SPIN = 3  # numbers
-NUMBERED = re.compile(r"(?:qdd|qd|q|tau)?0*(\d+)")  # a column by number, or a number alone
+MOTION = ("q", "qd", "qdd")
+QUANTITY = r"(qdd|qd|q|tau|[mf][xyz]|radial|axial|tilting)"  # of a joint, loads among them
+COLUMN = re.compile(QUANTITY + r"([1-9]\d*)")
+LABELLED = re.compile(QUANTITY + r"\..+")  # by the name of the joint
+NUMBERED = re.compile(r"(qdd|qd|q|tau)[1-9]\d*")
+NUMBER = re.compile(r"(?:qdd|qd|q|tau)?0*(\d+)")  # a column by number, or a number alone
+DIGITS = re.compile(r"0|[1-9]\d*")
+OF_NO_JOINT = ("energy", "work", "heat")  # columns of recordings
+RESERVED = ("t", "time", "trajectory", *OF_NO_JOINT)  # of no joint, whatever joints are called
 
 
 def no_orientation(arm: Robot, where: str, start: int) -> str:
@@ -44,7 +58,7 @@ def places(arm: Robot, word: str) -> dict[str, int]:
 
 def named_like_others(arm: Robot) -> bool:
     """Whether a joint or link has the name of another one's column: q1, or 1, in second place."""
-    found = ((NUMBERED.fullmatch(name), k) for name, k in places(arm, "qd").items())
+    found = ((NUMBER.fullmatch(name), k) for name, k in places(arm, "qd").items())
     return any(match is not None and int(match[1]) != k + 1 for match, k in found)
 
 
@@ -83,3 +97,66 @@ class Layout:
         """The columns of q, qd, qdd or tau in a table: q1, q2, ...; or q.base.x, ... where numbers do not tell."""
         names = self.q_names if word in (*CONFIGURATIONS, "q_end") else self.v_names
         return [f"{word}.{name}" if self.labelled else f"{word}{k}" for k, name in enumerate(names, 1)]
+
+
+def canonical_names(where: str, names: Sequence[str], arm: Robot | None, bare: str = "q") -> list[str]:
+    """The header of a table in our own names: t for time, and those of `Layout.columns` for the robot's joints.
+
+    `bare`: what a column holds that is named after a joint alone.
+    """
+    known = {"time": "t"}
+    joints: dict[str, int] = {}
+    if arm is not None:
+        layout = Layout.of(arm)
+        for word in (*MOTION, "tau"):
+            columns = layout.columns(word)
+            for joint, k in places(arm, word).items():
+                alone = [joint.strip()] if word == bare and joint.strip() not in RESERVED else []
+                forms = [f"{word}_{joint}".strip(), f"{word}.{joint}".strip(), *alone]
+                known |= dict.fromkeys(forms, columns[k])
+                joints |= dict.fromkeys(forms, k)
+        numbered = [name for name in names if NUMBERED.fullmatch(name)]
+        named = {name: joints[name] for name in names if name in joints and name not in numbered}
+        refuse_half(where, arm, named, numbered, error=FileError)
+    return [name if name == "t" or COLUMN.fullmatch(name) else known.get(name, name) for name in names]
+
+
+def is_canonical(name: str) -> bool:
+    """Whether a column has one of our own names, those of recordings and loads among them."""
+    return name in ("t", "trajectory", *OF_NO_JOINT) or bool(COLUMN.fullmatch(name) or LABELLED.fullmatch(name))
+
+
+def refuse_half(
+    where: str,
+    arm: Robot,
+    named: Mapping[str, int],
+    numbered: Sequence[str],
+    first: int = 1,
+    error: type[ValueError] = ValueError,
+) -> None:
+    """Raise an error for a table whose columns belong to joints partly by name and partly by number.
+
+    `named`: columns and the places of their joints. Names that end with these places, counted from `first`, are both.
+    """
+    both = all(DIGITS.findall(name)[-1:] == [str(k + first)] for name, k in named.items())
+    if not named or not numbered or both or arm.n == 1:
+        return
+    raise error(
+        f"{where}: columns {listed(map(repr, named))} are of joints by name, but {listed(map(repr, numbered))} by"
+        f" number (expected all by name, or all by number in the robot's order {listed(map(repr, arm.v_names))})"
+    )
+
+
+def refuse_degrees(where: object, names: Sequence[str]) -> None:
+    """Tables of motions with torques, recordings among them, are what Linkwise writes, in radians."""
+    torque = next((name for name in names if re.fullmatch(r"tau(\d+|\..+)", name)), None)
+    if torque is not None:
+        raise FileError(
+            f"{where}: column {torque!r} shows that Linkwise wrote the table, so angles are in radians (expected to"
+            " read it without degrees; or a table of t, q1, ... without torques)"
+        )
+
+
+def listed(names: Iterable[str], most: int = 12) -> str:
+    names = list(map(str, names))
+    return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")

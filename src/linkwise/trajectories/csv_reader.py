@@ -4,28 +4,28 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
 
 from ..errors import FileError, near_miss
 from ..robot import Robot
-from ..robot.layout import Layout, angles, places
-from ..tables import csv_rows, is_number
+from ..robot.layout import (
+    COLUMN,
+    LABELLED,
+    MOTION,
+    OF_NO_JOINT,
+    Layout,
+    angles,
+    canonical_names,
+    refuse_degrees,
+)
+from ..tables import Table, read_table, refuse_separator
 from .checks import Floats, counted
 from .orientations import configurations, layout_of, with_rates
 from .pieces import hermite
 from .splines import spline, through
 from .trajectory import Trajectory
-
-MOTION = ("q", "qd", "qdd")
-COLUMN = re.compile(r"(qdd|qd|q|tau|[mf][xyz]|radial|axial|tilting)([1-9]\d*)")  # of a joint; loads are ignored
-LABELLED = re.compile(r"(qdd|qd|q|tau|[mf][xyz]|radial|axial|tilting)\..+")  # the same by the names of joints
-NUMBERED = re.compile(r"(qdd|qd|q|tau)[1-9]\d*")
-DIGITS = re.compile(r"0|[1-9]\d*")
-IGNORED = ("energy", "work", "heat")  # other columns of recordings
-BESIDE = ("t", "time", "trajectory", *IGNORED)  # of no joint, whatever joints are called
 
 
 def trajectory_from_csv(
@@ -50,10 +50,12 @@ def trajectory_from_csv(
     if degrees and arm is None:
         raise TypeError("degrees=True without a robot (expected arm=..., which tells angles from lengths)")
     layout = None if arm is None else layout_of(arm)
-    names, lines, table = read_table(file, layout, arm)
+    table = read_table(file)
+    names = canonical_names(table.where, table.names, arm)
+    check_table(table, names, layout)
     layout = layout or Layout.numbered(joints_of(names))
-    check_times_of_rows(file, lines, table[:, names.index("t")])
-    columns = {name: table[:, k] for k, name in enumerate(names)}
+    columns = dict(zip(names, np.array(table.numbers(names)).T, strict=True))
+    check_times_of_rows(table, columns["t"])
     words = [word for word in MOTION if layout.columns(word)[0] in columns]
     motion = [np.stack([columns[name] for name in layout.columns(word)], axis=-1) for word in words]
     if degrees and arm is not None:
@@ -71,93 +73,23 @@ def trajectory_from_csv(
         raise FileError(f"{file}: {error}") from None
     if ends is not None:
         raise ValueError(f"ends is {ends!r}, but {file} gives the rates, which say how the motion begins and ends")
-    name = f"polynomials of degree {2 * len(rates) + 1} through {len(lines)} rows of {file.name}"
+    name = f"polynomials of degree {2 * len(rates) + 1} through {len(table.rows)} rows of {file.name}"
     return through(arm, hermite(columns["t"], with_rates(layout, points, *rates)), name)
 
 
-def read_table(file: Path, layout: Layout | None, arm: Robot | None) -> tuple[list[str], list[int], Floats]:
-    """The header's names, the line of each row, and the numbers."""
-    names: list[str] = []
-    line = 1
-    lines, rows = [], []
-    for line, row in csv_rows(file):
-        cells = [cell.strip() for cell in row]
-        if not any(cells):
-            continue
-        if not names:
-            names = canonical(f"{file}:{line}", cells, layout, arm)
-            check_header(f"{file}:{line}", names, layout)
-            continue
-        if len(cells) != len(names):
-            raise FileError(f"{file}:{line}: has {len(cells)} cells (expected {len(names)}: {', '.join(names)})")
-        if "trajectory" in names and cells[names.index("trajectory")] != "0":
-            begun = cells[names.index("trajectory")]
-            raise FileError(f"{file}:{line}: trajectory {begun} begins (expected a table of one)")
-        lines.append(line)
-        rows.append([number(file, line, name, cell) for name, cell in zip(names, cells, strict=True)])
-    if len(rows) < 2:
-        raise FileError(
-            f"{file}:{line}: ends after {len(rows)} rows (expected a header t, q1, ..., then at least two rows)"
-        )
-    return names, lines, np.array(rows)
-
-
-def canonical(where: str, names: list[str], layout: Layout | None, arm: Robot | None, bare: str = "q") -> list[str]:
-    """The header in our own names: t for time, columns by the names of joints or links as link1, q_link1 or q.link1.
-
-    `bare`: what columns hold that are named after a joint alone.
-    """
-    own = {"time": "t"}
-    joints: dict[str, int] = {}
-    if layout is not None and arm is not None:
-        for word in (*MOTION, "tau"):
-            columns = layout.columns(word)
-            for joint, k in places(arm, word).items():
-                alone = [joint.strip()] if word == bare and joint.strip() not in BESIDE else []
-                forms = [f"{word}_{joint}".strip(), f"{word}.{joint}".strip(), *alone]
-                own |= dict.fromkeys(forms, columns[k])
-                joints |= dict.fromkeys(forms, k)
-        numbered = [name for name in names if NUMBERED.fullmatch(name)]
-        named = {name: joints[name] for name in names if name in joints and name not in numbered}
-        refuse_half(where, arm, named, numbered, error=FileError)
-    return [name if name == "t" or COLUMN.fullmatch(name) else own.get(name, name) for name in names]
-
-
-def refuse_half(
-    where: str,
-    arm: Robot,
-    named: Mapping[str, int],
-    numbered: Sequence[str],
-    first: int = 1,
-    error: type[ValueError] = ValueError,
-) -> None:
-    """Raise an error for a table whose columns belong to joints partly by name and partly by number.
-
-    `named`: columns and the places of their joints. Names that end with these places, counted from `first`, are both.
-    """
-    both = all(DIGITS.findall(name)[-1:] == [str(k + first)] for name, k in named.items())
-    if not named or not numbered or both or arm.n == 1:
-        return
-    raise error(
-        f"{where}: columns {listed(map(repr, named))} are of joints by name, but {listed(map(repr, numbered))} by"
-        f" number (expected all by name, or all by number in the robot's order {listed(map(repr, arm.v_names))})"
-    )
-
-
-def refuse_degrees(file: Path, names: Sequence[str]) -> None:
-    """Tables of motions with torques, recordings among them, are what Linkwise writes, in radians."""
-    torque = next((name for name in names if re.fullmatch(r"tau(\d+|\..+)", name)), None)
-    if torque is not None:
-        raise FileError(
-            f"{file}: column {torque!r} shows that Linkwise wrote the table, so angles are in radians (expected to"
-            " read it without degrees; or a table of t, q1, ... without torques)"
-        )
-
-
-def number(file: Path, line: int, name: str, cell: str) -> float:
-    if not is_number(cell):
-        raise FileError(f"{file}:{line}: column {name!r} is {cell!r} (expected a finite number)")
-    return float(cell)
+def check_table(table: Table, names: list[str], layout: Layout | None) -> None:
+    """A header that names one motion, and the rows of one."""
+    if table.names:
+        check_header(table.where, names, layout)
+    if "trajectory" in names:
+        k = names.index("trajectory")
+        begun = next(((line, cells[k]) for line, cells in table.rows if len(cells) > k and cells[k] != "0"), None)
+        if begun is not None:
+            raise FileError(f"{table.file}:{begun[0]}: trajectory {begun[1]} begins (expected a table of one)")
+    if len(table.rows) < 2:
+        line = table.rows[-1][0] if table.rows else table.line
+        count = f"{len(table.rows)} rows (expected a header t, q1, ..., then at least two rows)"
+        raise FileError(f"{table.file}:{line}: ends after {count}")
 
 
 def check_header(where: str, names: list[str], layout: Layout | None) -> None:
@@ -178,7 +110,7 @@ def check_header(where: str, names: list[str], layout: Layout | None) -> None:
         raise FileError(f"{where}: column {named!r} names a joint (expected arm=..., the robot that has it)")
     refuse_separator(where, names)
     for name in names:
-        if name not in ("t", "trajectory", *IGNORED) and not COLUMN.fullmatch(name):
+        if name not in ("t", "trajectory", *OF_NO_JOINT) and not COLUMN.fullmatch(name):
             raise FileError(f"{where}: column {name!r}{near_miss(name, known)} {expected}")
         if names.count(name) > 1:
             raise FileError(f"{where}: column {name!r} occurs twice")
@@ -207,7 +139,7 @@ def check_labels(where: str, names: list[str], layout: Layout) -> None:
     wanted += layout.columns("qdd") if "qdd" in words else ()
     for name in names:
         motion = name.partition(".")[0] in MOTION
-        if name not in known and (motion or not (name in ("trajectory", *IGNORED) or LABELLED.fullmatch(name))):
+        if name not in known and (motion or not (name in ("trajectory", *OF_NO_JOINT) or LABELLED.fullmatch(name))):
             raise FileError(f"{where}: column {name!r}{near_miss(name, known)} (expected {', '.join(known)})")
         if names.count(name) > 1:
             raise FileError(f"{where}: column {name!r} occurs twice")
@@ -216,28 +148,17 @@ def check_labels(where: str, names: list[str], layout: Layout) -> None:
         raise FileError(f"{where}: column {missing[0]!r} is missing (expected {', '.join(wanted)})")
 
 
-def refuse_separator(where: str, names: Sequence[str]) -> None:
-    """One cell with semicolons or tabs in it is a table as spreadsheets write it in many countries."""
-    for sign, word in ((";", "semicolons"), ("\t", "tabs")):
-        if len(names) == 1 and sign in names[0]:
-            raise FileError(f"{where}: {word} stand between the columns (expected commas, and points in numbers)")
-
-
-def listed(names: Iterable[str], most: int = 12) -> str:
-    names = list(map(str, names))
-    return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")
-
-
 def joints_of(names: list[str]) -> int:
     return sum(re.fullmatch(r"q\d+", name) is not None for name in names)
 
 
-def check_times_of_rows(file: Path, lines: list[int], t: Floats) -> None:
+def check_times_of_rows(table: Table, t: Floats) -> None:
+    lines = [line for line, _ in table.rows]
     if t[0] != 0.0:
-        raise FileError(f"{file}:{lines[0]}: column 't' begins at {t[0]:g} (expected 0: subtract it from all)")
+        raise FileError(f"{table.file}:{lines[0]}: column 't' begins at {t[0]:g} (expected 0: subtract it from all)")
     for line, before, here in zip(lines[1:], t[:-1], t[1:], strict=True):
         if not here > before:
             raise FileError(
-                f"{file}:{line}: column 't' is {here:.9g}, after {before:.9g} in the row before (expected increasing"
-                " times)"
+                f"{table.file}:{line}: column 't' is {here:.9g}, after {before:.9g} in the row before (expected"
+                " increasing times)"
             )

@@ -14,9 +14,9 @@ from ..figures import grey_style, joint_style, new_figure, plain, save_figure, t
 from ..robot import Friction, Robot, require_robot
 from ..robot.description import grid
 from ..robot.layout import Layout
+from ..tables import save_table
 from ..tracing import refuse_symbols
 from .checks import Floats, counted, even_times
-from .csv_writer import motion_columns, write_csv
 from .pieces import JointMotion
 from .trajectory import Trajectory
 
@@ -151,12 +151,12 @@ class Loads:
         All digits are there; `lw.trajectory_from_csv` reads the motion back. Where a joint has several degrees of
         freedom the columns are q.base.x, .., tau.base.wx, .., mx.base, ...
         """
-        write_csv(path, self.columns())
+        save_table(path, self.columns())
 
     def columns(self) -> dict[str, Floats]:
         """What `to_csv` writes, by the names of its columns."""
         layout = Layout.of(self.arm)
-        columns = motion_columns(self.t, JointMotion(self.q, self.qd, self.qdd), layout)
+        columns = JointMotion(self.q, self.qd, self.qdd).columns(self.t, layout)
         columns |= dict(zip(layout.columns("tau"), self.tau.T, strict=True))
         if self.loads is not None and self.bearings is not None:
             columns |= load_columns(self.arm, self.loads, self.bearings)

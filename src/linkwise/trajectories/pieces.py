@@ -18,6 +18,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from ..graph import rules
+from ..robot.layout import Layout
 from .checks import Floats, frozen
 
 # The upper half of the coefficients of the polynomial in s that has the change Δ of its value from s = 0 to 1 and, at
@@ -44,6 +45,13 @@ class JointMotion(NamedTuple):
     q: Any
     qd: Any
     qdd: Any
+
+    def columns(self, t: Floats, layout: Layout) -> dict[str, Floats]:
+        """The columns of a table: t, q1, q2, ..., qd1, ..., qdd1, ..."""
+        columns = {"t": t}
+        for word, values in self._asdict().items():
+            columns |= dict(zip(layout.columns(word), values.T, strict=True))
+        return columns
 
 
 class Piece(Protocol):

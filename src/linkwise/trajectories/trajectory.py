@@ -16,8 +16,8 @@ import numpy as np
 
 from ..robot import Friction, Robot
 from ..robot.layout import Layout, angles
+from ..tables import save_table
 from .checks import counted, even_times
-from .csv_writer import motion_columns, write_csv
 from .limits import MotionLimits
 from .pieces import JointMotion, Piece, choice
 
@@ -165,7 +165,7 @@ class Trajectory:
         qd.base.wx.
         """
         t, layout = even_times(self.duration, samples, rate), self.layout or Layout.numbered(self.n)
-        columns = motion_columns(t, self(t), layout)
+        columns = self(t).columns(t, layout)
         for word in JointMotion._fields:
             own = layout.columns(word)
             if degrees:
@@ -175,7 +175,7 @@ class Trajectory:
                 joints = self._known_arm("names=True").v_names if self.layout is None else layout.v_names
                 longer = {name: f"{word}_{joint}" for name, joint in zip(own, joints, strict=True)}
                 columns = {longer.get(name, name): values for name, values in columns.items()}
-        write_csv(path, columns)
+        save_table(path, columns)
 
     def _known_arm(self, what: str) -> Robot:
         if self.arm is None:
