@@ -2,21 +2,28 @@
 
 from __future__ import annotations
 
+import multiprocessing
+import multiprocessing.process
 import random
 import re
-import signal
+import sys
 import tempfile
+import traceback
 import warnings
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
+from multiprocessing.connection import Connection
 from pathlib import Path
 
+import mujoco
 import numpy as np
 
 import linkwise as lw
 
+mujoco.set_mju_user_warning(lambda _: None)  # otherwise it writes its warnings to a file where the tests run
 SAMPLES = {path.name: path.read_text() for path in sorted((Path(__file__).parent / "data/robots").glob("sample.*"))}
 SECONDS = 5.0  # that one file may take
+STARTING = 120.0  # seconds until a process is ready, on a machine that is busy
+MEMORY = 4 * 2**30
 NUMBER = re.compile(r"(?<![\w.])[-+]?\d+\.?\d*(?:e[-+]?\d+)?(?![\w.])")
 QUOTED = re.compile(r"\"[^\"\n]*\"")
 WORD = re.compile(r"[A-Za-z_]\w*")
@@ -46,8 +53,12 @@ TEXTS = (
 VALUES = NUMBERS + TEXTS
 
 
-class HangError(BaseException):
-    """A file took too long. Not an Exception, so that nothing takes it for a problem of the file."""
+class HangError(Exception):
+    """A file took too long."""
+
+
+class CrashError(Exception):
+    """A file has ended the process that read it."""
 
 
 def mutated(text: str, rng: random.Random) -> bytes:
@@ -138,14 +149,12 @@ def read(content: bytes, name: str, chosen: dict[str, object]) -> bool:
         path = Path(folder) / name
         path.write_bytes(content)
         try:
-            with at_most(SECONDS):
-                arm = lw.load(path, **chosen)
+            arm = lw.load(path, **chosen)
         except lw.RobotError as problem:
             if not str(problem).startswith(str(path)):
                 raise AssertionError(f"the message does not begin with the file: {problem}") from problem
             return False
-        with at_most(SECONDS):
-            check(arm)
+        check(arm)
     return True
 
 
@@ -158,20 +167,68 @@ def check(arm: lw.Robot) -> None:
         assert lw.poses(arm, lw.neutral(arm)).shape == (len(arm.names), 4, 4)
 
 
-@contextmanager
-def at_most(seconds: float) -> Iterator[None]:
-    """Stop what takes longer, where the system has timers (elsewhere a test that hangs shows it)."""
-    if not hasattr(signal, "setitimer"):
-        yield
-        return
+class Worker:
+    """Calls a function in a process of its own, so that its crash or hang is a finding and not the end."""
 
-    def stop(*_: object) -> None:
-        raise HangError(f"a file took over {seconds:g} s")
+    def __init__(self, function: Callable[..., object] | None = None) -> None:
+        self.function = function or read
+        self.process: multiprocessing.process.BaseProcess | None = None
 
-    before = signal.signal(signal.SIGALRM, stop)
-    signal.setitimer(signal.ITIMER_REAL, seconds)
-    try:
-        yield
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0.0)
-        signal.signal(signal.SIGALRM, before)
+    def __call__(self, *arguments: object) -> object:
+        """What the function returns; an error there is raised here, with its traceback as the message."""
+        if self.process is None:
+            context = multiprocessing.get_context("spawn")
+            self.pipe, theirs = context.Pipe()
+            self.process = context.Process(target=serve, args=(theirs, self.function), daemon=True)
+            self.process.start()
+            theirs.close()
+            self.answer(STARTING)
+        self.pipe.send(arguments)
+        result, problem = self.answer(SECONDS)
+        if problem:
+            raise AssertionError(problem)
+        return result
+
+    def answer(self, seconds: float) -> tuple[object, str]:
+        try:
+            if self.pipe.poll(seconds):
+                answer: tuple[object, str] = self.pipe.recv()
+                return answer
+            self.stop()
+            raise HangError(f"a file took over {seconds:g} s")
+        except (EOFError, OSError):
+            code = self.stop()
+            raise CrashError(f"the process ended with the exit status {code}") from None
+
+    def stop(self) -> int | None:
+        """End the process; the next file starts another one."""
+        process, self.process = self.process, None
+        if process is None:
+            return None
+        process.join(1.0)
+        process.kill()
+        process.join()
+        self.pipe.close()
+        return process.exitcode
+
+
+def serve(pipe: Connection, function: Callable[..., object]) -> None:
+    """What the process of a `Worker` does."""
+    limit_memory()
+    pipe.send((None, ""))
+    while True:
+        try:
+            arguments = pipe.recv()
+        except EOFError:
+            return
+        try:
+            pipe.send((function(*arguments), ""))
+        except BaseException:
+            pipe.send((None, "".join(traceback.format_exc(limit=-6))))
+
+
+def limit_memory() -> None:
+    if sys.platform != "win32":
+        import resource
+
+        resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))

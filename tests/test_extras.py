@@ -41,6 +41,7 @@ NEEDS: dict[str, list[Callable[[Path], Any] | str]] = {  # functions of a folder
         "identify planar3 no-such-file.csv --plot fit.png",
     ],
     "mpmath": [lambda folder: lw.accuracy(ARM, *np.ones((3, 3)))],
+    "mujoco": [lambda folder: mjcf(folder), "describe model.xml"],
     "pandas": [
         lambda folder: fall().to_pandas(),
         lambda folder: swept(folder, files="npz").to_pandas(),
@@ -62,6 +63,12 @@ NEEDS: dict[str, list[Callable[[Path], Any] | str]] = {  # functions of a folder
     "sympy": [lambda folder: lw.sympy(lw.gravity_torque, ARM), "equations planar3 gravity_torque --format sympy"],
     "wasmtime": [lambda folder: lw.compile(lw.gravity_torque, ARM, target="wasm")],
 }
+
+
+def mjcf(folder: Path) -> lw.Robot:
+    path = folder / "model.xml"
+    path.write_text('<mujoco><worldbody><body><joint/><geom size="1"/></body></worldbody></mujoco>')
+    return lw.load(path)
 
 
 def fall() -> lw.Recording:

@@ -137,7 +137,10 @@ def test_no_robot_has_a_moving_link_of_zero_or_one_tensor_for_all(name: str) -> 
 def test_files_are_those_that_the_script_makes_from_the_originals() -> None:
     for name in tables.SOURCES:
         kept = (tables.FOLDER / f"{name}.toml").read_text(encoding="utf-8")
-        assert kept == tables.table(name), f"{name}: {UPDATE}"
+        made = tables.table(name)
+        through_mujoco = tables.original_path(name).suffix == ".xml"  # its tensors pass through principal axes
+        assert tables.agree(kept, made) if through_mujoco else kept == made, f"{name}: {UPDATE}"
+        assert not tables.agree(kept, made.replace("gravity = [0.0", "gravity = [0.1"))
     for page_of in (page, licences):
         assert page_of.PATH.read_text(encoding="utf-8") == page_of.text(), UPDATE
 

@@ -142,6 +142,32 @@ SPECIAL = {
         """<body name="b"><joint axis="1 0 0"/><geom type="capsule" size=".1" fromto="0 0 1 0 0 0"/>
         <geom type="box" size=".1" fromto=".1 0 0 .1 1e-8 1"/></body>"""
     ),
+    "frames that scale": world(
+        f"""<body name="b"><joint/><frame scale="2" pos=".1 0 0"><geom type="box" size=".1 .2 .3" pos=".1 .2 .3"/>
+        <body name="c" pos="0 .2 0"><joint axis="1 0 0"/>{GEOM}</body></frame></body>"""
+    ),
+    "inertia in a frame": world(f'<body name="b"><joint/><frame pos="1 2 3" euler="10 20 30">{FIXED}</frame></body>'),
+    "fitted to a mesh": world(
+        """<body name="b"><joint/><geom type="box" mesh="m" pos=".1 0 0"/></body><body name="c"><joint/>
+        <geom type="capsule" mesh="m" pos=".1 .2 .3"/></body>""",
+        f"""<compiler fitaabb="true"/><asset><mesh name="m" face="{CUBE}" vertex="-1 -2 -3 -1 -2 3 -1 2 -3 -1 2 3
+        1 -2 -3 1 -2 3 1 2 -3 1 2 3"/></asset>""",
+    ),
+    "made by MuJoCo": world(
+        '<body name="b"><joint/><geom type="mesh" mesh="m" pos=".1 0 0"/></body>',
+        '<asset><mesh name="m" builtin="sphere" params="2" scale=".1 .2 .3"/></asset>',
+    ),
+    "springs from time constants": world(
+        f"""<body name="b"><joint springdamper=".5 1"/>{GEOM}<body name="c"><joint springdamper="1 .7"/>{FULL}</body>
+        </body>"""
+    ),
+    "aligned with the axes of a tensor": world(
+        f"""<body name="b"><freejoint align="true"/>{FULL}<geom size=".1" pos=".3 .1 0"/><site name="s" pos="1 2 3"/>
+        </body>"""
+    ),
+    "a site between two points": world(
+        f'<site name="s" type="capsule" size=".01" fromto="1 2 3 3 4 6"/><body name="b"><joint/>{FIXED}</body>'
+    ),
     "visual things are left out": world(
         f"""<body name="b"><joint/>{GEOM}<geom size=".1 .2 .3" type="box" contype="0" conaffinity="0" pos=".3 .1 .2"/>
         </body>""",
@@ -311,9 +337,82 @@ def test_convex_hulls_are_those_of_mujoco(cloud, tmp_path):
 
 
 def test_a_mesh_that_no_inertia_depends_on_is_not_read(tmp_path):
-    asset = '<asset><mesh name="m" file="../elsewhere/missing.stl"/></asset>'
-    path = written(world(f'<body name="b"><joint/>{FIXED}<geom type="mesh" mesh="m"/></body>', asset), tmp_path)
-    assert quietly(path).n == 1
+    files = "".join(f'<{tag} name="x" file="/missing"/>' for tag in ("hfield", "skin", "texture"))
+    asset = f'<asset><mesh file="../elsewhere/m.stl"/>{files}<material name="m" texture="x"/></asset>'
+    geoms = '<geom type="mesh" mesh="m" material="m"/><geom type="hfield" hfield="x"/>'
+    places = '<geom type="mesh" mesh="m" class="visual"/><geom type="mesh" mesh="m" density="0" group="2"/>'
+    body = f'<body name="b"><joint/>{FIXED}{geoms}</body><body name="c"><joint/>{GEOM}{places}</body>{geoms}'
+    default = '<default><default class="visual"><geom mass="0" material="m"/></default></default>'
+    assert quietly(written(world(body, default + asset), tmp_path)).n == 2
+
+
+def test_unphysical_inertias_are_those_of_the_file(tmp_path):
+    """MuJoCo does not compile them; they reach the table all the same, scaled as the other masses are."""
+    turned = 'diaginertia="1 2 9" euler="10 20 30"'
+    full = 'fullinertia="1 2 9 .1 .2 .3"'
+    for stated, symmetric in (
+        (turned, np.diag([1.0, 2.0, 9.0])),
+        (full, [[1, 0.1, 0.2], [0.1, 2, 0.3], [0.2, 0.3, 9]]),
+    ):
+        body = f'<body name="b"><joint/><inertial pos=".1 0 0" mass="2" {stated}/></body>'
+        path = written(world(body, '<compiler settotalmass="3"/>'), tmp_path)
+        with pytest.raises(lw.FileError, match="breaks the triangle inequality"):
+            lw.load(path)
+        (row,) = quietly(path, unphysical="warn").rows
+        assert row["mass"] == pytest.approx(3.0)
+        found = np.array(row["inertia"]) / 1.5
+        assert np.allclose(np.linalg.eigvalsh(found), np.linalg.eigvalsh(symmetric), rtol=1e-12)
+        assert stated is turned or np.allclose(found, symmetric, atol=1e-12)
+
+
+def test_no_file_is_written_and_nothing_printed(tmp_path, monkeypatch, capfd):
+    """MuJoCo writes its warnings to a file where it runs."""
+    monkeypatch.chdir(tmp_path)
+    mujoco.set_mju_user_warning(None)
+    try:
+        quietly(
+            written(world(f'<body name="b"><joint armature="1e-9"/>{GEOM}<body><joint/>{GEOM}</body></body>'), tmp_path)
+        )
+        with pytest.raises(lw.FileError, match="expected finite numbers"):
+            lw.load(written(world(f'<body name="b" pos="nan 0 0"><joint/>{GEOM}</body>'), tmp_path))
+    finally:
+        mujoco.set_mju_user_warning(lambda _: None)
+    assert [path.name for path in tmp_path.iterdir()] == ["model.xml"]
+    assert capfd.readouterr() == ("", "")
+
+
+# sites
+
+PLACES = """<mujoco>
+  <default><site pos="0 0 .1"/><default class="turned"><site euler="10 20 30"/></default></default>
+  <worldbody>
+    <site name="door" pos="1 2 3"/>
+    <body name="cart" pos="0 .2 0" euler="0 0 20">
+      <joint name="rail" type="slide" axis="1 0 0"/>
+      <inertial pos=".1 0 0" mass="2" diaginertia=".1 .1 .1"/>
+      <frame pos=".3 0 0" euler="0 90 0"><site name="eye" class="turned"/></frame>
+      <site/>
+      <body name="pole"><joint name="pole_tip" axis="0 1 0"/><geom size=".1"/><site name="pole_tip" pos="0 0 1"/></body>
+    </body>
+    <body name="ball" euler="10 0 0"><freejoint align="true"/>
+      <inertial pos=".1 .2 .3" euler="30 20 10" mass="1" diaginertia=".1 .2 .25"/>
+      <site name="mark" pos="0 .1 0"/></body>
+  </worldbody>
+</mujoco>"""
+
+
+def test_named_sites_are_frames(tmp_path):
+    path = tmp_path / "model.xml"
+    path.write_text(PLACES)
+    model, arm = mujoco.MjModel.from_xml_path(str(path)), quietly(path)
+    data = mujoco.MjData(model)
+    q = lw.random_configuration(arm, np.random.default_rng(0))
+    data.qpos[:] = q
+    mujoco.mj_kinematics(model, data)
+    names = ["door", "eye", "pole_tip", "mark"]
+    for name, pose in zip(names, lw.poses(arm, q, frames=names), strict=True):
+        assert np.allclose(pose[:3, 3], data.site(name).xpos, rtol=0, atol=1e-12)
+        assert np.allclose(pose[:3, :3], data.site(name).xmat.reshape(3, 3), rtol=0, atol=1e-12)
 
 
 # files in files

@@ -15,8 +15,8 @@ mujoco = pytest.importorskip("mujoco", minversion="4.0")
 from mjcf_models import differences, quietly  # noqa: E402
 
 ALIKE = 1e-9
-FLUID, LOOP, OUTSIDE = "has a fluid around the bodies", "ties bodies together", "lies outside the model's folder"
-SPRING, TENDON = "has a spring and a damper that depend on the inertia of the whole robot", "acts on the joints"
+FLUID, OUTSIDE = "has a fluid, option density or viscosity", "lies outside the model's folder"
+LOOP, TENDON = "has an equality constraint between", "acts on the joints"
 REFUSED = {  # of the files that MuJoCo reads and that have joints
     "gymnasium": {"envs/mujoco/assets/swimmer.xml": FLUID},
     "gymnasium_robotics": {
@@ -32,7 +32,6 @@ REFUSED = {  # of the files that MuJoCo reads and that have joints
         "locomotion/walkers/assets/dog_v2/dog.xml": OUTSIDE,
         "locomotion/walkers/assets/fruitfly_v2/floor.xml": FLUID,
         "locomotion/walkers/assets/fruitfly_v2/fruitfly.xml": FLUID,
-        "suite/dog.xml": SPRING,
         "suite/fish.xml": FLUID,
         "suite/manipulator.xml": LOOP,
         "suite/quadruped.xml": LOOP,
@@ -40,7 +39,7 @@ REFUSED = {  # of the files that MuJoCo reads and that have joints
         "suite/swimmer.xml": FLUID,
     },
 }
-IGNORED = ("equality", "fluid", "springdamper", "tendon")
+IGNORED = ("equality", "fluid", "tendon")
 
 
 def models(package, only=()):

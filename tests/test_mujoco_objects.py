@@ -117,7 +117,7 @@ TIES = '<equality><joint joint1="j3" joint2="j1"/><joint joint1="j3" joint2="j2"
 
 def test_two_equalities_of_one_joint_are_refused():
     model = mujoco.MjModel.from_xml_string(TWO.format("", TIES))
-    with pytest.raises(lw.RobotError, match="equality '1' ties joint 'j3' a second time"):
+    with pytest.raises(lw.RobotError, match="equality '1': ties joint 'j3' a second time"):
         lw.from_mujoco(model)
     for flag in ("equality", "constraint"):
         off = f'<option><flag {flag}="disable"/></option>'
@@ -161,14 +161,14 @@ def test_forces_of_a_drive_are_those_of_mujoco():
 @pytest.mark.parametrize(
     ("joint", "more", "message"),
     [
-        ('springyield="2" stiffness="1"', "", "joint 'j2' has a spring that yields"),
-        ('damping="1 2"', "", "joint 'j2' has damping of higher powers"),
-        ('stiffness="1 2"', "", "joint 'j2' has stiffness of higher powers"),
+        ('springyield="2" stiffness="1"', "", "joint 'j2': has a spring that yields"),
+        ('damping="1 2"', "", "joint 'j2': has damping of higher powers"),
+        ('stiffness="1 2"', "", "joint 'j2': has stiffness of higher powers"),
         (
             "",
             '<tendon><fixed name="t"><joint joint="j1" coef="1"/></fixed></tendon>'
             '<actuator><motor name="m" tendon="t" armature="1"/></actuator>',
-            "actuator 'm' has armature or damping that does not act on one hinge or slide",
+            "actuator 'm': has armature or damping that does not act on one hinge or slide",
         ),
     ],
 )

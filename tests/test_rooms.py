@@ -21,7 +21,7 @@ MAY_IMPORT = {  # each room: the rooms below it that it uses
     "tracing": {"errors", "graph", "robot", "symbolic"},
     "codegen": {"graph"},
     "symbolic": {"extras", "graph"},
-    "formats": {"dynamics", "errors", "files", "notices", "robot", "spatial", "tracing"},
+    "formats": {"dynamics", "errors", "extras", "files", "notices", "robot", "spatial", "tracing"},
     "comparison": {"api", "dynamics", "errors", "formats", "kernels", "lazy", "robot", "spatial"},
     "kernels": {"codegen", "errors", "extras", "files", "graph", "lazy", "robot", "tracing"},
     "api": {
@@ -165,6 +165,7 @@ MAY_IMPORT_OUTSIDE = {
     "drawing": {"PIL", "matplotlib", "numpy"},
     "dynamics": set(),
     "explanation": {"mpmath", "numpy", "sympy"},
+    "formats": {"mujoco", "numpy"},
     "identification": {"clarabel", "cvxpy", "matplotlib", "numpy", "pandas"},
     "ode": {"numpy", "scipy"},
     "recording": {"matplotlib", "numpy", "pandas", "pyarrow"},

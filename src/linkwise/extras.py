@@ -11,7 +11,7 @@ EXTRAS = {
     "distributed": "dask",
     "matplotlib": "plot",
     "mpmath": "exact",
-    "mujoco": "peers",
+    "mujoco": "mjcf",
     "pandas": "pandas",
     "pin": "peers",
     "pyarrow": "parquet",

@@ -23,7 +23,9 @@ def main(arguments: list[str]) -> None:
             write(tables.original_path(name), originals.original(name, source, wheels))
         return
     for name in tables.SOURCES:
-        write(tables.FOLDER / f"{name}.toml", tables.table(name))
+        path, text = tables.FOLDER / f"{name}.toml", tables.table(name)
+        if not (path.exists() and tables.agree(path.read_text(encoding="utf-8"), text)):
+            write(path, text)
     write(page.PATH, page.text())
     write(licences.PATH, licences.text())
 

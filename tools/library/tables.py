@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
 import warnings
 from pathlib import Path
@@ -18,6 +19,8 @@ SOURCES = {name: source for name, source in ALL.items() if source.get("library",
 UNTURNED = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
 DEFAULTS = {"rotation": UNTURNED, "axis": (0.0, 0.0, 1.0), "anchor": (0.0, 0.0, 0.0)}
 NO_BODY = {"mass": 0.0, "com": (0.0, 0.0, 0.0), "inertia": ((0.0, 0.0, 0.0),) * 3}
+NUMBER = re.compile(r"-?\d+\.\d+(?:e[+-]?\d+)?")
+ROUNDING = 1e-12  # of the largest number of a line
 WHOLE = 4e-16  # the cosine of "1.5707963267948966" is 6e-17, and means zero
 
 
@@ -45,6 +48,18 @@ def compact(row: Any) -> dict[str, Any]:
     entries = {key: EXACT[key](value) if key in EXACT else value for key, value in row.items()}
     left_out = DEFAULTS | (NO_BODY if row["joint"] == "fixed" else {})
     return {key: value for key, value in entries.items() if left_out.get(key) != value}
+
+
+def agree(kept: str, made: str) -> bool:
+    """Whether two tables are the same but for rounding: a file keeps its digits when MuJoCo rounds in another way."""
+    if NUMBER.sub("", kept) != NUMBER.sub("", made):
+        return False
+    for one, other in zip(kept.splitlines(), made.splitlines(), strict=True):
+        a, b = ([float(x) for x in NUMBER.findall(line)] for line in (one, other))
+        size = max(map(abs, a), default=0.0)
+        if len(a) != len(b) or any(abs(x - y) > ROUNDING * size for x, y in zip(a, b, strict=True)):
+            return False
+    return True
 
 
 def with_table(path: Path, rows: list[tuple[str, ...]]) -> str:

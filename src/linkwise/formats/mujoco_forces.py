@@ -13,6 +13,15 @@ FLAGS = ("constraint", "equality", "frictionloss", "spring", "damper", "gravity"
 JOINT_EQUALITY = 2
 HINGE_OR_SLIDE = (3, 2)
 ON_JOINTS = (0, 1)  # of actuators: mjTRN_JOINT and mjTRN_JOINTINPARENT
+NAMES = {  # of the parts of a model, by their kind
+    "actuator": "name_actuatoradr",
+    "body": "name_bodyadr",
+    "equality": "name_eqadr",
+    "joint": "name_jntadr",
+    "tendon": "name_tendonadr",
+}
+TIED = {0: "between bodies (a closed loop)", 1: "between bodies (a closed loop)", 3: "between tendons"}
+Part = tuple[str, int]
 TENDON_FORCES = ("stiffness", "damping", "armature", "frictionloss", "stiffnesspoly", "dampingpoly")
 
 
@@ -22,6 +31,7 @@ class Tie(NamedTuple):
     leader: int | None
     ratio: float
     offset: float
+    equality: int
 
 
 class Drive(NamedTuple):
@@ -31,8 +41,31 @@ class Drive(NamedTuple):
     damping: float = 0.0
 
 
-def refuse(message: str) -> NoReturn:
-    raise RobotError(f"MuJoCo model: {message}")
+class ModelError(RobotError):
+    """What a model has and a robot has no place for: a part of the model, by its kind and its number there."""
+
+    def __init__(self, part: Part, name: str, problem: str, expected: str, ignore: str) -> None:
+        subject = f"{part[0]} {name!r}: " if name else ""
+        super().__init__(f"MuJoCo model: {subject}{problem}{in_parentheses(expected)}")
+        self.part, self.problem, self.expected, self.ignore = part, problem, expected, ignore
+
+    @property
+    def without_part(self) -> str:
+        """The message of a reader that says itself which part it is."""
+        hint = f'ignore=["{self.ignore}"] leaves it out' if self.ignore else ""
+        return f"{self.problem}{in_parentheses(self.expected, hint)}"
+
+
+def in_parentheses(expected: str, hint: str = "") -> str:
+    parts = [*([f"expected {expected}"] if expected else []), *([hint] if hint else [])]
+    return f" ({'; '.join(parts)})" if parts else ""
+
+
+def refuse(model: Any, kind: str, index: int, problem: str, expected: str = "none", ignore: str = "") -> NoReturn:
+    """`ignore` is the name by which a reader of files is asked to leave such a part out."""
+    addresses = getattr(model, NAMES.get(kind, ""), None)
+    name = "" if addresses is None else name_of(model, addresses, index) or str(index)
+    raise ModelError((kind, index), name, problem, expected, ignore)
 
 
 def name_of(model: Any, addresses: Any, index: int) -> str:
@@ -51,35 +84,33 @@ def disabled_flags(model: Any) -> set[str]:
 def refuse_unknown(model: Any, off: set[str]) -> None:
     """What changes the smooth dynamics and is not in a robot."""
     if float(model.opt.density) or float(model.opt.viscosity):
-        refuse("has a fluid, option density or viscosity (expected none)")
+        refuse(model, "option", 0, "has a fluid, option density or viscosity", ignore="fluid")
     for body in np.flatnonzero(np.array(model.body_gravcomp)).tolist():
-        refuse(f"body {name_of(model, model.name_bodyadr, body)!r} has gravcomp (expected none)")
+        refuse(model, "body", body, "has gravcomp, a force that compensates its weight", ignore="gravcomp")
     if model.nflex:
-        refuse("has flexes (expected rigid bodies alone)")
+        refuse(model, "option", 0, "has flexes", "rigid bodies alone")
     if model.nplugin:
-        refuse("has plugins (expected none)")
+        refuse(model, "option", 0, "has plugins")
     for what in TENDON_FORCES:
         for tendon in rows_with(model, f"tendon_{what}"):
-            refuse(f"tendon {name_of(model, model.name_tendonadr, tendon)!r} has {what} (expected none)")
+            refuse(model, "tendon", tendon, f"has {what}, which acts on the joints", ignore="tendon")
     refuse_curved(model, off)
 
 
 def refuse_curved(model: Any, off: set[str]) -> None:
     """Springs and dampers that are not linear."""
+    linear = "only the first, linear one"
     if "damper" not in off:
         for dof in rows_with(model, "dof_dampingpoly"):
-            name = name_of(model, model.name_jntadr, int(model.dof_jntid[dof]))
-            refuse(f"joint {name!r} has damping of higher powers (expected only the first, linear one)")
+            refuse(model, "joint", int(model.dof_jntid[dof]), "has damping of higher powers", linear)
         for actuator in rows_with(model, "actuator_dampingpoly"):
-            name = name_of(model, model.name_actuatoradr, actuator)
-            refuse(f"actuator {name!r} has damping of higher powers (expected only the first, linear one)")
+            refuse(model, "actuator", actuator, "has damping of higher powers", linear)
     if "spring" not in off:
         for joint in rows_with(model, "jnt_stiffnesspoly"):
-            name = name_of(model, model.name_jntadr, joint)
-            refuse(f"joint {name!r} has stiffness of higher powers (expected only the first, linear one)")
+            refuse(model, "joint", joint, "has stiffness of higher powers", linear)
         for joint in rows_with(model, "jnt_springyield"):
             if float(model.jnt_stiffness[joint]):
-                refuse(f"joint {name_of(model, model.name_jntadr, joint)!r} has a spring that yields (expected none)")
+                refuse(model, "joint", joint, "has a spring that yields", ignore="spring")
 
 
 def rows_with(model: Any, key: str) -> list[int]:
@@ -97,8 +128,8 @@ def drives(model: Any, off: set[str]) -> dict[int, Drive]:
         joint = int(model.actuator_trnid[actuator][0])
         on_joint = int(model.actuator_trntype[actuator]) in ON_JOINTS
         if not on_joint or int(model.jnt_type[joint]) not in HINGE_OR_SLIDE:
-            name = name_of(model, model.name_actuatoradr, actuator) or str(actuator)
-            refuse(f"actuator {name!r} has armature or damping that does not act on one hinge or slide (expected none)")
+            problem = "has armature or damping that does not act on one hinge or slide"
+            refuse(model, "actuator", actuator, problem, ignore="actuator")
         square = float(model.actuator_gear[actuator][0]) ** 2
         armature, damping = float(model.actuator_armature[actuator]), float(model.actuator_damping[actuator])
         before = found.get(joint, Drive())
@@ -113,22 +144,23 @@ def ties(model: Any, off: set[str]) -> dict[int, Tie]:
     for k in range(0 if off & {"equality", "constraint"} else model.neq):
         if not bool(model.eq_active0[k]):
             continue
-        name = name_of(model, model.name_eqadr, k) or str(k)
         if int(model.eq_type[k]) != JOINT_EQUALITY:
-            refuse(f"equality {name!r} is not one of joints, which robots here have no place for (expected joint)")
+            tied = TIED.get(int(model.eq_type[k]), "of flexible bodies")
+            problem = f"the model has an equality constraint {tied}, which Linkwise cannot represent"
+            refuse(model, "equality", k, problem, "", "equality")
         follower, leader = int(model.eq_obj1id[k]), int(model.eq_obj2id[k])
         if follower in found:
             joint = name_of(model, model.name_jntadr, follower)
-            refuse(f"equality {name!r} ties joint {joint!r} a second time (expected once)")
+            refuse(model, "equality", k, f"ties joint {joint!r} a second time", "once", "equality")
         c = [float(x) for x in model.eq_data[k][:5]]
         if leader >= 0 and any(c[2:]):
-            refuse(f"equality {name!r} is not a straight line (expected polycoef of two numbers)")
+            refuse(model, "equality", k, "is not a straight line", "polycoef of two numbers", "equality")
         zero = float(model.qpos0[model.jnt_qposadr[follower]])
         if leader < 0 or c[1] == 0.0:
-            found[follower] = Tie(None, 0.0, zero + c[0])
+            found[follower] = Tie(None, 0.0, zero + c[0], k)
         else:
             offset = zero + c[0] - c[1] * float(model.qpos0[model.jnt_qposadr[leader]])
-            found[follower] = Tie(leader, c[1], offset)
+            found[follower] = Tie(leader, c[1], offset, k)
     return found
 
 

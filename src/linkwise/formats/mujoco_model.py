@@ -9,7 +9,7 @@ import numpy as np
 
 from ..robot import Robot
 from ..spatial import rotation_of
-from .mujoco_forces import Drive, Tie, disabled_flags, drives, held_joints, name_of, refuse, refuse_unknown, ties
+from .mujoco_forces import Drive, Part, Tie, disabled_flags, drives, held_joints, name_of, refuse, refuse_unknown, ties
 
 KINDS = {0: "free", 1: "ball", 2: "prismatic", 3: "revolute"}
 SIZES = {"free": (7, 6), "ball": (4, 3)}  # of qpos and qvel; others have one each
@@ -30,9 +30,7 @@ def from_mujoco(model: Any) -> Robot:
     if type(model).__module__.partition(".")[0] != "mujoco" or not hasattr(model, "body_parentid"):
         raise TypeError(f"the model is a {type(model).__name__} (expected a mujoco.MjModel)")
     reading = Reading(model)
-    rows = [*reading.rows(), *reading.sites()]
-    gravity = np.zeros(3) if "gravity" in reading.off else np.array(model.opt.gravity)
-    return Robot.from_frames(rows, gravity=gravity, name=model_name(model), unphysical="warn")
+    return Robot.from_frames(reading.rows, gravity=reading.gravity, name=model_name(model), unphysical="warn")
 
 
 def model_name(model: Any) -> str:
@@ -82,29 +80,37 @@ class Names:
 
 
 class Reading(Names):
-    """The rows of a model."""
+    """The rows of a model, and the part of the model that each is of."""
 
     def __init__(self, model: Any) -> None:
         super().__init__(model)
         self.model, self.off = model, disabled_flags(model)
         refuse_unknown(model, self.off)
         self.ties, self.drives = ties(model, self.off), drives(model, self.off)
+        self.gravity = np.zeros(3) if "gravity" in self.off else np.array(model.opt.gravity)
+        self.rows: list[Row] = []
+        self.parts: list[Part] = []
+        for body in range(1, model.nbody):
+            self.add_body(body)
+        for site in range(model.nsite):
+            self.add_site(site)
 
-    def rows(self) -> Iterator[Row]:
-        for body in range(1, self.model.nbody):
-            yield from self.body_rows(body)
+    def add(self, part: Part, row: Row) -> None:
+        self.parts.append(part)
+        self.rows.append(row)
 
-    def body_rows(self, body: int) -> Iterator[Row]:
+    def add_body(self, body: int) -> None:
         model, parent = self.model, self.bodies[int(self.model.body_parentid[body])]
         first, count = int(model.body_jntadr[body]), int(model.body_jntnum[body])
         where: Row = {"translation": np.array(model.body_pos[body]), "rotation": rotation(model.body_quat[body])}
         if not count:
-            name = self.bodies[body]
-            yield {"name": name, "parent": parent, "joint": "fixed", **where, **self.inertial(body)}
+            row: Row = {"name": self.bodies[body], "parent": parent, "joint": "fixed"}
+            self.add(("body", body), {**row, **where, **self.inertial(body)})
         for k, joint in enumerate(range(first, first + count)):
             link = self.link_of[joint]
             mass = self.inertial(body) if k == count - 1 else massless()
-            yield {"name": link, "parent": parent, **self.joint_entries(joint, where), **mass}
+            row = {"name": link, "parent": parent}
+            self.add(("joint", joint), {**row, **self.joint_entries(joint, where), **mass})
             parent, where = link, {"translation": np.zeros(3), "rotation": np.eye(3)}
 
     def inertial(self, body: int) -> Row:
@@ -135,53 +141,53 @@ class Reading(Names):
         model, added = self.model, self.drives.get(joint, Drive())
         begin = int(model.jnt_dofadr[joint])
         dofs = slice(begin, begin + SIZES.get(kind, (1, 1))[1])
-        label = self.own_joints[joint] or self.link_of[joint]
-        values = {"rotor_inertia": one_value(model.dof_armature[dofs], label, "armature") + added.armature}
+        values = {"rotor_inertia": self.one_value(joint, model.dof_armature[dofs], "armature") + added.armature}
         if "damper" not in self.off:
-            values["viscous_friction"] = one_value(model.dof_damping[dofs], label, "damping") + added.damping
+            values["viscous_friction"] = self.one_value(joint, model.dof_damping[dofs], "damping") + added.damping
         if not self.off & {"frictionloss", "constraint"}:
-            values["coulomb_friction"] = one_value(model.dof_frictionloss[dofs], label, "frictionloss")
+            values["coulomb_friction"] = self.one_value(joint, model.dof_frictionloss[dofs], "frictionloss")
         row: Row = {key: value for key, value in values.items() if value}
         if kind in ("prismatic", "revolute") and bool(model.jnt_limited[joint]):
             row["limits"] = tuple(float(x) for x in model.jnt_range[joint])
         if kind != "free" and bool(model.jnt_actfrclimited[joint]):
             low, high = (float(x) for x in model.jnt_actfrcrange[joint])
             row |= {"effort_limit": high} if low == -high else {}
-        return row | self.spring(joint, kind, label)
+        return row | self.spring(joint, kind)
 
-    def spring(self, joint: int, kind: str, label: str) -> Row:
+    def one_value(self, joint: int, values: Any, what: str) -> float:
+        values = np.array(values, dtype=float)
+        if np.ptp(values) > 0.0:
+            problem = f"has {what} {values.tolist()}, different for its degrees of freedom"
+            refuse(self.model, "joint", joint, problem, "the same")
+        return float(values[0])
+
+    def spring(self, joint: int, kind: str) -> Row:
         stiffness = float(self.model.jnt_stiffness[joint])
         if stiffness == 0.0 or "spring" in self.off:
             return {}
         if kind == "free":
-            refuse(f"joint {label!r}, a free joint, has stiffness (expected none)")
+            refuse(self.model, "joint", joint, "has stiffness, a spring of a free joint", ignore="spring")
         begin = int(self.model.jnt_qposadr[joint])
-        if kind == "ball":
-            self.require_upright(begin, label)
-            return {"stiffness": stiffness}
-        return {"stiffness": stiffness, "rest": float(self.model.qpos_spring[begin])}
-
-    def require_upright(self, begin: int, label: str) -> None:
-        """A spring of a ball joint here is at rest where its quaternion is (1, 0, 0, 0)."""
+        if kind != "ball":
+            return {"stiffness": stiffness, "rest": float(self.model.qpos_spring[begin])}
         rest = np.array(self.model.qpos_spring[begin : begin + 4])
-        if abs(rest[0]) != 1.0:
-            refuse(f"joint {label!r}, a ball joint, has a spring that rests at {rest.tolist()} (expected 1, 0, 0, 0)")
+        if abs(rest[0]) != 1.0:  # a spring of a ball joint here is at rest where its quaternion is (1, 0, 0, 0)
+            refuse(self.model, "joint", joint, f"has a spring that rests at {rest.tolist()}", "1, 0, 0, 0 of a ball")
+        return {"stiffness": stiffness}
 
     def coupling(self, tie: Tie | None) -> Row:
         if tie is None or tie.leader is None:
             return {}
         return {"coupled_to": self.link_of[tie.leader], "ratio": tie.ratio, "offset": tie.offset}
 
-    def sites(self) -> Iterator[Row]:
-        """Sites that have names, as fixed frames; one that is called as a link is not needed."""
-        model = self.model
-        for site in range(model.nsite):
-            name = name_of(model, model.name_siteadr, site)
-            if name and name not in self.links:
-                self.links.add(name)
-                row: Row = {"name": name, "parent": self.bodies[int(model.site_bodyid[site])], "joint": "fixed"}
-                place = {"translation": np.array(model.site_pos[site]), "rotation": rotation(model.site_quat[site])}
-                yield row | place
+    def add_site(self, site: int) -> None:
+        """A site that has a name, as a fixed frame; one that is called as a link is not needed."""
+        model, name = self.model, name_of(self.model, self.model.name_siteadr, site)
+        if name and name not in self.links:
+            self.links.add(name)
+            row: Row = {"name": name, "parent": self.bodies[int(model.site_bodyid[site])], "joint": "fixed"}
+            place = {"translation": np.array(model.site_pos[site]), "rotation": rotation(model.site_quat[site])}
+            self.add(("site", site), row | place)
 
 
 def massless() -> Row:
@@ -198,13 +204,6 @@ def axis_motion(kind: str, axis: np.ndarray, anchor: np.ndarray, q: float) -> np
     R = rotation([np.cos(q / 2.0), *half])
     T[:3, :3], T[:3, 3] = R, anchor - R @ anchor
     return T
-
-
-def one_value(values: Any, name: str, what: str) -> float:
-    values = np.array(values, dtype=float)
-    if np.ptp(values) > 0.0:
-        refuse(f"joint {name!r} has {what} {values.tolist()}, different for its degrees of freedom (expected the same)")
-    return float(values[0])
 
 
 def rotation(quaternion: Any) -> np.ndarray:

@@ -31,7 +31,7 @@ GIVES = {  # what an optional package is for
     "cvxpy": 'lw.identify(..., solver="clarabel")',
     "distributed": "sweeps on a Dask cluster",
     "pin": "Pinocchio beside Linkwise in linkwise bench",
-    "mujoco": "MuJoCo beside Linkwise in linkwise bench",
+    "mujoco": "robots from MJCF files; MuJoCo in linkwise bench",
     "wasmtime": 'lw.compile(..., target="wasm")',
 }
 VARIABLES = ("LINKWISE_CACHE", "LINKWISE_KERNELS", "LINKWISE_THREADS", "NO_COLOR", "MPLBACKEND", "MPLCONFIGDIR")

@@ -1,4 +1,4 @@
-"""MJCF, the format of MuJoCo: bodies in bodies, their joints, and inertia that is stated or follows from the geoms."""
+"""MJCF, the format of MuJoCo: MuJoCo compiles the file, and its model becomes a robot."""
 
 from .reader import read
 

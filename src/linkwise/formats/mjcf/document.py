@@ -1,65 +1,171 @@
-"""An MJCF file with its <include> elements replaced by what the other files hold.
+"""An MJCF model as the text that MuJoCo compiles: with what it includes, without what the dynamics do not need.
 
-Each file is read once, and lies in the folder of the model or below it. The elements keep the file and line that they
-come from.
+The text has one element a line, so that a line of MuJoCo's messages is an element of the files.
 """
 
 from __future__ import annotations
 
+import re
 from pathlib import Path, PurePosixPath, PureWindowsPath
+from xml.sax.saxutils import quoteattr
 
+from ...errors import FileError, near_miss
+from ...notices import warn
 from .. import xml
-from ..xml import DEPTH, ELEMENTS, Element
-from .grammar import check_attributes
+from ..xml import DEPTH, ELEMENTS, Element, shortened
+
+COPIES = 5_000  # of elements, by <replicate>
+IGNORABLE = ("actuator", "equality", "flex", "fluid", "gravcomp", "spring", "springdamper", "tendon")
+BODIES = ("worldbody", "body", "frame", "replicate")
+SKIPPED = {  # elements that cannot change the smooth dynamics, by where they stand, and what the warning calls them
+    "mujoco": {
+        "size": "size", "statistic": "statistic", "visual": "visual", "extension": "extension", "contact": "contact",
+        "sensor": "sensors", "custom": "custom", "keyframe": "keyframes",
+    },
+    "asset": {
+        "hfield": "height fields", "skin": "skins", "texture": "textures", "material": "materials", "model": "models",
+    },
+    "deformable": {"skin": "skins"},
+} | {tag: {"camera": "cameras", "light": "lights"} for tag in BODIES}  # fmt: skip
+REFUSED = {
+    "attach": "attached models are",
+    "composite": "composite objects are",
+    "flexcomp": "flexible objects are",
+    "plugin": "a plugin is",
+}
+NAMES = ("name", "class", "childclass", "file", "model")
+NOT_FINITE = re.compile(r"[+-]?(?:nan(?:\(\w*\))?|inf(?:inity)?)", re.IGNORECASE)
 
 
-def complete(root: Element, path: Path) -> Element:
-    """The root element, <mujoco>, of a file with what it includes."""
-    if root.tag != "mujoco":
-        root.fail("is not the root of an MJCF model (expected <mujoco>)")
-    return Includes(path).expanded(root)
+class Skipped:
+    """What is left out: kinds that cannot change the smooth dynamics, named in one warning, and others on request."""
+
+    def __init__(self, path: Path, ignore: tuple[str, ...]) -> None:
+        self.path, self.ignore = path, ignore
+        self.kinds: dict[str, None] = {}  # in the order of the file
+        self.ignored: dict[str, None] = {}
+        for name in ignore:
+            if name not in IGNORABLE:
+                known = ", ".join(map(repr, IGNORABLE))
+                raise FileError(f"{path}: ignore has {name!r}{near_miss(name, IGNORABLE)} (expected some of {known})")
+
+    def add(self, kind: str) -> None:
+        self.kinds[kind] = None
+
+    def warn(self) -> None:
+        """One warning for all."""
+        texts = []
+        if self.ignored:
+            texts.append(f"ignored as asked, though it acts on the robot: {', '.join(self.ignored)}")
+        if self.kinds:
+            texts.append(f"skipped, the inertia matrix and bias forces do not depend on it: {', '.join(self.kinds)}")
+        if texts:
+            warn(f"{self.path}: {'; '.join(texts)}")
 
 
-def inside(path: str, folders: tuple[Path, ...], top: Path, element: Element, what: str) -> Path:
-    """The file of that name in the first of the folders that has it; it must lie below the top folder."""
-    if PurePosixPath(path).is_absolute() or PureWindowsPath(path).drive or path.startswith("\\"):
-        element.fail(f'{what} is "{path}", an absolute path (expected one that starts in the model\'s folder)')
-    try:
-        found = [file for file in ((folder / path).resolve() for folder in folders) if file.is_file()]
-        within = [file for file in found if file.is_relative_to(top.resolve())]
-    except (OSError, RuntimeError, ValueError) as problem:
-        element.fail(f'{what} is "{xml.shortened(path)}", which cannot be read ({problem})')
-    if not found:
-        element.fail(f'{what} is "{xml.shortened(path)}", and there is no such file in {folders[0].resolve()}')
-    if found[0] not in within:
-        element.fail(
-            f'{what} is "{path}", which lies outside the model\'s folder, {top} (nothing is read outside; copy'
-            " it into the folder)"
-        )
-    return found[0]
+class Document:
+    """The text, and the element of each of its lines."""
+
+    def __init__(self, root: Element, path: Path, ignore: tuple[str, ...]) -> None:
+        if root.tag != "mujoco":
+            root.fail("is not the root of an MJCF model (expected <mujoco>)")
+        self.root, self.skipped = Includes(path).expand(root), Skipped(path, ignore)
+        self.elements: list[Element] = []
+        self.lines: list[str] = []
+        self.copies = 0
+        self.write(root, 1)
+        self.text = "\n".join(self.lines)
+
+    def element(self, text: str) -> Element | None:
+        """The element of the line that a text of MuJoCo ends with."""
+        line = re.search(r"line (\d+)\D*$", text)
+        return self.elements[int(line[1]) - 1] if line and 0 < int(line[1]) <= len(self.elements) else None
+
+    def write(self, element: Element, copies: int) -> None:
+        """The lines of an element, of which so many copies are made."""
+        if element.tag == "replicate":
+            copies *= self.repetitions(element)
+        self.copies += copies if copies > 1 else 0
+        if self.copies > COPIES:
+            element.fail(f"is copied by <replicate>, which makes more than {COPIES} elements (expected fewer)")
+        plugin = element.tag == "plugin"  # of an actuator: what it adds to its joint is read all the same
+        tag, children = ("general", []) if plugin else (element.tag, element.children)
+        start = f"<{tag}{''.join(f' {key}={quoteattr(value)}' for key, value in self.attributes(element).items())}"
+        children = [child for child in children if self.keeps(child, element)]
+        self.add(f"{start}>" if children else f"{start}/>", element)
+        for child in children:
+            self.write(child, copies)
+        if children:
+            self.add(f"</{tag}>", element)
+
+    def add(self, line: str, element: Element) -> None:
+        self.lines.append(line)
+        self.elements.append(element)
+
+    @staticmethod
+    def repetitions(element: Element) -> int:
+        count = element.number("count")
+        if not 1 <= count <= COPIES or count != int(count):
+            element.fail(f"count is {count:g} (expected a whole number from 1 to {COPIES})")
+        return int(count)
+
+    def keeps(self, element: Element, parent: Element) -> bool:
+        """Whether MuJoCo is to read an element; an error for what is not read at all."""
+        tag, skipped = element.tag, self.skipped
+        if tag in SKIPPED.get(parent.tag, {}):
+            skipped.add(SKIPPED[parent.tag][tag])
+        elif parent.tag == "deformable" or (parent.tag == "equality" and tag.startswith("flex")):
+            name = "equality" if parent.tag == "equality" and "equality" in skipped.ignore else "flex"
+            self.require_ignored(element, name, "is a flexible body, whose elastic forces act on the bodies,")
+        elif tag == "site" and parent.tag in BODIES and not element.get("name", ""):
+            skipped.add("sites without a name")
+        elif tag in REFUSED and parent.tag != "actuator":
+            element.fail(f"{REFUSED[tag]} not read here (expected bodies, joints and geoms)")
+        else:
+            if parent.tag in ("actuator", "tendon"):
+                skipped.add(f"{parent.tag}s")
+            if element.attributes.get("mocap") == "true":
+                skipped.add("mocap (bodies are fixed where the file has them)")
+            return True
+        return False
+
+    def require_ignored(self, element: Element, name: str, problem: str) -> None:
+        if name not in self.skipped.ignore:
+            element.fail(f'{problem} and is not modelled here (ignore=["{name}"] leaves it out)')
+        self.skipped.ignored[name] = None
+
+    def attributes(self, element: Element) -> dict[str, str]:
+        """Of an element, without those for the eye and for editors."""
+        for key, value in element.attributes.items():
+            if key not in NAMES and any(map(NOT_FINITE.fullmatch, value.split())):
+                element.fail(f'{key} is "{shortened(value)}" (expected finite numbers)')
+        kept = {key: value for key, value in element.attributes.items() if not key.startswith(("xmlns", "xsi:"))}
+        for key in ("material", *(("plugin", "instance") if element.tag == "plugin" else ())):
+            kept.pop(key, None)
+        if element.tag == "mesh" and "file" in kept:
+            kept.setdefault("name", PurePosixPath(kept["file"].replace("\\", "/")).stem)
+        return kept
 
 
 class Includes:
-    """The files of one model."""
+    """The files of one model. Each is read once, and lies in the folder of the model or below it."""
 
     def __init__(self, path: Path) -> None:
         self.folder = path.parent
         self.files = {path.resolve(): path}
         self.count = 0
 
-    def expanded(self, element: Element, depth: int = 0) -> Element:
+    def expand(self, element: Element, depth: int = 0) -> Element:
         """The element with all that is included below it."""
         self.count += 1
         if self.count > ELEMENTS:
             element.fail(f"is one of more than {ELEMENTS} elements (expected a robot's description)")
         if depth > DEPTH:
             element.fail(f"stands more than {DEPTH} elements deep")
-        if not element.children:
-            return element
         children: list[Element] = []
         for child in element.children:
             children += self.parts(child, depth + 1) if child.tag == "include" else [child]
-        element.children = [self.expanded(child, depth + 1) for child in children]
+        element.children = [self.expand(child, depth + 1) for child in children]
         for child in element.children:
             child.parent = element
         return element
@@ -68,7 +174,9 @@ class Includes:
         """The elements that stand in place of an <include>, with further ones of included files."""
         if depth > DEPTH:
             include.fail(f"stands more than {DEPTH} elements deep")
-        check_attributes(include)
+        for key in include.attributes:
+            if key != "file":
+                include.fail(f"{key} is not an attribute of <include>{near_miss(key, ['file'])} (expected file)")
         if include.children:
             include.fail("has elements of its own (expected none)")
         name = include.get("file", expected="the name of an MJCF file")
@@ -84,3 +192,22 @@ class Includes:
         for child in root.children:
             found += self.parts(child, depth + 1) if child.tag == "include" else [child]
         return found
+
+
+def inside(path: str, folders: tuple[Path, ...], top: Path, element: Element, what: str) -> Path:
+    """The file of that name in the first of the folders that has it; it must lie below the top folder."""
+    if PurePosixPath(path).is_absolute() or PureWindowsPath(path).drive or path.startswith("\\"):
+        element.fail(f'{what} is "{path}", an absolute path (expected one that starts in the model\'s folder)')
+    try:
+        found = [file for file in ((folder / path).resolve() for folder in folders) if file.is_file()]
+        within = [file for file in found if file.is_relative_to(top.resolve())]
+    except (OSError, RuntimeError, ValueError) as problem:
+        element.fail(f'{what} is "{shortened(path)}", which cannot be read ({problem})')
+    if not found:
+        element.fail(f'{what} is "{shortened(path)}", and there is no such file in {folders[0].resolve()}')
+    if found[0] not in within:
+        element.fail(
+            f'{what} is "{path}", which lies outside the model\'s folder, {top} (nothing is read outside; copy'
+            " it into the folder)"
+        )
+    return found[0]

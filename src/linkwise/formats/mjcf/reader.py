@@ -1,31 +1,35 @@
-"""The robot of an MJCF file."""
+"""The robot of an MJCF file: MuJoCo compiles what the dynamics need of it, and `from_mujoco` reads the model.
+
+Files are read here and handed to MuJoCo in memory. Its errors get the file, the line and the element that they are of.
+"""
 
 from __future__ import annotations
 
+import re
+import warnings
 from collections.abc import Mapping
-from dataclasses import replace
-from pathlib import Path
+from pathlib import Path, PurePosixPath
+from typing import Any, NoReturn
 
 import numpy as np
 
 from ...errors import FileError, RobotError, RowError, near_miss
+from ...extras import imported
 from ...robot import Robot, from_table
 from .. import xml
+from ..mujoco_forces import ModelError, Part
+from ..mujoco_model import Reading
 from ..options import Options
 from ..urdf import reader as urdf
 from ..xml import Element, shortened
-from .bodies import Body, Joint, Tree
-from .constraints import couple
-from .defaults import MAIN, Defaults
-from .document import complete
-from .drives import add_actuators, check_tendons
-from .grammar import ASSETS, SECTIONS, check_attributes, refuse_tag
-from .inertia import Inertia, inertia_of
-from .meshes import Meshes
-from .orientation import identity
-from .rows import Table
-from .settings import Settings
-from .skipped import Skipped
+from .document import BODIES, Document, inside
+
+BYTES = 64 * 2**20  # of a mesh file
+MESHES = ("stl", "obj", "msh")
+OF_THE_BODY = ("mass", "com", "inertia")
+OF_THE_EQUALITY = ("coupled_to", "ratio", "offset")
+PARTS = {"actuator": "actuators", "body": "bodies", "equality": "equalities", "joint": "joints", "site": "sites"}
+PARTS |= {"tendon": "tendons"}
 
 
 def read(path: Path, options: Options) -> Robot:
@@ -34,180 +38,300 @@ def read(path: Path, options: Options) -> Robot:
     if root.tag == "robot":
         return urdf.robot_of(root, options)
     with np.errstate(all="ignore"):  # numbers that are too large are found in the table
-        return robot_of(complete(root, path), path, options)
+        return Model(Document(root, path, options.ignore), path, options).robot()
 
 
-def robot_of(root: Element, path: Path, options: Options) -> Robot:
-    check_attributes(root)
-    skipped = Skipped(str(path), options.ignore)
-    sections = sorted_sections(root, skipped)
-    settings, defaults = settings_of(sections, skipped), Defaults()
-    for section in sections["default"]:
-        defaults.add(section)
-    meshes = meshes_of(sections["asset"], path.parent, settings, defaults, skipped)
-    refuse_flexes(sections["deformable"], skipped)
-    tree = Tree(settings, defaults, skipped)
-    for section in sections["worldbody"]:
-        tree.add_world(section)
-    choose_bases(tree.bodies, options, root)
-    inertias = [inertia_of(body, settings, meshes) for body in tree.bodies]
-    scale_to_total(inertias, settings)
-    align_free_bodies(tree.bodies, inertias, settings)
-    table = Table(tree.bodies, settings, skipped)
-    for body, inertia in zip(tree.bodies, inertias, strict=True):
-        table.add(body, inertia)
-    table.add_sites(tree.sites, None, "")
-    for body, link in zip(tree.bodies, table.last, strict=True):
-        table.add_sites(body.sites, body, link)
-    check_tendons(sections["tendon"], defaults, skipped)
-    add_actuators(sections["actuator"], table.rows, settings, defaults, skipped)
-    sources = couple(sections["equality"], table, settings, defaults, skipped, options.mimic)
-    robot = finished(table, sources, root, settings, options)
-    skipped.warn()
-    return robot
+class Model:
+    """One file, on its way through MuJoCo."""
 
+    def __init__(self, document: Document, path: Path, options: Options) -> None:
+        self.document, self.path, self.options = document, path, options
+        self.root, self.skipped = document.root, document.skipped
+        self.mujoco = imported("mujoco")
+        self.files: dict[str, str] = {}  # the names of mesh files, by those that MuJoCo sees
+        self.spec = self.run(lambda: self.mujoco.MjSpec.from_string(document.text))
 
-def sorted_sections(root: Element, skipped: Skipped) -> dict[str, list[Element]]:
-    """The sections that are read, by their tags."""
-    sections: dict[str, list[Element]] = {tag: [] for tag, kind in SECTIONS.items() if not kind}
-    for section in root.children:
-        if section.tag not in SECTIONS:
-            refuse_tag(section, root, tuple(SECTIONS))
-        if section.tag in sections:
-            sections[section.tag].append(section)
-        else:
-            skipped.add(SECTIONS[section.tag])
-    return sections
+    def robot(self) -> Robot:
+        self.check_settings()
+        self.leave_out()
+        self.choose_bases()
+        self.drop_geometry()
+        replaced = self.replace_unphysical()
+        model = self.run(self.spec.compile)
+        for body, values in replaced:
+            stated = max(body.mass, self.spec.compiler.boundmass)
+            model.body_inertia[body.id] = values * (model.body_mass[body.id] / stated if stated else 1.0)
+        self.note_skipped(model)
+        robot = self.robot_of(model)
+        self.skipped.warn()
+        return robot
 
+    def run(self, step: Any) -> Any:
+        """The result of a step of MuJoCo's compiler."""
+        errors = (ValueError, RuntimeError, self.mujoco.FatalError, self.mujoco.UnexpectedError)
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                return step()
+        except errors as problem:
+            self.fail(str(problem))
 
-def settings_of(sections: dict[str, list[Element]], skipped: Skipped) -> Settings:
-    settings = Settings()
-    for section in sections["compiler"]:
-        settings.compiler(section)
-    for section in sections["option"]:
-        settings.option(section)
-    for key, section in settings.fluid.items():
-        skipped.refuse("fluid", section, f"has a fluid around the bodies ({key}), which exerts forces on them,")
-    if "gravity" in settings.disabled:
-        settings.gravity = (0.0, 0.0, 0.0)
-    return settings
+    def fail(self, text: str) -> NoReturn:
+        """An error of MuJoCo, which ends with the line of an element."""
+        element = self.document.element(text) or self.root
+        message = re.sub(r"^(?:(?:XML |Schema )?(?:Error|violation):? )+", "", text.rpartition("\nElement")[0] or text)
+        for name, file in self.files.items():
+            message = message.replace(f"'{name}'", f"'{file}'")
+        shown = message if message.isprintable() else message.encode("unicode_escape").decode("ascii")
+        element.fail(f"{shown}{self.hint(message, element)} (MuJoCo's compiler)")
 
+    def hint(self, message: str, element: Element) -> str:
+        """A word of MuJoCo's or a name of the file that is near the one that is wrong."""
+        if "unrecognized element" in message and element.parent is not None:
+            return near_miss(element.tag, self.schema()[1].get(element.parent.tag, ()))
+        wrong = re.search(r"(\w+):? '([^']+)'", message)
+        if wrong is None:
+            return ""
+        if "unrecognized attribute" in message:
+            return near_miss(wrong[2], self.schema()[0].get(element.tag, ()))
+        key = "class" if "class" in message else "name"
+        tags = {"name": ("default",), "target": ("joint", "tendon", "site", "body")}.get(wrong[1], (wrong[1],))
+        names = {other.attributes[key] for other in self.root.walk() if other.tag in tags and key in other.attributes}
+        return near_miss(wrong[2], sorted(names)) if wrong[2] not in names else ""
 
-def meshes_of(
-    sections: list[Element], folder: Path, settings: Settings, defaults: Defaults, skipped: Skipped
-) -> Meshes:
-    meshes = Meshes(folder, settings)
-    for section in sections:
-        for element in section.children:
-            if element.tag not in ASSETS:
-                refuse_tag(element, section, tuple(ASSETS))
-            if element.tag == "mesh":
-                check_attributes(element)
-                meshes.add(defaults.applied(element, MAIN))
-            else:
-                skipped.add(ASSETS[element.tag])
-    return meshes
+    def schema(self) -> tuple[dict[str, list[str]], dict[str, list[str]]]:
+        """MuJoCo's words: the attributes of each element, and the elements in it."""
+        attributes: dict[str, list[str]] = {}
+        children: dict[str, list[str]] = {}
+        path: list[str] = []
+        for line in self.mujoco.mj_printSchema(False, False).splitlines():
+            head, words = line[:30], line[30:].split()
+            if head.strip():
+                tag = head.split()[0].removeprefix("(world)")
+                path = [*path[: (len(head) - len(head.lstrip())) // 3], tag]
+                children.setdefault(path[-2] if len(path) > 1 else "", []).append(tag)
+            attributes.setdefault(path[-1], []).extend(words)
+        inside_body = [*children.get("body", ()), *BODIES[1:]]
+        return attributes, children | dict.fromkeys(BODIES, inside_body) | {"mujoco": [*children["mujoco"], BODIES[0]]}
 
+    def element(self, item: Any) -> Element:
+        """Where a part of the model stands."""
+        return self.document.element(item.info) or self.root
 
-def refuse_flexes(sections: list[Element], skipped: Skipped) -> None:
-    for section in sections:
-        for element in section.children:
-            if element.tag == "skin":
-                skipped.add("skins")
-            elif element.tag == "flex":
-                skipped.refuse("flex", element, "is a flexible body, whose elastic forces act on the bodies,")
-            else:
-                refuse_tag(element, section, ("flex", "skin"))
+    def check_settings(self) -> None:
+        compiler = self.spec.compiler
+        if compiler.settotalmass > 0.0 and compiler.fusestatic:
+            self.root.fail(
+                "has settotalmass and fusestatic: which masses count then is not defined here (expected one)"
+            )
+        compiler.fusestatic = compiler.discardvisual = False  # the robot is the same, with all of its frames
+        for joint in self.spec.joints:
+            actuated = joint.actfrclimited, joint.actfrcrange, "actuatorfrcrange"
+            for limited, (low, high), key in ((joint.limited, joint.range, "range"), actuated):
+                slack = low >= high and (low, high) != (0.0, 0.0) and joint.type in self.of_one_degree
+                if slack and limited != self.mujoco.mjtLimited.mjLIMITED_FALSE:
+                    self.element(joint).fail(f"{key} is {low:g} to {high:g} (expected the smaller number first)")
 
+    @property
+    def of_one_degree(self) -> tuple[Any, Any]:
+        return self.mujoco.mjtJoint.mjJNT_HINGE, self.mujoco.mjtJoint.mjJNT_SLIDE
 
-def choose_bases(bodies: list[Body], options: Options, root: Element) -> None:
-    """Give children of the world a free joint, or take it away, where that is asked."""
-    roots = {body.name: body for body in bodies if body.parent < 0}
-    if isinstance(options.base, Mapping):
-        asked = dict(options.base)
+    def leave_out(self) -> None:
+        """Take away what is to be ignored."""
+        spec, joints = self.spec, self.mujoco.mjtJoint
+        on_joints = (self.mujoco.mjtTrn.mjTRN_JOINT, self.mujoco.mjtTrn.mjTRN_JOINTINPARENT)
+        if "equality" in self.options.ignore or self.options.mimic != "coupled":
+            for equality in list(spec.equalities):
+                of_joints = equality.type == self.mujoco.mjtEq.mjEQ_JOINT
+                if of_joints and self.options.mimic != "coupled":
+                    self.skipped.add("equality constraints of joints (mimic is independent)")
+                    spec.delete(equality)
+                elif "equality" in self.options.ignore:
+                    self.skipped.ignored["equality"] = None
+                    spec.delete(equality)
+        free = [joint for joint in spec.joints if joint.type == joints.mjJNT_FREE]
+        yielding = [joint for joint in spec.joints if any(np.ravel(joint.springyield))]
+        elsewhere = [actuator for actuator in spec.actuators if actuator.trntype not in on_joints]
+        for name, items, keys in (
+            ("fluid", [spec.option], ("density", "viscosity")),
+            ("gravcomp", spec.bodies, ("gravcomp",)),
+            ("springdamper", spec.joints, ("springdamper",)),
+            ("spring", [*free, *yielding], ("stiffness",)),
+            ("tendon", spec.tendons, ("stiffness", "damping", "armature", "frictionloss")),
+            ("actuator", elsewhere, ("armature", "damping")),
+        ):
+            for item in items if name in self.options.ignore else ():
+                for key in keys:
+                    value = getattr(item, key)
+                    if np.any(value):
+                        self.skipped.ignored[name] = None
+                        setattr(item, key, np.zeros_like(value) if np.ndim(value) else 0.0)
+
+    def choose_bases(self) -> None:
+        """Give children of the world a free joint, or take it away, where that is asked."""
+        base, bodies = self.options.base, list(self.spec.worldbody.bodies)
+        roots = {body.name: body for body in bodies}
+        free = {body.name: [joint for joint in body.joints if self.is_free(joint)] for body in bodies}
+        asked = dict(base) if isinstance(base, Mapping) else dict.fromkeys(roots, base) if base else {}
         for name in asked:
             if name not in roots:
                 known = ", ".join(sorted(filter(None, roots))[:10])
-                root.fail(f"base names {name!r}, which is no child of the world{near_miss(name, roots)} ({known})")
-    else:
-        asked = dict.fromkeys(roots, options.base) if options.base else {}
-        if options.base == "free":
-            asked = whole_robot_free(bodies, root)
-    for body in bodies:
-        if body.parent < 0 and asked.get(body.name) == "fixed":
-            body.joints = [joint for joint in body.joints if joint.kind != "free"]
-        elif body.parent < 0 and asked.get(body.name) == "free":
-            make_free(body)
-
-
-def whole_robot_free(bodies: list[Body], root: Element) -> dict[str, str]:
-    """One free base, if no body is free yet."""
-    roots = [body for body in bodies if body.parent < 0]
-    if any(joint.kind == "free" for body in roots for joint in body.joints):
-        return {}
-    if len(roots) != 1:
-        names = ", ".join(shortened(body.name) or "one without a name" for body in roots[:10])
-        root.fail(
-            f'has {len(roots)} children of the world ({names}); base="free" does not say which is the base (expected'
-            ' base={name: "free"})'
-        )
-    return {roots[0].name: "free"}
-
-
-def make_free(body: Body) -> None:
-    if any(joint.kind == "free" for joint in body.joints):
-        return
-    if body.joints:
-        body.element.fail(
-            "is to be a free base, but moves by joints of its own (expected a body without joints;"
-            " with_free_base(mass, com, inertia) of the robot puts it on a base)"
-        )
-    body.joints = [free_joint(body)]
-
-
-def free_joint(body: Body) -> Joint:
-    element = Element("freejoint", {}, body.element.path, body.element.line, body.element)
-    return Joint(element, "", "free", np.array([0.0, 0.0, 1.0]), np.zeros(3))
-
-
-def scale_to_total(inertias: list[Inertia], settings: Settings) -> None:
-    """Scale all masses where their sum is given."""
-    if settings.settotalmass > 0.0:
-        total = sum(inertia.mass for inertia in inertias)
-        factor = settings.settotalmass / total if total > 0.0 else 1.0
-        for inertia in inertias:
-            inertia.mass *= factor
-            inertia.moments = inertia.moments * factor
-
-
-def align_free_bodies(bodies: list[Body], inertias: list[Inertia], settings: Settings) -> None:
-    """The frame of a free body without children becomes that of its principal axes, where that is asked."""
-    for body, inertia in zip(bodies, inertias, strict=True):
-        if len(body.joints) == 1 and body.joints[0].kind == "free" and not body.children:
-            element = body.joints[0].element
-            word = element.word("align", ("false", "true", "auto"), "auto")
-            if word == "true" or (word == "auto" and settings.alignfree):
-                if inertia.computed_axes:
-                    element.fail(
-                        "is to be aligned with the principal axes, which the file does not state (expected"
-                        ' align="false", or an <inertial> with diaginertia)'
+                close = near_miss(name, roots)
+                self.root.fail(f"base names {name!r}, which is no child of the world{close} ({known})")
+        if base == "free":
+            asked = {} if any(free.values()) else {self.only(bodies).name: "free"}
+        for body in bodies:
+            joints = [joint for joint in body.joints if self.is_free(joint)]
+            if asked.get(body.name) == "fixed":
+                for joint in joints:
+                    self.spec.delete(joint)
+            elif asked.get(body.name) == "free" and not joints:
+                if len(body.joints):
+                    self.element(body).fail(
+                        "is to be a free base, but moves by joints of its own (expected a body without joints;"
+                        " with_free_base(mass, com, inertia) of the robot puts it on a base)"
                     )
-                back = inertia.frame.inverse()
-                body.sites = [replace(site, pose=back.then(site.pose)) for site in body.sites]
-                body.pose, inertia.frame = body.pose.then(inertia.frame), identity()
+                body.add_freejoint()
 
+    def is_free(self, joint: Any) -> bool:
+        return bool(joint.type == self.mujoco.mjtJoint.mjJNT_FREE)
 
-def finished(table: Table, sources: dict[str, Element], root: Element, settings: Settings, options: Options) -> Robot:
-    rows = [row.entries for row in table.rows]
-    name = root.get("model", "") or root.path.stem
-    if all(row["joint"] == "fixed" for row in rows):
-        root.fail('has no joint that moves (expected one; base="free" puts a body on a free base)')
-    try:
-        return from_table(rows, "frames", settings.gravity, name, unphysical=options.unphysical)
-    except RowError as problem:
-        row = table.rows[problem.row]
-        coupling = problem.key in ("coupled_to", "ratio", "offset") and row.name in sources
-        element = sources[row.name] if coupling else row.element(problem.key)
-        raise FileError(f"{element.path}:{element.line}: {problem}") from None
-    except RobotError as problem:
-        raise FileError(f"{root.path}:{root.line}: {problem}") from None
+    def only(self, bodies: list[Any]) -> Any:
+        """The one child of the world."""
+        if len(bodies) != 1:
+            names = ", ".join(shortened(body.name) or "one without a name" for body in bodies[:10])
+            self.root.fail(
+                f'has {len(bodies)} children of the world ({names}); base="free" does not say which is the base'
+                ' (expected base={name: "free"})'
+            )
+        return bodies[0]
+
+    def drop_geometry(self) -> None:
+        """Take away geoms and meshes on which no inertia depends, and read the files of the other meshes."""
+        spec, types = self.spec, self.mujoco.mjtGeom
+        for body in spec.bodies:
+            counted = self.counted_geoms(body)
+            for geom in list(body.geoms):
+                unknown = geom.type in (types.mjGEOM_HFIELD, types.mjGEOM_SDF)
+                if unknown and geom in counted:
+                    self.element(geom).fail(
+                        "is of a type whose inertia is not computed here (give the body an <inertial>, or the geom"
+                        ' mass="0")'
+                    )
+                if unknown or (geom.meshname and geom not in counted):
+                    spec.delete(geom)
+        for site in list(spec.sites):
+            if site.meshname:
+                self.skipped.add("sites placed by a mesh")
+                spec.delete(site)
+        needed = {geom.meshname for geom in spec.geoms}
+        assets: dict[str, bytes] = {}
+        for mesh in list(spec.meshes):
+            if mesh.name not in needed:
+                spec.delete(mesh)
+            elif mesh.file:
+                file, kind, content = self.mesh_file(mesh)
+                mesh.file = f"{len(assets)}.{kind}"  # in memory
+                assets[mesh.file], self.files[mesh.file] = content, file
+        spec.meshdir, spec.strippath, spec.assets = "", False, assets
+
+    def counted_geoms(self, body: Any) -> list[Any]:
+        """Those that the body's inertia may depend on."""
+        compiler, ways = self.spec.compiler, self.mujoco.mjtInertiaFromGeom
+        way, (low, high) = compiler.inertiafromgeom, compiler.inertiagrouprange
+        stated = way == ways.mjINERTIAFROMGEOM_FALSE or (way == ways.mjINERTIAFROMGEOM_AUTO and body.explicitinertial)
+        if stated or body.id == 0:
+            return []
+        geoms = [geom for geom in body.geoms if low <= geom.group <= high]
+        return [geom for geom in geoms if (geom.density if np.isnan(geom.mass) else geom.mass) != 0.0]
+
+    def mesh_file(self, mesh: Any) -> tuple[str, str, bytes]:
+        """The name, the ending and the content of a file."""
+        element, name = self.element(mesh), mesh.file.replace("\\", "/")
+        name = PurePosixPath(name).name if self.spec.strippath else name
+        folder = self.spec.meshdir.replace("\\", "/")
+        full = str(PurePosixPath(folder) / name) if folder else name
+        path = inside(full, (self.path.parent,), self.path.parent, element, f"file (in {folder})" if folder else "file")
+        kind = mesh.content_type.rpartition("/")[2].removeprefix("vnd.mujoco.") or path.suffix[1:].lower()
+        if kind not in MESHES:
+            element.fail(f'file is "{path.name}", which is not read here (expected {", ".join(MESHES)})')
+        try:
+            with open(path, "rb") as file:
+                content = file.read(BYTES + 1)
+        except OSError as problem:
+            element.fail(f'file is "{path.name}", which cannot be read ({problem.strerror or problem})')
+        if len(content) > BYTES:
+            element.fail(f'file is "{path.name}", which is larger than {BYTES // 2**20} MiB')
+        return path.name, kind, content
+
+    def replace_unphysical(self) -> list[tuple[Any, np.ndarray]]:
+        """Stated inertias that break the triangle inequality, which MuJoCo does not compile; a sphere stands for them.
+
+        The table says what is wrong with them, or uses them as they are.
+        """
+        compiler, found = self.spec.compiler, []
+        for body in self.spec.bodies:
+            if not body.explicitinertial or self.counted_geoms(body):
+                continue
+            moments, axes = np.array(body.inertia), None
+            stated = self.element(body).find("inertial") or self.element(body)
+            for what, value in (("mass", body.mass), ("a principal moment of inertia", moments.min())):
+                if value < 0.0:
+                    stated.fail(f"{what} is {value:g} (expected a number that is not negative)")
+            if not np.isnan(body.fullinertia[0]):
+                xx, yy, zz, xy, xz, yz = body.fullinertia
+                tensor = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
+                moments, axes = np.linalg.eigh(tensor) if np.isfinite(tensor).all() else (np.zeros(3), np.eye(3))
+            moments = np.maximum(moments, compiler.boundinertia)
+            broken = moments.min() > 0.0 and moments.sum() < 2.0 * moments.max()
+            if broken and not compiler.balanceinertia:
+                if axes is not None:
+                    axes = axes if np.linalg.det(axes) > 0.0 else -axes
+                    body.fullinertia[0] = np.nan
+                    self.mujoco.mju_mat2Quat(body.iquat, axes.ravel())
+                body.inertia = np.full(3, moments.mean())
+                found.append((body, moments))
+        return found
+
+    def note_skipped(self, model: Any) -> None:
+        if model.jnt_limited[model.jnt_type == int(self.mujoco.mjtJoint.mjJNT_BALL)].any():
+            self.skipped.add("ranges of ball joints")
+        bits = self.mujoco.mjtDisableBit
+        off = model.opt.disableflags & (bits.mjDSBL_EQUALITY | bits.mjDSBL_CONSTRAINT)
+        if model.neq and (off or not all(model.eq_active0)):
+            self.skipped.add("equality constraints that are not active")
+
+    def robot_of(self, model: Any) -> Robot:
+        name = self.root.get("model", "") or self.path.stem
+        try:
+            reading = Reading(model)
+        except ModelError as problem:
+            self.element_of(problem.part).fail(problem.without_part)
+        if all(row["joint"] == "fixed" for row in reading.rows):
+            self.root.fail('has no joint that moves (expected one; base="free" puts a body on a free base)')
+        try:
+            return from_table(reading.rows, "frames", reading.gravity, name, unphysical=self.options.unphysical)
+        except RowError as problem:
+            element = self.element_of_entry(model, reading, problem)
+            raise FileError(f"{element.path}:{element.line}: {problem}") from None
+        except RobotError as problem:
+            raise FileError(f"{self.root.path}:{self.root.line}: {problem}") from None
+
+    def element_of(self, part: Part) -> Element:
+        """The element of a part of the model."""
+        kind, index = part
+        if kind == "option":
+            options = [e for e in self.root.all("option") if {"density", "viscosity"} & e.attributes.keys()]
+            return options[-1] if options else self.root
+        (item,) = (item for item in getattr(self.spec, PARTS[kind]) if item.id == index)
+        return self.element(item if item.info or kind != "joint" else item.parent)  # a joint of `base` has no line
+
+    def element_of_entry(self, model: Any, reading: Reading, problem: RowError) -> Element:
+        """Where in the file an entry of a row stands."""
+        (kind, index), key = reading.parts[problem.row], problem.key or "name"
+        if kind == "joint" and key in OF_THE_EQUALITY:
+            return self.element_of(("equality", reading.ties[index].equality))
+        if kind == "joint" and (key.startswith(OF_THE_BODY) or key in ("name", "parent")):
+            kind, index = "body", int(model.jnt_bodyid[index])
+        element = self.element_of((kind, index))
+        return (element.find("inertial") if key.startswith(OF_THE_BODY) else None) or element
