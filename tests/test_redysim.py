@@ -1,7 +1,9 @@
-"""ReDySim's inputs.m: the robot that it describes, read as data; all but assignments of numbers is refused."""
+"""tools/redysim: the robot that an inputs.m describes, read as data; all but assignments of numbers is refused."""
 
 import math
 import re
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -12,10 +14,14 @@ from hypothesis import strategies as st
 
 import linkwise as lw
 from effort import examples
-from linkwise.formats import matlab
 from robots import relative
 
-CRANE = (Path(__file__).parent / "data/robots/sample.m").read_text()
+TOOLS = Path(__file__).parent.parent / "tools"
+sys.path.insert(0, str(TOOLS))
+
+from redysim import inputs, matlab  # noqa: E402
+
+CRANE = (Path(__file__).parent / "data/crane.m").read_text()
 SATELLITE = """\
 function [n nq alp a b bt dx dy dz al alt m g  Icxx Icyy Iczz Icxy Icyz Iczx]=inputs()
 n=3; nq=1;
@@ -50,7 +56,23 @@ def crane() -> lw.Robot:
 def load(folder: Path, text: str | bytes, **options: Any) -> lw.Robot:
     path = folder / "inputs.m"
     path.write_bytes(text if isinstance(text, bytes) else text.encode())
-    return lw.load(path, **options)
+    return inputs.read(path, **options)
+
+
+def test_the_table_is_the_robot_of_the_file(tmp_path: Path) -> None:
+    robot = load(tmp_path, CRANE)
+    run = [sys.executable, TOOLS / "redysim", "inputs.m"]
+    first = subprocess.run([*run], cwd=tmp_path, capture_output=True, text=True)
+    assert (first.returncode, first.stdout, first.stderr) == (0, f"inputs.toml: {robot!r}\n", "")
+    assert lw.load(tmp_path / "inputs.toml") == robot
+    with pytest.raises(lw.FileError, match=r"cannot read \.m .*python tools/redysim inputs.m inputs.toml") as caught:
+        lw.load(tmp_path / "inputs.m")
+    assert "\n" not in str(caught.value)
+    (tmp_path / "inputs.m").write_text("n = x;")
+    second = subprocess.run([*run, "other.toml"], cwd=tmp_path, capture_output=True, text=True)
+    assert (second.returncode, second.stdout) == (1, "")
+    assert second.stderr.startswith("error: inputs.m:1: uses 'x', which no line before assigns")
+    assert not (tmp_path / "other.toml").exists()
 
 
 def test_a_file_is_the_modified_table_that_it_stands_for(tmp_path: Path) -> None:
@@ -82,8 +104,6 @@ def test_a_floating_base_is_free_or_planar(tmp_path: Path) -> None:
     body = robot.rows[0]
     assert (body["mass"], body["com"], np.diag(body["inertia"]).tolist()) == (50.0, (0.01, 0.0, 0.2), [8.0, 9.0, 10.0])
     assert load(tmp_path, SATELLITE.replace("nq=1", "nq=0; dof=5")).joints == "ERR"
-    assert load(tmp_path, SATELLITE, base="fixed").joints == "RR"
-    assert load(tmp_path, CRANE, base="free").joints == "FRPRR"
 
 
 @pytest.mark.parametrize(
@@ -218,7 +238,7 @@ def test_no_other_error_comes_out(words: list[str], at: int, cut: int, tmp_path_
     path.write_bytes((CRANE[:at] + "".join(words) + CRANE[at + cut :]).encode())
     text = f"{path}:1: "
     try:
-        assert lw.load(path).n >= 1
+        assert inputs.read(path).n >= 1
     except lw.RobotError as problem:
         text = str(problem)
     assert re.match(rf"{re.escape(str(path))}:\d+: ", text)

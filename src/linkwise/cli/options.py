@@ -19,7 +19,7 @@ def robot_names(incomplete: str) -> list[str]:
     head, _, start = incomplete.rpartition("/")
     folder = Path(head or ("/" if incomplete.startswith("/") else "."))
     found = sorted(folder.glob(f"{start}*")) if folder.is_dir() else []
-    endings = (".toml", ".urdf", ".xml", ".mjcf", ".m")
+    endings = (".toml", ".urdf", ".xml", ".mjcf")
     files = [f"{path}{'/' if path.is_dir() else ''}" for path in found if path.is_dir() or path.suffix in endings]
     return [name for name in LIBRARY if name.startswith(incomplete)] + files
 
@@ -33,7 +33,7 @@ RobotArgument = Annotated[
     str,
     typer.Argument(
         metavar="robot",
-        help="A robot of the library by name (see: linkwise robots), or a file: .toml, .urdf, .xml, .mjcf, .m",
+        help="A robot of the library by name (see: linkwise robots), or a file: .toml, .urdf, .xml, .mjcf",
         autocompletion=robot_names,
         show_default=False,
     ),

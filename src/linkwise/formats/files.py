@@ -13,6 +13,10 @@ from . import toml
 from .options import Options
 
 FOLDER = Path(__file__).parent / "library"
+HINTS = {
+    ".m": "; ReDySim's become tables by python tools/redysim inputs.m inputs.toml, in the source of Linkwise",
+    ".xacro": "; run xacro on it first, and save its output as .urdf",
+}
 ROTORS = ("refuse", "transmission", "drop")  # what may become of rotor inertias in a .urdf
 LIBRARY = tuple(sorted(path.stem for path in FOLDER.glob("*.toml")))
 
@@ -42,7 +46,6 @@ READERS: dict[str, Callable[[Path, Options], Robot]] = {
     ".urdf": reader("urdf"),
     ".xml": reader("mjcf"),
     ".mjcf": reader("mjcf"),
-    ".m": reader("redysim"),
 }
 WRITERS: dict[str, Callable[[Robot, Path, str], None]] = {".toml": write_toml, ".urdf": write_urdf}
 
@@ -89,7 +92,7 @@ def load(
     if path.is_dir():
         raise FileError(f"{path}: is a directory (expected a file: {', '.join(READERS)})")
     if path.suffix.lower() not in READERS:
-        hint = "; run xacro on it first, and save its output as .urdf" if path.suffix.lower() == ".xacro" else ""
+        hint = HINTS.get(path.suffix.lower(), "")
         raise FileError(
             f"{path}: cannot read {path.suffix or 'files without an ending'} (expected {', '.join(READERS)}{hint})"
         )

@@ -17,10 +17,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, NoReturn
 
-from ..errors import FileError, RobotError, RowError
-from ..robot import Robot, from_table
+from linkwise.errors import FileError, RobotError, RowError
+from linkwise.robot import Robot, from_table
+
 from . import matlab
-from .options import Options, with_base
 
 TENSOR = (("Icxx", "Icxy", "Iczx"), ("Icxy", "Icyy", "Icyz"), ("Iczx", "Icyz", "Iczz"))
 MOMENTS = ("Icxx", "Icyy", "Iczz", "Icxy", "Icyz", "Iczx")
@@ -28,8 +28,8 @@ LISTS = ("alp", "a", "b", "bt", "dx", "dy", "dz", "m", *MOMENTS)
 NAME_OF = {"alpha": "alp", "theta": "th", "parent": "bt", "joint": "r", "mass": "m", "com": "dx"}
 
 
-def read(path: Path, options: Options) -> Robot:
-    return with_base(Inputs(path, matlab.read(path), options.unphysical).robot(), options, str(path))
+def read(path: Path, unphysical: str = "refuse") -> Robot:
+    return Inputs(path, matlab.read(path), unphysical).robot()
 
 
 class Inputs:

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 
-from ..errors import FileError
+from linkwise.errors import FileError
 
 MOST_BYTES = 300_000
 MOST_ENTRIES = 10_000  # of a matrix

@@ -1,0 +1,1 @@
+"""ReDySim's input files, read as data and written as TOML tables."""
