@@ -185,6 +185,24 @@ def test_a_link_that_hangs_elsewhere_is_the_only_cause(kind: str, seed: int):
     assert len(result.findings) == 2
 
 
+@pytest.mark.parametrize("seed", rest_slow(range(12), [2, 3]))
+def test_a_link_that_hangs_elsewhere_at_the_same_place_is_the_only_cause(seed: int):
+    """As where a tool is drawn at the right place and its parent is mistaken: at q = 0 both robots look the same."""
+    one, _, link, before, after = reattached(seed, "ball")
+    places = {"base": np.eye(4)}
+    for row in one.rows:
+        step = np.eye(4)
+        step[:3, :3], step[:3, 3] = row.get("rotation", np.eye(3)), row["translation"]
+        places[row["name"]] = places[row["parent"] or "base"] @ step
+    place = np.linalg.inv(places[after or "base"]) @ places[link]
+    other = changed(one, link, parent=after, translation=place[:3, 3], rotation=place[:3, :3])
+    for a, b in ((one, other), (other, one)):
+        result = lw.compare(a, b, states=3)
+        assert [(f.kind, f.where, f.share) for f in result.findings] == [("parent", link, pytest.approx(1.0))]
+        assert "same place" in result.findings[0].message
+        assert {m.a for m in result.matches} == {m.b for m in result.matches} == set(one.joint_names)
+
+
 ELSEWHERE = [
     ("ur5e", "forearm_link", "base_link_inertia"),
     ("panda", "panda_leftfinger", "panda_hand_tcp"),  # another row of the same body

@@ -115,10 +115,13 @@ def best_hung(
     for findings, alike in ((elsewhere, True), (on_other_rows, False)):
         if not findings or (best[0] == (0.0, 0.0) and not alike):
             continue
-        hung = reattached(a.robot, {f.where: f.value_b for f in findings})
-        again = None if hung is a.robot else best_pair(skeleton_of(hung), b)
-        if again is not None and (again[0] < best[0] or (alike and again[0] == best[0])):
-            best = again[0], replace(again[1], given=a, elsewhere=findings), again[2]
+        for hung, where in reattached(a.robot, {f.where: f.value_b for f in findings}):
+            again = best_pair(skeleton_of(hung), b)
+            # With all joints matched and one in another place more can be said than with one joint left alone.
+            as_good = again is not None and (again[0][0] <= best[0][0] if alike else again[0] < best[0])
+            if again is not None and as_good and (not best[1].elsewhere or again[0] < best[0]):
+                told = tuple(replace(f, message=f.message + where) for f in findings)
+                best = again[0], replace(again[1], given=a, elsewhere=told), again[2]
     return best[1:]
 
 

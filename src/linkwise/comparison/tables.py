@@ -18,7 +18,7 @@ from ..robot import Robot, from_table
 from .alignment import Alignment, JointAlignment
 from .dynamics import Numbers, own_numbers
 from .findings import Finding, moved_in_words, number, sides, vector
-from .rigid import EYE, Array, apart, placed
+from .rigid import EYE, Array, apart, inverse, placed
 from .skeleton import Skeleton, skeleton_of
 
 DH = {"a": "a", "b": "d", "alpha": "alpha", "theta": "theta"}  # keys of rows, and what they are called
@@ -128,18 +128,40 @@ def read_again(robot: Robot, rows: list[dict[str, Any]], convention: str) -> Rob
         return from_table(rows, convention, robot.gravity, robot.name, unphysical="warn")
 
 
-def reattached(robot: Robot, parents: Mapping[str, str]) -> Robot:
-    """The robot with some links on other parents, each as it stood on its own; as it is, if that is no tree."""
+def reattached(robot: Robot, parents: Mapping[str, str]) -> Iterator[tuple[Robot, str]]:
+    """The robot with some links on other parents, and words: each with its own row, then each where it is at q = 0.
+
+    Nothing, if that is no tree; the second for tables of frames alone.
+    """
     left = [{**row, "parent": parents.get(row["name"], row["parent"])} for row in robot.rows]
+    rows = in_tree_order(left)
+    if rows is None:
+        return
+    yield read_again(robot, rows, robot.convention), ""
+    if robot.convention != "frames":
+        return
+    poses = {"": EYE}
+    for row in robot.rows:
+        poses[row["name"]] = poses.get(row["parent"], EYE) @ place_in(row)
+    for k, row in enumerate(rows):
+        if row["name"] in parents:
+            place = inverse(poses.get(row["parent"], EYE)) @ poses[row["name"]]
+            rows[k] = {**row, "translation": place[:3, 3].tolist(), "rotation": place[:3, :3].tolist()}
+    yield read_again(robot, rows, robot.convention), ", at the same place at q = 0"
+
+
+def in_tree_order(left: list[dict[str, Any]]) -> list[dict[str, Any]] | None:
+    """The rows with parents first; None where some carry each other."""
+    left = list(left)
     rows: list[dict[str, Any]] = []
     while left:
         names = {row["name"] for row in left}
         ready = next((row for row in left if row["parent"] not in names), None)
         if ready is None:
-            return robot
+            return None
         left.remove(ready)
         rows.append(ready)
-    return read_again(robot, rows, robot.convention)
+    return rows
 
 
 def other_conventions(a: Skeleton, b: Skeleton) -> Iterator[tuple[Skeleton, Skeleton, str]]:
