@@ -49,7 +49,10 @@ def components(value: Any, axes: int, name: str) -> tuple[tuple[int, ...], list[
     if axes == 0:
         values = np.atleast_1d(as_array(np, value, name, None)).astype(float)
         if values.ndim != 1 or not len(values):
-            raise ValueError(f"{name} has values {value!r} (expected a number or a list of numbers for each component)")
+            raise ValueError(
+                f"{name} has values of shape {values.shape} (expected a number or a list of numbers for each component;"
+                " matrices, one for each sample, are lw.per_trajectory(array))"
+            )
         return (), [values]
     if isinstance(value, str) or not isinstance(value, (Sequence, np.ndarray)) or not len(value):
         raise ValueError(f"{name} has {value!r} (expected a number or a list of numbers for each component)")
@@ -136,8 +139,13 @@ def checked_samples(arm: Robot, samples: Mapping[str, Any], parameters: Collecti
         name: sample_shape(arm, name, array, name in marked, parameters, any_name) for name, array in arrays.items()
     }
     whole = {name: array.shape[0] for name, array in arrays.items() if array.ndim == len(shapes[name]) + 1}
+    if not whole:
+        raise ValueError(
+            f"the samples {', '.join(arrays)} are for all trajectories (expected at least one array with a row for each"
+            " trajectory, so that their number is known)"
+        )
     if len(set(whole.values())) != 1:
-        rows = ", ".join(f"{name} {count}" for name, count in whole.items()) or "one sample for all"
+        rows = ", ".join(f"{name} {count}" for name, count in whole.items())
         raise ValueError(f"the samples do not fit together: {rows} (expected the same number of rows)")
     count = next(iter(whole.values()))
     if count == 0:
