@@ -185,7 +185,7 @@ def test_without_pyarrow_chunks_are_npz(tmp_path, monkeypatch):
         ({"given": STARTS["q0"]}, "expected a mapping"),
         ({"given": {"qd0": STARTS["q0"]}}, "no q0"),
         ({"given": {"q0": STARTS["q0"][:, :2]}}, r"q0 has shape \(23, 2\) \(expected \(count, 3\)"),
-        ({"given": {"q0": np.zeros(3)}}, "one sample for all"),
+        ({"given": {"q0": np.zeros(3)}}, "at least one array with a row for each"),
         ({"given": {"q0": np.zeros((0, 3))}}, "there are no samples"),
         ({"given": {**STARTS, "torque": np.zeros((4, 3))}}, "q0 23, torque 4"),
         ({"given": {**STARTS, "link1.mas": 1.0}}, "'link1.mas', did you mean 'link1.mass'"),
