@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import linkwise as lw
-from linkwise.api import derived
+from linkwise.derivatives import derived
 from linkwise.kernels import dispatch as kernels
 from linkwise.spatial import sign
 from robots import relative

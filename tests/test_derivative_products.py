@@ -9,7 +9,7 @@ import pytest
 import linkwise as lw
 from effort import rest_slow
 from joint_kinds import states as jointed_states
-from linkwise.api import closed_forms
+from linkwise.derivatives import closed_forms
 from robots import relative
 
 TREE = lw.random_tree(4, seed=8)
@@ -227,7 +227,7 @@ def test_another_process_finds_it_in_the_cache_without_tracing(monkeypatch: pyte
 
 
 def test_long_programs_are_compiled_when_plain_calls_have_cost_as_much(monkeypatch: pytest.MonkeyPatch) -> None:
-    from linkwise.api import derived
+    from linkwise.derivatives import derived
 
     monkeypatch.setattr(derived, "AT_ONCE", 10)
     slope = lw.derivative(lw.gravity_torque, PLANAR, "q")

@@ -11,8 +11,8 @@ import pytest
 
 import linkwise as lw
 from effort import in_turn, rest_slow
-from linkwise.api.base_parameters import TEN, body_of
 from linkwise.dynamics import denoc
+from linkwise.regressors.base_parameters import TEN, body_of
 from linkwise.spatial import RigidInertia, Wrench
 from linkwise.symbolic import Transplant, shared_graph
 from robots import QUICK, SMALL, ids, relative, scalars, states

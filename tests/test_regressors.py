@@ -11,8 +11,8 @@ import pytest
 import linkwise as lw
 from effort import in_turn, rest_slow
 from joint_kinds import EVERY, EVERY_KIND, coupled, jointed, states
-from linkwise.api import base_columns
-from linkwise.api.base_columns import base_grouping
+from linkwise.regressors import base_columns
+from linkwise.regressors.base_columns import base_grouping
 from linkwise.robot.kinds import KINDS
 from linkwise.robot.model import from_table
 from linkwise.robot.random_robots import random_body

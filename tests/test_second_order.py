@@ -6,7 +6,7 @@ import pytest
 import linkwise as lw
 from effort import rest_slow
 from joint_kinds import BALL, SCREWS, states
-from linkwise.api.closed_form_derivatives import by_products
+from linkwise.derivatives.closed_form_derivatives import by_products
 from robots import relative
 
 TREES = [lw.load("planar3"), BALL, SCREWS, lw.random_tree(6, seed=3, joints="RP")]

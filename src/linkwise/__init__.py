@@ -16,27 +16,9 @@ from .version import __version__ as __version__
 
 if TYPE_CHECKING:  # at run time each of these is imported when it is first used: see LAZY_IMPORTS
     from .api.base_motion import BaseMotion as BaseMotion
-    from .api.base_parameters import base_parameters as base_parameters
     from .api.budget import budget as budget
-    from .api.budget_result import Budget as Budget
-    from .api.closed_form_derivatives import forward_dynamics_derivatives as forward_dynamics_derivatives
-    from .api.closed_form_derivatives import forward_dynamics_second_derivatives as forward_dynamics_second_derivatives
-    from .api.closed_form_derivatives import inverse_dynamics_derivatives as inverse_dynamics_derivatives
-    from .api.closed_form_derivatives import inverse_dynamics_second_derivatives as inverse_dynamics_second_derivatives
     from .api.compiling import compile as compile
     from .api.compiling import ptx_source as ptx_source
-    from .api.configuration import neutral as neutral
-    from .api.configuration import random_configuration as random_configuration
-    from .api.conventions import convert_force as convert_force
-    from .api.conventions import convert_state as convert_state
-    from .api.derivatives import Derivative as Derivative
-    from .api.derivatives import JacobianVector as JacobianVector
-    from .api.derivatives import VectorJacobian as VectorJacobian
-    from .api.derivatives import derivative as derivative
-    from .api.derivatives import jvp as jvp
-    from .api.derivatives import vjp as vjp
-    from .api.equilibria import Equilibrium as Equilibrium
-    from .api.equilibria import equilibrium as equilibrium
     from .api.free_flying import base_wrench as base_wrench
     from .api.free_flying import floating_dynamics as floating_dynamics
     from .api.free_flying import generalized_jacobian as generalized_jacobian
@@ -56,8 +38,6 @@ if TYPE_CHECKING:  # at run time each of these is imported when it is first used
     from .api.integration import difference as difference
     from .api.integration import integrate as integrate
     from .api.integration import normalize as normalize
-    from .api.linear_models import LinearModel as LinearModel
-    from .api.linear_models import linearize as linearize
     from .api.matrices import complement_matrices as complement_matrices
     from .api.matrices import constraint_wrenches as constraint_wrenches
     from .api.matrices import coriolis_matrix as coriolis_matrix
@@ -74,19 +54,13 @@ if TYPE_CHECKING:  # at run time each of these is imported when it is first used
     from .api.momentum import momentum_bias as momentum_bias
     from .api.momentum import momentum_matrix as momentum_matrix
     from .api.momentum import total_mass as total_mass
-    from .api.packing import Packed as Packed
-    from .api.packing import packed as packed
-    from .api.parameters import Parameters as Parameters
-    from .api.parameters import parameters as parameters
     from .api.quasi import normalized as normalized
     from .api.quasi import unnormalized as unnormalized
-    from .api.quasi_budget import QuasiBudget as QuasiBudget
-    from .api.regressors import energy_regressor as energy_regressor
-    from .api.regressors import regressor as regressor
-    from .api.regressors import slotine_li_regressor as slotine_li_regressor
     from .api.webassembly import wasm as wasm
     from .api.webassembly import wasm_interface as wasm_interface
     from .api.webassembly import wasm_robot as wasm_robot
+    from .budgets.quasi_result import QuasiBudget as QuasiBudget
+    from .budgets.result import Budget as Budget
     from .comparison import Comparison as Comparison
     from .comparison import Finding as Finding
     from .comparison import compare as compare
@@ -98,6 +72,22 @@ if TYPE_CHECKING:  # at run time each of these is imported when it is first used
     from .control import sampled as sampled
     from .control import springs as springs
     from .control import with_gears as with_gears
+    from .derivatives.closed_form_derivatives import forward_dynamics_derivatives as forward_dynamics_derivatives
+    from .derivatives.closed_form_derivatives import (
+        forward_dynamics_second_derivatives as forward_dynamics_second_derivatives,
+    )
+    from .derivatives.closed_form_derivatives import inverse_dynamics_derivatives as inverse_dynamics_derivatives
+    from .derivatives.closed_form_derivatives import (
+        inverse_dynamics_second_derivatives as inverse_dynamics_second_derivatives,
+    )
+    from .derivatives.graph_derivatives import Derivative as Derivative
+    from .derivatives.graph_derivatives import JacobianVector as JacobianVector
+    from .derivatives.graph_derivatives import VectorJacobian as VectorJacobian
+    from .derivatives.graph_derivatives import derivative as derivative
+    from .derivatives.graph_derivatives import jvp as jvp
+    from .derivatives.graph_derivatives import vjp as vjp
+    from .derivatives.packing import Packed as Packed
+    from .derivatives.packing import packed as packed
     from .drawing import Animation as Animation
     from .drawing import draw as draw
     from .errors import EquilibriumError as EquilibriumError
@@ -117,6 +107,8 @@ if TYPE_CHECKING:  # at run time each of these is imported when it is first used
     from .formats import LIBRARY as LIBRARY
     from .formats import load as load
     from .formats import save as save
+    from .formats.conventions import convert_force as convert_force
+    from .formats.conventions import convert_state as convert_state
     from .formats.conversion import convert as convert
     from .formats.models import from_mujoco as from_mujoco
     from .formats.models import from_pinocchio as from_pinocchio
@@ -135,10 +127,20 @@ if TYPE_CHECKING:  # at run time each of these is imported when it is first used
     from .kernels.cuda.driver import CudaError as CudaError
     from .kernels.cuda.kernel import CudaKernel as CudaKernel
     from .kernels.dispatch import use_kernels as use_kernels
+    from .linear_models.equilibria import Equilibrium as Equilibrium
+    from .linear_models.equilibria import equilibrium as equilibrium
+    from .linear_models.linear_models import LinearModel as LinearModel
+    from .linear_models.linear_models import linearize as linearize
     from .ode.registry import integrators as integrators
     from .recording import EventRecord as EventRecord
     from .recording import Recording as Recording
     from .recording import load_recording as load_recording
+    from .regressors.base_parameters import base_parameters as base_parameters
+    from .regressors.parameters import Parameters as Parameters
+    from .regressors.parameters import parameters as parameters
+    from .regressors.regressors import energy_regressor as energy_regressor
+    from .regressors.regressors import regressor as regressor
+    from .regressors.regressors import slotine_li_regressor as slotine_li_regressor
     from .robot import Frame as Frame
     from .robot import Friction as Friction
     from .robot import Joint as Joint
@@ -147,6 +149,8 @@ if TYPE_CHECKING:  # at run time each of these is imported when it is first used
     from .robot import chain as chain
     from .robot import describe as describe
     from .robot import random_tree as random_tree
+    from .robot.configurations import neutral as neutral
+    from .robot.configurations import random_configuration as random_configuration
     from .simulation import CompiledRollout as CompiledRollout
     from .simulation import CompiledSimulation as CompiledSimulation
     from .simulation import Event as Event
@@ -189,20 +193,8 @@ if TYPE_CHECKING:  # at run time each of these is imported when it is first used
 
 LAZY_IMPORTS = {  # the public names, by the modules that are imported when one of them is first used
     "api.base_motion": ("BaseMotion",),
-    "api.base_parameters": ("base_parameters",),
     "api.budget": ("budget",),
-    "api.budget_result": ("Budget",),
-    "api.closed_form_derivatives": (
-        "forward_dynamics_derivatives",
-        "forward_dynamics_second_derivatives",
-        "inverse_dynamics_derivatives",
-        "inverse_dynamics_second_derivatives",
-    ),
     "api.compiling": ("compile", "ptx_source"),
-    "api.configuration": ("neutral", "random_configuration"),
-    "api.conventions": ("convert_force", "convert_state"),
-    "api.derivatives": ("Derivative", "JacobianVector", "VectorJacobian", "derivative", "jvp", "vjp"),
-    "api.equilibria": ("Equilibrium", "equilibrium"),
     "api.free_flying": ("base_wrench", "floating_dynamics", "generalized_jacobian"),
     "api.functions": (
         "bias_torque",
@@ -219,7 +211,6 @@ LAZY_IMPORTS = {  # the public names, by the modules that are imported when one 
         "udu",
     ),
     "api.integration": ("configuration_rate", "difference", "integrate", "normalize"),
-    "api.linear_models": ("LinearModel", "linearize"),
     "api.matrices": (
         "complement_matrices",
         "constraint_wrenches",
@@ -234,12 +225,10 @@ LAZY_IMPORTS = {  # the public names, by the modules that are imported when one 
     ),
     "api.method_table": ("methods",),
     "api.momentum": ("centre_of_mass", "momentum", "momentum_bias", "momentum_matrix", "total_mass"),
-    "api.packing": ("Packed", "packed"),
-    "api.parameters": ("Parameters", "parameters"),
-    "api.quasi_budget": ("QuasiBudget",),
     "api.quasi": ("normalized", "unnormalized"),
-    "api.regressors": ("energy_regressor", "regressor", "slotine_li_regressor"),
     "api.webassembly": ("wasm", "wasm_interface", "wasm_robot"),
+    "budgets.quasi_result": ("QuasiBudget",),
+    "budgets.result": ("Budget",),
     "comparison": ("Comparison", "Finding", "compare"),
     "control": (
         "computed_torque",
@@ -251,11 +240,20 @@ LAZY_IMPORTS = {  # the public names, by the modules that are imported when one 
         "springs",
         "with_gears",
     ),
+    "derivatives.closed_form_derivatives": (
+        "forward_dynamics_derivatives",
+        "forward_dynamics_second_derivatives",
+        "inverse_dynamics_derivatives",
+        "inverse_dynamics_second_derivatives",
+    ),
+    "derivatives.graph_derivatives": ("Derivative", "JacobianVector", "VectorJacobian", "derivative", "jvp", "vjp"),
+    "derivatives.packing": ("Packed", "packed"),
     "drawing": ("Animation", "draw"),
     "errors": ("EquilibriumError", "FileError", "RobotError", "SingularError"),
     "explanation": ("Accuracy", "Explanation", "accuracy", "cite", "explain"),
     "export": ("CSource", "c_source", "latex", "python_source", "sympy"),
     "formats": ("LIBRARY", "load", "save"),
+    "formats.conventions": ("convert_force", "convert_state"),
     "formats.conversion": ("convert",),
     "formats.models": ("from_mujoco", "from_pinocchio"),
     "graph": ("Count", "Program", "evaluate"),
@@ -268,9 +266,15 @@ LAZY_IMPORTS = {  # the public names, by the modules that are imported when one 
     "kernels.cuda.driver": ("CudaError",),
     "kernels.cuda.kernel": ("CudaKernel",),
     "kernels.dispatch": ("use_kernels",),
+    "linear_models.equilibria": ("Equilibrium", "equilibrium"),
+    "linear_models.linear_models": ("LinearModel", "linearize"),
     "ode.registry": ("integrators",),
     "recording": ("EventRecord", "Recording", "load_recording"),
+    "regressors.base_parameters": ("base_parameters",),
+    "regressors.parameters": ("Parameters", "parameters"),
+    "regressors.regressors": ("energy_regressor", "regressor", "slotine_li_regressor"),
     "robot": ("Frame", "Friction", "Joint", "Link", "Robot", "chain", "describe", "random_tree"),
+    "robot.configurations": ("neutral", "random_configuration"),
     "simulation": (
         "CompiledRollout",
         "CompiledSimulation",

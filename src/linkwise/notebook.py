@@ -11,14 +11,14 @@ from typing import Any
 
 import numpy as np
 
-from .api.configuration import neutral
-from .api.torque_scale import reach
 from .drawing.svg import Curve, curves_svg, robot_svg
 from .figures import COLOURS
 from .recording import Recording
 from .robot import Robot
+from .robot.configurations import neutral
 from .robot.description import bodies, geometry, size_of
 from .robot.layout import Layout
+from .robot.scales import reach
 
 MOST_ROWS = 30  # of a table
 MOST_DRAWN = 200  # links of a robot in a small picture

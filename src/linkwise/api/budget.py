@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import reduce
 from typing import Any
 
+from ..budgets.quasi_result import QuasiBudget
+from ..budgets.result import Budget
+from ..budgets.terms import Key, TermTable, term_table
 from ..dynamics import budget as terms_of
 from ..dynamics import quasi
+from ..dynamics.budget import Terms
 from ..dynamics.diagonal import QuasiMotion, from_quasi_velocities
 from ..dynamics.udu import Articulated, articulated_bodies
 from ..robot import Friction, Robot
 from ..spatial import Scalar, add, mul, power, sub
 from ..spatial.dense import Dense, zeros
-from .budget_result import Budget
-from .budget_terms import term_table
 from .call import Call, public
 from .functions import external_wrenches
 from .quasi import refuse_foreign
-from .quasi_budget import QuasiBudget
 from .states import Array, States
 
 
@@ -79,17 +80,45 @@ def torque_terms(
         if law is not None:
             own[1:] = (part.torques(arm, rates) for part in law.parts)
         return (
-            table.by_joint(found.acceleration),
-            table.by_rates(found.bias_acceleration, table.accelerations),
-            table.by_rates(found.bias_force, table.forces),
-            table.by_link(found.gravity),
-            table.by_link(found.wrench),
+            by_joint(table, found.acceleration),
+            by_rates(table, found.bias_acceleration, table.accelerations),
+            by_rates(table, found.bias_force, table.forces),
+            by_link(table, found.gravity),
+            by_link(table, found.wrench),
             *own,
         )
 
     widths = (n, len(table.accelerations), len(table.forces), bodies, bodies)
     shapes: list[tuple[int, ...]] = [*((n, width) for width in widths), (n,), (n,), (n,)]
     return Call(torque_terms, states, split, shapes, {"friction": law})
+
+
+def rows(table: TermTable, terms: Terms, width: int, column: Callable[..., int | None]) -> Dense:
+    """Terms of links as rows for the torques, each in the column that its indices give; None drops it.
+
+    Torques of coupled joints add up.
+    """
+    rows = zeros(table.arm.n, width)
+    for (k, *indices), value in terms.items():
+        place, slot = column(*indices), table.arm.slots[k]
+        if place is not None:
+            rows[slot.v][place] = add(rows[slot.v][place], mul(slot.ratio, value))
+    return rows
+
+
+def by_joint(table: TermTable, terms: Terms) -> Dense:
+    """(n, n): of the motion of joints."""
+    return rows(table, terms, table.arm.n, lambda j: table.arm.slots[j].v)
+
+
+def by_link(table: TermTable, terms: Terms) -> Dense:
+    """(n, links)."""
+    return rows(table, terms, len(table.arm.names), lambda m: table.owners[m])
+
+
+def by_rates(table: TermTable, terms: Terms, columns: Mapping[Key, int]) -> Dense:
+    """(n, columns): bias terms."""
+    return rows(table, terms, len(columns), lambda *indices: columns.get(table.key(*indices)))
 
 
 class QuasiTerms:
@@ -128,7 +157,7 @@ class QuasiTerms:
             c = added_up(elements)
             parts = (found.bias_force, found.gravity, found.wrench)
             scaled = ({key: mul(down[key[0]], value) for key, value in part.items()} for part in parts)
-            return elements, c, own, *(table.by_link(part) for part in scaled)
+            return elements, c, own, *(by_link(table, part) for part in scaled)
 
         shapes: list[tuple[int, ...]] = [(n, n, n), (n, n), (n,), *[(n, len(arm.names))] * 3]
         return Call(self.quasi_terms, states, split, shapes, {}, divides=True)

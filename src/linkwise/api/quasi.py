@@ -13,7 +13,7 @@ from .recentring import quasi_rates
 from .states import Array, States
 
 if TYPE_CHECKING:
-    from .quasi_budget import QuasiBudget
+    from ..budgets.quasi_result import QuasiBudget
 
 
 class QuasiCoordinates:

@@ -16,11 +16,12 @@ import numpy as np
 from ..dynamics import composite
 from ..dynamics import udu as factors
 from ..errors import SingularError
+from ..kernels.sources import PUBLIC
 from ..robot import Robot, inward
+from ..robot.configurations import neutral
 from ..spatial import RigidInertia, add, power
 from ..tracing import bind, symbols_of
 from ..tracing.tracing import Prepared
-from .configuration import neutral
 from .states import Array, States
 
 if TYPE_CHECKING:
@@ -164,5 +165,5 @@ def states_to_explain(
         return non_finite[:MAX_EXPLAINED_STATES]
     first = first_singular(arm, q[tuple(non_finite.T)])
     singular = non_finite[:0] if first is None else non_finite[first.state, None]
-    ours = str(getattr(function, "__module__", "")).startswith("linkwise.api.")
+    ours = str(getattr(function, "__module__", "")).startswith(PUBLIC)
     return singular if ours else np.concatenate([singular, non_finite[:MAX_EXPLAINED_STATES]])

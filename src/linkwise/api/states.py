@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 
 from ..graph import as_traced
-from ..kernels.interface import EXPECTED, broadcast, numpy_array
+from ..kernels.interface import EXPECTED as EXPECTED
+from ..kernels.interface import broadcast, numpy_array
 from ..robot import Robot, require_robot
 from ..robot.joint_space import CONFIGURATIONS
 from ..robot.labels import in_order

@@ -95,8 +95,8 @@ def motion_of_paper(arm: Robot) -> tuple[Any, Any, str] | None:
 
 def ends(arm: Robot, q0: Any, q1: Any) -> tuple[Any, Any, str]:
     """Where the motion starts and ends, and in words; what is not given is a way of 60 degrees or 0.1 m."""
-    from ..api.configuration import neutral
     from ..api.integration import integrate
+    from ..robot.configurations import neutral
 
     first = within(arm, np.array(neutral(arm), dtype=float)) if q0 is None else q0
     if q1 is not None:

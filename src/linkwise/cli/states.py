@@ -79,7 +79,7 @@ def state(arm: Robot, text: str | None, word: str, option: str, degrees: bool) -
 
 def named(arm: Robot, parts: Sequence[str], word: str, option: str, degrees: bool) -> Any:
     """Some numbers by name; the others are as in the neutral configuration, or zero."""
-    from ..api.configuration import neutral
+    from ..robot.configurations import neutral
 
     names = arm.q_names if word == "q" else arm.v_names
     values = np.array(neutral(arm), dtype=float) if word == "q" else np.zeros(arm.n)

@@ -21,10 +21,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ..api.configuration import neutral
 from ..api.torque_functions import check_arguments, checked_torques, host_array
 from ..errors import one_of
 from ..robot import Robot, from_table, require_robot
+from ..robot.configurations import neutral
 from ..robot.labels import refuse_labels
 from ..robot.layout import no_orientation
 from ..spatial import sign

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..api.configuration import neutral
 from ..api.functions import poses
 from ..figures import new_figure, save_figure
 from ..robot import Robot, require_robot
+from ..robot.configurations import neutral
 from ..robot.labels import in_order
 from ..robot.layout import no_orientation
 from .camera import Camera, cameras_of

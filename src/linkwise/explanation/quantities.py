@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
-from ..api.budget import added_up, summand_rows
-from ..api.budget_terms import term_table
+from ..api.budget import added_up, by_joint, rows, summand_rows
 from ..api.functions import differences
 from ..api.recentring import quasi_rates, recentred_coriolis
+from ..budgets.terms import term_table
 from ..dynamics import budget, composite, constraints, coriolis, denoc, inverse_inertia, operators, quasi, udu
 from ..dynamics.diagonal import QuasiMotion, from_joint_rates, rates
 from ..dynamics.kinematics import poses
@@ -218,7 +218,7 @@ def elements(
 def by_terms(robot: Robot, q: Sequence[Scalar], qd: Sequence[Scalar], qdd: Sequence[Scalar]) -> dict[str, Values]:
     """The torques by what they come from; the rates of one ball joint make no bias acceleration."""
     found, table = budget.shares(robot, q, qd, qdd, [Wrench.zero()] * robot.n), term_table(robot)
-    accelerations = table.by_joint(found.acceleration)
+    accelerations = by_joint(table, found.acceleration)
     for k, link in enumerate(robot.links):
         accelerations[k][k] = add(accelerations[k][k], mul(link.joint.rotor_inertia, qdd[k]))
 
@@ -227,9 +227,9 @@ def by_terms(robot: Robot, q: Sequence[Scalar], qd: Sequence[Scalar], qdd: Seque
 
     return {
         "tau_qdd": {(): accelerations},
-        "tau_a": {(): table.rows(found.bias_acceleration, robot.n, own)},
-        "tau_b": {(): table.rows(found.bias_force, robot.n, lambda m, *_: m)},
-        "tau_g": {(): table.rows(found.gravity, robot.n, lambda m: m)},
+        "tau_a": {(): rows(table, found.bias_acceleration, robot.n, own)},
+        "tau_b": {(): rows(table, found.bias_force, robot.n, lambda m, *_: m)},
+        "tau_g": {(): rows(table, found.gravity, robot.n, lambda m: m)},
     }
 
 

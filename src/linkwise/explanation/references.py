@@ -7,12 +7,6 @@ from collections.abc import Callable, Hashable
 from typing import Any
 
 from ..api.budget import budget
-from ..api.closed_form_derivatives import (
-    forward_dynamics_derivatives,
-    forward_dynamics_second_derivatives,
-    inverse_dynamics_derivatives,
-    inverse_dynamics_second_derivatives,
-)
 from ..api.free_flying import generalized_jacobian
 from ..api.functions import bias_torque, gravity_torque, joint_wrenches, udu
 from ..api.matrices import (
@@ -28,6 +22,12 @@ from ..api.matrices import (
 from ..api.method_table import has_methods, method_name
 from ..api.momentum import momentum, momentum_bias, momentum_matrix
 from ..api.quasi import QuasiCoordinates
+from ..derivatives.closed_form_derivatives import (
+    forward_dynamics_derivatives,
+    forward_dynamics_second_derivatives,
+    inverse_dynamics_derivatives,
+    inverse_dynamics_second_derivatives,
+)
 from ..errors import one_of
 from ..printing import Description
 from ..robot import Robot

@@ -18,13 +18,13 @@ from ..api.functions import (
     udu,
 )
 from ..api.integration import difference, integrate
-from ..api.linear_models import linearize
-from ..api.regressors import energy_regressor, regressor, slotine_li_regressor
 from ..codegen.c.function import TYPES, CFunction, c_comment
 from ..codegen.c.names import c_name
 from ..codegen.c.self_test import c_self_test, untested_texts
 from ..errors import one_of
 from ..graph import Program
+from ..linear_models.linear_models import linearize
+from ..regressors.regressors import energy_regressor, regressor, slotine_li_regressor
 from ..robot import Description, Robot
 from ..tracing import trace
 from ..tracing.tracing import function_name, prefer_fewest

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from ..api.parameters import Parameters, parameters
-from ..api.regressors import energy_regressor, regressor, slotine_li_regressor
+from ..regressors.parameters import Parameters, parameters
+from ..regressors.regressors import energy_regressor, regressor, slotine_li_regressor
 from ..robot import Robot
 
 REGRESSORS = (regressor, slotine_li_regressor, energy_regressor)

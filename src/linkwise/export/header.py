@@ -8,9 +8,9 @@ import textwrap
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from ..api.derived import DerivedFunction
-from ..api.packing import Packed
 from ..codegen.c.function import WIDTH, CFunction, brackets
+from ..derivatives.derived import DerivedFunction
+from ..derivatives.packing import Packed
 from ..explanation import cite
 from ..explanation.references import published_as
 from ..graph import Port, count

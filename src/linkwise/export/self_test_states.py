@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..api.derived import DerivedFunction
+from ..derivatives.derived import DerivedFunction
 from ..graph import Graph, Program
 from ..robot import Robot
 from ..symbolic import Transplant

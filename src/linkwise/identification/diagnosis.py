@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..api.functions import inverse_dynamics
-from ..api.parameters import parameters
+from ..regressors.parameters import parameters
 from ..robot import Robot
 from .estimates import ZERO
 from .factors import triangle

@@ -10,11 +10,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..api.configuration import random_configuration
-from ..api.parameters import parameters
-from ..api.regressors import regressor
 from ..errors import near_miss
+from ..regressors.parameters import parameters
+from ..regressors.regressors import regressor
 from ..robot import Friction, Robot
+from ..robot.configurations import random_configuration
 from ..robot.regroup import TEN
 
 ROTOR = ".rotor"

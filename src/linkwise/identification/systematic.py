@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..api.closed_form_derivatives import inverse_dynamics_derivatives
 from ..api.functions import gravity_torque
+from ..derivatives.closed_form_derivatives import inverse_dynamics_derivatives
 from ..robot.regroup import TEN
 from .factors import Factors, blocks_for
 from .least_squares import RANK, Solution, Spread, least_squares, sigma_of, spread_of

@@ -27,10 +27,13 @@ def sources(folder: str) -> list[tuple[str, int, int, int]]:
 AT_IMPORT = sources(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
 
+PUBLIC = tuple(f"linkwise.{room}." for room in ("api", "derivatives", "linear_models", "regressors"))
+
+
 def own_name(function: Callable[..., Any]) -> str | None:
     """Where a public function of Linkwise is found; None for others, also for one that only has the name of ours."""
     module_name = getattr(function, "__module__", None) or ""
-    if not module_name.startswith("linkwise.api."):
+    if not module_name.startswith(PUBLIC):
         return None
     module, owner, name = sys.modules[module_name], getattr(function, "__self__", None), function.__name__
     if owner is None:

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..api.torque_scale import reach, torque_scales
 from ..errors import near_miss
 from ..figures import grey_style, joint_style, new_figure, plain, themed
 from ..robot import Robot
 from ..robot.layout import Layout
+from ..robot.scales import reach, torque_scales
 from .recording import Recording
 
 if TYPE_CHECKING:

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from ..api.configuration import neutral
 from ..control import Sampled
 from ..control.drives import Sum
 from ..kernels.interface import numpy_array
@@ -16,6 +15,7 @@ from ..kernels.targets import check_simulation_target
 from ..ode.registry import integrator as integrator_of
 from ..recording.recording import Recording
 from ..robot import Robot
+from ..robot.configurations import neutral
 from ..tracing import Input
 from . import sampling
 from .backend import backend_for, freshly_traced

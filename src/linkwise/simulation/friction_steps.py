@@ -23,11 +23,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..api import functions
-from ..api.configuration import neutral
 from ..graph import Program, evaluate
 from ..notices import warn
 from ..ode.methods import stability_limit
 from ..robot import Friction, Robot
+from ..robot.configurations import neutral
 from ..tracing import symbols_of, trace
 
 MOST_JOINTS = 64  # of robots that are looked at: M⁻¹ of longer ones takes long

@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 
-from ..api.configuration import neutral
 from ..errors import one_of
 from ..kernels.lock import LOCK
 from ..kernels.wasm.module import heap_of, with_data, with_interface
@@ -21,6 +20,7 @@ from ..ode.status import CODES
 from ..ode.trajectories import RECORD, Trajectories
 from ..ode.wasm_driver import Block, driver_module
 from ..robot import Robot
+from ..robot.configurations import neutral
 from ..tracing import bind, symbols_of
 from .backend import freshly_traced
 from .breaks import breaks_of

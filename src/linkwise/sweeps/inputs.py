@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from ..api.configuration import neutral
 from ..errors import RobotError, SingularError, near_miss, one_of
 from ..lazy import cached_property
 from ..robot import Robot, from_table, require_robot
+from ..robot.configurations import neutral
 from ..simulation.numbers import checked, sample_times
 from ..simulation.parameters import PREFIX, PerTrajectory, parameters_of, torque_parameters
 from ..simulation.simulation import arguments, simulate

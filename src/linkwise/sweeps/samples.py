@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from ..api.configuration import neutral
 from ..api.states import as_array
 from ..errors import near_miss
 from ..robot import Robot, from_table
+from ..robot.configurations import neutral
 from ..robot.tables import CONVENTIONS, DRIVE, JOINT_NUMBERS
 from ..simulation.parameters import PerTrajectory
 

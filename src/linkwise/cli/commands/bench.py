@@ -56,9 +56,9 @@ def measured(arm: Robot, batch: int, seconds: float) -> list[dict[str, Any]]:
     import numpy as np
 
     from ...api import compiling
-    from ...api.configuration import random_configuration
     from ...api.functions import forward_dynamics, inverse_dynamics
     from ...kernels.dispatch import use_kernels
+    from ...robot.configurations import random_configuration
 
     rng = np.random.default_rng(0)
     q, qd, qdd = random_configuration(arm, rng, batch), *rng.normal(size=(2, batch, arm.n))

@@ -21,8 +21,8 @@ from ..robot import with_robot
 from ..screen import Cell, echo, note, number, room, sentence, shown, table
 
 if TYPE_CHECKING:
-    from ...api.budget_result import Budget
-    from ...api.budget_text import JointBudget
+    from ...budgets.result import Budget
+    from ...budgets.text import JointBudget
 
 EXAMPLES = (
     ("linkwise budget puma560 --q 0,0,pi/2,0,0,0", "what holds the arm, link by link"),
@@ -199,7 +199,7 @@ def recorded(
 
 def number_of(arm: Robot, joint: str) -> int:
     """Where a joint is in tau; the first one is 1 at the prompt."""
-    from ...api.budget_result import index_of
+    from ...budgets.result import index_of
 
     if not joint.isdecimal() or joint in arm.v_names:
         return index_of(arm, joint, "--joint")

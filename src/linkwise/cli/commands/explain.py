@@ -43,8 +43,8 @@ def command(
     """
     import numpy as np
 
-    from ...api.configuration import neutral
     from ...explanation import explain
+    from ...robot.configurations import neutral
     from ..states import state
 
     at = neutral(arm) if q is None else state(arm, q, "q", "--q", degrees)

@@ -193,7 +193,7 @@ def start_of(arm: Robot, given: Any, follow: str | None, degrees: bool) -> Any:
         return given
     import numpy as np
 
-    from ...api.configuration import neutral
+    from ...robot.configurations import neutral
     from ..motion import NAMES, motion_of_paper, within
 
     if follow is not None and follow not in NAMES:
@@ -207,7 +207,7 @@ def start_of(arm: Robot, given: Any, follow: str | None, degrees: bool) -> Any:
 
 def brought_to_limits(arm: Robot, start: Any) -> list[str]:
     """Joints that stand at a limit since zero is outside their travel, in words."""
-    from ...api.configuration import neutral
+    from ...robot.configurations import neutral
     from ...trajectories.ratings import outside_travel
     from ..limits import shown as in_units
     from ..limits import unit_of

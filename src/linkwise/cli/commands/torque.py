@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import numpy as np
 import typer
 
-from ...api.torque_scale import torque_scales
 from ...robot import Robot
+from ...robot.scales import torque_scales
 from ..at_states import AtStates, asked_for
 from ..limits import as_json, show_limits, with_shares
 from ..motion_options import Along, Duration, End, Friction, Samples, Start

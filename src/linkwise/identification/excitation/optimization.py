@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...api.compiling import compile as compiled_for
-from ...api.derivatives import vjp
-from ...api.parameters import parameters
-from ...api.regressors import regressor
+from ...derivatives.graph_derivatives import vjp
 from ...errors import ErrorWithFields, one_of
 from ...notices import warn
+from ...regressors.parameters import parameters
+from ...regressors.regressors import regressor
 from ...robot import Friction, Robot, require_robot
 from ...robot.layout import Layout
 from ...tracing import refuse_symbols

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from ..api.functions import forward_dynamics
 from ..graph import Count
 from ..kernels.host import host_target
 from ..kernels.interface import Argument, Interface
@@ -20,8 +21,7 @@ from ..kernels.lock import LOCK
 from ..kernels.solves import solves_code
 from ..robot import Robot
 from ..robot.fingerprint import NoFingerprintError
-from .derivatives import derivative
-from .functions import forward_dynamics
+from .graph_derivatives import derivative
 from .packing import Packed
 
 AT_ONCE = 16  # states

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..figures import COLOURS, new_figure, plain, save_figure, themed
-from .budget_text import check_most, number
+from .text import check_most, number
 
 OTHERS = "0.8"
 MORE = ("#f0e442", "#332288", "#b2df8a", "#882255", "#fbb4a0", "#c5b0e5")  # after the six colours of joints

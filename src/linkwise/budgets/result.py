@@ -15,10 +15,11 @@ from ..lazy import cached_property
 from ..printing import Description
 from ..robot import Robot
 from ..robot.entries import is_symbol
-from .budget_symbols import numbered, torque_symbol
-from .budget_terms import VIEWS, Term, groups, term_table
-from .budget_text import JointBudget, joint_latex
-from .states import Array
+from .symbols import numbered, torque_symbol
+from .terms import VIEWS, Term, groups, term_table
+from .text import JointBudget, joint_latex
+
+Array = Any  # of any library
 
 MOST = 6  # terms that a plot names, unless it is asked for more
 MANY = 12  # terms that a table lists
@@ -214,7 +215,7 @@ class Split(ABC):
         The largest terms have colours of their own, the others are one; the line is their sum. `path` is a picture to
         write.
         """
-        from .budget_plot import stacked
+        from .plot import stacked
 
         return stacked(self, path, joints, self._view(by), most)
 

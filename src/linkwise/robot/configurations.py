@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 
 from ..errors import RobotError
-from ..robot import Link, Robot, require_robot
-from ..robot.joint_space import QUATERNION
+from .joint_space import QUATERNION
+from .link import Link
+from .model import Robot, require_robot
 
 
 def neutral(arm: Robot) -> np.ndarray:

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
-from ..dynamics.budget import Terms
 from ..errors import one_of
 from ..lazy import cached_property
 from ..robot import Robot
-from ..spatial import Scalar, add, mul
 
 VIEWS = ("joints", "links", "terms", "kinds")
 FRICTION = ("viscous friction", "Coulomb friction")  # with what there is of Stribeck's in the second
@@ -88,30 +86,6 @@ class TermTable:
             Term("rotor"),
             *map(Term, FRICTION),
         )
-
-    def rows(self, terms: Terms, width: int, column: Callable[..., int | None]) -> list[list[Scalar]]:
-        """Terms of links as rows for the torques, each in the column that its indices give; None drops it.
-
-        Torques of coupled joints add up.
-        """
-        rows: list[list[Scalar]] = [[0.0] * width for _ in range(self.arm.n)]
-        for (k, *indices), value in terms.items():
-            place, slot = column(*indices), self.arm.slots[k]
-            if place is not None:
-                rows[slot.v][place] = add(rows[slot.v][place], mul(slot.ratio, value))
-        return rows
-
-    def by_joint(self, terms: Terms) -> list[list[Scalar]]:
-        """(n, n): of the motion of joints."""
-        return self.rows(terms, self.arm.n, lambda j: self.arm.slots[j].v)
-
-    def by_link(self, terms: Terms) -> list[list[Scalar]]:
-        """(n, links)."""
-        return self.rows(terms, len(self.arm.names), lambda m: self.owners[m])
-
-    def by_rates(self, terms: Terms, columns: Mapping[Key, int]) -> list[list[Scalar]]:
-        """(n, columns): bias terms."""
-        return self.rows(terms, len(columns), lambda *indices: columns.get(self.key(*indices)))
 
     def through(self, k: int, term: Term) -> str:
         """Of an acceleration or a bias acceleration: the link from which on a composite body passes it to torque k."""

@@ -15,12 +15,12 @@ import numpy as np
 
 from ..errors import RobotError
 from ..robot import Friction, Robot
+from ..robot.length_units import length_unit
 from ..robot.regroup import TEN, body_of
 from ..spatial import RigidInertia, Scalar, add, dot_product, mul
 from ..symbolic import Collector
 from ..tracing import random_bindings
 from .base_parameters import ROUNDING, BaseParameter, Span, base_parameters, degree, rounded
-from .length_units import length_unit
 from .mobility import DRAWS, SMALL
 from .parameters import Column, all_columns
 from .regressors import random_torques

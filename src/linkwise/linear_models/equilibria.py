@@ -18,16 +18,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..api.functions import bias_torque, gravity_torque
+from ..api.integration import difference, integrate
+from ..api.states import Array, States
+from ..api.torque_functions import check_arguments, checked_torques, host_array
+from ..derivatives.graph_derivatives import Derivative, derivative
 from ..errors import EquilibriumError
 from ..robot import Robot
+from ..robot.scales import coordinate_scales, torque_scales
 from ..tracing import Input
 from .comparing import ComparesArrays
-from .derivatives import Derivative, derivative
-from .functions import bias_torque, gravity_torque
-from .integration import difference, integrate
-from .states import Array, States
-from .torque_functions import check_arguments, checked_torques, host_array
-from .torque_scale import coordinate_scales, torque_scales
 
 TorqueFunction = Callable[..., Any]
 ITERATIONS = 100

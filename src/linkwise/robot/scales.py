@@ -19,8 +19,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..robot import Link, Robot, inward, outward
 from ..spatial import Vector
+from .link import Link
+from .model import Robot
+from .recursion import inward, outward
 
 
 class Magnitudes(NamedTuple):

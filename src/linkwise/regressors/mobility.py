@@ -11,9 +11,9 @@ import numpy as np
 
 from ..dynamics import kinematics
 from ..robot import Link, LinkMobility, Robot, outward
+from ..robot.configurations import neutral
 from ..spatial import Placement, Scalar, Twist, Vector, add, cross, dot, mul, reciprocal
 from ..tracing import random_bindings
-from .configuration import neutral
 
 DRAWS = 3  # random geometries for a robot made of symbols
 STATES = 20  # random states of each

@@ -9,12 +9,11 @@ from typing import Any
 
 import numpy as np
 
+from ..api.states import EXPECTED, Array, States
 from ..errors import RobotError, one_of
-from ..kernels.interface import EXPECTED
 from ..robot import Robot, require_robot
 from .joint_forms import CONVENTIONS, TITLES, SameNumbers, with_unit_quaternion
 from .model_sides import Place, Side, side_of_model
-from .states import Array, States
 
 Library = Any  # the name of a library, or a model object of Pinocchio or MuJoCo
 

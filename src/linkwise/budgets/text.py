@@ -9,8 +9,8 @@ from numbers import Integral
 from typing import Any
 
 from ..errors import near_miss
-from ..graph import Node
 from ..robot.description import grid
+from ..robot.entries import is_symbol
 from ..symbolic.expressions import Expressions
 from ..symbolic.latex.format import decimal
 
@@ -171,10 +171,10 @@ def joint_latex(
 ) -> str:
     """An aligned display: the total, and a line for each term with its symbol and its name."""
     named = list(zip(labels, values, strict=True))
-    if any(isinstance(x, Node) for x in values):
-        shared, cells = Expressions([x for x in values if isinstance(x, Node)], digits).latex()
+    if any(is_symbol(x) for x in values):
+        shared, cells = Expressions([x for x in values if is_symbol(x)], digits).latex()
         texts = iter(cells)
-        lines = [(label, next(texts) if isinstance(x, Node) else decimal(float(x), digits)) for label, x in named]
+        lines = [(label, next(texts) if is_symbol(x) else decimal(float(x), digits)) for label, x in named]
         return "\n".join([*shared, display(total, [line for line in lines if line[1] not in ("0", "-0")], symbols)])
     terms = tuple((label, float(x)) for label, x in named)
     own = JointBudget("", total, unit, math.fsum(x for _, x in terms), math.inf, terms)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..robot import Robot
-from .budget_terms import FRICTION, Term
+from .terms import FRICTION, Term
 
 RATE, ACCELERATION = r"\dot{\theta}", r"\ddot{\theta}"
 FORCES = {"bias force": "b", "gravity": "b^g", "wrench": "b^e"}

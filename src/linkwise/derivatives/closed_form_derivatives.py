@@ -6,16 +6,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..api.call import Call, fast, public
+from ..api.functions import differences, external_loads, external_wrenches, forward_dynamics, sums
+from ..api.momentum import at_origin
+from ..api.states import Array, States
 from ..dynamics import fewest, forward_derivatives, inverse_derivatives, second_derivatives
 from ..dynamics.subtrees import Load
 from ..robot import Robot
 from ..spatial import Scalars, Vector, Wrench, mul
 from ..spatial.dense import UDU, apply
-from .call import Call, fast, public
-from .functions import differences, external_loads, external_wrenches, forward_dynamics, sums
-from .momentum import at_origin
 from .packing import Packed
-from .states import Array, States
 
 if TYPE_CHECKING:
     from .second_order import SecondOrder

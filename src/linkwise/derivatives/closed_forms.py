@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
+from ..api.states import States
 from ..dynamics import inverse_derivatives
 from ..graph import Port, Program
 from ..kernels.sources import own_name
@@ -14,7 +15,6 @@ from ..robot import Robot
 from ..tracing import Input, trace
 from ..tracing.tracing import function_name
 from .closed_form_derivatives import forward_dynamics_derivatives, loads_on
-from .states import States
 
 
 class ClosedForm(NamedTuple):

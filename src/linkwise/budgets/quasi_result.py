@@ -9,9 +9,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..robot import Robot
-from .budget_result import Split, numbers, picked, times
-from .budget_symbols import element_symbol, numbered, quasi_force_symbol
-from .states import Array
+from .result import Array, Split, numbers, picked, times
+from .symbols import element_symbol, numbered, quasi_force_symbol
 
 
 class QuasiTermArrays(NamedTuple):

@@ -10,6 +10,9 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from ..api.method_table import has_methods, method_name
+from ..api.singular import explain_non_finite, explain_states
+from ..api.states import REAL, as_array, first_own, has_length, library_of, of_one_dtype
 from ..errors import one_of
 from ..graph import Count, Port, Program, count, evaluate
 from ..graph.derivative import Moves
@@ -29,9 +32,6 @@ from ..tracing.tracing import (
     quaternions,
     wanted_arguments,
 )
-from .method_table import has_methods, method_name
-from .singular import explain_non_finite, explain_states
-from .states import REAL, as_array, first_own, has_length, library_of, of_one_dtype
 
 if TYPE_CHECKING:
     from ..kernels.compiler import Compiled

@@ -5,10 +5,11 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 
-from ..robot import Link, Robot
-from ..robot.mapping import own_numbers
 from ..spatial import Placement, Symmetric, mul
-from .torque_scale import reach
+from .link import Link
+from .mapping import own_numbers
+from .model import Robot
+from .scales import reach
 
 
 def length_unit(arm: Robot) -> float:

@@ -17,18 +17,18 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..api.call import Call, fast
+from ..api.functions import differences, inverse_dynamics
+from ..api.states import Array, States, component
+from ..api.torque_functions import check_arguments, checked_torques
+from ..derivatives.closed_form_derivatives import forward_dynamics_derivatives
+from ..derivatives.graph_derivatives import derivative
 from ..notices import warn
 from ..robot import Friction, Robot
+from ..robot.scales import torque_scales
 from ..spatial import Scalar, mul, sub
-from .call import Call, fast
-from .closed_form_derivatives import forward_dynamics_derivatives
 from .comparing import ComparesArrays
-from .derivatives import derivative
-from .functions import differences, inverse_dynamics
 from .matrix_exponential import held
-from .states import Array, States, component
-from .torque_functions import check_arguments, checked_torques
-from .torque_scale import torque_scales
 
 NO_FORCE = 1e-9  # beside the magnitudes of all that acts on a joint: rounding
 

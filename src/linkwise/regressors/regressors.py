@@ -7,14 +7,14 @@ from typing import Any
 
 import numpy as np
 
+from ..api.call import Call, fast, public
+from ..api.states import Array, States
 from ..dynamics.energy_regressor import energies_of_bodies
 from ..dynamics.reference_regressor import reference_torques_of_bodies
 from ..dynamics.regressor import torques_of_bodies
 from ..robot import Friction, Robot
 from ..spatial import RigidInertia, Scalar, Scalars, add
-from .call import Call, fast, public
 from .parameters import ROTOR, Column, all_columns
-from .states import Array, States
 
 
 @fast

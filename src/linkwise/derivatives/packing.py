@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 
+from ..api.states import Array, library_of
 from ..graph import Program
 from ..graph.packing import packed as packed_program
 from ..lazy import cached_property
 from ..robot import Robot
 from ..tracing.tracing import function_name, prefer_fewest
 from .derived import DerivedFunction
-from .states import Array, library_of
 
 
 class Packed(DerivedFunction):

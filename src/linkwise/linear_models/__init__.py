@@ -1,0 +1,1 @@
+"""Equilibria, and linear models about states, in continuous and in discrete time."""
