@@ -10,8 +10,7 @@ import pytest
 
 import linkwise as lw
 from linkwise.sweeps.chunk import compute_chunk
-from linkwise.sweeps.inputs import checked_inputs
-from linkwise.sweeps.jobs import jobs
+from linkwise.sweeps.inputs import checked_inputs, jobs
 from measured import nominal, recorded
 from processes import in_a_new_process
 from short_sweeps import same

@@ -18,7 +18,7 @@ from matplotlib.figure import Figure
 
 import linkwise as lw
 from effort import examples, rest_slow
-from linkwise.recording import csv_format, file_contents, files, npz_format
+from linkwise.recording import file_formats, files
 from linkwise.recording.plot import IMBALANCE, LABELS, MOST_LINES
 from linkwise.robot.layout import Layout
 from robots import ALL, QUICK, states
@@ -292,9 +292,9 @@ def test_archives_of_other_things_are_refused(tmp_path):
 def test_a_file_of_later_fields_is_refused_by_name(tmp_path, fall):
     values = {**files.values_of(fall), "colour": "red"}
     robot = files.robot_entry(fall.robot)
-    about = {file_contents.HEAD: file_contents.VERSION, "sha256": file_contents.digest({**values, **robot}), **robot}
+    about = {file_formats.HEAD: file_formats.VERSION, "sha256": file_formats.digest({**values, **robot}), **robot}
     with (tmp_path / "later.npz").open("wb") as file:
-        npz_format.write(file, about, values, Layout.of(fall.robot))
+        file_formats.write_npz(file, about, values, Layout.of(fall.robot))
     with pytest.raises(lw.FileError, match="holds unknown colour"):
         lw.load_recording(tmp_path / "later.npz")
 
@@ -315,10 +315,10 @@ def test_another_robot_is_refused_and_the_difference_named(tmp_path, fall):
 
 def test_nested_numbers_of_fields_to_come_keep_their_kinds():
     value = [1, ("a", {"at": np.array([[1.5, np.nan]]), "names": np.array(["x", "yy"])}), None, True, -0.0]
-    found = file_contents.unpacked(json.loads(json.dumps(file_contents.packed(value, "events"))))
+    found = file_formats.unpacked(json.loads(json.dumps(file_formats.packed(value, "events"))))
     assert repr(found) == repr(value)
     with pytest.raises(TypeError, match=r"recording\.events holds a object"):
-        file_contents.packed((object(),), "events")
+        file_formats.packed((object(),), "events")
 
 
 def test_saving_is_refused_where_it_cannot_succeed(tmp_path, fall):
@@ -347,7 +347,7 @@ def test_an_interrupted_save_leaves_the_old_file(tmp_path, fall, stuck, monkeypa
         file.write(b"# Linkwise")
         raise problem
 
-    monkeypatch.setattr(csv_format, "write", half)
+    monkeypatch.setitem(files.FORMATS, ".csv", files.FORMATS[".csv"]._replace(write=half))
     with pytest.raises((KeyboardInterrupt, lw.FileError)):
         stuck.save(path)
     assert list(tmp_path.iterdir()) == [path]

@@ -72,6 +72,7 @@ MAY_IMPORT = {  # each room: the rooms below it that it uses
     "trajectories": {"api", "errors", "figures", "files", "graph", "printing", "robot", "spatial", "tables", "tracing"},
     "identification": {
         "api",
+        "array_files",
         "derivatives",
         "errors",
         "extras",
@@ -91,6 +92,7 @@ MAY_IMPORT = {  # each room: the rooms below it that it uses
     "drawing": {"api", "errors", "figures", "files", "progress", "robot", "spatial", "tracing"},
     "recording": {
         "api",
+        "array_files",
         "drawing",
         "errors",
         "extras",
@@ -121,6 +123,7 @@ MAY_IMPORT = {  # each room: the rooms below it that it uses
     },
     "sweeps": {
         "api",
+        "array_files",
         "errors",
         "extras",
         "files",

@@ -8,7 +8,7 @@ import pytest
 
 import linkwise as lw
 from effort import rest_slow
-from linkwise.sweeps.functions import values
+from linkwise.sweeps.plan import values
 from short_sweeps import PLANAR, REST, SEVEN, every_kind, heavier, low, same, short
 
 

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-import zipfile
-import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -12,6 +10,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
+from ..array_files import read_npz
 from ..errors import FileError
 from ..robot import Robot
 from ..robot.labels import in_order
@@ -206,10 +205,9 @@ def file_contents(arm: Robot, path: Path, columns: Mapping[str, Any] | None, cur
     ending = path.suffix.lower()
     if ending == ".npz":
         try:
-            with path.open("rb") as content, np.load(content) as file:
-                values = {key: file[key] for key in file.files}
-        except (OSError, ValueError, EOFError, zipfile.BadZipFile, zlib.error) as error:
-            raise FileError(f"{path}: cannot be read ({error or 'it is cut off'})") from None
+            values = read_npz(path.read_bytes())
+        except (OSError, ValueError) as error:
+            raise FileError(f"{path}: cannot be read ({error})") from None
         if "q" in values and np.ndim(values["q"]) > 2:
             raise FileError(f"{path}: holds a batch of trajectories (expected lw.load_recording(path))")
         return by_columns(arm, values, columns, str(path), currents)

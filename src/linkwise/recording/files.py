@@ -19,11 +19,9 @@ from ..files import saving
 from ..formats import toml
 from ..robot import Robot
 from ..robot.layout import Layout
-from . import csv_format, npz_format, parquet_format
-from .file_contents import COLUMNS, HEAD, VERSION, Values, digest, fail, robot_of, table
+from .file_formats import COLUMNS, FORMATS, HEAD, VERSION, Values, digest, fail, refuse_comments, robot_of, table
 from .recording import EventRecord, Recording
 
-FORMATS: dict[str, Any] = {".npz": npz_format, ".csv": csv_format, ".parquet": parquet_format}  # write and read
 DERIVED = ("tau", "qdd", "energy", "wrench", "point")  # what a recording computes from what acted, which no file holds
 
 
@@ -38,7 +36,7 @@ def save(recording: Recording, path: str | os.PathLike[str]) -> None:
         fail(target, str(problem))
     layout = Layout.of(recording.robot)
     if target.suffix.lower() == ".csv":
-        csv_format.refuse_comments(target, table(values, layout))
+        refuse_comments(target, table(values, layout))
     about = {HEAD: VERSION, "sha256": digest({**values, **robot}), **robot}
     with saving(target) as file:
         FORMATS[target.suffix.lower()].write(file, about, values, layout)
@@ -65,7 +63,7 @@ def load_recording(path: str | os.PathLike[str], robot: Robot | None = None) -> 
     except OSError as problem:
         fail(source, f"cannot be read ({problem.strerror})")
     about, values = FORMATS[source.suffix.lower()].read(source, content)
-    robot_entries = {key: about[key] for key in ("robot", "regrouped") if key in about}
+    robot_entries: dict[str, Any] = {key: about[key] for key in ("robot", "regrouped") if key in about}
     if digest({**values, **robot_entries}) != about.get("sha256"):
         fail(source, "was damaged or changed since it was written (its checksum does not match)")
     return restored(source, about, values, robot)

@@ -14,8 +14,8 @@ from ..graph.derivative import CHOICES
 from ..robot import Friction
 from ..simulation.parameters import PerTrajectory
 from ..simulation.problem import program_of
+from .chunk import family_problem, loads_of
 from .family import FamilyMap, family_map
-from .family_run import family_problem, loads_of
 from .folder import warn
 from .inputs import LOADS, Inputs
 from .samples import Samples

@@ -16,7 +16,7 @@ from urllib.parse import parse_qs, urlsplit
 
 from ..extras import imported
 from .chunk import compute_chunk
-from .jobs import Job, Outcome
+from .inputs import Job, Outcome
 
 EXPECTED = "expected None, 'dask://host:port', 'dask://local?workers=2' or a dask.distributed.Client"
 RETRIES = 2  # of a task that Dask itself could not run

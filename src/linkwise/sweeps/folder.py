@@ -29,7 +29,7 @@ from typing import Any, BinaryIO
 from ..errors import one_of, printable
 from ..extras import imported
 from ..files import replacing
-from .chunk_formats import Columns, digest, from_npz, from_parquet, npz_of, parquet_of
+from .columns import Columns, decoded, digest, encoded
 
 KINDS = ("parquet", "npz")
 PLAN, OLD_PLAN = "_sweep.json", "sweep.json"
@@ -201,17 +201,15 @@ class Folder:
             return status
 
     def store_samples(self, plan: Mapping[str, Any], samples: Columns) -> None:
-        self.write(samples_name(plan), npz_of(samples, {}))
+        self.write(samples_name(plan), encoded("npz", samples, {}))
 
     def samples(self, plan: Mapping[str, Any]) -> Columns:
         """The samples of the plan; a ValueError says why the file does not hold them."""
         try:
-            samples = from_npz((self.path / samples_name(plan)).read_bytes())[0]
+            samples = decoded("npz", (self.path / samples_name(plan)).read_bytes())[0]
         except FileNotFoundError:
             raise ValueError("is missing") from None
-        except OSError:
-            raise
-        except Exception as problem:  # readers raise errors of many kinds for a file that is not theirs
+        except ValueError as problem:
             raise ValueError(f"cannot be read ({problem})") from None
         hashes = {name: entry["sha256"] for name, entry in plan["samples"].items()}
         if {name: digest({name: array}) for name, array in samples.items()} != hashes:
@@ -223,8 +221,7 @@ class Folder:
 
     def store(self, index: int, plan: str, columns: Columns) -> None:
         metadata = {"plan": plan, "chunk": str(index), "sha256": digest(columns, plan, index)}
-        content = parquet_of(columns, metadata) if self.kind == "parquet" else npz_of(columns, metadata)
-        status = self.write(self.chunk(index).name, content)
+        status = self.write(self.chunk(index).name, encoded(self.kind, columns, metadata))
         self.verified[index] = status.st_mtime_ns, status.st_size
         self._failure(index).unlink(missing_ok=True)
 
@@ -233,10 +230,8 @@ class Folder:
         path = self.chunk(index)
         status, content = path.stat(), path.read_bytes()
         try:
-            columns, metadata = from_parquet(content) if self.kind == "parquet" else from_npz(content)
-        except ImportError:
-            raise
-        except Exception as problem:  # readers raise errors of many kinds for a file that is not theirs
+            columns, metadata = decoded(self.kind, content)
+        except ValueError as problem:
             raise ValueError(f"it cannot be read: {problem}") from None
         if (metadata.get("plan"), metadata.get("chunk")) != (plan, str(index)):
             raise ValueError("it belongs to another sweep or another chunk")

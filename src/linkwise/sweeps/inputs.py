@@ -1,10 +1,13 @@
-"""The arguments of `sweep`, checked before anything is written, and what follows from them once for all chunks."""
+"""The arguments of `sweep`, checked before anything is written, and what follows from them: once for all, and as jobs.
+
+A job is all that is needed to compute a chunk, in this process or another.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -18,18 +21,13 @@ from ..simulation.parameters import PREFIX, PerTrajectory, parameters_of, torque
 from ..simulation.simulation import arguments, simulate
 from ..simulation.traced import UntraceableFunctionError
 from ..tracing import refuse_symbols
+from ..version import __version__
+from .columns import Columns
 from .family import FamilyMap, family_map
 from .robots import Vary, chunks_of_robots
 from .samples import KNOWN, Samples, checked_samples, table_entries
 
-OF_A_CALL = (
-    "arm",
-    "q0",
-    "qd0",
-    "duration",
-    "progress",
-    "parameters",
-)  # arguments of `simulate` that are not options here
+OF_A_CALL = ("arm", "q0", "qd0", "duration", "progress", "parameters")  # arguments of `simulate` that are no options
 LOADS = ("torque", "wrench")
 KEEP = ("samples", "ends")
 ROWS = 5  # whose robots stand for all of them
@@ -198,3 +196,37 @@ def most_times(keep: str, options: Mapping[str, Any]) -> int:
     """The number of times of a trajectory that is long enough for all of them."""
     samples = options["samples"]
     return len(samples) if keep == "samples" and np.ndim(samples) else len(kept_times(keep, options, 1.0))
+
+
+@dataclass(frozen=True)
+class Job:
+    """A chunk to compute."""
+
+    index: int
+    first: int  # its first trajectory
+    arm: Robot
+    rows: Samples
+    duration: float | None  # or in the rows
+    keep: str
+    options: dict[str, Any]
+    vary: Vary | None
+    family_map: FamilyMap | None  # of all robots of the sweep, where it is known
+    version: str  # of the Linkwise that asks
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """The result of a job: columns, or the text of an error; and a message for the user, if any."""
+
+    index: int
+    columns: Columns = field(default_factory=dict)
+    error: str = ""
+    message: str = ""
+
+
+def jobs(inputs: Inputs, chunks: Iterable[int]) -> Iterator[Job]:
+    for k in chunks:
+        first = k * inputs.chunk
+        rows = {name: np.ascontiguousarray(a[first : first + inputs.chunk]) for name, a in inputs.samples.items()}
+        settings = inputs.duration, inputs.keep, inputs.options, inputs.vary, inputs.family_map
+        yield Job(k, first, inputs.arm, rows, *settings, __version__)

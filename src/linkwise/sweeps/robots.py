@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections import UserDict
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -32,7 +33,7 @@ class FamilyChunk(NamedTuple):
         return self._replace(rows=self.rows[which], numbers=self.numbers[which])
 
 
-class Row(dict[str, Any]):
+class Row(UserDict[str, Any]):
     """A row of samples that records which of them are read."""
 
     def __init__(self, numbers: Mapping[str, Any], read: set[str]) -> None:
@@ -42,22 +43,6 @@ class Row(dict[str, Any]):
     def __getitem__(self, name: str) -> Any:
         self.read.add(name)
         return super().__getitem__(name)
-
-    def get(self, name: str, default: Any = None) -> Any:
-        self.read.add(name)
-        return super().get(name, default)
-
-    def __iter__(self) -> Iterator[str]:
-        self.read.update(self.keys())
-        return super().__iter__()
-
-    def items(self) -> Any:
-        self.read.update(self.keys())
-        return super().items()
-
-    def values(self) -> Any:
-        self.read.update(self.keys())
-        return super().values()
 
 
 def check_motion(arm: Robot, rows: Samples, vary: Vary | None, errors: Errors) -> None:

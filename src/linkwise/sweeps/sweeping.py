@@ -18,13 +18,11 @@ from ..recording import EventRecord
 from ..robot import Friction, Robot, from_table
 from ..robot.layout import Layout
 from ..simulation.friction_steps import told_already, warn_of_long_steps
-from .chunk_formats import Columns
+from .columns import FLAT, Columns, event_records, event_table
 from .effects import check_effects
 from .engines import outcomes
-from .event_columns import FLAT, event_records, event_table
 from .folder import Folder, check_kind, chunk_kind, samples_name, warn
-from .inputs import Inputs, checked_inputs, kept_times, most_times, try_options
-from .jobs import jobs
+from .inputs import Inputs, checked_inputs, jobs, kept_times, most_times, try_options
 from .plan import differences, plan_of, restored
 from .progress import ChunkProgress
 from .robots import Vary

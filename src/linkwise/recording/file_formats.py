@@ -1,19 +1,26 @@
-"""The contents of a recording's file, common to all formats: values by name, a table of samples, a checksum."""
+"""The formats of recordings: values by name, a table of samples and a checksum, as .npz, .csv and .parquet.
+
+.npz       every array under its own name; the rest, as JSON, in the bytes of `about`
+.csv       a row for each sample; the rest in lines that begin with #, the values in JSON
+.parquet   a row for each sample; the rest, as JSON, in the metadata of the schema
+"""
 
 from __future__ import annotations
 
 import hashlib
 import json
-import zipfile
+from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any, BinaryIO, NamedTuple, NoReturn
 
 import numpy as np
 
+from ..array_files import read_npz, read_parquet, write_parquet
 from ..errors import FileError
 from ..formats import toml
 from ..robot import Robot
 from ..robot.layout import Layout
+from ..tables import comments_of, decoded, table_of, write_table
 
 VERSION = 1
 HEAD = "Linkwise recording"
@@ -21,7 +28,6 @@ RESERVED = (HEAD, "sha256", "robot", "regrouped", "batch")
 PER_JOINT = ("q", "qd", "qdd", "tau")
 COLUMNS = (*PER_JOINT, "energy", "work", "heat")  # of a table, after t
 KINDS = "biufU"  # of arrays that files may hold: numbers, truth values and text
-READING = (ValueError, TypeError, KeyError, OSError, EOFError, RuntimeError, MemoryError, zipfile.BadZipFile)
 PARSING = (ValueError, TypeError, KeyError, AttributeError, RecursionError)
 Values = dict[str, Any]  # the fields of a recording by name, and what is derived
 
@@ -159,3 +165,93 @@ def robot_of(path: Path, about: dict[str, Any]) -> Robot:
 
 def fail(path: Path, message: str, line: int | None = None) -> NoReturn:
     raise FileError(f"{path}{'' if line is None else f':{line}'}: {message}") from None
+
+
+def write_npz(file: BinaryIO, about: dict[str, Any], values: Values, _: Layout) -> None:
+    arrays: Values = {name: value for name, value in values.items() if isinstance(value, np.ndarray)}
+    text = json.dumps({**about, **{name: packed(values[name], name) for name in values if name not in arrays}})
+    np.savez(file, about=np.frombuffer(text.encode(), np.uint8), **arrays)
+
+
+def read_npz_file(path: Path, content: bytes) -> tuple[dict[str, Any], Values]:
+    if not content.startswith(b"PK"):
+        fail(path, "is no NumPy archive (expected a .npz file that Recording.save wrote)")
+    try:
+        arrays = read_npz(content)
+    except ValueError as problem:
+        fail(path, f"is a damaged archive ({problem})")
+    if "about" not in arrays:
+        fail(path, "is an archive of something else: it holds no 'about' (expected what Recording.save writes)")
+    about, values = described(path, arrays.pop("about").tobytes())
+    return about, {**values, **arrays}
+
+
+def write_parquet_file(file: BinaryIO, about: dict[str, Any], values: Values, layout: Layout) -> None:
+    write_parquet(file, table(values, layout), {HEAD: json.dumps(beside(about, values))})
+
+
+def read_parquet_file(path: Path, content: bytes) -> tuple[dict[str, Any], Values]:
+    try:
+        columns, metadata = read_parquet(content)
+    except ValueError as problem:
+        fail(path, f"is no Parquet file, or a damaged one ({problem})")
+    if HEAD not in metadata:
+        fail(path, f"is a table of something else: no {HEAD!r} in its metadata (expected what Recording.save writes)")
+    about, values = described(path, metadata[HEAD].encode())
+    return about, untabled(path, about, values, {name: np.array(column) for name, column in columns.items()})
+
+
+def write_csv(file: BinaryIO, about: dict[str, Any], values: Values, layout: Layout) -> None:
+    entries = beside(about, values)
+    comments = [f"{HEAD}: {entries.pop(HEAD)}"]
+    comments += [f"robot: {line}" for line in entries.pop("robot").rstrip("\n").split("\n")]
+    comments += [f"{name}: {json.dumps(value)}" for name, value in entries.items()]
+    write_table(file, table(values, layout), comments)
+
+
+def refuse_comments(path: Path, columns: Iterable[str]) -> None:
+    """Raise an error for columns that others would cut short: read_csv(comment="#") does, even within quotes."""
+    name = next((name for name in columns if "#" in name), None)
+    if name is not None:
+        fail(path, f"column {name!r} has a '#', which begins a comment (expected .npz or .parquet, or another name)")
+
+
+def read_csv(path: Path, content: bytes) -> tuple[dict[str, Any], Values]:
+    text = decoded(path, content)
+    if not text.startswith(f"# {HEAD}:"):
+        fail(path, f"begins with {text[:40].partition(chr(10))[0]!r} (expected '# {HEAD}: {VERSION}')", 1)
+    entries: dict[str, Any] = {}
+    robot: list[str] = []
+    for number, comment in comments_of(text):
+        key, _, value = comment.partition(":")
+        if key == "robot":
+            robot.append(value.strip())
+            continue
+        try:
+            entries[key] = json.loads(value) if key in RESERVED else unpacked(json.loads(value))
+        except PARSING as problem:
+            fail(path, f"is not '# key: value', the value in JSON ({problem})", number)
+    about, values = checked(path, {**entries, "robot": "\n".join(robot) + "\n"})
+    return about, untabled(path, about, values, columns_of(path, text))
+
+
+def columns_of(path: Path, text: str) -> dict[str, np.ndarray]:
+    samples = table_of(path, text, strip=False)
+    if "t" not in samples.names or not any(name == "q1" or name.startswith("q.") for name in samples.names):
+        fail(path, "has no line with the columns' names (expected t,q1,...)", samples.line)
+    if not text.endswith("\n"):
+        fail(path, "ends in the middle of a line", text.count("\n") + 1)
+    array = np.array(samples.numbers(finite=False), float).reshape(-1, len(samples.names))
+    return {name: np.ascontiguousarray(column) for name, column in zip(samples.names, array.T, strict=True)}
+
+
+class Format(NamedTuple):
+    write: Callable[[BinaryIO, dict[str, Any], Values, Layout], None]
+    read: Callable[[Path, bytes], tuple[dict[str, Any], Values]]
+
+
+FORMATS = {
+    ".npz": Format(write_npz, read_npz_file),
+    ".csv": Format(write_csv, read_csv),
+    ".parquet": Format(write_parquet_file, read_parquet_file),
+}
