@@ -265,6 +265,8 @@ def test_errors_of_the_table_name_the_line_of_the_element(tmp_path):
     assert (line, "repeated name 'b' in body" in message) == (4, True)
     line, message = refused(world(BODY + "\n\n" + BODY.replace('"b"', '"c"')), tmp_path)
     assert (line, "repeated name 'j' in joint" in message) == (5, True)
+    line, message = refused(world(f'<body name="b">{inertial}</body>'), tmp_path, base="free")
+    assert (line, "inertia breaks the triangle" in message) == (4, True)  # the joint that it gets stands in no line
     line, message = refused(world('<body name="b"><geom size=".1"/></body>'), tmp_path)
     assert (line, 'has no joint that moves (expected one; base="free"' in message) == (1, True)
     line, message = refused(

@@ -14,7 +14,7 @@ from ..robot.coordinates import MovingJoint
 from .joint_forms import CONVENTIONS, TITLES, PerDegree, SameNumbers
 
 if TYPE_CHECKING:
-    from .model_joints import ModelJoint
+    from .models import ModelJoint
 
 PARTS = {  # the joints of one degree of freedom that a joint may be in a model
     "cylindrical": ("prismatic", "revolute"),
@@ -71,7 +71,7 @@ class Side:
 
 def side_of_model(arm: Robot, model: Any, which: str) -> Side:
     """The joints of a robot in a model: by the names of joints, then of links; free joints also where one is left."""
-    from .model_joints import joints_of_model  # late: the package is imported without it
+    from .models import joints_of_model  # late: the package is imported without it
 
     layout = joints_of_model(model)
     if layout is None:

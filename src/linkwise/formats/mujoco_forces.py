@@ -32,6 +32,7 @@ class Tie(NamedTuple):
     ratio: float
     offset: float
     equality: int
+    linear: bool
 
 
 class Drive(NamedTuple):
@@ -139,37 +140,41 @@ def drives(model: Any, off: set[str]) -> dict[int, Drive]:
 
 
 def ties(model: Any, off: set[str]) -> dict[int, Tie]:
-    """What equalities do to joints. y - y0 = c0 + c1 (x - x0), with y0 and x0 the joints' numbers of qpos0."""
+    """What equalities do to joints."""
     found: dict[int, Tie] = {}
-    for k in range(0 if off & {"equality", "constraint"} else model.neq):
-        if not bool(model.eq_active0[k]):
-            continue
+    for k in active_equalities(model, off):
         if int(model.eq_type[k]) != JOINT_EQUALITY:
             tied = TIED.get(int(model.eq_type[k]), "of flexible bodies")
             problem = f"the model has an equality constraint {tied}, which Linkwise cannot represent"
             refuse(model, "equality", k, problem, "", "equality")
-        follower, leader = int(model.eq_obj1id[k]), int(model.eq_obj2id[k])
-        if follower in found:
-            joint = name_of(model, model.name_jntadr, follower)
-            refuse(model, "equality", k, f"ties joint {joint!r} a second time", "once", "equality")
-        c = [float(x) for x in model.eq_data[k][:5]]
-        if leader >= 0 and any(c[2:]):
+        joint, tie = tie_of(model, k)
+        if joint in found:
+            name = name_of(model, model.name_jntadr, joint)
+            refuse(model, "equality", k, f"ties joint {name!r} a second time", "once", "equality")
+        if not tie.linear:
             refuse(model, "equality", k, "is not a straight line", "polycoef of two numbers", "equality")
-        zero = float(model.qpos0[model.jnt_qposadr[follower]])
-        if leader < 0 or c[1] == 0.0:
-            found[follower] = Tie(None, 0.0, zero + c[0], k)
-        else:
-            offset = zero + c[0] - c[1] * float(model.qpos0[model.jnt_qposadr[leader]])
-            found[follower] = Tie(leader, c[1], offset, k)
+        found[joint] = tie
     return found
 
 
 def held_joints(model: Any, off: set[str]) -> dict[int, float]:
     """The joints that an equality fixes, and where, in numbers of qpos."""
-    found = {}
-    for k in range(0 if off & {"equality", "constraint"} else model.neq):
-        if bool(model.eq_active0[k]) and int(model.eq_type[k]) == JOINT_EQUALITY:
-            joint, c = int(model.eq_obj1id[k]), [float(x) for x in model.eq_data[k][:5]]
-            if int(model.eq_obj2id[k]) < 0 or not any(c[1:]):
-                found[joint] = float(model.qpos0[model.jnt_qposadr[joint]]) + c[0]
-    return found
+    of_joints = (k for k in active_equalities(model, off) if int(model.eq_type[k]) == JOINT_EQUALITY)
+    found = (tie_of(model, k) for k in of_joints)
+    return {joint: tie.offset for joint, tie in found if tie.leader is None and tie.linear}
+
+
+def active_equalities(model: Any, off: set[str]) -> list[int]:
+    return [] if off & {"equality", "constraint"} else [k for k in range(model.neq) if bool(model.eq_active0[k])]
+
+
+def tie_of(model: Any, k: int) -> tuple[int, Tie]:
+    """A joint and what an equality does to it: y - y0 = c0 + c1 (x - x0), with y0 and x0 the numbers of qpos0."""
+    joint, leader = int(model.eq_obj1id[k]), int(model.eq_obj2id[k])
+    c0, c1, *higher = (float(x) for x in model.eq_data[k][:5])
+    offset = float(model.qpos0[model.jnt_qposadr[joint]]) + c0
+    if leader < 0:
+        return joint, Tie(None, 0.0, offset, k, True)
+    if c1 == 0.0:
+        return joint, Tie(None, 0.0, offset, k, not any(higher))
+    return joint, Tie(leader, c1, offset - c1 * float(model.qpos0[model.jnt_qposadr[leader]]), k, not any(higher))

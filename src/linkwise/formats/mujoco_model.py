@@ -57,7 +57,7 @@ def mujoco_joints(model: Any) -> Iterator[tuple[str, str, str, range, range, flo
 
 
 class Names:
-    """The names of links and joints, as the reader of MJCF files gives them."""
+    """The names of links and joints: those of the model, and others for what has none."""
 
     def __init__(self, model: Any) -> None:
         self.own_bodies = [name_of(model, model.name_bodyadr, body) for body in range(model.nbody)]

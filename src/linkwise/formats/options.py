@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from ..errors import FileError, one_of
-from ..robot import Robot
+from ..errors import one_of
 from ..robot.rows import REFUSE, WARN
 
 BASES = ("fixed", "free")
@@ -33,12 +32,3 @@ class Options:
         if isinstance(ignore, str):
             raise TypeError(f"ignore is {ignore!r} (expected a list of names, such as [{ignore!r}])")
         return Options(dict(base) if isinstance(base, Mapping) else base, mimic, unphysical, tuple(ignore))
-
-
-def with_base(robot: Robot, options: Options, path: str) -> Robot:
-    """The robot on the base that is asked for, where the file says of itself whether it floats."""
-    if isinstance(options.base, Mapping):
-        raise FileError(f"{path}: base is a mapping, {dict(options.base)} (expected 'fixed' or 'free' for such a file)")
-    if options.base == "free" and not robot.free_joints:
-        return robot.with_free_base()
-    return robot.with_fixed_base() if options.base == "fixed" and robot.free_joints else robot

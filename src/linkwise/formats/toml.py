@@ -31,7 +31,7 @@ from ..errors import FileError, RobotError, RowError, near_miss
 from ..files import saving
 from ..robot import Robot, from_table
 from ..robot.tables import CONVENTIONS, COUPLING
-from .options import INDEPENDENT, Options, with_base
+from .options import INDEPENDENT, Options
 
 DEFAULTS = Options()
 KEYS = ("name", "about", "convention", "gravity", "link")
@@ -132,6 +132,15 @@ class Reader:
             table = re.compile(rf"\s*\[\[?\s*[\"']?{pattern}[\"']?\s*[].]")
             matches = [i for i, line in enumerate(self.lines) if table.match(line)]
         return (matches or [start])[0] + 1
+
+
+def with_base(robot: Robot, options: Options, path: str) -> Robot:
+    """The robot on the base that is asked for, where the file says of itself whether it floats."""
+    if isinstance(options.base, Mapping):
+        raise FileError(f"{path}: base is a mapping, {dict(options.base)} (expected 'fixed' or 'free' for such a file)")
+    if options.base == "free" and not robot.free_joints:
+        return robot.with_free_base()
+    return robot.with_fixed_base() if options.base == "fixed" and robot.free_joints else robot
 
 
 def write(robot: Robot, path: Path) -> None:

@@ -119,7 +119,7 @@ class Model:
         return self.document.element(item.info) or self.root
 
     def check_settings(self) -> None:
-        compiler = self.spec.compiler
+        compiler, types = self.spec.compiler, self.mujoco.mjtJoint
         if compiler.settotalmass > 0.0 and compiler.fusestatic:
             self.root.fail(
                 "has settotalmass and fusestatic: which masses count then is not defined here (expected one)"
@@ -128,17 +128,13 @@ class Model:
         for joint in self.spec.joints:
             actuated = joint.actfrclimited, joint.actfrcrange, "actuatorfrcrange"
             for limited, (low, high), key in ((joint.limited, joint.range, "range"), actuated):
-                slack = low >= high and (low, high) != (0.0, 0.0) and joint.type in self.of_one_degree
-                if slack and limited != self.mujoco.mjtLimited.mjLIMITED_FALSE:
+                given = (low, high) != (0.0, 0.0) and limited != self.mujoco.mjtLimited.mjLIMITED_FALSE
+                if given and low >= high and joint.type in (types.mjJNT_HINGE, types.mjJNT_SLIDE):
                     self.element(joint).fail(f"{key} is {low:g} to {high:g} (expected the smaller number first)")
-
-    @property
-    def of_one_degree(self) -> tuple[Any, Any]:
-        return self.mujoco.mjtJoint.mjJNT_HINGE, self.mujoco.mjtJoint.mjJNT_SLIDE
 
     def leave_out(self) -> None:
         """Take away what is to be ignored."""
-        spec, joints = self.spec, self.mujoco.mjtJoint
+        spec = self.spec
         on_joints = (self.mujoco.mjtTrn.mjTRN_JOINT, self.mujoco.mjtTrn.mjTRN_JOINTINPARENT)
         if "equality" in self.options.ignore or self.options.mimic != "coupled":
             for equality in list(spec.equalities):
@@ -149,7 +145,7 @@ class Model:
                 elif "equality" in self.options.ignore:
                     self.skipped.ignored["equality"] = None
                     spec.delete(equality)
-        free = [joint for joint in spec.joints if joint.type == joints.mjJNT_FREE]
+        free = [joint for body in spec.bodies for joint in self.free_joints(body)]
         yielding = [joint for joint in spec.joints if any(np.ravel(joint.springyield))]
         elsewhere = [actuator for actuator in spec.actuators if actuator.trntype not in on_joints]
         for name, items, keys in (
@@ -171,7 +167,6 @@ class Model:
         """Give children of the world a free joint, or take it away, where that is asked."""
         base, bodies = self.options.base, list(self.spec.worldbody.bodies)
         roots = {body.name: body for body in bodies}
-        free = {body.name: [joint for joint in body.joints if self.is_free(joint)] for body in bodies}
         asked = dict(base) if isinstance(base, Mapping) else dict.fromkeys(roots, base) if base else {}
         for name in asked:
             if name not in roots:
@@ -179,13 +174,13 @@ class Model:
                 close = near_miss(name, roots)
                 self.root.fail(f"base names {name!r}, which is no child of the world{close} ({known})")
         if base == "free":
-            asked = {} if any(free.values()) else {self.only(bodies).name: "free"}
+            asked = {} if any(map(self.free_joints, bodies)) else {self.only(bodies).name: "free"}
         for body in bodies:
-            joints = [joint for joint in body.joints if self.is_free(joint)]
+            free = self.free_joints(body)
             if asked.get(body.name) == "fixed":
-                for joint in joints:
+                for joint in free:
                     self.spec.delete(joint)
-            elif asked.get(body.name) == "free" and not joints:
+            elif asked.get(body.name) == "free" and not free:
                 if len(body.joints):
                     self.element(body).fail(
                         "is to be a free base, but moves by joints of its own (expected a body without joints;"
@@ -193,8 +188,8 @@ class Model:
                     )
                 body.add_freejoint()
 
-    def is_free(self, joint: Any) -> bool:
-        return bool(joint.type == self.mujoco.mjtJoint.mjJNT_FREE)
+    def free_joints(self, body: Any) -> list[Any]:
+        return [joint for joint in body.joints if joint.type == self.mujoco.mjtJoint.mjJNT_FREE]
 
     def only(self, bodies: list[Any]) -> Any:
         """The one child of the world."""
