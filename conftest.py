@@ -7,9 +7,10 @@ import pytest
 from hypothesis import settings
 
 from effort import THOROUGH, examples
-from linkwise.kernels import host
+from linkwise.kernels import llvm
+from linkwise.targets.cpu import host
 
-OPTIMIZATION = host.OPTIMIZATION
+OPTIMIZATION = llvm.OPTIMIZATION
 settings.register_profile("suite", examples(100))
 settings.load_profile("suite")
 
@@ -32,7 +33,7 @@ def no_text_is_compiled_twice() -> Iterator[None]:
     compile_text, code = host.object_code, {}
 
     def object_code(target: host.HostTarget, text: str, model: str) -> bytes:
-        key = (target, text, model, host.OPTIMIZATION)
+        key = (target, text, model, llvm.OPTIMIZATION)
         if key not in code:
             code[key] = compile_text(target, text, model)
         return code[key]
@@ -45,7 +46,7 @@ def no_text_is_compiled_twice() -> Iterator[None]:
 def pytest_runtest_setup(item: pytest.Item) -> None:
     """Most of the time of compiling is optimization, which changes no result: the quick suite does without it."""
     optimized = THOROUGH or item.get_closest_marker("optimized") is not None
-    host.OPTIMIZATION = OPTIMIZATION if optimized else 0
+    llvm.OPTIMIZATION = OPTIMIZATION if optimized else 0
 
 
 @pytest.hookimpl(wrapper=True)

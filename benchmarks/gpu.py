@@ -31,11 +31,10 @@ from report import Claim, Section, Table, at_least, spread
 
 import linkwise as lw
 from linkwise.api.compiling import spec_of
-from linkwise.kernels.compiler import compiled
-from linkwise.kernels.cuda.driver import L2_BYTES, LOCAL_BYTES, MULTIPROCESSORS, REGISTERS, device, driver
-from linkwise.kernels.cuda.kernel import CudaKernel
-from linkwise.kernels.cuda.memory import DeviceArray
-from linkwise.kernels.cuda.target import CudaTarget
+from linkwise.targets.cuda.driver import L2_BYTES, LOCAL_BYTES, MULTIPROCESSORS, REGISTERS, device, driver
+from linkwise.targets.cuda.kernel import CudaKernel
+from linkwise.targets.cuda.memory import DeviceArray
+from linkwise.targets.cuda.target import CudaTarget
 
 ABOUT = (
     "One launch of a kernel on arrays (states, n) that are in the GPU's memory and several times as large as its cache,"
@@ -77,7 +76,7 @@ def robot(label: str) -> lw.Robot:
 @cache
 def kernel(label: str, function: Callable[..., Any], dtype: str, target: CudaTarget | None = None) -> CudaKernel:
     spec = spec_of(function, robot(label), dtype, {}, "straight", target=target or CudaTarget())
-    made = compiled(spec)
+    made = spec.target.kernel(spec)
     assert isinstance(made, CudaKernel)
     return made
 

@@ -12,10 +12,9 @@ from report import Claim, Section, Table
 
 import linkwise as lw
 from linkwise.api.compiling import spec_of
-from linkwise.kernels.compiler import compiled
-from linkwise.kernels.cuda.driver import LOCAL_BYTES, REGISTERS, device
-from linkwise.kernels.cuda.memory import DeviceArray
-from linkwise.kernels.cuda.target import CudaTarget
+from linkwise.targets.cuda.driver import LOCAL_BYTES, REGISTERS, device
+from linkwise.targets.cuda.memory import DeviceArray
+from linkwise.targets.cuda.target import CudaTarget
 
 Race = Callable[[dict[str, Callable[[], None]]], dict[str, list[float]]]  # launches -> seconds of each, by turns
 TASKS = {"inverse dynamics": lw.inverse_dynamics, "forward dynamics": lw.forward_dynamics}
@@ -40,7 +39,7 @@ class Entrant:
     """A kernel with its arrays on the GPU, a few numbers repeated."""
 
     def __init__(self, spec: Any, states: int) -> None:
-        self.made: Any = compiled(spec)
+        self.made: Any = spec.target.kernel(spec)
         dtype, rng = spec.dtype, np.random.default_rng(0)
         inputs, outputs = ([(states, *argument.shape) for argument in part] for part in self.made.interface[:2])
         few = [rng.uniform(-2.0, 2.0, (min(states, 4096), *shape[1:])).astype(dtype) for shape in inputs]

@@ -12,11 +12,12 @@ from report import Claim, Section, Table, at_least, spread
 from timing import optional
 
 import linkwise as lw
-from linkwise.kernels.cuda.driver import LOCAL_BYTES, MULTIPROCESSORS, REGISTERS, device
-from linkwise.kernels.cuda.memory import DeviceArray
-from linkwise.kernels.cuda.target import CudaTarget
-from linkwise.ode.rollout import TARGET, CudaRollout, Rows, Settings, rollout_of
+from linkwise.ode.rollout import Rows, Settings, rollout_of
 from linkwise.simulation.problem import Problem, program_of
+from linkwise.targets.cuda.driver import LOCAL_BYTES, MULTIPROCESSORS, REGISTERS, device
+from linkwise.targets.cuda.memory import DeviceArray
+from linkwise.targets.cuda.rollout import TARGET, CudaRollout
+from linkwise.targets.cuda.target import CudaTarget
 
 Race = Callable[[dict[str, Callable[[], None]]], dict[str, list[float]]]  # launches -> seconds of each, by turns
 WANTED = {"float32": 6.2, "float64": 3.2}  # 1e9 robot-steps/s

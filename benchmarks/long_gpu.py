@@ -19,10 +19,10 @@ from report import FAILED, HELD, UNKNOWN, Claim, Section, Table, at_most, spread
 
 import linkwise as lw
 from linkwise.dynamics import articulated
-from linkwise.kernels.cuda.driver import Device, device
-from linkwise.kernels.cuda.memory import DeviceArray
 from linkwise.kernels.rounds import Launch
 from linkwise.spatial import Wrench
+from linkwise.targets.cuda.driver import Device, device
+from linkwise.targets.cuda.memory import DeviceArray
 
 ABOUT = (
     "One state in float64. The graph alone and the call on arrays that are on the GPU, which copies them to its own"

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from linkwise.kernels import host
+from linkwise.kernels import llvm
 
 WARP = 32
 MEET = ctypes.CFUNCTYPE(None, ctypes.c_int32)
@@ -67,7 +67,7 @@ def host_text(text: str) -> str:
 
 @cache
 def compiled(text: str, optimization: int) -> Any:
-    binding = host.llvm()
+    binding = llvm.binding()
     module = binding.parse_assembly(host_text(text))
     module.verify()
     features = binding.get_host_cpu_features().flatten()
@@ -94,7 +94,7 @@ def launch_at(text: str, threads: int, arguments: Sequence[Any], count: int) -> 
     """The same with all arguments after the first, arrays by their addresses."""
     kinds = [KINDS[kind] for kind in kinds_of(text)]
     prototype = ctypes.CFUNCTYPE(None, *[ctypes.c_int32] * 3, ctypes.c_void_p, *kinds)
-    function = prototype(compiled(text, host.OPTIMIZATION).get_function_address("kernel"))
+    function = prototype(compiled(text, llvm.OPTIMIZATION).get_function_address("kernel"))
     together = "%meet(" in host_text(text)
     for block in range(-(-count // threads)):
         for first in range(0, threads, WARP):

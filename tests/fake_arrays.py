@@ -19,8 +19,8 @@ import numpy as np
 import pytest
 
 from fake_cuda import FakeLibrary
-from linkwise.kernels.cuda import arrays
-from linkwise.kernels.cuda.driver import device
+from linkwise.targets.cuda import arrays
+from linkwise.targets.cuda.driver import device
 
 
 class Stream:

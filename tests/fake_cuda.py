@@ -19,7 +19,7 @@ import numpy as np
 import pytest
 
 import cuda_emulation
-from linkwise.kernels.cuda import checking, driver, loops, target
+from linkwise.targets.cuda import checking, driver, loops, target
 
 backend, rollouts = (import_module(f"linkwise.simulation.{name}") for name in ("backend", "rollouts"))
 
@@ -344,7 +344,7 @@ def fake_driver(**options: Any) -> Iterator[FakeLibrary]:
 
 def forget() -> None:
     cached_here = (driver.driver, driver.device, loops.work_memory, checking.finite_test)
-    for cached in (*cached_here, rollouts.solver, backend.cuda_solver):
+    for cached in (*cached_here, rollouts.solver, backend.compiled_solver):
         cached.cache_clear()
 
 

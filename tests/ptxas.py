@@ -16,8 +16,9 @@ from pathlib import Path
 from typing import Any
 
 import linkwise as lw
-from linkwise.ode.rollout import CudaRollout, rollout_of
+from linkwise.ode.rollout import rollout_of
 from linkwise.simulation.problem import Problem, program_of
+from linkwise.targets.cuda.rollout import CudaRollout
 
 GOLDEN = Path(__file__).parent / "golden" / "ptxas.json"
 FUNCTIONS = {"inverse_dynamics": lw.inverse_dynamics, "forward_dynamics": lw.forward_dynamics}

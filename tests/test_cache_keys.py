@@ -21,11 +21,11 @@ from effort import examples
 from linkwise.graph import Graph
 from linkwise.kernels import cache, loader
 from linkwise.kernels import spec as specs
-from linkwise.kernels.host import HostTarget
 from linkwise.kernels.sources import sources
 from linkwise.kernels.spec import KernelSpec
 from linkwise.robot import Prismatic, Revolute
 from linkwise.robot.fingerprint import NoFingerprintError
+from linkwise.targets.cpu.host import HostTarget
 from processes import in_a_new_process
 from robots import with_drives
 

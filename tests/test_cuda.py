@@ -14,15 +14,15 @@ import pytest
 import linkwise as lw
 from effort import in_turn, rest_slow
 from joint_kinds import ARM as FLYING
-from linkwise.codegen.llvm.cuda.kernel import shape_of
-from linkwise.codegen.llvm.cuda.rows import Place
 from linkwise.graph import Graph, Node, Port, Program
 from linkwise.graph.order import depth_first, fewest_live, peak_live
-from linkwise.kernels.compiler import Compiled, compiled
-from linkwise.kernels.cuda.driver import CudaError, device
-from linkwise.kernels.cuda.kernel import CudaKernel
-from linkwise.kernels.cuda.memory import DeviceArray
-from linkwise.kernels.cuda.target import CudaTarget
+from linkwise.kernels.compiler import Compiled
+from linkwise.targets.cuda.driver import CudaError, device
+from linkwise.targets.cuda.kernel import CudaKernel
+from linkwise.targets.cuda.memory import DeviceArray
+from linkwise.targets.cuda.target import CudaTarget
+from linkwise.targets.cuda.text.kernel import shape_of
+from linkwise.targets.cuda.text.rows import Place
 from robots import CHAINS, TEXTBOOK, TREES
 
 pytest.importorskip("llvmlite")
@@ -37,7 +37,8 @@ QUICK = [(TEXTBOOK[3], "float64"), (FLYING, "float32")]
 def made(function: Callable[..., Any], robot: lw.Robot, dtype: str, target: CudaTarget | None = None) -> CudaKernel:
     from linkwise.api.compiling import spec_of
 
-    kernel = compiled(spec_of(function, robot, dtype, {}, "straight", target=target or CudaTarget()))
+    target = target or CudaTarget()
+    kernel = target.kernel(spec_of(function, robot, dtype, {}, "straight", target=target))
     assert isinstance(kernel, CudaKernel)
     return kernel
 

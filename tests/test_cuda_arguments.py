@@ -10,10 +10,10 @@ import pytest
 
 import linkwise as lw
 from fake_cuda import FakeLibrary, Foreign, fake_driver
-from linkwise.kernels.cuda import arrays as array_module
-from linkwise.kernels.cuda.driver import device
-from linkwise.kernels.cuda.memory import DeviceArray
-from linkwise.kernels.host import host_target
+from linkwise.targets.cpu.host import host_target
+from linkwise.targets.cuda import arrays as array_module
+from linkwise.targets.cuda.driver import device
+from linkwise.targets.cuda.memory import DeviceArray
 
 pytest.importorskip("llvmlite")
 if not host_target().fused:

@@ -16,11 +16,11 @@ import pytest
 
 import linkwise as lw
 from fake_cuda import FakeLibrary, Foreign, fake_driver
-from linkwise.kernels.cuda import checking, dlpack, staging
-from linkwise.kernels.cuda.driver import CudaError, CudaMemoryError, device, driver
-from linkwise.kernels.cuda.memory import DeviceArray
-from linkwise.kernels.cuda.target import CudaTarget
-from linkwise.kernels.host import host_target
+from linkwise.targets.cpu.host import host_target
+from linkwise.targets.cuda import checking, dlpack, staging
+from linkwise.targets.cuda.driver import CudaError, CudaMemoryError, device, driver
+from linkwise.targets.cuda.memory import DeviceArray
+from linkwise.targets.cuda.target import CudaTarget
 
 pytest.importorskip("llvmlite")
 if not host_target().fused:
@@ -244,7 +244,7 @@ def test_what_the_driver_refuses_is_said(library: FakeLibrary, monkeypatch: pyte
 
 
 def test_very_long_programs_without_loops_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("linkwise.kernels.cuda.target.MAX_OPERATIONS", 50)
+    monkeypatch.setattr("linkwise.targets.cuda.target.MAX_OPERATIONS", 50)
     with pytest.raises(ValueError, match=r"62 operations .*at most 50"):
         lw.compile(lw.inverse_dynamics, ARM, target="cuda")
     with pytest.raises(ValueError, match="target is 'gpu'"):
@@ -296,7 +296,7 @@ def test_singular_states_are_errors_where_that_is_asked_for(
 def test_modules_of_kernels_that_are_gone_are_unloaded(library: FakeLibrary, monkeypatch: pytest.MonkeyPatch) -> None:
     """With one that is loaded later, if there are many: not when Python ends."""
     unloaded: list[int] = []
-    monkeypatch.setattr("linkwise.kernels.cuda.driver.RETIRED", 2)
+    monkeypatch.setattr("linkwise.targets.cuda.driver.RETIRED", 2)
     monkeypatch.setattr(library, "cuModuleUnload", lambda module: unloaded.append(module) or 0)
     used = [kernel() for _ in range(3)]
     for each in used:
@@ -335,11 +335,11 @@ def test_importing_linkwise_loads_no_driver() -> None:
         "def opened(name, *a, **k): print(name); return real(name, *a, **k)\n"
         "import numpy; ctypes.CDLL = opened\n"
         "import linkwise as lw; lw.inverse_dynamics(lw.load('planar3'), *[[0, 0, 0]] * 3)\n"
-        "print([m for m in sys.modules if m.startswith('linkwise.kernels.cuda')])"
+        "print([m for m in sys.modules if m.startswith('linkwise.targets.cuda')])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.split("\n")[-2] == "[]"
-    assert "cuda" not in done.stdout.replace("linkwise.kernels.cuda", "")
+    assert "cuda" not in done.stdout.replace("linkwise.targets.cuda", "")
 
 
 # on a GPU

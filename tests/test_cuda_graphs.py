@@ -17,10 +17,10 @@ import pytest
 import linkwise as lw
 from fake_arrays import Stream, fake_arrays
 from fake_cuda import FakeLibrary, fake_driver
-from linkwise.kernels.cuda.driver import RETIRED, CudaError, device
-from linkwise.kernels.cuda.memory import DeviceArray, PinnedArray
-from linkwise.kernels.host import host_target
 from linkwise.simulation import rollouts
+from linkwise.targets.cpu.host import host_target
+from linkwise.targets.cuda.driver import RETIRED, CudaError, device
+from linkwise.targets.cuda.memory import DeviceArray, PinnedArray
 
 pytest.importorskip("llvmlite")
 if not host_target().fused:
@@ -91,8 +91,8 @@ def test_memory_that_ends_with_the_call_is_not_captured(library: FakeLibrary, ma
 
 
 def test_parts_of_a_long_rollout_need_memory(library: FakeLibrary, make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("linkwise.ode.rollout.THREAD", 1)
-    monkeypatch.setattr("linkwise.ode.rollout.NUMBER", 1)
+    monkeypatch.setattr("linkwise.targets.cuda.rollout.THREAD", 1)
+    monkeypatch.setattr("linkwise.targets.cuda.rollout.NUMBER", 1)
     q, qd = map(make, STATES[:2])
     out = lw.rollout(ARM, q, qd, **LENGTH)
     library.capturing = {CAPTURED}

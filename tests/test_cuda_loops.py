@@ -10,12 +10,11 @@ import linkwise as lw
 import ptxas
 from effort import rest_slow
 from fake_cuda import Foreign, fake_driver
-from linkwise.kernels.compiler import compiled
-from linkwise.kernels.cuda.driver import device
-from linkwise.kernels.cuda.kernel import CudaKernel
-from linkwise.kernels.cuda.memory import DeviceArray
-from linkwise.kernels.cuda.target import CudaTarget
 from linkwise.kernels.spec import LoopSpec
+from linkwise.targets.cuda.driver import device
+from linkwise.targets.cuda.kernel import CudaKernel
+from linkwise.targets.cuda.memory import DeviceArray
+from linkwise.targets.cuda.target import CudaTarget
 from robots import CHAINS, DRIVEN, TREES
 
 pytest.importorskip("llvmlite")
@@ -34,7 +33,8 @@ def made(
 ) -> CudaKernel:
     from linkwise.api.compiling import spec_of
 
-    kernel = compiled(spec_of(function, robot, dtype, options, "loops", target=target or CudaTarget()))
+    target = target or CudaTarget()
+    kernel = target.kernel(spec_of(function, robot, dtype, options, "loops", target=target))
     assert isinstance(kernel, CudaKernel)
     assert isinstance(kernel.spec, LoopSpec)
     return kernel

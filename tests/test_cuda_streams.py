@@ -14,11 +14,11 @@ import pytest
 import linkwise as lw
 from fake_arrays import Stream, fake_arrays
 from fake_cuda import FakeLibrary, Foreign, fake_driver
-from linkwise.kernels.cuda import dlpack
-from linkwise.kernels.cuda.driver import CudaError, device
-from linkwise.kernels.cuda.memory import DeviceArray
-from linkwise.kernels.cuda.streams import let_wait
-from linkwise.kernels.host import host_target
+from linkwise.targets.cpu.host import host_target
+from linkwise.targets.cuda import dlpack
+from linkwise.targets.cuda.driver import CudaError, device
+from linkwise.targets.cuda.memory import DeviceArray
+from linkwise.targets.cuda.streams import let_wait
 
 pytest.importorskip("llvmlite")
 if not host_target().fused:

@@ -207,7 +207,7 @@ def test_arrays_of_torch_and_jax_give_arrays_of_theirs(robot: lw.Robot) -> None:
 
 
 def test_another_process_finds_it_in_the_cache_without_tracing(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    from linkwise.kernels import image
+    from linkwise.targets.cpu import image
 
     if not image.supported():
         pytest.skip("code from the cache needs LLVM here")

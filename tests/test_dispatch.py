@@ -13,12 +13,13 @@ import pytest
 import linkwise as lw
 from effort import rest_slow
 from linkwise.api.compiling import spec_of
-from linkwise.kernels import cache, image
+from linkwise.kernels import cache
 from linkwise.kernels import dispatch as kernels
 from linkwise.kernels import spec as specs
 from linkwise.kernels.compiler import Compiled
 from linkwise.kernels.lock import LOCK
 from linkwise.lazy import cached_property
+from linkwise.targets.cpu import image
 from processes import in_a_new_process
 
 pytest.importorskip("llvmlite")
@@ -123,7 +124,7 @@ def test_a_mode_may_be_entered_again() -> None:
 FORKS = """
     import os, signal, sys, threading, time, warnings
     import numpy as np, linkwise as lw
-    from linkwise.kernels import host
+    from linkwise.targets.cpu import host
 
     warnings.simplefilter("ignore", DeprecationWarning)  # Python 3.12 and later: forks and threads
     lw.use_kernels("always")

@@ -102,7 +102,7 @@ def test_what_is_missing_is_said_in_one_line(package: str, tmp_path: Path, monke
             pytest.importorskip(other)
     hide(package, monkeypatch)
     if package == "wasmtime":
-        from linkwise.kernels.wasm.runtime import runtime
+        from linkwise.targets.wasm.runtime import runtime
 
         runtime.cache_clear()
     wanted = f"{package} is not installed: pip install 'linkwise[{EXTRAS[package]}]'"

@@ -8,12 +8,12 @@ import pytest
 
 import linkwise as lw
 from effort import rest_slow
-from linkwise.ode import runge_kutta
 from linkwise.simulation import backend
 from linkwise.sweeps import inputs as sweep_inputs
 from linkwise.sweeps import robots as sweep_robots
 from linkwise.sweeps import samples as sweep_samples
 from linkwise.sweeps.family import families, family_map
+from linkwise.targets.cpu import solver
 from robots import ALL, QUICK, TREES, ids, relative, states
 
 ROBOTS = [robot for robot in ALL if robot.n <= 7]
@@ -233,13 +233,13 @@ def test_structures_are_mixed(tmp_path):
 @pytest.fixture
 def compiled(monkeypatch):
     """The problems for which code was made."""
-    made, compiled_driver = [], runge_kutta.CompiledDriver
+    made, compiled_driver = [], solver.CompiledDriver
 
     def machine(program, *others):
         made.append(program)
         return compiled_driver(program, *others)
 
-    monkeypatch.setattr(runge_kutta, "CompiledDriver", machine)
+    monkeypatch.setattr(solver, "CompiledDriver", machine)
     backend.compiled_solver.cache_clear()
     return made
 

@@ -7,6 +7,7 @@ import pytest
 
 import linkwise as lw
 from effort import rest_slow
+from linkwise.targets.cpu.host import host_target
 from robots import CHAINS, TREES, conditioned, relative, states
 
 implicit = importlib.import_module("linkwise.ode.radau")
@@ -79,7 +80,7 @@ def test_forward_dynamics_gives_the_accelerations_that_simulate_uses(robot, law)
     compiled = lw.compile(lw.forward_dynamics, robot, friction=friction)
     assert relative(compiled(q, qd, tau), found) < bound
     if not extra:
-        functions = implicit.CompiledFunctions(problem.program())
+        functions = implicit.ProgramFunctions(problem.program(), host_target().function)
         y = np.concatenate([q, qd, np.zeros((len(q), problem.size - 2 * n))], axis=1)
         assert relative(functions.rhs(np.zeros(len(q)), y, tau)[:, n : 2 * n], found) < bound
 

@@ -14,8 +14,9 @@ import pytest
 
 import linkwise as lw
 from effort import rest_slow
-from linkwise.kernels import elf, image, sources
-from linkwise.kernels import host as machine
+from linkwise.kernels import sources
+from linkwise.targets.cpu import elf, image
+from linkwise.targets.cpu import host as machine
 from processes import in_a_new_process
 
 pytest.importorskip("llvmlite")

@@ -10,6 +10,7 @@ from effort import rest_slow
 from linkwise.ode import radau as implicit
 from linkwise.simulation import progress
 from linkwise.simulation.problem import Problem
+from linkwise.targets.cpu.host import host_target
 from robots import CHAINS, TREES, relative, states
 
 PLANAR = lw.load("planar3")
@@ -87,7 +88,7 @@ def test_in_python_it_makes_the_same_steps():
 def test_the_derivative_is_that_of_the_right_hand_side(robot):
     n = robot.n
     problem = Problem(robot, lw.pd_gravity(0.1, 5.0, 1.0), tau=True, friction=lw.Friction(0.1, 0.2, smooth=0.1))
-    functions = implicit.CompiledFunctions(problem.program())
+    functions = implicit.ProgramFunctions(problem.program(), host_target().function)
     y, tau = np.random.default_rng(n).normal(size=2 * n + 2), np.ones(n)
     found, t, h = functions.jacobian(0.0, y, tau), np.float64(0.0), 1e-6
     for k, step in enumerate(h * np.eye(2 * n + 2)):
@@ -97,7 +98,7 @@ def test_the_derivative_is_that_of_the_right_hand_side(robot):
 
 def test_large_robots_go_by_differences():
     arm = lw.chain(6)
-    assert implicit.CompiledFunctions(Problem(arm).program()).jacobian is None
+    assert implicit.ProgramFunctions(Problem(arm).program(), host_target().function).jacobian is None
     q = np.linspace(-0.5, 0.5, 6)
     a, b = (lw.simulate(arm, q, 0 * q, 0.1, samples=3, integrator=k) for k in ("radau", "verner65"))
     assert relative(a.q, b.q) < 1e-7

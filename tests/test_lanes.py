@@ -8,11 +8,11 @@ from effort import rest_slow
 from linkwise.codegen.llvm.block import Layout, assembled
 from linkwise.codegen.llvm.integrator import HEAD
 from linkwise.codegen.llvm.lanes import LlvmLanes
-from linkwise.kernels.host import host_target
-from linkwise.ode.compiled_driver import ADVANCE, address
 from linkwise.ode.lanes import Functions, NumpyLanes
 from linkwise.ode.methods import entries, method
 from linkwise.ode.trajectories import RECORD, Trajectories
+from linkwise.targets.cpu.host import host_target
+from linkwise.targets.cpu.solver import ADVANCE, address
 from robots import relative
 
 SIZE, EVENTS, WIDTH = 6, 3, host_target().lanes("float64")

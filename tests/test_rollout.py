@@ -9,10 +9,11 @@ import pytest
 import linkwise as lw
 from effort import rest_slow
 from joint_kinds import ARM as FLYING
-from linkwise.kernels.cuda.driver import device
-from linkwise.kernels.cuda.memory import DeviceArray
-from linkwise.ode.rollout import CudaRollout, Settings, parts_of, rollout_of
+from linkwise.ode.rollout import Settings, parts_of, rollout_of
 from linkwise.simulation.problem import Problem, program_of
+from linkwise.targets.cuda.driver import device
+from linkwise.targets.cuda.memory import DeviceArray
+from linkwise.targets.cuda.rollout import CudaRollout
 from robots import CHAINS, TEXTBOOK, TREES, ids, pendulum
 
 pytest.importorskip("llvmlite")
@@ -340,8 +341,9 @@ def test_mistakes_are_told(change: dict[str, Any], kind: type[Exception], messag
 @pytest.fixture
 def short_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     """Parts of a few steps, as if robots were expensive."""
-    for name, value in {"SLICE": 1, "LAUNCH": 1, "THREAD": 1, "NUMBER": 3_000}.items():
-        monkeypatch.setattr(f"linkwise.ode.rollout.{name}", value)
+    monkeypatch.setattr("linkwise.targets.cpu.rollout.SLICE", 1)
+    for name, value in {"LAUNCH": 1, "THREAD": 1, "NUMBER": 3_000}.items():
+        monkeypatch.setattr(f"linkwise.targets.cuda.rollout.{name}", value)
 
 
 @pytest.mark.parametrize("steps", [8, 13])

@@ -8,9 +8,9 @@ import pytest
 
 import linkwise as lw
 from fake_cuda import Foreign
-from linkwise.kernels.cuda.driver import device
-from linkwise.kernels.cuda.memory import DeviceArray
-from linkwise.simulation.rollout_arrays import on_host
+from linkwise.kernels.arrays import on_host
+from linkwise.targets.cuda.driver import device
+from linkwise.targets.cuda.memory import DeviceArray
 from robots import pendulum
 
 pytest.importorskip("llvmlite")

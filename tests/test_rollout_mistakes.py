@@ -7,9 +7,9 @@ import pytest
 
 import linkwise as lw
 from fake_cuda import Foreign
-from linkwise.kernels.cuda.driver import device
-from linkwise.kernels.cuda.memory import DeviceArray
 from linkwise.simulation.symbol_values import invalid, minors
+from linkwise.targets.cuda.driver import device
+from linkwise.targets.cuda.memory import DeviceArray
 from robots import pendulum
 
 PLANAR = lw.load("planar3")

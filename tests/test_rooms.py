@@ -23,7 +23,8 @@ MAY_IMPORT = {  # each room: the rooms below it that it uses
     "symbolic": {"extras", "graph"},
     "formats": {"api", "dynamics", "errors", "extras", "files", "notices", "robot", "spatial", "tracing"},
     "comparison": {"api", "dynamics", "errors", "formats", "kernels", "lazy", "robot", "spatial"},
-    "kernels": {"codegen", "errors", "extras", "files", "graph", "lazy", "robot", "tracing"},
+    "kernels": {"codegen", "errors", "extras", "files", "graph", "lazy", "ode", "robot", "tracing"},
+    "targets": {"codegen", "errors", "extras", "graph", "kernels", "lazy", "ode", "robot", "tracing"},
     "api": {
         "budgets",
         "dynamics",
@@ -32,10 +33,11 @@ MAY_IMPORT = {  # each room: the rooms below it that it uses
         "kernels",
         "robot",
         "spatial",
+        "targets",
         "tracing",
     },
     "budgets": {"errors", "figures", "lazy", "printing", "robot", "symbolic"},
-    "derivatives": {"api", "dynamics", "errors", "graph", "kernels", "lazy", "robot", "spatial", "tracing"},
+    "derivatives": {"api", "dynamics", "errors", "graph", "kernels", "lazy", "robot", "spatial", "targets", "tracing"},
     "regressors": {"api", "dynamics", "errors", "robot", "spatial", "symbolic", "tracing"},
     "linear_models": {"api", "derivatives", "errors", "notices", "robot", "spatial", "tracing"},
     "explanation": {
@@ -88,7 +90,7 @@ MAY_IMPORT = {  # each room: the rooms below it that it uses
         "tracing",
         "trajectories",
     },
-    "ode": {"codegen", "errors", "extras", "graph", "kernels", "lazy"},
+    "ode": {"codegen", "errors", "extras", "graph", "lazy"},
     "drawing": {"api", "errors", "figures", "files", "progress", "robot", "spatial", "tracing"},
     "recording": {
         "api",
@@ -119,6 +121,7 @@ MAY_IMPORT = {  # each room: the rooms below it that it uses
         "recording",
         "robot",
         "spatial",
+        "targets",
         "tracing",
     },
     "sweeps": {
@@ -163,13 +166,15 @@ MAY_IMPORT = {  # each room: the rooms below it that it uses
         "sweeps",
         "symbolic",
         "tables",
+        "targets",
         "tracing",
         "trajectories",
         "version",
     },
 }
 MAY_IMPORT_OUTSIDE = {
-    "kernels": {"llvmlite", "numpy", "wasmtime"},
+    "kernels": {"llvmlite", "numpy"},
+    "targets": {"numpy", "wasmtime"},
     "cli": {"matplotlib", "mujoco", "numpy", "pinocchio", "pyarrow", "rich", "sympy", "typer"},
     "codegen": set(),
     "drawing": {"PIL", "matplotlib", "numpy"},

@@ -12,12 +12,13 @@ from effort import rest_slow
 from fake_cuda import FakeLibrary, Foreign, fake_driver
 from joint_kinds import coupled
 from linkwise.api.compiling import checked_spec
-from linkwise.kernels.cuda.driver import CudaError, Device, device
-from linkwise.kernels.cuda.memory import DeviceArray
-from linkwise.kernels.cuda.rounds import captured
-from linkwise.kernels.host import host_target
 from linkwise.kernels.round_spec import RoundSpec
 from linkwise.kernels.rounds import Launch, Order, Plan
+from linkwise.kernels.target import target_named, this_machine
+from linkwise.targets.cpu.host import host_target
+from linkwise.targets.cuda.driver import CudaError, Device, device
+from linkwise.targets.cuda.memory import DeviceArray
+from linkwise.targets.cuda.rounds import captured
 from robots import relative
 
 pytest.importorskip("llvmlite")
@@ -52,7 +53,7 @@ def state(robot: lw.Robot, *batch: int) -> np.ndarray:
 
 
 def plan_of(robot: lw.Robot) -> Plan:
-    spec = checked_spec(lw.forward_dynamics, robot, "cpu", "float64", "rounds", (), {})
+    spec = checked_spec(lw.forward_dynamics, robot, this_machine(), "float64", "rounds", (), {})
     assert isinstance(spec, RoundSpec)
     return spec.plan
 
@@ -132,7 +133,9 @@ def test_a_chain_is_never_put_in_order_but_for_odd_links() -> None:
 
 def test_long_robots_take_rounds_by_themselves() -> None:
     def form(n: int, target: str, method: str) -> type:
-        spec = checked_spec(lw.forward_dynamics, lw.chain(n), target, "float64", "auto", (), {"method": method})
+        spec = checked_spec(
+            lw.forward_dynamics, lw.chain(n), target_named(target), "float64", "auto", (), {"method": method}
+        )
         return type(spec)
 
     assert (form(13, "cuda", "parallel"), form(61, "cpu", "parallel")) == (RoundSpec, RoundSpec)

@@ -11,7 +11,7 @@ from linkwise.spatial import sign
 
 chattering = importlib.import_module("linkwise.ode.chattering")
 progress = importlib.import_module("linkwise.simulation.progress")
-machine = importlib.import_module("linkwise.ode.compiled_driver")
+machine = importlib.import_module("linkwise.targets.cpu.solver")
 
 PLANAR = lw.load("planar3")
 ROW = {"joint": "prismatic", "a": 0, "alpha": 0, "theta": 0, "mass": 2.0, "com": (0, 0, 0), "inertia": np.eye(3)}

@@ -6,9 +6,9 @@ from scipy.integrate import solve_ivp
 
 import linkwise as lw
 from effort import rest_slow
-from linkwise.ode import compiled_driver as machine
 from linkwise.ode.methods import entries, method
 from linkwise.simulation import integration, progress
+from linkwise.targets.cpu import solver as machine
 from reference import DATA
 from robots import CHAINS, TREES, relative, states
 

@@ -11,8 +11,8 @@ import pytest
 import linkwise as lw
 from effort import rest_slow
 from linkwise.kernels.compiler import Compiled
-from linkwise.kernels.host import host_target
 from linkwise.kernels.spec import KernelSpec
+from linkwise.targets.cpu.host import host_target
 
 pytestmark = pytest.mark.optimized
 

@@ -44,10 +44,10 @@ def test_gains_and_targets_are_numbers_of_each_trajectory(options, tmp_path):
 
 
 def test_the_program_is_compiled_once_for_all_gains(tmp_path, monkeypatch):
-    from linkwise.ode import runge_kutta
+    from linkwise.targets.cpu import solver
 
-    made, machine = [], runge_kutta.CompiledDriver
-    monkeypatch.setattr(runge_kutta, "CompiledDriver", lambda *given: made.append(given[0]) or machine(*given))
+    made, machine = [], solver.CompiledDriver
+    monkeypatch.setattr(solver, "CompiledDriver", lambda *given: made.append(given[0]) or machine(*given))
 
     def own(arm, t, q, qd, kp, target):
         return kp * (target - q) - 0.3 * qd

@@ -8,7 +8,9 @@ import numpy as np
 import pytest
 
 import linkwise as lw
-from linkwise.kernels.cuda.driver import CudaError
+from linkwise.targets.cpu.host import HostTarget
+from linkwise.targets.cuda.driver import CudaError
+from linkwise.targets.cuda.target import CudaTarget
 
 pytest.importorskip("llvmlite")
 sweeps = importlib.import_module("linkwise.sweeps.sweeping")  # the package has a function of this name
@@ -20,8 +22,8 @@ REST: dict[str, Any] = {"keep": "ends", "files": "npz", "progress": False}
 def test_a_gpu_gets_larger_chunks_unless_the_sweep_was_begun(
     tmp_path: Path, place: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(sweeps, "CHUNK", 3)
-    monkeypatch.setattr(sweeps, "CHUNK_ON_GPU", 5)
+    monkeypatch.setattr(HostTarget, "chunk", 3)
+    monkeypatch.setattr(CudaTarget, "chunk", 5)
     here = lw.sweep(PLANAR, STARTS, tmp_path / "cpu", 0.05, **REST)
     there = lw.sweep(PLANAR, STARTS, tmp_path / "gpu", 0.05, **REST, target="cuda")
     assert (here.chunks, there.chunks) == (3, 2)
@@ -38,7 +40,7 @@ def test_a_machine_without_a_gpu_is_no_failure_of_a_chunk(tmp_path: Path, monkey
     def none(ordinal: int) -> Any:
         raise CudaError("there is no CUDA driver")
 
-    monkeypatch.setattr(sweeps, "device", none)
+    monkeypatch.setattr("linkwise.targets.cuda.target.device", none)
     with pytest.raises(CudaError, match="there is no CUDA driver"):
         lw.sweep(PLANAR, STARTS, tmp_path, 0.05, **REST, target="cuda")
     assert lw.open_sweep(tmp_path).failed == {}

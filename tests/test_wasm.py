@@ -15,15 +15,15 @@ import pytest
 
 import linkwise as lw
 from effort import THOROUGH, in_turn, rest_slow
-from linkwise.kernels import host
-from linkwise.kernels.compiler import Compiled, compiled
-from linkwise.kernels.host import HostTarget, host_target
+from linkwise.kernels import llvm
+from linkwise.kernels.compiler import Compiled
 from linkwise.kernels.interface import Argument, Interface, Links
 from linkwise.kernels.kernel import Kernel
 from linkwise.kernels.spec import LinkRows
-from linkwise.kernels.wasm.files import universal_loops
-from linkwise.kernels.wasm.module import PAGE, ModuleError, Reader, check_imports, number, sections_of, signed
-from linkwise.kernels.wasm.runtime import runtime
+from linkwise.targets.cpu.host import HostTarget, host_target
+from linkwise.targets.wasm.files import universal_loops
+from linkwise.targets.wasm.module import PAGE, ModuleError, Reader, check_imports, number, sections_of, signed
+from linkwise.targets.wasm.runtime import runtime
 from linkwise.tracing.loop_tracing import tree_of
 from linkwise.tracing.universal import COLUMNS, KINDS, link_kinds, link_table
 from robots import CHAINS, DRIVEN, TEXTBOOK, TREES, relative
@@ -67,7 +67,7 @@ def on_cpu(function: Callable[..., Any], robot: lw.Robot, dtype: str, form: str)
     """The kernel of the CPU, with products rounded before they are added."""
     from linkwise.api.compiling import spec_of
 
-    return compiled(spec_of(function, robot, dtype, {}, form, target=unfused()))
+    return unfused().kernel(spec_of(function, robot, dtype, {}, form, target=unfused()))
 
 
 def given(interface: Interface, count: int = STATES) -> list[np.ndarray]:
@@ -267,7 +267,7 @@ def test_the_javascript_of_the_documentation_runs(tmp_path: Path) -> None:
 @pytest.mark.optimized
 def test_optimization_changes_no_bit(monkeypatch: pytest.MonkeyPatch) -> None:
     optimized = lw.wasm(ID, SCREW)
-    monkeypatch.setattr(host, "OPTIMIZATION", 0)
+    monkeypatch.setattr(llvm, "OPTIMIZATION", 0)
     other = lw.wasm(ID, SCREW)
     assert len(optimized) < len(other)
     arrays = given(on_cpu(ID, SCREW, "float64", "straight").interface)
@@ -278,7 +278,7 @@ def test_optimization_changes_no_bit(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_batches_of_any_length_on_several_threads(monkeypatch: pytest.MonkeyPatch) -> None:
     robot = TEXTBOOK[1]
     kernel, expected_by = lw.compile(ID, robot, target="wasm"), on_cpu(ID, robot, "float64", "straight")
-    monkeypatch.setattr("linkwise.kernels.wasm.runtime.AT_ONCE", 1000)  # bytes: ten states
+    monkeypatch.setattr("linkwise.targets.wasm.runtime.AT_ONCE", 1000)  # bytes: ten states
     for count in (0, 1, 10, 11, 37):
         arrays = given(kernel.interface, count)
         for threads in (1, 3):

@@ -8,13 +8,13 @@ import pytest
 
 import linkwise as lw
 from effort import rest_slow
-from linkwise.kernels.host import host_target
-from linkwise.ode.compiled_driver import CompiledDriver
 from linkwise.ode.interface import Task
 from linkwise.ode.methods import method
 from linkwise.ode.status import DONE, RUNNING, TOO_MANY_STEPS
 from linkwise.ode.trajectories import Trajectories
 from linkwise.simulation.problem import Problem
+from linkwise.targets.cpu.host import host_target
+from linkwise.targets.cpu.solver import CompiledDriver
 from robots import FREE, TEXTBOOK, TREES
 
 pytest.importorskip("llvmlite")
@@ -55,7 +55,7 @@ def start_of(robot: lw.Robot) -> tuple[np.ndarray, np.ndarray]:
 def test_the_bits_are_those_of_the_driver_on_a_cpu_without_fused_operations(
     robot: lw.Robot, name: str, step: float | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("linkwise.ode.compiled_driver.host_target", lambda: replace(host_target(), fused=False))
+    monkeypatch.setattr("linkwise.targets.cpu.solver.host_target", lambda: replace(host_target(), fused=False))
     (q0, qd0), tau = start_of(robot), np.linspace(-1.0, 1.0, robot.n)
     found = Simulation(lw.wasm_simulation(robot, q0, qd0, torque=tau, integrator=name, step=step))
     problem = Problem(robot, tau=True)
@@ -125,7 +125,7 @@ def double_pendulum(first: Any = 1.0, second: Any = 2.0, damping: Any = 0.05) ->
 
 
 def test_symbols_of_the_robot_are_numbers_that_may_be_changed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("linkwise.ode.compiled_driver.host_target", lambda: replace(host_target(), fused=False))
+    monkeypatch.setattr("linkwise.targets.cpu.solver.host_target", lambda: replace(host_target(), fused=False))
     m1, m2, c = lw.symbols("m1 m2 c")
     family, q0 = double_pendulum(m1, m2, c), np.array([0.3, 0.5])
 

@@ -124,8 +124,6 @@ if TYPE_CHECKING:  # at run time each of these is imported when it is first used
     from .identification.measured_motion import measured_motion as measured_motion
     from .identification.result import Identification as Identification
     from .kernels.compiler import Compiled as Compiled
-    from .kernels.cuda.driver import CudaError as CudaError
-    from .kernels.cuda.kernel import CudaKernel as CudaKernel
     from .kernels.dispatch import use_kernels as use_kernels
     from .linear_models.equilibria import Equilibrium as Equilibrium
     from .linear_models.equilibria import equilibrium as equilibrium
@@ -172,6 +170,8 @@ if TYPE_CHECKING:  # at run time each of these is imported when it is first used
     from .sweeps import open_sweep as open_sweep
     from .sweeps import sweep as sweep
     from .symbolic import symbols as symbols
+    from .targets.cuda.driver import CudaError as CudaError
+    from .targets.cuda.kernel import CudaKernel as CudaKernel
     from .tracing import Input as Input
     from .tracing import bind as bind
     from .tracing import count as count
@@ -263,8 +263,8 @@ LAZY_IMPORTS = {  # the public names, by the modules that are imported when one 
     "identification.measured_motion": ("MeasuredMotion", "measured_motion"),
     "identification.result": ("Identification",),
     "kernels.compiler": ("Compiled",),
-    "kernels.cuda.driver": ("CudaError",),
-    "kernels.cuda.kernel": ("CudaKernel",),
+    "targets.cuda.driver": ("CudaError",),
+    "targets.cuda.kernel": ("CudaKernel",),
     "kernels.dispatch": ("use_kernels",),
     "linear_models.equilibria": ("Equilibrium", "equilibrium"),
     "linear_models.linear_models": ("LinearModel", "linearize"),

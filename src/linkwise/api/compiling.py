@@ -46,25 +46,29 @@ def compile(  # noqa: A001
     array([  0.  ,   0.  , -29.43])
     """
     with LOCK:
-        from ..kernels.compiler import compiled  # imported only when something is compiled
-        from ..kernels.targets import TARGETS
+        from ..kernels.target import target_named, this_machine  # imported only when something is compiled
 
-        one_of(target, TARGETS, "target")
+        machine = target_named(target)
         check_function_and_robot(function, arm)
         one_of(dtype, DTYPES, "dtype")
         own: Any = getattr(function, "compiled_for", None)  # several kernels together, rather than one program
         passes = tuple(passes)
-        if own is not None and target == "cpu" and form == "auto" and not (keywords or passes or arm.non_floats):
+        if (
+            own is not None
+            and machine is this_machine()
+            and form == "auto"
+            and not (keywords or passes or arm.non_floats)
+        ):
             kernel: Compiled = own(arm, dtype)
             return kernel
-        spec = checked_spec(function, arm, target, dtype, form, passes, keywords)
-        return compiled(spec, explain_non_finite)
+        spec = checked_spec(function, arm, machine, dtype, form, passes, keywords)
+        return machine.kernel(spec, explain_non_finite)  # type: ignore[no-any-return]
 
 
 def checked_spec(
     function: Callable[..., Any],
     arm: Robot,
-    target: str,
+    target: Target,
     dtype: str,
     form: str,
     passes: Iterable[str],
@@ -72,15 +76,14 @@ def checked_spec(
 ) -> KernelSpec:
     """What is compiled for a target, from what a user asks for."""
     from ..kernels.spec import FORMS, LoopSpec, constant_arrays
-    from ..kernels.targets import TARGETS
 
     check_function_and_robot(function, arm)
     one_of(dtype, DTYPES, "dtype")
     one_of(form, FORMS, "form")
-    spec = spec_of(function, arm, dtype, keywords, form, tuple(passes), TARGETS[target]())
+    spec = spec_of(function, arm, dtype, keywords, form, tuple(passes), target)
     if form == "loops" and not isinstance(spec, LoopSpec):
-        if not spec.target.has_loops:
-            raise ValueError(f"target {target!r} has no form with loops (expected form 'straight')")
+        if not target.has_loops:
+            raise ValueError(f"target {target.kind!r} has no form with loops (expected form 'straight')")
         if arm.couplings:
             raise ValueError(f"robot {arm.name!r} has coupled joints, for which there is no form with loops")
         for name in constant_arrays(keywords):
@@ -115,7 +118,7 @@ def ptx_source(
     True
     """
     with LOCK:
-        from ..kernels.cuda.target import ARCHITECTURES, CudaTarget
+        from ..targets.cuda.target import ARCHITECTURES, CudaTarget
 
         check_function_and_robot(function, arm)
         one_of(dtype, DTYPES, "dtype")
@@ -133,7 +136,7 @@ def spec_of(
     keywords: dict[str, Any],
     form: str = "auto",
     passes: tuple[str, ...] = (),
-    target: Target[Any] | None = None,
+    target: Target | None = None,
 ) -> KernelSpec:
     """What `compile` compiles, with the method that generated code takes by default."""
     from ..kernels.spec import ROUNDS, spec_for

@@ -50,11 +50,12 @@ def wasm(
     (b'\\x00asm', ['q', 'gravity_torque'])
     """
     with LOCK:
-        from ..kernels.wasm.files import robot_module, universal_module
+        from ..targets.wasm.files import robot_module, universal_module
+        from ..targets.wasm.target import WasmTarget
 
         if arm is None:
             return universal_module(*universal(function, dtype, keywords, form, tuple(passes)))
-        return robot_module(checked_spec(function, arm, "wasm", dtype, form, passes, keywords))
+        return robot_module(checked_spec(function, arm, WasmTarget(), dtype, form, passes, keywords))
 
 
 def wasm_robot(arm: Robot, *, dtype: str = "float64") -> bytes:
@@ -67,7 +68,7 @@ def wasm_robot(arm: Robot, *, dtype: str = "float64") -> bytes:
     >>> len(lw.wasm_robot(lw.load("planar3")))
     1344
     """
-    from ..kernels.wasm.record import record_of_robot
+    from ..targets.wasm.record import record_of_robot
 
     one_of(dtype, DTYPES, "dtype")
     require_robot(arm)
@@ -87,7 +88,7 @@ def wasm_interface(module: bytes) -> dict[str, Any]:
     or "work") and, for arrays, the shape for one state. In the module of one robot each has an `offset`: where it lies
     in memory when one state is computed, and where the robot is.
     """
-    from ..kernels.wasm.module import interface_of
+    from ..targets.wasm.module import interface_of
 
     if not isinstance(module, (bytes, bytearray, memoryview)):
         raise TypeError(f"module is {type(module).__name__} (expected the bytes of a module)")

@@ -14,13 +14,13 @@ import numpy as np
 
 from ..api.functions import forward_dynamics
 from ..graph import Count
-from ..kernels.host import host_target
 from ..kernels.interface import Argument, Interface
 from ..kernels.kernel import Kernel
 from ..kernels.lock import LOCK
-from ..kernels.solves import solves_code
 from ..robot import Robot
 from ..robot.fingerprint import NoFingerprintError
+from ..targets.cpu.host import host_target
+from ..targets.cpu.solves import solves_code
 from .graph_derivatives import derivative
 from .packing import Packed
 

@@ -10,14 +10,12 @@ from typing import Any
 from ..graph import Count
 from ..robot import Robot
 from ..tracing.tracing import function_name
-from . import image
-from .dispatch import llvm_is_loaded
-from .host import known_host
 from .interface import Argument, Interface
 from .kernel import Kernel
 from .lock import LOCK
 from .sources import own_name
 from .spec import KernelSpec, count_in, straight_spec, too_long
+from .target import this_machine_if_known
 
 
 class Compiled(Kernel):
@@ -76,15 +74,6 @@ class Compiled(Kernel):
         return c.source(c_comment([f"{self.name}: {self.count}"]))
 
 
-def compiled(spec: KernelSpec, explain: Callable[..., None] | None = None) -> Compiled:
-    """The kernel of a spec, of the class for the memory in which its target works."""
-    if spec.target.memory == "host":
-        return Compiled(spec, explain)
-    from .cuda.kernel import CudaKernel
-
-    return CudaKernel(spec, explain)
-
-
 def cached_kernel(
     function: Callable[..., Any],
     robot: Robot,
@@ -94,12 +83,7 @@ def cached_kernel(
     loop_method: str | None = None,
 ) -> Compiled | None:
     """The kernel that `spec_for` leads to, if it is in the cache and loads without tracing and LLVM."""
-    if not (image.supported() or llvm_is_loaded()):
-        return None
-    try:
-        target = known_host()
-    except ImportError:  # there is no llvmlite
-        return None
+    target = this_machine_if_known()
     if target is None:
         return None
     spec = straight_spec(function, robot, dtype, keywords, loop_method, target=target)

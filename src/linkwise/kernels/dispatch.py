@@ -3,7 +3,7 @@
 A kernel that is available runs from the first call on: one that this process has compiled for a robot of the same
 numbers, or one in the cache on disk. The cache is looked at once for each robot, function and dtype: that makes the
 key, without tracing, and opens one file. Kernels with loops are not looked for there, nor is anything where LLVM would
-have to be loaded (`kernels.image`).
+have to be loaded (`targets.cpu.image`).
 
 Otherwise a function is compiled for a robot when it is called with a batch of at least 256 states, or if the robot has
 more than 60 links, or when its plain calls have cost as much as compiling will: their time is added up, and compiling

@@ -18,7 +18,7 @@ import struct
 import sys
 from collections.abc import Callable, Sequence
 from itertools import combinations
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
@@ -34,8 +34,13 @@ from .object_layout import (
     object_layout,
 )
 
-if TYPE_CHECKING:
-    from .host import MachineCode
+
+class EnteredCode(Protocol):
+    """Code in this machine's memory."""
+
+    def address(self, name: str) -> int:
+        """Of a function or a variable; 0 if there is none."""
+
 
 TYPE_NUMBERS = {"float64": 12, "float32": 11}  # NumPy's
 PLAIN = CONTIGUOUS | ALIGNED
@@ -73,7 +78,7 @@ def addresses(dtype: str) -> list[int]:
     ]
 
 
-def entry_function(code: MachineCode, dtype: str, name: str, fallback: Callable[..., Any]) -> Any:
+def entry_function(code: EnteredCode, dtype: str, name: str, fallback: Callable[..., Any]) -> Any:
     """The entry of compiled code as a built-in function, with a fallback for the arrays that it does not take."""
     table = (ctypes.c_int64 * len(WORDS)).from_address(code.address("python"))
     for k, address in enumerate(addresses(dtype)):
@@ -97,7 +102,7 @@ class Fallback(NamedTuple):
     """
 
     function: Callable[..., Any]
-    code: MachineCode
+    code: EnteredCode
     definition: bytes
     label: bytes
 

@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 
 from .entry import entry_function, has_entry
-from .host import MachineCode
 from .interface import EXPECTED, Interface, Links, batch_of, described, internal_overlap, numpy_array
 from .target import Code
 
@@ -44,9 +43,10 @@ class Kernel:
 
     def entry(self, fallback: Callable[..., Any]) -> Any:
         """The fast path into the machine code, with a fallback for arrays that do not fit; without one, that."""
-        if not isinstance(self.code, MachineCode) or self.links is not None or not has_entry(self.interface):
+        code: Any = self.code
+        if not code.target.entered_from_python or self.links is not None or not has_entry(self.interface):
             return fallback
-        return entry_function(self.code, self.interface.dtype, self.name, fallback)
+        return entry_function(code, self.interface.dtype, self.name, fallback)
 
     def __repr__(self) -> str:
         takes = ", ".join(argument.name for argument in self.interface.inputs)

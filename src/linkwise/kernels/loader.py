@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from . import cache
-from .host import environment
+from .llvm import environment
 from .lock import LOCK
-from .target import Loaded, Target
+from .target import CodeTarget, Loaded
 
 
-def load_or_compile(name: str, text: str, target: Target[Loaded]) -> Loaded:
+def load_or_compile(name: str, text: str, target: CodeTarget[Loaded]) -> Loaded:
     """The code of a text: from the cache, or compiled and then kept there. `name` says what the text is."""
     key = cache.key(name, text, repr(target), *environment())
     return load_or_compile_as(key, cache.load(key), target, lambda: text)
@@ -19,7 +19,7 @@ def load_or_compile(name: str, text: str, target: Target[Loaded]) -> Loaded:
 def load_or_compile_as(
     key: str,
     cached: cache.Entry | None,
-    target: Target[Loaded],
+    target: CodeTarget[Loaded],
     text: Callable[[], str],
     metadata: Callable[[], dict[str, str]] = dict,
 ) -> Loaded:

@@ -14,12 +14,11 @@ from ..robot import Robot
 from ..tracing.loop_tracing import NotRollableError
 from ..tracing.round_tracing import Rounds, trace_rounds
 from ..tracing.tracing import function_name
-from .host import BatchFunction
 from .interface import Argument, Interface, Links
 from .rounds import Codes, HostMemory, Launch, Plan
 from .sources import plain_of
 from .spec import ROUNDS, KernelSpec, constant_arrays, inputs_of, packed
-from .target import Target
+from .target import BatchFunction, Target
 
 
 class RoundSpec(KernelSpec):
@@ -79,11 +78,7 @@ class RoundSpec(KernelSpec):
     @cached_property
     def code(self) -> RoundCode:
         """The code, compiled or from the cache."""
-        if self.target.memory == "host":
-            return HostRounds(self)
-        from .cuda.rounds import CudaRounds
-
-        return CudaRounds(self)
+        return self.target.rounds(self)
 
 
 def rounds_for(
@@ -92,7 +87,7 @@ def rounds_for(
     dtype: str,
     keywords: dict[str, Any],
     passes: tuple[str, ...],
-    target: Target[Any] | None,
+    target: Target | None,
 ) -> RoundSpec:
     """The spec; a ValueError where there are no rounds."""
     if target is not None and target.rounds_beyond is None:
@@ -130,6 +125,7 @@ def refusal(function: Callable[..., Any], robot: Robot, keywords: dict[str, Any]
 class RoundCode:
     """The programs of the rounds of a robot, loaded. Other code has a target that calls it; this calls itself."""
 
+    entered_from_python = False
     binary = b""  # the cache has the programs, each for itself
 
     def __init__(self, plan: Plan, codes: Codes) -> None:

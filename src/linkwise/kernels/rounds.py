@@ -17,7 +17,7 @@ from ..robot.contraction import Round
 from ..tracing.round_tracing import Rounds, RowContraction
 from .interface import Interface, arguments
 from .loader import load_or_compile
-from .target import Target
+from .target import CodeTarget
 
 Slice = tuple[int, int]  # a buffer, and its row where a program begins to read or write
 
@@ -145,7 +145,7 @@ def first_of_two(width: int) -> Program:
 class Codes:
     """The programs of a plan, compiled for a target, each once."""
 
-    def __init__(self, plan: Plan, target: Target[Any], dtype: str) -> None:
+    def __init__(self, plan: Plan, target: CodeTarget[Any], dtype: str) -> None:
         self.target, self.dtype, self.from_cache = target, dtype, True
         self.texts: list[str] = []
         self._found: dict[int, tuple[Any, Interface]] = {}  # by the programs' identities

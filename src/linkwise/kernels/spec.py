@@ -18,11 +18,11 @@ from ..tracing import Input, trace
 from ..tracing.tracing import ONE_NUMBER, Prepared, function_name, prefer_fewest
 from . import cache
 from .dispatch import MAX_AT_ONCE, MAX_STRAIGHT_LINKS, MAX_STRAIGHT_OPERATIONS, MAX_WITHOUT_LOOPS, SHARE_OF_LOOPS
-from .host import environment, host_target
 from .interface import Argument, Interface, Links, arguments
+from .llvm import environment
 from .loader import load_or_compile_as
 from .sources import own_name, plain_of
-from .target import Code, Target
+from .target import Code, CodeTarget, Target, this_machine
 
 if TYPE_CHECKING:
     from ..codegen.llvm.loops import LoopText
@@ -45,15 +45,22 @@ class KernelSpec:
         dtype: str,
         keywords: dict[str, Any],
         passes: tuple[str, ...] = (),
-        target: Target[Any] | None = None,  # otherwise this machine
+        target: Target | None = None,  # otherwise this machine
         loops: LoopSpec | None = None,  # the same with loops, where function, robot and options have that form
     ) -> None:
         self.function, self.robot, self.dtype, self.loops = function, robot, dtype, loops
         self.keywords, self.passes, self._target = keywords, passes, target
 
     @cached_property
-    def target(self) -> Target[Any]:
-        return host_target() if self._target is None else self._target
+    def target(self) -> CodeTarget[Any]:
+        """That which is asked for text; others take the program."""
+        target = this_machine() if self._target is None else self._target
+        assert isinstance(target, CodeTarget)
+        return target
+
+    @property
+    def name(self) -> str:
+        return function_name(self.function)
 
     @cached_property
     def program(self) -> Program:
@@ -155,8 +162,7 @@ class LoopSpec(KernelSpec):
     @property
     def links(self) -> Links:
         table = np.ascontiguousarray(self.rolled.table, dtype=self.dtype)
-        needed = self.loop_text.vectors if self.target.memory == "host" else self.loop_text.stored
-        vectors = needed(self.robot.n, int(self.rolled.tree[0, 0]))
+        vectors = self.target.loop_vectors(self.loop_text, self.robot.n, int(self.rolled.tree[0, 0]))
         return Links(table, self.rolled.tree, vectors, LinkRows(self.robot) if packed(self.robot) else None)
 
     @cached_property
@@ -172,7 +178,7 @@ def spec_for(
     loop_method: str | None = None,
     form: str = "auto",
     passes: tuple[str, ...] = (),
-    target: Target[Any] | None = None,
+    target: Target | None = None,
 ) -> KernelSpec:
     """Straight-line code; loops, or rounds on a target of its own choice, where that would be too long.
 
@@ -197,7 +203,7 @@ def straight_spec(
     keywords: dict[str, Any],
     loop_method: str | None,
     passes: tuple[str, ...] = (),
-    target: Target[Any] | None = None,
+    target: Target | None = None,
 ) -> KernelSpec:
     """Straight-line code, with its form with loops where there is one."""
     loops = None

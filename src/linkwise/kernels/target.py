@@ -1,20 +1,83 @@
-"""What a machine that kernels are compiled for can do: it writes a program, loads that text, and calls the code.
+"""What the package asks of a machine, and the machines that there are, by the name that `target=` takes.
 
-What is computed, node by node, is the same text for all of them (`codegen.llvm.program`); a target adds the frame
-around it: how rows of numbers are read and written, and how the code is entered.
+A problem, a function of a robot or its motion, becomes a program; a target computes programs. `Target` is all that
+others know of one: no other room asks which it is. `CodeTarget` is one that compiles a text. What is computed, node by
+node, is the same text for all of them (`codegen.llvm.program`); a target adds the frame around it: how rows of numbers
+are read and written, and how the code is entered.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from functools import partial
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, TypeVar
 
-from ..graph import Program
-from .interface import Interface, Links
+import numpy as np
+
+from ..errors import one_of
+from ..graph import Program, count
+from .interface import Interface, Links, arguments
 
 if TYPE_CHECKING:
     from ..codegen.llvm.loops import LoopText
+    from ..codegen.llvm.rollout import Rollout
+    from ..ode.events import Crossing
+    from ..ode.interface import Integrator, Solver
+    from ..ode.rollout import RolloutCode
+    from .arrays import Arrays
+    from .compiler import Compiled
+    from .round_spec import RoundCode, RoundSpec
+    from .spec import KernelSpec
+
+BatchFunction = Callable[[int, int, Sequence[np.ndarray]], int]  # from state, to state, arrays -> non-finite results
+Explain = Callable[..., None]  # may raise an error for states with results that are not finite
+
+
+class Target(ABC):
+    """A machine, which computes programs on arrays."""
+
+    kind: ClassVar[str]  # its name in `TARGETS`
+    has_loops: ClassVar[bool] = False  # whether it takes programs of loops
+    rounds_beyond: ClassVar[int | None] = None  # for how many links rounds are straight-line code at most
+    has_threads: ClassVar[bool] = False  # whether a run takes `threads`
+    has_streams: ClassVar[bool] = False  # and `stream`
+    chunk: ClassVar[int] = 256  # trajectories of a sweep at a time
+    python_takes_over: ClassVar[bool] = False  # whether NumPy drives simulations that have no compiled form
+
+    @abstractmethod
+    def function(self, program: Program, name: str) -> Callable[..., Any]:
+        """The program as a function of its inputs: arrays of one state, or of any batch."""
+
+    def kernel(self, spec: KernelSpec, explain: Explain | None = None) -> Any:
+        """What `lw.compile` gives."""
+        return self.function(spec.program, spec.name)
+
+    def solver(self, program: Program, integrator: Integrator, crossings: tuple[Crossing, ...]) -> Solver:
+        """For a program of t, y and parameters; its results are y' and, if there are events, their values."""
+        return integrator.over(program, self.function, crossings)
+
+    def rollout(self, rollout: Rollout, dtype: str) -> RolloutCode:
+        """Steps of one length, compiled."""
+        raise ValueError(f"target {self.kind!r} has no rollouts")
+
+    def arrays(self, q0: Any, dtype: str | None, stream: Any) -> Arrays:
+        """Where a rollout takes and leaves arrays, from what q0 is."""
+        from .arrays import host_arrays
+
+        return host_arrays(q0, dtype)
+
+    def check_run(self, threads: int | None = None, stream: Any = None) -> None:
+        """Raise an error if it runs no simulations and rollouts, or none with these options."""
+        if threads is not None and not self.has_threads:
+            raise ValueError(f"threads is given, and target is {self.kind!r} (expected target='cpu')")
+        if stream is not None and not self.has_streams:
+            raise ValueError(f"stream is given, and target is {self.kind!r} (expected target='cuda')")
+
+    def check_there(self) -> None:
+        """Raise an error if nothing can run there now."""
+        self.check_run()
 
 
 class Code(Protocol):
@@ -32,12 +95,11 @@ class Code(Protocol):
 Loaded = TypeVar("Loaded", bound=Code)
 
 
-class Target(ABC, Generic[Loaded]):
-    """A frozen dataclass, whose `repr` is part of cache keys."""
+class CodeTarget(Target, Generic[Loaded]):
+    """A machine for which texts are compiled: a frozen dataclass, whose `repr` is part of cache keys."""
 
-    memory: ClassVar[str] = "host"  # where its kernels take and leave arrays: or "cuda"
-    has_loops: ClassVar[bool] = True  # whether it takes programs of loops
-    rounds_beyond: ClassVar[int | None] = None  # for how many links rounds are straight-line code at most
+    has_loops = True
+    entered_from_python: ClassVar[bool] = False  # whether its code has the entry of `kernels.entry`
 
     @abstractmethod
     def text(self, program: Program | LoopText, interface: Interface) -> str:
@@ -50,3 +112,56 @@ class Target(ABC, Generic[Loaded]):
     @abstractmethod
     def call(self, code: Loaded, interface: Interface, links: Links | None = None) -> Callable[..., Any]:
         """The function in the code that computes states; for arrays in the host's memory, a `BatchFunction`."""
+
+    def function(self, program: Program, name: str) -> Callable[..., Any]:
+        from .kernel import Kernel
+        from .loader import load_or_compile
+
+        inputs, outputs = arguments(program.inputs), arguments(program.outputs)
+        interface = Interface(inputs, outputs, "float64", count(program).total)
+        return Kernel(name, load_or_compile(name, self.text(program, interface), self), interface)
+
+    def kernel(self, spec: KernelSpec, explain: Explain | None = None) -> Compiled:
+        from .compiler import Compiled
+
+        return Compiled(spec, explain)
+
+    def loop_vectors(self, loops: LoopText, links: int, levels: int) -> int:
+        """How many vectors are stored at a time by loops over so many links, at most so far from the base."""
+        return loops.vectors(links, levels)
+
+    def rounds(self, spec: RoundSpec) -> RoundCode:
+        """The code of a function in rounds."""
+        from .round_spec import HostRounds
+
+        return HostRounds(spec)
+
+
+def made_in(module: str, maker: str) -> Any:
+    """A target, by a function of a module that is loaded when it is first asked for."""
+    return getattr(import_module(f"linkwise.targets.{module}"), maker)()
+
+
+CPU = "cpu.host", "host_target"
+TARGETS: dict[str, Callable[[], Target]] = {
+    "cpu": partial(made_in, *CPU),
+    "cuda": partial(made_in, "cuda.target", "CudaTarget"),
+    "wasm": partial(made_in, "wasm.target", "WasmTarget"),
+}
+
+
+def target_named(name: str) -> Target:
+    one_of(name, TARGETS, "target")
+    return TARGETS[name]()
+
+
+def this_machine() -> CodeTarget[Any]:
+    """The target of kernels that are made where none is asked for."""
+    target: CodeTarget[Any] = made_in(*CPU)
+    return target
+
+
+def this_machine_if_known() -> CodeTarget[Any] | None:
+    """The same, if code from the cache runs there without LLVM; otherwise None."""
+    target: CodeTarget[Any] | None = made_in("cpu.host", "known_target")
+    return target

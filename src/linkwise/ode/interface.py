@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
 from ..graph import Program
 from .chattering import Chattering
 from .events import Crossing
-from .lanes import Functions
+from .lanes import Function, Functions
+from .methods import Method
 from .trajectories import Trajectories
 
+NAMES = ("rhs", "event_values")  # of the results of a program
 Bind = Callable[[np.ndarray], Functions]  # rows of parameters, one for each state -> the functions of such states
+FunctionOf = Callable[[Program, str], Callable[..., Any]]  # of a target: a program, with a name, on arrays
 Watch = Callable[[Trajectories], None]  # told where all trajectories are, now and then; may raise to stop
 
 
@@ -49,14 +52,42 @@ class Integrator(Protocol):
     def fixed(self) -> bool:
         """Whether its step is the user's."""
 
-    def compiled(self, program: Program, crossings: tuple[Crossing, ...]) -> Solver:
-        """Machine code, for a program of t, y and parameters; its results are y' and, if there are events, theirs."""
-
-    def cuda(self, program: Program, crossings: tuple[Crossing, ...]) -> Solver:
-        """The same for a GPU; a ValueError if it has no such form."""
+    @property
+    def method(self) -> Method | None:
+        """Its tableau, which targets compile together with a right-hand side; None: Python drives its steps."""
 
     def plain(self, bind: Bind, crossings: tuple[Crossing, ...]) -> Solver:
-        """Python, over functions of NumPy arrays."""
+        """Over functions of NumPy arrays."""
+
+    def over(self, program: Program, function_of: FunctionOf, crossings: tuple[Crossing, ...]) -> Solver:
+        """Over a program of t, y and parameters, whose results are y' and, if there are events, their values."""
 
     def evaluations(self, trajectories: Trajectories) -> np.ndarray:
         """How often the right-hand side was asked for, for steps."""
+
+
+def result_of(program: Program, which: int) -> Program:
+    """A program of one of the results alone."""
+    graph = program.nodes[0].graph
+    return Program.of(graph, program.inputs, [program.outputs[which]], [program.results[which]])
+
+
+def bound(program: Program, function_of: FunctionOf) -> Bind:
+    """The functions of a program, with rows of parameters."""
+    rates, *events = (function_of(result_of(program, k), name) for k, name in enumerate(NAMES[: len(program.outputs)]))
+    ports = program.inputs[2:]
+
+    def bind(parameters: np.ndarray) -> Functions:
+        ends = np.cumsum([port.size for port in ports])[:-1]
+        parts = zip(ports, np.split(parameters, ends, axis=1) if ports else [], strict=True)
+        arrays = [np.ascontiguousarray(part).reshape(-1, *port.shape) for port, part in parts]
+
+        def at(function: Callable[..., Any]) -> Function:
+            def values(t: np.ndarray, y: np.ndarray) -> np.ndarray:
+                return np.asarray(function(np.broadcast_to(t, len(y)), y, *arrays))
+
+            return values
+
+        return Functions(at(rates), *map(at, events))
+
+    return bind

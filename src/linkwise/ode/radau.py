@@ -1,4 +1,4 @@
-"""Stiff problems: SciPy's Radau, with the right-hand side and its exact derivative in machine code.
+"""Stiff problems: SciPy's Radau, with the right-hand side and its exact derivative as functions of a target.
 
 Radau IIA of order 5 (Hairer and Wanner, Solving Ordinary Differential Equations II, section IV.8) is implicit: where an
 explicit method must keep its steps shorter than the time in which the fastest spring or friction dies out, it steps
@@ -21,12 +21,8 @@ import numpy as np
 from ..extras import imported
 from ..graph import Program, count
 from ..graph.derivative import derivative
-from ..kernels.host import host_target
-from ..kernels.interface import Interface, arguments
-from ..kernels.kernel import Kernel
-from ..kernels.loader import load_or_compile
 from .events import Crossing, Events
-from .interface import Bind, Task
+from .interface import Bind, FunctionOf, Task, result_of
 from .lanes import Function, Functions, NumpyLanes
 from .status import DONE, NOT_FINITE, RUNNING, STEP_TOO_SMALL, STOPPED, TOO_MANY_STEPS
 from .trajectories import Trajectories
@@ -46,13 +42,7 @@ class OfOne(NamedTuple):
 
 
 class Radau:
-    name, fixed = "radau", False
-
-    def compiled(self, program: Program, crossings: tuple[Crossing, ...]) -> RadauSolver:
-        return RadauSolver(CompiledFunctions(program).of_one, crossings)
-
-    def cuda(self, program: Program, crossings: tuple[Crossing, ...]) -> RadauSolver:
-        raise ValueError("integrator 'radau' has no form for target 'cuda' (expected another, or target 'cpu')")
+    name, fixed, method = "radau", False, None
 
     def plain(self, bind: Bind, crossings: tuple[Crossing, ...]) -> RadauSolver:
         def of_one(row: np.ndarray) -> OfOne:
@@ -65,21 +55,24 @@ class Radau:
 
         return RadauSolver(of_one, crossings)
 
+    def over(self, program: Program, function_of: FunctionOf, crossings: tuple[Crossing, ...]) -> RadauSolver:
+        return RadauSolver(ProgramFunctions(program, function_of).of_one, crossings)
+
     def evaluations(self, trajectories: Trajectories) -> np.ndarray:
         none = np.zeros_like(trajectories.steps)
         return none if trajectories.evaluations is None else trajectories.evaluations
 
 
-class CompiledFunctions:
-    """The right-hand side of a program, its derivative and its events, as kernels."""
+class ProgramFunctions:
+    """The right-hand side of a program, its derivative and its events, as functions of a target."""
 
-    def __init__(self, program: Program) -> None:
+    def __init__(self, program: Program, function_of: FunctionOf) -> None:
         rates, *events = (result_of(program, k) for k in range(len(program.outputs)))
         slope = derivative(rates, "y") if is_short(rates) else None  # which is longer still
         self.parameters = program.inputs[2:]
-        self.rhs = kernel_of(rates, "rhs")
-        self.jacobian = kernel_of(slope, "jacobian") if slope and is_short(slope) else None
-        self.event_values = kernel_of(events[0], "event_values") if events else None
+        self.rhs = function_of(rates, "rhs")
+        self.jacobian = function_of(slope, "jacobian") if slope and is_short(slope) else None
+        self.event_values = function_of(events[0], "event_values") if events else None
 
     def of_one(self, row: np.ndarray) -> OfOne:
         parts, start = [], 0
@@ -87,28 +80,14 @@ class CompiledFunctions:
             parts.append(row[start : start + port.size].reshape(port.shape).copy())
             start += port.size
 
-        def at(kernel: Kernel) -> Any:
-            return lambda t, y: np.asarray(kernel(np.asarray(t, float), np.ascontiguousarray(y), *parts))
+        def at(function: Callable[..., Any]) -> Any:
+            return lambda t, y: np.asarray(function(np.asarray(t, float), np.ascontiguousarray(y), *parts))
 
         return OfOne(at(self.rhs), self.event_values and at(self.event_values), self.jacobian and at(self.jacobian))
 
 
-def result_of(program: Program, which: int) -> Program:
-    """A program of one of the results alone."""
-    graph = program.nodes[0].graph
-    return Program.of(graph, program.inputs, [program.outputs[which]], [program.results[which]])
-
-
 def is_short(program: Program) -> bool:
     return count(program).total <= MAX_JACOBIAN
-
-
-def kernel_of(program: Program, name: str) -> Kernel:
-    target = host_target()
-    interface = Interface(
-        arguments(program.inputs), arguments(program.outputs), "float64", operations=count(program).total
-    )
-    return Kernel(name, load_or_compile(name, target.text(program, interface), target), interface)
 
 
 class RadauSolver:

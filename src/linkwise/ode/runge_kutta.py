@@ -1,4 +1,4 @@
-"""The explicit Runge-Kutta methods as integrators: the driver over arrays, or in machine code."""
+"""The explicit Runge-Kutta methods as integrators: the driver over arrays."""
 
 from __future__ import annotations
 
@@ -8,10 +8,9 @@ import numpy as np
 
 from ..graph import Program
 from ..lazy import cached_property
-from .compiled_driver import CompiledDriver
 from .driver import Driver
 from .events import Crossing
-from .interface import Bind, Solver, Task
+from .interface import Bind, FunctionOf, Task, bound
 from .lanes import NumpyLanes
 from .methods import Method, entries, method
 from .status import LOG_FULL, RUNNING
@@ -29,16 +28,11 @@ class RungeKutta:
     def method(self) -> Method:
         return method(self.name)
 
-    def compiled(self, program: Program, crossings: tuple[Crossing, ...]) -> CompiledDriver:
-        return CompiledDriver(program, self.method, crossings)
-
-    def cuda(self, program: Program, crossings: tuple[Crossing, ...]) -> Solver:
-        from .cuda_driver import CudaDriver
-
-        return CudaDriver(program, self.method, crossings)
-
     def plain(self, bind: Bind, crossings: tuple[Crossing, ...]) -> PlainDriver:
         return PlainDriver(self.method, bind, crossings)
+
+    def over(self, program: Program, function_of: FunctionOf, crossings: tuple[Crossing, ...]) -> PlainDriver:
+        return self.plain(bound(program, function_of), crossings)
 
     def evaluations(self, trajectories: Trajectories) -> np.ndarray:
         of_a_step = self.method.stages - self.method.first_is_last

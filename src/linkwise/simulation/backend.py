@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..graph import count
+from ..kernels.target import Target
 from ..ode.interface import Integrator, Solver
 from ..ode.lanes import Functions
 from .loop_dynamics import MOST_OPERATIONS, LoopDynamics, is_long, loops_for
@@ -30,10 +31,10 @@ def backend_for(
     start: np.ndarray,
     parameters: np.ndarray,
     compiled: bool | None,
-    target: str = "cpu",
+    target: Target,
 ) -> Backend:
-    if target == "cuda":
-        return cuda_backend(problem, integrator, start, parameters, compiled)
+    if not target.python_takes_over:
+        return backend_on(target, problem, integrator, start, parameters, compiled)
     if compiled is False:
         return plain_backend(problem, integrator)
     try:
@@ -41,7 +42,7 @@ def backend_for(
             why = f"the robot has {problem.robot.n} links, and these options have no form with loops over them"
         else:
             problem = freshly_traced(problem, start, parameters, compiled)
-            solver = compiled_solver(problem, integrator, compiled is True)
+            solver = compiled_solver(problem, integrator, target, compiled is True)
             if solver is not None:
                 return Backend(problem, solver, True)
             why = f"its right-hand side has more than {MOST_OPERATIONS:,} operations, too many to compile"
@@ -56,14 +57,25 @@ def backend_for(
     return plain_backend(problem, integrator)
 
 
-def cuda_backend(
-    problem: Problem, integrator: Integrator, start: np.ndarray, parameters: np.ndarray, compiled: bool | None
+def backend_on(
+    target: Target,
+    problem: Problem,
+    integrator: Integrator,
+    start: np.ndarray,
+    parameters: np.ndarray,
+    compiled: bool | None,
 ) -> Backend:
-    """On a GPU, or not at all."""
+    """On this target, or not at all."""
     if compiled is False:
-        raise ValueError("compiled is False, and target is 'cuda' (expected target 'cpu', or compiled code)")
+        raise ValueError(f"compiled is False, and target is {target.kind!r} (expected target 'cpu', or compiled code)")
     problem = freshly_traced(problem, start, parameters, None)
-    return Backend(problem, cuda_solver(problem, integrator), True)
+    solver = compiled_solver(problem, integrator, target)
+    if solver is None:
+        raise ValueError(
+            f"the right-hand side has {count(program_of(problem)).total:,} operations (target {target.kind!r} takes at"
+            f" most {MOST_OPERATIONS:,}; expected a robot of fewer joints, or target 'cpu')"
+        )
+    return Backend(problem, solver, True)
 
 
 def plain_backend(problem: Problem, integrator: Integrator, loops: LoopDynamics | None = None) -> Backend:
@@ -93,22 +105,9 @@ def freshly_traced(problem: Problem, start: np.ndarray, parameters: np.ndarray, 
 
 
 @lru_cache(maxsize=64)
-def compiled_solver(problem: Problem, integrator: Integrator, unlimited: bool = False) -> Solver | None:
+def compiled_solver(problem: Problem, integrator: Integrator, target: Target, unlimited: bool = False) -> Solver | None:
     """The compiled integrator of a problem whose functions are frozen, or None where its code would be too long."""
     program = program_of(problem)
     if not unlimited and count(program).total > MOST_OPERATIONS:
         return None
-    return integrator.compiled(program, problem.crossings)
-
-
-@lru_cache(maxsize=64)
-def cuda_solver(problem: Problem, integrator: Integrator) -> Solver:
-    """The same for a GPU."""
-    program = program_of(problem)
-    operations = count(program).total
-    if operations > MOST_OPERATIONS:
-        raise ValueError(
-            f"the right-hand side has {operations:,} operations (target 'cuda' takes at most {MOST_OPERATIONS:,};"
-            " expected a robot of fewer joints, or target 'cpu')"
-        )
-    return integrator.cuda(program, problem.crossings)
+    return target.solver(program, integrator, problem.crossings)

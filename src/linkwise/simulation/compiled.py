@@ -10,8 +10,9 @@ import numpy as np
 
 from ..control import Sampled
 from ..control.drives import Sum
+from ..kernels.arrays import has, on_gpu
 from ..kernels.interface import numpy_array
-from ..kernels.targets import check_simulation_target
+from ..kernels.target import target_named
 from ..ode.registry import integrator as integrator_of
 from ..recording.recording import Recording
 from ..robot import Robot
@@ -22,7 +23,6 @@ from .backend import backend_for, freshly_traced
 from .parameters import PerTrajectory, parameters_of
 from .prepared import prepared
 from .problem import Problem
-from .rollout_arrays import has, on_gpu
 from .simulation import arguments, refuse_unknown, simulate
 
 FROZEN = (
@@ -117,7 +117,7 @@ def compile_simulation(arm: Robot, **options: Any) -> CompiledSimulation:
     array([ 0.5, -0.3,  0.2])
     """
     refuse_unknown(options)
-    check_simulation_target(options.get("target", "cpu"))
+    target_named(options.get("target", "cpu")).check_run(options.get("threads"))
     inspect.signature(simulate).bind(arm, None, **options)  # complains of q0
     given = options.get("parameters") or {}
     defaults = [name for name in parameters_of(sampling.parted(options.get("torque"))[0]) if name not in given]
@@ -137,5 +137,7 @@ def compiled_problem(arm: Robot, options: dict[str, Any]) -> tuple[Problem, tupl
     inputs = prepared(arm, q0, None, **{name: options[name] for name in names})
     problem = freshly_traced(inputs.problem, inputs.start, inputs.parameters, None)
     integrator = integrator_of(options["integrator"])
-    problem = backend_for(problem, integrator, inputs.start, inputs.parameters, None, options["target"]).problem
+    problem = backend_for(
+        problem, integrator, inputs.start, inputs.parameters, None, target_named(options["target"])
+    ).problem
     return problem, sampling.frozen(inputs.laws, arm)

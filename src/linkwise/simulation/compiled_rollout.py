@@ -11,11 +11,12 @@ import numpy as np
 
 from ..control.drives import function_name
 from ..errors import near_miss, one_of
+from ..kernels.arrays import finite, on_gpu
 from ..kernels.dispatch import DTYPES
 from ..kernels.interface import described
 from ..kernels.kernel import real_array
-from ..kernels.targets import check_simulation_target
-from ..ode.rollout import CudaRollout, HostRollout, fixed_step_integrators
+from ..kernels.target import target_named
+from ..ode.rollout import RolloutCode, fixed_step_integrators
 from ..robot import Friction, Robot, require_robot
 from ..tracing import Input, symbols_of
 from .compiled import frozen, per_trajectory_too_early, refuse_defaults
@@ -23,7 +24,6 @@ from .friction_steps import warn_of_long_steps
 from .numbers import checked
 from .parameters import PerTrajectory, declared_shapes, parameters_of, values_of
 from .problem import wrong_torques
-from .rollout_arrays import finite, on_gpu
 from .rollout_inputs import refuse_exact, refuse_sampled, refuse_unknown_names
 from .rollouts import Options, RolloutResult, rolled_out, rollout, solver, whole
 from .traced import TracedFunction, traced
@@ -50,7 +50,7 @@ class CompiledRollout:
     ) -> None:
         """`defaults` are parameters of the torque function that were not named."""
         self.robot, self.law, self.parameters, self.options, self.defaults = arm, law, parameters, options, defaults
-        self.solvers: dict[Any, HostRollout | CudaRollout] = {}
+        self.solvers: dict[Any, RolloutCode] = {}
         self.told = False  # whether it was said that steps are too long for friction
         if (friction := Friction.of(options.get("friction", False))) is not None and "step" in options:
             symbols = {name: values_of(parameters.get(name)) for name in (symbols_of(arm) if arm.symbolic else ())}
@@ -78,7 +78,7 @@ class CompiledRollout:
         look = None if self.told else self.look_at_friction
         return rolled_out(self.robot, q0, qd0, Options(**options), look, self.solver)
 
-    def solver(self, *key: Any) -> HostRollout | CudaRollout:
+    def solver(self, *key: Any) -> RolloutCode:
         """The machine code of a run, which is kept; there are few kinds."""
         found = self.solvers.get(key)
         return self.solvers.setdefault(key, solver(*key)) if found is None else found
@@ -179,14 +179,12 @@ def refuse_what_is_no_option(arm: Robot, options: Mapping[str, Any]) -> None:
         if name not in known:
             near = near_miss(name, known)
             raise TypeError(f"lw.compile_rollout has no argument {name!r}{near} (it has {', '.join(known)})")
-    check_simulation_target(options.get("target", "cpu"))
+    target_named(options.get("target", "cpu")).check_run(options.get("threads"))
     for name in ("steps", "every", "hold"):
         if options.get(name) is not None:
             whole(name, options[name])
     if "step" in options:
         checked(step=options["step"])
-    if options.get("target") == "cuda" and options.get("threads") is not None:
-        raise ValueError("threads is given, and target is 'cuda' (expected target='cpu')")
     if (law := Friction.of(options.get("friction", False))) is not None:
         refuse_exact(arm, law)
     one_of(options.get("integrator", "rk4"), fixed_step_integrators(), "integrator")

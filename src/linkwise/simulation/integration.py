@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..control import Sampled
+from ..kernels.target import Target, this_machine
 from ..ode.chattering import Chattering
 from ..ode.interface import Integrator, Task
 from ..ode.trajectories import Trajectories
@@ -44,7 +45,7 @@ def integrated(
     compiled: bool | None,
     progress: bool | None,
     laws: Sequence[Sampled] = (),
-    target: str = "cpu",
+    target: Target | None = None,
 ) -> Run:
     """From the start (count, size), each trajectory with its row of parameters; `laws` are sampled."""
     end, first_step = numbers["duration"], min(numbers["step"], numbers["duration"])
@@ -54,7 +55,7 @@ def integrated(
     if times[0] == 0.0:
         out[:, 0] = start
         trajectories.next = 1
-    problem, solver, in_code = backend_for(problem, scheme, start, parameters, compiled, target)
+    problem, solver, in_code = backend_for(problem, scheme, start, parameters, compiled, target or this_machine())
     chattering = None if scheme.fixed else Chattering(numbers["too_far"])
     watch, interrupted = ProgressCallback(end, progress), None
     tolerance = problem.tolerance(numbers["atol"], numbers["rtol"])

@@ -10,12 +10,12 @@ import numpy as np
 
 from ..api.states import refuse_tip_wrenches, same_in_all_states
 from ..errors import near_miss
+from ..kernels.arrays import Arrays, Shape
 from ..kernels.interface import broadcast
 from ..robot import Friction, Robot, require_robot
 from ..tracing import symbols_of
 from .parameters import PerTrajectory, declared_shapes, parameters_of, shape_in_one, values_of
 from .problem import Problem
-from .rollout_arrays import Arrays, Shape
 from .sampling import parted
 from .symbol_values import refuse_impossible
 

@@ -12,15 +12,16 @@ import numpy as np
 
 from ..errors import one_of
 from ..graph import count
+from ..kernels.arrays import Arrays
+from ..kernels.dispatch import DTYPES
 from ..kernels.interface import described
-from ..kernels.targets import check_simulation_target
-from ..ode.rollout import CudaRollout, HostRollout, Rows, Settings, fixed_step_integrators, rollout_of
+from ..kernels.target import Target, target_named
+from ..ode.rollout import RolloutCode, Settings, fixed_step_integrators, rollout_of
 from ..robot import Friction, Robot
 from ..robot.labels import in_order
 from .friction_steps import warn_of_long_steps
 from .numbers import checked
 from .problem import Problem, program_of
-from .rollout_arrays import Arrays, arrays_of
 from .rollout_inputs import Inputs, rollout_inputs
 
 MOST_OPERATIONS = 30_000  # of the right-hand side: longer code takes minutes to compile
@@ -138,20 +139,20 @@ def rolled_out(
     qd0: Any,
     options: Options,
     look_at_friction: Callable[..., Any] | None,
-    solver: Callable[..., HostRollout | CudaRollout],
+    solver: Callable[..., RolloutCode],
 ) -> RolloutResult:
     """As `rollout`; friction, if there is any, is looked at by that function, and `solver` has the machine code."""
-    target, threads = options.target, options.threads
-    check_simulation_target(target)
+    target = target_named(options.target)
+    target.check_run(options.threads, options.stream)
     one_of(options.integrator, fixed_step_integrators(), "integrator")
     length, steps = checked(step=options.step)["step"], whole("steps", options.steps)
     settings = Settings(steps, *sampled(options.every, steps), length, whole("hold", options.hold))
     if settings.hold > 1 and options.table is None:
         raise ValueError(f"hold is {options.hold}, and there is no table (expected table=..., whose rows are held)")
-    if target == "cuda" and threads is not None:
-        raise ValueError("threads is given, and target is 'cuda' (expected target='cpu')")
     q0, qd0 = in_order(arm, "q0", q0), in_order(arm, "qd0", qd0)
-    arrays = arrays_of(target, q0, options.dtype, options.stream)
+    if options.dtype is not None:
+        one_of(options.dtype, DTYPES, "dtype")
+    arrays = target.arrays(q0, options.dtype, options.stream)
     if not np.dtype(arrays.dtype).type(length):
         raise ValueError(f"step is {length}, which is 0 in {arrays.dtype} (expected a longer one)")
     inputs = rollout_inputs(
@@ -172,17 +173,10 @@ def rolled_out(
     results = outputs(arrays, inputs, settings, options.out)
     trajectories = math.prod(inputs.batch)
     if trajectories:
-        rows = [Rows(arrays.address(x), stride) for x, stride in inputs.rows]
-        places = [arrays.address(x) for x in results]
         several = program.most(trajectories) < settings.steps
         sizes = [(trajectories, size) for size in (arm.nq, arm.n)] if several else []
         between = [arrays.temporary("it is launched in parts", size, arrays.dtype) for size in sizes]
-        spare = [arrays.address(x) for x in between]
-        if isinstance(program, HostRollout):
-            program.run(trajectories, settings, rows, places, threads, spare)
-        else:
-            program.launch(arrays.ordinal, trajectories, settings, rows, places, arrays.stream, spare, arrays.waits)
-            arrays.launched()
+        program.fill(arrays, trajectories, settings, inputs.rows, results, between, options.threads)
     q_end, qd_end, finite, q, qd = map(arrays.finished, results)
     times = np.arange(settings.samples) * (settings.every * length) if settings.every else None
     if times is None:
@@ -212,7 +206,7 @@ def sampled(every: Any, steps: int) -> tuple[int, int]:
 
 
 @lru_cache(maxsize=64)
-def solver(problem: Problem, integrator: str, table: str, dtype: str, target: str) -> HostRollout | CudaRollout:
+def solver(problem: Problem, integrator: str, table: str, dtype: str, target: Target) -> RolloutCode:
     """The compiled rollout of a problem whose functions are frozen."""
     program = program_of(problem)
     operations = count(program).total
@@ -222,7 +216,7 @@ def solver(problem: Problem, integrator: str, table: str, dtype: str, target: st
             " robot of fewer joints, or lw.simulate)"
         )
     what = rollout_of(program, integrator, problem.robot.nq, problem.robot.quaternions, table)
-    return CudaRollout(what, dtype) if target == "cuda" else HostRollout(what, dtype)
+    return target.rollout(what, dtype)
 
 
 def outputs(arrays: Arrays, inputs: Inputs, settings: Settings, out: RolloutResult | None) -> list[Any]:

@@ -7,7 +7,7 @@ from inspect import signature
 from typing import Any, Never
 
 from ..errors import ErrorWithFields, near_miss
-from ..kernels.targets import check_simulation_target
+from ..kernels.target import target_named
 from ..ode.registry import DEFAULT
 from ..ode.registry import integrator as integrator_of
 from ..recording.recording import FAILED, Recording
@@ -92,9 +92,8 @@ def simulate(
     """
     refuse_unknown(unknown)
     scheme = integrator_of(integrator)
-    check_simulation_target(target)
-    if target == "cuda" and threads is not None:
-        raise ValueError("threads is given, and target is 'cuda' (expected target='cpu')")
+    machine = target_named(target)
+    machine.check_run(threads)
     if duration is None:
         given = "" if qd0 is None else f"; the third argument, {qd0!r}, is qd0"
         raise TypeError(f"duration is missing (expected seconds: simulate(arm, q0, duration=2.0){given})")
@@ -108,7 +107,7 @@ def simulate(
         warn_of_long_steps(arm, inputs.problem.friction, min(numbers["step"], numbers["duration"]), integrator)
     run = integrated(
         inputs.problem, scheme, inputs.start, inputs.parameters, times, numbers, threads, compiled, progress,
-        inputs.laws, target,
+        inputs.laws, machine,
     )  # fmt: skip
     held = None if run.held is None else run.held.reshape((*inputs.batch, *run.held.shape[1:]))
     acting = Acting(run.problem, inputs.tau, inputs.wrench, inputs.own, held)

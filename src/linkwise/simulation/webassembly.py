@@ -12,15 +12,15 @@ import numpy as np
 
 from ..errors import one_of
 from ..kernels.lock import LOCK
-from ..kernels.wasm.module import heap_of, with_data, with_interface
 from ..ode.registry import integrator as integrator_of
 from ..ode.registry import members
 from ..ode.runge_kutta import RungeKutta
 from ..ode.status import CODES
 from ..ode.trajectories import RECORD, Trajectories
-from ..ode.wasm_driver import Block, driver_module
 from ..robot import Robot
 from ..robot.configurations import neutral
+from ..targets.wasm.module import heap_of, with_data, with_interface
+from ..targets.wasm.solver import Block, driver_module
 from ..tracing import bind, symbols_of
 from .backend import freshly_traced
 from .breaks import breaks_of

@@ -16,6 +16,7 @@ import numpy as np
 from ..api.functions import kinetic_energy, potential_energy
 from ..errors import SingularError
 from ..kernels.dispatch import use_kernels
+from ..kernels.target import target_named
 from ..ode.registry import integrator as integrator_of
 from ..ode.trajectories import Trajectories
 from ..recording.recording import STATUS, EventRecord, Recording
@@ -208,7 +209,17 @@ def simulate_family(
     start = np.concatenate([problem.normalized(q0), v, np.zeros((count, problem.size - problem.rest))], axis=1)
     parameters = np.concatenate([*(load.reshape(count, -1) for load in loads.values()), numbers], axis=1)
     run = integrated(
-        problem, scheme, start, parameters, times, checked, options["threads"], True, False, (), options["target"]
+        problem,
+        scheme,
+        start,
+        parameters,
+        times,
+        checked,
+        options["threads"],
+        True,
+        False,
+        (),
+        target_named(options["target"]),
     )
     if run.interrupted is not None:
         raise run.interrupted

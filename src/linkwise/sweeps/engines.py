@@ -15,6 +15,7 @@ from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 from ..extras import imported
+from ..kernels.target import target_named
 from .chunk import compute_chunk
 from .inputs import Job, Outcome
 
@@ -77,7 +78,7 @@ def tasks(client: Any, jobs: Iterator[Job], suspects: list[Job] | None) -> Gener
             job = next(jobs, None)
             if job is None:
                 return
-            if job.options["threads"] is None and job.options["target"] == "cpu":
+            if job.options["threads"] is None and target_named(job.options["target"]).has_threads:
                 # Dask runs a task on each thread of its workers
                 job = replace(job, options={**job.options, "threads": 1})
             future = client.submit(

@@ -12,7 +12,7 @@ import numpy as np
 
 from ..errors import ErrorWithFields
 from ..extras import imported
-from ..kernels.cuda.driver import device
+from ..kernels.target import target_named
 from ..ode.registry import integrator as integrator_of
 from ..recording import EventRecord
 from ..robot import Friction, Robot, from_table
@@ -28,7 +28,6 @@ from .progress import ChunkProgress
 from .robots import Vary
 from .samples import Samples
 
-CHUNK, CHUNK_ON_GPU = 256, 16_384  # trajectories; a GPU computes as many side by side
 OF_STATES = ("q0", "qd0", "torque", "q_end", "qd_end")
 
 
@@ -155,8 +154,8 @@ class Sweep:
         waiting = [k for k, defect in defects.items() if defect is not None]
         if not waiting:
             return self
-        if engine is None and self._inputs.options["target"] == "cuda":
-            device(0)  # an error without a GPU: that is no failure of a chunk
+        if engine is None:
+            target_named(self._inputs.options["target"]).check_there()  # an error here is no failure of a chunk
         look_at_friction(self._inputs)
         display, messages = ChunkProgress(progress, self.chunks, self.chunks - len(waiting)), set()
         try:
@@ -239,10 +238,10 @@ def sweep(
     ...     print(falls.done, falls.read()["q_end"].shape)
     [0, 1, 2] (10, 3)
     """
-    target = Folder(folder)
+    machine, target = target_named(options.get("target", "cpu")), Folder(folder)
     before = target.plan()
     if chunk is None:
-        chunk = before["chunk"] if before else CHUNK_ON_GPU if options.get("target") == "cuda" else CHUNK
+        chunk = before["chunk"] if before else machine.chunk
     inputs = checked_inputs(arm, samples, duration, chunk, keep, vary, options)
     plan = plan_of(inputs, chunk_kind(files, before))
     if before is None:

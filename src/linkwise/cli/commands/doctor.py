@@ -86,7 +86,7 @@ def extras() -> dict[str, dict[str, Any]]:
 
 
 def processor() -> dict[str, Any]:
-    from ...kernels.host import host_target
+    from ...targets.cpu.host import host_target
 
     host = host_target()
     known = [word[1:] for word in host.features.split(",") if word.startswith("+")]
@@ -102,7 +102,7 @@ def processor() -> dict[str, Any]:
 
 def gpu() -> dict[str, Any]:
     """Whether target="cuda" works here: the driver, and the first GPU."""
-    from ...kernels.cuda.driver import CudaError, device
+    from ...targets.cuda.driver import CudaError, device
 
     try:
         return {"works": True, "name": device(0).name}

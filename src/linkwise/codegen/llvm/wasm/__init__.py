@@ -1,1 +1,0 @@
-"""Programs as WebAssembly, in LLVM assembly."""

@@ -1,0 +1,182 @@
+"""The arrays of a rollout. Here: those in this machine's memory."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from typing import Any, Protocol
+
+import numpy as np
+
+from ..ode.rollout import Rows
+from .dispatch import DTYPES
+from .interface import described, numpy_array
+from .kernel import real_array
+
+Shape = tuple[int, ...]
+CPU = 1  # in the protocol of DLPack
+
+
+class Arrays(Protocol):
+    """What is done with arrays, wherever they are."""
+
+    dtype: str  # in which is computed
+    ordinal: int  # of the GPU
+    stream: int
+    waits: bool  # whether a call waits until it is done
+
+    def shape(self, name: str, value: Any) -> Shape:
+        """The shape of what a caller gave; a TypeError if it is no array of real numbers, or in the wrong place."""
+
+    def rows(self, name: str, value: Any, shape: Shape) -> Any:
+        """Its numbers in this shape, to which they broadcast, contiguous and of the dtype."""
+
+    def on_host(self, value: Any) -> np.ndarray | None:
+        """Its numbers, if they are in this machine's memory."""
+
+    def copy(self, array: Any) -> Any:
+        """Another array with the same numbers, of one that `rows` gave."""
+
+    def zeros(self, shape: Shape) -> Any:
+        """As many zeros, for which nobody waits."""
+
+    def new(self, shape: Shape, dtype: str) -> Any:
+        """A new array."""
+
+    def temporary(self, why: str, shape: Shape, dtype: str) -> Any:
+        """One that the caller perhaps does not hold, and why; refused in a call that a CUDA graph repeats later."""
+
+    def reused(self, name: str, array: Any, shape: Shape, dtype: str) -> Any:
+        """An array of the caller's for results; a ValueError if it does not fit."""
+
+    def address(self, array: Any) -> int:
+        """Where the numbers of such arrays are."""
+
+    def extent(self, array: Any) -> tuple[int, int]:
+        """From which address to which they are."""
+
+    def launched(self) -> None:
+        """Arrays of the caller's that are used stay in place until that is done."""
+
+    def finished(self, array: Any) -> Any:
+        """A result as the caller gets it."""
+
+
+class HostArrays:
+    """NumPy arrays."""
+
+    ordinal = stream = 0
+    waits = True
+
+    def __init__(self, dtype: str) -> None:
+        self.dtype = dtype
+
+    def shape(self, name: str, value: Any) -> Shape:
+        return np.shape(finite(name, real_array(name, value, self.dtype)))
+
+    def rows(self, name: str, value: Any, shape: Shape) -> np.ndarray:
+        return np.ascontiguousarray(np.broadcast_to(real_array(name, value, self.dtype), shape))
+
+    def on_host(self, value: Any) -> np.ndarray | None:
+        return real_array("", value, self.dtype)
+
+    def copy(self, array: np.ndarray) -> np.ndarray:
+        return array.copy()
+
+    def zeros(self, shape: Shape) -> np.ndarray:
+        return np.zeros(shape, self.dtype)
+
+    def new(self, shape: Shape, dtype: str) -> np.ndarray:
+        return np.empty(shape, dtype)
+
+    def temporary(self, why: str, shape: Shape, dtype: str) -> np.ndarray:
+        return self.new(shape, dtype)
+
+    def reused(self, name: str, array: Any, shape: Shape, dtype: str) -> np.ndarray:
+        if not isinstance(array, np.ndarray):
+            raise TypeError(f"{name} is {type(array).__name__} (expected a NumPy array, of a batch)")
+        if array.shape != shape or array.dtype != dtype:
+            raise ValueError(f"{name} has shape {array.shape} and dtype {array.dtype} (expected {shape} and {dtype})")
+        if not (array.flags.c_contiguous and array.flags.writeable):
+            raise ValueError(f"{name} is not contiguous, or cannot be written to")
+        return array
+
+    def address(self, array: np.ndarray) -> int:
+        return int(array.ctypes.data)
+
+    def extent(self, array: np.ndarray) -> tuple[int, int]:
+        return self.address(array), self.address(array) + array.nbytes
+
+    def launched(self) -> None:
+        pass
+
+    def finished(self, array: np.ndarray) -> Any:
+        return array if array.ndim else array[()]
+
+
+class CpuTensors(HostArrays):
+    """Tensors of torch in this machine's memory: results are tensors too."""
+
+    def __init__(self, dtype: str, torch: Any) -> None:
+        super().__init__(dtype)
+        self.torch = torch
+
+    def reused(self, name: str, array: Any, shape: Shape, dtype: str) -> np.ndarray:
+        if not isinstance(array, self.torch.Tensor) or array.is_cuda:
+            raise TypeError(f"{name} is {described(array)} (expected a tensor of torch on the CPU, as q0)")
+        return super().reused(name, array.numpy(), shape, dtype)
+
+    def finished(self, array: np.ndarray) -> Any:
+        return self.torch.from_numpy(array)  # in the same memory
+
+
+def on_host(value: Any) -> bool:
+    """Whether it is a number, a list or a NumPy array."""
+    protocols = ("__cuda_array_interface__", "__dlpack_device__")
+    traced = type(value).__module__.startswith("jax.")  # tracers have no memory
+    return isinstance(value, np.ndarray) or not (traced or any(has(value, name) for name in protocols))
+
+
+def on_gpu(value: Any) -> bool:
+    """Whether it is an array in a GPU's memory; other devices are none of ours."""
+    if has(value, "__cuda_array_interface__"):
+        return True
+    return has(value, "__dlpack_device__") and value.__dlpack_device__()[0] != CPU
+
+
+def has(value: Any, attribute: str) -> bool:
+    try:
+        return hasattr(value, attribute)
+    except RuntimeError:  # it is there, and not shown: torch hides it where gradients are asked for
+        return True
+
+
+def finite(name: str, array: np.ndarray) -> np.ndarray:
+    """The array; an error where a number is not finite, except in the states of a batch, where others go on."""
+    if name in ("q0", "qd0") and array.ndim > 1:
+        return array
+    if not np.isfinite(array).all():
+        where = tuple(int(i) for i in np.argwhere(~np.isfinite(array))[0])
+        kind = "" if array.dtype == float else f" of {array.dtype}"
+        raise ValueError(f"{name}{list(where) if where else ''} is {array[where]}: expected finite numbers{kind}")
+    return array
+
+
+def host_arrays(q0: Any, dtype: str | None) -> HostArrays:
+    """For q0 in this machine's memory; without a dtype, in that of q0."""
+    kind, torch = dtype or dtype_of(numpy_array("q0", q0).dtype.name), sys.modules.get("torch")
+    tensors = torch is not None and isinstance(q0, torch.Tensor)
+    return CpuTensors(kind, torch) if tensors else HostArrays(kind)
+
+
+def dtype_of(name: str) -> str:
+    """In which is computed, from the dtype that q0 has."""
+    return name if name in DTYPES else "float64"
+
+
+def addresses(
+    arrays: Arrays, inputs: Sequence[tuple[Any, int]], *others: Sequence[Any]
+) -> tuple[list[Rows], list[int], list[int]]:
+    """Where inputs, results and other arrays are."""
+    places, spare = ([arrays.address(array) for array in each] for each in others)
+    return [Rows(arrays.address(array), stride) for array, stride in inputs], places, spare

@@ -1,1 +1,0 @@
-"""The target "cuda": kernels on NVIDIA GPUs, by LLVM and the driver alone."""

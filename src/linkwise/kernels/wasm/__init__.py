@@ -1,1 +1,0 @@
-"""The target "wasm": WebAssembly modules, and kernels that run them."""

@@ -1,0 +1,1 @@
+"""The target "cpu": This machine's processor."""

@@ -1,0 +1,281 @@
+"""The target "cpu": this machine's processor.
+
+LLVM takes longer to load than a kernel takes to run for a second. So its description of this processor is kept in the
+cache, and code that it compiled earlier is loaded without it (see `image`).
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ...graph import Program
+from ...kernels import cache, llvm
+from ...kernels.dispatch import MAX_STRAIGHT_LINKS, llvm_is_loaded
+from ...kernels.entry import Entry, has_entry
+from ...kernels.interface import REALS, Interface, Links
+from ...kernels.llvm import binding, environment, parsed, system
+from ...kernels.lock import LOCK
+from ...kernels.target import BatchFunction, CodeTarget
+from . import image
+
+if TYPE_CHECKING:
+    from ...codegen.llvm.block import Layout
+    from ...codegen.llvm.loops import LoopText
+    from ...codegen.llvm.rollout import Rollout
+    from ...ode.events import Crossing
+    from ...ode.interface import Integrator, Solver
+    from .rollout import HostRollout
+
+ATTRIBUTES = """
+attributes #0 = { nounwind "prefer-vector-width"="512" "min-legal-vector-width"="512" }
+attributes #1 = { nounwind noinline "prefer-vector-width"="512" "min-legal-vector-width"="512" }
+"""  # vectors of 64 bytes stay whole on processors for which LLVM prefers 32
+IDENTITY = "/sys/devices/system/cpu/modalias"  # Linux: maker, family and model of the processor, and all its features
+ANYWHERE, ONE_IMAGE = "jitdefault", "small"  # LLVM's code models: how far apart code and data may be
+OPTIMIZATION_OF_LONG_TEXTS = 1  # straight-line code is as fast, and compiled in less time
+LONG_TEXT = 1_000_000  # characters
+
+
+@dataclass(frozen=True)
+class HostTarget(CodeTarget["MachineCode"]):
+    """The processor of this machine. Its fields are part of cache keys."""
+
+    kind = "cpu"
+    entered_from_python = True
+    has_threads = True
+    python_takes_over = True
+    rounds_beyond = MAX_STRAIGHT_LINKS
+
+    name: str
+    features: str
+    vector_bytes: int  # of its widest vectors
+    fused: bool  # whether it multiplies and adds in one operation
+
+    def text(self, program: Program | LoopText, interface: Interface) -> str:
+        """LLVM assembly: blocks of one state and of as many as a vector holds, the batch loop, the Python entry.
+
+        Very long programs have the second kind of block only, in which one state is computed as well.
+        """
+        if not isinstance(program, Program):
+            return program.text(self.layouts(interface.dtype))
+        from ...codegen.llvm.pieces import is_long
+        from ...codegen.llvm.program import llvm_text, work_vectors  # code from the cache needs none of this
+        from .batch import Batch
+
+        layouts = self.layouts(interface.dtype)[-1 if is_long(program) else 0 :]
+        blocks, vectors = llvm_text(program, layouts), work_vectors(program)
+        sizes = [argument.size for argument in (*interface.inputs, *interface.outputs)]
+        lanes, real = self.lanes(interface.dtype), REALS[interface.dtype]
+        batch = Batch(sizes, len(interface.inputs), real, lanes, vectors)
+        texts = [blocks, batch.text()]
+        if has_entry(interface):
+            inputs, outputs = ([argument.shape for argument in part] for part in (interface.inputs, interface.outputs))
+            block_bytes = vectors * np.dtype(interface.dtype).itemsize if len(layouts) > 1 else None
+            entry = Entry(inputs, outputs, interface.dtype, interface.at_once, block_bytes, batch.work_bytes)
+            texts.append(entry.text())
+        return "\n".join(texts)
+
+    def load(self, text: str = "", binary: bytes = b"") -> MachineCode:
+        """The machine code of a text, or of the binary that was compiled from it earlier."""
+        return MachineCode(self, text, binary)
+
+    def call(self, code: MachineCode, interface: Interface, links: Links | None = None) -> BatchFunction:
+        """The function in the code that computes some states of a batch, from contiguous arrays into others."""
+        pointers = [ctypes.c_void_p] * (1 + len(interface.inputs) + len(interface.outputs))
+        loops = [ctypes.c_int64, *[ctypes.c_void_p] * (len(links.arguments) - 1)] if links else []
+        prototype = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64, ctypes.c_int64, *loops, *pointers)
+        batch = prototype(code.address("batch"))
+        looped = links.vectors * self.lanes(interface.dtype) * links.table.itemsize if links else 0
+        memory = WorkMemory(looped if links else work_bytes(code))
+
+        def run(begin: int, end: int, arrays: Sequence[np.ndarray]) -> int:
+            addresses = [address(array) for array in arrays]
+            with memory.address() as work:
+                return int(batch(begin, end, *(links.arguments if links else ()), work, *addresses))
+
+        return run
+
+    def solver(self, program: Program, integrator: Integrator, crossings: tuple[Crossing, ...]) -> Solver:
+        from .solver import CompiledDriver
+
+        if integrator.method is None:
+            return super().solver(program, integrator, crossings)
+        return CompiledDriver(program, integrator.method, crossings)
+
+    def rollout(self, rollout: Rollout, dtype: str) -> HostRollout:
+        from .rollout import HostRollout
+
+        return HostRollout(rollout, dtype)
+
+    def lanes(self, dtype: str) -> int:
+        return self.vector_bytes // (8 if dtype == "float64" else 4)
+
+    def layouts(self, dtype: str) -> list[Layout]:
+        """One state at a time, and as many as the vectors hold."""
+        from ...codegen.llvm.block import Layout
+
+        return [Layout(REALS[dtype], width, self.fused) for width in sorted({1, self.lanes(dtype)})]
+
+
+class MachineCode:
+    """Machine code in memory, for as long as this object lives."""
+
+    metadata: dict[str, str]  # what the cache keeps beside it; see `loader`
+    from_cache = False
+
+    def __init__(self, target: HostTarget, text: str = "", binary: bytes = b"") -> None:
+        """From assembly text, or from the binary compiled from it: an image, or where there is none, object code."""
+        with LOCK:
+            self.target, self.metadata = target, {}
+            self.binary = binary or compiled(target, text)
+            is_image = self.binary.startswith(image.MAGIC)
+            self._loaded = image.Loaded(self.binary) if is_image else Engine(target, self.binary)
+
+    def address(self, name: str) -> int:
+        """Of a function or a variable; 0 if there is none."""
+        return self._loaded.address(name)
+
+
+class WorkMemory:
+    """Memory that machine code works in: calls at the same time have their own."""
+
+    def __init__(self, size: int) -> None:
+        """So many bytes."""
+        self.size = size
+        self._spare: list[np.ndarray] = []  # reused: new memory would first have to be mapped and cleared
+
+    @contextmanager
+    def address(self) -> Iterator[int]:
+        """Where it is, for as long as the block lasts; 0 if there is none."""
+        if not self.size:
+            yield 0
+            return
+        try:
+            work = self._spare.pop()
+        except IndexError:
+            work = np.empty(self.size + 64, np.uint8)
+        yield work.ctypes.data + -work.ctypes.data % 64
+        self._spare.append(work)
+
+
+def work_bytes(code: MachineCode) -> int:
+    """How much memory straight-line code works in; see `batch`."""
+    return int(ctypes.c_int64.from_address(code.address("work_bytes")).value)
+
+
+def address(array: np.ndarray) -> int:
+    """Of a contiguous array's numbers: what `array.ctypes.data` gives, where possible in a third of the time."""
+    try:
+        return ctypes.addressof(ctypes.c_char.from_buffer(array))  # type: ignore[arg-type]
+    except (TypeError, ValueError):  # it can only be read, is empty, or is not contiguous
+        return int(array.ctypes.data)
+
+
+# the processor
+
+
+@lru_cache(maxsize=1)
+def host_target() -> HostTarget:
+    """The processor that this runs on."""
+    target = cached_host()
+    if target is None:
+        target, key = detected_host(), host_key()
+        if key is not None:
+            cache.store(key, {name: str(value) for name, value in asdict(target).items()}, b"")
+    return target
+
+
+def known_target() -> HostTarget | None:
+    """The processor, if code from the cache runs there without LLVM."""
+    if not (image.supported() or llvm_is_loaded()):
+        return None
+    try:
+        return known_host()
+    except ImportError:  # there is no llvmlite
+        return None
+
+
+def known_host() -> HostTarget | None:
+    """The processor, if LLVM need not be loaded to find out."""
+    return host_target() if host_target.cache_info().currsize else cached_host()
+
+
+def cached_host() -> HostTarget | None:
+    key = host_key()
+    cached = cache.load(key) if key is not None else None
+    if cached is None:
+        return None
+    fields = cached[0]
+    return HostTarget(fields["name"], fields["features"], int(fields["vector_bytes"]), fields["fused"] == "True")
+
+
+def host_key() -> str | None:
+    """The cache key of LLVM's description of this processor; None where only LLVM can tell processors apart."""
+    try:
+        with open(IDENTITY, "rb") as file:
+            identity = file.read().decode(errors="replace")
+    except OSError:  # another platform
+        return None
+    return cache.key("processor", identity, *environment())
+
+
+def detected_host() -> HostTarget:
+    """The processor that LLVM finds."""
+    with LOCK:
+        try:
+            features = binding().get_host_cpu_features()
+        except RuntimeError:  # LLVM cannot tell on some platforms
+            features = {}
+        name = binding().get_host_cpu_name()
+    has = {feature for feature, present in features.items() if present}
+    flat = features.flatten() if features else ""
+    width = 64 if "avx512f" in has else 32 if "avx" in has else 16
+    return HostTarget(name, flat, width, "fma" in has or system()[-1].lower() in ("arm64", "aarch64"))
+
+
+def compiled(target: HostTarget, text: str) -> bytes:
+    """An image of the code where that is possible, otherwise object code for LLVM to load."""
+    if image.supported():
+        from . import elf  # code from the cache needs none of this
+
+        try:
+            return elf.image_of(object_code(target, text, ONE_IMAGE))
+        except elf.NoImageError:  # it refers to symbols outside
+            pass
+    return object_code(target, text, ANYWHERE)
+
+
+def object_code(target: HostTarget, text: str, model: str) -> bytes:
+    module = parsed(text + ATTRIBUTES if text else "")
+    level = min(llvm.OPTIMIZATION, OPTIMIZATION_OF_LONG_TEXTS) if len(text) > LONG_TEXT else llvm.OPTIMIZATION
+    return bytes(target_machine(target, model, level).emit_object(module))
+
+
+def target_machine(target: HostTarget, model: str, level: int) -> Any:
+    return (
+        binding()
+        .Target.from_default_triple()
+        .create_target_machine(cpu=target.name, features=target.features, opt=level, reloc="pic", codemodel=model)
+    )
+
+
+class Engine:
+    """Object code, loaded by LLVM."""
+
+    def __init__(self, target: HostTarget, binary: bytes) -> None:
+        library = binding()
+        self._engine = library.create_mcjit_compiler(
+            library.parse_assembly(""), target_machine(target, ANYWHERE, llvm.OPTIMIZATION)
+        )
+        self._engine.add_object_file(library.ObjectFileRef.from_data(binary))
+        self._engine.finalize_object()
+
+    def address(self, name: str) -> int:
+        return int(self._engine.get_function_address(name) or self._engine.get_global_value_address(name))

@@ -1,0 +1,1 @@
+"""The target "cuda": NVIDIA GPUs, by their driver."""

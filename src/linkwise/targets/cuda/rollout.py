@@ -1,0 +1,104 @@
+"""Rollouts on a GPU: a thread for each trajectory."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Sequence
+from typing import Any
+
+from ...codegen.llvm.rollout import Rollout
+from ...kernels.arrays import Arrays, addresses
+from ...kernels.interface import REALS
+from ...kernels.loader import load_or_compile
+from ...ode.rollout import Part, Rows, Settings, cost_of, in_parts, parts_of
+from .driver import MULTIPROCESSORS, device
+from .target import CudaTarget
+from .text.kernel import Shape
+from .text.rollout import cuda_rollout_text
+
+LAUNCH = 4_000_000_000_000  # operations of a launch: some 0.3 s where all of a GPU works
+THREAD = 100_000_000  # and of one thread, which waits for most of its own
+NUMBER = 5_000  # operations beside which reading and writing a number takes less than a hundredth
+TARGET = CudaTarget(threads=256)  # 2 to 3 % faster than blocks of 64
+FLOATS: dict[str, Any] = {"float64": ctypes.c_double, "float32": ctypes.c_float}
+
+
+class CudaRollout:
+    """On a GPU: a thread for each trajectory."""
+
+    def __init__(self, rollout: Rollout, dtype: str, target: CudaTarget = TARGET) -> None:
+        self.ir = cuda_rollout_text(rollout, REALS[dtype], Shape(target.threads, target.blocks or 0))
+        self.code = load_or_compile("rollout", self.ir, target)
+        self.real = FLOATS[dtype]
+        self.cost, self.sizes = cost_of(rollout), rollout.inputs
+
+    def most(self, trajectories: int) -> int:
+        """How many steps a launch makes: a fraction of a second, in which reading and writing states takes little."""
+        least = NUMBER * sum(self.sizes[:2])
+        return max(1, max(least, min(LAUNCH // trajectories, THREAD)) // self.cost)
+
+    def fill(
+        self,
+        arrays: Arrays,
+        trajectories: int,
+        settings: Settings,
+        inputs: Sequence[tuple[Any, int]],
+        results: Sequence[Any],
+        between: Sequence[Any],
+        threads: int | None,
+    ) -> None:
+        rows, places, spare = addresses(arrays, inputs, results, between)
+        self.launch(arrays.ordinal, trajectories, settings, rows, places, arrays.stream, spare, arrays.waits)
+        arrays.launched()
+
+    def arguments(
+        self,
+        trajectories: int,
+        settings: Settings,
+        inputs: Sequence[Rows],
+        outputs: Sequence[int],
+        part: Part | None = None,
+    ) -> tuple[Any, list[Any]]:
+        """What a launch takes, and what it refers to; without a part, of all steps."""
+        whole = [trajectories, *(part or next(parts_of(settings, settings.steps)))]
+        values: list[Any] = [
+            *map(ctypes.c_int64, whole),
+            self.real(settings.step),
+            *(ctypes.c_int64(rows.stride) for rows in inputs),
+        ]
+        values += [ctypes.c_uint64(place) for place in (*(rows.address for rows in inputs), *outputs)]
+        return (ctypes.c_void_p * len(values))(*map(ctypes.addressof, values)), values
+
+    def launch(
+        self,
+        ordinal: int,
+        trajectories: int,
+        settings: Settings,
+        inputs: Sequence[Rows],
+        outputs: Sequence[int],
+        stream: int,
+        spare: Sequence[int] = (),
+        waits: bool = False,
+    ) -> None:
+        """Start it on a stream of this GPU; the arrays are there, among them `spare` for several parts.
+
+        If it is to be waited for, each part is, so that Ctrl-C has an effect.
+        """
+        gpu, module = device(ordinal), self.code.module(ordinal)
+        threads = self.threads(trajectories, gpu.attribute(MULTIPROCESSORS))
+        most = self.most(trajectories)
+        for part, rows, to in in_parts(settings, most, self.sizes, inputs, outputs, spare):
+            places, _values = self.arguments(trajectories, settings, rows, to, part)
+            module.launch(-(-trajectories // threads), threads, places, stream)
+            if waits and part.stop < part.steps:
+                gpu.synchronize(stream)
+
+    def threads(self, trajectories: int, multiprocessors: int) -> int:
+        """In a block: as many as may be, unless with fewer the busiest multiprocessor had clearly less to do."""
+
+        def busiest(threads: int) -> int:
+            return threads * -(-trajectories // (threads * multiprocessors))
+
+        choices = [threads for threads in (256, 128, 64, 32) if threads <= self.code.threads]
+        least = min(map(busiest, choices))
+        return next(threads for threads in choices if busiest(threads) <= 1.02 * least)

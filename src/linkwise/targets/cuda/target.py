@@ -1,0 +1,160 @@
+"""The target "cuda": LLVM assembly for `nvptx64`, PTX, and its launches."""
+
+from __future__ import annotations
+
+import ctypes
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from ...graph import Program
+from ...kernels.interface import REALS, Interface, Links
+from ...kernels.llvm import CompileError, foreign_target, parsed
+from ...kernels.lock import LOCK
+from ...kernels.target import CodeTarget, Explain
+from .driver import Module, device
+
+if TYPE_CHECKING:
+    from ...codegen.llvm.loops import LoopText
+    from ...codegen.llvm.rollout import Rollout
+    from ...kernels.arrays import Arrays
+    from ...kernels.round_spec import RoundSpec
+    from ...kernels.spec import KernelSpec
+    from ...ode.events import Crossing
+    from ...ode.interface import Integrator
+    from .kernel import CudaKernel
+    from .rollout import CudaRollout
+    from .rounds import CudaRounds
+    from .solver import CudaDriver
+
+Launch = Callable[[int, int, Sequence[int], int], None]  # ordinal of the device, states, addresses, stream
+TRIPLE = "nvptx64-nvidia-cuda"
+ARCHITECTURES = ("sm_80", "sm_86", "sm_89", "sm_90")  # the first is as fast as the others, and runs on them
+LONG = 12  # links, whose rounds are the longest straight-line code that is taken
+MAX_OPERATIONS = 30_000  # longer straight-line code takes minutes to compile, and does not fit in registers at all
+
+
+@dataclass(frozen=True)
+class CudaTarget(CodeTarget["CudaCode"]):
+    """NVIDIA GPUs of compute capability 8.0 and higher. The fields after the first are for measurements."""
+
+    kind = "cuda"
+    has_streams = True
+    chunk = 16_384
+    rounds_beyond = LONG
+
+    architecture: str = ARCHITECTURES[0]
+    threads: int = 64  # in a block; fewer where their rows do not fit in shared memory
+    blocks: int | None = None  # that should fit on a multiprocessor at a time; 0: any; None: as programs of a kind need
+    staged: bool | None = None  # whether rows go through shared memory; None: long ones
+    fast: bool | None = None  # whether usual states have a fast path; None: where it gains
+
+    def text(self, program: Program | LoopText, interface: Interface) -> str:
+        """LLVM assembly of a kernel whose threads compute a state each, or, of loops, some states in turn."""
+        from .text.kernel import Shape, cuda_text, shape_of
+
+        real = REALS[interface.dtype]
+        if not isinstance(program, Program):
+            from .text.loops import cuda_loops_text
+
+            return cuda_loops_text(program, real, Shape(self.threads, self.blocks or 0))
+        if interface.operations > MAX_OPERATIONS:
+            raise ValueError(
+                f"the program has {interface.operations:,} operations (target 'cuda' takes straight-line code of at"
+                f" most {MAX_OPERATIONS:,}; expected a robot of fewer joints, lw.compile of a function that has a form"
+                " with loops, or target 'cpu')"
+            )
+        return cuda_text(program, real, shape_of(program, real, self.threads, self.staged, self.blocks, self.fast))
+
+    def kernel(self, spec: KernelSpec, explain: Explain | None = None) -> CudaKernel:
+        from .kernel import CudaKernel
+
+        return CudaKernel(spec, explain)
+
+    def solver(self, program: Program, integrator: Integrator, crossings: tuple[Crossing, ...]) -> CudaDriver:
+        from .solver import CudaDriver
+
+        if integrator.method is None:
+            raise ValueError(
+                f"integrator {integrator.name!r} has no form for target 'cuda' (expected another, or target 'cpu')"
+            )
+        return CudaDriver(program, integrator.method, crossings)
+
+    def rollout(self, rollout: Rollout, dtype: str) -> CudaRollout:
+        from .rollout import CudaRollout
+
+        return CudaRollout(rollout, dtype)
+
+    def arrays(self, q0: Any, dtype: str | None, stream: Any) -> Arrays:
+        from .rollout_arrays import gpu_arrays
+
+        return gpu_arrays(q0, dtype, stream)
+
+    def check_there(self) -> None:
+        device(0)
+
+    def loop_vectors(self, loops: LoopText, links: int, levels: int) -> int:
+        return loops.stored(links, levels)
+
+    def rounds(self, spec: RoundSpec) -> CudaRounds:
+        from .rounds import CudaRounds
+
+        return CudaRounds(spec)
+
+    def load(self, text: str = "", binary: bytes = b"") -> CudaCode:
+        """PTX of a text, or that which was compiled from it earlier; a GPU gets it when it is first launched there."""
+        return CudaCode(self, binary or ptx_of(text, self.architecture).encode())
+
+    def call(self, code: CudaCode, interface: Interface, links: Links | None = None) -> Launch:
+        """A function that launches the kernel on arrays in a GPU's memory, by their addresses."""
+        if links is not None:
+            from .loops import loop_launcher
+
+            return loop_launcher(self, code, interface, links)
+        pointers = len(interface.inputs) + len(interface.outputs)
+        threads = code.threads
+
+        def launch(ordinal: int, count: int, addresses: Sequence[int], stream: int) -> None:
+            values: list[Any] = [ctypes.c_int64(count), *map(ctypes.c_uint64, addresses)]
+            places = (ctypes.c_void_p * (pointers + 1))(*map(ctypes.addressof, values))
+            code.module(ordinal).launch(-(-count // threads), threads, places, stream)
+
+        return launch
+
+
+class CudaCode:
+    """PTX, and the kernels that GPUs made of it."""
+
+    metadata: dict[str, str]
+    from_cache = False
+
+    def __init__(self, target: CudaTarget, ptx: bytes) -> None:
+        self.target, self.binary, self.metadata = target, ptx, {}
+        self._modules: dict[int, Module] = {}
+
+    @property
+    def ptx(self) -> str:
+        return self.binary.decode()
+
+    @property
+    def threads(self) -> int:
+        """How many threads a block of the kernel has."""
+        found = re.search(r"\.maxntid\s+(\d+)", self.ptx)
+        if found is None:
+            raise CompileError("the PTX does not say how many threads a block has")
+        return int(found[1])
+
+    def module(self, ordinal: int) -> Module:
+        """The kernel on a GPU, loaded when it is first asked for."""
+        if ordinal not in self._modules:
+            with LOCK:
+                self._modules.setdefault(ordinal, Module(device(ordinal), self.binary, "kernel"))
+        return self._modules[ordinal]
+
+
+def ptx_of(text: str, architecture: str) -> str:
+    """What LLVM makes of a text, for GPUs of this architecture and newer ones."""
+    with LOCK:
+        machine = foreign_target(TRIPLE).create_target_machine(cpu=architecture, opt=3)
+        return str(machine.emit_assembly(parsed(text)))

@@ -1,0 +1,123 @@
+"""The nodes of a program, computed by one thread."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+
+from ....codegen.llvm.flow import Flow
+from ....codegen.llvm.program import Nodes
+from ....codegen.llvm.sine import polynomials, reduced
+from ....graph import Node
+
+SAFE = 2.0**20  # an angle that `large_angle` takes
+
+
+class ThreadNodes(Nodes):
+    """Nodes in the order given. Inputs are loaded where they are first needed; sines and cosines come first.
+
+    Warps diverge where a thread branches, so all angles known by then are reduced before the one, unlikely branch for
+    large ones; a function for each angle, as on the CPU, would cost a branch each.
+    """
+
+    def __init__(self, flow: Flow, nodes: Sequence[Node], wanted: Iterable[int], load: Callable[..., str]) -> None:
+        """`load` gives the number of an input, by its name and position."""
+        super().__init__(flow, nodes, {}, wanted)
+        self.flow, self.load = flow, load
+
+    def written(self, then: Callable[[int, str], None] | None = None) -> dict[int, str]:
+        waves, needed = first_waves(self.nodes)
+        for node in self.nodes:
+            if node.index in needed and node.index not in self.products:
+                self.write(node)
+        angles = list(dict.fromkeys(self.value[node.args[0].index] for node in waves))
+        if angles:
+            self.sine_cosines.update(self.sine_cosines_of(angles))
+        for node in self.nodes:
+            if node.index not in self.products and node.op not in ("input", "const"):
+                self.write(node)
+                if then is not None:
+                    then(node.index, self.value[node.index])
+        return self.value
+
+    def write(self, node: Node) -> None:
+        for x in node.args:
+            for needed in x.args if x.index in self.products else (x,):
+                if needed.op in ("input", "const"):
+                    super().write(needed)
+        super().write(node)
+
+    def instruction(self, node: Node) -> str:
+        return self.load(*node.payload) if node.op == "input" else super().instruction(node)
+
+    def result(self, node: Node) -> str:
+        """The name of a result, which may also be an input or a constant."""
+        self.write(node)
+        return self.value[node.index]
+
+    def sine_cosine(self, angle: str) -> tuple[str, str]:
+        if angle not in self.sine_cosines:
+            self.sine_cosines.update(self.sine_cosines_of([angle]))
+        return self.sine_cosines[angle]
+
+    def sine_cosines_of(self, angles: Sequence[str]) -> dict[str, tuple[str, str]]:
+        return sine_cosines(self.flow, angles)
+
+
+def first_waves(nodes: Sequence[Node]) -> tuple[list[Node], set[int]]:
+    """Sines and cosines of angles that depend on no other sine or cosine; and what must be computed for them."""
+    waving: set[int] = set()
+    waves = []
+    for node in sorted(nodes, key=lambda node: node.index):  # operands first
+        if any(x.index in waving for x in node.args):
+            waving.add(node.index)
+        elif node.op in ("sin", "cos"):
+            waving.add(node.index)
+            waves.append(node)
+    needed: set[int] = set()
+    waiting = [node.args[0] for node in waves]
+    while waiting:
+        node = waiting.pop()
+        if node.index not in needed:
+            needed.add(node.index)
+            waiting.extend(node.args)
+    return waves, needed
+
+
+def sine_cosines(flow: Flow, angles: Sequence[str]) -> dict[str, tuple[str, str]]:
+    """Sine and cosine of each angle, as @sine_cosine_1 gives them; with one branch for those that are large."""
+    layout, real = flow.layout, flow.layout.real
+    near, far, after = (flow.fresh(name) for name in ("near", "far", "waves"))
+    flow.go(near)
+    flow.enter(near)
+    reductions = [reduced(flow, x) for x in angles]
+    some = reductions[0][3]
+    for *_, large in reductions[1:]:
+        some = flow.emit(f"or i1 {some}, {large}")
+    flow.lines.append(f"  br i1 {some}, label %{far}, label %{after}, !prof !0")
+    flow.enter(far)
+    late = [large_reduction(flow, x, *reduction) for x, reduction in zip(angles, reductions, strict=True)]
+    flow.go(after)
+    flow.enter(after)
+    merged = []
+    for (*early, _), others in zip(reductions, late, strict=True):
+        kinds = (real, real, layout.integers)
+        merged.append(
+            [
+                flow.emit(f"phi {kind} [{x}, %{near}], [{y}, %{far}]") if x else ""
+                for kind, x, y in zip(kinds, early, others, strict=True)
+            ]
+        )
+    return {x: polynomials(flow, *parts) for x, parts in zip(angles, merged, strict=True)}
+
+
+def large_reduction(flow: Flow, x: str, r: str, behind: str, k: str, large: str) -> tuple[str, str, str]:
+    """r, what is behind it and k: by `large_angle` if the angle is large, otherwise as they are."""
+    layout, real = flow.layout, flow.layout.real
+    safe = flow.select(large, x, layout.constant(SAFE))
+    wide = safe if real == "double" else flow.emit(f"fpext float {safe} to double")
+    every = flow.emit(f"call {{double, double, i64}} @large_angle(double {wide})")
+    r2, behind2, k2 = (flow.emit(f"extractvalue {{double, double, i64}} {every}, {part}") for part in range(3))
+    if real == "float":
+        r2, k2 = flow.emit(f"fptrunc double {r2} to float"), flow.emit(f"trunc i64 {k2} to i32")
+    rest = flow.select(large, behind2, behind) if behind else ""
+    return flow.select(large, r2, r), rest, flow.select(large, k2, k, layout.integers)

@@ -1,0 +1,1 @@
+"""The target "wasm": WebAssembly modules."""

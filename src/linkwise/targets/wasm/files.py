@@ -1,0 +1,90 @@
+"""WebAssembly modules as files that describe themselves."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ...codegen.llvm.loops import LoopText
+from ...kernels.compiler import metadata, read_metadata
+from ...kernels.interface import Argument, Interface
+from ...kernels.loader import load_or_compile, load_or_compile_as
+from ...kernels.sources import plain_of
+from ...kernels.spec import KernelSpec, LoopSpec
+from ...tracing.tracing import function_name
+from ...tracing.universal import COLUMNS, KINDS, trace_universal
+from .frame import PLACES, RECORD, work_numbers
+from .module import aligned, heap_of, with_data, with_interface
+from .record import record_of_links
+from .target import WasmTarget
+
+VERSION = 1  # of the interface
+
+
+def robot_module(spec: KernelSpec) -> bytes:
+    """The module of a spec. Everything has a place in its memory: the robot, and the arrays of one state."""
+    code = load_or_compile_as(spec.key, spec.cached, spec.target, lambda: spec.text, lambda: metadata(spec))
+    known = code.from_cache and spec.identity
+    interface = read_metadata(code.metadata, spec.dtype)[1] if known else spec.interface
+    itemsize = np.dtype(spec.dtype).itemsize
+    described: list[dict[str, Any]] = []
+    record, work, start = b"", 0, heap_of(code.binary)
+    if isinstance(spec, LoopSpec):
+        if spec.links.rows is not None and any(len(argument.shape) > 1 for argument in interface.inputs):
+            raise ValueError(
+                f"robot {spec.robot.name!r} has joints of several degrees of freedom, for which loops take no wrenches"
+                " (expected form='straight')"
+            )
+        record = record_of_links(spec.links, spec.dtype, rearranged=False)
+        work = itemsize * work_numbers(spec.loop_text, spec.robot.n, int(spec.rolled.tree[0, 0]))
+        described += [
+            {"name": "robot", "role": "robot", "offset": start},
+            {"name": "work", "role": "work", "offset": aligned(start + len(record))},
+        ]
+    places, arrays = arrays_of(interface), 0
+    moved = with_data(code.binary, record, work, 0)
+    for entry, size in places:
+        described.append({**entry, "offset": heap_of(moved) + arrays})
+        arrays += aligned(size * itemsize)
+    module = with_data(code.binary, record, work, arrays)
+    about = {"robot": spec.robot.name, "method": spec.keywords.get("method"), "arguments": described}
+    return with_interface(module, header(spec.function, spec.dtype) | about)
+
+
+def arrays_of(interface: Interface) -> list[tuple[dict[str, Any], int]]:
+    """What is said of each array, and how many numbers it has."""
+
+    def entry(argument: Argument, role: str) -> tuple[dict[str, Any], int]:
+        return {"name": argument.name, "role": role, "shape": list(argument.shape)}, argument.size
+
+    inputs = [entry(argument, "input") for argument in interface.inputs]
+    return [*inputs, *(entry(argument, "output") for argument in interface.outputs)]
+
+
+Arrays = dict[str, tuple[int, ...]]  # names, and the shapes of what they have for each link
+
+
+def universal_loops(function: Callable[..., Any], arrays: Arrays, keywords: dict[str, Any]) -> LoopText:
+    """The loops of a function for any robot."""
+    own: Arrays = {name: (PLACES,) if name == "q" else shape for name, shape in arrays.items()}
+    return LoopText(trace_universal(plain_of(function), own, **keywords), False)
+
+
+def universal_module(function: Callable[..., Any], arrays: Arrays, dtype: str, keywords: dict[str, Any]) -> bytes:
+    """The module of a function for any robot."""
+    loops, target = universal_loops(function, arrays, keywords), WasmTarget()
+    code = load_or_compile("universal", target.text(loops, Interface((), (), dtype, 0)), target)
+    (result,) = loops.program.outputs
+    described: list[dict[str, Any]] = [{"name": "robot", "role": "robot"}, {"name": "work", "role": "work"}]
+    for name, shape in arrays.items():
+        described.append({"name": name, "role": "input", "shape": ["nq" if name == "q" else "n", *shape]})
+    described.append({"name": function_name(function), "role": "output", "shape": ["n", *result.shape]})
+    record = {"header": RECORD, "columns": COLUMNS, "kinds": [kind.__name__ for kind in KINDS]}
+    about = {"robot": None, "method": keywords.get("method"), "arguments": described, "record": record}
+    return with_interface(code.binary, header(function, dtype) | about)
+
+
+def header(function: Callable[..., Any], dtype: str) -> dict[str, Any]:
+    return {"version": VERSION, "function": function_name(function), "dtype": dtype}

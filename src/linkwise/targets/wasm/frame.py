@@ -1,0 +1,162 @@
+"""A program as a WebAssembly module, in LLVM assembly: its block of one state, and the functions that are exported.
+
+    i32 @run(i32 count, ptr input, ..., ptr output, ...)                         straight-line code
+    i32 @run(i32 count, ptr robot, ptr work, ptr input, ..., ptr output, ...)    loops over the links
+    i32 @work_bytes(ptr robot)                                                   loops: how much memory `work` must have
+
+Inputs and outputs are `count` rows each, one row after another; no output may share memory with an input. `run` returns
+how many finite states have a result that is not finite. A robot is a record that begins with 32-bit numbers (`RECORD`),
+among them the distances in bytes from its beginning to its parts. Table and tree are those of `loops`. `places` has
+four 32-bit numbers for each link: which numbers of q are its own. Where that is one number, it is repeated.
+
+Products are not fused into sums: WebAssembly has no such instruction. The bits are those of a processor without it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from ...codegen.llvm.block import Layout, assembled
+from ...codegen.llvm.flow import Flow
+from ...codegen.llvm.loops import LoopText
+from ...codegen.llvm.program import llvm_text, work_vectors
+from ...graph import Program
+from .libcalls import EXTREMES, WIDE_INTEGERS
+
+HEAD = """target triple = "wasm32-unknown-unknown"
+target datalayout = "e-m:e-p:32:32-p10:8:8-p20:8:8-i64:64-i128:128-n32:64-S128-ni:1:10:20"
+"""
+ATTRIBUTES = """
+attributes #0 = { nounwind }
+attributes #1 = { nounwind noinline }
+"""
+RECORD = ("magic", "n", "nq", "levels", "gravity", "table", "tree", "places", "bytes", "columns", "itemsize")
+PLACES = 4  # numbers of q that a link may have
+
+
+def straight_text(program: Program, real: str) -> str:
+    """The module of a straight-line program."""
+    layout, vectors = Layout(real, 1, False), work_vectors(program)
+    flow, work = Flow(layout), "@work" if vectors else "null"
+    sizes = [str(port.size) for port in (*program.inputs, *program.outputs)]
+    arrays = [*(f"%in{k}" for k in range(len(program.inputs))), *(f"%out{k}" for k in range(len(program.outputs)))]
+
+    def state(rows: list[str]) -> str:
+        return flow.emit(f"call i64 @block_1({pointers([work, *rows])})")
+
+    run = function("run", flow, ["i32 %count", pointers(arrays)], each_state(flow, arrays, sizes, state))
+    memory = f"@work = internal global [{vectors} x {real}] zeroinitializer, align 16\n" if vectors else ""
+    return module(memory, llvm_text(program, [layout]), run)
+
+
+def loops_text(loops: LoopText, real: str) -> str:
+    """The module of a program of loops."""
+    layout, program = Layout(real, 1, False), loops.program
+    flow, gathers = Flow(layout), [port.name == "q" and port.size == PLACES for port in program.inputs]
+    n, nq = entry(flow, "n"), entry(flow, "nq")
+    parts = [part(flow, name) for name in ("table", "tree", *(("gravity",) if loops.has_gravity else ()))]
+    sizes = [
+        nq if gathered else flow.emit(f"mul i64 {n}, {port.size}")
+        for port, gathered in zip((*program.inputs, *program.outputs), (*gathers, False), strict=True)
+    ]
+    arrays = [*(f"%in{k}" for k in range(len(program.inputs))), "%out0"]
+    work = flow.element(real, "%work", flow.emit(f"mul i64 {n}, {PLACES * any(gathers)}"))
+
+    def state(rows: list[str]) -> str:
+        if any(gathers):
+            k = gathers.index(True)
+            gather(flow, rows[k], n)
+            rows[k] = "%work"
+        return flow.emit(f"call i64 @block_1(i64 0, i64 1, i64 {n}, {pointers([*parts, work, *rows])})")
+
+    total = each_state(flow, arrays, sizes, state)
+    run = function("run", flow, ["i32 %count", pointers(["%robot", "%work", *arrays])], total)
+    return module(loops.block_texts([layout]), run, work_bytes(loops, layout))
+
+
+def gathers_q(loops: LoopText) -> bool:
+    """Whether links have four numbers of q each, which are gathered from those of the joints."""
+    return any(port.name == "q" and port.size == PLACES for port in loops.program.inputs)
+
+
+def work_numbers(loops: LoopText, n: int, levels: int) -> int:
+    """How many numbers `work` must hold for n links."""
+    return loops.vectors(n, levels) + PLACES * n * gathers_q(loops)
+
+
+def work_bytes(loops: LoopText, layout: Layout) -> str:
+    flow = Flow(layout)
+    of_links = flow.emit(f"mul i64 {entry(flow, 'n')}, {work_numbers(loops, 1, 0)}")
+    of_levels = flow.emit(f"mul i64 {entry(flow, 'levels')}, {work_numbers(loops, 0, 1)}")
+    numbers = flow.emit(f"add i64 {of_links}, {of_levels}")
+    return function("work_bytes", flow, ["ptr %robot"], flow.emit(f"mul i64 {numbers}, {layout.bits // 8}"))
+
+
+def each_state(flow: Flow, arrays: Sequence[str], sizes: Sequence[str], state: Callable[[list[str]], str]) -> str:
+    """`state` of the rows of each state in turn; the sum of what it gives."""
+    real, total = flow.layout.real, flow.slot("i64")
+    flow.lines.append(f"  store i64 0, ptr {total}")
+    with flow.when(flow.emit("icmp sgt i32 %count, 0")):
+        count = flow.emit("zext i32 %count to i64")
+        with flow.counted(count) as index:
+            rows = [
+                flow.element(real, array, flow.emit(f"mul i64 {index}, {size}"))
+                for array, size in zip(arrays, sizes, strict=True)
+            ]
+            more = state(rows)
+            sum_ = flow.emit(f"add i64 {flow.emit(f'load i64, ptr {total}')}, {more}")
+            flow.lines.append(f"  store i64 {sum_}, ptr {total}")
+    return flow.emit(f"load i64, ptr {total}")
+
+
+def gather(flow: Flow, q: str, n: str) -> None:
+    """Four numbers for each link, from those of the joints; NaN for a quaternion that nothing can be divided by."""
+    layout, places = flow.layout, part(flow, "places")
+    zero, one, nan = (layout.constant(x) for x in (0.0, 1.0, float("nan")))
+    with flow.counted(n) as link:
+        first = flow.emit(f"mul i64 {link}, {PLACES}")
+        at = [flow.emit(f"add i64 {first}, {k}") for k in range(PLACES)]
+        indices = [flow.emit(f"load i32, ptr {flow.element('i32', places, place)}") for place in at]
+        x = [flow.emit(f"load {layout.real}, ptr {flow.element(layout.real, q, index_of(flow, k))}") for k in indices]
+        square = zero
+        for number in x:
+            square = flow.fused(number, number, square)
+        sum_ = flow.do("fadd", square, flow.do("fdiv", one, square))
+        useless = flow.emit(f"fcmp uno {layout.vector} {flow.do('fmul', sum_, zero)}, {zero}")
+        quaternion = flow.emit(f"icmp ne i32 {indices[0]}, {indices[1]}")
+        x[0] = flow.select(flow.emit(f"and i1 {useless}, {quaternion}"), nan, x[0])
+        for number, place in zip(x, at, strict=True):
+            flow.lines.append(f"  store {layout.real} {number}, ptr {flow.element(layout.real, '%work', place)}")
+
+
+def index_of(flow: Flow, x: str) -> str:
+    return flow.emit(f"zext i32 {x} to i64")
+
+
+def entry(flow: Flow, name: str) -> str:
+    """A number of the robot's record."""
+    return index_of(flow, flow.emit(f"load i32, ptr {flow.element('i32', '%robot', RECORD.index(name))}"))
+
+
+def part(flow: Flow, name: str) -> str:
+    """The address of a part of the record."""
+    return flow.element("i8", "%robot", entry(flow, name))
+
+
+def pointers(names: Sequence[str]) -> str:
+    return ", ".join(f"ptr {name}" for name in names)
+
+
+def function(name: str, flow: Flow, arguments: Sequence[str], result: str) -> str:
+    """A function that is exported, and returns the lower half of the result."""
+    short = flow.emit(f"trunc i64 {result} to i32")
+    start, *body = flow.lines
+    head = f"define i32 @{name}({', '.join(argument for argument in arguments if argument)}) #0 {{"
+    return "\n".join([*sorted(flow.declared), head, start, *flow.slots, *body, f"  ret i32 {short}", "}", ""])
+
+
+def module(*texts: str) -> str:
+    """One text of several, with what WebAssembly lacks."""
+    lacking = [(WIDE_INTEGERS, "i128"), (EXTREMES, "@llvm.maxnum"), (EXTREMES, "@llvm.minnum")]
+    needed = dict.fromkeys(functions for functions, word in lacking if any(word in text for text in texts))
+    return HEAD + assembled(*texts, *needed) + ATTRIBUTES

@@ -1,0 +1,85 @@
+"""The target "wasm": LLVM assembly for `wasm32`, a module, and its calls by wasmtime."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ...graph import Program
+from ...kernels import llvm
+from ...kernels.interface import REALS, Interface, Links
+from ...kernels.llvm import foreign_target, parsed
+from ...kernels.lock import LOCK
+from ...kernels.target import BatchFunction, CodeTarget
+from .module import module_of
+
+if TYPE_CHECKING:
+    from ...codegen.llvm.loops import LoopText
+
+TRIPLE = "wasm32-unknown-unknown"
+EXPORTED = ("run", "work_bytes", "advance")
+
+
+@dataclass(frozen=True)
+class WasmTarget(CodeTarget["WasmCode"]):
+    """WebAssembly 1.0 and nothing beyond it: no vectors, no threads, no imports."""
+
+    kind = "wasm"
+
+    def text(self, program: Program | LoopText, interface: Interface) -> str:
+        """LLVM assembly of the functions that a module exports."""
+        from .frame import loops_text, straight_text
+
+        real = REALS[interface.dtype]
+        return straight_text(program, real) if isinstance(program, Program) else loops_text(program, real)
+
+    def load(self, text: str = "", binary: bytes = b"") -> WasmCode:
+        """The module of a text, or that which was compiled from it earlier."""
+        return WasmCode(self, binary or module_of(object_of(text), EXPORTED))
+
+    def check_run(self, threads: int | None = None, stream: Any = None) -> None:
+        raise ValueError(
+            "target is 'wasm' (expected 'cpu' or 'cuda'; lw.wasm_simulation gives a simulation as a module)"
+        )
+
+    def call(self, code: WasmCode, interface: Interface, links: Links | None = None) -> BatchFunction:
+        """A function that copies arrays into the module's memory, runs it there, and copies the results back."""
+        from .record import record_of_links
+        from .runtime import Instances
+
+        instances = Instances(code.binary, b"" if links is None else record_of_links(links, interface.dtype))
+        inputs = len(interface.inputs)
+        sizes = [argument.size for argument in (*interface.inputs, *interface.outputs)]
+
+        def run(begin: int, end: int, arrays: Sequence[np.ndarray]) -> int:
+            own = sizes
+            if links is not None:  # q may have more numbers than the interface says: see `Links.rows`
+                count = max(arrays[-1].size // sizes[-1], 1)
+                own = [array.size // count for array in arrays]
+            rows = [array.reshape(-1)[s * begin : s * end] for array, s in zip(arrays, own, strict=True)]
+            with instances.one() as instance:
+                return instance.run(end - begin, rows[:inputs], rows[inputs:], own)
+
+        return run
+
+
+class WasmCode:
+    """A module."""
+
+    metadata: dict[str, str]
+    from_cache = False
+
+    def __init__(self, target: WasmTarget, binary: bytes) -> None:
+        self.target, self.binary, self.metadata = target, binary, {}
+
+
+def object_of(text: str) -> bytes:
+    """What LLVM makes of a text."""
+    with LOCK:
+        machine = foreign_target(TRIPLE).create_target_machine(
+            opt=llvm.OPTIMIZATION, reloc="static", codemodel="default"
+        )
+        return bytes(machine.emit_object(parsed(text)))

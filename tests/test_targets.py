@@ -1,0 +1,133 @@
+"""Targets: one interface, a list of names, and nothing outside of a target that asks which one it is.
+
+The stub is a whole target: it runs programs by the interpreter that defines their meaning.
+"""
+
+import ast
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import linkwise as lw
+from linkwise.graph import Program
+from linkwise.graph.evaluation import evaluate
+from linkwise.kernels.target import TARGETS, Target, target_named
+
+HOUSE = Path(lw.__file__).parent
+ARM = lw.load("planar3")
+
+
+class Stub(Target):
+    """NumPy, one operation after another."""
+
+    kind = "stub"
+
+    def function(self, program: Program, name: str) -> Callable[..., Any]:
+        names = [port.name for port in program.inputs]
+
+        def run(*arrays: Any, **named: Any) -> Any:
+            results = evaluate(program, *arrays, *(named[name] for name in names[len(arrays) :]))
+            return results[0] if len(results) == 1 else results
+
+        return run
+
+    def rollout(self, rollout: Any, dtype: str) -> "StubRollout":
+        return StubRollout(self.function(rollout.program, "rhs"), rollout)
+
+
+class StubRollout:
+    """Steps of one length, all trajectories side by side; no tables, samples and quaternions."""
+
+    def __init__(self, rates: Callable[..., Any], rollout: Any) -> None:
+        self.rates, self.rollout = rates, rollout
+
+    def most(self, trajectories: int) -> int:
+        return 1 << 31
+
+    def fill(
+        self, arrays: Any, trajectories: int, settings: Any, inputs: Sequence[tuple[Any, int]], results: Any, *_: Any
+    ) -> None:
+        rows = [
+            np.broadcast_to(array.reshape(-1, size), (trajectories, size))
+            for (array, _), size in zip(inputs, self.rollout.inputs, strict=True)
+        ]
+        ports, (a, b, c) = self.rollout.program.inputs[2:], self.rollout.stages
+        parameters = [row.reshape(-1, *port.shape) for row, port in zip(rows[2:], ports, strict=True)]
+        y, h = np.concatenate(rows[:2], axis=1), settings.step
+        for step in range(settings.steps):
+            k = total = np.zeros_like(y)
+            for stage, weight in enumerate(b):
+                before = 0.0 if stage == 0 else a[stage - 1]
+                k = self.rates(np.full(trajectories, (step + c[stage]) * h), y + before * h * k, *parameters)
+                total = total + weight * k
+            y = y + h * total
+        size = self.rollout.configuration
+        for result, values in zip(
+            results, (y[:, :size], y[:, size:], np.full(trajectories, settings.steps)), strict=False
+        ):
+            result[...] = values.reshape(result.shape)
+
+
+@pytest.fixture
+def stub(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(TARGETS, "stub", Stub)
+
+
+@pytest.mark.usefixtures("stub")
+def test_a_stub_compiles_functions() -> None:
+    q, qd, qdd = np.random.default_rng(0).normal(size=(3, 5, 3))
+    kernel = lw.compile(lw.inverse_dynamics, ARM, target="stub")
+    assert np.allclose(kernel(q, qd, qdd), lw.inverse_dynamics(ARM, q, qd, qdd), rtol=1e-13)
+
+
+@pytest.mark.usefixtures("stub")
+@pytest.mark.parametrize("integrator", ["verner65", "rk4", "radau"])
+def test_a_stub_runs_simulations(integrator: str) -> None:
+    options: dict[str, Any] = {"duration": 0.2, "samples": 3, "integrator": integrator, "step": 0.01}
+    options |= {"torque": lambda arm, t, q, qd: -q, "rtol": 1e-6, "events": [lambda arm, t, q, qd: q[0] + 0.01]}
+    q0 = np.random.default_rng(0).normal(size=(2, 3))
+    run = lw.simulate(ARM, q0, target="stub", **options)
+    assert np.allclose(run.q, lw.simulate(ARM, q0, **options).q, rtol=0, atol=1e-8)
+
+
+@pytest.mark.usefixtures("stub")
+def test_a_stub_runs_rollouts() -> None:
+    options: dict[str, Any] = {"steps": 20, "step": 0.01, "torque": lambda arm, t, q, qd, k: -k * q + np.sin(t)}
+    options |= {"parameters": {"k": lw.per_trajectory(np.array([1.0, 2.0]))}}
+    q0 = np.random.default_rng(0).normal(size=(2, 3))
+    stubbed, compiled = lw.rollout(ARM, q0, target="stub", **options), lw.rollout(ARM, q0, **options)
+    assert np.allclose(stubbed.q_end, compiled.q_end, rtol=1e-12)
+    assert (stubbed.finite == compiled.finite).all()
+
+
+@pytest.mark.usefixtures("stub")
+def test_names_of_targets_are_listed_where_one_is_wrong() -> None:
+    for call in (lw.compile, lambda *_, **o: lw.simulate(ARM, [0, 0, 0], duration=1.0, **o)):
+        with pytest.raises(ValueError, match=r"target is 'gpu'.*'cuda'.*'stub'"):
+            call(lw.gravity_torque, ARM, target="gpu")
+
+
+@pytest.mark.usefixtures("stub")
+def test_a_target_refuses_options_that_it_does_not_have() -> None:
+    with pytest.raises(ValueError, match="threads is given, and target is 'stub'"):
+        lw.simulate(ARM, [0, 0, 0], duration=1.0, target="stub", threads=2)
+    with pytest.raises(ValueError, match="compiled is False, and target is 'stub'"):
+        lw.simulate(ARM, [0, 0, 0], duration=1.0, target="stub", compiled=False)
+
+
+def test_targets_are_one_object_of_their_name() -> None:
+    assert [target_named(name).kind for name in TARGETS] == list(TARGETS)
+
+
+def test_nothing_outside_of_a_target_asks_which_one_it_is() -> None:
+    for path in HOUSE.rglob("*.py"):
+        if path.relative_to(HOUSE).parts[0] == "targets":
+            continue
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Compare):
+                sides = [node.left, *node.comparators]
+                names = {side.value for side in sides if isinstance(side, ast.Constant)} & {"cpu", "cuda", "wasm"}
+                assert not names, f"{path.name}:{node.lineno} compares with {names}"
