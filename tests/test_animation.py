@@ -18,14 +18,14 @@ from PIL import Image
 
 import linkwise as lw
 from effort import examples
-from linkwise.drawing import film, mp4
+from linkwise.drawing import film
 from linkwise.drawing.faces import Mesh
-from linkwise.drawing.gif import durations
+from linkwise.drawing.film import durations
 from linkwise.drawing.motion import Motion
 from linkwise.drawing.page import quaternions
 from linkwise.drawing.painter import window_of
 from linkwise.drawing.pictures import seen_corners
-from linkwise.recording.animate import motion_of
+from linkwise.recording.one_trajectory import motion_of
 from linkwise.recording.recording import End
 
 ODD = '</script><b>"x" & $\\frac$ {0} %s</b> \u2028'
@@ -354,7 +354,7 @@ def test_wrong_calls_say_what_is_expected(tmp_path: Path, monkeypatch: pytest.Mo
     ):
         with pytest.raises(kind, match=message):
             call()
-    monkeypatch.setattr(mp4.shutil, "which", lambda name: None)
+    monkeypatch.setattr(film.shutil, "which", lambda name: None)
     with pytest.raises(lw.FileError, match="needs the program ffmpeg"):
         run.animate(tmp_path / "x.mp4")
     assert list(tmp_path.iterdir()) == []

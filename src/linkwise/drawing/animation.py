@@ -14,12 +14,10 @@ import numpy as np
 from ..errors import FileError
 from ..files import saving
 from ..progress import ProgressDisplay, on_terminal
-from . import gif, mp4
 from .camera import Camera, camera_of
 from .faces import Mesh
-from .film import Film
-from .framing import Framing, framing_of
-from .motion import Motion, frame_count
+from .film import Film, encoder, write_gif, write_mp4
+from .motion import Framing, Motion, frame_count, framing_of
 from .page import page_of
 from .pictures import poses_at
 from .scene import Scene, Shown, scene_of, world
@@ -103,9 +101,9 @@ def animated(
         film = Film(motion, scene, Mesh(scene), camera, framing, times, poses, sampled, width=width, trail=trail)
         images = shown_progress(film, len(times), f"{target.name}", progress)
         if ending == ".gif":
-            gif.write(file, film, images, times / speed, fps, pause)
+            write_gif(file, film, images, times / speed, fps, pause)
         else:
-            mp4.write(file, film, images, fps, pause)
+            write_mp4(file, film, images, fps, pause)
     return result
 
 
@@ -116,7 +114,7 @@ def check_film(target: Path | None, duration: float, fps: float, speed: float) -
         given = ending or "files without an ending"
         raise FileError(f"{target}: cannot write {given} (expected {', '.join(ENDINGS)})")
     if ending == ".mp4":
-        mp4.encoder()
+        encoder()
     checked(fps=fps, speed=speed)
     frame_count(duration, fps, speed)
 

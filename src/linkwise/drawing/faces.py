@@ -16,6 +16,7 @@ SIDES = 10  # of a tube
 OVERLAP = 0.6  # of its radius, by which a tube goes on beyond its ends
 PIECES = 6  # of a tube at most: long faces cannot be put in order
 SEEN_THROUGH = 0.3
+PALEST = 0.8  # of the first of several configurations
 
 
 class Faces(NamedTuple):
@@ -109,3 +110,8 @@ def rgb(colour: str) -> tuple[float, float, float]:
     """The parts of a colour such as "#9fb3c8", from 0 to 1."""
     red, green, blue = (int(colour[k : k + 2], 16) / 255.0 for k in (1, 3, 5))
     return red, green, blue
+
+
+def paleness(k: int, count: int) -> float:
+    """Of configuration k of several, of which the last is drawn in full."""
+    return PALEST - 0.35 * k / max(1, count - 1)

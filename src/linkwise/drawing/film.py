@@ -1,16 +1,26 @@
-"""The frames of a moving picture as images, drawn by matplotlib one after the other into the same figure."""
+"""Moving pictures as GIF, by Pillow, which matplotlib brings along, and as MP4, by the program ffmpeg.
+
+The frames are drawn by matplotlib one after the other into the same figure, of which only what moves is drawn again;
+all frames of a GIF have one palette and times that add up. The writers of `matplotlib.animation` draw whole figures,
+with a palette for each, at a constant rate.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
 
+from ..errors import FileError
 from ..figures import new_figure
 from .camera import Camera
 from .faces import Mesh
-from .framing import Framing
-from .motion import Motion
+from .motion import Framing, Motion
 from .painter import INK, Painter, show_window, window_of
 from .pictures import heading, legend, poses_at, seen_corners
 from .scene import Scene, world
@@ -26,6 +36,10 @@ MOST_TRAILS = 6
 PIECES, MOST_POINTS = 8, 10_000  # of a trail: from frame to frame, and in all
 CLOCK = 0.8  # inches beside the title
 ROOM = 0.8  # inches above and below the picture, for title and legend
+FASTEST = 50.0  # frames per second that browsers show as they are
+COLOURS = 255
+NEARLY_WHITE = 10  # steps of 255
+HUNDREDTH = 10  # milliseconds: the unit of time in a GIF
 
 
 class Film:
@@ -115,3 +129,79 @@ def raster_canvas(figure: Figure) -> Any:
 def even(length: float) -> int:
     """Pixels, a number that video formats can halve."""
     return 2 * round(length / 2)
+
+
+def write_gif(file: BinaryIO, film: Film, images: Iterator[Image], seconds: Floats, fps: float, pause: float) -> None:
+    """`seconds` are the times at which frames are shown; the last one stays for `pause`, at least for 1/fps."""
+    from PIL import Image
+
+    if fps > FASTEST:
+        raise ValueError(f"fps is {fps:g} (expected at most {FASTEST:g} in a GIF, which browsers show in real time)")
+    count = len(seconds)
+    typical = [np.asarray(film.image(k)) for k in sorted({0, count // 2, count - 1})]
+    palette = with_white(Image.fromarray(np.concatenate(typical)).quantize(COLOURS))
+    flat = (image.quantize(palette=palette, dither=Image.Dither.NONE) for image in images)
+    first = next(flat)
+    shown_for = durations(seconds, fps, pause)
+    first.save(file, "GIF", save_all=True, append_images=flat, duration=shown_for, loop=0, optimize=False, disposal=1)
+
+
+def with_white(palette: Image) -> Image:
+    """The same palette with pure white for all that is nearly white: Pillow finds colours only up to a few steps."""
+    colours = np.array(palette.getpalette()).reshape(-1, 3)
+    far = (255 - colours).max(axis=-1)
+    colours[(far < NEARLY_WHITE) | (far == far.min())] = 255
+    palette.putpalette(colours.ravel().tolist())
+    return palette
+
+
+def durations(seconds: Floats, fps: float, pause: float) -> list[int]:
+    """Milliseconds for each frame, whole hundredths whose sum is right wherever one stops to count."""
+    ends = np.append(seconds[1:], seconds[-1] + max(pause, 1.0 / fps)) - seconds[0]
+    hundredths = np.maximum.accumulate(np.rint(ends * 1000.0 / HUNDREDTH).astype(int))
+    return [int(k) * HUNDREDTH for k in np.diff(hundredths, prepend=0)]
+
+
+def encoder() -> str:
+    program = shutil.which("ffmpeg")
+    if program is None:
+        raise FileError("MP4 needs the program ffmpeg, which is not on the path (expected it, or a .gif or .html file)")
+    return program
+
+
+def write_mp4(file: BinaryIO, film: Film, images: Iterator[Image], fps: float, pause: float) -> None:
+    """Frames go to ffmpeg as they are drawn. It needs a file that it can go back in, so it gets one of its own."""
+    first = next(images)
+    width, height = (2 * (side // 2) for side in first.size)
+    with tempfile.TemporaryDirectory() as folder:
+        made = Path(folder) / "film.mp4"
+        command = [encoder(), "-loglevel", "error", "-y", "-f", "rawvideo", "-pix_fmt", "rgb24"]
+        command += ["-video_size", f"{width}x{height}", "-framerate", f"{fps:g}", "-i", "-", "-an"]
+        command += ["-c:v", "libx264", "-pix_fmt", "yuv420p", "-crf", "20", "-movflags", "+faststart", str(made)]
+        with tempfile.TemporaryFile() as said:
+            process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=said)
+            try:
+                assert process.stdin is not None
+                last = first
+                feed(process.stdin, first, width, height)
+                for last in images:
+                    feed(process.stdin, last, width, height)
+                for _ in range(round(pause * fps)):
+                    feed(process.stdin, last, width, height)
+                process.stdin.close()
+            except BrokenPipeError:
+                pass  # what it says follows
+            except BaseException:
+                process.kill()
+                raise
+            finally:
+                code = process.wait()
+            said.seek(0)
+            if code != 0:
+                raise FileError(f"ffmpeg could not make an MP4: {said.read().decode(errors='replace').strip()}")
+        with open(made, "rb") as source:
+            shutil.copyfileobj(source, file)
+
+
+def feed(stream: IO[bytes], image: Image, width: int, height: int) -> None:
+    stream.write(image.crop((0, 0, width, height)).tobytes())

@@ -15,13 +15,12 @@ from typing import Any
 import numpy as np
 
 from .camera import Camera, orbit, plane_normal, straight
-from .framing import Framing
-from .motion import Motion
+from .film import MOST_TRAILS
+from .motion import Framing, Motion
 from .scene import KINDS, Scene, up_of, world
 from .skeleton import Floats, Point
 
 DIGITS = 6  # of lengths in the scene, relative to the robot's size
-MOST_TRAILS = 6
 PAGE = """<!doctype html>
 <html lang="en">
 <head>

@@ -16,7 +16,7 @@ from ..robot.configurations import neutral
 from ..robot.labels import in_order
 from ..robot.layout import no_orientation
 from .camera import Camera, cameras_of
-from .faces import Mesh
+from .faces import Mesh, paleness
 from .painter import INK, Painter, show_window, window_of
 from .scene import KINDS, Scene, Shown, scene_of, world
 from .skeleton import Floats, skeleton_of
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 TALLEST, LOWEST = 7.5, 2.4  # inches, of a panel
 PANEL, SIDE_BY_SIDE, NARROWEST = 6.4, 4.6, 3.4  # inches, the width of one panel, of several, and the least
 ENTRY = 1.1  # inches, of the legend
-PALEST = 0.8  # of the first of several configurations
 MOST_GHOSTS = 200
 LETTER = 0.62  # the width of a letter, relative to the size of the font
 
@@ -131,7 +130,7 @@ def picture(scene: Scene, poses: Floats, cameras: Sequence[Camera], title: str) 
         show_window(axes, window, camera, scene.size, camera.measures)
         painter = Painter(axes, scene, mesh, camera)
         for k, pose in enumerate(poses[:-1]):
-            painter.ghost(pose, PALEST - 0.35 * k / max(1, len(poses) - 1))
+            painter.ghost(pose, paleness(k, len(poses)))
         drawn = painter.paint(poses[-1])
         inches = min(0.93 * width, 0.93 * height * window.width / window.height)
         painter.label(poses[-1], drawn, window, 72.0 * inches / window.width)

@@ -10,13 +10,12 @@ import numpy as np
 
 from ..robot import Robot
 from .camera import camera_of
-from .faces import SEEN_THROUGH, Mesh
+from .faces import SEEN_THROUGH, Mesh, paleness
+from .painter import INK
 from .pictures import poses_at
 from .scene import Shown, scene_of, world
 from .skeleton import Floats, skeleton_of
 
-PALEST = 0.8
-INK = "#22272e"
 FRAME = (44.0, 8.0, 8.0, 22.0)  # room at the left, right, top and bottom of curves, in pixels
 
 
@@ -33,9 +32,7 @@ def robot_svg(robot: Robot, q: Floats, width: float = 320.0, height: float = 280
     scene = scene_of(skeleton, poses, Shown(labels=False))
     mesh = Mesh(scene)
     camera = camera_of(None, skeleton, poses[-1], world(skeleton.points(), poses).reshape(-1, 3))
-    layers = [
-        mesh.seen_by(camera, pose, PALEST - 0.35 * k / max(1, len(poses) - 1)) for k, pose in enumerate(poses[:-1])
-    ]
+    layers = [mesh.seen_by(camera, pose, paleness(k, len(poses))) for k, pose in enumerate(poses[:-1])]
     layers.append(mesh.seen_by(camera, poses[-1]))
     corners = np.concatenate([polygon for layer in layers for polygon in layer.polygons])
     low, high = corners.min(axis=0), corners.max(axis=0)

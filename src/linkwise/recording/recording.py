@@ -253,7 +253,7 @@ class Recording:
         terminal, or where `progress` is True.
         """
         from ..drawing import Shown, animated
-        from .animate import motion_of
+        from .one_trajectory import motion_of
 
         return animated(
             motion_of(self, trajectory),

@@ -1,13 +1,11 @@
 """Motions of the joints in time, and the torques and loads along them."""
 
 from .csv_reader import trajectory_from_csv
-from .fourier_series import fourier
-from .holding import held
 from .loads import Loads, Peaks, torque_along
 from .pieces import JointMotion
-from .profiles import cubic, cycloid, quintic, septic, trapezoid
+from .profiles import cubic, cycloid, fourier, quintic, septic, trapezoid
 from .splines import spline
-from .trajectory import Trajectory
+from .trajectory import Trajectory, held
 
 __all__ = [
     "JointMotion",

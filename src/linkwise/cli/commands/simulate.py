@@ -129,7 +129,7 @@ def command(
     check_outputs(json, csv, parquet, save, plot, *films)
     film = film_of(films, fps, speed, duration)
     from ...control import computed_torque
-    from ...recording.cut import until_end
+    from ...recording.one_trajectory import until_end
     from ...robot import Friction
     from ...simulation import SimulationError, SimulationInterrupted, joint_limits, simulate
     from ..app import message

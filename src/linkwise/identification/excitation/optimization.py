@@ -19,8 +19,8 @@ from ...robot import Friction, Robot, require_robot
 from ...robot.layout import Layout
 from ...tracing import refuse_symbols
 from ...trajectories.checks import positive, spread
-from ...trajectories.fourier_series import Fourier, series_name
 from ...trajectories.limits import Floats, Margins, MotionLimits
+from ...trajectories.profiles import Fourier, series_name
 from ...trajectories.trajectory import Trajectory
 from .checks import weaknesses
 from .peaks import MotionPeaks

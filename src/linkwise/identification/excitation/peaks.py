@@ -8,8 +8,8 @@ import numpy as np
 
 from ...api.functions import inverse_dynamics
 from ...robot import Friction, Robot
-from ...trajectories.fourier_series import Fourier
 from ...trajectories.limits import Floats, Margins, MotionLimits
+from ...trajectories.profiles import Fourier
 from .series import bounds, times_of_period
 
 PER_HARMONIC = 512  # samples in a period of the highest harmonic

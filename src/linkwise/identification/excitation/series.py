@@ -15,8 +15,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ...trajectories.fourier_series import Fourier
 from ...trajectories.limits import Floats
+from ...trajectories.profiles import Fourier
 
 
 @dataclass(frozen=True, eq=False)
