@@ -83,7 +83,9 @@ def per_trajectory(array: Any) -> PerTrajectory:
     >>> bool((same.q_end[0] == same.q_end[2]).all()), bool((each.q_end[0] == each.q_end[2]).all())
     (True, False)
     """
-    return PerTrajectory(values_of(array))
+    refuse_labels("the array of lw.per_trajectory", array)
+    array = values_of(array)
+    return PerTrajectory(array.to_numpy() if hasattr(array, "to_numpy") else array)
 
 
 def values_of(value: Any) -> Any:
