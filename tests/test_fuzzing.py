@@ -33,6 +33,7 @@ def ended():
     WORKER.stop()
 
 
+@pytest.mark.slow
 def test_crashes_and_hangs_are_findings(monkeypatch):
     worker = fuzzing.Worker(os._exit)
     for status in (7, 8):
