@@ -53,7 +53,7 @@ def disguised(
             "com": com,
             "inertia": inertia,
             "rotor_inertia": unit.rotor,
-            **({"pitch": unit.pitch} if unit.kind == "screw" else {}),
+            **unit.numbers,
         }
     g = X[:3, :3].T @ np.array(robot.gravity, dtype=float) if gravity is None else gravity
     table = [rows[k] for k in (order or range(len(rows)))]

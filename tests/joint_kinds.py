@@ -9,7 +9,9 @@ import linkwise as lw
 from linkwise.robot.kinds import KINDS
 from robots import with_drives
 
-EVERY_KIND = "".join(kind.letter for kind in KINDS.values())
+NAME_OF = {kind.letter: kind.name for kind in KINDS.values()}
+EVERY_KIND = "".join(NAME_OF)
+FURTHER = "".join(sorted(set(EVERY_KIND) - set("RPHCUESF")))  # kinds that none of these robots is made for
 
 
 def coupled(robot: lw.Robot, seed: int = 0) -> lw.Robot:
@@ -40,7 +42,7 @@ def jointed(n: int, seed: int, joints: str = EVERY_KIND, gravity: Any = None) ->
     return lw.Robot.from_frames(order, gravity=gravity, name=f"jointed-{n}-{seed}")
 
 
-TREE = lw.random_tree(9, seed=3, joints="RSPFUECHR")
+TREE = lw.random_tree(9 + len(FURTHER), seed=3, joints=f"RSPFUECHR{FURTHER}")
 SECOND = lw.random_tree(8, seed=5, joints="HFRESCUP")
 CHAIN = lw.chain(5, seed=2, joints="FSRHE")
 ARM = lw.chain(3, seed=7).with_free_base(4.0, (0.1, -0.2, 0.3), [[0.5, 0, 0], [0, 0.6, 0.1], [0, 0.1, 0.7]])

@@ -3,7 +3,9 @@
 import numpy as np
 
 import linkwise as lw
-from linkwise.robot.random_robots import LETTERS, random_body
+from joint_kinds import NAME_OF
+from linkwise.robot.kinds import KINDS
+from linkwise.robot.random_robots import random_body
 
 GRAVITIES = ((0, 0, -9.81), (0, 0, 0), (1.0, 2.0, -9.0), (0, -9.81, 0))
 TURNS = (np.eye(3), np.eye(3), [[0, 0, 1], [1, 0, 0], [0, 1, 0]], [[1, 0, 0], [0, 0, -1], [0, 1, 0]])
@@ -13,11 +15,11 @@ def special(seed: int, letters: str) -> lw.Robot:
     """A chain or a tree with many zeros, parallel and perpendicular axes, equal pitches, and gravity along an axis."""
     rng, rows = np.random.default_rng(seed), []
     for k in range(int(rng.integers(1, 5))):
-        joint = LETTERS[str(rng.choice(list(letters)))]
+        joint = NAME_OF[str(rng.choice(list(letters)))]
         row = {"joint": joint, "translation": rng.choice([0, 0, 0, 0.3], 3).tolist(), **random_body(rng)}
         row["rotation"] = np.array(TURNS[int(rng.integers(4))]).tolist()
-        if joint == "screw":
-            row["pitch"] = float(rng.choice([0.2, 0.2, 0.1, 0.0]))
+        for number in KINDS[joint].numbers:
+            row[number] = float(rng.choice([0.2, 0.2, 0.1, 0.0 if joint == "screw" else 0.3]))
         if k:
             earlier = ["base", *(f"link{i + 1}" for i in range(k))]
             row["parent"] = str(rng.choice(earlier)) if seed % 3 == 0 else earlier[-1]

@@ -17,9 +17,10 @@ from joint_kinds import COUPLED, EVERY, EVERY_KIND, TREE
 from linkwise.drawing.camera import VIEWS, camera_of
 from linkwise.drawing.faces import Mesh
 from linkwise.drawing.pictures import poses_at
-from linkwise.drawing.scene import KINDS, Shown, scene_of, world
-from linkwise.drawing.skeleton import SLIDES, Point, skeleton_of
+from linkwise.drawing.scene import Shown, scene_of, world
+from linkwise.drawing.skeleton import Point, skeleton_of
 from linkwise.drawing.svg import robot_svg
+from linkwise.robot import KINDS
 from robots import CHAINS, FREE, TEXTBOOK, TREES, ids
 
 ROBOTS = [*TEXTBOOK, *FREE, *EVERY, CHAINS[9], TREES[4]]
@@ -50,7 +51,7 @@ def test_joints_are_drawn_where_they_are(robot: lw.Robot) -> None:
     for joint, row in zip(skeleton.joints, (r for r in robot.rows if r["joint"] != "fixed"), strict=True):
         before = poses[0, joint.parent] @ joint.before
         after = poses[0, joint.frame] @ joint.after
-        if joint.kind not in (*SLIDES, "free"):
+        if not joint.slides:
             assert before[:3, 3] == pytest.approx(after[:3, 3], abs=1e-12)
         if joint.kind in ("revolute", "prismatic", "screw", "cylindrical", "planar"):  # the axis is the same
             assert before[:3, 2] == pytest.approx(after[:3, 2], abs=1e-12)
@@ -65,14 +66,15 @@ def test_symbols_of_joints_are_around_their_places(robot: lw.Robot) -> None:
     poses = poses_at(robot, configuration(robot)[None])
     skeleton = skeleton_of(robot)
     scene = scene_of(skeleton, poses, Shown(False, False, False, False))
-    coloured = [part for part in scene.parts if part.colour in KINDS.values()]
+    colours = {name: kind.colour for name, kind in KINDS.items()}
+    coloured = [part for part in scene.parts if part.colour in colours.values()]
     for joint in skeleton.joints:
         places = [(poses[0, joint.parent] @ joint.before)[:3, 3], (poses[0, joint.frame] @ joint.after)[:3, 3]]
         if joint.kind == "free":
             continue
-        own = [part for part in coloured if part.colour == KINDS[joint.kind]]
+        own = [part for part in coloured if part.colour == colours[joint.kind]]
         middles = [world(tuple(Point(p.frame, x) for x in p.solid.points), poses)[0].mean(axis=0) for p in own]
-        for place in places if joint.kind in ("screw", "cylindrical", "planar") else places[-1:]:
+        for place in places if joint.symbol in ("screw", "cylindrical", "planar") else places[-1:]:
             if joint.kind == "prismatic":
                 place = places[0]
             assert min(np.linalg.norm(place - middle) for middle in middles) < 1e-9

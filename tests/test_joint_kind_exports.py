@@ -35,7 +35,9 @@ def test_a_robot_says_how_many_degrees_of_freedom_and_joints_it_has() -> None:
 
 def test_describe_says_what_the_coordinates_are_and_shows_pitch_and_couplings() -> None:
     text = str(lw.describe(TREE))
-    assert text.startswith("tree-9-3: 20 degrees of freedom, 9 joints (RSPFUECHR), a tree")
+    assert text.startswith(
+        f"{TREE.name}: {TREE.n} degrees of freedom, {len(TREE.joints)} joints ({TREE.joints}), a tree"
+    )
     lines = text[text.index("coordinates:") :].splitlines()[3:]
     for line, joint in zip(lines, TREE.moving, strict=False):
         name, q, v, *meaning = line.split()

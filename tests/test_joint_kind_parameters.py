@@ -8,11 +8,10 @@ import pytest
 
 import linkwise as lw
 from effort import rest_slow
-from joint_kinds import CHAIN, EVERY, EVERY_KIND, coupled, states
+from joint_kinds import CHAIN, EVERY, EVERY_KIND, FURTHER, coupled, states
 from joint_kinds import COUPLED as COUPLED_TREE
 from linkwise.regressors.base_parameters import TEN, body_of
 from linkwise.robot.kinds import KINDS
-from linkwise.robot.random_robots import LETTERS
 from linkwise.spatial import RigidInertia
 from linkwise.symbolic import Transplant, shared_graph
 from robots import ids, relative
@@ -21,7 +20,7 @@ from special_robots import GRAVITIES, special
 
 def general(seed: int) -> lw.Robot:
     rng = np.random.default_rng(seed)
-    letters = "".join(rng.choice(list(LETTERS), int(rng.integers(1, 5))))
+    letters = "".join(rng.choice(list(EVERY_KIND), int(rng.integers(1, 5))))
     return lw.random_tree(len(letters), seed=seed, joints=letters).with_gravity(GRAVITIES[seed % 4])
 
 
@@ -51,7 +50,7 @@ GENERAL = [Made("general", seed) for seed in range(40)]
 COUPLED = [Made("coupled tree", seed, "RPSR") for seed in range(6)]
 COUPLED += [Made("coupled", seed, "RPHR") for seed in range(30) if np.random.default_rng(seed).integers(1, 5) > 1]
 ROBOTS = GENERAL + SPECIAL + COUPLED
-QUICK = GENERAL[5::20] + SPECIAL[::16] + COUPLED[::10]
+QUICK = GENERAL[5::20] + SPECIAL[::16] + COUPLED[::10] + [Made("special", 1, letter) for letter in FURTHER]
 
 
 def regressor(arm: lw.Robot, names: list[str], motion: tuple[np.ndarray, ...]) -> np.ndarray:

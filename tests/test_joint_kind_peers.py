@@ -5,6 +5,7 @@ import pytest
 
 import linkwise as lw
 from joint_kinds import jointed, states
+from linkwise.robot.kinds import KINDS
 from robots import conditioned, relative
 
 pin = pytest.importorskip("pinocchio", reason="Pinocchio has no wheel for Windows")
@@ -14,7 +15,8 @@ from jointed_peers import from_pinocchio, in_mujoco, in_pinocchio, pinocchio_sta
 
 ALIKE = 1e-10
 SIZES = (1, 2, 3, 4, 6, 9)
-TREES = [(n, seed) for n in SIZES for seed in range(2)] + [(n, 7) for n in (20, 40)]  # the arguments of `jointed`
+COMMON = "".join(kind.letter for kind in KINDS.values() if "pinocchio" in kind.libraries)
+TREES = [(n, seed, COMMON) for n in SIZES for seed in range(2)] + [(n, 7, COMMON) for n in (20, 40)]
 ALONE = [(1, k, letter) for k, letter in enumerate("SFH")]
 IN_MUJOCO = [(n, seed, "RPCUES") for n in SIZES for seed in (3, 4)]
 

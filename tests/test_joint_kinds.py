@@ -10,6 +10,7 @@ import pytest
 import linkwise as lw
 from effort import rest_slow
 from joint_kinds import EVERY_KIND, jointed, states
+from linkwise.robot.kinds import KINDS
 from robots import conditioned, relative
 
 SIZES = (1, 2, 3, 4, 6, 9)
@@ -34,7 +35,13 @@ METHODS = [(f, m) for f in (lw.inverse_dynamics, lw.forward_dynamics, lw.inertia
                             lw.bias_torque, lw.gravity_torque) for m in lw.methods(f)]  # fmt: skip
 
 
-ALIKE = {"RSFER": (5, 14), "FCPRR": (5, 11), "SSSS": (4, 12, "SF")}  # the joints that are drawn with these arguments
+FIRST = "RPHCUESF"
+ALIKE = {  # the joints that are drawn with these arguments
+    "RSFER": (5, 14, FIRST),
+    "FCPRR": (5, 11, FIRST),
+    "SSSS": (4, 12, "SF"),
+    **{2 * letter: (2, k, letter) for k, letter in enumerate(EVERY_KIND)},
+}
 
 
 @pytest.mark.parametrize("joints", rest_slow(list(ALIKE), ["RSFER"]))
@@ -263,7 +270,7 @@ def test_a_joint_in_a_dh_row_moves_where_the_convention_says(convention, letter)
     arm = lw.Robot.from_dh(rows, convention=convention)
     q, v, _, _ = states(arm)
     q[0], v[0] = 0.3, 0.0
-    fixed = {key: x for key, x in rows[1].items() if key != "pitch"} | {"joint": "fixed"}
+    fixed = {key: x for key, x in rows[1].items() if key not in KINDS[rows[1]["joint"]].numbers} | {"joint": "fixed"}
     still = lw.poses(lw.Robot.from_dh([rows[0], fixed], convention=convention), [0.3], frames=["link2"])[0]
     zero = np.zeros(arm.nq)
     zero[0], zero[list(arm.quaternions)] = 0.3, 1.0

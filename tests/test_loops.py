@@ -1,6 +1,6 @@
 """Loops over the links give what plain Python gives, on chains and trees of any joints."""
 
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from functools import cache
 
 import numpy as np
@@ -9,14 +9,12 @@ import pytest
 import linkwise as lw
 from effort import rest_slow
 from linkwise.api.method_table import LOOP_METHODS
-from linkwise.lazy import cached_property
-from linkwise.robot.joint import Joint, Prismatic, Screw
+from linkwise.robot.joint import Screw
 from linkwise.robot.kinds import KINDS
 from linkwise.robot.link import empty_link
 from linkwise.robot.mapping import NumberMap, numbers_of
-from linkwise.spatial import Matrix, Placement, Rotation, Twist, Vector, Wrench, cross_matrix, mul, reciprocal
 from linkwise.tracing.loop_tracing import NotRollableError, trace_rolled
-from linkwise.tracing.universal import link_kinds
+from rack import Rack
 from robots import CHAINS, DRIVEN, TREES, conditioned, relative, states
 
 METHODS = [(getattr(lw, name), method) for name, methods in LOOP_METHODS.items() for method in methods]
@@ -190,77 +188,6 @@ def test_what_has_no_loops_is_refused_with_what_has():
         lw.compile(lw.inverse_dynamics, arm, form="loop")
     with pytest.raises(NotRollableError, match="position of a link"):
         trace_rolled(lw.udu, arm, {"q": ()})
-
-
-@dataclass(frozen=True)
-class Rack(Joint):
-    """A kind of joint that the package does not have: a link that a pinion of this radius slides along the axis."""
-
-    kind = "rack"
-    radius: float = 1.0
-
-    @cached_property
-    def axis(self):
-        return Twist(Vector.zero(), Vector(0.0, 0.0, self.radius))
-
-    def motion(self, q):
-        return Placement(Rotation.identity(), Vector(0.0, 0.0, mul(self.radius, q)))
-
-    def constraint(self, axis):
-        return Rotation.identity(), cross_matrix(axis), Matrix.zero()
-
-    def drive(self, torque):
-        return Wrench(Vector.zero(), Vector(0.0, 0.0, mul(torque, reciprocal(self.radius))))
-
-    def with_unit(self, share):
-        return share
-
-    def without_axis(self, left):
-        return left
-
-    def split(self, body):
-        return Prismatic().split(body)
-
-
-@pytest.fixture
-def racks(monkeypatch):
-    monkeypatch.setitem(KINDS, "rack", replace(KINDS["prismatic"], name="rack", letter="K", links=(Rack,)))
-    robot = lw.chain(9, seed=4, joints="RPH")
-    links = [
-        replace(link, joint=Rack(radius=0.1 + 0.2 * k)) if k % 3 == 1 else link for k, link in enumerate(robot.links)
-    ]
-    rows = [row | {"joint": "rack", "radius": 0.1} if k % 3 == 1 else row for k, row in enumerate(robot.rows)]
-    return replace(robot, links=tuple(links), table=tuple(tuple(row.items()) for row in rows), name="toothed")
-
-
-@pytest.mark.parametrize("function", ARRAYS, ids=lambda function: function.__name__)
-def test_numbers_of_a_new_kind_of_joint_go_through_loops_and_straight_code(function, racks):
-    robot, given = racks, given_to(function, racks, 3)
-    with lw.use_kernels("never"):
-        plain = function(robot, *given)
-    for form in ("straight", "loops"):
-        assert relative(lw.compile(function, robot, form=form)(*given), plain) < bound(function, robot, given[0])
-
-
-def test_numbers_of_a_new_kind_of_joint_go_through_rounds(racks):
-    robot = racks
-    q, qd, _, tau = states(robot, 2)
-    with lw.use_kernels("never"):
-        plain = lw.forward_dynamics(robot, q, qd, tau)
-        rounds = lw.forward_dynamics(robot, q, qd, tau, method="parallel")
-    assert relative(rounds, plain) < bound(lw.forward_dynamics, robot, q)
-
-
-def test_what_has_no_form_for_a_kind_of_joint_says_so(racks, tmp_path):
-    for refusing in (
-        lambda: lw.save(racks, tmp_path / "racks.urdf"),
-        lambda: lw.draw(racks),
-        lambda: lw.compare(racks, racks),
-        lambda: lw.convert_force(racks, *np.zeros((2, racks.n)), target="pinocchio"),
-        lambda: link_kinds(racks),
-    ):
-        with pytest.raises((ValueError, TypeError), match=r"(?i)\brack\b"):
-            refusing()
 
 
 def test_every_number_of_every_kind_of_joint_is_visited_and_replaced():

@@ -67,7 +67,7 @@ WRONG_DH = [
     ("limits", "free", "lower, upper"),
     ("limits", (-INF, INF), "finite"),
     ("joint", "revolut", "'revolut', did you mean 'revolute'.*'prismatic'"),
-    ("joint", "hinge", "'hinge', did you mean 'revolute'.*'prismatic', .*'free' or 'fixed'"),
+    ("joint", "hinge", "'hinge', did you mean 'revolute'.*'prismatic', .*'free'.* or 'fixed'"),
     ("joint", None, "is None .*'revolute'"),
     ("masss", 1.0, "not a key .*did you mean 'mass'.*viscous_friction"),
     ("translation", (0, 0, 0), "not a key of a 'standard' row"),

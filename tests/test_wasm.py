@@ -15,22 +15,25 @@ import pytest
 
 import linkwise as lw
 from effort import THOROUGH, in_turn, rest_slow
+from joint_kinds import TREE
 from linkwise.kernels import llvm
 from linkwise.kernels.compiler import Compiled
 from linkwise.kernels.interface import Argument, Interface, Links
 from linkwise.kernels.kernel import Kernel
 from linkwise.kernels.spec import LinkRows
+from linkwise.robot.kinds import joint_numbers, link_joints
 from linkwise.targets.cpu.host import HostTarget, host_target
 from linkwise.targets.wasm.files import universal_loops
 from linkwise.targets.wasm.module import PAGE, ModuleError, Reader, check_imports, number, sections_of, signed
 from linkwise.targets.wasm.runtime import runtime
 from linkwise.tracing.loop_tracing import tree_of
-from linkwise.tracing.universal import COLUMNS, KINDS, link_kinds, link_table
+from linkwise.tracing.universal import link_columns, link_kinds, link_table
 from robots import CHAINS, DRIVEN, TEXTBOOK, TREES, relative
 from wasm_modules import NODE, by_node, by_wasmtime
 
 pytest.importorskip("llvmlite")
 needs_wasmtime = pytest.mark.skipif("not __import__('importlib.util').util.find_spec('wasmtime')")
+COLUMNS = link_columns()
 DTYPES = ["float64", "float32"]
 ID, FD = lw.inverse_dynamics, lw.forward_dynamics
 FUNCTIONS = [ID, FD, lw.bias_torque, lw.gravity_torque, lw.poses]
@@ -304,9 +307,9 @@ def test_modules_say_where_everything_is() -> None:
 
 
 def test_records_have_a_column_for_every_number() -> None:
-    assert len(COLUMNS) == 48
-    kinds = {type(link.joint) for robot in ROBOTS for link in robot.links}
-    assert kinds == set(KINDS)
+    assert len(COLUMNS) == 47 + len(joint_numbers())
+    kinds = {type(link.joint) for robot in (*ROBOTS, TREE) for link in robot.links}
+    assert kinds == set(link_joints())
     table = link_table(SCREW)
     assert table[0, COLUMNS.index("pitch")] == 0.02
     assert table[0, COLUMNS.index("rotor_inertia")] == 0.1

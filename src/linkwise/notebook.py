@@ -91,7 +91,7 @@ def curve_panels(recording: Recording, q: np.ndarray) -> str:
     if len(t) < 2:
         return ""
     points = np.unique(np.linspace(0, len(t) - 1, MOST_POINTS).astype(int))
-    sliding = {slot.q for link, slot in robot.driving if link.joint.kind == "prismatic"}
+    sliding = {slot.q for link, slot in robot.driving if not link.joint.angular}
     turning = [p for p, _ in Layout.of(robot).plain if p not in sliding]
     quaternions = [p + k for p in robot.quaternions for k in range(4)]
     panels = []

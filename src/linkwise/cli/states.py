@@ -117,7 +117,7 @@ def converted(arm: Robot, word: str, k: int, typed: Typed, option: str, degrees:
 
 def slides(arm: Robot, word: str, k: int) -> bool:
     """Whether a number is a length; those of quaternions are none."""
-    places_ = {slot.q if word == "q" else slot.v for link, slot in arm.driving if link.joint.kind == "prismatic"}
+    places_ = {slot.q if word == "q" else slot.v for link, slot in arm.driving if not link.joint.angular}
     return k in places_
 
 

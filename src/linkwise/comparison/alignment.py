@@ -152,7 +152,7 @@ def keeping_axis(unit: Unit, M: Array, size: float) -> tuple[Array, int, float]:
     turn = np.arctan2(M[1, 0] - sign * M[0, 1], M[0, 0] + sign * M[1, 1])  # the nearest one
     near = about_z(float(turn)) @ (EYE if sign > 0 else FLIP)
     tilt = angle_of(near[:3, :3].T @ M[:3, :3])
-    if unit.kind == "prismatic":
+    if unit.form == "slide":
         near[:3, 3] = M[:3, 3]
         return near, sign, tilt
     along = float(M[:3, 3] @ M[:3, 2])

@@ -21,14 +21,14 @@ SAME = 1e-6  # radians, and of the robot's size
 class Line(NamedTuple):
     """The axis of a joint: a direction (of no meaning for ball and free joints), and a point on it."""
 
-    kind: str
+    form: str  # that of `Unit.form`
     direction: Array
     point: Array
     slides: tuple[Array, ...] | None = ()  # along which joints in between may move it; None: joints that also turn it
 
 
 def line(unit: Unit, where: Array, slides: tuple[Array, ...] | None = ()) -> Line:
-    return Line(unit.kind, where[:3, 2], where[:3, 3], slides)
+    return Line(unit.form, where[:3, 2], where[:3, 3], slides)
 
 
 class Candidates:
@@ -44,20 +44,20 @@ class Candidates:
     def of_link(self, k: int, M: Array) -> Iterator[tuple[Array, float, bool]]:
         """J(c), c, and whether nothing differs; of ball and free joints T = M J(c) is as the frames or the axes are."""
         unit = self.a.units[k]
-        if unit.kind not in ("ball", "free"):
+        if unit.form not in ("ball", "free"):
             yield from link_candidates(self.a, self.b, k, M, self.size)
             return
         if k not in self.frames:
             self.frames[k] = different(
                 (
-                    T if unit.kind == "free" else placed(T[:3, :3])
+                    T if unit.form == "free" else placed(T[:3, :3])
                     for T in (EYE, *placements(self.a, self.b, k, self.size))
                 ),
                 self.size,
             )
         back = inverse(M)
         for T in (M, *self.frames[k]):
-            yield back @ T, 0.0, apart(T, EYE, self.size) < SAME or (unit.kind == "ball" and T is M)
+            yield back @ T, 0.0, apart(T, EYE, self.size) < SAME or (unit.form == "ball" and T is M)
 
 
 def different(candidates: Iterable[Array], size: float) -> list[Array]:
@@ -73,15 +73,17 @@ def link_candidates(a: Skeleton, b: Skeleton, k: int, M: Array, size: float) -> 
     unit, zeros = a.units[k], [0.0]
     pairs = [(line_in(a, child, inverse(M)), line_in(b, child, EYE)) for child in a.children(k)]
     levers = [found for of_a, of_b in pairs for found in zeros_of(unit, of_a, of_b, size)]
-    if not levers and unit.kind == "prismatic":
+    if not levers and unit.form == "slide":
         levers = list(zeros_of_feet(a, b, k, M))
     if not levers:
         levers = list(zeros_of_bodies(unit, inverse(M) @ unit.body @ inverse(M).T, b.units[k].body, size))
     for _, c in sorted(levers, key=lambda found: -found[0]):
-        if unit.kind != "prismatic":
+        if unit.form == "slide":
+            c = c / b.units[k].travel
+        else:
             c = (c + np.pi) % (2.0 * np.pi) - np.pi
             c = np.pi if c < -np.pi + SAME else c
-        reach = size if unit.kind == "prismatic" else 1.0
+        reach = size if not unit.joint.angular else 1.0
         if all(abs(c - other) > SAME * reach for other in zeros):
             zeros.append(float(c))
     for c in zeros:
@@ -94,26 +96,26 @@ def line_in(robot: Skeleton, child: int, frame: Array) -> Line:
 
 
 def zeros_of(unit: Unit, of_a: Line, of_b: Line, size: float) -> Iterator[tuple[float, float]]:
-    """Levers, and the c for which J(c) takes the axis of a child in b to that in a."""
-    if of_a.kind == "free":
+    """Levers, and how far the joint must turn or slide to take the axis of a child in b to that in a."""
+    if of_a.form == "free":
         return
-    if unit.kind == "prismatic":
-        if of_a.kind == "prismatic":
+    if unit.form == "slide":
+        if of_a.form == "slide":
             return
         across = np.array([0.0, 0.0, 1.0])
-        if of_a.kind != "ball":
+        if of_a.form != "ball":
             across = across - of_a.direction * of_a.direction[2]
         if np.linalg.norm(across) > LEVER:
             yield float(np.linalg.norm(across)), float(across @ (of_a.point - of_b.point) / (across @ across))
         return
-    if of_a.kind != "ball":
+    if of_a.form != "ball":
         u, w = of_b.direction, of_a.direction
         lever = float(np.hypot(*u[:2]))
         if lever > LEVER:
             for sign in (1.0, -1.0):
                 yield lever, angle(sign * w) - angle(u)
             return
-    if of_a.kind != "prismatic":
+    if of_a.form != "slide":
         lever = min(float(np.hypot(*x[:2])) for x in (of_a.point, of_b.point)) / size
         if lever > LEVER:
             yield lever, angle(of_a.point) - angle(of_b.point)
@@ -121,9 +123,7 @@ def zeros_of(unit: Unit, of_a: Line, of_b: Line, size: float) -> Iterator[tuple[
 
 def zeros_of_feet(a: Skeleton, b: Skeleton, k: int, M: Array) -> Iterator[tuple[float, float]]:
     """Of a slide that carries a joint about its own axis: by what that joint carries."""
-    for of_a, of_b, _ in feet_of(
-        a, b, [child for child in a.children(k) if a.units[child].kind in ("revolute", "screw")]
-    ):
+    for of_a, of_b, _ in feet_of(a, b, [child for child in a.children(k) if a.units[child].form == "turn"]):
         yield 1.0, float((inverse(M) @ [*of_a, 1.0])[2] - of_b[2])
 
 
@@ -132,11 +132,11 @@ def angle(x: Array) -> float:
 
 
 def zeros_of_bodies(unit: Unit, of_a: Array, of_b: Array, size: float) -> Iterator[tuple[float, float]]:
-    """The c for which the body of b looks as that of a: by its mass centre, then by its products of inertia."""
+    """How far, for the body of b to look as that of a: by its mass centre, then by its products of inertia."""
     mass = min(of_a[3, 3], of_b[3, 3])
     if mass <= 0.0:
         return
-    if unit.kind == "prismatic":
+    if unit.form == "slide":
         yield 1.0, float(of_a[2, 3] / of_a[3, 3] - of_b[2, 3] / of_b[3, 3])
         return
     for column, reach in ((3, mass * size), (2, mass * size**2)):
@@ -190,9 +190,9 @@ def carried_lines(robot: Skeleton, k: int) -> dict[int, Line]:
             where[unit.index] = where[unit.parent] @ unit.placement
             before = slides[unit.parent]
             lines[unit.index] = line(unit, where[unit.index], before)
-            sliding = before is not None and unit.kind == "prismatic"
+            sliding = before is not None and unit.form == "slide"
             slides[unit.index] = (*(before or ()), where[unit.index][:3, 2]) if sliding else None
-            if unit.kind in ("ball", "free"):
+            if unit.form in ("ball", "free"):
                 del where[unit.index]
     return lines
 
@@ -201,7 +201,7 @@ def rotations(a: Skeleton, b: Skeleton, k: int, near: list[tuple[Line, Line]], s
     """Rotations that take directions of link k of b to those of a: axes on it, gravity, and where its mass is."""
     yield from turns_by(near)
     falls = min(map(np.linalg.norm, (a.gravity, b.gravity))) > 0.0
-    axes = [pair for pair in near if pair[0].kind not in ("ball", "free")]
+    axes = [pair for pair in near if pair[0].form not in ("ball", "free")]
     if not axes:
         if k < 0 and falls:
             yield shortest_turn(b.gravity, a.gravity)  # all that is known of a base that carries balls
@@ -230,7 +230,7 @@ def mass_lever(body: Array, found: Line, size: float) -> Array:
 
 def turns_by(pairs: list[tuple[Line, Line]]) -> Iterator[Array]:
     """Rotations by the directions of two axes."""
-    axes = [pair for pair in pairs if pair[0].kind not in ("ball", "free")]
+    axes = [pair for pair in pairs if pair[0].form not in ("ball", "free")]
     for (a, b), (c, d) in itertools.islice(itertools.combinations(axes, 2), 5):
         for s, t in itertools.product((1.0, -1.0), repeat=2):
             yield from from_pairs((a.direction, c.direction), (s * b.direction, t * d.direction))
@@ -254,9 +254,9 @@ def shift(R: Array, pairs: list[tuple[Line, Line]], feet: list[tuple[Array, Arra
     """
     rows, values = [np.zeros((1, 3))], [np.zeros(1)]
     for of_a, of_b in pairs:
-        if of_a.kind == "prismatic" or of_a.kind == "free":
+        if of_a.form == "slide" or of_a.form == "free":
             continue
-        across = across_all([*([] if of_a.kind == "ball" else [of_a.direction]), *(of_a.slides or ())])
+        across = across_all([*([] if of_a.form == "ball" else [of_a.direction]), *(of_a.slides or ())])
         rows.append(across)
         values.append(across @ (of_a.point - R @ of_b.point))
     A = np.vstack(rows)
@@ -286,7 +286,7 @@ def feet_of(a: Skeleton, b: Skeleton, children: list[int]) -> list[tuple[Array, 
     """
     feet = []
     for child in children:
-        slides = a.units[child].kind == "prismatic"
+        slides = a.units[child].form == "slide"
         across = across_all([a.units[child].placement[:3, 2]] if slides else [])
         for after in (*a.children(child), -1):
             points = [foot(robot, child, after) for robot in (a, b)]
@@ -298,18 +298,18 @@ def feet_of(a: Skeleton, b: Skeleton, children: list[int]) -> list[tuple[Array, 
 
 def foot(robot: Skeleton, child: int, after: int) -> Array | None:
     joint = robot.units[child]
-    if joint.kind in ("ball", "free"):
+    if joint.form in ("ball", "free"):
         return None
     if after < 0:
         if joint.body[3, 3] <= 0.0:
             return None
         com = joint.body[:, 3] / joint.body[3, 3]
-        return np.asarray((joint.placement @ (com if joint.kind == "prismatic" else [0.0, 0.0, com[2], 1.0]))[:3])
+        return np.asarray((joint.placement @ (com if joint.form == "slide" else [0.0, 0.0, com[2], 1.0]))[:3])
     following = robot.units[after]
-    if joint.kind == "prismatic" or following.kind in ("prismatic", "free"):
+    if joint.form == "slide" or following.form in ("slide", "free"):
         return None
     point, u = following.placement[:3, 3], following.placement[:3, 2]
-    if following.kind == "ball":
+    if following.form == "ball":
         height = point[2]
     elif np.hypot(*u[:2]) > LEVER:
         height = point[2] - u[2] * (u[:2] @ point[:2]) / (u[:2] @ u[:2])

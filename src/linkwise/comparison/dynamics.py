@@ -25,17 +25,17 @@ class Numbers:
     placements: tuple[Array, ...]
     bodies: tuple[Array, ...]
     rotors: tuple[Any, ...]
-    pitches: tuple[float, ...]
+    of_joints: tuple[dict[str, float], ...]  # such as the pitch of a screw
     gravity: Array
 
 
-def own_numbers(a: Skeleton) -> Numbers:
+def numbers_of(a: Skeleton) -> Numbers:
     units = a.units
     return Numbers(
         tuple(unit.placement for unit in units),
         tuple(unit.body for unit in units),
         tuple(unit.rotor for unit in units),
-        tuple(unit.pitch for unit in units),
+        tuple(unit.numbers for unit in units),
         a.gravity,
     )
 
@@ -47,8 +47,8 @@ def numbers_seen(a: Skeleton, b: Skeleton, alignment: Alignment) -> Numbers:
         Tp = alignment.joints[one.parent].T if one.parent >= 0 else alignment.base
         placements.append(Tp @ other.placement @ inverse(joint.M))
         bodies.append(moved(other.body, joint.T))
-    rotors, pitches = (tuple(getattr(unit, key) for unit in b.units) for key in ("rotor", "pitch"))
-    return Numbers(tuple(placements), tuple(bodies), rotors, pitches, alignment.base[:3, :3] @ b.gravity)
+    rotors, of_joints = tuple(unit.rotor for unit in b.units), tuple(unit.numbers for unit in b.units)
+    return Numbers(tuple(placements), tuple(bodies), rotors, of_joints, alignment.base[:3, :3] @ b.gravity)
 
 
 def model(a: Skeleton, numbers: Numbers) -> Robot:
@@ -62,9 +62,8 @@ def model(a: Skeleton, numbers: Numbers) -> Robot:
             rest = rest @ (matrix(link.placement) if x else np.eye(4)) @ neutral_motion(link.joint)
         first = numbers.placements[k] @ inverse(rest)
         for x, link in enumerate(originals):
-            joint = replace(link.joint, rotor_inertia=numbers.rotors[k])
-            if unit.kind == "screw":
-                joint = replace(joint, pitch=numbers.pitches[k])  # type: ignore[call-arg]
+            changed: dict[str, Any] = {"rotor_inertia": numbers.rotors[k], **numbers.of_joints[k]}
+            joint = replace(link.joint, **changed)
             own = link is originals[-1]
             links.append(
                 replace(

@@ -8,9 +8,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ..lazy import cached_property
+from ..robot.mapping import own_numbers
 from .alignment import LOOSE, Alignment, size_of
 from .bodies import body_increments
-from .dynamics import Numbers, model_torques, numbers_seen, own_numbers, torques
+from .dynamics import Numbers, model_torques, numbers_of, numbers_seen, torques
 from .findings import Finding, Increment, moved_in_words, number, sides, turn, vector
 from .rigid import EYE, Array, angle_of, apart, inverse
 from .skeleton import WIDTHS, Skeleton
@@ -101,7 +102,7 @@ def explain(pair: Pair, states: States, table: TableDifference | None = None) ->
     ]
     findings += coordinate_findings(pair, states, own, norm, before, total)
     off = float(np.max(np.abs(target - own) / norm.scale, initial=0.0))
-    numbers, seen = own_numbers(pair.a), numbers_seen(pair.a, pair.b, pair.alignment)
+    numbers, seen = numbers_of(pair.a), numbers_seen(pair.a, pair.b, pair.alignment)
     numbers = numbers if table is None else table.start
 
     def measured(trial: Numbers) -> float:
@@ -200,10 +201,10 @@ def coordinate_finding(pair: Pair, k: int) -> Finding:
         return Finding("frame", unit.name, text, None, joint.T.tolist())
     text = in_b(joint.sign, joint.zero)
     if joint.sign < 0:
-        what = "turns the other way" if unit.kind != "prismatic" else "moves the other way"
+        what = "moves the other way" if unit.form == "slide" else "turns the other way"
         return Finding("sign", unit.name, f"joint {unit.name!r} {what}: {text}", 1, -1)
-    length = unit.kind == "prismatic"
-    shown = f"{number(joint.zero)} m" if length else f"{number(np.degrees(joint.zero))} deg"
+    angle = f"{number(np.degrees(joint.zero))} deg"
+    shown = angle if unit.joint.angular else f"{number(joint.zero)} m"
     message = f"joint {unit.name!r} has another zero: {text} (by {shown})"
     return Finding("zero", unit.name, message, 0.0, joint.zero)
 
@@ -217,7 +218,7 @@ def in_b(sign: int, zero: float) -> str:
 def corrections(
     pair: Pair, numbers: Numbers, seen: Numbers, table: TableDifference | None
 ) -> Iterator[tuple[int, Finding, Numbers]]:
-    """Places of joints, pitches and gravity, each with the numbers after it."""
+    """Places of joints, their own numbers and gravity, each with the numbers after it."""
     if table is None:
         steps = list(place_corrections(pair, numbers, seen))
     else:
@@ -277,13 +278,15 @@ def in_parent(pair: Pair, k: int, P: Array, Q: Array) -> str:
 
 
 def other_corrections(pair: Pair, numbers: Numbers, seen: Numbers) -> Iterator[tuple[int, Finding, Numbers]]:
-    """Pitches and gravity."""
-    for k, (p, r) in enumerate(zip(numbers.pitches, seen.pitches, strict=True)):
-        if abs(p - r) > ROUNDING * pair.size:
-            numbers = replace(numbers, pitches=(*numbers.pitches[:k], r, *numbers.pitches[k + 1 :]))
-            name = pair.a.units[k].name
-            text = f"pitch of {name!r}: {sides([number(p), number(r)], abs(p - r), ' m/rad')}"
-            yield k, Finding("pitch", name, text, p, r), numbers
+    """Numbers of joints, such as pitches, and gravity."""
+    for k, (unit, of_b) in enumerate(zip(pair.a.units, seen.of_joints, strict=True)):
+        for key, (unit_text, _, lengths) in own_numbers(type(unit.joint)).items():
+            p, r = numbers.of_joints[k][key], of_b[key]
+            if abs(p - r) > ROUNDING * pair.size**lengths:
+                changed = numbers.of_joints[k] | {key: r}
+                numbers = replace(numbers, of_joints=(*numbers.of_joints[:k], changed, *numbers.of_joints[k + 1 :]))
+                text = f"{key} of {unit.name!r}: {sides([number(p), number(r)], abs(p - r), f' {unit_text}')}"
+                yield k, Finding(key, unit.name, text, p, r), numbers
     g, h = numbers.gravity, seen.gravity
     if np.abs(g - h).max() > 1e-10 * max(np.abs(g).max(), np.abs(h).max()):
         numbers = replace(numbers, gravity=h)
@@ -296,7 +299,7 @@ def rotor_increments(pair: Pair) -> Iterator[Increment]:
     for k, (one, other) in enumerate(zip(pair.a.units, pair.b.units, strict=True)):
         if abs(one.rotor - other.rotor) > 1e-12 * max(one.rotor, other.rotor):
             shown = [number(r) if r else "none" for r in (one.rotor, other.rotor)]
-            unit = "kg" if one.kind == "prismatic" else "kg m2"
+            unit = "kg m2" if one.joint.angular else "kg"
             text = f"rotor inertia (armature) of {one.name!r}: {sides(shown, abs(one.rotor - other.rotor))}, {unit}"
             finding = Finding("rotor inertia", one.name, text, one.rotor, other.rotor)
             yield Increment(finding, k, rotor=other.rotor - one.rotor)

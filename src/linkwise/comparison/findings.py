@@ -10,7 +10,6 @@ import numpy as np
 
 from .rigid import Array, angle_of, axis_of, placed
 
-UNITS = {"prismatic": ("m", "kg", "N"), "other": ("rad", "kg m2", "N m")}
 STRUCTURE = ("missing joint", "coupling", "parent")
 FRICTION, SPRINGS = ("viscous friction", "Coulomb friction"), ("stiffness", "rest")
 ASIDE = (*FRICTION, *SPRINGS)  # torques are compared without these

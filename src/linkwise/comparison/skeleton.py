@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 
 from ..errors import RobotError
-from ..robot import Robot
+from ..robot import Joint, Robot
+from ..robot.mapping import own_numbers
 from ..spatial import RigidInertia, Symmetric, Vector
 from .rigid import EYE, Array, body_of, inverse, matrix, moved
 
-COMPARED = ("revolute", "prismatic", "screw", "ball")
 WIDTHS = {"ball": (4, 3), "free": (7, 6)}  # of q and of v; others have one each
 
 
@@ -21,7 +21,7 @@ WIDTHS = {"ball": (4, 3), "free": (7, 6)}  # of q and of v; others have one each
 class Unit:
     """A joint and the body it carries. Its frame moves with the body; at q = 0 it is `placement` in the parent's.
 
-    A revolute, prismatic or screw joint moves about or along z of its frame.
+    A joint of one degree of freedom moves about or along z of its frame.
     """
 
     index: int
@@ -35,7 +35,7 @@ class Unit:
     viscous: float
     coulomb: float
     limits: tuple[float, float] | None
-    pitch: float
+    joint: Joint  # of its last link
     q: slice  # where its numbers are in q of the robot whose joints all move on their own
     v: slice
     links: slice  # of `Robot.links`
@@ -48,11 +48,24 @@ class Unit:
 
     def motion(self, q: float) -> Array:
         """Of a joint of one degree of freedom."""
-        T = np.eye(4)
-        if self.kind != "prismatic":
-            T[:2, :2] = [[np.cos(q), -np.sin(q)], [np.sin(q), np.cos(q)]]
-        T[2, 3] = q if self.kind == "prismatic" else self.pitch * q
-        return T
+        return matrix(self.joint.motion(float(q)))
+
+    @property
+    def form(self) -> str:
+        """How it moves: "ball", "free", "slide" along its axis alone, or "turn" about it."""
+        if self.kind in WIDTHS:
+            return self.kind
+        return "turn" if self.joint.turns else "slide"
+
+    @property
+    def travel(self) -> float:
+        """Of a joint that slides: how far, for each unit of its coordinate."""
+        return float(self.joint.axis.linear.z)
+
+    @property
+    def numbers(self) -> dict[str, float]:
+        """Those that only joints of its kind have."""
+        return {name: float(getattr(self.joint, name)) for name in own_numbers(type(self.joint))}
 
 
 @dataclass(frozen=True)
@@ -160,11 +173,6 @@ def unit(robot: Robot, name: str, kind: str, first: int, last: int, unit_of: dic
     for link in links:
         placement = placement @ matrix(link.placement) @ neutral_motion(link.joint)
     joint, body = links[-1].joint, links[-1]
-    if joint.kind not in COMPARED:
-        raise RobotError(
-            f"robot {robot.name!r}: joint {name!r} is {joint.kind}, which is not compared (expected"
-            f" {', '.join(COMPARED)} joints and those made of them)"
-        )
     width = links[0].joint.width if not kind else 0
     q = slice(slots[first].q, slots[first].q + (WIDTHS[kind][0] if kind else width))
     v = slice(slots[first].v, slots[last].v + 1)
@@ -180,7 +188,7 @@ def unit(robot: Robot, name: str, kind: str, first: int, last: int, unit_of: dic
         viscous=float(joint.viscous_friction),
         coulomb=float(joint.coulomb_friction),
         limits=None if kind else joint.limits,
-        pitch=float(getattr(joint, "pitch", 0.0)),
+        joint=joint,
         q=q,
         v=v,
         links=slice(first, last + 1),

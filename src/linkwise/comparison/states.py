@@ -64,7 +64,7 @@ def shared_coordinates(a: Skeleton, places: dict[int, int]) -> SharedCoordinates
 
 def coordinate_unit(unit: Unit, size: float) -> float:
     """What a coordinate of a joint of one degree of freedom is measured by: 1 rad, or the robot's size."""
-    return size if unit.kind == "prismatic" else 1.0
+    return 1.0 if unit.joint.angular else size
 
 
 def velocity_units(a: Skeleton, shared: SharedCoordinates, size: float) -> Array:
@@ -86,7 +86,7 @@ def random_states(a: Skeleton, shared: SharedCoordinates, count: int, seed: int,
     rng = np.random.default_rng(seed)
     q = np.zeros((count, shared.nq))
     for unit, part in zip(a.units, shared.q, strict=True):
-        most = 0.5 * size if unit.kind == "prismatic" else np.pi
+        most = np.pi if unit.joint.angular else 0.5 * size
         values = rng.uniform(-most, most, (count, part.stop - part.start))
         if unit.kind in WIDTHS:
             values = rng.normal(size=values.shape)

@@ -16,7 +16,7 @@ import numpy as np
 from ..errors import RobotError
 from ..robot import Robot, from_table
 from .alignment import Alignment, JointAlignment
-from .dynamics import Numbers, own_numbers
+from .dynamics import Numbers, numbers_of
 from .findings import Finding, moved_in_words, number, sides, vector
 from .rigid import EYE, Array, apart, inverse, placed
 from .skeleton import Skeleton, skeleton_of
@@ -65,8 +65,8 @@ def table_difference(a: Skeleton, b: Skeleton, order: list[int], size: float) ->
         except RobotError:
             return None  # entries that depend on each other
         finding = Finding(kind, where, message, *values)
-        steps.append(Step(unit_of(a, link), finding, own_numbers(corrected.kept(order))))
-    return TableDifference(own_numbers(a.kept(order)), tuple(steps), corrected.kept(order))
+        steps.append(Step(unit_of(a, link), finding, numbers_of(corrected.kept(order))))
+    return TableDifference(numbers_of(a.kept(order)), tuple(steps), corrected.kept(order))
 
 
 def structure(rows: list[dict[str, Any]]) -> list[tuple[Any, ...]]:

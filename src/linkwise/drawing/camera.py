@@ -87,9 +87,9 @@ def plane_normal(skeleton: Skeleton, poses: Floats) -> Floats | None:
     turning, sliding = [], []
     for joint in skeleton.joints:
         axis = (poses[joint.parent] @ joint.before)[:3, 2]
-        if joint.kind in ("revolute", "planar"):
+        if joint.symbol in ("revolute", "planar"):
             turning.append(axis)
-        elif joint.kind == "prismatic":
+        elif joint.symbol == "prismatic":
             sliding.append(axis)
         else:
             return None

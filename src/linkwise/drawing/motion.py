@@ -133,5 +133,5 @@ def travel_of(skeleton: Skeleton, frame: int) -> float:
     """How far a joint can slide, where the table says it."""
     joint = skeleton.robot.moving[frame - 1]
     own = [link.joint for link in skeleton.robot.links[joint.first : joint.link + 1]]
-    pairs = [slide.limits for slide in own if slide.kind == "prismatic" and slide.limits is not None]
-    return sum(float(high) - float(low) for low, high in pairs)
+    slides = [joint for joint in own if joint.slides and not joint.turns]
+    return sum(abs(float(x.axis.linear.z)) * (float(x.limits[1]) - float(x.limits[0])) for x in slides if x.limits)

@@ -14,10 +14,11 @@ from typing import Any
 
 import numpy as np
 
+from ..robot import KINDS
 from .camera import Camera, orbit, plane_normal, straight
 from .film import MOST_TRAILS
 from .motion import Framing, Motion
-from .scene import KINDS, Scene, up_of, world
+from .scene import Scene, up_of, world
 from .skeleton import Floats, Point
 
 DIGITS = 6  # of lengths in the scene, relative to the robot's size
@@ -90,7 +91,7 @@ def scene_data(
         "up": up.tolist(),
         "gravity": [float(x) for x in skeleton.robot.gravity],
         "views": [[view.name, *(axis.tolist() for axis in view[1:])] for view in views],
-        "kinds": [[kind, KINDS[kind]] for kind in scene.kinds],
+        "kinds": [[kind, KINDS[kind].colour] for kind in scene.kinds],
         "solids": [
             [part.frame, part.colour, int(part.clear), rounded(part.solid.points, scene.size), list(part.solid.faces)]
             for part in scene.parts

@@ -11,14 +11,14 @@ import numpy as np
 
 from ..api.functions import poses
 from ..figures import new_figure, save_figure
-from ..robot import Robot, require_robot
+from ..robot import KINDS, Robot, require_robot
 from ..robot.configurations import neutral
 from ..robot.labels import in_order
 from ..robot.layout import no_orientation
 from .camera import Camera, cameras_of
 from .faces import Mesh, paleness
 from .painter import INK, Painter, show_window, window_of
-from .scene import KINDS, Scene, Shown, scene_of, world
+from .scene import Scene, Shown, scene_of, world
 from .skeleton import Floats, skeleton_of
 
 if TYPE_CHECKING:
@@ -159,7 +159,7 @@ def legend(figure: Figure, scene: Scene) -> None:
     from matplotlib.lines import Line2D
 
     handles = [
-        Line2D([], [], linestyle="none", marker="s", markersize=6, color=KINDS[kind], label=kind)
+        Line2D([], [], linestyle="none", marker="s", markersize=6, color=KINDS[kind].colour, label=kind)
         for kind in scene.kinds
     ]
     if handles:

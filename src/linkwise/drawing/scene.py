@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..errors import RobotError
+from ..robot import KINDS
 from .shapes import Solid, along, arrow, ball, box, cylinder, thread
 from .skeleton import DrawnJoint, Floats, Point, Skeleton
 
@@ -20,16 +20,6 @@ BASE = "#5f6770"
 BOX = "#c9d3dd"
 THREAD = "#7b838c"
 AXES = ("#d62728", "#2ca02c", "#1f5fd0")
-KINDS = {
-    "revolute": "#e07b39",
-    "prismatic": "#3a9d6e",
-    "screw": "#b5892c",
-    "cylindrical": "#2f9aa8",
-    "universal": "#c2557f",
-    "planar": "#8a7a2f",
-    "ball": "#7d5bb5",
-    "free": "#5b6f8f",
-}
 MOST_NAMED = 10  # links that are labelled, and whose frames are shown, by default
 MOST_CENTRES = 40  # links whose mass centres are shown by default
 COINCIDENT = 1e-6  # relative to the robot's size
@@ -187,35 +177,34 @@ def joint_parts(skeleton: Skeleton, poses: Floats, size: float, radius: float) -
 
 
 def symbol(joint: DrawnJoint, r: float, stacked: int) -> list[Part]:
-    if joint.kind not in KINDS:
-        raise RobotError(f"there is no picture of a {joint.kind} joint (expected {', '.join(KINDS)})")
-    colour = KINDS[joint.kind]
+    """The symbol of a joint; a frame where there is none."""
+    colour = KINDS[joint.kind].colour
     wide, long = 1.9 * r * 0.78**stacked, 4.2 * r * 1.22**stacked
     at_parent, at_link = joint.parent, joint.frame
     before, after = joint.before, joint.after
-    if joint.kind == "revolute":
+    if joint.symbol == "revolute":
         return [Part(at_link, cylinder(wide, long).placed(after), colour)]
-    if joint.kind == "prismatic":
+    if joint.symbol == "prismatic":
         return [Part(at_parent, box(wide, wide, long / 1.7).placed(before), colour)]
-    if joint.kind == "cylindrical":
+    if joint.symbol == "cylindrical":
         return [
             Part(at_parent, cylinder(wide, long * 1.2).placed(before), colour),
             Part(at_link, cylinder(wide * 0.75, long * 0.5).placed(after), colour),
         ]
-    if joint.kind == "screw":
+    if joint.symbol == "screw":
         return [
             Part(at_parent, box(wide, wide, long / 4).placed(before), colour),
             Part(at_link, thread(wide * 0.8, long * 1.3).placed(after), colour),
         ]
-    if joint.kind == "ball":
+    if joint.symbol == "ball":
         return [Part(at_link, ball(wide * 1.15).placed(after), colour)]
-    if joint.kind == "universal":
+    if joint.symbol == "universal":
         across = before @ along(np.array([1.0, 0.0, 0.0]))
         return [
             Part(at_parent, cylinder(wide * 0.62, long).placed(across), colour),
             Part(at_link, cylinder(wide * 0.62, long).placed(after), colour),
         ]
-    if joint.kind == "planar":
+    if joint.symbol == "planar":
         return [
             Part(at_parent, box(4.5 * r, 4.5 * r, 0.25 * r).placed(before), colour, True),
             Part(at_link, cylinder(wide, r).placed(after), colour),

@@ -13,13 +13,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..robot import Link, Robot
+from ..robot import Joint, Link, Robot
 from ..robot.coordinates import MovingJoint
+from ..robot.kinds import JointKind
 from ..spatial import Placement
 from ..tracing import refuse_symbols
 
 Floats = np.ndarray[Any, np.dtype[np.float64]]
-SLIDES = ("prismatic", "cylindrical", "screw", "planar")  # joints that a link can move away from
 NEAR = 1e-9  # relative to the link's size: points that count as one
 
 
@@ -44,6 +44,8 @@ class DrawnJoint:
     """A joint: its frame in that of the parent, and the frame of its link's axis in that of the link."""
 
     kind: str
+    symbol: str
+    slides: bool  # whether its link can move away from it
     parent: int
     before: Floats  # 4 × 4, z along the axis
     frame: int
@@ -93,7 +95,7 @@ def skeleton_of(robot: Robot) -> Skeleton:
         if joint.kind != "free":
             path = link_path(robot.convention, joint.parent, starts[joint.parent], joint.before[:3, 3])
             rods += chain_of_rods(joint.parent, path)
-        if joint.kind in SLIDES:
+        if joint.slides and joint.kind != "free":
             start = Point(joint.parent, joint.before[:3, 3])
             rods.append(Rod(start, Point(joint.frame, hubs[joint.frame]), joint.frame, thin=True))
     tips: list[Point] = []
@@ -127,7 +129,24 @@ def drawn_joint(robot: Robot, joint: MovingJoint, frame_of: dict[int, int]) -> D
         in_parent = inverse(matrix(robot.links[first.parent].frame)) @ in_parent
     frame = frame_of[joint.link]
     after = inverse(matrix(last.frame))
-    return DrawnJoint(joint.kind.name, frame_of[first.parent], in_parent, frame, after, joint.coupling is not None)
+    slides = any(link.joint.slides for link in robot.links[joint.first : joint.link + 1])
+    return DrawnJoint(
+        joint.kind.name,
+        symbol_of(joint.kind, last.joint),
+        slides,
+        frame_of[first.parent],
+        in_parent,
+        frame,
+        after,
+        joint.coupling is not None,
+    )
+
+
+def symbol_of(kind: JointKind, joint: Joint) -> str:
+    """Which symbol a joint has: of several degrees of freedom that of its kind, of one that of its axis."""
+    if kind.symbol or kind.degrees > 1:
+        return kind.symbol or kind.name
+    return ("screw" if joint.slides else "revolute") if joint.turns else "prismatic"
 
 
 def link_path(convention: str, frame: int, hub: Floats, end: Floats) -> list[Floats]:

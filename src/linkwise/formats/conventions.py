@@ -143,9 +143,6 @@ def side_of(arm: Robot, library: Library, which: str) -> Side:
     return Side(TITLES[library], q, arm.n, tuple(places))
 
 
-SCREWS = (("screw", "pinocchio"), ("screw", "drake"))  # joints with numbers of their own that a library has
-
-
 def refuse_foreign_joints(arm: Robot, library: str) -> None:
     """Raise an error that names the joint, if the library has none of this kind."""
     for joint in arm.moving:
@@ -153,7 +150,7 @@ def refuse_foreign_joints(arm: Robot, library: str) -> None:
         if joint.coupling is not None and library in ("mujoco", "drake"):
             reason = "coupled joints have coordinates of their own there, and a constraint"
             reason += " (the MjModel itself as source or target says where)" if library == "mujoco" else ""
-        elif joint.kind.numbers and library != "linkwise" and (joint.kind.name, library) not in SCREWS:
+        elif library != "linkwise" and library not in joint.kind.libraries:
             reason = f"it has no {joint.kind.name} joints"
         elif joint.kind.name == "free" and library == "mujoco" and arm.links[joint.first].parent >= 0:
             reason = "it has free joints on the world alone"

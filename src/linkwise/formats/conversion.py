@@ -18,7 +18,7 @@ from dataclasses import replace
 from typing import Any
 
 from ..errors import RobotError, one_of
-from ..robot import Robot, from_table, require_robot
+from ..robot import KINDS, Robot, from_table, require_robot
 from ..robot.tables import CONVENTIONS
 from ..spatial import Placement, Vector, is_zero
 from .agreement import require_agreement
@@ -153,7 +153,7 @@ def to_frames(table: Table, anchored: bool = True) -> None:
         anchor = frame.inverse().translation
         if not anchored and part.on_a_line:
             anchor = Vector.zero()
-            if part.joint != "prismatic":  # where its axis lies does not matter
+            if any(joint.turns for joint in KINDS[part.joint].joints(part.row)):  # else its place does not matter
                 frame = Placement(frame.axes, Vector.zero())
         table.add(index, frame_entries(table, index, frame, anchor), frame, table.parent_name(index))
 

@@ -16,11 +16,6 @@ from .joint_forms import CONVENTIONS, TITLES, PerDegree, SameNumbers
 if TYPE_CHECKING:
     from .models import ModelJoint
 
-PARTS = {  # the joints of one degree of freedom that a joint may be in a model
-    "cylindrical": ("prismatic", "revolute"),
-    "universal": ("revolute", "revolute"),
-    "planar": ("prismatic", "prismatic", "revolute"),
-}
 MOST = 8  # names in a message
 
 
@@ -116,17 +111,18 @@ def matched(arm: Robot, joints: Sequence[ModelJoint]) -> list[tuple[MovingJoint,
 def parts_named(joint: MovingJoint, label: str, joints: Sequence[ModelJoint]) -> list[ModelJoint]:
     """The joints of a model that a joint of this name is: one of its kind, or one for each degree of freedom."""
     kind, degrees = joint.kind.name, joint.kind.v_labels
+    separate = [link.kind for link in joint.kind.links] if joint.kind.bounded and joint.kind.degrees > 1 else []
     whole = [part for part in joints if part.whole == label]
-    if whole and [part.kind for part in whole] in ([kind], list(PARTS.get(kind, ()))):
+    if whole and [part.kind for part in whole] in ([kind], separate):
         return whole
     for key in ("name", "link"):
         one = [part for part in joints if getattr(part, key) == label and part.kind == kind]
         if len(one) == 1:
             return one
-    if kind not in PARTS:
+    if not separate:
         return []
     several = [part for degree in degrees for part in joints if part.name == f"{label}.{degree}"]
-    return several if [part.kind for part in several] == list(PARTS[kind]) else []
+    return several if [part.kind for part in several] == separate else []
 
 
 def place_of(

@@ -13,19 +13,13 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..errors import RobotError
-from ..robot import Robot
+from ..robot import KINDS, Robot
 from ..robot.build import BASE
 from ..robot.rows import NO_TENSOR, size_of
 from ..robot.tables import CONVENTIONS, DH, FRAMES
 from ..spatial import Placement, Rotation, Scalar, Symmetric, Vector, is_zero
 from .screws import clean, exact
 
-ON_A_LINE = (
-    "revolute",
-    "prismatic",
-    "screw",
-    "cylindrical",
-)  # these move along and about z alone: any frame on it does
 GEOMETRY = (*DH, *FRAMES)
 STAYS = Placement.identity()
 
@@ -55,7 +49,8 @@ class PlacedRow:
 
     @property
     def on_a_line(self) -> bool:
-        return self.joint in ON_A_LINE
+        """Whether the joint moves along and about z alone, so that any frame on z does."""
+        return self.joint in KINDS and KINDS[self.joint].on_z
 
 
 @dataclass

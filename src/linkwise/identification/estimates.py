@@ -116,7 +116,7 @@ def parameter_units(arm: Robot, names: tuple[str, ...]) -> tuple[str, ...]:
 
 def drive_kinds(arm: Robot, first: int, last: int) -> set[bool]:
     """Of a joint, which may have several degrees of freedom: whether some slide, and some turn."""
-    return {link.joint.kind == "prismatic" for link in arm.links[first : last + 1]}
+    return {not link.joint.angular for link in arm.links[first : last + 1]}
 
 
 class ErrorArrays(NamedTuple):

@@ -126,7 +126,7 @@ def largest_movers(recording: Recording) -> list[int]:
 
 def kinds_of(robot: Robot) -> list[str]:
     """Of each degree of freedom: whether it is a displacement, P, or a rotation, R."""
-    return ["P" if link.joint.kind == "prismatic" else "R" for link, _ in robot.driving]
+    return ["R" if link.joint.angular else "P" for link, _ in robot.driving]
 
 
 def chosen(robot: Robot, joints: str | int | Sequence[str | int] | None) -> list[int]:

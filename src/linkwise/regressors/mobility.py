@@ -38,7 +38,7 @@ def mobilities(arm: Robot) -> list[LinkMobility]:
 
 def direction(link: Link, parent: Vector) -> Vector:
     """The direction that a link turns about, if there is only one."""
-    return Z if link.joint.axis.angular.z == 1.0 else link.placement.axes.T @ parent
+    return Z if link.joint.turns else link.placement.axes.T @ parent
 
 
 def lever_arms(arm: Robot) -> list[Scalar]:

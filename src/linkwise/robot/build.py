@@ -11,11 +11,11 @@ from ..spatial import Placement, RigidInertia, Scalar, Symmetric, Vector, add, i
 from .coordinates import Coupling
 from .entries import IMPOSSIBLE, EntryError, finite, number, sequence, square, vector3
 from .joint import Joint
-from .kinds import KINDS, STAYS, JointKind
+from .kinds import KINDS, STAYS, JointKind, joint_numbers, of_one_degree
 from .link import Frame, Link
 from .mapping import number_fields, numbers_of
-from .rows import NO_TENSOR, REFUSE, SINGLE, WARN, Entries, checked_entries, size_of
-from .tables import JOINT_NUMBERS, Convention
+from .rows import NO_TENSOR, REFUSE, WARN, Entries, checked_entries, size_of
+from .tables import Convention
 
 BASE = "base"
 NO_LINK = ""  # stands for the base: no link can have this name
@@ -260,8 +260,8 @@ def leader_of(name: Any, row_of: Mapping[str, int], rows: list[dict[str, Any]]) 
     if name not in row_of:
         raise EntryError("coupled_to", f"is {name!r}, which no link has as its name{near_miss(name, row_of)}")
     joint = rows[row_of[name]]["joint"]
-    if joint not in SINGLE:
-        raise EntryError("coupled_to", f"is {name!r}, a {joint} joint (expected {', '.join(SINGLE)})")
+    if joint not in of_one_degree():
+        raise EntryError("coupled_to", f"is {name!r}, a {joint} joint (expected {', '.join(of_one_degree())})")
     return row_of[name]
 
 
@@ -379,7 +379,7 @@ def normalized_row(label: str, parent: str, row: Mapping[str, Any], entries: Ent
         clean["inertia"] = square(row, "inertia", NO_TENSOR)
     if entries.unphysical:
         clean["unphysical"] = True
-    kept = (*JOINT_NUMBERS, "ratio")
+    kept = (*joint_numbers(), "ratio")
     clean.update({key: x for key, x in entries.drive.items() if key in kept or not (x is None or is_zero(x))})
     return clean | entries.ratings
 

@@ -67,7 +67,7 @@ def travel(arm: Robot, link: Link) -> tuple[float, float]:
             low, high = sorted((limit - coupling.offset) / coupling.ratio for limit in limits)
             ranges.append((low, high))
     if not ranges:
-        reach = 1.0 if link.joint.kind == "prismatic" else math.pi
+        reach = math.pi if link.joint.angular else 1.0
         return -reach, reach
     low, high = max(low for low, _ in ranges), min(high for _, high in ranges)
     if low > high:

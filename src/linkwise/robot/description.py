@@ -12,7 +12,8 @@ from ..spatial import Rotation
 from .coordinates import size_in_words
 from .entries import is_symbol
 from .joint import Joint
-from .kinds import KINDS
+from .kinds import KINDS, link_joints
+from .mapping import own_numbers
 from .model import Robot, require_robot
 from .tables import CONVENTIONS
 
@@ -94,13 +95,16 @@ DRIVE_UNITS = {
 }
 
 
-FURTHER = {"pitch": "pitch (m/rad)", "anchor": "anchor (m)"}
+def titles_of_numbers() -> dict[str, str]:
+    """The entries of only some joints."""
+    own = {key: unit.unit for joint in link_joints() for key, unit in own_numbers(joint).items()}
+    return {key: f"{key} ({unit})" for key, unit in {**own, "anchor": "m"}.items()}
 
 
 def geometry(robot: Robot, tree: bool) -> Cells:
     dh = robot.convention in ("standard", "modified")
     columns = ["a (m)", "b (m)", "alpha (deg)", "theta (deg)"] if dh else ["translation (m)", "axis", "rotation (rows)"]
-    further = {key: title for key, title in FURTHER.items() if any(key in row for row in robot.rows)}
+    further = {key: title for key, title in titles_of_numbers().items() if any(key in row for row in robot.rows)}
     named = any("joint_name" in row for row in robot.rows)
     head = [
         "link",
@@ -197,9 +201,9 @@ def shown(row: Mapping[str, Any], key: str) -> str:
         return ", ".join(map(travel, kind.links, pairs))
     if key == "anchor":
         return triple(row[key])
-    return (degrees if key == "rest" and row["joint"] != "prismatic" else plain)(row[key])
+    return (degrees if key == "rest" and KINDS[row["joint"]].links[0].angular else plain)(row[key])
 
 
 def travel(joint: type[Joint], pair: Any) -> str:
     """The ends of an angle in degrees, of a displacement in metres."""
-    return "({}, {})".format(*map(plain if joint.kind == "prismatic" else degrees, pair))
+    return "({}, {})".format(*map(degrees if joint.angular else plain, pair))

@@ -1,9 +1,13 @@
-"""Joints. Each moves its link along or about the z axis of the joint frame; algorithms never ask which."""
+"""Joints of one degree of freedom. Each moves its link about and along the z axis of the joint frame.
+
+A kind of joint is one class here and one entry in `robot.kinds.KINDS`. Algorithms never ask which kind a joint is;
+tables, files, pictures and comparisons ask its class.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import ClassVar
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
 
 from ..lazy import cached_property
 from ..spatial import (
@@ -20,6 +24,7 @@ from ..spatial import (
     Wrench,
     add,
     cross_matrix,
+    is_zero,
     mul,
     reciprocal,
     sub,
@@ -28,9 +33,21 @@ from ..spatial import (
 from .mobility import LinkMobility
 
 
+def in_unit(unit: str, in_words: str, *, lengths: int) -> dict[str, Any]:
+    """The metadata of a number that the joints of one kind have: its unit, as "m/rad" and as "metres per radian".
+
+    `lengths` is the power of length in the unit. Such a number is a field of the class and an entry of its rows.
+    """
+    return {"unit": unit, "in_words": in_words, "lengths": lengths}
+
+
 @dataclass(frozen=True)
 class Joint:
-    """The data of a joint: the rotor's inertia as seen at the joint, friction, and limits of travel."""
+    """The data of a joint: the rotor's inertia as seen at the joint, friction, and limits of travel.
+
+    The class variables from `letter` on say how tables, files and pictures show a kind. A subclass of another kind has
+    its own `letter`, `colour`, `urdf` and `libraries`: a kind does not get them from the class that it is made from.
+    """
 
     rotor_inertia: Scalar = 0.0
     viscous_friction: Scalar = 0.0
@@ -40,6 +57,14 @@ class Joint:
     kind: ClassVar[str]
     width: ClassVar[int] = 1  # how many numbers of q are the joint's
     axis: ClassVar[Twist]
+    angular: ClassVar[bool] = True  # whether the coordinate is an angle, in rad; otherwise it is a length, in m
+    letter: ClassVar[str]  # in texts such as "RRP"
+    meaning: ClassVar[str] = "angle"  # of the coordinate
+    dh_variables: ClassVar[tuple[str, ...]] = ()  # which of a DH row's entries the joint moves
+    colour: ClassVar[str] = "#8c8c8c"  # in pictures
+    symbol: ClassVar[str] = ""  # "revolute", "prismatic" or "screw"; without one, what suits the axis
+    urdf: ClassVar[str] = ""  # the type of such joints in URDF; files with others are refused
+    libraries: ClassVar[tuple[str, ...]] = ()  # in which such joints exist: "pinocchio", "mujoco", "drake"
 
     def coordinate(self, values: Scalars) -> Scalar:
         """What `motion` takes, from the joint's own numbers of q."""
@@ -88,6 +113,16 @@ class Joint:
         """What the joint forbids: A, L, B such that A times the relative rotation ω vanishes, and L v + B ω too."""
         raise no_kind(self)
 
+    @property
+    def turns(self) -> bool:
+        """Whether the link turns as the joint moves."""
+        return not is_zero(self.axis.angular.z)
+
+    @property
+    def slides(self) -> bool:
+        """Whether the link slides along the axis as the joint moves."""
+        return not is_zero(self.axis.linear.z)
+
     def slide(self, rate: Scalar) -> Vector:
         """The part of the joint's motion that slides the link."""
         part: Vector = self.axis.linear * rate
@@ -106,17 +141,23 @@ class Joint:
         return 0.0, Vector.zero()
 
 
+EVERYWHERE = ("pinocchio", "mujoco", "drake")
 no_further_data = dataclass(frozen=True, init=False, repr=False, eq=False)  # inherits these: import is faster
 
 
 def no_kind(joint: Joint) -> TypeError:
-    return TypeError(f"{type(joint).__name__} is not a kind of joint: use Revolute, Prismatic or Screw")
+    return TypeError(f"{type(joint).__name__} is not a kind of joint (expected one of robot.kinds.KINDS)")
 
 
 @no_further_data
 class Revolute(Joint):
     kind = "revolute"
     axis = Twist(Vector(0.0, 0.0, 1.0), Vector.zero())
+    letter = "R"
+    dh_variables = ("theta",)
+    colour = "#e07b39"
+    urdf = "revolute"
+    libraries = EVERYWHERE
 
     def motion(self, q: Scalar) -> Placement:
         return Placement(turn_z(q), Vector.zero())
@@ -163,6 +204,13 @@ class Revolute(Joint):
 class Prismatic(Joint):
     kind = "prismatic"
     axis = Twist(Vector.zero(), Vector(0.0, 0.0, 1.0))
+    angular = False
+    letter = "P"
+    meaning = "displacement"
+    dh_variables = ("b",)
+    colour = "#3a9d6e"
+    urdf = "prismatic"
+    libraries = EVERYWHERE
 
     def motion(self, q: Scalar) -> Placement:
         return Placement(Rotation.identity(), Vector(0.0, 0.0, q))
@@ -208,7 +256,12 @@ class Screw(Joint):
     """A link that slides along the axis as it turns: `pitch` metres a radian."""
 
     kind = "screw"
-    pitch: Scalar = 0.0
+    pitch: Scalar = field(default=0.0, metadata=in_unit("m/rad", "metres per radian", lengths=1))
+    letter = "H"
+    dh_variables = ("theta",)
+    colour = "#b5892c"
+    symbol = "screw"
+    libraries = ("pinocchio", "drake")
 
     @cached_property
     def axis(self) -> Twist:

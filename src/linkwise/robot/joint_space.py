@@ -181,7 +181,7 @@ class JointSpace:
     @property
     def effort_units(self) -> tuple[str, ...]:
         """The unit of each number of tau, "N m" or "N"."""
-        return tuple("N" if link.joint.kind == "prismatic" else "N m" for link, _ in self.driving)
+        return tuple("N m" if link.joint.angular else "N" for link, _ in self.driving)
 
     def _ratings(self, key: str) -> tuple[float, ...]:
         by_link = {row["name"]: float(row.get(key, math.inf)) for row in map(dict, self.table)}

@@ -7,11 +7,14 @@ of the axes, which are exact zeros and ones.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
-from ..spatial import Placement, Rotation, Vector
+from ..lazy import cached_property
+from ..spatial import Placement, Rotation, Scalar, Vector
 from .ball import CYCLE, BallX, BallY, BallZ
-from .joint import Joint, Prismatic, Revolute, Screw
+from .joint import EVERYWHERE, Joint, Prismatic, Revolute, Screw
 from .mapping import own_numbers
 
 STAYS = Placement.identity()
@@ -26,19 +29,39 @@ class JointKind:
     name: str
     letter: str  # of the theory of mechanisms
     links: tuple[type[Joint], ...]
-    before: tuple[Placement, ...]
-    after: Placement
-    q_labels: tuple[str, ...]
-    v_labels: tuple[str, ...]
     meaning: str  # of the coordinates
+    colour: str  # in pictures
+    before: tuple[Placement, ...] = (STAYS,)
+    after: Placement = STAYS
+    q_labels: tuple[str, ...] = ("",)
+    v_labels: tuple[str, ...] = ("",)
     axis: bool = True  # whether a row of frames may give one
     dh_variables: tuple[str, ...] = ()  # which of a DH row's entries the joint moves
+    symbol: str = ""  # in pictures, where it is not that of the axis
+    urdf: str = ""  # its type in URDF, if it is one joint there
+    libraries: tuple[str, ...] = EVERYWHERE  # in which such joints exist, as one joint or as several
+
+    @staticmethod
+    def of(joint: type[Joint]) -> JointKind:
+        """The kind of joint that a class is: all that tables, files and pictures need is in the class."""
+        own = vars(joint)
+        return JointKind(
+            joint.kind,
+            own["letter"],
+            (joint,),
+            joint.meaning,
+            own.get("colour", Joint.colour),
+            dh_variables=joint.dh_variables,
+            symbol=joint.symbol,
+            urdf=own.get("urdf", ""),
+            libraries=own.get("libraries", ()),
+        )
 
     @property
     def degrees(self) -> int:
         return len(self.links)
 
-    @property
+    @cached_property
     def numbers(self) -> tuple[str, ...]:
         """The entries of a row that only some kinds have, such as the pitch of a screw."""
         return tuple(dict.fromkeys(name for link in self.links for name in own_numbers(link)))
@@ -47,6 +70,24 @@ class JointKind:
     def bounded(self) -> bool:
         """Whether each coordinate is a number that limits can be given for."""
         return len(self.q_labels) == len(self.v_labels)
+
+    @property
+    def on_z(self) -> bool:
+        """Whether all its links move about and along z of the joint frame."""
+        return all(place is STAYS for place in self.before)
+
+    @property
+    def directions(self) -> tuple[tuple[Scalar, ...], ...]:
+        """The axes of its links in the joint frame, at zero; not of balls, which exchange axes themselves."""
+        place, found = STAYS, []
+        for before in self.before:
+            place = place.then(before)
+            found.append(tuple(place.axes.columns[2]))
+        return tuple(found)
+
+    def joints(self, row: Mapping[str, Any]) -> list[Joint]:
+        """Its joints, with the numbers of a row that only some kinds have."""
+        return [joint(**{name: row[name] for name in own_numbers(joint)}) for joint in self.links]
 
     @property
     def joint_frame(self) -> Placement:
@@ -59,72 +100,79 @@ QUATERNION, SPIN = ("qw", "qx", "qy", "qz"), ("wx", "wy", "wz")
 KINDS = {
     kind.name: kind
     for kind in (
-        JointKind(
-            "revolute",
-            "R",
-            (Revolute,),
-            (STAYS,),
-            STAYS,
-            ("",),
-            ("",),
-            "angle",
-            dh_variables=("theta",),
-        ),
-        JointKind("prismatic", "P", (Prismatic,), (STAYS,), STAYS, ("",), ("",), "displacement", dh_variables=("b",)),
-        JointKind("screw", "H", (Screw,), (STAYS,), STAYS, ("",), ("",), "angle", dh_variables=("theta",)),
+        JointKind.of(Revolute),
+        JointKind.of(Prismatic),
+        JointKind.of(Screw),
         JointKind(
             "cylindrical",
             "C",
             (Prismatic, Revolute),
-            (STAYS, STAYS),
-            STAYS,
-            ("z", "rz"),
-            ("z", "rz"),
             "displacement along z, angle about z",
+            "#2f9aa8",
+            before=(STAYS, STAYS),
+            q_labels=("z", "rz"),
+            v_labels=("z", "rz"),
             dh_variables=("b", "theta"),
         ),
         JointKind(
             "universal",
             "U",
             (Revolute, Revolute),
-            (CYCLES, CYCLES),
-            CYCLES,
-            ("rx", "ry"),
-            ("rx", "ry"),
             "angle about x, then about the turned y",
+            "#c2557f",
+            before=(CYCLES, CYCLES),
+            after=CYCLES,
+            q_labels=("rx", "ry"),
+            v_labels=("rx", "ry"),
             axis=False,
         ),
         JointKind(
             "planar",
             "E",
             (Prismatic, Prismatic, Revolute),
-            (CYCLES, CYCLES, CYCLES),
-            STAYS,
-            ("x", "y", "rz"),
-            ("x", "y", "rz"),
             "displacements along x and y, angle about z",
+            "#8a7a2f",
+            before=(CYCLES, CYCLES, CYCLES),
+            q_labels=("x", "y", "rz"),
+            v_labels=("x", "y", "rz"),
         ),
         JointKind(
             "ball",
             "S",
             BALL,
-            BALL_BEFORE,
-            STAYS,
-            QUATERNION,
-            SPIN,
             "quaternion (w, x, y, z); angular velocity in the body's frame",
+            "#7d5bb5",
+            before=BALL_BEFORE,
+            q_labels=QUATERNION,
+            v_labels=SPIN,
             axis=False,
         ),
         JointKind(
             "free",
             "F",
             (Prismatic, Prismatic, Prismatic, *BALL),
-            (CYCLES, CYCLES, CYCLES, *BALL_BEFORE),
-            STAYS,
-            ("x", "y", "z", *QUATERNION),
-            ("vx", "vy", "vz", *SPIN),
             "position, then quaternion (w, x, y, z); linear velocity in the parent's axes, angular in the body's",
+            "#5b6f8f",
+            before=(CYCLES, CYCLES, CYCLES, *BALL_BEFORE),
+            q_labels=("x", "y", "z", *QUATERNION),
+            v_labels=("vx", "vy", "vz", *SPIN),
             axis=False,
+            urdf="floating",
         ),
     )
 }
+
+
+def joint_numbers() -> tuple[str, ...]:
+    """The entries of rows that only some kinds of joints have."""
+    return tuple(dict.fromkeys(name for kind in KINDS.values() for name in kind.numbers))
+
+
+def link_joints() -> tuple[type[Joint], ...]:
+    """The joints of one degree of freedom that all kinds are made of."""
+    return tuple(dict.fromkeys(joint for kind in KINDS.values() for joint in kind.links))
+
+
+def of_one_degree() -> tuple[str, ...]:
+    """The kinds of one degree of freedom: those that can be locked, coupled and held by a spring."""
+    return tuple(kind.name for kind in KINDS.values() if kind.degrees == 1)

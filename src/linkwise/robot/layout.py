@@ -37,7 +37,7 @@ def angles(arm: Robot, word: str) -> list[bool]:
     """Which numbers of q, or of qd and qdd, are angles: those of joints that turn; quaternions are none."""
     turning = [False] * (arm.nq if word == "q" else arm.n)
     for link, slot in arm.driving:
-        if link.joint.kind != "prismatic" and (word != "q" or link.joint.width == 1):
+        if link.joint.angular and (word != "q" or link.joint.width == 1):
             turning[slot.q if word == "q" else slot.v] = True
     return turning
 

@@ -27,17 +27,20 @@ def with_lengths_in(arm: Robot, unit: float) -> Robot:
         return Placement(placement.rotation, placement.translation * k)
 
     def shrunk_link(link: Link) -> Link:
-        pitch = {"pitch": mul(link.joint.pitch, k)} if "pitch" in own_numbers(type(link.joint)) else {}  # type: ignore[attr-defined]
+        own = {
+            name: mul(getattr(link.joint, name), k**unit.lengths)
+            for name, unit in own_numbers(type(link.joint)).items()
+        }
         return replace(
             link,
-            joint=replace(link.joint, **pitch),
+            joint=replace(link.joint, **own),
             placement=shrunk(link.placement),
             com=link.com * k,
             inertia=Symmetric(*(mul(x, k * k) for x in link.inertia.upper)),
             frame=shrunk(link.frame),
         )
 
-    slides = [k if link.joint.kind == "prismatic" else 1.0 for link in arm.links]
+    slides = [1.0 if link.joint.angular else k for link in arm.links]
     couplings = tuple(
         c._replace(ratio=mul(c.ratio, slides[c.link] / slides[c.to]), offset=mul(c.offset, slides[c.link]))
         for c in arm.couplings

@@ -8,12 +8,11 @@ from typing import Any
 import numpy as np
 
 from ..spatial import Scalar, mul
-from .kinds import KINDS
-from .tables import COUPLING, DRIVE, JOINT_NUMBERS, RATINGS
+from .kinds import KINDS, joint_numbers
+from .tables import COUPLING, DRIVE, RATINGS
 
 Rows = list[dict[str, Any]]
-OF_A_JOINT = (*DRIVE, *RATINGS, *COUPLING, *JOINT_NUMBERS, "joint_name", "axis", "anchor")
-LOCKABLE = tuple(kind.name for kind in KINDS.values() if kind.degrees == 1)
+OF_A_JOINT = (*DRIVE, *RATINGS, *COUPLING, "joint_name", "axis", "anchor")
 
 
 def locked(rows: Rows, values: Mapping[str, Scalar], convention: str) -> Rows:
@@ -29,10 +28,11 @@ def locked(rows: Rows, values: Mapping[str, Scalar], convention: str) -> Rows:
 
 def still(row: dict[str, Any], value: Scalar, convention: str) -> dict[str, Any]:
     """A row with its joint fixed at this value."""
-    kind = KINDS[row["joint"]]
-    axis_of_joint = kind.links[0](**{name: row[name] for name in kind.numbers}).axis
-    turn, slide = mul(axis_of_joint.angular.z, value), mul(axis_of_joint.linear.z, value)
-    fixed = {key: entry for key, entry in row.items() if key not in OF_A_JOINT} | {"joint": "fixed"}
+    (joint,) = KINDS[row["joint"]].joints(row)
+    turn, slide = mul(joint.axis.angular.z, value), mul(joint.axis.linear.z, value)
+    fixed = {key: entry for key, entry in row.items() if key not in (*OF_A_JOINT, *joint_numbers())} | {
+        "joint": "fixed"
+    }
     if convention != "frames":
         return fixed | {"theta": row["theta"] + turn, "b": row["b"] + slide}
     axis, anchor = np.array(row.get("axis", (0.0, 0.0, 1.0))), np.array(row.get("anchor", (0.0, 0.0, 0.0)))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import MISSING, fields, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from ..spatial import Placement, RigidInertia, Rotation, Scalar, Symmetric, Vector
 from .joint import Joint
@@ -72,9 +72,22 @@ def number_fields(kind: type[Joint]) -> tuple[str, ...]:
 DRIVE = number_fields(Joint)
 
 
-def own_numbers(kind: type[Joint]) -> tuple[str, ...]:
+class NumberUnit(NamedTuple):
+    """As `joint.in_unit` states it."""
+
+    unit: str
+    in_words: str
+    lengths: int
+
+
+def own_numbers(kind: type[Joint]) -> dict[str, NumberUnit]:
     """The numbers that joints of this kind have and others need not have, such as the pitch of a screw."""
-    return tuple(name for name in number_fields(kind) if name not in DRIVE)
+    units = {entry.name: entry.metadata for entry in fields(kind) if entry.name not in (*DRIVE, "limits")}
+    for name, unit in units.items():
+        if not unit:
+            expected = f"{name}: Scalar = field(default=0.0, metadata=in_unit(...))"
+            raise TypeError(f"joint class {kind.__name__}: {name} has no unit (expected {expected})")
+    return {name: NumberUnit(**unit) for name, unit in units.items()}
 
 
 def numbers_of(link: Link) -> Iterator[Scalar]:

@@ -21,8 +21,9 @@ from .coordinates import Coupling, size_in_words
 from .entries import is_symbol
 from .fingerprint import NoFingerprintError, robot_fingerprint
 from .joint_space import JointSpace
+from .kinds import of_one_degree
 from .link import Frame, Link
-from .locking import LOCKABLE, locked
+from .locking import locked
 from .mapping import NumberMap, numbers_of
 from .regroup import regrouped_bodies
 from .rows import NO_TENSOR, REFUSE
@@ -362,10 +363,11 @@ class Robot(JointSpace, WithCache):
             if joint.coupling is not None:
                 leader = self.links[joint.coupling.to].name
                 raise RobotError(f"robot {self.name!r}: joint {name!r} follows {leader!r} (expected that to be locked)")
-            if joint.kind.name not in LOCKABLE:
+            if joint.kind.degrees > 1:
+                lockable = ", ".join(of_one_degree())
                 raise RobotError(
-                    f"robot {self.name!r}: joint {name!r} is {joint.kind.name} (expected {', '.join(LOCKABLE)}; a"
-                    " free joint of a base is fixed by arm.with_fixed_base())"
+                    f"robot {self.name!r}: joint {name!r} is {joint.kind.name} (expected {lockable}; a free joint of a"
+                    " base is fixed by arm.with_fixed_base())"
                 )
             if isinstance(x, bool) or not isinstance(x, Real) or not math.isfinite(x):
                 raise RobotError(

@@ -10,8 +10,6 @@ from ..errors import RobotError
 from .kinds import KINDS
 from .model import Robot
 
-LETTERS = {kind.letter: kind.name for kind in KINDS.values()}
-
 
 def chain(n: int, *, seed: int = 0, joints: str = "R") -> Robot:
     """A serial arm of n links with nothing special about it: every a, b, alpha, mass centre and inertia is non-zero.
@@ -69,10 +67,11 @@ def checked_count(n: int) -> int:
 
 
 def joint_kinds(n: int, joints: str) -> list[str]:
-    if not isinstance(joints, str) or not joints or set(joints) - set(LETTERS):
-        letters = ", ".join(f"{letter} {name}" for letter, name in LETTERS.items())
+    names = {kind.letter: kind.name for kind in KINDS.values()}
+    if not isinstance(joints, str) or not joints or set(joints) - set(names):
+        letters = ", ".join(f"{letter} {name}" for letter, name in names.items())
         raise RobotError(f"joints is {joints!r} (expected a text such as 'RRP', of the letters {letters})")
-    return [LETTERS[joints[i % len(joints)]] for i in range(checked_count(n))]
+    return [names[joints[i % len(joints)]] for i in range(checked_count(n))]
 
 
 def joint_numbers(kind: str, rng: np.random.Generator) -> dict[str, float]:

@@ -20,6 +20,7 @@ from collections.abc import Callable, Iterable, Sequence
 from decimal import Context, Decimal
 
 from ..spatial import RigidInertia, Scalar, Symmetric, Vector
+from .joint import Revolute
 from .link import Link
 from .mapping import NumberMap, numbers_of
 from .mobility import LinkMobility
@@ -82,7 +83,7 @@ def rounded(link: Link, plain: RigidInertia, fine: RigidInertia) -> RigidInertia
     mass = number(plain.mass, fine.mass)
     moment = Vector(*map(number, plain.moment, fine.moment))
     xx, xy, xz, yy, yz, zz = map(number, plain.tensor.upper, fine.tensor.upper)
-    if link.joint.kind == "revolute":
+    if type(link.joint).split is Revolute.split:
         zz = xx + yy  # to the last bit, so that Π_zz vanishes
     return RigidInertia(mass, moment, Symmetric(xx, xy, xz, yy, yz, zz))
 

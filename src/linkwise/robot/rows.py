@@ -24,8 +24,9 @@ from .entries import (
     tensor,
     vector3,
 )
-from .kinds import KINDS, JointKind
-from .tables import COMMON, COUPLING, DRIVE, JOINT_NUMBERS, JOINTS, RATINGS, Convention, Geometry, key_hint
+from .kinds import KINDS, JointKind, joint_numbers, of_one_degree
+from .mapping import own_numbers
+from .tables import COMMON, COUPLING, DRIVE, RATINGS, Convention, Geometry, key_hint
 
 LENGTHS = ("a", "b", "d", "com", "translation", "anchor")
 LARGEST = 1e100  # larger masses and lengths are not taken as the size of a robot
@@ -33,8 +34,6 @@ NO_TENSOR = ((0.0,) * 3,) * 3
 OTHER_NAMES = {"hinge": "revolute", "continuous": "revolute", "slide": "prismatic", "helical": "screw"} | {
     "spherical": "ball", "floating": "free", "freeflyer": "free", "cardan": "universal"
 }  # fmt: skip
-UNITS = {"pitch": "a number, in metres per radian"}
-SINGLE = tuple(kind.name for kind in KINDS.values() if kind.degrees == 1)
 LARGEST_IN_DEGREES = 720.0
 REFUSE, WARN = "refuse", "warn"  # what is done with bodies that cannot exist
 
@@ -103,13 +102,13 @@ def checked_entries(row: Mapping[str, Any], convention: Convention, size: Size) 
         key: number(row.get(key, 0.0), key) if any_sign else not_negative(row, key, 0.0) for key in DRIVE[:3]
     }
     if still:
-        for key in (*DRIVE, *RATINGS, *COUPLING, *JOINT_NUMBERS):
+        for key in (*DRIVE, *RATINGS, *COUPLING, *joint_numbers()):
             if row.get(key) is not None and not is_zero(row[key]):
                 raise EntryError(key, "is given for a fixed joint, which does not move")
         drive["limits"] = None
     else:
         drive["limits"] = limits_of(row, KINDS[joint])
-        drive |= joint_numbers(row, joint) | coupling_entries(row, joint)
+        drive |= numbers_of_kind(row, joint) | coupling_entries(row, joint)
     ratings = {} if still else ratings_of(row, joint)
     return Entries(
         joint,
@@ -128,7 +127,7 @@ def checked_entries(row: Mapping[str, Any], convention: Convention, size: Size) 
 
 def with_known_keys(row: Mapping[str, Any], convention: Convention) -> dict[str, Any]:
     """The row, with `b` for `d`; a key that rows of this convention do not have is an error."""
-    keys = (*COMMON, *convention.keys, *JOINT_NUMBERS, *DRIVE, *RATINGS, *COUPLING)
+    keys = (*COMMON, *convention.keys, *joint_numbers(), *DRIVE, *RATINGS, *COUPLING)
     row = dict(row)
     if "d" in row and "b" in convention.keys:
         if "b" in row:
@@ -145,13 +144,13 @@ def with_known_keys(row: Mapping[str, Any], convention: Convention) -> dict[str,
 
 def joint_of(row: Mapping[str, Any]) -> str:
     joint = row.get("joint")
-    if isinstance(joint, str) and joint in JOINTS:
+    if isinstance(joint, str) and (joint in KINDS or joint == "fixed"):
         return joint
-    known = ", ".join(map(repr, JOINTS[:-1]))
+    known = ", ".join(map(repr, KINDS))
     close = (
         f", did you mean {OTHER_NAMES[joint]!r}?"
         if isinstance(joint, str) and joint in OTHER_NAMES
-        else near_miss(joint, JOINTS)
+        else near_miss(joint, (*KINDS, "fixed"))
     )
     raise EntryError("joint", f"is {joint!r}{close} (expected {known} or 'fixed')")
 
@@ -181,7 +180,7 @@ def ratings_of(row: Mapping[str, Any], joint: str) -> dict[str, Scalar]:
     ratings = {key: not_negative(row, key) for key in RATINGS[:3] if row.get(key) is not None}
     if row.get("rest") is None:
         return ratings
-    if joint not in SINGLE:
+    if KINDS[joint].degrees > 1:
         raise EntryError("rest", f"is given for a {joint} joint, whose spring rests at zero (expected none)")
     if "stiffness" not in ratings:
         raise EntryError("rest", "is given without stiffness (expected the stiffness of a spring)")
@@ -209,17 +208,18 @@ def look_like_degrees(drive: Mapping[str, Any], joint: str) -> bool:
         return False
     kind = KINDS[joint]
     pairs = drive["limits"] if kind.degrees > 1 else [drive["limits"]]
-    ends = [x for link, pair in zip(kind.links, pairs, strict=True) if link.kind != "prismatic" for x in pair]
+    ends = [x for link, pair in zip(kind.links, pairs, strict=True) if link.angular for x in pair]
     return any(TURNS < abs(x) <= LARGEST_IN_DEGREES and x == int(x) for x in ends)
 
 
-def joint_numbers(row: Mapping[str, Any], joint: str) -> dict[str, Scalar]:
+def numbers_of_kind(row: Mapping[str, Any], joint: str) -> dict[str, Scalar]:
     """The numbers that only some kinds of joints have: `pitch`."""
-    for key in JOINT_NUMBERS:
+    for key in joint_numbers():
         if key in row and key not in KINDS[joint].numbers:
             having = " or ".join(kind.name for kind in KINDS.values() if key in kind.numbers)
             raise EntryError(key, f"is given for a {joint} joint (expected a {having} joint)")
-    return {key: number(present(row, key, UNITS.get(key, "a number")), key) for key in KINDS[joint].numbers}
+    units = {key: unit.in_words for link in KINDS[joint].links for key, unit in own_numbers(link).items()}
+    return {key: number(present(row, key, f"a number, in {words}"), key) for key, words in units.items()}
 
 
 def coupling_entries(row: Mapping[str, Any], joint: str) -> dict[str, Any]:
@@ -229,8 +229,8 @@ def coupling_entries(row: Mapping[str, Any], joint: str) -> dict[str, Any]:
             if key in row:
                 raise EntryError(key, "is given without coupled_to (expected the name of another joint there)")
         return {}
-    if joint not in SINGLE:
-        raise EntryError("coupled_to", f"is given for a {joint} joint (expected {', '.join(SINGLE)})")
+    if KINDS[joint].degrees > 1:
+        raise EntryError("coupled_to", f"is given for a {joint} joint (expected {', '.join(of_one_degree())})")
     if not isinstance(row["coupled_to"], str):
         raise EntryError("coupled_to", f"is {row['coupled_to']!r} (expected the name of another joint)")
     ratio, offset = number(row.get("ratio", 1.0), "ratio"), angle({"offset": row.get("offset", 0.0)}, "offset")

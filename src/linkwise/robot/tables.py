@@ -16,7 +16,6 @@ COMMON = ("name", "parent", "joint", "joint_name", "mass", "com", "inertia", "un
 DRIVE = ("rotor_inertia", "viscous_friction", "coulomb_friction", "limits")
 RATINGS = ("velocity_limit", "effort_limit", "stiffness", "rest")  # kept, without effect on the dynamics
 COUPLING = ("coupled_to", "ratio", "offset")
-JOINT_NUMBERS = tuple(dict.fromkeys(name for kind in KINDS.values() for name in kind.numbers))  # pitch
 DH = ("a", "b", "alpha", "theta")
 FRAMES = ("translation", "rotation", "axis", "anchor")
 OTHER_KEYS = {  # of URDF, MJCF and SDF, and what they are called here
@@ -37,7 +36,6 @@ OTHER_KEYS = {  # of URDF, MJCF and SDF, and what they are called here
     "springref": "rest",
 }
 Z = (0.0, 0.0, 1.0)
-JOINTS = (*KINDS, "fixed")
 
 
 @dataclass(frozen=True)

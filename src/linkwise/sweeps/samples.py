@@ -11,7 +11,8 @@ from ..api.states import as_array
 from ..errors import near_miss
 from ..robot import Robot, from_table
 from ..robot.configurations import neutral
-from ..robot.tables import CONVENTIONS, DRIVE, JOINT_NUMBERS
+from ..robot.kinds import joint_numbers
+from ..robot.tables import CONVENTIONS, DRIVE
 from ..simulation.parameters import PerTrajectory
 
 STATE = ("q0", "qd0", "torque")  # one number for each joint; of q0, nq numbers
@@ -253,15 +254,13 @@ def table_names(arm: Robot) -> list[str]:
     return [str(row["name"]) for row in arm.rows]
 
 
-OF_SOME_JOINTS = {key: key for key in JOINT_NUMBERS} | {"ratio": "coupled_to", "offset": "coupled_to"}  # and what for
-
-
 def entry_names(arm: Robot) -> list[str]:
     """The entries of the robot's table that are numbers, as link1.mass."""
     keys = (*CONVENTIONS[arm.convention].keys, "mass", "com", "inertia", *DRIVE[:3])
+    of_some = {key: key for key in joint_numbers()} | {"ratio": "coupled_to", "offset": "coupled_to"}  # and what for
     names = []
     for row in arm.rows:
-        own = [key for key, needed in OF_SOME_JOINTS.items() if needed in row]
+        own = [key for key, needed in of_some.items() if needed in row]
         names += [f"{row['name']}.{key}" for key in (*keys, *own)]
     return names
 

@@ -16,15 +16,12 @@ from ..graph import Graph
 from ..graph.loops import GRAVITY, LoopProgram
 from ..robot import Link, Robot
 from ..robot.joint import Joint
-from ..robot.kinds import KINDS as JOINT_KINDS
+from ..robot.kinds import joint_numbers, link_joints
 from ..robot.link import empty_link
-from ..robot.mapping import DRIVE, NumberMap, number_fields, own_numbers
+from ..robot.mapping import DRIVE, NumberMap, number_fields
 from .loop_tracing import UNKNOWN, Loops, RolledRobot, Traced, recorder, traced_loops
 
-KINDS: tuple[type[Joint], ...] = tuple(dict.fromkeys(link for kind in JOINT_KINDS.values() for link in kind.links))
-OWN = tuple(dict.fromkeys(name for kind in KINDS for name in own_numbers(kind)))  # numbers that only some kinds have
-COLUMNS = (  # what the numbers of a link are, in the order of the table
-    *DRIVE,
+PLACED = (  # the numbers of a link besides those of its joint
     *(f"placement.rotation.{row}{column}" for row in "xyz" for column in "xyz"),
     *(f"placement.translation.{axis}" for axis in "xyz"),
     "mass",
@@ -35,18 +32,23 @@ COLUMNS = (  # what the numbers of a link are, in the order of the table
     "regrouped.mass",
     *(f"regrouped.moment.{axis}" for axis in "xyz"),
     *(f"regrouped.tensor.{axes}" for axes in ("xx", "xy", "xz", "yy", "yz", "zz")),
-    *OWN,
 )
+
+
+def link_columns() -> tuple[str, ...]:
+    """What the numbers of a link are, in the order of the table."""
+    return (*DRIVE, *PLACED, *joint_numbers())
 
 
 def trace_universal(function: Callable[..., Any], arrays: dict[str, tuple[int, ...]], **keywords: Any) -> LoopProgram:
     """The loops of `function(robot, ...)` for every robot. `arrays` are its inputs, with their shapes for one link."""
     graph = Graph()
     loops = Loops(graph)
-    tables = tuple(f"table{k}" for k in range(len(KINDS)))
+    kinds, columns_of = link_joints(), link_columns()
+    tables = tuple(f"table{k}" for k in range(len(kinds)))
     links = [
-        general_link(kind, [graph.input(table, k) for k in range(len(COLUMNS))])
-        for kind, table in zip(KINDS, tables, strict=True)
+        general_link(kind, [graph.input(table, k) for k in range(len(columns_of))])
+        for kind, table in zip(kinds, tables, strict=True)
     ]
     gravity = tuple(graph.input(GRAVITY, k) for k in range(3))
     about: Any = (), gravity, (), "frames", ()
@@ -60,36 +62,37 @@ def trace_universal(function: Callable[..., Any], arrays: dict[str, tuple[int, .
     for loop in program.loops:
         for body, columns in zip(loop.bodies, program.columns, strict=True):
             body.numbers = {index: columns[place] for index, place in body.numbers.items()}
-    return replace(program, columns=(tuple(range(len(COLUMNS))),) * len(KINDS))
+    return replace(program, columns=(tuple(range(len(columns_of))),) * len(kinds))
 
 
 def general_link(kind: type[Joint], numbers: Sequence[Any]) -> Link:
     """A link of this kind whose numbers are those given."""
     link = replace(empty_link(kind()), index=UNKNOWN, parent=UNKNOWN)
-    column = dict(zip(COLUMNS, numbers, strict=True))
-    visited = iter([column[name] for name in (*number_fields(kind), *COLUMNS[len(DRIVE) : len(COLUMNS) - len(OWN)])])
+    column = dict(zip(link_columns(), numbers, strict=True))
+    visited = iter([column[name] for name in (*number_fields(kind), *PLACED)])
     return NumberMap(lambda _: next(visited)).link(link)
 
 
 def link_table(robot: Robot) -> np.ndarray:
-    """The numbers of each link, in the order of `COLUMNS`: (links, columns)."""
-    rows = []
+    """The numbers of each link, in the order of `link_columns()`: (links, columns)."""
+    rows, own = [], joint_numbers()
     for link in robot.regrouped().links:
         row: list[float] = []
         NumberMap(recorder(row)).link(link)
         of_joint = number_fields(type(link.joint))
         known = dict(zip(of_joint, row, strict=False))
         rest = row[len(of_joint) :]
-        rows.append([*(known[name] for name in DRIVE), *rest, *(known.get(name, 0.0) for name in OWN)])
-    return np.array(rows).reshape(len(rows), len(COLUMNS))
+        rows.append([*(known[name] for name in DRIVE), *rest, *(known.get(name, 0.0) for name in own)])
+    return np.array(rows).reshape(len(rows), -1)
 
 
 def link_kinds(robot: Robot) -> list[int]:
-    """The kind of each link, as its position in `KINDS`."""
+    """The kind of each link, as its position in `link_joints()`."""
+    kinds = link_joints()
     for link in robot.links:
-        if type(link.joint) not in KINDS:
+        if type(link.joint) not in kinds:
             raise TypeError(
                 f"robot {robot.name!r}, joint of link {link.name!r}: {type(link.joint).__name__} is not among the"
-                f" joints of modules for any robot (expected one of {', '.join(kind.__name__ for kind in KINDS)})"
+                f" joints of modules for any robot (expected one of {', '.join(kind.__name__ for kind in kinds)})"
             )
-    return [KINDS.index(type(link.joint)) for link in robot.links]
+    return [kinds.index(type(link.joint)) for link in robot.links]

@@ -16,7 +16,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from ...errors import near_miss
-from ...robot import Robot
+from ...robot import KINDS, Robot
 from ...spatial import is_zero
 from ..xml import Element, shortened
 from .rows import ONE_DEGREE
@@ -61,10 +61,11 @@ def joint_of(transmission: Element, rotor: Element, joints: Mapping[str, int], o
 
 def rotors_of(robot: Robot) -> list[tuple[str, float, str]]:
     """Joints with rotors: names, inertias, units."""
+    driven = [row for row in robot.rows if not is_zero(row.get("rotor_inertia", 0.0))]
+    turning = [any(joint.angular for joint in KINDS[row["joint"]].links) for row in driven]
     return [
-        (row.get("joint_name", row["name"]), row["rotor_inertia"], "kg" if row["joint"] == "prismatic" else "kg m2")
-        for row in robot.rows
-        if not is_zero(row.get("rotor_inertia", 0.0))
+        (row.get("joint_name", row["name"]), row["rotor_inertia"], "kg m2" if turns else "kg")
+        for row, turns in zip(driven, turning, strict=True)
     ]
 
 

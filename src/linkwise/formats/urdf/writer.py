@@ -20,7 +20,7 @@ from xml.sax.saxutils import escape, quoteattr
 
 from ...errors import FileError, RobotError
 from ...files import saving
-from ...robot import Robot
+from ...robot import KINDS, Robot
 from ...robot.rows import WARN
 from ...spatial import is_zero
 from ..agreement import require_agreement
@@ -31,13 +31,8 @@ from .reader import EARTH, read
 from .rows import UNBOUNDED
 from .transmissions import NAMESPACE, in_words, rotors_of, transmission
 
-X, Y, Z = (1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0)
-SPLIT = {  # joints of several degrees of freedom: the types and axes that they are made of, by coordinate
-    "cylindrical": (("z", "prismatic", Z), ("rz", "revolute", Z)),
-    "universal": (("rx", "revolute", X), ("ry", "revolute", Y)),
-    "planar": (("x", "prismatic", X), ("y", "prismatic", Y), ("rz", "revolute", Z)),
-}
-WRITTEN = ("fixed", "revolute", "prismatic", "free", *SPLIT)
+Z = (0.0, 0.0, 1.0)
+FLOATING = "floating"
 NOT_XML = re.compile("[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 DYNAMICS = ("viscous_friction", "coulomb_friction", "velocity_limit", "effort_limit", "rotor_inertia")
 DROPPED = "Without the inertias of its rotors, which URDF has no place for, so that torques and accelerations differ:"
@@ -86,15 +81,17 @@ def checked_table(robot: Robot, path: Path) -> Table:
         )
     for row in robot.rows:
         where = f"{path}: cannot write robot {robot.name!r}, link {row['name']!r}:"
-        if row["joint"] not in WRITTEN:
+        if not all(types_of(row["joint"])):
             raise FileError(f"{where} URDF has no {row['joint']} joint (expected a .toml file)")
         for key in REFUSED:
             if not is_zero(row.get(key, 0.0)):
                 raise FileError(
                     f"{where} {key} is {row[key]!r}, and URDF has none (expected none: {DROP}; or a .toml file)"
                 )
-        if row["joint"] == "free" and (lost := [key for key in DYNAMICS if not is_zero(row.get(key, 0.0))]):
-            raise FileError(f"{where} {lost[0]} of a free joint has no place in URDF (expected none: {DROP})")
+        if types_of(row["joint"]) == (FLOATING,) and (
+            lost := [key for key in DYNAMICS if not is_zero(row.get(key, 0.0))]
+        ):
+            raise FileError(f"{where} {lost[0]} of a {row['joint']} joint has no place in URDF (expected none: {DROP})")
     table = Table.of(robot)
     to_frames(table, anchored=False)
     return table
@@ -148,30 +145,32 @@ class Writer:
 
     def row(self, row: Mapping[str, Any], parent: str) -> None:
         """A link and its joint; several of them for a joint of several degrees of freedom."""
-        name, kind = row.get("joint_name", row["name"]), row["joint"]
+        name, types = row.get("joint_name", row["name"]), types_of(row["joint"])
         place = row["translation"], row["rotation"]
-        if kind == "fixed":
+        if types == ("fixed",):
             self.link(row["name"], row)
             self.joint(self.free_name(name, self.joint_names), "fixed", parent, row["name"], place)
-        elif kind == "free":
+        elif types == (FLOATING,):
             self.link(row["name"], row)
-            self.joint(name, "floating", parent, row["name"], place)
-        elif kind in SPLIT:
+            self.joint(name, FLOATING, parent, row["name"], place)
+        elif len(types) > 1:
             self.several(row, name, parent, place)
         else:
+            (kind,) = types
             self.link(row["name"], row)
             inner = [f"<axis xyz={numbers(row['axis'])}/>", *self.mimic(row), *drive(row, kind, row.get("limits"))]
             self.joint(name, type_of(row, kind, row.get("limits")), parent, row["name"], place, inner)
             self.rotor(name, row)
 
     def several(self, row: Mapping[str, Any], name: str, parent: str, place: Any) -> None:
-        axis, parts = row.get("axis", Z), SPLIT[row["joint"]]
+        several = KINDS[row["joint"]]
+        directions = [row.get("axis", Z)] * several.degrees if several.on_z else several.directions
+        parts = zip(several.q_labels, types_of(row["joint"]), directions, strict=True)
         for k, (label, kind, direction) in enumerate(parts):
-            last = k == len(parts) - 1
+            last = k == several.degrees - 1
             link = row["name"] if last else self.free_name(f"{row['name']}.{label}", self.taken)
             limits = row["limits"][k] if "limits" in row else None
             self.link(link, row if last else {})
-            direction = direction if direction is not Z else axis
             inner = [f"<axis xyz={numbers(direction)}/>", *drive(row, kind, limits)]
             self.joint(f"{name}.{label}", type_of(row, kind, limits), parent, link, place, inner)
             self.rotor(f"{name}.{label}", row)
@@ -229,6 +228,13 @@ class Writer:
             name = f"{stem}{count}"
         taken.add(name)
         return name
+
+
+def types_of(joint: str) -> tuple[str, ...]:
+    """The types of the joints in URDF that a joint is written as, by coordinate; "" where there is none."""
+    if joint == "fixed" or KINDS[joint].urdf:
+        return (KINDS[joint].urdf if joint in KINDS else joint,)
+    return tuple(KINDS[link.kind].urdf if KINDS[joint].degrees > 1 else "" for link in KINDS[joint].links)
 
 
 def is_root(row: Mapping[str, Any]) -> bool:

@@ -13,8 +13,9 @@ from ...kernels.interface import Argument, Interface
 from ...kernels.loader import load_or_compile, load_or_compile_as
 from ...kernels.sources import plain_of
 from ...kernels.spec import KernelSpec, LoopSpec
+from ...robot.kinds import link_joints
 from ...tracing.tracing import function_name
-from ...tracing.universal import COLUMNS, KINDS, trace_universal
+from ...tracing.universal import link_columns, trace_universal
 from .frame import PLACES, RECORD, work_numbers
 from .module import aligned, heap_of, with_data, with_interface
 from .record import record_of_links
@@ -81,7 +82,7 @@ def universal_module(function: Callable[..., Any], arrays: Arrays, dtype: str, k
     for name, shape in arrays.items():
         described.append({"name": name, "role": "input", "shape": ["nq" if name == "q" else "n", *shape]})
     described.append({"name": function_name(function), "role": "output", "shape": ["n", *result.shape]})
-    record = {"header": RECORD, "columns": COLUMNS, "kinds": [kind.__name__ for kind in KINDS]}
+    record = {"header": RECORD, "columns": link_columns(), "kinds": [kind.__name__ for kind in link_joints()]}
     about = {"robot": None, "method": keywords.get("method"), "arguments": described, "record": record}
     return with_interface(code.binary, header(function, dtype) | about)
 

@@ -1,0 +1,266 @@
+"""A new kind of joint is one class and one entry in `KINDS`: everything else follows. Its oracle is a robot of slides.
+
+Of a rack of radius r at the angle q, q̇, q̈: a slide at r q, r q̇, r q̈ whose force is τ / r. A rotor J on the pinion is
+a mass J / r² on the slide that feels no gravity.
+"""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import linkwise as lw
+from effort import rest_slow
+from fake_cuda import fake_driver
+from linkwise.robot.kinds import KINDS, JointKind
+from linkwise.robot.mapping import own_numbers
+from linkwise.spatial import power
+from rack import Rack
+from robots import conditioned, relative
+
+ID, FD = lw.inverse_dynamics, lw.forward_dynamics
+ARRAYS = {ID: 3, FD: 3, lw.bias_torque: 2, lw.gravity_torque: 1, lw.inertia_matrix: 1, lw.inverse_inertia_matrix: 1}
+EVERY_METHOD = [(function, method) for function in ARRAYS for method in lw.methods(function)]
+
+
+@pytest.fixture(autouse=True)
+def registered(monkeypatch: pytest.MonkeyPatch) -> Any:
+    monkeypatch.setitem(KINDS, "rack", JointKind.of(Rack))
+    with lw.use_kernels("never"):
+        yield
+
+
+def toothed(n: int = 6, joints: str = "RKPKH", seed: int = 4, **drives: float) -> lw.Robot:
+    robot = lw.chain(n, seed=seed, joints=joints)
+    return lw.Robot.from_dh([row | drives for row in robot.rows], convention="standard", name="toothed")
+
+
+def with_slides(robot: lw.Robot) -> tuple[lw.Robot, np.ndarray]:
+    """The same robot with slides for its racks, and how far each coordinate goes there."""
+    rows = [{key: x for key, x in row.items() if key != "radius"} for row in robot.rows]
+    for row in rows:
+        if row["joint"] == "rack":
+            row["joint"] = "prismatic"
+    ratios = np.array([row.get("radius", 1.0) for row in robot.rows])
+    return lw.Robot.from_dh(rows, convention="standard", name="slides"), ratios
+
+
+def states(robot: lw.Robot, count: int = 3) -> np.ndarray:
+    return np.random.default_rng(robot.n).normal(size=(3, count, robot.n))
+
+
+def test_torques_are_those_of_slides() -> None:
+    robot = toothed()
+    slides, r = with_slides(robot)
+    assert robot.joints == "RKPKHR"
+    q, qd, qdd = states(robot)
+    tau = ID(robot, q, qd, qdd)
+    assert relative(tau, r * ID(slides, r * q, r * qd, r * qdd)) < 1e-13
+    assert relative(FD(robot, q, qd, tau), qdd) < 1e-11
+    assert relative(lw.inertia_matrix(robot, q), np.outer(r, r) * lw.inertia_matrix(slides, r * q)) < 1e-13
+    assert relative(lw.poses(robot, q), lw.poses(slides, r * q)) < 1e-14
+    assert robot.effort_units == ("N m", "N m", "N", "N m", "N m", "N m")
+    driven = ID(toothed(rotor_inertia=0.3), q, qd, qdd)
+    assert relative(driven, tau + 0.3 * qdd) < 1e-13
+
+
+@pytest.mark.parametrize(("function", "method"), EVERY_METHOD, ids=lambda x: getattr(x, "__name__", x))
+def test_every_method_takes_it(function: Any, method: str) -> None:
+    robot = toothed(5)
+    q, qd, other = states(robot)
+    given = (q, qd, other)[: ARRAYS[function]]
+    bound = max(1e-12, 4.0 * conditioned(robot, q))
+    assert relative(function(robot, *given, method=method), function(robot, *given)) < bound
+
+
+@pytest.mark.parametrize("form", rest_slow(["straight", "loops"], ["loops"]))
+def test_compiled_code_takes_it(form: str) -> None:
+    robot = toothed(31 if form == "loops" else 6, viscous_friction=0.2, rotor_inertia=0.1)
+    q, qd, other = states(robot)
+    for function in (ID, FD):
+        kernel = lw.compile(function, robot, form=form, friction=True)
+        plain = function(robot, q, qd, other, friction=True)
+        assert relative(kernel(q, qd, other), plain) < max(1e-12, 4.0 * conditioned(robot, q))
+
+
+def test_parallel_rounds_take_it() -> None:
+    robot = toothed(9)
+    q, qd, tau = states(robot, 2)
+    assert relative(FD(robot, q, qd, tau, method="parallel"), FD(robot, q, qd, tau)) < 4.0 * conditioned(robot, q)
+
+
+@pytest.mark.parametrize("form", rest_slow(["straight", "loops"], ["loops"]))
+def test_kernels_for_gpus_have_the_bits_of_the_processor(form: str) -> None:
+    robot = toothed(4)
+    given = [np.ascontiguousarray(x) for x in states(robot, 5)]
+    expected = lw.compile(FD, robot, form=form)(*given, threads=1)
+    with fake_driver():
+        assert np.array_equal(lw.compile(FD, robot, form=form, target="cuda")(*given, copy=True), expected)
+
+
+def test_modules_for_any_robot_take_it() -> None:
+    from wasm_modules import by_wasmtime
+
+    robot = toothed(4)
+    q, qd, qdd = states(robot)
+    module, record = lw.wasm(ID), lw.wasm_robot(robot)
+    (tau,) = by_wasmtime(module, [q, qd, qdd], record, len(q))
+    assert relative(tau.reshape(q.shape), ID(robot, q, qd, qdd)) < 1e-12
+    assert lw.wasm_interface(module)["record"]["columns"][-2:] == ["pitch", "radius"]
+
+
+def test_files_and_conventions_keep_it(tmp_path: Path) -> None:
+    robot = toothed()
+    lw.save(robot, tmp_path / "toothed.toml")
+    assert lw.load(tmp_path / "toothed.toml").rows == robot.rows
+    q, qd, qdd = states(robot)
+    for convention in ("modified", "frames"):
+        other = lw.convert(robot, convention)
+        assert relative(ID(other, q, qd, qdd), ID(robot, q, qd, qdd)) < 1e-12
+    text = str(lw.describe(robot))
+    assert "radius (m/rad)" in text
+    assert " rack " in text
+
+
+def test_rows_say_what_is_wrong_with_it(tmp_path: Path) -> None:
+    good = toothed(2, "RK").rows
+    for change, message in (
+        ({"radius": "3 cm"}, r"link 'link2': radius is '3 cm' \(expected a number"),
+        ({"radius": None}, "link 'link2': radius is missing .expected a number, in metres per radian"),
+        ({"pitch": 0.1}, "link 'link2': pitch is given for a rack joint .expected a screw joint"),
+        ({"joint": "revolute"}, "link 'link2': radius is given for a revolute joint .expected a rack joint"),
+        ({"joint": "rak"}, "did you mean 'rack'"),
+    ):
+        row = {key: x for key, x in {**good[1], **change}.items() if x is not None}
+        with pytest.raises(lw.RobotError, match=message):
+            lw.Robot.from_dh([good[0], row], convention="standard")
+    for refused in (
+        lambda: lw.save(toothed(), tmp_path / "toothed.urdf"),
+        *(lambda name=name: lw.convert_force(toothed(), *np.zeros((2, 6)), target=name)
+          for name in ("pinocchio", "mujoco", "drake")),
+    ):  # fmt: skip
+        with pytest.raises(ValueError, match=r"\brack\b"):
+            refused()
+
+
+def test_it_is_drawn_along_its_axis_in_its_colour(tmp_path: Path) -> None:
+    from linkwise.drawing.scene import scene_of
+    from linkwise.drawing.skeleton import skeleton_of
+
+    robot = toothed(3, "RKR")
+    skeleton = skeleton_of(robot)
+    assert [joint.symbol for joint in skeleton.joints] == ["revolute", "prismatic", "revolute"]
+    assert skeleton.joints[1].slides
+    scene = scene_of(skeleton, np.concatenate([np.eye(4)[None], lw.poses(robot, np.zeros(3))])[None])
+    assert scene.kinds == ("revolute", "rack")
+    assert Rack.colour in {part.colour for part in scene.parts}
+    lw.draw(robot).savefig(tmp_path / "toothed.svg")
+    assert "rack" in (tmp_path / "toothed.svg").read_text()
+
+
+def test_it_can_be_locked_and_coupled() -> None:
+    robot = toothed(3, "RKR")
+    slides, r = with_slides(robot)
+    assert robot.with_locked("link2", 0.7) == slides.with_locked("link2", 0.7 * float(r[1]))
+    rows = toothed(3, "KKR").rows
+    rows[1] |= {"coupled_to": "link1", "ratio": -2.0, "offset": 0.3}
+    gripper = lw.Robot.from_dh(rows, convention="standard")
+    free = lw.Robot.from_dh(toothed(3, "KKR").rows, convention="standard")
+    G = np.array([[1.0, 0.0], [-2.0, 0.0], [0.0, 1.0]])
+    q, qd, qdd = states(gripper)
+    tau = ID(free, q @ G.T + [0.0, 0.3, 0.0], qd @ G.T, qdd @ G.T)
+    assert relative(ID(gripper, q, qd, qdd), tau @ G) < 1e-12
+
+
+def test_comparisons_find_its_number() -> None:
+    robot = toothed(4, "RKKR", viscous_friction=0.1)
+    rows = robot.rows
+    assert lw.compare(robot, lw.convert(robot, "frames")).same
+    rows[1]["radius"] *= 1.5
+    found = lw.compare(robot, lw.Robot.from_dh(rows, convention="standard"))
+    assert not found.same
+    assert [(f.kind, f.where) for f in found.findings] == [("radius", "link2")]
+    assert " m/rad in a" in str(found.findings[0])
+    moved = robot.rows
+    moved[2]["b"] += 0.25
+    (zero,) = lw.compare(robot, lw.Robot.from_dh(moved, convention="standard")).findings
+    assert zero.kind == "zero"
+    assert abs(zero.value_b) * rows[2]["radius"] == pytest.approx(0.25)
+
+
+def test_its_number_may_be_a_symbol_and_vary_in_a_sweep(tmp_path: Path) -> None:
+    robot = toothed(2, "RK", viscous_friction=0.5)
+    rows = robot.rows
+    radius = rows[1]["radius"]
+    rows[1]["radius"] = lw.symbols("r")
+    symbolic = lw.Robot.from_dh(rows, convention="standard")
+    q, qd, qdd = states(robot)
+    assert relative(ID(lw.bind(symbolic, r=radius), q, qd, qdd), ID(robot, q, qd, qdd)) < 1e-13
+    radii = np.array([0.1, 0.2])
+    samples = {"link2.radius": radii, "q0": np.zeros((2, 2))}
+    swept = lw.sweep(robot, samples, tmp_path, 0.2, progress=False, files="npz").read()
+    for k, value in enumerate(radii):
+        rows[1]["radius"] = float(value)
+        alone = lw.simulate(lw.Robot.from_dh(rows, convention="standard"), [0.0, 0.0], duration=0.2)
+        assert relative(swept["q_end"][k], alone.q[-1]) < 1e-9
+
+
+def test_parameters_of_its_bodies() -> None:
+    robot = toothed(4, "KRKR")
+    slides, _ = with_slides(robot)
+    assert [p.name for p in lw.base_parameters(robot)] == [p.name for p in lw.base_parameters(slides)]
+    q, qd, qdd = states(robot)
+    tau = ID(robot, q, qd, qdd)
+    assert relative(ID(robot.regrouped(), q, qd, qdd), tau) < 1e-12
+    columns = lw.regressor(robot, q, qd, qdd) @ lw.parameters(robot)
+    assert relative(columns, tau) < 1e-12
+
+
+KINDS_OF_LINKS = [*dict.fromkeys(joint for kind in KINDS.values() for joint in kind.links if joint.width == 1), Rack]
+NUMBERS = [
+    (joint, number)
+    for joint in KINDS_OF_LINKS
+    for number in (*own_numbers(joint), "rotor_inertia", "viscous_friction", "coulomb_friction")
+]
+OWN = [(joint, number) for joint, number in NUMBERS if number in own_numbers(joint)]
+
+
+@pytest.mark.parametrize(("joint", "number"), rest_slow(NUMBERS, OWN), ids=lambda x: getattr(x, "kind", x))
+def test_every_number_of_every_kind_acts_in_every_form_of_the_dynamics(joint: Any, number: str) -> None:
+    """Torques change with it, by as much in loops, straight code, a bound symbol, a converted table and a file."""
+    robot = toothed(4, f"R{joint.letter}R", rotor_inertia=0.2, viscous_friction=0.3, coulomb_friction=0.4)
+    rows = robot.rows
+    rows[1][number] = value = 1.7 * rows[1][number]
+    changed = lw.Robot.from_dh(rows, convention="standard")
+    rows[1][number] = lw.symbols("x")
+    bound = lw.bind(lw.Robot.from_dh(rows, convention="standard"), x=value)
+    given = states(robot)
+    tau = ID(changed, *given, friction=True)
+    assert relative(tau, ID(robot, *given, friction=True)) > 1e-4
+    read = lw.Robot.from_dh(changed.rows, convention="standard")
+    for other in (bound, changed.regrouped(), lw.convert(changed, "frames"), read, replace(changed, table=())):
+        assert relative(ID(other, *given, friction=True), tau) < 1e-12
+    for form in ("straight", "loops"):
+        assert relative(lw.compile(ID, changed, form=form, friction=True)(*given), tau) < 1e-12
+
+
+def test_letters_and_colours_tell_kinds_apart_and_drives_have_the_power_of_their_torque() -> None:
+    letters, colours = ([getattr(kind, key) for kind in KINDS.values()] for key in ("letter", "colour"))
+    assert len(set(letters)) == len(set(colours)) == len(KINDS)
+    for joint in KINDS_OF_LINKS:
+        made = joint(**dict.fromkeys(own_numbers(joint), 0.3))
+        wrench = made.drive(2.0)
+        assert power(made.axis, wrench) == pytest.approx(2.0)
+
+
+def test_a_number_without_a_unit_is_refused() -> None:
+    from dataclasses import dataclass
+
+    @dataclass(frozen=True)
+    class Bare(Rack):
+        teeth: float = 12.0
+
+    with pytest.raises(TypeError, match=r"joint class Bare: teeth has no unit \(expected teeth: Scalar = field"):
+        own_numbers(Bare)
