@@ -1,6 +1,5 @@
 """Loops over the links give what plain Python gives, on chains and trees of any joints."""
 
-from dataclasses import dataclass, fields
 from functools import cache
 
 import numpy as np
@@ -9,12 +8,7 @@ import pytest
 import linkwise as lw
 from effort import rest_slow
 from linkwise.api.method_table import LOOP_METHODS
-from linkwise.robot.joint import Screw
-from linkwise.robot.kinds import KINDS
-from linkwise.robot.link import empty_link
-from linkwise.robot.mapping import NumberMap, numbers_of
 from linkwise.tracing.loop_tracing import NotRollableError, trace_rolled
-from rack import Rack
 from robots import CHAINS, DRIVEN, TREES, conditioned, relative, states
 
 METHODS = [(getattr(lw, name), method) for name, methods in LOOP_METHODS.items() for method in methods]
@@ -188,28 +182,3 @@ def test_what_has_no_loops_is_refused_with_what_has():
         lw.compile(lw.inverse_dynamics, arm, form="loop")
     with pytest.raises(NotRollableError, match="position of a link"):
         trace_rolled(lw.udu, arm, {"q": ()})
-
-
-def test_every_number_of_every_kind_of_joint_is_visited_and_replaced():
-    for kind in {Rack, *(joint for each in KINDS.values() for joint in each.links)}:
-        names = [entry.name for entry in fields(kind) if entry.name != "limits"]
-        values = {name: 10.0 + k for k, name in enumerate(names)}
-        link, seen = empty_link(kind(**values)), []
-
-        def double(x, seen=seen):
-            seen.append(x)
-            return 2.0 * x
-
-        doubled = NumberMap(double).link(link).joint
-        assert set(values.values()) <= set(seen)
-        assert set(values.values()) <= set(numbers_of(link))
-        assert {name: getattr(doubled, name) for name in names} == {name: 2.0 * x for name, x in values.items()}
-
-
-def test_a_field_of_a_joint_that_is_no_number_is_refused():
-    @dataclass(frozen=True)
-    class Toothed(Screw):
-        teeth: tuple[float, ...] = ()
-
-    with pytest.raises(TypeError, match=r"Toothed.*teeth"):
-        list(numbers_of(empty_link(Toothed())))

@@ -4,7 +4,6 @@ Of a rack of radius r at the angle q, q̇, q̈: a slide at r q, r q̇, r q̈ who
 a mass J / r² on the slide that feels no gravity.
 """
 
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +14,6 @@ import linkwise as lw
 from effort import rest_slow
 from fake_cuda import fake_driver
 from linkwise.robot.kinds import KINDS, JointKind
-from linkwise.robot.mapping import own_numbers
-from linkwise.spatial import power
 from rack import Rack
 from robots import conditioned, relative
 
@@ -216,51 +213,3 @@ def test_parameters_of_its_bodies() -> None:
     assert relative(ID(robot.regrouped(), q, qd, qdd), tau) < 1e-12
     columns = lw.regressor(robot, q, qd, qdd) @ lw.parameters(robot)
     assert relative(columns, tau) < 1e-12
-
-
-KINDS_OF_LINKS = [*dict.fromkeys(joint for kind in KINDS.values() for joint in kind.links if joint.width == 1), Rack]
-NUMBERS = [
-    (joint, number)
-    for joint in KINDS_OF_LINKS
-    for number in (*own_numbers(joint), "rotor_inertia", "viscous_friction", "coulomb_friction")
-]
-OWN = [(joint, number) for joint, number in NUMBERS if number in own_numbers(joint)]
-
-
-@pytest.mark.parametrize(("joint", "number"), rest_slow(NUMBERS, OWN), ids=lambda x: getattr(x, "kind", x))
-def test_every_number_of_every_kind_acts_in_every_form_of_the_dynamics(joint: Any, number: str) -> None:
-    """Torques change with it, by as much in loops, straight code, a bound symbol, a converted table and a file."""
-    robot = toothed(4, f"R{joint.letter}R", rotor_inertia=0.2, viscous_friction=0.3, coulomb_friction=0.4)
-    rows = robot.rows
-    rows[1][number] = value = 1.7 * rows[1][number]
-    changed = lw.Robot.from_dh(rows, convention="standard")
-    rows[1][number] = lw.symbols("x")
-    bound = lw.bind(lw.Robot.from_dh(rows, convention="standard"), x=value)
-    given = states(robot)
-    tau = ID(changed, *given, friction=True)
-    assert relative(tau, ID(robot, *given, friction=True)) > 1e-4
-    read = lw.Robot.from_dh(changed.rows, convention="standard")
-    for other in (bound, changed.regrouped(), lw.convert(changed, "frames"), read, replace(changed, table=())):
-        assert relative(ID(other, *given, friction=True), tau) < 1e-12
-    for form in ("straight", "loops"):
-        assert relative(lw.compile(ID, changed, form=form, friction=True)(*given), tau) < 1e-12
-
-
-def test_letters_and_colours_tell_kinds_apart_and_drives_have_the_power_of_their_torque() -> None:
-    letters, colours = ([getattr(kind, key) for kind in KINDS.values()] for key in ("letter", "colour"))
-    assert len(set(letters)) == len(set(colours)) == len(KINDS)
-    for joint in KINDS_OF_LINKS:
-        made = joint(**dict.fromkeys(own_numbers(joint), 0.3))
-        wrench = made.drive(2.0)
-        assert power(made.axis, wrench) == pytest.approx(2.0)
-
-
-def test_a_number_without_a_unit_is_refused() -> None:
-    from dataclasses import dataclass
-
-    @dataclass(frozen=True)
-    class Bare(Rack):
-        teeth: float = 12.0
-
-    with pytest.raises(TypeError, match=r"joint class Bare: teeth has no unit \(expected teeth: Scalar = field"):
-        own_numbers(Bare)

@@ -1,0 +1,122 @@
+"""Laws of the numbers of joints, over every number of every kind in `KINDS` and of a kind beside them."""
+
+from dataclasses import dataclass, fields
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import linkwise as lw
+from effort import rest_slow
+from joint_kinds import states
+from linkwise.robot import Joint
+from linkwise.robot.joint import Screw
+from linkwise.robot.kinds import KINDS, JointKind, link_joints
+from linkwise.robot.link import empty_link
+from linkwise.robot.mapping import DRIVE, NumberMap, numbers_of, own_numbers
+from linkwise.spatial import power
+from linkwise.sweeps.family import families
+from rack import Rack
+from robots import conditioned, relative
+
+ID, FD = lw.inverse_dynamics, lw.forward_dynamics
+EVERY = {**KINDS, "rack": JointKind.of(Rack)}
+NUMBERS = [(kind, number) for kind in EVERY.values() for number in (*kind.numbers, *DRIVE)]
+QUICK = [(kind, number) for kind, number in NUMBERS if number in kind.numbers]
+
+
+@pytest.fixture(autouse=True)
+def registered(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(KINDS, "rack", EVERY["rack"])
+
+
+def three_joints(letter: str) -> lw.Robot:
+    """A joint of this kind between two that turn, with drives and friction."""
+    drives = {"rotor_inertia": 0.2, "viscous_friction": 0.3, "coulomb_friction": 0.4}
+    rows = [row | drives for row in lw.random_tree(3, seed=3, joints=f"R{letter}R").rows]
+    return lw.Robot.from_frames(rows, name=f"with-{letter}")
+
+
+def with_number(robot: lw.Robot, number: str, value: object) -> lw.Robot:
+    rows = robot.rows
+    rows[1][number] = value
+    return lw.Robot.from_frames(rows, name=robot.name)
+
+
+@pytest.mark.parametrize(
+    ("kind", "number"), rest_slow(NUMBERS, QUICK), ids=lambda x: x if isinstance(x, str) else x.name
+)
+def test_a_number_changes_torques_by_as_much_in_every_form(kind: JointKind, number: str, tmp_path: Path) -> None:
+    """In plain Python, straight code, loops, rounds, regrouped bodies, families, symbols, tables and files."""
+    robot = three_joints(kind.letter)
+    value = 1.7 * robot.rows[1][number]
+    changed, symbolic = with_number(robot, number, value), with_number(robot, number, lw.symbols("x"))
+    q, qd, qdd, _ = states(robot, 3)
+    with lw.use_kernels("never"):
+        tau = ID(changed, q, qd, qdd, friction=True)
+        assert relative(tau, ID(robot, q, qd, qdd, friction=True)) > 1e-4
+        lw.save(changed, tmp_path / "changed.toml")
+        others = lw.bind(symbolic, x=value), changed.regrouped(), lw.load(tmp_path / "changed.toml")
+        tables = [lw.convert(changed, convention) for convention in ("standard", "modified")] if kind.on_z else []
+        for other in (*others, *tables):
+            assert relative(ID(other, q, qd, qdd, friction=True), tau) < 1e-11
+        tolerance = max(1e-11, 4.0 * conditioned(changed, q))
+        for method in ("newton-euler", "denoc"):
+            assert relative(ID(changed, q, qd, qdd, friction=True, method=method), tau) < 1e-12
+        for method in ("articulated", "parallel"):
+            assert relative(FD(changed, q, qd, tau, friction=True, method=method), qdd) < tolerance
+    for form in ("straight", "loops"):
+        assert relative(lw.compile(ID, changed, form=form, friction=True)(q, qd, qdd), tau) < 1e-12
+    (related,) = families([robot, changed])
+    two = [np.stack([x, x]) for x in (q, qd, qdd)]
+
+    def torques(arm: lw.Robot, q: np.ndarray, qd: np.ndarray, qdd: np.ndarray) -> np.ndarray:
+        return ID(arm, q, qd, qdd, friction=True)
+
+    found = related.family.evaluated(torques, related.numbers, q=two[0], qd=two[1], qdd=two[2])
+    assert relative(found[1], tau) < 1e-12
+
+
+def test_letters_and_colours_tell_kinds_apart() -> None:
+    for key in ("letter", "colour"):
+        assert len({getattr(kind, key) for kind in EVERY.values()}) == len(EVERY)
+
+
+def test_drives_have_the_power_of_their_torque() -> None:
+    for joint in link_joints():
+        made = joint(**dict.fromkeys(own_numbers(joint), 0.3))
+        assert power(made.axis, made.drive(2.0)) == pytest.approx(2.0)
+
+
+def test_every_number_of_every_kind_of_joint_is_visited_and_replaced() -> None:
+    for kind in link_joints():
+        names = [entry.name for entry in fields(kind) if entry.name != "limits"]
+        values = {name: 10.0 + k for k, name in enumerate(names)}
+        link, seen = empty_link(kind(**values)), []
+
+        def double(x, seen=seen):
+            seen.append(x)
+            return 2.0 * x
+
+        doubled = NumberMap(double).link(link).joint
+        assert set(values.values()) <= set(seen)
+        assert set(values.values()) <= set(numbers_of(link))
+        assert {name: getattr(doubled, name) for name in names} == {name: 2.0 * x for name, x in values.items()}
+
+
+def test_a_field_of_a_joint_that_is_no_number_is_refused() -> None:
+    @dataclass(frozen=True)
+    class Toothed(Screw):
+        teeth: tuple[float, ...] = ()
+
+    with pytest.raises(TypeError, match=r"Toothed.*teeth"):
+        list(numbers_of(empty_link(Toothed())))
+
+
+def test_a_number_without_a_unit_is_refused() -> None:
+    @dataclass(frozen=True)
+    class Bare(Joint):
+        teeth: float = 12.0
+
+    with pytest.raises(TypeError, match=r"joint class Bare: teeth has no unit \(expected teeth: Scalar = field"):
+        own_numbers(Bare)
