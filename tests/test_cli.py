@@ -39,7 +39,7 @@ def test_without_arguments_it_is_the_help() -> None:
     for name, about in COMMANDS.items():
         assert f"  {name} " in alone.out
         assert about in alone.out
-    assert "Exit codes\n  0 done" in alone.out
+    assert "Exit codes:\n  0 done" in alone.out
 
 
 @pytest.mark.parametrize("name", COMMANDS)

@@ -179,12 +179,12 @@ def calls(path: Path) -> Iterator[Any]:
 
 
 def test_commands_print_by_one_function():
-    """`emit`, which escapes; and the help, which is our own text."""
+    """`emit`, which escapes; and the help, which is of typer."""
     folder = Path(lw.__file__).parent / "cli"
     direct = [
         call for path in folder.rglob("*.py") for call in calls(path) if call.startswith(("print(", "sys.stdout.w"))
     ]
     assert sorted(direct) == [
         "print(context.get_help())",
-        "print(style(text, look) if look else text, file=stream, end=end)",
+        "print(styled(printable(text), look, stream), file=stream, end=end)",
     ]

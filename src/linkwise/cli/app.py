@@ -16,9 +16,10 @@ from typer.core import TyperGroup
 
 from ..errors import FileError, RobotError, SingularError, near_miss
 from ..version import __version__
-from . import COMMANDS, colour
+from . import COMMANDS, screen
+from .declare import declared
 from .encoding import never_fail
-from .help import Command, WithHelp, argument_name, option_name, usage_of
+from .help import Command, WithHelp, arguments_of, usage_of
 from .screen import complain, emit, gap, silence_stdout, warn
 from .wording import at_the_prompt
 
@@ -27,6 +28,7 @@ DONE, FAILED, NOT_UNDERSTOOD, BAD_FILE, INTERRUPTED = 0, 1, 2, 3, 130
 UsageError: type[Exception] = typer.BadParameter.__mro__[1]  # of the click that typer itself uses
 ClickError: type[Exception] = typer.BadParameter.__mro__[2]
 EVERYWHERE = {"--debug": "debug", "--no-color": "no_color", "--no-colour": "no_color"}
+SETTINGS = {"help_option_names": ["-h", "--help"], "color": True}  # styled where colours are wanted, and nowhere else
 EXAMPLES = (
     ("linkwise demo", "the main jobs in a minute"),
     ("linkwise torque stanford --plot torque.png", "torques along a trajectory"),
@@ -58,7 +60,7 @@ def command(name: str) -> Any:
     """The command of a module in `commands/`."""
     module = import_module(f".commands.{name}", __package__)
     app = typer.Typer(add_completion=False, rich_markup_mode=None)
-    app.command(name, cls=Command, short_help=COMMANDS[name])(module.command)
+    app.command(name, cls=Command, short_help=COMMANDS[name])(declared(module.command))
     made = typer.main.get_command(app)
     made.examples = module.EXAMPLES  # type: ignore[attr-defined]
     return made
@@ -85,7 +87,7 @@ def start(
 
 
 def group() -> Any:
-    app = typer.Typer(cls=Group, rich_markup_mode=None, context_settings={"help_option_names": ["-h", "--help"]})
+    app = typer.Typer(cls=Group, rich_markup_mode=None, context_settings=SETTINGS)
     app.callback(invoke_without_command=True)(start)
     return typer.main.get_command(app)
 
@@ -100,7 +102,7 @@ def run_with_streams(arguments: list[str]) -> int:
     never_fail()
     gap.due = False
     arguments, asked = without_everywhere(arguments)
-    colour.forbidden = "no_color" in asked
+    screen.colourless = "no_color" in asked
     try:
         with quiet_warnings():
             code = DONE if (done := invoke(arguments)) is None else int(done)
@@ -177,17 +179,15 @@ def message(error: BaseException) -> str:
         return at_the_prompt(str(error)) or type(error).__name__
     option, close = getattr(error, "option_name", None), getattr(error, "possibilities", None)
     if option is not None and not isinstance(error, typer.BadParameter):
-        context = getattr(error, "ctx", None)
-        params = [] if context is None else context.command.params
-        known = [name for param in params for name in param.opts]
-        for param in params:
-            if param.param_type_name == "argument" and option == f"--{argument_name(param).lower()}":
-                usage = usage_of("" if context is None else context.command_path, params)
+        context: Any = getattr(error, "ctx", None)
+        for param in [] if context is None else arguments_of(context):
+            if option == f"--{param.human_readable_name.lower()}":
+                usage = f"{context.command_path} {usage_of(context)}"
                 return f"there is no option {option!r}: the {option[2:]} stands without it, as in {usage}"
+        known = [] if context is None else [name for param in context.command.params for name in param.opts]
         return f"there is no option {option!r}{near_miss(option, close or known)}"
     if type(error).__name__ == "MissingParameter" and (param := getattr(error, "param", None)) is not None:
-        name = argument_name(param) if param.param_type_name == "argument" else option_name(param)
-        return f"{name} is missing (expected: {param.help})"
+        return f"{param.human_readable_name.upper()} is missing (expected: {param.help})"
     text: str = error.format_message()  # type: ignore[attr-defined]
     return text
 

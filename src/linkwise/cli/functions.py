@@ -5,54 +5,20 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import typer
-
 from ..errors import one_of
+from .declare import arg
 
 FUNCTIONS = (
-    "inverse_dynamics",
-    "budget",
-    "forward_dynamics",
-    "inertia_matrix",
-    "inverse_inertia_matrix",
-    "coriolis_matrix",
-    "gravity_torque",
-    "bias_torque",
-    "kinetic_energy",
-    "potential_energy",
-    "regressor",
-    "slotine_li_regressor",
-    "energy_regressor",
-    "jacobian",
-    "poses",
-    "udu",
-    "joint_wrenches",
-    "centre_of_mass",
-    "momentum",
-    "inverse_dynamics_derivatives",
-    "forward_dynamics_derivatives",
-    "inverse_dynamics_second_derivatives",
-    "forward_dynamics_second_derivatives",
-    "linearize",
-    "momentum_matrix",
-    "momentum_bias",
-    "mass_centres",
-    "mass_factor",
-    "mass_factor_rate",
-    "kinetic_gradient",
-    "constraint_wrenches",
-    "denoc_matrices",
-    "complement_matrices",
-    "operators",
-    "operator_rates",
-    "base_wrench",
-    "floating_dynamics",
-    "generalized_jacobian",
-    "configuration_rate",
-    "integrate",
-    "difference",
+    "inverse_dynamics", "budget", "forward_dynamics", "inertia_matrix", "inverse_inertia_matrix",
+    "coriolis_matrix", "gravity_torque", "bias_torque", "kinetic_energy", "potential_energy", "regressor",
+    "slotine_li_regressor", "energy_regressor", "jacobian", "poses", "udu", "joint_wrenches", "centre_of_mass",
+    "momentum", "inverse_dynamics_derivatives", "forward_dynamics_derivatives",
+    "inverse_dynamics_second_derivatives", "forward_dynamics_second_derivatives", "linearize",
+    "momentum_matrix", "momentum_bias", "mass_centres", "mass_factor", "mass_factor_rate", "kinetic_gradient",
+    "constraint_wrenches", "denoc_matrices", "complement_matrices", "operators", "operator_rates",
+    "base_wrench", "floating_dynamics", "generalized_jacobian", "configuration_rate", "integrate", "difference",
     "normalize",
-)
+)  # fmt: skip
 
 
 def names(incomplete: str) -> list[str]:
@@ -60,12 +26,8 @@ def names(incomplete: str) -> list[str]:
     return [name for name in FUNCTIONS if name.startswith(incomplete.replace("-", "_"))]
 
 
-Function = typer.Argument(
-    metavar="function",
-    help="By its name in Python: inverse_dynamics, inertia_matrix, gravity_torque, forward_dynamics_derivatives, ...",
-    autocompletion=names,
-    show_default=False,
-)
+BY_NAME = "By its name in Python: inverse_dynamics, inertia_matrix, gravity_torque, forward_dynamics_derivatives, ..."
+Function = arg("function", BY_NAME, names)
 
 
 def method_keywords(name: str, method: str | None) -> dict[str, Any]:

@@ -1,41 +1,54 @@
-"""Help that reads well at 80 columns: what it does, examples, arguments, options by subject, exit codes."""
+"""Help: what a command does, examples, arguments, options by subject, exit codes; laid out by typer."""
 
 from __future__ import annotations
 
-import shutil
 from typing import Any
 
 from typer.core import TyperCommand
 
 from ..tables import parse_number
-from . import SECTIONS, colour
+from . import SECTIONS
 from .encoding import encodable
+from .options import OUTPUT, ROBOT
+from .screen import styled
 
 NUMBERS = ("float", "int", "integer")  # types of options, also with a range
-WIDEST = 80
-COLUMN = 26  # where the texts of options begin
 EXIT_CODES = "0 done   1 failed, or different   2 not understood   3 bad file   130 Ctrl-C"
+BESIDE, COLUMN = 44, 24  # columns of examples, and of names of options, that leave room for a text beside them
+HYPHEN = "\N{NON-BREAKING HYPHEN}"  # in place of others while lines are broken: options stay whole
 
 
 class WithHelp:
-    """A command or group whose help is laid out here."""
+    """A command or group with examples; its options stand under their subjects."""
 
     examples: tuple[tuple[str, str], ...] = ()
     help: Any
-    params: Any
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
-        page = Page()
-        page.usage(ctx.command_path, self.params, hasattr(self, "list_commands"))
-        page.text(self.help or "")
-        page.examples(self.examples)
-        if hasattr(self, "list_commands"):
-            for title, commands in SECTIONS.items():
-                page.entries(title, list(commands.items()))
-        for title, entries in by_subject(self.params, ctx).items():
-            page.entries(title, entries)
-        page.lines += ["", page.style("Exit codes", "bold green"), f"  {EXIT_CODES}"]
-        formatter.write(encodable("\n".join(page.lines)) + "\n")
+        group = hasattr(self, "list_commands")
+        formatter.write_usage(ctx.command_path, f"{'COMMAND' if group else usage_of(ctx)} [OPTIONS]".strip())
+        formatter.write_paragraph()
+        formatter.write_text(unbroken(self.help))
+        with formatter.section(heading("Examples")):
+            if max(len(line) for line, _ in self.examples) <= BESIDE:
+                formatter.write_dl([(styled(line, "cyan"), unbroken(about)) for line, about in self.examples], BESIDE)
+            else:
+                for line, about in self.examples:
+                    formatter.write(f"  {styled(line, 'cyan')}\n")
+                    with formatter.indentation():
+                        formatter.write_text(unbroken(about))
+        sections = by_subject(ctx) if not group else {k: list(v.items()) for k, v in SECTIONS.items()} | by_subject(ctx)
+        for title, entries in sections.items():
+            with formatter.section(heading(title)):
+                formatter.write_dl(
+                    [(styled(unbroken(name), "cyan"), unbroken(about)) for name, about in entries], COLUMN
+                )
+        with formatter.section(heading("Exit codes")):
+            formatter.write(f"  {EXIT_CODES}\n")
+
+    def get_help(self, ctx: Any) -> str:
+        text: str = super().get_help(ctx)  # type: ignore[misc]
+        return encodable(text.replace(HYPHEN, "-"))
 
 
 class Command(WithHelp, TyperCommand):
@@ -63,89 +76,36 @@ def refuse_words(ctx: Any, option: str, values: list[str]) -> None:
             ctx.fail(f"{option} is {value!r} (expected a number)")
 
 
-class Page:
-    """The lines of a help text."""
-
-    def __init__(self) -> None:
-        self.lines: list[str] = []
-        self.width = min(WIDEST, shutil.get_terminal_size().columns)
-        self.style = colour.stdout()
-
-    def usage(self, path: str, params: Any, group: bool) -> None:
-        line = f"{f'{path} COMMAND' if group else usage_of(path, params)} [OPTIONS]"
-        self.lines.append(f"{self.style('Usage:', 'bold')} {line}")
-
-    def text(self, about: str) -> None:
-        """Paragraphs; lines that begin with a space stay as they are."""
-        for paragraph in about.strip().split("\n\n"):
-            kept = any(line.startswith(" ") for line in paragraph.splitlines())
-            lines = paragraph.splitlines() if kept else wrapped(" ".join(paragraph.split()), self.width)
-            self.lines += ["", *lines]
-
-    def examples(self, examples: tuple[tuple[str, str], ...]) -> None:
-        if not examples:
-            return
-        self.lines += ["", self.style("Examples", "bold green")]
-        beside = max(len(line) for line, _ in examples) <= self.width // 2 + 8
-        for line, about in examples:
-            room = self.width - 4 - max(len(example) for example, _ in examples)
-            if beside and len(about) <= room:
-                pad = " " * (max(len(example) for example, _ in examples) - len(line))
-                self.lines.append(f"  {self.style(line, 'cyan')}{pad}  {about}")
-            else:
-                self.lines += [f"  {self.style(line, 'cyan')}", *wrapped(about, self.width, "      ")]
-
-    def entries(self, title: str, entries: list[tuple[str, str]]) -> None:
-        if not entries:
-            return
-        self.lines += ["", self.style(title, "bold green")]
-        longest = max(len(name) for name, _ in entries)
-        column = min(COLUMN, longest + 4) if longest else 2
-        for name, about in entries:
-            first, *rest = wrapped(about, self.width, " " * column) or [""]
-            if len(name) + 4 > column and name:
-                self.lines += [f"  {self.style(name, 'cyan')}", first]
-            else:
-                pad = " " * (column - 2 - len(name))
-                self.lines.append(f"  {self.style(name, 'cyan') if name else ''}{pad}{first.strip()}")
-            self.lines += rest
+def heading(text: str) -> str:
+    return styled(text, "bold green")
 
 
-def usage_of(path: str, params: Any) -> str:
-    """A command and its arguments."""
-    arguments = [param for param in params if param.param_type_name == "argument"]
-    names = [argument_name(param) + "..." * (param.nargs == -1) for param in arguments]
-    return " ".join(
-        [path, *(name if param.required else f"[{name}]" for name, param in zip(names, arguments, strict=True))]
-    )
+def unbroken(text: str) -> str:
+    return text.replace("-", HYPHEN)
 
 
-def wrapped(text: str, width: int, indent: str = "") -> list[str]:
-    import textwrap
+def usage_of(ctx: Any) -> str:
+    """The arguments of a command."""
+    names = {param: param.human_readable_name.upper() + "..." * (param.nargs == -1) for param in arguments_of(ctx)}
+    return " ".join(name if param.required else f"[{name}]" for param, name in names.items())
 
-    return textwrap.wrap(text, width, initial_indent=indent, subsequent_indent=indent, break_on_hyphens=False)
+
+def arguments_of(ctx: Any) -> list[Any]:
+    return [param for param in ctx.command.params if param.param_type_name == "argument"]
 
 
-def by_subject(params: Any, ctx: Any) -> dict[str, list[tuple[str, str]]]:
-    """Arguments, options, and further options by their subject."""
+def by_subject(ctx: Any) -> dict[str, list[tuple[str, str]]]:
+    """Arguments, options, and further options by their subject: what is written and of which robot come last."""
     subjects: dict[str, list[tuple[str, str]]] = {"Arguments": [], "Options": []}
-    for param in params:
-        if getattr(param, "hidden", False):
-            continue
+    for param in ctx.command.get_params(ctx):
         if param.param_type_name == "argument":
-            subjects["Arguments"].append((argument_name(param), param.help or ""))
-            continue
-        subject = getattr(param, "rich_help_panel", None) or "Options"
-        subjects.setdefault(subject, []).append((option_name(param), param.help or ""))
-    subjects["Options"].append(("-h, --help", "Show this help."))
+            subjects["Arguments"].append((param.human_readable_name.upper(), param.help))
+        else:
+            named = ", ".join(sorted(param.opts, key=len)) + "".join(f" / {name}" for name in param.secondary_opts)
+            name = named if param.is_flag else f"{named} {param.metavar}"
+            subject = getattr(param, "rich_help_panel", None) or "Options"
+            subjects.setdefault(subject, []).append((name, param.help))
+    for last in (OUTPUT, ROBOT):
+        if last in subjects:
+            subjects[last] = subjects.pop(last)
     return {title: entries for title, entries in subjects.items() if entries}
-
-
-def argument_name(param: Any) -> str:
-    name: str = param.metavar or param.name
-    return name.upper()
-
-
-def option_name(param: Any) -> str:
-    names = ", ".join(sorted(param.opts, key=len))
-    return names if param.is_flag or not param.metavar else f"{names} {param.metavar}"

@@ -14,11 +14,11 @@ from ..formats import LIBRARY
 from ..robot import Robot
 from ..robot.layout import angles
 from ..trajectories import Trajectory, cubic, cycloid, quintic, septic, trajectory_from_csv, trapezoid
+from .options import PAPER
 from .states import state
 
 SECONDS = 10.0
 TURN, SLIDE = math.pi / 3, 0.1  # of the default motion: 60 degrees, 0.1 m
-PAPER = "paper"
 THIRD = math.pi / 3
 OF_PAPERS = {  # start, end, and where it is from
     "stanford": ((0, math.pi / 2, 0, 0, 0, 0), (THIRD, THIRD, 0.1, THIRD, THIRD, THIRD), "(39)"),

@@ -9,6 +9,7 @@ import os
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,8 @@ from ..extras import imported
 from ..figures import require_matplotlib
 from ..files import check_target, saving
 from ..tables import write_table
-from .screen import emit, note
+from .options import PICTURES, Csv, Json, Parquet, Plot
+from .screen import emit, note, shown
 
 STDOUT = "-"
 NEED_MATPLOTLIB = (".png", ".svg", ".pdf", ".gif", ".mp4")
@@ -36,9 +38,7 @@ def writing() -> Iterator[None]:
 
 def print_json(result: Mapping[str, Any]) -> None:
     """One JSON value, all digits; what is not finite is null, as JSON has no word for it."""
-    text = json.dumps(
-        plain(result), indent=2, allow_nan=False
-    )  # in ASCII, with escapes of all but one control character
+    text = json.dumps(plain(result), indent=2, allow_nan=False)  # in ASCII: escapes of all but one control character
     emit(text.replace("\x7f", "\\u007f"))
 
 
@@ -57,31 +57,60 @@ def plain(value: Any) -> Any:
     return value if value is None or isinstance(value, (str, int, float, bool)) else str(value)
 
 
-def write_columns(columns: Mapping[str, Any], csv_path: str | None, parquet_path: str | None) -> None:
-    """A table of columns to the files that were asked for; - is stdout."""
-    if csv_path is not None:
-        text = csv_text(columns)
-        if csv_path == STDOUT:
-            emit(text, end="")
-        else:
-            with writing(), saving(Path(csv_path)) as file:
-                file.write(text.encode())
-            wrote(csv_path)
-    if parquet_path is not None:
-        write_parquet(columns, parquet_path)
-        wrote(parquet_path)
+@dataclass(frozen=True)
+class Tables:
+    """JSON, and tables of columns; what is asked for is checked before anything is computed."""
+
+    json: Json = False
+    csv: Csv = None
+    parquet: Parquet = None
+
+    def __post_init__(self) -> None:
+        check_outputs(self.json, self.csv, self.parquet)
+
+    def show(self, as_json: Callable[[], Mapping[str, Any]], on_screen: Callable[[], None]) -> None:
+        """The result on stdout, in one way: JSON, what a person reads, or nothing where the table goes there."""
+        with shown():
+            if self.json:
+                print_json(as_json())
+            elif self.csv != STDOUT:
+                on_screen()
+
+    def write(self, columns: Callable[[], Mapping[str, Any]]) -> None:
+        """The table, to the files that were asked for; - is stdout."""
+        if self.csv is None and self.parquet is None:
+            return
+        arrays = {name: np.asarray(column) for name, column in columns().items()}
+        if self.csv is not None:
+            content = io.BytesIO()
+            write_table(content, arrays)
+            if self.csv == STDOUT:
+                emit(content.getvalue().decode(), end="")
+            else:
+                with writing(), saving(Path(self.csv)) as file:
+                    file.write(content.getvalue())
+                wrote(self.csv)
+        if self.parquet is not None:
+            pyarrow, parquet = imported("pyarrow"), imported("pyarrow.parquet")
+            with writing(), saving(Path(self.parquet)) as file:
+                parquet.write_table(pyarrow.table(arrays), file)
+            wrote(self.parquet)
 
 
-def csv_text(columns: Mapping[str, Any]) -> str:
-    content = io.BytesIO()
-    write_table(content, {name: np.asarray(column) for name, column in columns.items()})
-    return content.getvalue().decode()
+@dataclass(frozen=True)
+class Outputs(Tables):
+    """Also a picture."""
 
+    plot: Plot = None
 
-def write_parquet(columns: Mapping[str, Any], path: str) -> None:
-    pyarrow, parquet = imported("pyarrow"), imported("pyarrow.parquet")
-    with writing(), saving(Path(path)) as file:
-        parquet.write_table(pyarrow.table({k: np.asarray(v) for k, v in columns.items()}), file)
+    def __post_init__(self) -> None:
+        refuse_ending(self.plot, "--plot", *PICTURES)
+        super().__post_init__()
+        check_outputs(False, None, self.plot)
+
+    def draw(self, plot: Callable[[Path], Any]) -> None:
+        if self.plot is not None:
+            write_by(plot, self.plot, "")
 
 
 def write_by(save: Callable[[Path], Any], path: str, ending: str) -> None:

@@ -1,4 +1,4 @@
-"""What a command shows: sentences and tables, with colours on a terminal, plain aligned text elsewhere."""
+"""What a command shows: sentences and tables; rich lays tables out on a terminal, elsewhere they are plain text."""
 
 from __future__ import annotations
 
@@ -10,15 +10,19 @@ import textwrap
 import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import IO, Any
+
+import typer
 
 from ..errors import printable
-from . import colour
 
 DIGITS = 4
 NOTHING = 1e-12  # of what a number is small beside
 FOLDED = 20  # columns that a text which may be broken needs
 Cell = str | float | int | None
+
+
+colourless = False  # by --no-color
 
 
 class Gap:
@@ -35,12 +39,28 @@ class Gap:
 gap = Gap()
 
 
+def on_terminal(stream: IO[str]) -> bool:
+    """Whether a person reads it."""
+    return bool(os.environ.get("FORCE_COLOR")) or (hasattr(stream, "isatty") and stream.isatty())
+
+
+def coloured(stream: IO[str]) -> bool:
+    off = colourless or bool(os.environ.get("NO_COLOR")) or os.environ.get("TERM") == "dumb"
+    return on_terminal(stream) and not off
+
+
+def styled(text: str, look: str, stream: IO[str] | None = None) -> str:
+    """The text in these looks, such as "bold red", where a person reads it in colour."""
+    if not look or not coloured(stream or sys.stdout):
+        return text
+    marks = {word: True for word in look.split() if word in ("bold", "dim")}
+    return typer.style(text, fg=next((word for word in look.split() if word not in marks), None), **marks)
+
+
 def emit(text: str = "", look: str = "", *, error: bool = False, end: str = "\n") -> None:
     """Print text as it is, with escapes of control characters: the one way of a command to stdout and stderr."""
     stream = sys.stderr if error else sys.stdout
-    style = colour.stderr() if error else colour.stdout()
-    text = printable(text)
-    print(style(text, look) if look else text, file=stream, end=end)
+    print(styled(printable(text), look, stream), file=stream, end=end)
 
 
 def echo(text: str = "") -> None:
@@ -83,7 +103,7 @@ def warn(text: str) -> None:
 
 def complain(text: str) -> None:
     """What went wrong, on stderr: on a terminal in lines that are not broken within words."""
-    if colour.on_terminal(sys.stderr):
+    if on_terminal(sys.stderr):
         width = shutil.get_terminal_size().columns
         lines = f"error: {text}".splitlines()
         text = "\n".join(textwrap.fill(line, width, break_long_words=False, break_on_hyphens=False) for line in lines)
@@ -102,21 +122,12 @@ def wide(text: str) -> int:
     return sum(not unicodedata.combining(character) for character in text)
 
 
-def padded(text: str, width: int, right: bool) -> str:
-    pad = " " * (width - wide(text))
-    return pad + text if right else text + pad
-
-
 def cell_text(cell: Cell) -> str:
     if cell is None:
         return "-"
-    return (
-        printable(cell)
-        if isinstance(cell, str)
-        else f"{cell}"
-        if isinstance(cell, (int, bool))
-        else number(float(cell))
-    )
+    if isinstance(cell, str):
+        return printable(cell)
+    return f"{cell}" if isinstance(cell, int) else number(float(cell))
 
 
 def is_number(cell: Cell) -> bool:
@@ -147,7 +158,7 @@ def table(head: Sequence[str], rows: Iterable[Sequence[Cell]], heading: str = ""
 
 def room() -> int | None:
     """Columns of the terminal; None in a pipe, unless COLUMNS says how many there are."""
-    if colour.on_terminal(sys.stdout) or os.environ.get("COLUMNS"):
+    if on_terminal(sys.stdout) or os.environ.get("COLUMNS"):
         return shutil.get_terminal_size().columns
     return None
 
@@ -171,33 +182,29 @@ def parts(head: Sequence[str], cells: list[list[str]], width: int | None, folds:
 
 
 def draw(head: Sequence[str], cells: list[list[str]], right: list[bool], width: int | None) -> None:
-    if colour.wanted(sys.stdout):
+    if width is not None:
         rich_table(head, cells, right, width)
         return
     widths = [max([wide(head[k]), *(wide(row[k]) for row in cells)]) for k in range(len(head))]
-    before = sum(widths[:-1]) + 2 * (len(widths) - 1)
-    for row in [list(head), *cells]:
-        last = [row[-1]] if width is None or right[-1] else textwrap.wrap(row[-1], max(FOLDED, width - before)) or [""]
-        line = "  ".join(padded(c, w, r) for c, w, r in zip([*row[:-1], last[0]], widths, right, strict=True))
-        emit(line.rstrip())
-        for more in last[1:]:
-            emit(" " * before + more)
+    for row in [head, *cells]:
+        pads = [" " * (widths[k] - wide(cell)) for k, cell in enumerate(row)]
+        emit("  ".join(p + c if r else c + p for c, p, r in zip(row, pads, right, strict=True)).rstrip())
 
 
-def rich_table(head: Sequence[str], cells: list[list[str]], right: list[bool], width: int | None) -> None:
-    from rich.box import SIMPLE_HEAD
+def rich_table(head: Sequence[str], cells: list[list[str]], right: list[bool], width: int) -> None:
+    """For people: rich needs a millisecond for a row."""
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
-    drawn = Table(box=SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False, show_edge=False, header_style="bold cyan")
+    drawn = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False, header_style="bold cyan")
     for k, name in enumerate(head):
-        drawn.add_column(
-            Text(name), justify="right" if right[k] else "left", overflow="fold", no_wrap=k < len(head) - 1
-        )
+        justify, last = "right" if right[k] else "left", k == len(head) - 1
+        drawn.add_column(Text(name), justify=justify, no_wrap=not last or right[k])
     for row in cells:
         drawn.add_row(*(Text(cell, style="bold" if k == 0 else "") for k, cell in enumerate(row)))
-    Console(file=sys.stdout, width=width, highlight=False).print(drawn)
+    colours = coloured(sys.stdout)
+    Console(file=sys.stdout, width=width, force_terminal=colours, no_color=not colours, highlight=False).print(drawn)
 
 
 def facts(pairs: Iterable[tuple[str, Any]]) -> None:

@@ -5,13 +5,10 @@ from __future__ import annotations
 import time
 from typing import Annotated, Any
 
-import typer
-
 from ...robot import Robot
 from .. import peers
-from ..options import Csv, Json, Parquet
-from ..results import STDOUT, check_outputs, print_json, write_columns
-from ..robot import with_robot
+from ..declare import opt
+from ..results import Tables
 from ..screen import echo, note, table
 
 EXAMPLES = (
@@ -21,34 +18,26 @@ EXAMPLES = (
 AGREE = 1e-6  # of peers: relative
 
 
-@with_robot
 def command(
     arm: Robot,
-    batch: Annotated[int, typer.Option(metavar="COUNT", help="States of a batch; default: 10000.", min=1)] = 10_000,
-    seconds: Annotated[
-        float, typer.Option(metavar="SECONDS", help="For each measurement; default: 0.2.", min=0.001)
-    ] = 0.2,
-    json: Json = False,
-    csv: Csv = None,
-    parquet: Parquet = None,
+    batch: Annotated[int, opt("COUNT", "States of a batch; default: 10000.", min=1)] = 10_000,
+    seconds: Annotated[float, opt("SECONDS", "For each measurement; default: 0.2.", min=0.001)] = 0.2,
+    *,
+    out: Tables,
 ) -> int:
     """Times of inverse and forward dynamics on this machine: plain Python, compiled, in a batch, on all cores.
 
     Pinocchio and MuJoCo stand beside them where they are installed and the robot can be written as URDF for them; their
     results are compared first. Each time is the best of seven rounds.
     """
-    check_outputs(json, csv, parquet)
     rows = measured(arm, batch, seconds)
-    if csv is not None or parquet is not None:
-        write_columns({key: [row[key] for row in rows] for key in rows[0]}, csv, parquet)
-    if json:
-        print_json({"robot": arm.name, "batch": batch, "microseconds_per_state": rows})
-    elif csv != STDOUT:
+
+    def on_screen() -> None:
         echo(f"{arm.name}, {arm.n} degrees of freedom: microseconds for a state\n")
-        table(
-            ["how", "inverse dynamics", "forward dynamics"],
-            [[row["how"], row["inverse_dynamics"], row["forward_dynamics"]] for row in rows],
-        )
+        table(["how", "inverse dynamics", "forward dynamics"], [list(row.values()) for row in rows])
+
+    out.show(lambda: {"robot": arm.name, "batch": batch, "microseconds_per_state": rows}, on_screen)
+    out.write(lambda: {key: [row[key] for row in rows] for key in rows[0]})
     return 0
 
 

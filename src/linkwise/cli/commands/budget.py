@@ -5,20 +5,20 @@ from __future__ import annotations
 import math
 import textwrap
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import numpy as np
-import typer
 
 from ...errors import one_of
 from ...robot import Robot
-from ..at_states import AtStates, asked_for
+from ..declare import flag, opt
 from ..limits import OF_LIMIT
-from ..motion_options import Along, Duration, End, Friction, Samples, Start
-from ..options import MOTION, OUTPUT, PICTURES, Csv, Degrees, Json, Parquet, Plot, Q, Qd, Qdd, words
-from ..results import STDOUT, check_outputs, print_json, refuse_ending, write_by, write_columns
-from ..robot import with_robot
-from ..screen import Cell, echo, note, number, room, sentence, shown, table
+from ..options import MOTION, OUTPUT, Friction
+from ..results import Outputs
+from ..robot import Source
+from ..screen import Cell, echo, note, number, room, sentence, table
+from ..where import AtStates, Where
 
 if TYPE_CHECKING:
     from ...budgets.result import Budget
@@ -39,62 +39,31 @@ KEYS = {PAYLOAD: "payload", MEASURED: "measured"}  # in JSON
 VIEWS = ("joints", "links", "terms", "kinds")
 
 
-@with_robot
+@dataclass(frozen=True)
+class Measured:
+    """A recording in place of a motion."""
+
+    measured: Annotated[str | None, opt("FILE", "A recording with torques, as identify reads it.", MOTION)] = None
+    columns: Annotated[list[str] | None, opt("Q=NAMES", "Of --measured: q=a,b, tau=c,d, t=e.", MOTION)] = None
+    cutoff: Annotated[float | None, opt("HZ", "Of --measured; default: by the motion's band.", MOTION)] = None
+
+
 def command(
-    arm: Robot,
-    bare: Robot | None,
-    trajectory: Along = None,
-    start: Start = None,
-    end: End = None,
-    duration: Duration = None,
-    samples: Samples = 501,
-    q: Q = None,
-    qd: Qd = None,
-    qdd: Qdd = None,
-    measured: Annotated[
-        str | None,
-        typer.Option(metavar="FILE", help="A recording with torques, as identify reads it.", rich_help_panel=MOTION),
-    ] = None,
-    columns: Annotated[
-        list[str] | None,
-        typer.Option(metavar="Q=NAMES", help="Of --measured: q=a,b, tau=c,d, t=e.", rich_help_panel=MOTION),
-    ] = None,
-    cutoff: Annotated[
-        float | None,
-        typer.Option(metavar="HZ", help="Of --measured; default: by the motion's band.", rich_help_panel=MOTION),
-    ] = None,
-    degrees: Degrees = False,
+    source: Source,
+    where: Where,
+    run: Measured,
+    out: Outputs,
     friction: Friction = False,
     joint: Annotated[
-        list[str] | None,
-        typer.Option(metavar="JOINT", help="A joint to show, by name, or 1 for the first; may be given again."),
+        list[str] | None, opt("JOINT", "To show: by name, or 1 for the first; may be given again.")
     ] = None,
     by: Annotated[
         str,
-        typer.Option(
-            metavar="VIEW",
-            help="Rates by joints (default) or by links; terms: both; kinds: gravity, Coriolis, ...",
-            autocompletion=words(*VIEWS),
-        ),
+        opt("VIEW", "Rates by joints (default) or by links; terms: both; kinds: gravity, Coriolis, ...", known=VIEWS),
     ] = "joints",
-    most: Annotated[
-        int | None,
-        typer.Option(
-            metavar="COUNT", help="Terms of each joint to name, the others as one.", rich_help_panel=OUTPUT, min=1
-        ),
-    ] = None,
-    why: Annotated[
-        bool,
-        typer.Option("--why", help="In words: what drives each torque, what is against it.", rich_help_panel=OUTPUT),
-    ] = False,
-    latex: Annotated[
-        bool,
-        typer.Option("--latex", help="As equations, with the terms as the paper writes them.", rich_help_panel=OUTPUT),
-    ] = False,
-    json: Json = False,
-    csv: Csv = None,
-    parquet: Parquet = None,
-    plot: Plot = None,
+    most: Annotated[int | None, opt("COUNT", "Terms of each joint to name, the others as one.", OUTPUT, min=1)] = None,
+    why: Annotated[bool, flag("--why", "In words: what drives each torque, what is against it.", OUTPUT)] = False,
+    latex: Annotated[bool, flag("--latex", "As equations, with the terms as the paper writes them.", OUTPUT)] = False,
 ) -> int:
     """Where the torque of each drive comes from: accelerations, rates, weights, rotors, friction.
 
@@ -103,49 +72,40 @@ def command(
     recording, whose torques stand below those of the model.
     """
     one_of(by, VIEWS, "--by")
-    check_outputs(json, csv, parquet, plot)
-    refuse_ending(plot, "--plot", *PICTURES)
-    if why + latex + json > 1:
+    if why + latex + out.json > 1:
         raise ValueError("--why, --latex and --json are three ways to show it (expected one of them)")
+    bare = source.without_payload()
+    arm = source.with_payload(bare)
     chosen = [number_of(arm, name) for name in joint] if joint else list(range(arm.n))
-    way = {"trajectory": trajectory, "--from": start, "--to": end, "--duration": duration}
-    if measured is not None:
-        motion = recorded(arm, measured, columns, cutoff, degrees, {**way, "--q": q, "--qd": qd, "--qdd": qdd})
-    elif columns or cutoff is not None:
-        raise ValueError("--columns and --cutoff belong to a recording (expected --measured FILE)")
-    elif asked_for(q, {"--qd": qd, "--qdd": qdd}, way):
-        motion = at_states(arm, q, qd, qdd, degrees)
-    else:
-        motion = along(arm, trajectory, start, end, duration, samples, degrees)
+    motion = motion_of(arm, where, run)
     from ...api.budget import budget
 
     found = budget(arm, *motion.state, friction=friction, t=motion.t)
     others: dict[str, np.ndarray] = {}
-    if bare is not None:
+    if source.payload is not None:
         others |= {PAYLOAD: np.asarray((found - budget(bare, *motion.state, friction=friction, t=motion.t)).tau)}
     if motion.tau is not None:
         others[MEASURED] = motion.tau
-    with shown():
-        if json:
-            print_json(as_json(found, others, chosen, by))
-        elif latex and csv != STDOUT:
-            echo("\n".join(found.peak(k).latex(k, by=by, most=most or (MANY if joint else FEW)) for k in chosen))
-        elif csv != STDOUT:
-            largest = "; each joint where its torque is largest" if found.batch else ""
-            sentence(f"{arm.name} {motion.about}{', with friction' if friction else ''}{largest}")
-            echo()
-            for k in chosen:
-                own = found.joint(k, by=by)
-                beside = [(label, float(tau[(*found.place(k), k)])) for label, tau in others.items()]
-                if why:
-                    say(own, beside, most or FEW)
-                else:
-                    show(own, beside, most or (MANY if joint else FEW))
-    write_columns(found.columns(by), csv, parquet)
-    if plot is not None:
-        write_by(
-            lambda path: found.plot(path, joints=chosen, by=by, **({} if most is None else {"most": most})), plot, ""
-        )
+    each = most or (MANY if joint else FEW)
+
+    def on_screen() -> None:
+        if latex:
+            echo("\n".join(found.peak(k).latex(k, by=by, most=each) for k in chosen))
+            return
+        largest = "; each joint where its torque is largest" if found.batch else ""
+        sentence(f"{arm.name} {motion.about}{', with friction' if friction else ''}{largest}")
+        echo()
+        for k in chosen:
+            own = found.joint(k, by=by)
+            beside = [(label, float(tau[(*found.place(k), k)])) for label, tau in others.items()]
+            if why:
+                say(own, beside, most or FEW)
+            else:
+                show(own, beside, each)
+
+    out.show(lambda: as_json(found, others, chosen, by), on_screen)
+    out.write(lambda: found.columns(by))
+    out.draw(lambda path: found.plot(path, joints=chosen, by=by, **({} if most is None else {"most": most})))
     return 0
 
 
@@ -158,42 +118,33 @@ class Motion(NamedTuple):
     tau: np.ndarray | None = None
 
 
-def at_states(arm: Robot, q: str | None, qd: str | None, qdd: str | None, degrees: bool) -> Motion:
-    at = AtStates(arm, q, qd, qdd, degrees, False)
-    return Motion(at.motion, "at one state" if at.one else f"{len(at.tau)} states")
-
-
-def along(
-    arm: Robot,
-    trajectory: str | None,
-    start: str | None,
-    end: str | None,
-    duration: float | None,
-    samples: int,
-    degrees: bool,
-) -> Motion:
+def motion_of(arm: Robot, where: Where, run: Measured) -> Motion:
+    if run.measured is not None:
+        return recorded(arm, run, where)
+    if run.columns or run.cutoff is not None:
+        raise ValueError("--columns and --cutoff belong to a recording (expected --measured FILE)")
+    if where.is_state():
+        at = AtStates(arm, where)
+        return Motion(at.motion, "at one state" if at.one else f"{len(at.tau)} states")
     from ...trajectories import torque_along
-    from ..motion import trajectory_of
 
-    path, about = trajectory_of(arm, trajectory, start, end, duration, degrees)
-    run = torque_along(arm, path, samples, loads=False)
-    return Motion((run.q, run.qd, run.qdd), f"{about}, {samples} samples", run.t)
+    path, about = where.path(arm)
+    along = torque_along(arm, path, where.samples, loads=False)
+    return Motion((along.q, along.qd, along.qdd), f"{about}, {where.samples} samples", along.t)
 
 
-def recorded(
-    arm: Robot, file: str, columns: list[str] | None, cutoff: float | None, degrees: bool, others: Mapping[str, Any]
-) -> Motion:
+def recorded(arm: Robot, asked: Measured, where: Where) -> Motion:
     from ...identification.measured_motion import measured_motion
     from .identify import named_columns
 
-    given = [name for name, value in others.items() if value is not None]
-    if given:
-        raise ValueError(f"--measured says how the robot moves (expected no {given[0]})")
-    run = measured_motion(arm, file, columns=named_columns(columns), degrees=degrees, cutoff=cutoff)
+    for name in {**where.way, **where.state}:
+        raise ValueError(f"--measured says how the robot moves (expected no {name})")
+    columns = named_columns(asked.columns)
+    run = measured_motion(arm, asked.measured, columns=columns, degrees=where.degrees, cutoff=asked.cutoff)
     for text in run.notes:
         note(text)
     filtered = "as recorded" if run.cutoff is None else f"below {run.cutoff:.3g} Hz"
-    about = f"along {file}, {len(run.t)} rows, motion and torques {filtered}"
+    about = f"along {asked.measured}, {len(run.t)} rows, motion and torques {filtered}"
     return Motion((run.q, run.qd, run.qdd), about, run.t, run.tau)
 
 

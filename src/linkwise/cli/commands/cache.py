@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Annotated
 
-import typer
-
-from ..options import Json, words
+from ..declare import arg
+from ..options import Json
 from ..results import print_json
 from ..screen import emit
 
@@ -17,13 +16,7 @@ EXAMPLES = (
 
 
 def command(
-    action: Annotated[
-        str | None,
-        typer.Argument(
-            metavar="action", help="clear: remove the files", autocompletion=words("clear"), show_default=False
-        ),
-    ] = None,
-    json: Json = False,
+    action: Annotated[str | None, arg("action", "clear: remove the files", ("clear",))] = None, json: Json = False
 ) -> int:
     """Compiled code is kept in a folder of yours, so that a second start need not compile.
 

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import Annotated
 
-import typer
-
+from ..declare import arg
 from ..options import Base, Json, Mimic, RobotArgument, Unphysical, robot_names
 from ..results import print_json
-from ..robot import robot_of
+from ..robot import Source
 from ..screen import echo, room
 
 EXAMPLES = (
@@ -17,15 +16,13 @@ EXAMPLES = (
     ("linkwise compare stanford arm.urdf --json", "in other frames, and the same"),
 )
 
+KEYS = ("a", "b", "same", "verdict", "first", "coordinates", "remaining")
 NARROW = 80  # columns in a pipe
 
 
 def command(
     a: RobotArgument,
-    b: Annotated[
-        str,
-        typer.Argument(metavar="other", help="The other robot.", autocompletion=robot_names, show_default=False),
-    ],
+    b: Annotated[str, arg("other", "The other robot.", robot_names)],
     json: Json = False,
     base: Base = None,
     mimic: Mimic = "coupled",
@@ -39,19 +36,13 @@ def command(
     """
     from ...comparison import compare
 
-    result = compare(*(robot_of(name, base, mimic, unphysical) for name in (a, b)))
+    result = compare(*(Source(name, base, mimic, unphysical).load() for name in (a, b)))
     if json:
         print_json(
             {
-                "a": result.a,
-                "b": result.b,
-                "same": result.same,
-                "verdict": result.verdict,
-                "first": result.first,
+                **{key: getattr(result, key) for key in KEYS},
                 "findings": result.table(),
-                "coordinates": result.coordinates,
                 "differences": [vars(difference) for difference in result.differences],
-                "remaining": result.remaining,
             }
         )
     else:

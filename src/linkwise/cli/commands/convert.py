@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from typing import Annotated
 
-import typer
-
 from ...robot import Robot
-from ..options import UrdfRotors, words
+from ..declare import arg, opt
+from ..options import UrdfRotors
 from ..results import check_outputs, refuse_ending, write_by
-from ..robot import with_robot
 from ..screen import note
 
 CONVENTIONS = ("standard", "modified", "frames")
@@ -21,17 +19,12 @@ EXAMPLES = (
 )
 
 
-@with_robot
 def command(
     arm: Robot,
-    file: Annotated[str, typer.Argument(metavar="file", help="What to write: .toml or .urdf", show_default=False)],
+    file: Annotated[str, arg("file", "What to write: .toml or .urdf")],
     to: Annotated[
         str | None,
-        typer.Option(
-            metavar="CONVENTION",
-            help="Of a .toml: standard or modified DH, or frames; default: as it is.",
-            autocompletion=words(*CONVENTIONS),
-        ),
+        opt("CONVENTION", "Of a .toml: standard or modified DH, or frames; default: as it is.", known=CONVENTIONS),
     ] = None,
     urdf_rotors: UrdfRotors = "refuse",
 ) -> int:

@@ -4,13 +4,10 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-import typer
-
 from ...robot import Robot
+from ..declare import opt
 from ..functions import Function, function_of, known, method_keywords
-from ..options import Csv, Json, Parquet
-from ..results import STDOUT, check_outputs, print_json, write_columns
-from ..robot import with_robot
+from ..results import Tables
 from ..screen import echo, table
 
 EXAMPLES = (
@@ -25,38 +22,33 @@ KEYS = ("multiplications", "additions", "divisions", "functions")
 MAIN = ("inverse_dynamics", "forward_dynamics", "inertia_matrix", "gravity_torque", "coriolis_matrix", "jacobian")
 
 
-@with_robot
 def command(
     arm: Robot,
     function: Annotated[str | None, Function] = None,
-    method: Annotated[str | None, typer.Option(metavar="NAME", help="One formulation only.")] = None,
-    json: Json = False,
-    csv: Csv = None,
-    parquet: Parquet = None,
+    method: Annotated[str | None, opt("NAME", "One formulation only.")] = None,
+    *,
+    out: Tables,
 ) -> int:
     """Operations that a function takes on this robot, its zeros and ones for free: as published tables count them.
 
     The last column is sines, cosines and square roots. Changes of sign are not counted.
     """
-    check_outputs(json, csv, parquet)
     if function is None and method is not None:
-        raise ValueError(
-            "--method belongs to a function (expected its name too: linkwise count ROBOT inverse_dynamics)"
-        )
+        raise ValueError("--method belongs to a function (expected its name: linkwise count ROBOT inverse_dynamics)")
     asked: list[tuple[str, str | None]] = []
     for name in MAIN if function is None else (known(function),):
         offered = methods_on(arm, name)
         methods = [method] if method is not None else offered[-1:] if function is None else offered
         asked += [(name, each) for each in methods or [None]]
     rows = counts(arm, asked)
-    if csv is not None or parquet is not None:
-        write_columns({key: [row[key] for row in rows] for key in ("function", "method", *KEYS)}, csv, parquet)
-    if json:
-        print_json({"robot": arm.name, "counts": rows})
-    elif csv != STDOUT:
+
+    def on_screen() -> None:
         echo(f"{arm.name}, {arm.n} degrees of freedom: operations of one call{CHOSEN if function is None else ''}\n")
         head = ["function", "method", "multiplications", "additions", "divisions", "sin, cos, sqrt"]
         table(head, [[row["function"], row["method"], *(row[key] for key in KEYS)] for row in rows])
+
+    out.show(lambda: {"robot": arm.name, "counts": rows}, on_screen)
+    out.write(lambda: {key: [row[key] for row in rows] for key in ("function", "method", *KEYS)})
     return 0
 
 

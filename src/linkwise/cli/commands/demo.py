@@ -7,11 +7,9 @@ import time
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from ...figures import require_matplotlib
-from .. import colour
-from ..screen import echo, gap, note
+from ..declare import opt
+from ..screen import echo, emit, gap, note, title
 
 EXAMPLES = (
     ("linkwise demo", "pictures in the folder linkwise-demo"),
@@ -38,7 +36,7 @@ STEPS = (  # what it is, the command line, and its pictures, which need matplotl
 
 
 def command(
-    out: Annotated[str, typer.Option("--out", "-o", metavar="FOLDER", help="Where pictures go.")] = "linkwise-demo",
+    out: Annotated[str, opt("FOLDER", "Where pictures go.", None, "--out", "-o")] = "linkwise-demo",
 ) -> int:
     """The main jobs in less than a minute: every step is a command line, which is shown, run and can be changed."""
     from .. import main
@@ -46,7 +44,7 @@ def command(
 
     folder = Path(out)
     folder.mkdir(parents=True, exist_ok=True)
-    style, begin, worst = colour.stdout(), time.perf_counter(), 0
+    begin, worst = time.perf_counter(), 0
     missing = without_matplotlib()
     if missing:
         note(f"no pictures, as {missing}")
@@ -54,7 +52,8 @@ def command(
         line = always if missing else f"{always} {pictures}".strip()
         if not line:
             continue
-        echo(f"{style(heading, 'bold')}\n{style('$ ' + line.format(out), 'cyan')}")
+        title(heading)
+        emit(f"$ {line.format(out)}", "cyan")
         words = [word.format(out) for word in shlex.split(line)]
         code = main(words[1:])
         if code == INTERRUPTED:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from ...robot import Robot
 from ..options import Json
 from ..results import print_json
-from ..robot import with_robot
 from ..screen import echo, facts, room, sentence, table, title
 
 EXAMPLES = (
@@ -17,7 +16,6 @@ OFTEN_EMPTY = ("Ixy", "Ixz", "Iyz", "rotation (rows)")
 EMPTY = ("0", "none")
 
 
-@with_robot
 def command(arm: Robot, json: Json = False) -> int:
     """A robot's table: where each joint sits, the bodies, drives, friction and limits, and what q is made of."""
     from ...api.momentum import total_mass

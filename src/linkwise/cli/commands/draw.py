@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-import typer
-
 from ...errors import one_of
 from ...robot import Robot
-from ..options import OUTPUT, PICTURES, Degrees, Q, words
+from ..declare import flag, opt
+from ..options import OUTPUT, PICTURES, Degrees, Q
 from ..results import check_outputs, refuse_ending, write_by
-from ..robot import with_robot
 from ..states import numbers, state
 
 VIEWS = ("3d", "front", "side", "top", "plane")
@@ -22,27 +20,19 @@ EXAMPLES = (
 )
 
 
-@with_robot
+SIDES = "3d, front, side, top, plane, or azimuth,elevation in degrees; can be given several times."
+
+
 def command(
     arm: Robot,
     q: Q = None,
     degrees: Degrees = False,
-    view: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="VIEW",
-            help="3d, front, side, top, plane, or azimuth,elevation in degrees; can be given several times.",
-            autocompletion=words(*VIEWS),
-        ),
-    ] = None,
-    frames: Annotated[bool | None, typer.Option("--frames/--no-frames", help="The links' frames.")] = None,
-    labels: Annotated[bool | None, typer.Option("--labels/--no-labels", help="The links' names.")] = None,
-    centres: Annotated[bool | None, typer.Option("--centres/--no-centres", help="Centres of mass.")] = None,
-    bodies: Annotated[bool | None, typer.Option("--bodies/--no-bodies", help="Boxes of the links' inertia.")] = None,
-    out: Annotated[
-        str | None,
-        typer.Option("--out", "-o", metavar="FILE", help="Default: the robot's name and .png", rich_help_panel=OUTPUT),
-    ] = None,
+    view: Annotated[list[str] | None, opt("VIEW", SIDES, known=VIEWS)] = None,
+    frames: Annotated[bool | None, flag("--frames/--no-frames", "The links' frames.")] = None,
+    labels: Annotated[bool | None, flag("--labels/--no-labels", "The links' names.")] = None,
+    centres: Annotated[bool | None, flag("--centres/--no-centres", "Centres of mass.")] = None,
+    bodies: Annotated[bool | None, flag("--bodies/--no-bodies", "Boxes of the links' inertia.")] = None,
+    out: Annotated[str | None, opt("FILE", "Default: the robot's name and .png", OUTPUT, "--out", "-o")] = None,
 ) -> int:
     """A picture of the robot: links, joint axes, frames, centres of mass.
 

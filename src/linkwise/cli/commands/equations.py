@@ -6,14 +6,12 @@ import re
 from collections.abc import Iterator
 from typing import Annotated, Any
 
-import typer
-
 from ...errors import one_of
 from ...robot import Robot
+from ..declare import flag, opt
 from ..functions import Function, function_of, known
-from ..options import OUTPUT, Json, words
+from ..options import OUTPUT, Json
 from ..results import print_json
-from ..robot import with_robot
 from ..screen import echo, room
 from ..symbols import with_symbols
 
@@ -33,24 +31,14 @@ LETTERS = {
 }  # fmt: skip
 
 
-@with_robot
 def command(
     arm: Robot,
     function: Annotated[str, Function] = "inertia_matrix",
-    symbols: Annotated[
-        bool, typer.Option("--symbols", help="Symbols for masses, lengths, inertias and g, not numbers.")
-    ] = False,
+    symbols: Annotated[bool, flag("--symbols", "Symbols for masses, lengths, inertias and g, not numbers.")] = False,
     form: Annotated[
-        str,
-        typer.Option(
-            "--format",
-            metavar="FORMAT",
-            help="text (default), latex, python or sympy.",
-            rich_help_panel=OUTPUT,
-            autocompletion=words(*FORMATS),
-        ),
+        str, opt("FORMAT", "text (default), latex, python or sympy.", OUTPUT, "--format", known=FORMATS)
     ] = "text",
-    digits: Annotated[int, typer.Option(metavar="COUNT", help="Of numbers; default: 6.", min=1, max=17)] = 6,
+    digits: Annotated[int, opt("COUNT", "Of numbers; default: 6.", min=1, max=17)] = 6,
     json: Json = False,
 ) -> int:
     """Formulas of a robot: the inertia matrix, gravity, torques, Jacobian and others.

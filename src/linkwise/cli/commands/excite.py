@@ -5,14 +5,11 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
 from ...robot import Robot
-from ..motion_options import Friction
-from ..options import OUTPUT, PICTURES, Csv, Json, Parquet, Plot
-from ..results import STDOUT, check_outputs, print_json, refuse_ending, write_by, write_columns
-from ..robot import with_robot
-from ..screen import complain, echo, number, sentence, shown, table
+from ..declare import flag, opt
+from ..options import OUTPUT, Friction
+from ..results import Outputs
+from ..screen import complain, echo, number, sentence, table
 from ..typed_limits import limits_of, noise_of
 
 if TYPE_CHECKING:
@@ -31,73 +28,34 @@ EXAMPLES = (
 
 def per_joint(what: str, example: str) -> Any:
     about = f"{what}: one for all joints, one for each, or by name ({example}); default: the robot's own."
-    return typer.Option(metavar="LIMITS", help=about, rich_help_panel=LIMITS)
+    return opt("LIMITS", about, LIMITS)
 
 
-@with_robot
+SERIES = "Of the Fourier series; default: 5, in more than 10 s one for every 2 s, at most 15."
+IN_DEGREES = "Limits of angles, rates and accelerations are typed, shown, drawn in degrees; tables have radians."
+DEVIATION = "Standard deviation of measured torques, N m or N: one for all joints, or one for each; default: 1."
+
+
 def command(
     arm: Robot,
-    harmonics: Annotated[
-        int | None,
-        typer.Option(
-            metavar="COUNT",
-            help="Of the Fourier series; default: 5, in more than 10 s one for every 2 s, at most 15.",
-            rich_help_panel=SEARCH,
-        ),
-    ] = None,
-    duration: Annotated[
-        float, typer.Option(metavar="SECONDS", help="The period; default: 10.", rich_help_panel=SEARCH)
-    ] = 10.0,
+    out: Outputs,
+    harmonics: Annotated[int | None, opt("COUNT", SERIES, SEARCH)] = None,
+    duration: Annotated[float, opt("SECONDS", "The period; default: 10.", SEARCH)] = 10.0,
     position: Annotated[str | None, per_joint("Ends of travel, LOWER:UPPER", "link2=-1:1")] = None,
     velocity: Annotated[str | None, per_joint("The largest rates", "link2=1.5")] = None,
-    acceleration: Annotated[
-        str | None,
-        typer.Option(metavar="LIMITS", help="The largest accelerations; default: none.", rich_help_panel=LIMITS),
-    ] = None,
+    acceleration: Annotated[str | None, opt("LIMITS", "The largest accelerations; default: none.", LIMITS)] = None,
     effort: Annotated[str | None, per_joint("The largest torques or forces", "link2=40")] = None,
-    margin: Annotated[
-        float, typer.Option(metavar="SHARE", help="Of each limit, not used; default: 0.1.", rich_help_panel=LIMITS)
-    ] = 0.1,
-    degrees: Annotated[
-        bool,
-        typer.Option(
-            "--degrees",
-            help="Limits of angles, rates and accelerations are typed, shown, drawn in degrees; tables have radians.",
-            rich_help_panel=LIMITS,
-        ),
-    ] = False,
+    margin: Annotated[float, opt("SHARE", "Fraction of each limit kept in reserve; default: 0.1.", LIMITS)] = 0.1,
+    degrees: Annotated[bool, flag("--degrees", IN_DEGREES, LIMITS)] = False,
     friction: Friction = False,
     criterion: Annotated[
-        str,
-        typer.Option(
-            metavar="NAME",
-            help="condition (default), or logdet: better in the mean, not at worst.",
-            rich_help_panel=SEARCH,
-        ),
+        str, opt("NAME", "condition (default), or logdet: better in the mean, not at worst.", SEARCH)
     ] = "condition",
-    noise: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NUMBERS",
-            help="Standard deviation of measured torques, N m or N: one for all joints, or one for each; default: 1.",
-            rich_help_panel=SEARCH,
-        ),
-    ] = None,
-    starts: Annotated[
-        int, typer.Option(metavar="COUNT", help="Random motions to begin with; default: 8.", rich_help_panel=SEARCH)
-    ] = 8,
-    seed: Annotated[int, typer.Option(metavar="NUMBER", help="Of these; default: 0.", rich_help_panel=SEARCH)] = 0,
-    samples: Annotated[
-        int | None,
-        typer.Option(metavar="COUNT", help="Rows of the table; default: 501.", rich_help_panel=OUTPUT, min=2),
-    ] = None,
-    rate: Annotated[
-        float | None, typer.Option(metavar="HZ", help="Rows of the table in a second.", rich_help_panel=OUTPUT)
-    ] = None,
-    json: Json = False,
-    csv: Csv = None,
-    parquet: Parquet = None,
-    plot: Plot = None,
+    noise: Annotated[str | None, opt("NUMBERS", DEVIATION, SEARCH)] = None,
+    starts: Annotated[int, opt("COUNT", "Random motions to begin with; default: 8.", SEARCH)] = 8,
+    seed: Annotated[int, opt("NUMBER", "Seed for the random starts; default: 0.", SEARCH)] = 0,
+    samples: Annotated[int | None, opt("COUNT", "Rows of the table; default: 501.", OUTPUT, min=2)] = None,
+    rate: Annotated[float | None, opt("HZ", "Rows of the table in a second.", OUTPUT)] = None,
 ) -> int:
     """A motion from rest to rest, within all limits, along which the inertial parameters can be identified well.
 
@@ -105,8 +63,6 @@ def command(
     simulate --follow read it. Collisions are not known: look at the motion before an arm runs it. Ctrl-C ends the
     search; the best motion until then is shown and written.
     """
-    refuse_ending(plot, "--plot", *PICTURES)
-    check_outputs(json, csv, parquet, plot)
     if samples is not None and rate is not None:
         raise ValueError("--samples and --rate exclude each other")
     from ...identification.excitation import ExcitationInterrupted, excitation
@@ -120,12 +76,9 @@ def command(
         )  # fmt: skip
     except ExcitationInterrupted as error:
         move, code = error.excitation, 130
-    with shown():
-        if json:
-            print_json(as_json(move))
-        elif csv != STDOUT:
-            show(move, degrees)
-    write(move, {"samples": 501 if samples is None else samples, "rate": rate}, csv, parquet, plot, degrees)
+    out.show(lambda: as_json(move), lambda: show(move, degrees))
+    out.write(lambda: columns(move, samples or 501, rate))
+    out.draw(lambda path: move.plot(path, degrees=degrees))
     if code:
         complain("interrupted: this is the best motion until then")
     return code
@@ -165,35 +118,19 @@ def limit_rows(move: Excitation, degrees: bool) -> list[list[str | float]]:
 
 
 def as_json(move: Excitation) -> dict[str, Any]:
-    margins = {kind: getattr(move.margins, kind) for kind in KINDS}
-    limits = {kind: getattr(move.limits, kind) for kind in ("lower", "upper", *KINDS[1:])}
+    own = ("condition", "log_det", "criterion", "parameters", "left_out", "sigma", "typical_sigma", "worst_sigma")
     return {
         "robot": move.arm.name,
         "q_names": move.arm.q_names,
-        "condition": move.condition,
-        "log_det": move.log_det,
-        "criterion": move.criterion,
-        "parameters": move.parameters,
-        "left_out": move.left_out,
-        "sigma": move.sigma,
-        "typical_sigma": move.typical_sigma,
-        "worst_sigma": move.worst_sigma,
-        "limits": limits,
-        "margins": margins,
+        **{key: getattr(move, key) for key in own},
+        "limits": {kind: getattr(move.limits, kind) for kind in ("lower", "upper", *KINDS[1:])},
+        "margins": {kind: getattr(move.margins, kind) for kind in KINDS},
         **move.coefficients,
     }
 
 
-def write(
-    move: Excitation, times: dict[str, Any], csv: str | None, parquet: str | None, plot: str | None, degrees: bool
-) -> None:
+def columns(move: Excitation, samples: int, rate: float | None) -> dict[str, Any]:
     from ...trajectories import torque_along
 
-    if csv is not None or parquet is not None:
-        along = torque_along(move.arm, move, **times, friction=move.friction or False, loads=False)
-        if csv is not None:
-            write_by(along.to_csv, csv, ".csv")
-        if parquet is not None:
-            write_columns(along.columns(), None, parquet)
-    if plot is not None:
-        write_by(lambda path: move.plot(path, degrees=degrees), plot, "")
+    along = torque_along(move.arm, move, samples, rate=rate, friction=move.friction or False, loads=False)
+    return dict(along.columns())

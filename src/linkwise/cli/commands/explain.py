@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
+import shlex
 from typing import Annotated
 
-import typer
-
-from ...robot import Robot
+from ..declare import arg, flag, opt
 from ..options import OUTPUT, Degrees, Json, Q, Qd, Qdd
 from ..results import print_json
-from ..robot import with_robot
+from ..robot import Source
 from ..screen import echo, sentence, table
 
 EXAMPLES = (
@@ -20,20 +19,15 @@ EXAMPLES = (
 )
 
 
-@with_robot
 def command(
-    arm: Robot,
-    typed: str,
-    names: Annotated[
-        list[str] | None,
-        typer.Argument(metavar="names", help="Quantities by name, such as M_hat, U, I; all: all.", show_default=False),
-    ] = None,
+    source: Source,
+    names: Annotated[list[str] | None, arg("names", "Quantities by name, such as M_hat, U, I; all: all.")] = None,
     q: Q = None,
     qd: Qd = None,
     qdd: Qdd = None,
     degrees: Degrees = False,
-    latex: Annotated[bool, typer.Option("--latex", help="As LaTeX display equations.", rich_help_panel=OUTPUT)] = False,
-    digits: Annotated[int, typer.Option(metavar="COUNT", help="Of numbers; default: 5.", min=1, max=17)] = 5,
+    latex: Annotated[bool, flag("--latex", "As LaTeX display equations.", OUTPUT)] = False,
+    digits: Annotated[int, opt("COUNT", "Of numbers; default: 5.", min=1, max=17)] = 5,
     json: Json = False,
 ) -> int:
     """Every intermediate of the formulations at one state, by link, with the equation of the paper it is from.
@@ -47,6 +41,7 @@ def command(
     from ...robot.configurations import neutral
     from ..states import state
 
+    arm = source.load()
     at = neutral(arm) if q is None else state(arm, q, "q", "--q", degrees)
     rates, accelerations = (state(arm, text, word, f"--{word}", degrees) for text, word in ((qd, "qd"), (qdd, "qdd")))
     if rates is None and (accelerations is not None or not names):
@@ -66,7 +61,8 @@ def command(
         rows = [
             [x.name, x.symbol, f"{x.source} {x.equation}", x.meaning.split(";")[0]] for x in found.quantities.values()
         ]
-        sentence(f"{arm.name}: {len(rows)} quantities at a state; their values: linkwise explain {typed} NAME ...")
+        line = f"linkwise explain {shlex.quote(source.robot)} NAME ..."
+        sentence(f"{arm.name}: {len(rows)} quantities at a state; their values: {line}")
         echo()
         table(["name", "symbol", "paper, equation", "what it is"], rows)
     else:

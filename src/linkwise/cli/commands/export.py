@@ -7,15 +7,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
-import typer
-
 from ...errors import one_of
 from ...robot import Robot
+from ..declare import arg, flag, opt
 from ..functions import function_of, known, method_keywords, names
-from ..motion_options import Friction
-from ..options import OUTPUT, UrdfRotors, words
+from ..options import OUTPUT, Friction, UrdfRotors
 from ..results import STDOUT, check_outputs, write_by, writing, wrote
-from ..robot import with_robot
 from ..screen import echo, note
 
 CODE, FILES = ("c", "python", "latex"), ("urdf", "toml")
@@ -36,42 +33,23 @@ EXAMPLES = (
 )
 
 
-@with_robot
+SEVERAL = "Of c, python, latex: one or several by their names in Python; default: inverse_dynamics."
+
+
 def command(
     arm: Robot,
     form: Annotated[
-        str,
-        typer.Argument(
-            metavar="format",
-            help="c, python or latex: a function of the robot; urdf or toml: the robot",
-            autocompletion=words(*CODE, *FILES),
-            show_default=False,
-        ),
+        str, arg("format", "c, python or latex: a function of the robot; urdf or toml: the robot", (*CODE, *FILES))
     ],
-    function: Annotated[
-        list[str] | None,
-        typer.Argument(
-            metavar="function",
-            help="Of c, python, latex: one or several by their names in Python; default: inverse_dynamics.",
-            autocompletion=names,
-            show_default=False,
-        ),
-    ] = None,
-    method: Annotated[
-        str | None, typer.Option(metavar="NAME", help="The formulation; default: the fewest operations.")
-    ] = None,
+    function: Annotated[list[str] | None, arg("function", SEVERAL, names)] = None,
+    method: Annotated[str | None, opt("NAME", "The formulation; default: the fewest operations.")] = None,
     friction: Friction = False,
     base_parameters: Annotated[
-        bool, typer.Option("--base-parameters", help="Of regressor: the columns of the base parameters alone.")
+        bool, flag("--base-parameters", "Of regressor: the columns of the base parameters alone.")
     ] = False,
-    single: Annotated[bool, typer.Option("--single", help="C in float, not double.")] = False,
-    self_test: Annotated[bool, typer.Option("--self-test", help="C with a main that compares with Python.")] = False,
-    out: Annotated[
-        str | None,
-        typer.Option(
-            "--out", "-o", metavar="PATH", help="A file; of c, a folder. Default: stdout.", rich_help_panel=OUTPUT
-        ),
-    ] = None,
+    single: Annotated[bool, flag("--single", "C in float, not double.")] = False,
+    self_test: Annotated[bool, flag("--self-test", "C with a main that compares with Python.")] = False,
+    out: Annotated[str | None, opt("PATH", "A file; of c, a folder. Default: stdout.", OUTPUT, "--out", "-o")] = None,
     urdf_rotors: UrdfRotors = "refuse",
 ) -> int:
     """C for controllers (C99, no allocation, only math.h), Python, LaTeX, or the robot as a file."""
@@ -106,9 +84,9 @@ def command(
 def options_of(name: str, options: Mapping[str, bool]) -> dict[str, Any]:
     """Those that were given, as keywords of the function, which must have them."""
     taken = inspect.signature(function_of(name)).parameters
-    for key, flag in FLAGS.items():
+    for key, option in FLAGS.items():
         if options[key] and key not in taken:
-            raise ValueError(f"{flag}: {name} has no such option (expected none)")
+            raise ValueError(f"{option}: {name} has no such option (expected none)")
     return {key: True for key, given in options.items() if given}
 
 

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
 from ...errors import one_of
 from ...formats.files import ROTORS
 from ...robot import Robot
+from ..declare import arg, flag, opt
 from ..options import OUTPUT, PICTURES, Json, Plot, UrdfRotors
 from ..results import check_outputs, print_json, refuse_ending, write_by
-from ..robot import with_robot
 from ..screen import below, echo, facts, gap, shown, table, title
 from ..states import numbers
 from ..wording import at_the_prompt
@@ -30,81 +28,38 @@ EXAMPLES = (
 )
 
 
-@with_robot
+SLOW = "Slower rows are left out; default: by their errors."
+ALONE = "Identify the bodies of these links alone, as of one with a tool; all else, friction and rotors too, is kept."
+
+
 def command(
     arm: Robot,
-    data: Annotated[
-        list[str],
-        typer.Argument(metavar="data", help="Recordings, .csv or .npz: t, q1, ..., tau1, ...", show_default=False),
-    ],
-    columns: Annotated[
-        list[str] | None,
-        typer.Option(metavar="Q=NAMES", help="Names of columns: q=a,b, tau=c,d, t=e.", rich_help_panel=DATA),
-    ] = None,
-    period: Annotated[
-        float | None, typer.Option(metavar="SECONDS", help="Between rows, if there is no t.", rich_help_panel=DATA)
-    ] = None,
-    degrees: Annotated[bool, typer.Option("--degrees", help="Angles are in degrees.", rich_help_panel=DATA)] = False,
-    gains: Annotated[
-        str | None,
-        typer.Option(metavar="FACTORS", help="From what was recorded to torques, one or n.", rich_help_panel=DATA),
-    ] = None,
-    delay: Annotated[
-        float, typer.Option(metavar="SECONDS", help="Torques lag by this much; default: 0.", rich_help_panel=DATA)
-    ] = 0.0,
-    cutoff: Annotated[
-        float | None, typer.Option(metavar="HZ", help="Of the motion; default: by its band.", rich_help_panel=DATA)
-    ] = None,
-    torque_cutoff: Annotated[
-        float | None, typer.Option(metavar="HZ", help="Of the torques; default: likewise.", rich_help_panel=DATA)
-    ] = None,
-    decimate: Annotated[
-        int | None, typer.Option(metavar="ROWS", help="One row in so many is kept.", rich_help_panel=DATA)
-    ] = None,
-    no_rates: Annotated[
-        bool, typer.Option("--no-rates", help="Pass over rates and accelerations.", rich_help_panel=DATA)
-    ] = False,
-    minimum_speed: Annotated[
-        float | None,
-        typer.Option(metavar="RATE", help="Slower rows are left out; default: by their errors.", rich_help_panel=DATA),
-    ] = None,
-    validation: Annotated[
-        str | None, typer.Option(metavar="FILE", help="Another recording to judge by.", rich_help_panel=DATA)
-    ] = None,
+    data: Annotated[list[str], arg("data", "Recordings, .csv or .npz: t, q1, ..., tau1, ...")],
+    columns: Annotated[list[str] | None, opt("Q=NAMES", "Names of columns: q=a,b, tau=c,d, t=e.", DATA)] = None,
+    period: Annotated[float | None, opt("SECONDS", "Between rows, if there is no t.", DATA)] = None,
+    degrees: Annotated[bool, flag("--degrees", "Angles are in degrees.", DATA)] = False,
+    gains: Annotated[str | None, opt("FACTORS", "From what was recorded to torques, one or n.", DATA)] = None,
+    delay: Annotated[float, opt("SECONDS", "Torques lag by this much; default: 0.", DATA)] = 0.0,
+    cutoff: Annotated[float | None, opt("HZ", "Of the motion; default: by its band.", DATA)] = None,
+    torque_cutoff: Annotated[float | None, opt("HZ", "Of the torques; default: likewise.", DATA)] = None,
+    decimate: Annotated[int | None, opt("ROWS", "One row in so many is kept.", DATA)] = None,
+    no_rates: Annotated[bool, flag("--no-rates", "Pass over rates and accelerations.", DATA)] = False,
+    minimum_speed: Annotated[float | None, opt("RATE", SLOW, DATA)] = None,
+    validation: Annotated[str | None, opt("FILE", "Another recording to judge by.", DATA)] = None,
     no_friction: Annotated[
-        bool,
-        typer.Option("--no-friction", help="Torques have none: also the robot's is left out.", rich_help_panel=FIT),
+        bool, flag("--no-friction", "Torques have none: also the robot's is left out.", FIT)
     ] = False,
-    no_rotors: Annotated[
-        bool,
-        typer.Option("--no-rotors", help="None to identify: the robot's are kept as they are.", rich_help_panel=FIT),
-    ] = False,
-    offset: Annotated[bool, typer.Option("--offset", help="Torque offsets of sensors.", rich_help_panel=FIT)] = False,
-    free: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="LINKS",
-            help="Identify the bodies of these links alone, as of one that carries a tool; all else, friction and"
-            " rotors too, is kept.",
-            rich_help_panel=FIT,
-        ),
-    ] = None,
+    no_rotors: Annotated[bool, flag("--no-rotors", "None to identify: the robot's are kept as they are.", FIT)] = False,
+    offset: Annotated[bool, flag("--offset", "Torque offsets of sensors.", FIT)] = False,
+    free: Annotated[list[str] | None, opt("LINKS", ALONE, FIT)] = None,
     frame: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAME", help="In which --free shows the payload; default: the link's own.", rich_help_panel=FIT
-        ),
+        str | None, opt("NAME", "In which --free shows the payload; default: the link's own.", FIT)
     ] = None,
     no_physical: Annotated[
-        bool,
-        typer.Option("--no-physical", help="Least squares, also if no body is such.", rich_help_panel=FIT),
+        bool, flag("--no-physical", "Least squares, also if bodies are not physically consistent.", FIT)
     ] = False,
-    regularization: Annotated[
-        float, typer.Option(metavar="NUMBER", help="Pull to the robot; default: 0.1.", rich_help_panel=FIT)
-    ] = 0.1,
-    save: Annotated[
-        str | None, typer.Option(metavar="FILE", help="Write the robot: .toml or .urdf.", rich_help_panel=OUTPUT)
-    ] = None,
+    regularization: Annotated[float, opt("NUMBER", "Pull to the robot; default: 0.1.", FIT)] = 0.1,
+    save: Annotated[str | None, opt("FILE", "Write the robot: .toml or .urdf.", OUTPUT)] = None,
     urdf_rotors: UrdfRotors = "refuse",
     json: Json = False,
     plot: Plot = None,

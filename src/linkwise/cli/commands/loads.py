@@ -6,18 +6,16 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
-import typer
 
 from ...robot import Robot
 from ...trajectories.loads import BEARING, COMPONENTS, load_columns, loads_at
-from ..at_states import AtStates, asked_for
+from ..declare import opt
 from ..limits import with_shares
-from ..motion_options import Along, Duration, End, Friction, Samples, Start
-from ..options import PICTURES, Csv, Degrees, Json, Parquet, Plot, Q, Qd, Qdd
-from ..results import STDOUT, check_outputs, print_json, refuse_ending, write_columns
-from ..robot import with_robot
-from ..screen import echo, sentence, shown, table, title
-from .torque import arrays, passed, show_peaks, write_along
+from ..options import Friction
+from ..results import Outputs
+from ..screen import echo, sentence, table, title
+from ..where import AtStates, Where
+from .torque import arrays, passed, show_peaks
 
 if TYPE_CHECKING:
     from ...trajectories import Loads
@@ -30,26 +28,12 @@ EXAMPLES = (
 )
 
 
-@with_robot
 def command(
     arm: Robot,
-    trajectory: Along = None,
-    start: Start = None,
-    end: End = None,
-    duration: Duration = None,
-    samples: Samples = 501,
-    q: Q = None,
-    qd: Qd = None,
-    qdd: Qdd = None,
-    degrees: Degrees = False,
+    where: Where,
+    out: Outputs,
     friction: Friction = False,
-    frame: Annotated[
-        str, typer.Option(metavar="FRAME", help="Of the components: joint (default; z is the axis) or base.")
-    ] = "joint",
-    json: Json = False,
-    csv: Csv = None,
-    parquet: Parquet = None,
-    plot: Plot = None,
+    frame: Annotated[str, opt("FRAME", "Of the components: joint (default; z is the axis) or base.")] = "joint",
 ) -> int:
     """Forces and moments in the joints along a trajectory, for the choice of bearings and drives.
 
@@ -58,34 +42,27 @@ def command(
     --csv has every sample. The trajectory is given as for: linkwise torque. With --q it is at a state, or at every row
     of a table.
     """
+    if where.is_state(plot=out.plot):
+        at_states(AtStates(arm, where, friction), friction, frame, out)
+        return 0
     from ...trajectories import torque_along
-    from ..motion import trajectory_of
 
-    check_outputs(json, csv, parquet, plot)
-    others = {"trajectory": trajectory, "--from": start, "--to": end, "--duration": duration, "--plot": plot}
-    if asked_for(q, {"--qd": qd, "--qdd": qdd}, others):
-        return at_states(arm, q, qd, qdd, degrees, friction, frame, json, csv, parquet)
-    refuse_ending(plot, "--plot", *PICTURES)
-    motion, words = trajectory_of(arm, trajectory, start, end, duration, degrees)
-    along = torque_along(arm, motion, samples, friction=friction, frame=frame)
-    with shown():
-        if json:
-            print_json(
-                {
-                    "robot": arm.name,
-                    "trajectory": words,
-                    "frame": frame,
-                    **arrays(along),
-                    **borne(along),
-                    **passed(along),
-                }
-            )
-        elif csv != STDOUT:
-            sentence(f"{arm.name} {words}, {samples} samples; the largest magnitudes:")
-            echo()
-            show_bearings(along)
-            show_peaks(along)
-    write_along(along, csv, parquet, plot, loads=True)
+    motion, words = where.path(arm)
+    along = torque_along(arm, motion, where.samples, friction=friction, frame=frame)
+
+    def as_json() -> dict[str, Any]:
+        head = {"robot": arm.name, "trajectory": words, "frame": frame}
+        return {**head, **arrays(along), **borne(along), **passed(along)}
+
+    def on_screen() -> None:
+        sentence(f"{arm.name} {words}, {where.samples} samples; the largest magnitudes:")
+        echo()
+        show_bearings(along)
+        show_peaks(along)
+
+    out.show(as_json, on_screen)
+    out.write(along.columns)
+    out.draw(along.plot)
     return 0
 
 
@@ -115,42 +92,31 @@ def rows(joints: Sequence[str], values: Any) -> list[list[Any]]:
     return [[name, *row] for name, row in zip(joints, values.tolist(), strict=True)]
 
 
-def at_states(
-    arm: Robot,
-    q: str | None,
-    qd: str | None,
-    qdd: str | None,
-    degrees: bool,
-    friction: bool,
-    frame: str,
-    json: bool,
-    csv: str | None,
-    parquet: str | None,
-) -> int:
-    at = AtStates(arm, q, qd, qdd, degrees, friction)
+def at_states(at: AtStates, friction: bool, frame: str, out: Outputs) -> None:
+    arm = at.arm
     loads, bearings = loads_at(arm, at.motion, frame)
     joints = [joint.joint for joint in arm.moving]
-    columns = {
-        **at.columns(),
-        **load_columns(arm, loads.reshape(-1, len(joints), 6), bearings.reshape(-1, len(joints), 3)),
-    }
-    with shown():
-        if json:
-            own = {"frame": frame, "joints": joints, "links": arm.names, "loads": loads}
-            print_json(
-                {**at.arrays(), **own, **at.passed(), **dict(zip(BEARING, np.moveaxis(bearings, -1, 0), strict=True))}
-            )
-        elif csv != STDOUT:
-            where = "one state" if at.one else f"{len(loads)} states, the largest magnitudes"
-            sentence(f"{arm.name}: loads at {where}{'; drives with friction' if friction else ''}")
-            echo()
-            values = (loads, bearings, at.tau) if at.one else largest(loads, bearings, at.tau)
-            show_loads(joints, values[0], values[1], frame, magnitudes=not at.one)
-            rows_ = [list(row) for row in zip(arm.v_names, at.units, values[2].tolist(), strict=True)]
-            with_shares(arm, ["joint", "unit", "torque"], rows_, values[2])
-            at.show_limits()
-    write_columns(columns, csv, parquet)
-    return 0
+
+    def as_json() -> dict[str, Any]:
+        own = {"frame": frame, "joints": joints, "links": arm.names, "loads": loads}
+        return {**at.arrays(), **own, **at.passed(), **dict(zip(BEARING, np.moveaxis(bearings, -1, 0), strict=True))}
+
+    def on_screen() -> None:
+        where = "one state" if at.one else f"{len(loads)} states, the largest magnitudes"
+        sentence(f"{arm.name}: loads at {where}{'; drives with friction' if friction else ''}")
+        echo()
+        shown, borne, tau = (loads, bearings, at.tau) if at.one else largest(loads, bearings, at.tau)
+        show_loads(joints, shown, borne, frame, magnitudes=not at.one)
+        drives = [list(row) for row in zip(arm.v_names, at.units, tau.tolist(), strict=True)]
+        with_shares(arm, ["joint", "unit", "torque"], drives, tau)
+        at.show_limits()
+
+    def columns() -> dict[str, Any]:
+        flat = loads.reshape(-1, len(joints), 6), bearings.reshape(-1, len(joints), 3)
+        return {**at.columns(), **load_columns(arm, *flat)}
+
+    out.show(as_json, on_screen)
+    out.write(columns)
 
 
 def largest(*arrays: Any) -> list[Any]:

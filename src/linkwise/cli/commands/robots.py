@@ -5,10 +5,8 @@ from __future__ import annotations
 import itertools
 from typing import Annotated, Any
 
-import typer
-
-from ..options import Csv, Json, Parquet
-from ..results import STDOUT, check_outputs, print_json, write_columns
+from ..declare import arg
+from ..results import Tables
 from ..screen import echo, sentence, table
 
 EXAMPLES = (
@@ -17,14 +15,7 @@ EXAMPLES = (
 )
 
 
-def command(
-    word: Annotated[
-        str | None, typer.Argument(metavar="word", help="Only robots with this word.", show_default=False)
-    ] = None,
-    json: Json = False,
-    csv: Csv = None,
-    parquet: Parquet = None,
-) -> int:
+def command(word: Annotated[str | None, arg("word", "Only robots with this word.")] = None, *, out: Tables) -> int:
     """The robots that come with Linkwise: their joints, mass, and where their numbers come from.
 
     Letters of joints, 2R for two of a kind: R revolute, P prismatic, H screw, C cylindrical, U universal, E planar,
@@ -33,7 +24,6 @@ def command(
     from ...api.momentum import total_mass
     from ...formats import LIBRARY, load
 
-    check_outputs(json, csv, parquet)
     arms = [load(name) for name in LIBRARY]
     if word is not None:
         arms = [arm for arm in arms if word.lower() in f"{arm.name} {arm.about}".lower()]
@@ -41,21 +31,19 @@ def command(
         {"name": arm.name, "joints": arm.joints, "dof": arm.n, "mass": float(total_mass(arm)), "about": arm.about}
         for arm in arms
     ]
-    if csv is not None or parquet is not None:
-        keys = ("name", "joints", "dof", "mass", "about")
-        write_columns({key: [row[key] for row in rows] for key in keys}, csv, parquet)
-    if json:
-        print_json({"robots": rows})
-    elif csv != STDOUT:
-        shown = [
-            [row["name"], counted(str(row["joints"])), row["dof"], row["mass"], first_sentence(str(row["about"]))]
-            for row in rows
-        ]
-        if rows:
-            table(["name", "joints", "dof", "mass (kg)", "what it is"], shown)
-            sentence("Another robot: the name of a file in place of a name. More on one: linkwise describe NAME")
-        else:
+
+    def on_screen() -> None:
+        if not rows:
             echo(f"No robot of the library has the word {word!r}.")
+            return
+        table(
+            ["name", "joints", "dof", "mass (kg)", "what it is"],
+            [[x["name"], counted(x["joints"]), x["dof"], x["mass"], first_sentence(x["about"])] for x in rows],
+        )
+        sentence("Another robot: the name of a file in place of a name. More on one: linkwise describe NAME")
+
+    out.show(lambda: {"robots": rows}, on_screen)
+    out.write(lambda: {key: [row[key] for row in rows] for key in ("name", "joints", "dof", "mass", "about")})
     return 0 if rows else 1
 
 

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
 from ...robot import Robot
-from ..motion_options import motions
-from ..options import OUTPUT, PICTURES, STATE, Csv, Degrees, Json, Parquet, Plot, words
-from ..results import STDOUT, check_outputs, print_json, refuse_ending, write_by, writing
-from ..robot import with_robot
-from ..screen import complain, echo, sentence, shown, table, warn
+from ..declare import flag, opt
+from ..options import OUTPUT, STATE, Degrees, motions
+from ..results import STDOUT, Outputs, check_outputs, refuse_ending, write_by, writing
+from ..screen import complain, echo, sentence, table, warn
 from ..wording import failed_simulation
 
 if TYPE_CHECKING:
@@ -29,105 +27,74 @@ KP, KD = 100.0, 20.0
 NUMBERS = ("verner65", "dverk65", "dormand54", "cash-karp54", "rk4", "dop853", "radau")
 
 
-@with_robot
+START = "Start: numbers (0.1,pi/2,...), joints or links by name (link2=0.5), or @file.csv."
+ALONG = "Computed torque along a .csv file, or a trajectory by name, from the start to --target."
+
+
+@dataclass(frozen=True)
+class Control:
+    """What acts on the joints."""
+
+    torque: Annotated[str | None, opt("STATE", "Constant torques, given likewise; default: none.", CONTROL)] = None
+    target: Annotated[str | None, opt("STATE", "Computed torque to a configuration.", CONTROL)] = None
+    follow: Annotated[str | None, opt("TRAJECTORY", ALONG, CONTROL, known=motions)] = None
+    kp: Annotated[float | None, opt("GAIN", "1/s²; default: 100.", CONTROL)] = None
+    kd: Annotated[float | None, opt("GAIN", "1/s; default: 20.", CONTROL)] = None
+
+
+@dataclass(frozen=True)
+class Files(Outputs):
+    """A recording and films too."""
+
+    save: Annotated[str | None, opt("FILE", "A recording for lw.load_recording: .npz.", OUTPUT)] = None
+    animate: Annotated[
+        list[str] | None, opt("FILE", "A film: .gif, .mp4 or .html; can be given several times.", OUTPUT)
+    ] = None
+    fps: Annotated[float | None, opt("NUMBER", "Of the film, pictures per second; default: 30.", OUTPUT)] = None
+    speed: Annotated[float | None, opt("FACTOR", "Of the film: 0.1 is slow motion; default: 1.", OUTPUT)] = None
+
+    def __post_init__(self) -> None:
+        for name, ending in (("csv", ".csv"), ("parquet", ".parquet"), ("save", ".npz")):
+            refuse_ending(getattr(self, name), f"--{name}", ending)
+        super().__post_init__()
+        check_outputs(False, None, self.save, *self.films)
+
+    @property
+    def films(self) -> list[str]:
+        return self.animate or []
+
+    @property
+    def paths(self) -> list[str]:
+        return [path for path in (self.csv, self.parquet, self.save, self.plot, *self.films) if path]
+
+
 def command(
     arm: Robot,
-    q0: Annotated[
-        str | None,
-        typer.Option(
-            metavar="STATE",
-            help="Start: numbers (0.1,pi/2,...), joints or links by name (link2=0.5), or @file.csv.",
-            rich_help_panel=STATE,
-        ),
-    ] = None,
-    qd0: Annotated[
-        str | None, typer.Option(metavar="STATE", help="Its rates; default: at rest.", rich_help_panel=STATE)
-    ] = None,
+    control: Control,
+    out: Files,
+    q0: Annotated[str | None, opt("STATE", START, STATE)] = None,
+    qd0: Annotated[str | None, opt("STATE", "Its rates; default: at rest.", STATE)] = None,
     degrees: Degrees = False,
-    duration: Annotated[float, typer.Option(metavar="SECONDS", help="How long; default: 1.")] = 1.0,
-    torque: Annotated[
-        str | None,
-        typer.Option(metavar="STATE", help="Constant torques, given likewise; default: none.", rich_help_panel=CONTROL),
-    ] = None,
-    target: Annotated[
-        str | None,
-        typer.Option(metavar="STATE", help="Computed torque to a configuration.", rich_help_panel=CONTROL),
-    ] = None,
-    follow: Annotated[
-        str | None,
-        typer.Option(
-            metavar="TRAJECTORY",
-            help="Computed torque along a .csv file, or a trajectory by name, from the start to --target.",
-            rich_help_panel=CONTROL,
-            autocompletion=motions,
-        ),
-    ] = None,
-    kp: Annotated[
-        float | None, typer.Option(metavar="GAIN", help="1/s²; default: 100.", rich_help_panel=CONTROL)
-    ] = None,
-    kd: Annotated[float | None, typer.Option(metavar="GAIN", help="1/s; default: 20.", rich_help_panel=CONTROL)] = None,
-    friction: Annotated[bool, typer.Option("--friction", help="The joints' friction acts, smoothed.")] = False,
-    stick: Annotated[bool, typer.Option("--stick", help="The joints' friction acts, and they can stick.")] = False,
-    limits: Annotated[bool, typer.Option("--limits", help="Stop where a joint reaches a limit of travel.")] = False,
+    duration: Annotated[float, opt("SECONDS", "How long; default: 1.")] = 1.0,
+    friction: Annotated[bool, flag("--friction", "The joints' friction acts, smoothed.")] = False,
+    stick: Annotated[bool, flag("--stick", "The joints' friction acts, and they can stick.")] = False,
+    limits: Annotated[bool, flag("--limits", "Stop where a joint reaches a limit of travel.")] = False,
     integrator: Annotated[
-        str,
-        typer.Option(
-            metavar="NAME",
-            help="verner65 (default), dormand54, dop853, rk4, radau, ...",
-            rich_help_panel=INTEGRATION,
-            autocompletion=words(*NUMBERS),
-        ),
+        str, opt("NAME", "verner65 (default), dormand54, dop853, rk4, radau, ...", INTEGRATION, known=NUMBERS)
     ] = "verner65",
-    rtol: Annotated[
-        float, typer.Option(metavar="NUMBER", help="Relative error; default: 1e-8.", rich_help_panel=INTEGRATION)
-    ] = 1e-8,
+    rtol: Annotated[float, opt("NUMBER", "Relative error; default: 1e-8.", INTEGRATION)] = 1e-8,
     step: Annotated[
-        float | None, typer.Option(metavar="SECONDS", help="The first, or that of rk4.", rich_help_panel=INTEGRATION)
+        float | None, opt("SECONDS", "Length of the first step; with rk4, of every step.", INTEGRATION)
     ] = None,
-    max_steps: Annotated[
-        int | None, typer.Option(metavar="COUNT", help="Default: ten million.", rich_help_panel=INTEGRATION, min=1)
-    ] = None,
-    samples: Annotated[
-        int, typer.Option(metavar="COUNT", help="Of the result; default: 501.", rich_help_panel=OUTPUT, min=2)
-    ] = 501,
-    json: Json = False,
-    csv: Csv = None,
-    parquet: Parquet = None,
-    save: Annotated[
-        str | None,
-        typer.Option(metavar="FILE", help="A recording for lw.load_recording: .npz.", rich_help_panel=OUTPUT),
-    ] = None,
-    plot: Plot = None,
-    animate: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="FILE", help="A film: .gif, .mp4 or .html; can be given several times.", rich_help_panel=OUTPUT
-        ),
-    ] = None,
-    fps: Annotated[
-        float | None,
-        typer.Option(metavar="NUMBER", help="Of the film, pictures per second; default: 30.", rich_help_panel=OUTPUT),
-    ] = None,
-    speed: Annotated[
-        float | None,
-        typer.Option(metavar="FACTOR", help="Of the film: 0.1 is slow motion; default: 1.", rich_help_panel=OUTPUT),
-    ] = None,
+    max_steps: Annotated[int | None, opt("COUNT", "Default: ten million.", INTEGRATION, min=1)] = None,
+    samples: Annotated[int, opt("COUNT", "Of the result; default: 501.", OUTPUT, min=2)] = 501,
 ) -> int:
     """The motion of a robot in time: let go, pushed by constant torques, or controlled.
 
     Ctrl-C ends a simulation; what was computed until then is shown and written. The exit code is 1 where the end was
     not reached, unless --limits stopped it. A table of starts (--q0 @starts.csv) is simulated side by side.
     """
-    for path, option, endings in (
-        (plot, "--plot", PICTURES),
-        (csv, "--csv", (".csv",)),
-        (parquet, "--parquet", (".parquet",)),
-        (save, "--save", (".npz",)),
-    ):
-        refuse_ending(path, option, *endings)
-    films = animate or []
-    check_outputs(json, csv, parquet, save, plot, *films)
-    film = film_of(films, fps, speed, duration)
+    film = film_of(out, duration)
     from ...control import computed_torque
     from ...recording.one_trajectory import until_end
     from ...robot import Friction
@@ -137,19 +104,19 @@ def command(
     from ..states import state
 
     given = state(arm, q0, "q", "--q0", degrees)
-    start = start_of(arm, given, follow, degrees)
+    start = start_of(arm, given, control.follow, degrees)
     rates = state(arm, qd0, "qd", "--qd0", degrees)
-    wanted, words_ = reference(arm, start, target, follow, duration, degrees)
-    if torque is not None and wanted is not None:
+    wanted, said = reference(arm, start, control.target, control.follow, duration, degrees)
+    if control.torque is not None and wanted is not None:
         raise ValueError("--torque, and a controller by --target or --follow (expected one of them)")
-    if wanted is None and (kp is not None or kd is not None):
+    if wanted is None and (control.kp is not None or control.kd is not None):
         raise ValueError("--kp and --kd belong to a controller (expected --target or --follow too)")
-    law: Any = None if torque is None else state(arm, torque, "tau", "--torque", False)
+    law: Any = state(arm, control.torque, "tau", "--torque", False)
     if wanted is not None:
-        gains = KP if kp is None else kp, KD if kd is None else kd
+        gains = KP if control.kp is None else control.kp, KD if control.kd is None else control.kd
         law = computed_torque(wanted, *gains, passive=[joint.joint for joint in arm.free_joints])
-    said = "with constant torques" if torque is not None else words_
-    brought = [] if given is not None or follow is not None else brought_to_limits(arm, start)
+    said = said if control.torque is None else "with constant torques"
+    brought = [] if given is not None or control.follow is not None else brought_to_limits(arm, start)
     said += f" from the zero position, {' and '.join(brought)}" if brought else ""
     if limits:
         warn_of_start(arm, start)
@@ -168,21 +135,17 @@ def command(
     except SimulationInterrupted as error:
         run, code, ended = error.recording, 130, where_interrupted(error.recording, duration)
     run = until_end(run)
-    with shown():
-        if json:
-            print_json(as_json(run, said))
-        elif csv != STDOUT:
-            show(run, said)
+    out.show(lambda: as_json(run, said), lambda: show(run, said))
     try:
-        write(run, csv, parquet, save, plot, films, film)
+        write(run, out, film)
     except (ValueError, OSError, ImportError) as error:
         if not ended:
             raise
         complain(f"{ended}\n{message(error)}")
         return code
     if ended:
-        kept = [path for path in (csv, parquet, save, plot, *films) if path]
-        complain(f"{ended}\nWhat was computed {'is in ' + ', '.join(kept) if kept else 'is shown, and not written'}.")
+        kept = f"is in {', '.join(out.paths)}" if out.paths else "is shown, and not written"
+        complain(f"{ended}\nWhat was computed {kept}.")
         return code
     return 1 if run.batch and not all(status in ("done", "stopped") for status in run.status.flat) else 0
 
@@ -243,14 +206,14 @@ def reference(
     return motion, f"under computed torque, along a {follow} to --target"
 
 
-def film_of(films: list[str], fps: float | None, speed: float | None, duration: float) -> dict[str, float]:
+def film_of(out: Files, duration: float) -> dict[str, float]:
     """The options of the films, which are refused before the simulation if they cannot be made."""
-    for path in films:
+    for path in out.films:
         refuse_ending(path, "--animate", ".gif", ".mp4", ".html")
-    if len({Path(path) for path in films}) < len(films):
-        raise ValueError(f"--animate {films[-1]}: a film is given twice (expected different files)")
-    given = {name: x for name, x in (("fps", fps), ("speed", speed)) if x is not None}
-    if not films:
+    if len({Path(path) for path in out.films}) < len(out.films):
+        raise ValueError(f"--animate {out.films[-1]}: a film is given twice (expected different files)")
+    given = {name: x for name, x in (("fps", out.fps), ("speed", out.speed)) if x is not None}
+    if not out.films:
         if given:
             raise ValueError(f"--{' and --'.join(given)}: of which film? (expected --animate too)")
         return {}
@@ -258,7 +221,7 @@ def film_of(films: list[str], fps: float | None, speed: float | None, duration: 
 
     options = {"fps": 30.0, "speed": 1.0} | given
     with writing():
-        for path in films:
+        for path in out.films:
             check_film(Path(path), duration, **options)
     return options
 
@@ -269,23 +232,12 @@ def where_interrupted(run: Recording, duration: float) -> str:
     return f"interrupted at {float(run.reached):.6g} s of {duration:g} s"
 
 
-def write(
-    run: Recording,
-    csv: str | None,
-    parquet: str | None,
-    save: str | None,
-    plot: str | None,
-    films: list[str],
-    film: dict[str, Any],
-) -> None:
-    if csv is not None:
-        write_by(run.save, csv, ".csv")
-    for path in (parquet, save):
+def write(run: Recording, out: Files, film: dict[str, Any]) -> None:
+    for path in (out.csv, out.parquet, out.save):
         if path is not None:
-            write_by(run.save, path, Path(path).suffix)
-    if plot is not None:
-        write_by(run.plot, plot, "")
-    for each in films:
+            write_by(run.save, path, ".csv" if path == STDOUT else Path(path).suffix)
+    out.draw(run.plot)
+    for each in out.films:
         write_by(lambda path: run.animate(path, **film), each, "")
 
 

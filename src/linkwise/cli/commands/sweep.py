@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
+from ..declare import arg, flag
 from ..options import Json
 from ..results import print_json
 from ..screen import complain, emit
@@ -21,9 +20,9 @@ EXAMPLES = (
 
 
 def command(
-    folder: Annotated[str, typer.Argument(metavar="folder", help="The folder of the sweep", show_default=False)],
-    errors: Annotated[bool, typer.Option("--errors", help="Show the errors in full.")] = False,
-    resume: Annotated[bool, typer.Option("--resume", help="Compute the chunks that are missing or failed.")] = False,
+    folder: Annotated[str, arg("folder", "The folder of the sweep")],
+    errors: Annotated[bool, flag("--errors", "Show the errors in full.")] = False,
+    resume: Annotated[bool, flag("--resume", "Compute the chunks that are missing or failed.")] = False,
     json: Json = False,
 ) -> int:
     """The state of a sweep, as lw.sweep left it in its folder: chunks that are done, failed and missing.
