@@ -18,6 +18,7 @@ NAMES = {  # of the parts of a model, by their kind
     "body": "name_bodyadr",
     "equality": "name_eqadr",
     "joint": "name_jntadr",
+    "site": "name_siteadr",
     "tendon": "name_tendonadr",
 }
 TIED = {0: "between bodies (a closed loop)", 1: "between bodies (a closed loop)", 3: "between tendons"}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from typing import Any
 
@@ -102,7 +103,10 @@ class Reading(Names):
     def add_body(self, body: int) -> None:
         model, parent = self.model, self.bodies[int(self.model.body_parentid[body])]
         first, count = int(model.body_jntadr[body]), int(model.body_jntnum[body])
-        where: Row = {"translation": np.array(model.body_pos[body]), "rotation": rotation(model.body_quat[body])}
+        where: Row = {
+            "translation": np.array(model.body_pos[body]),
+            "rotation": self.rotation("body", body, model.body_quat),
+        }
         if not count:
             row: Row = {"name": self.bodies[body], "parent": parent, "joint": "fixed"}
             self.add(("body", body), {**row, **where, **self.inertial(body)})
@@ -114,7 +118,8 @@ class Reading(Names):
             parent, where = link, {"translation": np.zeros(3), "rotation": np.eye(3)}
 
     def inertial(self, body: int) -> Row:
-        R, moments = rotation(self.model.body_iquat[body]), np.array(self.model.body_inertia[body])
+        R = self.rotation("body", body, self.model.body_iquat)
+        moments = np.array(self.model.body_inertia[body])
         tensor = R @ np.diag(moments) @ R.T
         com = np.array(self.model.body_ipos[body])
         return {"mass": float(self.model.body_mass[body]), "com": com, "inertia": (tensor + tensor.T) / 2.0}
@@ -175,6 +180,12 @@ class Reading(Names):
             refuse(self.model, "joint", joint, f"has a spring that rests at {rest.tolist()}", "1, 0, 0, 0 of a ball")
         return {"stiffness": stiffness}
 
+    def rotation(self, kind: str, index: int, quaternions: Any) -> np.ndarray:
+        quaternion = [float(x) for x in quaternions[index]]  # MuJoCo gives zeros where its length is out of range
+        if not 0.0 < math.hypot(*quaternion) < math.inf:
+            refuse(self.model, kind, index, f"has the quaternion {quaternion}", "one of a rotation")
+        return rotation(quaternion)
+
     def coupling(self, tie: Tie | None) -> Row:
         if tie is None or tie.leader is None:
             return {}
@@ -186,7 +197,10 @@ class Reading(Names):
         if name and name not in self.links:
             self.links.add(name)
             row: Row = {"name": name, "parent": self.bodies[int(model.site_bodyid[site])], "joint": "fixed"}
-            place = {"translation": np.array(model.site_pos[site]), "rotation": rotation(model.site_quat[site])}
+            place = {
+                "translation": np.array(model.site_pos[site]),
+                "rotation": self.rotation("site", site, model.site_quat),
+            }
             self.add(("site", site), row | place)
 
 
