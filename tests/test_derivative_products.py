@@ -212,7 +212,7 @@ def test_another_process_finds_it_in_the_cache_without_tracing(monkeypatch: pyte
     if not image.supported():
         pytest.skip("code from the cache needs LLVM here")
     monkeypatch.setenv("LINKWISE_CACHE", str(tmp_path))
-    arrays = states(PLANAR)
+    arrays = states(PLANAR, 256)
     with lw.use_kernels("always"):
         expected = lw.derivative(lw.inverse_dynamics, PLANAR, ("q", "qd"))(*arrays)
     with lw.use_kernels("auto"):
@@ -222,25 +222,24 @@ def test_another_process_finds_it_in_the_cache_without_tracing(monkeypatch: pyte
         assert "program" not in vars(again)
         assert np.array_equal(found, expected)
         other = lw.derivative(lw.inverse_dynamics, PLANAR, ("qd", "q"))
-        assert np.allclose(other(*arrays)[0], expected[1])
+        assert np.allclose(other(*(x[:9] for x in arrays))[0], expected[1][:9])
         assert not other._kernels
 
 
-def test_long_programs_are_compiled_when_plain_calls_have_cost_as_much(monkeypatch: pytest.MonkeyPatch) -> None:
-    from linkwise.derivatives import derived
+def test_long_programs_are_counted_in_calls(monkeypatch: pytest.MonkeyPatch) -> None:
+    from linkwise.kernels import spec
 
-    monkeypatch.setattr(derived, "AT_ONCE", 10)
+    monkeypatch.setattr(spec, "MAX_AT_ONCE", 10)
     slope = lw.derivative(lw.gravity_torque, PLANAR, "q")
-    many = np.zeros((300, 3))
+    many = np.zeros((100 * 256, 3))
     with lw.use_kernels("auto"):
-        slope(many)
-        assert not slope._kernels
-        slope._spent = 100.0
+        for _ in range(2):
+            slope(many)
+            assert not slope._kernels
         slope(many)
         assert slope._kernels["float64"] is not None
         monkeypatch.setattr(lw.Derivative, "max_operations", 10)
         longer = lw.derivative(lw.gravity_torque, PLANAR, "q")
-        longer._spent = 100.0
         assert np.array_equal(longer(many), slope.plain(PLANAR, many))
         assert longer._kernels == {"float64": None}
 

@@ -13,10 +13,8 @@ import pytest
 import linkwise as lw
 from effort import rest_slow
 from linkwise.api.compiling import spec_of
-from linkwise.kernels import cache
 from linkwise.kernels import dispatch as kernels
 from linkwise.kernels import spec as specs
-from linkwise.kernels.compiler import Compiled
 from linkwise.kernels.lock import LOCK
 from linkwise.lazy import cached_property
 from linkwise.targets.cpu import image
@@ -104,7 +102,7 @@ def test_never_is_seen_by_the_direct_way_in(monkeypatch: pytest.MonkeyPatch) -> 
     arm, q = lw.chain(1, seed=503), np.ones(1)
     with lw.use_kernels("always"):
         lw.gravity_torque(arm, q)
-    monkeypatch.setitem(arm.cache, "gravity_torque", lambda q: "compiled")
+    monkeypatch.setitem(arm.entries, "gravity_torque", lambda q: "compiled")
     for mode, expected in (("always", True), ("auto", True), ("never", False)):
         with lw.use_kernels(mode):
             assert isinstance(lw.gravity_torque(arm, q), str) == expected
@@ -247,7 +245,7 @@ def test_a_fork_while_another_thread_compiles_gives_a_child_that_compiles(way: s
     assert in_a_new_process(FORKS.replace("WAY", WAYS[way])).strip() == "[True, True]"
 
 
-# kernels at hand run from the first call on, others when the plain calls have cost what compiling costs
+# what is compiled follows from what was asked for, not from clocks and files
 
 
 @pytest.fixture
@@ -257,94 +255,121 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "cache"
 
 
-@pytest.fixture
-def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
-    """A clock on which a call takes as long as is written here."""
-    seconds, now = [0.0], [0.0]
-
-    def tick() -> float:
-        now[0] += seconds[0]
-        return now[0]
-
-    monkeypatch.setattr(kernels, "clock", tick)
-    return seconds
+def kernels_of(robot: lw.Robot) -> list[Any]:
+    """The kernels for robots of these numbers."""
+    return [kernel for (identity, _), kernel in kernels.KERNELS.items() if identity == robot.fingerprint and kernel]
 
 
-def forget() -> None:
-    """As in a new process."""
-    kernels.KERNELS.clear()
+def calls_until_compiled(robot: lw.Robot, *batch: int) -> int:
+    for calls in range(1, 1000):
+        lw.gravity_torque(robot, np.ones((*batch, robot.n)))
+        if kernels_of(robot):
+            return calls
+    raise AssertionError("never compiled")
 
 
-def kernel_of(robot: lw.Robot) -> Any:
-    """Of gravity torques, as this robot's calls use it; None if they run plain Python."""
-    found = [kernel for key, kernel in robot.cache.items() if isinstance(kernel, Compiled)]
-    return found[0] if found else None
-
-
-@pytest.mark.parametrize("seconds", [0.01, 0.1, 1.0])
-def test_a_function_is_compiled_when_its_plain_calls_have_cost_as_much(
-    seconds: float, clock: list[float], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(kernels, "expected_seconds", lambda function, n: 0.35)
-    arm, q, calls = lw.chain(2, seed=int(600 + 10 * seconds)), np.ones(2), 0
-    clock[0] = seconds
+def test_a_function_is_compiled_when_256_states_were_asked_for() -> None:
     with lw.use_kernels("auto"):
-        while kernel_of(arm) is None:
+        for seed, batch, calls in ((600, (), 256), (601, (100,), 3), (602, (5, 51), 2), (603, (256,), 1)):
+            assert calls_until_compiled(lw.chain(1, seed=seed), *batch) == calls
+
+
+def test_robots_of_equal_numbers_are_counted_together_and_functions_options_and_dtypes_apart() -> None:
+    arm, q = lw.chain(1, seed=604), np.ones((200, 1))
+    with lw.use_kernels("auto"):
+        lw.gravity_torque(arm, q)
+        lw.potential_energy(arm, q)
+        lw.gravity_torque(arm, q, method="denoc")
+        lw.gravity_torque(arm, q.astype(np.float32))
+        assert not kernels_of(arm)
+        lw.gravity_torque(replace(arm, name="twin"), q)
+        assert len(kernels_of(arm)) == 1
+
+
+def test_what_was_asked_for_long_ago_is_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(kernels, "MAX_ASKED", 2)
+    arms, q = [lw.chain(1, seed=seed) for seed in (605, 606, 607)], np.ones((200, 1))
+    with lw.use_kernels("auto"):
+        for arm in (*arms, arms[0], arms[0]):
             lw.gravity_torque(arm, q)
-            calls += 1
-    assert (calls - 2) * seconds < 0.35 <= (calls - 1) * seconds
+    assert [len(kernels_of(arm)) for arm in arms] == [1, 0, 0]
 
 
-def test_what_compiling_took_is_expected_again(clock: list[float], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(kernels, "SECONDS_PER_LINK", {})
-    monkeypatch.setattr(kernels, "llvm_is_loaded", lambda: True)
-    clock[0] = 7.0
-    with lw.use_kernels("always"):
-        lw.gravity_torque(lw.chain(2, seed=620), np.ones(2))
-    per_link = kernels.SECONDS_PER_LINK[lw.gravity_torque]
-    assert per_link >= 3.5
-    assert kernels.expected_seconds(lw.gravity_torque, 6) == 6 * per_link
-    other = kernels.expected_seconds(lw.inertia_matrix, 6)
-    assert 0 < other < 6 * 3.5
-    monkeypatch.setattr(kernels, "llvm_is_loaded", lambda: False)
-    assert kernels.expected_seconds(lw.inertia_matrix, 6) > other
+def test_threads_lose_no_count() -> None:
+    asked = kernels.Asked()
+
+    def ask() -> None:
+        for _ in range(2000):
+            asked.counted(3)
+
+    threads = [threading.Thread(target=ask) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+    assert (asked.calls, asked.states) == (16_000, 48_000)
+
+
+def test_calls_go_on_while_another_thread_compiles() -> None:
+    arm = lw.chain(1, seed=608)
+
+    def call() -> float:
+        lw.use_kernels("auto")
+        return float(lw.gravity_torque(arm, np.ones(1))[0])
+
+    with LOCK:
+        assert np.isfinite(in_a_thread(call))
+
+
+PROGRAM = """
+    import numpy as np, linkwise as lw
+
+    def show(*results):
+        for result in results:
+            print(*(np.asarray(x).tobytes().hex() for x in (result if type(result) is tuple else (result,))))
+
+    arm, tree, wide = lw.chain(2, seed=610, joints="RP"), lw.random_tree(3, seed=611), lw.chain(61, seed=612)
+    rng = np.random.default_rng(0)
+    slope = lw.derivative(lw.gravity_torque, arm, "q")
+    q, qd, qdd, wrench = *rng.normal(size=(3, 300, 2)), np.ones(6)
+    for k in range(300):
+        show(lw.inverse_dynamics(arm, q[k], qd[k], qdd[k]), lw.kinetic_energy(arm, q[k], qd[k]), slope(q[k]))
+    for k in range(0, 300, 60):
+        part = slice(k, k + 60)
+        show(lw.forward_dynamics(arm, q[part], qd[part], qdd[part], wrench))
+        show(lw.inertia_matrix(arm, q[part].astype(np.float32)), lw.inertia_matrix(arm, q[part], method="composite"))
+        show(lw.inverse_dynamics_derivatives(lw.chain(2, seed=610, joints="RP"), q[part], qd[part], qdd[part]))
+    show(lw.gravity_torque(wide, np.ones(61)), lw.bias_torque(tree, *np.ones((2, 256, 3))))
+"""
+
+
+def test_a_program_gives_the_same_bytes_at_every_call_whether_the_cache_is_cold_or_warm(folder: Path) -> None:
+    cold, warm, without = (
+        in_a_new_process(PROGRAM, LINKWISE_KERNELS="auto", LINKWISE_CACHE=where)
+        for where in (str(folder), str(folder), "off")
+    )
+    assert any(folder.iterdir())
+    assert cold == warm == without
+    plain = in_a_new_process(PROGRAM, LINKWISE_KERNELS="never", LINKWISE_CACHE="off")
+    assert plain != cold  # it tells compiled results from plain ones
+    assert plain.splitlines()[: 3 * 255] == cold.splitlines()[: 3 * 255]
 
 
 @pytest.mark.skipif(not image.supported(), reason="kept code is loaded without LLVM only from images")
 @pytest.mark.parametrize("wrench", [None, "tip", "all"])
-def test_a_kept_kernel_runs_from_the_first_call_on(wrench: str | None, folder: Path) -> None:
+def test_a_kept_kernel_is_loaded_without_tracing(
+    wrench: str | None, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     arm = lw.chain(2, seed=630, joints="RP")
-    given = {"wrench": np.ones({"tip": (6,), "all": (2, 6)}[wrench])} if wrench else {}
-    q, qd, qdd = np.random.default_rng(0).normal(size=(3, 2))
+    given = {"wrench": np.ones({"tip": (6,), "all": (1, 2, 6)}[wrench])} if wrench else {}
+    q, qd, qdd = np.random.default_rng(0).normal(size=(3, 256, 2))
     with lw.use_kernels("auto"):
-        lw.inverse_dynamics(arm, q, qd, qdd, **given)
-        assert kernel_of(arm) is None  # nothing is kept yet
-    with lw.use_kernels("always"):
         made = lw.inverse_dynamics(arm, q, qd, qdd, **given)
-    for twin in (replace(arm), None, replace(arm)):
-        if twin is None:
-            forget()  # the first finds it in this process, the second in the folder
-            continue
-        with lw.use_kernels("auto"):
-            assert np.array_equal(lw.inverse_dynamics(twin, q, qd, qdd, **given), made)
-        assert kernel_of(twin) is not None
-    assert kernel_of(twin).from_cache
-
-
-def test_a_kernel_that_is_not_kept_is_looked_for_once(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    lw.compile(lw.gravity_torque, lw.chain(1, seed=640))  # so that the processor is known
-    looked: list[str] = []
-    load = cache.load
-    monkeypatch.setattr(cache, "load", lambda key: looked.append(key) or load(key))
-    traced: list[Any] = []
-    monkeypatch.setattr(specs, "trace", lambda *_, **__: traced.append(1))
-    monkeypatch.setattr(kernels, "expected_seconds", lambda function, n: 1e9)
-    arm = lw.chain(2, seed=641)
-    with lw.use_kernels("auto"):
-        for _ in range(3):
-            lw.gravity_torque(arm, np.ones(2))
-    assert len(looked) == 1
-    assert not traced
+        arm = replace(arm)
+        kernels.KERNELS.clear()  # as in a new process
+        monkeypatch.setattr(specs, "trace", lambda *_, **__: pytest.fail("traced"))
+        assert np.array_equal(lw.inverse_dynamics(arm, q, qd, qdd, **given), made)
+    assert kernels_of(arm)[0].from_cache
 
 
 def test_code_that_is_too_long_does_not_run_though_it_is_kept(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -353,23 +378,28 @@ def test_code_that_is_too_long_does_not_run_though_it_is_kept(folder: Path, monk
     for limit in ("MAX_AT_ONCE", "MAX_STRAIGHT_OPERATIONS", "MAX_WITHOUT_LOOPS"):
         monkeypatch.setattr(specs, limit, 1)
     with lw.use_kernels("auto"):
-        lw.inertia_matrix(arm, np.ones(2))
-    assert kernel_of(arm) is None
+        lw.inertia_matrix(arm, np.ones((256, 2)))
+    assert not kernels_of(arm)
 
 
-def test_the_look_waits_for_no_other_thread(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(kernels, "expected_seconds", lambda function, n: 1e9)
-    arm, twin = lw.chain(1, seed=660), lw.chain(1, seed=660)
-    lw.compile(lw.gravity_torque, arm, method="newton-euler")
-
-    def call() -> bool:
-        lw.use_kernels("auto")
-        lw.gravity_torque(twin, np.ones(1), method="newton-euler")
-        return kernel_of(twin) is not None
-
-    with LOCK:
-        assert not in_a_thread(call)
-    assert in_a_thread(call)
+@pytest.mark.parametrize("kept", [False, True])
+@pytest.mark.parametrize(("batch", "calls"), [((), 256), ((300,), 256), ((256 * 64,), 4)], ids=str)
+def test_long_code_without_loops_is_counted_in_calls_also_where_it_is_kept(
+    batch: tuple[int, ...], calls: int, kept: bool, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    arm = lw.chain(1, seed=660)
+    if kept:
+        lw.compile(lw.kinetic_energy, arm)
+    monkeypatch.setattr(specs, "MAX_AT_ONCE", 1)
+    kernels.ASKED.clear()
+    kernels.KERNELS.clear()
+    given = np.ones((2, *batch, 1))
+    with lw.use_kernels("auto"):
+        for _ in range(calls - 1):
+            lw.kinetic_energy(arm, *given)
+        assert not kernels_of(arm)
+        lw.kinetic_energy(arm, *given)
+        assert kernels_of(arm)[0].from_cache == kept
 
 
 # straight-line code or loops
@@ -384,24 +414,21 @@ COUPLED = lw.Robot.from_frames(
 )
 
 
-@pytest.mark.parametrize("states", [(), (256,)], ids=["counted", "batch"])
 def test_what_has_no_form_with_loops_is_compiled_though_it_is_longer_than_loops_may_be(
-    states: tuple[int, ...], monkeypatch: pytest.MonkeyPatch
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     for limit in ("MAX_AT_ONCE", "MAX_STRAIGHT_OPERATIONS"):
         monkeypatch.setattr(specs, limit, 1)
-    monkeypatch.setattr(kernels, "expected_seconds", lambda function, n: 0.0)
+    monkeypatch.setattr(kernels, "ENOUGH", 2)
     friction = lw.Friction(viscous=np.arange(1.0, 4.0))  # numbers for each joint are in no table of loops
     for robot, options in ((COUPLED, {}), (lw.random_tree(3, seed=681), {"friction": friction})):
-        given = np.ones((3, *states, robot.n))
+        given = np.ones((3, robot.n))
         with lw.use_kernels("never"):
             plain = lw.forward_dynamics(robot, *given, **options)
         with lw.use_kernels("auto"):
-            for _ in range(2):  # the first call may be the one that is counted
+            for _ in range(2):
                 assert np.allclose(lw.forward_dynamics(robot, *given, **options), plain, rtol=1e-10, atol=1e-10)
-        kernel = kernel_of(robot)
-        assert kernel is not None
-        assert kernel.links is None
+        assert [kernel.links for kernel in kernels_of(robot)] == [None]
 
 
 def test_straight_line_code_up_to_a_length_and_beyond_it_where_loops_take_more(monkeypatch: pytest.MonkeyPatch) -> None:

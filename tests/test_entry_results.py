@@ -104,7 +104,7 @@ def test_energies_are_entered_directly_by_their_public_name() -> None:
     plain = lw.kinetic_energy(robot, q, qd)
     with lw.use_kernels("always"):
         lw.kinetic_energy(robot, q, qd)
-        assert "kinetic_energy" in robot.cache
+        assert "kinetic_energy" in robot.entries
         found = lw.kinetic_energy(robot, q, qd)
     assert type(found) is type(plain) is np.float64
     assert relative(found, plain) < 1e-14

@@ -1,6 +1,6 @@
 """The way of a call: a public function checks its arguments, and its result is computed by a kernel or plainly.
 
-    public function       fast path into machine code, if `robot.cache` has an entry (`kernels.dispatch`)
+    public function       fast path into machine code, if `robot.entries` has an entry (`kernels.dispatch`)
       its body            arguments checked, arrays brought to one shape and dtype (`States`): a `Call`
       result(call)        a kernel, if there is one or if compiling pays (`kernels.dispatch.kernel_for`), otherwise:
         call.plain()      the algorithm on scalars, joined to an array
@@ -84,11 +84,10 @@ def result(call: Call) -> Array:
         return call.plain()
     kernel = dispatch.kernel_for(states.robot, request, math.prod(states.batch))
     if kernel is None:
-        with dispatch.timed_plain_call(states.robot, request):
-            return call.plain()
+        return call.plain()
     name, slow = call.function.__name__, getattr(call.function, "slow", None)
-    if slow is not None and name not in states.robot.cache and call.by_default() and request.dtype == "float64":
-        states.robot.cache[name] = kernel.entry(partial(slow, states.robot))
+    if slow is not None and name not in states.robot.entries and call.by_default() and request.dtype == "float64":
+        states.robot.entries[name] = kernel.entry(partial(slow, states.robot))
     out = [np.empty((*states.batch, *shape), request.dtype) for shape in call.shapes]
     non_finite = kernel.run(states.batch, [states.rows(*argument) for argument in kernel.interface.inputs], out)
     if non_finite and call.divides:

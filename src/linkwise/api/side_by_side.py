@@ -16,8 +16,10 @@ from typing import Any
 import numpy as np
 
 from ..kernels.dispatch import MAX_STRAIGHT_LINKS
-from ..robot import Contraction, Link, Robot
-from ..tracing.loop_tracing import UNKNOWN, RolledRobot, common_link, parts
+from ..robot import Contraction, PerRobot, Robot
+from ..robot.walk import OfLinks, PerLink, Step
+from ..tracing.loop_tracing import UNKNOWN, common_link
+from ..tracing.nested import combined
 from .states import REAL, States, dtype_name
 
 
@@ -29,12 +31,15 @@ def for_links(states: States, function: Callable[..., list[Any]]) -> Callable[..
     kind = states.xp, first.dtype, getattr(first, "device", None), len(states.batch)
 
     def run(robot: Robot, *per_link: Sequence[Any]) -> list[Any]:
-        if kind not in robot.cache:
-            robot.cache[kind] = Rows(robot, states.xp, partial(column_array, *kind))
-        rows: Rows = robot.cache[kind]
+        rows = rows_of(robot, *kind)
         return rows.apart(function(rows.robot, *map(rows.of_kinds, per_link)))
 
     return run
+
+
+@PerRobot
+def rows_of(robot: Robot, xp: Any, dtype: Any, device: Any, axes: int) -> Rows:
+    return Rows(robot, xp, partial(column_array, xp, dtype, device, axes))
 
 
 def column_array(xp: Any, dtype: Any, device: Any, axes: int, column: Sequence[float]) -> Any:
@@ -51,13 +56,13 @@ class Rows:
         self.kinds = [np.flatnonzero([t is kind for t in types]).tolist() for kind in dict.fromkeys(types)]
         links = [common_link([robot.links[i] for i in kind], column) for kind in self.kinds]
         links = [replace(link, index=UNKNOWN, parent=UNKNOWN, virtual=False, joint_kind="") for link in links]
-        self.robot = RolledRobot(robot.name, tuple(links), (), robot.gravity, (), robot.convention, robot.about)
-        object.__setattr__(self.robot, "loops", self)
-        self.known: dict[Any, list[Any]] = {}
+        about = (), robot.gravity, (), robot.convention, robot.about
+        self.robot = Robot(robot.name, tuple(links), *about, walk=self)
+        self.known: dict[OfLinks, list[Any]] = {}
 
     def of_kinds(self, values: Sequence[Any]) -> list[Any]:
         """The values of the links, of each kind as one."""
-        return [structure(self._stacked, *(values[i] for i in kind)) for kind in self.kinds]
+        return [combined(self._stacked, *(values[i] for i in kind)) for kind in self.kinds]
 
     def _stacked(self, *leaves: Any) -> Any:
         if all(type(x) is float for x in leaves):
@@ -65,7 +70,12 @@ class Rows:
         whole = next(x for x in leaves if type(x) is not float)
         return self.xp.stack([self.xp.zeros_like(whole) + x if type(x) is float else x for x in leaves])
 
-    def of_tree(self, values: Callable[[Sequence[Link]], Sequence[Any]]) -> list[Any]:
+    def outward(self, robot: Robot, step: Step, base: Any, per_link: PerLink) -> list[Any]:
+        raise TypeError("passes from link to link cannot run side by side (expected contractions)")
+
+    inward = outward
+
+    def of_tree(self, robot: Robot, values: OfLinks) -> list[Any]:
         if values not in self.known:
             self.known[values] = self.of_kinds(values(self.links))
         return self.known[values]
@@ -78,7 +88,7 @@ class Rows:
                 found[index] = taken(value, row)
         return found
 
-    def contracted(self, how: Contraction, base: Any, by_kind: Sequence[Any]) -> list[Any]:
+    def contracted(self, robot: Robot, how: Contraction, base: Any, by_kind: Sequence[Any]) -> list[Any]:
         sizes = [len(kind) for kind in self.kinds]
         live, ids = self._one(by_kind, sizes), np.concatenate([*self.kinds, []]).astype(np.intp)
         undo = []
@@ -114,7 +124,7 @@ class Rows:
             shape = np.broadcast_shapes(*(tuple(x.shape[1:]) for x in arrays))
             return self.xp.concatenate([self.xp.broadcast_to(x, (x.shape[0], *shape)) for x in arrays])
 
-        return structure(leaf, *(value for value, _ in some))
+        return combined(leaf, *(value for value, _ in some))
 
 
 def positions(ids: np.ndarray, pairs: Sequence[tuple[int, int]]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -127,22 +137,6 @@ def positions(ids: np.ndarray, pairs: Sequence[tuple[int, int]]) -> tuple[np.nda
     return first, second, np.flatnonzero(alone)
 
 
-def structure(leaf: Callable[..., Any], *values: Any) -> Any:
-    """One structure from several of the same form: `leaf` of their scalars. Tuples that are shorter get zeros."""
-    whole = max(values, key=len) if isinstance(values[0], tuple) else values[0]
-    if type(whole) is float or hasattr(whole, "dtype"):
-        return leaf(*values)
-    if isinstance(whole, tuple):
-        longest = [structure(lambda _: 0.0, part) for part in whole]
-        columns = zip(*((*value, *longest[len(value) :]) for value in values), strict=True)
-        new = [structure(leaf, *column) for column in columns]
-        return type(whole)(*new) if hasattr(whole, "_fields") else tuple(new)
-    copy = object.__new__(type(whole))
-    for name, _ in parts(whole):
-        object.__setattr__(copy, name, structure(leaf, *(getattr(value, name) for value in values)))
-    return copy
-
-
 def taken(value: Any, index: Any) -> Any:
     """These rows of every array."""
-    return structure(lambda x: x if type(x) is float else x[index], value)
+    return combined(lambda x: x if type(x) is float else x[index], value)

@@ -7,11 +7,10 @@ from typing import NamedTuple
 
 from ..errors import one_of
 from ..lazy import cached_property
-from ..robot import Robot
+from ..robot import PerRobot, Robot
 
 VIEWS = ("joints", "links", "terms", "kinds")
 FRICTION = ("viscous friction", "Coulomb friction")  # with what there is of Stribeck's in the second
-TABLE = "terms of torques"  # in the cache of a robot
 Key = tuple[int, int, int]  # a link (of `names`), and two rates (of `v_names`), the first of them first
 
 
@@ -101,12 +100,10 @@ class TermTable:
         return ", ".join(names)
 
 
+@PerRobot
 def term_table(arm: Robot) -> TermTable:
     """Made once for a robot."""
-    if TABLE not in arm.cache:
-        arm.cache[TABLE] = TermTable(arm)
-    table: TermTable = arm.cache[TABLE]
-    return table
+    return TermTable(arm)
 
 
 def groups(terms: Sequence[Term], by: str) -> dict[str, list[int]]:

@@ -12,15 +12,13 @@ from ..api.momentum import at_origin
 from ..api.states import Array, States
 from ..dynamics import fewest, forward_derivatives, inverse_derivatives, second_derivatives
 from ..dynamics.subtrees import Load
-from ..robot import Robot
+from ..robot import PerRobot, Robot
 from ..spatial import Scalars, Vector, Wrench, mul
 from ..spatial.dense import UDU, apply
 from .packing import Packed
 
 if TYPE_CHECKING:
     from .second_order import SecondOrder
-
-PACKED = "packed second derivatives"
 
 
 @fast
@@ -131,39 +129,26 @@ def forward_dynamics_second_derivatives(
     states = States(arm, {"q": q, "qd": qd, "tau": tau}, check=check)
     if not states.numeric or arm.non_floats:
         return by_products(arm, q, qd, tau)
-    kernel, packed = second_order_kernel(states)
-    if kernel is None:
-        with packed.timed():
-            return by_products(arm, q, qd, tau)
-    result: tuple[Array, Array, Array, Array] = kernel(*states.arrays.values())
+    arrays = list(states.arrays.values())
+    if packed_second_derivatives(arm).kernel(arrays) is None:
+        return by_products(arm, q, qd, tau)
+    kernel = compiled_second_order(arm, np.result_type(*arrays).name)
+    result: tuple[Array, Array, Array, Array] = kernel(*arrays)
     return result
 
 
-def second_order_kernel(states: States) -> tuple[SecondOrder | None, Packed]:
-    """The kernel for a call, if there is one or if compiling pays; and the function that knows whether it does."""
-    arrays, packed = list(states.arrays.values()), packed_second_derivatives(states.robot)
-    if packed.kernel(arrays) is None:
-        return None, packed
-    return compiled_second_order(states.robot, np.result_type(*arrays).name), packed
-
-
+@PerRobot
 def packed_second_derivatives(arm: Robot) -> Packed:
     """Of inverse dynamics; made once for a robot."""
-    if PACKED not in arm.cache:
-        arm.cache[PACKED] = Packed(inverse_dynamics_second_derivatives, arm, {})
-    packed: Packed = arm.cache[PACKED]
-    return packed
+    return Packed(inverse_dynamics_second_derivatives, arm, {})
 
 
+@PerRobot
 def compiled_second_order(arm: Robot, dtype: str) -> SecondOrder:
     """Compiled once for a robot."""
     from .second_order import SecondOrder  # imported only when something is compiled
 
-    key = (PACKED, dtype)
-    if key not in arm.cache:
-        arm.cache[key] = SecondOrder(arm, packed_second_derivatives(arm), dtype)
-    kernel: SecondOrder = arm.cache[key]
-    return kernel
+    return SecondOrder(arm, packed_second_derivatives(arm), dtype)
 
 
 vars(forward_dynamics_second_derivatives)["compiled_for"] = compiled_second_order  # what `lw.compile` gives

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import inspect
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -36,9 +35,7 @@ from ..tracing.tracing import (
 if TYPE_CHECKING:
     from ..kernels.compiler import Compiled
 
-AT_ONCE = dispatch.MAX_AT_ONCE  # operations that are compiled at once for a batch
 MAX_OPERATIONS = dispatch.MAX_WITHOUT_LOOPS  # beyond, nothing is compiled by itself
-SECONDS_PER_OPERATION = 2.5e-4  # that compiling takes, roughly
 PLAIN_OPTIONS = (str, int, float, bool, type(None), Input)  # which their `repr` determines
 
 
@@ -77,9 +74,8 @@ class DerivedFunction(Prepared):
             one_of(each, [port.name for port in self.function_inputs], "wrt")
         if len(set(wrt)) < len(wrt):
             raise ValueError(f"wrt is {tuple(wrt)!r} (expected each name once)")
-        self._spent = 0.0  # seconds that plain calls have taken
+        self._counts: dict[str, dispatch.Asked] = {}  # by dtype
         self._kernels: dict[str, Compiled | None] = {}  # None: too long to compile
-        self._looked: set[str] = set()  # dtypes for which the cache has been looked at
         self._entry: Callable[..., Any] | None = None  # the fast path, for doubles
         self._others: dict[Robot, DerivedFunction] = {}
         check_options(function, robot, self.keywords)
@@ -141,10 +137,6 @@ class DerivedFunction(Prepared):
     @cached_property
     def count(self) -> Count:
         return count(self.program)
-
-    @cached_property
-    def generated_count(self) -> Count:
-        return count(self.generated)
 
     @cached_property
     def function_count(self) -> Count:
@@ -220,17 +212,7 @@ class DerivedFunction(Prepared):
         kernel = self.kernel(arrays) if library_of(arrays) is np else None
         if kernel is not None:
             return kernel.general(*arrays)
-        with self.timed():
-            return self._evaluated(arrays)
-
-    @contextmanager
-    def timed(self) -> Iterator[None]:
-        """Adds the time of a plain call to what such calls have cost."""
-        started = dispatch.clock()
-        try:
-            yield
-        finally:
-            self._spent += dispatch.clock() - started
+        return self._evaluated(arrays)
 
     def plain(self, robot: Robot, *arrays: Any, **named: Any) -> Any:
         """By the interpreter, below the dispatch."""
@@ -239,7 +221,7 @@ class DerivedFunction(Prepared):
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Without machine code, which is of this process."""
-        state = {**vars(self), "_kernels": {}, "_entry": None, "_looked": set()}
+        state = {**vars(self), "_kernels": {}, "_entry": None, "_counts": {}}
         return restored, (self.kind, state)
 
     def _arrays(self, positional: Sequence[Any], named: dict[str, Any]) -> list[Any]:
@@ -316,20 +298,33 @@ class DerivedFunction(Prepared):
     # kernels
 
     def kernel(self, arrays: Sequence[np.ndarray]) -> Compiled | None:
-        """The compiled function, once that pays or where the cache has it; see `kernels.dispatch`."""
+        """The compiled function, once it has been asked for often enough; see `kernels.dispatch`."""
         dtype = np.result_type(*arrays).name
         mode = dispatch.current_mode()
         if mode == "never" or dtype not in REAL:
             return None
-        if dtype not in self._kernels and dtype not in self._looked:
-            self._looked.add(dtype)
-            cached = self._cached(dtype)
-            if cached is not None:
-                self._keep(dtype, cached)
-        if dtype not in self._kernels and (mode == "always" or self._pays(arrays)):
-            with LOCK:
-                self._keep(dtype, self._compiled(dtype))
+        if dtype not in self._kernels:
+            asked = self._counts.setdefault(dtype, dispatch.Asked())
+            if asked.counted(math.prod(batch_of(self.inputs, arrays))) or mode == "always":
+                with LOCK:
+                    self._compile(dtype, asked)
         return self._kernels.get(dtype)
+
+    def _compile(self, dtype: str, asked: dispatch.Asked) -> None:
+        """If it pays."""
+        from ..kernels.spec import KernelSpec, too_long  # imported only when something is compiled
+
+        if dtype in self._kernels:
+            return  # another thread was first
+        try:
+            spec = KernelSpec(self, self.robot, dtype, {})
+            if too_long(spec):
+                self._keep(dtype, None)
+            elif asked.enough_for(spec):
+                self.compiled(dtype)
+        except ImportError:
+            dispatch.warn_without_llvm()
+            self._keep(dtype, None)
 
     def compiled(self, dtype: str) -> Compiled:
         """The compiled function, of whatever length."""
@@ -342,12 +337,6 @@ class DerivedFunction(Prepared):
             self._keep(dtype, kernel)
         return kernel
 
-    def _pays(self, arrays: Sequence[np.ndarray]) -> bool:
-        many = math.prod(batch_of(self.inputs, arrays)) >= dispatch.BATCH
-        if many and self.generated_count.total <= AT_ONCE:
-            return True
-        return bool(self._spent) and self._spent >= expected_seconds(self.count.total)
-
     def _keep(self, dtype: str, kernel: Compiled | None) -> None:
         self._kernels[dtype] = kernel
         if kernel is None or dtype != "float64":
@@ -358,30 +347,6 @@ class DerivedFunction(Prepared):
             if not dispatch.NEVER_USED:
                 type(self).__call__ = staticmethod(entry)  # type: ignore[method-assign]
                 dispatch.ENTERED_DIRECTLY.add(self)
-
-    def _cached(self, dtype: str) -> Compiled | None:
-        """From the cache on disk, where that needs neither tracing nor LLVM."""
-        if self.identity is None or not LOCK.acquire(blocking=False):
-            return None
-        try:
-            from ..kernels import cache
-
-            if cache.folder() is None:
-                return None
-            from ..kernels.compiler import cached_kernel
-
-            return cached_kernel(self, self.robot, dtype, {}, explain_non_finite)
-        finally:
-            LOCK.release()
-
-    def _compiled(self, dtype: str) -> Compiled | None:
-        from ..kernels.spec import KernelSpec, too_long  # imported only when something is compiled
-
-        try:
-            return None if too_long(KernelSpec(self, self.robot, dtype, {})) else self.compiled(dtype)
-        except ImportError:
-            dispatch.warn_without_llvm()
-            return None
 
     def __repr__(self) -> str:
         names = ", ".join(f"{port.name} {port.shape}" for port in self.program.outputs)
@@ -420,11 +385,6 @@ def restored(kind: type[DerivedFunction], state: dict[str, Any]) -> DerivedFunct
     function = kind.__new__(kind)
     vars(function).update(state)
     return function
-
-
-def expected_seconds(operations: int) -> float:
-    """How long compiling will take, roughly."""
-    return (0.0 if dispatch.llvm_is_loaded() else dispatch.LOADING) + operations * SECONDS_PER_OPERATION
 
 
 def own_axes(port: Port, array: np.ndarray) -> tuple[int, ...]:

@@ -5,17 +5,14 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import astuple
-from typing import Any
 
 from ..graph import Count
-from ..robot import Robot
 from ..tracing.tracing import function_name
 from .interface import Argument, Interface
 from .kernel import Kernel
 from .lock import LOCK
 from .sources import own_name
-from .spec import KernelSpec, count_in, straight_spec, too_long
-from .target import this_machine_if_known
+from .spec import KernelSpec, count_in
 
 
 class Compiled(Kernel):
@@ -72,24 +69,6 @@ class Compiled(Kernel):
         names = [f"out_{k}" for k in range(len(self.interface.outputs))] if len(self.interface.outputs) > 1 else ["out"]
         c = CFunction(self.spec.program, c_name(self.name, "f"), tuple(names), self.interface.dtype)
         return c.source(c_comment([f"{self.name}: {self.count}"]))
-
-
-def cached_kernel(
-    function: Callable[..., Any],
-    robot: Robot,
-    dtype: str,
-    keywords: dict[str, Any],
-    explain: Callable[..., None] | None = None,
-    loop_method: str | None = None,
-) -> Compiled | None:
-    """The kernel that `spec_for` leads to, if it is in the cache and loads without tracing and LLVM."""
-    target = this_machine_if_known()
-    if target is None:
-        return None
-    spec = straight_spec(function, robot, dtype, keywords, loop_method, target=target)
-    if spec.identity is None or spec.cached is None or too_long(spec):
-        return None
-    return Compiled(spec, explain)
 
 
 def metadata(spec: KernelSpec) -> dict[str, str]:

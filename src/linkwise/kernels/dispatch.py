@@ -1,32 +1,26 @@
 """When calls on NumPy arrays run compiled.
 
-A kernel that is available runs from the first call on: one that this process has compiled for a robot of the same
-numbers, or one in the cache on disk. The cache is looked at once for each robot, function and dtype: that makes the
-key, without tracing, and opens one file. Kernels with loops are not looked for there, nor is anything where LLVM would
-have to be loaded (`targets.cpu.image`).
+A function, with its keywords and dtype, is compiled for a robot by the call with which it has been asked for 256 states
+in all: by the first one on a batch of that size, by the 256th on one state. For robots of more than 60 links it is
+compiled by the first call. What was asked for robots of equal numbers is added up, and they share kernels.
 
-Otherwise a function is compiled for a robot when it is called with a batch of at least 256 states, or if the robot has
-more than 60 links, or when its plain calls have cost as much as compiling will: their time is added up, and compiling
-is expected to take as long as the last time, for as many links. Until then plain Python runs. Code that would be
-longer than 12,000 operations becomes loops over the links, where function, robot and options have that form; up to
-25,000 operations it does not, where it has at most three quarters of the operations of the loops. What has no form with
-loops and is longer than 12,000 operations is compiled only when its plain calls have cost as much, and not by itself
-beyond 250,000. Robots with equal numbers share kernels. `use_kernels("always")` and `use_kernels("never")`, or the
-environment variable LINKWISE_KERNELS, replace the rule.
+Code that would be longer than 12,000 operations becomes loops over the links, where function, robot and options have
+that form; up to 25,000 operations it does not, where it has at most three quarters of the operations of the loops. What
+has no form with loops and is longer than 12,000 operations is compiled by the 256th call, where a batch counts as a
+call for each 256 states, and not by itself beyond 250,000.
 
-Compiled and plain results differ by rounding (docs/compiled.md has the bounds), and which call is the first compiled
-one depends on time and on the cache: for the same bits each time, choose "always" or "never".
+No clock decides and no file: where the cache on disk has a kernel, it is loaded by the call that would compile it. So
+a program gives the same bits in every run, on slow and fast machines, as long as its own threads do not race. Compiled
+and plain results differ by rounding (docs/compiled.md has the bounds). `use_kernels("always")` and
+`use_kernels("never")`, or the environment variable LINKWISE_KERNELS, replace the rule.
 """
 
 from __future__ import annotations
 
 import os
-import sys
-import time
 import warnings
 from collections import OrderedDict
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from contextvars import ContextVar
 from functools import lru_cache, wraps
 from inspect import signature
@@ -35,23 +29,25 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from weakref import WeakSet
 
 from ..errors import one_of
-from ..robot import Robot
+from ..robot import PerRobot, Robot
 from ..robot.fingerprint import NoFingerprintError
-from .lock import LOCK
+from .lock import COUNTING, LOCK
 
 if TYPE_CHECKING:
     from .compiler import Compiled
+    from .spec import KernelSpec
 
 Function = Callable[..., Any]
-BATCH = 256
-LOADING, USUAL_PER_LINK = 0.2, 0.02  # seconds, roughly: until LLVM is loaded; to compile, for each link
+# Compiling takes as long as some hundreds of plain calls: 0.1 to 0.3 s, against 0.2 to 1 ms, for arms of six joints.
+# Both grow with the number of operations, so one count of calls serves all robots and functions.
+ENOUGH = 256  # states that are asked for until a function is compiled; of long code, calls
 MAX_AT_ONCE = 12_000  # operations of straight-line code: some two seconds to compile
 MAX_STRAIGHT_OPERATIONS = 25_000  # where it has at most this share of the operations that loops would have
 SHARE_OF_LOOPS = 0.75
-MAX_WITHOUT_LOOPS = 250_000  # of what has no form with loops, if it pays
-SECONDS_PER_OPERATION = 1.2e-4  # that compiling such long code takes, roughly
+MAX_WITHOUT_LOOPS = 250_000  # of what has no form with loops: some thirty seconds to compile
 MAX_STRAIGHT_LINKS = 60  # for more, it is not even tried
-MAX_KERNELS = 256  # kernels, most recently used
+MAX_KERNELS = 256  # kernels, most recently used; each may hold some MB
+MAX_ASKED = 4096  # functions of robots that are counted, most recently asked for; each takes some 100 bytes
 DTYPES = ("float64", "float32")
 MODES = ("auto", "always", "never")
 
@@ -63,6 +59,9 @@ class Request(NamedTuple):
     keywords: tuple[tuple[str, Any], ...]
     dtype: str
     loop_method: str | None  # the method that a form with loops takes; see `spec`
+
+
+Key = tuple[str | Robot, Request]  # robots of equal numbers have one; see `identity_of`
 
 
 class use_kernels:  # noqa: N801  a function to its users
@@ -106,14 +105,13 @@ NEVER_USED = DEFAULT == "never"  # while False, no context has chosen "never", a
 ENTERED_DIRECTLY: WeakSet[Any] = WeakSet()  # objects whose calls are their entries, as long as no context is "never"
 MISSING: Any = object()  # an argument that was not passed
 NO_ENTRY = (LookupError, AttributeError, TypeError)  # of a robot, and of what is none
-UNKNOWN: Any = object()  # no kernel yet; None means that the code is too long to compile
-KERNELS: OrderedDict[tuple[Any, ...], Compiled | None] = OrderedDict()
-SECONDS_PER_LINK: dict[Function, float] = {}  # that compiling a function took the last time
-clock = time.perf_counter
+UNDECIDED: Any = object()  # no kernel yet
+KERNELS: OrderedDict[Key, Compiled | None] = OrderedDict()  # None: the code is too long to be compiled by itself
+ASKED: OrderedDict[Key, Asked] = OrderedDict()
 
 
 def with_fast_path(function: Function) -> Function:
-    """The function, entered in machine code where `robot.cache` has an entry of its name; see `kernels.entry`.
+    """The function, entered in machine code where `robot.entries` has an entry of its name; see `kernels.entry`.
 
     The entry takes the arrays that the function needs, in order; what it does not take goes to `slow`. Every ten
     nanoseconds count here: Python matches arguments with parameters, since a call with a tuple of arrays takes longer,
@@ -139,162 +137,146 @@ def with_fast_path(function: Function) -> Function:
         changed = [key for key, value in optional if value is not defaults[key]]
         changed += [key for key, value in options.items() if value is not defaults.get(key, MISSING)]
         fits = len(arguments) + ("wrench" in options) <= len(names) and isinstance(arguments[0], Robot)
-        if fits and not changed and name in arguments[0].cache and current_mode() != "never":
-            return arguments[0].cache[name](*arguments[1:count])
+        if fits and not changed and name in arguments[0].entries and current_mode() != "never":
+            return arguments[0].entries[name](*arguments[1:count])
         return slow(*arguments, **options)
 
     def of_q(arm: Any, q: Any, *, method: Any = usual_method, check: Any = False) -> Any:
         if method is not usual_method or check or (NEVER_USED and current_mode() == "never"):
             return slow(arm, q, method=method, check=check)
         try:
-            entry = arm.cache[name]
+            entry = arm.entries[name]
         except NO_ENTRY:
             return slow(arm, q)
         return entry(q)
 
-    def of_two(arm: Any = MISSING, q: Any = MISSING, qd: Any = MISSING, *more: Any, **options: Any) -> Any:
+    def of_q_qd(arm: Any = MISSING, q: Any = MISSING, qd: Any = MISSING, *more: Any, **options: Any) -> Any:
         if more or options or (NEVER_USED and current_mode() == "never"):
             return general(options, arm, q, qd, *more)
         try:
-            entry = arm.cache[name]
+            entry = arm.entries[name]
         except NO_ENTRY:
             return slow(arm, q, qd)
         return entry(q, qd)
 
-    def of_three(
+    def of_pair(arm: Any = MISSING, one: Any = MISSING, other: Any = MISSING, /, *more: Any, **options: Any) -> Any:
+        """Of arrays with other names: by keyword they go to `slow`."""
+        return of_q_qd(arm, one, other, *more, **options)
+
+    def of_q_qd_qdd(
         arm: Any = MISSING,
         q: Any = MISSING,
         qd: Any = MISSING,
-        last: Any = MISSING,
+        qdd: Any = MISSING,
         wrench: Any = None,
         *more: Any,
         **options: Any,
     ) -> Any:
         if wrench is not None or more or options or (NEVER_USED and current_mode() == "never"):
             loads = (wrench, *more) if "wrench" in names or wrench is not None or more else ()
-            return general(options, arm, q, qd, last, *loads)
+            return general(options, arm, q, qd, qdd, *loads)
         try:
-            entry = arm.cache[name]
+            entry = arm.entries[name]
         except NO_ENTRY:
-            return slow(arm, q, qd, last)
-        return entry(q, qd, last)
+            return slow(arm, q, qd, qdd)
+        return entry(q, qd, qdd)
 
-    call = {2: of_q, 3: of_two, 4: of_three}[count]
-    code = call.__code__
-    call.__code__ = code.replace(co_varnames=(*names[:count], *code.co_varnames[count:]))  # `last` is qdd or tau
+    def of_q_qd_tau(
+        arm: Any = MISSING,
+        q: Any = MISSING,
+        qd: Any = MISSING,
+        tau: Any = MISSING,
+        wrench: Any = None,
+        *more: Any,
+        **options: Any,
+    ) -> Any:
+        if wrench is not None or more or options or (NEVER_USED and current_mode() == "never"):
+            return general(options, arm, q, qd, tau, wrench, *more)
+        try:
+            entry = arm.entries[name]
+        except NO_ENTRY:
+            return slow(arm, q, qd, tau)
+        return entry(q, qd, tau)
+
+    forms: dict[tuple[str, ...], Function] = {
+        ("q",): of_q,
+        ("q", "qd"): of_q_qd,
+        ("q", "qd", "qdd"): of_q_qd_qdd,
+        ("q", "qd", "tau"): of_q_qd_tau,
+    }
+    call = forms.get(tuple(names[1:count]), of_pair)
     vars(call)["slow"] = slow
     return wraps(function)(call)
 
 
+class Asked:
+    """How often a function was asked for."""
+
+    __slots__ = ("calls", "long", "states")
+
+    def __init__(self) -> None:
+        self.states, self.calls = 0, 0
+        self.long = False  # whether its code is known to be long, and without a form with loops
+
+    def counted(self, states: int) -> bool:
+        """Whether that is enough, with a call on so many states."""
+        with COUNTING:
+            self.states += states
+            self.calls += max(1, states // ENOUGH)
+        return (self.calls if self.long else self.states) >= ENOUGH
+
+    def enough_for(self, spec: KernelSpec) -> bool:
+        """Whether this is to be compiled, of which the code may be long."""
+        from .spec import is_long
+
+        self.long = is_long(spec)
+        return not self.long or self.calls >= ENOUGH or current_mode() == "always"
+
+
 def kernel_for(robot: Robot, request: Request, states: int) -> Compiled | None:
     """The kernel for a call on so many states, compiled if that pays; None where plain Python is to run."""
-    kernel: Compiled | None = robot.cache.get(request, UNKNOWN)
-    if kernel is UNKNOWN:
-        find = shared_kernel if should_compile(robot, request, states) else available_kernel
-        kernel = find(robot, request)
-        if kernel is UNKNOWN:
+    key = identity_of(robot), request
+    with COUNTING:
+        if key in KERNELS:
+            KERNELS.move_to_end(key)
+            return KERNELS[key]
+        asked = ASKED.setdefault(key, Asked())
+        ASKED.move_to_end(key)
+        while len(ASKED) > MAX_ASKED:
+            ASKED.popitem(last=False)
+    if not asked.counted(states) and robot.n <= MAX_STRAIGHT_LINKS and current_mode() != "always":
+        return None
+    with LOCK:  # also where modules are loaded: a fork must not see one half loaded
+        if key in KERNELS:
+            return KERNELS[key]  # another thread was first
+        kernel: Compiled | None = compiled(robot, request, asked)
+        if kernel is UNDECIDED:
             return None
-        robot.cache[request] = kernel
+        with COUNTING:
+            KERNELS[key] = kernel
+            while len(KERNELS) > MAX_KERNELS:
+                KERNELS.popitem(last=False)
     return kernel
 
 
-def should_compile(robot: Robot, request: Request, states: int) -> bool:
-    """Whether compiling pays by now; loops compile faster than one plain call."""
-    long = robot.cache.get(("long", request), 0.0)  # how long compiling takes, where that is known to be long
-    if current_mode() == "always" or (not long and (robot.n > MAX_STRAIGHT_LINKS or states >= BATCH)):
-        return True
-    spent = robot.cache.get(("spent", request), 0.0)
-    return bool(spent) and spent >= (long or expected_seconds(request.function, robot.n))
+def compiled(robot: Robot, request: Request, asked: Asked) -> Any:
+    """The kernel; None where the code is too long to be compiled by itself, UNDECIDED where that may pay later."""
+    from .compiler import Compiled  # imported only when something is compiled
+    from .spec import spec_for, too_long
 
-
-@contextmanager
-def timed_plain_call(robot: Robot, request: Request) -> Iterator[None]:
-    """Adds the time of a plain call to that which this request has cost."""
-    started = clock()
+    function, keywords, dtype, loop_method = request
     try:
-        yield
-    finally:
-        key = ("spent", request)
-        robot.cache[key] = robot.cache.get(key, 0.0) + clock() - started
+        spec = spec_for(function, robot, dtype, dict(keywords), loop_method)
+        if too_long(spec):
+            return None
+        return Compiled(spec) if asked.enough_for(spec) else UNDECIDED
+    except ImportError:
+        warn_without_llvm()
+        return None
 
 
-def expected_seconds(function: Function, n: int) -> float:
-    """How long compiling will take, roughly: as the last time, for as many links; LLVM has to be loaded once."""
-    loading = 0.0 if llvm_is_loaded() else LOADING
-    return loading + n * SECONDS_PER_LINK.get(function, USUAL_PER_LINK)
-
-
-def available_kernel(robot: Robot, request: Request) -> Any:
-    """The kernel if this process has it or, looked for once, the cache on disk; otherwise UNKNOWN.
-
-    Nothing is loaded that takes as long as compiling, such as LLVM. If another thread is compiling, a later call looks.
-    """
-    key, looked = (kernel_identity(robot), request), ("looked", request)
-    kernel = KERNELS.get(key, UNKNOWN)
-    if kernel is not UNKNOWN or looked in robot.cache or not LOCK.acquire(blocking=False):
-        return kernel
-    try:
-        robot.cache[looked] = True
-        from . import cache
-
-        if cache.folder() is None:
-            return UNKNOWN
-        from .compiler import cached_kernel
-
-        function, keywords, dtype, loop_method = request
-        kernel = cached_kernel(function, robot, dtype, dict(keywords), loop_method=loop_method)
-        if kernel is None:
-            return UNKNOWN
-        store_kernel(key, kernel)
-        return kernel
-    finally:
-        LOCK.release()
-
-
-def store_kernel(key: tuple[Any, ...], kernel: Compiled | None) -> None:
-    KERNELS[key] = kernel
-    while len(KERNELS) > MAX_KERNELS:
-        KERNELS.popitem(last=False)
-
-
-def pays_by_now(robot: Robot, request: Request, operations: int) -> bool:
-    """Whether so many operations are to be compiled; if they are very many, plain calls must have cost as much."""
-    if operations <= MAX_AT_ONCE or operations > MAX_WITHOUT_LOOPS or current_mode() == "always":
-        return True  # the last are too many in any case
-    robot.cache["long", request] = seconds = operations * SECONDS_PER_OPERATION
-    return bool(robot.cache.get(("spent", request), 0.0) >= seconds)
-
-
-def shared_kernel(robot: Robot, request: Request) -> Any:
-    """The kernel for robots of these numbers, compiled if there is none yet; UNKNOWN where that does not pay by now."""
-    key = (kernel_identity(robot), request)
-    with LOCK:  # also where modules are loaded: a fork must not see one half loaded
-        from .compiler import Compiled  # imported only when something is compiled
-        from .spec import spec_for, straight_operations, too_long
-
-        if key not in KERNELS:
-            started, loaded = clock(), llvm_is_loaded()
-            function, keywords, dtype, loop_method = request
-            try:
-                spec = spec_for(function, robot, dtype, dict(keywords), loop_method)
-                if spec.loops is None and not pays_by_now(robot, request, straight_operations(spec)):
-                    return UNKNOWN
-                kernel = None if too_long(spec) else Compiled(spec)
-            except ImportError:
-                warn_without_llvm()
-                return None
-            if kernel is not None and not kernel.from_cache and loaded:  # otherwise the time includes loading LLVM
-                SECONDS_PER_LINK[function] = (clock() - started) / max(robot.n, 1)
-            store_kernel(key, kernel)
-        KERNELS.move_to_end(key)
-        return KERNELS[key]
-
-
-def llvm_is_loaded() -> bool:
-    return "llvmlite.binding" in sys.modules
-
-
-def kernel_identity(robot: Robot) -> str | Robot:
+@PerRobot
+def identity_of(robot: Robot) -> str | Robot:
     """What robots that share kernels have in common: their fingerprint, or without one, the robot itself."""
     try:
         return robot.fingerprint

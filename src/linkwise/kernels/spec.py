@@ -287,11 +287,9 @@ def operations(spec: KernelSpec) -> int:
     return (spec.count if cached is None else count_in(cached[0])).total
 
 
-def straight_operations(spec: KernelSpec) -> int:
-    """Operations of straight-line code that has to be compiled: none of loops, and none of what the cache has."""
-    if isinstance(spec, LoopSpec) or (spec.identity and spec.cached is not None):
-        return 0
-    return spec.count.total
+def is_long(spec: KernelSpec) -> bool:
+    """Whether it is straight-line code beyond what is compiled at once, and has no form with loops."""
+    return spec.straight and spec.loops is None and operations(spec) > MAX_AT_ONCE
 
 
 def count_in(data: dict[str, str]) -> Count:

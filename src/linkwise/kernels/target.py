@@ -159,9 +159,3 @@ def this_machine() -> CodeTarget[Any]:
     """The target of kernels that are made where none is asked for."""
     target: CodeTarget[Any] = made_in(*CPU)
     return target
-
-
-def this_machine_if_known() -> CodeTarget[Any] | None:
-    """The same, if code from the cache runs there without LLVM; otherwise None."""
-    target: CodeTarget[Any] | None = made_in("cpu.host", "known_target")
-    return target

@@ -24,7 +24,7 @@ from ..api.states import Array, States
 from ..api.torque_functions import check_arguments, checked_torques, host_array
 from ..derivatives.graph_derivatives import Derivative, derivative
 from ..errors import EquilibriumError
-from ..robot import Robot
+from ..robot import PerRobot, Robot
 from ..robot.scales import coordinate_scales, torque_scales
 from ..tracing import Input
 from .comparing import ComparesArrays
@@ -125,7 +125,8 @@ def equilibrium(
     unknowns = equations if moving is None else coordinates_of(arm, moving)
     named = [("q", (arm.nq,)), *([("tau", (arm.n,))] if "tau" in arrays else []), *states.acting]
     given = [states.rows(name, shape).astype(float).reshape(-1, *shape) for name, shape in named]
-    balance = unbalanced(arm, law, named[1:])
+    inputs = tuple(named[1:])
+    balance = known_unbalanced(arm, None, inputs) if law is None else unbalanced(arm, law, inputs)
     problem = Problem(arm, balance, [name for name, _ in named[1:]], equations, unknowns, tolerance)
     found, torque, off = nearest(problem, given)
     if off.any():
@@ -145,11 +146,8 @@ def coordinates_of(arm: Robot, names: str | Sequence[str]) -> np.ndarray:
     return np.array([i for name in dict.fromkeys(names) for i in range(*arm.v_slice(name).indices(arm.n))], dtype=int)
 
 
-def unbalanced(arm: Robot, law: TorqueFunction | None, inputs: Sequence[tuple[str, tuple[int, ...]]]) -> Derivative:
-    """g(q) less the torques that are given, and its derivative by q; without a user's function made once."""
-    key = ("unbalanced", tuple(inputs))
-    if law is None and key in arm.cache:
-        return arm.cache[key]  # type: ignore[no-any-return]
+def unbalanced(arm: Robot, law: TorqueFunction | None, inputs: tuple[tuple[str, tuple[int, ...]], ...]) -> Derivative:
+    """g(q) less the torques that are given, and its derivative by q."""
 
     def off_balance(arm: Robot, q: Any, tau: Any = 0.0, **loads: Any) -> Any:
         torque = bias_torque(arm, q, np.zeros(arm.n), **loads) if loads else gravity_torque(arm, q)
@@ -157,10 +155,10 @@ def unbalanced(arm: Robot, law: TorqueFunction | None, inputs: Sequence[tuple[st
         return torque - given
 
     keywords: dict[str, Any] = {name: Input(*shape) for name, shape in inputs}
-    slope = derivative(off_balance, arm, "q", value=True, **keywords)
-    if law is None:
-        arm.cache[key] = slope
-    return slope
+    return derivative(off_balance, arm, "q", value=True, **keywords)
+
+
+known_unbalanced = PerRobot(unbalanced)  # without a user's function, which may change
 
 
 class Problem:

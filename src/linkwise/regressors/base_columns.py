@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..errors import RobotError
-from ..robot import Friction, Robot
+from ..robot import Friction, PerRobot, Robot
 from ..robot.length_units import length_unit
 from ..robot.regroup import TEN, body_of
 from ..spatial import RigidInertia, Scalar, add, dot_product, mul
@@ -49,16 +49,9 @@ class Grouping(NamedTuple):
         return np.array(rows, dtype=float if numbers else object)
 
 
+@PerRobot
 def base_grouping(arm: Robot, law: Friction | None) -> Grouping:
     """The base parameters of a robot, found once for each robot and law of friction."""
-    key = ("base grouping", law)
-    if key not in arm.cache:
-        arm.cache[key] = found_grouping(arm, law)
-    grouping: Grouping = arm.cache[key]
-    return grouping
-
-
-def found_grouping(arm: Robot, law: Friction | None) -> Grouping:
     bodies, made_of = base_bodies(arm)
     every = all_columns(arm, law)
     drives = [column for column in every if column.drive]
@@ -84,14 +77,11 @@ def found_grouping(arm: Robot, law: Friction | None) -> Grouping:
     return Grouping([columns[k] for k in kept], [shares[k] for k in kept], [column.name for column in every])
 
 
+@PerRobot
 def base_bodies(arm: Robot) -> tuple[tuple[Column, ...], tuple[Shares, ...]]:
     """The columns of the base parameters of the bodies, and what each of these is made of."""
-    key = "base bodies"
-    if key not in arm.cache:
-        base, unit = base_parameters(arm), length_unit(arm)
-        arm.cache[key] = tuple(body_columns(arm, base, unit)), tuple(parameter.made_of for parameter in base)
-    found: tuple[tuple[Column, ...], tuple[Shares, ...]] = arm.cache[key]
-    return found
+    base, unit = base_parameters(arm), length_unit(arm)
+    return tuple(body_columns(arm, base, unit)), tuple(parameter.made_of for parameter in base)
 
 
 def body_columns(arm: Robot, base: Sequence[BaseParameter], unit: float) -> Iterator[Column]:

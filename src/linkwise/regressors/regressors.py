@@ -12,7 +12,7 @@ from ..api.states import Array, States
 from ..dynamics.energy_regressor import energies_of_bodies
 from ..dynamics.reference_regressor import reference_torques_of_bodies
 from ..dynamics.regressor import torques_of_bodies
-from ..robot import Friction, Robot
+from ..robot import Friction, PerRobot, Robot
 from ..spatial import RigidInertia, Scalar, Scalars, add
 from .parameters import ROTOR, Column, all_columns
 
@@ -126,14 +126,13 @@ def columns_of(arm: Robot, law: Friction | None, base: bool) -> list[Column]:
     if not isinstance(base, bool):
         raise TypeError(f"base is {base!r} (expected True for the columns of the base parameters, or False)")
     if not base:
-        key = ("columns", law and law.coefficients)
-        if key not in arm.cache:
-            arm.cache[key] = all_columns(arm, law)
-        columns: list[Column] = arm.cache[key]
-        return columns
+        return known_columns(arm, law)
     from .base_columns import base_grouping
 
     return base_grouping(arm, law).columns
+
+
+known_columns = PerRobot(all_columns)
 
 
 def bodies_of_links(arm: Robot, columns: Sequence[Column]) -> list[list[RigidInertia]]:

@@ -2,7 +2,7 @@
 
 from ..printing import Description
 from .axes import Axis
-from .contraction import Contraction, contracted, of_tree
+from .contraction import contracted, of_tree
 from .coordinates import LinkCoordinates
 from .description import describe
 from .friction import Friction
@@ -11,8 +11,11 @@ from .kinds import KINDS
 from .link import Frame, Link
 from .mobility import LinkMobility
 from .model import Robot, from_table, require_robot
+from .per_robot import PerRobot
 from .random_robots import chain, random_tree
 from .recursion import inward, outward, toward_base
+from .stand_in import Regrouping, StandIn, before_regrouping
+from .walk import Contraction, Walk
 
 __all__ = [
     "KINDS",
@@ -25,10 +28,15 @@ __all__ = [
     "Link",
     "LinkCoordinates",
     "LinkMobility",
+    "PerRobot",
     "Prismatic",
+    "Regrouping",
     "Revolute",
     "Robot",
     "Screw",
+    "StandIn",
+    "Walk",
+    "before_regrouping",
     "chain",
     "contracted",
     "describe",

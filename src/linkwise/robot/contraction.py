@@ -15,10 +15,10 @@ until every link has its own x and z. A chain of n links takes ⌈log₂ n⌉ ro
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from .link import Link
+from .walk import Contraction, OfLinks
 
 if TYPE_CHECKING:
     from .model import Robot
@@ -33,38 +33,14 @@ class Round(NamedTuple):
     series: Pairs
 
 
-class Contraction(NamedTuple):
-    """How elements become one and come apart again; see above."""
-
-    series: Callable[[Any, Any], tuple[Any, Any]]
-    beside: Callable[[Any, Any], Any]
-    between: Callable[[Any, Any, Any], tuple[Any, Any, Any]]
-    nothing: Any  # z of an element on which nothing hangs
-
-
 def contracted(robot: Robot, how: Contraction, base: Any, elements: Sequence[Any]) -> list[tuple[Any, Any]]:
     """x and z of every link, from the elements of the links and x on the base."""
-    if robot.loops is not None:
-        return list(robot.loops.contracted(how, base, elements))
-    elements, ends, kept = list(elements), [(base, how.nothing)] * len(elements), {}
-    for merged, joined in robot.contraction:
-        for one, leaf in merged:
-            elements[one] = how.beside(elements[one], elements[leaf])
-        for near, far in joined:
-            kept[far], elements[near] = how.series(elements[near], elements[far])
-    for merged, joined in reversed(robot.contraction):
-        for near, far in joined:
-            x, z = ends[near]
-            y, z_near, z_far = how.between(kept[far], x, z)
-            ends[near], ends[far] = (x, z_near), (y, z_far)
-        for one, leaf in merged:
-            ends[leaf] = ends[one][0], how.nothing
-    return ends
+    return robot.walk.contracted(robot, how, base, elements)
 
 
-def of_tree(robot: Robot, values: Callable[[Sequence[Link]], Sequence[Any]]) -> list[Any]:
+def of_tree(robot: Robot, values: OfLinks) -> list[Any]:
     """A value for every link that follows from the robot alone, and from other links than its parent."""
-    return list(values(robot.links) if robot.loops is None else robot.loops.of_tree(values))
+    return robot.walk.of_tree(robot, values)
 
 
 def rounds(parents: Sequence[int]) -> Iterator[Round]:

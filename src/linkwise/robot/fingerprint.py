@@ -26,8 +26,8 @@ class NoFingerprintError(TypeError):
 
 def robot_fingerprint(robot: Robot) -> str:
     parts: list[Any] = [class_name(type(robot)), robot.links, robot.frames, robot.gravity, robot.couplings]
-    if "regrouped" in robot.cache:  # it was regrouped before, in other numbers than its own
-        parts.append(robot.cache["regrouped"].links)
+    if robot.known_links is not None:
+        parts.append(robot.known_links)
     texts: list[str] = []
     try:
         write(tuple(parts), texts)

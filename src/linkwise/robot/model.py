@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, fields, replace
 from numbers import Real
-from typing import Any, ClassVar, Self
+from typing import Any
 
 from ..errors import RobotError, one_of
 from ..lazy import cached_property
@@ -28,28 +28,24 @@ from .mapping import NumberMap, numbers_of
 from .regroup import regrouped_bodies
 from .rows import NO_TENSOR, REFUSE
 from .tables import CONVENTIONS, DH_CONVENTIONS
+from .walk import UNROLLED, Walk
 
 Row = Mapping[str, Any]
 EARTH = (0.0, 0.0, -9.81)
 
 
-class WithCache:
-    """An object with a `cache` for what is derived from it, such as compiled functions.
+Entry = Callable[..., Any]
 
-    The cache is a slot because every call reads it: any other attribute takes tens of nanoseconds longer.
-    """
 
-    __slots__ = ("cache",)
-    cache: dict[Any, Any]
+class WithEntries:
+    """Makes `Robot.entries` a slot: every call reads it, and any other attribute takes tens of nanoseconds longer."""
 
-    def __new__(cls, *_: Any, **__: Any) -> Self:
-        robot = object.__new__(cls)
-        object.__setattr__(robot, "cache", {})
-        return robot
+    __slots__ = ("entries",)
+    entries: dict[str, Entry]
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class Robot(JointSpace, WithCache):
+class Robot(JointSpace, WithEntries):
     """A tree of links on the ground. Links stand in an order in which each parent comes before its children.
 
     A joint of several degrees of freedom is several links, of which all but the last have no body (`robot.kinds`).
@@ -67,7 +63,8 @@ class Robot(JointSpace, WithCache):
     about: str = field(default="", compare=False)  # where the numbers come from
     couplings: tuple[Coupling, ...] = ()  # joints that move as others do
 
-    loops: ClassVar[Any] = None  # runs the recursions where a link stands for many; see `trace.loop_tracing`
+    walk: Walk = field(default=UNROLLED, compare=False, repr=False)  # runs the recursions over the links
+    entries: dict[str, Entry] = field(default_factory=dict, init=False, compare=False, repr=False)  # compiled functions
 
     def __post_init__(self) -> None:
         if not isinstance(self.name, str) or not self.name.isprintable():
@@ -414,6 +411,11 @@ class Robot(JointSpace, WithCache):
         bodies = regrouped_bodies(self.links)
         return replace(self, links=tuple(replace(k, grouped=b) for k, b in zip(self.links, bodies, strict=True)))
 
+    @property
+    def known_links(self) -> tuple[Link, ...] | None:
+        """The links with base parameters that were found before, in other numbers than its own (`StandIn`)."""
+        return None
+
     def refuse_rotors(self, what: str) -> None:
         """Raise an error that names the link if a joint has a rotor inertia: some formulations have none."""
         for link in self.links:
@@ -429,9 +431,9 @@ class Robot(JointSpace, WithCache):
         table = tuple(tuple((key, x) for key, x in row if key != "rotor_inertia") for row in self.table)
         return replace(self, links=links, table=table)
 
-    def __getstate__(self) -> dict[str, Any]:
-        """The fields alone: copies and other processes compute cached results again."""
-        return {entry.name: self.__dict__[entry.name] for entry in fields(self)}
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Made again of its fields: copies and other processes compute cached results and compiled functions again."""
+        return type(self), tuple(getattr(self, entry.name) for entry in fields(self) if entry.init)
 
     @cached_property
     def non_floats(self) -> tuple[Scalar, ...]:

@@ -4,7 +4,7 @@
     inward    tip to base:  what the children pass down, added up, and own  ->  what the link keeps, what it passes on
 
 A step is a pure function of the link and of values handed to it, never of an index: that is what lets the same step be
-unrolled for a six-axis arm or become the body of a loop over ten thousand links (`Robot.loops`).
+unrolled for a six-axis arm or become the body of a loop over ten thousand links (`Robot.walk`).
 """
 
 from __future__ import annotations
@@ -24,28 +24,14 @@ Passed = TypeVar("Passed")
 
 def outward(robot: Robot, step: Callable[..., Value], base: Value, *per_link: Sequence[Any]) -> list[Value]:
     """`step(link, parent's result, *values)` from base to tip; `base` stands for the result of the base."""
-    if robot.loops is not None:
-        return list(robot.loops.outward(robot.links, step, base, per_link))
-    results: list[Value] = []
-    for link, *values in zip(robot.links, *per_link, strict=True):
-        before = results[link.parent] if link.parent >= 0 else base
-        results.append(step(link, before, *values))
-    return results
+    return robot.walk.outward(robot, step, base, per_link)
 
 
 def inward(
     robot: Robot, step: Callable[..., tuple[Value, Passed]], nothing: Passed, *per_link: Sequence[Any]
 ) -> list[Value]:
     """`step(link, received, *values) -> kept, passed` from tip to base; a leaf receives `nothing`, others the sum."""
-    if robot.loops is not None:
-        return list(robot.loops.inward(robot.links, step, nothing, per_link))
-    received: list[Any] = [nothing] * robot.n
-    kept: list[Any] = [None] * robot.n
-    for link, *values in reversed(list(zip(robot.links, *per_link, strict=True))):
-        kept[link.index], passed = step(link, received[link.index], *values)
-        if link.parent >= 0:
-            received[link.parent] = received[link.parent] + passed
-    return kept
+    return robot.walk.inward(robot, step, nothing, per_link)
 
 
 def toward_base(robot: Robot, link: Link, wrench: Wrench, poses: Sequence[Placement]) -> Iterator[tuple[Link, Wrench]]:

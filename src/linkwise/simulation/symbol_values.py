@@ -7,14 +7,14 @@ asked of all trajectories at once, by the minors of J; those of which one is neg
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from functools import partial, reduce
+from collections.abc import Mapping
+from functools import reduce
 from typing import Any
 
 import numpy as np
 
 from ..graph import Program, evaluate
-from ..robot import Robot
+from ..robot import PerRobot, Robot
 from ..robot.entries import RESIDUE, TENSOR, impossible_body, is_symbol
 from ..robot.rows import size_of
 from ..robot.tables import DRIVE
@@ -30,22 +30,28 @@ def refuse_impossible(arm: Robot, values: Mapping[str, np.ndarray]) -> None:
     `values` are those of the symbols that are known; entries that depend on others are NaN, and not looked at. Values
     that were looked at last are known by a copy of them: runs in a loop have the same ones.
     """
-    last: dict[str, np.ndarray] = arm.cache.get("values of symbols", {})
+    last = last_values(arm)[0]
     if last.keys() == values.keys() and all(np.array_equal(array, last[name]) for name, array in values.items()):
         return
-    places = places_of(arm, not_negative)
+    places = not_negative(arm)
     if places:
-        entries = evaluated(arm, values, "entries of symbols", partial(entries_at, places))
+        entries = evaluated(program_of_entries(arm), values)
         if (entries < 0.0).any():
             refuse_negative(arm, places, entries)
-    places = places_of(arm, of_tensors)
+    places = of_tensors(arm)
     if places:
-        least = evaluated(arm, values, "minors of symbols", partial(least_minor, places))
+        least = evaluated(program_of_minors(arm), values)
         everything_known = len(values) == len(symbols_of(arm))
         suspects = np.argwhere((least < 0.0) | (not everything_known))
         if len(suspects):
             refuse_tensors(arm, places, values, suspects)
-    arm.cache["values of symbols"] = {name: array.copy() for name, array in values.items()}
+    last_values(arm)[0] = {name: array.copy() for name, array in values.items()}
+
+
+@PerRobot
+def last_values(arm: Robot) -> list[dict[str, np.ndarray]]:
+    """One element: the values that were looked at last. None at first."""
+    return [{}]
 
 
 def refuse_negative(arm: Robot, places: list[Place], entries: np.ndarray) -> None:
@@ -63,7 +69,7 @@ def refuse_negative(arm: Robot, places: list[Place], entries: np.ndarray) -> Non
 def refuse_tensors(arm: Robot, places: list[Place], values: Mapping[str, np.ndarray], suspects: np.ndarray) -> None:
     batch = np.broadcast_shapes(*(array.shape for array in values.values()))
     own = {name: np.broadcast_to(array, batch)[tuple(suspects.T)].ravel() for name, array in values.items()}
-    tensors, size = evaluated(arm, own, "tensors of symbols", partial(entries_at, places)), size_of(arm.rows)
+    tensors, size = evaluated(program_of_tensors(arm), own), size_of(arm.rows)
     tensors = tensors.reshape(-1, len(places), 3, 3)
     tensors = np.where(np.isfinite(tensors).all(axis=(2, 3), keepdims=True), tensors, 0.0)
     for k, (row, key) in enumerate(places):
@@ -109,6 +115,7 @@ def which(where: list[int]) -> str:
     return f" for trajectory {where}" if where else ""
 
 
+@PerRobot
 def not_negative(arm: Robot) -> list[Place]:
     """Entries of symbols that may not be negative."""
     return [
@@ -119,6 +126,7 @@ def not_negative(arm: Robot) -> list[Place]:
     ]
 
 
+@PerRobot
 def of_tensors(arm: Robot) -> list[Place]:
     """Tensors with symbols."""
     return [
@@ -128,22 +136,27 @@ def of_tensors(arm: Robot) -> list[Place]:
     ]
 
 
-def places_of(arm: Robot, find: Callable[[Robot], list[Place]]) -> list[Place]:
-    known: list[Place] | None = arm.cache.get(find)
-    if known is None:
-        arm.cache[find] = known = find(arm)
-    return known
-
-
 def entries_at(places: list[Place], robot: Any) -> Any:
     return np.stack([np.array(robot.rows[k][key], dtype=object) for k, key in places])
 
 
-def evaluated(arm: Robot, values: Mapping[str, np.ndarray], name: str, function: Callable[[Any], Any]) -> np.ndarray:
-    """A function of the robot for each trajectory, by a program that is kept under this name."""
-    program: Program | None = arm.cache.get(name)
-    if program is None:
-        arm.cache[name] = program = trace(lambda robot: function(robot), arm)
+@PerRobot
+def program_of_entries(arm: Robot) -> Program:
+    return trace(lambda robot: entries_at(not_negative(arm), robot), arm)
+
+
+@PerRobot
+def program_of_tensors(arm: Robot) -> Program:
+    return trace(lambda robot: entries_at(of_tensors(arm), robot), arm)
+
+
+@PerRobot
+def program_of_minors(arm: Robot) -> Program:
+    return trace(lambda robot: least_minor(of_tensors(arm), robot), arm)
+
+
+def evaluated(program: Program, values: Mapping[str, np.ndarray]) -> np.ndarray:
+    """The program for each trajectory, whose symbols have these values."""
     arrays = np.broadcast_arrays(*(values.get(port.name, np.nan) for port in program.inputs))
     with np.errstate(all="ignore"):
         return evaluate(program, *arrays)[0]

@@ -17,41 +17,14 @@ import numpy as np
 
 from ..graph import Graph, Node, Port, Program, check, evaluate
 from ..lazy import cached_property
-from ..robot import Robot
+from ..robot import Robot, before_regrouping
 from ..spatial import Scalar
 from ..tracing import trace
+from ..tracing.columns import Column, Columns
 from .samples import varied
 
 Entries = Mapping[str, np.ndarray]  # of tables, by name
-Column = tuple[int, float]  # a column of numbers, and its factor, 1 or -1
 Entry = float | Column  # a number that all members share, or a column
-
-
-class Member(Robot):
-    """A robot that was regrouped before its numbers became symbols; one made of it with other links was not."""
-
-    def regrouped(self) -> Robot:
-        return self.cache.get("regrouped") or super().regrouped()
-
-    def mapped(self, convert: Callable[[Any], Any], *, orthonormal: bool = False) -> Robot:
-        return member(self.regrouped(), lambda robot: Robot.mapped(robot, convert, orthonormal=orthonormal))
-
-
-def member(regrouped: Robot, change: Callable[[Robot], Robot]) -> Member:
-    changed = change(regrouped)
-    links = tuple(replace(link, grouped=None) for link in changed.links)
-    plain = Member(
-        changed.name,
-        links,
-        changed.frames,
-        changed.gravity,
-        changed.table,
-        changed.convention,
-        changed.about,
-        changed.couplings,
-    )
-    plain.cache["regrouped"] = changed
-    return plain
 
 
 class Structure(NamedTuple):
@@ -94,7 +67,7 @@ def robot_of(family: Family) -> Robot:
     tape = Graph(scalar_inputs=True)
     symbols = [tape.input(name) for name in family.symbols]
     scalars = iter([symbols[e[0]] * e[1] if isinstance(e, tuple) else e for e in family.entries])
-    return member(family.structure.robot, lambda robot: robot.mapped(lambda _: next(scalars)))
+    return before_regrouping(family.structure.robot.mapped(lambda _: next(scalars)))
 
 
 @lru_cache(maxsize=64)
@@ -138,19 +111,16 @@ def structure_of(robot: Robot) -> tuple[Structure, list[Scalar]]:
 
 def differing(rows: np.ndarray) -> tuple[tuple[Entry, ...], list[int]]:
     """What each column is, and the indices of the columns that differ from row to row and from each other."""
-    known: dict[bytes, Column] = {}
+    columns = Columns()
     entries: list[Entry] = []
     kept: list[int] = []
     for k, column in enumerate(rows.T + 0.0):  # without -0.0
         if (column == column[0]).all():
             entries.append(float(column[0]))
             continue
-        key = column.tobytes()
-        if key not in known:
-            known[(0.0 - column).tobytes()] = len(kept), -1.0
-            known[key] = len(kept), 1.0
+        entries.append(columns.place(column.tobytes(), (0.0 - column).tobytes()))
+        if columns.count > len(kept):
             kept.append(k)
-        entries.append(known[key])
     return tuple(entries), kept
 
 
@@ -186,19 +156,15 @@ def family_map(arm: Robot, row: Entries, varying: Entries) -> FamilyMap:
             if which[index]:
                 entries[name][index] = tape.input(name, position)
     structure, numbers = structure_of(varied(arm, entries))
-    known: dict[int, Column] = {}
+    columns = Columns()
     kept: list[Node] = []
     parts: list[Entry] = []
     for node in map(tape.node, numbers):
         if node.op == "const":
             parts.append(node.payload)
             continue
-        if node.op == "neg" and node.args[0].index in known:
-            column, sign = known[node.args[0].index]
-            known[node.index] = column, -sign
-        if node.index not in known:
-            known[node.index] = len(kept), 1.0
+        parts.append(columns.place(node.index, node.args[0].index if node.op == "neg" else None))
+        if columns.count > len(kept):
             kept.append(node)
-        parts.append(known[node.index])
     program = Program.of(tape, ports, [Port("numbers", (len(kept),))], [kept])
     return FamilyMap(arm, row, varying, Family(structure, tuple(parts)), check(program))

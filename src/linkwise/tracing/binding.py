@@ -9,7 +9,7 @@ import numpy as np
 
 from ..errors import near_miss
 from ..graph import Node
-from ..robot import Robot, from_table, require_robot
+from ..robot import PerRobot, Robot, from_table, require_robot
 from ..robot.entries import is_symbol
 from ..symbolic import Transplant, shared_graph
 
@@ -17,12 +17,14 @@ from ..symbolic import Transplant, shared_graph
 def symbols_of(robot: Robot) -> tuple[str, ...]:
     """The names of the symbols that a robot is made of."""
     require_robot(robot)
-    known: tuple[str, ...] | None = robot.cache.get("symbols")
-    if known is None:
-        copy = Transplant(shared_graph(), {"": 0.0})  # a value for no symbol: everything is visited
-        robot.mapped(copy)
-        robot.cache["symbols"] = known = tuple(sorted(copy.names))
-    return known
+    return known_symbols(robot)
+
+
+@PerRobot
+def known_symbols(robot: Robot) -> tuple[str, ...]:
+    copy = Transplant(shared_graph(), {"": 0.0})  # a value for no symbol: everything is visited
+    robot.mapped(copy)
+    return tuple(sorted(copy.names))
 
 
 def refuse_symbols(robot: Robot) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -11,8 +11,11 @@ import numpy as np
 from ..graph import Graph, Node, Port
 from ..graph.loops import LoopProgram, Recursion, scheduled
 from ..graph.node import is_scalar
-from ..robot import Link, Robot
+from ..robot import Contraction, Link, Regrouping, Robot, StandIn, before_regrouping
 from ..robot.mapping import NumberMap
+from ..robot.walk import OfLinks, PerLink, Step
+from .columns import Columns
+from .nested import leaves, refilled
 
 
 class NotRollableError(TypeError):
@@ -39,19 +42,23 @@ class Loops:
         self.graph = graph
         self.recursions: list[Recursion] = []
 
-    def outward(self, links: Sequence[Link], step: Callable[..., Any], base: Any, per_link: Sequence[Any]) -> list[Any]:
+    def outward(self, robot: Robot, step: Step, base: Any, per_link: PerLink) -> list[Any]:
         def both(link: Link, parent: Any, *values: Any) -> tuple[Any, Any]:
             result = step(link, parent, *values)
             return result, result
 
-        return self._recursion(True, links, both, base, per_link)
+        return self._recursion(True, robot.links, both, base, per_link)
 
-    def inward(self, links: Sequence[Link], step: Callable[..., Any], none: Any, per_link: Sequence[Any]) -> list[Any]:
-        return self._recursion(False, links, step, none, per_link)
+    def inward(self, robot: Robot, step: Step, nothing: Any, per_link: PerLink) -> list[Any]:
+        return self._recursion(False, robot.links, step, nothing, per_link)
 
-    def _recursion(
-        self, outward: bool, links: Sequence[Link], step: Callable[..., Any], start: Any, per_link: Sequence[Any]
-    ) -> list[Any]:
+    def contracted(self, robot: Robot, how: Contraction, base: Any, elements: Sequence[Any]) -> list[Any]:
+        raise NotRollableError("this function is made of contractions (expected one that goes from link to link)")
+
+    def of_tree(self, robot: Robot, values: OfLinks) -> list[Any]:
+        raise NotRollableError("this function asks for more of the tree than passes do")
+
+    def _recursion(self, outward: bool, links: Sequence[Link], step: Step, start: Any, per_link: PerLink) -> list[Any]:
         rows = list(zip(links, *per_link, strict=True))
         form = passed_form(rows, step, start)
         carried: dict[str, Node] = {}
@@ -59,7 +66,7 @@ class Loops:
         def carry(path: str) -> Node:
             return carried.setdefault(path, self.graph.input(f"carried{len(self.recursions)}", len(carried)))
 
-        received = rebuilt(form, carry)
+        received = refilled(form, [carry(path) for path, _ in leaves(form)])
         results = [step(link, received, *values) for link, *values in rows]
         passed = []
         for _, value in results:
@@ -83,14 +90,6 @@ def passed_form(rows: Sequence[tuple[Any, ...]], step: Callable[..., Any], start
             if row == len(rows) - 1:
                 raise
     raise AssertionError("a robot has links")
-
-
-@dataclass(frozen=True, repr=False)
-class RolledRobot(Robot):
-    """A robot whose links stand for all of a kind: their numbers are nodes, or numbers where all have the same."""
-
-    def regrouped(self) -> Robot:
-        return self.cache["regrouped"]  # type: ignore[no-any-return]
 
 
 @dataclass(frozen=True)
@@ -123,7 +122,7 @@ def trace_rolled(
 class Traced(NamedTuple):
     """A robot with one link for each kind, the names of the tables of their numbers, and what records its passes."""
 
-    robot: RolledRobot
+    robot: StandIn
     tables: tuple[str, ...]
     loops: Loops
 
@@ -175,7 +174,7 @@ def depth_first(robot: Robot) -> tuple[list[int], list[int]]:
 
 @dataclass(frozen=True)
 class General:
-    robot: RolledRobot
+    robot: StandIn
     tables: tuple[str, ...]
     table: np.ndarray
     kind_of: list[int]
@@ -198,28 +197,23 @@ def general_robot(robot: Robot, loops: Loops) -> General:
         rows = [i for i, kind in enumerate(kind_of) if kind == k]
         for j, column in enumerate(kept):
             table[rows, j] = column
-    plain = [replace(link, grouped=None) for link in links] if robot.links[0].grouped is None else links
+    known = Regrouping(tuple(links), tuple(links))
     about = (), robot.gravity, (), robot.convention, robot.about
-    ungrouped, regrouped = (RolledRobot(robot.name, tuple(some), *about) for some in (plain, links))
-    for rolled in (ungrouped, regrouped):
-        object.__setattr__(rolled, "loops", loops)
-        rolled.cache["regrouped"] = regrouped
-    return General(ungrouped, tables, table, kind_of)
+    rolled = StandIn(robot.name, known.links, *about, walk=loops, regrouping=known)
+    return General(before_regrouping(rolled) if robot.links[0].grouped is None else rolled, tables, table, kind_of)
 
 
 def general_link(members: Sequence[Link], graph: Graph, table: str) -> tuple[Link, list[tuple[float, ...]]]:
     """A link that stands for all of them, and the columns of numbers in which they differ."""
-    known: dict[tuple[float, ...], Node] = {}
+    columns = Columns()
     kept: list[tuple[float, ...]] = []
 
     def node(column: tuple[float, ...]) -> Any:
-        opposite = tuple(-x for x in column)
-        if opposite in known:
-            return -known[opposite]
-        if column not in known:
-            known[column] = graph.input(table, len(kept))
+        number, sign = columns.place(column, tuple(-x for x in column))
+        if columns.count > len(kept):
             kept.append(column)
-        return known[column]
+        found = graph.input(table, number)
+        return found if sign > 0 else -found
 
     return common_link(members, node), kept
 
@@ -241,33 +235,3 @@ def recorder(into: list[float]) -> Callable[[float], float]:
         return x
 
     return record
-
-
-def leaves(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:
-    """The scalars of a structure, with where they are."""
-    if is_scalar(value):
-        yield path, value
-        return
-    for name, part in parts(value):
-        yield from leaves(part, f"{path}.{name}")
-
-
-def rebuilt(value: Any, make: Callable[[str], Any], path: str = "") -> Any:
-    """The structure with other scalars."""
-    if is_scalar(value):
-        return make(path)
-    new = {name: rebuilt(part, make, f"{path}.{name}") for name, part in parts(value)}
-    if isinstance(value, tuple):
-        return type(value)(*new.values()) if hasattr(value, "_fields") else tuple(new.values())
-    copy = object.__new__(type(value))
-    for name, part in new.items():
-        object.__setattr__(copy, name, part)
-    return copy
-
-
-def parts(value: Any) -> list[tuple[str, Any]]:
-    if isinstance(value, tuple):
-        return [(str(k), part) for k, part in enumerate(value)]
-    slots = [name for kind in type(value).__mro__ for name in getattr(kind, "__slots__", ())]
-    names = slots or list(vars(value))
-    return [(name, getattr(value, name)) for name in names]

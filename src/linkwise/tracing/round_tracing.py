@@ -15,10 +15,12 @@ import numpy as np
 
 from ..graph import Graph, Node, Port, Program
 from ..graph.node import is_scalar
-from ..robot import Contraction, Link, Robot
-from .loop_tracing import UNKNOWN, NotRollableError, RolledRobot, general_link, parts
+from ..robot import Contraction, Robot
+from ..robot.walk import OfLinks, PerLink, Step
+from .loop_tracing import UNKNOWN, NotRollableError, general_link
+from .nested import Placeholder, combined, is_leaf, leaves, parts, refilled
 
-NUMBER = object()  # a scalar of a form that is a number of its row; others are constants
+NUMBER = Placeholder()  # a scalar of a form that is a number of its row; others are constants
 MOST_FORMS = 8  # until all elements have one form
 
 
@@ -62,8 +64,8 @@ class RoundTracer:
             link, columns = general_link([robot.links[i] for i in members], self.graph, f"table{k}")
             links.append(replace(link, index=UNKNOWN, parent=UNKNOWN, virtual=False, joint_kind=""))
             self.columns.append(list(columns))
-        self.robot = RolledRobot(robot.name, tuple(links), (), robot.gravity, (), robot.convention, robot.about)
-        object.__setattr__(self.robot, "loops", self)
+        about = (), robot.gravity, (), robot.convention, robot.about
+        self.robot = Robot(robot.name, tuple(links), *about, walk=self)
         self.elements: list[list[list[Any]]] = []  # of each contraction, of each kind: numbers of a row
         self.contractions: list[RowContraction] = []
         self.ends: list[Port] = []
@@ -99,12 +101,12 @@ class RoundTracer:
             phases.append(tuple(programs))
         return tuple(phases)
 
-    def outward(self, *_: Any) -> Any:
+    def outward(self, robot: Robot, step: Step, base: Any, per_link: PerLink) -> list[Any]:
         raise NotRollableError("this function goes from link to link (expected one that is made of contractions)")
 
     inward = outward
 
-    def of_tree(self, values: Callable[[Sequence[Link]], Sequence[Any]]) -> list[Any]:
+    def of_tree(self, robot: Robot, values: OfLinks) -> list[Any]:
         """As further columns of the tables."""
         found, every = [], values(self.links)
         for k, members in enumerate(self.kinds):
@@ -119,7 +121,7 @@ class RoundTracer:
             found.append(refilled(every[members[0]], nodes))
         return found
 
-    def contracted(self, how: Contraction, base: Any, elements: Sequence[Any]) -> list[Any]:
+    def contracted(self, robot: Robot, how: Contraction, base: Any, elements: Sequence[Any]) -> list[Any]:
         form = form_of(elements[0])
         for element in elements[1:]:
             form = unified(form, form_of(element))
@@ -130,7 +132,7 @@ class RoundTracer:
             form = larger
         else:
             raise NotRollableError("elements change their form in every round")
-        ends = rebuilt((base, how.nothing), lambda _: NUMBER)
+        ends = combined(lambda _: NUMBER, (base, how.nothing))
         self.contractions.append(row_contraction(how, form, ends, numbers((base, how.nothing))))
         self.elements.append([to_row(form, element) for element in elements])
         c = len(self.ends)
@@ -149,7 +151,7 @@ def row_contraction(how: Contraction, form: Any, ends: Any, base: Sequence[Any])
     series = Program.of(graph, [pair], ports, [to_row(form, joined), seam])
     merged = Program.of(graph, [pair], ports[:1], [to_row(form, how.beside(near, far))])
     place = {node.index: graph.input("seam", k) for k, node in enumerate(seam)}
-    known = rebuilt(kept, lambda x: place.get(x.index, x) if isinstance(x, Node) else x)
+    known = combined(lambda x: place.get(x.index, x) if isinstance(x, Node) else x, kept)
     x, z = from_row(graph, "ends", ends)
     y, z_near, z_far = how.between(known, x, z)
     opened = [*to_row(ends, (x, z_near)), *to_row(ends, (y, z_far))]
@@ -162,36 +164,13 @@ def row_contraction(how: Contraction, form: Any, ends: Any, base: Sequence[Any])
 # --- forms: structures whose scalars are NUMBER or constants ----------------------------------------------------------
 
 
-def is_leaf(value: Any) -> bool:
-    return value is NUMBER or is_scalar(value)
-
-
 def numbers(value: Any) -> list[Any]:
     """The scalars of a structure, in order."""
-    return [value] if is_leaf(value) else [x for _, part in parts(value) for x in numbers(part)]
-
-
-def rebuilt(value: Any, make: Callable[[Any], Any]) -> Any:
-    """The structure with other scalars."""
-    if is_leaf(value):
-        return make(value)
-    new = {name: rebuilt(part, make) for name, part in parts(value)}
-    if isinstance(value, tuple):
-        return type(value)(*new.values()) if hasattr(value, "_fields") else tuple(new.values())
-    copy = object.__new__(type(value))
-    for name, part in new.items():
-        object.__setattr__(copy, name, part)
-    return copy
-
-
-def refilled(value: Any, scalars: Sequence[Any]) -> Any:
-    """The structure with these scalars."""
-    given = iter(scalars)
-    return rebuilt(value, lambda _: next(given))
+    return [x for _, x in leaves(value)]
 
 
 def form_of(value: Any) -> Any:
-    return rebuilt(value, lambda x: NUMBER if isinstance(x, Node) and x.op != "const" else float_of(x))
+    return combined(lambda x: NUMBER if isinstance(x, Node) and x.op != "const" else float_of(x), value)
 
 
 def float_of(x: Any) -> Any:
@@ -200,19 +179,7 @@ def float_of(x: Any) -> Any:
 
 def unified(a: Any, b: Any) -> Any:
     """A form for both; tuples that are shorter have zeros at their ends."""
-    if is_leaf(a):
-        return a if a is b or (a is not NUMBER and b is not NUMBER and a == b) else NUMBER
-    if isinstance(a, tuple) and not hasattr(a, "_fields"):
-        longer, shorter = (a, b) if len(a) >= len(b) else (b, a)
-        zeros = [rebuilt(part, lambda _: 0.0) for part in longer[len(shorter) :]]
-        return tuple(unified(x, y) for x, y in zip(longer, (*shorter, *zeros), strict=True))
-    pieces = iter([unified(x, y) for (_, x), (_, y) in zip(parts(a), parts(b), strict=True)])
-    if isinstance(a, tuple):
-        return type(a)(*pieces)
-    copy = object.__new__(type(a))
-    for name, _ in parts(a):
-        object.__setattr__(copy, name, next(pieces))
-    return copy
+    return combined(lambda x, y: x if x is y or (NUMBER not in (x, y) and x == y) else NUMBER, a, b)
 
 
 def to_row(form: Any, value: Any) -> list[Any]:
@@ -220,11 +187,11 @@ def to_row(form: Any, value: Any) -> list[Any]:
     if is_leaf(form):
         return [value] if form is NUMBER else []
     pieces, values = [part for _, part in parts(form)], [part for _, part in parts(value)]
-    values += [rebuilt(part, lambda _: 0.0) for part in pieces[len(values) :]]
+    values += [combined(lambda _: 0.0, part) for part in pieces[len(values) :]]
     return [x for piece, part in zip(pieces, values, strict=True) for x in to_row(piece, part)]
 
 
 def from_row(graph: Graph, port: str, form: Any) -> Any:
     """The structure with inputs for its numbers."""
     position = iter(range(numbers(form).count(NUMBER)))
-    return rebuilt(form, lambda x: graph.input(port, next(position)) if x is NUMBER else x)
+    return combined(lambda x: graph.input(port, next(position)) if x is NUMBER else x, form)

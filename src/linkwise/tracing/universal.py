@@ -14,12 +14,12 @@ import numpy as np
 
 from ..graph import Graph
 from ..graph.loops import GRAVITY, LoopProgram
-from ..robot import Link, Robot
+from ..robot import Link, Regrouping, Robot, StandIn, before_regrouping
 from ..robot.joint import Joint
 from ..robot.kinds import joint_numbers, link_joints
 from ..robot.link import empty_link
 from ..robot.mapping import DRIVE, NumberMap, number_fields
-from .loop_tracing import UNKNOWN, Loops, RolledRobot, Traced, recorder, traced_loops
+from .loop_tracing import UNKNOWN, Loops, Traced, recorder, traced_loops
 
 PLACED = (  # the numbers of a link besides those of its joint
     *(f"placement.rotation.{row}{column}" for row in "xyz" for column in "xyz"),
@@ -50,15 +50,10 @@ def trace_universal(function: Callable[..., Any], arrays: dict[str, tuple[int, .
         general_link(kind, [graph.input(table, k) for k in range(len(columns_of))])
         for kind, table in zip(kinds, tables, strict=True)
     ]
-    gravity = tuple(graph.input(GRAVITY, k) for k in range(3))
-    about: Any = (), gravity, (), "frames", ()
-    plain, regrouped = (
-        RolledRobot("any robot", tuple(some), *about) for some in ([replace(k, grouped=None) for k in links], links)
-    )
-    for robot in (plain, regrouped):
-        object.__setattr__(robot, "loops", loops)
-        robot.cache["regrouped"] = regrouped
-    program = traced_loops(Traced(plain, tables, loops), function, arrays, keywords)
+    x, y, z = (graph.input(GRAVITY, k) for k in range(3))
+    known = Regrouping(tuple(links), tuple(links))
+    robot = StandIn("any robot", known.links, (), (x, y, z), (), "frames", walk=loops, regrouping=known)
+    program = traced_loops(Traced(before_regrouping(robot), tables, loops), function, arrays, keywords)
     for loop in program.loops:
         for body, columns in zip(loop.bodies, program.columns, strict=True):
             body.numbers = {index: columns[place] for index, place in body.numbers.items()}

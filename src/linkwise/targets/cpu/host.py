@@ -17,7 +17,7 @@ import numpy as np
 
 from ...graph import Program
 from ...kernels import cache, llvm
-from ...kernels.dispatch import MAX_STRAIGHT_LINKS, llvm_is_loaded
+from ...kernels.dispatch import MAX_STRAIGHT_LINKS
 from ...kernels.entry import Entry, has_entry
 from ...kernels.interface import REALS, Interface, Links
 from ...kernels.llvm import binding, environment, parsed, system
@@ -190,21 +190,6 @@ def host_target() -> HostTarget:
         if key is not None:
             cache.store(key, {name: str(value) for name, value in asdict(target).items()}, b"")
     return target
-
-
-def known_target() -> HostTarget | None:
-    """The processor, if code from the cache runs there without LLVM."""
-    if not (image.supported() or llvm_is_loaded()):
-        return None
-    try:
-        return known_host()
-    except ImportError:  # there is no llvmlite
-        return None
-
-
-def known_host() -> HostTarget | None:
-    """The processor, if LLVM need not be loaded to find out."""
-    return host_target() if host_target.cache_info().currsize else cached_host()
 
 
 def cached_host() -> HostTarget | None:
