@@ -160,8 +160,14 @@ def with_fast_path(function: Function) -> Function:
         return entry(q, qd)
 
     def of_pair(arm: Any = MISSING, one: Any = MISSING, other: Any = MISSING, /, *more: Any, **options: Any) -> Any:
-        """Of arrays with other names: by keyword they go to `slow`."""
-        return of_q_qd(arm, one, other, *more, **options)
+        """Of arrays with other names: with keywords they go to `slow`."""
+        if more or options or (NEVER_USED and current_mode() == "never"):
+            return slow(arm, one, other, *more, **options)
+        try:
+            entry = arm.entries[name]
+        except NO_ENTRY:
+            return slow(arm, one, other)
+        return entry(one, other)
 
     def of_q_qd_qdd(
         arm: Any = MISSING,
