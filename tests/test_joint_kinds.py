@@ -245,6 +245,9 @@ def test_a_base_is_changed_only_where_the_table_has_the_robots_numbers():
 def test_a_base_that_floats_is_asked_for_once_and_with_its_inertia():
     arm = lw.load("planar3")
     assert arm.with_free_base().with_fixed_base() == arm
+    rows = arm.with_free_base().rows
+    rows[0] |= {"velocity_limit": 2.0, "stiffness": 1.0, "rotor_inertia": 0.1}
+    assert lw.Robot.from_dh(rows, convention="standard", gravity=arm.gravity).with_fixed_base() == arm
     with pytest.raises(lw.RobotError, match=r"the base has mass 3\.0 and no inertia"):
         arm.with_free_base(3.0)
     with pytest.raises(lw.RobotError, match="has a free joint on its base already: 'base'"):

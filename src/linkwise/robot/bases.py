@@ -7,7 +7,7 @@ from typing import Any
 
 from ..spatial import Rotation, is_zero
 from .build import BASE
-from .tables import DH, DRIVE
+from .tables import DH, as_fixed
 
 Rows = list[dict[str, Any]]
 
@@ -27,7 +27,7 @@ def on_fixed_base(rows: Rows, floating: Iterable[str]) -> Rows:
     for row in rows:
         row = {**row, "parent": gone.get(row["parent"], row["parent"])}
         if row["name"] in floating:
-            row = {key: value for key, value in row.items() if key not in DRIVE} | {"joint": "fixed"}
+            row = as_fixed(row)
             if is_nothing(row):
                 gone[row["name"]] = row["parent"]
                 continue

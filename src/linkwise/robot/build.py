@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 from ..errors import RobotError, RowError, near_miss, one_of
 from ..spatial import Placement, RigidInertia, Scalar, Symmetric, Vector, add, is_zero, mul
 from .coordinates import Coupling
-from .entries import IMPOSSIBLE, EntryError, finite, number, sequence, square, vector3
-from .joint import Joint
+from .entries import IMPOSSIBLE, EntryError, finite, number, sequence, square
 from .kinds import KINDS, STAYS, JointKind, joint_numbers, of_one_degree
-from .link import Frame, Link
+from .link import Frame, Link, empty_link
 from .mapping import number_fields, numbers_of
 from .rows import NO_TENSOR, REFUSE, WARN, Entries, checked_entries, size_of
 from .tables import Convention
@@ -20,40 +19,6 @@ from .tables import Convention
 BASE = "base"
 NO_LINK = ""  # stands for the base: no link can have this name
 MOVED = 1e-12  # a rotation or an axis that is corrected by more than this causes a warning
-
-
-@dataclass
-class Draft:
-    """A link while the table is read: bodies on fixed joints are added to it."""
-
-    name: str
-    parent: int
-    joint: Joint
-    placement: Placement
-    frame: Placement
-    body: RigidInertia
-    alone: tuple[Scalar, Vector, Symmetric]
-    merged: bool = False
-    virtual: bool = False
-    joint_kind: str = ""
-    joint_name: str = ""
-
-    def finished(self, index: int) -> Link:
-        mass, com, inertia = self.alone if not self.merged else about_centre(self.body)
-        return Link(
-            self.name,
-            index,
-            self.parent,
-            self.joint,
-            self.placement,
-            mass,
-            com,
-            inertia,
-            frame=self.frame,
-            virtual=self.virtual,
-            joint_kind=self.joint_kind,
-            joint_name=self.joint_name,
-        )
 
 
 class Seat(NamedTuple):
@@ -91,7 +56,9 @@ def assemble(
     base_word = NO_LINK if BASE in row_of else BASE  # how the table names the base
     identity = Placement.identity()
     seats = {NO_LINK: Seat(-1, identity, Frame(NO_LINK, -1, identity))}  # each row's own frame, by its name
-    drafts: list[Draft] = []
+    links: list[Link] = []
+    bodies: dict[int, RigidInertia] = {}  # of links with what is fixed to them
+    heavier: set[int] = set()  # the links that this changes
     labels: list[str] = []  # of the links that are not fixed
     frames: list[Frame] = []
     clean: list[dict[str, Any]] = []
@@ -104,7 +71,7 @@ def assemble(
             entries = checked_entries(row, convention, size)
         except EntryError as problem:
             raise RowError(f"robot {name!r}, link {label!r}: {problem}", index, problem.key) from None
-        joint, geometry, mass, com, inertia, drive = entries.dynamics
+        geometry, mass, com, inertia = entries.geometry, entries.mass, entries.com, entries.inertia
         moved += [f"{label!r}: {key} is off by {far:.1e}" for key, far in geometry.moved.items() if far > MOVED]
         if entries.in_degrees:
             suspects.append(label)
@@ -112,44 +79,45 @@ def assemble(
             impossible[label] = f"inertia {entries.problem}"
         seat = seats[parent]
         before = seat.placement.then(geometry.before)
-        if joint == "fixed":
+        if entries.joint == "fixed":
             in_table = seat.frame.placement.then(geometry.before).then(geometry.after)
             seat = Seat(seat.link, before.then(geometry.after), Frame(label, seat.frame.carrier, in_table))
             frames.append(seat.frame)
             if seat.link >= 0:
-                host = drafts[seat.link]
-                host.body = host.body + RigidInertia.of_body(mass, com, inertia).to_parent(seat.placement)
-                host.merged = host.merged or not all(map(is_zero, (mass, *inertia.upper)))
+                body = RigidInertia.of_body(mass, com, inertia).to_parent(seat.placement)
+                bodies[seat.link] = bodies.get(seat.link, links[seat.link].rigid) + body
+                if not all(map(is_zero, (mass, *inertia.upper))):
+                    heavier.add(seat.link)
         else:
-            kind = KINDS[joint]
+            kind = KINDS[entries.joint]
             after = geometry.after if kind.after is STAYS else kind.after.then(geometry.after)
-            parent_link, placement = add_virtual_links(drafts, kind, label, seat.link, before, drive)
-            alone = mass, after.point(com), after.axes.turned(inertia)
-            moving = kind.links[-1](**drive_of(drive, kind, kind.degrees - 1))
-            several = joint if kind.degrees > 1 else ""
-            body = RigidInertia.of_body(*alone)
-            drafts.append(
-                Draft(
+            parent_link, placement = add_virtual_links(links, kind, label, seat.link, before, entries.drive)
+            links.append(
+                Link(
                     label,
+                    len(links),
                     parent_link,
-                    moving,
+                    kind.links[-1](**drive_of(entries.drive, kind, kind.degrees - 1)),
                     placement,
-                    after,
-                    body,
-                    alone,
-                    joint_kind=several,
+                    mass,
+                    after.point(com),
+                    after.axes.turned(inertia),
+                    frame=after,
+                    joint_kind=entries.joint if kind.degrees > 1 else "",
                     joint_name=entries.joint_name,
                 )
             )
-            seat = Seat(len(drafts) - 1, after, Frame(label, len(labels), identity))
+            seat = Seat(len(links) - 1, after, Frame(label, len(labels), identity))
             labels.append(label)
         seats[label] = seat
         clean.append(normalized_row(label, parent or base_word, row, entries))
-    if not drafts:
+    if not links:
         expected = "at least one joint that is not fixed"
         raise RowError(f"robot {name!r} has no joint that moves (expected {expected})", 0, "joint")
     refuse_names_of_coordinates(clean, name)
-    links = tuple(draft.finished(i) for i, draft in enumerate(drafts))
+    for k in heavier:
+        mass, com, inertia = about_centre(bodies[k])
+        links[k] = replace(links[k], mass=mass, com=com, inertia=inertia)
     refuse_overflow(links, row_of, name)
     if unphysical == REFUSE:
         refuse_impossible(impossible, row_of, name)
@@ -159,7 +127,7 @@ def assemble(
         raise RowError(f"robot {name!r} has no joint that moves on its own (expected one)", 0, "coupled_to")
     warnings = (*moved_warning(moved), *impossible_warning(impossible), *degrees_warning(suspects))
     texts = tuple(f"robot {name!r}{text}" for text in warnings)
-    return Parts(links, tuple(frames), checked_gravity(gravity, name), rows_kept, couplings, texts)
+    return Parts(tuple(links), tuple(frames), checked_gravity(gravity, name), rows_kept, couplings, texts)
 
 
 def refuse_names_of_coordinates(rows: list[dict[str, Any]], robot: str) -> None:
@@ -186,16 +154,17 @@ def refuse_names_of_coordinates(rows: list[dict[str, Any]], robot: str) -> None:
 
 
 def add_virtual_links(
-    drafts: list[Draft], kind: JointKind, label: str, parent: int, before: Placement, drive: Mapping[str, Any]
+    links: list[Link], kind: JointKind, label: str, parent: int, before: Placement, drive: Mapping[str, Any]
 ) -> tuple[int, Placement]:
     """The links of a joint before its last: without bodies. Returns the parent of the last, and its placement there."""
-    nothing = (0.0, Vector.zero(), Symmetric.zero())
     placement = before if kind.before[0] is STAYS else before.then(kind.before[0])
     for k, joint in enumerate(kind.links[:-1]):
-        name, moving = f"{label}.{kind.v_labels[k]}", joint(**drive_of(drive, kind, k))
-        identity = Placement.identity()
-        drafts.append(Draft(name, parent, moving, placement, identity, RigidInertia.zero(), nothing, virtual=True))
-        parent, placement = len(drafts) - 1, kind.before[k + 1]
+        empty = empty_link(joint(**drive_of(drive, kind, k)))
+        name = f"{label}.{kind.v_labels[k]}"
+        links.append(
+            replace(empty, name=name, index=len(links), parent=parent, placement=placement, grouped=None, virtual=True)
+        )
+        parent, placement = len(links) - 1, kind.before[k + 1]
     return parent, placement
 
 
@@ -265,7 +234,7 @@ def leader_of(name: Any, row_of: Mapping[str, int], rows: list[dict[str, Any]]) 
     return row_of[name]
 
 
-def refuse_overflow(links: tuple[Link, ...], row_of: Mapping[str, int], robot: str) -> None:
+def refuse_overflow(links: Sequence[Link], row_of: Mapping[str, int], robot: str) -> None:
     """Entries that are finite each may together be too large: bodies on fixed joints, distances along them."""
     for link in links:
         if not all(map(finite, numbers_of(link))):
@@ -375,7 +344,7 @@ def normalized_row(label: str, parent: str, row: Mapping[str, Any], entries: Ent
     clean |= entries.geometry.entries
     if entries.joint != "fixed" or not row.keys().isdisjoint(("mass", "com", "inertia")):
         clean["mass"] = number(row.get("mass", 0.0), "mass")
-        clean["com"] = vector3({"com": (0.0, 0.0, 0.0), **row}, "com")
+        clean["com"] = tuple(entries.com)
         clean["inertia"] = square(row, "inertia", NO_TENSOR)
     if entries.unphysical:
         clean["unphysical"] = True

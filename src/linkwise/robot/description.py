@@ -15,7 +15,7 @@ from .joint import Joint
 from .kinds import KINDS, link_joints
 from .mapping import own_numbers
 from .model import Robot, require_robot
-from .tables import CONVENTIONS
+from .tables import CONVENTIONS, OF_DRIVES
 
 MOST_LETTERS = 40
 WIDEST = 100  # letters of a line of prose
@@ -71,9 +71,9 @@ def tables(robot: Robot) -> dict[str, Cells]:
 
 
 def drives(robot: Robot) -> Cells:
-    driven = [row for row in robot.rows if any(k in row for k in DRIVE_UNITS)]
-    keys = [key for key in DRIVE_UNITS if any(key in row for row in driven)]
-    head = ["joint", *(DRIVE_UNITS[key] for key in keys)]
+    driven = [row for row in robot.rows if any(k in row for k in OF_DRIVES)]
+    keys = [key for key in OF_DRIVES if any(key in row for row in driven)]
+    head = ["joint", *(OF_DRIVES[key] for key in keys)]
     return head, [[row.get("joint_name", row["name"]), *(shown(row, key) for key in keys)] for row in driven]
 
 
@@ -81,18 +81,6 @@ def masses(robot: Robot) -> list[str]:
     """The mass that moves, where it is a number."""
     moving = [link.mass for link in robot.links]
     return [] if any(map(is_symbol, moving)) else [f"moving mass: {plain(sum(map(float, moving)))} kg"]
-
-
-DRIVE_UNITS = {
-    "rotor_inertia": "rotor inertia (kg m2, kg)",
-    "viscous_friction": "viscous (N m s/rad, N s/m)",
-    "coulomb_friction": "Coulomb (N m, N)",
-    "limits": "limits (deg, m)",
-    "velocity_limit": "velocity limit (rad/s, m/s)",
-    "effort_limit": "effort limit (N m, N)",
-    "stiffness": "stiffness (N m/rad, N/m)",
-    "rest": "rest (deg, m)",
-}
 
 
 def titles_of_numbers() -> dict[str, str]:

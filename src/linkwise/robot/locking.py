@@ -8,11 +8,10 @@ from typing import Any
 import numpy as np
 
 from ..spatial import Scalar, mul
-from .kinds import KINDS, joint_numbers
-from .tables import COUPLING, DRIVE, RATINGS
+from .kinds import KINDS
+from .tables import as_fixed
 
 Rows = list[dict[str, Any]]
-OF_A_JOINT = (*DRIVE, *RATINGS, *COUPLING, "joint_name", "axis", "anchor")
 
 
 def locked(rows: Rows, values: Mapping[str, Scalar], convention: str) -> Rows:
@@ -30,9 +29,7 @@ def still(row: dict[str, Any], value: Scalar, convention: str) -> dict[str, Any]
     """A row with its joint fixed at this value."""
     (joint,) = KINDS[row["joint"]].joints(row)
     turn, slide = mul(joint.axis.angular.z, value), mul(joint.axis.linear.z, value)
-    fixed = {key: entry for key, entry in row.items() if key not in (*OF_A_JOINT, *joint_numbers())} | {
-        "joint": "fixed"
-    }
+    fixed = as_fixed(row)
     if convention != "frames":
         return fixed | {"theta": row["theta"] + turn, "b": row["b"] + slide}
     axis, anchor = np.array(row.get("axis", (0.0, 0.0, 1.0))), np.array(row.get("anchor", (0.0, 0.0, 0.0)))

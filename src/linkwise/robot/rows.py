@@ -26,7 +26,7 @@ from .entries import (
 )
 from .kinds import KINDS, JointKind, joint_numbers, of_one_degree
 from .mapping import own_numbers
-from .tables import COMMON, COUPLING, DRIVE, RATINGS, Convention, Geometry, key_hint
+from .tables import COMMON, COUPLING, DRIVE, RATINGS, Convention, Geometry, joint_keys, key_hint
 
 LENGTHS = ("a", "b", "d", "com", "translation", "anchor")
 LARGEST = 1e100  # larger masses and lengths are not taken as the size of a robot
@@ -59,10 +59,6 @@ class Entries(NamedTuple):
     unphysical: bool  # whether a body that cannot exist is taken as it is
     problem: str  # of a body that is taken so for the first time
     in_degrees: bool  # whether its limits look like degrees
-
-    @property
-    def dynamics(self) -> tuple[str, Geometry, Scalar, Vector, Symmetric, dict[str, Any]]:
-        return self[:6]
 
 
 def size_of(table: list[dict[str, Any]]) -> Size:
@@ -102,7 +98,7 @@ def checked_entries(row: Mapping[str, Any], convention: Convention, size: Size) 
         key: number(row.get(key, 0.0), key) if any_sign else not_negative(row, key, 0.0) for key in DRIVE[:3]
     }
     if still:
-        for key in (*DRIVE, *RATINGS, *COUPLING, *joint_numbers()):
+        for key in joint_keys():
             if row.get(key) is not None and not is_zero(row[key]):
                 raise EntryError(key, "is given for a fixed joint, which does not move")
         drive["limits"] = None
@@ -127,7 +123,7 @@ def checked_entries(row: Mapping[str, Any], convention: Convention, size: Size) 
 
 def with_known_keys(row: Mapping[str, Any], convention: Convention) -> dict[str, Any]:
     """The row, with `b` for `d`; a key that rows of this convention do not have is an error."""
-    keys = (*COMMON, *convention.keys, *joint_numbers(), *DRIVE, *RATINGS, *COUPLING)
+    keys = (*COMMON, *convention.keys, *joint_keys())
     row = dict(row)
     if "d" in row and "b" in convention.keys:
         if "b" in row:

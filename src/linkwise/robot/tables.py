@@ -9,12 +9,22 @@ from typing import Any
 from ..errors import near_miss
 from ..spatial import Placement, Rotation, Scalar, Vector, turn_x, turn_z
 from .entries import EntryError, angle, axis, length, matrix3, vector3
-from .kinds import KINDS
+from .kinds import KINDS, joint_numbers
 from .rotations import distance, nearest_rotation
 
 COMMON = ("name", "parent", "joint", "joint_name", "mass", "com", "inertia", "unphysical")
-DRIVE = ("rotor_inertia", "viscous_friction", "coulomb_friction", "limits")
-RATINGS = ("velocity_limit", "effort_limit", "stiffness", "rest")  # kept, without effect on the dynamics
+OF_DRIVES = {  # entries, and their titles with the units for joints that turn and for those that slide
+    "rotor_inertia": "rotor inertia (kg m2, kg)",
+    "viscous_friction": "viscous (N m s/rad, N s/m)",
+    "coulomb_friction": "Coulomb (N m, N)",
+    "limits": "limits (deg, m)",
+    "velocity_limit": "velocity limit (rad/s, m/s)",
+    "effort_limit": "effort limit (N m, N)",
+    "stiffness": "stiffness (N m/rad, N/m)",
+    "rest": "rest (deg, m)",
+}
+DRIVE = tuple(OF_DRIVES)[:4]
+RATINGS = tuple(OF_DRIVES)[4:]  # kept, without effect on the dynamics
 COUPLING = ("coupled_to", "ratio", "offset")
 DH = ("a", "b", "alpha", "theta")
 FRAMES = ("translation", "rotation", "axis", "anchor")
@@ -36,6 +46,17 @@ OTHER_KEYS = {  # of URDF, MJCF and SDF, and what they are called here
     "springref": "rest",
 }
 Z = (0.0, 0.0, 1.0)
+
+
+def joint_keys() -> tuple[str, ...]:
+    """The entries of a row that only a joint that moves has."""
+    return (*DRIVE, *RATINGS, *COUPLING, *joint_numbers())
+
+
+def as_fixed(row: Mapping[str, Any]) -> dict[str, Any]:
+    """A row with a fixed joint in place of its own."""
+    gone = (*joint_keys(), "joint_name", "axis", "anchor")
+    return {key: entry for key, entry in row.items() if key not in gone} | {"joint": "fixed"}
 
 
 @dataclass(frozen=True)
