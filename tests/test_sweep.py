@@ -9,7 +9,6 @@ import pytest
 
 import linkwise as lw
 from linkwise.cli import main
-from linkwise.sweeps import progress as sweep_progress
 from short_sweeps import KINDS, PLANAR, STARTS, every_kind, files_of, quick, same
 
 
@@ -213,7 +212,7 @@ def test_progress_is_a_line_now_and_then(tmp_path, capsys, monkeypatch):
     lines = capsys.readouterr().err.splitlines()
     assert lines[0].startswith("sweep: 1 of 5 chunks; about")
     assert lines[-1] == "sweep: 5 of 5 chunks"
-    monkeypatch.setattr(sweep_progress, "EVERY", 0.0)
+    monkeypatch.setattr(sys.modules["linkwise.sweeps.sweeping"], "EVERY", 0.0)
     quick(folder=tmp_path / "long", progress=None)
     assert len(capsys.readouterr().err.splitlines()) == 5
 

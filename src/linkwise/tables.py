@@ -20,7 +20,7 @@ from .errors import FileError
 from .files import saving
 
 ROWS = 10_000  # converted to text at a time
-LINE_END = re.compile(r"\r\n|\r|\n")  # names may have other line ends of Unicode in them
+LINE_END = re.compile(r"\r\n|\r|\n")  # as editors count lines; str.splitlines knows more
 Row = tuple[int, list[str]]  # the number of a line and its cells
 
 

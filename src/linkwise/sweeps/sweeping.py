@@ -14,6 +14,7 @@ from ..errors import ErrorWithFields
 from ..extras import imported
 from ..kernels.target import target_named
 from ..ode.registry import integrator as integrator_of
+from ..progress import ProgressDisplay
 from ..recording import EventRecord
 from ..robot import Friction, Robot, from_table
 from ..robot.layout import Layout
@@ -24,10 +25,10 @@ from .engines import outcomes
 from .folder import Folder, check_kind, chunk_kind, samples_name, warn
 from .inputs import Inputs, checked_inputs, jobs, kept_times, most_times, try_options
 from .plan import differences, plan_of, restored
-from .progress import ChunkProgress
 from .robots import Vary
 from .samples import Samples
 
+EVERY = 5.0  # seconds between lines of progress
 OF_STATES = ("q0", "qd0", "torque", "q_end", "qd_end")
 
 
@@ -180,6 +181,37 @@ class Sweep:
         if self.failed:
             warn(f"{self!r}: .failed says why; the same call of lw.sweep tries again")
         return self
+
+
+class ChunkProgress:
+    """How far a sweep is.
+
+    `shown`: True, False, or None for a bar on a terminal, and lines where it takes longer than some seconds.
+    """
+
+    def __init__(self, shown: bool | None, total: int, done: int) -> None:
+        self.shown, self.total, self.done, self.failed, self.before = shown, total, done, 0, done
+        self.display = ProgressDisplay(0.0, 0.0 if shown else EVERY, EVERY, EVERY)
+        if shown is not False:
+            self.display.update(done, total, "chunks")
+
+    def step(self, failed: bool) -> None:
+        self.failed += failed
+        self.done += not failed
+        finished = self.done + self.failed
+        if self.shown is not False:
+            last = bool(self.shown) and finished == self.total
+            self.display.update(finished, self.total, "chunks", self.line(), last=last)
+
+    def line(self) -> str:
+        finished = self.done + self.failed
+        failed = f", {self.failed} failed" if self.failed else ""
+        seconds = (self.total - finished) * self.display.seconds / (finished - self.before)
+        rest = f"; about {seconds:.0f} s to go" if finished < self.total else ""
+        return f"sweep: {self.done} of {self.total} chunk{'s' * (self.total != 1)}{failed}{rest}"
+
+    def close(self) -> None:
+        self.display.close()
 
 
 def look_at_friction(inputs: Inputs) -> None:
