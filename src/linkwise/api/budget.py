@@ -17,7 +17,7 @@ from ..dynamics.udu import Articulated, articulated_bodies
 from ..robot import Friction, Robot
 from ..spatial import Scalar, add, mul, power, sub
 from ..spatial.dense import Dense, zeros
-from .call import Call, public
+from .call import Declared
 from .functions import external_wrenches
 from .quasi import refuse_foreign
 from .states import Array, States
@@ -52,7 +52,34 @@ def budget(
     return Budget(*arrays, arm=arm, t=t)
 
 
-@public
+def split(states: States, law: Friction | None) -> tuple[Any, ...]:
+    arm, table = states.robot, term_table(states.robot)
+    rates, accelerations = states.scalars("qd"), states.scalars("qdd")
+    # of ball joints ω̇ itself, not θ̈: their bias accelerations among themselves, which differ by that, are left out
+    motion = states.positions(), states.rates(), states.coordinates.rates(accelerations)
+    found = terms_of.shares(states.links, *motion, external_wrenches(states))
+    own = [[0.0] * arm.n for _ in range(3)]
+    for axis in (axis for axes in arm.axes for axis in axes):
+        own[0][axis.v] = add(own[0][axis.v], mul(axis.rotor, accelerations[axis.v]))
+    if law is not None:
+        own[1:] = (part.torques(arm, rates) for part in law.parts)
+    return (
+        by_joint(table, found.acceleration),
+        by_rates(table, found.bias_acceleration, table.accelerations),
+        by_rates(table, found.bias_force, table.forces),
+        by_link(table, found.gravity),
+        by_link(table, found.wrench),
+        *own,
+    )
+
+
+def sizes_of_terms(arm: Robot, friction: Friction | None) -> list[tuple[int | str, ...]]:
+    table = term_table(arm)
+    widths = ("n", len(table.accelerations), len(table.forces), "links", "links")
+    return [*(("n", width) for width in widths), ("n",), ("n",), ("n",)]
+
+
+@Declared(sizes_of_terms, split)
 def torque_terms(
     arm: Robot,
     q: Array,
@@ -63,34 +90,8 @@ def torque_terms(
     point: Array | None = None,
     friction: bool | Friction = False,
     check: bool = False,
-) -> Call:
+) -> Array:
     """The arrays of `budget`."""
-    law = Friction.of(friction)
-    states = States(arm, {"q": q, "qd": qd, "qdd": qdd}, wrench, check, point=point)
-    table, n, bodies = term_table(arm), arm.n, len(arm.names)
-
-    def split() -> tuple[Any, ...]:
-        rates, accelerations = states.scalars("qd"), states.scalars("qdd")
-        # of ball joints ω̇ itself, not θ̈: their bias accelerations among themselves, which differ by that, are left out
-        motion = states.positions(), states.rates(), states.coordinates.rates(accelerations)
-        found = terms_of.shares(states.links, *motion, external_wrenches(states))
-        own = [[0.0] * n for _ in range(3)]
-        for axis in (axis for axes in arm.axes for axis in axes):
-            own[0][axis.v] = add(own[0][axis.v], mul(axis.rotor, accelerations[axis.v]))
-        if law is not None:
-            own[1:] = (part.torques(arm, rates) for part in law.parts)
-        return (
-            by_joint(table, found.acceleration),
-            by_rates(table, found.bias_acceleration, table.accelerations),
-            by_rates(table, found.bias_force, table.forces),
-            by_link(table, found.gravity),
-            by_link(table, found.wrench),
-            *own,
-        )
-
-    widths = (n, len(table.accelerations), len(table.forces), bodies, bodies)
-    shapes: list[tuple[int, ...]] = [*((n, width) for width in widths), (n,), (n,), (n,)]
-    return Call(torque_terms, states, split, shapes, {"friction": law})
 
 
 def rows(table: TermTable, terms: Terms, width: int, column: Callable[..., int | None]) -> Dense:
@@ -121,6 +122,19 @@ def by_rates(table: TermTable, terms: Terms, columns: Mapping[Key, int]) -> Dens
     return rows(table, terms, len(columns), lambda *indices: columns.get(table.key(*indices)))
 
 
+def split_quasi(self: QuasiTerms, states: States) -> tuple[Any, ...]:
+    arm, table, kind = states.robot, term_table(states.robot), self._kind
+    angles, own = states.positions(), states.scalars("velocity")
+    bodies = articulated_bodies(arm, angles)
+    down = [kind.inverse_scale(body) for body in bodies]  # D^-½, or 1
+    motions = from_quasi_velocities(arm, bodies, [mul(d, x) for d, x in zip(down, own, strict=True)])
+    found = terms_of.quasi_shares(arm, angles, bodies, motions, external_wrenches(states))
+    elements = summand_rows(kind, arm, bodies, motions, found)
+    parts = (found.bias_force, found.gravity, found.wrench)
+    scaled = ({key: mul(down[key[0]], value) for key, value in part.items()} for part in parts)
+    return elements, added_up(elements), own, *(by_link(table, part) for part in scaled)
+
+
 class QuasiTerms:
     """The terms of C(θ, ν) or of C(θ, ξ)."""
 
@@ -131,7 +145,9 @@ class QuasiTerms:
         parts: Any = self.quasi_terms(arm, *arrays, **options)
         return QuasiBudget(*parts, arm=arm, kind=self._kind.name, t=t)
 
-    @public
+    @Declared(
+        [("n", "n", "n"), ("n", "n"), ("n",), *[("n", "links")] * 3], split_quasi, divides=True, refuse=refuse_foreign
+    )
     def quasi_terms(
         self,
         arm: Robot,
@@ -141,26 +157,8 @@ class QuasiTerms:
         *,
         point: Array | None = None,
         check: bool = False,
-    ) -> Call:
+    ) -> Array:
         """The arrays of `lw.normalized.budget` and `lw.unnormalized.budget`."""
-        states = States(arm, {"q": q, "velocity": velocity}, wrench, check, point=point)
-        refuse_foreign(arm)
-        n, table = arm.n, term_table(arm)
-
-        def split() -> tuple[Any, ...]:
-            angles, own = states.positions(), states.scalars("velocity")
-            bodies = articulated_bodies(arm, angles)
-            down = [self._kind.inverse_scale(body) for body in bodies]  # D^-½, or 1
-            motions = from_quasi_velocities(arm, bodies, [mul(d, x) for d, x in zip(down, own, strict=True)])
-            found = terms_of.quasi_shares(arm, angles, bodies, motions, external_wrenches(states))
-            elements = summand_rows(self._kind, arm, bodies, motions, found)
-            c = added_up(elements)
-            parts = (found.bias_force, found.gravity, found.wrench)
-            scaled = ({key: mul(down[key[0]], value) for key, value in part.items()} for part in parts)
-            return elements, c, own, *(by_link(table, part) for part in scaled)
-
-        shapes: list[tuple[int, ...]] = [(n, n, n), (n, n), (n,), *[(n, len(arm.names))] * 3]
-        return Call(self.quasi_terms, states, split, shapes, {}, divides=True)
 
 
 def summand_rows(

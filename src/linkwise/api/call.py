@@ -1,12 +1,12 @@
 """The way of a call: a public function checks its arguments, and its result is computed by a kernel or plainly.
 
     public function       fast path into machine code, if `robot.entries` has an entry (`kernels.dispatch`)
-      its body            arguments checked, arrays brought to one shape and dtype (`States`): a `Call`
+      its declaration     arguments checked, arrays brought to one shape and dtype (`States`): a `Call`
       result(call)        a kernel, if there is one or if compiling pays (`kernels.dispatch.kernel_for`), otherwise:
         call.plain()      the algorithm on scalars, joined to an array
 
-A kernel is traced from the body and `plain`, on nodes, below the dispatch. Nodes, symbols and arrays of torch and JAX
-that come through the public function run plainly.
+A kernel is traced from the declaration and `plain`, on nodes, below the dispatch. Nodes, symbols and arrays of torch
+and JAX that come through the public function run plainly.
 """
 
 from __future__ import annotations
@@ -14,18 +14,31 @@ from __future__ import annotations
 import inspect
 import math
 from collections.abc import Callable
+from dataclasses import KW_ONLY, dataclass
 from functools import partial, wraps
 from typing import Any, NamedTuple, ParamSpec
 
 import numpy as np
 
 from ..kernels import dispatch
+from ..robot import Friction, Robot, require_robot
 from ..tracing import Input
-from .method_table import for_generated_code
+from .base_motion import base_parts
+from .method_table import algorithm, for_generated_code
 from .singular import explained, refuse_singular
 from .states import Array, States
 
 P = ParamSpec("P")
+Shape = tuple[int | str, ...]
+Shapes = Shape | list[Shape] | Callable[..., Shape | list[Shape]]
+SIZES: dict[str, Callable[[Robot], int]] = {
+    "n": lambda robot: robot.n,
+    "nq": lambda robot: robot.nq,
+    "6n": lambda robot: 6 * robot.n,
+    "n - 6": lambda robot: robot.n - 6,
+    "2n": lambda robot: 2 * robot.n,
+    "links": lambda robot: len(robot.names),
+}  # those of a result that depend on the robot alone
 
 
 class Call(NamedTuple):
@@ -95,22 +108,82 @@ def result(call: Call) -> Array:
     return call.returned([array[()] for array in out])
 
 
-def public(body: Callable[P, Call]) -> Callable[P, Array]:
-    """A public function, from its body."""
+def public(
+    call: Callable[P, Call], function: Callable[..., Any] | None = None, *, fast: bool = False
+) -> Callable[P, Array]:
+    """The public function of this name, signature and docstring, from what its calls compute."""
+    function = function or call
 
-    @wraps(body)
-    def function(*arguments: P.args, **keywords: P.kwargs) -> Array:
-        return result(body(*arguments, **keywords))
+    @wraps(function)
+    def public(*arguments: P.args, **keywords: P.kwargs) -> Array:
+        return result(call(*arguments, **keywords))
 
-    @wraps(body)
+    @wraps(function)
     def plain(*arguments: P.args, **keywords: P.kwargs) -> Array:
-        return body(*arguments, **keywords).plain()
+        return call(*arguments, **keywords).plain()
 
-    vars(function)["plain"] = plain  # what kernels are traced from
-    vars(function)["__signature__"] = inspect.signature(body).replace(return_annotation="Array")
-    return function
+    vars(public)["plain"] = plain  # what kernels are traced from
+    vars(public)["__signature__"] = inspect.signature(function).replace(return_annotation="Array")
+    return dispatch.with_fast_path(public) if fast else public
 
 
-def fast(body: Callable[P, Call]) -> Callable[P, Array]:
-    """A public function with a fast path into machine code: one of a robot and arrays, from its body."""
-    return dispatch.with_fast_path(public(body))
+@dataclass(eq=False)
+class Declared:
+    """A public function, from its signature and docstring, and from this: its result, and how that is computed.
+
+    The parameters say what it takes: first the robot, then arrays, without a default; `wrench` and `point` are loads,
+    `method` is looked up in the table, `friction` becomes a law, `check` refuses numbers that are not finite. Others
+    are options. A body, if there is one, raises errors for these.
+
+    `compute(states)` gives the result in nested lists of scalars. It gets what more it names among its parameters:
+    the `algorithm`, the `law` of friction, the moving `base`, any option; first `self`, for methods.
+    """
+
+    shape: Shapes  # of the result for one state, or several; a function of robot and options where it depends on these
+    compute: Callable[..., Any]
+    _: KW_ONLY
+    divides: bool = False  # by inertias: a joint that nothing resists is an error that names it
+    compiled: bool = True  # whether calls may run compiled
+    moves_base: bool = False  # `base` is the motion of the base, and nothing is compiled where it moves
+    refuse: Callable[[Robot], object] | None = None  # raises an error for robots that there is no result for
+    final: Callable[..., dict[str, Any]] | None = None  # checks robot and options, and gives these as kernels take them
+    fast: bool = False  # with a fast path into machine code, for functions of a robot and arrays
+
+    def __call__(self, function: Callable[P, Array]) -> Callable[P, Array]:
+        parameters = inspect.signature(function).parameters
+        self.names, self.wanted = tuple(parameters), set(inspect.signature(self.compute).parameters) - {"states"}
+        self.defaults = {name: p.default for name, p in parameters.items() if p.default is not p.empty}
+        self.robot, *self.arrays = [name for name in parameters if name != "self" and name not in self.defaults]
+        self.loads = ("wrench", "point") if "wrench" in parameters else ()  # a point alone is an option
+        self.options = [name for name in self.defaults if name not in (*self.loads, "check")]
+        self.checks, self.function = function, public(self.call, function, fast=self.fast)
+        return self.function
+
+    def call(self, *arguments: Any, **keywords: Any) -> Call:
+        self.checks(*arguments, **keywords)  # Python refuses arguments that do not fit the signature
+        given = {**self.defaults, **dict(zip(self.names, arguments, strict=False)), **keywords}
+        robot = given[self.robot]
+        require_robot(robot)
+        if self.refuse is not None:
+            self.refuse(robot)
+        function = getattr(given["self"], self.checks.__name__) if "self" in given else self.function
+        options = {name: given[name] for name in self.options}
+        base = options.pop("base") if self.moves_base else None
+        found: dict[str, Any] = {"self": given.get("self"), "base": base}
+        if "method" in options:
+            found["algorithm"] = algorithm(function, options["method"], robot, moves=base is not None)
+        if "friction" in options:
+            found["law"] = options["friction"] = Friction.of(options["friction"])
+        if self.final is not None:
+            options = self.final(robot, **options)
+        arrays, loads = ({name: given[name] for name in names} for names in (self.arrays, self.loads))
+        states = States(robot, arrays, check=given["check"], others=base_parts(base), **loads)
+        values = {name: x for name, x in (found | options).items() if name in self.wanted}
+        shape = self.shape(robot, **options) if callable(self.shape) else self.shape
+        shapes = [of_robot(each, robot) for each in shape] if isinstance(shape, list) else of_robot(shape, robot)
+        keys = options if self.compiled and base is None else None
+        return Call(function, states, partial(self.compute, states=states, **values), shapes, keys, self.divides)
+
+
+def of_robot(shape: Shape, robot: Robot) -> tuple[int, ...]:
+    return tuple(size if isinstance(size, int) else SIZES[size](robot) for size in shape)

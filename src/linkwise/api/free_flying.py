@@ -10,13 +10,42 @@ from ..errors import RobotError
 from ..robot import Friction, Robot, require_robot
 from ..robot.coordinates import MovingJoint
 from ..spatial import add
-from .call import Call, public
-from .functions import external_wrenches, joint_torques, point_of_link
+from .call import Declared
+from .functions import external_wrenches, joint_torques, link_and_point, point_of_link
 from .momentum import at_origin
 from .states import Array, States
 
 
-@public
+def free_base(arm: Robot) -> MovingJoint:
+    """The free joint on the base, or an error if there is none, or several, or one with a rotor."""
+    require_robot(arm)
+    joints = arm.free_joints
+    if len(joints) != 1:
+        names = ", ".join(repr(joint.joint) for joint in joints)
+        found = f"{len(joints)} free joints on its base: {names}" if joints else "no free joint on its base"
+        raise RobotError(
+            f"robot {arm.name!r} has {found} (expected exactly one; arm.with_free_base(mass, com, inertia) puts a robot"
+            " on a base that floats)"
+        )
+    base = joints[0]
+    if any(link.joint.has_rotor for link in arm.links[base.first : base.link + 1]):
+        raise RobotError(
+            f"robot {arm.name!r}, joint {base.name!r}: a free joint with a rotor inertia (expected none: nothing drives"
+            " a base that floats)"
+        )
+    return base
+
+
+def wrench_at_base(states: States) -> list[Any]:
+    arm, q = states.robot, at_origin(states)
+    base = free_base(arm)
+    tau = fewest.inverse_dynamics(states.links, q, states.rates(), states.accelerations(), external_wrenches(states))
+    frames = kinematics.poses(states.links, q)
+    at_link = free_flying.base_wrench(states.links, frames, base.first, base.link, tau)
+    return list(at_link.acting_at(-(frames[base.link].rotation @ arm.links[base.link].frame.translation)))
+
+
+@Declared((6,), wrench_at_base, refuse=free_base)
 def base_wrench(
     arm: Robot,
     q: Array,
@@ -26,7 +55,7 @@ def base_wrench(
     *,
     point: Array | None = None,
     check: bool = False,
-) -> Call:
+) -> Array:
     """What the ground or thrusters must give to the base link of a floating robot for this motion: (..., 6).
 
     Moment about the origin of the base link's table frame, then force, in the base frame. These are the six torques
@@ -39,19 +68,6 @@ def base_wrench(
     >>> lw.base_wrench(arm, rest, still, still).round(3) + 0.0    # gravity of this robot is along -y
     array([  0.   ,   0.   ,   4.346,   0.   , 109.872,   0.   ])
     """
-    states = States(arm, {"q": q, "qd": qd, "qdd": qdd}, wrench, check, point=point)
-    base = free_base(arm)
-
-    def six() -> list[Any]:
-        q_links = at_origin(states)
-        tau = fewest.inverse_dynamics(
-            states.links, q_links, states.rates(), states.accelerations(), external_wrenches(states)
-        )
-        frames = kinematics.poses(states.links, q_links)
-        at_link = free_flying.base_wrench(states.links, frames, base.first, base.link, tau)
-        return list(at_link.acting_at(-(frames[base.link].rotation @ arm.links[base.link].frame.translation)))
-
-    return Call(base_wrench, states, six, (6,), {})
 
 
 def floating_dynamics(
@@ -84,7 +100,23 @@ def floating_dynamics(
     return both[..., :6], both[..., 6:]
 
 
-@public
+def released(states: States, law: Friction | None) -> list[Any]:
+    arm, rates, links = states.robot, states.scalars("qd"), states.links
+    base = free_base(arm)
+    joints, wanted = others(arm, base), [0.0] * arm.n
+    for k, acceleration in zip(joints, states.scalars("qdd_joints"), strict=True):
+        wanted[k] = acceleration
+    q, external = at_origin(states), external_wrenches(states)
+    tau = fewest.inverse_dynamics(links, q, states.rates(), states.coordinates.accelerations(rates, wanted), external)
+    lost = [0.0] * arm.n if law is None else law.torques(arm, rates)
+    for link, k in enumerate(range(base.v.start, base.v.stop), base.first):
+        tau[link] = add(tau[link], lost[k])
+    accelerations, torques = free_flying.released(links, q, base.first, base.link, tau)
+    own = joint_torques(states, torques)
+    return [*accelerations, *(add(own[k], lost[k]) for k in joints)]
+
+
+@Declared(("n",), released, divides=True, refuse=free_base)
 def base_and_joints(
     arm: Robot,
     q: Array,
@@ -95,33 +127,22 @@ def base_and_joints(
     point: Array | None = None,
     friction: bool | Friction = False,
     check: bool = False,
-) -> Call:
+) -> Array:
     """Both results of `floating_dynamics` as one array: (..., n)."""
-    base, law = free_base(arm), Friction.of(friction)
-    states = States(arm, {"q": q, "qd": qd, "qdd_joints": qdd_joints}, wrench, check, point=point)
-
-    def numbers() -> list[Any]:
-        rates, links, joints = states.scalars("qd"), states.links, others(arm, base)
-        wanted: list[Any] = [0.0] * arm.n
-        for k, acceleration in zip(joints, states.scalars("qdd_joints"), strict=True):
-            wanted[k] = acceleration
-        q_links, external = at_origin(states), external_wrenches(states)
-        motion = states.rates(), states.coordinates.accelerations(rates, wanted)
-        tau = fewest.inverse_dynamics(links, q_links, *motion, external)
-        lost = [0.0] * arm.n if law is None else law.torques(arm, rates)
-        for link, k in enumerate(range(base.v.start, base.v.stop), base.first):
-            tau[link] = add(tau[link], lost[k])
-        accelerations, torques = free_flying.released(links, q_links, base.first, base.link, tau)
-        own = joint_torques(states, torques)
-        return [*accelerations, *(add(own[k], lost[k]) for k in joints)]
-
-    return Call(base_and_joints, states, numbers, (arm.n,), {"friction": law}, divides=True)
 
 
-@public
+def columns(states: States, link: str, point: Any) -> list[list[Any]]:
+    arm = states.robot
+    base, (body, at) = free_base(arm), point_of_link(arm, link, point)
+    rows = free_flying.generalized_jacobian(states.links, at_origin(states), base.link, body.index, at)
+    joints = others(arm, base)
+    return [[row[k] for k in joints] for row in map(states.coordinates.torques, rows)]  # J* G
+
+
+@Declared((6, "n - 6"), columns, divides=True, refuse=free_base, final=link_and_point)
 def generalized_jacobian(
     arm: Robot, q: Array, *, link: str | int | None = None, point: str | Iterable[float] = "frame", check: bool = False
-) -> Call:
+) -> Array:
     """From the rates of the joints to the twist of a link of a free-flying robot without momentum: (..., 6, n - 6).
 
     Umetani and Yoshida's J* = J_m - J_b I_bb⁻¹ I_bm, with b for the base and m for the other joints, in order. `link`
@@ -134,36 +155,6 @@ def generalized_jacobian(
     >>> lw.generalized_jacobian(light, q)[4].round(3), lw.generalized_jacobian(heavy, q)[4].round(3)
     (array([0.502, 0.366, 0.197]), array([0.77, 0.47, 0.22]))
     """
-    states = States(arm, {"q": q}, check=check)
-    base = free_base(arm)
-    body, at, options = point_of_link(arm, link, point)
-
-    def columns() -> list[list[Any]]:
-        rows = free_flying.generalized_jacobian(states.links, at_origin(states), base.link, body.index, at)
-        joints = others(arm, base)
-        return [[row[k] for k in joints] for row in map(states.coordinates.torques, rows)]  # J* G
-
-    return Call(generalized_jacobian, states, columns, (6, arm.n - 6), options, divides=True)
-
-
-def free_base(arm: Robot) -> MovingJoint:
-    """The free joint on the base, or an error if there is none, or several, or one with a rotor."""
-    require_robot(arm)
-    joints = arm.free_joints
-    if len(joints) != 1:
-        names = ", ".join(repr(joint.joint) for joint in joints)
-        found = f"{len(joints)} free joints on its base: {names}" if joints else "no free joint on its base"
-        raise RobotError(
-            f"robot {arm.name!r} has {found} (expected exactly one; arm.with_free_base(mass, com, inertia) puts a robot"
-            " on a base that floats)"
-        )
-    base = joints[0]
-    if any(link.joint.has_rotor for link in arm.links[base.first : base.link + 1]):
-        raise RobotError(
-            f"robot {arm.name!r}, joint {base.name!r}: a free joint with a rotor inertia (expected none: nothing drives"
-            " a base that floats)"
-        )
-    return base
 
 
 def others(arm: Robot, base: MovingJoint) -> list[int]:

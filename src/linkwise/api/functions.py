@@ -13,20 +13,35 @@ from typing import Any
 
 import numpy as np
 
-from ..dynamics import centres, composite, elimination, energy, fewest, kinematics, newton_euler, parallel
+from ..dynamics import (
+    CONTRACTIONS,
+    centres,
+    composite,
+    elimination,
+    energy,
+    fewest,
+    kinematics,
+    newton_euler,
+)
 from ..errors import one_of
 from ..kernels.lock import LOCK
 from ..robot import Friction, Link, Robot
 from ..robot.entries import vector3
 from ..spatial import Scalars, Vector, Wrench, add, sub
-from .base_motion import BaseMotion, base_motion, base_parts, base_velocity
-from .call import Call, fast, public
+from .base_motion import BaseMotion, base_motion, base_velocity
+from .call import Declared
 from .method_table import algorithm
 from .singular import explained, refuse_singular
 from .states import Array, States
 
 
-@fast
+def needed_torques(states: States, algorithm: Any, law: Friction | None, base: BaseMotion | None) -> list[Any]:
+    moving = {} if base is None else {"base": base_motion(states, base)}
+    tau = joint_torques(states, algorithm(states.links, *states.motion(), external_wrenches(states), **moving))
+    return tau if law is None else sums(tau, law.torques(states.robot, states.scalars("qd")))
+
+
+@Declared(("n",), needed_torques, moves_base=True, fast=True)
 def inverse_dynamics(
     arm: Robot,
     q: Array,
@@ -39,7 +54,7 @@ def inverse_dynamics(
     base: BaseMotion | None = None,
     friction: bool | Friction = False,
     check: bool = False,
-) -> Call:
+) -> Array:
     """Joint torques (revolute, N·m) and forces (prismatic, N) that give the accelerations qdd: (..., n).
 
     Gravity and the drives' inertia are in; friction is with `friction=True`, by the robot's own coefficients, or with
@@ -55,24 +70,21 @@ def inverse_dynamics(
     >>> lw.inverse_dynamics(arm, q=[0, 0, 0], qd=[0, 0, 0], qdd=[0, 0, 0])
     array([4.34583, 1.54998, 0.32373])
     """
-    if base is not None:
-        if method not in (None, "newton-euler"):
-            raise ValueError(f"method {method!r} has no moving base (expected method='newton-euler' with base=...)")
-        method = "newton-euler"
-    plain, law = algorithm(inverse_dynamics, method), Friction.of(friction)
-    states = States(arm, {"q": q, "qd": qd, "qdd": qdd}, wrench, check, base_parts(base), point)
-
-    def torques() -> list[Any]:
-        moving = {} if base is None else {"base": base_motion(states, base)}
-        motion = states.positions(), states.rates(), states.accelerations()
-        tau = joint_torques(states, plain(states.links, *motion, external_wrenches(states), **moving))
-        return tau if law is None else sums(tau, law.torques(arm, states.scalars("qd")))
-
-    options = {"method": method, "friction": law} if base is None else None
-    return Call(inverse_dynamics, states, torques, (arm.n,), options)
 
 
-@fast
+def accelerations(states: States, algorithm: Any, law: Friction | None) -> list[Any]:
+    torques = states.scalars("tau")
+    if law is not None:
+        torques = differences(torques, law.torques(states.robot, states.scalars("qd")))
+    if algorithm not in CONTRACTIONS:
+        return plain_accelerations(states, algorithm, torques, external_wrenches(states))
+    with LOCK:  # late: other methods need none of it
+        from .side_by_side import for_links
+    external = external_wrenches(states, for_links(states, CONTRACTIONS[algorithm]))
+    return plain_accelerations(states, for_links(states, algorithm), torques, external)
+
+
+@Declared(("n",), accelerations, divides=True, fast=True)
 def forward_dynamics(
     arm: Robot,
     q: Array,
@@ -84,7 +96,7 @@ def forward_dynamics(
     method: str | None = None,
     friction: bool | Friction = False,
     check: bool = False,
-) -> Call:
+) -> Array:
     """Joint accelerations under the torques tau: (..., n). `wrench`, `point` and `friction` as for `inverse_dynamics`.
 
     `method="fewest"` takes the method that needs the fewest operations on this robot, by counting; beyond 60 links,
@@ -95,36 +107,20 @@ def forward_dynamics(
     >>> lw.forward_dynamics(arm, q=[0, 0, 0], qd=[0, 0, 0], tau=[4.34583, 1.54998, 0.32373]).round(9) + 0.0
     array([0., 0., 0.])
     """
-    plain, law = algorithm(forward_dynamics, method, arm), Friction.of(friction)
-    states = States(arm, {"q": q, "qd": qd, "tau": tau}, wrench, check, point=point)
-
-    def accelerations() -> list[Any]:
-        torques = states.scalars("tau")
-        if law is not None:
-            torques = differences(torques, law.torques(arm, states.scalars("qd")))
-        if plain is parallel.forward_dynamics:  # in O(log n) rounds with wrenches too
-            with LOCK:  # late: other methods need none of it
-                from .side_by_side import for_links
-            external = external_wrenches(states, for_links(states, parallel.in_link_frames))
-            return plain_accelerations(states, for_links(states, plain), torques, external)
-        return plain_accelerations(states, plain, torques, external_wrenches(states))
-
-    options = {"method": method, "friction": law}
-    return Call(forward_dynamics, states, accelerations, (arm.n,), options, divides=True)
 
 
-@fast
-def inertia_matrix(arm: Robot, q: Array, *, method: str | None = None, check: bool = False) -> Call:
+def inertia(states: States, algorithm: Any) -> Any:
+    return states.coordinates.matrix(algorithm(states.links, states.positions()))
+
+
+@Declared(("n", "n"), inertia, divides=True, fast=True)
+def inertia_matrix(arm: Robot, q: Array, *, method: str | None = None, check: bool = False) -> Array:
     """The generalized inertia matrix I(q): (..., n, n), symmetric, positive definite.
 
     >>> import linkwise as lw
     >>> lw.inertia_matrix(lw.load("gantry"), [0, 0, 0]).diagonal()
     array([12.,  7.,  3.])
     """
-    plain = algorithm(inertia_matrix, method, arm)
-    states, options = States(arm, {"q": q}, check=check), {"method": method}
-    compute = states.applied(lambda *of_links: states.coordinates.matrix(plain(*of_links)), "q")
-    return Call(inertia_matrix, states, compute, (arm.n, arm.n), options, divides=True)
 
 
 def udu(arm: Robot, q: Array, *, method: str | None = None, check: bool = False) -> tuple[Array, Array]:
@@ -150,7 +146,13 @@ def udu(arm: Robot, q: Array, *, method: str | None = None, check: bool = False)
     return factors
 
 
-@fast
+def torques_without_acceleration(states: States, algorithm: Any) -> Any:
+    still = states.coordinates.accelerations(states.scalars("qd"), [0.0] * states.robot.n)
+    motion = states.positions(), states.rates(), still
+    return joint_torques(states, algorithm(states.links, *motion, external_wrenches(states)))
+
+
+@Declared(("n",), torques_without_acceleration, fast=True)
 def bias_torque(
     arm: Robot,
     q: Array,
@@ -160,68 +162,62 @@ def bias_torque(
     point: Array | None = None,
     method: str | None = None,
     check: bool = False,
-) -> Call:
+) -> Array:
     """The torques at zero acceleration, C(q, qd) qd + g(q), less those of the external wrench: (..., n).
 
     By any `method` of inverse dynamics; `wrench` and `point` as there.
     """
-    plain = algorithm(bias_torque, method)
-    states = States(arm, {"q": q, "qd": qd}, wrench, check, point=point)
-
-    def torques() -> Any:
-        rates = states.scalars("qd")
-        still = states.coordinates.accelerations(rates, [0.0] * arm.n)
-        links, external = states.links, external_wrenches(states)
-        return joint_torques(states, plain(links, states.positions(), states.rates(), still, external))
-
-    return Call(bias_torque, states, torques, (arm.n,), {"method": method})
 
 
-@fast
-def gravity_torque(arm: Robot, q: Array, *, method: str | None = None, check: bool = False) -> Call:
+def torques_at_rest(states: States, algorithm: Any) -> Any:
+    links = len(states.robot.links)
+    still, nothing = [0.0] * links, [Wrench.zero()] * links
+    return states.coordinates.torques(algorithm(states.links, states.positions(), still, still, nothing))
+
+
+@Declared(("n",), torques_at_rest, fast=True)
+def gravity_torque(arm: Robot, q: Array, *, method: str | None = None, check: bool = False) -> Array:
     """The torques that hold the robot still against gravity, g(q): (..., n). By any `method` of inverse dynamics."""
-    plain = algorithm(gravity_torque, method)
-    states = States(arm, {"q": q}, check=check)
-    still, nothing = [0.0] * len(arm.links), [Wrench.zero()] * len(arm.links)
-
-    def torques() -> Any:
-        return states.coordinates.torques(plain(states.links, states.positions(), still, still, nothing))
-
-    return Call(gravity_torque, states, torques, (arm.n,), {"method": method})
 
 
-@fast
-def kinetic_energy(arm: Robot, q: Array, qd: Array, *, check: bool = False) -> Call:
+@Declared((), lambda states: energy.kinetic_energy(states.links, states.positions(), states.rates()), fast=True)
+def kinetic_energy(arm: Robot, q: Array, qd: Array, *, check: bool = False) -> Array:
     """Kinetic energy, that of the drives' inertia included, in J: (...)."""
-    states = States(arm, {"q": q, "qd": qd}, check=check)
-    return Call(kinetic_energy, states, states.applied(energy.kinetic_energy, "q", "qd"), (), {})
 
 
-@fast
-def potential_energy(arm: Robot, q: Array, *, check: bool = False) -> Call:
+@Declared((), lambda states: energy.potential_energy(states.links, states.positions()), fast=True)
+def potential_energy(arm: Robot, q: Array, *, check: bool = False) -> Array:
     """Potential energy of gravity in J, zero for masses at the origin of the base frame: (...)."""
-    states = States(arm, {"q": q}, check=check)
-    return Call(potential_energy, states, states.applied(energy.potential_energy, "q"), (), {})
 
 
+def motions_of_centres(states: States, base: BaseMotion | None) -> list[list[list[Any]]]:
+    moving, velocity = base_motion(states, base), base_velocity(states, base)
+    vectors = centres.mass_centres(states.links, *states.motion(), moving, velocity)
+    return [[list(part[joint.link]) for joint in states.robot.moving] for part in vectors]
+
+
+@Declared([("links", 3)] * 3, motions_of_centres, compiled=False, moves_base=True)
 def mass_centres(
     arm: Robot, q: Array, qd: Array, qdd: Array, *, base: BaseMotion | None = None, check: bool = False
-) -> tuple[Array, Array, Array]:
+) -> Array:
     """Positions, velocities and accelerations of the mass centres of the links `arm.names`, base frame.
 
     Three arrays (..., links, 3).
     """
-    states = States(arm, {"q": q, "qd": qd, "qdd": qdd}, None, check, base_parts(base))
-    with np.errstate(all="ignore"):
-        moving, velocity = base_motion(states, base), base_velocity(states, base)
-        motion = states.positions(), states.rates(), states.accelerations()
-        vectors = centres.mass_centres(states.links, *motion, moving, velocity)
-        parts = [[list(part[joint.link]) for joint in arm.moving] for part in vectors]
-    positions, velocities, accelerations = (states.join(part, (len(arm.names), 3)) for part in parts)
-    return positions, velocities, accelerations
 
 
-@public
+def transmitted(states: States, frame: str, base: BaseMotion | None) -> list[list[Any]]:
+    arm, links, angles = states.robot, states.links, states.positions()
+    loads = newton_euler.joint_wrenches(links, *states.motion(), external_wrenches(states), base_motion(states, base))
+    loads = kinematics.in_joint_frames(links, angles, loads)
+    if frame == "base":
+        return [list(load) for load in of_joints(arm, kinematics.in_base_frame(links, angles, loads))]
+    turns = [joint.kind.joint_frame.axes.T for joint in arm.moving]
+    pairs = zip(turns, of_joints(arm, loads), strict=True)
+    return [[*(turn @ load.moment), *(turn @ load.force)] for turn, load in pairs]
+
+
+@Declared(("links", 6), transmitted, moves_base=True)
 def joint_wrenches(
     arm: Robot,
     q: Array,
@@ -233,7 +229,7 @@ def joint_wrenches(
     frame: str = "base",
     base: BaseMotion | None = None,
     check: bool = False,
-) -> Call:
+) -> Array:
     """All six components at each joint of `arm.names`, what a link gets from its parent: (..., joints, 6).
 
     Moment, then force. Moments are about the origin of the joint frame, which stands still in the parent link.
@@ -242,94 +238,80 @@ def joint_wrenches(
     torque or force of the drive, less what its rotor's inertia takes. `wrench` and `point` as for `inverse_dynamics`.
     """
     one_of(frame, ("base", "joint"), "frame")
-    states = States(arm, {"q": q, "qd": qd, "qdd": qdd}, wrench, check, base_parts(base), point)
-
-    def loads() -> list[list[Any]]:
-        moving, external, links = base_motion(states, base), external_wrenches(states), states.links
-        angles, rates, accelerations = states.positions(), states.rates(), states.accelerations()
-        wrenches = newton_euler.joint_wrenches(links, angles, rates, accelerations, external, moving)
-        wrenches = kinematics.in_joint_frames(links, angles, wrenches)
-        if frame == "base":
-            return [list(load) for load in of_joints(arm, kinematics.in_base_frame(links, angles, wrenches))]
-        turns = [joint.kind.joint_frame.axes.T for joint in arm.moving]
-        loads = zip(turns, of_joints(arm, wrenches), strict=True)
-        return [[*(turn @ load.moment), *(turn @ load.force)] for turn, load in loads]
-
-    return Call(joint_wrenches, states, loads, (len(arm.names), 6), {"frame": frame} if base is None else None)
 
 
-@public
-def poses(arm: Robot, q: Array, *, frames: Iterable[str] | None = None, check: bool = False) -> Call:
+def matrices(states: States, frames: tuple[str, ...]) -> list[list[list[Any]]]:
+    arm, links = states.robot, kinematics.poses(states.links, states.positions())
+    if frames == arm.names:
+        bodies = ((link, pose) for link, pose in zip(arm.links, links, strict=True) if not link.virtual)
+        return [pose.then(link.frame).matrix() for link, pose in bodies]
+    seats = (arm.seat(arm.frame(name)) for name in frames)
+    return [(links[link].then(placement) if link >= 0 else placement).matrix() for link, placement in seats]
+
+
+def frames_of(arm: Robot, frames: Iterable[str] | None) -> dict[str, Any]:
+    """The names of the frames that are asked for, each of which the robot has."""
+    names = arm.names if frames is None else tuple(frames)
+    for name in names if frames is not None else ():
+        arm.frame(name)
+    return {"frames": names}
+
+
+@Declared(lambda robot, frames: (len(frames), 4, 4), matrices, final=frames_of)
+def poses(arm: Robot, q: Array, *, frames: Iterable[str] | None = None, check: bool = False) -> Array:
     """Homogeneous matrices in the base frame: (..., links, 4, 4), for the table frame (DH: DH frame) of each link.
 
     The links are `arm.names`. `frames` asks for others by name, those of merged fixed joints among them: (...,
     len(frames), 4, 4).
     """
-    states = States(arm, {"q": q}, check=check)
     if isinstance(frames, str):
         raise TypeError(f"frames is {frames!r} (expected a list of names: [{frames!r}])")
-    names = arm.names if frames is None else tuple(frames)
-    wanted = [] if frames is None else [arm.seat(arm.frame(name)) for name in names]
-
-    def matrices() -> list[list[list[Any]]]:
-        links = kinematics.poses(states.links, states.positions())
-        if frames is None:
-            bodies = ((link, pose) for link, pose in zip(arm.links, links, strict=True) if not link.virtual)
-            return [pose.then(link.frame).matrix() for link, pose in bodies]
-        placements = [links[link].then(placement) if link >= 0 else placement for link, placement in wanted]
-        return [placement.matrix() for placement in placements]
-
-    return Call(poses, states, matrices, (len(names), 4, 4), {"frames": names})
 
 
-@public
+def link_and_point(arm: Robot, link: str | int | None, point: str | Iterable[float]) -> dict[str, Any]:
+    """The name of the link, or of the frame on it, that `jacobian` is asked for, and the point, checked."""
+    names, count = arm.names, len(arm.names)
+    if link is None:
+        link = count - 1
+    if isinstance(link, str):
+        if arm.frame(link).on_base:
+            raise ValueError(f"the frame {link!r} of robot {arm.name!r} is fixed to the base, which does not move")
+    elif isinstance(link, bool) or not isinstance(link, (int, np.integer)):
+        raise TypeError(f"link is {link!r} (expected a name, or a whole number below {count})")
+    elif not -count <= link < count:
+        raise ValueError(f"link is {link} (expected a name, or a whole number below {count})")
+    if isinstance(point, str):
+        one_of(point, ("frame", "com"), "point")
+    else:
+        point = tuple(vector3({"point": point}, "point"))
+    return {"link": link if isinstance(link, str) else names[link], "point": point}
+
+
+def columns(states: States, link: str, point: Any) -> list[list[Any]]:
+    body, at = point_of_link(states.robot, link, point)
+    rows = kinematics.jacobian(states.links, states.positions(), body.index, at)
+    return [states.coordinates.torques(row) for row in rows]  # J G
+
+
+@Declared((6, "n"), columns, final=link_and_point)
 def jacobian(
     arm: Robot, q: Array, *, link: str | int | None = None, point: str | Iterable[float] = "frame", check: bool = False
-) -> Call:
+) -> Array:
     """From joint rates to the twist of a link, angular part first, in the base frame: (..., 6, n).
 
     `link` is a name (also of a frame on a merged fixed joint) or an index, otherwise the last link; `point` is where
     the linear part is taken: "frame" for the origin of the link's table frame, "com" for its centre of mass, or three
     numbers in that frame.
     """
-    states = States(arm, {"q": q}, check=check)
-    body, at, options = point_of_link(arm, link, point)
-
-    def columns() -> list[list[Any]]:
-        rows = kinematics.jacobian(states.links, states.positions(), body.index, at)
-        return [states.coordinates.torques(row) for row in rows]  # J G
-
-    return Call(jacobian, states, columns, (6, arm.n), options)
 
 
-def point_of_link(
-    arm: Robot, link: str | int | None, point: str | Iterable[float]
-) -> tuple[Link, Vector, dict[str, Any]]:
-    """The link and the point of it that `link` and `point` of `jacobian` mean, and both as options of a kernel."""
-    names = arm.names
-    count = len(names)
-    if link is None:
-        link = count - 1
-    if isinstance(link, str):
-        frame = arm.frame(link)
-        if frame.on_base:
-            raise ValueError(f"the frame {link!r} of robot {arm.name!r} is fixed to the base, which does not move")
-    elif isinstance(link, bool) or not isinstance(link, (int, np.integer)):
-        raise TypeError(f"link is {link!r} (expected a name, or a whole number below {count})")
-    elif not -count <= link < count:
-        raise ValueError(f"link is {link} (expected a name, or a whole number below {count})")
-    else:
-        frame = arm.frame(names[link])
-    index, seat = arm.seat(frame)
+def point_of_link(arm: Robot, link: str, point: Any) -> tuple[Link, Vector]:
+    """The link that moves, and where on it the point is that `link_and_point` has checked."""
+    index, seat = arm.seat(arm.frame(link))
     body = arm.links[index]
-    if isinstance(point, str):
-        one_of(point, ("frame", "com"), "point")
-        at = body.com if point == "com" else seat.translation
-    else:
-        point = vector3({"point": point}, "point")
-        at = seat.point(Vector(*point))
-    options = {"link": frame.name, "point": point if isinstance(point, str) else tuple(point)}
-    return body, at, options
+    if point == "com":
+        return body, body.com
+    return body, seat.translation if point == "frame" else seat.point(Vector(*point))
 
 
 def external_wrenches(

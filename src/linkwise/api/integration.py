@@ -11,6 +11,8 @@ and on all other coordinates q + v dt, q1 - q0 and q̇ = v.
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 
 from ..robot import Robot
@@ -27,11 +29,11 @@ from ..spatial import (
     unit_quaternion,
 )
 from ..tracing import Input
-from .call import Call, fast
+from .call import Call, Declared, public
 from .states import Array, States, component
 
 
-@fast
+@partial(public, fast=True)
 def integrate(arm: Robot, q: Array, v: Array, dt: Array = 1.0, *, check: bool = False) -> Call:
     """The configuration that is reached from q in the time dt at constant velocities v: (..., nq).
 
@@ -74,8 +76,19 @@ def turned(quaternion: Scalars, turn: Scalars) -> Scalars:
     return unit_quaternion(quaternion_product(quaternion, quaternion_exp(turn)))
 
 
-@fast
-def difference(arm: Robot, q0: Array, q1: Array, *, check: bool = False) -> Call:
+def velocities(states: States) -> list[Scalar]:
+    start, end = states.scalars("q0"), states.scalars("q1")
+    result: list[Scalar] = []
+    for first, width in own_coordinates(states.robot):
+        if width == QUATERNION:
+            result += turn_between(start[first : first + width], end[first : first + width])
+        else:
+            result.append(sub(end[first], start[first]))
+    return result
+
+
+@Declared(("n",), velocities, fast=True)
+def difference(arm: Robot, q0: Array, q1: Array, *, check: bool = False) -> Array:
     """The velocities v that lead from q0 to q1 in unit time, `integrate(arm, q0, v)` = q1: (..., n).
 
     Orientations take the shortest turn, of at most π; a quaternion and its opposite are the same orientation. At
@@ -87,23 +100,19 @@ def difference(arm: Robot, q0: Array, q1: Array, *, check: bool = False) -> Call
     >>> lw.difference(ball, [1, 0, 0, 0], [0, 0, 0, -2]).round(6) + 0.0
     array([ 0.      ,  0.      , -3.141593])
     """
-    states = States(arm, {"q0": q0, "q1": q1}, check=check)
-
-    def velocities() -> list[Scalar]:
-        start, end = states.scalars("q0"), states.scalars("q1")
-        result: list[Scalar] = []
-        for first, width in own_coordinates(arm):
-            if width == QUATERNION:
-                result += turn_between(start[first : first + width], end[first : first + width])
-            else:
-                result.append(sub(end[first], start[first]))
-        return result
-
-    return Call(difference, states, velocities, (arm.n,), {})
 
 
-@fast
-def normalize(arm: Robot, q: Array, *, check: bool = False) -> Call:
+def units(states: States) -> list[Scalar]:
+    numbers = states.scalars("q")
+    result: list[Scalar] = []
+    for first, width in own_coordinates(states.robot):
+        own = numbers[first : first + width]
+        result += unit_quaternion(own) if width == QUATERNION else own
+    return result
+
+
+@Declared(("nq",), units, fast=True)
+def normalize(arm: Robot, q: Array, *, check: bool = False) -> Array:
     """The same configuration with quaternions of unit length: (..., nq).
 
     Linkwise itself takes quaternions of any length but zero.
@@ -112,21 +121,14 @@ def normalize(arm: Robot, q: Array, *, check: bool = False) -> Call:
     >>> lw.normalize(lw.chain(2, joints="RS"), [3, 0, 2, 0, 0])
     array([3., 0., 1., 0., 0.])
     """
-    states = States(arm, {"q": q}, check=check)
-
-    def units() -> list[Scalar]:
-        numbers = states.scalars("q")
-        result: list[Scalar] = []
-        for first, width in own_coordinates(arm):
-            own = numbers[first : first + width]
-            result += unit_quaternion(own) if width == QUATERNION else own
-        return result
-
-    return Call(normalize, states, units, (arm.nq,), {})
 
 
-@fast
-def configuration_rate(arm: Robot, q: Array, v: Array, *, check: bool = False) -> Call:
+def rates(states: States) -> list[Scalar]:
+    return states.coordinates.configuration_rates(states.scalars("q"), states.scalars("v"))
+
+
+@Declared(("nq",), rates, fast=True)
+def configuration_rate(arm: Robot, q: Array, v: Array, *, check: bool = False) -> Array:
     """The rates q̇ of the coordinates at velocities v: (..., nq).
 
     Of a quaternion it is ½ q (0, ω), in proportion to the quaternion's length, which therefore stays what it is; of
@@ -136,12 +138,6 @@ def configuration_rate(arm: Robot, q: Array, v: Array, *, check: bool = False) -
     >>> lw.configuration_rate(lw.chain(1, joints="S"), [1, 0, 0, 0], [0, 0, 3]) + 0.0
     array([0. , 0. , 0. , 1.5])
     """
-    states = States(arm, {"q": q, "v": v}, check=check)
-
-    def rates() -> list[Scalar]:
-        return arm.coordinates.configuration_rates(states.scalars("q"), states.scalars("v"))
-
-    return Call(configuration_rate, states, rates, (arm.nq,), {})
 
 
 def own_coordinates(arm: Robot) -> list[tuple[int, int]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,74 +12,81 @@ from ..dynamics import mass_factor as factor
 from ..dynamics import operator_rates as table
 from ..errors import one_of
 from ..robot import Robot
-from ..spatial import Placement, Scalars, Wrench, cross, dot
-from .call import Call, fast, public
+from ..spatial import Placement, Wrench, cross, dot
+from .call import Declared
 from .functions import external_wrenches, refuse_coupled
-from .method_table import algorithm
 from .recentring import recentred_coriolis, recentred_factor_rate, recentred_gradient
 from .singular import explained, refuse_singular
 from .states import Array, States
 
 
-@fast
-def coriolis_matrix(arm: Robot, q: Array, qd: Array, *, check: bool = False) -> Call:
+def refuse_rotors_and_couplings(arm: Robot, what: str) -> None:
+    """Raise an error that names the joint where a formulation has no form for its drive, or for coupled joints."""
+    arm.refuse_rotors(what)
+    refuse_coupled(arm, what)
+
+
+def coriolis_of(states: States) -> list[list[Any]]:
+    q, rates = states.positions(), states.rates()
+    C = coriolis.coriolis_matrix(states.links, q, rates)
+    return states.coordinates.matrix(recentred_coriolis(states.links, q, rates, C))
+
+
+@Declared(("n", "n"), coriolis_of, fast=True)
+def coriolis_matrix(arm: Robot, q: Array, qd: Array, *, check: bool = False) -> Array:
     """The matrix C(q, qd) of Saha's equation (29): (..., n, n). C qd are the Coriolis and centrifugal torques.
 
     The rate of the inertia matrix is C + Cᵀ, that is, İ - 2C is skew. C is not the matrix of Christoffel symbols.
     """
-    states = States(arm, {"q": q, "qd": qd}, check=check)
-
-    def matrix() -> list[list[Any]]:
-        q_links, rates = states.positions(), states.rates()
-        C = coriolis.coriolis_matrix(states.links, q_links, rates)
-        return states.coordinates.matrix(recentred_coriolis(states.links, q_links, rates, C))
-
-    return Call(coriolis_matrix, states, matrix, (arm.n, arm.n), {})
 
 
-@fast
-def inverse_inertia_matrix(arm: Robot, q: Array, *, method: str | None = None, check: bool = False) -> Call:
+def inverse(states: States, algorithm: Any) -> Any:
+    links, q = states.links, states.positions()
+    if not states.robot.couplings:
+        return algorithm(links, q)
+    return elimination.inverse_of(states.coordinates.matrix(fewest.composite_matrix(links, q)))
+
+
+@Declared(("n", "n"), inverse, divides=True, fast=True)
+def inverse_inertia_matrix(arm: Robot, q: Array, *, method: str | None = None, check: bool = False) -> Array:
     """The inverse of the inertia matrix, element by element by Saha's recursions: (..., n, n).
 
     `method="elimination"` takes the elements of I instead, as in formulas; `"fewest"` whichever is shorter.
     """
-    plain = algorithm(inverse_inertia_matrix, method, arm)
-    states, options = States(arm, {"q": q}, check=check), {"method": method}
-
-    def inverse(links: Robot, q: Scalars) -> Any:
-        if not arm.couplings:
-            return plain(links, q)
-        return elimination.inverse_of(states.coordinates.matrix(fewest.composite_matrix(links, q)))
-
-    compute = states.applied(inverse, "q")
-    return Call(inverse_inertia_matrix, states, compute, (arm.n, arm.n), options, divides=True)
 
 
-def denoc_matrices(arm: Robot, q: Array, *, check: bool = False) -> tuple[Array, Array]:
+@Declared(
+    [("6n", "6n"), ("6n", "n")],
+    lambda states: denoc.matrices(states.robot, states.positions()),
+    compiled=False,
+    refuse=partial(refuse_coupled, what="the matrices of the DeNOC"),
+)
+def denoc_matrices(arm: Robot, q: Array, *, check: bool = False) -> Array:
     """The decoupled natural orthogonal complement: N_l (..., 6n, 6n) and N_d (..., 6n, n).
 
     N_l N_d qd are the links' twists, angular part first, at their mass centres, in the base frame.
     """
-    states = States(arm, {"q": q}, check=check)
-    refuse_coupled(arm, "the matrices of the DeNOC")
-    with np.errstate(all="ignore"):
-        N_l, N_d = denoc.matrices(arm, states.positions())
-    return states.join(N_l, (6 * arm.n, 6 * arm.n)), states.join(N_d, (6 * arm.n, arm.n))
 
 
-def complement_matrices(arm: Robot, q: Array, *, check: bool = False) -> tuple[Array, Array]:
+@Declared(
+    [("6n", "6n"), ("6n", "n")],
+    lambda states: constraints.matrices(states.robot, states.positions()),
+    compiled=False,
+    refuse=partial(refuse_coupled, what="the constraint matrices"),
+)
+def complement_matrices(arm: Robot, q: Array, *, check: bool = False) -> Array:
     """Angeles' constraint matrix K (..., 6n, 6n), of rank 5n, and its complement T (..., 6n, n): K T = 0.
 
     For twists at the mass centres, angular part first, in the base frame.
     """
-    states = States(arm, {"q": q}, check=check)
-    refuse_coupled(arm, "the constraint matrices")
-    with np.errstate(all="ignore"):
-        K, T = constraints.matrices(arm, states.positions())
-    return states.join(K, (6 * arm.n, 6 * arm.n)), states.join(T, (6 * arm.n, arm.n))
 
 
-@public
+def transmitted(states: States) -> list[list[Any]]:
+    wrenches = constraints.constraint_wrenches(states.links, *states.motion(), external_wrenches(states))
+    return [list(load) for load in without_other_drives(states, wrenches)]
+
+
+@Declared(("links", 6), transmitted)
 def constraint_wrenches(
     arm: Robot,
     q: Array,
@@ -88,7 +96,7 @@ def constraint_wrenches(
     *,
     point: Array | None = None,
     check: bool = False,
-) -> Call:
+) -> Array:
     """What each joint transmits without its drives, from the multipliers of Angeles' constraints: (..., joints, 6).
 
     A row for each of `arm.names`, as `joint_wrenches` has: moment about the joint, then force, in the base frame. The
@@ -101,14 +109,6 @@ def constraint_wrenches(
     >>> lw.constraint_wrenches(arm, q=[0, 0, 0, 1, 0, 0, 0, 0, 0, 0], qd=[0] * 9, qdd=[0] * 9).shape
     (4, 6)
     """
-    states = States(arm, {"q": q, "qd": qd, "qdd": qdd}, wrench, check, point=point)
-
-    def loads() -> list[list[Any]]:
-        motion = states.positions(), states.rates(), states.accelerations()
-        wrenches = constraints.constraint_wrenches(states.links, *motion, external_wrenches(states))
-        return [list(load) for load in without_other_drives(states, wrenches)]
-
-    return Call(constraint_wrenches, states, loads, (len(arm.names), 6), {})
 
 
 def without_other_drives(states: States, wrenches: list[Wrench]) -> list[Wrench]:
@@ -157,8 +157,7 @@ def operators(arm: Robot, q: Array, *, check: bool = False) -> Operators:
     links' joint-aligned frames. For robots whose drives have no inertia of their own (see `Robot.without_rotors`).
     """
     states = States(arm, {"q": q}, check=check)
-    arm.refuse_rotors("the spatial operators")
-    refuse_coupled(arm, "the spatial operators")
+    refuse_rotors_and_couplings(arm, "the spatial operators")
     with np.errstate(all="ignore"), explained(states):
         matrices: Any = operator_matrices.operators(arm, states.positions())
         arrays = [states.join(matrix, (len(matrix), len(matrix[0]))) for matrix in matrices]
@@ -190,8 +189,7 @@ def operator_rates(arm: Robot, q: Array, qd: Array, *, seen_from: str = "links",
     """
     one_of(seen_from, ("links", "ground"), "seen_from")
     states = States(arm, {"q": q, "qd": qd}, check=check)
-    arm.refuse_rotors("the rates of the spatial operators")
-    refuse_coupled(arm, "the rates of the spatial operators")
+    refuse_rotors_and_couplings(arm, "the rates of the spatial operators")
     with np.errstate(all="ignore"), explained(states):
         rates = table.operator_rates(arm, states.positions(), states.rates())
         named = rates.local if seen_from == "links" else rates.inertial
@@ -200,39 +198,44 @@ def operator_rates(arm: Robot, q: Array, qd: Array, *, seen_from: str = "links",
     return OperatorRates(*(refuse_singular(states, array) for array in arrays))
 
 
-@public
-def mass_factor(arm: Robot, q: Array, *, check: bool = False) -> Call:
+@Declared(
+    ("n", "n"),
+    lambda states: factor.mass_factor(states.links, states.positions()),
+    divides=True,
+    refuse=partial(refuse_coupled, what="the factors of the inertia matrix"),
+)
+def mass_factor(arm: Robot, q: Array, *, check: bool = False) -> Array:
     """Kozłowski's m = (1 + H Φ K) D^½ of the inertia matrix m mᵀ: (..., n, n). The normalized velocities are mᵀ qd."""
-    states = States(arm, {"q": q}, check=check)
-    refuse_coupled(arm, "the factors of the inertia matrix")
-    return Call(mass_factor, states, states.applied(factor.mass_factor, "q"), (arm.n, arm.n), {}, divides=True)
 
 
-@public
-def mass_factor_rate(arm: Robot, q: Array, qd: Array, *, check: bool = False) -> Call:
+def rate_of_factor(states: States) -> Any:
+    links, q, rates = states.links, states.positions(), states.rates()
+    m_dot = factor.mass_factor_rate(links, q, rates)
+    return recentred_factor_rate(links, rates, factor.mass_factor(links, q), m_dot) if states.robot.balls else m_dot
+
+
+@Declared(
+    ("n", "n"),
+    rate_of_factor,
+    divides=True,
+    compiled=False,
+    refuse=partial(refuse_rotors_and_couplings, what="the rates of the mass factor"),
+)
+def mass_factor_rate(arm: Robot, q: Array, qd: Array, *, check: bool = False) -> Array:
     """The rate of `mass_factor`, by Kozłowski's equation (29): (..., n, n). For robots without rotor inertias."""
-    states = States(arm, {"q": q, "qd": qd}, check=check)
-    arm.refuse_rotors("the rates of the mass factor")
-    refuse_coupled(arm, "the rates of the mass factor")
-
-    def rate() -> Any:
-        q_links, rates = states.positions(), states.rates()
-        m_dot = factor.mass_factor_rate(states.links, q_links, rates)
-        if not arm.balls:
-            return m_dot
-        return recentred_factor_rate(states.links, rates, factor.mass_factor(states.links, q_links), m_dot)
-
-    return Call(mass_factor_rate, states, rate, (arm.n, arm.n), divides=True)
 
 
-@public
-def kinetic_gradient(arm: Robot, q: Array, qd: Array, *, check: bool = False) -> Call:
+def gradient(states: States) -> list[Any]:
+    at = states.links, states.positions(), states.rates()
+    return recentred_gradient(*at, factor.kinetic_gradient(*at))
+
+
+@Declared(
+    ("n",),
+    gradient,
+    divides=True,
+    compiled=False,
+    refuse=partial(refuse_rotors_and_couplings, what="the gradients of the kinetic energy"),
+)
+def kinetic_gradient(arm: Robot, q: Array, qd: Array, *, check: bool = False) -> Array:
     """The vector of qdᵀ (∂I/∂q_k) qd, by Kozłowski's equation (32): (..., n). For robots without rotor inertias."""
-    states = States(arm, {"q": q, "qd": qd}, check=check)
-    arm.refuse_rotors("the gradients of the kinetic energy")
-    refuse_coupled(arm, "the gradients of the kinetic energy")
-
-    def gradient(links: Robot, q: Scalars, rates: Scalars) -> Any:
-        return recentred_gradient(links, q, rates, factor.kinetic_gradient(links, q, rates))
-
-    return Call(kinetic_gradient, states, states.applied(gradient, "q", "qd"), (arm.n,), divides=True)

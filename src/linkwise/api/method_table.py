@@ -7,7 +7,7 @@ fewest operations, if it offers that.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from .. import dynamics
@@ -28,22 +28,34 @@ class Methods(NamedTuple):
     algorithms: Mapping[str, Any]  # plain functions by name, the default first
     candidates: tuple[str, ...] = ()  # "fewest" is the one of these with the fewest operations on the robot
     long: str = ""  # what "fewest" is for robots with more than MAX_STRAIGHT_LINKS links, where counting takes long
-    loops: Mapping[str, str] = {}  # the methods that can loop over the links, and the one that then runs
-    coupled: tuple[str, ...] = ()  # the methods that robots with coupled joints have, the default first; (): all
     with_balls: tuple[str, ...] = ()  # further candidates, for robots with ball or free joints
+    loops: bool = False  # whether those that can loop over the links are compiled in that form
+
+    def that(self, can: Iterable[Any]) -> list[str]:
+        """The names of those that are listed in `dynamics` as able to do something."""
+        return [name for name, algorithm in self.algorithms.items() if algorithm in can]
+
+    def on(self, arm: Robot) -> list[str]:
+        """The names of those that the robot has: with coupled joints, those that are listed for these, if any is."""
+        return (self.that(dynamics.ANY_COUPLING) if arm.couplings else []) or list(self.algorithms)
+
+    @property
+    def looping(self) -> dict[str, str]:
+        """The methods that can loop over the links, and the one that then runs."""
+        if not self.loops:
+            return {}
+        own = {name: name for name in self.that(dynamics.ANY_LENGTH)}
+        return {**own, "fewest": self.long} if self.long else own
 
 
-LOOPING_METHODS = {"newton-euler": "newton-euler", "fewest": "fewest"}
-ARTICULATED = {name: name for name in ("denoc", "articulated", "kalman", "articulated-regrouped")}
 METHODS: dict[str, Methods] = {  # by the functions' names
-    "inverse_dynamics": Methods(dynamics.ALL_INVERSE_DYNAMICS, loops=LOOPING_METHODS),
+    "inverse_dynamics": Methods(dynamics.ALL_INVERSE_DYNAMICS, loops=True),
     "forward_dynamics": Methods(
         {**dynamics.ALL_FORWARD_DYNAMICS, "fewest": None},
         ("composite-udu", "articulated-regrouped"),
         "articulated-regrouped",
-        {**ARTICULATED, "fewest": "articulated-regrouped"},
-        coupled=("composite-udu",),
         with_balls=("denoc",),
+        loops=True,
     ),
     "inertia_matrix": Methods(
         {**dynamics.ALL_INERTIA_MATRICES, "fewest": None},
@@ -54,14 +66,13 @@ METHODS: dict[str, Methods] = {  # by the functions' names
         {**dynamics.ALL_INVERSE_INERTIA_MATRICES, "fewest": None},
         tuple(dynamics.ALL_INVERSE_INERTIA_MATRICES),
         "inverse-inertia",
-        coupled=("elimination",),
     ),
-    "bias_torque": Methods(dynamics.ALL_INVERSE_DYNAMICS, loops=LOOPING_METHODS),
-    "gravity_torque": Methods(dynamics.ALL_INVERSE_DYNAMICS, loops=LOOPING_METHODS),
-    "udu": Methods(dynamics.ALL_UDU, coupled=("elimination",)),
+    "bias_torque": Methods(dynamics.ALL_INVERSE_DYNAMICS, loops=True),
+    "gravity_torque": Methods(dynamics.ALL_INVERSE_DYNAMICS, loops=True),
+    "udu": Methods(dynamics.ALL_UDU),
     "QuasiCoordinates.coriolis": Methods(quasi.CORIOLIS),
 }
-LOOP_METHODS = {name: methods.loops for name, methods in METHODS.items() if methods.loops}
+LOOP_METHODS = {name: methods.looping for name, methods in METHODS.items() if methods.loops}
 
 
 def methods(function: Function) -> list[str]:
@@ -91,9 +102,15 @@ def methods_of(function: Function) -> Methods:
     return METHODS[function.__qualname__]
 
 
-def algorithm(function: Function, method: str | None, arm: Robot | None = None) -> Any:
-    """The plain function that a method's name stands for, on this robot."""
-    return methods_of(function).algorithms[method_name(function, method, arm)]
+def algorithm(function: Function, method: str | None, arm: Robot | None = None, moves: bool = False) -> Any:
+    """The plain function that a method's name stands for, on this robot; `moves`: on a base that moves."""
+    offered = methods_of(function)
+    if moves:
+        able = offered.that(dynamics.ANY_BASE)
+        if method not in (None, *able):
+            raise ValueError(f"method {method!r} has no moving base (expected method={able[0]!r} with base=...)")
+        return offered.algorithms[method or able[0]]
+    return offered.algorithms[method_name(function, method, arm)]
 
 
 def method_name(function: Function, method: str | None, arm: Robot | None = None) -> str:
@@ -103,8 +120,8 @@ def method_name(function: Function, method: str | None, arm: Robot | None = None
         generated = FEWEST_PREFERRED.get() and "fewest" in offered.algorithms
         method = "fewest" if generated else next(iter(offered.algorithms))
     one_of(method, offered.algorithms, f"{function.__name__}: method")
-    if offered.coupled and isinstance(arm, Robot) and arm.couplings:
-        return coupled_method(function, offered.coupled, method, asked, arm)
+    if isinstance(arm, Robot) and len(able := offered.on(arm)) < len(offered.algorithms):
+        return coupled_method(function, able, method, asked, arm)
     if method == "fewest" and offered.candidates:
         if not isinstance(arm, Robot):
             return offered.candidates[0]
@@ -115,15 +132,15 @@ def method_name(function: Function, method: str | None, arm: Robot | None = None
     return method
 
 
-def coupled_method(function: Function, offered: tuple[str, ...], method: str, asked: str | None, arm: Robot) -> str:
+def coupled_method(function: Function, able: Sequence[str], method: str, asked: str | None, arm: Robot) -> str:
     """The method for a robot with coupled joints; the others have no form for them."""
-    if asked not in (None, "fewest", *offered):
-        joint, others = arm.links[arm.couplings[0].link].name, " or ".join(map(repr, offered))
+    if asked not in (None, "fewest", *able):
+        joint, others = arm.links[arm.couplings[0].link].name, " or ".join(map(repr, able))
         raise ValueError(
             f"{function.__name__}: method {method!r} has no form for coupled joints, and joint {joint!r} of robot"
             f" {arm.name!r} is one (expected {others})"
         )
-    return method if method in offered else offered[0]
+    return method if method in able else able[0]
 
 
 def for_generated_code(function: Function, keywords: dict[str, Any]) -> tuple[dict[str, Any], str | None]:
@@ -131,7 +148,8 @@ def for_generated_code(function: Function, keywords: dict[str, Any]) -> tuple[di
     if not has_methods(function):
         return keywords, None
     offered, method = methods_of(function), keywords.get("method")
-    if method is None:
-        no_choice = "fewest" not in offered.algorithms or keywords.get("base") is not None  # of Newton-Euler alone
-        method = next(iter(offered.algorithms)) if no_choice else "fewest"
-    return {**keywords, "method": method}, offered.loops.get(method)
+    if method is None and keywords.get("base") is not None:
+        method = offered.that(dynamics.ANY_BASE)[0]
+    elif method is None:
+        method = "fewest" if "fewest" in offered.algorithms else next(iter(offered.algorithms))
+    return {**keywords, "method": method}, LOOP_METHODS.get(function.__qualname__, {}).get(method)

@@ -12,8 +12,15 @@ from ..dynamics import momentum as whole
 from ..errors import RobotError
 from ..robot import Robot, require_robot
 from ..spatial import Scalar
-from .call import Call, fast, public
+from .call import Declared
 from .states import Array, States
+
+
+def refuse_massless(arm: Robot) -> None:
+    """Raise an error for a robot that has no mass centre."""
+    mass = whole.total_mass(arm)
+    if type(mass) is float and mass == 0.0:
+        raise RobotError(f"robot {arm.name!r} has no mass (expected some, for a centre of mass)")
 
 
 def total_mass(arm: Robot) -> Scalar:
@@ -50,44 +57,36 @@ def centre_of_mass(
     return tuple(motion[..., k, :] for k in range(2 if qdd is None else 3))
 
 
-@public
-def centre_position(arm: Robot, q: Array, *, check: bool = False) -> Call:
+@Declared((3,), lambda states: list(whole.centre_of_mass(states.links, states.positions())), refuse=refuse_massless)
+def centre_position(arm: Robot, q: Array, *, check: bool = False) -> Array:
     """The position of the mass centre: (..., 3)."""
-    states = massive(States(arm, {"q": q}, check=check))
-
-    def position() -> list[Any]:
-        return list(whole.centre_of_mass(states.links, states.positions()))
-
-    return Call(centre_position, states, position, (3,), {})
 
 
-@public
-def centre_velocity(arm: Robot, q: Array, qd: Array, *, check: bool = False) -> Call:
+def motion_of_centre(states: States) -> list[list[Any]]:
+    links, q, qd = states.links, states.positions(), states.rates()
+    motion = [list(whole.centre_of_mass(links, q)), list(whole.centre_velocity(links, q, qd))]
+    if "qdd" in states.arrays:
+        motion.append(list(whole.centre_acceleration(links, q, qd, states.accelerations())))
+    return motion
+
+
+@Declared((2, 3), motion_of_centre, refuse=refuse_massless)
+def centre_velocity(arm: Robot, q: Array, qd: Array, *, check: bool = False) -> Array:
     """Position and velocity of the mass centre: (..., 2, 3)."""
-    states = massive(States(arm, {"q": q, "qd": qd}, check=check))
-
-    def motion() -> list[list[Any]]:
-        links, q, qd = states.links, states.positions(), states.rates()
-        return [list(whole.centre_of_mass(links, q)), list(whole.centre_velocity(links, q, qd))]
-
-    return Call(centre_velocity, states, motion, (2, 3), {})
 
 
-@public
-def centre_motion(arm: Robot, q: Array, qd: Array, qdd: Array, *, check: bool = False) -> Call:
+@Declared((3, 3), motion_of_centre, refuse=refuse_massless)
+def centre_motion(arm: Robot, q: Array, qd: Array, qdd: Array, *, check: bool = False) -> Array:
     """Position, velocity and acceleration of the mass centre: (..., 3, 3)."""
-    states = massive(States(arm, {"q": q, "qd": qd, "qdd": qdd}, check=check))
-
-    def motion() -> list[list[Any]]:
-        links, q, qd = states.links, states.positions(), states.rates()
-        acceleration = whole.centre_acceleration(links, q, qd, states.accelerations())
-        return [list(whole.centre_of_mass(links, q)), list(whole.centre_velocity(links, q, qd)), list(acceleration)]
-
-    return Call(centre_motion, states, motion, (3, 3), {})
 
 
-@fast
-def momentum(arm: Robot, q: Array, qd: Array, *, check: bool = False) -> Call:
+@Declared(
+    (6,),
+    lambda states: list(whole.momentum(states.links, about_centre(states), states.rates())),
+    refuse=refuse_massless,
+    fast=True,
+)
+def momentum(arm: Robot, q: Array, qd: Array, *, check: bool = False) -> Array:
     """Angular momentum about the mass centre of all links, then linear momentum, in the base frame: (..., 6).
 
     In N·m·s and N·s. The rotors of the drives are not in it.
@@ -96,16 +95,15 @@ def momentum(arm: Robot, q: Array, qd: Array, *, check: bool = False) -> Call:
     >>> lw.momentum(lw.load("gantry"), [0, 0, 0], [1, 0, 0]).round(3) + 0.0
     array([ 0.,  0.,  0., 12.,  0.,  0.])
     """
-    states = massive(States(arm, {"q": q, "qd": qd}, check=check))
-
-    def six() -> list[Any]:
-        return list(whole.momentum(states.links, about_centre(states), states.rates()))
-
-    return Call(momentum, states, six, (6,), {})
 
 
-@fast
-def momentum_matrix(arm: Robot, q: Array, *, check: bool = False) -> Call:
+def matrix(states: States) -> list[list[Any]]:
+    rows = whole.momentum_matrix(states.links, about_centre(states))
+    return [states.coordinates.torques(row) for row in rows]  # A G
+
+
+@Declared((6, "n"), matrix, refuse=refuse_massless, fast=True)
+def momentum_matrix(arm: Robot, q: Array, *, check: bool = False) -> Array:
     """The centroidal momentum matrix A of Orin, Goswami and Lee: (..., 6, n). `lw.momentum` is A qd.
 
     >>> import linkwise as lw
@@ -113,17 +111,15 @@ def momentum_matrix(arm: Robot, q: Array, *, check: bool = False) -> Call:
     >>> abs(lw.momentum_matrix(arm, [0, 1, 2]) @ qd - lw.momentum(arm, [0, 1, 2], qd)).max() < 1e-15
     np.True_
     """
-    states = massive(States(arm, {"q": q}, check=check))
-
-    def matrix() -> list[list[Any]]:
-        rows = whole.momentum_matrix(states.links, about_centre(states))
-        return [states.coordinates.torques(row) for row in rows]  # A G
-
-    return Call(momentum_matrix, states, matrix, (6, arm.n), {})
 
 
-@fast
-def momentum_bias(arm: Robot, q: Array, qd: Array, *, check: bool = False) -> Call:
+def bias(states: States) -> list[Any]:
+    still = states.coordinates.accelerations(states.scalars("qd"), [0.0] * states.robot.n)
+    return list(whole.momentum_rate(states.links, about_centre(states), states.rates(), still))
+
+
+@Declared((6,), bias, refuse=refuse_massless, fast=True)
+def momentum_bias(arm: Robot, q: Array, qd: Array, *, check: bool = False) -> Array:
     """The rate of the momentum at zero acceleration, Ȧ qd: (..., 6), as `lw.momentum`.
 
     The rate of the momentum is A qdd + Ȧ qd. It is the sum of all that acts from outside, about the mass centre:
@@ -134,13 +130,6 @@ def momentum_bias(arm: Robot, q: Array, qd: Array, *, check: bool = False) -> Ca
     >>> lw.momentum_bias(arm, [0, 0, 0], [1, 0, 0]).round(4) + 0.0   # the mass centre on its circle
     array([ 0.   ,  0.   ,  0.   , -0.443,  0.   ,  0.   ])
     """
-    states = massive(States(arm, {"q": q, "qd": qd}, check=check))
-
-    def six() -> list[Any]:
-        still = states.coordinates.accelerations(states.scalars("qd"), [0.0] * arm.n)
-        return list(whole.momentum_rate(states.links, about_centre(states), states.rates(), still))
-
-    return Call(momentum_bias, states, six, (6,), {})
 
 
 def about_centre(states: States) -> list[Any]:
@@ -159,11 +148,3 @@ def at_origin(states: States) -> list[Any]:
         for link in range(joint.first, joint.first + 3):
             positions[link] = 0.0
     return positions
-
-
-def massive(states: States) -> States:
-    """The states, of a robot that has a mass centre."""
-    mass = whole.total_mass(states.robot)
-    if type(mass) is float and mass == 0.0:
-        raise RobotError(f"robot {states.robot.name!r} has no mass (expected some, for a centre of mass)")
-    return states

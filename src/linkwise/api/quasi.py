@@ -6,14 +6,53 @@ from typing import TYPE_CHECKING, Any
 
 from ..dynamics import quasi
 from ..robot import Robot
-from .call import Call, public
+from .call import Declared
 from .functions import differences, external_wrenches, refuse_coupled, sums
-from .method_table import algorithm
 from .recentring import quasi_rates
 from .states import Array, States
 
 if TYPE_CHECKING:
     from ..budgets.quasi_result import QuasiBudget
+
+
+def refuse_foreign(arm: Robot) -> None:
+    """Raise an error for robots that have no diagonalized equations."""
+    refuse_coupled(arm, "quasi-coordinates")
+    if arm.rotors_in_balls:
+        raise ValueError(
+            f"robot {arm.name!r} has a ball joint with rotor inertia: quasi-coordinates have no form for it"
+        )
+
+
+def quasi_velocity(self: QuasiCoordinates, states: States) -> list[Any]:
+    return self._kind.velocity(states.links, states.positions(), states.rates())
+
+
+def rates_of_joints(self: QuasiCoordinates, states: States) -> list[Any]:
+    return self._kind.joint_rates(states.links, states.positions(), states.scalars("velocity"))
+
+
+def quasi_force(self: QuasiCoordinates, states: States) -> list[Any]:
+    return self._kind.force(states.links, states.positions(), states.scalars("tau"))
+
+
+def torques_of_joints(self: QuasiCoordinates, states: States) -> list[Any]:
+    return self._kind.joint_torque(states.links, states.positions(), states.scalars("force"))
+
+
+def quasi_coriolis(self: QuasiCoordinates, states: States, gravity: bool, method: str) -> list[Any]:
+    arm, external = states.robot, external_wrenches(states)
+    angles, own = states.positions(), states.scalars("velocity")
+    there = arm if gravity else arm.with_gravity((0.0, 0.0, 0.0))
+    forces = self._kind.coriolis(there, angles, own, external, method)
+    return differences(forces, quasi_rates(self._kind, arm, angles, own)[1]) if arm.balls else forces
+
+
+def quasi_acceleration(self: QuasiCoordinates, states: States) -> list[Any]:
+    arm, angles = states.robot, states.positions()
+    own, torques = states.scalars("velocity"), states.scalars("tau")
+    rates = self._kind.acceleration(arm, angles, own, torques, external_wrenches(states))
+    return sums(rates, quasi_rates(self._kind, arm, angles, own)[0]) if arm.balls else rates
 
 
 class QuasiCoordinates:
@@ -31,39 +70,23 @@ class QuasiCoordinates:
     def __repr__(self) -> str:
         return f"linkwise.{self._kind.name}"
 
-    @public
-    def velocity(self, arm: Robot, q: Array, qd: Array, *, check: bool = False) -> Call:
+    @Declared(("n",), quasi_velocity, divides=True, refuse=refuse_foreign)
+    def velocity(self, arm: Robot, q: Array, qd: Array, *, check: bool = False) -> Array:
         """The quasi-velocities of the joint rates qd: (..., n)."""
-        states = States(arm, {"q": q, "qd": qd}, check=check)
-        refuse_foreign(arm)
-        compute = states.applied(self._kind.velocity, "q", "qd")
-        return Call(self.velocity, states, compute, (arm.n,), {}, divides=True)
 
-    @public
-    def joint_rates(self, arm: Robot, q: Array, velocity: Array, *, check: bool = False) -> Call:
+    @Declared(("n",), rates_of_joints, divides=True, refuse=refuse_foreign)
+    def joint_rates(self, arm: Robot, q: Array, velocity: Array, *, check: bool = False) -> Array:
         """The joint rates of quasi-velocities: (..., n)."""
-        states = States(arm, {"q": q, "velocity": velocity}, check=check)
-        refuse_foreign(arm)
-        compute = states.applied(self._kind.joint_rates, "q", "velocity")
-        return Call(self.joint_rates, states, compute, (arm.n,), {}, divides=True)
 
-    @public
-    def force(self, arm: Robot, q: Array, tau: Array, *, check: bool = False) -> Call:
+    @Declared(("n",), quasi_force, divides=True, refuse=refuse_foreign)
+    def force(self, arm: Robot, q: Array, tau: Array, *, check: bool = False) -> Array:
         """The quasi-forces of the torques tau: (..., n)."""
-        states = States(arm, {"q": q, "tau": tau}, check=check)
-        refuse_foreign(arm)
-        compute = states.applied(self._kind.force, "q", "tau")
-        return Call(self.force, states, compute, (arm.n,), {}, divides=True)
 
-    @public
-    def joint_torque(self, arm: Robot, q: Array, force: Array, *, check: bool = False) -> Call:
+    @Declared(("n",), torques_of_joints, divides=True, refuse=refuse_foreign)
+    def joint_torque(self, arm: Robot, q: Array, force: Array, *, check: bool = False) -> Array:
         """The torques of quasi-forces: (..., n)."""
-        states = States(arm, {"q": q, "force": force}, check=check)
-        refuse_foreign(arm)
-        compute = states.applied(self._kind.joint_torque, "q", "force")
-        return Call(self.joint_torque, states, compute, (arm.n,), {}, divides=True)
 
-    @public
+    @Declared(("n",), quasi_coriolis, divides=True, refuse=refuse_foreign)
     def coriolis(
         self,
         arm: Robot,
@@ -75,26 +98,14 @@ class QuasiCoordinates:
         gravity: bool = True,
         method: str = "recursive",
         check: bool = False,
-    ) -> Call:
+    ) -> Array:
         """C(q, velocity), with gravity and the external wrench in it: (..., n).
 
         `wrench` and `point` as for `lw.inverse_dynamics`. `method` is "recursive", in O(n), or "component", by the sums
         of Kozłowski's equation (48).
         """
-        algorithm(self.coriolis, method)  # refuses others
-        states = States(arm, {"q": q, "velocity": velocity}, wrench, check, point=point)
-        refuse_foreign(arm)
-        there = arm if gravity else arm.with_gravity((0.0, 0.0, 0.0))
 
-        def forces() -> list[Any]:
-            external, angles, own = external_wrenches(states), states.positions(), states.scalars("velocity")
-            forces = self._kind.coriolis(there, angles, own, external, method)
-            return differences(forces, quasi_rates(self._kind, arm, angles, own)[1]) if arm.balls else forces
-
-        options = {"gravity": gravity, "method": method}
-        return Call(self.coriolis, states, forces, (arm.n,), options, divides=True)
-
-    @public
+    @Declared(("n",), quasi_acceleration, divides=True, refuse=refuse_foreign)
     def acceleration(
         self,
         arm: Robot,
@@ -105,17 +116,8 @@ class QuasiCoordinates:
         *,
         point: Array | None = None,
         check: bool = False,
-    ) -> Call:
+    ) -> Array:
         """The rates of the quasi-velocities under the torques tau: (..., n). `wrench` and `point` as for `coriolis`."""
-        states = States(arm, {"q": q, "velocity": velocity, "tau": tau}, wrench, check, point=point)
-        refuse_foreign(arm)
-
-        def accelerations() -> list[Any]:
-            angles, own, torques = states.positions(), states.scalars("velocity"), states.scalars("tau")
-            rates = self._kind.acceleration(arm, angles, own, torques, external_wrenches(states))
-            return sums(rates, quasi_rates(self._kind, arm, angles, own)[0]) if arm.balls else rates
-
-        return Call(self.acceleration, states, accelerations, (arm.n,), {}, divides=True)
 
     def budget(
         self,
@@ -138,15 +140,6 @@ class QuasiCoordinates:
 
         terms: budget.QuasiTerms = getattr(budget, self._kind.name)
         return terms.budget(arm, q, velocity, wrench, point=point, t=t, check=check)
-
-
-def refuse_foreign(arm: Robot) -> None:
-    """Raise an error for robots that have no diagonalized equations."""
-    refuse_coupled(arm, "quasi-coordinates")
-    if arm.rotors_in_balls:
-        raise ValueError(
-            f"robot {arm.name!r} has a ball joint with rotor inertia: quasi-coordinates have no form for it"
-        )
 
 
 normalized = QuasiCoordinates(quasi.normalized)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from fractions import Fraction
 from functools import reduce
@@ -278,10 +278,9 @@ class States:
         """The acceleration of each link's coordinate: θ̈ of qd and qdd."""
         return self.coordinates.accelerations(self.scalars("qd"), self.scalars("qdd"))
 
-    def applied(self, algorithm: Callable[..., Any], *names: str) -> Callable[[], Any]:
-        """An algorithm on the robot and the scalars of these arrays, to be run later."""
-        read = {"q": self.positions, "qd": self.rates}
-        return lambda: algorithm(self.links, *(read.get(name, self.scalars)(name) for name in names))
+    def motion(self) -> tuple[list[Any], list[Any], list[Any]]:
+        """Coordinates, rates and accelerations of the links: those of q, qd and qdd."""
+        return self.positions(), self.rates(), self.accelerations()
 
     def wrenches(self) -> list[list[Any]] | None:
         """Six components for each link, or None without an external wrench; zeros, for free, where nothing acts."""

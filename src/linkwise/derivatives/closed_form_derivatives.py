@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..api.call import Call, fast, public
+from ..api.call import Declared
 from ..api.functions import differences, external_loads, external_wrenches, forward_dynamics, sums
 from ..api.momentum import at_origin
 from ..api.states import Array, States
@@ -21,7 +21,11 @@ if TYPE_CHECKING:
     from .second_order import SecondOrder
 
 
-@fast
+def slopes_of_torques(states: States) -> Any:
+    return inverse_derivatives.inverse_dynamics_derivatives(states.robot, *states.motion(), loads_on(states))[:2]
+
+
+@Declared([("n", "n")] * 2, slopes_of_torques, fast=True)
 def inverse_dynamics_derivatives(
     arm: Robot,
     q: Array,
@@ -31,7 +35,7 @@ def inverse_dynamics_derivatives(
     *,
     point: Array | None = None,
     check: bool = False,
-) -> Call:
+) -> Array:
     """∂τ/∂q and ∂τ/∂qd of inverse dynamics, in closed form: two arrays (..., n, n), [i, j] torque i by coordinate j.
 
     ∂τ/∂qdd is `lw.inertia_matrix`. By q the derivative is along the velocities, as that of `lw.derivative`: for a ball
@@ -46,16 +50,13 @@ def inverse_dynamics_derivatives(
     >>> np.allclose(by_q, lw.derivative(lw.inverse_dynamics, arm, "q")(q, qd, qdd))
     True
     """
-    states = States(arm, {"q": q, "qd": qd, "qdd": qdd}, wrench, check, point=point)
-
-    def matrices() -> Any:
-        motion = states.positions(), states.rates(), states.accelerations()
-        return inverse_derivatives.inverse_dynamics_derivatives(arm, *motion, loads_on(states))[:2]
-
-    return Call(inverse_dynamics_derivatives, states, matrices, [(arm.n, arm.n)] * 2, {})
 
 
-@fast
+def slopes_of_accelerations(states: States) -> Any:
+    return forward_derivatives.forward_dynamics_derivatives(states.robot, *accelerated(states), loads_on(states))
+
+
+@Declared([("n", "n")] * 3, slopes_of_accelerations, divides=True, fast=True)
 def forward_dynamics_derivatives(
     arm: Robot,
     q: Array,
@@ -65,7 +66,7 @@ def forward_dynamics_derivatives(
     *,
     point: Array | None = None,
     check: bool = False,
-) -> Call:
+) -> Array:
     """∂q̈/∂q, ∂q̈/∂qd and ∂q̈/∂τ of forward dynamics, in closed form: three arrays (..., n, n).
 
     [i, j] is acceleration i by coordinate j, along the velocities as in `lw.inverse_dynamics_derivatives`; the last is
@@ -78,16 +79,15 @@ def forward_dynamics_derivatives(
     >>> np.allclose(by_qd, lw.derivative(lw.forward_dynamics, arm, "qd")(q, qd, tau))
     True
     """
-    states = States(arm, {"q": q, "qd": qd, "tau": tau}, wrench, check, point=point)
-
-    def matrices() -> Any:
-        return forward_derivatives.forward_dynamics_derivatives(arm, *accelerated(states), loads_on(states))
-
-    return Call(forward_dynamics_derivatives, states, matrices, [(arm.n, arm.n)] * 3, {}, divides=True)
 
 
-@public
-def inverse_dynamics_second_derivatives(arm: Robot, q: Array, qd: Array, qdd: Array, *, check: bool = False) -> Call:
+def curvatures_of_torques(states: States) -> Any:
+    motion = at_origin(states), states.rates(), states.accelerations()
+    return second_derivatives.second_derivatives(states.robot, *motion, loads_on(states))
+
+
+@Declared([("n", "n", "n")] * 4, curvatures_of_torques)
+def inverse_dynamics_second_derivatives(arm: Robot, q: Array, qd: Array, qdd: Array, *, check: bool = False) -> Array:
     """∂²τ/∂q², ∂²τ/∂q∂qd, ∂²τ/∂qd² and ∂I/∂q of inverse dynamics, in closed form: four arrays (..., n, n, n).
 
     [i, j, k] is torque i (of ∂I/∂q: element i, j of the inertia matrix) by coordinates j and k, of ∂²τ/∂q∂qd by q_j and
@@ -101,13 +101,6 @@ def inverse_dynamics_second_derivatives(arm: Robot, q: Array, qd: Array, qdd: Ar
     >>> np.allclose(inertia_by_q, lw.derivative(lw.inertia_matrix, arm, "q")(q))
     True
     """
-    states = States(arm, {"q": q, "qd": qd, "qdd": qdd}, check=check)
-
-    def tensors() -> Any:
-        motion = at_origin(states), states.rates(), states.accelerations()
-        return second_derivatives.second_derivatives(arm, *motion, loads_on(states))
-
-    return Call(inverse_dynamics_second_derivatives, states, tensors, [(arm.n,) * 3] * 4, {})
 
 
 def forward_dynamics_second_derivatives(

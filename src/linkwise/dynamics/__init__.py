@@ -58,3 +58,16 @@ ALL_INVERSE_INERTIA_MATRICES: Methods = {
     "inverse-inertia": inverse_inertia.inverse_inertia_matrix,
     "elimination": elimination.inverse_inertia_matrix,
 }
+
+# What a method can besides, where it can:
+ANY_BASE = (newton_euler.inverse_dynamics,)  # of a base that moves as prescribed
+ANY_COUPLING = (fewest.composite_udu, elimination.udu, elimination.inverse_inertia_matrix)  # by the matrix I alone
+ANY_LENGTH = (  # in loops over the links, which are compiled for long robots
+    newton_euler.inverse_dynamics,
+    fewest.inverse_dynamics,
+    udu.forward_dynamics,
+    articulated.forward_dynamics,
+    kalman.forward_dynamics,
+    fewest.articulated_regrouped,
+)
+CONTRACTIONS = {parallel.forward_dynamics: parallel.in_link_frames}  # all links at a time, with wrenches by the second

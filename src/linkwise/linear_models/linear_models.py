@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..api.call import Call, fast
+from ..api.call import Declared
 from ..api.functions import differences, inverse_dynamics
 from ..api.states import Array, States, component
 from ..api.torque_functions import check_arguments, checked_torques
@@ -171,7 +171,23 @@ def step_of(dt: object) -> float | None:
     return float(dt)
 
 
-@fast
+def matrices(states: States, law: Friction | None) -> tuple[list[list[Scalar]], list[list[Scalar]]]:
+    arm, n, rates = states.robot, states.robot.n, states.scalars("qd")
+    torques = states.scalars("tau") if law is None else differences(states.scalars("tau"), law.torques(arm, rates))
+    loads = {name: states.own(name) for name, _ in states.acting}
+    slopes = plain_slopes(arm, states.own("q"), states.own("qd"), states.join(torques, (n,)), **loads)
+    by_q, by_qd, by_tau = ([[component(x, i, j) for j in range(n)] for i in range(n)] for x in slopes)
+    if law is not None:
+        drag = law.slopes(arm, rates)
+        pairs = zip(by_qd, by_tau, strict=True)
+        by_qd = [[sub(x, mul(b, d)) for x, b, d in zip(row, own, drag, strict=True)] for row, own in pairs]
+    one = [[float(i == j) for j in range(n)] for i in range(n)]
+    above = [[*row, *unit] for row, unit in zip(turning(arm, rates), one, strict=True)]
+    below = [[*row, *more] for row, more in zip(by_q, by_qd, strict=True)]
+    return above + below, [[0.0] * n for _ in range(n)] + by_tau
+
+
+@Declared([("2n", "2n"), ("2n", "n")], matrices, divides=True, fast=True)
 def linear_model(
     arm: Robot,
     q: Array,
@@ -182,31 +198,8 @@ def linear_model(
     point: Array | None = None,
     friction: bool | Friction = False,
     check: bool = False,
-) -> Call:
+) -> Array:
     """A and B of the continuous model."""
-    states, law, n = (
-        States(arm, {"q": q, "qd": qd, "tau": tau}, wrench, check, point=point),
-        Friction.of(friction),
-        arm.n,
-    )
-
-    def matrices() -> tuple[list[list[Scalar]], list[list[Scalar]]]:
-        rates = states.scalars("qd")
-        torques = states.scalars("tau") if law is None else differences(states.scalars("tau"), law.torques(arm, rates))
-        loads = {name: states.own(name) for name, _ in states.acting}
-        slopes = plain_slopes(arm, states.own("q"), states.own("qd"), states.join(torques, (n,)), **loads)
-        by_q, by_qd, by_tau = ([[component(x, i, j) for j in range(n)] for i in range(n)] for x in slopes)
-        if law is not None:
-            drag = law.slopes(arm, rates)
-            pairs = zip(by_qd, by_tau, strict=True)
-            by_qd = [[sub(x, mul(b, d)) for x, b, d in zip(row, own, drag, strict=True)] for row, own in pairs]
-        one = [[float(i == j) for j in range(n)] for i in range(n)]
-        above = [[*row, *unit] for row, unit in zip(turning(arm, rates), one, strict=True)]
-        below = [[*row, *more] for row, more in zip(by_q, by_qd, strict=True)]
-        return above + below, [[0.0] * n for _ in range(n)] + by_tau
-
-    shapes: list[tuple[int, ...]] = [(2 * n, 2 * n), (2 * n, n)]
-    return Call(linear_model, states, matrices, shapes, {"friction": law}, divides=True)
 
 
 plain_slopes: Any = vars(forward_dynamics_derivatives)["plain"]

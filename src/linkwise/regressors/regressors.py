@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..api.call import Call, fast, public
+from ..api.call import Declared
 from ..api.states import Array, States
 from ..dynamics.energy_regressor import energies_of_bodies
 from ..dynamics.reference_regressor import reference_torques_of_bodies
@@ -17,7 +17,23 @@ from ..spatial import RigidInertia, Scalar, Scalars, add
 from .parameters import ROTOR, Column, all_columns
 
 
-@fast
+def rows(states: States, law: Friction | None, base: bool | None) -> list[list[Any]]:
+    columns = columns_of(states.robot, law, base)
+    of_columns = map(states.coordinates.torques, torques_of_columns(states, law, columns))
+    return [list(row) for row in zip(*of_columns, strict=True)]
+
+
+def size_of_rows(arm: Robot, friction: Friction | None, base: bool | None) -> tuple[int, int]:
+    return arm.n, len(columns_of(arm, friction, base))
+
+
+def checked_base(arm: Robot, friction: Friction | None, base: bool) -> dict[str, Any]:
+    if not isinstance(base, bool):
+        raise TypeError(f"base is {base!r} (expected True for the columns of the base parameters, or False)")
+    return {"friction": friction, "base": base or None}
+
+
+@Declared(size_of_rows, rows, final=checked_base, fast=True)
 def regressor(
     arm: Robot,
     q: Array,
@@ -27,7 +43,7 @@ def regressor(
     friction: bool | Friction = False,
     base: bool = False,
     check: bool = False,
-) -> Call:
+) -> Array:
     """The matrix Y(q, qd, qdd) whose product with the robot's parameters is its torques: (..., n, p).
 
     Y @ lw.parameters(arm) are the torques of `inverse_dynamics`, with the same `friction`; `lw.parameters(arm).names`
@@ -40,18 +56,26 @@ def regressor(
     >>> Y.shape, Y @ lw.parameters(arm)
     ((3, 33), array([4.34583, 1.54998, 0.32373]))
     """
-    states, law = States(arm, {"q": q, "qd": qd, "qdd": qdd}, check=check), Friction.of(friction)
-    columns = columns_of(arm, law, base)
-
-    def rows() -> list[list[Any]]:
-        of_columns = map(states.coordinates.torques, torques_of_columns(states, law, columns))
-        return [list(row) for row in zip(*of_columns, strict=True)]
-
-    options = {"friction": law, "base": base or None}
-    return Call(regressor, states, rows, (arm.n, len(columns)), options)
 
 
-@public
+def rows_of_reference(states: States, law: Friction | None, base: bool | None) -> list[list[Any]]:
+    columns = columns_of(states.robot, law, base)
+    motion = states.positions(), states.rates(), states.rates("qdr"), states.rates("qddr")
+    of_bodies = reference_torques_of_bodies(states.links, *motion, bodies_of_links(states.robot, columns))
+    torques = with_drives(states.robot, law, columns, of_bodies, motion[2], motion[3])
+    return [list(row) for row in zip(*map(states.coordinates.torques, torques), strict=True)]
+
+
+def refuse_balls(arm: Robot) -> None:
+    if arm.balls:
+        name = arm.links[arm.balls[0]].name
+        raise ValueError(
+            f"robot {arm.name!r} has a ball or free joint, at {name!r} (expected joints whose rates are those of their"
+            " coordinates)"
+        )
+
+
+@Declared(size_of_rows, rows_of_reference, final=checked_base, refuse=refuse_balls)
 def slotine_li_regressor(
     arm: Robot,
     q: Array,
@@ -62,7 +86,7 @@ def slotine_li_regressor(
     friction: bool | Friction = False,
     base: bool = False,
     check: bool = False,
-) -> Call:
+) -> Array:
     """The matrix Y(q, qd, qdr, qddr) of adaptive control by Slotine and Li: (..., n, p).
 
     Y @ lw.parameters(arm) is M(q) qddr + C(q, qd) qdr + g(q), with reference rates `qdr` and accelerations `qddr`. C is
@@ -75,28 +99,18 @@ def slotine_li_regressor(
     >>> lw.slotine_li_regressor(arm, [0.1, 0.2, 0.3], [1, 2, 3], [1, 1, 1], [0, 0, 0]) @ lw.parameters(arm)
     array([4.07335535, 1.42160718, 0.28656046])
     """
-    arrays = {"q": q, "qd": qd, "qdr": qdr, "qddr": qddr}
-    states, law = States(arm, arrays, check=check), Friction.of(friction)
-    if arm.balls:
-        name = arm.links[arm.balls[0]].name
-        raise ValueError(
-            f"robot {arm.name!r} has a ball or free joint, at {name!r} (expected joints whose rates are those of their"
-            " coordinates)"
-        )
-    columns = columns_of(arm, law, base)
-
-    def rows() -> list[list[Any]]:
-        motion = states.positions(), states.rates(), states.rates("qdr"), states.rates("qddr")
-        of_bodies = reference_torques_of_bodies(states.links, *motion, bodies_of_links(arm, columns))
-        torques = with_drives(arm, law, columns, of_bodies, motion[2], motion[3])
-        return [list(row) for row in zip(*map(states.coordinates.torques, torques), strict=True)]
-
-    options = {"friction": law, "base": base or None}
-    return Call(slotine_li_regressor, states, rows, (arm.n, len(columns)), options)
 
 
-@fast
-def energy_regressor(arm: Robot, q: Array, qd: Array, *, check: bool = False) -> Call:
+def energies(states: States) -> list[Any]:
+    columns, rates = columns_of(states.robot, None, base=False), states.rates()
+    bodies = bodies_of_links(states.robot, columns)
+    of_links = energies_of_bodies(states.links, states.positions(), rates, bodies)
+    of_bodies = (energy for of_link in of_links for energy in of_link)
+    return [energy_of_rotor(states.robot, column, rates) if column.drive else next(of_bodies) for column in columns]
+
+
+@Declared(lambda robot: (len(columns_of(robot, None, base=False)),), energies, fast=True)
+def energy_regressor(arm: Robot, q: Array, qd: Array, *, check: bool = False) -> Array:
     """The vector whose product with the robot's parameters is its energy, kinetic and potential: (..., p).
 
     The energy is that of `kinetic_energy` and `potential_energy`, the parameters are those of `lw.parameters(arm)`.
@@ -109,22 +123,10 @@ def energy_regressor(arm: Robot, q: Array, qd: Array, *, check: bool = False) ->
     ...                 + lw.potential_energy(arm, [0.1, 0.2, 0.3])))
     True
     """
-    states = States(arm, {"q": q, "qd": qd}, check=check)
-    columns = columns_of(arm, None, base=False)
-
-    def entries() -> list[Any]:
-        rates, bodies = states.rates(), bodies_of_links(arm, columns)
-        of_links = energies_of_bodies(states.links, states.positions(), rates, bodies)
-        of_bodies = (energy for of_link in of_links for energy in of_link)
-        return [energy_of_rotor(arm, column, rates) if column.drive else next(of_bodies) for column in columns]
-
-    return Call(energy_regressor, states, entries, (len(columns),), {})
 
 
-def columns_of(arm: Robot, law: Friction | None, base: bool) -> list[Column]:
+def columns_of(arm: Robot, law: Friction | None, base: bool | None) -> list[Column]:
     """Of all parameters or of the base parameters."""
-    if not isinstance(base, bool):
-        raise TypeError(f"base is {base!r} (expected True for the columns of the base parameters, or False)")
     if not base:
         return known_columns(arm, law)
     from .base_columns import base_grouping

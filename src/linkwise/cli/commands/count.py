@@ -59,8 +59,7 @@ def methods_on(arm: Robot, name: str) -> list[str | None]:
     function = function_of(name)
     if not has_methods(function):
         return []
-    offered = methods_of(function)
-    return list((arm.couplings and offered.coupled) or offered.algorithms)
+    return [*methods_of(function).on(arm)]
 
 
 def counts(arm: Robot, asked: list[tuple[str, str | None]]) -> list[dict[str, Any]]:
