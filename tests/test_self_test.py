@@ -1,9 +1,12 @@
 """The self-test of generated C notices mistakes, and says which it cannot notice."""
 
+import itertools
+import operator
 import re
 import shutil
 import subprocess
-from functools import cache
+from collections.abc import Callable
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +16,8 @@ import pytest
 import linkwise as lw
 from effort import rest_slow
 from linkwise.export import revealing_states
-from linkwise.export.self_test_states import samples
-from linkwise.graph import MEANING, Program
+from linkwise.export.self_test_states import SelfTest, samples
+from linkwise.graph import MEANING, Node, Program
 from linkwise.graph.sensitivity import Dependence, Sensitivity
 from linkwise.tracing.tracing import prefer_fewest
 
@@ -44,6 +47,46 @@ def equal(arm: lw.Robot, q: Any, qd: Any) -> Any:
     return np.where(q == 0.0, 1.0, np.sin(q) / q) + np.where(q * qd[0] == 0.0, 2.0, q[[1, 2, 0]]) + near
 
 
+def both(arm: lw.Robot, q: Any, qd: Any) -> Any:
+    return np.where((q > 0.25) & (qd < -1.5), 100.0, q * 3.25 + qd * 0.75)
+
+
+def three(arm: lw.Robot, q: Any, qd: Any, tau: Any) -> Any:
+    return np.where((q > 0.25) & ~(qd >= -1.5) & (tau > 3.0), 100.0, q * 3.25 + qd * 0.75)
+
+
+def any_of(arm: lw.Robot, q: Any, qd: Any, tau: Any) -> Any:
+    return np.where(((q > 0.25) | (qd < -1.5)) & ~(tau > 3.0), q * 9.0, q * 3.25 + qd * 0.75)
+
+
+def deadbands(arm: lw.Robot, q: Any, qd: Any, tau: Any) -> Any:
+    still = (abs(q - 0.5) < 0.125) & (abs(qd) < 0.25) & (abs(tau - 2.0) < 0.1)
+    return np.where(still, 0.0, q * 3.25 + qd * 0.75 + 40.0)
+
+
+def crossed(arm: lw.Robot, q: Any, qd: Any) -> Any:
+    return np.where((q + qd > 0.25) & (q - qd < -1.5) & (q[0] + q[1] > 3.0), 100.0, q * 3.25 + qd * 0.75)
+
+
+def factors(arm: lw.Robot, q: Any, qd: Any) -> Any:
+    return np.where(q > 0.25, 1.0, 0.0) * np.where(qd < -1.5, 1.0, 0.0) * np.where(abs(q - qd) < 3.0, q, 0.0)
+
+
+def within_limits(arm: lw.Robot, q: Any, qd: Any) -> Any:
+    return np.clip(np.where((q > 0.25) & (qd < -1.5), 100.0 * q, q * 3.25 + qd * 0.75), -3.0, 3.0)
+
+
+def staged(arm: lw.Robot, q: Any, qd: Any) -> Any:
+    off = 0.5 - q
+    near = np.where(abs(qd) < 0.05, 0.0, -2.0 * qd)
+    return np.where(abs(off) < 0.01, near, np.where(off > 1.0, 30.0, np.where(off < -1.0, -30.0, 20 * off - 2 * qd)))
+
+
+def slit(arm: lw.Robot, q: Any, qd: Any) -> Any:
+    return np.where((q > 1.5) & (q < 1.52) & (qd > 80.3) & (qd < 80.35), 1.0, q)
+
+
+CONDITIONS = [both, three, any_of, deadbands, crossed, factors, within_limits, staged, slit]
 FUNCTIONS: dict[str, tuple[Any, lw.Robot, dict[str, Any]]] = {
     "pd": (lw.limited(HOLD, most=[60, 30, 10]) + lw.springs(2), PLANAR, {}),  # as in docs/control.md
     "stiff": (lw.limited(lw.pd_gravity([0.5, -0.3, 0.2], kp=10_000, kd=200), [60, 30, 10]), PLANAR, {}),
@@ -144,10 +187,13 @@ def outputs(folder: Path, texts: list[tuple[str, str]]) -> list[str]:
 @needs_cc
 @pytest.mark.parametrize("name", rest_slow(list(FUNCTIONS), ["pd", "stiff", "branches", "equal"]))
 def test_mistakes_in_generated_c_fail_the_self_test(name: str, tmp_path: Path) -> None:
-    mistakes = [mistake for mistake in MISTAKES if mistake[0] == name]
-    right, *others = outputs(tmp_path, [(name, source(name)), *((name, wrong(*mistake)) for mistake in mistakes)])
+    made = [mistake for mistake in MISTAKES if mistake[0] == name]
+    right, *others = outputs(tmp_path, [(name, source(name)), *((name, wrong(*mistake)) for mistake in made)])
     assert f"{name}0: ok" in right
-    assert [mistake for mistake, text in zip(mistakes, others, strict=True) if "FAILED" not in text] == []
+    assert [mistake for mistake, text in zip(made, others, strict=True) if "FAILED" not in text] == []
+    named = {name for text in others for name in re.findall(r"FAILED, .* in (\w+)\[\d\]", text)}
+    assert named <= {*re.findall(r"\n \*   out  double (\w+)", source(name))}
+    assert named
 
 
 @needs_cc
@@ -162,8 +208,8 @@ def test_what_is_not_tested_is_said_with_its_results(tmp_path: Path) -> None:
     assert "not tested" not in source("branches")
 
 
-def changed_run(program: Program, arrays: list[np.ndarray], at: tuple[int, int], change: Any) -> np.ndarray:
-    """All results where one operand of one node is another number: (states, numbers)."""
+def changed_run(program: Program, arrays: list[np.ndarray], at: int, change: Any) -> np.ndarray:
+    """All results where the operands of one node are other numbers: (states, numbers)."""
     inputs = {port.name: a.reshape(len(a), -1) for port, a in zip(program.inputs, arrays, strict=True)}
     value: dict[int, Any] = {}
     for node in program.nodes:
@@ -173,10 +219,29 @@ def changed_run(program: Program, arrays: list[np.ndarray], at: tuple[int, int],
             value[node.index] = np.full(len(arrays[0]), node.payload)
         else:
             operands = [value[a.index] for a in node.args]
-            if node.index == at[0]:
-                operands[at[1]] = change(operands[at[1]])
+            if node.index == at:
+                operands = change(*operands)
             value[node.index] = MEANING[node.op](*operands)
     return np.stack([value[node.index] for result in program.results for node in result], axis=-1)
+
+
+def noticing(program: Program, test: SelfTest) -> Callable[[int, Any], bool]:
+    """Whether the states of the test tell that the operands of a node are others."""
+    arrays = [
+        np.array([state[k] for state in test.states]).reshape(-1, *port.shape) for k, port in enumerate(program.inputs)
+    ]
+    expected, sizes = (np.array([np.concatenate(x) for x in rows]) for rows in (test.results, test.sizes))
+
+    def noticed(at: int, change: Any) -> bool:
+        with np.errstate(all="ignore"):
+            return not (np.abs(changed_run(program, arrays, at, change) - expected) <= test.tolerance * sizes).all()
+
+    assert not noticed(-1, None)
+    return noticed
+
+
+def changed_operand(k: int, change: Any, *operands: Any) -> list[Any]:
+    return [change(x) if j == k else x for j, x in enumerate(operands)]
 
 
 CHANGES = [lambda x: 1.01 * x, lambda x: 0.99 * x, lambda x: -x, lambda x: x + 1.0, lambda x: x - 1.0]
@@ -190,20 +255,50 @@ def test_every_operand_is_tested_or_listed_as_not_tested(name: str, dtype: str) 
     with prefer_fewest():
         program = lw.trace(function, arm, **keywords)
         test = samples(function, arm, program, keywords, dtype)
-    arrays = [
-        np.array([state[k] for state in test.states]).reshape(-1, *port.shape) for k, port in enumerate(program.inputs)
-    ]
-    expected, sizes = (np.array([np.concatenate(x) for x in rows]) for rows in (test.results, test.sizes))
-
-    def noticed(at: tuple[int, int], change: Any) -> bool:
-        with np.errstate(all="ignore"):
-            return not (np.abs(changed_run(program, arrays, at, change) - expected) <= test.tolerance * sizes).all()
-
-    assert not noticed((-1, 0), None)
+    noticed = noticing(program, test)
     listed = test.chosen.operands
     every = {(node.index, k) for node in program.nodes for k in range(len(node.args))}
-    assert [at for at in sorted(every - listed) if not any(noticed(at, change) for change in CHANGES)] == []
+    for node, k in sorted(every - listed):
+        assert any(noticed(node, partial(changed_operand, k, change)) for change in CHANGES), (node, k)
     assert bool(listed) == (name == "unreachable" or (name == "computed"))
+
+
+def mistakes(node: Node) -> dict[str, Callable[..., list[Any]]]:
+    """In a choice: another threshold, sides swapped, a condition that is dropped; each as the operands after it."""
+    found: dict[str, Callable[..., list[Any]]] = {
+        "swapped": lambda x, y, a, b: [x, y, b, a],
+        "always": lambda x, y, a, b: [x, y, a, a],
+        "never": lambda x, y, a, b: [x, y, b, b],
+    }
+    for k, factor in itertools.product((0, 1), (1.01, 1.2, 2.0, -1.0)):
+        if node.args[k].op == "const":
+            found[f"{factor} {k}"] = partial(changed_operand, k, partial(operator.mul, factor))
+    return found
+
+
+@pytest.mark.parametrize("arm", rest_slow(["planar3", "stanford"], ["planar3"]))
+@pytest.mark.parametrize("law", rest_slow(CONDITIONS, [both, deadbands, within_limits]))
+def test_every_mistake_in_a_condition_is_noticed(law: Any, arm: str) -> None:
+    """Also where it matters only while other conditions hold, or limits are not reached."""
+    robot = lw.load(arm)
+    with prefer_fewest():
+        program = lw.trace(law, robot)
+        test = samples(law, robot, program, {}, "float64")
+    noticed = noticing(program, test)
+    choices = [node for node in program.nodes if node.op in ("where_lt", "where_le")]
+    assert len(choices) >= 2 * robot.n
+    tried = [(node, name, change) for node in choices for name, change in mistakes(node).items()]
+    assert [(node, name) for node, name, change in tried if not noticed(node.index, change)] == []
+    assert not ({node for node, _ in test.chosen.branches} | test.chosen.ties) & {node.index for node in choices}
+
+
+def test_conditions_that_are_too_narrow_for_the_search_are_listed() -> None:
+    def law(arm: lw.Robot, q: Any, qd: Any) -> Any:
+        return np.where((np.abs(q[0] * qd[0] - 0.3) < 1e-9) & (q[1] > 0.25), 1.0, q)
+
+    text = lw.c_source(law, PLANAR, self_test=True)
+    for condition in ("0.25 < q[1]", "< 1e-09"):
+        assert re.search(rf"not tested: [^\n]*{re.escape(condition)}", text)
 
 
 @pytest.mark.parametrize("states", [4, 10])
@@ -220,11 +315,12 @@ def test_the_search_computes_no_more_numbers_than_its_budget(
         def __init__(self, program: Program, arrays: list[np.ndarray]) -> None:
             super().__init__(program, arrays)
             comparisons = 2 * len(self.choices) * self.states  # are not counted
-            counted.append(sum(effect.size for _, _, effect in self.effects()) + self.weight.size - comparisons)
+            changed = sum(map(len, self.after)) * self.states
+            counted.append(sum(effect.size for _, _, effect in self.effects()) + changed - comparisons)
 
     monkeypatch.setattr(revealing_states, "Sensitivity", Counted)
     monkeypatch.setattr(revealing_states, "BUDGET", states * Dependence(program).work())
     found = revealing_states.revealing_states(program, (), 1e-15)
     assert len(found.states)
     assert counted[0] <= revealing_states.BUDGET
-    assert max(counted) <= (2 + revealing_states.ROUNDS) * revealing_states.BUDGET
+    assert sum(counted) <= revealing_states.SPENT * revealing_states.BUDGET

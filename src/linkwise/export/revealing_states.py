@@ -19,11 +19,14 @@ LEAST = 4  # states
 BUDGET = 50_000_000  # numbers that are computed for one set of candidates, about: of a large program there are fewer
 DRAWS = 4  # of each magnitude
 MAGNITUDES = 2.0 ** np.array([0, -3, 3, -6, 6, -10, 10])
-ROUNDS = 3  # of steps towards ties
+ROUNDS = 8  # of steps towards ties
+SPENT = 8  # budgets, of all rounds together
 HALVINGS = (8, 14)  # of the way between two states that choose differently: states after so many are candidates
 STEPS = (1.0 - 2.0**-10, 1.0 + 2.0**-10, 1.0 + 2.0**-4, 2.0)  # times Newton's: to just before a tie and beyond it
 NEAREST = 4  # candidates from which such steps are made
+NEARBY = 2.0**-7  # in place of zeros
 GRID = 2.0**-16  # of the states: no nearer to a tie than what a law may take for rounding; exact in single precision
+THRESHOLDS = ("where_lt", "where_le")  # choices that turn at a number of theirs, which may be wrong by a few percent
 CHANGES = {"percent": 0.01, "sign": 2.0}  # of an operand: relative; the first is noticed where a state can
 MOST = 0.01  # the largest deviation that is allowed anywhere, relative to the largest result
 CERTAIN = 4.0  # times what is allowed: deviations that are noticed for certain
@@ -36,6 +39,7 @@ class Chosen(NamedTuple):
     sizes: np.ndarray  # (states, numbers of the outputs)
     operands: set[Operand]
     branches: set[tuple[int, str]]  # choices by their indices, and the sides not taken
+    ties: set[int]  # choices of which no state is near the tie, on both sides, where that matters
 
 
 def revealing_states(program: Program, positive: Collection[str], tolerance: float) -> Chosen:
@@ -46,18 +50,24 @@ def revealing_states(program: Program, positive: Collection[str], tolerance: flo
     first, bisected = len(states), set[int]()
     found = sensitivity(program, states, tolerance)
     table = Noticed(found, tolerance)
+    spent = len(states)
     for _ in range(ROUNDS if found.choices else 0):
-        more = [*bisections(found, states, bisected), *newton_steps(found, states, table)]
+        more = [*bisections(found, states, table, bisected), *newton_steps(found, states, table)]
         if not more:
             break
         fresh = np.unique((np.round(np.array(more) / GRID) * GRID).astype(np.float32).astype(float), axis=0)
         fresh = thinned(fresh, most)
         useful = [*range(first), *(k for k in table.cover() if k >= first)]
+        spent += len(useful) + len(fresh)
+        if spent > SPENT * most:
+            break
         states = np.concatenate([states[useful], np.where(kept_positive, np.abs(fresh), fresh)])
         found = sensitivity(program, states, tolerance)
         table = Noticed(found, tolerance)
     chosen = table.cover()
-    return Chosen(states[chosen], found.size[: len(found.results), chosen].T, table.operands, table.branches)
+    return Chosen(
+        states[chosen], found.size[: len(found.results), chosen].T, table.operands, table.branches, table.ties
+    )
 
 
 def sensitivity(program: Program, states: np.ndarray, tolerance: float) -> Sensitivity:
@@ -104,12 +114,11 @@ def split(program: Program, states: np.ndarray) -> list[np.ndarray]:
     return [x.reshape(-1, *port.shape) for x, port in zip(np.split(states, ends, axis=1), program.inputs, strict=True)]
 
 
-def bisections(found: Sensitivity, states: np.ndarray, done: set[int]) -> list[np.ndarray]:
+def bisections(found: Sensitivity, states: np.ndarray, table: Noticed, done: set[int]) -> list[np.ndarray]:
     """States on both sides of the tie of each choice, between two that choose differently and matter, if there are."""
-    matters = (found.weight != 0.0).any(axis=0)
     lower, upper, rows = [], [], []
     for row, d in enumerate(found.difference):
-        pairs = [(matters[row] & (d < 0.0), matters[row] & (d > 0.0)), (d < 0.0, d > 0.0)]
+        pairs = [(table.visible[row] & (d < 0.0), table.visible[row] & (d > 0.0)), (d < 0.0, d > 0.0)]
         pair = next(((a, b) for a, b in pairs if a.any() and b.any()), None)
         if pair is not None and row not in done:
             rows.append(row)
@@ -137,7 +146,8 @@ def bisections(found: Sensitivity, states: np.ndarray, done: set[int]) -> list[n
 def newton_steps(found: Sensitivity, states: np.ndarray, table: Noticed) -> list[np.ndarray]:
     """Across ties, and to where an `==` holds, from the nearest candidates.
 
-    Of choices that all make alike, of those that hide an operand, and of each `==` that never holds alone.
+    Of choices that all make alike, of those that hide an operand, of those that no state settles, and of each `==` that
+    never holds alone.
     """
     outputs, program = len(found.results), found.program
     zero = np.zeros_like(found.difference)
@@ -159,13 +169,21 @@ def newton_steps(found: Sensitivity, states: np.ndarray, table: Noticed) -> list
             wanted.append(reached)
         elif (*operand, "below") in table.lost or (*operand, "above") in table.lost:
             wanted.append(reached & jumps & (length <= length[reached & jumps].min(initial=np.inf)))
+    live = live_choices(found)
+    moved = []
+    for k in table.unsettled():  # where it matters, or at least is not in a branch that is not taken
+        own = table.visible[k] if table.visible[k].any() else live[k]
+        wanted.append((np.arange(len(length)) == k)[:, None] & own)
+        if own.any() and np.isinf(length[k, own]).all():  # at the corner of |x|
+            state = states[own.argmax()]
+            moved.append(np.where(state == 0.0, NEARBY, state))
     nearest: set[tuple[int, int]] = set()
     for mask in wanted:
         lengths = np.where(mask, length, np.inf)
         shortest = np.argsort(lengths, axis=None, kind="stable")[:NEAREST]
         nearest |= {divmod(int(k), len(states)) for k in shortest if lengths.flat[k] < np.inf}
     steps = [(1.0,) if node.op == "where_eq" else STEPS for node in found.choices]
-    return [states[k] + times * step[:, row, k] for row, k in sorted(nearest) for times in steps[row]]
+    return [*moved, *(states[k] + times * step[:, row, k] for row, k in sorted(nearest) for times in steps[row])]
 
 
 def same(signs: np.ndarray) -> bool:
@@ -185,6 +203,7 @@ class Noticed:
         rows: dict[tuple[int, int | str, str], np.ndarray] = {}
         with np.errstate(all="ignore"):
             jumps, visible = jumping(found), visible_choices(found, tolerance)
+            self.choices, self.visible = found.choices, visible
             turning = jumps & visible
             certain = np.abs(d) >= tolerance * found.size[outputs:]  # rounding does not change the choice
             certain |= exact(found) & (d == 0.0)
@@ -212,12 +231,22 @@ class Noticed:
         rows |= {(node.index, "result", ""): found.value[node.index] != 0.0 for node in found.results}
         for k, (choice, matters) in enumerate(zip(found.choices, visible, strict=True)):
             rows |= {(choice.index, "side", side): matters & taken for side, taken in sides(choice, d[k]).items()}
+            if choice.op in JUMPS and choice.op != "where_eq":
+                near = matters & (np.abs(d[k]) <= CHANGES["percent"] * scale(found, k))
+                rows |= {(choice.index, "near", side): near & taken for side, taken in sides(choice, d[k]).items()}
             if choice.op == "where_eq":
                 rows |= {(choice.index, "other", f"{j}"): matters & own for j, own in enumerate(alone(found, k))}
         self.table = self.usable & np.array(list(rows.values()))
         self.lost = {key for key, noticed in zip(rows, self.table, strict=True) if not noticed.any()}
         self.operands = {(node, k) for node, k, name in self.lost if isinstance(k, int) and name == "sign"}
         self.branches = {(node, side) for node, kind, side in self.lost if kind == "side"}
+        thresholds = {node.index for node in found.choices if node.op in THRESHOLDS}
+        self.ties = {node for node, kind, _ in self.lost if kind == "near" and node in thresholds}
+
+    def unsettled(self) -> list[int]:
+        """The choices of which a side is not taken, or the tie not met, where that matters."""
+        lost = {node for node, _ in self.branches} | self.ties
+        return [k for k, node in enumerate(self.choices) if node.index in lost]
 
     def cover(self) -> list[int]:
         """The first candidates, and then in turn the one that notices the most of what is not noticed yet."""
@@ -235,6 +264,12 @@ def exact(found: Sensitivity) -> np.ndarray:
     return np.array([{x.op, y.op} <= {"input", "const"} for x, y in found.compared], dtype=bool)[:, None]
 
 
+def scale(found: Sensitivity, k: int) -> np.ndarray:
+    """To which the distance from the tie of a choice is relative: the larger of what is compared; 1 beside 0."""
+    x, y = (found.magnitude(node) for node in found.compared[k])
+    return np.asarray(np.maximum(x, y))
+
+
 def sides(node: Node, difference: np.ndarray) -> dict[str, np.ndarray]:
     if node.op == "where_eq":
         return {"==": difference == 0.0, "!=": difference != 0.0}
@@ -250,12 +285,22 @@ def alone(found: Sensitivity, k: int) -> list[np.ndarray]:
 
 
 def visible_choices(found: Sensitivity, tolerance: float) -> np.ndarray:
-    """Where the other branch of a choice would change a result, or a later choice that does: (choices, states)."""
-    outputs = len(found.results)
-    jump = np.where(found.weight == 0.0, 0.0, np.abs(found.weight * found.jump))
-    visible = np.asarray((~(jump[:outputs] <= CERTAIN * tolerance * found.size[:outputs, None])).any(axis=0))
-    for k in reversed(range(len(found.choices))):
-        flips = ~(jump[outputs + k] < np.abs(found.difference[k])) & (jump[outputs + k] != 0.0)
-        if found.choices[k].op in JUMPS:
-            visible |= flips & visible[k]
-    return visible
+    """Where a result would be another one if a choice were made the other way: (choices, states)."""
+    limit = CERTAIN * tolerance * found.size[: len(found.results)]
+    visible = [(~(deviation <= limit)).any(axis=0) for deviation in found.deviations()]
+    return np.array(visible, dtype=bool).reshape(found.difference.shape)
+
+
+def live_choices(found: Sensitivity) -> np.ndarray:
+    """Where a choice is not in a branch that another one does not take: (choices, states)."""
+    live = {node.index: np.ones(found.states, dtype=bool) for node in found.results}
+    for node in reversed(found.program.nodes):
+        own = live.setdefault(node.index, np.zeros(found.states, dtype=bool))
+        for k, operand in enumerate(node.args):
+            taken = own
+            if node.op in JUMPS and k >= len(node.args) - 2 and len(node.args) > 2:
+                x, y = (found.value[x.index] for x in node.args[-2:])
+                other = (y, x)[k - len(node.args) + 2]
+                taken = own & ~np.equal(found.value[node.index], other)
+            live[operand.index] = live.get(operand.index, False) | taken
+    return np.array([live[node.index] for node in found.choices], dtype=bool).reshape(found.difference.shape)

@@ -14,17 +14,19 @@ import numpy as np
 
 from . import rules
 from .derivative import slopes
-from .evaluation import evaluate
+from .evaluation import MEANING, evaluate
 from .node import Node
 from .program import Port, Program
 
 Operand = tuple[int, int]  # the index of a node, and which of its operands
-JUMP: dict[str, Callable[..., Any]] = {  # by how much a choice changes where it is made the other way
-    "select": lambda x, a, b: a - b,
-    "sign": lambda x: 2.0,
-    "abs": lambda x: 2.0 * x,
-    **{op: (lambda a, b: a - b) for op in ("min", "max")},
-    **{op: (lambda x, y, a, b: a - b) for op in rules.COMPARED},
+OTHER: dict[str, Callable[..., Any]] = {  # the value of a choice that is made the other way
+    "select": lambda own, x, a, b: np.where(x >= 0, b, a),
+    "sign": lambda own, x: np.where(x > 0, -1.0, 1.0),
+    "abs": lambda own, x: -own,
+    **{op: (lambda own, x, y: np.where(own == x, y, x)) for op in ("min", "max")},
+    "where_lt": lambda own, x, y, a, b: np.where(x < y, b, a),
+    "where_le": lambda own, x, y, a, b: np.where(x <= y, b, a),
+    "where_eq": lambda own, x, y, a, b: np.where(x == y, b, a),
 }
 JUMPS = ("select", "sign", *rules.COMPARED)  # the others are continuous where they choose anew
 
@@ -39,7 +41,8 @@ class Dependence:
     """Which rows depend on which nodes of a program. Rows are the numbers of all outputs, then the choices."""
 
     def __init__(self, program: Program) -> None:
-        self.program, self.choices = program, [node for node in program.nodes if node.op in JUMP]
+        self.program, self.choices = program, [node for node in program.nodes if node.op in OTHER]
+        self.after = later_nodes(program, self.choices)
         self.results = [node for result in program.results for node in result]
         self.compared = [compared_in(node) for node in self.choices]
         self.slopes = {(node.index, k): s for node in program.nodes for k, s in enumerate(slopes(node))}
@@ -71,7 +74,7 @@ class Dependence:
     def work(self) -> int:
         """How many numbers a `Sensitivity` computes for each state, about."""
         effects = sum(len(self.rows[node]) for node, _ in self.moving if node in self.rows)
-        return effects + (len(self.results) + len(self.choices)) * len(self.choices)
+        return effects + sum(map(len, self.after)) + len(self.choices) * len(self.choices)
 
 
 class Sensitivity(Dependence):
@@ -80,8 +83,8 @@ class Sensitivity(Dependence):
     def __init__(self, program: Program, arrays: list[np.ndarray]) -> None:
         super().__init__(program)
         graph = program.nodes[0].graph
-        differences, jumps = [x - y for x, y in self.compared], [JUMP[node.op](*node.args) for node in self.choices]
-        wanted = [*program.nodes, *self.slopes.values(), *differences, *jumps]
+        differences = [x - y for x, y in self.compared]
+        wanted = [*program.nodes, *self.slopes.values(), *differences]
         whole = Program.of(graph, program.inputs, [Port("values", (len(wanted),))], [wanted])
         with np.errstate(all="ignore"):
             table = np.atleast_2d(evaluate(whole, *arrays)[0]).T
@@ -89,13 +92,10 @@ class Sensitivity(Dependence):
         lines = iter(table)
         self.value = {node.index: next(lines) for node in program.nodes}
         self.slope = {key: next(lines) for key in self.slopes}
-        last = table[len(table) - 2 * len(jumps) :]
-        self.difference: np.ndarray = last[: len(jumps)]
-        self.jump: np.ndarray = last[len(jumps) :]
+        self.difference: np.ndarray = table[len(table) - len(differences) :]
         self.gradient: dict[int, np.ndarray] = {}  # of every difference, by each input
         self.size = np.abs([self.value[node.index] for node in self.results])
         self.size = np.concatenate([self.size, np.zeros_like(self.difference)])
-        self.weight = np.zeros((len(self.size), len(self.choices), self.states))  # of every row, by each choice
         for (node, k), rows, effect in self.effects():
             if not is_zero(graph.nodes[node].args[k]):
                 self.size[rows] += effect
@@ -106,7 +106,6 @@ class Sensitivity(Dependence):
 
     def effects(self) -> Iterator[tuple[Operand, np.ndarray, np.ndarray]]:
         """Each operand, the rows that depend on it, and its effects on them: (rows, states)."""
-        number = {node.index: k for k, node in enumerate(self.choices)}
         outputs = len(self.results)
         for row, (x, y) in enumerate(self.compared, outputs):  # the comparison uses its operands too
             choice = self.choices[row - outputs]
@@ -124,8 +123,6 @@ class Sensitivity(Dependence):
                 if own is None:
                     continue
                 rows = self.rows[node.index]
-                if node.index in number:
-                    self.weight[rows, number[node.index]] = own
                 if node.op == "input":
                     first = int(np.searchsorted(rows, outputs))
                     self.gradient[node.index] = np.zeros_like(self.difference)
@@ -138,6 +135,37 @@ class Sensitivity(Dependence):
                         if operand.index not in adjoint:
                             adjoint[operand.index] = np.zeros((len(wider), self.states))
                         adjoint[operand.index][... if wider is rows else np.searchsorted(wider, rows)] += step
+
+    def deviations(self) -> Iterator[np.ndarray]:
+        """By how much the results change where a choice is made the other way, of each choice: (results, states)."""
+        with np.errstate(all="ignore"):
+            for choice, later in zip(self.choices, self.after, strict=True):
+                operands = [self.value[a.index] for a in choice.args]
+                changed = {choice.index: OTHER[choice.op](self.value[choice.index], *operands)}
+                for node in later:
+                    if any(a.index in changed for a in node.args):
+                        x = MEANING[node.op](*(changed.get(a.index, self.value[a.index]) for a in node.args))
+                        if not np.array_equal(x, self.value[node.index]):
+                            changed[node.index] = x
+                own = [self.value[node.index] for node in self.results]
+                yield np.array([abs(changed.get(n.index, x) - x) for n, x in zip(self.results, own, strict=True)])
+
+
+def later_nodes(program: Program, choices: list[Node]) -> list[list[Node]]:
+    """The nodes that depend on each choice, in order."""
+    users: dict[int, list[Node]] = {}
+    for node in program.nodes:
+        for operand in node.args:
+            users.setdefault(operand.index, []).append(node)
+    found = []
+    for choice in choices:
+        reached, left = {choice.index: choice}, [choice]
+        while left:
+            new = [node for node in users.get(left.pop().index, ()) if node.index not in reached]
+            reached |= {node.index: node for node in new}
+            left += new
+        found.append([reached[index] for index in sorted(reached)[1:]])
+    return found
 
 
 def bits(mask: int) -> np.ndarray:

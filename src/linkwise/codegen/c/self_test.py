@@ -49,7 +49,7 @@ def c_self_test(
         call=f"{function.name}({', '.join([*arguments, *computed])});",
         comparisons="\n".join(
             f"        off_ = {function.name}_deviation({f}, {function.name}_out_{name}[state_],"
-            f" {function.name}_size_{name}[state_], {port.size}, off_);"
+            f' {function.name}_size_{name}[state_], {port.size}, off_, "{name}", &worst_name_, &worst_index_);'
             for f, name, port in zip(computed, function.outputs, outputs, strict=True)
         ),
         states=len(states),
@@ -63,9 +63,9 @@ def rounded(numbers: Numbers) -> Numbers:
 
 
 def untested_texts(
-    function: CFunction, operands: Collection[Operand], branches: Collection[tuple[int, str]]
+    function: CFunction, operands: Collection[Operand], branches: Collection[tuple[int, str]], ties: Collection[int]
 ) -> list[str]:
-    """Branches by what is compared and operands by the operations they are in; the first few, as C, with their outputs.
+    """Branches and ties by what is compared, operands by the operations they are in; the first few, with their outputs.
 
     Of an operand that is an operation itself, only the operation is named, not its own operands.
     """
@@ -77,6 +77,8 @@ def untested_texts(
         sides = sorted(side for index, side in branches if index == node.index)
         lost = [a for k, a in enumerate(node.args) if (node.index, k) in operands]
         texts = [comparison(function, node, side) for side in sides]
+        if node.index in ties and not sides:
+            texts.append(f"small changes of what {comparison(function, node, '<')} compares")
         if lost and node.index in used:
             texts.append(f"{', '.join(function.named(a) or function.text(a) for a in lost)} of {function.text(node)}")
         found += [(text, node) for text in texts]
@@ -124,9 +126,11 @@ TEMPLATE = """
 
 {tables}
 
-/* The larger of `off` and the largest deviation, relative to the size of the result's terms; NaN if there is one. */
+/* The larger of `off` and the largest deviation, relative to the size of the result's terms; NaN if there is one.
+ * Where it is the latter, `name` and the index of the number are stored. */
 static double {name}_deviation(
-    const {type} *found, const double *expected, const double *size, int count, double off)
+    const {type} *found, const double *expected, const double *size, int count, double off,
+    const char *name, const char **worst_name, int *worst_index)
 {{
     int k;
 
@@ -135,6 +139,8 @@ static double {name}_deviation(
         const double d = difference > 0 ? difference / size[k] : difference;
         if (d > off || d != d) {{
             off = d;
+            *worst_name = name;
+            *worst_index = k;
         }}
     }}
     return off;
@@ -147,13 +153,20 @@ int main(void)
 
     for (state_ = 0; state_ < {states}; ++state_) {{
         double off_ = 0.0;
+        const char *worst_name_ = "";
+        int worst_index_ = 0;
 {arrays}
 
         {call}
 {comparisons}
         failed_ = failed_ || !(off_ <= {tolerance});
         worst_ = off_ > worst_ || off_ != off_ ? off_ : worst_;
-        printf("state %d: %s, largest deviation %.1e\\n", state_ + 1, off_ <= {tolerance} ? "ok" : "FAILED", off_);
+        if (off_ <= {tolerance}) {{
+            printf("state %d: ok, largest deviation %.1e\\n", state_ + 1, off_);
+        }} else {{
+            printf("state %d: FAILED, largest deviation %.1e, in %s[%d]\\n",
+                   state_ + 1, off_, worst_name_, worst_index_);
+        }}
     }}
 {untested}
     printf("{name}: %s, largest deviation %.1e (allowed %.1e)\\n", failed_ ? "FAILED" : "ok", worst_, {tolerance});
