@@ -1,13 +1,14 @@
 """`lw.compare`: the same robot in other clothes is the same, and every planted difference is named and proven."""
 
 import itertools
+from typing import Any
 
 import numpy as np
 import pytest
 
 import linkwise as lw
 from disguise import disguised, placed, rotation
-from effort import THOROUGH, rest_slow
+from effort import THOROUGH, in_turn, rest_slow
 from linkwise.comparison.skeleton import skeleton_of
 
 ARM, TREE, FREE = lw.chain(5, seed=3, joints="RRPRR"), lw.random_tree(6, seed=4, joints="RRPR"), lw.load("quadruped")
@@ -482,3 +483,25 @@ def test_notebooks_show_the_verdict_and_the_findings():
     assert "<script>" not in html
     assert html.count("<td>") == 2 * len(result.findings) > 0
     assert "<table>" not in lw.compare(arm, arm)._repr_html_()
+
+
+def with_flap(size: float, factor: float) -> lw.Robot:
+    """Two links of a ton and 10 m, and a flap of 0.01 g at their end."""
+
+    def row(name: str, mass: float, length: float, factor: float = 1.0) -> dict[str, Any]:
+        inertia = factor * mass * length**2 / 12 * np.diag([0.0, 1.0, 1.0])
+        shape = {"a": length, "b": 0.0, "alpha": 0.0, "com": (-length / 2, 0, 0)}
+        return {"name": name, "joint": "revolute", "mass": mass, "inertia": inertia, **shape}
+
+    rows = [row("boom", 1e3, 10.0), row("jib", 1e3, 10.0), row("flap", 1e-5, size, factor)]
+    return lw.Robot.from_dh(rows, convention="standard", gravity=(0, -9.81, 0))
+
+
+@in_turn([3e-1, 3e-3, 3e-5])
+def test_small_parts_of_large_robots_are_compared_by_their_own_torques(size: float) -> None:
+    result = lw.compare(with_flap(size, 1.0), with_flap(size, 2.25))
+    assert not result.same
+    assert result.findings[0].where == result.first == "flap"
+    assert result.findings[0].share == pytest.approx(1.0)
+    assert "'flap'" in result.verdict
+    assert lw.compare(with_flap(size, 1.0), with_flap(size, 1.0 + 1e-14)).same

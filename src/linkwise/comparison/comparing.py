@@ -14,7 +14,7 @@ from ..formats.models import robot_of_model
 from ..robot import Robot
 from .alignment import aligned
 from .dynamics import Quantities, quantities
-from .explaining import ROUNDING, Explained, Pair, explain, floored, in_b, largest_difference, moved_joint
+from .explaining import ROUNDING, Explained, Pair, Residual, explain, in_b, largest_difference, moved_joint
 from .findings import FRICTION, SPRINGS, Finding, listed, percent
 from .matching import Match, matchings
 from .notes import (
@@ -75,12 +75,12 @@ def compare(a: Any, b: Any, *, states: int = 20, seed: int = 0, tolerance: float
     found = [*explained.findings, *others, *missing, *couplings, *notes]
     findings = tuple(f for f in found if f.share is not None) + tuple(f for f in found if f.share is None)
     differences = compared(pair, sample)
-    torque = differences[-1].relative
-    same = not missing and not couplings and torque <= tolerance
+    inertia, torque = differences[0], differences[-1].relative
+    same = not missing and not couplings and max(inertia.relative, torque) <= tolerance
     first = None if explained.first is None else pair.a.units[explained.first].name
     matches = tuple(Match(pair.whole_a.units[i].name, whole_b.units[j].name, how) for i, (j, how) in hows.items())
     coordinates = tuple(coordinate(pair, k) for k in range(len(pair.a.units)))
-    verdict = verdict_of(same, torque, explained, first, findings, missing, couplings, coordinates, tolerance)
+    verdict = verdict_of(same, inertia, torque, explained, first, findings, missing, couplings, coordinates, tolerance)
     return Comparison(
         *names, same, findings, matches, coordinates, differences, explained.worst, verdict, first, states, seed
     )
@@ -204,7 +204,7 @@ def compared(pair: Pair, sample: Any) -> tuple[Difference, ...]:
     names = [pair.a.units[k].name for k, at in enumerate(pair.shared.v) for _ in range(at.start, at.stop)]
     labels = [names[int(np.argmax(np.abs(column)))] for column in pair.shared.couplings.T]
     return tuple(
-        difference(what, getattr(own, key), getattr(theirs, key), labels, own, theirs, pair.units)
+        difference(what, getattr(own, key), getattr(theirs, key), labels, own, theirs, pair)
         for what, key in (
             ("inertia matrix", "inertia"),
             ("gravity torque", "gravity"),
@@ -215,16 +215,16 @@ def compared(pair: Pair, sample: Any) -> tuple[Difference, ...]:
 
 
 def difference(
-    what: str, x: Any, y: Any, labels: list[str], own: Quantities, theirs: Quantities, units: Any
+    what: str, x: Any, y: Any, labels: list[str], own: Quantities, theirs: Quantities, pair: Pair
 ) -> Difference:
     """Relative to the largest of each joint: of an inertia matrix, to the geometric mean of its diagonal."""
     off = np.abs(x - y)
     if x.ndim == 3:
-        d = np.sqrt(np.maximum.reduce([np.abs(np.diagonal(m, axis1=1, axis2=2)).max(0) for m in (x, y)]))
-        scale, units = np.outer(d, d), np.outer(units, units)
+        diagonals = [np.abs(np.diagonal(m, axis1=1, axis2=2)).max(0) for m in (x, y)]
+        d = np.sqrt(np.maximum.reduce([*diagonals, pair.least_inertia, np.full(len(labels), 1e-300)]))
+        scale = np.outer(d, d)
     else:
-        scale = np.sqrt(np.maximum.reduce([np.mean(np.square(t), axis=0) for t in (own.torque, theirs.torque)]))
-    scale = floored(scale, units)
+        scale = Residual(pair, own.torque, theirs.torque).scale
     relative = (off / scale).max(0)
     worst = np.unravel_index(int(np.argmax(relative)), relative.shape)
     where = labels[int(worst[-1])] if relative.max() > ROUNDING else ""
@@ -240,6 +240,7 @@ def coupling_hint(couplings: list[Finding]) -> str:
 
 def verdict_of(
     same: bool,
+    inertia: Difference,
     torque: float,
     explained: Explained,
     first: str | None,
@@ -266,6 +267,8 @@ def verdict_of(
         parts.append(f"joints in one of them only: {listed(f.where for f in missing)}")
     if couplings:
         parts.append(f"joints coupled in another way: {listed(f.where for f in couplings)}{coupling_hint(couplings)}")
+    if torque <= tolerance and inertia.relative > tolerance:
+        parts.append(f"inertia matrices differ by {inertia.relative:.0e}, most at joint {inertia.where!r}")
     if torque <= tolerance:
         return f"Not the same: {'; '.join(parts)}. In the joints of both, torques agree to {torque:.0e}{under}."
     if main is not None:

@@ -19,6 +19,7 @@ from .states import SharedCoordinates, StateMap, States, own_units
 from .tables import TableDifference, unit_of
 
 SAME = 1e-9  # radians, and of the robot's size
+FLOOR = 1e-6  # of the torques that what a joint carries could have: smaller ones are measured by this
 ROUNDING = 1e-11  # of the torques: a smaller effect is none
 UNEXPLAINED = 1e-8  # of the torques: more than rounding
 TOGETHER = ": no effect, together with the others"
@@ -55,22 +56,45 @@ class Pair:
         """What torques are multiplied by to be in N m: 1, or for forces the size."""
         return own_units(self.a, self.shared, self.size)
 
+    @cached_property
+    def masses(self) -> Array:
+        """What each joint that moves on its own carries: the mass of its body and of all that follow, of a or of b."""
+        carried = np.array([masses_carried(self.a), masses_carried(self.b)]).max(axis=0)
+        carried = np.maximum(carried, 1e-15 * carried.max(initial=0.0))
+        of_each = np.zeros(self.shared.n)
+        for mass, part in zip(carried, self.shared.v, strict=True):
+            of_each[part] = mass
+        return np.asarray(of_each @ np.abs(self.shared.couplings))
+
+    @cached_property
+    def least(self) -> Array:
+        """Torques below which nothing is told from rounding: of each joint, by what it carries alone."""
+        gravity = float(np.linalg.norm(self.a.gravity))
+        return np.asarray(FLOOR * self.masses * (gravity + self.size) * self.size / self.units)
+
+    @cached_property
+    def least_inertia(self) -> Array:
+        """The same for the diagonal of the inertia matrix."""
+        return np.asarray(FLOOR * self.masses * self.size**2 / self.units**2)
+
 
 class Residual:
     """How far torques are from those of b: root mean square over states and joints, in parts of each joint's torque."""
 
-    def __init__(self, units: Array, *torques: Array) -> None:
+    def __init__(self, pair: Pair, *torques: Array) -> None:
         squares = [np.mean(np.square(tau), axis=0) for tau in torques]
-        self.scale = floored(np.sqrt(np.maximum.reduce(squares)), units)
+        self.scale = np.maximum(np.sqrt(np.maximum.reduce(squares)), np.maximum(pair.least, 1e-300))
 
     def __call__(self, difference: Array) -> Array:
         return np.asarray(np.sqrt(np.mean(np.square(difference / self.scale), axis=(-1, -2))))
 
 
-def floored(scale: Array, units: Array) -> Array:
-    """Scales by which differences are measured: none is far below the largest, in the same unit."""
-    largest = max(float((scale * units).max(initial=0.0)), 1e-300)
-    return np.asarray(np.maximum(scale, 1e-6 * largest / units))
+def masses_carried(robot: Skeleton) -> Array:
+    """Of each joint."""
+    masses = np.zeros(len(robot.units))
+    for unit in robot.units:
+        masses[[unit.index, *robot.ancestors(unit.index)]] += unit.body[3, 3]
+    return masses
 
 
 @dataclass(frozen=True)
@@ -91,7 +115,7 @@ def explain(pair: Pair, states: States, table: TableDifference | None = None) ->
     target = torques(pair.whole_b.robot, pair.to_b, states)
     own = torques(pair.whole_a.robot, pair.to_a, states)
     given = torques(pair.given.robot, pair.to_given, states)
-    norm = Residual(pair.units, target, own, given)
+    norm = Residual(pair, target, own, given)
     level = float(norm(target - own))
     plain = torques(pair.whole_b.robot, pair.to_b.only([]), states)  # q_b = q_a
     start, before = (float(norm(plain - tau)) for tau in (given, own))
@@ -125,7 +149,7 @@ def explain(pair: Pair, states: States, table: TableDifference | None = None) ->
 def largest_difference(pair: Pair, states: States) -> float:
     """Of any torque in shared coordinates, relative."""
     target, own = torques(pair.whole_b.robot, pair.to_b, states), torques(pair.whole_a.robot, pair.to_a, states)
-    return float(np.max(np.abs(target - own) / Residual(pair.units, target, own).scale, initial=0.0))
+    return float(np.max(np.abs(target - own) / Residual(pair, target, own).scale, initial=0.0))
 
 
 def in_order(findings: list[tuple[int, Finding]], total: float) -> list[tuple[int, Finding]]:
